@@ -1,0 +1,118 @@
+"""Bad input, told in one sentence: the parameter, what was expected, what was got."""
+
+from __future__ import annotations
+
+import numbers
+from collections.abc import Collection
+from typing import Any, TypeAlias
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from isthmus.exceptions import InputError
+
+FloatArray: TypeAlias = NDArray[np.floating[Any]]
+IntArray: TypeAlias = NDArray[np.intp]
+BoolArray: TypeAlias = NDArray[np.bool_]
+Matrix: TypeAlias = Any
+"""A dense two-dimensional float array or a SciPy CSR matrix."""
+
+
+def matrix(X: Any, name: str, *, n_columns: int | None = None, min_rows: int = 1) -> Matrix:
+    """A finite two-dimensional float array or CSR matrix: float32 stays float32, all else is float64.
+
+    Sparse input stays sparse. The caller's array is never written to.
+    """
+    if sp.issparse(X):
+        table = X.tocsr()
+        values = table.data
+    else:
+        table = values = _dense(X, name)
+    if table.ndim != 2:
+        hint = "; Reshape your data: one row a sample" if table.ndim < 2 else ""
+        raise InputError(f"{name}: expected a two-dimensional array, got {table.ndim} dimension(s){hint}.")
+    if values.dtype.kind == "c":
+        raise InputError(f"{name}: expected real numbers, got complex ones: Complex data not supported.")
+    if values.dtype.kind not in "fiub":
+        raise InputError(f"{name}: expected numbers, got values of type {values.dtype}.")
+    if table.dtype not in (np.float32, np.float64):
+        table = table.astype(np.float64)
+        values = table.data if sp.issparse(table) else table
+    rows, columns = table.shape
+    if rows < min_rows:
+        raise InputError(f"{name}: expected at least {min_rows} row(s), got {rows}.")
+    if columns < 1:
+        raise InputError(f"{name}: expected at least one column, got 0.")
+    if n_columns is not None and columns != n_columns:
+        raise InputError(f"{name}: expected {n_columns} columns, as in fit, got {columns}.")
+    if not np.isfinite(values.sum(dtype=np.float64)) and not np.isfinite(values).all():
+        bad = "NaN" if np.isnan(values).any() else "inf"
+        raise InputError(f"{name}: expected finite numbers without NaN or inf, got {bad}.")
+    return table
+
+
+def _dense(X: Any, name: str) -> NDArray[Any]:
+    try:
+        table = np.asarray(X)
+    except ValueError:
+        raise InputError(f"{name}: expected a rectangular table of numbers, got rows of unequal length.") from None
+    if table.dtype.kind == "O":
+        try:
+            table = table.astype(np.float64)
+        except (TypeError, ValueError):
+            found = next((v for v in table.flat if not isinstance(v, numbers.Number)), table)
+            raise InputError(f"{name}: expected numbers, got {type(found).__name__} {found!r:.40}.") from None
+    return table
+
+
+def column_names(X: Any) -> tuple[str, ...] | None:
+    """The names of a data frame's columns, or None for an array."""
+    columns = getattr(X, "columns", None)
+    if columns is None:
+        return None
+    names = tuple(columns)
+    return names if names and all(isinstance(name, str) for name in names) else None
+
+
+def same_columns(X: Any, fitted: tuple[str, ...] | None, name: str) -> None:
+    """Raise unless a frame has the columns, in the order, that fit saw."""
+    names = column_names(X)
+    if names is None or fitted is None or names == fitted:
+        return
+    missing = [column for column in fitted if column not in names]
+    unknown = [column for column in names if column not in fitted]
+    if missing or unknown:
+        raise InputError(f"{name}: expected the columns seen in fit, got {unknown[:3]} and not {missing[:3]}.")
+    raise InputError(f"{name}: expected the columns in the order of fit, {list(fitted[:3])}, got {list(names[:3])}.")
+
+
+def length(y: Any, n: int, name: str, of: str) -> None:
+    """Raise unless ``y`` has one entry a row of ``of``."""
+    shape = np.shape(y)
+    if shape != (n,):
+        raise InputError(f"{name}: expected shape ({n},) to match {of}, got {shape}.")
+
+
+def number(
+    value: Any, name: str, *, low: float = -np.inf, high: float = np.inf, strict: bool = False, whole: bool = False
+) -> float:
+    """A finite real number within ``[low, high]``, or above ``low`` where ``strict``."""
+    kind = "a whole number" if whole else "a number"
+    limits = f" {'above' if strict else 'of at least'} {low:g}" if low > -np.inf else ""
+    limits += f" and at most {high:g}" if high < np.inf else ""
+    wanted = numbers.Integral if whole else numbers.Real
+    if isinstance(value, bool | np.bool_) or not isinstance(value, wanted):
+        raise InputError(f"{name}: expected {kind}{limits}, got {value!r}.")
+    real = float(value)
+    if not np.isfinite(real) or real < low or real > high or (strict and real == low):
+        raise InputError(f"{name}: expected {kind}{limits}, got {value!r}.")
+    return real
+
+
+def choice(value: Any, name: str, options: Collection[str]) -> str:
+    """One of a few words."""
+    if not isinstance(value, str) or value not in options:
+        words = ", ".join(repr(option) for option in options)
+        raise InputError(f"{name}: expected one of {words}, got {value!r}.")
+    return value

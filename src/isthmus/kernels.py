@@ -1,0 +1,250 @@
+"""Kernels: one frozen dataclass, one formula each.
+
+A kernel turns rows into inner products. Those with a bandwidth or a scale take a number, or a word by which it is
+computed from the rows of a domain (``kernel.resolved(X)``), so that nothing depends on the unit of the features.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any, TypeAlias
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.metrics import pairwise
+
+from isthmus._validation import FloatArray, Matrix, choice, number
+from isthmus.exceptions import InputError
+
+__all__ = [
+    "RBF",
+    "Cosine",
+    "Kernel",
+    "Laplacian",
+    "Linear",
+    "Polynomial",
+    "Precomputed",
+    "as_kernel",
+]
+
+MEDIAN_ROWS = 2000
+"""The median distance is taken over all pairs of at most this many rows."""
+
+
+@dataclass(frozen=True)
+class Kernel:
+    """The base of all kernels: subclasses give :meth:`gram`."""
+
+    def gram(self, A: Matrix, B: Matrix) -> FloatArray:
+        """Inner products of the rows of A (n, d) with those of B (m, d), as (n, m)."""
+        raise NotImplementedError
+
+    def diagonal(self, A: Matrix) -> FloatArray:
+        """The inner product of each row with itself, (n,)."""
+        return np.ones(A.shape[0])
+
+    def resolved(self, X: Matrix) -> Kernel:
+        """The same kernel with every word replaced by the number computed from these rows."""
+        return self
+
+
+@dataclass(frozen=True)
+class Linear(Kernel):
+    r""":math:`k(x, y) = x^T y`.
+
+    Examples
+    --------
+    >>> Linear().gram(np.array([[1.0, 2.0]]), np.array([[3.0, 4.0]]))
+    array([[11.]])
+    """
+
+    def gram(self, A: Matrix, B: Matrix) -> FloatArray:
+        """Inner products; sparse rows stay sparse."""
+        return np.asarray(pairwise.linear_kernel(A, B), dtype=np.float64)
+
+    def diagonal(self, A: Matrix) -> FloatArray:
+        """Squared norms."""
+        return _squared_norms(A)
+
+
+@dataclass(frozen=True)
+class RBF(Kernel):
+    r""":math:`k(x, y) = \exp(-\|x - y\|^2 / 2b^2)`.
+
+    Parameters
+    ----------
+    bandwidth : float or "median"
+        b; "median" is the median distance between the rows of the domain.
+
+    Examples
+    --------
+    >>> RBF(bandwidth=1.0).gram(np.zeros((1, 2)), np.ones((1, 2))).round(4)
+    array([[0.3679]])
+    >>> RBF().resolved(np.array([[0.0], [3.0]]))
+    RBF(bandwidth=3.0)
+    """
+
+    bandwidth: float | str = "median"
+
+    def __post_init__(self) -> None:
+        _number_or_word(self.bandwidth, "bandwidth", "median")
+
+    def gram(self, A: Matrix, B: Matrix) -> FloatArray:
+        """Gaussian similarities."""
+        b = float(self.bandwidth)
+        return np.asarray(pairwise.rbf_kernel(_double(A), _double(B), gamma=0.5 / b**2))
+
+    def resolved(self, X: Matrix) -> RBF:
+        """With the median Euclidean distance of the rows as bandwidth."""
+        if self.bandwidth != "median":
+            return self
+        return replace(self, bandwidth=_median_distance(X, pairwise.euclidean_distances))
+
+
+@dataclass(frozen=True)
+class Laplacian(Kernel):
+    r""":math:`k(x, y) = \exp(-\|x - y\|_1 / b)`.
+
+    Parameters
+    ----------
+    bandwidth : float or "median"
+        b; "median" is the median city-block distance between the rows of the domain.
+    """
+
+    bandwidth: float | str = "median"
+
+    def __post_init__(self) -> None:
+        _number_or_word(self.bandwidth, "bandwidth", "median")
+
+    def gram(self, A: Matrix, B: Matrix) -> FloatArray:
+        """Exponential similarities."""
+        return np.asarray(pairwise.laplacian_kernel(_double(A), _double(B), gamma=1.0 / float(self.bandwidth)))
+
+    def resolved(self, X: Matrix) -> Laplacian:
+        """With the median city-block distance of the rows as bandwidth."""
+        if self.bandwidth != "median":
+            return self
+        return replace(self, bandwidth=_median_distance(X, pairwise.manhattan_distances))
+
+
+@dataclass(frozen=True)
+class Polynomial(Kernel):
+    r""":math:`k(x, y) = (x^T y / s + c)^p`.
+
+    Parameters
+    ----------
+    degree : int
+        p.
+    offset : float
+        c, at least zero.
+    scale : float or "mean"
+        s; "mean" is the mean squared norm of the rows of the domain.
+    """
+
+    degree: int = 2
+    offset: float = 1.0
+    scale: float | str = "mean"
+
+    def __post_init__(self) -> None:
+        number(self.degree, "degree", low=1, whole=True)
+        number(self.offset, "offset", low=0.0)
+        _number_or_word(self.scale, "scale", "mean")
+
+    def gram(self, A: Matrix, B: Matrix) -> FloatArray:
+        """Powers of inner products."""
+        return np.asarray((pairwise.linear_kernel(_double(A), _double(B)) / self.scale + self.offset) ** self.degree)
+
+    def diagonal(self, A: Matrix) -> FloatArray:
+        """Powers of squared norms."""
+        return np.asarray((_squared_norms(A) / float(self.scale) + self.offset) ** self.degree)
+
+    def resolved(self, X: Matrix) -> Polynomial:
+        """With the mean squared norm of the rows as scale."""
+        if self.scale != "mean":
+            return self
+        return replace(self, scale=float(_squared_norms(X).mean()) or 1.0)
+
+
+@dataclass(frozen=True)
+class Cosine(Kernel):
+    r""":math:`k(x, y) = x^T y / \|x\|\|y\|`, zero for a row of zeros."""
+
+    def gram(self, A: Matrix, B: Matrix) -> FloatArray:
+        """Cosines."""
+        return np.asarray(pairwise.cosine_similarity(_double(A), _double(B)))
+
+    def diagonal(self, A: Matrix) -> FloatArray:
+        """One, or zero for a row of zeros."""
+        return (_squared_norms(A) > 0).astype(np.float64)
+
+
+@dataclass(frozen=True)
+class Precomputed(Kernel):
+    """Gram matrices in place of features.
+
+    In ``fit`` a domain is given as its own Gram matrix (n, n), positive semi-definite; a new row is its inner
+    products with the n rows of ``fit``. What lies outside their span cannot be seen from those, unless
+    ``self_similarity`` says what a row's inner product with itself is (1 for normalised kernels); without it a
+    new row is taken to lie inside.
+    """
+
+    self_similarity: float | None = None
+
+    def __post_init__(self) -> None:
+        if self.self_similarity is not None:
+            number(self.self_similarity, "self_similarity", low=0.0)
+
+
+KernelSpec: TypeAlias = Kernel | str
+_SHORT_NAMES: dict[str, Callable[[], Kernel]] = {
+    "linear": Linear,
+    "rbf": RBF,
+    "laplacian": Laplacian,
+    "polynomial": Polynomial,
+    "cosine": Cosine,
+    "precomputed": Precomputed,
+}
+
+
+def as_kernel(kernel: KernelSpec, name: str = "kernel") -> Kernel:
+    """A kernel from itself or from its short name.
+
+    Examples
+    --------
+    >>> as_kernel("rbf")
+    RBF(bandwidth='median')
+    """
+    if isinstance(kernel, Kernel):
+        return kernel
+    return _SHORT_NAMES[choice(kernel, name, _SHORT_NAMES)]()
+
+
+def _number_or_word(value: Any, name: str, word: str) -> None:
+    if value == word and isinstance(value, str):
+        return
+    if isinstance(value, str):
+        raise InputError(f"{name}: expected a positive number or {word!r}, got {value!r}.")
+    number(value, name, low=0.0, strict=True)
+
+
+def _double(A: Matrix) -> Matrix:
+    return A if A.dtype == np.float64 else A.astype(np.float64)
+
+
+def _squared_norms(A: Matrix) -> FloatArray:
+    A = _double(A)
+    if sp.issparse(A):
+        return np.asarray(A.multiply(A).sum(axis=1)).ravel()
+    return np.asarray(np.einsum("ij,ij->i", A, A))
+
+
+def _median_distance(X: Matrix, distances: Callable[[Matrix], FloatArray]) -> float:
+    """The median over distinct pairs; over the nonzero ones if most rows coincide, and 1 if all do."""
+    if X.shape[0] > MEDIAN_ROWS:
+        X = X[np.sort(np.random.default_rng(0).choice(X.shape[0], MEDIAN_ROWS, replace=False))]
+    D = distances(_double(X))[np.triu_indices(X.shape[0], k=1)]
+    median = float(np.median(D)) if len(D) else 0.0
+    if median > 0.0:
+        return median
+    return float(np.median(D[D > 0.0])) if (D > 0.0).any() else 1.0

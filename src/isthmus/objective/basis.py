@@ -1,0 +1,75 @@
+r"""A small basis in which the prior is the identity.
+
+Only the span of the rows matters: outside it the optimum is the prior :math:`P^{-1}`. With
+:math:`A P^{-1} A^T = F F^T` (F has as many columns as the rows have rank) every quantity of the problem is one of
+:math:`S = I + F^T L_w F`, and
+
+.. math:: M = P^{-1} + U (S^{-1} - I) U^T, \qquad \log\det M^{-1} = \log\det P + \log\det S.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import scipy.linalg as sla
+
+from isthmus._validation import FloatArray
+
+RANK_TOLERANCE = 1e-12
+"""A row that lies closer than this (squared, relative to the longest) to the span of others adds no dimension."""
+
+
+@dataclass(frozen=True, eq=False)
+class Prior:
+    r"""The precision :math:`P = I + \sum_k \lambda_k \bar z_k \bar z_k^T`, never formed for large d."""
+
+    rows: FloatArray
+    weight: FloatArray
+
+    @property
+    def _capacitance(self) -> FloatArray:
+        Z = self.rows * np.sqrt(self.weight)[:, None]
+        return np.asarray(np.eye(len(Z)) + Z @ Z.T)
+
+    def logdet(self) -> float:
+        """Log det P."""
+        return float(np.linalg.slogdet(self._capacitance)[1]) if len(self.rows) else 0.0
+
+    def solve(self, B: FloatArray) -> FloatArray:
+        r""":math:`P^{-1} B` for columns ``B`` (d, k)."""
+        if not len(self.rows):
+            return B.copy()
+        Z = self.rows * np.sqrt(self.weight)[:, None]
+        return np.asarray(B - Z.T @ np.linalg.solve(self._capacitance, Z @ B))
+
+
+def reduced(rows: FloatArray, prior: Prior) -> tuple[FloatArray, FloatArray]:
+    """The factor F (n, r) of the rows and the basis U (d, r), with ``F = rows @ U`` up to rounding."""
+    n, d = rows.shape
+    if n == 0:
+        return np.empty((0, 0)), np.empty((d, 0))
+    if d <= n:
+        U = np.asarray(sla.solve_triangular(sla.cholesky(_dense(prior, d), lower=True), np.eye(d), lower=True).T)
+        return rows @ U, U
+    solved = prior.solve(rows.T)
+    factor, pivots = pivoted_cholesky(rows @ solved)
+    U = sla.solve_triangular(factor[pivots], solved[:, pivots].T, lower=True).T
+    return factor, np.asarray(U)
+
+
+def pivoted_cholesky(K: FloatArray) -> tuple[FloatArray, np.ndarray[tuple[int], np.dtype[np.intp]]]:
+    """A factor F (n, r) with ``F Fᵀ = K`` for a PSD matrix, and the r rows where F is lower triangular."""
+    top = float(np.max(np.diagonal(K), initial=0.0))
+    if top <= 0.0:
+        return np.zeros((len(K), 0)), np.empty(0, dtype=np.intp)
+    packed, pivots, rank, _ = sla.lapack.dpstrf(K, tol=RANK_TOLERANCE * top, lower=1)
+    order = pivots.astype(np.intp) - 1
+    factor = np.zeros((len(K), rank))
+    factor[order] = np.tril(packed)[:, :rank]
+    return factor, order[:rank]
+
+
+def _dense(prior: Prior, d: int) -> FloatArray:
+    Z = prior.rows * np.sqrt(prior.weight)[:, None]
+    return np.asarray(np.eye(d) + Z.T @ Z)

@@ -1,0 +1,139 @@
+r"""Pairs as a graph: :math:`\sum w_{ij} z_{ij} z_{ij}^T` is the signed Laplacian of that graph, between rows.
+
+Every sum over pairs is therefore a few products of blocks. With :math:`L_w` the Laplacian, rows :math:`B`
+(in coordinates where the learned metric is Euclidean) and :math:`G = B B^T`,
+
+.. math:: \sum_{kl} v_{kl} (z_{ij}^T M z_{kl})^2 = (e_i - e_j)^T\, G L_v G\, (e_i - e_j)
+
+which costs :math:`O(n_s^2 n_l)` for all :math:`n_s n_l` pairs at once, instead of a rank-one product a pair.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from isthmus._validation import FloatArray, IntArray
+from isthmus.objective.pairs import Pairs
+
+
+@dataclass(frozen=True, eq=False)
+class PairGraph:
+    """Blocks of pairs over ``n_rows`` rows; a vector over its pairs lists them block by block, row by row."""
+
+    blocks: tuple[Pairs, ...]
+    n_rows: int
+
+    @cached_property
+    def sign(self) -> FloatArray:
+        """δ of each pair."""
+        return self._joined("sign")
+
+    @cached_property
+    def weight(self) -> FloatArray:
+        """λ of each pair."""
+        return self._joined("weight")
+
+    @cached_property
+    def bound(self) -> FloatArray:
+        """ξ⁰ of each pair."""
+        return self._joined("bound")
+
+    @cached_property
+    def ends(self) -> tuple[IntArray, IntArray]:
+        """The row numbers at either end of each pair."""
+        grids = [np.mgrid[block.left, block.right].reshape(2, -1) for block in self.blocks]
+        left, right = np.concatenate(grids, axis=1) if grids else np.empty((2, 0), dtype=np.intp)
+        return left.astype(np.intp), right.astype(np.intp)
+
+    def _joined(self, name: str) -> FloatArray:
+        parts = [np.ravel(getattr(block, name)) for block in self.blocks]
+        return np.concatenate(parts) if parts else np.empty(0)
+
+    def split(self, v: FloatArray) -> list[FloatArray]:
+        """A vector over all pairs as one (p, q) array a block."""
+        parts, start = [], 0
+        for block in self.blocks:
+            p, q = block.shape
+            parts.append(v[start : start + p * q].reshape(p, q))
+            start += p * q
+        return parts
+
+    def degrees(self, v: FloatArray) -> FloatArray:
+        """The diagonal of the Laplacian of ``v``."""
+        g = np.zeros(self.n_rows)
+        for block, V in zip(self.blocks, self.split(v), strict=True):
+            g[block.left] += V.sum(axis=1)
+            g[block.right] += V.sum(axis=0)
+        return g
+
+    def laplacian_product(self, v: FloatArray, B: FloatArray) -> FloatArray:
+        """The Laplacian of ``v`` times rows ``B`` (n, r)."""
+        product = self.degrees(v)[:, None] * B
+        for block, V in zip(self.blocks, self.split(v), strict=True):
+            product[block.left] -= V @ B[block.right]
+            product[block.right] -= V.T @ B[block.left]
+        return product
+
+    def distances(self, B: FloatArray) -> FloatArray:
+        """Squared Euclidean distances of all pairs of rows of ``B`` (n, r); exact zeros where rows coincide."""
+        norms = np.einsum("ij,ij->i", B, B)
+        parts = []
+        for block in self.blocks:
+            total = norms[block.left, None] + norms[None, block.right]
+            d2 = total - 2.0 * (B[block.left] @ B[block.right].T)
+            d2[d2 < 1e-13 * total] = 0.0
+            parts.append(d2.ravel())
+        return np.concatenate(parts) if parts else np.empty(0)
+
+
+class Curvature:
+    """The Hessian of log det over all pairs, as an operator: ``v ↦ [Σ_kl v_kl (z_ijᵀ M z_kl)²]``.
+
+    Works on the Gram matrix of the rows or on their coordinates, whichever costs less.
+    """
+
+    def __init__(self, graph: PairGraph, B: FloatArray) -> None:
+        self.graph = graph
+        n, r = B.shape
+        narrow = sum(min(block.shape) for block in graph.blocks)
+        self._B = B
+        self._G = B @ B.T if n * narrow < r * (r + narrow) else None
+        self._G_squared = None if self._G is None else self._G * self._G
+
+    def __call__(self, v: FloatArray) -> FloatArray:
+        """The product of the Hessian with ``v``."""
+        if self._G is None:
+            return self._by_coordinates(v)
+        return self._by_gram(v)
+
+    def _by_coordinates(self, v: FloatArray) -> FloatArray:
+        B = self._B
+        T = B @ (B.T @ self.graph.laplacian_product(v, B))
+        diagonal = np.einsum("ij,ij->i", T, B)
+        return self._gathered(diagonal, [T[b.left] @ B[b.right].T for b in self.graph.blocks])
+
+    def _by_gram(self, v: FloatArray) -> FloatArray:
+        G, blocks = self._G, self.graph.blocks
+        assert G is not None and self._G_squared is not None
+        g = self.graph.degrees(v)
+        sides = [G[:, b.left] @ V for b, V in zip(blocks, self.graph.split(v), strict=True)]
+        diagonal = self._G_squared @ g
+        for b, R in zip(blocks, sides, strict=True):
+            diagonal -= 2.0 * np.einsum("ij,ij->i", R, G[:, b.right])
+        cross = []
+        for a in blocks:
+            T = (G[a.left] * g) @ G[:, a.right]
+            for b, R in zip(blocks, sides, strict=True):
+                T -= R[a.left] @ G[b.right, a.right] + G[a.left, b.right] @ R[a.right].T
+            cross.append(T)
+        return self._gathered(diagonal, cross)
+
+    def _gathered(self, diagonal: FloatArray, cross: list[FloatArray]) -> FloatArray:
+        parts = [
+            (diagonal[b.left, None] + diagonal[None, b.right] - 2.0 * T).ravel()
+            for b, T in zip(self.graph.blocks, cross, strict=True)
+        ]
+        return np.concatenate(parts)

@@ -1,0 +1,105 @@
+"""What is asked of a metric: bounds on the distances of pairs, and small mean shifts."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from isthmus._validation import FloatArray
+from isthmus.exceptions import InputError
+
+
+@dataclass(frozen=True, eq=False)
+class Pairs:
+    r"""Bounds on the squared distances between each row of one run and each row of another.
+
+    .. math:: \delta_{ij} = +1: \; d^2_{ij} \le \xi_{ij} \qquad \delta_{ij} = -1: \; d^2_{ij} \ge \xi_{ij}
+       \qquad \text{at the price } \lambda_{ij}\, \mathrm{LogDet}(\xi_{ij}, \xi^0_{ij})
+
+    Parameters
+    ----------
+    left, right : slice
+        Which rows of the problem: p rows against q rows. The same run twice is allowed; give
+        weight to one triangle only, so that no pair counts double.
+    sign : array (p, q) or number
+        +1 where the pair belongs together, -1 where it belongs apart.
+    weight : array (p, q) or number
+        :math:`\lambda \ge 0`. Zero means that there is no such pair.
+    bound : array (p, q) or number
+        :math:`\xi^0 > 0`, a squared distance.
+
+    Examples
+    --------
+    >>> Pairs(slice(0, 2), slice(2, 3), sign=[[1], [-1]], weight=1.0, bound=[[0.5], [2.0]]).shape
+    (2, 1)
+    """
+
+    left: slice
+    right: slice
+    sign: Any
+    weight: Any = 1.0
+    bound: Any = 1.0
+
+    def __post_init__(self) -> None:
+        shape = self.shape
+        for name in ("sign", "weight", "bound"):
+            object.__setattr__(self, name, _filled(getattr(self, name), shape, f"pairs.{name}"))
+        if not np.isin(self.sign, (-1.0, 1.0)).all():
+            raise InputError("pairs.sign: expected +1 or -1, got something else.")
+        if (self.weight < 0).any():
+            raise InputError(f"pairs.weight: expected no negative weight, got {self.weight.min():g}.")
+        if (self.bound <= 0).any():
+            raise InputError(f"pairs.bound: expected positive squared distances, got {self.bound.min():g}.")
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """(p, q), the number of rows on either side."""
+        return self.left.stop - self.left.start, self.right.stop - self.right.start
+
+
+@dataclass(frozen=True, eq=False)
+class Alignment:
+    r"""Mean shifts :math:`\bar z_k` that should be short in the learned metric.
+
+    Without ``slack`` each costs :math:`\lambda_k\, \bar z_k^T M \bar z_k` (the paper's own model, a changed
+    prior). With it, :math:`\bar z_k^T M \bar z_k \le t_k` at the price
+    :math:`\lambda_k\,\mathrm{LogDet}(t_k, t^0_k)` (the paper's relaxed model, one more constraint).
+
+    Parameters
+    ----------
+    rows : array (K, d)
+        One shift a row: overall means, class means, or any other difference of means.
+    weight : array (K,) or number
+        :math:`\lambda_k \ge 0`.
+    slack : array (K,) or number, optional
+        :math:`t^0_k > 0`.
+    """
+
+    rows: Any
+    weight: Any = 1.0
+    slack: Any = None
+
+    def __post_init__(self) -> None:
+        rows = np.atleast_2d(np.asarray(self.rows, dtype=np.float64))
+        object.__setattr__(self, "rows", rows)
+        object.__setattr__(self, "weight", _filled(self.weight, (len(rows),), "alignment.weight"))
+        if (self.weight < 0).any():
+            raise InputError(f"alignment.weight: expected no negative weight, got {self.weight.min():g}.")
+        if self.slack is not None:
+            object.__setattr__(self, "slack", _filled(self.slack, (len(rows),), "alignment.slack"))
+            if (self.slack <= 0).any():
+                raise InputError(f"alignment.slack: expected positive numbers, got {self.slack.min():g}.")
+
+
+def _filled(values: ArrayLike, shape: tuple[int, ...], name: str) -> FloatArray:
+    array = np.asarray(values, dtype=np.float64)
+    try:
+        array = np.broadcast_to(array, shape)
+    except ValueError:
+        raise InputError(f"{name}: expected a number or shape {shape}, got {array.shape}.") from None
+    if not np.isfinite(array).all():
+        raise InputError(f"{name}: expected finite numbers, got NaN or inf.")
+    return array

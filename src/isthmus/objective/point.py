@@ -1,0 +1,78 @@
+"""A point of the dual and everything that follows from it: the matrix, the distances, both values."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+import scipy.linalg as sla
+
+from isthmus._validation import FloatArray
+from isthmus.objective.graph import Curvature
+from isthmus.objective.loss import dual_pair_value, pair_loss, slack
+
+if TYPE_CHECKING:
+    from isthmus.objective.problem import LogDetProblem
+
+
+@dataclass(frozen=True, eq=False)
+class DualPoint:
+    r"""Feasible multipliers w, with the Cholesky factor C of :math:`S = I + F^T L_w F`.
+
+    Both values may be asked for at other weights λ than the problem's own, which continuation needs.
+    """
+
+    problem: LogDetProblem
+    multipliers: FloatArray
+    cholesky: FloatArray
+
+    @cached_property
+    def _inverse(self) -> FloatArray:
+        if not len(self.cholesky):
+            return self.cholesky
+        return np.asarray(sla.lapack.dtrtri(self.cholesky, lower=1)[0])
+
+    @cached_property
+    def rows(self) -> FloatArray:
+        """The problem's rows in coordinates where the metric of this point is Euclidean."""
+        return np.asarray(self.problem.basis[0] @ self._inverse.T)
+
+    @cached_property
+    def distances(self) -> FloatArray:
+        """The squared distance of each pair under the matrix of this point."""
+        return self.problem.graph.distances(self.rows)
+
+    @cached_property
+    def _logdet(self) -> float:
+        return self.problem.prior.logdet() + 2.0 * float(np.log(np.diagonal(self.cholesky)).sum())
+
+    def dual(self, weight: FloatArray | None = None) -> float:
+        """The dual value of the multipliers."""
+        graph = self.problem.graph
+        return self._logdet + dual_pair_value(
+            self.multipliers, graph.weight if weight is None else weight, graph.bound
+        )
+
+    def primal(self, weight: FloatArray | None = None) -> float:
+        """The primal value of the matrix that belongs to the multipliers."""
+        graph = self.problem.graph
+        trace = float(np.einsum("ij,ij->", self._inverse, self._inverse)) - len(self.cholesky)
+        loss = pair_loss(self.distances, graph.sign, graph.weight if weight is None else weight, graph.bound)
+        return trace + self._logdet + loss
+
+    def slack(self, weight: FloatArray) -> FloatArray:
+        """ξ of each pair."""
+        return slack(self.multipliers, weight, self.problem.graph.bound)
+
+    def curvature(self) -> Curvature:
+        """The Hessian of log det here, as an operator over pairs."""
+        return Curvature(self.problem.graph, self.rows)
+
+    def matrix(self) -> FloatArray:
+        r""":math:`M = (P + \sum w z z^T)^{-1}`, (d, d)."""
+        _, U = self.problem.basis
+        M = self.problem.prior.solve(np.eye(len(U)))
+        M += U @ (self._inverse.T @ self._inverse - np.eye(len(self._inverse))) @ U.T
+        return np.asarray((M + M.T) / 2.0)

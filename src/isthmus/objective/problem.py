@@ -1,0 +1,149 @@
+"""The LogDet problem: one PSD matrix, pairs of rows with bounds, mean shifts; primal value, dual value, gap."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import scipy.linalg as sla
+
+from isthmus._validation import FloatArray
+from isthmus.exceptions import InputError
+from isthmus.objective.basis import Prior, reduced
+from isthmus.objective.graph import PairGraph
+from isthmus.objective.loss import pair_loss
+from isthmus.objective.pairs import Alignment, Pairs
+from isthmus.objective.point import DualPoint
+
+
+@dataclass(frozen=True, eq=False)
+class LogDetProblem:
+    r"""Find the metric nearest to the identity that respects bounds on pairs and keeps mean shifts short.
+
+    .. math::
+
+       \min_{M \succ 0}\; \operatorname{tr} M - \log\det M - d \;+\; \sum_k \lambda_k \bar z_k^T M \bar z_k
+       \;+\; \sum_{ij} \lambda_{ij}\, \varphi_\pm\!\left(z_{ij}^T M z_{ij} / \xi^0_{ij}\right),
+       \qquad z_{ij} = a_i - a_j
+
+    Its dual, over one signed multiplier a pair (:math:`\delta w \ge 0`), is smooth:
+
+    .. math:: \log\det\Big(P + \sum_{ij} w_{ij} z_{ij} z_{ij}^T\Big)
+       + \sum_{ij} \lambda_{ij} \log(1 - w_{ij}\xi^0_{ij}/\lambda_{ij})
+
+    and never exceeds the primal, at any M and any multipliers.
+
+    Parameters
+    ----------
+    rows : array (n, d)
+        The points :math:`a_i`, of whatever origin.
+    pairs : tuple of Pairs
+        Bounds on squared distances between them.
+    alignment : Alignment, optional
+        Mean shifts. With a slack they become constraints and add one multiplier each, after the pairs'.
+
+    Examples
+    --------
+    >>> pairs = Pairs(slice(0, 1), slice(1, 2), sign=1, weight=1.0, bound=0.5)
+    >>> problem = LogDetProblem(np.eye(2), (pairs,))
+    >>> problem.primal(np.eye(2)) >= problem.dual(np.array([0.3]))
+    True
+    """
+
+    rows: Any
+    pairs: tuple[Pairs, ...] = ()
+    alignment: Alignment | None = None
+
+    def __post_init__(self) -> None:
+        rows = np.asarray(self.rows, dtype=np.float64)
+        if rows.ndim != 2:
+            raise InputError(f"rows: expected a two-dimensional array, got {rows.ndim} dimension(s).")
+        object.__setattr__(self, "rows", rows)
+        object.__setattr__(self, "pairs", tuple(self.pairs))
+        for block in self.pairs:
+            if max(block.left.stop, block.right.stop) > len(rows):
+                raise InputError(
+                    f"pairs: expected row numbers below {len(rows)}, got "
+                    f"{max(block.left.stop, block.right.stop) - 1}."
+                )
+        if self.alignment is not None and self.alignment.rows.shape[1] != rows.shape[1]:
+            raise InputError(
+                f"alignment.rows: expected {rows.shape[1]} columns as in rows, got {self.alignment.rows.shape[1]}."
+            )
+        hopeless = (self.graph.sign < 0) & (self.graph.weight > 0) & (self.graph.distances(self._points) == 0)
+        if hopeless.any():
+            raise InputError(
+                f"pairs: expected distinct rows where a pair belongs apart, got {hopeless.sum()} such pair(s) "
+                "of equal rows; give them weight 0."
+            )
+
+    @cached_property
+    def _constraint(self) -> Alignment | None:
+        return self.alignment if self.alignment is not None and self.alignment.slack is not None else None
+
+    @cached_property
+    def _points(self) -> FloatArray:
+        """The rows, then each constrained mean shift and the origin that it is measured from."""
+        if self._constraint is None:
+            return np.asarray(self.rows)
+        return np.vstack([self.rows, self._constraint.rows, np.zeros((1, self.rows.shape[1]))])
+
+    @cached_property
+    def graph(self) -> PairGraph:
+        """All constraints as pairs of points: a mean shift is one more pair, of the same-class kind."""
+        blocks = self.pairs
+        if (shift := self._constraint) is not None:
+            n, K = len(self.rows), len(shift.rows)
+            column = [values[:, None] for values in (shift.weight, shift.slack)]
+            blocks = (*blocks, Pairs(slice(n, n + K), slice(n + K, n + K + 1), 1.0, *column))
+        return PairGraph(blocks, len(self._points))
+
+    @cached_property
+    def prior(self) -> Prior:
+        """The precision P: the identity, raised along each penalised mean shift."""
+        if self.alignment is None or self._constraint is not None:
+            return Prior(np.empty((0, self.rows.shape[1])), np.empty(0))
+        return Prior(self.alignment.rows, self.alignment.weight)
+
+    @cached_property
+    def basis(self) -> tuple[FloatArray, FloatArray]:
+        """The factor F and the basis U of :mod:`isthmus.objective.basis`."""
+        return reduced(self._points, self.prior)
+
+    @property
+    def n_pairs(self) -> int:
+        """The number of multipliers."""
+        return len(self.graph.sign)
+
+    def primal(self, M: FloatArray) -> float:
+        """The objective at any symmetric matrix (d, d); infinite unless it is positive definite."""
+        try:
+            L = sla.cholesky(M, lower=True)
+        except sla.LinAlgError:
+            return np.inf
+        shifts = self.prior.rows @ L
+        value = np.trace(M) - 2.0 * np.log(np.diagonal(L)).sum() - len(M)
+        value += self.prior.weight @ np.einsum("ij,ij->i", shifts, shifts)
+        graph = self.graph
+        return float(value + pair_loss(graph.distances(self._points @ L), graph.sign, graph.weight, graph.bound))
+
+    def dual(self, multipliers: FloatArray) -> float:
+        """The dual value at any multipliers, a lower bound of every primal value; minus infinity if infeasible."""
+        if (self.graph.sign * multipliers < 0).any() or (multipliers[self.graph.weight == 0] != 0).any():
+            return -np.inf
+        point = self.at(multipliers)
+        return -np.inf if point is None else point.dual()
+
+    def at(self, multipliers: FloatArray) -> DualPoint | None:
+        """The point of the dual at these multipliers, or None where ``P + Σ w z zᵀ`` is not positive definite."""
+        F, _ = self.basis
+        S = F.T @ self.graph.laplacian_product(multipliers, F)
+        S[np.diag_indices_from(S)] += 1.0
+        try:
+            C = sla.cholesky(S, lower=True, overwrite_a=True)
+        except sla.LinAlgError:
+            return None
+        return DualPoint(self, multipliers, C)
+
