@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from isthmus.estimators.given_source import GivenSource
 
 REFERENCES = ("source", "target", "both")
+PAIR_BLOCK = 128
+"""Rows whose full table of distances is computed at once where only its diagonal is asked for."""
 
 
 class CrossDomainEstimator(BaseEstimator):  # type: ignore[misc]
@@ -130,8 +132,9 @@ class CrossDomainEstimator(BaseEstimator):  # type: ignore[misc]
         a, b = self._both(A, B, domains)
         if a.shape[0] != b.shape[0]:
             raise InputError(f"B: expected {a.shape[0]} rows, as many as A, got {b.shape[0]}.")
-        pairs = (self.metric_.squared_distances(a[i : i + 1], b[i : i + 1], domains) for i in range(a.shape[0]))
-        return np.sqrt(np.concatenate(list(pairs)).ravel())
+        blocks = [slice(i, i + PAIR_BLOCK) for i in range(0, a.shape[0], PAIR_BLOCK)]
+        squared = [np.diagonal(self.metric_.squared_distances(a[rows], b[rows], domains)) for rows in blocks]
+        return np.asarray(np.sqrt(np.concatenate(squared)))
 
     def _both(self, A: Any, B: Any, domains: tuple[str, str]) -> tuple[Matrix, Matrix]:
         if isinstance(domains, str) or len(domains) != 2:
