@@ -93,12 +93,6 @@ class CrossDomainEstimator(BaseEstimator):  # type: ignore[misc]
         points = self.transform(X, domain)
         return np.asarray(self.classes_[self._neighbours.predict(points)])
 
-    def predict_proba(self, X: Any, domain: str = "target") -> FloatArray:
-        """The share of each class among the nearest reference rows (n, number of classes)."""
-        shares = np.zeros((X.shape[0] if hasattr(X, "shape") else len(X), len(self.classes_)))
-        shares[:, self._neighbours.classes_] = self._neighbours.predict_proba(self.transform(X, domain))
-        return shares
-
     def score(self, X: Any, y: Any, domain: str = "target") -> float:
         """The share of labelled rows whose class is predicted; rows marked as unlabelled do not count."""
         predicted = self.predict(X, domain)

@@ -90,10 +90,7 @@ class GivenSource(ClassifierMixin, TransformerMixin, BaseEstimator):  # type: ig
         if y is None:
             raise InputError("y: requires y to be passed, but the target y is None; mark unlabelled rows with -1.")
         rows = validate_data(self, X, accept_sparse="csr", dtype=[np.float64, np.float32])
-        if not isinstance(y, list) and np.ndim(y) == 2:
-            y = column_or_1d(y, warn=True)
-        if np.asarray(y).dtype.kind == "f" and np.isfinite(np.asarray(y)).all():
-            check_classification_targets(y)
+        y = _labels(y)
         estimator = clone(self.estimator).fit(self.source.X, self.source.y, rows, y)
         self.estimator_, self.classes_ = estimator, estimator.classes_
         self.n_iter_ = getattr(estimator, "n_iter_", None)
@@ -107,11 +104,6 @@ class GivenSource(ClassifierMixin, TransformerMixin, BaseEstimator):  # type: ig
         """The class of each target row (n,)."""
         rows = self._rows(X)
         return self.estimator_.predict(rows)
-
-    def predict_proba(self, X: Any) -> FloatArray:
-        """The share of each class among the nearest reference rows (n, number of classes)."""
-        rows = self._rows(X)
-        return self.estimator_.predict_proba(rows)
 
     def transform(self, X: Any) -> FloatArray:
         """Target rows as points of the common space (n, k)."""
@@ -133,6 +125,16 @@ class GivenSource(ClassifierMixin, TransformerMixin, BaseEstimator):  # type: ig
         tags.input_tags.sparse = True
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags
+
+
+def _labels(y: Any) -> Any:
+    """Labels with what scikit-learn expects of every classifier: a column is flattened, real numbers refused."""
+    array = np.asarray(y, dtype=object if isinstance(y, list) else None)
+    if array.ndim == 2:
+        array = column_or_1d(array, warn=True)
+    if array.dtype.kind == "f" and np.isfinite(array).all():
+        check_classification_targets(array)
+    return array
 
 
 class UnlabelledInTraining(BaseEstimator):  # type: ignore[misc]
