@@ -14,7 +14,10 @@ __all__ = ["plot_before_after", "plot_common_space"]
 
 UNLABELLED = -1
 # Paul Tol's "muted" scheme, safe for colour-blind readers, and black; no grey, which means unlabelled.
-TEN_COLOURS = "#cc6677 #332288 #ddcc77 #117733 #88ccee #882255 #44aa99 #999933 #aa4499 #000000".split()
+TEN_COLOURS = (
+    *("#cc6677", "#332288", "#ddcc77", "#117733", "#88ccee"),
+    *("#882255", "#44aa99", "#999933", "#aa4499", "#000000"),
+)
 INK, FAINT = "#222222", "#c0c0c0"
 
 
