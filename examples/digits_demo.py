@@ -34,10 +34,9 @@ from sklearn.semi_supervised import LabelSpreading
 from sklearn.svm import LinearSVC
 from threadpoolctl import threadpool_limits
 
-from isthmus import MLHD
+from isthmus import MLHD, mmd
 from isthmus.datasets import DomainPair, load_digits_domains
 from isthmus.exceptions import InputError, MissingDependencyError
-from isthmus.mmd import mmd
 from isthmus.plotting import plot_before_after
 
 COMPONENTS_A_CLASS = 3

@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from problems import random_problem
-from test_objective import explicit_pairs
 
 from isthmus import ConvergenceWarning, InputError, MissingDependencyError, NotConvergedError
 from isthmus.objective import Alignment, LogDetProblem, Pairs
 from isthmus.solvers import BregmanProjections, DualNewton, Status
+from problems import random_problem
+from test_objective import explicit_pairs
 
 TIGHT = DualNewton(tol=1e-9)
 LONG = BregmanProjections(tol=1e-7, max_iter=20_000)
@@ -171,7 +171,7 @@ def test_hard_weights_converge_within_the_default_limit(u, l, weight):  # noqa: 
 
 def test_reaching_the_limit_warns_with_the_gap_and_can_be_made_an_error():
     problem = random_problem(1, n_left=30, n_right=5, weight=100.0)
-    with pytest.warns(ConvergenceWarning, match=r"max_iter=2 reached; the relative gap is certified to .*not to 1e-06"):
+    with pytest.warns(ConvergenceWarning, match=r"max_iter=2 reached.*certified to .*not to 1e-06"):
         result = DualNewton(max_iter=2).solve(problem)
     assert result.status is Status.ITERATION_LIMIT
     assert result.n_iter == 2
@@ -190,7 +190,7 @@ def test_a_callback_sees_every_point_of_the_trace():
 def test_a_solver_object_checks_itself():
     with pytest.raises(InputError, match="tol: expected a number above 0, got 0"):
         DualNewton(tol=0)
-    with pytest.raises(InputError, match="max_iter: expected a whole number of at least 1, got 2.5"):
+    with pytest.raises(InputError, match=r"max_iter: expected a whole number of at least 1, got 2\.5"):
         BregmanProjections(max_iter=2.5)
     with pytest.raises(InputError, match=r"start: expected shape \(18,\), got \(3,\)"):
         DualNewton().solve(random_problem(), start=np.zeros(3))

@@ -17,6 +17,7 @@ from isthmus._validation import FloatArray, IntArray
 from isthmus.domains import is_unlabelled
 from isthmus.estimators.base import CrossDomainEstimator
 from isthmus.exceptions import InputError
+from isthmus.kernels import Precomputed
 
 
 class Source:
@@ -123,6 +124,7 @@ class GivenSource(ClassifierMixin, TransformerMixin, BaseEstimator):  # type: ig
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
+        tags.input_tags.pairwise = getattr(self.estimator, "target_kernel", None) in ("precomputed", Precomputed())
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags
 
@@ -166,7 +168,7 @@ class UnlabelledInTraining(BaseEstimator):  # type: ignore[misc]
         labelled = np.flatnonzero(~unlabelled)
         if not len(labelled):
             raise InputError("y: expected at least one labelled row to split, got none.")
-        kept = np.array([np.asarray(y, dtype=object)[i] for i in labelled])
+        kept = np.array(np.asarray(y, dtype=object)[labelled].tolist())
         inner_groups = None if groups is None else np.asarray(groups)[labelled]
         for train, test in self._splitter().split(np.zeros((len(labelled), 1)), kept, inner_groups):
             yield np.sort(np.concatenate([labelled[train], np.flatnonzero(unlabelled)])), labelled[test]

@@ -17,10 +17,10 @@ from hypothesis.extra.numpy import arrays
 from numpy.typing import NDArray
 from scipy import stats
 
-from isthmus import mmd as module
+from isthmus import discrepancy as module
+from isthmus.discrepancy import mmd, mmd_test
 from isthmus.exceptions import InputError
 from isthmus.kernels import RBF, Cosine, Kernel, Laplacian, Linear, Polynomial, Precomputed
-from isthmus.mmd import mmd, mmd_test
 
 Array = NDArray[np.float64]
 KERNELS = [Linear(), RBF(1.3), RBF(), Laplacian(2.0), Laplacian(), Polynomial(3, 0.5), Cosine()]
@@ -57,9 +57,7 @@ def naive(X: Array, Y: Array, kernel: Kernel, estimator: str) -> float:
 def test_equals_the_formula_term_by_term(kernel: Kernel, estimator: str) -> None:
     for n, m in [(7, 6), (4, 9), (8, 8)]:
         X, Y = samples(n, m, shift=0.7)
-        assert mmd(X, Y, kernel, estimator) == pytest.approx(
-            naive(X, Y, kernel, estimator), rel=1e-9, abs=1e-13
-        )
+        assert mmd(X, Y, kernel, estimator) == pytest.approx(naive(X, Y, kernel, estimator), rel=1e-9, abs=1e-13)
 
 
 def test_biased_with_the_linear_kernel_is_the_squared_distance_of_the_means() -> None:
@@ -167,9 +165,7 @@ def test_biased_is_not_negative_and_zero_for_the_same_rows(X: Array, Y: Array, k
 
 @given(X=tables, Y=tables, unit=st.floats(0.01, 100.0))
 @settings(max_examples=40, deadline=None)
-def test_the_median_bandwidth_makes_the_unit_of_the_features_irrelevant(
-    X: Array, Y: Array, unit: float
-) -> None:
+def test_the_median_bandwidth_makes_the_unit_of_the_features_irrelevant(X: Array, Y: Array, unit: float) -> None:
     assert mmd(unit * X, unit * Y) == pytest.approx(mmd(X, Y), abs=1e-7)
 
 
@@ -184,9 +180,7 @@ def test_words_are_resolved_on_the_pooled_rows() -> None:
 @pytest.mark.parametrize("kernel", KERNELS, ids=str)
 def test_sparse_single_and_frame_equal_dense(kernel: Kernel, estimator: str) -> None:
     X, Y = (np.where(np.abs(A) > 0.8, A, 0.0).astype(np.float32) for A in samples(40, 33, d=5, shift=0.2))
-    value = pytest.approx(
-        mmd(X.astype(np.float64), Y.astype(np.float64), kernel, estimator), rel=1e-6, abs=1e-9
-    )
+    value = pytest.approx(mmd(X.astype(np.float64), Y.astype(np.float64), kernel, estimator), rel=1e-6, abs=1e-9)
     assert mmd(X, Y, kernel, estimator) == value
     assert mmd(pd.DataFrame(X), pd.DataFrame(Y), kernel, estimator) == value
     for kind in (sp.csr_array, sp.csr_matrix, sp.csc_array, sp.coo_array):
@@ -219,9 +213,7 @@ def test_a_clear_shift_and_a_mere_change_of_scale_are_both_found() -> None:
     X, Y = samples(40, 40, shift=1.5)
     assert mmd_test(X, Y, random_state=0).p_value == 0.001
     X, Y = samples(80, 80)
-    assert (
-        mmd_test(X, 4.0 * Y, random_state=0).p_value == 0.001
-    )  # equal means: only the linear kernel is blind
+    assert mmd_test(X, 4.0 * Y, random_state=0).p_value == 0.001  # equal means: only the linear kernel is blind
     assert mmd_test(X - X.mean(0), 4.0 * (Y - Y.mean(0)), "linear", random_state=0).p_value > 0.5
 
 
@@ -253,9 +245,7 @@ def test_the_outcome_is_a_value_told_in_one_line() -> None:
     outcome = mmd_test(X, Y, RBF(2.0), n_permutations=199, random_state=0)
     assert outcome == mmd_test(X, Y, RBF(2.0), n_permutations=199, random_state=0)
     assert outcome.n_permutations == len(outcome.null_statistics) == 199
-    expected = (
-        f"MMD² = {outcome.statistic:.4g} (unbiased, RBF(bandwidth=2.0)), p = 0.005 from 199 permutations"
-    )
+    expected = f"MMD² = {outcome.statistic:.4g} (unbiased, RBF(bandwidth=2.0)), p = 0.005 from 199 permutations"
     assert str(outcome) == expected
     with pytest.raises(ValueError, match="read-only"):
         outcome.null_statistics[0] = 0.0
@@ -310,9 +300,7 @@ GOOD, WIDE, NAN = np.eye(4), np.eye(5), np.full((4, 4), np.nan)
             "random_state: expected a whole number of at least 0, got -1.",
         ),
         (
-            lambda: mmd(
-                pd.DataFrame(GOOD[:, :2], columns=["a", "b"]), pd.DataFrame(GOOD[:, :2], columns=["b", "a"])
-            ),
+            lambda: mmd(pd.DataFrame(GOOD[:, :2], columns=["a", "b"]), pd.DataFrame(GOOD[:, :2], columns=["b", "a"])),
             "Y: expected the columns of X in order, ('a', 'b'), got ('b', 'a').",
         ),
     ],
