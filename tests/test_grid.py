@@ -1,0 +1,70 @@
+"""Every cell of the paper's grid of weights, at the paper's Reuters size, with the defaults."""
+
+import os
+from itertools import product
+from pathlib import Path
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from sklearn.decomposition import PCA
+
+from isthmus import MLHD
+from isthmus.solvers import Status
+
+PRIOR_WEIGHTS = [1e-3, 1e-2, 1e-1, 1e0, 1e1, 1e2]
+POSTERIOR_WEIGHTS = [1e-2, 1e-1, 1e0, 1e1, 1e2, 1e3]
+
+
+def split(X_source, X_target, y, seed=0):
+    """20 labelled a class in the source; 1 labelled and 20 unlabelled a class, of other documents, in the target."""
+    rng = np.random.default_rng(seed)
+    order = [rng.permutation(np.flatnonzero(y == c)) for c in np.unique(y)]
+    source, labelled, unlabelled = (np.concatenate([o[part] for o in order]) for part in
+                                    (slice(0, 20), slice(20, 21), slice(21, 41)))  # fmt: skip
+    target = np.concatenate([labelled, unlabelled])
+    y_target = np.where(np.arange(len(target)) < len(labelled), y[target], -1)
+    return X_source[source], y[source], X_target[target], y_target
+
+
+def synthetic():
+    """Six overlapping classes, 100 and 150 columns of decaying variance, as principal components have."""
+    rng = np.random.default_rng(0)
+    y = np.repeat(np.arange(6), 60)
+
+    def view(d):
+        spectrum = 1.0 / np.sqrt(1.0 + np.arange(d))
+        return (rng.normal(size=(6, d))[y] + 1.5 * rng.normal(size=(len(y), d))) * spectrum
+
+    return split(view(100), view(150), y)
+
+
+def reuters():
+    folder = Path(os.environ.get("ISTHMUS_DATA", Path(__file__).parents[2] / "shared" / "data"))
+    file = folder / "reuters_multilingual" / "reuters600_5lang.npz"
+    if not file.exists():
+        pytest.skip(f"the Reuters file is not there: expected {file.name} in $ISTHMUS_DATA/reuters_multilingual")
+    with np.load(file, allow_pickle=False) as parts:
+        views = [sp.csr_matrix((parts[f"{v}_data"], parts[f"{v}_indices"], parts[f"{v}_indptr"]),
+                               shape=parts[f"{v}_shape"]) for v in ("EN", "FR")]  # fmt: skip
+        y = parts["y"]
+    X = [PCA(n, random_state=0).fit_transform(view.toarray()) for view, n in zip(views, (100, 150), strict=True)]
+    return split(*X, y)
+
+
+@pytest.fixture(scope="module", params=[synthetic, reuters], ids=["synthetic", "reuters600"])
+def data(request):
+    return request.param()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kernel", ["linear", "rbf"])
+@pytest.mark.parametrize("alignment", ["penalty", "constraint"])
+def test_every_cell_reaches_the_gap_within_the_default_limit(data, kernel, alignment):
+    iterations = {}
+    for prior, posterior in product(PRIOR_WEIGHTS, POSTERIOR_WEIGHTS):
+        mlhd = MLHD(kernel, kernel, prior_weight=prior, posterior_weight=posterior, alignment=alignment).fit(*data)
+        assert mlhd.result_.status is Status.OPTIMAL, (prior, posterior, str(mlhd.result_))
+        assert mlhd.result_.relative_gap <= 1e-6
+        iterations[prior, posterior] = mlhd.n_iter_
+    assert max(iterations.values()) <= 200
