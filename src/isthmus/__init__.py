@@ -1,5 +1,33 @@
 """isthmus: one metric across two collections that are described by different features."""
 
 from isthmus._version import __version__
+from isthmus.estimators import MLHD, GivenSource, UnlabelledInTraining
+from isthmus.exceptions import (
+    ConvergenceWarning,
+    InputError,
+    IsthmusError,
+    MissingDependencyError,
+    NotConvergedError,
+)
+from isthmus.kernels import RBF, Cosine, Kernel, Laplacian, Linear, Polynomial, Precomputed
+from isthmus.metric import CrossDomainMetric
 
-__all__ = ["__version__"]
+__all__ = [
+    "MLHD",
+    "RBF",
+    "ConvergenceWarning",
+    "Cosine",
+    "CrossDomainMetric",
+    "GivenSource",
+    "InputError",
+    "IsthmusError",
+    "Kernel",
+    "Laplacian",
+    "Linear",
+    "MissingDependencyError",
+    "NotConvergedError",
+    "Polynomial",
+    "Precomputed",
+    "UnlabelledInTraining",
+    "__version__",
+]

@@ -24,8 +24,8 @@ def matrix(X: Any, name: str, *, n_columns: int | None = None, min_rows: int = 1
 
     Sparse input stays sparse. The caller's array is never written to.
     """
-    if sp.issparse(X):
-        table = X.tocsr()
+    if is_sparse(X):
+        table: Any = X.tocsr()
         values = table.data
     else:
         table = values = _dense(X, name)
@@ -38,7 +38,7 @@ def matrix(X: Any, name: str, *, n_columns: int | None = None, min_rows: int = 1
         raise InputError(f"{name}: expected numbers, got values of type {values.dtype}.")
     if table.dtype not in (np.float32, np.float64):
         table = table.astype(np.float64)
-        values = table.data if sp.issparse(table) else table
+        values = table.data if is_sparse(table) else table
     rows, columns = table.shape
     if rows < min_rows:
         raise InputError(f"{name}: expected at least {min_rows} row(s), got {rows}.")
@@ -64,6 +64,11 @@ def _dense(X: Any, name: str) -> NDArray[Any]:
             found = next((v for v in table.flat if not isinstance(v, numbers.Number)), table)
             raise InputError(f"{name}: expected numbers, got {type(found).__name__} {found!r:.40}.") from None
     return table
+
+
+def is_sparse(X: Any) -> bool:
+    """Whether X is a SciPy sparse matrix or array."""
+    return bool(sp.issparse(X))
 
 
 def column_names(X: Any) -> tuple[str, ...] | None:
@@ -95,7 +100,13 @@ def length(y: Any, n: int, name: str, of: str) -> None:
 
 
 def number(
-    value: Any, name: str, *, low: float = -np.inf, high: float = np.inf, strict: bool = False, whole: bool = False
+    value: Any,
+    name: str,
+    *,
+    low: float = -np.inf,
+    high: float = np.inf,
+    strict: bool = False,
+    whole: bool = False,
 ) -> float:
     """A finite real number within ``[low, high]``, or above ``low`` where ``strict``."""
     kind = "a whole number" if whole else "a number"

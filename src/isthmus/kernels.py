@@ -11,10 +11,9 @@ from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
 import numpy as np
-import scipy.sparse as sp
 from sklearn.metrics import pairwise
 
-from isthmus._validation import FloatArray, Matrix, choice, number
+from isthmus._validation import FloatArray, Matrix, choice, is_sparse, number
 from isthmus.exceptions import InputError
 
 __all__ = [
@@ -184,16 +183,9 @@ class Precomputed(Kernel):
     """Gram matrices in place of features.
 
     In ``fit`` a domain is given as its own Gram matrix (n, n), positive semi-definite; a new row is its inner
-    products with the n rows of ``fit``. What lies outside their span cannot be seen from those, unless
-    ``self_similarity`` says what a row's inner product with itself is (1 for normalised kernels); without it a
-    new row is taken to lie inside.
+    products with the n rows of ``fit``. What lies outside their span cannot be seen from those: a new row is
+    taken to lie inside.
     """
-
-    self_similarity: float | None = None
-
-    def __post_init__(self) -> None:
-        if self.self_similarity is not None:
-            number(self.self_similarity, "self_similarity", low=0.0)
 
 
 KernelSpec: TypeAlias = Kernel | str
@@ -234,7 +226,7 @@ def _double(A: Matrix) -> Matrix:
 
 def _squared_norms(A: Matrix) -> FloatArray:
     A = _double(A)
-    if sp.issparse(A):
+    if is_sparse(A):
         return np.asarray(A.multiply(A).sum(axis=1)).ravel()
     return np.asarray(np.einsum("ij,ij->i", A, A))
 

@@ -4,7 +4,7 @@ Nothing here knows which domain, kernel or file a row came from.
 """
 
 from isthmus.objective.pairs import Alignment, Pairs
-from isthmus.objective.problem import LogDetProblem
 from isthmus.objective.point import DualPoint
+from isthmus.objective.problem import LogDetProblem
 
 __all__ = ["Alignment", "DualPoint", "LogDetProblem", "Pairs"]

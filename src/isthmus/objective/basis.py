@@ -14,10 +14,8 @@ from dataclasses import dataclass
 import numpy as np
 import scipy.linalg as sla
 
+from isthmus._cholesky import pivoted_cholesky
 from isthmus._validation import FloatArray
-
-RANK_TOLERANCE = 1e-12
-"""A row that lies closer than this (squared, relative to the longest) to the span of others adds no dimension."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,18 +54,6 @@ def reduced(rows: FloatArray, prior: Prior) -> tuple[FloatArray, FloatArray]:
     factor, pivots = pivoted_cholesky(rows @ solved)
     U = sla.solve_triangular(factor[pivots], solved[:, pivots].T, lower=True).T
     return factor, np.asarray(U)
-
-
-def pivoted_cholesky(K: FloatArray) -> tuple[FloatArray, np.ndarray[tuple[int], np.dtype[np.intp]]]:
-    """A factor F (n, r) with ``F Fᵀ = K`` for a PSD matrix, and the r rows where F is lower triangular."""
-    top = float(np.max(np.diagonal(K), initial=0.0))
-    if top <= 0.0:
-        return np.zeros((len(K), 0)), np.empty(0, dtype=np.intp)
-    packed, pivots, rank, _ = sla.lapack.dpstrf(K, tol=RANK_TOLERANCE * top, lower=1)
-    order = pivots.astype(np.intp) - 1
-    factor = np.zeros((len(K), rank))
-    factor[order] = np.tril(packed)[:, :rank]
-    return factor, order[:rank]
 
 
 def _dense(prior: Prior, d: int) -> FloatArray:

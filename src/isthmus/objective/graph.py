@@ -10,6 +10,7 @@ which costs :math:`O(n_s^2 n_l)` for all :math:`n_s n_l` pairs at once, instead 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -117,7 +118,8 @@ class Curvature:
 
     def _by_gram(self, v: FloatArray) -> FloatArray:
         G, blocks = self._G, self.graph.blocks
-        assert G is not None and self._G_squared is not None
+        assert G is not None
+        assert self._G_squared is not None
         g = self.graph.degrees(v)
         sides = [G[:, b.left] @ V for b, V in zip(blocks, self.graph.split(v), strict=True)]
         diagonal = self._G_squared @ g
@@ -131,7 +133,7 @@ class Curvature:
             cross.append(T)
         return self._gathered(diagonal, cross)
 
-    def _gathered(self, diagonal: FloatArray, cross: list[FloatArray]) -> FloatArray:
+    def _gathered(self, diagonal: FloatArray, cross: Sequence[FloatArray]) -> FloatArray:
         parts = [
             (diagonal[b.left, None] + diagonal[None, b.right] - 2.0 * T).ravel()
             for b, T in zip(self.graph.blocks, cross, strict=True)

@@ -146,4 +146,3 @@ class LogDetProblem:
         except sla.LinAlgError:
             return None
         return DualPoint(self, multipliers, C)
-

@@ -25,9 +25,7 @@ from isthmus._validation import FloatArray, IntArray
 from isthmus.objective import DualPoint, LogDetProblem
 from isthmus.solvers.iteration import IterativeSolver
 
-Sweep: TypeAlias = Callable[
-    [FloatArray, IntArray, IntArray, FloatArray, FloatArray, FloatArray, FloatArray], None
-]
+Sweep: TypeAlias = Callable[[FloatArray, IntArray, IntArray, FloatArray, FloatArray, FloatArray, FloatArray], None]
 
 
 @dataclass(frozen=True)
@@ -68,7 +66,13 @@ class BregmanProjections(IterativeSolver):
 
 
 def _sweep(
-    K: FloatArray, left: IntArray, right: IntArray, sign: FloatArray, weight: FloatArray, xi: FloatArray, beta: FloatArray
+    K: FloatArray,
+    left: IntArray,
+    right: IntArray,
+    sign: FloatArray,
+    weight: FloatArray,
+    xi: FloatArray,
+    beta: FloatArray,
 ) -> None:
     """Project onto each pair in turn, in place: the Gram matrix K, the slacks ξ and the multipliers β."""
     for k in range(len(left)):

@@ -70,8 +70,8 @@ class IterativeSolver:
         began = time.perf_counter()
         trace: list[TracePoint] = []
         status = Status.STALLED
-        point = _feasible_start(problem, start)
-        for iteration, point in enumerate(self.iterates(problem, point)):
+        first = _feasible_start(problem, start)
+        for iteration, point in enumerate(self.iterates(problem, first)):
             trace.append(TracePoint(iteration, point.primal(), point.dual(), time.perf_counter() - began))
             if callback is not None:
                 callback(trace[-1])
@@ -86,7 +86,7 @@ class IterativeSolver:
             why = f"max_iter={self.max_iter} reached" if status is Status.ITERATION_LIMIT else "no further progress"
             gap = relative_gap(trace[-1].primal, trace[-1].dual)
             warnings.warn(
-                f"{result.solver}: {why}; the objective is certified to a relative gap of {gap:.1e}, not {self.tol:.0e}.",
+                f"{result.solver}: {why}; the relative gap is certified to {gap:.1e}, not to {self.tol:.0e}.",
                 ConvergenceWarning,
                 stacklevel=3,
             )

@@ -37,7 +37,7 @@ class TracePoint:
 
     @property
     def relative_gap(self) -> float:
-        """(primal − dual) / max(1, \\|primal\\|, \\|dual\\|)."""
+        """The gap divided by the larger of one and the objective."""
         return relative_gap(self.primal, self.dual)
 
 

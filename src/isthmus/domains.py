@@ -1,0 +1,111 @@
+"""Two collections of rows, one set of classes: what the user gave, checked and with labels as codes."""
+
+from __future__ import annotations
+
+import numbers
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from isthmus._validation import IntArray, Matrix, column_names, length, matrix
+from isthmus.exceptions import InputError
+
+UNLABELLED = -1
+"""The code, and one of the user's marks, of a row without a label."""
+
+
+@dataclass(frozen=True, eq=False)
+class Domain:
+    """One collection: rows X (n, d), label codes y (n,) with -1 for none, and the names of its columns."""
+
+    X: Matrix
+    y: IntArray
+    columns: tuple[str, ...] | None = None
+
+    @property
+    def labelled(self) -> IntArray:
+        """The numbers of the labelled rows."""
+        return np.flatnonzero(self.y != UNLABELLED)
+
+
+@dataclass(frozen=True, eq=False)
+class TwoDomains:
+    """A labelled source and a partly labelled target, with the classes that their codes count through."""
+
+    source: Domain
+    target: Domain
+    classes: NDArray[Any]
+
+
+def two_domains(X_source: Any, y_source: Any, X_target: Any, y_target: Any) -> TwoDomains:
+    """Check the four arguments of ``fit`` and turn labels of any type into codes.
+
+    Examples
+    --------
+    >>> domains = two_domains([[0.0], [1.0]], ["cat", "dog"], [[5.0, 6.0], [7.0, 8.0]], ["dog", None])
+    >>> domains.target.y, domains.classes
+    (array([ 1, -1]), array(['cat', 'dog'], dtype=object))
+    """
+    Xs, Xt = matrix(X_source, "X_source"), matrix(X_target, "X_target")
+    ys, yt = _labels(y_source, "y_source"), _labels(y_target, "y_target")
+    length(ys, Xs.shape[0], "y_source", "X_source")
+    length(yt, Xt.shape[0], "y_target", "X_target")
+    if (missing := is_unlabelled(ys)).any():
+        raise InputError(
+            f"y_source: expected a label for every row (-1, None and NaN mean none), got {missing.sum()} without."
+        )
+    try:
+        classes = np.unique(ys)
+    except TypeError:
+        raise InputError("y_source: expected labels of one sortable type, got a mixture.") from None
+    source = Domain(Xs, encoded(ys, classes, "y_source"), column_names(X_source))
+    target = Domain(Xt, encoded(yt, classes, "y_target"), column_names(X_target))
+    if not len(target.labelled):
+        raise InputError(f"y_target: expected at least one labelled row, got none among {len(yt)}.")
+    return TwoDomains(source, target, classes)
+
+
+def encoded(y: NDArray[Any], classes: NDArray[Any], name: str) -> IntArray:
+    """Labels as positions in ``classes``, -1 for rows without one."""
+    codes = {label: code for code, label in enumerate(classes.tolist())}
+    values, missing = y.tolist(), is_unlabelled(y)
+    unknown = sorted({str(v) for v, m in zip(values, missing, strict=True) if not m and v not in codes})
+    if unknown:
+        known = ", ".join(str(label) for label in classes[:5])
+        raise InputError(
+            f"{name}: expected only classes of the source ({known}{', …' if len(classes) > 5 else ''}), "
+            f"got {', '.join(unknown[:5])}."
+        )
+    return np.array([UNLABELLED if m else codes[v] for v, m in zip(values, missing, strict=True)], dtype=np.intp)
+
+
+def is_unlabelled(y: Any) -> NDArray[np.bool_]:
+    """Which labels are marks for "none": -1, None, NaN, pandas' NA, and the string "-1"."""
+    array = _labels(y, "y")
+    if array.dtype.kind in "iu":
+        return np.asarray(array == UNLABELLED)
+    return np.array([_means_none(value) for value in array.tolist()], dtype=bool)
+
+
+def _means_none(value: Any) -> bool:
+    if value is None or type(value).__name__ == "NAType":
+        return True
+    if isinstance(value, numbers.Real):
+        return bool(value == UNLABELLED or value != value)  # only NaN differs from itself
+    return isinstance(value, str) and value == str(UNLABELLED)
+
+
+def _labels(y: Any, name: str) -> NDArray[Any]:
+    """Labels as a one-dimensional array, without turning numbers among strings into strings."""
+    if y is None:
+        raise InputError(f"{name}: expected one label a row, got None.")
+    array = np.asarray(
+        y.to_numpy() if hasattr(y, "to_numpy") else y, dtype=object if isinstance(y, list | tuple) else None
+    )
+    if array.ndim != 1:
+        raise InputError(f"{name}: expected a one-dimensional array, got shape {array.shape}.")
+    if array.dtype.kind == "O" and all(isinstance(v, numbers.Real) and not isinstance(v, bool) for v in array):
+        return np.asarray(array.tolist())
+    return array

@@ -1,0 +1,171 @@
+"""What every system that learned a metric over two domains can do with it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator
+from sklearn.neighbors import KNeighborsClassifier
+from sklearn.utils.validation import check_is_fitted
+
+from isthmus._validation import FloatArray, IntArray, Matrix, choice, length, matrix, number, same_columns
+from isthmus.domains import TwoDomains, is_unlabelled
+from isthmus.exceptions import InputError
+from isthmus.metric import DOMAINS, CrossDomainMetric
+
+if TYPE_CHECKING:
+    from isthmus.estimators.given_source import GivenSource
+
+REFERENCES = ("source", "target", "both")
+PAIR_BLOCK = 128
+"""Rows whose full table of distances is computed at once where only its diagonal is asked for."""
+
+
+class CrossDomainEstimator(BaseEstimator):  # type: ignore[misc]
+    """The base of estimators over a source and a target: everything that follows from a learned metric.
+
+    A subclass has the parameters ``n_neighbors`` and ``neighbors``, and a ``fit(X_source, y_source, X_target,
+    y_target)`` that ends in :meth:`_learned`.
+    """
+
+    n_neighbors: int
+    neighbors: str
+    metric_: CrossDomainMetric
+    classes_: NDArray[Any]
+
+    def fit(self, X_source: Any, y_source: Any, X_target: Any, y_target: Any) -> Self:
+        """Learn from a labelled source and a partly labelled target."""
+        raise NotImplementedError
+
+    def _n_neighbors(self, n_references: int) -> int:
+        k = int(number(self.n_neighbors, "n_neighbors", low=1, whole=True))
+        if k > n_references:
+            raise InputError(f"n_neighbors: expected at most the {n_references} reference rows, got {k}.")
+        return k
+
+    def _classifier(self, domains: TwoDomains, metric: CrossDomainMetric) -> KNeighborsClassifier:
+        """The nearest-neighbour rule over the reference rows, in the common space."""
+        kinds = DOMAINS if self.neighbors == "both" else (self.neighbors,)
+        parts = [getattr(domains, kind) for kind in kinds]
+        rows = [metric.embed(part.X[part.labelled], kind) for part, kind in zip(parts, kinds, strict=True)]
+        labels = np.concatenate([part.y[part.labelled] for part in parts])
+        k = self._n_neighbors(len(labels))
+        return KNeighborsClassifier(k, algorithm="brute").fit(np.vstack(rows).astype(np.float64), labels)
+
+    def _learned(self, domains: TwoDomains, metric: CrossDomainMetric) -> None:
+        """Set what all methods below read. Nothing is set before everything has been computed."""
+        classifier = self._classifier(domains, metric)
+        self.metric_ = metric
+        self.classes_ = domains.classes
+        self.n_features_ = {"source": domains.source.X.shape[1], "target": domains.target.X.shape[1]}
+        self._columns = {"source": domains.source.columns, "target": domains.target.columns}
+        self._neighbours = classifier
+
+    def _rows(self, X: Any, domain: str, name: str = "X") -> Matrix:
+        """New rows of a domain, checked against those of fit."""
+        check_is_fitted(self, "metric_")
+        choice(domain, "domain", DOMAINS)
+        same_columns(X, self._columns[domain], name)
+        return matrix(X, name, n_columns=self.n_features_[domain])
+
+    def transform(self, X: Any, domain: str = "target") -> FloatArray:
+        """Rows as points of the common space, where Euclidean distance is the learned metric.
+
+        Parameters
+        ----------
+        X : array, sparse matrix or data frame (n, d_t), or (n, d_s) for the source
+            New or old rows. Single precision in gives single precision out.
+        domain : {"target", "source"}
+            Where the rows come from.
+
+        Returns
+        -------
+        array (n, k)
+            The points; k is the same for both domains.
+        """
+        return self.metric_.embed(self._rows(X, domain), domain)
+
+    def predict(self, X: Any, domain: str = "target") -> NDArray[Any]:
+        """The class of each row, by its nearest reference rows across the domains (n,)."""
+        points = self.transform(X, domain)
+        return np.asarray(self.classes_[self._neighbours.predict(points)])
+
+    def predict_proba(self, X: Any, domain: str = "target") -> FloatArray:
+        """The share of each class among the nearest reference rows (n, number of classes)."""
+        shares = np.zeros((X.shape[0] if hasattr(X, "shape") else len(X), len(self.classes_)))
+        shares[:, self._neighbours.classes_] = self._neighbours.predict_proba(self.transform(X, domain))
+        return shares
+
+    def score(self, X: Any, y: Any, domain: str = "target") -> float:
+        """The share of labelled rows whose class is predicted; rows marked as unlabelled do not count."""
+        predicted = self.predict(X, domain)
+        length(y, len(predicted), "y", "X")
+        labelled = ~is_unlabelled(y)
+        if not labelled.any():
+            raise InputError("y: expected at least one labelled row to score, got none.")
+        return float(np.mean(predicted[labelled] == np.asarray(y)[labelled]))
+
+    def kneighbors(
+        self, X: Any, n_neighbors: int | None = None, domain: str = "target"
+    ) -> tuple[FloatArray, IntArray]:
+        """Distances and row numbers of the nearest reference rows, nearest first, both (n, k).
+
+        The reference rows are those of the parameter ``neighbors``: all source rows, the labelled target rows, or
+        the source rows followed by the labelled target rows.
+        """
+        points = self.transform(X, domain)
+        if n_neighbors is not None:
+            number(n_neighbors, "n_neighbors", low=1, high=self._neighbours.n_samples_fit_, whole=True)
+        distances, rows = self._neighbours.kneighbors(points, n_neighbors)
+        return np.asarray(distances), np.asarray(rows)
+
+    def pairwise_distances(self, A: Any, B: Any, domains: tuple[str, str] = ("source", "target")) -> FloatArray:
+        """All distances (n, m) between rows A of one domain and rows B of another, or of the same."""
+        a, b = self._both(A, B, domains)
+        return np.asarray(np.sqrt(self.metric_.squared_distances(a, b, domains)))
+
+    def pair_distance(self, A: Any, B: Any, domains: tuple[str, str] = ("source", "target")) -> FloatArray:
+        """The distance (n,) of each row of A to the row of B in the same place."""
+        a, b = self._both(A, B, domains)
+        if a.shape[0] != b.shape[0]:
+            raise InputError(f"B: expected {a.shape[0]} rows, as many as A, got {b.shape[0]}.")
+        blocks = [slice(i, i + PAIR_BLOCK) for i in range(0, a.shape[0], PAIR_BLOCK)]
+        squared = [np.diagonal(self.metric_.squared_distances(a[rows], b[rows], domains)) for rows in blocks]
+        return np.asarray(np.sqrt(np.concatenate(squared)))
+
+    def _both(self, A: Any, B: Any, domains: tuple[str, str]) -> tuple[Matrix, Matrix]:
+        if isinstance(domains, str) or len(domains) != 2:
+            raise InputError(f"domains: expected two names, such as ('source', 'target'), got {domains!r}.")
+        return self._rows(A, domains[0], "A"), self._rows(B, domains[1], "B")
+
+    def get_metric(self, domains: tuple[str, str] = ("source", "target")) -> Callable[[Any, Any], float]:
+        """The distance of a row of one domain to a row of another as a plain function of two rows."""
+        check_is_fitted(self, "metric_")
+        return self.metric_.function(domains)
+
+    def get_mahalanobis_matrix(self) -> FloatArray:
+        """M over the features of both domains, source first (d_s + d_t, d_s + d_t); linear kernels only."""
+        check_is_fitted(self, "metric_")
+        return self.metric_.feature_matrix()
+
+    def get_feature_names_out(self, input_features: Any = None) -> NDArray[Any]:
+        """Names of the columns of :meth:`transform`."""
+        check_is_fitted(self, "metric_")
+        prefix = type(self).__name__.lower()
+        return np.array([f"{prefix}{k}" for k in range(self.metric_.dimension)], dtype=object)
+
+    def given_source(self, X_source: Any, y_source: Any) -> GivenSource:
+        """The same system as an ordinary scikit-learn estimator over the target, with the source held fixed.
+
+        Returns
+        -------
+        GivenSource
+            ``fit(X, y)``, ``predict``, ``transform`` and ``score`` over target rows; for ``GridSearchCV``,
+            ``cross_val_score``, ``Pipeline`` and the like.
+        """
+        from isthmus.estimators.given_source import GivenSource, Source
+
+        return GivenSource(self, Source(X_source, y_source))

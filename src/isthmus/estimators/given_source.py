@@ -1,0 +1,174 @@
+"""A system with its source held fixed: an ordinary scikit-learn estimator over target rows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, ClassifierMixin, TransformerMixin, clone
+from sklearn.model_selection import StratifiedKFold, check_cv
+from sklearn.utils import column_or_1d
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from isthmus._validation import FloatArray, IntArray
+from isthmus.domains import is_unlabelled
+from isthmus.estimators.base import CrossDomainEstimator
+from isthmus.exceptions import InputError
+
+
+class Source:
+    """Source rows and their labels as one value.
+
+    scikit-learn slices anything passed to ``fit`` that happens to be as long as the target; a value that has no
+    length and is shared, not copied, by ``clone`` can't be sliced, and costs nothing in a grid search.
+    """
+
+    def __init__(self, X: Any, y: Any) -> None:
+        self.X, self.y = X, y
+
+    def __sklearn_clone__(self) -> Source:
+        return self
+
+    def __deepcopy__(self, memo: Any) -> Source:
+        return self
+
+    def __repr__(self) -> str:
+        return f"Source({' × '.join(map(str, np.shape(self.X)))})"
+
+
+class GivenSource(ClassifierMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]
+    """A cross-domain estimator as a scikit-learn classifier and transformer over the target.
+
+    Made by :meth:`MLHD.given_source`. Parameters of the system are reached as ``estimator__prior_weight`` and so on.
+
+    Parameters
+    ----------
+    estimator : CrossDomainEstimator
+        The system; it is cloned in ``fit`` and never changed.
+    source : Source
+        Source rows and labels.
+
+    Attributes
+    ----------
+    estimator_ : CrossDomainEstimator
+        The fitted system.
+    classes_ : array
+        The classes of the source.
+
+    Examples
+    --------
+    >>> from sklearn.model_selection import cross_val_score
+    >>> from isthmus import MLHD, UnlabelledInTraining
+    >>> from isthmus.datasets import load_digits_domains
+    >>> d = load_digits_domains(n_labelled=3)
+    >>> over_target = MLHD().given_source(d.X_source, d.y_source)
+    >>> scores = cross_val_score(over_target, d.X_target, d.y_target, cv=UnlabelledInTraining(3))
+    >>> scores.shape
+    (3,)
+    """
+
+    estimator_: CrossDomainEstimator
+    classes_: NDArray[Any]
+
+    def __init__(self, estimator: CrossDomainEstimator, source: Source) -> None:
+        self.estimator = estimator
+        self.source = source
+
+    def fit(self, X: Any, y: Any) -> Self:
+        """Learn from the source and these target rows.
+
+        Parameters
+        ----------
+        X : array, sparse matrix or data frame (n, d_t)
+            Target rows.
+        y : array (n,)
+            Their classes; -1, None or NaN where unknown.
+        """
+        if y is None:
+            raise InputError("y: requires y to be passed, but the target y is None; mark unlabelled rows with -1.")
+        rows = validate_data(self, X, accept_sparse="csr", dtype=[np.float64, np.float32])
+        if not isinstance(y, list) and np.ndim(y) == 2:
+            y = column_or_1d(y, warn=True)
+        if np.asarray(y).dtype.kind == "f" and np.isfinite(np.asarray(y)).all():
+            check_classification_targets(y)
+        estimator = clone(self.estimator).fit(self.source.X, self.source.y, rows, y)
+        self.estimator_, self.classes_ = estimator, estimator.classes_
+        self.n_iter_ = getattr(estimator, "n_iter_", None)
+        return self
+
+    def _rows(self, X: Any) -> Any:
+        check_is_fitted(self)
+        return validate_data(self, X, accept_sparse="csr", dtype=[np.float64, np.float32], reset=False)
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """The class of each target row (n,)."""
+        rows = self._rows(X)
+        return self.estimator_.predict(rows)
+
+    def predict_proba(self, X: Any) -> FloatArray:
+        """The share of each class among the nearest reference rows (n, number of classes)."""
+        rows = self._rows(X)
+        return self.estimator_.predict_proba(rows)
+
+    def transform(self, X: Any) -> FloatArray:
+        """Target rows as points of the common space (n, k)."""
+        rows = self._rows(X)
+        return self.estimator_.transform(rows)
+
+    def score(self, X: Any, y: Any) -> float:
+        """The share of labelled rows whose class is predicted; unlabelled rows do not count."""
+        rows = self._rows(X)
+        return self.estimator_.score(rows, y)
+
+    def get_feature_names_out(self, input_features: Any = None) -> NDArray[Any]:
+        """Names of the columns of :meth:`transform`."""
+        check_is_fitted(self)
+        return self.estimator_.get_feature_names_out()
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
+        return tags
+
+
+class UnlabelledInTraining(BaseEstimator):  # type: ignore[misc]
+    """Split the labelled rows; put every unlabelled row into every training part and into no test part.
+
+    Parameters
+    ----------
+    cv : int or splitter
+        How the labelled rows are split: a number of stratified folds, or any splitter of scikit-learn.
+
+    Examples
+    --------
+    >>> train, test = next(iter(UnlabelledInTraining(2).split(None, [0, 0, 1, 1, -1, -1])))
+    >>> train, test
+    (array([1, 3, 4, 5]), array([0, 2]))
+    """
+
+    def __init__(self, cv: Any = 5) -> None:
+        self.cv = cv
+
+    def _splitter(self) -> Any:
+        return StratifiedKFold(self.cv) if isinstance(self.cv, int) else check_cv(self.cv)
+
+    def split(self, X: Any, y: Any, groups: Any = None) -> Iterator[tuple[IntArray, IntArray]]:
+        """Pairs of training and test row numbers."""
+        if y is None:
+            raise InputError("y: expected labels, got None.")
+        unlabelled = is_unlabelled(y)
+        labelled = np.flatnonzero(~unlabelled)
+        if not len(labelled):
+            raise InputError("y: expected at least one labelled row to split, got none.")
+        kept = np.array([np.asarray(y, dtype=object)[i] for i in labelled])
+        inner_groups = None if groups is None else np.asarray(groups)[labelled]
+        for train, test in self._splitter().split(np.zeros((len(labelled), 1)), kept, inner_groups):
+            yield np.sort(np.concatenate([labelled[train], np.flatnonzero(unlabelled)])), labelled[test]
+
+    def get_n_splits(self, X: Any = None, y: Any = None, groups: Any = None) -> int:
+        """The number of splits."""
+        return int(self._splitter().get_n_splits(X, y, groups))

@@ -1,0 +1,142 @@
+"""One metric over two domains: distances within and across them, and the common space that carries it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import scipy.linalg as sla
+from sklearn.metrics import pairwise
+
+from isthmus._validation import FloatArray, Matrix, choice, matrix
+from isthmus.exceptions import InputError
+from isthmus.spaces import Space
+
+DOMAINS = ("source", "target")
+
+
+@dataclass(frozen=True, eq=False)
+class CrossDomainMetric:
+    r"""A metric over the direct sum of two spaces, as two linear maps into a common one.
+
+    .. math:: d^2(a, b) = (\hat a - \hat b)^T M (\hat a - \hat b), \qquad M = W W^T, \quad W = [W_s; W_t]
+
+    where :math:`\hat x = [x; 0]` for a row of the source and :math:`\hat y = [0; y]` for one of the target. Where
+    the spaces do not cover everything (a kernel, or more columns than rows), what lies outside them is measured
+    by the identity.
+
+    Parameters
+    ----------
+    source, target : Space
+        The coordinates of either domain, :math:`r_s` and :math:`r_t` of them.
+    components : array (r_s + r_t, k)
+        W.
+    projected : bool
+        Whether W was cut to fewer columns than M has; distances are then those of the projection, and what
+        lies outside the spaces is left out of account.
+    """
+
+    source: Space
+    target: Space
+    components: FloatArray
+    projected: bool = False
+
+    @classmethod
+    def from_matrix(cls, source: Space, target: Space, M: FloatArray) -> CrossDomainMetric:
+        """The metric of a positive definite matrix over the joint coordinates."""
+        return cls(source, target, np.asarray(sla.cholesky(M, lower=True)))
+
+    def projected_to(self, n_components: int, rows: FloatArray) -> CrossDomainMetric:
+        """The metric on the principal axes of ``rows`` (n, k), which are points of the common space."""
+        _, _, axes = np.linalg.svd(rows - rows.mean(axis=0), full_matrices=False)
+        if n_components > len(axes):
+            raise InputError(f"n_components: expected at most {len(axes)} here, got {n_components}.")
+        # An axis' sign is arbitrary: fix it, so that equal data gives equal pictures.
+        signs = np.sign(axes[np.arange(len(axes)), np.abs(axes).argmax(axis=1)])
+        return replace(self, components=self.components @ (axes * signs[:, None])[:n_components].T, projected=True)
+
+    def space(self, domain: str) -> Space:
+        """The space of "source" or "target"."""
+        return self.source if choice(domain, "domain", DOMAINS) == "source" else self.target
+
+    @cached_property
+    def _maps(self) -> dict[tuple[str, str], FloatArray]:
+        r = self.source.dimension
+        blocks = {"source": self.components[:r], "target": self.components[r:]}
+        return {(d, t): np.ascontiguousarray(W, dtype=t) for d, W in blocks.items() for t in ("float32", "float64")}
+
+    @property
+    def dimension(self) -> int:
+        """The number of columns of :meth:`embed`."""
+        return int(self.components.shape[1]) + len(self._outside_axes)
+
+    @cached_property
+    def _outside_axes(self) -> dict[str, int]:
+        """The extra column that carries the length outside the span, for each domain that needs one."""
+        if self.projected:
+            return {}
+        needed = [d for d in DOMAINS if not self.space(d).complete]
+        return {d: self.components.shape[1] + k for k, d in enumerate(needed)}
+
+    def embed(self, X: Matrix, domain: str) -> FloatArray:
+        """Rows as points of the common space, in their own precision.
+
+        Euclidean distances there are the metric: exactly so across the domains and to every row of ``fit``. Two
+        new rows of one domain that both leave the span of ``fit`` are embedded with the length, not the
+        direction, of what is outside; :meth:`squared_distances` is exact for those too.
+        """
+        space = self.space(domain)
+        dtype = "float32" if X.dtype == np.float32 else "float64"
+        C = space.coordinates(X)
+        W = self._maps[domain, dtype]
+        if not self._outside_axes:
+            return np.asarray(C @ W, dtype=dtype)
+        E = np.zeros((X.shape[0], self.dimension), dtype=dtype)
+        E[:, : W.shape[1]] = C @ W
+        if (axis := self._outside_axes.get(domain)) is not None:
+            E[:, axis] = np.sqrt(space.outside(X, C))
+        return E
+
+    def squared_distances(self, A: Matrix, B: Matrix, domains: tuple[str, str]) -> FloatArray:
+        """All squared distances (n, m) between rows of the named domains, either of which may be either."""
+        if domains[0] != domains[1] or domains[0] not in self._outside_axes:
+            return _euclidean(self.embed(A, domains[0]), self.embed(B, domains[1]))
+        space, W = self.space(domains[0]), self._maps[domains[0], "float64"]
+        CA, CB = space.coordinates(A), space.coordinates(B)
+        left_out = space.outside(A, CA)[:, None] + space.outside(B, CB)[None, :]
+        left_out = left_out - 2.0 * space.outside_products(A, B, CA, CB)
+        return _euclidean(CA @ W, CB @ W) + np.maximum(left_out, 0.0)
+
+    def matrix(self) -> FloatArray:
+        """M over the joint coordinates, (r_s + r_t, r_s + r_t)."""
+        return np.asarray(self.components @ self.components.T)
+
+    def feature_matrix(self) -> FloatArray:
+        """M over the features of both domains, (d_s + d_t, d_s + d_t); linear kernels only."""
+        Q = sla.block_diag(self.source.basis(), self.target.basis())
+        M = Q @ self.matrix() @ Q.T
+        for domain, start in (("source", 0), ("target", self.source.n_features)):
+            if domain in self._outside_axes:
+                B, part = self.space(domain).basis(), slice(start, start + self.space(domain).n_features)
+                M[part, part] += np.eye(len(B)) - B @ B.T
+        return np.asarray(M)
+
+    def function(self, domains: tuple[str, str]) -> Callable[[Any, Any], float]:
+        """The distance of two single rows as a plain function."""
+
+        def distance(a: Any, b: Any) -> float:
+            rows = [
+                matrix(np.atleast_2d(row), name, n_columns=self.space(domain).n_features)
+                for row, name, domain in zip((a, b), "ab", domains, strict=True)
+            ]
+            return float(np.sqrt(self.squared_distances(rows[0], rows[1], domains)[0, 0]))
+
+        return distance
+
+
+def _euclidean(A: FloatArray, B: FloatArray) -> FloatArray:
+    D = pairwise.euclidean_distances(A, B, squared=True)
+    return np.asarray(np.maximum(D, 0.0, out=D))
