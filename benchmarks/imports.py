@@ -11,7 +11,7 @@ from benchmarks.record import Bar, Options, Record, verdict
 from benchmarks.timing import interleaved_medians
 
 RATIO_BAR = 1.3
-SCRIPT = "import time; began = time.perf_counter(); import {}; print(time.perf_counter() - began)"
+SCRIPT = "import time; began = time.process_time(); import {}; print(time.process_time() - began)"
 
 
 def run(record: Record, options: Options, announce: Callable[[str], None]) -> None:

@@ -33,12 +33,12 @@ class SweepClock:
     def prior(self, *args: Any, **kwargs: Any) -> Any:
         """The prior, and the clock starts."""
         A = self._prior(*args, **kwargs)
-        self.began = time.perf_counter()
+        self.began = time.process_time()
         return A
 
     def components(self, A: Any) -> Any:
         """The clock stops, then the factor of the matrix."""
-        self.ended = time.perf_counter()
+        self.ended = time.process_time()
         self.matrix = A.copy()
         return self._components(A)
 

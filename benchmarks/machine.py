@@ -24,6 +24,11 @@ def description() -> dict[str, str]:
     }
 
 
+def load() -> str:
+    """The one-minute load average now; this benchmark alone accounts for 1."""
+    return f"{os.getloadavg()[0]:.1f}" if hasattr(os, "getloadavg") else "unknown"
+
+
 def _version(package: str) -> str:
     try:
         return version(package)

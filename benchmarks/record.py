@@ -13,7 +13,7 @@ class Options:
     """What the command line decides."""
 
     budget: float
-    """Seconds after which a slow solver is stopped."""
+    """Processor seconds after which a slow solver is stopped."""
     repeats: int
     """Timed runs of anything quick; anything slow is run less often."""
 

