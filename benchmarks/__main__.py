@@ -28,7 +28,7 @@ def main() -> int:
         problem = "Interrupted; above is what was measured until then."
     except (environment.EnvironmentBuildError, subprocess.CalledProcessError) as error:
         problem = f"Stopped: {error}"
-    facts = {**machine.description(), "load average": f"{load} before, {machine.load()} after"}
+    facts = {**machine.description(), "load average": machine.load_description(load, machine.load())}
     print(report.text(record, facts))
     if problem:
         print(f"\n{problem}", file=sys.stderr)
@@ -48,4 +48,8 @@ def _arguments() -> argparse.Namespace:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    try:
+        sys.exit(main())
+    except KeyboardInterrupt:  # before the first measurement, or a second time
+        print("\nInterrupted.", file=sys.stderr)
+        sys.exit(130)

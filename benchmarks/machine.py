@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import platform
 from importlib.metadata import PackageNotFoundError, version
@@ -24,9 +25,16 @@ def description() -> dict[str, str]:
     }
 
 
-def load() -> str:
-    """The one-minute load average now; this benchmark alone accounts for 1."""
-    return f"{os.getloadavg()[0]:.1f}" if hasattr(os, "getloadavg") else "unknown"
+def load() -> float:
+    """The one-minute load average now; this benchmark alone accounts for 1. NaN where there is none."""
+    return os.getloadavg()[0] if hasattr(os, "getloadavg") else math.nan
+
+
+def load_description(before: float, after: float) -> str:
+    """Both loads, and a warning where other programs competed for caches and memory."""
+    busy = max(before, after - 1.0) > 0.5 * (os.cpu_count() or 1)
+    warning = "; a busy machine: times are inflated, and not all alike, so measure again before quoting them"
+    return f"{before:.1f} before, {after:.1f} after{warning if busy else ''}"
 
 
 def _version(package: str) -> str:
