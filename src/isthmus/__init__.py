@@ -1,6 +1,7 @@
 """isthmus: one metric across two collections that are described by different features."""
 
 from isthmus._version import __version__
+from isthmus.discrepancy import MMDTest, mmd, mmd_test
 from isthmus.estimators import MLHD, GivenSource, UnlabelledInTraining
 from isthmus.exceptions import (
     ConvergenceWarning,
@@ -24,10 +25,13 @@ __all__ = [
     "Kernel",
     "Laplacian",
     "Linear",
+    "MMDTest",
     "MissingDependencyError",
     "NotConvergedError",
     "Polynomial",
     "Precomputed",
     "UnlabelledInTraining",
     "__version__",
+    "mmd",
+    "mmd_test",
 ]

@@ -8,7 +8,7 @@ import scipy.linalg as sla
 from isthmus._validation import FloatArray, IntArray
 
 RANK_TOLERANCE = 1e-12
-"""A row closer than this (squared, relative to the longest row) to the span of others adds no dimension."""
+"""A row closer than this (squared, relative to its own length) to the span of others adds no dimension."""
 
 
 def pivoted_cholesky(K: FloatArray) -> tuple[FloatArray, IntArray]:
@@ -18,13 +18,14 @@ def pivoted_cholesky(K: FloatArray) -> tuple[FloatArray, IntArray]:
     --------
     >>> F, pivots = pivoted_cholesky(np.array([[1.0, 2.0], [2.0, 4.0]]))
     >>> F.ravel(), pivots
-    (array([1., 2.]), array([1]))
+    (array([1., 2.]), array([0]))
     """
-    top = float(np.max(np.diagonal(K), initial=0.0))
-    if top <= 0.0:
+    lengths = np.sqrt(np.maximum(np.diagonal(K), 0.0))
+    if not lengths.any():
         return np.zeros((len(K), 0)), np.empty(0, dtype=np.intp)
-    packed, pivots, rank, _ = sla.lapack.dpstrf(K, tol=RANK_TOLERANCE * top, lower=1)
+    safe = np.where(lengths > 0.0, lengths, 1.0)
+    packed, pivots, rank, _ = sla.lapack.dpstrf(K / safe / safe[:, None], tol=RANK_TOLERANCE, lower=1)
     order = np.asarray(pivots, dtype=np.intp) - 1
     F = np.empty((len(K), rank))
     F[order] = np.tril(packed)[:, :rank]
-    return F, order[:rank]
+    return F * lengths[:, None], order[:rank]

@@ -46,7 +46,9 @@ def matrix(X: Any, name: str, *, n_columns: int | None = None, min_rows: int = 1
         raise InputError(f"{name}: expected at least one column, got 0.")
     if n_columns is not None and columns != n_columns:
         raise InputError(f"{name}: expected {n_columns} columns, as in fit, got {columns}.")
-    if not np.isfinite(values.sum(dtype=np.float64)) and not np.isfinite(values).all():
+    with np.errstate(invalid="ignore", over="ignore"):
+        total = values.sum(dtype=np.float64)  # one pass, and no array of booleans, where all is well
+    if not np.isfinite(total) and not np.isfinite(values).all():
         bad = "NaN" if np.isnan(values).any() else "inf"
         raise InputError(f"{name}: expected finite numbers without NaN or inf, got {bad}.")
     return table

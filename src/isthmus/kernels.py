@@ -60,7 +60,7 @@ class Linear(Kernel):
 
     def gram(self, A: Matrix, B: Matrix) -> FloatArray:
         """Inner products; sparse rows stay sparse."""
-        return np.asarray(pairwise.linear_kernel(A, B), dtype=np.float64)
+        return np.asarray(pairwise.linear_kernel(_double(A), _double(B)))
 
     def diagonal(self, A: Matrix) -> FloatArray:
         """Squared norms."""
@@ -91,7 +91,7 @@ class RBF(Kernel):
 
     def gram(self, A: Matrix, B: Matrix) -> FloatArray:
         """Gaussian similarities."""
-        b = float(self.bandwidth)
+        b = _resolved_number(self.bandwidth, "bandwidth")
         return np.asarray(pairwise.rbf_kernel(_double(A), _double(B), gamma=0.5 / b**2))
 
     def resolved(self, X: Matrix) -> RBF:
@@ -118,7 +118,8 @@ class Laplacian(Kernel):
 
     def gram(self, A: Matrix, B: Matrix) -> FloatArray:
         """Exponential similarities."""
-        return np.asarray(pairwise.laplacian_kernel(_double(A), _double(B), gamma=1.0 / float(self.bandwidth)))
+        b = _resolved_number(self.bandwidth, "bandwidth")
+        return np.asarray(pairwise.laplacian_kernel(_double(A), _double(B), gamma=1.0 / b))
 
     def resolved(self, X: Matrix) -> Laplacian:
         """With the median city-block distance of the rows as bandwidth."""
@@ -152,11 +153,13 @@ class Polynomial(Kernel):
 
     def gram(self, A: Matrix, B: Matrix) -> FloatArray:
         """Powers of inner products."""
-        return np.asarray((pairwise.linear_kernel(_double(A), _double(B)) / self.scale + self.offset) ** self.degree)
+        s = _resolved_number(self.scale, "scale")
+        return np.asarray((pairwise.linear_kernel(_double(A), _double(B)) / s + self.offset) ** self.degree)
 
     def diagonal(self, A: Matrix) -> FloatArray:
         """Powers of squared norms."""
-        return np.asarray((_squared_norms(A) / float(self.scale) + self.offset) ** self.degree)
+        s = _resolved_number(self.scale, "scale")
+        return np.asarray((_squared_norms(A) / s + self.offset) ** self.degree)
 
     def resolved(self, X: Matrix) -> Polynomial:
         """With the mean squared norm of the rows as scale."""
@@ -218,6 +221,12 @@ def _number_or_word(value: Any, name: str, word: str) -> None:
     if isinstance(value, str):
         raise InputError(f"{name}: expected a positive number or {word!r}, got {value!r}.")
     number(value, name, low=0.0, strict=True)
+
+
+def _resolved_number(value: float | str, name: str) -> float:
+    if isinstance(value, str):
+        raise InputError(f"{name}: expected a number by now, got {value!r}; take kernel.resolved(X) first.")
+    return float(value)
 
 
 def _double(A: Matrix) -> Matrix:

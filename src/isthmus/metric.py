@@ -11,8 +11,7 @@ import numpy as np
 import scipy.linalg as sla
 from sklearn.metrics import pairwise
 
-from isthmus._validation import FloatArray, Matrix, choice, matrix
-from isthmus.exceptions import InputError
+from isthmus._validation import FloatArray, Matrix, choice, is_sparse, matrix
 from isthmus.spaces import Space
 
 DOMAINS = ("source", "target")
@@ -52,8 +51,6 @@ class CrossDomainMetric:
     def projected_to(self, n_components: int, rows: FloatArray) -> CrossDomainMetric:
         """The metric on the principal axes of ``rows`` (n, k), which are points of the common space."""
         _, _, axes = np.linalg.svd(rows - rows.mean(axis=0), full_matrices=False)
-        if n_components > len(axes):
-            raise InputError(f"n_components: expected at most {len(axes)} here, got {n_components}.")
         # An axis' sign is arbitrary: fix it, so that equal data gives equal pictures.
         signs = np.sign(axes[np.arange(len(axes)), np.abs(axes).argmax(axis=1)])
         return replace(self, components=self.components @ (axes * signs[:, None])[:n_components].T, projected=True)
@@ -129,7 +126,7 @@ class CrossDomainMetric:
 
         def distance(a: Any, b: Any) -> float:
             rows = [
-                matrix(np.atleast_2d(row), name, n_columns=self.space(domain).n_features)
+                matrix(row if is_sparse(row) else np.atleast_2d(row), name, n_columns=self.space(domain).n_features)
                 for row, name, domain in zip((a, b), "ab", domains, strict=True)
             ]
             return float(np.sqrt(self.squared_distances(rows[0], rows[1], domains)[0, 0]))

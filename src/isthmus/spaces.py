@@ -122,6 +122,8 @@ class KernelSpace:
 
     def coordinates(self, X: Matrix) -> Matrix:
         """Kernel rows times the inverse factor."""
+        if self.dimension == 0:
+            return np.zeros((X.shape[0], 0))
         if isinstance(self.kernel, Precomputed):
             K: FloatArray = np.asarray(X[:, self.landmarks], dtype=np.float64)
         else:

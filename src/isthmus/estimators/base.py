@@ -40,11 +40,15 @@ class CrossDomainEstimator(BaseEstimator):  # type: ignore[misc]
         """Learn from a labelled source and a partly labelled target."""
         raise NotImplementedError
 
-    def _n_neighbors(self, n_references: int) -> int:
-        k = int(number(self.n_neighbors, "n_neighbors", low=1, whole=True))
-        if k > n_references:
-            raise InputError(f"n_neighbors: expected at most the {n_references} reference rows, got {k}.")
-        return k
+    def _checked_neighbors(self, domains: TwoDomains) -> None:
+        """Raise unless the nearest-neighbour rule can be carried out on these domains."""
+        sizes = {"source": len(domains.source.y), "target": len(domains.target.labelled)}
+        sizes["both"] = sum(sizes.values())
+        n_references = sizes[choice(self.neighbors, "neighbors", REFERENCES)]
+        if number(self.n_neighbors, "n_neighbors", low=1, whole=True) > n_references:
+            raise InputError(
+                f"n_neighbors: expected at most the {n_references} reference rows, got {self.n_neighbors}."
+            )
 
     def _classifier(self, domains: TwoDomains, metric: CrossDomainMetric) -> KNeighborsClassifier:
         """The nearest-neighbour rule over the reference rows, in the common space."""
@@ -52,8 +56,8 @@ class CrossDomainEstimator(BaseEstimator):  # type: ignore[misc]
         parts = [getattr(domains, kind) for kind in kinds]
         rows = [metric.embed(part.X[part.labelled], kind) for part, kind in zip(parts, kinds, strict=True)]
         labels = np.concatenate([part.y[part.labelled] for part in parts])
-        k = self._n_neighbors(len(labels))
-        return KNeighborsClassifier(k, algorithm="brute").fit(np.vstack(rows).astype(np.float64), labels)
+        points = np.vstack(rows).astype(np.float64)
+        return KNeighborsClassifier(self.n_neighbors, algorithm="brute").fit(points, labels)
 
     def _learned(self, domains: TwoDomains, metric: CrossDomainMetric) -> None:
         """Set what all methods below read. Nothing is set before everything has been computed."""
@@ -86,18 +90,13 @@ class CrossDomainEstimator(BaseEstimator):  # type: ignore[misc]
         array (n, k)
             The points; k is the same for both domains.
         """
-        return self.metric_.embed(self._rows(X, domain), domain)
+        rows = self._rows(X, domain)
+        return self.metric_.embed(rows, domain)
 
     def predict(self, X: Any, domain: str = "target") -> NDArray[Any]:
         """The class of each row, by its nearest reference rows across the domains (n,)."""
         points = self.transform(X, domain)
         return np.asarray(self.classes_[self._neighbours.predict(points)])
-
-    def predict_proba(self, X: Any, domain: str = "target") -> FloatArray:
-        """The share of each class among the nearest reference rows (n, number of classes)."""
-        shares = np.zeros((X.shape[0] if hasattr(X, "shape") else len(X), len(self.classes_)))
-        shares[:, self._neighbours.classes_] = self._neighbours.predict_proba(self.transform(X, domain))
-        return shares
 
     def score(self, X: Any, y: Any, domain: str = "target") -> float:
         """The share of labelled rows whose class is predicted; rows marked as unlabelled do not count."""
@@ -137,14 +136,13 @@ class CrossDomainEstimator(BaseEstimator):  # type: ignore[misc]
         return np.asarray(np.sqrt(np.concatenate(squared)))
 
     def _both(self, A: Any, B: Any, domains: tuple[str, str]) -> tuple[Matrix, Matrix]:
-        if isinstance(domains, str) or len(domains) != 2:
-            raise InputError(f"domains: expected two names, such as ('source', 'target'), got {domains!r}.")
-        return self._rows(A, domains[0], "A"), self._rows(B, domains[1], "B")
+        first, second = _two(domains)
+        return self._rows(A, first, "A"), self._rows(B, second, "B")
 
     def get_metric(self, domains: tuple[str, str] = ("source", "target")) -> Callable[[Any, Any], float]:
         """The distance of a row of one domain to a row of another as a plain function of two rows."""
         check_is_fitted(self, "metric_")
-        return self.metric_.function(domains)
+        return self.metric_.function(_two(domains))
 
     def get_mahalanobis_matrix(self) -> FloatArray:
         """M over the features of both domains, source first (d_s + d_t, d_s + d_t); linear kernels only."""
@@ -169,3 +167,11 @@ class CrossDomainEstimator(BaseEstimator):  # type: ignore[misc]
         from isthmus.estimators.given_source import GivenSource, Source
 
         return GivenSource(self, Source(X_source, y_source))
+
+
+def _two(domains: Any) -> tuple[str, str]:
+    """Two names of domains."""
+    if isinstance(domains, str) or len(domains) != 2:
+        raise InputError(f"domains: expected two names, such as ('source', 'target'), got {domains!r}.")
+    first, second = (choice(domain, "domains", DOMAINS) for domain in domains)
+    return first, second

@@ -20,9 +20,12 @@ def spread(A: FloatArray, B: FloatArray) -> float:
 
     The sum of the variances of all coordinates of both domains: a squared distance that needs no labels, follows
     the scale of the features, does not depend on where their origin is, and exists where all cross-domain
-    distances are equal (an RBF kernel). One where no row differs from another.
+    distances are equal (an RBF kernel). Where no row differs from another it is the mean squared distance itself,
+    or one where that is zero too.
     """
-    return float(A.var(axis=0).sum() + B.var(axis=0).sum()) or 1.0
+    variance = float(A.var(axis=0).sum() + B.var(axis=0).sum())
+    squared = float((A**2).sum(axis=1).mean() + (B**2).sum(axis=1).mean())
+    return variance if variance > 1e-12 * squared else squared or 1.0
 
 
 def as_bounds(bounds: Any, scale: float) -> tuple[float, float]:

@@ -17,6 +17,7 @@ from isthmus._validation import FloatArray, IntArray
 from isthmus.domains import is_unlabelled
 from isthmus.estimators.base import CrossDomainEstimator
 from isthmus.exceptions import InputError
+from isthmus.kernels import Precomputed
 
 
 class Source:
@@ -90,10 +91,7 @@ class GivenSource(ClassifierMixin, TransformerMixin, BaseEstimator):  # type: ig
         if y is None:
             raise InputError("y: requires y to be passed, but the target y is None; mark unlabelled rows with -1.")
         rows = validate_data(self, X, accept_sparse="csr", dtype=[np.float64, np.float32])
-        if not isinstance(y, list) and np.ndim(y) == 2:
-            y = column_or_1d(y, warn=True)
-        if np.asarray(y).dtype.kind == "f" and np.isfinite(np.asarray(y)).all():
-            check_classification_targets(y)
+        y = _labels(y)
         estimator = clone(self.estimator).fit(self.source.X, self.source.y, rows, y)
         self.estimator_, self.classes_ = estimator, estimator.classes_
         self.n_iter_ = getattr(estimator, "n_iter_", None)
@@ -107,11 +105,6 @@ class GivenSource(ClassifierMixin, TransformerMixin, BaseEstimator):  # type: ig
         """The class of each target row (n,)."""
         rows = self._rows(X)
         return self.estimator_.predict(rows)
-
-    def predict_proba(self, X: Any) -> FloatArray:
-        """The share of each class among the nearest reference rows (n, number of classes)."""
-        rows = self._rows(X)
-        return self.estimator_.predict_proba(rows)
 
     def transform(self, X: Any) -> FloatArray:
         """Target rows as points of the common space (n, k)."""
@@ -131,8 +124,19 @@ class GivenSource(ClassifierMixin, TransformerMixin, BaseEstimator):  # type: ig
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
+        tags.input_tags.pairwise = getattr(self.estimator, "target_kernel", None) in ("precomputed", Precomputed())
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags
+
+
+def _labels(y: Any) -> Any:
+    """Labels with what scikit-learn expects of every classifier: a column is flattened, real numbers refused."""
+    array = np.asarray(y, dtype=object if isinstance(y, list) else None)
+    if array.ndim == 2:
+        array = column_or_1d(array, warn=True)
+    if array.dtype.kind == "f" and np.isfinite(array).all():
+        check_classification_targets(array)
+    return array
 
 
 class UnlabelledInTraining(BaseEstimator):  # type: ignore[misc]
@@ -164,7 +168,7 @@ class UnlabelledInTraining(BaseEstimator):  # type: ignore[misc]
         labelled = np.flatnonzero(~unlabelled)
         if not len(labelled):
             raise InputError("y: expected at least one labelled row to split, got none.")
-        kept = np.array([np.asarray(y, dtype=object)[i] for i in labelled])
+        kept = np.array(np.asarray(y, dtype=object)[labelled].tolist())
         inner_groups = None if groups is None else np.asarray(groups)[labelled]
         for train, test in self._splitter().split(np.zeros((len(labelled), 1)), kept, inner_groups):
             yield np.sort(np.concatenate([labelled[train], np.flatnonzero(unlabelled)])), labelled[test]

@@ -36,6 +36,9 @@ class MLHD(CrossDomainEstimator):
     l), the means of the two domains brought together, and all else left as it is. The problem is convex; the
     solution comes with a proof of how close it is to the optimum (``result_.relative_gap``).
 
+    The maps into the common space have no intercept: with linear kernels, centre each domain first (a
+    ``StandardScaler`` will do).
+
     Parameters
     ----------
     source_kernel, target_kernel : Kernel or {"linear", "rbf", "laplacian", "polynomial", "cosine", "precomputed"}
@@ -91,9 +94,9 @@ class MLHD(CrossDomainEstimator):
     --------
     >>> import numpy as np
     >>> from isthmus import MLHD
-    >>> X_source, y_source = np.array([[0.0, 0.0], [0.0, 1.0], [4.0, 4.0], [4.0, 5.0]]), ["a", "a", "b", "b"]
-    >>> X_target, y_target = np.array([[9.0], [8.5], [1.0], [1.5]]), ["a", None, "b", None]
-    >>> MLHD().fit(X_source, y_source, X_target, y_target).predict([[8.8], [1.2]])
+    >>> X_source, y_source = np.array([[-2.0, -2.5], [-2.0, -1.5], [2.0, 1.5], [2.0, 2.5]]), ["a", "a", "b", "b"]
+    >>> X_target, y_target = np.array([[4.0], [3.5], [-4.0], [-3.5]]), ["a", None, "b", None]
+    >>> MLHD().fit(X_source, y_source, X_target, y_target).predict([[3.8], [-3.8]])
     array(['a', 'b'], dtype=object)
     """
 
@@ -154,16 +157,21 @@ class MLHD(CrossDomainEstimator):
             Their classes; -1, None or NaN where unknown.
         """
         solver = self._checked_solver()
+        callback = as_callback(self.progress, "MLHD", getattr(solver, "tol", self.tol))
         domains = two_domains(X_source, y_source, X_target, y_target)
+        self._checked_neighbors(domains)
         kernels = (
             as_kernel(self.source_kernel, "source_kernel"),
             as_kernel(self.target_kernel, "target_kernel"),
         )
         source, A = fitted_space(domains.source.X, kernels[0], outside=self.outside, name="X_source")
         target, B = fitted_space(domains.target.X, kernels[1], outside=self.outside, name="X_target")
+        most = min(len(A) + len(B), A.shape[1] + B.shape[1])
+        if self.n_components is not None and self.n_components > most:
+            raise InputError(f"n_components: expected at most {most} with these rows, got {self.n_components}.")
         bounds = as_bounds(self.bounds, spread(A, B))
         problem = self._problem(domains, A, B, bounds)
-        result = solver.solve(problem, callback=as_callback(self.progress, "MLHD", self.tol))
+        result = solver.solve(problem, callback=callback)
         metric = CrossDomainMetric.from_matrix(source, target, result.matrix())
         if self.n_components is not None:
             W, r = metric.components, source.dimension
@@ -212,6 +220,7 @@ class MLHD(CrossDomainEstimator):
         choice(self.alignment, "alignment", ("penalty", "constraint", "none"))
         choice(self.outside, "outside", ("identity", "zero"))
         choice(self.neighbors, "neighbors", REFERENCES)
+        number(self.n_neighbors, "n_neighbors", low=1, whole=True)
         as_bounds(self.bounds, 1.0)
         self._slack(1.0)
         if self.n_components is not None:
@@ -219,6 +228,6 @@ class MLHD(CrossDomainEstimator):
         if isinstance(self.solver, str):
             solver: Solver = SOLVERS[choice(self.solver, "solver", SOLVERS)](tol=self.tol, max_iter=self.max_iter)
             return solver
-        if not hasattr(self.solver, "solve"):
+        if isinstance(self.solver, type) or not hasattr(self.solver, "solve"):
             raise InputError(f'solver: expected "newton", "bregman" or an object with solve(), got {self.solver!r}.')
         return self.solver

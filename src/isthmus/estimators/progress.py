@@ -3,26 +3,33 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
 from typing import Any
 
 from isthmus.exceptions import InputError
 from isthmus.solvers import Callback, TracePoint
 
+SECONDS_BETWEEN_LINES = 5.0
+"""How often a log, which can't take a line back, gets a new one."""
+
 
 class ProgressLine:
-    """A callback that keeps one line of standard error up to date."""
+    """A callback that keeps one line of a terminal up to date, or adds a line to a log now and then."""
 
     def __init__(self, name: str, goal: float) -> None:
-        self.name, self.goal = name, goal
+        self.name, self.goal, self._shown = name, goal, -SECONDS_BETWEEN_LINES
 
     def __call__(self, point: TracePoint) -> None:
         """Show how far the gap is from its goal."""
         done = point.relative_gap <= self.goal
-        sys.stderr.write(
-            f"\r{self.name}: iteration {point.iteration:>4}, certified gap {point.relative_gap:.1e} "
-            f"(goal {self.goal:.0e}), {point.seconds:.1f} s" + ("\n" if done else "")
+        line = (
+            f"{self.name}: iteration {point.iteration:>3}, certified gap {point.relative_gap:.1e} "
+            f"(goal {self.goal:.0e}), {point.seconds:.1f} s"
         )
+        if sys.stderr.isatty():
+            sys.stderr.write(f"\r{line}" + "\n" * done)
+        elif done or point.seconds - self._shown >= SECONDS_BETWEEN_LINES:
+            sys.stderr.write(f"{line}\n")
+            self._shown = point.seconds
         sys.stderr.flush()
 
 
@@ -30,6 +37,7 @@ def as_callback(progress: Any, name: str, goal: float) -> Callback | None:
     """The callback of the parameter ``progress``: False, True, or a function of a TracePoint."""
     if isinstance(progress, bool):
         return ProgressLine(name, goal) if progress else None
-    if isinstance(progress, Callable):  # type: ignore[arg-type]
-        return progress  # type: ignore[no-any-return]
-    raise InputError(f"progress: expected True, False or a function, got {progress!r}.")
+    if not callable(progress):
+        raise InputError(f"progress: expected True, False or a function, got {progress!r}.")
+    callback: Callback = progress
+    return callback

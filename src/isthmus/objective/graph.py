@@ -80,6 +80,7 @@ class PairGraph:
 
     def distances(self, B: FloatArray) -> FloatArray:
         """Squared Euclidean distances of all pairs of rows of ``B`` (n, r); exact zeros where rows coincide."""
+        B = B - B.mean(axis=0)  # a common offset would only cost digits
         norms = np.einsum("ij,ij->i", B, B)
         parts = []
         for block in self.blocks:

@@ -23,6 +23,8 @@ class Status(Enum):
 
 def relative_gap(primal: float, dual: float) -> float:
     """The duality gap in units of the objective, or of one nat where the objective is smaller than that."""
+    if not np.isfinite(primal) or not np.isfinite(dual):
+        return np.inf
     return (primal - dual) / max(1.0, abs(primal), abs(dual))
 
 

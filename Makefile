@@ -1,0 +1,43 @@
+# Everything runs from a virtual environment that the first target makes: only python3 (3.11+) and make are needed.
+PYTHON ?= python3
+VENV   ?= .venv
+BIN    := $(VENV)/bin
+JOBS   ?= 2
+
+.PHONY: help demo test lint format bench clean
+.DEFAULT_GOAL := help
+
+help: ## Show this list
+	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+$(VENV)/.demo: pyproject.toml
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e ".[fast,plot]"
+	@touch $@
+
+$(VENV)/.dev: pyproject.toml
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e ".[dev]"
+	@touch $@ $(VENV)/.demo
+
+demo: $(VENV)/.demo ## Learn one metric over two kinds of digit features, with controls and a picture
+	$(BIN)/python examples/digits_demo.py
+
+lint: $(VENV)/.dev ## Format, lint, types (strict) and import layers
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports --no-cache
+
+test: lint ## Lint, then all tests with their doctests
+	$(BIN)/python -m pytest -n $(JOBS) --dist worksteal
+
+format: $(VENV)/.dev ## Rewrite the code in the house's format
+	$(BIN)/ruff format .
+	$(BIN)/ruff check --fix .
+
+bench: $(VENV)/.dev ## Speed and memory, beside metric-learn in an environment of its own
+	$(BIN)/python -m benchmarks
+
+clean: ## Remove environments and caches
+	rm -rf $(VENV) .venv-metric-learn .pytest_cache .mypy_cache .ruff_cache .hypothesis demo-output

@@ -1,0 +1,224 @@
+r"""Maximum mean discrepancy: how far apart two samples are in one space, and whether that is chance.
+
+.. math::
+
+   \mathrm{MMD}^2(P, Q) = \|\mathrm{E}_P\,\varphi(x) - \mathrm{E}_Q\,\varphi(y)\|^2
+   = \mathrm{E}\,k(x, x') + \mathrm{E}\,k(y, y') - 2\,\mathrm{E}\,k(x, y)
+
+(Gretton et al., *A kernel two-sample test*, JMLR 2012). Both samples have to be rows of the same space: two
+heterogeneous domains are compared after they have been mapped to joint coordinates, never before.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from isthmus._validation import BoolArray, FloatArray, Matrix, choice, column_names, matrix, number
+from isthmus.exceptions import InputError
+from isthmus.kernels import Kernel, KernelSpec, Precomputed, as_kernel
+
+__all__ = ["MMDTest", "mmd", "mmd_test"]
+
+BLOCK_BYTES = 2**25
+"""No more of a Gram matrix, or of the permutations it meets, is held at once than this many bytes."""
+LINEAR_PAIRS = 64
+"""The linear-time estimate reads its terms off the diagonals of Gram matrices of this many pairs of rows."""
+TIE = 32 * np.finfo(np.float64).eps
+"""Two statistics closer than this, relative to the mean k(z, z), differ by rounding only."""
+
+
+@dataclass(frozen=True)
+class MMDTest:
+    """The outcome of :func:`mmd_test`."""
+
+    statistic: float
+    """The squared MMD of the two samples."""
+    p_value: float
+    """The chance of a statistic at least as large if both samples came from one distribution."""
+    estimator: str
+    """By which formula: "biased" or "unbiased"."""
+    kernel: Kernel
+    """With every word replaced by its number."""
+    null_statistics: FloatArray = field(repr=False, compare=False)
+    """The statistic after each permutation, (n_permutations,)."""
+
+    @property
+    def n_permutations(self) -> int:
+        """The number of permutations."""
+        return len(self.null_statistics)
+
+    def __str__(self) -> str:
+        return (
+            f"MMD² = {self.statistic:.4g} ({self.estimator}, {self.kernel}), "
+            f"p = {self.p_value:.4g} from {self.n_permutations} permutations"
+        )
+
+
+def mmd(X: Any, Y: Any, kernel: KernelSpec = "rbf", estimator: str = "biased") -> float:
+    r"""The squared maximum mean discrepancy of two samples.
+
+    .. math::
+
+       \text{biased}\quad & \frac1{n^2}\sum_{i,j} k(x_i, x_j) + \frac1{m^2}\sum_{i,j} k(y_i, y_j)
+       - \frac2{nm}\sum_{i,j} k(x_i, y_j) \\
+       \text{unbiased}\quad & \frac1{n(n-1)}\sum_{i\ne j} k(x_i, x_j)
+       + \frac1{m(m-1)}\sum_{i\ne j} k(y_i, y_j) - \frac2{nm}\sum_{i,j} k(x_i, y_j) \\
+       \text{linear}\quad & \frac1h\sum_{i=1}^{h} k(x_{2i-1}, x_{2i}) + k(y_{2i-1}, y_{2i})
+       - k(x_{2i-1}, y_{2i}) - k(x_{2i}, y_{2i-1}), \quad h = \lfloor\min(n, m)/2\rfloor
+
+    The first is never negative, and zero for equal samples; the other two are right on average, and therefore
+    negative about half the time when the distributions agree. The first two take time O((n + m)²), the third
+    O(n + m); none takes memory for a whole Gram matrix.
+
+    Parameters
+    ----------
+    X : array, sparse matrix or data frame of shape (n, d)
+        The first sample.
+    Y : array, sparse matrix or data frame of shape (m, d)
+        The second sample, described by the same features.
+    kernel : Kernel or str
+        Words such as the bandwidth "median" are resolved on the rows of X and Y together.
+    estimator : {"biased", "unbiased", "linear"}
+        "linear" leaves out the rows by which one sample is longer, and supposes rows in random order.
+
+    Examples
+    --------
+    >>> mmd([[0.0], [1.0]], [[2.0], [3.0]], kernel="linear")
+    4.0
+    >>> mmd([[0.0], [1.0]], [[2.0], [3.0]], kernel="linear", estimator="unbiased")
+    3.5
+    """
+    choice(estimator, "estimator", ("biased", "unbiased", "linear"))
+    Z, n = _pooled(X, Y, min_rows=1 if estimator == "biased" else 2)
+    resolved = _resolved(kernel, Z)
+    if estimator == "linear":
+        return _linear_time(resolved, Z[:n], Z[n:])
+    observed = np.arange(Z.shape[0])[None] < n
+    return float(_statistics(resolved, Z, observed, unbiased=estimator == "unbiased")[0][0])
+
+
+def mmd_test(
+    X: Any,
+    Y: Any,
+    kernel: KernelSpec = "rbf",
+    *,
+    estimator: str = "unbiased",
+    n_permutations: int = 999,
+    random_state: int | np.random.Generator | None = None,
+) -> MMDTest:
+    r"""Whether two samples come from one distribution: a permutation test of the squared MMD.
+
+    .. math:: p = \frac{1 + \#\{\text{permutations with } \mathrm{MMD}^2_\pi \ge \mathrm{MMD}^2\}}
+                       {1 + \text{permutations}}
+
+    Each permutation deals the rows anew to the two samples. If they come from one distribution, p is at most
+    α with probability at most α, for samples of any size.
+
+    Parameters
+    ----------
+    X, Y, kernel
+        As in :func:`mmd`.
+    estimator : {"unbiased", "biased"}
+        The statistic.
+    n_permutations : int
+        At least 1; no p-value is below 1 / (1 + n_permutations).
+    random_state : int, numpy Generator or None
+        Where the permutations come from; the same integer gives the same p-value.
+
+    Examples
+    --------
+    >>> X = np.arange(20.0)[:, None]
+    >>> mmd_test(X, X + 20.0, random_state=0).p_value
+    0.001
+    """
+    choice(estimator, "estimator", ("unbiased", "biased"))
+    number(n_permutations, "n_permutations", low=1, whole=True)
+    if random_state is not None and not isinstance(random_state, np.random.Generator):
+        number(random_state, "random_state", low=0, whole=True)
+    rng = np.random.default_rng(random_state)
+    unbiased = estimator == "unbiased"
+    Z, n = _pooled(X, Y, min_rows=2 if unbiased else 1)
+    resolved = _resolved(kernel, Z)
+    members = np.tile(np.arange(Z.shape[0]) < n, (n_permutations + 1, 1))
+    rng.permuted(members[1:], axis=1, out=members[1:])
+    statistics, scale = _statistics(resolved, Z, members, unbiased=unbiased)
+    observed, null = float(statistics[0]), statistics[1:]
+    null.setflags(write=False)
+    # Rows dealt as observed, or exchanged with their equals, must count however the sums were rounded.
+    exceeding = int(np.count_nonzero(null >= observed - TIE * scale))
+    return MMDTest(observed, (1 + exceeding) / (1 + n_permutations), estimator, resolved, null)
+
+
+def _statistics(kernel: Kernel, Z: Matrix, members: BoolArray, *, unbiased: bool) -> tuple[FloatArray, float]:
+    """MMD² of the rows in each sample a of ``members`` (p, N) against the other rows, and the mean k(z, z).
+
+    With b = 1 − a, aᵀKb = aᵀK1 − aᵀKa and bᵀKb = 1ᵀK1 − 2aᵀKb − aᵀKa: each sample costs one product aᵀKa.
+    K is symmetric: its rows from the diagonal on are computed, once, in blocks.
+    """
+    N, n = Z.shape[0], int(np.count_nonzero(members[0]))
+    if 2 * n > N:  # the sum that is had by subtraction must be the larger one
+        members, n = ~members, N - n
+    within = np.zeros(len(members))
+    row_sums, diagonal = np.zeros(N), np.zeros(N)
+    start = 0
+    while start < N:
+        size = max(1, BLOCK_BYTES // (8 * (N - start)))
+        c = min(size, N - start)
+        stop = start + c
+        K = kernel.gram(Z[start:stop], Z[start:])
+        diagonal[start:stop] = np.diagonal(K)
+        row_sums[start:stop] += K.sum(axis=1)
+        row_sums[stop:] += K[:, c:].sum(axis=0)
+        for first in range(0, len(members), size):
+            a = members[first : first + size, start:].astype(np.float64)
+            a[:, c:] *= 2.0
+            within[first : first + size] += np.einsum("pi,pi->p", a[:, :c], a @ K.T)
+        start = stop
+    if unbiased:
+        within -= np.einsum("pi,i->p", members, diagonal)
+        row_sums -= diagonal
+    across, m = np.einsum("pi,i->p", members, row_sums) - within, N - n
+    others = row_sums.sum() - 2.0 * across - within
+    statistics = within / (n * (n - unbiased)) + others / (m * (m - unbiased)) - 2.0 * across / (n * m)
+    return statistics if unbiased else np.maximum(statistics, 0.0), float(diagonal.mean())
+
+
+def _linear_time(kernel: Kernel, X: Matrix, Y: Matrix) -> float:
+    """The mean of h over consecutive pairs, from the four diagonals of gram([x; y], [x'; y'])."""
+    h: int = min(X.shape[0], Y.shape[0]) // 2
+    total = 0.0
+    for start in range(0, h, LINEAR_PAIRS):
+        c = min(LINEAR_PAIRS, h - start)
+        odd, even = (slice(2 * start + k, 2 * (start + c), 2) for k in (0, 1))
+        K = kernel.gram(_stacked(X[odd], Y[odd]), _stacked(X[even], Y[even]))
+        total += float(np.trace(K) - np.trace(K[:c, c:]) - np.trace(K[c:, :c]))
+    return total / h
+
+
+def _pooled(X: Any, Y: Any, *, min_rows: int) -> tuple[Matrix, int]:
+    """The rows of X, then those of Y, in double precision, and how many are of X."""
+    names = column_names(X), column_names(Y)
+    X, Y = matrix(X, "X", min_rows=min_rows), matrix(Y, "Y", min_rows=min_rows)
+    if X.shape[1] != Y.shape[1]:
+        raise InputError(f"Y: expected {X.shape[1]} columns as in X, got {Y.shape[1]}.")
+    if None not in names and names[0] != names[1]:
+        raise InputError(f"Y: expected the columns of X in order, {names[0]!s:.40}, got {names[1]!s:.40}.")
+    return _stacked(X, Y).astype(np.float64, copy=False), X.shape[0]
+
+
+def _stacked(A: Matrix, B: Matrix) -> Matrix:
+    sparse = [sp.issparse(A), sp.issparse(B)]
+    if all(sparse):
+        return sp.vstack([A, B], format="csr")
+    return np.vstack([A.toarray() if sparse[0] else A, B.toarray() if sparse[1] else B])
+
+
+def _resolved(kernel: KernelSpec, Z: Matrix) -> Kernel:
+    kernel = as_kernel(kernel)
+    if isinstance(kernel, Precomputed):
+        raise InputError("kernel: expected a kernel that is computed from rows, got Precomputed.")
+    return kernel.resolved(Z)

@@ -1,0 +1,219 @@
+"""Pictures of a common space. Needs matplotlib, which is imported only when something is drawn."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+
+from isthmus._validation import FloatArray, IntArray, length
+from isthmus.exceptions import InputError, MissingDependencyError
+
+__all__ = ["plot_before_after", "plot_common_space"]
+
+UNLABELLED = -1
+# Paul Tol's "muted" scheme, safe for colour-blind readers, and black; no grey, which means unlabelled.
+TEN_COLOURS = (
+    *("#cc6677", "#332288", "#ddcc77", "#117733", "#88ccee"),
+    *("#882255", "#44aa99", "#999933", "#aa4499", "#000000"),
+)
+INK, FAINT = "#222222", "#c0c0c0"
+
+
+class Space(Protocol):
+    """What can be drawn: a metric or a fitted estimator."""
+
+    def transform(self, X: Any, domain: str = ...) -> FloatArray:
+        """Rows of a domain as points of the common space."""
+        ...
+
+
+def plot_common_space(
+    space: Space,
+    X_source: Any,
+    y_source: Any,
+    X_target: Any,
+    y_target: Any,
+    *,
+    truth: Any = None,
+    ax: Any = None,
+    title: str | None = None,
+    legend: bool = True,
+) -> Any:
+    """Both domains in the learned space, seen along its two principal directions.
+
+    The plane is that of the largest variance, each domain counting one half however many rows it has; labels
+    play no part in it. A dot is a source row, a star a labelled target row, a hollow triangle an unlabelled one;
+    the colour is the class, and its name stands at the mean of its source rows.
+
+    Parameters
+    ----------
+    space : object with ``transform(X, domain=...)``
+        A metric or a fitted estimator.
+    X_source, y_source : array (n_s, d_s), array (n_s,)
+        Source rows and their classes.
+    X_target, y_target : array (n_t, d_t), array (n_t,)
+        Target rows and their classes, -1 where unlabelled.
+    truth : array (n_t,), optional
+        The classes of all target rows, to colour the unlabelled ones by: for looking, never for learning.
+        Without it they are grey.
+    ax : matplotlib Axes, optional
+        Where to draw; a new figure if None.
+    title : str, optional
+        Above the picture.
+    legend : bool
+        Whether to explain markers and colours, to the right of the picture.
+
+    Returns
+    -------
+    matplotlib Axes
+    """
+    pyplot = _pyplot()
+    y_s, y_t, shown = _classes(X_source, y_source, X_target, y_target, truth)
+    S, T, share = _principal_plane(
+        np.asarray(space.transform(X_source, domain="source")), np.asarray(space.transform(X_target, domain="target"))
+    )
+    if ax is None:
+        _, ax = pyplot.subplots(figsize=(7.5, 5.5), layout="constrained")
+    colours = _colours(np.unique(np.concatenate([y_s, shown[shown != UNLABELLED]])))
+    _draw(ax, S, y_s, T, y_t, shown, colours)
+    ax.set_xlabel(f"first direction ({share[0]:.0%} of the variance)")
+    ax.set_ylabel(f"second direction ({share[1]:.0%})")
+    ax.set_aspect("equal", adjustable="datalim")
+    ax.spines[["top", "right"]].set_visible(False)
+    if title is not None:
+        ax.set_title(title, loc="left")
+    if legend:
+        _legend(ax, colours, y_t, truth is not None)
+    return ax
+
+
+def plot_before_after(
+    space: Space,
+    X_source: Any,
+    y_source: Any,
+    X_target: Any,
+    y_target: Any,
+    *,
+    truth: Any = None,
+    title: str | None = None,
+) -> Any:
+    """Two panels: the domains before anything is learned, and in the learned space.
+
+    Before, the metric is the identity: each domain has its own axes, at right angles to those of the other, and
+    no row of one is near any row of the other. Parameters as in :func:`plot_common_space`.
+
+    Returns
+    -------
+    matplotlib Figure
+    """
+    figure, (left, right) = _pyplot().subplots(1, 2, figsize=(13.5, 6.0), layout="constrained")
+    rows = (X_source, y_source, X_target, y_target)
+    apart = _DirectSum(np.shape(X_source)[1], np.shape(X_target)[1])
+    plot_common_space(apart, *rows, truth=truth, ax=left, title="Before: the identity metric", legend=False)
+    plot_common_space(space, *rows, truth=truth, ax=right, title="After: the learned metric")
+    if title is not None:
+        figure.suptitle(title)
+    return figure
+
+
+@dataclass(frozen=True)
+class _DirectSum:
+    """The common space of the identity metric: source columns, then target columns."""
+
+    d_source: int
+    d_target: int
+
+    def transform(self, X: Any, domain: str = "target") -> FloatArray:
+        before, after = (0, self.d_target) if domain == "source" else (self.d_source, 0)
+        return np.pad(np.asarray(X, dtype=np.float64), ((0, 0), (before, after)))
+
+
+def _pyplot() -> Any:
+    try:
+        from matplotlib import pyplot
+    except ImportError:
+        raise MissingDependencyError(
+            'Pictures need matplotlib, which is not installed: pip install "isthmus[plot]".'
+        ) from None
+    return pyplot
+
+
+def _classes(
+    X_source: Any, y_source: Any, X_target: Any, y_target: Any, truth: Any
+) -> tuple[IntArray, IntArray, IntArray]:
+    """Source classes, target classes as known, target classes as shown."""
+    length(y_source, len(X_source), "y_source", "X_source")
+    length(y_target, len(X_target), "y_target", "X_target")
+    y_s, y_t = np.asarray(y_source), np.asarray(y_target)
+    if truth is None:
+        return y_s, y_t, y_t
+    length(truth, len(X_target), "truth", "X_target")
+    return y_s, y_t, np.asarray(truth)
+
+
+def _principal_plane(S: FloatArray, T: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Both sets of points in their common plane of largest variance, and its two shares of the whole."""
+    if S.shape[1] != T.shape[1]:
+        raise InputError(f"space: expected one space for both domains, got {S.shape[1]} and {T.shape[1]} columns.")
+    centre = (S.mean(axis=0) + T.mean(axis=0)) / 2
+    S, T = S - centre, T - centre
+    variances, directions = np.linalg.eigh(S.T @ S / len(S) + T.T @ T / len(T))
+    plane = directions[:, ::-1][:, :2]
+    plane = np.pad(plane, ((0, 0), (0, 2 - plane.shape[1])))
+    # An eigenvector has no sign of its own: let its largest entry be positive, so that pictures compare.
+    plane = plane * np.where(np.take_along_axis(plane, np.abs(plane).argmax(axis=0)[None], axis=0) < 0, -1.0, 1.0)
+    share = np.pad(variances[::-1][:2], (0, max(0, 2 - len(variances)))) / (variances.sum() or 1.0)
+    return S @ plane, T @ plane, share
+
+
+def _colours(classes: IntArray) -> dict[Any, Any]:
+    if len(classes) <= len(TEN_COLOURS):
+        return dict(zip(classes.tolist(), TEN_COLOURS, strict=False))
+    from matplotlib import colormaps
+
+    return dict(zip(classes.tolist(), colormaps["turbo"](np.linspace(0.05, 0.95, len(classes))), strict=True))
+
+
+def _draw(
+    ax: Any, S: FloatArray, y_s: IntArray, T: FloatArray, y_t: IntArray, shown: IntArray, colours: dict[Any, Any]
+) -> None:
+    """Unlabelled rows lowest, then the source, then labelled rows and the names of the classes."""
+    from matplotlib.patheffects import withStroke
+
+    hidden = y_t == UNLABELLED
+    edges = [colours.get(label, FAINT) for label in shown[hidden].tolist()]
+    ax.scatter(*T[hidden].T, marker="^", s=16, facecolors="none", edgecolors=edges, linewidths=0.7, alpha=0.75)
+    ax.scatter(*S.T, marker="o", s=14, c=[colours[label] for label in y_s.tolist()], linewidths=0, alpha=0.8)
+    stars = [colours[label] for label in y_t[~hidden].tolist()]
+    ax.scatter(*T[~hidden].T, marker="*", s=170, c=stars, edgecolors=INK, linewidths=0.9, zorder=3)
+    for label in np.unique(y_s).tolist():
+        ax.annotate(
+            str(label),
+            S[y_s == label].mean(axis=0),
+            ha="center",
+            va="center",
+            fontsize=13,
+            fontweight="bold",
+            color=INK,
+            path_effects=[withStroke(linewidth=3, foreground="white")],
+            zorder=4,
+        )
+
+
+def _legend(ax: Any, colours: dict[Any, Any], y_t: IntArray, coloured: bool) -> None:
+    from matplotlib.lines import Line2D
+
+    def key(label: str, marker: str, size: float, face: Any, edge: Any) -> Any:
+        return Line2D([], [], label=label, marker=marker, ms=size, mfc=face, mec=edge, linestyle="none")
+
+    hidden = int(np.count_nonzero(y_t == UNLABELLED))
+    keys = [key("source row", "o", 5, INK, INK)]
+    if hidden < len(y_t):
+        keys.append(key("target row, labelled", "*", 12, "white", INK))
+    if hidden:
+        known = "target row, unlabelled\n(coloured by the truth)" if coloured else "target row, unlabelled"
+        keys.append(key(known, "^", 5, "none", INK if coloured else FAINT))
+    keys += [key(f"class {label}", "s", 7, colour, colour) for label, colour in colours.items()]
+    ax.legend(handles=keys, loc="upper left", bbox_to_anchor=(1.01, 1.0), frameon=False, borderaxespad=0)

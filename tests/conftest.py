@@ -1,0 +1,35 @@
+"""Small two-domain problems that many tests share."""
+
+import os
+
+# Two processes share the cores under xdist: more threads than cores only slow each other down.
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+os.environ.setdefault("OMP_NUM_THREADS", "1")
+
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from hypothesis import settings
+
+settings.register_profile("house", deadline=None, max_examples=40, derandomize=True)
+settings.load_profile("house")
+
+
+def make_domains(seed=0, n_classes=3, n_source=30, n_target=20, n_labelled=6, d_source=5, d_target=7, shift=2.0):
+    """Gaussian classes in two spaces of different dimension; all labels of the target are kept in y_true."""
+    rng = np.random.default_rng(seed)
+    y_source, y_true = np.arange(n_source) % n_classes, np.arange(n_target) % n_classes
+    centres = rng.normal(size=(n_classes, d_source)) * shift, rng.normal(size=(n_classes, d_target)) * shift
+    X_source = rng.normal(size=(n_source, d_source)) + centres[0][y_source]
+    X_target = rng.normal(size=(n_target, d_target)) + centres[1][y_true] + 3.0
+    y_target = np.where(np.arange(n_target) < n_labelled, y_true, -1)
+    return SimpleNamespace(
+        X_source=X_source, y_source=y_source, X_target=X_target, y_target=y_target, y_true=y_true,
+        args=(X_source, y_source, X_target, y_target),
+    )  # fmt: skip
+
+
+@pytest.fixture
+def domains():
+    return make_domains()

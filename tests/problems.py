@@ -1,0 +1,51 @@
+"""Random LogDet problems for the core's tests."""
+
+import numpy as np
+
+from isthmus.objective import Alignment, LogDetProblem, Pairs
+
+
+def random_problem(seed=0, n_left=6, n_right=3, d_left=4, d_right=3, weight=1.0, u=0.5, l=1.5, alignment="penalty",  # noqa: E741
+                   prior_weight=1.0, within=False, blocks=True):  # fmt: skip
+    """Cross-domain pairs of random rows; bounds in units of the mean squared distance."""
+    rng = np.random.default_rng(seed)
+    d = d_left + d_right
+    rows = np.zeros((n_left + n_right, d))
+    rows[:n_left, :d_left] = rng.normal(size=(n_left, d_left)) + 0.5
+    rows[n_left:, d_left:] = rng.normal(size=(n_right, d_right)) - 0.5
+    y = rng.integers(0, 2, size=n_left + n_right)
+    scale = float((rows**2).sum(axis=1).mean() * 2)
+    left, right = slice(0, n_left), slice(n_left, n_left + n_right)
+
+    def pairs(a, b, triangle):
+        sign = np.where(y[a, None] == y[None, b], 1.0, -1.0)
+        weights = np.broadcast_to(weight, sign.shape)
+        return Pairs(a, b, sign, np.triu(weights, 1) if triangle else weights, np.where(sign > 0, u, l) * scale)
+
+    found = [pairs(left, right, False)] if blocks else []
+    if within:
+        found += [pairs(left, left, True), pairs(right, right, True)]
+    shift = np.concatenate([rows[left, :d_left].mean(0), -rows[right, d_left:].mean(0)])
+    align = {
+        "penalty": lambda: Alignment(shift, prior_weight),
+        "constraint": lambda: Alignment(shift, prior_weight, 0.05 * scale),
+        "none": lambda: None,
+    }[alignment]()
+    return LogDetProblem(rows, tuple(found), align)
+
+
+def random_multipliers(problem, seed=0, size=0.3):
+    """Feasible multipliers somewhere in the domain of the dual."""
+    graph = problem.graph
+    raw = np.random.default_rng(seed).random(problem.n_pairs) * size
+    w = np.where(graph.sign > 0, raw * graph.weight / graph.bound, -raw / graph.bound)
+    w = np.where(graph.weight > 0, w, 0.0)
+    while problem.at(w) is None:
+        w = w / 2
+    return w
+
+
+def random_matrix(d, seed=0):
+    """A positive definite matrix."""
+    B = np.random.default_rng(seed).normal(size=(d, d))
+    return B @ B.T / d + 0.1 * np.eye(d)

@@ -1,0 +1,173 @@
+"""The view over the target: an ordinary scikit-learn estimator, by scikit-learn's own checks and tools."""
+
+import pickle
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from joblib import Parallel, delayed
+from sklearn.base import clone
+from sklearn.model_selection import (
+    GridSearchCV,
+    GroupKFold,
+    LeaveOneOut,
+    ShuffleSplit,
+    StratifiedKFold,
+    cross_val_score,
+)
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.utils.estimator_checks import check_estimator
+
+from conftest import make_domains
+from isthmus import MLHD, RBF, GivenSource, InputError, UnlabelledInTraining
+
+D = make_domains(n_target=40, n_labelled=24)
+
+CANNOT_HOLD = {
+    "check_classifiers_classes": "it wants classes_ to be the labels in y; here they are those of the source, which "
+    "may be more, and which are numbers where the check's labels are words",
+}
+
+
+def source_for_checks(names):
+    """Clean classes by the names that scikit-learn's checks use."""
+    rng = np.random.default_rng(0)
+    codes = np.arange(12 * len(names)) % len(names)
+    return rng.normal(size=(len(codes), 6)) * 0.1 + 3 * np.eye(len(names), 6)[codes], np.array(names)[codes]
+
+
+def test_scikit_learns_own_checks_hold_but_for_those_listed():
+    # Nearest rows of both domains: the checks want a classifier that knows its own training rows again.
+    over_target = MLHD(neighbors="both").given_source(*source_for_checks([0, 1, 2, 3]))
+    done = check_estimator(over_target, expected_failed_checks=CANNOT_HOLD, on_fail=None, on_skip=None)
+    failed = {c["check_name"]: c["exception"] for c in done if c["status"] == "failed"}
+    assert not failed
+    assert {c["check_name"] for c in done if c["status"] == "xfail"} == set(CANNOT_HOLD)
+    assert sum(c["status"] == "passed" for c in done) > 45
+
+
+def test_it_is_the_estimator_itself_with_the_source_held_fixed():
+    over_target = MLHD("rbf", "rbf").given_source(D.X_source, D.y_source).fit(D.X_target, D.y_target)
+    direct = MLHD("rbf", "rbf").fit(*D.args)
+    np.testing.assert_array_equal(over_target.transform(D.X_target), direct.transform(D.X_target))
+    np.testing.assert_array_equal(over_target.predict(D.X_target), direct.predict(D.X_target))
+    assert over_target.score(D.X_target, D.y_true) == direct.score(D.X_target, D.y_true)
+    assert not hasattr(over_target.estimator, "metric_"), "the given estimator stays unfitted"
+
+
+def test_grid_search_and_cross_validation_over_target_rows():
+    over_target = MLHD().given_source(D.X_source, D.y_source)
+    scores = cross_val_score(over_target, D.X_target, D.y_target, cv=UnlabelledInTraining(4))
+    assert scores.shape == (4,)
+    grid = {"estimator__prior_weight": [0.1, 10.0], "estimator__target_kernel": ["linear", RBF()]}
+    search = GridSearchCV(over_target, grid, cv=UnlabelledInTraining(3), n_jobs=2, error_score="raise")
+    search.fit(D.X_target, D.y_target)
+    assert set(search.best_params_) == set(grid)
+    assert isinstance(search.best_estimator_, GivenSource)
+
+
+@pytest.mark.parametrize("n_target", [30, 40], ids=["as many target as source rows", "not as many"])
+def test_the_source_is_never_sliced(n_target):
+    data = make_domains(n_source=30, n_target=n_target, n_labelled=24)
+    sizes = []
+
+    class Spy(MLHD):
+        def fit(self, X_source, y_source, X_target, y_target):
+            sizes.append((len(X_source), len(X_target), int((np.asarray(y_target) == -1).sum())))
+            return super().fit(X_source, y_source, X_target, y_target)
+
+    over_target = GivenSource(Spy(), MLHD().given_source(data.X_source, data.y_source).source)
+    cross_val_score(over_target, data.X_target, data.y_target, cv=UnlabelledInTraining(4))
+    assert sizes == [(30, n_target - 6, n_target - 24)] * 4
+
+
+def test_clones_share_the_source_and_copies_can_be_pickled():
+    over_target = MLHD().given_source(D.X_source, D.y_source)
+    assert clone(over_target).source is over_target.source
+    thawed = pickle.loads(pickle.dumps(over_target.fit(D.X_target, D.y_target)))
+    np.testing.assert_array_equal(thawed.predict(D.X_target), over_target.predict(D.X_target))
+    assert "D.X_source" not in repr(over_target)
+    assert "Source(30 × 5)" in repr(over_target)
+
+
+def test_pipeline_set_output_and_parallel_fits():
+    pd = pytest.importorskip("pandas")
+    names = [f"f{k}" for k in range(7)]
+    frame = pd.DataFrame(D.X_target, columns=names)
+    pipeline = make_pipeline(StandardScaler(), MLHD().given_source(D.X_source, D.y_source))
+    pipeline.set_output(transform="pandas").fit(frame, D.y_target)
+    out = pipeline.transform(frame)
+    assert list(out.columns) == list(pipeline.get_feature_names_out())
+    assert out.columns[0] == "mlhd0"
+    fits = Parallel(n_jobs=2)(
+        delayed(clone(pipeline).fit)(frame, np.where(np.arange(40) < n, D.y_true, -1)) for n in (6, 12)
+    )
+    assert all(fit.predict(frame).shape == (40,) for fit in fits)
+
+
+def test_unlabelled_rows_are_in_every_training_part_and_never_scored():
+    unlabelled = np.flatnonzero(D.y_target == -1)
+    splits = list(UnlabelledInTraining(4).split(D.X_target, D.y_target))
+    assert len(splits) == UnlabelledInTraining(4).get_n_splits() == 4
+    for train, test in splits:
+        assert np.isin(unlabelled, train).all()
+        assert not np.isin(unlabelled, test).any()
+        assert not np.intersect1d(train, test).size
+        assert len(train) + len(test) == 40
+    assert sorted(np.concatenate([test for _, test in splits])) == list(range(24))
+
+
+@pytest.mark.parametrize(
+    "cv",
+    [StratifiedKFold(3, shuffle=True, random_state=0), ShuffleSplit(5, random_state=0), LeaveOneOut(), GroupKFold(3)],
+)
+def test_any_splitter_can_split_the_labelled_rows(cv):
+    groups = np.arange(40) % 6
+    given_groups = groups if isinstance(cv, GroupKFold) else None
+    splits = list(UnlabelledInTraining(cv).split(D.X_target, D.y_target, given_groups))
+    assert len(splits) == (24 if isinstance(cv, LeaveOneOut) else cv.get_n_splits())
+    for train, test in splits:
+        assert np.isin(np.arange(24, 40), train).all()
+        if isinstance(cv, GroupKFold):
+            assert not np.isin(groups[test], groups[np.setdiff1d(train, np.arange(24, 40))]).any()
+
+
+@pytest.mark.parametrize("unknown", [None, float("nan"), "-1"])
+def test_words_with_any_mark_can_be_cross_validated(unknown):
+    words = np.array(["ant", "bee", "cat"])
+    y = np.array([words[k] if k >= 0 else unknown for k in D.y_target], dtype=object)
+    over_target = MLHD().given_source(D.X_source, words[D.y_source])
+    scores = cross_val_score(over_target, D.X_target, y, cv=UnlabelledInTraining(3), error_score="raise")
+    numbers = cross_val_score(
+        MLHD().given_source(D.X_source, D.y_source), D.X_target, D.y_target, cv=UnlabelledInTraining(3)
+    )
+    np.testing.assert_allclose(scores, numbers)
+
+
+def test_sparse_targets_and_precomputed_kernels_are_cross_validated():
+    expected = cross_val_score(
+        MLHD().given_source(D.X_source, D.y_source), D.X_target, D.y_target, cv=UnlabelledInTraining(3)
+    )
+    sparse = cross_val_score(
+        MLHD().given_source(D.X_source, D.y_source), sp.csr_matrix(D.X_target), D.y_target,
+        cv=UnlabelledInTraining(3), error_score="raise",
+    )  # fmt: skip
+    np.testing.assert_allclose(sparse, expected)
+    gram = D.X_target @ D.X_target.T
+    precomputed = cross_val_score(
+        MLHD(target_kernel="precomputed").given_source(D.X_source, D.y_source), gram, D.y_target,
+        cv=UnlabelledInTraining(3), error_score="raise",
+    )  # fmt: skip
+    np.testing.assert_allclose(precomputed, expected)
+
+
+def test_bad_use_is_told_in_one_sentence():
+    with pytest.raises(InputError, match="y: expected at least one labelled row to split, got none"):
+        next(UnlabelledInTraining(2).split(D.X_target, -np.ones(40)))
+    with pytest.raises(InputError, match="y: expected labels, got None"):
+        next(UnlabelledInTraining(2).split(D.X_target, None))
+    over_target = MLHD().given_source(D.X_source, D.y_source[:-1])
+    with pytest.raises(InputError, match="y_source: expected shape"):
+        over_target.fit(D.X_target, D.y_target)
+    assert not hasattr(over_target, "estimator_")

@@ -1,0 +1,130 @@
+"""Kernels against their formulas; spaces against the Gram matrices they stand for."""
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.spatial.distance import cdist, pdist
+
+from isthmus import RBF, Cosine, InputError, Laplacian, Linear, Polynomial, Precomputed
+from isthmus._cholesky import pivoted_cholesky
+from isthmus.kernels import as_kernel
+from isthmus.spaces import FeatureSpace, KernelSpace, fitted_space
+
+RNG = np.random.default_rng(0)
+A, B = RNG.normal(size=(6, 4)), RNG.normal(size=(5, 4))
+FORMULAS = [
+    (Linear(), lambda a, b: a @ b),
+    (RBF(1.7), lambda a, b: np.exp(-np.sum((a - b) ** 2) / (2 * 1.7**2))),
+    (Laplacian(2.5), lambda a, b: np.exp(-np.abs(a - b).sum() / 2.5)),
+    (Polynomial(3, 0.5, 2.0), lambda a, b: (a @ b / 2.0 + 0.5) ** 3),
+    (Cosine(), lambda a, b: a @ b / np.linalg.norm(a) / np.linalg.norm(b)),
+]
+KERNELS = [kernel for kernel, _ in FORMULAS]
+
+
+@pytest.mark.parametrize(("kernel", "formula"), FORMULAS, ids=lambda x: type(x).__name__)
+def test_a_kernel_is_its_formula(kernel, formula):
+    expected = np.array([[formula(a, b) for b in B] for a in A])
+    np.testing.assert_allclose(kernel.gram(A, B), expected, rtol=1e-10, atol=1e-12)
+    np.testing.assert_allclose(kernel.diagonal(A), [formula(a, a) for a in A], rtol=1e-10)
+    np.testing.assert_allclose(kernel.gram(sp.csr_matrix(A), sp.csr_matrix(B)), expected, rtol=1e-10, atol=1e-12)
+    assert kernel.gram(A.astype(np.float32), B.astype(np.float32)).dtype == np.float64
+
+
+def test_words_are_resolved_from_the_rows_and_follow_their_unit():
+    assert RBF().resolved(A).bandwidth == pytest.approx(np.median(pdist(A)))
+    assert Laplacian().resolved(A).bandwidth == pytest.approx(np.median(pdist(A, "cityblock")))
+    assert Polynomial().resolved(A).scale == pytest.approx((A**2).sum(1).mean())
+    for kernel in (RBF(), Laplacian(), Polynomial()):
+        scaled = kernel.resolved(1000 * A).gram(1000 * A, 1000 * A)
+        np.testing.assert_allclose(kernel.resolved(A).gram(A, A), scaled, rtol=1e-8)
+
+
+def test_the_median_survives_coinciding_rows():
+    assert RBF().resolved(np.zeros((4, 2))).bandwidth == 1.0
+    mostly = np.vstack([np.zeros((9, 1)), [[3.0]]])
+    assert RBF().resolved(mostly).bandwidth == 3.0
+    assert RBF().resolved(np.ones((1, 2))).bandwidth == 1.0
+
+
+def test_kernels_are_values():
+    assert RBF(2.0) == RBF(2.0) != RBF(3.0)
+    assert hash(RBF(2.0)) == hash(RBF(2.0))
+    assert as_kernel("rbf") == RBF("median")
+    assert repr(Polynomial(2)) == "Polynomial(degree=2, offset=1.0, scale='mean')"
+
+
+def test_bad_kernels_are_refused():
+    for build, message in [
+        (lambda: as_kernel("gauss", "source_kernel"), "source_kernel: expected one of 'linear', 'rbf'.* got 'gauss'"),
+        (lambda: RBF(0.0), "bandwidth: expected a number above 0, got 0.0"),
+        (lambda: RBF("mean"), "bandwidth: expected a positive number or 'median', got 'mean'"),
+        (lambda: Polynomial(0), "degree: expected a whole number of at least 1, got 0"),
+        (lambda: RBF().gram(A, A), "bandwidth: expected a number by now"),
+    ]:
+        with pytest.raises(InputError, match=message):
+            build()
+
+
+@pytest.mark.parametrize("kernel", KERNELS, ids=lambda k: type(k).__name__)
+@pytest.mark.parametrize("outside", ["identity", "zero"])
+def test_coordinates_reproduce_the_gram_matrix_of_the_rows_of_fit(kernel, outside):
+    space, C = fitted_space(A, kernel, outside=outside, name="X")
+    np.testing.assert_allclose(C @ C.T, kernel.gram(A, A), atol=1e-10)
+    np.testing.assert_allclose(space.coordinates(A), C, atol=1e-7)
+    np.testing.assert_allclose(space.outside(A, C), 0.0, atol=1e-10)
+
+
+@pytest.mark.parametrize("kernel", KERNELS, ids=lambda k: type(k).__name__)
+def test_inside_and_outside_of_a_new_row_make_up_its_length(kernel):
+    space, _ = fitted_space(
+        sp.csr_matrix(A[:3]) if isinstance(kernel, Linear) else A[:3], kernel, outside="identity", name="X"
+    )
+    C = space.coordinates(B)
+    np.testing.assert_allclose((C**2).sum(1) + space.outside(B, C), kernel.diagonal(B), rtol=1e-8)
+    products = C @ C.T + space.outside_products(B, B, C, C)
+    np.testing.assert_allclose(products, kernel.gram(B, B), atol=1e-10)
+
+
+def test_a_linear_kernel_is_no_kernel():
+    features, F = fitted_space(A, Linear(), outside="identity", name="X")
+    spanned, C = fitted_space(sp.csr_matrix(A), Linear(), outside="identity", name="X")
+    assert isinstance(features, FeatureSpace)
+    assert isinstance(spanned, KernelSpace)
+    np.testing.assert_allclose(cdist(F, F), cdist(C, C), atol=1e-7)
+    np.testing.assert_allclose(B @ spanned.basis(), spanned.coordinates(sp.csr_matrix(B)), atol=1e-10)
+    np.testing.assert_allclose(spanned.basis().T @ spanned.basis(), np.eye(spanned.dimension), atol=1e-9)
+
+
+def test_a_precomputed_gram_matrix_is_its_kernel():
+    kernel = RBF(1.3)
+    direct, _ = fitted_space(A, kernel, outside="zero", name="X")
+    given_gram, _ = fitted_space(kernel.gram(A, A), Precomputed(), outside="identity", name="X")
+    np.testing.assert_allclose(direct.coordinates(B), given_gram.coordinates(kernel.gram(B, A)), atol=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("K", "message"),
+    [
+        (np.ones((2, 3)), r"expected a square Gram matrix.*got \(2, 3\)"),
+        (np.array([[1.0, 2.0], [0.0, 1.0]]), "symmetric"),
+        (np.array([[1.0, 2.0], [2.0, 1.0]]), "positive semi-definite"),
+    ],
+)
+def test_a_bad_gram_matrix_is_refused(K, message):
+    with pytest.raises(InputError, match=message):
+        fitted_space(K, Precomputed(), outside="identity", name="X_source")
+
+
+@given(seed=st.integers(0, 1000), n=st.integers(1, 12), rank=st.integers(0, 12), log_scale=st.floats(-6, 6))
+def test_pivoted_cholesky_finds_factor_and_rank_at_any_scale(seed, n, rank, log_scale):
+    rng = np.random.default_rng(seed)
+    rows = rng.normal(size=(n, rank)) * 10.0 ** rng.uniform(-3, 3, size=(n, 1)) * 10.0**log_scale
+    K = rows @ rows.T
+    F, pivots = pivoted_cholesky(K)
+    assert F.shape[1] == len(pivots) == min(n, rank)
+    lengths = np.sqrt(np.maximum(np.diag(K), 1e-300))
+    assert np.abs((F @ F.T - K) / lengths / lengths[:, None]).max(initial=0.0) < 1e-10
+    np.testing.assert_array_equal(F[pivots], np.tril(F[pivots]))

@@ -1,0 +1,167 @@
+"""The problem object: values against their definitions, weak duality at any point, edge cases."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from isthmus import InputError
+from isthmus.objective import Alignment, LogDetProblem, Pairs
+from isthmus.objective.graph import Curvature
+from problems import random_matrix, random_multipliers, random_problem
+
+ALIGNMENTS = ["penalty", "constraint", "none"]
+
+
+def explicit_pairs(problem):
+    """Every pair as (z, δ, λ, ξ⁰), written out one by one."""
+    for block in problem.pairs:
+        for a, i in enumerate(range(block.left.start, block.left.stop)):
+            for b, j in enumerate(range(block.right.start, block.right.stop)):
+                yield problem.rows[i] - problem.rows[j], block.sign[a, b], block.weight[a, b], block.bound[a, b]
+    if problem.alignment is not None and problem.alignment.slack is not None:
+        for z, weight, slack in zip(
+            problem.alignment.rows, problem.alignment.weight, problem.alignment.slack, strict=True
+        ):
+            yield z, 1.0, weight, slack
+
+
+def explicit_primal(problem, M):
+    value = np.trace(M) - np.linalg.slogdet(M)[1] - len(M)
+    if problem.alignment is not None and problem.alignment.slack is None:
+        for z, weight in zip(problem.alignment.rows, problem.alignment.weight, strict=True):
+            value += weight * z @ M @ z
+    for z, sign, weight, bound in explicit_pairs(problem):
+        r = z @ M @ z / bound
+        if sign * (r - 1) > 0 and weight > 0:
+            value += weight * (r - np.log(r) - 1)
+    return value
+
+
+def explicit_precision(problem, w):
+    P = np.eye(problem.rows.shape[1])
+    if problem.alignment is not None and problem.alignment.slack is None:
+        P += (problem.alignment.rows.T * problem.alignment.weight) @ problem.alignment.rows
+    return P + sum(w_ * np.outer(z, z) for w_, (z, *_) in zip(w, explicit_pairs(problem), strict=True))
+
+
+@pytest.mark.parametrize("alignment", ALIGNMENTS)
+@pytest.mark.parametrize("within", [False, True])
+@pytest.mark.parametrize("shape", [(6, 3, 4, 3), (3, 2, 8, 9), (12, 5, 2, 2)])
+def test_values_match_their_definitions_written_out_pair_by_pair(alignment, within, shape):
+    problem = random_problem(1, *shape, alignment=alignment, within=within)
+    M = random_matrix(problem.rows.shape[1])
+    assert problem.primal(M) == pytest.approx(explicit_primal(problem, M), rel=1e-10)
+    w = random_multipliers(problem)
+    precision = explicit_precision(problem, w)
+    slack_part = sum(
+        weight * np.log(1 - w_ * bound / weight)
+        for w_, (_, _, weight, bound) in zip(w, explicit_pairs(problem), strict=True)
+        if weight > 0
+    )
+    assert problem.dual(w) == pytest.approx(np.linalg.slogdet(precision)[1] + slack_part, rel=1e-9)
+    point = problem.at(w)
+    np.testing.assert_allclose(point.matrix() @ precision, np.eye(len(precision)), atol=1e-9)
+    assert point.primal() == pytest.approx(explicit_primal(problem, point.matrix()), rel=1e-9)
+
+
+@given(
+    seed=st.integers(0, 10_000),
+    weight=st.sampled_from([1e-3, 1e-1, 1.0, 10.0, 1e3]),
+    alignment=st.sampled_from(ALIGNMENTS),
+    within=st.booleans(),
+    bounds=st.sampled_from([(0.5, 1.5), (0.01, 0.02), (3.0, 9.0)]),
+)
+def test_weak_duality_at_any_matrix_and_any_multipliers(seed, weight, alignment, within, bounds):
+    problem = random_problem(seed, weight=weight, u=bounds[0], l=bounds[1], alignment=alignment, within=within)
+    M, w = random_matrix(problem.rows.shape[1], seed), random_multipliers(problem, seed)
+    assert problem.primal(M) >= problem.dual(w) - 1e-9 * abs(problem.dual(w))
+
+
+@pytest.mark.parametrize("within", [False, True])
+def test_gradient_of_the_dual_is_distance_minus_slack(within):
+    problem = random_problem(2, within=within, alignment="constraint")
+    w = random_multipliers(problem, 3, size=0.4)
+    point, weight = problem.at(w), problem.graph.weight
+    gradient = point.distances - point.slack(weight)
+    for k in np.flatnonzero((weight > 0) & (w != 0))[:12]:
+        step = np.zeros_like(w)
+        step[k] = 1e-6 * abs(w[k])
+        slope = (problem.dual(w + step) - problem.dual(w - step)) / (2 * step[k])
+        assert slope == pytest.approx(gradient[k], rel=1e-4, abs=1e-6)
+
+
+@pytest.mark.parametrize("shape", [(9, 3, 4, 3), (4, 3, 9, 9)], ids=["by coordinates", "by Gram matrix"])
+@pytest.mark.parametrize("within", [False, True])
+def test_curvature_is_the_square_of_inner_products(shape, within):
+    problem = random_problem(3, *shape, within=within, alignment="constraint")
+    point = problem.at(random_multipliers(problem))
+    Z = np.array([z for z, *_ in explicit_pairs(problem)])
+    H = (Z @ point.matrix() @ Z.T) ** 2
+    v = np.random.default_rng(0).normal(size=problem.n_pairs)
+    curvature = Curvature(problem.graph, point.rows)
+    np.testing.assert_allclose(curvature._by_coordinates(v), H @ v, rtol=1e-8, atol=1e-8)
+    if curvature._G is not None:
+        np.testing.assert_allclose(curvature._by_gram(v), H @ v, rtol=1e-8, atol=1e-8)
+
+
+def test_dual_is_minus_infinity_outside_its_domain():
+    problem = random_problem(0, alignment="none")
+    sign = problem.graph.sign
+    w = np.zeros(problem.n_pairs)
+    w[np.flatnonzero(sign > 0)[0]] = -1e-3
+    assert problem.dual(w) == -np.inf, "wrong sign"
+    w = np.where(sign > 0, 1.01 * problem.graph.weight / problem.graph.bound, 0.0)
+    assert problem.dual(w) == -np.inf, "a slack without a value"
+    w = np.where(sign < 0, -1e6, 0.0)
+    assert problem.dual(w) == -np.inf, "an indefinite matrix"
+
+
+def test_two_negative_eigenvalues_are_not_mistaken_for_a_feasible_point():
+    # slogdet's sign is +1 here; only a Cholesky factorisation sees it.
+    rows = np.vstack([np.eye(2), np.zeros((1, 2))])
+    problem = LogDetProblem(rows, (Pairs(slice(0, 2), slice(2, 3), -1.0, 1.0, 1.0),))
+    assert np.linalg.slogdet(explicit_precision(problem, [-3.0, -3.0]))[0] > 0
+    assert problem.at(np.array([-3.0, -3.0])) is None
+
+
+def test_zero_weight_means_no_pair():
+    rng = np.random.default_rng(0)
+    full = random_problem(4, weight=rng.random((6, 3)) * (rng.random((6, 3)) > 0.5), alignment="none")
+    M = random_matrix(7)
+    assert full.primal(M) == pytest.approx(explicit_primal(full, M))
+    w = np.zeros(full.n_pairs)
+    w[np.flatnonzero(full.graph.weight == 0)[0]] = 1e-9 * full.graph.sign[np.flatnonzero(full.graph.weight == 0)[0]]
+    assert full.dual(w) == -np.inf
+
+
+def test_several_alignment_rows_are_one_prior():
+    rng = np.random.default_rng(5)
+    rows, shifts, weights = rng.normal(size=(5, 4)), rng.normal(size=(3, 4)), np.array([0.5, 2.0, 7.0])
+    pairs = Pairs(slice(0, 3), slice(3, 5), 1.0)
+    M = random_matrix(4)
+    together = LogDetProblem(rows, (pairs,), Alignment(shifts, weights)).primal(M)
+    alone = LogDetProblem(rows, (pairs,)).primal(M)
+    assert together - alone == pytest.approx(sum(w * z @ M @ z for w, z in zip(weights, shifts, strict=True)))
+
+
+@pytest.mark.parametrize(
+    ("build", "message"),
+    [
+        (lambda: Pairs(slice(0, 2), slice(2, 3), 0.5), r"pairs.sign: expected \+1 or -1"),
+        (lambda: Pairs(slice(0, 2), slice(2, 3), 1.0, weight=-1.0), "pairs.weight: expected no negative weight"),
+        (lambda: Pairs(slice(0, 2), slice(2, 3), 1.0, bound=0.0), "pairs.bound: expected positive squared distances"),
+        (lambda: Pairs(slice(0, 2), slice(2, 3), np.ones((3, 3))), r"expected a number or shape \(2, 1\)"),
+        (lambda: Pairs(slice(0, 2), slice(2, 3), 1.0, weight=np.nan), "pairs.weight: expected finite numbers"),
+        (lambda: Alignment([1.0], -1.0), "alignment.weight: expected no negative weight"),
+        (lambda: Alignment([1.0], 1.0, 0.0), "alignment.slack: expected positive numbers"),
+        (lambda: LogDetProblem(np.zeros(3)), "rows: expected a two-dimensional array"),
+        (lambda: LogDetProblem(np.eye(2), (Pairs(slice(0, 1), slice(1, 5), 1.0),)), "row numbers below 2, got 4"),
+        (lambda: LogDetProblem(np.eye(2), (), Alignment([1.0])), "expected 2 columns as in rows, got 1"),
+        (lambda: LogDetProblem(np.ones((2, 2)), (Pairs(slice(0, 1), slice(1, 2), -1.0),)), "distinct rows"),
+    ],
+)  # fmt: skip
+def test_bad_problems_are_refused_in_one_sentence(build, message):
+    with pytest.raises(InputError, match=message) as caught:
+        build()
+    assert "\n" not in str(caught.value)

@@ -1,0 +1,49 @@
+"""The package as a whole: public names, optional parts, what an import costs."""
+
+import importlib
+import inspect
+import subprocess
+import sys
+
+import pytest
+
+import isthmus
+
+MODULES = ["isthmus", "isthmus.objective", "isthmus.solvers", "isthmus.estimators", "isthmus.kernels",
+           "isthmus.exceptions", "isthmus.datasets", "isthmus.discrepancy"]  # fmt: skip
+
+
+def public_things():
+    for module_name in MODULES:
+        module = importlib.import_module(module_name)
+        assert module.__doc__
+        for name in module.__all__:
+            thing = getattr(module, name)
+            if inspect.isclass(thing) or inspect.isfunction(thing):
+                yield f"{module_name}.{name}", thing
+
+
+@pytest.mark.parametrize(("name", "thing"), list(public_things()), ids=lambda x: x if isinstance(x, str) else "")
+def test_every_public_name_and_method_is_documented(name, thing):
+    assert (thing.__doc__ or "").strip(), name
+    if inspect.isclass(thing):
+        for method, function in vars(thing).items():
+            if not method.startswith("_") and (inspect.isfunction(function) or isinstance(function, property)):
+                assert inspect.getdoc(getattr(thing, method)), f"{name}.{method}"
+
+
+def loaded_after(statement):
+    code = f"{statement}; import sys; print(*sys.modules)"
+    return set(subprocess.check_output([sys.executable, "-c", code], text=True).split())
+
+
+def test_optional_packages_are_not_imported_until_they_are_needed():
+    # scikit-learn itself may import pandas where it is installed.
+    added = loaded_after("import isthmus") - loaded_after("import sklearn.neighbors, sklearn.model_selection")
+    assert not added & {"numba", "matplotlib", "pandas", "polars", "cvxpy", "tqdm"}
+
+
+def test_the_version_is_in_one_place():
+    from importlib.metadata import version
+
+    assert isthmus.__version__ == version("isthmus")
