@@ -1,0 +1,1 @@
+"""How fast isthmus is, against itself and against metric-learn: ``python -m benchmarks``."""

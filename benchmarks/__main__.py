@@ -1,0 +1,55 @@
+"""``python -m benchmarks``: measure, print the table and the bars; exit status 1 if a bar is not cleared."""
+
+from __future__ import annotations
+
+import argparse
+import subprocess
+import sys
+
+from benchmarks import threads
+
+SECTIONS = ("solvers", "transform", "imports")
+
+
+def main() -> int:
+    """Run what the command line asks for."""
+    args = _arguments()
+    threads.pin()
+    from benchmarks import environment, imports, machine, report, solvers, transform
+    from benchmarks.record import Options, Record, Verdict
+
+    runs = {"solvers": solvers.run, "transform": transform.run, "imports": imports.run}
+    record, options, problem = Record(), Options(budget=args.budget, repeats=args.repeats), ""
+    load = machine.load()
+    try:
+        for section in args.only:
+            runs[section](record, options, lambda what: print(f"… {what}", file=sys.stderr, flush=True))
+    except KeyboardInterrupt:
+        problem = "Interrupted; above is what was measured until then."
+    except (environment.EnvironmentBuildError, subprocess.CalledProcessError) as error:
+        problem = f"Stopped: {error}"
+    facts = {**machine.description(), "load average": machine.load_description(load, machine.load())}
+    print(report.text(record, facts))
+    if problem:
+        print(f"\n{problem}", file=sys.stderr)
+        return 130 if problem.startswith("Interrupted") else 2
+    if args.write:
+        report.PATH.write_text(report.markdown(record, facts), encoding="utf-8")
+    return int(any(bar.verdict is not Verdict.PASS for bar in record.bars))
+
+
+def _arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
+    parser.add_argument("--only", nargs="+", choices=SECTIONS, default=SECTIONS, help="what to measure (all)")
+    parser.add_argument("--budget", type=float, default=120.0, help="processor seconds for a slow solver (120)")
+    parser.add_argument("--repeats", type=int, default=9, help="runs behind each median (9)")
+    parser.add_argument("--write", action="store_true", help="also write benchmarks/RESULTS.md")
+    return parser.parse_args()
+
+
+if __name__ == "__main__":
+    try:
+        sys.exit(main())
+    except KeyboardInterrupt:  # before the first measurement, or a second time
+        print("\nInterrupted.", file=sys.stderr)
+        sys.exit(130)
