@@ -118,17 +118,10 @@ class Curvature:
     def _by_gram(self, v: FloatArray) -> FloatArray:
         G, blocks = self._G, self.graph.blocks
         assert G is not None and self._G_squared is not None
-        g = self.graph.degrees(v)
-        sides = [G[:, b.left] @ V for b, V in zip(blocks, self.graph.split(v), strict=True)]
-        diagonal = self._G_squared @ g
-        for b, R in zip(blocks, sides, strict=True):
-            diagonal -= 2.0 * np.einsum("ij,ij->i", R, G[:, b.right])
-        cross = []
-        for a in blocks:
-            T = (G[a.left] * g) @ G[:, a.right]
-            for b, R in zip(blocks, sides, strict=True):
-                T -= R[a.left] @ G[b.right, a.right] + G[a.left, b.right] @ R[a.right].T
-            cross.append(T)
+        diagonal = self._G_squared @ self.graph.degrees(v)
+        for b, V in zip(blocks, self.graph.split(v), strict=True):
+            diagonal -= 2.0 * np.einsum("ij,ij->i", G[:, b.left] @ V, G[:, b.right])
+        cross = [G[b.left] @ self.graph.laplacian_product(v, G[:, b.right]) for b in blocks]
         return self._gathered(diagonal, cross)
 
     def _gathered(self, diagonal: FloatArray, cross: list[FloatArray]) -> FloatArray:
