@@ -118,10 +118,18 @@ class Curvature:
     def _by_gram(self, v: FloatArray) -> FloatArray:
         G, blocks = self._G, self.graph.blocks
         assert G is not None and self._G_squared is not None
-        diagonal = self._G_squared @ self.graph.degrees(v)
-        for b, V in zip(blocks, self.graph.split(v), strict=True):
-            diagonal -= 2.0 * np.einsum("ij,ij->i", G[:, b.left] @ V, G[:, b.right])
-        cross = [G[b.left] @ self.graph.laplacian_product(v, G[:, b.right]) for b in blocks]
+        degrees, parts = self.graph.degrees(v), self.graph.split(v)
+        sides = [G[:, b.left] @ V for b, V in zip(blocks, parts, strict=True)]
+        diagonal = self._G_squared @ degrees
+        for b, R in zip(blocks, sides, strict=True):
+            diagonal -= 2.0 * np.einsum("ij,ij->i", R, G[:, b.right])
+        cross: list[FloatArray] = []
+        for a in blocks:
+            product = degrees[:, None] * G[:, a.right]  # to become the Laplacian times these columns
+            for b, V, R in zip(blocks, parts, sides, strict=True):
+                product[b.left] -= V @ G[b.right, a.right]
+                product[b.right] -= R[a.right].T
+            cross.append(G[a.left] @ product)
         return self._gathered(diagonal, cross)
 
     def _gathered(self, diagonal: FloatArray, cross: list[FloatArray]) -> FloatArray:

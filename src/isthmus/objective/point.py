@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 class DualPoint:
     r"""Feasible multipliers w, with the Cholesky factor C of :math:`S = I + F^T L_w F`.
 
-    Both values may be asked for at other weights λ than the problem's own, which continuation needs.
+    Both values may be asked for at other weights λ than the problem's own.
     """
 
     problem: LogDetProblem

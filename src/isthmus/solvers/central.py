@@ -1,14 +1,14 @@
-r"""The central path: a primal-dual interior-point method, for problems that Newton's method alone crawls through.
+r"""The central path: a primal-dual interior-point method, for problems that Newton's method crawls through.
 
-At the optimum the matrix M, the slacks ξ and the margins s of the bounds meet their duals in four products,
+At the optimum M, the slacks ξ and the margins s of the bounds satisfy, with their duals S, y and w,
 
 .. math:: M S = \theta I, \quad \xi y = \lambda, \quad s\,|w| = \tau, \qquad
-   S = \sigma I + \textstyle\sum w z z^T, \quad y = \lambda/\xi^0 - w, \quad d^2_{ij} + \delta s = \xi
+   S = \sigma I + \textstyle\sum w z z^T, \quad y = \lambda/\xi^0 - w, \quad d^2 + \delta s = \xi
 
-with θ = σ = 1 and τ = 0. The path leads there from large θ, σ and τ, where the losses hardly count and everything
-is known. M is carried along beside :math:`S^{-1}`: a step that S cannot take in full still teaches M where S
-has to go, and the curvature of the next step lies between the two (Nesterov and Todd's scaling,
-:math:`W S W = M`). Multipliers divided by σ are feasible all along, so every iterate has a certified gap.
+at θ = σ = 1 and τ = 0. We start at large θ and σ, where the losses hardly count, and follow the solution down.
+M is carried along beside :math:`S^{-1}`: a step that S cannot take in full still teaches M where S has to go,
+and the next step takes its curvature from between the two (the scaling of Nesterov and Todd, W S W = M).
+The multipliers divided by σ are feasible all along, so every iterate has a certified gap.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ START, MARGIN, PRODUCT = 10.0, 0.8, 1e-3
 BALANCE = 0.03
 """Σ s|w| is never aimed at more than this part of tr M S: multipliers that outgrow S would run away."""
 CENTRING_POWER, LEAST_CENTRING = 3, 0.02
-LONG_STEP, SHORTEST_STEP, BACKTRACK, BOUNDARY = 0.5, 1e-8, 0.8, 0.95
+LONG_STEP, SHORTEST_STEP, BACKTRACK, BOUNDARY = 0.3, 1e-8, 0.8, 0.95
 CG_TOLERANCE = 2e-2
 
 

@@ -6,8 +6,8 @@ zero by their sign, solves for the Newton direction by conjugate gradients (the 
 the price of a few block products for all pairs at once), and searches along the projected path.
 
 Near the optimum, and for small weights λ from anywhere, a handful of steps suffices. Elsewhere the edge of the
-domain :math:`P + \sum w z z^T \succ 0` cuts the steps short. At the first short one we go over to the
-:mod:`central path <isthmus.solvers.central>`, and try again from where its gap has become small.
+domain :math:`P + \sum w z z^T \succ 0` cuts the steps short; then we start again along the
+:mod:`central path <isthmus.solvers.central>`, which copes with that and ends at the optimum too.
 """
 
 from __future__ import annotations
@@ -24,7 +24,10 @@ from isthmus.solvers.conjugate import conjugate_gradients
 from isthmus.solvers.iteration import IterativeSolver
 from isthmus.solvers.result import relative_gap
 
-SLOW, SHORTEST_STEP = 0.4, 0.25
+HOLD = 0.1
+"""The part of a scaled gradient step within which a multiplier counts as being at zero."""
+SLOW, SLOW_WARM = 0.4, 0.03
+"""Mean step lengths at which to give up Newton steps; later from a warm start, which is worth more."""
 CG_TOLERANCE, LEAST_CG_TOLERANCE = 0.3, 3e-4
 GOOD_INCREASE, SUFFICIENT_INCREASE = 0.25, 1e-4
 """Shares of the rise that the gradient promises: with the first a step is taken at once, without the second never."""
@@ -45,9 +48,9 @@ class DualNewton(IterativeSolver):
     """
 
     def iterates(self, problem: LogDetProblem, start: DualPoint) -> Iterator[DualPoint]:
-        """Newton steps from the start, then from the central path, each time for as long as they are long."""
+        """Newton steps for as long as they are long, then the central path."""
         yield start
-        yield from _newton_steps(start)
+        yield from _newton_steps(start, SLOW_WARM if start.multipliers.any() else SLOW)
         yield from central_path(problem)
 
 
@@ -55,13 +58,13 @@ def _gap(point: DualPoint) -> float:
     return relative_gap(point.primal(), point.dual())
 
 
-def _newton_steps(point: DualPoint) -> Iterator[DualPoint]:
-    """Ever better points, until a step is short or leads nowhere."""
+def _newton_steps(point: DualPoint, slow: float) -> Iterator[DualPoint]:
+    """Ever better points, until the steps are too short on average."""
     pace = 1.0
-    while pace >= SLOW:
+    while pace >= slow:
         gradient = point.distances - point.slack(point.problem.graph.weight)
         direction = _direction(point, gradient)
-        found = _search(point, direction, gradient)
+        found = _search(point, direction, gradient, shortest=slow**2)
         if found is None:
             return
         point, step = found
@@ -70,20 +73,28 @@ def _newton_steps(point: DualPoint) -> Iterator[DualPoint]:
 
 
 def _direction(point: DualPoint, gradient: FloatArray) -> FloatArray:
-    """The Newton direction of the free multipliers; zero for the others."""
+    """The Newton direction of the free multipliers; the others go to zero, or stay there.
+
+    Held are those that a small step along the gradient alone would take past zero. Asking only for zeros would
+    let multipliers that are nearly zero, as the central path leaves them, block the step of all.
+    """
     graph, w = point.problem.graph, point.multipliers
-    free = (graph.weight > 0) & ~((w == 0) & (graph.sign * gradient <= 0))
-    diagonal = np.divide(point.slack(graph.weight) ** 2, graph.weight, out=np.ones_like(w), where=free)
+    diagonal = np.divide(point.slack(graph.weight) ** 2, graph.weight, out=np.ones_like(w), where=graph.weight > 0)
+    preconditioner = 1.0 / (diagonal + point.distances**2)
+    free = (graph.weight > 0) & (graph.sign * (w + HOLD * preconditioner * gradient) > 0)
     curvature = point.curvature()
-    return conjugate_gradients(
+    newton = conjugate_gradients(
         lambda v: np.where(free, curvature(v) + diagonal * v, 0.0),
         np.where(free, gradient, 0.0),
-        preconditioner=1.0 / (diagonal + point.distances**2),
+        preconditioner=preconditioner,
         tolerance=max(LEAST_CG_TOLERANCE, CG_TOLERANCE * min(1.0, _gap(point))),
     )
+    return np.where(free, newton, -w)
 
 
-def _search(point: DualPoint, direction: FloatArray, gradient: FloatArray) -> tuple[DualPoint, float] | None:
+def _search(
+    point: DualPoint, direction: FloatArray, gradient: FloatArray, shortest: float
+) -> tuple[DualPoint, float] | None:
     """The next point and its step length: halved until the dual rises enough, then while it rises further.
 
     The second half keeps iterates away from the boundary of the domain, where a step that is merely good
@@ -91,7 +102,7 @@ def _search(point: DualPoint, direction: FloatArray, gradient: FloatArray) -> tu
     """
     problem, value, step = point.problem, point.dual(), 1.0
     best, most = None, 0.0
-    while step >= SHORTEST_STEP:
+    while step >= shortest:
         w = point.multipliers + step * direction
         w = np.where(problem.graph.sign * w > 0, w, 0.0)
         candidate = _at(problem, w)
