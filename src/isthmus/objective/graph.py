@@ -121,17 +121,18 @@ class Curvature:
         G, blocks = self._G, self.graph.blocks
         assert G is not None
         assert self._G_squared is not None
-        g = self.graph.degrees(v)
-        sides = [G[:, b.left] @ V for b, V in zip(blocks, self.graph.split(v), strict=True)]
-        diagonal = self._G_squared @ g
+        degrees, parts = self.graph.degrees(v), self.graph.split(v)
+        sides = [G[:, b.left] @ V for b, V in zip(blocks, parts, strict=True)]
+        diagonal = self._G_squared @ degrees
         for b, R in zip(blocks, sides, strict=True):
             diagonal -= 2.0 * np.einsum("ij,ij->i", R, G[:, b.right])
-        cross = []
+        cross: list[FloatArray] = []
         for a in blocks:
-            T = (G[a.left] * g) @ G[:, a.right]
-            for b, R in zip(blocks, sides, strict=True):
-                T -= R[a.left] @ G[b.right, a.right] + G[a.left, b.right] @ R[a.right].T
-            cross.append(T)
+            product = degrees[:, None] * G[:, a.right]  # to become the Laplacian times these columns
+            for b, V, R in zip(blocks, parts, sides, strict=True):
+                product[b.left] -= V @ G[b.right, a.right]
+                product[b.right] -= R[a.right].T
+            cross.append(G[a.left] @ product)
         return self._gathered(diagonal, cross)
 
     def _gathered(self, diagonal: FloatArray, cross: Sequence[FloatArray]) -> FloatArray:

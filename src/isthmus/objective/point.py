@@ -7,7 +7,8 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
-import scipy.linalg as sla
+from scipy.linalg.blas import dtrmm
+from scipy.linalg.lapack import dtrtri
 
 from isthmus._validation import FloatArray
 from isthmus.objective.graph import Curvature
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
 class DualPoint:
     r"""Feasible multipliers w, with the Cholesky factor C of :math:`S = I + F^T L_w F`.
 
-    Both values may be asked for at other weights λ than the problem's own, which continuation needs.
+    Both values may be asked for at other weights λ than the problem's own.
     """
 
     problem: LogDetProblem
@@ -29,15 +30,18 @@ class DualPoint:
     cholesky: FloatArray
 
     @cached_property
-    def _inverse(self) -> FloatArray:
+    def inverse(self) -> FloatArray:
+        """The inverse of C, lower triangular."""
         if not len(self.cholesky):
             return self.cholesky
-        return np.asarray(sla.lapack.dtrtri(self.cholesky, lower=1)[0])
+        return np.asarray(dtrtri(self.cholesky, lower=1)[0])
 
     @cached_property
     def rows(self) -> FloatArray:
         """The problem's rows in coordinates where the metric of this point is Euclidean."""
-        return np.asarray(self.problem.basis[0] @ self._inverse.T)
+        if not len(self.cholesky):
+            return self.problem.basis[0]
+        return np.asarray(dtrmm(1.0, self.inverse, self.problem.basis[0].T, lower=1).T)
 
     @cached_property
     def distances(self) -> FloatArray:
@@ -58,7 +62,7 @@ class DualPoint:
     def primal(self, weight: FloatArray | None = None) -> float:
         """The primal value of the matrix that belongs to the multipliers."""
         graph = self.problem.graph
-        trace = float(np.einsum("ij,ij->", self._inverse, self._inverse)) - len(self.cholesky)
+        trace = float(np.einsum("ij,ij->", self.inverse, self.inverse)) - len(self.cholesky)
         loss = pair_loss(self.distances, graph.sign, graph.weight if weight is None else weight, graph.bound)
         return trace + self._logdet + loss
 
@@ -74,5 +78,5 @@ class DualPoint:
         r""":math:`M = (P + \sum w z z^T)^{-1}`, (d, d)."""
         _, U = self.problem.basis
         M = self.problem.prior.solve(np.eye(len(U)))
-        M += U @ (self._inverse.T @ self._inverse - np.eye(len(self._inverse))) @ U.T
+        M += U @ (self.inverse.T @ self.inverse - np.eye(len(self.inverse))) @ U.T
         return np.asarray((M + M.T) / 2.0)

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import scipy.linalg as sla
+from scipy.linalg.lapack import dpotrf
 
 from isthmus._validation import FloatArray
 from isthmus.exceptions import InputError
@@ -141,8 +142,7 @@ class LogDetProblem:
         F, _ = self.basis
         S = F.T @ self.graph.laplacian_product(multipliers, F)
         S[np.diag_indices_from(S)] += 1.0
-        try:
-            C = sla.cholesky(S, lower=True, overwrite_a=True)
-        except sla.LinAlgError:
-            return None
-        return DualPoint(self, multipliers, C)
+        if not len(S):
+            return DualPoint(self, multipliers, S)
+        C, failed = dpotrf(S.T, lower=1, overwrite_a=1)
+        return None if failed else DualPoint(self, multipliers, np.asarray(C))

@@ -102,7 +102,7 @@ def _feasible_start(problem: LogDetProblem, start: FloatArray | None) -> DualPoi
         if w.shape != (problem.n_pairs,):
             raise InputError(f"start: expected shape ({problem.n_pairs},), got {w.shape}.")
         w = np.where((graph.sign * w > 0) & (graph.weight > 0), w, 0.0)
-        w = np.minimum(w, 0.9 * graph.weight / graph.bound)
+        w = np.where(w * graph.bound < graph.weight, w, 0.9 * graph.weight / graph.bound)
     while (point := problem.at(w)) is None:
         w = 0.5 * w
     return point

@@ -1,31 +1,36 @@
-r"""A projected Newton method on the dual.
+r"""A projected Newton method on the dual, with a path to lead it where it is good.
 
 The dual is concave and smooth, with the gradient :math:`d^2_{ij} - \xi_{ij}` and the Hessian
 :math:`-(z_{ij}^T M z_{kl})^2 - \mathrm{diag}(\xi^2/\lambda)`. Each step frees the multipliers that are not held at
 zero by their sign, solves for the Newton direction by conjugate gradients (the Hessian is only ever applied, at
 the price of a few block products for all pairs at once), and searches along the projected path.
 
-Far from the optimum a large weight λ makes the Hessian nearly singular and the step useless, so the weights are
-capped at first and the cap is raised tenfold whenever the capped problem is solved to within half its value.
-Multipliers that are feasible under a cap are feasible without it: the gap is always that of the true problem.
+Near the optimum, and for small weights λ from anywhere, a handful of steps suffices. Elsewhere the edge of the
+domain :math:`P + \sum w z z^T \succ 0` cuts the steps short; then we start again along the
+:mod:`central path <isthmus.solvers.central>`, which copes with that and ends at the optimum too.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
-from isthmus._validation import BoolArray, FloatArray
+from isthmus._validation import FloatArray
 from isthmus.objective import DualPoint, LogDetProblem
+from isthmus.solvers.central import central_path
+from isthmus.solvers.conjugate import conjugate_gradients
 from isthmus.solvers.iteration import IterativeSolver
 from isthmus.solvers.result import relative_gap
 
-FIRST_CAP, CAP_GROWTH, CAP_GAP = 1.0, 10.0, 0.5
-CG_TOLERANCE, CG_ITERATIONS = 0.3, 200
-SUFFICIENT_INCREASE, SHORTEST_STEP = 1e-4, 2.0**-40
+HOLD = 0.1
+"""The part of a scaled gradient step within which a multiplier counts as being at zero."""
+SLOW, SLOW_WARM = 0.4, 0.03
+"""Mean step lengths at which to give up Newton steps; later from a warm start, which is worth more."""
+CG_TOLERANCE, LEAST_CG_TOLERANCE = 0.3, 3e-4
+GOOD_INCREASE, SUFFICIENT_INCREASE = 0.25, 1e-4
+"""Shares of the rise that the gradient promises: with the first a step is taken at once, without the second never."""
 
 
 @dataclass(frozen=True)
@@ -43,93 +48,78 @@ class DualNewton(IterativeSolver):
     """
 
     def iterates(self, problem: LogDetProblem, start: DualPoint) -> Iterator[DualPoint]:
-        """Newton steps, under a growing cap on the weights unless the start is a warm one."""
-        point: DualPoint | None = start
-        cap = np.inf if start.multipliers.any() else FIRST_CAP
-        largest = float(problem.graph.weight.max(initial=0.0))
-        while point is not None:
-            yield point
-            weight, gap = _capped(problem, cap), 1.0
-            while (gap := _gap(point, weight)) < CAP_GAP and cap < largest:
-                cap *= CAP_GROWTH
-                weight = _capped(problem, cap)
-            point = _step(point, weight, gap)
-            if point is None and cap < largest:
-                raise AssertionError("unreachable: a capped problem always admits a step")
+        """Newton steps for as long as they are long, then the central path."""
+        yield start
+        yield from _newton_steps(start, SLOW_WARM if start.multipliers.any() else SLOW)
+        yield from central_path(problem)
 
 
-def _capped(problem: LogDetProblem, cap: float) -> FloatArray:
-    return np.minimum(problem.graph.weight, cap)
+def _gap(point: DualPoint) -> float:
+    return relative_gap(point.primal(), point.dual())
 
 
-def _gap(point: DualPoint, weight: FloatArray) -> float:
-    return relative_gap(point.primal(weight), point.dual(weight))
+def _newton_steps(point: DualPoint, slow: float) -> Iterator[DualPoint]:
+    """Ever better points, until the steps are too short on average."""
+    pace = 1.0
+    while pace >= slow:
+        gradient = point.distances - point.slack(point.problem.graph.weight)
+        direction = _direction(point, gradient)
+        found = _search(point, direction, gradient, shortest=slow**2)
+        if found is None:
+            return
+        point, step = found
+        yield point
+        pace = (pace * step) ** 0.5
 
 
-def _step(point: DualPoint, weight: FloatArray, gap: float) -> DualPoint | None:
-    """The next point, or None where the search direction leads nowhere."""
+def _direction(point: DualPoint, gradient: FloatArray) -> FloatArray:
+    """The Newton direction of the free multipliers; the others go to zero, or stay there.
+
+    Held are those that a small step along the gradient alone would take past zero. Asking only for zeros would
+    let multipliers that are nearly zero, as the central path leaves them, block the step of all.
+    """
     graph, w = point.problem.graph, point.multipliers
-    xi = point.slack(weight)
-    gradient = point.distances - xi
-    free = (weight > 0) & ~((w == 0) & (graph.sign * gradient <= 0))
-    if not free.any():
-        return None
-    diagonal = np.divide(xi**2, weight, out=np.ones_like(xi), where=free)
+    diagonal = np.divide(point.slack(graph.weight) ** 2, graph.weight, out=np.ones_like(w), where=graph.weight > 0)
+    preconditioner = 1.0 / (diagonal + point.distances**2)
+    free = (graph.weight > 0) & (graph.sign * (w + HOLD * preconditioner * gradient) > 0)
     curvature = point.curvature()
-    direction = _conjugate_gradients(
-        lambda v: curvature(v) + diagonal * v,
-        gradient,
-        free,
-        preconditioner=1.0 / (diagonal + point.distances**2),
-        tolerance=CG_TOLERANCE * min(1.0, max(gap, 1e-3)),
+    newton = conjugate_gradients(
+        lambda v: np.where(free, curvature(v) + diagonal * v, 0.0),
+        np.where(free, gradient, 0.0),
+        preconditioner=preconditioner,
+        tolerance=max(LEAST_CG_TOLERANCE, CG_TOLERANCE * min(1.0, _gap(point))),
     )
-    return _search(point, direction, gradient, weight)
+    return np.where(free, newton, -w)
 
 
-def _conjugate_gradients(
-    apply: Any, b: FloatArray, free: BoolArray, preconditioner: FloatArray, tolerance: float
-) -> FloatArray:
-    """Solve ``apply(x) = b`` over the free entries, the others staying zero."""
-    x, r = np.zeros_like(b), np.where(free, b, 0.0)
-    z = preconditioner * r
-    p, rz = z, float(r @ z)
-    enough = tolerance**2 * rz
-    for _ in range(CG_ITERATIONS):
-        Ap = np.where(free, apply(p), 0.0)
-        alpha = rz / float(p @ Ap)
-        x = x + alpha * p
-        r = r - alpha * Ap
-        z = preconditioner * r
-        rz, previous = float(r @ z), rz
-        if rz <= enough:
-            break
-        p = z + (rz / previous) * p
-    return x
-
-
-def _search(point: DualPoint, direction: FloatArray, gradient: FloatArray, weight: FloatArray) -> DualPoint | None:
-    """Halve the step until the dual rises enough, then for as long as it rises further.
+def _search(
+    point: DualPoint, direction: FloatArray, gradient: FloatArray, shortest: float
+) -> tuple[DualPoint, float] | None:
+    """The next point and its step length: halved until the dual rises enough, then while it rises further.
 
     The second half keeps iterates away from the boundary of the domain, where a step that is merely good
     enough would have to be paid for by several that lead back.
     """
-    problem, value, best = point.problem, point.dual(weight), None
-    best_value, step = -np.inf, 1.0
-    while step >= SHORTEST_STEP:
+    problem, value, step = point.problem, point.dual(), 1.0
+    best, most = None, 0.0
+    while step >= shortest:
         w = point.multipliers + step * direction
         w = np.where(problem.graph.sign * w > 0, w, 0.0)
-        candidate = _at(problem, w, weight)
-        rise = -np.inf if candidate is None else candidate.dual(weight) - value
-        if best is not None and rise <= best_value:
-            return best
-        if rise > 0 and rise >= SUFFICIENT_INCREASE * float(gradient @ (w - point.multipliers)):
-            best, best_value = candidate, rise
+        candidate = _at(problem, w)
+        rise = -np.inf if candidate is None else candidate.dual() - value
+        promised = float(gradient @ (w - point.multipliers))
+        if best is not None and rise <= most:
+            break
+        if candidate is not None and rise > 0 and rise >= SUFFICIENT_INCREASE * promised:
+            best, most = (candidate, step), rise
+        if rise >= GOOD_INCREASE * promised > 0:
+            break
         step /= 2.0
     return best
 
 
-def _at(problem: LogDetProblem, w: FloatArray, weight: FloatArray) -> DualPoint | None:
+def _at(problem: LogDetProblem, w: FloatArray) -> DualPoint | None:
     """The point, unless a slack has no value there: tested first, because it costs nothing."""
-    if (w * problem.graph.bound >= weight)[w > 0].any():
+    if (w * problem.graph.bound >= problem.graph.weight)[w > 0].any():
         return None
     return problem.at(w)

@@ -1,0 +1,193 @@
+r"""The central path: a primal-dual interior-point method, for problems that Newton's method crawls through.
+
+At the optimum M, the slacks ξ and the margins s of the bounds satisfy, with their duals S, y and w,
+
+.. math:: M S = \theta I, \quad \xi y = \lambda, \quad s\,|w| = \tau, \qquad
+   S = \sigma I + \textstyle\sum w z z^T, \quad y = \lambda/\xi^0 - w, \quad d^2 + \delta s = \xi
+
+at θ = σ = 1 and τ = 0. We start at large θ and σ, where the losses hardly count, and follow the solution down.
+M is carried along beside :math:`S^{-1}`: a step that S cannot take in full still teaches M where S has to go,
+and the next step takes its curvature from between the two (the scaling of Nesterov and Todd, W S W = M).
+The multipliers divided by σ are feasible all along, so every iterate has a certified gap.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+import numpy as np
+from scipy.linalg.lapack import dpotrf
+
+from isthmus._validation import FloatArray, IntArray
+from isthmus.objective import DualPoint, LogDetProblem
+from isthmus.objective.graph import Curvature
+from isthmus.solvers.conjugate import conjugate_gradients
+
+START, MARGIN, PRODUCT = 10.0, 0.8, 1e-3
+"""At the start: σ is so many times the largest weight, s this part of d², Σ s|w| this part of tr M S."""
+BALANCE = 0.03
+"""Σ s|w| is never aimed at more than this part of tr M S: multipliers that outgrow S would run away."""
+CENTRING_POWER, LEAST_CENTRING = 3, 0.02
+LONG_STEP, SHORTEST_STEP, BACKTRACK, BOUNDARY = 0.3, 1e-8, 0.8, 0.95
+CG_TOLERANCE = 2e-2
+
+
+@dataclass(frozen=True, eq=False)
+class _State:
+    """Where we are; vectors run over the pairs that count."""
+
+    point: DualPoint
+    used: IntArray
+    w: FloatArray
+    xi: FloatArray
+    s: FloatArray
+    y: FloatArray
+    excess: float
+    centring: float
+    theta: float
+    primal: FloatArray | None = None
+    """A factor of M; None where M is θ times the inverse of S."""
+
+    @property
+    def sigma(self) -> float:
+        return 1.0 + self.excess
+
+    def pairs(self) -> tuple[FloatArray, FloatArray, FloatArray]:
+        graph = self.point.problem.graph
+        return graph.sign[self.used], graph.weight[self.used], graph.bound[self.used]
+
+    def spread(self, v: FloatArray) -> FloatArray:
+        return _spread(self.point.problem, self.used, v)
+
+
+def central_path(problem: LogDetProblem) -> Iterator[DualPoint]:
+    """Points of the dual along the path, without end unless there is no pair or no further step."""
+    state = _start(problem)
+    while state is not None:
+        yield state.point
+        state = _advance(state)
+
+
+def _start(problem: LogDetProblem) -> _State | None:
+    """M = I, bounds kept with a margin, multipliers so small that M S is nearly σ I."""
+    graph, F = problem.graph, problem.basis[0]
+    distances = graph.distances(F)
+    used = np.flatnonzero((graph.weight > 0) & (distances > 0))
+    if not len(used):
+        return None
+    sign, weight, bound, d2 = graph.sign[used], graph.weight[used], graph.bound[used], distances[used]
+    xi = np.where(sign > 0, np.maximum((1.0 + MARGIN) * d2, bound), (1.0 - MARGIN) * d2)
+    s = sign * (xi - d2)
+    size = PRODUCT * F.shape[1] / len(used) / s
+    w = sign * np.where(sign > 0, np.minimum(size, 0.5 * weight / bound), size)
+    while (point := problem.at(_spread(problem, used, w))) is None:
+        w = 0.5 * w
+    sigma = START * max(1.0, float(weight.max()))
+    return _State(point, used, sigma * w, xi, s, weight / xi, sigma - 1.0, 0.1, sigma)
+
+
+def _advance(state: _State) -> _State | None:
+    """One Newton step towards products that are smaller by the centring factor."""
+    _, weight, bound = state.pairs()
+    w, xi, s, y, share = state.w, state.xi, state.s, state.y, state.excess / state.sigma
+    spectrum, turn, rows = _scaling(state)
+    theta = max(1.0, state.centring * float(spectrum.mean()))
+    tau = state.centring * min(float(np.abs(w) @ s), BALANCE * float(spectrum.sum())) / len(w)
+    residual = y - (weight / bound - w)
+    change = _direction(state, spectrum, rows, theta, tau, residual)
+    dw = change - share * w
+    dy = -dw - residual
+    dxi = weight / y - xi - xi / y * dy
+    ds = tau / np.abs(w) - s - s / w * dw
+    # In the scaled basis S is the identity and M diagonal: relative to them S moves by dS and M by dM.
+    dS = rows.T @ state.point.problem.graph.laplacian_product(state.spread(change), rows)
+    _add_diagonal(dS, -share)
+    t = min(_longest(dS), _ratio(y, dy), _ratio(w, dw))
+    t_slack = min(_ratio(xi, dxi), _ratio(s, ds))
+    primal = None
+    if t < LONG_STEP:  # after a long one M is as good as the inverse of S, and that costs nothing
+        dM = _add_diagonal(np.negative(dS, out=dS), theta / spectrum - 1.0)
+        primal = (turn * np.sqrt(spectrum / state.sigma)) @ _factor(_longest(dM) * dM)
+        primal = state.point.inverse.T @ primal
+    excess = state.excess * (1.0 - t)
+    point = state.point.problem.at(state.spread(w + t * dw) / (1.0 + excess))
+    if point is None or t < SHORTEST_STEP:
+        return None
+    return replace(
+        state,
+        point=point,
+        w=w + t * dw,
+        xi=xi + t_slack * dxi,
+        s=s + t_slack * ds,
+        y=y + t * dy,
+        excess=excess,
+        centring=max(LEAST_CENTRING, (1.0 - min(t, t_slack)) ** CENTRING_POWER),
+        theta=max(1.0, float(spectrum.mean()) * (1.0 - t) + theta * t),
+        primal=primal,
+    )
+
+
+def _scaling(state: _State) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Coordinates in which S is the identity and M diagonal.
+
+    Returns that diagonal, the rotation to them from where S alone is the identity, and the rows in them.
+    """
+    root, point = np.sqrt(state.sigma), state.point
+    if state.primal is None:
+        return np.full(len(point.cholesky), state.theta), np.eye(len(point.cholesky)), point.rows / root
+    J = root * (point.cholesky.T @ state.primal)
+    spectrum, turn = np.linalg.eigh(J @ J.T)
+    return np.maximum(spectrum, np.finfo(float).tiny), turn, point.rows @ (turn / root)
+
+
+def _direction(
+    state: _State, spectrum: FloatArray, rows: FloatArray, theta: float, tau: float, residual: FloatArray
+) -> FloatArray:
+    """The Newton step of the multipliers, plus their part that a full step to σ = 1 would give back."""
+    _, weight, _ = state.pairs()
+    w, xi, s, y, share = state.w, state.xi, state.s, state.y, state.excess / state.sigma
+    graph, used = state.point.problem.graph, state.used
+    scaled = rows * spectrum**0.25
+    curvature = Curvature(graph, scaled)
+    diagonal = xi / y + s / np.abs(w)
+    under_dual = state.point.distances[used] / state.sigma
+    under_primal = graph.distances(rows * np.sqrt(spectrum))[used]
+    b = theta * under_dual + share * (under_primal + diagonal * w)
+    b += tau / w - (weight + xi * residual) / y
+    return conjugate_gradients(
+        lambda v: curvature(state.spread(v))[used] + diagonal * v,
+        b,
+        preconditioner=1.0 / (diagonal + graph.distances(scaled)[used] ** 2),
+        tolerance=CG_TOLERANCE,
+    )
+
+
+def _longest(change: FloatArray) -> float:
+    """A step, at most one, that keeps ``I + step * change`` well inside the positive definite matrices."""
+    step = 1.0
+    while step > SHORTEST_STEP and _factor(step * change) is None:
+        step *= BACKTRACK
+    return step if step == 1.0 else BOUNDARY * step
+
+
+def _factor(change: FloatArray) -> FloatArray | None:
+    """The Cholesky factor of ``I + change``, in whose memory it is written, if there is one."""
+    factor, failed = dpotrf(_add_diagonal(change, 1.0).T, lower=1, overwrite_a=1)
+    return None if failed else np.asarray(factor)
+
+
+def _ratio(x: FloatArray, change: FloatArray) -> float:
+    """The step, at most one, that leaves every entry of ``x`` its sign and a little of its size."""
+    return 1.0 / max(1.0, float(np.max(-change / x)) / BOUNDARY)
+
+
+def _add_diagonal(A: FloatArray, value: FloatArray | float) -> FloatArray:
+    A[np.diag_indices_from(A)] += value
+    return A
+
+
+def _spread(problem: LogDetProblem, used: IntArray, v: FloatArray) -> FloatArray:
+    full = np.zeros(problem.n_pairs)
+    full[used] = v
+    return full
