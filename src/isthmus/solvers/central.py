@@ -17,6 +17,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 import numpy as np
+from scipy.linalg.blas import dtrmm
 from scipy.linalg.lapack import dpotrf
 
 from isthmus._validation import FloatArray, IntArray
@@ -29,7 +30,7 @@ START, MARGIN, PRODUCT = 10.0, 0.8, 1e-3
 BALANCE = 0.03
 """Σ s|w| is never aimed at more than this part of tr M S: multipliers that outgrow S would run away."""
 CENTRING_POWER, LEAST_CENTRING = 3, 0.02
-LONG_STEP, SHORTEST_STEP, BACKTRACK, BOUNDARY = 0.3, 1e-8, 0.8, 0.95
+LONG_STEP, SHORTEST_STEP, BACKTRACK, BOUNDARY = 0.5, 1e-8, 0.8, 0.95
 CG_TOLERANCE = 2e-2
 
 
@@ -109,7 +110,7 @@ def _advance(state: _State) -> _State | None:
     if t < LONG_STEP:  # after a long one M is as good as the inverse of S, and that costs nothing
         dM = _add_diagonal(np.negative(dS, out=dS), theta / spectrum - 1.0)
         primal = (turn * np.sqrt(spectrum / state.sigma)) @ _factor(_longest(dM) * dM)
-        primal = state.point.inverse.T @ primal
+        primal = dtrmm(1.0, state.point.inverse, primal, lower=1, trans_a=1)
     excess = state.excess * (1.0 - t)
     point = state.point.problem.at(state.spread(w + t * dw) / (1.0 + excess))
     if point is None or t < SHORTEST_STEP:
@@ -136,7 +137,7 @@ def _scaling(state: _State) -> tuple[FloatArray, FloatArray, FloatArray]:
     root, point = np.sqrt(state.sigma), state.point
     if state.primal is None:
         return np.full(len(point.cholesky), state.theta), np.eye(len(point.cholesky)), point.rows / root
-    J = root * (point.cholesky.T @ state.primal)
+    J = dtrmm(root, point.cholesky, state.primal, lower=1, trans_a=1)
     spectrum, turn = np.linalg.eigh(J @ J.T)
     return np.maximum(spectrum, np.finfo(float).tiny), turn, point.rows @ (turn / root)
 

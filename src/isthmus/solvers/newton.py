@@ -26,7 +26,7 @@ from isthmus.solvers.result import relative_gap
 
 HOLD = 0.1
 """The part of a scaled gradient step within which a multiplier counts as being at zero."""
-SLOW, SLOW_WARM = 0.4, 0.03
+SLOW, SLOW_WARM = 0.25, 0.03
 """Mean step lengths at which to give up Newton steps; later from a warm start, which is worth more."""
 CG_TOLERANCE, LEAST_CG_TOLERANCE = 0.3, 3e-4
 GOOD_INCREASE, SUFFICIENT_INCREASE = 0.25, 1e-4
