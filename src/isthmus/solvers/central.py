@@ -97,6 +97,8 @@ def _advance(state: _State) -> _State | None:
     tau = state.centring * min(float(np.abs(w) @ s), BALANCE * float(spectrum.sum())) / len(w)
     residual = y - (weight / bound - w)
     change = _direction(state, spectrum, rows, theta, tau, residual)
+    if not np.isfinite(change).all():
+        return None
     dw = change - share * w
     dy = -dw - residual
     dxi = weight / y - xi - xi / y * dy
@@ -109,8 +111,10 @@ def _advance(state: _State) -> _State | None:
     primal = None
     if t < LONG_STEP:  # after a long one M is as good as the inverse of S, and that costs nothing
         dM = _add_diagonal(np.negative(dS, out=dS), theta / spectrum - 1.0)
-        primal = (turn * np.sqrt(spectrum / state.sigma)) @ _factor(_longest(dM) * dM)
-        primal = dtrmm(1.0, state.point.inverse, primal, lower=1, trans_a=1)
+        factor = _factor(_longest(dM) * dM)
+        if factor is not None:
+            primal = (turn * np.sqrt(spectrum / state.sigma)) @ factor
+            primal = dtrmm(1.0, state.point.inverse, primal, lower=1, trans_a=1)
     excess = state.excess * (1.0 - t)
     point = state.point.problem.at(state.spread(w + t * dw) / (1.0 + excess))
     if point is None or t < SHORTEST_STEP:
