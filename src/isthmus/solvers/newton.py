@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import chain
 
 import numpy as np
 
@@ -26,8 +27,8 @@ from isthmus.solvers.result import relative_gap
 
 HOLD = 0.1
 """The part of a scaled gradient step within which a multiplier counts as being at zero."""
-SLOW, SLOW_WARM = 0.25, 0.03
-"""Mean step lengths at which to give up Newton steps; later from a warm start, which is worth more."""
+SLOW, SLOW_WARM, SLOW_AT_LAST = 0.25, 0.03, 1e-6
+"""Mean step lengths at which to give up Newton steps; later from a warm start, and at the very end."""
 CG_TOLERANCE, LEAST_CG_TOLERANCE = 0.3, 3e-4
 GOOD_INCREASE, SUFFICIENT_INCREASE = 0.25, 1e-4
 """Shares of the rise that the gradient promises: with the first a step is taken at once, without the second never."""
@@ -48,10 +49,18 @@ class DualNewton(IterativeSolver):
     """
 
     def iterates(self, problem: LogDetProblem, start: DualPoint) -> Iterator[DualPoint]:
-        """Newton steps for as long as they are long, then the central path."""
+        """Newton steps while they are long, then the central path; if that ends, short steps from the best point."""
         yield start
-        yield from _newton_steps(start, SLOW_WARM if start.multipliers.any() else SLOW)
-        yield from central_path(problem)
+        best, value = start.multipliers, start.dual()
+        steps = _newton_steps(start, SLOW_WARM if best.any() else SLOW)
+        del start  # a point holds matrices; its multipliers are enough to find it again
+        for point in chain(steps, central_path(problem)):
+            yield point
+            if point.dual() > value:
+                best, value = point.multipliers, point.dual()
+        again = problem.at(best)
+        if again is not None:
+            yield from _newton_steps(again, SLOW_AT_LAST)
 
 
 def _gap(point: DualPoint) -> float:
