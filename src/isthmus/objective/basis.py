@@ -15,7 +15,7 @@ import numpy as np
 import scipy.linalg as sla
 
 from isthmus._cholesky import pivoted_cholesky
-from isthmus._validation import FloatArray
+from isthmus._validation import FloatArray, IntArray
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,20 +42,18 @@ class Prior:
         return np.asarray(B - Z.T @ np.linalg.solve(self._capacitance, Z @ B))
 
 
-def reduced(rows: FloatArray, prior: Prior) -> tuple[FloatArray, FloatArray]:
-    """The factor F (n, r) of the rows and the basis U (d, r), with ``F = rows @ U`` up to rounding."""
+def row_factor(rows: FloatArray, prior: Prior) -> tuple[FloatArray, IntArray | None]:
+    """F (n, r), and the numbers of r rows that span all of them; None where the columns do, because d ≤ n."""
     n, d = rows.shape
-    if n == 0:
-        return np.empty((0, 0)), np.empty((d, 0))
     if d <= n:
-        U = np.asarray(sla.solve_triangular(sla.cholesky(_dense(prior, d), lower=True), np.eye(d), lower=True).T)
-        return rows @ U, U
-    solved = prior.solve(rows.T)
-    factor, pivots = pivoted_cholesky(rows @ solved)
-    U = sla.solve_triangular(factor[pivots], solved[:, pivots].T, lower=True).T
-    return factor, np.asarray(U)
+        return rows @ basis(rows, prior, np.empty((n, d)), None), None
+    return pivoted_cholesky(rows @ prior.solve(rows.T))
 
 
-def _dense(prior: Prior, d: int) -> FloatArray:
+def basis(rows: FloatArray, prior: Prior, F: FloatArray, spanning: IntArray | None) -> FloatArray:
+    """U (d, r), with ``F = rows @ U`` and ``Uᵀ P U = I`` up to rounding."""
+    if spanning is not None:
+        return np.asarray(sla.solve_triangular(F[spanning], prior.solve(rows[spanning].T).T, lower=True).T)
     Z = prior.rows * np.sqrt(prior.weight)[:, None]
-    return np.asarray(np.eye(d) + Z.T @ Z)
+    P = np.eye(rows.shape[1]) + Z.T @ Z
+    return np.asarray(sla.solve_triangular(sla.cholesky(P, lower=True), np.eye(len(P)), lower=True).T)

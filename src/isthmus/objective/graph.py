@@ -10,14 +10,17 @@ which costs :math:`O(n_s^2 n_l)` for all :math:`n_s n_l` pairs at once, instead 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 
 import numpy as np
 
 from isthmus._validation import FloatArray, IntArray
 from isthmus.objective.pairs import Pairs
+
+CHUNK = 256
+"""Rows that are copied at a time."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,64 +83,60 @@ class PairGraph:
 
     def distances(self, B: FloatArray) -> FloatArray:
         """Squared Euclidean distances of all pairs of rows of ``B`` (n, r); exact zeros where rows coincide."""
-        B = B - B.mean(axis=0)  # a common offset would only cost digits
-        norms = np.einsum("ij,ij->i", B, B)
+        centre = B.mean(axis=0)  # a common offset would only cost digits
         parts = []
         for block in self.blocks:
-            total = norms[block.left, None] + norms[None, block.right]
-            d2 = total - 2.0 * (B[block.left] @ B[block.right].T)
-            d2[d2 < 1e-13 * total] = 0.0
-            parts.append(d2.ravel())
+            right = B[block.right] - centre
+            for start in range(block.left.start, block.left.stop, CHUNK):
+                left = B[start : min(start + CHUNK, block.left.stop)] - centre
+                total = np.einsum("ij,ij->i", left, left)[:, None] + np.einsum("ij,ij->i", right, right)
+                d2 = total - 2.0 * (left @ right.T)
+                d2[d2 < 1e-13 * total] = 0.0
+                parts.append(d2.ravel())
         return np.concatenate(parts) if parts else np.empty(0)
 
 
-class Curvature:
+def curvature(graph: PairGraph, B: FloatArray) -> Callable[[FloatArray], FloatArray]:
     """The Hessian of log det over all pairs, as an operator: ``v ↦ [Σ_kl v_kl (z_ijᵀ M z_kl)²]``.
 
-    Works on the Gram matrix of the rows or on their coordinates, whichever costs less.
+    It works on the Gram matrix of the rows B (n, r) or on the rows themselves, whichever costs less.
     """
+    n, r = B.shape
+    narrow = sum(min(block.shape) for block in graph.blocks)
+    if n * narrow >= r * (r + narrow):
+        return partial(curvature_by_coordinates, graph, B)
+    G = B @ B.T
+    return partial(curvature_by_gram, graph, G, G * G)
 
-    def __init__(self, graph: PairGraph, B: FloatArray) -> None:
-        self.graph = graph
-        n, r = B.shape
-        narrow = sum(min(block.shape) for block in graph.blocks)
-        self._B = B
-        self._G = B @ B.T if n * narrow < r * (r + narrow) else None
-        self._G_squared = None if self._G is None else self._G * self._G
 
-    def __call__(self, v: FloatArray) -> FloatArray:
-        """The product of the Hessian with ``v``."""
-        if self._G is None:
-            return self._by_coordinates(v)
-        return self._by_gram(v)
+def curvature_by_coordinates(graph: PairGraph, B: FloatArray, v: FloatArray) -> FloatArray:
+    """One product with the Hessian, from the rows B."""
+    T = B @ (B.T @ graph.laplacian_product(v, B))
+    diagonal = np.einsum("ij,ij->i", T, B)
+    return _gathered(graph, diagonal, [T[b.left] @ B[b.right].T for b in graph.blocks])
 
-    def _by_coordinates(self, v: FloatArray) -> FloatArray:
-        B = self._B
-        T = B @ (B.T @ self.graph.laplacian_product(v, B))
-        diagonal = np.einsum("ij,ij->i", T, B)
-        return self._gathered(diagonal, [T[b.left] @ B[b.right].T for b in self.graph.blocks])
 
-    def _by_gram(self, v: FloatArray) -> FloatArray:
-        G, blocks = self._G, self.graph.blocks
-        assert G is not None
-        assert self._G_squared is not None
-        degrees, parts = self.graph.degrees(v), self.graph.split(v)
-        sides = [G[:, b.left] @ V for b, V in zip(blocks, parts, strict=True)]
-        diagonal = self._G_squared @ degrees
-        for b, R in zip(blocks, sides, strict=True):
-            diagonal -= 2.0 * np.einsum("ij,ij->i", R, G[:, b.right])
-        cross: list[FloatArray] = []
-        for a in blocks:
-            product = degrees[:, None] * G[:, a.right]  # to become the Laplacian times these columns
-            for b, V, R in zip(blocks, parts, sides, strict=True):
-                product[b.left] -= V @ G[b.right, a.right]
-                product[b.right] -= R[a.right].T
-            cross.append(G[a.left] @ product)
-        return self._gathered(diagonal, cross)
+def curvature_by_gram(graph: PairGraph, G: FloatArray, G_squared: FloatArray, v: FloatArray) -> FloatArray:
+    """One product with the Hessian, from the rows' Gram matrix and its elementwise square."""
+    degrees, parts = graph.degrees(v), graph.split(v)
+    sides = [G[:, b.left] @ V for b, V in zip(graph.blocks, parts, strict=True)]
+    diagonal = G_squared @ degrees
+    for b, R in zip(graph.blocks, sides, strict=True):
+        diagonal -= 2.0 * np.einsum("ij,ij->i", R, G[:, b.right])
+    cross: list[FloatArray] = []
+    for a in graph.blocks:
+        product = degrees[:, None] * G[:, a.right]  # to become the Laplacian times these columns
+        for b, V, R in zip(graph.blocks, parts, sides, strict=True):
+            product[b.left] -= V @ G[b.right, a.right]
+            product[b.right] -= R[a.right].T
+        cross.append(G[a.left] @ product)
+    return _gathered(graph, diagonal, cross)
 
-    def _gathered(self, diagonal: FloatArray, cross: Sequence[FloatArray]) -> FloatArray:
-        parts = [
-            (diagonal[b.left, None] + diagonal[None, b.right] - 2.0 * T).ravel()
-            for b, T in zip(self.graph.blocks, cross, strict=True)
-        ]
-        return np.concatenate(parts)
+
+def _gathered(graph: PairGraph, diagonal: FloatArray, cross: Sequence[FloatArray]) -> FloatArray:
+    """``(e_i − e_j)ᵀ T (e_i − e_j)`` for each pair, from the diagonal of T and its blocks."""
+    parts = [
+        (diagonal[b.left, None] + diagonal[None, b.right] - 2.0 * T).ravel()
+        for b, T in zip(graph.blocks, cross, strict=True)
+    ]
+    return np.concatenate(parts)

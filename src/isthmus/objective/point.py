@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -11,7 +12,7 @@ from scipy.linalg.blas import dtrmm
 from scipy.linalg.lapack import dtrtri
 
 from isthmus._validation import FloatArray
-from isthmus.objective.graph import Curvature
+from isthmus.objective.graph import curvature
 from isthmus.objective.loss import dual_pair_value, pair_loss, slack
 
 if TYPE_CHECKING:
@@ -40,8 +41,8 @@ class DualPoint:
     def rows(self) -> FloatArray:
         """The problem's rows in coordinates where the metric of this point is Euclidean."""
         if not len(self.cholesky):
-            return self.problem.basis[0]
-        return np.asarray(dtrmm(1.0, self.inverse, self.problem.basis[0].T, lower=1).T)
+            return self.problem.factor
+        return np.asarray(dtrmm(1.0, self.inverse, self.problem.factor.T, lower=1).T)
 
     @cached_property
     def distances(self) -> FloatArray:
@@ -70,13 +71,13 @@ class DualPoint:
         """ξ of each pair."""
         return slack(self.multipliers, weight, self.problem.graph.bound)
 
-    def curvature(self) -> Curvature:
+    def curvature(self) -> Callable[[FloatArray], FloatArray]:
         """The Hessian of log det here, as an operator over pairs."""
-        return Curvature(self.problem.graph, self.rows)
+        return curvature(self.problem.graph, self.rows)
 
     def matrix(self) -> FloatArray:
         r""":math:`M = (P + \sum w z z^T)^{-1}`, (d, d)."""
-        _, U = self.problem.basis
+        U = self.problem.basis()
         M = self.problem.prior.solve(np.eye(len(U)))
         M += U @ (self.inverse.T @ self.inverse - np.eye(len(self.inverse))) @ U.T
         return np.asarray((M + M.T) / 2.0)

@@ -10,9 +10,9 @@ import numpy as np
 import scipy.linalg as sla
 from scipy.linalg.lapack import dpotrf
 
-from isthmus._validation import FloatArray
+from isthmus._validation import FloatArray, IntArray
 from isthmus.exceptions import InputError
-from isthmus.objective.basis import Prior, reduced
+from isthmus.objective.basis import Prior, basis, row_factor
 from isthmus.objective.graph import PairGraph
 from isthmus.objective.loss import pair_loss
 from isthmus.objective.pairs import Alignment, Pairs
@@ -109,9 +109,17 @@ class LogDetProblem:
         return Prior(self.alignment.rows, self.alignment.weight)
 
     @cached_property
-    def basis(self) -> tuple[FloatArray, FloatArray]:
-        """The factor F and the basis U of :mod:`isthmus.objective.basis`."""
-        return reduced(self._points, self.prior)
+    def _factor(self) -> tuple[FloatArray, IntArray | None]:
+        return row_factor(self._points, self.prior)
+
+    @property
+    def factor(self) -> FloatArray:
+        """F (n, r) of :mod:`isthmus.objective.basis`: the rows in a basis where the prior is the identity."""
+        return self._factor[0]
+
+    def basis(self) -> FloatArray:
+        """U (d, r) of :mod:`isthmus.objective.basis`: the basis itself, which no iteration needs."""
+        return basis(self._points, self.prior, *self._factor)
 
     @property
     def n_pairs(self) -> int:
@@ -139,7 +147,7 @@ class LogDetProblem:
 
     def at(self, multipliers: FloatArray) -> DualPoint | None:
         """The point of the dual at these multipliers, or None where ``P + Σ w z zᵀ`` is not positive definite."""
-        F, _ = self.basis
+        F = self.factor
         S = F.T @ self.graph.laplacian_product(multipliers, F)
         S[np.diag_indices_from(S)] += 1.0
         if not len(S):

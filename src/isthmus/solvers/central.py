@@ -17,12 +17,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 import numpy as np
+from scipy.linalg import eigh
 from scipy.linalg.blas import dtrmm
 from scipy.linalg.lapack import dpotrf
 
 from isthmus._validation import FloatArray, IntArray
 from isthmus.objective import DualPoint, LogDetProblem
-from isthmus.objective.graph import Curvature
+from isthmus.objective.graph import curvature
 from isthmus.solvers.conjugate import conjugate_gradients
 
 START, MARGIN, PRODUCT = 10.0, 0.8, 1e-3
@@ -72,7 +73,7 @@ def central_path(problem: LogDetProblem) -> Iterator[DualPoint]:
 
 def _start(problem: LogDetProblem) -> _State | None:
     """M = I, bounds kept with a margin, multipliers so small that M S is nearly σ I."""
-    graph, F = problem.graph, problem.basis[0]
+    graph, F = problem.graph, problem.factor
     distances = graph.distances(F)
     used = np.flatnonzero((graph.weight > 0) & (distances > 0))
     if not len(used):
@@ -142,7 +143,8 @@ def _scaling(state: _State) -> tuple[FloatArray, FloatArray, FloatArray]:
     if state.primal is None:
         return np.full(len(point.cholesky), state.theta), np.eye(len(point.cholesky)), point.rows / root
     J = dtrmm(root, point.cholesky, state.primal, lower=1, trans_a=1)
-    spectrum, turn = np.linalg.eigh(J @ J.T)
+    J = J @ J.T
+    spectrum, turn = eigh(J, overwrite_a=True, check_finite=False, driver="evd")
     return np.maximum(spectrum, np.finfo(float).tiny), turn, point.rows @ (turn / root)
 
 
@@ -153,17 +155,19 @@ def _direction(
     _, weight, _ = state.pairs()
     w, xi, s, y, share = state.w, state.xi, state.s, state.y, state.excess / state.sigma
     graph, used = state.point.problem.graph, state.used
-    scaled = rows * spectrum**0.25
-    curvature = Curvature(graph, scaled)
     diagonal = xi / y + s / np.abs(w)
+    scaled = rows * spectrum**0.25
+    preconditioner = 1.0 / (diagonal + graph.distances(scaled)[used] ** 2)
+    hessian = curvature(graph, scaled)
+    del scaled
     under_dual = state.point.distances[used] / state.sigma
     under_primal = graph.distances(rows * np.sqrt(spectrum))[used]
     b = theta * under_dual + share * (under_primal + diagonal * w)
     b += tau / w - (weight + xi * residual) / y
     return conjugate_gradients(
-        lambda v: curvature(state.spread(v))[used] + diagonal * v,
+        lambda v: hessian(state.spread(v))[used] + diagonal * v,
         b,
-        preconditioner=1.0 / (diagonal + graph.distances(scaled)[used] ** 2),
+        preconditioner=preconditioner,
         tolerance=CG_TOLERANCE,
     )
 

@@ -70,8 +70,7 @@ class IterativeSolver:
         began = time.perf_counter()
         trace: list[TracePoint] = []
         status = Status.STALLED
-        first = _feasible_start(problem, start)
-        for iteration, point in enumerate(self.iterates(problem, first)):
+        for iteration, point in enumerate(self.iterates(problem, _feasible_start(problem, start))):
             trace.append(TracePoint(iteration, point.primal(), point.dual(), time.perf_counter() - began))
             if callback is not None:
                 callback(trace[-1])
