@@ -33,11 +33,12 @@ class Row:
 
 
 class Verdict(Enum):
-    """Whether a bar is cleared; OPEN where the budget ended before that was known."""
+    """Whether a bar is cleared; OPEN where the budget ended before that was known, NOTE where there is no bar."""
 
     PASS = "PASS"
     FAIL = "FAIL"
     OPEN = "OPEN"
+    NOTE = "note"
 
 
 @dataclass(frozen=True)

@@ -29,6 +29,8 @@ HOLD = 0.1
 """The part of a scaled gradient step within which a multiplier counts as being at zero."""
 SLOW, SLOW_WARM, SLOW_AT_LAST = 0.25, 0.03, 1e-6
 """Mean step lengths at which to give up Newton steps; later from a warm start, and at the very end."""
+IN_SIGHT = 0.4
+"""A relative gap at which short steps are worth their while."""
 CG_TOLERANCE, LEAST_CG_TOLERANCE = 0.3, 3e-4
 GOOD_INCREASE, SUFFICIENT_INCREASE = 0.25, 1e-4
 """Shares of the rise that the gradient promises: with the first a step is taken at once, without the second never."""
@@ -68,9 +70,9 @@ def _gap(point: DualPoint) -> float:
 
 
 def _newton_steps(point: DualPoint, slow: float) -> Iterator[DualPoint]:
-    """Ever better points, until the steps are too short on average."""
+    """Ever better points, until the steps are too short on average and the end is not in sight."""
     pace = 1.0
-    while pace >= slow:
+    while pace >= slow or _gap(point) < IN_SIGHT:
         gradient = point.distances - point.slack(point.problem.graph.weight)
         direction = _direction(point, gradient)
         found = _search(point, direction, gradient, shortest=slow**2)
