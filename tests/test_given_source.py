@@ -170,4 +170,4 @@ def test_bad_use_is_told_in_one_sentence():
     over_target = MLHD().given_source(D.X_source, D.y_source[:-1])
     with pytest.raises(InputError, match="y_source: expected shape"):
         over_target.fit(D.X_target, D.y_target)
-    assert not hasattr(over_target, "estimator_")
+    assert set(vars(over_target)) == {"estimator", "source"}, "a failed fit leaves nothing behind"

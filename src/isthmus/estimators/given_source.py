@@ -90,9 +90,12 @@ class GivenSource(ClassifierMixin, TransformerMixin, BaseEstimator):  # type: ig
         """
         if y is None:
             raise InputError("y: requires y to be passed, but the target y is None; mark unlabelled rows with -1.")
-        rows = validate_data(self, X, accept_sparse="csr", dtype=[np.float64, np.float32])
-        y = _labels(y)
-        estimator = clone(self.estimator).fit(self.source.X, self.source.y, rows, y)
+        # scikit-learn notes the columns on the object it is given, before anyone knows whether the fit succeeds.
+        columns = GivenSource(self.estimator, self.source)
+        rows = validate_data(columns, X, accept_sparse="csr", dtype=[np.float64, np.float32])
+        estimator = clone(self.estimator).fit(self.source.X, self.source.y, rows, _labels(y))
+        self.__dict__.pop("feature_names_in_", None)
+        self.__dict__.update({name: value for name, value in vars(columns).items() if name.endswith("_in_")})
         self.estimator_, self.classes_ = estimator, estimator.classes_
         self.n_iter_ = getattr(estimator, "n_iter_", None)
         return self
