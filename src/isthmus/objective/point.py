@@ -21,10 +21,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class DualPoint:
-    r"""Feasible multipliers w, with the Cholesky factor C of :math:`S = I + F^T L_w F`.
-
-    Both values may be asked for at other weights λ than the problem's own.
-    """
+    r"""Feasible multipliers w, with the Cholesky factor C of :math:`S = I + F^T L_w F`."""
 
     problem: LogDetProblem
     multipliers: FloatArray
@@ -53,23 +50,24 @@ class DualPoint:
     def _logdet(self) -> float:
         return self.problem.prior.logdet() + 2.0 * float(np.log(np.diagonal(self.cholesky)).sum())
 
-    def dual(self, weight: FloatArray | None = None) -> float:
+    @cached_property
+    def dual(self) -> float:
         """The dual value of the multipliers."""
         graph = self.problem.graph
-        return self._logdet + dual_pair_value(
-            self.multipliers, graph.weight if weight is None else weight, graph.bound
-        )
+        return self._logdet + dual_pair_value(self.multipliers, graph.weight, graph.bound)
 
-    def primal(self, weight: FloatArray | None = None) -> float:
+    @cached_property
+    def primal(self) -> float:
         """The primal value of the matrix that belongs to the multipliers."""
         graph = self.problem.graph
         trace = float(np.einsum("ij,ij->", self.inverse, self.inverse)) - len(self.cholesky)
-        loss = pair_loss(self.distances, graph.sign, graph.weight if weight is None else weight, graph.bound)
+        loss = pair_loss(self.distances, graph.sign, graph.weight, graph.bound)
         return trace + self._logdet + loss
 
-    def slack(self, weight: FloatArray) -> FloatArray:
+    @cached_property
+    def slack(self) -> FloatArray:
         """ξ of each pair."""
-        return slack(self.multipliers, weight, self.problem.graph.bound)
+        return slack(self.multipliers, self.problem.graph.weight, self.problem.graph.bound)
 
     def curvature(self) -> Callable[[FloatArray], FloatArray]:
         """The Hessian of log det here, as an operator over pairs."""

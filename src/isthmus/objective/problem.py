@@ -143,7 +143,11 @@ class LogDetProblem:
         if (self.graph.sign * multipliers < 0).any() or (multipliers[self.graph.weight == 0] != 0).any():
             return -np.inf
         point = self.at(multipliers)
-        return -np.inf if point is None else point.dual()
+        return -np.inf if point is None else point.dual
+
+    def gap(self, M: FloatArray, multipliers: FloatArray) -> float:
+        """How far M is from the optimum at most: the primal value of M less the dual value of the multipliers."""
+        return self.primal(M) - self.dual(multipliers)
 
     def at(self, multipliers: FloatArray) -> DualPoint | None:
         """The point of the dual at these multipliers, or None where ``P + Σ w z zᵀ`` is not positive definite."""

@@ -55,7 +55,7 @@ class BregmanProjections(IterativeSolver):
         while True:
             yield point
             w = point.multipliers.copy()
-            xi = point.slack(graph.weight)[used]
+            xi = point.slack[used]
             beta = sign * w[used]
             sweep(point.rows @ point.rows.T, left, right, sign, weight, xi, beta)
             w[used] = sign * beta

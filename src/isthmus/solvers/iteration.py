@@ -71,7 +71,7 @@ class IterativeSolver:
         trace: list[TracePoint] = []
         status = Status.STALLED
         for iteration, point in enumerate(self.iterates(problem, _feasible_start(problem, start))):
-            trace.append(TracePoint(iteration, point.primal(), point.dual(), time.perf_counter() - began))
+            trace.append(TracePoint(iteration, point.primal, point.dual, time.perf_counter() - began))
             if callback is not None:
                 callback(trace[-1])
             if trace[-1].relative_gap <= self.tol:

@@ -53,27 +53,27 @@ class DualNewton(IterativeSolver):
     def iterates(self, problem: LogDetProblem, start: DualPoint) -> Iterator[DualPoint]:
         """Newton steps while they are long, then the central path; if that ends, short steps from the best point."""
         yield start
-        best, value = start.multipliers, start.dual()
+        best, value = start.multipliers, start.dual
         steps = _newton_steps(start, SLOW_WARM if best.any() else SLOW)
         del start  # a point holds matrices; its multipliers are enough to find it again
         for point in chain(steps, central_path(problem)):
             yield point
-            if point.dual() > value:
-                best, value = point.multipliers, point.dual()
+            if point.dual > value:
+                best, value = point.multipliers, point.dual
         again = problem.at(best)
         if again is not None:
             yield from _newton_steps(again, SLOW_AT_LAST)
 
 
 def _gap(point: DualPoint) -> float:
-    return relative_gap(point.primal(), point.dual())
+    return relative_gap(point.primal, point.dual)
 
 
 def _newton_steps(point: DualPoint, slow: float) -> Iterator[DualPoint]:
     """Ever better points, until the steps are too short on average and the end is not in sight."""
     pace = 1.0
     while pace >= slow or _gap(point) < IN_SIGHT:
-        gradient = point.distances - point.slack(point.problem.graph.weight)
+        gradient = point.distances - point.slack
         direction = _direction(point, gradient)
         found = _search(point, direction, gradient, shortest=slow**2)
         if found is None:
@@ -90,7 +90,7 @@ def _direction(point: DualPoint, gradient: FloatArray) -> FloatArray:
     let multipliers that are nearly zero, as the central path leaves them, block the step of all.
     """
     graph, w = point.problem.graph, point.multipliers
-    diagonal = np.divide(point.slack(graph.weight) ** 2, graph.weight, out=np.ones_like(w), where=graph.weight > 0)
+    diagonal = np.divide(point.slack**2, graph.weight, out=np.ones_like(w), where=graph.weight > 0)
     preconditioner = 1.0 / (diagonal + point.distances**2)
     free = (graph.weight > 0) & (graph.sign * (w + HOLD * preconditioner * gradient) > 0)
     curvature = point.curvature()
@@ -111,13 +111,13 @@ def _search(
     The second half keeps iterates away from the boundary of the domain, where a step that is merely good
     enough would have to be paid for by several that lead back.
     """
-    problem, value, step = point.problem, point.dual(), 1.0
+    problem, value, step = point.problem, point.dual, 1.0
     best, most = None, 0.0
     while step >= shortest:
         w = point.multipliers + step * direction
         w = np.where(problem.graph.sign * w > 0, w, 0.0)
         candidate = _at(problem, w)
-        rise = -np.inf if candidate is None else candidate.dual() - value
+        rise = -np.inf if candidate is None else candidate.dual - value
         promised = float(gradient @ (w - point.multipliers))
         if best is not None and rise <= most:
             break

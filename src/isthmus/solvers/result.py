@@ -85,7 +85,7 @@ class Result:
     @cached_property
     def primal(self) -> float:
         """The objective at :meth:`matrix`, from the data."""
-        return self._point.primal()
+        return self._point.primal
 
     @cached_property
     def dual(self) -> float:
