@@ -1,4 +1,4 @@
-"""What every system that learned a metric over two domains can do with it."""
+"""What every system over two domains can do, and what follows from a metric over them."""
 
 from __future__ import annotations
 
@@ -24,21 +24,87 @@ PAIR_BLOCK = 128
 """Rows whose full table of distances is computed at once where only its diagonal is asked for."""
 
 
-class CrossDomainEstimator(BaseEstimator):  # type: ignore[misc]
-    """The base of estimators over a source and a target: everything that follows from a learned metric.
+class TwoDomainEstimator(BaseEstimator):  # type: ignore[misc]
+    """The base of every system over a source and a target, whether or not it learns a metric.
 
-    A subclass has the parameters ``n_neighbors`` and ``neighbors``, and a ``fit(X_source, y_source, X_target,
-    y_target)`` that ends in :meth:`_learned`.
+    A subclass has a ``fit(X_source, y_source, X_target, y_target)`` that ends in :meth:`_note`, and a ``predict``.
+    """
+
+    classes_: NDArray[Any]
+    n_features_: dict[str, int]
+
+    def fit(self, X_source: Any, y_source: Any, X_target: Any, y_target: Any) -> Self:
+        """Learn from a labelled source and a partly labelled target."""
+        raise NotImplementedError
+
+    def predict(self, X: Any, domain: str = "target") -> NDArray[Any]:
+        """The class of each row (n,)."""
+        raise NotImplementedError
+
+    def transform(self, X: Any, domain: str = "target") -> FloatArray:
+        """Rows as points of the common space (n, k)."""
+        raise NotImplementedError
+
+    def _dimension(self) -> int:
+        """The number k of columns of :meth:`transform`."""
+        raise NotImplementedError
+
+    def get_feature_names_out(self, input_features: Any = None) -> NDArray[Any]:
+        """Names of the columns of :meth:`transform`."""
+        check_is_fitted(self, "classes_")
+        prefix = type(self).__name__.lower()
+        return np.array([f"{prefix}{k}" for k in range(self._dimension())], dtype=object)
+
+    def _note(self, domains: TwoDomains) -> None:
+        """Remember what new rows have to look like. Called last in fit, when everything has been computed."""
+        self.classes_ = domains.classes
+        self.n_features_ = {"source": domains.source.X.shape[1], "target": domains.target.X.shape[1]}
+        self._columns = {"source": domains.source.columns, "target": domains.target.columns}
+
+    def _rows(self, X: Any, domain: str, name: str = "X") -> Matrix:
+        """New rows of a domain, checked against those of fit."""
+        check_is_fitted(self, "classes_")
+        choice(domain, "domain", DOMAINS)
+        same_columns(X, self._columns[domain], name)
+        return matrix(X, name, n_columns=self.n_features_[domain])
+
+    def _both(self, A: Any, B: Any, domains: tuple[str, str]) -> tuple[Matrix, Matrix]:
+        """Rows of two domains, checked."""
+        first, second = _two(domains)
+        return self._rows(A, first, "A"), self._rows(B, second, "B")
+
+    def score(self, X: Any, y: Any, domain: str = "target") -> float:
+        """The share of labelled rows whose class is predicted; rows marked as unlabelled do not count."""
+        predicted = self.predict(X, domain)
+        length(y, len(predicted), "y", "X")
+        labelled = ~is_unlabelled(y)
+        if not labelled.any():
+            raise InputError("y: expected at least one labelled row to score, got none.")
+        return float(np.mean(predicted[labelled] == np.asarray(y)[labelled]))
+
+    def given_source(self, X_source: Any, y_source: Any) -> GivenSource:
+        """The same system as an ordinary scikit-learn estimator over the target, with the source held fixed.
+
+        Returns
+        -------
+        GivenSource
+            ``fit(X, y)``, ``predict``, ``transform`` and ``score`` over target rows; for ``GridSearchCV``,
+            ``cross_val_score``, ``Pipeline`` and the like.
+        """
+        from isthmus.estimators.given_source import GivenSource, Source
+
+        return GivenSource(self, Source(X_source, y_source))
+
+
+class CrossDomainEstimator(TwoDomainEstimator):
+    """The base of systems that learn a metric over both domains: everything that follows from it.
+
+    A subclass has the parameters ``n_neighbors`` and ``neighbors``, and a ``fit`` that ends in :meth:`_learned`.
     """
 
     n_neighbors: int
     neighbors: str
     metric_: CrossDomainMetric
-    classes_: NDArray[Any]
-
-    def fit(self, X_source: Any, y_source: Any, X_target: Any, y_target: Any) -> Self:
-        """Learn from a labelled source and a partly labelled target."""
-        raise NotImplementedError
 
     def _checked_neighbors(self, domains: TwoDomains) -> None:
         """Raise unless the nearest-neighbour rule can be carried out on these domains."""
@@ -62,18 +128,8 @@ class CrossDomainEstimator(BaseEstimator):  # type: ignore[misc]
     def _learned(self, domains: TwoDomains, metric: CrossDomainMetric) -> None:
         """Set what all methods below read. Nothing is set before everything has been computed."""
         classifier = self._classifier(domains, metric)
-        self.metric_ = metric
-        self.classes_ = domains.classes
-        self.n_features_ = {"source": domains.source.X.shape[1], "target": domains.target.X.shape[1]}
-        self._columns = {"source": domains.source.columns, "target": domains.target.columns}
-        self._neighbours = classifier
-
-    def _rows(self, X: Any, domain: str, name: str = "X") -> Matrix:
-        """New rows of a domain, checked against those of fit."""
-        check_is_fitted(self, "metric_")
-        choice(domain, "domain", DOMAINS)
-        same_columns(X, self._columns[domain], name)
-        return matrix(X, name, n_columns=self.n_features_[domain])
+        self.metric_, self._neighbours = metric, classifier
+        self._note(domains)
 
     def transform(self, X: Any, domain: str = "target") -> FloatArray:
         """Rows as points of the common space, where Euclidean distance is the learned metric.
@@ -93,19 +149,13 @@ class CrossDomainEstimator(BaseEstimator):  # type: ignore[misc]
         rows = self._rows(X, domain)
         return self.metric_.embed(rows, domain)
 
+    def _dimension(self) -> int:
+        return self.metric_.dimension
+
     def predict(self, X: Any, domain: str = "target") -> NDArray[Any]:
         """The class of each row, by its nearest reference rows across the domains (n,)."""
         points = self.transform(X, domain)
         return np.asarray(self.classes_[self._neighbours.predict(points)])
-
-    def score(self, X: Any, y: Any, domain: str = "target") -> float:
-        """The share of labelled rows whose class is predicted; rows marked as unlabelled do not count."""
-        predicted = self.predict(X, domain)
-        length(y, len(predicted), "y", "X")
-        labelled = ~is_unlabelled(y)
-        if not labelled.any():
-            raise InputError("y: expected at least one labelled row to score, got none.")
-        return float(np.mean(predicted[labelled] == np.asarray(y)[labelled]))
 
     def kneighbors(
         self, X: Any, n_neighbors: int | None = None, domain: str = "target"
@@ -135,10 +185,6 @@ class CrossDomainEstimator(BaseEstimator):  # type: ignore[misc]
         squared = [np.diagonal(self.metric_.squared_distances(a[rows], b[rows], domains)) for rows in blocks]
         return np.asarray(np.sqrt(np.concatenate(squared)))
 
-    def _both(self, A: Any, B: Any, domains: tuple[str, str]) -> tuple[Matrix, Matrix]:
-        first, second = _two(domains)
-        return self._rows(A, first, "A"), self._rows(B, second, "B")
-
     def get_metric(self, domains: tuple[str, str] = ("source", "target")) -> Callable[[Any, Any], float]:
         """The distance of a row of one domain to a row of another as a plain function of two rows."""
         check_is_fitted(self, "metric_")
@@ -148,25 +194,6 @@ class CrossDomainEstimator(BaseEstimator):  # type: ignore[misc]
         """M over the features of both domains, source first (d_s + d_t, d_s + d_t); linear kernels only."""
         check_is_fitted(self, "metric_")
         return self.metric_.feature_matrix()
-
-    def get_feature_names_out(self, input_features: Any = None) -> NDArray[Any]:
-        """Names of the columns of :meth:`transform`."""
-        check_is_fitted(self, "metric_")
-        prefix = type(self).__name__.lower()
-        return np.array([f"{prefix}{k}" for k in range(self.metric_.dimension)], dtype=object)
-
-    def given_source(self, X_source: Any, y_source: Any) -> GivenSource:
-        """The same system as an ordinary scikit-learn estimator over the target, with the source held fixed.
-
-        Returns
-        -------
-        GivenSource
-            ``fit(X, y)``, ``predict``, ``transform`` and ``score`` over target rows; for ``GridSearchCV``,
-            ``cross_val_score``, ``Pipeline`` and the like.
-        """
-        from isthmus.estimators.given_source import GivenSource, Source
-
-        return GivenSource(self, Source(X_source, y_source))
 
 
 def _two(domains: Any) -> tuple[str, str]:

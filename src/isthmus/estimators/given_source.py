@@ -15,7 +15,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from isthmus._validation import FloatArray, IntArray
 from isthmus.domains import is_unlabelled
-from isthmus.estimators.base import CrossDomainEstimator
+from isthmus.estimators.base import TwoDomainEstimator
 from isthmus.exceptions import InputError
 from isthmus.kernels import Precomputed
 
@@ -47,14 +47,14 @@ class GivenSource(ClassifierMixin, TransformerMixin, BaseEstimator):  # type: ig
 
     Parameters
     ----------
-    estimator : CrossDomainEstimator
+    estimator : TwoDomainEstimator
         The system; it is cloned in ``fit`` and never changed.
     source : Source
         Source rows and labels.
 
     Attributes
     ----------
-    estimator_ : CrossDomainEstimator
+    estimator_ : TwoDomainEstimator
         The fitted system.
     classes_ : array
         The classes of the source.
@@ -71,10 +71,10 @@ class GivenSource(ClassifierMixin, TransformerMixin, BaseEstimator):  # type: ig
     (3,)
     """
 
-    estimator_: CrossDomainEstimator
+    estimator_: TwoDomainEstimator
     classes_: NDArray[Any]
 
-    def __init__(self, estimator: CrossDomainEstimator, source: Source) -> None:
+    def __init__(self, estimator: TwoDomainEstimator, source: Source) -> None:
         self.estimator = estimator
         self.source = source
 
