@@ -40,4 +40,5 @@ bench: $(VENV)/.dev ## Speed and memory, beside metric-learn in an environment o
 	$(BIN)/python -m benchmarks
 
 clean: ## Remove environments and caches
-	rm -rf $(VENV) .venv-metric-learn .pytest_cache .mypy_cache .ruff_cache .hypothesis demo-output
+	rm -rf $(VENV) .venv-metric-learn .pytest_cache .mypy_cache .ruff_cache .hypothesis build dist demo-output
+	find src tests benchmarks examples -name __pycache__ -prune -exec rm -rf {} +

@@ -237,7 +237,9 @@ def verdict(scores: Scores) -> str:
     if gain.low > 0:
         return f"MLHD won ({against}), but NOT by what the source knows: {compared}."
     lead = "The source did NOT help" if gain.high < 0 else "There is NO proof that the source helped"
-    rest = "MLHD does learn from it, though" if knowledge.low > 0 else "Nor does it matter much what the source says"
+    rest = (
+        "MLHD does learn from it, though" if knowledge.low > 0 else "Nor is there proof that it matters what it says"
+    )
     return f"{lead}: {against}.\n{rest}: {compared}."
 
 
@@ -247,7 +249,8 @@ def draw(split: Split, model: MLHD, path: Path) -> None:
     T = np.vstack([split.T[known], split.E])
     truth = np.concatenate([split.y_target[known], split.y_test])
     shown = np.where(np.arange(len(T)) < known.sum(), truth, -1)
-    figure = plot_before_after(model, split.S, split.y_source, T, shown, truth=truth)
+    title = "Triangles are test rows, never trained on; a bold digit is the mean of its source rows"
+    figure = plot_before_after(model, split.S, split.y_source, T, shown, truth=truth, title=title)
     unfinished = path.with_name(f".{path.name}.unfinished")
     try:
         figure.savefig(unfinished, format="png", dpi=120)

@@ -40,7 +40,7 @@ def scores(true, control, spoilt):
         (0.8, 0.8, 0.7, "There is NO proof that the source helped"),
         (0.7, 0.8, 0.6, "The source did NOT help: -10.0"),
         (0.7, 0.8, 0.6, "MLHD does learn from it, though"),
-        (0.7, 0.8, 0.7, "Nor does it matter much what the source says"),
+        (0.7, 0.8, 0.7, "Nor is there proof that it matters what it says"),
     ],
 )
 def test_verdict(demo, true, control, spoilt, says):

@@ -118,7 +118,7 @@ class Result:
 
     def __str__(self) -> str:
         gap = self.relative_gap
-        proof = f"within {gap:.1e} of the optimum" if np.isfinite(gap) else "without a finite bound"
+        proof = f"relative gap {gap:.1e}" if np.isfinite(gap) else "no finite gap"
         return (
             f"{self.solver}: {self.status.value} after {self.n_iter} iterations, {self.trace[-1].seconds:.2f} s; "
             f"objective {self.primal:.6g}, {proof} (asked: {self.tolerance:.0e}), {self.problem.n_pairs} pairs"
