@@ -309,3 +309,11 @@ def test_errors_are_one_sentence(call: Callable[[], object], message: str) -> No
     with pytest.raises(InputError) as caught:
         call()
     assert str(caught.value) == message
+
+
+@pytest.mark.parametrize("kernel", ["linear", "rbf", "laplacian"])
+def test_a_common_offset_costs_no_digits(kernel):
+    rng = np.random.default_rng(0)
+    A, B = rng.normal(size=(40, 3)), rng.normal(size=(30, 3)) + 0.5
+    assert mmd(A + 1e6, B + 1e6, kernel) == pytest.approx(mmd(A, B, kernel), rel=1e-6)
+    assert mmd(A + 1e6, A + 1e6, kernel) == pytest.approx(0.0, abs=1e-9)

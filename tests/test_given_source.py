@@ -171,3 +171,32 @@ def test_bad_use_is_told_in_one_sentence():
     with pytest.raises(InputError, match="y_source: expected shape"):
         over_target.fit(D.X_target, D.y_target)
     assert set(vars(over_target)) == {"estimator", "source"}, "a failed fit leaves nothing behind"
+
+
+@pytest.mark.parametrize("cv", [LeaveOneOut(), np.int64(3)])
+def test_a_grid_search_sees_as_many_splits_as_there_are(cv):
+    over_target = MLHD().given_source(D.X_source, D.y_source)
+    grid = {"estimator__prior_weight": [0.1, 1.0]}
+    search = GridSearchCV(over_target, grid, cv=UnlabelledInTraining(cv), error_score="raise").fit(
+        D.X_target, D.y_target
+    )
+    assert search.n_splits_ == (24 if isinstance(cv, LeaveOneOut) else 3)
+
+
+def test_folds_are_stratified_whatever_integer_asks_for_them():
+    y = np.repeat([0, 1, 2, -1], 6)
+    for _, test in UnlabelledInTraining(np.int64(3)).split(None, y):
+        assert sorted(y[test]) == [0, 0, 1, 1, 2, 2]
+
+
+@pytest.mark.parametrize("cv", [None, True, "five", [([0], [1])]])
+def test_what_is_no_splitter_is_refused(cv):
+    with pytest.raises(InputError, match="cv: expected a number of folds or a splitter of scikit-learn"):
+        list(UnlabelledInTraining(cv).split(None, [0, 1, 0, 1]))
+
+
+def test_labels_may_be_a_tuple_with_marks():
+    words = np.array(["ant", "bee", "cat"])
+    y = tuple(words[k] if k >= 0 else float("nan") for k in D.y_target)
+    over_target = MLHD().given_source(D.X_source, words[D.y_source]).fit(D.X_target, y)
+    assert set(over_target.predict(D.X_target)) <= set(words)

@@ -6,7 +6,7 @@ import scipy.sparse as sp
 from sklearn.exceptions import NotFittedError
 
 from conftest import make_domains
-from isthmus import MLHD, InputError
+from isthmus import MLHD, InputError, Kernel
 from isthmus.solvers import DualNewton
 
 D = make_domains()
@@ -30,6 +30,11 @@ BAD_DATA = {
     "sparse NaN": ((sp.csr_matrix(changed(Xs, np.nan)), ys, Xt, yt), "X_source: expected finite numbers"),
     "opposite infinities": ((changed(changed(Xs, np.inf), -np.inf, (3, 1)), ys, Xt, yt), "got inf"),
     "strings": ((changed(Xs, "red"), ys, Xt, yt), "X_source: expected numbers, got str 'red'"),
+    "numbers as strings": (([["1.5", "2"]] * 30, ys, Xt, yt), "X_source: expected numbers, got"),
+    "objects as strings": ((Xs.astype(str).astype(object), ys, Xt, yt), "X_source: expected numbers, got str"),
+    "masked": ((np.ma.masked_less(Xs, 0), ys, Xt, yt), "X_source: expected numbers in every place, got a masked array"),
+    "nothing": ((None, ys, Xt, yt), "X_source: expected a table of numbers, got None"),
+    "ragged labels": ((Xs, [[0]] * 29 + [[0, 1]], Xt, yt), "y_source: expected one label a row"),
     "complex": ((Xs * 1j, ys, Xt, yt), "X_source: expected real numbers, got complex"),
     "short y_source": ((Xs, ys[:-1], Xt, yt), r"y_source: expected shape \(30,\) to match X_source, got \(29,\)"),
     "long y_target": ((Xs, ys, Xt, np.append(yt, 0)), r"y_target: expected shape \(20,\) to match X_target, got \(21,\)"),
@@ -65,6 +70,10 @@ BAD_PARAMETERS = {
     "n_components": ({"n_components": 2.5}, "n_components: expected a whole number of at least 1, got 2.5"),
     "too many components": ({"n_components": 13}, "n_components: expected at most 12 with these rows, got 13"),
     "outside": ({"outside": "one"}, "outside: expected one of 'identity', 'zero', got 'one'"),
+    "within": ({"within_domain": "no"}, "within_domain: expected True or False, got 'no'"),
+    "unused slack": ({"prior_slack": "big"}, "prior_slack: expected a number above 0, got 'big'"),
+    "nested bounds": ({"bounds": (1.0, (2.0, 3.0))}, "bounds: expected a number above 0"),
+    "a bare kernel": ({"source_kernel": Kernel()}, "source_kernel: expected one of"),
     "progress": ({"progress": "yes"}, "progress: expected True, False or a function, got 'yes'"),
 }  # fmt: skip
 
@@ -103,6 +112,9 @@ def test_bad_parameters(case):
         (lambda m: m.pairwise_distances(Xt, Xt), "A: expected 5 columns"),
         (lambda m: m.pair_distance(Xs, Xt), "B: expected 30 rows, as many as A, got 20"),
         (lambda m: m.get_metric("source"), "domains: expected two names"),
+        (lambda m: m.pairwise_distances(Xs, Xt, None), "domains: expected two names"),
+        (lambda m: m.pairwise_distances(Xs, Xt, {"source", "target"}), "domains: expected two names"),
+        (lambda m: m.get_metric()(Xs[:2], Xt[:2]), "a: expected a single row, got 2"),
         (lambda m: m.score(Xt, D.y_true[:3]), r"y: expected shape \(20,\) to match X, got \(3,\)"),
         (lambda m: m.score(Xt, -np.ones(20)), "y: expected at least one labelled row to score"),
     ],

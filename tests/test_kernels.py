@@ -89,12 +89,13 @@ def test_inside_and_outside_of_a_new_row_make_up_its_length(kernel):
 
 
 def test_a_linear_kernel_is_no_kernel():
-    features, F = fitted_space(A, Linear(), outside="identity", name="X")
-    spanned, C = fitted_space(sp.csr_matrix(A), Linear(), outside="identity", name="X")
+    wide, new = RNG.normal(size=(4, 6)), RNG.normal(size=(5, 6))
+    features, F = fitted_space(wide, Linear(), outside="identity", name="X")
+    spanned, C = fitted_space(sp.csr_matrix(wide), Linear(), outside="identity", name="X")
     assert isinstance(features, FeatureSpace)
     assert isinstance(spanned, KernelSpace)
     np.testing.assert_allclose(cdist(F, F), cdist(C, C), atol=1e-7)
-    np.testing.assert_allclose(B @ spanned.basis(), spanned.coordinates(sp.csr_matrix(B)), atol=1e-10)
+    np.testing.assert_allclose(new @ spanned.basis(), spanned.coordinates(sp.csr_matrix(new)), atol=1e-10)
     np.testing.assert_allclose(spanned.basis().T @ spanned.basis(), np.eye(spanned.dimension), atol=1e-9)
 
 

@@ -477,3 +477,59 @@ def test_more_columns_than_rows_and_more_rows_than_columns():
 def test_any_small_problem_is_certified(seed, labelled, classes):
     data = make_domains(seed, n_classes=classes, n_source=12, n_target=12, n_labelled=labelled)
     assert MLHD("rbf", "linear").fit(*data.args).result_.relative_gap <= 1e-6
+
+
+@pytest.mark.parametrize("offset", [0.0, 3e6])
+def test_automatic_bounds_do_not_depend_on_the_origin(domains, offset):
+    Xs, ys, Xt, yt = domains.args
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        moved = MLHD(alignment="none", posterior_weight=0.0).fit(Xs + offset, ys, Xt, yt)
+    np.testing.assert_allclose(moved.bounds_, MLHD().fit(*domains.args).bounds_, rtol=1e-6)
+
+
+@pytest.mark.parametrize("scale", [1e8, 1e10])
+def test_a_huge_mean_shift_leaves_a_metric(domains, scale):
+    Xs, ys, Xt, yt = domains.args
+    mlhd = MLHD(posterior_weight=0.0).fit(Xs * scale, ys, Xt * scale, yt)
+    shift = mlhd.transform(Xs * scale, "source").mean(0) - mlhd.transform(Xt * scale).mean(0)
+    assert np.isfinite(mlhd.transform(Xt)).all()
+    assert np.linalg.norm(shift) < 10.0, "the penalty takes nearly all of a shift of this size"
+
+
+def test_sparse_rows_with_few_columns_are_not_compared_with_one_another(domains):
+    Xs, ys, Xt, yt = domains.args
+    for outside in ("identity", "zero"):
+        sparse = MLHD(outside=outside, solver=TIGHT).fit(sp.csr_matrix(Xs), ys, sp.csr_matrix(Xt), yt)
+        dense = MLHD(outside=outside, solver=TIGHT).fit(*domains.args)
+        assert sparse.metric_.source.dimension == 5
+        for a, b in COMBINATIONS:
+            rows = new_rows(domains)
+            np.testing.assert_allclose(
+                sparse.pairwise_distances(rows[a], rows[b], (a, b)),
+                dense.pairwise_distances(rows[a], rows[b], (a, b)),
+                atol=1e-5,
+            )
+
+
+@pytest.mark.parametrize("kernel", ["linear", "rbf", "laplacian", "cosine", "polynomial"])
+def test_sparse_rows_in_any_order_are_left_as_they_are(domains, kernel):
+    Xs, ys, Xt, yt = domains.args
+    messy = sp.csr_matrix((np.ones(5), np.array([3, 1, 1, 4, 0]), np.array([0, 3, 5])), shape=(2, 5))
+    X = sp.vstack([sp.csr_matrix(Xs[:-2]), messy]).tocsr()
+    X.has_canonical_format = False
+    X.has_sorted_indices = False
+    before = X.data.copy(), X.indices.copy(), X.indptr.copy()
+    for array in (X.data, X.indices, X.indptr):
+        array.flags.writeable = False
+    MLHD(kernel, "linear").fit(X, ys, Xt, yt).transform(X, "source")
+    for now, then in zip((X.data, X.indices, X.indptr), before, strict=True):
+        np.testing.assert_array_equal(now, then)
+
+
+def test_a_sparse_gram_matrix_is_a_gram_matrix(domains):
+    Xs, ys, Xt, yt = domains.args
+    K = Xt @ Xt.T
+    dense = MLHD(target_kernel="precomputed", neighbors="both").fit(Xs, ys, K, yt)
+    sparse = MLHD(target_kernel="precomputed", neighbors="both").fit(Xs, ys, sp.csr_matrix(K), yt)
+    np.testing.assert_allclose(sparse.transform(sp.csr_matrix(K)), dense.transform(K), atol=1e-8)

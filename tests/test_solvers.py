@@ -209,3 +209,19 @@ def test_without_numba_the_compiled_sweep_says_how_to_get_it(monkeypatch):
     with pytest.raises(MissingDependencyError, match=r"isthmus\[fast\]"):
         BregmanProjections(compiled=True).solve(random_problem())
     bregman._sweep_compiled.cache_clear()
+
+
+def test_stopped_early_it_returns_the_best_point_of_its_trace():
+    problem = random_problem(
+        1, n_left=40, n_right=6, d_left=30, d_right=20, weight=1e3, u=0.01, l=10.0, alignment="none"
+    )
+    for max_iter in (3, 8, 15, 20):
+        with pytest.warns(ConvergenceWarning):
+            result = DualNewton(max_iter=max_iter).solve(problem)
+        assert result.relative_gap == pytest.approx(min(point.relative_gap for point in result.trace))
+
+
+def test_a_gap_below_zero_by_more_than_the_tolerance_is_not_an_optimum(monkeypatch):
+    monkeypatch.setattr("isthmus.objective.point.DualPoint.dual", property(lambda self: self.primal + 1.0))
+    with pytest.warns(ConvergenceWarning):
+        assert DualNewton(max_iter=3).solve(random_problem()).status is not Status.OPTIMAL

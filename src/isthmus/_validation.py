@@ -26,6 +26,9 @@ def matrix(X: Any, name: str, *, n_columns: int | None = None, min_rows: int = 1
     """
     if is_sparse(X):
         table: Any = X.tocsr()
+        if not table.has_canonical_format:  # some kernels would put that right in the caller's own arrays
+            table = table.copy()
+            table.sum_duplicates()
         values = table.data
     else:
         table = values = _dense(X, name)
@@ -55,12 +58,18 @@ def matrix(X: Any, name: str, *, n_columns: int | None = None, min_rows: int = 1
 
 
 def _dense(X: Any, name: str) -> NDArray[Any]:
+    if X is None:
+        raise InputError(f"{name}: expected a table of numbers, got None.")
     try:
         table = np.asarray(X)
     except ValueError:
         raise InputError(f"{name}: expected a rectangular table of numbers, got rows of unequal length.") from None
+    if np.ma.is_masked(X):
+        raise InputError(f"{name}: expected numbers in every place, got a masked array.")
     if table.dtype.kind == "O":
         try:
+            if any(isinstance(value, str) for value in table.flat):
+                raise TypeError
             table = table.astype(np.float64)
         except (TypeError, ValueError):
             found = next((v for v in table.flat if not isinstance(v, numbers.Number)), table)

@@ -19,7 +19,7 @@ import scipy.sparse as sp
 
 from isthmus._validation import BoolArray, FloatArray, Matrix, choice, column_names, matrix, number
 from isthmus.exceptions import InputError
-from isthmus.kernels import Kernel, KernelSpec, Precomputed, as_kernel
+from isthmus.kernels import RBF, Kernel, KernelSpec, Laplacian, Linear, Precomputed, as_kernel
 
 __all__ = ["MMDTest", "mmd", "mmd_test"]
 
@@ -94,7 +94,7 @@ def mmd(X: Any, Y: Any, kernel: KernelSpec = "rbf", estimator: str = "biased") -
     """
     choice(estimator, "estimator", ("biased", "unbiased", "linear"))
     Z, n = _pooled(X, Y, min_rows=1 if estimator == "biased" else 2)
-    resolved = _resolved(kernel, Z)
+    resolved, Z = _resolved(kernel, Z)
     if estimator == "linear":
         return _linear_time(resolved, Z[:n], Z[n:])
     observed = np.arange(Z.shape[0])[None] < n
@@ -142,7 +142,7 @@ def mmd_test(
     rng = np.random.default_rng(random_state)
     unbiased = estimator == "unbiased"
     Z, n = _pooled(X, Y, min_rows=2 if unbiased else 1)
-    resolved = _resolved(kernel, Z)
+    resolved, Z = _resolved(kernel, Z)
     members = np.tile(np.arange(Z.shape[0]) < n, (n_permutations + 1, 1))
     rng.permuted(members[1:], axis=1, out=members[1:])
     statistics, scale = _statistics(resolved, Z, members, unbiased=unbiased)
@@ -217,8 +217,11 @@ def _stacked(A: Matrix, B: Matrix) -> Matrix:
     return np.vstack([A.toarray() if sparse[0] else A, B.toarray() if sparse[1] else B])
 
 
-def _resolved(kernel: KernelSpec, Z: Matrix) -> Kernel:
+def _resolved(kernel: KernelSpec, Z: Matrix) -> tuple[Kernel, Matrix]:
+    """The kernel with its numbers, and the rows around their mean where that changes nothing but the rounding."""
     kernel = as_kernel(kernel)
     if isinstance(kernel, Precomputed):
         raise InputError("kernel: expected a kernel that is computed from rows, got Precomputed.")
-    return kernel.resolved(Z)
+    if isinstance(kernel, Linear | RBF | Laplacian) and not sp.issparse(Z):
+        Z = Z - Z.mean(axis=0)
+    return kernel.resolved(Z), Z

@@ -49,7 +49,7 @@ def two_domains(X_source: Any, y_source: Any, X_target: Any, y_target: Any) -> T
     (array([ 1, -1]), array(['cat', 'dog'], dtype=object))
     """
     Xs, Xt = matrix(X_source, "X_source"), matrix(X_target, "X_target")
-    ys, yt = _labels(y_source, "y_source"), _labels(y_target, "y_target")
+    ys, yt = as_labels(y_source, "y_source"), as_labels(y_target, "y_target")
     length(ys, Xs.shape[0], "y_source", "X_source")
     length(yt, Xt.shape[0], "y_target", "X_target")
     if (missing := is_unlabelled(ys)).any():
@@ -83,7 +83,7 @@ def encoded(y: NDArray[Any], classes: NDArray[Any], name: str) -> IntArray:
 
 def is_unlabelled(y: Any) -> NDArray[np.bool_]:
     """Which labels are marks for "none": -1, None, NaN, pandas' NA, and the string "-1"."""
-    array = _labels(y, "y")
+    array = as_labels(y, "y")
     if array.dtype.kind in "iu":
         return np.asarray(array == UNLABELLED)
     return np.array([_means_none(value) for value in array.tolist()], dtype=bool)
@@ -97,15 +97,19 @@ def _means_none(value: Any) -> bool:
     return isinstance(value, str) and value == str(UNLABELLED)
 
 
-def _labels(y: Any, name: str) -> NDArray[Any]:
+def as_labels(y: Any, name: str) -> NDArray[Any]:
     """Labels as a one-dimensional array, without turning numbers among strings into strings."""
     if y is None:
         raise InputError(f"{name}: expected one label a row, got None.")
-    array = np.asarray(
-        y.to_numpy() if hasattr(y, "to_numpy") else y, dtype=object if isinstance(y, list | tuple) else None
-    )
+    try:
+        values = y.to_numpy() if hasattr(y, "to_numpy") else y
+        array = np.asarray(values, dtype=object if isinstance(y, list | tuple) else None)
+    except ValueError:
+        raise InputError(f"{name}: expected one label a row, got rows of unequal length.") from None
     if array.ndim != 1:
         raise InputError(f"{name}: expected a one-dimensional array, got shape {array.shape}.")
+    if array.dtype.kind == "O" and any(isinstance(v, list | tuple | dict | set | np.ndarray) for v in array):
+        raise InputError(f"{name}: expected one label a row, got a row with several.")
     if array.dtype.kind == "O" and all(isinstance(v, numbers.Real) and not isinstance(v, bool) for v in array):
         return np.asarray(array.tolist())
     return array

@@ -210,15 +210,15 @@ def as_kernel(kernel: KernelSpec, name: str = "kernel") -> Kernel:
     >>> as_kernel("rbf")
     RBF(bandwidth='median')
     """
-    if isinstance(kernel, Kernel):
+    if isinstance(kernel, Kernel) and type(kernel) is not Kernel:
         return kernel
     return _SHORT_NAMES[choice(kernel, name, _SHORT_NAMES)]()
 
 
 def _number_or_word(value: Any, name: str, word: str) -> None:
-    if value == word and isinstance(value, str):
-        return
     if isinstance(value, str):
+        if value == word:
+            return
         raise InputError(f"{name}: expected a positive number or {word!r}, got {value!r}.")
     number(value, name, low=0.0, strict=True)
 

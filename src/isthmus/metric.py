@@ -12,9 +12,12 @@ import scipy.linalg as sla
 from sklearn.metrics import pairwise
 
 from isthmus._validation import FloatArray, Matrix, choice, is_sparse, matrix
-from isthmus.spaces import Space
+from isthmus.exceptions import InputError
+from isthmus.spaces import FeatureSpace, Space
 
 DOMAINS = ("source", "target")
+BLOCK = 2048
+"""Rows whose kernel values are held at once."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,11 +46,6 @@ class CrossDomainMetric:
     components: FloatArray
     projected: bool = False
 
-    @classmethod
-    def from_matrix(cls, source: Space, target: Space, M: FloatArray) -> CrossDomainMetric:
-        """The metric of a positive definite matrix over the joint coordinates."""
-        return cls(source, target, np.asarray(sla.cholesky(M, lower=True)))
-
     def projected_to(self, n_components: int, rows: FloatArray) -> CrossDomainMetric:
         """The metric on the principal axes of ``rows`` (n, k), which are points of the common space."""
         _, _, axes = np.linalg.svd(rows - rows.mean(axis=0), full_matrices=False)
@@ -59,11 +57,9 @@ class CrossDomainMetric:
         """The space of "source" or "target"."""
         return self.source if choice(domain, "domain", DOMAINS) == "source" else self.target
 
-    @cached_property
-    def _maps(self) -> dict[tuple[str, str], FloatArray]:
+    def _map(self, domain: str, dtype: str) -> FloatArray:
         r = self.source.dimension
-        blocks = {"source": self.components[:r], "target": self.components[r:]}
-        return {(d, t): np.ascontiguousarray(W, dtype=t) for d, W in blocks.items() for t in ("float32", "float64")}
+        return np.asarray(self.components[:r] if domain == "source" else self.components[r:], dtype=dtype)
 
     @property
     def dimension(self) -> int:
@@ -87,21 +83,23 @@ class CrossDomainMetric:
         """
         space = self.space(domain)
         dtype = "float32" if X.dtype == np.float32 else "float64"
-        C = space.coordinates(X)
-        W = self._maps[domain, dtype]
-        if not self._outside_axes:
-            return np.asarray(C @ W, dtype=dtype)
+        if isinstance(space, FeatureSpace) and not self._outside_axes:
+            return np.asarray(X @ self._map(domain, dtype), dtype=dtype)
+        W, axis = self._map(domain, "float64"), self._outside_axes.get(domain)
         E = np.zeros((X.shape[0], self.dimension), dtype=dtype)
-        E[:, : W.shape[1]] = C @ W
-        if (axis := self._outside_axes.get(domain)) is not None:
-            E[:, axis] = np.sqrt(space.outside(X, C))
+        for start in range(0, X.shape[0], BLOCK):
+            rows = slice(start, start + BLOCK)
+            C = space.coordinates(X[rows])
+            E[rows, : W.shape[1]] = C @ W
+            if axis is not None:
+                E[rows, axis] = np.sqrt(space.outside(X[rows], C))
         return E
 
     def squared_distances(self, A: Matrix, B: Matrix, domains: tuple[str, str]) -> FloatArray:
         """All squared distances (n, m) between rows of the named domains, either of which may be either."""
         if domains[0] != domains[1] or domains[0] not in self._outside_axes:
             return _euclidean(self.embed(A, domains[0]), self.embed(B, domains[1]))
-        space, W = self.space(domains[0]), self._maps[domains[0], "float64"]
+        space, W = self.space(domains[0]), self._map(domains[0], "float64")
         CA, CB = space.coordinates(A), space.coordinates(B)
         left_out = space.outside(A, CA)[:, None] + space.outside(B, CB)[None, :]
         left_out = left_out - 2.0 * space.outside_products(A, B, CA, CB)
@@ -129,6 +127,9 @@ class CrossDomainMetric:
                 matrix(row if is_sparse(row) else np.atleast_2d(row), name, n_columns=self.space(domain).n_features)
                 for row, name, domain in zip((a, b), "ab", domains, strict=True)
             ]
+            for row, name in zip(rows, "ab", strict=True):
+                if row.shape[0] != 1:
+                    raise InputError(f"{name}: expected a single row, got {row.shape[0]}.")
             return float(np.sqrt(self.squared_distances(rows[0], rows[1], domains)[0, 0]))
 
         return distance

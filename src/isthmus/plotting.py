@@ -50,7 +50,7 @@ def plot_common_space(
     Parameters
     ----------
     space : object with ``transform(X, domain=...)``
-        A metric or a fitted estimator.
+        A fitted estimator.
     X_source, y_source : array (n_s, d_s), array (n_s,)
         Source rows and their classes.
     X_target, y_target : array (n_t, d_t), array (n_t,)

@@ -125,7 +125,8 @@ class KernelSpace:
         if self.dimension == 0:
             return np.zeros((X.shape[0], 0))
         if isinstance(self.kernel, Precomputed):
-            K: FloatArray = np.asarray(X[:, self.landmarks], dtype=np.float64)
+            part = X[:, self.landmarks]
+            K: FloatArray = np.asarray(part.toarray() if is_sparse(part) else part, dtype=np.float64)
         else:
             K = self.kernel.gram(X, self.landmarks)
         return sla.solve_triangular(self.factor, K.T, lower=True).T
@@ -170,14 +171,27 @@ def fitted_space(X: Matrix, kernel: Kernel, *, outside: str, name: str) -> tuple
     """
     n, d = X.shape
     kernel = kernel.resolved(X)
-    dense_linear = isinstance(kernel, Linear) and not is_sparse(X)
-    if dense_linear and outside == "identity" and d <= max(n, WIDE):
-        return FeatureSpace(d), np.asarray(X, dtype=np.float64)
+    if isinstance(kernel, Linear) and outside == "identity" and d <= (n if is_sparse(X) else max(n, WIDE)):
+        # With d ≤ n the coordinates are a dense table of this size whatever one does.
+        return FeatureSpace(d), np.asarray(X.toarray() if is_sparse(X) else X, dtype=np.float64)
+    if isinstance(kernel, Linear) and d < n:
+        space = _row_space(X)
+        return space, space.coordinates(X)
     K = _precomputed(X, name) if isinstance(kernel, Precomputed) else kernel.gram(X, X)
     coordinates, pivots = pivoted_cholesky(K)
     landmarks = pivots if isinstance(kernel, Precomputed) else X[pivots]
     complete = outside == "zero" or isinstance(kernel, Precomputed)
     return KernelSpace(kernel, landmarks, coordinates[pivots], d, complete), coordinates
+
+
+def _row_space(X: Matrix) -> KernelSpace:
+    """The span of many rows with few columns, from the (d, d) products of the columns; nothing counts outside it."""
+    products = X.T @ X
+    spectrum, vectors = np.linalg.eigh(
+        products.toarray() if is_sparse(products) else np.asarray(products, dtype=float)
+    )
+    basis = vectors[:, spectrum > RANK_TOLERANCE * max(spectrum[-1], 0.0)].T
+    return KernelSpace(Linear(), basis, np.eye(len(basis)), X.shape[1], complete=True)
 
 
 def _precomputed(X: Matrix, name: str) -> FloatArray:

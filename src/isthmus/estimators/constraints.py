@@ -25,14 +25,15 @@ def spread(A: FloatArray, B: FloatArray) -> float:
     """
     variance = float(A.var(axis=0).sum() + B.var(axis=0).sum())
     squared = float((A**2).sum(axis=1).mean() + (B**2).sum(axis=1).mean())
-    return variance if variance > 1e-12 * squared else squared or 1.0
+    rounding = ((len(A) + len(B)) * np.finfo(np.float64).eps) ** 2
+    return variance if variance > rounding * squared else squared or 1.0
 
 
 def as_bounds(bounds: Any, scale: float) -> tuple[float, float]:
     """(u, l) from the parameter ``bounds``: given squared distances, or "auto" in units of ``scale``."""
     if isinstance(bounds, str) and bounds == "auto":
         return UPPER * scale, LOWER * scale
-    if isinstance(bounds, str) or np.shape(bounds) != (2,):
+    if not isinstance(bounds, tuple | list | np.ndarray) or len(bounds) != 2:
         raise InputError(f'bounds: expected "auto" or two squared distances (u, l), got {bounds!r}.')
     u, l = (number(value, "bounds", low=0.0, strict=True) for value in bounds)  # noqa: E741
     if u >= l:

@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
+import numbers
 from collections.abc import Iterator
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin, TransformerMixin, clone
-from sklearn.model_selection import StratifiedKFold, check_cv
+from sklearn.model_selection import StratifiedKFold
 from sklearn.utils import column_or_1d
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from isthmus._validation import FloatArray, IntArray
-from isthmus.domains import is_unlabelled
+from isthmus._validation import BoolArray, FloatArray, IntArray, number
+from isthmus.domains import as_labels, is_unlabelled
 from isthmus.estimators.base import TwoDomainEstimator
 from isthmus.exceptions import InputError
 from isthmus.kernels import Precomputed
@@ -44,6 +45,7 @@ class GivenSource(ClassifierMixin, TransformerMixin, BaseEstimator):  # type: ig
     """A cross-domain estimator as a scikit-learn classifier and transformer over the target.
 
     Made by :meth:`MLHD.given_source`. Parameters of the system are reached as ``estimator__prior_weight`` and so on.
+    Bad rows are refused in scikit-learn's own words, which its checks ask for.
 
     Parameters
     ----------
@@ -90,6 +92,10 @@ class GivenSource(ClassifierMixin, TransformerMixin, BaseEstimator):  # type: ig
         """
         if y is None:
             raise InputError("y: requires y to be passed, but the target y is None; mark unlabelled rows with -1.")
+        if not isinstance(self.source, Source):
+            raise InputError(
+                f"source: expected a Source, as given_source makes it, got {type(self.source).__name__}."
+            )
         # scikit-learn notes the columns on the object it is given, before anyone knows whether the fit succeeds.
         columns = GivenSource(self.estimator, self.source)
         rows = validate_data(columns, X, accept_sparse="csr", dtype=[np.float64, np.float32])
@@ -134,12 +140,12 @@ class GivenSource(ClassifierMixin, TransformerMixin, BaseEstimator):  # type: ig
 
 def _labels(y: Any) -> Any:
     """Labels with what scikit-learn expects of every classifier: a column is flattened, real numbers refused."""
-    array = np.asarray(y, dtype=object if isinstance(y, list) else None)
-    if array.ndim == 2:
-        array = column_or_1d(array, warn=True)
-    if array.dtype.kind == "f" and np.isfinite(array).all():
-        check_classification_targets(array)
-    return array
+    if not isinstance(y, list | tuple) and len(getattr(y, "shape", ())) == 2:
+        y = column_or_1d(y, warn=True)
+    labels = as_labels(y, "y")
+    if labels.dtype.kind == "f" and np.isfinite(labels).all():
+        check_classification_targets(labels)
+    return labels
 
 
 class UnlabelledInTraining(BaseEstimator):  # type: ignore[misc]
@@ -161,21 +167,30 @@ class UnlabelledInTraining(BaseEstimator):  # type: ignore[misc]
         self.cv = cv
 
     def _splitter(self) -> Any:
-        return StratifiedKFold(self.cv) if isinstance(self.cv, int) else check_cv(self.cv)
+        if isinstance(self.cv, numbers.Integral) and not isinstance(self.cv, bool):
+            return StratifiedKFold(int(number(self.cv, "cv", low=2, whole=True)))
+        if not (hasattr(self.cv, "split") and hasattr(self.cv, "get_n_splits")):
+            raise InputError(f"cv: expected a number of folds or a splitter of scikit-learn, got {self.cv!r:.60}.")
+        return self.cv
+
+    def _labelled(self, y: Any, groups: Any) -> tuple[BoolArray, tuple[Any, Any, Any]]:
+        """Which rows are labelled, and (X, y, groups) of those alone for the splitter."""
+        if y is None:
+            raise InputError("y: expected labels, got None.")
+        kept = ~is_unlabelled(y)
+        if not kept.any():
+            raise InputError("y: expected at least one labelled row to split, got none.")
+        labels = np.array(as_labels(y, "y")[kept].tolist())
+        return kept, (np.zeros((len(labels), 1)), labels, None if groups is None else np.asarray(groups)[kept])
 
     def split(self, X: Any, y: Any, groups: Any = None) -> Iterator[tuple[IntArray, IntArray]]:
         """Pairs of training and test row numbers."""
-        if y is None:
-            raise InputError("y: expected labels, got None.")
-        unlabelled = is_unlabelled(y)
-        labelled = np.flatnonzero(~unlabelled)
-        if not len(labelled):
-            raise InputError("y: expected at least one labelled row to split, got none.")
-        kept = np.array(np.asarray(y, dtype=object)[labelled].tolist())
-        inner_groups = None if groups is None else np.asarray(groups)[labelled]
-        for train, test in self._splitter().split(np.zeros((len(labelled), 1)), kept, inner_groups):
-            yield np.sort(np.concatenate([labelled[train], np.flatnonzero(unlabelled)])), labelled[test]
+        kept, inner = self._labelled(y, groups)
+        labelled, unlabelled = np.flatnonzero(kept), np.flatnonzero(~kept)
+        for train, test in self._splitter().split(*inner):
+            yield np.sort(np.concatenate([labelled[train], unlabelled])), labelled[test]
 
     def get_n_splits(self, X: Any = None, y: Any = None, groups: Any = None) -> int:
-        """The number of splits."""
-        return int(self._splitter().get_n_splits(X, y, groups))
+        """The number of splits, which for some splitters depends on the labelled rows."""
+        inner = (None, None, None) if y is None else self._labelled(y, groups)[1]
+        return int(self._splitter().get_n_splits(*inner))

@@ -12,7 +12,7 @@ from isthmus._validation import FloatArray, choice, number
 from isthmus.domains import TwoDomains, two_domains
 from isthmus.estimators.base import REFERENCES, CrossDomainEstimator
 from isthmus.estimators.constraints import as_bounds, label_pairs, spread
-from isthmus.estimators.progress import as_callback
+from isthmus.estimators.progress import ProgressLine, as_callback
 from isthmus.exceptions import InputError
 from isthmus.kernels import Kernel, as_kernel
 from isthmus.metric import CrossDomainMetric
@@ -171,8 +171,12 @@ class MLHD(CrossDomainEstimator):
             raise InputError(f"n_components: expected at most {most} with these rows, got {self.n_components}.")
         bounds = as_bounds(self.bounds, spread(A, B))
         problem = self._problem(domains, A, B, bounds)
-        result = solver.solve(problem, callback=callback)
-        metric = CrossDomainMetric.from_matrix(source, target, result.matrix())
+        try:
+            result = solver.solve(problem, callback=callback)
+        finally:
+            if isinstance(callback, ProgressLine):
+                callback.close()
+        metric = CrossDomainMetric(source, target, result.components())
         if self.n_components is not None:
             W, r = metric.components, source.dimension
             metric = metric.projected_to(self.n_components, np.vstack([A @ W[:r], B @ W[r:]]))
@@ -207,11 +211,9 @@ class MLHD(CrossDomainEstimator):
         return LogDetProblem(rows, tuple(pairs for pairs, _ in blocks), alignment)
 
     def _slack(self, scale: float) -> float | None:
-        if self.alignment == "penalty":
-            return None
-        if isinstance(self.prior_slack, str) and self.prior_slack == "auto":
-            return 0.01 * scale
-        return number(self.prior_slack, "prior_slack", low=0.0, strict=True)
+        automatic = isinstance(self.prior_slack, str) and self.prior_slack == "auto"
+        slack = 0.01 * scale if automatic else number(self.prior_slack, "prior_slack", low=0.0, strict=True)
+        return slack if self.alignment == "constraint" else None
 
     def _checked_solver(self) -> Solver:
         """The solver, after a look at every parameter that needs no data."""
@@ -219,6 +221,8 @@ class MLHD(CrossDomainEstimator):
         number(self.posterior_weight, "posterior_weight", low=0.0)
         choice(self.alignment, "alignment", ("penalty", "constraint", "none"))
         choice(self.outside, "outside", ("identity", "zero"))
+        if not isinstance(self.within_domain, bool | np.bool_):
+            raise InputError(f"within_domain: expected True or False, got {self.within_domain!r}.")
         choice(self.neighbors, "neighbors", REFERENCES)
         number(self.n_neighbors, "n_neighbors", low=1, whole=True)
         as_bounds(self.bounds, 1.0)

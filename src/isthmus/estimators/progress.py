@@ -16,7 +16,7 @@ class ProgressLine:
     """A callback that keeps one line of a terminal up to date, or adds a line to a log now and then."""
 
     def __init__(self, name: str, goal: float) -> None:
-        self.name, self.goal, self._shown = name, goal, -SECONDS_BETWEEN_LINES
+        self.name, self.goal, self._shown, self._open = name, goal, -SECONDS_BETWEEN_LINES, False
 
     def __call__(self, point: TracePoint) -> None:
         """Show how far the gap is from its goal."""
@@ -26,11 +26,18 @@ class ProgressLine:
             f"(goal {self.goal:.0e}), {point.seconds:.1f} s"
         )
         if sys.stderr.isatty():
-            sys.stderr.write(f"\r{line}" + "\n" * done)
+            sys.stderr.write(f"\r{line}")
+            self._open = True
         elif done or point.seconds - self._shown >= SECONDS_BETWEEN_LINES:
             sys.stderr.write(f"{line}\n")
             self._shown = point.seconds
         sys.stderr.flush()
+
+    def close(self) -> None:
+        """End the line, however the work ended."""
+        if self._open:
+            sys.stderr.write("\n")
+            self._open = False
 
 
 def as_callback(progress: Any, name: str, goal: float) -> Callback | None:

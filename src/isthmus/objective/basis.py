@@ -25,6 +25,13 @@ class Prior:
     rows: FloatArray
     weight: FloatArray
 
+    def power(self, exponent: float, B: FloatArray) -> FloatArray:
+        r""":math:`P^e B` for columns ``B`` (d, k), without the cancellation of a formed inverse."""
+        if not len(self.rows):
+            return B
+        _, s, V = np.linalg.svd(self.rows * np.sqrt(self.weight)[:, None], full_matrices=False)
+        return np.asarray(B + V.T @ (((1.0 + s**2) ** exponent - 1.0)[:, None] * (V @ B)))
+
     @property
     def _capacitance(self) -> FloatArray:
         Z = self.rows * np.sqrt(self.weight)[:, None]
@@ -54,6 +61,4 @@ def basis(rows: FloatArray, prior: Prior, F: FloatArray, spanning: IntArray | No
     """U (d, r), with ``F = rows @ U`` and ``Uᵀ P U = I`` up to rounding."""
     if spanning is not None:
         return np.asarray(sla.solve_triangular(F[spanning], prior.solve(rows[spanning].T).T, lower=True).T)
-    Z = prior.rows * np.sqrt(prior.weight)[:, None]
-    P = np.eye(rows.shape[1]) + Z.T @ Z
-    return np.asarray(sla.solve_triangular(sla.cholesky(P, lower=True), np.eye(len(P)), lower=True).T)
+    return prior.power(-0.5, np.eye(rows.shape[1]))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numbers
 from dataclasses import dataclass
 from typing import Any
 
@@ -44,6 +45,10 @@ class Pairs:
     bound: Any = 1.0
 
     def __post_init__(self) -> None:
+        for name in ("left", "right"):
+            run = getattr(self, name)
+            if not isinstance(run, slice) or run.step is not None or not _is_run(run.start, run.stop):
+                raise InputError(f"pairs.{name}: expected a slice of row numbers from first to last, got {run!r}.")
         shape = self.shape
         for name in ("sign", "weight", "bound"):
             object.__setattr__(self, name, _filled(getattr(self, name), shape, f"pairs.{name}"))
@@ -84,6 +89,8 @@ class Alignment:
 
     def __post_init__(self) -> None:
         rows = np.atleast_2d(np.asarray(self.rows, dtype=np.float64))
+        if not np.isfinite(rows).all():
+            raise InputError("alignment.rows: expected finite numbers, got NaN or inf.")
         object.__setattr__(self, "rows", rows)
         object.__setattr__(self, "weight", _filled(self.weight, (len(rows),), "alignment.weight"))
         if (self.weight < 0).any():
@@ -92,6 +99,11 @@ class Alignment:
             object.__setattr__(self, "slack", _filled(self.slack, (len(rows),), "alignment.slack"))
             if (self.slack <= 0).any():
                 raise InputError(f"alignment.slack: expected positive numbers, got {self.slack.min():g}.")
+
+
+def _is_run(start: Any, stop: Any) -> bool:
+    whole = all(isinstance(value, numbers.Integral) for value in (start, stop))
+    return whole and 0 <= start <= stop
 
 
 def _filled(values: ArrayLike, shape: tuple[int, ...], name: str) -> FloatArray:

@@ -73,9 +73,19 @@ class DualPoint:
         """The Hessian of log det here, as an operator over pairs."""
         return curvature(self.problem.graph, self.rows)
 
+    def components(self) -> FloatArray:
+        r"""A factor W (d, d) of the matrix: :math:`W W^T = M = (P + \sum w z z^T)^{-1}`.
+
+        With the orthonormal :math:`Q = P^{1/2} U`, :math:`W = P^{-1/2} (I + Q (C^{-T} - I) Q^T)`; no inverse is
+        formed and factored again, so W is as good where M is nearly singular.
+        """
+        prior = self.problem.prior
+        Q = prior.power(0.5, self.problem.basis())
+        inner = Q @ ((self.inverse.T - np.eye(len(self.inverse))) @ Q.T)
+        inner[np.diag_indices_from(inner)] += 1.0
+        return prior.power(-0.5, inner)
+
     def matrix(self) -> FloatArray:
         r""":math:`M = (P + \sum w z z^T)^{-1}`, (d, d)."""
-        U = self.problem.basis()
-        M = self.problem.prior.solve(np.eye(len(U)))
-        M += U @ (self.inverse.T @ self.inverse - np.eye(len(self.inverse))) @ U.T
-        return np.asarray((M + M.T) / 2.0)
+        W = self.components()
+        return np.asarray(W @ W.T)

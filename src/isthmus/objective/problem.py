@@ -61,6 +61,8 @@ class LogDetProblem:
         rows = np.asarray(self.rows, dtype=np.float64)
         if rows.ndim != 2:
             raise InputError(f"rows: expected a two-dimensional array, got {rows.ndim} dimension(s).")
+        if not np.isfinite(rows).all():
+            raise InputError("rows: expected finite numbers, got NaN or inf.")
         object.__setattr__(self, "rows", rows)
         object.__setattr__(self, "pairs", tuple(self.pairs))
         for block in self.pairs:
@@ -128,6 +130,9 @@ class LogDetProblem:
 
     def primal(self, M: FloatArray) -> float:
         """The objective at any symmetric matrix (d, d); infinite unless it is positive definite."""
+        d = self.rows.shape[1]
+        if np.shape(M) != (d, d):
+            raise InputError(f"M: expected shape ({d}, {d}), got {np.shape(M)}.")
         try:
             L = sla.cholesky(M, lower=True)
         except sla.LinAlgError:
@@ -140,6 +145,8 @@ class LogDetProblem:
 
     def dual(self, multipliers: FloatArray) -> float:
         """The dual value at any multipliers, a lower bound of every primal value; minus infinity if infeasible."""
+        if np.shape(multipliers) != (self.n_pairs,):
+            raise InputError(f"multipliers: expected shape ({self.n_pairs},), got {np.shape(multipliers)}.")
         if (self.graph.sign * multipliers < 0).any() or (multipliers[self.graph.weight == 0] != 0).any():
             return -np.inf
         point = self.at(multipliers)

@@ -1,7 +1,7 @@
 """Two independent ways to the optimum of a :class:`~isthmus.objective.LogDetProblem`, and one result type."""
 
 from isthmus.solvers.bregman import BregmanProjections
-from isthmus.solvers.iteration import Callback, Iterate, Solver
+from isthmus.solvers.iteration import Callback, Solver
 from isthmus.solvers.newton import DualNewton
 from isthmus.solvers.result import Result, Status, TracePoint
 
@@ -9,7 +9,6 @@ __all__ = [
     "BregmanProjections",
     "Callback",
     "DualNewton",
-    "Iterate",
     "Result",
     "Solver",
     "Status",

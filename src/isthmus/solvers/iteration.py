@@ -13,11 +13,9 @@ import numpy as np
 from isthmus._validation import FloatArray, number
 from isthmus.exceptions import ConvergenceWarning, InputError
 from isthmus.objective import DualPoint, LogDetProblem
-from isthmus.solvers.result import Result, Status, TracePoint, relative_gap
+from isthmus.solvers.result import Result, Status, TracePoint
 
 Callback: TypeAlias = Callable[[TracePoint], None]
-Iterate: TypeAlias = DualPoint
-"""A solver yields feasible points of the dual."""
 
 
 class Solver(Protocol):
@@ -69,23 +67,26 @@ class IterativeSolver:
         """
         began = time.perf_counter()
         trace: list[TracePoint] = []
-        status = Status.STALLED
+        best: FloatArray = np.zeros(problem.n_pairs)
+        status, smallest = Status.STALLED, np.inf
         for iteration, point in enumerate(self.iterates(problem, _feasible_start(problem, start))):
             trace.append(TracePoint(iteration, point.primal, point.dual, time.perf_counter() - began))
             if callback is not None:
                 callback(trace[-1])
-            if trace[-1].relative_gap <= self.tol:
+            gap = abs(trace[-1].relative_gap)  # below zero it measures rounding, and proves no more than that
+            if gap < smallest:
+                best, smallest = point.multipliers, gap
+            if gap <= self.tol:
                 status = Status.OPTIMAL
                 break
             if iteration == self.max_iter:
                 status = Status.ITERATION_LIMIT
                 break
-        result = Result(problem, point.multipliers, status, self.tol, tuple(trace), type(self).__name__)
+        result = Result(problem, best, status, self.tol, tuple(trace), type(self).__name__)
         if status is not Status.OPTIMAL:
             why = f"max_iter={self.max_iter} reached" if status is Status.ITERATION_LIMIT else "no further progress"
-            gap = relative_gap(trace[-1].primal, trace[-1].dual)
             warnings.warn(
-                f"{result.solver}: {why}; the relative gap is certified to {gap:.1e}, not to {self.tol:.0e}.",
+                f"{result.solver}: {why}; the relative gap is certified to {smallest:.1e}, not to {self.tol:.0e}.",
                 ConvergenceWarning,
                 stacklevel=3,
             )

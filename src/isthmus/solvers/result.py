@@ -111,6 +111,13 @@ class Result:
         """The metric M (d, d), positive definite."""
         return self._point.matrix()
 
+    def components(self) -> FloatArray:
+        """A factor W (d, d) of the metric, M = W Wᵀ."""
+        return self._point.components()
+
+    def __getstate__(self) -> dict[str, object]:
+        return {name: value for name, value in vars(self).items() if name != "_point"}
+
     def raise_for_status(self) -> None:
         """Raise :class:`~isthmus.exceptions.NotConvergedError` unless the result is optimal."""
         if self.status is not Status.OPTIMAL:
