@@ -11,6 +11,8 @@ from isthmus.exceptions import InputError
 from isthmus.objective import Pairs
 from isthmus.objective.graph import PairGraph
 
+EQUAL = 1e-8
+"""Rows nearer than this (squared, in units of the variance of all) count as equal: its square is lost in rounding."""
 UPPER, LOWER = 0.5, 1.5
 """The automatic bounds, in units of :func:`spread`."""
 
@@ -46,16 +48,16 @@ def label_pairs(
 ) -> tuple[Pairs, int]:
     """All pairs of two runs of rows, bounded by whether their labels agree.
 
-    Equal rows with different labels can't be told apart by any metric: such pairs get no weight, and are counted
-    in the second value.
+    Equal rows with different labels can't be told apart by any metric, and nearly equal ones not in double
+    precision: such pairs get no weight, and are counted in the second value.
     """
     sign = np.where(y[left, None] == y[None, right], 1.0, -1.0)
     weights = np.full(sign.shape, weight)
     if left == right:
         weights = np.triu(weights, k=1)
     pairs = Pairs(left, right, sign, weights, np.where(sign > 0, *bounds))
-    equal = PairGraph((pairs,), len(rows)).distances(rows).reshape(sign.shape) == 0
-    hopeless = equal & (sign < 0) & (weights > 0)
+    distances = PairGraph((pairs,), len(rows)).distances(rows).reshape(sign.shape)
+    hopeless = (distances <= EQUAL * rows.var(axis=0).sum()) & (sign < 0) & (weights > 0)
     if not hopeless.any():
         return pairs, 0
     return Pairs(left, right, sign, np.where(hopeless, 0.0, weights), pairs.bound), int(hopeless.sum())

@@ -199,8 +199,8 @@ class MLHD(CrossDomainEstimator):
         blocks = [label_pairs(rows, y, left, right, self.posterior_weight, bounds) for left, right in runs]
         if hopeless := sum(count for _, count in blocks):
             warnings.warn(
-                f"{hopeless} pair(s) of equal rows have different labels, which no metric can tell apart; "
-                "they are left out.",
+                f"{hopeless} pair(s) of equal rows, or nearly so, have different labels, which no metric can tell "
+                "apart; they are left out.",
                 UserWarning,
                 stacklevel=3,
             )
