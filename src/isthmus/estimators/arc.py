@@ -168,6 +168,8 @@ def _as_weight(weight: Any, scale: float) -> float:
     """λ from the parameter ``weight``: given, or "auto" for rows whose mean squared lengths have this product."""
     if isinstance(weight, str) and weight == "auto":
         return 1.0 / scale if scale > 0.0 else 1.0
+    if isinstance(weight, str):
+        raise InputError(f'weight: expected "auto" or a number of at least 0, got {weight!r}.')
     return number(weight, "weight", low=0.0)
 
 

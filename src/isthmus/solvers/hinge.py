@@ -19,6 +19,7 @@ LOOSEST_STEP = 0.1
 """Newton's equation is solved at least this well, and better as the gradient falls."""
 DECREASE = 1e-4
 SHORTEST_STEP = 1e-10
+ROUNDING = 1e-13
 
 
 @dataclass(frozen=True, eq=False)
@@ -122,8 +123,11 @@ def _line_search(point: HingePoint, V: FloatArray) -> HingePoint | None:
     change, slope, step = point.problem.similarities(V), float(np.vdot(point.gradient, V)), 1.0
     while step > SHORTEST_STEP:
         following = point.moved(V, change, step)
+        # Similarities anew from W: what the updates add up to would drift.
         if following.value < point.value + DECREASE * step * slope:
-            # Similarities anew from W: what the updates add up to would drift.
+            return point.problem.at(following.W)
+        # Where values can't be told apart any more, slopes still can (Hager and Zhang's approximate rule).
+        if following.value <= point.value * (1.0 + ROUNDING) and np.vdot(following.gradient, V) <= -0.9 * slope:
             return point.problem.at(following.W)
         step *= 0.5
     return None
