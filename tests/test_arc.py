@@ -317,6 +317,16 @@ def test_cross_validation_over_target_rows():
     assert scores.mean() > 0.6
 
 
+@pytest.mark.parametrize("weight", [1e2, 1e4, 1e6])
+def test_nearly_hard_bounds_are_reached_through_softer_ones(weight):
+    data = make_domains(n_classes=5, n_source=100, n_target=10, n_labelled=10, d_source=60, d_target=50)
+    arc = ARC("rbf", "rbf", weight=weight).fit(*data.args)
+    assert arc.result_.relative_gap <= 1e-10
+    S = arc.pairwise_similarities(data.X_source, data.X_target)
+    same = data.y_source[:, None] == data.y_target
+    assert (S[same].min(), S[~same].max()) == pytest.approx((1.0, 0.0), abs=50 / weight)
+
+
 DEGENERATE = {
     "duplicate rows": lambda d: (np.repeat(d.X_source[:10], 3, 0), np.repeat(d.y_source[:10], 3), d.X_target, d.y_target),
     "all rows zero": lambda d: (0 * d.X_source, d.y_source, d.X_target, d.y_target),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 import warnings
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -20,6 +20,8 @@ LOOSEST_STEP = 0.1
 DECREASE = 1e-4
 SHORTEST_STEP = 1e-10
 ROUNDING = 1e-13
+STAGE_FACTOR, STAGE_GAP = 30.0, 1e-4
+"""On the way to a large weight, by how much it grows at once, and how well each problem is solved."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -93,21 +95,33 @@ def _relative_gap(point: HingePoint) -> float:
 
 
 def _iterates(problem: HingeProblem) -> Iterator[HingePoint]:
-    """Ever better points, without end unless no progress is possible."""
+    """Ever better points, the last of them without end unless no progress is possible.
+
+    A large weight is approached through smaller ones: Newton's method from afar loses its way among the kinks.
+    """
     X, Y = problem.source, problem.target
-    point = problem.at(np.zeros((X.shape[1], Y.shape[1])))
-    # The Hessian's diagonal if all pairs were active; the Hessian itself then, where XᵀX and YᵀY are diagonal.
-    diagonal = 2.0 + 2.0 * problem.weight * np.outer((X**2).sum(axis=0), (Y**2).sum(axis=0))
-    preconditioner = 1.0 / diagonal.ravel()
-    first = point.gradient_norm
-    while True:
-        yield point
-        accuracy = min(LOOSEST_STEP, point.gradient_norm / first if first > 0.0 else 0.0)
-        V = _newton_step(point, preconditioner, accuracy)
-        following = _line_search(point, V)
-        if following is None:
-            return
-        point = following
+    squares = np.outer((X**2).sum(axis=0), (Y**2).sum(axis=0))
+    W: FloatArray = np.zeros(squares.shape)
+    yield problem.at(W)
+    for weight in _weights(problem.weight, float(squares.sum()) / problem.sign.size):
+        point = replace(problem, weight=weight).at(W)
+        # The Hessian's diagonal if all pairs were active; the Hessian itself then, where XᵀX and YᵀY are diagonal.
+        preconditioner = 1.0 / (2.0 + 2.0 * weight * squares).ravel()
+        first = point.gradient_norm
+        while weight == problem.weight or _relative_gap(point) > STAGE_GAP:
+            V = _newton_step(point, preconditioner, min(LOOSEST_STEP, point.gradient_norm / first))
+            following = _line_search(point, V)
+            if following is None:
+                break
+            point, W = following, following.W
+            yield point if weight == problem.weight else problem.at(W)
+
+
+def _weights(goal: float, scale: float) -> list[float]:
+    """From a weight that is one for rows of unit length, by equal factors, to the goal."""
+    ratio = goal * scale
+    n_stages = int(np.ceil(np.log(ratio) / np.log(STAGE_FACTOR))) if ratio > STAGE_FACTOR else 0
+    return [goal * ratio ** (-k / n_stages) for k in range(n_stages, 0, -1)] + [goal]
 
 
 def _newton_step(point: HingePoint, preconditioner: FloatArray, accuracy: float) -> FloatArray:
