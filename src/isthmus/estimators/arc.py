@@ -1,0 +1,185 @@
+"""ARC: an asymmetric regularised transformation across domains (Kulis et al. 2011), which is a similarity."""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+import numpy as np
+
+from isthmus._validation import FloatArray, number
+from isthmus.domains import two_domains
+from isthmus.estimators.progress import as_callback
+from isthmus.estimators.similarity import SimilarityEstimator
+from isthmus.exceptions import InputError
+from isthmus.kernels import Kernel, as_kernel
+from isthmus.objective.hinge import HingeProblem
+from isthmus.similarity import CrossDomainSimilarity
+from isthmus.solvers.hinge import HingeNewton, HingeResult
+from isthmus.spaces import fitted_space
+
+AUTO_BOUNDS = (0.0, 1.0)
+"""Rows of one class are similar, rows of different classes are not; the unit of a similarity is free."""
+
+
+class ARC(SimilarityEstimator):
+    r"""Learn a similarity between rows of two domains that have different features.
+
+    .. math::
+
+       \min_W\; \|W\|_F^2 + \lambda \Big( \sum_{\text{same}} \max(0,\; l - x_i^T W y_j)^2
+       + \sum_{\text{different}} \max(0,\; x_i^T W y_j - u)^2 \Big)
+
+    over all pairs of a source row and a labelled target row (Kulis, Saenko and Darrell, *What you saw is not what
+    you get*, CVPR 2011). Unlabelled target rows are not used, unless by a kernel's bandwidth. With kernels, x and
+    y are the rows' images in feature space, and W lives on the span of the rows of ``fit``, which is the paper's
+    kernel form.
+
+    It is a similarity, not a metric: it may be negative, and it is not defined within a domain. W has no
+    intercept: with linear kernels, centre each domain first.
+
+    Parameters
+    ----------
+    source_kernel, target_kernel : Kernel or {"linear", "rbf", "laplacian", "polynomial", "cosine", "precomputed"}
+        The similarity within either domain.
+    weight : float or "auto"
+        λ ≥ 0, how much a pair on the wrong side of its bound costs; "auto" is the λ = 1 of rows that have length
+        one (as those of an RBF kernel have), whatever their length: one over the product of the mean squared
+        lengths of source rows and labelled target rows.
+    bounds : (float, float) or "auto"
+        u < l, similarities; "auto" is (0, 1). Multiplying both by a factor multiplies W by it and changes nothing
+        else.
+    tol : float
+        Stop when :math:`\|\nabla f(W)\| \le 2 \sqrt{\mathrm{tol}\, f(W)}`, which proves that the objective f is
+        within tol · f of its minimum and W within :math:`\sqrt{\mathrm{tol}\, f}` of the optimum.
+    max_iter : int
+        Newton steps after which to stop with a warning.
+    n_neighbors : int
+        How many source rows vote in :meth:`predict`.
+    neighbors : {"source"}
+        Which rows they are. Target rows can't be ranked for a target row.
+    progress : bool or callable
+        Show a line of progress on standard error, or call this with each :class:`~isthmus.solvers.TracePoint`.
+
+    Attributes
+    ----------
+    similarity_ : CrossDomainSimilarity
+        The similarity, which knows nothing of how it was learned.
+    result_ : HingeResult
+        The solver's result: status, point, trace.
+    objective_, gradient_norm_ : float
+        f(W) and the norm of its gradient; the minimum of f is at least ``objective_ - gradient_norm_**2 / 4``.
+    n_iter_ : int
+        Newton steps.
+    weight_ : float
+        λ.
+    bounds_ : (float, float)
+        u and l.
+    classes_ : array
+        The classes of the source.
+    kernels_ : (Kernel, Kernel)
+        The kernels with their bandwidths.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from isthmus import ARC
+    >>> X_source, y_source = np.array([[-2.0, -2.5], [-2.0, -1.5], [2.0, 1.5], [2.0, 2.5]]), ["a", "a", "b", "b"]
+    >>> X_target, y_target = np.array([[4.0], [3.5], [-4.0], [-3.5]]), ["a", None, "b", None]
+    >>> ARC().fit(X_source, y_source, X_target, y_target).predict([[3.8], [-3.8]])
+    array(['a', 'b'], dtype=object)
+    """
+
+    result_: HingeResult
+    objective_: float
+    gradient_norm_: float
+    n_iter_: int
+    weight_: float
+    bounds_: tuple[float, float]
+    kernels_: tuple[Kernel, Kernel]
+
+    def __init__(
+        self,
+        source_kernel: Kernel | str = "linear",
+        target_kernel: Kernel | str = "linear",
+        *,
+        weight: float | str = "auto",
+        bounds: tuple[float, float] | str = "auto",
+        tol: float = 1e-10,
+        max_iter: int = 100,
+        n_neighbors: int = 1,
+        neighbors: str = "source",
+        progress: Any = False,
+    ) -> None:
+        self.source_kernel = source_kernel
+        self.target_kernel = target_kernel
+        self.weight = weight
+        self.bounds = bounds
+        self.tol = tol
+        self.max_iter = max_iter
+        self.n_neighbors = n_neighbors
+        self.neighbors = neighbors
+        self.progress = progress
+
+    def fit(self, X_source: Any, y_source: Any, X_target: Any, y_target: Any) -> Self:
+        """Learn the similarity.
+
+        Parameters
+        ----------
+        X_source : array, sparse matrix or data frame (n_s, d_s)
+            Source rows.
+        y_source : array (n_s,)
+            Their classes, of any type.
+        X_target : array, sparse matrix or data frame (n_l + n_u, d_t)
+            Target rows, labelled or not.
+        y_target : array (n_l + n_u,)
+            Their classes; -1, None or NaN where unknown.
+        """
+        solver = HingeNewton(self.tol, self.max_iter)
+        callback = as_callback(self.progress, "ARC", self.tol)
+        u, l = _as_bounds(self.bounds)  # noqa: E741
+        kernels = as_kernel(self.source_kernel, "source_kernel"), as_kernel(self.target_kernel, "target_kernel")
+        _as_weight(self.weight, 1.0)
+        domains = two_domains(X_source, y_source, X_target, y_target)
+        self._checked_neighbors(domains)
+        labelled = domains.target.labelled
+        # Whatever a space does with the outside of the span: the optimal W is zero there.
+        source, A = fitted_space(domains.source.X, kernels[0], outside="identity", name="X_source")
+        target, B = fitted_space(domains.target.X, kernels[1], outside="identity", name="X_target")
+        (A, A_axes), (B, B_axes) = _principal(A), _principal(B[labelled])
+        sign = np.where(domains.source.y[:, None] == domains.target.y[None, labelled], 1.0, -1.0)
+        weight = _as_weight(self.weight, float((A**2).sum() / len(A) * (B**2).sum() / len(B)))
+        result = solver.solve(HingeProblem(A, B, sign, np.where(sign > 0, l, u), weight), callback)
+        similarity = CrossDomainSimilarity.from_matrix((source, target), (A_axes, B_axes), result.point.W)
+        self._learned(domains, similarity)
+        self.result_, self.n_iter_ = result, result.n_iter
+        self.objective_, self.gradient_norm_ = result.point.value, result.point.gradient_norm
+        self.weight_, self.bounds_, self.kernels_ = weight, (u, l), (source.kernel, target.kernel)
+        return self
+
+
+def _principal(C: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Rows in the principal axes of their span (n, ρ), where CᵀC is diagonal, and those axes (r, ρ)."""
+    U, s, Vt = np.linalg.svd(C, full_matrices=False)
+    kept = s > max(C.shape) * np.finfo(np.float64).eps * s.max(initial=0.0)
+    return U[:, kept] * s[kept], Vt[kept].T
+
+
+def _as_weight(weight: Any, scale: float) -> float:
+    """λ from the parameter ``weight``: given, or "auto" for rows whose mean squared lengths have this product."""
+    if isinstance(weight, str) and weight == "auto":
+        return 1.0 / scale if scale > 0.0 else 1.0
+    if isinstance(weight, str):
+        raise InputError(f'weight: expected "auto" or a number of at least 0, got {weight!r}.')
+    return number(weight, "weight", low=0.0)
+
+
+def _as_bounds(bounds: Any) -> tuple[float, float]:
+    """(u, l) from the parameter ``bounds``."""
+    if isinstance(bounds, str) and bounds == "auto":
+        return AUTO_BOUNDS
+    if isinstance(bounds, str) or np.shape(bounds) != (2,):
+        raise InputError(f'bounds: expected "auto" or two similarities (u, l), got {bounds!r}.')
+    u, l = (number(value, "bounds") for value in bounds)  # noqa: E741
+    if u >= l:
+        raise InputError(f"bounds: expected u < l, got u = {u:g} and l = {l:g}.")
+    return u, l

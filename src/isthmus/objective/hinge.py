@@ -1,0 +1,94 @@
+"""A bilinear similarity across two domains, bounded by squared hinges: smooth, unconstrained, strongly convex."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from isthmus._validation import FloatArray
+
+
+@dataclass(frozen=True, eq=False)
+class HingeProblem:
+    r"""The objective of Kulis et al. (2011), similar and dissimilar pairs alike by a sign.
+
+    .. math:: f(W) = \|W\|_F^2 + \lambda \sum_{ij} h_{ij}^2, \qquad
+       h_{ij} = \max(0,\; \delta_{ij} (b_{ij} - x_i^T W y_j))
+
+    Parameters
+    ----------
+    source, target : array (n_s, r_s) and (n_l, r_l)
+        Rows X and Y.
+    sign : array (n_s, n_l)
+        δ: 1 for a pair whose similarity is bounded from below, -1 from above.
+    bound : array (n_s, n_l)
+        b.
+    weight : float
+        λ.
+    """
+
+    source: FloatArray
+    target: FloatArray
+    sign: FloatArray
+    bound: FloatArray
+    weight: float
+
+    def at(self, W: FloatArray) -> HingePoint:
+        """A point of the problem."""
+        return HingePoint(self, W, self.similarities(W))
+
+    def similarities(self, W: FloatArray) -> FloatArray:
+        """X W Yᵀ (n_s, n_l)."""
+        return np.asarray(self.source @ (W @ self.target.T))
+
+    def collected(self, C: FloatArray) -> FloatArray:
+        """Xᵀ C Y (r_s, r_l), the adjoint of :meth:`similarities`."""
+        return np.asarray(self.source.T @ (C @ self.target))
+
+
+@dataclass(frozen=True, eq=False)
+class HingePoint:
+    """A matrix W (r_s, r_l) with its similarities X W Yᵀ; all else is a property."""
+
+    problem: HingeProblem
+    W: FloatArray
+    similarities: FloatArray
+
+    @cached_property
+    def violations(self) -> FloatArray:
+        """How far each pair is on the wrong side of its bound (n_s, n_l)."""
+        problem = self.problem
+        return np.maximum(problem.sign * (problem.bound - self.similarities), 0.0)
+
+    @cached_property
+    def value(self) -> float:
+        """f(W)."""
+        return float(np.vdot(self.W, self.W) + self.problem.weight * np.vdot(self.violations, self.violations))
+
+    @cached_property
+    def gradient(self) -> FloatArray:
+        """The gradient 2 W − 2 λ Xᵀ (δ ∘ h) Y."""
+        problem = self.problem
+        return 2.0 * (self.W - problem.weight * problem.collected(problem.sign * self.violations))
+
+    @cached_property
+    def gradient_norm(self) -> float:
+        """Its Frobenius norm."""
+        return float(np.linalg.norm(self.gradient))
+
+    @property
+    def gap(self) -> float:
+        """No matrix has a value lower than f(W) by more than this: ‖∇f‖²/4, as f − ‖·‖² is convex."""
+        return 0.25 * self.gradient_norm**2
+
+    def curvature(self, V: FloatArray) -> FloatArray:
+        """The (generalised) Hessian applied to V: 2 V + 2 λ Xᵀ ([h > 0] ∘ X V Yᵀ) Y."""
+        problem = self.problem
+        active = np.where(self.violations > 0.0, problem.similarities(V), 0.0)
+        return 2.0 * (V + problem.weight * problem.collected(active))
+
+    def moved(self, V: FloatArray, change: FloatArray, step: float) -> HingePoint:
+        """The point at W + step V, where ``change`` is X V Yᵀ."""
+        return HingePoint(self.problem, self.W + step * V, self.similarities + step * change)
