@@ -2,7 +2,17 @@
 
 from isthmus._version import __version__
 from isthmus.discrepancy import MMDTest, mmd, mmd_test
-from isthmus.estimators import MLHD, GivenSource, UnlabelledInTraining
+from isthmus.estimators import (
+    MLHD,
+    Corrupted,
+    GivenSource,
+    SelfTrainedLDA,
+    TargetOnly,
+    UnlabelledInTraining,
+    noise_source,
+    permuted_source,
+    renamed_source,
+)
 from isthmus.exceptions import (
     ConvergenceWarning,
     InputError,
@@ -17,6 +27,7 @@ __all__ = [
     "MLHD",
     "RBF",
     "ConvergenceWarning",
+    "Corrupted",
     "Cosine",
     "CrossDomainMetric",
     "GivenSource",
@@ -30,8 +41,13 @@ __all__ = [
     "NotConvergedError",
     "Polynomial",
     "Precomputed",
+    "SelfTrainedLDA",
+    "TargetOnly",
     "UnlabelledInTraining",
     "__version__",
     "mmd",
     "mmd_test",
+    "noise_source",
+    "permuted_source",
+    "renamed_source",
 ]
