@@ -39,7 +39,7 @@ def permuted_source(X: Any, y: Any, rng: np.random.Generator) -> tuple[Matrix, N
 
     Examples
     --------
-    >>> permuted_source([[0.0], [1.0], [2.0]], ["a", "b", "c"], np.random.default_rng(1))[1]
+    >>> permuted_source([[0.0], [1.0], [2.0]], ["a", "b", "c"], np.random.default_rng(0))[1]
     array(['c', 'a', 'b'], dtype=object)
     """
     source, classes = _checked(X, y)

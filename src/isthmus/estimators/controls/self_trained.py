@@ -98,22 +98,31 @@ class PrincipalAxes:
 
     @classmethod
     def of(cls, X: Matrix) -> PrincipalAxes:
-        """Of rows X (n, d): as many as the centred rows span, at least one."""
+        """Of rows X (n, d): as many as the centred rows span; where they are all equal, one of zeros."""
         mean = np.asarray(X.mean(axis=0, dtype=np.float64)).ravel()
-        if is_sparse(X):
-            # X stays sparse: with Xc Xcᵀ = U s² Uᵀ the axes Xcᵀ U / s are Xᵀ U / s, for U is orthogonal to 1.
-            G = (X @ X.T).toarray().astype(np.float64)
-            G = G - G.mean(axis=0) - (G.mean(axis=1) - G.mean())[:, None]
-            squares, U = sla.eigh(G)
-            s, tol = np.sqrt(np.maximum(squares[::-1], 0.0)), 1e-6
-            r = max(1, int(np.sum(s > tol * s[0])))
-            return cls(mean, np.asarray(X.T @ (U[:, ::-1][:, :r] / np.maximum(s[:r], np.finfo(float).tiny))))
-        _, s, Vt = sla.svd(X - mean, full_matrices=False)
-        return cls(mean, Vt[: max(1, int(np.sum(s > 1e-10 * s[0])))].T)
+        s, A = (_axes_of_wide if is_sparse(X) and X.shape[0] <= X.shape[1] else _axes_of_dense)(X, mean)
+        return cls(mean, A[:, s > 0] if s.any() else np.zeros((len(mean), 1)))
 
     def __call__(self, X: Matrix) -> FloatArray:
         """Rows as coordinates (n, r)."""
         return np.asarray(X @ self.axes - self.mean @ self.axes)
+
+
+def _axes_of_dense(X: Matrix, mean: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Singular values (r,) of the centred rows, zero where they are nothing but rounding, and axes (d, r)."""
+    rows = X.toarray() if is_sparse(X) else X
+    _, s, Vt = sla.svd(rows - mean, full_matrices=False)
+    return np.where(s > max(1e-10 * s[0], 1e-13 * np.linalg.norm(rows)), s, 0.0), Vt.T
+
+
+def _axes_of_wide(X: Matrix, mean: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """The same of sparse rows, which stay sparse, from their inner products: at half the digits."""
+    G = (X @ X.T).toarray().astype(np.float64)
+    squares, U = sla.eigh(G - G.mean(axis=0) - G.mean(axis=1)[:, None] + G.mean())
+    squares, U = np.maximum(squares[::-1], 0.0), U[:, ::-1]
+    s = np.where(squares > 1e-12 * max(squares[0], 1e-2 * np.trace(G)), np.sqrt(squares), 0.0)
+    # Xcᵀ U / s = Xᵀ U / s, since every column of U that counts is orthogonal to the constant.
+    return s, np.asarray(X.T @ (U / np.where(s > 0, s, 1.0)))
 
 
 class SelfTrainedLDA(TargetEstimator):
