@@ -16,6 +16,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.semi_supervised import LabelPropagation, LabelSpreading, SelfTrainingClassifier
 from sklearn.svm import LinearSVC
+from sklearn.utils.estimator_checks import check_estimator
 
 from conftest import make_domains
 from isthmus import (
@@ -29,7 +30,8 @@ from isthmus import (
     permuted_source,
     renamed_source,
 )
-from isthmus.estimators.controls.self_trained import SoftLDA, balanced
+from isthmus.estimators.controls.discriminants import SoftLDA, balanced
+from test_given_source import CANNOT_HOLD
 
 TARGET_ONLY = {
     "1-NN": TargetOnly(),
@@ -121,7 +123,7 @@ def test_target_only_is_the_classifier_itself(domains):
         (LabelSpreading(), "drop", 6),
         (SelfTrainingClassifier(KNeighborsClassifier(1)), "auto", 20),
         (make_pipeline(StandardScaler(), LabelSpreading()), "auto", 20),
-        (KNeighborsClassifier(1), "mark", 20),
+        (make_pipeline(LabelSpreading()), "mark", 20),
     ],
 )
 def test_unlabelled_rows_go_to_classifiers_that_take_the_mark(domains, classifier, unlabelled, n, monkeypatch):
@@ -134,6 +136,17 @@ def test_unlabelled_rows_go_to_classifiers_that_take_the_mark(domains, classifie
     monkeypatch.setattr(type(classifier), "fit", recorded)
     TargetOnly(classifier, unlabelled=unlabelled).fit(*domains.args)
     np.testing.assert_array_equal(seen[0], domains.y_target if n == 20 else domains.y_target[:6])
+
+
+@pytest.mark.parametrize(
+    "control", [TargetOnly(), TargetOnly(LinearSVC()), SelfTrainedLDA(), Corrupted(TargetOnly())]
+)
+def test_with_the_source_held_fixed_they_are_scikit_learn_classifiers(control):
+    codes = np.arange(12) % 4
+    done = check_estimator(
+        control.given_source(np.eye(4)[codes], codes), expected_failed_checks=CANNOT_HOLD, on_fail=None, on_skip=None
+    )
+    assert not {c["check_name"]: c["exception"] for c in done if c["status"] == "failed"}
 
 
 # ---------------------------------------------------------------------------------------- self-trained LDA
@@ -347,6 +360,7 @@ def test_controls_do_not_notice_a_spoilt_source(domains, kind):
     [
         (TargetOnly(unlabelled="some"), "unlabelled"),
         (TargetOnly("1-NN"), "classifier"),
+        (TargetOnly(unlabelled="mark"), "unlabelled"),
         (SelfTrainedLDA(()), "components"),
         (SelfTrainedLDA((2, 0)), "components"),
         (SelfTrainedLDA(3), "components"),

@@ -10,7 +10,7 @@ from sklearn.base import clone
 from sklearn.neighbors import KNeighborsClassifier
 
 from isthmus._validation import FloatArray, IntArray, Matrix, choice, is_sparse
-from isthmus.domains import TwoDomains, two_domains
+from isthmus.domains import UNLABELLED, TwoDomains, two_domains
 from isthmus.estimators.base import TwoDomainEstimator
 from isthmus.exceptions import InputError
 
@@ -115,7 +115,13 @@ class TargetOnly(TargetEstimator):
         rows = slice(None) if self._marks(classifier) else target.labelled
         # Where no label reaches a row, label spreading divides by zero and guesses the first class.
         with np.errstate(invalid="ignore"):
-            self.classifier_ = classifier.fit(target.X[rows], target.y[rows])
+            classifier.fit(target.X[rows], target.y[rows])
+        if UNLABELLED in getattr(classifier, "classes_", ()):
+            raise InputError(
+                "unlabelled: expected 'mark' only with a classifier that takes -1 for no label, "
+                f"got {type(classifier).__name__}, which takes it for a class."
+            )
+        self.classifier_ = classifier
 
     def _marks(self, classifier: Any) -> bool:
         """Whether the classifier gets to see rows without a label."""
