@@ -366,6 +366,7 @@ def test_controls_do_not_notice_a_spoilt_source(domains, kind):
         (SelfTrainedLDA(3), "components"),
         (SelfTrainedLDA(n_rounds=0), "n_rounds"),
         (SelfTrainedLDA(shrinkage=1.5), "shrinkage"),
+        (SelfTrainedLDA(shrinkage=0.0), "shrinkage"),
         (SelfTrainedLDA(shrinkage="lw"), "shrinkage"),
         (SelfTrainedLDA(marginal="even"), "marginal"),
         (Corrupted(MLHD(), "lost"), "kind"),

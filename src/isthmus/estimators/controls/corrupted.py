@@ -104,8 +104,8 @@ class Corrupted(TwoDomainEstimator):
     kind : {"noise", "permuted", "renamed"}
         How the source is spoilt: :func:`noise_source`, :func:`permuted_source` or :func:`renamed_source`.
     random_state : int or Generator, optional
-        A number spoils the same source in the same way at every fit; a generator moves on from fit to fit; None
-        draws afresh.
+        A number spoils the same source in the same way at every fit; a generator moves on from fit to fit, but a
+        clone starts from a copy of it; None draws afresh.
 
     Attributes
     ----------

@@ -39,7 +39,7 @@ class SelfTrainedLDA(TargetEstimator):
     n_rounds : int
         How often the discriminants learn from their guesses.
     shrinkage : float or "auto"
-        The weight in [0, 1] of the scaled identity in S; "auto" is the oracle approximating shrinkage.
+        The weight in (0, 1] of the scaled identity in S; "auto" is the oracle approximating shrinkage.
     marginal : {"uniform", "labelled"}
         The shares of the classes among unlabelled rows: equal, or as among the labelled rows.
 
@@ -108,7 +108,7 @@ class SelfTrainedLDA(TargetEstimator):
         if isinstance(self.shrinkage, str):
             choice(self.shrinkage, "shrinkage", ("auto",))
             return multiples, None
-        return multiples, number(self.shrinkage, "shrinkage", low=0.0, high=1.0)
+        return multiples, number(self.shrinkage, "shrinkage", low=0.0, high=1.0, strict=True)
 
     def predict_proba(self, X: Any, domain: str = "target") -> FloatArray:
         """Probabilities of the classes (n, C), averaged over the sizes."""
