@@ -3,6 +3,17 @@
 from isthmus._version import __version__
 from isthmus.discrepancy import MMDTest, mmd, mmd_test
 from isthmus.estimators import ARC, MLHD, GivenSource, UnlabelledInTraining
+from isthmus.estimators import (
+    MLHD,
+    Corrupted,
+    GivenSource,
+    SelfTrainedLDA,
+    TargetOnly,
+    UnlabelledInTraining,
+    noise_source,
+    permuted_source,
+    renamed_source,
+)
 from isthmus.exceptions import (
     ConvergenceWarning,
     InputError,
@@ -18,6 +29,7 @@ __all__ = [
     "MLHD",
     "RBF",
     "ConvergenceWarning",
+    "Corrupted",
     "Cosine",
     "CrossDomainMetric",
     "GivenSource",
@@ -31,8 +43,13 @@ __all__ = [
     "NotConvergedError",
     "Polynomial",
     "Precomputed",
+    "SelfTrainedLDA",
+    "TargetOnly",
     "UnlabelledInTraining",
     "__version__",
     "mmd",
     "mmd_test",
+    "noise_source",
+    "permuted_source",
+    "renamed_source",
 ]

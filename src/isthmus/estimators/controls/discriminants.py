@@ -1,0 +1,117 @@
+"""The parts of self-training, over arrays: balanced guesses, discriminants from soft labels, principal axes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import scipy.linalg as sla
+
+from isthmus._validation import FloatArray, Matrix, is_sparse
+
+SINKHORN_SWEEPS = 100
+FLOOR = -200.0
+"""The lowest logarithm of a score below the best of its row: further down, a column could be all zeros."""
+
+
+def balanced(scores: FloatArray, marginal: FloatArray) -> FloatArray:
+    r"""Soft assignments of rows to classes, of which every class has its share.
+
+    .. math:: P = \mathrm{diag}(u)\, e^{S}\, \mathrm{diag}(v), \qquad P\,1 = 1, \quad P^T 1 = n\,\pi
+
+    by the alternate scaling of Sinkhorn and Knopp.
+
+    Parameters
+    ----------
+    scores : array (n, C)
+        S, logarithms of how well a row fits a class, up to a constant a row.
+    marginal : array (C,)
+        π, the share of each class, with sum one.
+
+    Returns
+    -------
+    array (n, C)
+        P: its rows sum to one exactly, its columns as nearly as the sweeps allow.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> balanced(np.log([[0.9, 0.1], [0.6, 0.4]]), np.array([0.5, 0.5])).round(2)
+    array([[0.71, 0.29],
+           [0.29, 0.71]])
+    """
+    K = np.exp(np.maximum(scores - scores.max(axis=1, keepdims=True), FLOOR))
+    u = np.ones(len(K))
+    for _ in range(SINKHORN_SWEEPS):
+        v = len(K) * marginal / (u @ K)
+        u = 1.0 / (K @ v)
+    return np.asarray(u[:, None] * K * v)
+
+
+def approximating_shrinkage(S: FloatArray, n: int) -> float:
+    """The weight of the scaled identity by Chen et al. (2010), for a covariance S (k, k) of n rows."""
+    mean, mean_square = np.trace(S) / len(S), np.mean(S**2)
+    excess = (n + 1.0) * (mean_square - mean**2 / len(S))
+    return 1.0 if excess <= 0 else float(min(1.0, (mean_square + mean**2) / excess))
+
+
+@dataclass(frozen=True, eq=False)
+class SoftLDA:
+    """Linear discriminants z ↦ z W + b: weights W (k, C), offsets b (C,), classes equally likely beforehand."""
+
+    weights: FloatArray
+    offsets: FloatArray
+
+    @classmethod
+    def of(cls, Z: FloatArray, P: FloatArray, shrinkage: float | None = None) -> SoftLDA:
+        """From centred rows Z (n, k) that belong to the classes by the weights P (n, C); no shrinkage is OAS."""
+        sizes = P.sum(axis=0)
+        M = (P.T @ Z) / sizes[:, None]
+        S = (Z.T @ Z - (M.T * sizes) @ M) / len(Z)
+        scale = np.trace(S) / len(S)
+        if scale <= 1e-12 * np.mean(Z**2) or scale == 0.0:  # every row at the mean of its class
+            S, scale, shrinkage = np.zeros_like(S), max(float(np.mean(Z**2)), np.finfo(float).tiny), 1.0
+        a = approximating_shrinkage(S, len(Z)) if shrinkage is None else shrinkage
+        S = (1 - a) * S + a * scale * np.eye(len(S))
+        W = sla.solve(S, M.T, assume_a="pos")
+        return cls(W, -0.5 * np.sum(M.T * W, axis=0))
+
+    def scores(self, Z: FloatArray) -> FloatArray:
+        """Logarithms of the classes' probabilities, up to a constant a row (n, C)."""
+        return np.asarray(Z @ self.weights + self.offsets)
+
+
+@dataclass(frozen=True, eq=False)
+class PrincipalAxes:
+    """The map x ↦ (x - mean) A onto the axes A (d, r) of a collection, of most variance first."""
+
+    mean: FloatArray
+    axes: FloatArray
+
+    @classmethod
+    def of(cls, X: Matrix) -> PrincipalAxes:
+        """Of rows X (n, d): as many as the centred rows span; where they are all equal, one of zeros."""
+        mean = np.asarray(X.mean(axis=0, dtype=np.float64)).ravel()
+        s, A = (_axes_of_wide if is_sparse(X) and X.shape[0] <= X.shape[1] else _axes_of_dense)(X, mean)
+        return cls(mean, A[:, s > 0] if s.any() else np.zeros((len(mean), 1)))
+
+    def __call__(self, X: Matrix) -> FloatArray:
+        """Rows as coordinates (n, r)."""
+        return np.asarray(X @ self.axes - self.mean @ self.axes)
+
+
+def _axes_of_dense(X: Matrix, mean: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Singular values (r,) of the centred rows, zero where they are nothing but rounding, and axes (d, r)."""
+    rows = X.toarray() if is_sparse(X) else X
+    _, s, Vt = sla.svd(rows - mean, full_matrices=False)
+    return np.where(s > max(1e-10 * s[0], 1e-13 * np.linalg.norm(rows)), s, 0.0), Vt.T
+
+
+def _axes_of_wide(X: Matrix, mean: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """The same of sparse rows, which stay sparse, from their inner products: at half the digits."""
+    G = (X @ X.T).toarray().astype(np.float64)
+    squares, U = sla.eigh(G - G.mean(axis=0) - G.mean(axis=1)[:, None] + G.mean())
+    squares, U = np.maximum(squares[::-1], 0.0), U[:, ::-1]
+    s = np.where(squares > 1e-12 * max(squares[0], 1e-2 * np.trace(G)), np.sqrt(squares), 0.0)
+    # Xcᵀ U / s = Xᵀ U / s, since every column of U that counts is orthogonal to the constant.
+    return s, np.asarray(X.T @ (U / np.where(s > 0, s, 1.0)))

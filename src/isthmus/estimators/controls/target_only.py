@@ -1,0 +1,135 @@
+"""The target alone, with any classifier of scikit-learn: what a source has to add to."""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import clone
+from sklearn.neighbors import KNeighborsClassifier
+
+from isthmus._validation import FloatArray, IntArray, Matrix, choice, is_sparse
+from isthmus.domains import UNLABELLED, TwoDomains, two_domains
+from isthmus.estimators.base import TwoDomainEstimator
+from isthmus.exceptions import InputError
+
+UNLABELLED_ROWS = ("auto", "drop", "mark")
+
+
+class TargetEstimator(TwoDomainEstimator):
+    """The base of systems that know target rows only; of the source they take the names of its classes.
+
+    A subclass has :meth:`_learned`, which learns from the target, and :meth:`_codes`, which gives positions in
+    ``classes_``.
+    """
+
+    def fit(self, X_source: Any, y_source: Any, X_target: Any, y_target: Any) -> Self:
+        """Learn from the target.
+
+        Parameters
+        ----------
+        X_source : array, sparse matrix or data frame (n_s, d_s)
+            Source rows, checked and not used.
+        y_source : array (n_s,)
+            Their classes, used for their names.
+        X_target : array, sparse matrix or data frame (n_l + n_u, d_t)
+            Target rows, labelled or not.
+        y_target : array (n_l + n_u,)
+            Their classes; -1, None or NaN where unknown.
+        """
+        domains = two_domains(X_source, y_source, X_target, y_target)
+        self._learned(domains)
+        self._note(domains)
+        return self
+
+    def _learned(self, domains: TwoDomains) -> None:
+        """Learn from ``domains.target``, and set nothing before everything has been computed."""
+        raise NotImplementedError
+
+    def _codes(self, rows: Matrix) -> IntArray:
+        raise NotImplementedError
+
+    def _rows(self, X: Any, domain: str, name: str = "X") -> Matrix:
+        if domain == "source":
+            raise InputError(f"domain: expected 'target', the only domain {type(self).__name__} knows, got 'source'.")
+        return super()._rows(X, domain, name)
+
+    def predict(self, X: Any, domain: str = "target") -> NDArray[Any]:
+        """The class of each target row (n,)."""
+        rows = self._rows(X, domain)
+        return np.asarray(self.classes_[self._codes(rows)])
+
+    def transform(self, X: Any, domain: str = "target") -> FloatArray:
+        """The target rows themselves, dense (n, d_t): there is no other space."""
+        rows = self._rows(X, domain)
+        return np.asarray(rows.toarray()) if is_sparse(rows) else np.array(rows)
+
+    def _dimension(self) -> int:
+        return self.n_features_["target"]
+
+
+class TargetOnly(TargetEstimator):
+    """A classifier of scikit-learn on target rows, as if there were no source.
+
+    Parameters
+    ----------
+    classifier : scikit-learn classifier, optional
+        Cloned in ``fit`` and never changed; None is the nearest labelled row.
+    unlabelled : {"auto", "drop", "mark"}
+        What becomes of target rows without a label: dropped, or given to the classifier with -1 for a label. "auto"
+        marks them for classifiers of ``sklearn.semi_supervised``, also at the end of a pipeline, and drops them for
+        all others.
+
+    Attributes
+    ----------
+    classifier_ : scikit-learn classifier
+        The fitted classifier; its labels are positions in ``classes_``.
+    classes_ : array
+        The classes of the source.
+
+    Examples
+    --------
+    >>> from sklearn.semi_supervised import LabelSpreading
+    >>> X_target, y_target = [[0.0], [1.0], [2.0], [3.0], [9.0], [8.0]], ["a", None, None, None, "b", None]
+    >>> source = [[0.0, 1.0], [1.0, 0.0]], ["a", "b"]
+    >>> TargetOnly().fit(*source, X_target, y_target).predict([[5.0]])
+    array(['b'], dtype=object)
+    >>> TargetOnly(LabelSpreading(gamma=1.0)).fit(*source, X_target, y_target).predict([[5.0]])
+    array(['a'], dtype=object)
+    """
+
+    classifier_: Any
+
+    def __init__(self, classifier: Any = None, *, unlabelled: str = "auto") -> None:
+        self.classifier = classifier
+        self.unlabelled = unlabelled
+
+    def _learned(self, domains: TwoDomains) -> None:
+        if self.classifier is not None and not (
+            hasattr(self.classifier, "fit") and hasattr(self.classifier, "predict")
+        ):
+            raise InputError(f"classifier: expected an object with fit and predict, got {self.classifier!r}.")
+        classifier = KNeighborsClassifier(1) if self.classifier is None else clone(self.classifier)
+        target = domains.target
+        rows = slice(None) if self._marks(classifier) else target.labelled
+        # Where no label reaches a row, label spreading divides by zero and guesses the first class.
+        with np.errstate(invalid="ignore"):
+            classifier.fit(target.X[rows], target.y[rows])
+        if UNLABELLED in getattr(classifier, "classes_", ()):
+            raise InputError(
+                "unlabelled: expected 'mark' only with a classifier that takes -1 for no label, "
+                f"got {type(classifier).__name__}, which takes it for a class."
+            )
+        self.classifier_ = classifier
+
+    def _marks(self, classifier: Any) -> bool:
+        """Whether the classifier gets to see rows without a label."""
+        if choice(self.unlabelled, "unlabelled", UNLABELLED_ROWS) != "auto":
+            return self.unlabelled == "mark"
+        last = classifier.steps[-1][1] if hasattr(classifier, "steps") else classifier
+        return any(base.__module__.startswith("sklearn.semi_supervised") for base in type(last).__mro__)
+
+    def _codes(self, rows: Matrix) -> IntArray:
+        with np.errstate(invalid="ignore"):
+            return np.asarray(self.classifier_.predict(rows), dtype=np.intp)
