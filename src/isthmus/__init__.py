@@ -2,7 +2,7 @@
 
 from isthmus._version import __version__
 from isthmus.discrepancy import MMDTest, mmd, mmd_test
-from isthmus.estimators import MLHD, GivenSource, UnlabelledInTraining
+from isthmus.estimators import ITML, MLHD, GivenSource, Saenko, UnlabelledInTraining
 from isthmus.exceptions import (
     ConvergenceWarning,
     InputError,
@@ -14,6 +14,7 @@ from isthmus.kernels import RBF, Cosine, Kernel, Laplacian, Linear, Polynomial, 
 from isthmus.metric import CrossDomainMetric
 
 __all__ = [
+    "ITML",
     "MLHD",
     "RBF",
     "ConvergenceWarning",
@@ -30,6 +31,7 @@ __all__ = [
     "NotConvergedError",
     "Polynomial",
     "Precomputed",
+    "Saenko",
     "UnlabelledInTraining",
     "__version__",
     "mmd",
