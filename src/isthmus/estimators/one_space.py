@@ -58,7 +58,7 @@ def _classes(y: Any, n: int) -> tuple[IntArray, IntArray]:
         raise InputError("y: requires y to be passed, but the target y is None; mark unlabelled rows with -1.")
     missing = is_unlabelled(y)
     length(missing, n, "y", "X")
-    labels: NDArray[Any] = np.asarray(y)
+    labels: NDArray[Any] = np.asarray(y, dtype=object if isinstance(y, list | tuple) else None)
     missing |= [isinstance(label, numbers.Real) and label < 0 for label in labels.tolist()]
     labelled = np.flatnonzero(~missing)
     if len(labelled) < 2:
