@@ -14,6 +14,7 @@ from isthmus.estimators import (
     permuted_source,
     renamed_source,
 )
+from isthmus.estimators import ITML, MLHD, GivenSource, Saenko, UnlabelledInTraining
 from isthmus.exceptions import (
     ConvergenceWarning,
     InputError,
@@ -26,6 +27,7 @@ from isthmus.metric import CrossDomainMetric
 
 __all__ = [
     "ARC",
+    "ITML",
     "MLHD",
     "RBF",
     "ConvergenceWarning",
@@ -45,6 +47,7 @@ __all__ = [
     "Precomputed",
     "SelfTrainedLDA",
     "TargetOnly",
+    "Saenko",
     "UnlabelledInTraining",
     "__version__",
     "mmd",

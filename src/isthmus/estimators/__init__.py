@@ -1,10 +1,6 @@
-"""Systems that learn from two domains, and their views as ordinary scikit-learn estimators."""
+"""Systems that learn from two domains, the controls they are measured by, and views for scikit-learn."""
 
 from isthmus.estimators.arc import ARC
-from isthmus.estimators.given_source import GivenSource, UnlabelledInTraining
-from isthmus.estimators.mlhd import MLHD
-
-__all__ = ["ARC", "MLHD", "GivenSource", "UnlabelledInTraining"]
 from isthmus.estimators.controls import (
     Corrupted,
     SelfTrainedLDA,
@@ -13,10 +9,18 @@ from isthmus.estimators.controls import (
     permuted_source,
     renamed_source,
 )
+from isthmus.estimators.given_source import GivenSource, UnlabelledInTraining
+from isthmus.estimators.itml import ITML
+from isthmus.estimators.mlhd import MLHD
+from isthmus.estimators.saenko import Saenko
+
 __all__ = [
+    "ARC",
+    "ITML",
     "MLHD",
     "Corrupted",
     "GivenSource",
+    "Saenko",
     "SelfTrainedLDA",
     "TargetOnly",
     "UnlabelledInTraining",

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any, Self
 
 import numpy as np
@@ -11,16 +10,15 @@ import scipy.linalg as sla
 from isthmus._validation import FloatArray, choice, number
 from isthmus.domains import TwoDomains, two_domains
 from isthmus.estimators.base import REFERENCES, CrossDomainEstimator
-from isthmus.estimators.constraints import as_bounds, label_pairs, spread
-from isthmus.estimators.progress import ProgressLine, as_callback
+from isthmus.estimators.constraints import as_bounds, label_pairs, spread, warn_of_hopeless
+from isthmus.estimators.progress import as_callback
+from isthmus.estimators.solver import as_solver, solved
 from isthmus.exceptions import InputError
 from isthmus.kernels import Kernel, as_kernel
 from isthmus.metric import CrossDomainMetric
 from isthmus.objective import Alignment, LogDetProblem
-from isthmus.solvers import BregmanProjections, DualNewton, Result, Solver
+from isthmus.solvers import Result, Solver
 from isthmus.spaces import fitted_space
-
-SOLVERS = {"newton": DualNewton, "bregman": BregmanProjections}
 
 
 class MLHD(CrossDomainEstimator):
@@ -171,11 +169,7 @@ class MLHD(CrossDomainEstimator):
             raise InputError(f"n_components: expected at most {most} with these rows, got {self.n_components}.")
         bounds = as_bounds(self.bounds, spread(A, B))
         problem = self._problem(domains, A, B, bounds)
-        try:
-            result = solver.solve(problem, callback=callback)
-        finally:
-            if isinstance(callback, ProgressLine):
-                callback.close()
+        result = solved(solver, problem, callback)
         metric = CrossDomainMetric(source, target, result.components())
         if self.n_components is not None:
             W, r = metric.components, source.dimension
@@ -197,13 +191,7 @@ class MLHD(CrossDomainEstimator):
         if self.within_domain:
             runs += [(source, source), (target, target)]
         blocks = [label_pairs(rows, y, left, right, self.posterior_weight, bounds) for left, right in runs]
-        if hopeless := sum(count for _, count in blocks):
-            warnings.warn(
-                f"{hopeless} pair(s) of equal rows, or nearly so, have different labels, which no metric can tell "
-                "apart; they are left out.",
-                UserWarning,
-                stacklevel=3,
-            )
+        warn_of_hopeless(sum(count for _, count in blocks))
         alignment = None
         if self.alignment != "none":
             shift = np.concatenate([A.mean(axis=0), -B.mean(axis=0)])
@@ -229,9 +217,4 @@ class MLHD(CrossDomainEstimator):
         self._slack(1.0)
         if self.n_components is not None:
             number(self.n_components, "n_components", low=1, whole=True)
-        if isinstance(self.solver, str):
-            solver: Solver = SOLVERS[choice(self.solver, "solver", SOLVERS)](tol=self.tol, max_iter=self.max_iter)
-            return solver
-        if isinstance(self.solver, type) or not hasattr(self.solver, "solve"):
-            raise InputError(f'solver: expected "newton", "bregman" or an object with solve(), got {self.solver!r}.')
-        return self.solver
+        return as_solver(self.solver, self.tol, self.max_iter)

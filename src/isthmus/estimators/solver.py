@@ -1,0 +1,33 @@
+"""The parameter ``solver``: a word with a tolerance and a limit, or an object that brings its own."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from isthmus._validation import choice
+from isthmus.estimators.progress import ProgressLine
+from isthmus.exceptions import InputError
+from isthmus.objective import LogDetProblem
+from isthmus.solvers import BregmanProjections, Callback, DualNewton, Result, Solver
+
+SOLVERS = {"newton": DualNewton, "bregman": BregmanProjections}
+
+
+def solved(solver: Solver, problem: LogDetProblem, callback: Callback | None) -> Result:
+    """The solver's result, with the line of progress ended however the work ends."""
+    try:
+        return solver.solve(problem, callback=callback)
+    finally:
+        if isinstance(callback, ProgressLine):
+            callback.close()
+
+
+def as_solver(solver: Any, tol: Any, max_iter: Any) -> Solver:
+    """The solver that the three parameters mean."""
+    if isinstance(solver, str):
+        made: Solver = SOLVERS[choice(solver, "solver", SOLVERS)](tol=tol, max_iter=max_iter)
+        return made
+    if isinstance(solver, type) or not hasattr(solver, "solve"):
+        raise InputError(f'solver: expected "newton", "bregman" or an object with solve(), got {solver!r}.')
+    given: Solver = solver
+    return given
