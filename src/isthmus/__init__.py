@@ -2,7 +2,7 @@
 
 from isthmus._version import __version__
 from isthmus.discrepancy import MMDTest, mmd, mmd_test
-from isthmus.estimators import MLHD, GivenSource, UnlabelledInTraining
+from isthmus.estimators import CCA, KCCA, MLHD, GivenSource, UnlabelledInTraining
 from isthmus.exceptions import (
     ConvergenceWarning,
     InputError,
@@ -14,6 +14,8 @@ from isthmus.kernels import RBF, Cosine, Kernel, Laplacian, Linear, Polynomial, 
 from isthmus.metric import CrossDomainMetric
 
 __all__ = [
+    "CCA",
+    "KCCA",
     "MLHD",
     "RBF",
     "ConvergenceWarning",

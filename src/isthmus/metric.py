@@ -36,12 +36,16 @@ class CrossDomainMetric:
     projected : bool
         Whether W was cut to fewer columns than M has; distances are then those of the projection, and what
         lies outside the spaces is left out of account.
+    offsets : array (2, k), optional
+        Where the common space has the zero of the source and that of the target, for maps with an intercept:
+        :math:`W_s^T x + o_s` and :math:`W_t^T y + o_t`. They count across the domains and cancel within one.
     """
 
     source: Space
     target: Space
     components: FloatArray
     projected: bool = False
+    offsets: FloatArray | None = None
 
     @classmethod
     def from_matrix(cls, source: Space, target: Space, M: FloatArray) -> CrossDomainMetric:
@@ -53,7 +57,12 @@ class CrossDomainMetric:
         _, _, axes = np.linalg.svd(rows - rows.mean(axis=0), full_matrices=False)
         # An axis' sign is arbitrary: fix it, so that equal data gives equal pictures.
         signs = np.sign(axes[np.arange(len(axes)), np.abs(axes).argmax(axis=1)])
-        return replace(self, components=self.components @ (axes * signs[:, None])[:n_components].T, projected=True)
+        return replace(self.mapped((axes * signs[:, None])[:n_components].T), projected=True)
+
+    def mapped(self, A: FloatArray) -> CrossDomainMetric:
+        """The metric after one more linear map A (k, k') of the common space."""
+        offsets = None if self.offsets is None else self.offsets @ A
+        return replace(self, components=self.components @ A, offsets=offsets)
 
     def space(self, domain: str) -> Space:
         """The space of "source" or "target"."""
@@ -88,11 +97,13 @@ class CrossDomainMetric:
         space = self.space(domain)
         dtype = "float32" if X.dtype == np.float32 else "float64"
         C = space.coordinates(X)
-        W = self._maps[domain, dtype]
+        points = C @ self._maps[domain, dtype]
+        if self.offsets is not None:
+            points = points + self.offsets[DOMAINS.index(domain)]
         if not self._outside_axes:
-            return np.asarray(C @ W, dtype=dtype)
+            return np.asarray(points, dtype=dtype)
         E = np.zeros((X.shape[0], self.dimension), dtype=dtype)
-        E[:, : W.shape[1]] = C @ W
+        E[:, : points.shape[1]] = points
         if (axis := self._outside_axes.get(domain)) is not None:
             E[:, axis] = np.sqrt(space.outside(X, C))
         return E
@@ -108,11 +119,11 @@ class CrossDomainMetric:
         return _euclidean(CA @ W, CB @ W) + np.maximum(left_out, 0.0)
 
     def matrix(self) -> FloatArray:
-        """M over the joint coordinates, (r_s + r_t, r_s + r_t)."""
+        """M over the joint coordinates, (r_s + r_t, r_s + r_t); it knows nothing of the offsets."""
         return np.asarray(self.components @ self.components.T)
 
     def feature_matrix(self) -> FloatArray:
-        """M over the features of both domains, (d_s + d_t, d_s + d_t); linear kernels only."""
+        """M over the features of both domains, (d_s + d_t, d_s + d_t), without offsets; linear kernels only."""
         Q = sla.block_diag(self.source.basis(), self.target.basis())
         M = Q @ self.matrix() @ Q.T
         for domain, start in (("source", 0), ("target", self.source.n_features)):
