@@ -45,13 +45,15 @@ def canonical_directions(
 
 def _whitening(X: FloatArray, w: FloatArray, mean: FloatArray, gamma: float) -> FloatArray:
     """H (r, q) with ``Hᵀ (C + ρI) H = I`` on the q directions in which centred rows of weight w vary."""
-    C = (X.T * (w / w.sum())) @ X
-    values, axes = np.linalg.eigh(C)
-    # Rows that differ by rounding only, as all do whose mean is large enough, don't vary.
-    eps = np.finfo(float).eps
-    kept = values > max(len(C) * eps * values.max(initial=0.0), (100.0 * eps) ** 2 * (mean @ mean))
-    ridge = gamma * float(np.sum(values**2) / np.sum(values)) if kept.any() else 0.0
-    return np.asarray(axes[:, kept] / np.sqrt(values[kept] + ridge))
+    weighed = np.sqrt(w[w > 0.0] / w.sum())[:, None] * X[w > 0.0]
+    # C = VΣ²Vᵀ from the rows themselves: to form C first would lose half of the digits.
+    _, deviations, axes = np.linalg.svd(weighed, full_matrices=False)
+    eps = np.finfo(np.float64).eps
+    rounding = max(max(weighed.shape) * deviations.max(initial=0.0), 100.0 * np.linalg.norm(mean)) * eps
+    kept = deviations > rounding
+    variances = deviations[kept] ** 2
+    ridge = gamma * float(np.sum(variances**2) / np.sum(variances)) if kept.any() else 0.0
+    return np.asarray(axes[kept].T / np.sqrt(variances + ridge))
 
 
 def label_incidence(domains: TwoDomains) -> tuple[Matrix, Matrix]:
