@@ -12,6 +12,7 @@ from scipy.spatial.distance import cdist
 from sklearn.base import BaseEstimator, clone
 from sklearn.cross_decomposition import CCA as SklearnCCA
 from sklearn.model_selection import GridSearchCV
+from sklearn.utils.estimator_checks import check_estimator
 
 from conftest import make_domains
 from isthmus import CCA, KCCA, RBF, Linear, UnlabelledInTraining
@@ -315,7 +316,7 @@ NOTHING_VARIES = {
 @pytest.mark.parametrize("kernel", ["linear", "rbf"])
 @pytest.mark.parametrize("gamma", [0.0, "auto", 1e9])
 def test_where_nothing_varies_together_it_says_so(domains, case, kernel, gamma):
-    with pytest.raises(ValueError, match="from two classes at least, got no correlation"):
+    with pytest.raises(ValueError, match=r"pairs: expected rows that vary together, got no correlation \(one class"):
         KCCA(kernel, kernel, regularization=gamma).fit(*NOTHING_VARIES[case](domains))
 
 
@@ -387,6 +388,17 @@ def test_the_nearest_source_row_predicts_and_a_grid_search_tunes(estimator):
     ).fit(data.X_target, data.y_target)
     assert search.best_params_["estimator__n_components"] == 2
     assert search.score(data.X_target, data.y_true) > 0.8
+
+
+@pytest.mark.parametrize("estimator", [CCA(neighbors="both"), KCCA(neighbors="both")])
+def test_scikit_learns_own_checks_hold_with_the_source_held_fixed(estimator):
+    rng, y = np.random.default_rng(0), np.arange(48) % 4
+    over_target = estimator.given_source(rng.normal(size=(48, 6)) * 0.1 + 3 * np.eye(4, 6)[y], y)
+    # It wants classes_ to be the labels in y; here they are those of the source.
+    cannot_hold = {"check_classifiers_classes": "classes are those of the source"}
+    done = check_estimator(over_target, expected_failed_checks=cannot_hold, on_fail=None, on_skip=None)
+    assert not {c["check_name"]: c["exception"] for c in done if c["status"] == "failed"}
+    assert sum(c["status"] == "passed" for c in done) > 45
 
 
 class Axes(BaseEstimator):

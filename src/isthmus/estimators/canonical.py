@@ -20,7 +20,8 @@ def canonical_directions(
 ) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
     """W_s (r_s, k), W_t (r_t, k), offsets (2, k) and correlations (k,) for rows paired ``(L Rᵀ)_ij`` times.
 
-    With rows centred over the pairs, ``C_st = (Lᵀ A)ᵀ (Rᵀ B)``: sums over groups, one group a class.
+    With rows centred over the pairs, ``C_st = (Lᵀ A)ᵀ (Rᵀ B)`` over their number: all that enters are sums over
+    groups, and a group is a class where labels make the pairs.
     """
     weights = L @ R.sum(axis=0), R @ L.sum(axis=0)
     means = [w @ X / w.sum() for w, X in zip(weights, (A, B), strict=True)]
@@ -32,10 +33,11 @@ def canonical_directions(
     U, correlations, Vt = np.linalg.svd(T_s @ T_t.T / weights[0].sum(), full_matrices=False)
     k = int((correlations > NO_CORRELATION / (1.0 + gamma)).sum())
     if k == 0:
-        raise InputError("pairs: expected rows that vary together, from two classes at least, got no correlation.")
+        raise InputError("pairs: expected rows that vary together, got no correlation (one class, or constant rows).")
     W = [whitening[0] @ (Q_s @ U[:, :k]), whitening[1] @ (Q_t @ Vt[:k].T)]
     W = [V / np.sqrt(w @ (X @ V) ** 2 / w.sum()) for X, V, w in zip((A, B), W, weights, strict=True)]
-    # A direction's sign is arbitrary: fix it by the first group that stands out, whatever the order of rows.
+    # A direction's sign is arbitrary: fix it by the first group that stands out, whatever the order of rows. The
+    # heights are not all zero: the two domains' correlate.
     heights = sums[0] @ W[0] + sums[1] @ W[1]
     first = (np.abs(heights) > 0.5 * np.abs(heights).max(axis=0)).argmax(axis=0)
     signs = np.sign(heights[first, np.arange(k)])
