@@ -2,11 +2,15 @@
 
 from isthmus._version import __version__
 from isthmus.discrepancy import MMDTest, mmd, mmd_test
-from isthmus.estimators import ARC, MLHD, GivenSource, UnlabelledInTraining
 from isthmus.estimators import (
+    ARC,
+    CCA,
+    ITML,
+    KCCA,
     MLHD,
     Corrupted,
     GivenSource,
+    Saenko,
     SelfTrainedLDA,
     TargetOnly,
     UnlabelledInTraining,
@@ -14,7 +18,6 @@ from isthmus.estimators import (
     permuted_source,
     renamed_source,
 )
-from isthmus.estimators import ITML, MLHD, GivenSource, Saenko, UnlabelledInTraining
 from isthmus.exceptions import (
     ConvergenceWarning,
     InputError,
@@ -27,7 +30,9 @@ from isthmus.metric import CrossDomainMetric
 
 __all__ = [
     "ARC",
+    "CCA",
     "ITML",
+    "KCCA",
     "MLHD",
     "RBF",
     "ConvergenceWarning",
@@ -45,9 +50,9 @@ __all__ = [
     "NotConvergedError",
     "Polynomial",
     "Precomputed",
+    "Saenko",
     "SelfTrainedLDA",
     "TargetOnly",
-    "Saenko",
     "UnlabelledInTraining",
     "__version__",
     "mmd",

@@ -39,19 +39,28 @@ class CrossDomainMetric:
     projected : bool
         Whether W was cut to fewer columns than M has; distances are then those of the projection, and what
         lies outside the spaces is left out of account.
+    offsets : array (2, k), optional
+        Where the common space has the zero of the source and that of the target, for maps with an intercept:
+        :math:`W_s^T x + o_s` and :math:`W_t^T y + o_t`. They count across the domains and cancel within one.
     """
 
     source: Space
     target: Space
     components: FloatArray
     projected: bool = False
+    offsets: FloatArray | None = None
 
     def projected_to(self, n_components: int, rows: FloatArray) -> CrossDomainMetric:
         """The metric on the principal axes of ``rows`` (n, k), which are points of the common space."""
         _, _, axes = np.linalg.svd(rows - rows.mean(axis=0), full_matrices=False)
         # An axis' sign is arbitrary: fix it, so that equal data gives equal pictures.
         signs = np.sign(axes[np.arange(len(axes)), np.abs(axes).argmax(axis=1)])
-        return replace(self, components=self.components @ (axes * signs[:, None])[:n_components].T, projected=True)
+        return replace(self.mapped((axes * signs[:, None])[:n_components].T), projected=True)
+
+    def mapped(self, A: FloatArray) -> CrossDomainMetric:
+        """The metric after one more linear map A (k, k') of the common space."""
+        offsets = None if self.offsets is None else self.offsets @ A
+        return replace(self, components=self.components @ A, offsets=offsets)
 
     def space(self, domain: str) -> Space:
         """The space of "source" or "target"."""
@@ -83,14 +92,16 @@ class CrossDomainMetric:
         """
         space = self.space(domain)
         dtype = "float32" if X.dtype == np.float32 else "float64"
+        offset = 0.0 if self.offsets is None else self.offsets[DOMAINS.index(domain)].astype(dtype)
         if isinstance(space, FeatureSpace) and not self._outside_axes:
-            return np.asarray(X @ self._map(domain, dtype), dtype=dtype)
+            points = X @ self._map(domain, dtype)
+            return np.asarray(points if self.offsets is None else points + offset, dtype=dtype)
         W, axis = self._map(domain, "float64"), self._outside_axes.get(domain)
         E = np.zeros((X.shape[0], self.dimension), dtype=dtype)
         for start in range(0, X.shape[0], BLOCK):
             rows = slice(start, start + BLOCK)
             C = space.coordinates(X[rows])
-            E[rows, : W.shape[1]] = C @ W
+            E[rows, : W.shape[1]] = C @ W + offset
             if axis is not None:
                 E[rows, axis] = np.sqrt(space.outside(X[rows], C))
         return E
@@ -106,11 +117,11 @@ class CrossDomainMetric:
         return _euclidean(CA @ W, CB @ W) + np.maximum(left_out, 0.0)
 
     def matrix(self) -> FloatArray:
-        """M over the joint coordinates, (r_s + r_t, r_s + r_t)."""
+        """M over the joint coordinates, (r_s + r_t, r_s + r_t); it knows nothing of the offsets."""
         return np.asarray(self.components @ self.components.T)
 
     def feature_matrix(self) -> FloatArray:
-        """M over the features of both domains, (d_s + d_t, d_s + d_t); linear kernels only."""
+        """M over the features of both domains, (d_s + d_t, d_s + d_t), without offsets; linear kernels only."""
         Q = sla.block_diag(self.source.basis(), self.target.basis())
         M = Q @ self.matrix() @ Q.T
         for domain, start in (("source", 0), ("target", self.source.n_features)):

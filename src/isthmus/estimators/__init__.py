@@ -1,6 +1,7 @@
 """Systems that learn from two domains, the controls they are measured by, and views for scikit-learn."""
 
 from isthmus.estimators.arc import ARC
+from isthmus.estimators.cca import CCA, KCCA
 from isthmus.estimators.controls import (
     Corrupted,
     SelfTrainedLDA,
@@ -16,7 +17,9 @@ from isthmus.estimators.saenko import Saenko
 
 __all__ = [
     "ARC",
+    "CCA",
     "ITML",
+    "KCCA",
     "MLHD",
     "Corrupted",
     "GivenSource",

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any, Self
 
 import numpy as np
-import scipy.linalg as sla
 
 from isthmus._validation import FloatArray, Matrix, is_sparse, number
 from isthmus.domains import TwoDomains, two_domains

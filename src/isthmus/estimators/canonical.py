@@ -1,0 +1,81 @@
+"""Canonical directions of two sets of coordinates, over pairs of rows that are never written out."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from isthmus._validation import FloatArray, Matrix
+from isthmus.domains import TwoDomains
+from isthmus.exceptions import InputError
+
+NO_CORRELATION = 1e-9
+"""What is below this, without a ridge, is rounding."""
+
+
+def canonical_directions(
+    A: FloatArray, B: FloatArray, L: Matrix, R: Matrix, gamma: float
+) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
+    """W_s (r_s, k), W_t (r_t, k), offsets (2, k) and correlations (k,) for rows paired ``(L Rᵀ)_ij`` times.
+
+    With rows centred over the pairs, ``C_st = (Lᵀ A)ᵀ (Rᵀ B)`` over their number: all that enters are sums over
+    groups, and a group is a class where labels make the pairs.
+    """
+    weights = L @ R.sum(axis=0), R @ L.sum(axis=0)
+    means = [w @ X / w.sum() for w, X in zip(weights, (A, B), strict=True)]
+    A, B = A - means[0], B - means[1]
+    whitening = [_whitening(X, w, m, gamma) for X, w, m in zip((A, B), weights, means, strict=True)]
+    sums = L.T @ A, R.T @ B
+    # The whitened C_st has the rank of the groups: its SVD is that of two small triangles.
+    (Q_s, T_s), (Q_t, T_t) = (np.linalg.qr((F @ H).T) for F, H in zip(sums, whitening, strict=True))
+    U, correlations, Vt = np.linalg.svd(T_s @ T_t.T / weights[0].sum(), full_matrices=False)
+    k = int((correlations > NO_CORRELATION / (1.0 + gamma)).sum())
+    if k == 0:
+        raise InputError("pairs: expected rows that vary together, got no correlation (one class, or constant rows).")
+    W = [whitening[0] @ (Q_s @ U[:, :k]), whitening[1] @ (Q_t @ Vt[:k].T)]
+    W = [V / np.sqrt(w @ (X @ V) ** 2 / w.sum()) for X, V, w in zip((A, B), W, weights, strict=True)]
+    # A direction's sign is arbitrary: fix it by the first group that stands out, whatever the order of rows. The
+    # heights are not all zero: the two domains' correlate.
+    heights = sums[0] @ W[0] + sums[1] @ W[1]
+    first = (np.abs(heights) > 0.5 * np.abs(heights).max(axis=0)).argmax(axis=0)
+    signs = np.sign(heights[first, np.arange(k)])
+    offsets = -np.vstack([m @ V for m, V in zip(means, W, strict=True)])
+    return W[0] * signs, W[1] * signs, offsets * signs, correlations[:k]
+
+
+def _whitening(X: FloatArray, w: FloatArray, mean: FloatArray, gamma: float) -> FloatArray:
+    """H (r, q) with ``Hᵀ (C + ρI) H = I`` on the q directions in which centred rows of weight w vary."""
+    weighed = np.sqrt(w[w > 0.0] / w.sum())[:, None] * X[w > 0.0]
+    # C = VΣ²Vᵀ from the rows themselves: to form C first would lose half of the digits.
+    _, deviations, axes = np.linalg.svd(weighed, full_matrices=False)
+    eps = np.finfo(np.float64).eps
+    rounding = max(max(weighed.shape) * deviations.max(initial=0.0), 100.0 * np.linalg.norm(mean)) * eps
+    kept = deviations > rounding
+    variances = deviations[kept] ** 2
+    ridge = gamma * float(np.sum(variances**2) / np.sum(variances)) if kept.any() else 0.0
+    return np.asarray(axes[kept].T / np.sqrt(variances + ridge))
+
+
+def label_incidence(domains: TwoDomains) -> tuple[Matrix, Matrix]:
+    """One group a class: the one-hot labels of either domain, zero where there is none."""
+    one_hot = []
+    for domain in (domains.source, domains.target):
+        rows, shape = domain.labelled, (len(domain.y), len(domains.classes))
+        one_hot.append(sp.csr_array((np.ones(len(rows)), (rows, domain.y[rows])), shape=shape))
+    return one_hot[0], one_hot[1]
+
+
+def pair_incidence(pairs: Any, domains: TwoDomains) -> tuple[Matrix, Matrix]:
+    """One group a target row: how often each source row is paired with it."""
+    P = np.asarray(pairs)
+    if P.ndim != 2 or P.shape[1] != 2 or not len(P) or P.dtype.kind not in "iu":
+        raise InputError(f"pairs: expected whole row numbers (m, 2), got {P.dtype} of shape {P.shape}.")
+    shape = len(domains.source.y), len(domains.target.y)
+    for rows, n, name in zip(P.T, shape, ("source", "target"), strict=True):
+        if rows.min() < 0 or rows.max() >= n:
+            bad = rows[(rows < 0) | (rows >= n)][0]
+            raise InputError(f"pairs: expected {name} rows from 0 to {n - 1}, got {bad}.")
+    counts = sp.coo_array((np.ones(len(P)), (P[:, 0], P[:, 1])), shape=shape).tocsr()
+    return counts, sp.csr_array(sp.identity(shape[1]))
