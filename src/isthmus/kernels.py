@@ -245,7 +245,9 @@ def _median_distance(X: Matrix, distances: Callable[[Matrix], FloatArray]) -> fl
     if X.shape[0] > MEDIAN_ROWS:
         X = X[np.sort(np.random.default_rng(0).choice(X.shape[0], MEDIAN_ROWS, replace=False))]
     D = distances(_double(X))[np.triu_indices(X.shape[0], k=1)]
-    median = float(np.median(D)) if len(D) else 0.0
-    if median > 0.0:
-        return median
-    return float(np.median(D[D > 0.0])) if (D > 0.0).any() else 1.0
+    rounding = 1e-7 * D.max(initial=0.0)  # what equal rows may come out at
+    distinct = D[D > rounding]
+    if not len(distinct):
+        return 1.0
+    median = float(np.median(D))
+    return median if median > rounding else float(np.median(distinct))
