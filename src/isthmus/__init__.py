@@ -27,6 +27,7 @@ from isthmus.exceptions import (
 )
 from isthmus.kernels import RBF, Cosine, Kernel, Laplacian, Linear, Polynomial, Precomputed
 from isthmus.metric import CrossDomainMetric
+from isthmus.registry import System, Systems, systems
 
 __all__ = [
     "ARC",
@@ -52,6 +53,8 @@ __all__ = [
     "Precomputed",
     "Saenko",
     "SelfTrainedLDA",
+    "System",
+    "Systems",
     "TargetOnly",
     "UnlabelledInTraining",
     "__version__",
@@ -60,4 +63,5 @@ __all__ = [
     "noise_source",
     "permuted_source",
     "renamed_source",
+    "systems",
 ]

@@ -246,7 +246,7 @@ def _median_distance(X: Matrix, distances: Callable[[Matrix], FloatArray]) -> fl
         X = X[np.sort(np.random.default_rng(0).choice(X.shape[0], MEDIAN_ROWS, replace=False))]
     D = distances(_double(X))[np.triu_indices(X.shape[0], k=1)]
     rounding = 1e-7 * D.max(initial=0.0)  # what equal rows may come out at
-    distinct = D[D > rounding]
+    distinct = D[rounding < D]
     if not len(distinct):
         return 1.0
     median = float(np.median(D))
