@@ -5,9 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
-from sklearn.semi_supervised import LabelSpreading
-from sklearn.svm import LinearSVC
-
 from isthmus._validation import choice
 from isthmus.estimators import ARC, CCA, ITML, KCCA, MLHD, Corrupted, Saenko, SelfTrainedLDA, TargetOnly
 from isthmus.estimators.base import TwoDomainEstimator
@@ -81,6 +78,19 @@ def _mark(yes: bool) -> str:
     return "yes" if yes else "no"
 
 
+def _target_svm() -> TargetOnly:
+    from sklearn.svm import LinearSVC
+
+    return TargetOnly(LinearSVC())
+
+
+def _target_label_spreading() -> TargetOnly:
+    from sklearn.semi_supervised import LabelSpreading
+
+    return TargetOnly(LabelSpreading(kernel="knn"))
+
+
+# Classifiers are imported when they are made: importing isthmus should cost little more than its estimators need.
 _LABELS, _ALL = "labels of both", "labels of both, unlabelled target rows"
 _TARGET, _TARGET_ALL = "target labels", "target labels, unlabelled target rows"
 _SYSTEMS = Systems(
@@ -95,10 +105,10 @@ _SYSTEMS = Systems(
         System("arc", ARC, "Kulis et al. 2011", _LABELS, False),
         System("arc-rbf", lambda: ARC("rbf", "rbf"), "Kulis et al. 2011", _LABELS, False),
         System("target 1-NN", TargetOnly, "nearest labelled target row", _TARGET, False, True),
-        System("target SVM", lambda: TargetOnly(LinearSVC()), "linear support vectors", _TARGET, False, True),
+        System("target SVM", _target_svm, "linear support vectors", _TARGET, False, True),
         System(
             "target label spreading",
-            lambda: TargetOnly(LabelSpreading(kernel="knn")),
+            _target_label_spreading,
             "Zhou et al. 2004",
             _TARGET_ALL,
             False,
