@@ -14,8 +14,8 @@ Record: TypeAlias = dict[str, Any]
 Scores: TypeAlias = dict[str, NDArray[np.float64]]
 """Accuracy on every split, by system; NaN where a system does not apply."""
 
-FAVOURITE = "mlhd"
-"""The system that is also run on spoilt sources."""
+FAVOURITES = ("mlhd", "mlhd by target rows")
+"""The systems that are also run on spoilt sources."""
 
 
 @dataclass(frozen=True)
@@ -52,8 +52,8 @@ def target_only(scores: Scores) -> list[str]:
     return [name for name in scores if name.startswith("target ")]
 
 
-def spoilt(scores: Scores) -> list[str]:
-    return [name for name in scores if name.startswith(f"{FAVOURITE}, ")]
+def spoilt(scores: Scores, favourite: str) -> list[str]:
+    return [name for name in scores if name.startswith(f"{favourite}, ")]
 
 
 def table(records: list[Record], cell: Callable[[Scores, str], str]) -> str:
@@ -85,7 +85,8 @@ def reading(records: list[Record]) -> str:
     said = []
     for pair in dict.fromkeys(r["pair"] for r in records):
         scores = {name: s for name, s in scores_of(records, pair).items() if not np.isnan(s).any()}
-        bar, controls = best(scores, target_only(scores)), {*target_only(scores), *spoilt(scores)}
+        bar = best(scores, target_only(scores))
+        controls = {*target_only(scores), *(name for f in FAVOURITES for name in spoilt(scores, f))}
         gains = {n: Difference.of(scores[n], scores[bar]) for n in scores if n not in controls}
         above = [f"{name} ({gain})" for name, gain in gains.items() if gain.low > 0]
         below = sum(gain.high < 0 for gain in gains.values())
@@ -94,20 +95,32 @@ def reading(records: list[Record]) -> str:
         text += f"Above it: {', '.join(above)}. " if above else "No system is shown to be above it; "
         text += "" if above else f"the best, {top}, is at {gains[top]} points. "
         text += f"{below} of {len(gains)} are clearly below it. "
-        against = {name: Difference.of(scores[FAVOURITE], scores[name]) for name in spoilt(scores)}
-        sure = all(gain.low > 0 for gain in against.values())
-        text += "The true source is" + (" better for MLHD" if sure else " NOT shown to be better for MLHD")
-        text += " than every spoilt one: "
-        said.append(text + ", ".join(f"{gain} against {name}" for name, gain in against.items()) + ".")
+        said.append(text + " ".join(knowledge(scores, f) for f in FAVOURITES if spoilt(scores, f)))
     missed = [r for r in records if not r["converged"]]
     names = ", ".join(dict.fromkeys(f"{r['system']} on {r['pair']}" for r in missed))
     said.append(f"- Not converged: {len(missed)} of {len(records)} runs{f' ({names})' if missed else ''}.")
     return "\n".join(said)
 
 
-def sections(records: list[Record]) -> str:
-    """Both tables and the reading."""
+def knowledge(scores: Scores, favourite: str) -> str:
+    """Whether the true source does more for a system than a spoilt one."""
+    against = {name: Difference.of(scores[favourite], scores[name]) for name in spoilt(scores, favourite)}
+    better = "is better" if all(gain.low > 0 for gain in against.values()) else "is NOT shown to be better"
+    figures = ", ".join(f"{gain} against {name.split(', ')[1]}" for name, gain in against.items())
+    return f"For {favourite} the true source {better} than every spoilt one: {figures}."
+
+
+def page(records: list[Record], protocol: str) -> str:
+    """The protocol, both tables and the reading, in Markdown."""
+    splits = len({r["split"] for r in records})
+    versions = "; ".join(dict.fromkeys(r["versions"] for r in records))
     return f"""\
+# All systems and controls on real pairs
+
+Made by `python examples/systems_table.py --splits {splits}`; every run is in `systems_table.jsonl`. {versions}.
+
+{protocol}
+
 ## Test accuracy in per cent: mean ± standard deviation over splits
 
 {table(records, accuracy_cell)}
