@@ -32,9 +32,10 @@ calibration excluded. Seconds are processor time, medians where runs are short. 
 and computed by isthmus from each system's own result. On the digits the metric is over one domain, the pairs
 are drawn, half of them of one class, and isthmus is timed from arrays to the matrix."""
 SYSTEM_EXPLANATION = f"""\
-Every registered system with its defaults on the same synthetic classes, with {systems.N_UNLABELLED} unlabelled target rows of
-every class: processor seconds to fit it to a quarter, a half and all of the source rows, the power of n_s that
-fits those times best, and processor seconds to predict {systems.N_NEW:,} new target rows. Medians where runs are short."""
+Every registered system with its defaults on the same synthetic classes, of which it also gets
+{systems.N_UNLABELLED} unlabelled target rows each. Processor seconds to fit a quarter, a half and all of the source rows, the
+power of n_s that suits those times best, and processor seconds to predict {systems.N_NEW:,} new target rows; medians
+where runs are short. A system that warned that it stopped early is marked NOT CONVERGED."""
 
 
 def text(record: Record, machine: Mapping[str, str]) -> str:
@@ -80,7 +81,7 @@ def _cells(row: Row) -> tuple[str, ...]:
 def _system_cells(row: SystemRow) -> tuple[str, ...]:
     if row.predict is None:
         return row.task.name, row.system, *("–" for _ in range(len(SYSTEM_HEADER) - 3)), row.remark
-    power = np.polyfit(np.log(row.n_source), np.log(row.fit), 1)[0]
+    power = np.polyfit(np.log(row.n_source), np.log(row.fit), 1)[0].round(1) + 0.0  # no -0.0
     fits = (f"{seconds:.2g}" for seconds in row.fit)
     return row.task.name, row.system, *fits, f"n_s^{power:.1f}", f"{row.predict:.2g}", row.remark
 

@@ -54,7 +54,7 @@ def _row(system: System, task: Task, data: list[Data], repeats: int) -> SystemRo
         except InputError as error:
             if task.d_source == task.d_target:
                 raise
-            return SystemRow(system.name, task, n_source, (), None, str(error).partition(";")[0])
+            return SystemRow(system.name, task, n_source, (), None, f"skipped: {str(error).partition(';')[0]}")
         model = system.make().fit(*data[-1].fit)
         predict = _median(lambda: model.predict(data[-1].new), repeats)
     stopped_early = any(issubclass(w.category, ConvergenceWarning | SklearnConvergenceWarning) for w in caught)
