@@ -33,9 +33,9 @@ and computed by isthmus from each system's own result. On the digits the metric 
 are drawn, half of them of one class, and isthmus is timed from arrays to the matrix."""
 SYSTEM_EXPLANATION = f"""\
 Every registered system with its defaults on the same synthetic classes, of which it also gets
-{systems.N_UNLABELLED} unlabelled target rows each. Processor seconds to fit a quarter, a half and all of the source rows, the
-power of n_s that suits those times best, and processor seconds to predict {systems.N_NEW:,} new target rows; medians
-where runs are short. A system that warned that it stopped early is marked NOT CONVERGED."""
+{systems.N_UNLABELLED} unlabelled target rows each. Processor seconds to fit a quarter, a half and all of the source
+rows, the power of n_s that suits those times best, and processor seconds to predict {systems.N_NEW:,} new target
+rows; medians where runs are short. A system that warned that it stopped early is marked NOT CONVERGED."""
 
 
 def text(record: Record, machine: Mapping[str, str]) -> str:
