@@ -8,17 +8,23 @@ import sys
 
 from benchmarks import threads
 
-SECTIONS = ("solvers", "transform", "imports")
+SECTIONS = ("solvers", "itml", "systems", "transform", "imports")
 
 
 def main() -> int:
     """Run what the command line asks for."""
     args = _arguments()
     threads.pin()
-    from benchmarks import environment, imports, machine, report, solvers, transform
+    from benchmarks import environment, imports, itml_single, machine, report, solvers, systems, transform
     from benchmarks.record import Options, Record, Verdict
 
-    runs = {"solvers": solvers.run, "transform": transform.run, "imports": imports.run}
+    runs = {
+        "solvers": solvers.run,
+        "itml": itml_single.run,
+        "systems": systems.run,
+        "transform": transform.run,
+        "imports": imports.run,
+    }
     record, options, problem = Record(), Options(budget=args.budget, repeats=args.repeats), ""
     load = machine.load()
     try:

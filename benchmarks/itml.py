@@ -31,7 +31,7 @@ REPEATS = 3
 def measure(task: Task, options: Options) -> Row:
     """The time to its own tolerance (median), or of one sweep on a large task."""
     one = task.name in ONE_SWEEP
-    runs = [run(task, max_iter=1 if one else 0) for _ in range(1 if one else min(REPEATS, options.repeats))]
+    runs = [run(_payload(task, 1 if one else 0)) for _ in range(1 if one else min(REPEATS, options.repeats))]
     figures, M = runs[0]
     rule = f"its tol {figures['tol']:g}" if figures["converged"] else "its max_iter"
     return Row(
@@ -44,12 +44,12 @@ def measure(task: Task, options: Options) -> Row:
     )
 
 
-def run(task: Task, max_iter: int) -> tuple[dict[str, Any], Array]:
-    """The figures and the matrix of one run; ``max_iter=0`` means metric-learn's default."""
+def run(payload: dict[str, Any]) -> tuple[dict[str, Any], Array]:
+    """The figures and the matrix of one run; a ``max_iter`` of 0 means metric-learn's default."""
     python = environment.ensure()
     with tempfile.TemporaryDirectory() as folder:
         pairs, matrix = Path(folder, "pairs.npz"), Path(folder, "matrix.npy")
-        np.savez(pairs, **_payload(task, max_iter))
+        np.savez(pairs, **payload)
         command = [str(python), "-I", "-W", "ignore", str(RUNNER), str(pairs), str(matrix)]
         done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True)
         return json.loads(done.stdout), np.load(matrix)

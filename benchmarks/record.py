@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from enum import Enum
+from typing import Protocol
 
 from benchmarks.task import Task
 
@@ -18,18 +19,43 @@ class Options:
     """Timed runs of anything quick; anything slow is run less often."""
 
 
+class Problem(Protocol):
+    """What the table has to know of a task."""
+
+    @property
+    def name(self) -> str:
+        """What it is called."""
+
+    def excess(self, objective: float) -> float:
+        """How far an objective is above the minimum, relative to it."""
+
+
 @dataclass(frozen=True)
 class Row:
-    """One system on one task."""
+    """One solver on one task."""
 
     system: str
-    task: Task
+    task: Problem
     seconds: float
     work: str
     objective: float
     stopped: str
     at_least: bool = False
     """Whether the time ran out first, so that ``seconds`` is only a lower bound."""
+
+
+@dataclass(frozen=True)
+class SystemRow:
+    """One estimator on one task."""
+
+    system: str
+    task: Task
+    n_source: tuple[int, ...]
+    """The numbers of source rows that it was fitted to."""
+    fit: tuple[float, ...]
+    """The seconds for each of them; none where the system cannot have the task."""
+    predict: float | None
+    remark: str
 
 
 class Verdict(Enum):
@@ -55,6 +81,7 @@ class Record:
     """Everything measured so far; an interrupted run still has one."""
 
     rows: list[Row] = field(default_factory=list)
+    systems: list[SystemRow] = field(default_factory=list)
     bars: list[Bar] = field(default_factory=list)
 
 

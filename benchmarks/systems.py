@@ -1,0 +1,82 @@
+"""Every registered system on every task: the time to fit, how it grows with the source, and the time to predict."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from statistics import median
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.exceptions import ConvergenceWarning as SklearnConvergenceWarning
+
+from benchmarks.record import Options, Record, SystemRow
+from benchmarks.task import TASKS, Array, Task
+from benchmarks.timing import seconds
+from isthmus import systems
+from isthmus.exceptions import ConvergenceWarning, InputError
+from isthmus.registry import System
+
+N_UNLABELLED = 10
+"""Unlabelled target rows of every class that a system may learn from."""
+N_NEW = 1000
+"""Target rows to predict."""
+SHARES = (4, 2, 1)
+"""The source sizes to fit: n_s divided by these."""
+PATIENCE = 2.0
+"""Seconds of repeats after which one more is not worth it."""
+
+
+@dataclass(frozen=True)
+class Data:
+    """What a system is given, and new target rows."""
+
+    fit: tuple[Array, NDArray[np.intp], Array, NDArray[np.intp]]
+    new: Array
+
+
+def run(record: Record, options: Options, announce: Callable[[str], None]) -> None:
+    """One row for every system on every task."""
+    for task in TASKS:
+        data = [_data(replace(task, n_source=task.n_source // share)) for share in SHARES]
+        for system in systems():
+            announce(f"{task.name}: {system.name}")
+            record.systems.append(_row(system, task, data, options.repeats))
+
+
+def _row(system: System, task: Task, data: list[Data], repeats: int) -> SystemRow:
+    n_source = tuple(len(part.fit[0]) for part in data)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        try:
+            fits = tuple(_median(lambda part=part: system.make().fit(*part.fit), repeats) for part in data)
+        except InputError as error:
+            if task.d_source == task.d_target:
+                raise
+            return SystemRow(system.name, task, n_source, (), None, f"skipped: {str(error).partition(';')[0]}")
+        model = system.make().fit(*data[-1].fit)
+        predict = _median(lambda: model.predict(data[-1].new), repeats)
+    stopped_early = any(issubclass(w.category, ConvergenceWarning | SklearnConvergenceWarning) for w in caught)
+    return SystemRow(system.name, task, n_source, fits, predict, "NOT CONVERGED" if stopped_early else "")
+
+
+def _median(call: Callable[[], object], repeats: int) -> float:
+    """The median of as many runs as there is patience for: one, where that is slow."""
+    times = [seconds(call)]
+    while len(times) < repeats and sum(times) < PATIENCE:
+        times.append(seconds(call))
+    return median(times)
+
+
+def _data(task: Task) -> Data:
+    """The task's rows, and further target rows of the same classes: some to learn from, some to predict."""
+    n_labelled = task.n_target // task.n_classes
+    n_known = n_labelled + N_UNLABELLED
+    n_each = n_known - (-N_NEW // task.n_classes)
+    more = replace(task, n_target=n_each * task.n_classes)
+    target, place = more.rows[more.n_source :, more.d_source :], np.arange(more.n_target) % n_each
+    known = place < n_known  # rows are sorted by class, n_each to a class
+    labels = np.where(place < n_labelled, more.target_labels, -1)
+    source = more.rows[: more.n_source, : more.d_source]
+    return Data((source, more.source_labels, target[known], labels[known]), target[~known][:N_NEW])
