@@ -140,6 +140,16 @@ def test_given_source_is_cross_validated(system):
     assert scores.shape == (3,)
 
 
+@each([system for system in SYSTEMS if "progress" in system.make().get_params(deep=False)])
+def test_progress_ends_its_line_on_a_terminal(system, monkeypatch, capsys):
+    monkeypatch.setattr("sys.stderr.isatty", lambda: True, raising=False)
+    made(system).set_params(progress=True).fit(*D.args)
+    shown = capsys.readouterr().err
+    assert shown.startswith("\r")
+    assert shown.endswith("\n")
+    assert shown.count("\n") == 1
+
+
 @every_metric
 def test_a_metric_measures_all_four_ways(system):
     estimator = made(system).fit(*D.args)

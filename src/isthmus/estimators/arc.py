@@ -8,7 +8,8 @@ import numpy as np
 
 from isthmus._validation import FloatArray, number
 from isthmus.domains import two_domains
-from isthmus.estimators.progress import as_callback
+from isthmus.estimators.constraints import ordered_bounds
+from isthmus.estimators.progress import as_callback, ended
 from isthmus.estimators.similarity import SimilarityEstimator
 from isthmus.exceptions import InputError
 from isthmus.kernels import Kernel, as_kernel
@@ -148,7 +149,8 @@ class ARC(SimilarityEstimator):
         (A, A_axes), (B, B_axes) = _principal(A), _principal(B[labelled])
         sign = np.where(domains.source.y[:, None] == domains.target.y[None, labelled], 1.0, -1.0)
         weight = _as_weight(self.weight, float((A**2).sum() / len(A) * (B**2).sum() / len(B)))
-        result = solver.solve(HingeProblem(A, B, sign, np.where(sign > 0, l, u), weight), callback)
+        with ended(callback):
+            result = solver.solve(HingeProblem(A, B, sign, np.where(sign > 0, l, u), weight), callback)
         similarity = CrossDomainSimilarity.from_matrix((source, target), (A_axes, B_axes), result.point.W)
         self._learned(domains, similarity)
         self.result_, self.n_iter_ = result, result.n_iter
@@ -177,9 +179,4 @@ def _as_bounds(bounds: Any) -> tuple[float, float]:
     """(u, l) from the parameter ``bounds``."""
     if isinstance(bounds, str) and bounds == "auto":
         return AUTO_BOUNDS
-    if isinstance(bounds, str) or np.shape(bounds) != (2,):
-        raise InputError(f'bounds: expected "auto" or two similarities (u, l), got {bounds!r}.')
-    u, l = (number(value, "bounds") for value in bounds)  # noqa: E741
-    if u >= l:
-        raise InputError(f"bounds: expected u < l, got u = {u:g} and l = {l:g}.")
-    return u, l
+    return ordered_bounds(bounds, "similarities", -np.inf)

@@ -43,9 +43,14 @@ def as_bounds(bounds: Any, scale: float) -> tuple[float, float]:
     """(u, l) from the parameter ``bounds``: given squared distances, or "auto" in units of ``scale``."""
     if isinstance(bounds, str) and bounds == "auto":
         return UPPER * scale, LOWER * scale
+    return ordered_bounds(bounds, "squared distances", 0.0)
+
+
+def ordered_bounds(bounds: Any, what: str, low: float) -> tuple[float, float]:
+    """Two numbers u < l above ``low``."""
     if not isinstance(bounds, tuple | list | np.ndarray) or len(bounds) != 2:
-        raise InputError(f'bounds: expected "auto" or two squared distances (u, l), got {bounds!r}.')
-    u, l = (number(value, "bounds", low=0.0, strict=True) for value in bounds)  # noqa: E741
+        raise InputError(f'bounds: expected "auto" or two {what} (u, l), got {bounds!r}.')
+    u, l = (number(value, "bounds", low=low, strict=low > -np.inf) for value in bounds)  # noqa: E741
     if u >= l:
         raise InputError(f"bounds: expected u < l, got u = {u:g} and l = {l:g}.")
     return u, l

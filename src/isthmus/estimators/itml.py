@@ -15,8 +15,8 @@ from sklearn.utils.validation import check_is_fitted
 from isthmus._validation import FloatArray, column_names, number, same_columns
 from isthmus.estimators.constraints import as_bounds, label_pairs, percentile_bounds, warn_of_hopeless
 from isthmus.estimators.one_space import SignedPairs, dense, given_pairs, pairs_of_labels
-from isthmus.estimators.progress import as_callback
-from isthmus.estimators.solver import as_solver, solved
+from isthmus.estimators.progress import as_callback, ended
+from isthmus.estimators.solver import as_solver
 from isthmus.exceptions import InputError
 from isthmus.objective import LogDetProblem
 from isthmus.solvers import Result, Solver
@@ -140,7 +140,8 @@ class ITML(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  #
         block, hopeless = label_pairs(rows, classes, slice(0, m), slice(m, m + 1), self.weight, bounds)
         warn_of_hopeless(hopeless)
         callback = as_callback(self.progress, "ITML", getattr(solver, "tol", self.tol))
-        result = solved(solver, LogDetProblem(rows, (block,)), callback)
+        with ended(callback):
+            result = solver.solve(LogDetProblem(rows, (block,)), callback=callback)
         self.components_ = result.components().T
         self.result_, self.bounds_, self.n_iter_ = result, bounds, result.n_iter
         self.n_features_in_ = self._n_features_out = d

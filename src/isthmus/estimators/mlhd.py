@@ -11,8 +11,8 @@ from isthmus._validation import FloatArray, choice, number
 from isthmus.domains import TwoDomains, two_domains
 from isthmus.estimators.base import REFERENCES, CrossDomainEstimator
 from isthmus.estimators.constraints import as_bounds, label_pairs, spread, warn_of_hopeless
-from isthmus.estimators.progress import as_callback
-from isthmus.estimators.solver import as_solver, solved
+from isthmus.estimators.progress import as_callback, ended
+from isthmus.estimators.solver import as_solver
 from isthmus.exceptions import InputError
 from isthmus.kernels import Kernel, as_kernel
 from isthmus.metric import CrossDomainMetric
@@ -169,7 +169,8 @@ class MLHD(CrossDomainEstimator):
             raise InputError(f"n_components: expected at most {most} with these rows, got {self.n_components}.")
         bounds = as_bounds(self.bounds, spread(A, B))
         problem = self._problem(domains, A, B, bounds)
-        result = solved(solver, problem, callback)
+        with ended(callback):
+            result = solver.solve(problem, callback=callback)
         metric = CrossDomainMetric(source, target, result.components())
         if self.n_components is not None:
             W, r = metric.components, source.dimension

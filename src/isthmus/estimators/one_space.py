@@ -8,10 +8,9 @@ from typing import Any
 
 import numpy as np
 from numpy.random import RandomState
-from numpy.typing import NDArray
 
 from isthmus._validation import FloatArray, IntArray, is_sparse, length, matrix
-from isthmus.domains import is_unlabelled
+from isthmus.domains import as_labels, is_unlabelled
 from isthmus.estimators.constraints import drawn_pairs
 from isthmus.exceptions import InputError
 
@@ -58,7 +57,7 @@ def _classes(y: Any, n: int) -> tuple[IntArray, IntArray]:
         raise InputError("y: requires y to be passed, but the target y is None; mark unlabelled rows with -1.")
     missing = is_unlabelled(y)
     length(missing, n, "y", "X")
-    labels: NDArray[Any] = np.asarray(y, dtype=object if isinstance(y, list | tuple) else None)
+    labels = as_labels(y, "y")
     missing |= [isinstance(label, numbers.Real) and label < 0 for label in labels.tolist()]
     labelled = np.flatnonzero(~missing)
     if len(labelled) < 2:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from isthmus.exceptions import InputError
@@ -38,6 +40,16 @@ class ProgressLine:
         if self._open:
             sys.stderr.write("\n")
             self._open = False
+
+
+@contextmanager
+def ended(callback: Callback | None) -> Iterator[None]:
+    """End the line of progress, if there is one, however the work ends."""
+    try:
+        yield
+    finally:
+        if isinstance(callback, ProgressLine):
+            callback.close()
 
 
 def as_callback(progress: Any, name: str, goal: float) -> Callback | None:

@@ -10,8 +10,8 @@ from isthmus._validation import FloatArray, Matrix, is_sparse, number
 from isthmus.domains import TwoDomains, two_domains
 from isthmus.estimators.base import CrossDomainEstimator
 from isthmus.estimators.constraints import as_bounds, label_pairs, spread, warn_of_hopeless
-from isthmus.estimators.progress import as_callback
-from isthmus.estimators.solver import as_solver, solved
+from isthmus.estimators.progress import as_callback, ended
+from isthmus.estimators.solver import as_solver
 from isthmus.exceptions import InputError
 from isthmus.metric import CrossDomainMetric
 from isthmus.objective import LogDetProblem
@@ -120,7 +120,9 @@ class Saenko(CrossDomainEstimator):
         self._checked_neighbors(domains)
         A, B = _array(domains.source.X), _array(domains.target.X)
         bounds = as_bounds(self.bounds, spread(A, B))
-        result = solved(solver, self._problem(domains, A, B, bounds), callback)
+        problem = self._problem(domains, A, B, bounds)
+        with ended(callback):
+            result = solver.solve(problem, callback=callback)
         W = result.components()
         self._learned(domains, CrossDomainMetric(FeatureSpace(d), FeatureSpace(d), np.vstack([W, W])))
         self.result_, self.bounds_, self.n_iter_ = result, bounds, result.n_iter

@@ -5,21 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from isthmus._validation import choice
-from isthmus.estimators.progress import ProgressLine
 from isthmus.exceptions import InputError
-from isthmus.objective import LogDetProblem
-from isthmus.solvers import BregmanProjections, Callback, DualNewton, Result, Solver
+from isthmus.solvers import BregmanProjections, DualNewton, Solver
 
 SOLVERS = {"newton": DualNewton, "bregman": BregmanProjections}
-
-
-def solved(solver: Solver, problem: LogDetProblem, callback: Callback | None) -> Result:
-    """The solver's result, with the line of progress ended however the work ends."""
-    try:
-        return solver.solve(problem, callback=callback)
-    finally:
-        if isinstance(callback, ProgressLine):
-            callback.close()
 
 
 def as_solver(solver: Any, tol: Any, max_iter: Any) -> Solver:

@@ -17,7 +17,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 
@@ -108,5 +108,5 @@ def _sweep_compiled() -> Sweep:
         raise MissingDependencyError(
             'compiled=True: expected numba to be installed; run pip install "isthmus[fast]".'
         ) from None
-    compiled: Any = numba.njit(cache=True, fastmath=False)(_sweep)
-    return compiled  # type: ignore[no-any-return]
+    compiled: Sweep = numba.njit(cache=True, fastmath=False)(_sweep)
+    return compiled
