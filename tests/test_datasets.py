@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
+import scipy.sparse as sp
 from sklearn.datasets import load_digits
 
-from isthmus.datasets import load_digits_domains, shape_features
+from isthmus.datasets import Collection, load_digits_domains, shape_features
 from isthmus.datasets.digits import SHAPE_NAMES
+from isthmus.domains import Domain
+from isthmus.evaluation import Protocol
 from isthmus.exceptions import InputError
 
 IMAGES, DIGITS = load_digits().images / 16.0, load_digits().target
@@ -132,3 +137,21 @@ def test_bad_arguments_are_named(arguments, message):
 def test_images_of_another_size_are_refused():
     with pytest.raises(InputError, match=r"images: expected shape \(n, 8, 8\), got \(5, 64\)"):
         shape_features(np.zeros((5, 64)))
+
+
+def test_a_pair_of_sparse_rows_is_printed_and_a_leaking_split_is_refused():
+    rows = sp.csr_matrix(np.eye(6))
+    y = np.array([0, 0, 0, 1, 1, 1])
+    both = {name: Domain(rows, y) for name in ("a", "b")}
+    objects = {name: np.arange(6) for name in ("a", "b")}
+    collection = Collection("small", "two views of six things", both, objects, ("x", "y"), "made up", "none")
+    assert list(collection) == ["a", "b"]
+    assert len(collection) == 2
+    split = collection.split("a", "b", Protocol(1, 1, 0), seed=0)
+    assert "test 2 rows; 2 classes" in str(collection.pair("a", "b", split)) == repr(collection.pair("a", "b", split))
+    leaking = Protocol(1, 1, 0).split(y, y, seed=0)  # which does not know that the rows are the same things
+    shared = replace(leaking, test=leaking.source)
+    with pytest.raises(InputError, match=r"^split: expected no object in two of its parts, got \d in source and "):
+        collection.pair("a", "b", shared)
+    with pytest.raises(InputError, match=r"^split.test: expected row numbers of b, from 0 to 5, got 0 to 9\.$"):
+        collection.pair("a", "b", replace(split, test=np.array([0, 9])))

@@ -39,6 +39,26 @@ class TwoDomains:
     classes: NDArray[Any]
 
 
+@dataclass(frozen=True, eq=False)
+class Split:
+    """Which rows of a source domain and of a target domain take which part, as row numbers.
+
+    Parameters
+    ----------
+    source : array of int
+        Rows of the source domain, all of them labelled.
+    labelled, unlabelled : array of int
+        Rows of the target domain that are learned from, with and without their label.
+    test : array of int
+        Rows of the target domain that are held out.
+    """
+
+    source: IntArray
+    labelled: IntArray
+    unlabelled: IntArray
+    test: IntArray
+
+
 def two_domains(X_source: Any, y_source: Any, X_target: Any, y_target: Any) -> TwoDomains:
     """Check the four arguments of ``fit`` and turn labels of any type into codes.
 

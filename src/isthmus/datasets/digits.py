@@ -87,6 +87,8 @@ def load_digits_domains(
         source_ids=source,
         target_ids=target,
         test_ids=test,
+        target_classes=y[target],
+        licence="CC BY 4.0",
     )
 
 

@@ -10,7 +10,7 @@ import numpy as np
 from isthmus._validation import FloatArray, IntArray
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class DomainPair:
     """Two collections described by different features, and held-out rows of the second.
 
@@ -28,6 +28,10 @@ class DomainPair:
         The names of the d_s and the d_t columns.
     source_ids, target_ids, test_ids : array of int
         Which objects of the original collection the rows are: no object is in two of the three.
+    target_classes : array (n_t,), optional
+        The true classes of all target rows, for pictures and for scoring only.
+    licence : str
+        The terms of use, as far as they are stated.
 
     Examples
     --------
@@ -50,6 +54,8 @@ class DomainPair:
     source_ids: IntArray
     target_ids: IntArray
     test_ids: IntArray
+    target_classes: IntArray | None = None
+    licence: str = "not stated"
 
     @property
     def classes(self) -> IntArray:
@@ -68,5 +74,7 @@ class DomainPair:
             f"{self.name}: source {n_s} rows x {d_s} features, all labelled; "
             f"target {n_t} rows x {d_t} features, {self.n_labelled} labelled "
             f"({' or '.join(map(str, a_class))} a class), {n_t - self.n_labelled} unlabelled; "
-            f"test {len(self.X_test)} rows; {len(self.classes)} classes"
+            f"test {self.X_test.shape[0]} rows; {len(self.classes)} classes"
         )
+
+    __repr__ = __str__
