@@ -10,7 +10,7 @@ import pytest
 import isthmus
 
 MODULES = ["isthmus", "isthmus.objective", "isthmus.solvers", "isthmus.estimators", "isthmus.kernels",
-           "isthmus.exceptions", "isthmus.datasets", "isthmus.discrepancy"]  # fmt: skip
+           "isthmus.exceptions", "isthmus.datasets", "isthmus.discrepancy", "isthmus.evaluation"]  # fmt: skip
 
 
 def public_things():

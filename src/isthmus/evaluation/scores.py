@@ -1,0 +1,108 @@
+"""How good a labelling or a ranking is, as one number between 0 and 1."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from isthmus._validation import BoolArray, FloatArray, is_sparse, length, matrix, number
+from isthmus.domains import as_labels
+from isthmus.exceptions import InputError
+
+
+def accuracy(y_true: Any, y_predicted: Any) -> float:
+    """The share of rows whose predicted label is the true one.
+
+    Examples
+    --------
+    >>> accuracy(["cat", "dog", "dog", "cat"], ["cat", "dog", "cat", "cat"])
+    0.75
+    """
+    true, predicted = as_labels(y_true, "y_true"), as_labels(y_predicted, "y_predicted")
+    length(predicted, len(true), "y_predicted", "y_true")
+    if not len(true):
+        raise InputError("y_true: expected at least one label, got none.")
+    return float(np.mean(_equal(true, predicted)))
+
+
+def precision_at_k(distances: Any, y_queries: Any, y_references: Any, k: int) -> float:
+    r"""The share of a query's class among its k nearest references, as a mean over queries.
+
+    Where references at the same distance compete for the last of the k places, each has the same share of them: the
+    value is the mean over all orders of ties, and the order of the references does not matter.
+
+    Parameters
+    ----------
+    distances : array (n_q, n_r)
+        Smaller is nearer.
+    y_queries, y_references : array (n_q,), (n_r,)
+        Classes. Queries without a reference of their class are left out.
+    k : int
+        At most n_r.
+
+    Examples
+    --------
+    >>> precision_at_k([[1.0, 2.0, 2.0, 3.0]], [0], [0, 0, 1, 1], k=2)
+    0.75
+    """
+    D, relevant = _retrieval(distances, y_queries, y_references)
+    k = int(number(k, "k", low=1, high=D.shape[1], whole=True))
+    border = np.partition(D, k - 1, axis=1)[:, k - 1, None]
+    inside, tied = border > D, border == D
+    share = (k - inside.sum(axis=1)) / tied.sum(axis=1)
+    found = (relevant & inside).sum(axis=1) + share * (relevant & tied).sum(axis=1)
+    return float(np.mean(found / k))
+
+
+def mean_average_precision(distances: Any, y_queries: Any, y_references: Any) -> float:
+    r"""The mean over queries of the average precision, :math:`\frac{1}{R} \sum_{r \text{ relevant}} P(d_r)`.
+
+    R is the number of references of the query's class, and P(d) the share of that class among all references at a
+    distance of at most d. References at equal distance are therefore found together, as in
+    :func:`sklearn.metrics.average_precision_score`, and the order of the references does not matter.
+
+    Parameters
+    ----------
+    distances : array (n_q, n_r)
+        Smaller is nearer.
+    y_queries, y_references : array (n_q,), (n_r,)
+        Classes. Queries without a reference of their class are left out.
+
+    Examples
+    --------
+    >>> mean_average_precision([[1.0, 2.0, 3.0, 4.0]], ["a"], ["a", "b", "a", "b"])  # (1/1 + 2/3) / 2
+    0.833...
+    """
+    D, relevant = _retrieval(distances, y_queries, y_references)
+    return float(np.mean([_average_precision(d, r) for d, r in zip(D, relevant, strict=True)]))
+
+
+def _average_precision(d: FloatArray, relevant: BoolArray) -> float:
+    order = np.argsort(d, kind="stable")
+    hits = np.cumsum(relevant[order])
+    # Of a run of ties the last place counts for all: only there everything at that distance is found.
+    last = np.searchsorted(d[order], d[relevant], side="right") - 1
+    return float(np.mean(hits[last] / (last + 1)))
+
+
+def _retrieval(distances: Any, y_queries: Any, y_references: Any) -> tuple[FloatArray, BoolArray]:
+    """Distances, and which references are relevant, of the queries that have any."""
+    D = matrix(distances, "distances")
+    if is_sparse(D):
+        raise InputError("distances: expected a dense array, got a sparse one, whose gaps would be distances of 0.")
+    queries, references = as_labels(y_queries, "y_queries"), as_labels(y_references, "y_references")
+    length(queries, D.shape[0], "y_queries", "the rows of distances")
+    length(references, D.shape[1], "y_references", "the columns of distances")
+    relevant = _equal(queries[:, None], references)
+    some = relevant.any(axis=1)
+    if not some.any():
+        raise InputError(f"y_references: expected the class of at least one query, got none of {len(queries)}.")
+    return D[some], relevant[some]
+
+
+def _equal(a: Any, b: Any) -> BoolArray:
+    """Whether labels are equal; a string never equals a number."""
+    if a.dtype.kind in "biuf" and b.dtype.kind in "biuf":
+        return np.asarray(a == b)
+    return np.asarray(a.astype(object) == b.astype(object), dtype=bool)
