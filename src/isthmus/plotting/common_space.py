@@ -1,4 +1,4 @@
-"""Pictures of a common space. Needs matplotlib, which is imported only when something is drawn."""
+"""Both domains as points of one learned space, seen along its two principal directions."""
 
 from __future__ import annotations
 
@@ -7,18 +7,11 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from isthmus._validation import FloatArray, IntArray, length
-from isthmus.exceptions import InputError, MissingDependencyError
-
-__all__ = ["plot_before_after", "plot_common_space"]
-
-UNLABELLED = -1
-# Paul Tol's "muted" scheme, safe for colour-blind readers, and black; no grey, which means unlabelled.
-TEN_COLOURS = (
-    *("#cc6677", "#332288", "#ddcc77", "#117733", "#88ccee"),
-    *("#882255", "#44aa99", "#999933", "#aa4499", "#000000"),
-)
-INK, FAINT = "#222222", "#c0c0c0"
+from isthmus._validation import FloatArray, IntArray, length, matrix
+from isthmus.domains import UNLABELLED
+from isthmus.exceptions import InputError
+from isthmus.plotting.canvas import key, pyplot
+from isthmus.plotting.palette import FAINT, INK, SOURCE_MARKER, TARGET_MARKER, ten_class_colours
 
 
 class Space(Protocol):
@@ -69,14 +62,14 @@ def plot_common_space(
     -------
     matplotlib Axes
     """
-    pyplot = _pyplot()
+    plt = pyplot()
     y_s, y_t, shown = _classes(X_source, y_source, X_target, y_target, truth)
-    S, T, share = _principal_plane(
+    S, T, share = principal_plane(
         np.asarray(space.transform(X_source, domain="source")), np.asarray(space.transform(X_target, domain="target"))
     )
     if ax is None:
-        _, ax = pyplot.subplots(figsize=(7.5, 5.5), layout="constrained")
-    colours = _colours(np.unique(np.concatenate([y_s, shown[shown != UNLABELLED]])))
+        _, ax = plt.subplots(figsize=(7.5, 5.5), layout="constrained")
+    colours = ten_class_colours(np.unique(np.concatenate([y_s, shown[shown != UNLABELLED]])))
     _draw(ax, S, y_s, T, y_t, shown, colours)
     ax.set_xlabel(f"first direction ({share[0]:.0%} of the variance)")
     ax.set_ylabel(f"second direction ({share[1]:.0%})")
@@ -108,7 +101,7 @@ def plot_before_after(
     -------
     matplotlib Figure
     """
-    figure, (left, right) = _pyplot().subplots(1, 2, figsize=(13.5, 6.0), layout="constrained")
+    figure, (left, right) = pyplot().subplots(1, 2, figsize=(13.5, 6.0), layout="constrained")
     rows = (X_source, y_source, X_target, y_target)
     apart = _DirectSum(np.shape(X_source)[1], np.shape(X_target)[1])
     plot_common_space(apart, *rows, truth=truth, ax=left, title="Before: the identity metric", legend=False)
@@ -130,16 +123,6 @@ class _DirectSum:
         return np.pad(np.asarray(X, dtype=np.float64), ((0, 0), (before, after)))
 
 
-def _pyplot() -> Any:
-    try:
-        from matplotlib import pyplot
-    except ImportError:
-        raise MissingDependencyError(
-            'Pictures need matplotlib, which is not installed: pip install "isthmus[plot]".'
-        ) from None
-    return pyplot
-
-
 def _classes(
     X_source: Any, y_source: Any, X_target: Any, y_target: Any, truth: Any
 ) -> tuple[IntArray, IntArray, IntArray]:
@@ -153,8 +136,29 @@ def _classes(
     return y_s, y_t, np.asarray(truth)
 
 
-def _principal_plane(S: FloatArray, T: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Both sets of points in their common plane of largest variance, and its two shares of the whole."""
+def principal_plane(source: Any, target: Any) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Points of both domains in their common plane of largest variance, each domain counting one half.
+
+    Parameters
+    ----------
+    source, target : array (n_s, d), array (n_t, d)
+        Points of one common space.
+
+    Returns
+    -------
+    source, target : array (n_s, 2), array (n_t, 2)
+        The same points along the two directions, around the middle between the two means.
+    share : array (2,)
+        What part of the whole variance lies along each.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> S, T, share = principal_plane(np.diag([3.0, 1.0, 0.0]), -np.diag([3.0, 1.0, 0.0]))
+    >>> S.shape, T.shape, share.round(2).tolist()
+    ((3, 2), (3, 2), [0.9, 0.1])
+    """
+    S, T = matrix(source, "source"), matrix(target, "target")
     if S.shape[1] != T.shape[1]:
         raise InputError(f"space: expected one space for both domains, got {S.shape[1]} and {T.shape[1]} columns.")
     centre = (S.mean(axis=0) + T.mean(axis=0)) / 2
@@ -168,14 +172,6 @@ def _principal_plane(S: FloatArray, T: FloatArray) -> tuple[FloatArray, FloatArr
     return S @ plane, T @ plane, share
 
 
-def _colours(classes: IntArray) -> dict[Any, Any]:
-    if len(classes) <= len(TEN_COLOURS):
-        return dict(zip(classes.tolist(), TEN_COLOURS, strict=False))
-    from matplotlib import colormaps
-
-    return dict(zip(classes.tolist(), colormaps["turbo"](np.linspace(0.05, 0.95, len(classes))), strict=True))
-
-
 def _draw(
     ax: Any, S: FloatArray, y_s: IntArray, T: FloatArray, y_t: IntArray, shown: IntArray, colours: dict[Any, Any]
 ) -> None:
@@ -184,8 +180,12 @@ def _draw(
 
     hidden = y_t == UNLABELLED
     edges = [colours.get(label, FAINT) for label in shown[hidden].tolist()]
-    ax.scatter(*T[hidden].T, marker="^", s=16, facecolors="none", edgecolors=edges, linewidths=0.7, alpha=0.75)
-    ax.scatter(*S.T, marker="o", s=14, c=[colours[label] for label in y_s.tolist()], linewidths=0, alpha=0.8)
+    ax.scatter(
+        *T[hidden].T, marker=TARGET_MARKER, s=16, facecolors="none", edgecolors=edges, linewidths=0.7, alpha=0.75
+    )
+    ax.scatter(
+        *S.T, marker=SOURCE_MARKER, s=14, c=[colours[label] for label in y_s.tolist()], linewidths=0, alpha=0.8
+    )
     stars = [colours[label] for label in y_t[~hidden].tolist()]
     ax.scatter(*T[~hidden].T, marker="*", s=170, c=stars, edgecolors=INK, linewidths=0.9, zorder=3)
     for label in np.unique(y_s).tolist():
@@ -203,17 +203,12 @@ def _draw(
 
 
 def _legend(ax: Any, colours: dict[Any, Any], y_t: IntArray, coloured: bool) -> None:
-    from matplotlib.lines import Line2D
-
-    def key(label: str, marker: str, size: float, face: Any, edge: Any) -> Any:
-        return Line2D([], [], label=label, marker=marker, ms=size, mfc=face, mec=edge, linestyle="none")
-
     hidden = int(np.count_nonzero(y_t == UNLABELLED))
-    keys = [key("source row", "o", 5, INK, INK)]
+    keys = [key("source row", SOURCE_MARKER, 5, INK, INK)]
     if hidden < len(y_t):
         keys.append(key("target row, labelled", "*", 12, "white", INK))
     if hidden:
         known = "target row, unlabelled\n(coloured by the truth)" if coloured else "target row, unlabelled"
-        keys.append(key(known, "^", 5, "none", INK if coloured else FAINT))
+        keys.append(key(known, TARGET_MARKER, 5, "none", INK if coloured else FAINT))
     keys += [key(f"class {label}", "s", 7, colour, colour) for label, colour in colours.items()]
     ax.legend(handles=keys, loc="upper left", bbox_to_anchor=(1.01, 1.0), frameon=False, borderaxespad=0)

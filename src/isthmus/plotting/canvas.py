@@ -1,0 +1,67 @@
+"""matplotlib, asked for only when something is drawn, and empty figures that no global state knows of."""
+
+from __future__ import annotations
+
+import textwrap
+from typing import Any
+
+from isthmus.exceptions import MissingDependencyError
+from isthmus.plotting.palette import FAINT, INK
+
+SMALL, NORMAL, LARGE = 7.0, 8.0, 9.5
+"""Sizes of type in points. Figures are made as wide as a page, so this is their size in print."""
+PAGE_WIDTH = 7.2
+"""Inches."""
+TITLE_LETTERS = 80
+"""How many letters of a title fit into a line."""
+DPI = 150
+
+
+def pyplot() -> Any:
+    """The module of that name, for figures that the user may want shown."""
+    try:
+        from matplotlib import pyplot
+    except ImportError:
+        raise _missing() from None
+    return pyplot
+
+
+def empty_figure(height: float, title: str | None = None, *, width: float = PAGE_WIDTH) -> Any:
+    """A figure of a page's width that belongs to the caller alone: pyplot neither keeps nor shows it."""
+    try:
+        from matplotlib.figure import Figure
+    except ImportError:
+        raise _missing() from None
+    figure = Figure(figsize=(width, height), dpi=DPI, layout="constrained", facecolor="white")
+    if title is not None:
+        figure.suptitle("\n".join(textwrap.wrap(title, TITLE_LETTERS)), fontsize=LARGE, color=INK)
+    return figure
+
+
+def settled(figure: Any) -> Any:
+    """The figure with everything where the layout engine put it, for good.
+
+    The engine improves a little on its own result at every drawing: the same figure would be saved as other bytes
+    the second time.
+    """
+    figure.get_layout_engine().execute(figure)
+    figure.set_layout_engine("none")
+    return figure
+
+
+def key(label: str, marker: Any, size: float, face: Any, edge: Any, **line: Any) -> Any:
+    """An entry of a legend: a marker and its meaning."""
+    from matplotlib.lines import Line2D
+
+    return Line2D([], [], **{"linestyle": "none"} | line, label=label, marker=marker, ms=size, mfc=face, mec=edge)
+
+
+def plain(ax: Any) -> None:
+    """Only the lower and left edge, thin, with small type."""
+    ax.spines[["top", "right"]].set_visible(False)
+    ax.spines[["left", "bottom"]].set_color(FAINT)
+    ax.tick_params(labelsize=SMALL, length=2, width=0.5, color=FAINT, labelcolor=INK)
+
+
+def _missing() -> MissingDependencyError:
+    return MissingDependencyError('Pictures need matplotlib, which is not installed: pip install "isthmus[plot]".')

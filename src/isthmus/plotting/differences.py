@@ -1,0 +1,140 @@
+"""Paired differences with their intervals, around zero."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from isthmus._validation import BoolArray, FloatArray
+from isthmus.exceptions import InputError
+from isthmus.plotting.arrays import array_of_shape, name_list
+from isthmus.plotting.canvas import NORMAL, SMALL, empty_figure, key, plain, settled
+from isthmus.plotting.palette import DOUBT, GAIN, INK, LOSS, PAPER
+
+LINE_HEIGHT = 0.2
+"""Inches."""
+
+
+def plot_differences(
+    names: Sequence[str],
+    means: Any,
+    lows: Any,
+    highs: Any,
+    *,
+    title: str | None = None,
+    groups: Sequence[str] | None = None,
+    decided: Sequence[bool] | None = None,
+    unit: str = "difference in accuracy, points",
+) -> Any:
+    """A forest plot: for each comparison the mean difference and its interval, and a line at zero.
+
+    Blue and filled where the whole interval is above zero, red and filled where it is below, grey and hollow where
+    zero is in it: then the sign is not known. The numbers stand to the right.
+
+    Parameters
+    ----------
+    names : sequence of str
+        What is compared, from top to bottom.
+    means, lows, highs : array (n,)
+        Mean differences and the ends of their intervals.
+    title : str, optional
+        Above all.
+    groups : sequence of str, optional
+        The group of each comparison; a new group begins under a heading of its own.
+    decided : sequence of bool, optional
+        Whether the sign of each difference counts as known, by a test that knows of the other comparisons, say.
+        By default: where zero is not in the interval.
+    unit : str
+        What the differences are.
+
+    Returns
+    -------
+    matplotlib Figure
+
+    Examples
+    --------
+    >>> figure = plot_differences(["MLHD - ARC", "MLHD - SVM"], [1.2, -0.3], [0.4, -1.0], [2.0, 0.4])
+    >>> [text.get_text() for text in figure.axes[0].texts]
+    ['+1.2  [+0.4, +2.0]', '−0.3  [−1.0, +0.4]']
+    """
+    labels = name_list(names, "names")
+    n = len(labels)
+    mean, low, high = (
+        array_of_shape(values, name, (n,), "names")
+        for values, name in ((means, "means"), (lows, "lows"), (highs, "highs"))
+    )
+    if np.isnan([mean, low, high]).any():
+        raise InputError("means, lows, highs: expected numbers, got NaN.")
+    if (low > mean).any() or (mean > high).any():
+        raise InputError("lows, highs: expected an interval around each mean, got one that leaves it out.")
+    if groups is not None and len(groups) != n:
+        raise InputError(f"groups: expected {n} entries to match names, got {len(groups)}.")
+    if decided is not None and len(decided) != n:
+        raise InputError(f"decided: expected {n} entries to match names, got {len(decided)}.")
+    known = (low > 0) | (high < 0) if decided is None else np.array(decided, dtype=bool)
+    places, headings = _places(n, groups)
+    figure = empty_figure((n + len(headings)) * LINE_HEIGHT + 1.25, title)
+    ax = figure.add_subplot()
+    _draw(ax, places, mean, low, high, known)
+    _name(ax, places, labels, headings)
+    ax.set_xlabel(unit, fontsize=NORMAL, color=INK)
+    figure.legend(
+        handles=_keys(decided is not None), loc="outside lower center", ncols=3, frameon=False, fontsize=NORMAL
+    )
+    return settled(figure)
+
+
+def _places(n: int, groups: Sequence[str] | None) -> tuple[list[int], dict[int, str]]:
+    """The line of each comparison, counted from the top, and the lines of the headings."""
+    if groups is None:
+        return list(range(n)), {}
+    places: list[int] = []
+    headings: dict[int, str] = {}
+    for k in range(n):
+        if k == 0 or groups[k] != groups[k - 1]:
+            headings[k + len(headings)] = str(groups[k])
+        places.append(k + len(headings))
+    return places, headings
+
+
+def _draw(ax: Any, places: list[int], mean: FloatArray, low: FloatArray, high: FloatArray, known: BoolArray) -> None:
+    for k, place in enumerate(places):
+        colour = DOUBT if not known[k] else GAIN if mean[k] > 0 else LOSS
+        if k % 2:
+            ax.axhspan(place - 0.5, place + 0.5, color=PAPER, zorder=0, linewidth=0)
+        ax.plot([low[k], high[k]], [place, place], color=colour, linewidth=1.4, solid_capstyle="butt", zorder=2)
+        face = "white" if colour == DOUBT else colour
+        ax.plot(mean[k], place, "o", ms=4.5, mfc=face, mec=colour, zorder=3)
+        rounded = [round(float(value[k]), 1) + 0.0 for value in (mean, low, high)]  # + 0.0: no minus before a zero
+        numbers = "{:+.1f}  [{:+.1f}, {:+.1f}]".format(*rounded).replace("-", "−")
+        ax.annotate(
+            numbers, (1.01, place), xycoords=("axes fraction", "data"), va="center", fontsize=SMALL, color=INK
+        )
+    ax.axvline(0.0, color=INK, linewidth=0.8, zorder=1)
+
+
+def _name(ax: Any, places: list[int], labels: list[str], headings: dict[int, str]) -> None:
+    lines = dict(zip(places, labels, strict=True)) | headings
+    ax.set_yticks(sorted(lines), [lines[place] for place in sorted(lines)])
+    plain(ax)
+    ax.tick_params(axis="y", length=0, labelsize=NORMAL)
+    ax.spines["left"].set_visible(False)
+    for place, tick in zip(sorted(lines), ax.get_yticklabels(), strict=True):
+        tick.set_fontweight("bold" if place in headings else "normal")
+    ax.set_ylim(max(lines) + 0.6, -0.6)
+    ax.margins(x=0.05)
+
+
+def _keys(tested: bool) -> list[Any]:
+    above, below, open_ = (
+        ("shown to be above zero", "shown to be below zero", "not shown")
+        if tested
+        else ("interval above zero", "interval below zero", "zero inside: sign not known")
+    )
+    return [
+        key(above, "o", 4.5, GAIN, GAIN, color=GAIN, linestyle="-"),
+        key(below, "o", 4.5, LOSS, LOSS, color=LOSS, linestyle="-"),
+        key(open_, "o", 4.5, "white", DOUBT, color=DOUBT, linestyle="-"),
+    ]
