@@ -173,3 +173,14 @@ def test_bad_problems_are_refused_in_one_sentence(build, message):
     with pytest.raises(InputError, match=message) as caught:
         build()
     assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize("n_left", [6, 1500])
+@pytest.mark.parametrize("n_right", [1, 3])
+def test_the_form_of_the_laplacian_is_the_sum_over_pairs(n_left, n_right, monkeypatch):
+    monkeypatch.setattr("isthmus.objective.graph.CHUNK", 64)
+    problem = random_problem(4, n_left=n_left, n_right=n_right, alignment="constraint", within=n_left < 100)
+    graph, B = problem.graph, np.random.default_rng(0).normal(size=(problem.graph.n_rows, 5))
+    v = np.random.default_rng(1).normal(size=problem.n_pairs)
+    Z = B[graph.ends[0]] - B[graph.ends[1]]
+    np.testing.assert_allclose(graph.laplacian_form(v, B), Z.T @ (v[:, None] * Z), rtol=1e-9, atol=1e-9)

@@ -19,8 +19,8 @@ import numpy as np
 from isthmus._validation import FloatArray, IntArray
 from isthmus.objective.pairs import Pairs
 
-CHUNK = 256
-"""Rows that are copied at a time."""
+CHUNK = 2**16
+"""Numbers that are copied at a time, or 256 rows of them."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -81,14 +81,30 @@ class PairGraph:
             product[block.right] -= V.T @ B[block.left]
         return product
 
+    def laplacian_form(self, v: FloatArray, B: FloatArray) -> FloatArray:
+        """``Bᵀ L_v B`` (r, r), the sum of ``v z zᵀ`` over all pairs of rows ``B`` (n, r)."""
+        size = max(1024, CHUNK // max(1, B.shape[1]))
+        if len(B) <= size:
+            return np.asarray(B.T @ self.laplacian_product(v, B))
+        degrees, S = self.degrees(v)[:, None], np.zeros((B.shape[1], B.shape[1]))
+        for start in range(0, len(B), size):  # many rows: in parts that stay in the cache
+            part = slice(start, start + size)
+            S += B[part].T @ (degrees[part] * B[part])
+        for block, V in zip(self.blocks, self.split(v), strict=True):
+            cross = np.linalg.multi_dot([B[block.left].T, V, B[block.right]])  # from the shorter side
+            S -= cross
+            S -= cross.T
+        return np.asarray(S)
+
     def distances(self, B: FloatArray) -> FloatArray:
         """Squared Euclidean distances of all pairs of rows of ``B`` (n, r); exact zeros where rows coincide."""
         centre = B.mean(axis=0)  # a common offset would only cost digits
+        size = max(256, CHUNK // max(1, B.shape[1]))
         parts = []
         for block in self.blocks:
             right = B[block.right] - centre
-            for start in range(block.left.start, block.left.stop, CHUNK):
-                left = B[start : min(start + CHUNK, block.left.stop)] - centre
+            for start in range(block.left.start, block.left.stop, size):
+                left = B[start : min(start + size, block.left.stop)] - centre
                 total = np.einsum("ij,ij->i", left, left)[:, None] + np.einsum("ij,ij->i", right, right)
                 d2 = total - 2.0 * (left @ right.T)
                 d2[d2 < 1e-13 * total] = 0.0
@@ -112,7 +128,7 @@ def curvature(graph: PairGraph, B: FloatArray) -> Callable[[FloatArray], FloatAr
 
 def curvature_by_coordinates(graph: PairGraph, B: FloatArray, v: FloatArray) -> FloatArray:
     """One product with the Hessian, from the rows B."""
-    T = B @ (B.T @ graph.laplacian_product(v, B))
+    T = B @ graph.laplacian_form(v, B)
     diagonal = np.einsum("ij,ij->i", T, B)
     return _gathered(graph, diagonal, [T[b.left] @ B[b.right].T for b in graph.blocks])
 

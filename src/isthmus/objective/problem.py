@@ -159,7 +159,7 @@ class LogDetProblem:
     def at(self, multipliers: FloatArray) -> DualPoint | None:
         """The point of the dual at these multipliers, or None where ``P + Σ w z zᵀ`` is not positive definite."""
         F = self.factor
-        S = F.T @ self.graph.laplacian_product(multipliers, F)
+        S = self.graph.laplacian_form(multipliers, F)
         S[np.diag_indices_from(S)] += 1.0
         if not len(S):
             return DualPoint(self, multipliers, S)

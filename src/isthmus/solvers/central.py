@@ -26,13 +26,13 @@ from isthmus.objective import DualPoint, LogDetProblem
 from isthmus.objective.graph import curvature
 from isthmus.solvers.conjugate import conjugate_gradients
 
-START, MARGIN, PRODUCT = 10.0, 0.8, 1e-3
+START, MARGIN, PRODUCT = 10.0, 0.8, 1e-2
 """At the start: σ is so many times the largest weight, s this part of d², Σ s|w| this part of tr M S."""
 BALANCE = 0.03
 """Σ s|w| is never aimed at more than this part of tr M S: multipliers that outgrow S would run away."""
 CENTRING_POWER, LEAST_CENTRING = 3, 0.02
-LONG_STEP, SHORTEST_STEP, BACKTRACK, BOUNDARY = 0.5, 1e-8, 0.8, 0.95
-CG_TOLERANCE = 2e-2
+LONG_STEP, SHORTEST_STEP, BACKTRACK, BOUNDARY = 0.1, 1e-8, 0.8, 0.95
+CG_TOLERANCE = 0.1
 
 
 @dataclass(frozen=True, eq=False)
@@ -104,20 +104,21 @@ def _advance(state: _State) -> _State | None:
     dy = -dw - residual
     dxi = weight / y - xi - xi / y * dy
     ds = tau / np.abs(w) - s - s / w * dw
-    # In the scaled basis S is the identity and M diagonal: relative to them S moves by dS and M by dM.
-    dS = rows.T @ state.point.problem.graph.laplacian_product(state.spread(change), rows)
-    _add_diagonal(dS, -share)
-    t = min(_longest(dS), _ratio(y, dy), _ratio(w, dw))
+    t, primal = min(_ratio(y, dy), _ratio(w, dw)), None
     t_slack = min(_ratio(xi, dxi), _ratio(s, ds))
-    primal = None
-    if t < LONG_STEP:  # after a long one M is as good as the inverse of S, and that costs nothing
-        dM = _add_diagonal(np.negative(dS, out=dS), theta / spectrum - 1.0)
-        factor = _factor(_longest(dM) * dM)
-        if factor is not None:
-            primal = (turn * np.sqrt(spectrum / state.sigma)) @ factor
-            primal = dtrmm(1.0, state.point.inverse, primal, lower=1, trans_a=1)
-    excess = state.excess * (1.0 - t)
-    point = state.point.problem.at(state.spread(w + t * dw) / (1.0 + excess))
+    point = _reached(state, t, dw) if t >= LONG_STEP else None
+    if point is None:
+        # In the scaled basis S is the identity and M diagonal: relative to them S moves by dS and M by dM.
+        dS = state.point.problem.graph.laplacian_form(state.spread(change), rows)
+        _add_diagonal(dS, -share)
+        t = min(t, _longest(dS))
+        if t < LONG_STEP:  # after a long one M is as good as the inverse of S, and that costs nothing
+            dM = _add_diagonal(np.negative(dS, out=dS), theta / spectrum - 1.0)
+            factor = _factor(_longest(dM) * dM)
+            if factor is not None:
+                primal = dtrmm(1.0, factor, turn * np.sqrt(spectrum / state.sigma), side=1, lower=1)
+                primal = dtrmm(1.0, state.point.inverse, primal, lower=1, trans_a=1)
+        point = _reached(state, t, dw)
     if point is None or t < SHORTEST_STEP:
         return None
     return replace(
@@ -127,11 +128,17 @@ def _advance(state: _State) -> _State | None:
         xi=xi + t_slack * dxi,
         s=s + t_slack * ds,
         y=y + t * dy,
-        excess=excess,
+        excess=state.excess * (1.0 - t),
         centring=max(LEAST_CENTRING, (1.0 - min(t, t_slack)) ** CENTRING_POWER),
         theta=max(1.0, float(spectrum.mean()) * (1.0 - t) + theta * t),
         primal=primal,
     )
+
+
+def _reached(state: _State, t: float, dw: FloatArray) -> DualPoint | None:
+    """The point after a part of the step, if S is positive definite there."""
+    sigma = 1.0 + state.excess * (1.0 - t)
+    return state.point.problem.at(state.spread(state.w + t * dw) / sigma)
 
 
 def _scaling(state: _State) -> tuple[FloatArray, FloatArray, FloatArray]:
@@ -157,11 +164,14 @@ def _direction(
     graph, used = state.point.problem.graph, state.used
     diagonal = xi / y + s / np.abs(w)
     scaled = rows * spectrum**0.25
-    preconditioner = 1.0 / (diagonal + graph.distances(scaled)[used] ** 2)
     hessian = curvature(graph, scaled)
-    del scaled
     under_dual = state.point.distances[used] / state.sigma
-    under_primal = graph.distances(rows * np.sqrt(spectrum))[used]
+    if state.primal is None:
+        between, under_primal = np.sqrt(state.theta) * under_dual, state.theta * under_dual
+    else:
+        between, under_primal = (graph.distances(B)[used] for B in (scaled, rows * np.sqrt(spectrum)))
+    del scaled
+    preconditioner = 1.0 / (diagonal + between**2)
     b = theta * under_dual + share * (under_primal + diagonal * w)
     b += tau / w - (weight + xi * residual) / y
     return conjugate_gradients(
