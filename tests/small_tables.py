@@ -1,0 +1,118 @@
+"""Tables of toy size: collections made by hand, experiments that go through the code of the real ones, and records."""
+
+import functools
+import signal
+import sys
+from dataclasses import replace
+
+import numpy as np
+import scipy.sparse as sp
+
+from isthmus.datasets import Collection
+from isthmus.domains import Domain
+from isthmus.evaluation import Protocol
+from isthmus.experiments.entrants import TABLE
+from isthmus.experiments.experiment import EXPERIMENTS
+from isthmus.experiments.published import TABLE1, TABLE2
+from isthmus.experiments.records import Record
+from isthmus.experiments.rows import Collected
+
+CLASSES, PER_CLASS = 3, 14
+PROTOCOL = Protocol(4, 1, 4, test=9)
+TWO = (0.1, 1.0)
+"""The grid of every parameter; 1 is the default wherever that is a number."""
+GROUPS = {"table1": (0, 1, 4), "table2": (0, 6)}
+"""Which rows of the paper's tables are kept."""
+
+
+def labels():
+    return np.repeat(np.arange(CLASSES), PER_CLASS)
+
+
+def _collection(name, views):
+    domains = {view: Domain(X, labels()) for view, X in views.items()}
+    objects = {view: np.arange(len(labels())) for view in views}
+    return Collection(name, f"{name}, made by hand", domains, objects, ("a", "b", "c"), "made by hand", "none")
+
+
+def texts(folder=None):
+    """Sparse rows of few words, with negative values, as in reuters600; the same documents in every domain."""
+    rng, views = np.random.default_rng(0), {}
+    for language, words in zip(("EN", "FR", "GR"), (40, 50, 60), strict=True):
+        topics = rng.random((CLASSES, words)) * (rng.random((CLASSES, words)) < 0.3)
+        X = topics[labels()] + 0.4 * rng.normal(size=(len(labels()), words))
+        views[language] = sp.csr_matrix(X * (rng.random(X.shape) < 0.5))
+    return _collection("texts", views)
+
+
+def histograms(folder=None):
+    """Dense counts, as bags of visual words are; the same images in the three descriptions of a camera."""
+    rng, views = np.random.default_rng(1), {}
+    for camera in ("amazon", "dslr", "webcam"):
+        for words in ("surf600", "surf800", "sift900"):
+            rates = rng.gamma(0.7, 4.0, size=(CLASSES, 25))
+            views[f"{camera} {words}"] = rng.poisson(rates[labels()] + 0.5).astype(np.float32)
+    return _collection("histograms", views)
+
+
+def small(name, load=None, histogram=None, entrants=None, protocol=PROTOCOL):
+    """One of the paper's tables, of toy size."""
+    published = {"table1": TABLE1, "table2": TABLE2}[name]
+    kept = tuple(published[k] for k in GROUPS[name])
+    load = load or {"table1": texts, "table2": histograms}[name]
+    return replace(
+        EXPERIMENTS[name],
+        rows=Collected(load, protocol, (5, 6), name == "table2" if histogram is None else histogram),
+        protocol=str(protocol),
+        groups=tuple((row.source, row.target) for row in kept),
+        published=kept,
+        entrants=coarse(TABLE) if entrants is None else entrants,
+    )
+
+
+def coarse(entrants):
+    """The same entrants, each with two values a parameter."""
+    return tuple(replace(e, grid=dict.fromkeys(e.grid, TWO)) for e in entrants)
+
+
+@functools.cache
+def shrunk():
+    """Both tables, by name."""
+    return {name: small(name) for name in GROUPS}
+
+
+def record(system="mlhd", score=0.5, *, setting="default", group="EN → FR", seed=0, **others):
+    """A record made by hand."""
+    given = {
+        "experiment": "table1", "variant": "whole", "parameters": {}, "seconds": 0.1, "status": "optimal",
+        "gap": 1e-9, "versions": "by hand",
+    } | others  # fmt: skip
+    return Record(group=group, seed=seed, system=system, setting=setting, score=score, **given)
+
+
+def records_of(experiment, value, seeds, *, setting="default", variant="whole", columns=None, **others):
+    """Records of every column, group and seed; value(column, group number, seed) is the score."""
+    groups = [" → ".join(group) for group in experiment.groups]
+    return [
+        record(
+            column, value(column, g, seed), setting=setting, group=group, seed=seed, variant=variant,
+            experiment=experiment.name, **others,
+        )
+        for column in columns or experiment.columns
+        for g, group in enumerate(groups)
+        for seed in seeds
+    ]  # fmt: skip
+
+
+def main(arguments):
+    """The command line over tables of toy size."""
+    from isthmus.cli import main as command_line
+
+    # A shell that starts its jobs in the background has them ignore Ctrl-C, and their children too.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    EXPERIMENTS.update(shrunk())
+    return command_line(arguments)
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
