@@ -3,12 +3,14 @@ PYTHON ?= python3
 VENV   ?= .venv
 BIN    := $(VENV)/bin
 JOBS   ?= 2
+OUT    ?= reproduced
+ISTHMUS_DATA ?=
 
-.PHONY: help demo test lint format bench clean
+.PHONY: help demo test lint format bench reproduce clean
 .DEFAULT_GOAL := help
 
 help: ## Show this list
-	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-9s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 $(VENV)/.demo: pyproject.toml
 	$(PYTHON) -m venv $(VENV)
@@ -39,6 +41,12 @@ format: $(VENV)/.dev ## Rewrite the code in the house's format
 bench: $(VENV)/.dev ## Speed and memory, beside metric-learn in an environment of its own
 	$(BIN)/python -m benchmarks
 
+reproduce: $(VENV)/.demo ## The paper's tables and figures anew: make reproduce ISTHMUS_DATA=FOLDER
+	$(BIN)/isthmus reproduce all $(if $(ISTHMUS_DATA),--data "$(ISTHMUS_DATA)") --out $(OUT) --jobs $(JOBS) \
+	  --variants whole,held-out --seeds 0:10,10:20 --oracle --report $(OUT)/reproduction.md
+	@for name in toy table1 table2 sensitivity; do \
+	  cmp -s $(OUT)/$$name.txt results/$$name.txt && echo "$$name: as in results/" || echo "$$name: not as in results/"; done
+
 clean: ## Remove environments and caches
-	rm -rf $(VENV) .venv-metric-learn .pytest_cache .mypy_cache .ruff_cache .hypothesis build dist demo-output
+	rm -rf $(VENV) .venv-metric-learn .pytest_cache .mypy_cache .ruff_cache .hypothesis build dist demo-output reproduced
 	find src tests benchmarks examples -name __pycache__ -prune -exec rm -rf {} +
