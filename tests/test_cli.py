@@ -209,7 +209,7 @@ def test_tables_are_printed_in_the_format_asked_for(capsys, tmp_path, small_expe
 @pytest.mark.slow
 def test_all_of_it_makes_a_report_that_links_to_figures_that_are_there(capsys, tmp_path, small_experiments):
     out, report = tmp_path / "results", tmp_path / "docs" / "page.md"
-    arguments = ("--out", out, *QUICK, "--oracle", "--report", report)
+    arguments = ("--out", out, *QUICK, "--variants", "whole,held-out", "--oracle", "--report", report)
     status, printed, err = run("reproduce", "all", *arguments, capsys=capsys)
     assert status == 0, err
     assert f"written: {report}" in err
@@ -217,7 +217,7 @@ def test_all_of_it_makes_a_report_that_links_to_figures_that_are_there(capsys, t
         assert title in printed
     text = report.read_text(encoding="utf-8")
     links = re.findall(r"!\[[^]]+\]\(([^)]+)\)", text)
-    assert len(links) == 7  # the toy, each table and its differences, two readings of the grid
+    assert len(links) == 11  # the toy, each table and its differences in two variants, two readings of the grid
     assert all((report.parent / link).is_file() for link in links)
     assert not re.search(r"\bnan\b|None", text)
 
@@ -241,7 +241,7 @@ def test_without_matplotlib_the_tables_are_made_and_the_figures_asked_for(
     assert "EN → FR" in out
     assert "Traceback" not in err
     assert "isthmus[plot]" in err
-    assert (tmp_path / "table1.txt").exists()
+    assert (tmp_path / "table1-part.txt").exists()
 
 
 # --- processes ------------------------------------------------------------------------------------------------------
