@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import multiprocessing
+import signal
 from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -87,7 +89,7 @@ def _carried_out(
     plan: Plan, results: Results, folder: Path | None, jobs: int, progress: Callable[[int, int], None] | None
 ) -> list[Record]:
     left = plan.missing(results.read().keys())
-    runs = (joblib.delayed(run_trial)(plan.experiment, folder, trial, cells) for trial, cells in left)
+    runs = (joblib.delayed(_trial)(plan.experiment, folder, trial, cells) for trial, cells in left)
     if progress:
         progress(0, len(left))
     try:
@@ -98,6 +100,13 @@ def _carried_out(
     finally:
         results.merge()
     return plan.chosen(results.read())
+
+
+def _trial(experiment: Experiment, folder: Path | None, trial: Trial, cells: list[tuple[str, str]]) -> list[Record]:
+    if multiprocessing.current_process().name != "MainProcess":
+        # Ctrl-C is for the process that started this one: it ends its workers, and says so once.
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
+    return run_trial(experiment, folder, trial, cells)
 
 
 def _key(experiment: Experiment, trial: Trial, column: str, setting: str) -> Key:
