@@ -23,7 +23,7 @@ from isthmus.experiments.fits import fitted_outcome, reverse_agreement
 from isthmus.experiments.plan import Plan, carried_out
 from isthmus.experiments.records import Results
 from isthmus.experiments.reproduction import Request, reproduce
-from isthmus.experiments.rows import SPOILT, VARIANTS, Trial
+from isthmus.experiments.rows import KINDS, VARIANTS, Trial
 from isthmus.experiments.trials import SETTINGS, run_trial, settings_of
 from small_tables import CLASSES, GROUPS, PROTOCOL, TWO, coarse, histograms, record, shrunk, small, texts
 
@@ -205,7 +205,7 @@ def test_features_of_the_whole_domain_do_see_them(name):
     assert not np.allclose(before.X_test[0], after.X_test[0])
 
 
-@pytest.mark.parametrize("kind", SPOILT)
+@pytest.mark.parametrize("kind", KINDS)
 def test_a_spoilt_source_leaves_the_target_and_differs_by_seed(kind):
     rows = rows_of("table1")
     one, again, other = (rows.spoilt(kind, seed) for seed in (0, 0, 1))

@@ -13,7 +13,7 @@ import numpy as np
 from isthmus._validation import FloatArray, IntArray
 from isthmus.datasets import Collection, load_toy
 from isthmus.domains import UNLABELLED
-from isthmus.estimators import noise_source, permuted_source, renamed_source
+from isthmus.estimators.controls.corrupted import KINDS
 from isthmus.evaluation import Protocol
 from isthmus.experiments.features import components, loaded, scaled, whole_domain
 
@@ -21,7 +21,6 @@ VARIANTS = {
     "whole": "PCA fitted to the whole domain, test rows included, as in the paper",
     "held-out": "PCA fitted without the test rows",
 }
-SPOILT = {"noise": noise_source, "permuted": permuted_source, "renamed": renamed_source}
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,7 +47,7 @@ class Rows:
         """
         if not kind:
             return self
-        X, y = SPOILT[kind](self.X_source, self.y_source, np.random.default_rng([seed, _number(kind)]))
+        X, y = KINDS[kind](self.X_source, self.y_source, np.random.default_rng([seed, _number(kind)]))
         return replace(self, X_source=X, y_source=np.asarray(y, dtype=np.intp))
 
 
