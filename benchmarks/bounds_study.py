@@ -55,7 +55,7 @@ class Fitted:
     y_source: Ints
     B: Floats
     y_target: Ints
-    prior_weight: float
+    alignment_weight: float
 
     @property
     def labelled(self) -> Floats:
@@ -72,7 +72,7 @@ def median_at_prior(rows: Fitted) -> tuple[float, float]:
     """C: the same under the prior P⁻¹ = (I + λ1 z̄ z̄ᵀ)⁻¹, by Sherman and Morrison."""
     a, b = rows.A.mean(axis=0), rows.B.mean(axis=0)
     along = (rows.A @ a)[:, None] + (rows.labelled @ b)[None, :]
-    shrink = rows.prior_weight / (1.0 + rows.prior_weight * (a @ a + b @ b))
+    shrink = rows.alignment_weight / (1.0 + rows.alignment_weight * (a @ a + b @ b))
     m = float(np.median(_cross(rows) - shrink * along**2))
     return m, m
 
@@ -258,8 +258,8 @@ class Task:
     kernel: str
     shots: int
     split: int
-    prior_weight: float = 1.0
-    posterior_weight: float = 1.0
+    alignment_weight: float = 1.0
+    pair_weight: float = 1.0
 
     def key(self) -> Record:
         return {**asdict(self), "pair": str(self.pair)}
@@ -269,14 +269,14 @@ class Task:
         kernel = as_kernel(self.kernel, "kernel")
         _, A = fitted_space(rows.X_source, kernel, outside="identity", name="X_source")
         _, B = fitted_space(rows.X_target, kernel, outside="identity", name="X_target")
-        seen = Fitted(A, rows.y_source, B, rows.y_target, self.prior_weight)
+        seen = Fitted(A, rows.y_source, B, rows.y_target, self.alignment_weight)
         return [{**self.key(), "rule": str(rule), **self._fit(rows, rule.bounds(seen))} for rule in rules]
 
     def _fit(self, rows: Split, bounds: tuple[float, float]) -> Record:
         mlhd = MLHD(
             *(self.kernel, self.kernel),
-            prior_weight=self.prior_weight,
-            posterior_weight=self.posterior_weight,
+            alignment_weight=self.alignment_weight,
+            pair_weight=self.pair_weight,
             bounds=bounds,
         )
         began = time.perf_counter()
@@ -347,7 +347,7 @@ def complete(path: Path, data: Path, tasks: list[Task], rules: tuple[Rule, ...],
     """Run what the file does not hold yet; return all of it that these tasks and rules ask for."""
 
     def name(record: Record) -> tuple[Any, ...]:
-        return tuple(record[k] for k in ("pair", "kernel", "shots", "split", "prior_weight", "posterior_weight"))
+        return tuple(record[k] for k in ("pair", "kernel", "shots", "split", "alignment_weight", "pair_weight"))
 
     done: dict[tuple[Any, ...], set[str]] = defaultdict(set)
     for record in stored(path):
@@ -366,7 +366,7 @@ def complete(path: Path, data: Path, tasks: list[Task], rules: tuple[Rule, ...],
 
 def cell(record: Record) -> tuple[Any, ...]:
     """What splits are averaged within."""
-    return tuple(record[k] for k in ("pair", "kernel", "shots", "prior_weight", "posterior_weight"))
+    return tuple(record[k] for k in ("pair", "kernel", "shots", "alignment_weight", "pair_weight"))
 
 
 def cell_means(records: list[Record], figure: str) -> tuple[list[tuple[Any, ...]], list[str], Floats]:
@@ -446,8 +446,8 @@ def breakdown_table(records: list[Record]) -> str:
 
 def weights_table(records: list[Record]) -> str:
     """The mean of accuracy and mAP, less that of the rule before the study, at each (λ1, λ2)."""
-    settings = list(dict.fromkeys((record["prior_weight"], record["posterior_weight"]) for record in records))
-    parts = [Figures.of([r for r in records if (r["prior_weight"], r["posterior_weight"]) == s]) for s in settings]
+    settings = list(dict.fromkeys((record["alignment_weight"], record["pair_weight"]) for record in records))
+    parts = [Figures.of([r for r in records if (r["alignment_weight"], r["pair_weight"]) == s]) for s in settings]
     rules = [str(rule) for rule in SHORT_LIST[1:]]
     rows = [[rule, *(part.difference(part.both, part.rules.index(rule)) for part in parts)] for rule in rules]
     return markdown(["rule", *(f"λ1 = {a:g}, λ2 = {b:g}" for a, b in settings)], rows)
@@ -455,10 +455,10 @@ def weights_table(records: list[Record]) -> str:
 
 def convergence_table(records: list[Record]) -> str:
     """Iterations in each cell of λ1 × λ2, the median and the most, and how many fits missed the tolerance."""
-    priors, posteriors = (sorted({r[key] for r in records}) for key in ("prior_weight", "posterior_weight"))
+    priors, posteriors = (sorted({r[key] for r in records}) for key in ("alignment_weight", "pair_weight"))
 
     def shown(a: float, b: float) -> str:
-        here = [r for r in records if (r["prior_weight"], r["posterior_weight"]) == (a, b)]
+        here = [r for r in records if (r["alignment_weight"], r["pair_weight"]) == (a, b)]
         iterations = [r["iterations"] for r in here]
         missed = sum(r["status"] != "optimal" for r in here)
         return f"{np.median(iterations):.0f} ({max(iterations)})" + (f", {missed} missed" if missed else "")

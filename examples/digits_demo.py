@@ -31,8 +31,9 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from threadpoolctl import threadpool_limits
 
-from isthmus import MLHD, mmd, noise_source, permuted_source, renamed_source, systems
-from isthmus.datasets import DomainPair, load_digits_domains
+from isthmus import MLHD, mmd, systems
+from isthmus.controls import noise_source, permuted_source, renamed_source
+from isthmus.datasets import DomainPair, load_digits
 from isthmus.exceptions import InputError, MissingDependencyError
 from isthmus.plotting import plot_before_after
 
@@ -273,7 +274,7 @@ def tick(done: int, of: int, began: float) -> None:
 
 
 def run(options: argparse.Namespace) -> None:
-    pair = load_digits_domains(options.labelled, random_state=options.seed)
+    pair = load_digits(options.labelled, random_state=options.seed)
     picture = writable(options.output)
     describe(pair)
 
@@ -287,7 +288,7 @@ def run(options: argparse.Namespace) -> None:
     began, table = time.perf_counter(), []
     for k in range(options.splits):
         seed = options.seed + k
-        table.append(accuracies(load_digits_domains(options.labelled, random_state=seed), seed))
+        table.append(accuracies(load_digits(options.labelled, random_state=seed), seed))
         tick(k + 1, options.splits, began)
     scores = {key: np.array([row[key] for row in table]) for key in table[0]}
     report_scores(scores, len(pair.classes))

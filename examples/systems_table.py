@@ -36,7 +36,8 @@ from systems_summary import Record, page
 from threadpoolctl import threadpool_limits
 
 import isthmus
-from isthmus import MLHD, Corrupted
+from isthmus import MLHD
+from isthmus.controls import Corrupted
 from isthmus.exceptions import ConvergenceWarning, InputError
 from isthmus.registry import System
 
@@ -46,7 +47,7 @@ SVD_SIZE, COMPONENTS_A_CLASS = 100, 3
 VERSIONS = ", ".join(f"{m.__name__} {m.__version__}" for m in (isthmus, np, scipy, sklearn))
 LDA = "target self-trained LDA"
 WIDE = replace(isthmus.systems()[LDA], name=f"{LDA}, all features")
-BY_TARGET = replace(isthmus.systems()["mlhd"], name="mlhd by target rows", make=partial(MLHD, neighbors="target"))
+BY_TARGET = replace(isthmus.systems()["mlhd"], name="mlhd by target rows", make=partial(MLHD, references="target"))
 SPOILT = tuple(
     replace(BY_TARGET, name=f"{BY_TARGET.name}, {kind}", make=partial(Corrupted, BY_TARGET.make(), kind))
     for kind in ("noise", "permuted", "renamed")

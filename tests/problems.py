@@ -6,7 +6,7 @@ from isthmus.objective import Alignment, LogDetProblem, Pairs
 
 
 def random_problem(seed=0, n_left=6, n_right=3, d_left=4, d_right=3, weight=1.0, u=0.5, l=1.5, alignment="penalty",  # noqa: E741
-                   prior_weight=1.0, within=False, blocks=True):  # fmt: skip
+                   alignment_weight=1.0, within=False, blocks=True):  # fmt: skip
     """Cross-domain pairs of random rows; bounds in units of the mean squared distance."""
     rng = np.random.default_rng(seed)
     d = d_left + d_right
@@ -27,8 +27,8 @@ def random_problem(seed=0, n_left=6, n_right=3, d_left=4, d_right=3, weight=1.0,
         found += [pairs(left, left, True), pairs(right, right, True)]
     shift = np.concatenate([rows[left, :d_left].mean(0), -rows[right, d_left:].mean(0)])
     align = {
-        "penalty": lambda: Alignment(shift, prior_weight),
-        "constraint": lambda: Alignment(shift, prior_weight, 0.05 * scale),
+        "penalty": lambda: Alignment(shift, alignment_weight),
+        "constraint": lambda: Alignment(shift, alignment_weight, 0.05 * scale),
         "none": lambda: None,
     }[alignment]()
     return LogDetProblem(rows, tuple(found), align)

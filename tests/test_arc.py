@@ -13,7 +13,8 @@ from sklearn.exceptions import NotFittedError
 from sklearn.model_selection import cross_val_score
 
 from conftest import make_domains
-from isthmus import ARC, RBF, ConvergenceWarning, InputError, UnlabelledInTraining
+from isthmus import ARC, RBF, ConvergenceWarning, InputError
+from isthmus.estimators import SemiSupervisedSplit
 from isthmus.kernels import as_kernel
 from isthmus.objective.hinge import HingeProblem
 from isthmus.solvers import Status
@@ -51,9 +52,9 @@ def cvxpy_optimum(A, B, same, weight, bounds):
 @pytest.mark.parametrize("weight", ["auto", 0.01, 1.0])
 def test_it_finds_the_optimum_of_an_independent_solver(seed, bounds, weight):
     data = make_domains(seed, n_source=12, n_target=8, d_source=3, d_target=4)
-    arc = ARC(weight=weight, bounds=bounds).fit(*data.args)
+    arc = ARC(pair_weight=weight, bounds=bounds).fit(*data.args)
     same = (data.y_source[:, None] == data.y_target[None, :6]).astype(float)
-    value, W = cvxpy_optimum(data.X_source, data.X_target[:6], same, arc.weight_, bounds)
+    value, W = cvxpy_optimum(data.X_source, data.X_target[:6], same, arc.pair_weight_, bounds)
     assert arc.objective_ == pytest.approx(value, rel=1e-5)
     np.testing.assert_allclose(arc.get_similarity_matrix(), W, atol=1e-3 * np.abs(W).max())
 
@@ -70,7 +71,7 @@ def test_the_kernel_form_is_the_papers(domains, kernels):
     grams = [k.gram(X, X) for k, X in zip(arc.kernels_, (domains.X_source, domains.X_target), strict=True)]
     R = [root(K) for K in grams]
     same = (domains.y_source[:, None] == domains.y_target[None, :6]).astype(float)
-    value, W = cvxpy_optimum(R[0], R[1][:6], same, arc.weight_, arc.bounds_)
+    value, W = cvxpy_optimum(R[0], R[1][:6], same, arc.pair_weight_, arc.bounds_)
     assert arc.objective_ == pytest.approx(value, rel=1e-5)
     S = arc.pairwise_similarities(domains.X_source, domains.X_target)
     np.testing.assert_allclose(S, R[0] @ W @ R[1], atol=1e-3 * np.abs(S).max())
@@ -81,7 +82,7 @@ def test_the_objective_is_the_formula_and_flat_at_the_optimum(domains):
     W, step, rng = arc.get_similarity_matrix(), 1e-5, np.random.default_rng(0)
 
     def f(W):
-        return objective(W, domains, arc.weight_, arc.bounds_)
+        return objective(W, domains, arc.pair_weight_, arc.bounds_)
 
     assert arc.objective_ == pytest.approx(f(W), rel=1e-10)
     for _ in range(5):
@@ -201,10 +202,10 @@ def test_pairs_reach_their_bounds_as_the_weight_grows(domains):
     same = domains.y_source[:, None] == domains.y_target[None, :6]
     losses = []
     for weight in (1e-4, 1e-2, 1.0):
-        S = ARC(weight=weight).fit(*domains.args).pairwise_similarities(domains.X_source, domains.X_target[:6])
+        S = ARC(pair_weight=weight).fit(*domains.args).pairwise_similarities(domains.X_source, domains.X_target[:6])
         losses.append((np.maximum(1 - S[same], 0) ** 2).sum() + (np.maximum(S[~same], 0) ** 2).sum())
     assert losses[0] > losses[1] > losses[2]
-    assert ARC(weight=0.0).fit(*domains.args).objective_ == 0.0
+    assert ARC(pair_weight=0.0).fit(*domains.args).objective_ == 0.0
 
 
 def test_the_gradient_is_reported_and_a_limit_warns(domains):
@@ -228,16 +229,16 @@ BAD_PARAMETERS = {
     "one bound": ({"bounds": 3.0}, r'bounds: expected "auto" or two similarities \(u, l\), got 3.0'),
     "word for bounds": ({"bounds": "best"}, 'bounds: expected "auto" or two'),
     "NaN bound": ({"bounds": (0.0, float("nan"))}, "bounds: expected a number, got nan"),
-    "negative weight": ({"weight": -1.0}, "weight: expected a number of at least 0, got -1.0"),
-    "word for weight": ({"weight": "best"}, 'weight: expected "auto" or a number of at least 0, got \'best\''),
+    "negative weight": ({"pair_weight": -1.0}, "weight: expected a number of at least 0, got -1.0"),
+    "word for weight": ({"pair_weight": "best"}, 'weight: expected "auto" or a number of at least 0, got \'best\''),
     "kernel": ({"target_kernel": "gauss"}, "target_kernel: expected one of 'linear'.*got 'gauss'"),
     "tol": ({"tol": 0.0}, "tol: expected a number above 0, got 0.0"),
     "max_iter": ({"max_iter": 0}, "max_iter: expected a whole number of at least 1, got 0"),
     "n_neighbors": ({"n_neighbors": 0}, "n_neighbors: expected a whole number of at least 1, got 0"),
     "too many neighbours": ({"n_neighbors": 99}, "n_neighbors: expected at most the 30 reference rows, got 99"),
-    "target neighbours": ({"neighbors": "target"}, "neighbors: expected 'source', as there is no similarity within"),
-    "both neighbours": ({"neighbors": "both"}, "neighbors: expected 'source', .*, got 'both'"),
-    "neighbors": ({"neighbors": "all"}, "neighbors: expected one of 'source', 'target', 'both', got 'all'"),
+    "target neighbours": ({"references": "target"}, "references: expected 'source', as there is no similarity within"),
+    "both neighbours": ({"references": "both"}, "references: expected 'source', .*, got 'both'"),
+    "references": ({"references": "all"}, "references: expected one of 'source', 'target', 'both', got 'all'"),
     "progress": ({"progress": "yes"}, "progress: expected True, False or a function, got 'yes'"),
 }  # fmt: skip
 
@@ -312,7 +313,7 @@ def test_progress_reports_a_certified_gap(domains, capsys):
 def test_cross_validation_over_target_rows():
     data = make_domains(n_target=40, n_labelled=24)
     over_target = ARC().given_source(data.X_source, data.y_source)
-    scores = cross_val_score(over_target, data.X_target, data.y_target, cv=UnlabelledInTraining(4))
+    scores = cross_val_score(over_target, data.X_target, data.y_target, cv=SemiSupervisedSplit(4))
     assert scores.shape == (4,)
     assert scores.mean() > 0.6
 
@@ -320,7 +321,7 @@ def test_cross_validation_over_target_rows():
 @pytest.mark.parametrize("weight", [1e2, 1e4, 1e6])
 def test_nearly_hard_bounds_are_reached_through_softer_ones(weight):
     data = make_domains(n_classes=5, n_source=100, n_target=10, n_labelled=10, d_source=60, d_target=50)
-    arc = ARC("rbf", "rbf", weight=weight).fit(*data.args)
+    arc = ARC("rbf", "rbf", pair_weight=weight).fit(*data.args)
     assert arc.result_.relative_gap <= 1e-10
     S = arc.pairwise_similarities(data.X_source, data.X_target)
     same = data.y_source[:, None] == data.y_target
@@ -353,4 +354,4 @@ def test_degenerate_data_are_solved(domains, case, kernel, bounds):
 @given(seed=st.integers(0, 10_000), labelled=st.integers(1, 12), weight=st.sampled_from(["auto", 1e-3, 10.0]))
 def test_any_small_problem_is_solved(seed, labelled, weight):
     data = make_domains(seed, n_source=12, n_target=12, n_labelled=labelled)
-    assert ARC("rbf", "linear", weight=weight).fit(*data.args).result_.relative_gap <= 1e-10
+    assert ARC("rbf", "linear", pair_weight=weight).fit(*data.args).result_.relative_gap <= 1e-10

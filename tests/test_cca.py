@@ -15,7 +15,8 @@ from sklearn.model_selection import GridSearchCV
 from sklearn.utils.estimator_checks import check_estimator
 
 from conftest import make_domains
-from isthmus import CCA, KCCA, RBF, Linear, UnlabelledInTraining
+from isthmus import CCA, KCCA, RBF, Linear
+from isthmus.estimators import SemiSupervisedSplit
 from isthmus.metric import CrossDomainMetric
 from isthmus.spaces import FeatureSpace
 
@@ -344,7 +345,7 @@ def test_bad_pairs(domains, pairs, message):
         ({"n_components": 0}, "n_components: expected a whole number of at least 1, got 0"),
         ({"metric": "cosine"}, 'metric: expected "euclidean" or an object with fit'),
         ({"metric": BaseEstimator}, 'metric: expected "euclidean" or an object with fit'),
-        ({"neighbors": "all"}, "neighbors: expected one of"),
+        ({"references": "all"}, "references: expected one of"),
         ({"n_neighbors": 31}, "n_neighbors: expected at most the 30 reference rows, got 31"),
         ({"source_kernel": "rfb"}, "source_kernel: expected one of"),
     ],
@@ -357,7 +358,7 @@ def test_bad_parameters_leave_nothing_behind(domains, parameters, message):
 
 
 @pytest.mark.parametrize(
-    "estimator", [CCA(regularization=0.3, neighbors="both"), KCCA("rbf", RBF(2.0), n_components=1)]
+    "estimator", [CCA(regularization=0.3, references="both"), KCCA("rbf", RBF(2.0), n_components=1)]
 )
 def test_refit_clone_and_pickle(domains, estimator):
     fitted = clone(estimator).fit(*make_domains(seed=1, d_source=3, d_target=4).args).fit(*domains.args)
@@ -384,13 +385,13 @@ def test_the_nearest_source_row_predicts_and_a_grid_search_tunes(estimator):
     search = GridSearchCV(
         estimator.given_source(data.X_source, data.y_source),
         {"estimator__regularization": [0.01, 0.1, 1.0], "estimator__n_components": [1, 2]},
-        cv=UnlabelledInTraining(3),
+        cv=SemiSupervisedSplit(3),
     ).fit(data.X_target, data.y_target)
     assert search.best_params_["estimator__n_components"] == 2
     assert search.score(data.X_target, data.y_true) > 0.8
 
 
-@pytest.mark.parametrize("estimator", [CCA(neighbors="both"), KCCA(neighbors="both")])
+@pytest.mark.parametrize("estimator", [CCA(references="both"), KCCA(references="both")])
 def test_scikit_learns_own_checks_hold_with_the_source_held_fixed(estimator):
     rng, y = np.random.default_rng(0), np.arange(48) % 4
     over_target = estimator.given_source(rng.normal(size=(48, 6)) * 0.1 + 3 * np.eye(4, 6)[y], y)

@@ -10,7 +10,8 @@ from sklearn.exceptions import NotFittedError
 from sklearn.model_selection import cross_val_score
 
 from conftest import make_domains
-from isthmus import InputError, UnlabelledInTraining, systems
+from isthmus import InputError, systems
+from isthmus.estimators import SemiSupervisedSplit
 from test_inputs import BAD_DATA
 
 SYSTEMS = list(systems())
@@ -135,7 +136,7 @@ def test_new_rows_are_checked(system):
 @every_system
 def test_given_source_is_cross_validated(system):
     scores = cross_val_score(
-        made(system).given_source(Xs, ys), Xt, yt, cv=UnlabelledInTraining(3), error_score="raise"
+        made(system).given_source(Xs, ys), Xt, yt, cv=SemiSupervisedSplit(3), error_score="raise"
     )
     assert scores.shape == (3,)
 

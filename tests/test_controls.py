@@ -19,18 +19,10 @@ from sklearn.svm import LinearSVC
 from sklearn.utils.estimator_checks import check_estimator
 
 from conftest import make_domains
-from isthmus import (
-    MLHD,
-    Corrupted,
-    InputError,
-    SelfTrainedLDA,
-    TargetOnly,
-    UnlabelledInTraining,
-    noise_source,
-    permuted_source,
-    renamed_source,
-)
-from isthmus.estimators.controls.discriminants import SoftLDA, balanced
+from isthmus import MLHD, InputError
+from isthmus.controls import Corrupted, SelfTrainedLDA, TargetOnly, noise_source, permuted_source, renamed_source
+from isthmus.controls.discriminants import SoftLDA, balanced
+from isthmus.estimators import SemiSupervisedSplit
 from test_given_source import CANNOT_HOLD
 
 TARGET_ONLY = {
@@ -91,7 +83,7 @@ def test_clone_pickle_and_cross_validation(domains, control):
     thawed = pickle.loads(pickle.dumps(fitted))
     np.testing.assert_array_equal(thawed.predict(domains.X_target), fitted.predict(domains.X_target))
     over_target = control.given_source(domains.X_source, domains.y_source)
-    scores = cross_val_score(over_target, domains.X_target, domains.y_target, cv=UnlabelledInTraining(2))
+    scores = cross_val_score(over_target, domains.X_target, domains.y_target, cv=SemiSupervisedSplit(2))
     assert scores.min() > 0.5
 
 
@@ -314,11 +306,11 @@ def test_corrupted_is_the_system_on_the_spoilt_source(domains, kind):
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_corrupted_clones_pickles_and_takes_a_fixed_source(domains, kind):
-    spoilt = Corrupted(MLHD(prior_weight=2.0), kind, random_state=0).fit(*domains.args)
+    spoilt = Corrupted(MLHD(alignment_weight=2.0), kind, random_state=0).fit(*domains.args)
     thawed, again = pickle.loads(pickle.dumps(spoilt)), clone(spoilt).fit(*domains.args)
     for other in (thawed, again):
         np.testing.assert_array_equal(other.predict(domains.X_target), spoilt.predict(domains.X_target))
-    assert spoilt.get_params()["estimator__prior_weight"] == 2.0
+    assert spoilt.get_params()["estimator__alignment_weight"] == 2.0
     over_target = spoilt.given_source(domains.X_source, domains.y_source).fit(domains.X_target, domains.y_target)
     np.testing.assert_array_equal(over_target.predict(domains.X_target), spoilt.predict(domains.X_target))
 

@@ -7,15 +7,15 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from sklearn.datasets import load_digits
+from sklearn import datasets as sklearn_datasets
 
-from isthmus.datasets import Collection, load_digits_domains, shape_features
+from isthmus.datasets import Collection, load_digits, shape_features
 from isthmus.datasets.digits import SHAPE_NAMES
 from isthmus.domains import Domain
 from isthmus.evaluation import Protocol
 from isthmus.exceptions import InputError
 
-IMAGES, DIGITS = load_digits().images / 16.0, load_digits().target
+IMAGES, DIGITS = sklearn_datasets.load_digits().images / 16.0, sklearn_datasets.load_digits().target
 
 
 def columns(prefix: str) -> list[int]:
@@ -24,7 +24,7 @@ def columns(prefix: str) -> list[int]:
 
 @pytest.fixture(params=[1, 2, 60])
 def pair(request):
-    return load_digits_domains(request.param, random_state=3)
+    return load_digits(request.param, random_state=3)
 
 
 def test_every_image_is_used_exactly_once(pair):
@@ -44,7 +44,7 @@ def test_rows_are_those_of_the_images_they_name(pair):
 
 @pytest.mark.parametrize("n_labelled", [1, 2, 5])
 def test_equal_numbers_a_class(n_labelled):
-    pair = load_digits_domains(n_labelled, n_source=100, n_target=200)
+    pair = load_digits(n_labelled, n_source=100, n_target=200)
     assert np.bincount(pair.y_source).tolist() == [10] * 10
     assert np.bincount(DIGITS[pair.target_ids]).tolist() == [20] * 10
     assert np.bincount(pair.y_target + 1).tolist() == [200 - 10 * n_labelled] + [n_labelled] * 10
@@ -52,13 +52,13 @@ def test_equal_numbers_a_class(n_labelled):
 
 
 def test_more_labels_do_not_change_the_split():
-    few, many = load_digits_domains(1, random_state=5), load_digits_domains(4, random_state=5)
+    few, many = load_digits(1, random_state=5), load_digits(4, random_state=5)
     np.testing.assert_array_equal(few.target_ids, many.target_ids)
     assert set(np.flatnonzero(few.y_target != -1)) < set(np.flatnonzero(many.y_target != -1))
 
 
 def test_a_seed_fixes_everything_and_another_changes_it():
-    one, same, other = (load_digits_domains(random_state=seed) for seed in (7, 7, 8))
+    one, same, other = (load_digits(random_state=seed) for seed in (7, 7, 8))
     for name in ("X_source", "y_source", "X_target", "y_target", "X_test", "y_test"):
         np.testing.assert_array_equal(getattr(one, name), getattr(same, name))
     assert not np.array_equal(one.source_ids, other.source_ids)
@@ -122,8 +122,8 @@ def test_a_blank_image_has_finite_features():
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ({"n_labelled": 0}, "n_labelled: expected a whole number of at least 1, got 0"),
-        ({"n_labelled": 61}, "n_labelled: expected at most 60, the target rows a class, got 61"),
+        ({"labelled_per_class": 0}, "labelled_per_class: expected a whole number of at least 1, got 0"),
+        ({"labelled_per_class": 61}, "labelled_per_class: expected at most 60, the target rows per class, got 61"),
         ({"n_source": 105}, "n_source: expected a multiple of ten, the number of classes, got 105"),
         ({"n_source": 1200}, "n_source \\+ n_target: expected less than 1740, .*, got 1800"),
         ({"random_state": None}, "random_state: expected a whole number of at least 0, got None"),
@@ -131,7 +131,7 @@ def test_a_blank_image_has_finite_features():
 )
 def test_bad_arguments_are_named(arguments, message):
     with pytest.raises(InputError, match=message):
-        load_digits_domains(**arguments)
+        load_digits(**arguments)
 
 
 def test_images_of_another_size_are_refused():

@@ -60,14 +60,14 @@ def test_the_interval_is_students(demo):
 def test_preparation_never_looks_at_test_rows(demo):
     from dataclasses import replace
 
-    pair = demo.load_digits_domains()
+    pair = demo.load_digits()
     one, other = demo.prepared(pair), demo.prepared(replace(pair, X_test=100.0 * pair.X_test))
     np.testing.assert_array_equal(one.T, other.T)
     np.testing.assert_array_equal(one.S, other.S)
 
 
 def test_a_spoilt_source_differs_from_the_true_one_only_where_it_should(demo):
-    split = demo.prepared(demo.load_digits_domains())
+    split = demo.prepared(demo.load_digits())
     spoilt = dict(demo.sources(split, seed=0))
     assert spoilt["true source"] is split
     assert not np.array_equal(spoilt["noise features"].S, split.S)
@@ -88,5 +88,5 @@ def test_a_picture_appears_whole_or_not_at_all(demo, tmp_path, monkeypatch):
 
     monkeypatch.setattr(demo, "plot_before_after", lambda *args, **options: Broken())
     with pytest.raises(KeyboardInterrupt):
-        demo.draw(demo.prepared(demo.load_digits_domains()), None, tmp_path / "picture.png")
+        demo.draw(demo.prepared(demo.load_digits()), None, tmp_path / "picture.png")
     assert list(tmp_path.iterdir()) == []

@@ -9,8 +9,8 @@ import pytest
 import scipy.sparse as sp
 
 from isthmus import ARC, MLHD
+from isthmus.controls import TargetOnly
 from isthmus.domains import UNLABELLED, Domain
-from isthmus.estimators import TargetOnly
 from isthmus.exceptions import InputError
 from isthmus.experiments import plan as plan_module
 from isthmus.experiments import trials as trials_module
@@ -82,9 +82,9 @@ def test_an_estimator_is_fresh_and_draws_by_the_seed(entrant):
 def test_the_grid_is_walked_with_the_last_parameter_fastest():
     points = list(MLHD_RBF.settings())
     assert len(points) == 36
-    assert points[0] == {"prior_weight": 1e-3, "posterior_weight": 1e-2}
-    assert points[1] == {"prior_weight": 1e-3, "posterior_weight": 1e-1}
-    assert points[6] == {"prior_weight": 1e-2, "posterior_weight": 1e-2}
+    assert points[0] == {"alignment_weight": 1e-3, "pair_weight": 1e-2}
+    assert points[1] == {"alignment_weight": 1e-3, "pair_weight": 1e-1}
+    assert points[6] == {"alignment_weight": 1e-2, "pair_weight": 1e-2}
 
 
 def test_only_systems_with_a_grid_are_searched_and_no_target_is_selected_by_a_source():

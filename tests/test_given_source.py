@@ -20,7 +20,8 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import check_estimator
 
 from conftest import make_domains
-from isthmus import MLHD, RBF, GivenSource, InputError, UnlabelledInTraining
+from isthmus import MLHD, RBF, InputError
+from isthmus.estimators import GivenSource, SemiSupervisedSplit
 
 D = make_domains(n_target=40, n_labelled=24)
 
@@ -39,7 +40,7 @@ def source_for_checks(names):
 
 def test_scikit_learns_own_checks_hold_but_for_those_listed():
     # Nearest rows of both domains: the checks want a classifier that knows its own training rows again.
-    over_target = MLHD(neighbors="both").given_source(*source_for_checks([0, 1, 2, 3]))
+    over_target = MLHD(references="both").given_source(*source_for_checks([0, 1, 2, 3]))
     done = check_estimator(over_target, expected_failed_checks=CANNOT_HOLD, on_fail=None, on_skip=None)
     failed = {c["check_name"]: c["exception"] for c in done if c["status"] == "failed"}
     assert not failed
@@ -58,10 +59,10 @@ def test_it_is_the_estimator_itself_with_the_source_held_fixed():
 
 def test_grid_search_and_cross_validation_over_target_rows():
     over_target = MLHD().given_source(D.X_source, D.y_source)
-    scores = cross_val_score(over_target, D.X_target, D.y_target, cv=UnlabelledInTraining(4))
+    scores = cross_val_score(over_target, D.X_target, D.y_target, cv=SemiSupervisedSplit(4))
     assert scores.shape == (4,)
-    grid = {"estimator__prior_weight": [0.1, 10.0], "estimator__target_kernel": ["linear", RBF()]}
-    search = GridSearchCV(over_target, grid, cv=UnlabelledInTraining(3), n_jobs=2, error_score="raise")
+    grid = {"estimator__alignment_weight": [0.1, 10.0], "estimator__target_kernel": ["linear", RBF()]}
+    search = GridSearchCV(over_target, grid, cv=SemiSupervisedSplit(3), n_jobs=2, error_score="raise")
     search.fit(D.X_target, D.y_target)
     assert set(search.best_params_) == set(grid)
     assert isinstance(search.best_estimator_, GivenSource)
@@ -78,7 +79,7 @@ def test_the_source_is_never_sliced(n_target):
             return super().fit(X_source, y_source, X_target, y_target)
 
     over_target = GivenSource(Spy(), MLHD().given_source(data.X_source, data.y_source).source)
-    cross_val_score(over_target, data.X_target, data.y_target, cv=UnlabelledInTraining(4))
+    cross_val_score(over_target, data.X_target, data.y_target, cv=SemiSupervisedSplit(4))
     assert sizes == [(30, n_target - 6, n_target - 24)] * 4
 
 
@@ -108,8 +109,8 @@ def test_pipeline_set_output_and_parallel_fits():
 
 def test_unlabelled_rows_are_in_every_training_part_and_never_scored():
     unlabelled = np.flatnonzero(D.y_target == -1)
-    splits = list(UnlabelledInTraining(4).split(D.X_target, D.y_target))
-    assert len(splits) == UnlabelledInTraining(4).get_n_splits() == 4
+    splits = list(SemiSupervisedSplit(4).split(D.X_target, D.y_target))
+    assert len(splits) == SemiSupervisedSplit(4).get_n_splits() == 4
     for train, test in splits:
         assert np.isin(unlabelled, train).all()
         assert not np.isin(unlabelled, test).any()
@@ -125,7 +126,7 @@ def test_unlabelled_rows_are_in_every_training_part_and_never_scored():
 def test_any_splitter_can_split_the_labelled_rows(cv):
     groups = np.arange(40) % 6
     given_groups = groups if isinstance(cv, GroupKFold) else None
-    splits = list(UnlabelledInTraining(cv).split(D.X_target, D.y_target, given_groups))
+    splits = list(SemiSupervisedSplit(cv).split(D.X_target, D.y_target, given_groups))
     assert len(splits) == (24 if isinstance(cv, LeaveOneOut) else cv.get_n_splits())
     for train, test in splits:
         assert np.isin(np.arange(24, 40), train).all()
@@ -138,35 +139,35 @@ def test_words_with_any_mark_can_be_cross_validated(unknown):
     words = np.array(["ant", "bee", "cat"])
     y = np.array([words[k] if k >= 0 else unknown for k in D.y_target], dtype=object)
     over_target = MLHD().given_source(D.X_source, words[D.y_source])
-    scores = cross_val_score(over_target, D.X_target, y, cv=UnlabelledInTraining(3), error_score="raise")
+    scores = cross_val_score(over_target, D.X_target, y, cv=SemiSupervisedSplit(3), error_score="raise")
     numbers = cross_val_score(
-        MLHD().given_source(D.X_source, D.y_source), D.X_target, D.y_target, cv=UnlabelledInTraining(3)
+        MLHD().given_source(D.X_source, D.y_source), D.X_target, D.y_target, cv=SemiSupervisedSplit(3)
     )
     np.testing.assert_allclose(scores, numbers)
 
 
 def test_sparse_targets_and_precomputed_kernels_are_cross_validated():
     expected = cross_val_score(
-        MLHD().given_source(D.X_source, D.y_source), D.X_target, D.y_target, cv=UnlabelledInTraining(3)
+        MLHD().given_source(D.X_source, D.y_source), D.X_target, D.y_target, cv=SemiSupervisedSplit(3)
     )
     sparse = cross_val_score(
         MLHD().given_source(D.X_source, D.y_source), sp.csr_matrix(D.X_target), D.y_target,
-        cv=UnlabelledInTraining(3), error_score="raise",
+        cv=SemiSupervisedSplit(3), error_score="raise",
     )  # fmt: skip
     np.testing.assert_allclose(sparse, expected)
     gram = D.X_target @ D.X_target.T
     precomputed = cross_val_score(
         MLHD(target_kernel="precomputed").given_source(D.X_source, D.y_source), gram, D.y_target,
-        cv=UnlabelledInTraining(3), error_score="raise",
+        cv=SemiSupervisedSplit(3), error_score="raise",
     )  # fmt: skip
     np.testing.assert_allclose(precomputed, expected)
 
 
 def test_bad_use_is_told_in_one_sentence():
     with pytest.raises(InputError, match="y: expected at least one labelled row to split, got none"):
-        next(UnlabelledInTraining(2).split(D.X_target, -np.ones(40)))
+        next(SemiSupervisedSplit(2).split(D.X_target, -np.ones(40)))
     with pytest.raises(InputError, match="y: expected labels, got None"):
-        next(UnlabelledInTraining(2).split(D.X_target, None))
+        next(SemiSupervisedSplit(2).split(D.X_target, None))
     over_target = MLHD().given_source(D.X_source, D.y_source[:-1])
     with pytest.raises(InputError, match="y_source: expected shape"):
         over_target.fit(D.X_target, D.y_target)
@@ -176,8 +177,8 @@ def test_bad_use_is_told_in_one_sentence():
 @pytest.mark.parametrize("cv", [LeaveOneOut(), np.int64(3)])
 def test_a_grid_search_sees_as_many_splits_as_there_are(cv):
     over_target = MLHD().given_source(D.X_source, D.y_source)
-    grid = {"estimator__prior_weight": [0.1, 1.0]}
-    search = GridSearchCV(over_target, grid, cv=UnlabelledInTraining(cv), error_score="raise").fit(
+    grid = {"estimator__alignment_weight": [0.1, 1.0]}
+    search = GridSearchCV(over_target, grid, cv=SemiSupervisedSplit(cv), error_score="raise").fit(
         D.X_target, D.y_target
     )
     assert search.n_splits_ == (24 if isinstance(cv, LeaveOneOut) else 3)
@@ -185,14 +186,14 @@ def test_a_grid_search_sees_as_many_splits_as_there_are(cv):
 
 def test_folds_are_stratified_whatever_integer_asks_for_them():
     y = np.repeat([0, 1, 2, -1], 6)
-    for _, test in UnlabelledInTraining(np.int64(3)).split(None, y):
+    for _, test in SemiSupervisedSplit(np.int64(3)).split(None, y):
         assert sorted(y[test]) == [0, 0, 1, 1, 2, 2]
 
 
 @pytest.mark.parametrize("cv", [None, True, "five", [([0], [1])]])
 def test_what_is_no_splitter_is_refused(cv):
     with pytest.raises(InputError, match="cv: expected a number of folds or a splitter of scikit-learn"):
-        list(UnlabelledInTraining(cv).split(None, [0, 1, 0, 1]))
+        list(SemiSupervisedSplit(cv).split(None, [0, 1, 0, 1]))
 
 
 def test_labels_may_be_a_tuple_with_marks():

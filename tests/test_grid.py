@@ -63,7 +63,7 @@ def data(request):
 def test_every_cell_reaches_the_gap_within_the_default_limit(data, kernel, alignment):
     iterations = {}
     for prior, posterior in product(PRIOR_WEIGHTS, POSTERIOR_WEIGHTS):
-        mlhd = MLHD(kernel, kernel, prior_weight=prior, posterior_weight=posterior, alignment=alignment).fit(*data)
+        mlhd = MLHD(kernel, kernel, alignment_weight=prior, pair_weight=posterior, alignment=alignment).fit(*data)
         assert mlhd.result_.status is Status.OPTIMAL, (prior, posterior, str(mlhd.result_))
         assert mlhd.result_.relative_gap <= 1e-6
         iterations[prior, posterior] = mlhd.n_iter_

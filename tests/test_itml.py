@@ -306,7 +306,7 @@ def test_pickle_clone_pipeline_and_grid():
     again = clone(learned).fit(X, y)
     np.testing.assert_array_equal(again.components_, learned.components_)
     pipeline = make_pipeline(ITML(random_state=0), KNeighborsClassifier(1))
-    search = GridSearchCV(pipeline, {"itml__weight": [0.01, 1.0]}, cv=3, error_score="raise").fit(X, y)
+    search = GridSearchCV(pipeline, {"itml__pair_weight": [0.01, 1.0]}, cv=3, error_score="raise").fit(X, y)
     assert search.best_score_ > 0.9
     assert learned.get_feature_names_out().tolist() == ["itml0", "itml1", "itml2", "itml3"]
 
@@ -335,7 +335,7 @@ def test_scikit_learns_own_checks_hold_but_for_those_listed():
 X, Y = IRIS
 P, S, _ = random_pairs()
 BAD = {
-    "weight": (lambda: ITML(-1.0).fit(X, Y), "weight: expected a number of at least 0, got -1.0"),
+    "weight": (lambda: ITML(-1.0).fit(X, Y), "pair_weight: expected a number of at least 0, got -1.0"),
     "infinite weight": (lambda: ITML(np.inf).fit(X, Y), "weight: expected a number of at least 0, got inf"),
     "bounds": (lambda: ITML(bounds=(2, 1)).fit(X, Y), "bounds: expected u < l"),
     "word for bounds": (lambda: ITML(bounds="best").fit(X, Y), 'bounds: expected "auto" or two'),
@@ -364,7 +364,7 @@ BAD = {
     "one kind to score": (lambda: ITML().fit(X, Y).score(P, np.ones(14)), "y: expected both similar and dissimilar pairs"),
     "point": (lambda: ITML().fit(X, Y).get_metric()([1.0], [2.0]), "a: expected 4 columns"),
     "unequal domains": (lambda: Saenko().fit(*make_domains().args), "X_target: expected 5 columns, the features of X_source, got 7; MLHD learns"),
-    "Saenko's weight": (lambda: Saenko(posterior_weight=-1).fit(*equal_domains().args), "posterior_weight: expected a number"),
+    "Saenko's weight": (lambda: Saenko(pair_weight=-1).fit(*equal_domains().args), "pair_weight: expected a number"),
     "Saenko's neighbours": (lambda: Saenko(n_neighbors=31).fit(*equal_domains().args), "n_neighbors: expected at most the 30"),
 }  # fmt: skip
 
@@ -394,7 +394,7 @@ def test_a_failed_fit_leaves_nothing_behind():
 @pytest.mark.parametrize("weight", [0.1, 1.0, 10.0])
 def test_saenko_is_itml_on_the_pairs_across(weight):
     data = equal_domains()
-    saenko = Saenko(posterior_weight=weight, solver=TIGHT).fit(*data.args)
+    saenko = Saenko(pair_weight=weight, solver=TIGHT).fit(*data.args)
     pairs, sign = cross_pairs(data)
     alone = ITML(weight, bounds=saenko.bounds_, solver=TIGHT).fit_pairs(pairs, sign)
     assert saenko.result_.primal == pytest.approx(alone.result_.primal, rel=1e-8)
@@ -426,7 +426,7 @@ def test_saenko_overlooks_a_shift_between_the_domains():
     data = equal_domains(n_labelled=12)
     shift = 10.0 * np.ones(5)
     Xs, ys, Xt = data.X_source, data.y_source, data.X_source + shift
-    saenko = Saenko(posterior_weight=10.0).fit(Xs, ys, Xt, np.where(np.arange(30) < 12, ys, -1))
+    saenko = Saenko(pair_weight=10.0).fit(Xs, ys, Xt, np.where(np.arange(30) < 12, ys, -1))
     assert saenko.score(Xt, ys) > KNeighborsClassifier(1).fit(Xs, ys).score(Xt, ys)
     assert shift @ saenko.result_.matrix() @ shift < 0.05 * shift @ shift
     assert saenko.bounds_ == pytest.approx((0.5 * spread(Xs, Xt), 1.5 * spread(Xs, Xt)))
@@ -456,7 +456,7 @@ def test_equal_rows_of_different_classes_are_left_out_across_domains_too():
 
 def test_saenko_can_be_cloned_pickled_and_held_to_its_source():
     data = equal_domains()
-    saenko = Saenko(neighbors="both").fit(*data.args)
+    saenko = Saenko(references="both").fit(*data.args)
     assert set(saenko.get_params()) < set(MLHD().get_params())
     thawed = pickle.loads(pickle.dumps(saenko))
     np.testing.assert_array_equal(thawed.predict(data.X_target), saenko.predict(data.X_target))

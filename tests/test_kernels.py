@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 from scipy.spatial.distance import cdist, pdist
 
 from isthmus import RBF, Cosine, InputError, Laplacian, Linear, Polynomial, Precomputed
-from isthmus._cholesky import pivoted_cholesky
 from isthmus.kernels import as_kernel
+from isthmus.linalg import pivoted_cholesky
 from isthmus.spaces import FeatureSpace, KernelSpace, fitted_space
 
 RNG = np.random.default_rng(0)

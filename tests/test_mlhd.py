@@ -164,7 +164,7 @@ def test_an_rbf_kernel_starts_from_equal_distances_and_separates_the_classes(dom
     same = domains.y_source[:, None] == domains.y_target[None]
     other = (domains.y_target >= 0)[None] & ~same
     assert D2[same].mean() < D2[other].mean()
-    before = MLHD("rbf", "rbf", posterior_weight=0.0, alignment="none").fit(*domains.args)
+    before = MLHD("rbf", "rbf", pair_weight=0.0, alignment="none").fit(*domains.args)
     np.testing.assert_allclose(before.pairwise_distances(domains.X_source, domains.X_target) ** 2, 2.0, atol=1e-8)
 
 
@@ -189,7 +189,7 @@ def test_unlabelled_rows_act_through_their_mean_only(domains):
 def test_the_means_come_together_as_their_weight_grows(domains):
     shifts = []
     for weight in (0.0, 0.1, 10.0):
-        mlhd = MLHD(prior_weight=weight).fit(*domains.args)
+        mlhd = MLHD(alignment_weight=weight).fit(*domains.args)
         means = [
             mlhd.transform(X, d).mean(0) for X, d in ((domains.X_source, "source"), (domains.X_target, "target"))
         ]
@@ -198,13 +198,13 @@ def test_the_means_come_together_as_their_weight_grows(domains):
 
 
 def test_a_constraint_holds_the_mean_shift_near_its_slack(domains):
-    mlhd = MLHD(alignment="constraint", prior_slack=0.5, prior_weight=1e3).fit(*domains.args)
+    mlhd = MLHD(alignment="constraint", alignment_slack=0.5, alignment_weight=1e3).fit(*domains.args)
     shift = mlhd.transform(domains.X_source, "source").mean(0) - mlhd.transform(domains.X_target).mean(0)
     assert shift @ shift <= 0.55
 
 
 def test_without_alignment_prior_weight_is_ignored(domains):
-    one, other = (MLHD(alignment="none", prior_weight=w).fit(*domains.args) for w in (0.0, 50.0))
+    one, other = (MLHD(alignment="none", alignment_weight=w).fit(*domains.args) for w in (0.0, 50.0))
     np.testing.assert_array_equal(one.get_mahalanobis_matrix(), other.get_mahalanobis_matrix())
 
 
@@ -239,7 +239,7 @@ def test_the_certificate_is_there_and_a_limit_warns(domains):
 
 @pytest.mark.parametrize("neighbors", ["source", "target", "both"])
 def test_neighbours_come_from_the_named_rows(domains, neighbors):
-    mlhd = MLHD(neighbors=neighbors, n_neighbors=2).fit(*domains.args)
+    mlhd = MLHD(references=neighbors, n_neighbors=2).fit(*domains.args)
     Xl = domains.X_target[:6]
     parts = {"source": [(domains.X_source, "source")], "target": [(Xl, "target")]}
     parts["both"] = parts["source"] + parts["target"]
@@ -484,14 +484,14 @@ def test_automatic_bounds_do_not_depend_on_the_origin(domains, offset):
     Xs, ys, Xt, yt = domains.args
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
-        moved = MLHD(alignment="none", posterior_weight=0.0).fit(Xs + offset, ys, Xt, yt)
+        moved = MLHD(alignment="none", pair_weight=0.0).fit(Xs + offset, ys, Xt, yt)
     np.testing.assert_allclose(moved.bounds_, MLHD().fit(*domains.args).bounds_, rtol=1e-6)
 
 
 @pytest.mark.parametrize("scale", [1e8, 1e10])
 def test_a_huge_mean_shift_leaves_a_metric(domains, scale):
     Xs, ys, Xt, yt = domains.args
-    mlhd = MLHD(posterior_weight=0.0).fit(Xs * scale, ys, Xt * scale, yt)
+    mlhd = MLHD(pair_weight=0.0).fit(Xs * scale, ys, Xt * scale, yt)
     shift = mlhd.transform(Xs * scale, "source").mean(0) - mlhd.transform(Xt * scale).mean(0)
     assert np.isfinite(mlhd.transform(Xt)).all()
     assert np.linalg.norm(shift) < 10.0, "the penalty takes nearly all of a shift of this size"
@@ -530,6 +530,6 @@ def test_sparse_rows_in_any_order_are_left_as_they_are(domains, kernel):
 def test_a_sparse_gram_matrix_is_a_gram_matrix(domains):
     Xs, ys, Xt, yt = domains.args
     K = Xt @ Xt.T
-    dense = MLHD(target_kernel="precomputed", neighbors="both").fit(Xs, ys, K, yt)
-    sparse = MLHD(target_kernel="precomputed", neighbors="both").fit(Xs, ys, sp.csr_matrix(K), yt)
+    dense = MLHD(target_kernel="precomputed", references="both").fit(Xs, ys, K, yt)
+    sparse = MLHD(target_kernel="precomputed", references="both").fit(Xs, ys, sp.csr_matrix(K), yt)
     np.testing.assert_allclose(sparse.transform(sp.csr_matrix(K)), dense.transform(K), atol=1e-8)

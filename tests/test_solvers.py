@@ -43,7 +43,7 @@ def cvxpy_optimum(problem):
 @pytest.mark.parametrize(("u", "l"), [(0.5, 1.5), (0.2, 0.9), (1.0, 3.0)])
 @pytest.mark.parametrize("weight", [0.1, 1.0, 30.0])
 def test_newton_finds_the_optimum_of_an_independent_solver(alignment, u, l, weight):  # noqa: E741
-    problem = random_problem(7, weight=weight, u=u, l=l, alignment=alignment, prior_weight=2.0)
+    problem = random_problem(7, weight=weight, u=u, l=l, alignment=alignment, alignment_weight=2.0)
     result = TIGHT.solve(problem)
     value, M = cvxpy_optimum(problem)
     assert result.primal == pytest.approx(value, rel=1e-5, abs=1e-5)
@@ -137,8 +137,8 @@ def test_no_constraints_give_the_prior():
 
 def test_the_mean_shift_shrinks_as_its_weight_grows():
     shifts = []
-    for prior_weight in (0.01, 1.0, 100.0):
-        problem = random_problem(2, prior_weight=prior_weight)
+    for alignment_weight in (0.01, 1.0, 100.0):
+        problem = random_problem(2, alignment_weight=alignment_weight)
         z = problem.alignment.rows[0]
         shifts.append(z @ DualNewton().solve(problem).matrix() @ z)
     assert shifts[0] > shifts[1] > shifts[2]

@@ -4,19 +4,13 @@ from __future__ import annotations
 
 import numbers
 from collections.abc import Collection
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from isthmus._arrays import Matrix, is_sparse
 from isthmus.exceptions import InputError
-
-FloatArray: TypeAlias = NDArray[np.floating[Any]]
-IntArray: TypeAlias = NDArray[np.intp]
-BoolArray: TypeAlias = NDArray[np.bool_]
-Matrix: TypeAlias = Any
-"""A dense two-dimensional float array or a SciPy CSR matrix."""
 
 
 def matrix(X: Any, name: str, *, n_columns: int | None = None, min_rows: int = 1) -> Matrix:
@@ -75,11 +69,6 @@ def _dense(X: Any, name: str) -> NDArray[Any]:
             found = next((v for v in table.flat if not isinstance(v, numbers.Number)), table)
             raise InputError(f"{name}: expected numbers, got {type(found).__name__} {found!r:.40}.") from None
     return table
-
-
-def is_sparse(X: Any) -> bool:
-    """Whether X is a SciPy sparse matrix or array."""
-    return bool(sp.issparse(X))
 
 
 def column_names(X: Any) -> tuple[str, ...] | None:

@@ -17,7 +17,8 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from isthmus._validation import BoolArray, FloatArray, Matrix, choice, column_names, matrix, number
+from isthmus._arrays import BoolArray, FloatArray, Matrix
+from isthmus._validation import choice, column_names, matrix, number
 from isthmus.exceptions import InputError
 from isthmus.kernels import RBF, Kernel, KernelSpec, Laplacian, Linear, Precomputed, as_kernel
 

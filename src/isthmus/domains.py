@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from isthmus._validation import IntArray, Matrix, column_names, length, matrix
+from isthmus._arrays import IntArray, Matrix
+from isthmus._validation import column_names, length, matrix
 from isthmus.exceptions import InputError
 
 UNLABELLED = -1

@@ -13,7 +13,8 @@ from typing import Any, TypeAlias
 import numpy as np
 from sklearn.metrics import pairwise
 
-from isthmus._validation import FloatArray, Matrix, choice, is_sparse, number
+from isthmus._arrays import FloatArray, Matrix, is_sparse
+from isthmus._validation import choice, number
 from isthmus.exceptions import InputError
 
 __all__ = [

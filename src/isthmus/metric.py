@@ -11,7 +11,8 @@ import numpy as np
 import scipy.linalg as sla
 from sklearn.metrics import pairwise
 
-from isthmus._validation import FloatArray, Matrix, choice, is_sparse, matrix
+from isthmus._arrays import FloatArray, Matrix, is_sparse
+from isthmus._validation import choice, matrix
 from isthmus.exceptions import InputError
 from isthmus.spaces import FeatureSpace, Space
 

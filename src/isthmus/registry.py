@@ -6,7 +6,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from isthmus._validation import choice
-from isthmus.estimators import ARC, CCA, ITML, KCCA, MLHD, Corrupted, Saenko, SelfTrainedLDA, TargetOnly
+from isthmus.controls import Corrupted, SelfTrainedLDA, TargetOnly
+from isthmus.estimators import ARC, CCA, ITML, KCCA, MLHD, Saenko
 from isthmus.estimators.base import TwoDomainEstimator
 
 __all__ = ["System", "Systems", "systems"]

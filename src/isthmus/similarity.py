@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from isthmus._validation import FloatArray, Matrix
+from isthmus._arrays import FloatArray, Matrix
 from isthmus.exceptions import InputError
 from isthmus.spaces import Space
 

@@ -12,10 +12,10 @@ from typing import Any, Protocol
 import numpy as np
 import scipy.linalg as sla
 
-from isthmus._cholesky import RANK_TOLERANCE, pivoted_cholesky
-from isthmus._validation import FloatArray, Matrix, is_sparse
+from isthmus._arrays import FloatArray, Matrix, is_sparse
 from isthmus.exceptions import InputError
 from isthmus.kernels import Kernel, Linear, Precomputed
+from isthmus.linalg import RANK_TOLERANCE, pivoted_cholesky
 
 WIDE = 1024
 """Up to this many columns, dense linear features are their own coordinates even if there are fewer rows."""

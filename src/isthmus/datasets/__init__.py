@@ -4,7 +4,7 @@ from isthmus.datasets.catalogue import Dataset, catalogue, listing
 from isthmus.datasets.cdls import load_cdls
 from isthmus.datasets.collection import Collection
 from isthmus.datasets.debian import load_debian
-from isthmus.datasets.digits import load_digits_domains, shape_features
+from isthmus.datasets.digits import load_digits, shape_features
 from isthmus.datasets.folder import data_folder
 from isthmus.datasets.mfeat import load_mfeat
 from isthmus.datasets.office31_bow import load_office31_bow
@@ -28,7 +28,7 @@ __all__ = [
     "listing",
     "load_cdls",
     "load_debian",
-    "load_digits_domains",
+    "load_digits",
     "load_mfeat",
     "load_office31_bow",
     "load_office31_released",

@@ -84,7 +84,7 @@ def catalogue() -> tuple[Dataset, ...]:
     """
     loaders: list[tuple[About, Callable[..., Any]]] = [
         (TOY, toy.load_toy),
-        (DIGITS, digits.load_digits_domains),
+        (DIGITS, digits.load_digits),
         (reuters.ABOUT, reuters.load_reuters),
         (reuters600.ABOUT, reuters600.load_reuters600),
         (office31_bow.ABOUT, office31_bow.load_office31_bow),

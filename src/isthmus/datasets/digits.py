@@ -6,9 +6,10 @@ from itertools import product
 from typing import Any
 
 import numpy as np
-from sklearn.datasets import load_digits
+from sklearn import datasets
 
-from isthmus._validation import FloatArray, IntArray, number
+from isthmus._arrays import FloatArray, IntArray
+from isthmus._validation import number
 from isthmus.datasets.pair import DomainPair
 from isthmus.exceptions import InputError
 
@@ -28,18 +29,18 @@ SHAPE_NAMES = (
 )
 
 
-def load_digits_domains(
-    n_labelled: int = 2, *, n_source: int = 300, n_target: int = 600, random_state: int = 0
+def load_digits(
+    labelled_per_class: int = 2, *, n_source: int = 300, n_target: int = 600, random_state: int = 0
 ) -> DomainPair:
     """Scikit-learn's 1,797 images of 8 x 8 pixels, each used once: as pixels or as shape features.
 
     The source sees the 64 pixels, in [0, 1]. The target sees 36 shape features (:func:`shape_features`) of other
-    images. Both come in equal numbers a class; what remains is the test set. Nothing is downloaded.
+    images. Both come in equal numbers per class; what remains is the test set. Nothing is downloaded.
 
     Parameters
     ----------
-    n_labelled : int
-        Labelled target rows *a class*.
+    labelled_per_class : int
+        Labelled target rows per class.
     n_source, n_target : int
         Rows of the source and of the target, in all classes together: multiples of ten.
     random_state : int
@@ -47,13 +48,13 @@ def load_digits_domains(
 
     Examples
     --------
-    >>> digits = load_digits_domains(n_labelled=1)
+    >>> digits = load_digits(1)
     >>> digits.X_source.shape, digits.X_target.shape, digits.n_labelled
     ((300, 64), (600, 36), 10)
     """
-    number(n_labelled, "n_labelled", low=1, whole=True)
+    number(labelled_per_class, "labelled_per_class", low=1, whole=True)
     number(random_state, "random_state", low=0, whole=True)
-    images, y = load_digits(return_X_y=True)
+    images, y = datasets.load_digits(return_X_y=True)
     images = (images / BRIGHTEST).reshape(-1, 8, 8)
     a_class = [_rows_a_class(n, name) for n, name in ((n_source, "n_source"), (n_target, "n_target"))]
     fewest = int(np.bincount(y).min())
@@ -62,12 +63,14 @@ def load_digits_domains(
             f"n_source + n_target: expected less than {10 * fewest}, to leave rows of every class for the test, "
             f"got {n_source + n_target}."
         )
-    if n_labelled > a_class[1]:
-        raise InputError(f"n_labelled: expected at most {a_class[1]}, the target rows a class, got {n_labelled}.")
+    if labelled_per_class > a_class[1]:
+        raise InputError(
+            f"labelled_per_class: expected at most {a_class[1]}, the target rows per class, got {labelled_per_class}."
+        )
     rng = np.random.default_rng(random_state)
     source, target, test = _stratified(y, a_class, rng)
-    # Stratified rows come class by class: the first n_labelled of each class keep their label.
-    hidden = np.arange(len(target)) % a_class[1] >= n_labelled
+    # Stratified rows come class by class: the first labelled_per_class of each class keep their label.
+    hidden = np.arange(len(target)) % a_class[1] >= labelled_per_class
     y_target = np.where(hidden, -1, y[target])
     mix = rng.permutation(len(target))
     target, y_target = target[mix], y_target[mix]

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from isthmus._validation import IntArray
+from isthmus._arrays import IntArray
 from isthmus.datasets.about import About
 from isthmus.datasets.cameras import OFFICE_CLASSES, numbered
 from isthmus.datasets.collection import Collection

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from isthmus._validation import FloatArray, IntArray
+from isthmus._arrays import FloatArray, IntArray
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -35,8 +35,8 @@ class DomainPair:
 
     Examples
     --------
-    >>> from isthmus.datasets import load_digits_domains
-    >>> print(load_digits_domains())
+    >>> from isthmus.datasets import load_digits
+    >>> print(load_digits())
     digits: source 300 rows x 64 features, all labelled; target 600 rows x 36 features, 20 labelled
     (2 a class), 580 unlabelled; test 897 rows; 10 classes
     """

@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from isthmus._validation import IntArray, length, matrix
+from isthmus._arrays import IntArray
+from isthmus._validation import length, matrix
 from isthmus.domains import Domain, Split
 from isthmus.exceptions import InputError
 

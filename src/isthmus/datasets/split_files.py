@@ -5,7 +5,8 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from isthmus._validation import IntArray, number
+from isthmus._arrays import IntArray
+from isthmus._validation import number
 from isthmus.datasets.files.expected import Expected
 from isthmus.datasets.files.matlab import read_mat
 from isthmus.datasets.files.matlab_nested import Cells, Structure

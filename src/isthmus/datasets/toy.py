@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from isthmus._validation import FloatArray, IntArray, number
+from isthmus._arrays import FloatArray, IntArray
+from isthmus._validation import number
 from isthmus.datasets.pair import DomainPair
 
 LENGTH, WIDTH = 1.5, 0.4

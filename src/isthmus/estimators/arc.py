@@ -6,7 +6,8 @@ from typing import Any, Self
 
 import numpy as np
 
-from isthmus._validation import FloatArray, number
+from isthmus._arrays import FloatArray
+from isthmus._validation import number
 from isthmus.domains import two_domains
 from isthmus.estimators.constraints import ordered_bounds
 from isthmus.estimators.progress import as_callback, ended
@@ -42,7 +43,7 @@ class ARC(SimilarityEstimator):
     ----------
     source_kernel, target_kernel : Kernel or {"linear", "rbf", "laplacian", "polynomial", "cosine", "precomputed"}
         The similarity within either domain.
-    weight : float or "auto"
+    pair_weight : float or "auto"
         λ ≥ 0, how much a pair on the wrong side of its bound costs; "auto" is the λ = 1 of rows that have length
         one (as those of an RBF kernel have), whatever their length: one over the product of the mean squared
         lengths of source rows and labelled target rows.
@@ -56,7 +57,7 @@ class ARC(SimilarityEstimator):
         Newton steps after which to stop with a warning.
     n_neighbors : int
         How many source rows vote in :meth:`predict`.
-    neighbors : {"source"}
+    references : {"source"}
         Which rows they are. Target rows can't be ranked for a target row.
     progress : bool or callable
         Show a line of progress on standard error, or call this with each :class:`~isthmus.solvers.TracePoint`.
@@ -71,7 +72,7 @@ class ARC(SimilarityEstimator):
         f(W) and the norm of its gradient; the minimum of f is at least ``objective_ - gradient_norm_**2 / 4``.
     n_iter_ : int
         Newton steps.
-    weight_ : float
+    pair_weight_ : float
         λ.
     bounds_ : (float, float)
         u and l.
@@ -94,7 +95,7 @@ class ARC(SimilarityEstimator):
     objective_: float
     gradient_norm_: float
     n_iter_: int
-    weight_: float
+    pair_weight_: float
     bounds_: tuple[float, float]
     kernels_: tuple[Kernel, Kernel]
 
@@ -103,22 +104,22 @@ class ARC(SimilarityEstimator):
         source_kernel: Kernel | str = "linear",
         target_kernel: Kernel | str = "linear",
         *,
-        weight: float | str = "auto",
+        pair_weight: float | str = "auto",
         bounds: tuple[float, float] | str = "auto",
         tol: float = 1e-10,
         max_iter: int = 100,
         n_neighbors: int = 1,
-        neighbors: str = "source",
+        references: str = "source",
         progress: Any = False,
     ) -> None:
         self.source_kernel = source_kernel
         self.target_kernel = target_kernel
-        self.weight = weight
+        self.pair_weight = pair_weight
         self.bounds = bounds
         self.tol = tol
         self.max_iter = max_iter
         self.n_neighbors = n_neighbors
-        self.neighbors = neighbors
+        self.references = references
         self.progress = progress
 
     def fit(self, X_source: Any, y_source: Any, X_target: Any, y_target: Any) -> Self:
@@ -139,7 +140,7 @@ class ARC(SimilarityEstimator):
         callback = as_callback(self.progress, "ARC", self.tol)
         u, l = _as_bounds(self.bounds)  # noqa: E741
         kernels = as_kernel(self.source_kernel, "source_kernel"), as_kernel(self.target_kernel, "target_kernel")
-        _as_weight(self.weight, 1.0)
+        _as_weight(self.pair_weight, 1.0)
         domains = two_domains(X_source, y_source, X_target, y_target)
         self._checked_neighbors(domains)
         labelled = domains.target.labelled
@@ -148,14 +149,14 @@ class ARC(SimilarityEstimator):
         target, B = fitted_space(domains.target.X, kernels[1], outside="identity", name="X_target")
         (A, A_axes), (B, B_axes) = _principal(A), _principal(B[labelled])
         sign = np.where(domains.source.y[:, None] == domains.target.y[None, labelled], 1.0, -1.0)
-        weight = _as_weight(self.weight, float((A**2).sum() / len(A) * (B**2).sum() / len(B)))
+        weight = _as_weight(self.pair_weight, float((A**2).sum() / len(A) * (B**2).sum() / len(B)))
         with ended(callback):
             result = solver.solve(HingeProblem(A, B, sign, np.where(sign > 0, l, u), weight), callback)
         similarity = CrossDomainSimilarity.from_matrix((source, target), (A_axes, B_axes), result.point.W)
         self._learned(domains, similarity)
         self.result_, self.n_iter_ = result, result.n_iter
         self.objective_, self.gradient_norm_ = result.point.value, result.point.gradient_norm
-        self.weight_, self.bounds_, self.kernels_ = weight, (u, l), (source.kernel, target.kernel)
+        self.pair_weight_, self.bounds_, self.kernels_ = weight, (u, l), (source.kernel, target.kernel)
         return self
 
 
@@ -167,12 +168,12 @@ def _principal(C: FloatArray) -> tuple[FloatArray, FloatArray]:
 
 
 def _as_weight(weight: Any, scale: float) -> float:
-    """λ from the parameter ``weight``: given, or "auto" for rows whose mean squared lengths have this product."""
+    """λ from ``pair_weight``: given, or "auto" for rows whose mean squared lengths have this product."""
     if isinstance(weight, str) and weight == "auto":
         return 1.0 / scale if scale > 0.0 else 1.0
     if isinstance(weight, str):
-        raise InputError(f'weight: expected "auto" or a number of at least 0, got {weight!r}.')
-    return number(weight, "weight", low=0.0)
+        raise InputError(f'pair_weight: expected "auto" or a number of at least 0, got {weight!r}.')
+    return number(weight, "pair_weight", low=0.0)
 
 
 def _as_bounds(bounds: Any) -> tuple[float, float]:

@@ -11,7 +11,8 @@ from sklearn.base import BaseEstimator
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.utils.validation import check_is_fitted
 
-from isthmus._validation import FloatArray, IntArray, Matrix, choice, length, matrix, number, same_columns
+from isthmus._arrays import FloatArray, IntArray, Matrix
+from isthmus._validation import choice, length, matrix, number, same_columns
 from isthmus.domains import TwoDomains, is_unlabelled
 from isthmus.exceptions import InputError
 from isthmus.metric import DOMAINS, CrossDomainMetric
@@ -99,18 +100,18 @@ class TwoDomainEstimator(BaseEstimator):  # type: ignore[misc]
 class CrossDomainEstimator(TwoDomainEstimator):
     """The base of systems that learn a metric over both domains: everything that follows from it.
 
-    A subclass has the parameters ``n_neighbors`` and ``neighbors``, and a ``fit`` that ends in :meth:`_learned`.
+    A subclass has the parameters ``n_neighbors`` and ``references``, and a ``fit`` that ends in :meth:`_learned`.
     """
 
     n_neighbors: int
-    neighbors: str
+    references: str
     metric_: CrossDomainMetric
 
     def _checked_neighbors(self, domains: TwoDomains) -> None:
         """Raise unless the nearest-neighbour rule can be carried out on these domains."""
         sizes = {"source": len(domains.source.y), "target": len(domains.target.labelled)}
         sizes["both"] = sum(sizes.values())
-        n_references = sizes[choice(self.neighbors, "neighbors", REFERENCES)]
+        n_references = sizes[choice(self.references, "references", REFERENCES)]
         if number(self.n_neighbors, "n_neighbors", low=1, whole=True) > n_references:
             raise InputError(
                 f"n_neighbors: expected at most the {n_references} reference rows, got {self.n_neighbors}."
@@ -118,7 +119,7 @@ class CrossDomainEstimator(TwoDomainEstimator):
 
     def _classifier(self, domains: TwoDomains, metric: CrossDomainMetric) -> KNeighborsClassifier:
         """The nearest-neighbour rule over the reference rows, in the common space."""
-        kinds = DOMAINS if self.neighbors == "both" else (self.neighbors,)
+        kinds = DOMAINS if self.references == "both" else (self.references,)
         parts = [getattr(domains, kind) for kind in kinds]
         rows = [metric.embed(part.X[part.labelled], kind) for part, kind in zip(parts, kinds, strict=True)]
         labels = np.concatenate([part.y[part.labelled] for part in parts])
@@ -163,7 +164,7 @@ class CrossDomainEstimator(TwoDomainEstimator):
     ) -> tuple[FloatArray, IntArray]:
         """Distances and row numbers of the nearest reference rows, nearest first, both (n, k).
 
-        The reference rows are those of the parameter ``neighbors``: all source rows, the labelled target rows, or
+        The reference rows are those of the parameter ``references``: all source rows, the labelled target rows, or
         the source rows followed by the labelled target rows.
         """
         points = self.transform(X, domain)

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from isthmus._validation import FloatArray, Matrix
+from isthmus._arrays import FloatArray, Matrix
 from isthmus.domains import TwoDomains
 from isthmus.exceptions import InputError
 

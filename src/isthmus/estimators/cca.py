@@ -7,7 +7,8 @@ from typing import Any, Self
 import numpy as np
 from sklearn.base import clone
 
-from isthmus._validation import FloatArray, number
+from isthmus._arrays import FloatArray
+from isthmus._validation import number
 from isthmus.domains import TwoDomains, two_domains
 from isthmus.estimators.base import CrossDomainEstimator
 from isthmus.estimators.canonical import canonical_directions, label_incidence, pair_incidence
@@ -51,7 +52,7 @@ class KCCA(CrossDomainEstimator):
         is cloned and fitted there to the source and the labelled target rows.
     n_neighbors : int
         How many reference rows vote in :meth:`predict`.
-    neighbors : {"source", "target", "both"}
+    references : {"source", "target", "both"}
         Which rows they are: all source rows, the labelled target rows, or both.
 
     Attributes
@@ -90,7 +91,7 @@ class KCCA(CrossDomainEstimator):
         regularization: float | str = "auto",
         metric: Any = "euclidean",
         n_neighbors: int = 1,
-        neighbors: str = "source",
+        references: str = "source",
     ) -> None:
         self.source_kernel = source_kernel
         self.target_kernel = target_kernel
@@ -98,7 +99,7 @@ class KCCA(CrossDomainEstimator):
         self.regularization = regularization
         self.metric = metric
         self.n_neighbors = n_neighbors
-        self.neighbors = neighbors
+        self.references = references
 
     def fit(self, X_source: Any, y_source: Any, X_target: Any, y_target: Any, *, pairs: Any = None) -> Self:
         """Find the canonical directions.
@@ -182,7 +183,7 @@ class CCA(KCCA):
         regularization: float | str = "auto",
         metric: Any = "euclidean",
         n_neighbors: int = 1,
-        neighbors: str = "source",
+        references: str = "source",
     ) -> None:
         super().__init__(
             "linear",
@@ -191,5 +192,5 @@ class CCA(KCCA):
             regularization=regularization,
             metric=metric,
             n_neighbors=n_neighbors,
-            neighbors=neighbors,
+            references=references,
         )

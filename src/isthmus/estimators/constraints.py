@@ -9,7 +9,8 @@ import numpy as np
 from numpy.random import RandomState
 from sklearn.utils.random import sample_without_replacement
 
-from isthmus._validation import FloatArray, IntArray, number
+from isthmus._arrays import FloatArray, IntArray
+from isthmus._validation import number
 from isthmus.exceptions import InputError
 from isthmus.objective import Pairs
 from isthmus.objective.graph import PairGraph

@@ -14,7 +14,8 @@ from sklearn.utils import column_or_1d
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from isthmus._validation import BoolArray, FloatArray, IntArray, number
+from isthmus._arrays import BoolArray, FloatArray, IntArray
+from isthmus._validation import number
 from isthmus.domains import as_labels, is_unlabelled
 from isthmus.estimators.base import TwoDomainEstimator
 from isthmus.exceptions import InputError
@@ -44,8 +45,8 @@ class Source:
 class GivenSource(ClassifierMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]
     """A cross-domain estimator as a scikit-learn classifier and transformer over the target.
 
-    Made by :meth:`MLHD.given_source`. Parameters of the system are reached as ``estimator__prior_weight`` and so on.
-    Bad rows are refused in scikit-learn's own words, which its checks ask for.
+    Made by :meth:`MLHD.given_source`. Parameters of the system are reached as ``estimator__alignment_weight`` and the
+    like. Bad rows are refused in scikit-learn's own words, which its checks ask for.
 
     Parameters
     ----------
@@ -64,11 +65,12 @@ class GivenSource(ClassifierMixin, TransformerMixin, BaseEstimator):  # type: ig
     Examples
     --------
     >>> from sklearn.model_selection import cross_val_score
-    >>> from isthmus import MLHD, UnlabelledInTraining
-    >>> from isthmus.datasets import load_digits_domains
-    >>> d = load_digits_domains(n_labelled=3)
+    >>> from isthmus import MLHD
+    >>> from isthmus.estimators import SemiSupervisedSplit
+    >>> from isthmus.datasets import load_digits
+    >>> d = load_digits(3)
     >>> over_target = MLHD().given_source(d.X_source, d.y_source)
-    >>> scores = cross_val_score(over_target, d.X_target, d.y_target, cv=UnlabelledInTraining(3))
+    >>> scores = cross_val_score(over_target, d.X_target, d.y_target, cv=SemiSupervisedSplit(3))
     >>> scores.shape
     (3,)
     """
@@ -148,7 +150,7 @@ def _labels(y: Any) -> Any:
     return labels
 
 
-class UnlabelledInTraining(BaseEstimator):  # type: ignore[misc]
+class SemiSupervisedSplit(BaseEstimator):  # type: ignore[misc]
     """Split the labelled rows; put every unlabelled row into every training part and into no test part.
 
     Parameters
@@ -158,7 +160,7 @@ class UnlabelledInTraining(BaseEstimator):  # type: ignore[misc]
 
     Examples
     --------
-    >>> train, test = next(iter(UnlabelledInTraining(2).split(None, [0, 0, 1, 1, -1, -1])))
+    >>> train, test = next(iter(SemiSupervisedSplit(2).split(None, [0, 0, 1, 1, -1, -1])))
     >>> train, test
     (array([1, 3, 4, 5]), array([0, 2]))
     """

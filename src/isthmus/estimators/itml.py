@@ -12,7 +12,8 @@ from sklearn.metrics import roc_auc_score
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from isthmus._validation import FloatArray, column_names, number, same_columns
+from isthmus._arrays import FloatArray
+from isthmus._validation import column_names, number, same_columns
 from isthmus.estimators.constraints import as_bounds, label_pairs, percentile_bounds, warn_of_hopeless
 from isthmus.estimators.one_space import SignedPairs, dense, given_pairs, pairs_of_labels
 from isthmus.estimators.progress import as_callback, ended
@@ -35,7 +36,7 @@ class ITML(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  #
 
     Parameters
     ----------
-    weight : float
+    pair_weight : float
         γ ≥ 0, how much a pair on the wrong side of its bound costs.
     bounds : (float, float) or "auto"
         u < l, squared distances; "auto" takes the 5th and 95th percentile of the squared distances of a sample of
@@ -81,7 +82,7 @@ class ITML(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  #
 
     def __init__(
         self,
-        weight: float = 1.0,
+        pair_weight: float = 1.0,
         *,
         bounds: tuple[float, float] | str = "auto",
         solver: str | Solver = "newton",
@@ -91,7 +92,7 @@ class ITML(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  #
         random_state: Any = None,
         progress: Any = False,
     ) -> None:
-        self.weight = weight
+        self.pair_weight = pair_weight
         self.bounds = bounds
         self.solver = solver
         self.tol = tol
@@ -120,7 +121,7 @@ class ITML(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  #
 
     def _checked_solver(self) -> Solver:
         """The solver, after a look at every parameter."""
-        number(self.weight, "weight", low=0.0)
+        number(self.pair_weight, "pair_weight", low=0.0)
         as_bounds(self.bounds, 1.0)
         if self.n_constraints is not None:
             number(self.n_constraints, "n_constraints", low=1, whole=True)
@@ -137,7 +138,7 @@ class ITML(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  #
         rows = np.vstack([pairs.differences, np.zeros((1, d))])
         # The zero row is of the class 1: so are the similar pairs, and the dissimilar ones are not.
         classes = np.append(pairs.sign, 1.0).astype(np.intp)
-        block, hopeless = label_pairs(rows, classes, slice(0, m), slice(m, m + 1), self.weight, bounds)
+        block, hopeless = label_pairs(rows, classes, slice(0, m), slice(m, m + 1), self.pair_weight, bounds)
         warn_of_hopeless(hopeless)
         callback = as_callback(self.progress, "ITML", getattr(solver, "tol", self.tol))
         with ended(callback):

@@ -7,7 +7,8 @@ from typing import Any, Self
 import numpy as np
 import scipy.linalg as sla
 
-from isthmus._validation import FloatArray, choice, number
+from isthmus._arrays import FloatArray
+from isthmus._validation import choice, number
 from isthmus.domains import TwoDomains, two_domains
 from isthmus.estimators.base import REFERENCES, CrossDomainEstimator
 from isthmus.estimators.constraints import as_bounds, label_pairs, spread, warn_of_hopeless
@@ -41,14 +42,14 @@ class MLHD(CrossDomainEstimator):
     ----------
     source_kernel, target_kernel : Kernel or {"linear", "rbf", "laplacian", "polynomial", "cosine", "precomputed"}
         The similarity within either domain.
-    prior_weight : float
+    alignment_weight : float
         λ1 ≥ 0, how much the shift between the means of the domains costs.
-    posterior_weight : float
+    pair_weight : float
         λ2 ≥ 0, how much a pair on the wrong side of its bound costs.
     alignment : {"penalty", "constraint", "none"}
-        How the means are brought together: as a term of the objective, as a bound ``prior_slack`` on the squared
+        How the means are brought together: as a term of the objective, as a bound ``alignment_slack`` on the squared
         shift (the paper's relaxed model), or not at all.
-    prior_slack : float or "auto"
+    alignment_slack : float or "auto"
         t0 > 0, for ``alignment="constraint"``; "auto" is a hundredth of the domains' spread.
     bounds : (float, float) or "auto"
         u < l, squared distances; "auto" takes half and one and a half times the spread of the domains, the mean
@@ -66,7 +67,7 @@ class MLHD(CrossDomainEstimator):
         Iterations (sweeps, for "bregman") after which to stop with a warning.
     n_neighbors : int
         How many reference rows vote in :meth:`predict`.
-    neighbors : {"source", "target", "both"}
+    references : {"source", "target", "both"}
         Which rows they are: all source rows, the labelled target rows, or both.
     n_components : int, optional
         Keep this many principal axes of the common space (of all rows of ``fit``); None keeps the metric whole.
@@ -108,10 +109,10 @@ class MLHD(CrossDomainEstimator):
         source_kernel: Kernel | str = "linear",
         target_kernel: Kernel | str = "linear",
         *,
-        prior_weight: float = 1.0,
-        posterior_weight: float = 1.0,
+        alignment_weight: float = 1.0,
+        pair_weight: float = 1.0,
         alignment: str = "penalty",
-        prior_slack: float | str = "auto",
+        alignment_slack: float | str = "auto",
         bounds: tuple[float, float] | str = "auto",
         within_domain: bool = False,
         outside: str = "identity",
@@ -119,16 +120,16 @@ class MLHD(CrossDomainEstimator):
         tol: float = 1e-6,
         max_iter: int = 200,
         n_neighbors: int = 1,
-        neighbors: str = "source",
+        references: str = "source",
         n_components: int | None = None,
         progress: Any = False,
     ) -> None:
         self.source_kernel = source_kernel
         self.target_kernel = target_kernel
-        self.prior_weight = prior_weight
-        self.posterior_weight = posterior_weight
+        self.alignment_weight = alignment_weight
+        self.pair_weight = pair_weight
         self.alignment = alignment
-        self.prior_slack = prior_slack
+        self.alignment_slack = alignment_slack
         self.bounds = bounds
         self.within_domain = within_domain
         self.outside = outside
@@ -136,7 +137,7 @@ class MLHD(CrossDomainEstimator):
         self.tol = tol
         self.max_iter = max_iter
         self.n_neighbors = n_neighbors
-        self.neighbors = neighbors
+        self.references = references
         self.n_components = n_components
         self.progress = progress
 
@@ -191,28 +192,28 @@ class MLHD(CrossDomainEstimator):
         runs = [(source, target)]
         if self.within_domain:
             runs += [(source, source), (target, target)]
-        blocks = [label_pairs(rows, y, left, right, self.posterior_weight, bounds) for left, right in runs]
+        blocks = [label_pairs(rows, y, left, right, self.pair_weight, bounds) for left, right in runs]
         warn_of_hopeless(sum(count for _, count in blocks))
         alignment = None
         if self.alignment != "none":
             shift = np.concatenate([A.mean(axis=0), -B.mean(axis=0)])
-            alignment = Alignment(shift, self.prior_weight, self._slack(spread(A, B)))
+            alignment = Alignment(shift, self.alignment_weight, self._slack(spread(A, B)))
         return LogDetProblem(rows, tuple(pairs for pairs, _ in blocks), alignment)
 
     def _slack(self, scale: float) -> float | None:
-        automatic = isinstance(self.prior_slack, str) and self.prior_slack == "auto"
-        slack = 0.01 * scale if automatic else number(self.prior_slack, "prior_slack", low=0.0, strict=True)
+        automatic = isinstance(self.alignment_slack, str) and self.alignment_slack == "auto"
+        slack = 0.01 * scale if automatic else number(self.alignment_slack, "alignment_slack", low=0.0, strict=True)
         return slack if self.alignment == "constraint" else None
 
     def _checked_solver(self) -> Solver:
         """The solver, after a look at every parameter that needs no data."""
-        number(self.prior_weight, "prior_weight", low=0.0)
-        number(self.posterior_weight, "posterior_weight", low=0.0)
+        number(self.alignment_weight, "alignment_weight", low=0.0)
+        number(self.pair_weight, "pair_weight", low=0.0)
         choice(self.alignment, "alignment", ("penalty", "constraint", "none"))
         choice(self.outside, "outside", ("identity", "zero"))
         if not isinstance(self.within_domain, bool | np.bool_):
             raise InputError(f"within_domain: expected True or False, got {self.within_domain!r}.")
-        choice(self.neighbors, "neighbors", REFERENCES)
+        choice(self.references, "references", REFERENCES)
         number(self.n_neighbors, "n_neighbors", low=1, whole=True)
         as_bounds(self.bounds, 1.0)
         self._slack(1.0)

@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.random import RandomState
 
-from isthmus._validation import FloatArray, IntArray, is_sparse, length, matrix
+from isthmus._arrays import FloatArray, IntArray, is_sparse
+from isthmus._validation import length, matrix
 from isthmus.domains import as_labels, is_unlabelled
 from isthmus.estimators.constraints import drawn_pairs
 from isthmus.exceptions import InputError

@@ -6,7 +6,8 @@ from typing import Any, Self
 
 import numpy as np
 
-from isthmus._validation import FloatArray, Matrix, is_sparse, number
+from isthmus._arrays import FloatArray, Matrix, is_sparse
+from isthmus._validation import number
 from isthmus.domains import TwoDomains, two_domains
 from isthmus.estimators.base import CrossDomainEstimator
 from isthmus.estimators.constraints import as_bounds, label_pairs, spread, warn_of_hopeless
@@ -34,7 +35,7 @@ class Saenko(CrossDomainEstimator):
 
     Parameters
     ----------
-    posterior_weight : float
+    pair_weight : float
         λ2 ≥ 0, how much a pair on the wrong side of its bound costs.
     bounds : (float, float) or "auto"
         u < l, squared distances; "auto" takes half and one and a half times the spread of the domains, as
@@ -74,22 +75,22 @@ class Saenko(CrossDomainEstimator):
     def __init__(
         self,
         *,
-        posterior_weight: float = 1.0,
+        pair_weight: float = 1.0,
         bounds: tuple[float, float] | str = "auto",
         solver: str | Solver = "newton",
         tol: float = 1e-6,
         max_iter: int = 200,
         n_neighbors: int = 1,
-        neighbors: str = "source",
+        references: str = "source",
         progress: Any = False,
     ) -> None:
-        self.posterior_weight = posterior_weight
+        self.pair_weight = pair_weight
         self.bounds = bounds
         self.solver = solver
         self.tol = tol
         self.max_iter = max_iter
         self.n_neighbors = n_neighbors
-        self.neighbors = neighbors
+        self.references = references
         self.progress = progress
 
     def fit(self, X_source: Any, y_source: Any, X_target: Any, y_target: Any) -> Self:
@@ -106,7 +107,7 @@ class Saenko(CrossDomainEstimator):
         y_target : array (n_l + n_u,)
             Their classes; -1, None or NaN where unknown.
         """
-        number(self.posterior_weight, "posterior_weight", low=0.0)
+        number(self.pair_weight, "pair_weight", low=0.0)
         as_bounds(self.bounds, 1.0)
         solver = as_solver(self.solver, self.tol, self.max_iter)
         callback = as_callback(self.progress, "Saenko", getattr(solver, "tol", self.tol))
@@ -137,7 +138,7 @@ class Saenko(CrossDomainEstimator):
         rows -= rows.mean(axis=0)  # only differences count: an offset would cost digits
         y = np.concatenate([domains.source.y, domains.target.y[labelled]])
         source, target = slice(0, len(A)), slice(len(A), len(rows))
-        pairs, hopeless = label_pairs(rows, y, source, target, self.posterior_weight, bounds)
+        pairs, hopeless = label_pairs(rows, y, source, target, self.pair_weight, bounds)
         warn_of_hopeless(hopeless)
         return LogDetProblem(rows, (pairs,))
 

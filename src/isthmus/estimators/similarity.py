@@ -8,7 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from isthmus._validation import FloatArray, IntArray, choice, number
+from isthmus._arrays import FloatArray, IntArray
+from isthmus._validation import choice, number
 from isthmus.domains import TwoDomains
 from isthmus.estimators.base import REFERENCES, TwoDomainEstimator
 from isthmus.exceptions import InputError
@@ -21,11 +22,11 @@ QUERY_BLOCK = 1024
 class SimilarityEstimator(TwoDomainEstimator):
     """The base of systems that learn a similarity across the domains, and none within either.
 
-    A subclass has the parameters ``n_neighbors`` and ``neighbors``, and a ``fit`` that ends in :meth:`_learned`.
+    A subclass has the parameters ``n_neighbors`` and ``references``, and a ``fit`` that ends in :meth:`_learned`.
     """
 
     n_neighbors: int
-    neighbors: str
+    references: str
     similarity_: CrossDomainSimilarity
 
     def _learned(self, domains: TwoDomains, similarity: CrossDomainSimilarity) -> None:
@@ -36,10 +37,10 @@ class SimilarityEstimator(TwoDomainEstimator):
 
     def _checked_neighbors(self, domains: TwoDomains) -> None:
         """Raise unless target rows can be classified by their most similar source rows."""
-        if choice(self.neighbors, "neighbors", REFERENCES) != "source":
+        if choice(self.references, "references", REFERENCES) != "source":
             raise InputError(
-                "neighbors: expected 'source', as there is no similarity within the target to rank its rows by, "
-                f"got {self.neighbors!r}."
+                "references: expected 'source', as there is no similarity within the target to rank its rows by, "
+                f"got {self.references!r}."
             )
         if number(self.n_neighbors, "n_neighbors", low=1, whole=True) > (n := len(domains.source.y)):
             raise InputError(f"n_neighbors: expected at most the {n} reference rows, got {self.n_neighbors}.")

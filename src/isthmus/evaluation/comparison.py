@@ -10,7 +10,8 @@ import numpy as np
 from scipy.stats import rankdata
 from scipy.stats import t as student
 
-from isthmus._validation import FloatArray, choice, length, number
+from isthmus._arrays import FloatArray
+from isthmus._validation import choice, length, number
 from isthmus.evaluation.sign_flips import sign_flip_p_value
 from isthmus.exceptions import InputError
 

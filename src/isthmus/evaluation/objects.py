@@ -6,7 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from isthmus._validation import FloatArray, IntArray, length
+from isthmus._arrays import FloatArray, IntArray
+from isthmus._validation import length
 from isthmus.exceptions import InputError
 
 

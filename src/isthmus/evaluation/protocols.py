@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from isthmus._validation import FloatArray, IntArray, choice, number
+from isthmus._arrays import FloatArray, IntArray
+from isthmus._validation import choice, number
 from isthmus.domains import Split
 from isthmus.evaluation.objects import check_one_class, numbered, one_row_an_object
 from isthmus.evaluation.quotas import Quota, Supply, most_shared, quota

@@ -6,7 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from isthmus._validation import BoolArray, FloatArray, is_sparse, length, matrix, number
+from isthmus._arrays import BoolArray, FloatArray, is_sparse
+from isthmus._validation import length, matrix, number
 from isthmus.domains import as_labels
 from isthmus.exceptions import InputError
 

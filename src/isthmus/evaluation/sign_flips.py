@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from isthmus._validation import FloatArray
+from isthmus._arrays import FloatArray
 
 MOST_EXACT = 20
 """Up to so many units all signs are tried: half a million sums, a few milliseconds."""

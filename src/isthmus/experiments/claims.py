@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from isthmus._validation import FloatArray
+from isthmus._arrays import FloatArray
 from isthmus.evaluation import Difference, paired_difference
 from isthmus.experiments.entrants import BY_TARGET
 from isthmus.experiments.scoreboard import Scoreboard, adjusted

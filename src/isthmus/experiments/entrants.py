@@ -8,7 +8,8 @@ from itertools import product
 
 from sklearn.svm import LinearSVC
 
-from isthmus.estimators import ARC, CCA, ITML, KCCA, MLHD, TargetOnly
+from isthmus.controls import TargetOnly
+from isthmus.estimators import ARC, CCA, ITML, KCCA, MLHD
 from isthmus.estimators.base import TwoDomainEstimator
 from isthmus.registry import systems
 
@@ -108,14 +109,14 @@ CONTROLS = tuple(
         ("target self-trained LDA", systems()["target self-trained LDA"].make, {}),
     )
 )
-MLHD_RBF = Entrant("mlhd", _mlhd_rbf, {"prior_weight": LAMBDA1, "posterior_weight": LAMBDA2}, by_target=True)
+MLHD_RBF = Entrant("mlhd", _mlhd_rbf, {"alignment_weight": LAMBDA1, "pair_weight": LAMBDA2}, by_target=True)
 NOISE = replace(MLHD_RBF, name="mlhd, noise", control=True, spoilt="noise")
 SPOILT = (NOISE, *(replace(NOISE, name=f"mlhd, {kind}", spoilt=kind, grid={}) for kind in ("permuted", "renamed")))
 """One spoilt source searches the grid too: it shows how much of an oracle is luck."""
 TABLE = (
     Entrant("kcca+nn", KCCA, {"regularization": DECADES}),
-    Entrant("kcca+itml", _kcca_itml, {"metric__weight": DECADES}),
-    Entrant("arc", _arc_rbf, {"weight": DECADES}),
+    Entrant("kcca+itml", _kcca_itml, {"metric__pair_weight": DECADES}),
+    Entrant("arc", _arc_rbf, {"pair_weight": DECADES}),
     MLHD_RBF,
     *CONTROLS,
     *SPOILT,

@@ -10,7 +10,7 @@ import numpy as np
 from sklearn.decomposition import PCA
 from sklearn.preprocessing import normalize
 
-from isthmus._validation import FloatArray, IntArray, Matrix, is_sparse
+from isthmus._arrays import FloatArray, IntArray, Matrix, is_sparse
 from isthmus.datasets import Collection
 
 

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning as SklearnConvergenceWarning
 
-from isthmus._validation import FloatArray
+from isthmus._arrays import FloatArray
 from isthmus.discrepancy import mmd
 from isthmus.domains import UNLABELLED
 from isthmus.evaluation import mean_average_precision, precision_at_k

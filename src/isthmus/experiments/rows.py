@@ -10,10 +10,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from isthmus._validation import FloatArray, IntArray
+from isthmus._arrays import FloatArray, IntArray
+from isthmus.controls.corrupted import KINDS
 from isthmus.datasets import Collection, load_toy
 from isthmus.domains import UNLABELLED
-from isthmus.estimators.controls.corrupted import KINDS
 from isthmus.evaluation import Protocol
 from isthmus.experiments.features import components, loaded, scaled, whole_domain
 

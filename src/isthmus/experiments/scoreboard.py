@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from isthmus._validation import FloatArray
+from isthmus._arrays import FloatArray
 from isthmus.evaluation import Difference, holm, paired_difference
 from isthmus.exceptions import InputError
 from isthmus.experiments.experiment import Experiment

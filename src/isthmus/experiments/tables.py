@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from isthmus._validation import FloatArray
+from isthmus._arrays import FloatArray
 from isthmus.experiments.claims import Claim
 from isthmus.experiments.entrants import BY_TARGET, PAPER
 from isthmus.experiments.published import Published

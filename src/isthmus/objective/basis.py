@@ -14,8 +14,8 @@ from dataclasses import dataclass
 import numpy as np
 import scipy.linalg as sla
 
-from isthmus._cholesky import pivoted_cholesky
-from isthmus._validation import FloatArray, IntArray
+from isthmus._arrays import FloatArray, IntArray
+from isthmus.linalg import pivoted_cholesky
 
 
 @dataclass(frozen=True, eq=False)

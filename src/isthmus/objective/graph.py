@@ -16,7 +16,7 @@ from functools import cached_property, partial
 
 import numpy as np
 
-from isthmus._validation import FloatArray, IntArray
+from isthmus._arrays import FloatArray, IntArray
 from isthmus.objective.pairs import Pairs
 
 CHUNK = 2**16

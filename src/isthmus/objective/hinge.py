@@ -7,7 +7,7 @@ from functools import cached_property
 
 import numpy as np
 
-from isthmus._validation import FloatArray
+from isthmus._arrays import FloatArray
 
 
 @dataclass(frozen=True, eq=False)

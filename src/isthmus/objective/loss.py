@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from isthmus._validation import FloatArray
+from isthmus._arrays import FloatArray
 
 
 def pair_loss(distance: FloatArray, sign: FloatArray, weight: FloatArray, bound: FloatArray) -> float:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from isthmus._validation import FloatArray
+from isthmus._arrays import FloatArray
 from isthmus.exceptions import InputError
 
 

@@ -11,7 +11,7 @@ import numpy as np
 from scipy.linalg.blas import dtrmm
 from scipy.linalg.lapack import dtrtri
 
-from isthmus._validation import FloatArray
+from isthmus._arrays import FloatArray
 from isthmus.objective.graph import curvature
 from isthmus.objective.loss import dual_pair_value, pair_loss, slack
 

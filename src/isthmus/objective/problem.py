@@ -10,7 +10,7 @@ import numpy as np
 import scipy.linalg as sla
 from scipy.linalg.lapack import dpotrf
 
-from isthmus._validation import FloatArray, IntArray
+from isthmus._arrays import FloatArray, IntArray
 from isthmus.exceptions import InputError
 from isthmus.objective.basis import Prior, basis, row_factor
 from isthmus.objective.graph import PairGraph

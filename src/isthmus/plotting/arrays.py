@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from isthmus._validation import FloatArray
+from isthmus._arrays import FloatArray
 from isthmus.exceptions import InputError
 
 

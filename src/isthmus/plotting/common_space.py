@@ -7,7 +7,8 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from isthmus._validation import FloatArray, IntArray, length, matrix
+from isthmus._arrays import FloatArray, IntArray
+from isthmus._validation import length, matrix
 from isthmus.domains import UNLABELLED
 from isthmus.exceptions import InputError
 from isthmus.plotting.canvas import key, pyplot

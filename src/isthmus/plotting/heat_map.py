@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from isthmus._validation import BoolArray, FloatArray
+from isthmus._arrays import BoolArray, FloatArray
 from isthmus.exceptions import InputError
 from isthmus.plotting.arrays import array_of_shape, name_list
 from isthmus.plotting.canvas import NORMAL, SMALL, empty_figure, key, settled

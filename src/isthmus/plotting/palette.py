@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from isthmus._validation import IntArray
+from isthmus._arrays import IntArray
 
 INK, FAINT, PAPER = "#222222", "#c0c0c0", "#f3f3f3"
 """What is written, what is unknown, and every second row of a table."""

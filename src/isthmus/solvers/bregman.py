@@ -21,7 +21,7 @@ from typing import TypeAlias
 
 import numpy as np
 
-from isthmus._validation import FloatArray, IntArray
+from isthmus._arrays import FloatArray, IntArray
 from isthmus.objective import DualPoint, LogDetProblem
 from isthmus.solvers.iteration import IterativeSolver
 

@@ -21,7 +21,7 @@ from scipy.linalg import eigh
 from scipy.linalg.blas import dtrmm
 from scipy.linalg.lapack import dpotrf
 
-from isthmus._validation import FloatArray, IntArray
+from isthmus._arrays import FloatArray, IntArray
 from isthmus.objective import DualPoint, LogDetProblem
 from isthmus.objective.graph import curvature
 from isthmus.solvers.conjugate import conjugate_gradients

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from isthmus._validation import FloatArray
+from isthmus._arrays import FloatArray
 
 MOST_PRODUCTS = 500
 

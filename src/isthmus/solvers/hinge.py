@@ -9,7 +9,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from isthmus._validation import FloatArray, number
+from isthmus._arrays import FloatArray
+from isthmus._validation import number
 from isthmus.exceptions import ConvergenceWarning
 from isthmus.objective.hinge import HingePoint, HingeProblem
 from isthmus.solvers.conjugate import conjugate_gradients

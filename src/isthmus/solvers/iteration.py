@@ -10,7 +10,8 @@ from typing import Protocol, TypeAlias
 
 import numpy as np
 
-from isthmus._validation import FloatArray, number
+from isthmus._arrays import FloatArray
+from isthmus._validation import number
 from isthmus.exceptions import ConvergenceWarning, InputError
 from isthmus.objective import DualPoint, LogDetProblem
 from isthmus.solvers.result import Result, Status, TracePoint

@@ -18,7 +18,7 @@ from itertools import chain
 
 import numpy as np
 
-from isthmus._validation import FloatArray
+from isthmus._arrays import FloatArray
 from isthmus.objective import DualPoint, LogDetProblem
 from isthmus.solvers.central import central_path
 from isthmus.solvers.conjugate import conjugate_gradients

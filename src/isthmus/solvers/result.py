@@ -8,7 +8,7 @@ from functools import cached_property
 
 import numpy as np
 
-from isthmus._validation import FloatArray
+from isthmus._arrays import FloatArray
 from isthmus.exceptions import NotConvergedError
 from isthmus.objective import DualPoint, LogDetProblem
 

@@ -27,7 +27,7 @@ from typing import BinaryIO
 import numpy as np
 import scipy.sparse as sp
 
-from isthmus._validation import IntArray
+from isthmus._arrays import IntArray
 from isthmus.datasets.files.compressed_rows import csr_from_parts
 from isthmus.datasets.folder import opened, shown
 from isthmus.exceptions import InputError

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 import scipy.linalg as sla
 
-from isthmus._validation import FloatArray, Matrix, is_sparse
+from isthmus._arrays import FloatArray, Matrix, is_sparse
 
 SINKHORN_SWEEPS = 100
 FLOOR = -200.0

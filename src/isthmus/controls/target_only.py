@@ -9,7 +9,8 @@ from numpy.typing import NDArray
 from sklearn.base import clone
 from sklearn.neighbors import KNeighborsClassifier
 
-from isthmus._validation import FloatArray, IntArray, Matrix, choice, is_sparse
+from isthmus._arrays import FloatArray, IntArray, Matrix, is_sparse
+from isthmus._validation import choice
 from isthmus.domains import UNLABELLED, TwoDomains, two_domains
 from isthmus.estimators.base import TwoDomainEstimator
 from isthmus.exceptions import InputError

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import scipy.linalg as sla
 
-from isthmus._validation import FloatArray, IntArray
+from isthmus._arrays import FloatArray, IntArray
 
 RANK_TOLERANCE = 1e-12
 """A row closer than this (squared, relative to its own length) to the span of others adds no dimension."""

@@ -10,10 +10,11 @@ import numpy as np
 from scipy.spatial.distance import cdist
 from scipy.special import softmax
 
-from isthmus._validation import FloatArray, IntArray, Matrix, choice, number
+from isthmus._arrays import FloatArray, IntArray, Matrix
+from isthmus._validation import choice, number
+from isthmus.controls.discriminants import PrincipalAxes, SoftLDA, balanced
+from isthmus.controls.target_only import TargetEstimator
 from isthmus.domains import TwoDomains
-from isthmus.estimators.controls.discriminants import PrincipalAxes, SoftLDA, balanced
-from isthmus.estimators.controls.target_only import TargetEstimator
 from isthmus.exceptions import InputError
 
 
@@ -54,9 +55,9 @@ class SelfTrainedLDA(TargetEstimator):
 
     Examples
     --------
-    >>> from isthmus import TargetOnly
-    >>> from isthmus.datasets import load_digits_domains
-    >>> d = load_digits_domains(n_labelled=1)
+    >>> from isthmus.controls import TargetOnly
+    >>> from isthmus.datasets import load_digits
+    >>> d = load_digits(1)
     >>> systems = TargetOnly(), SelfTrainedLDA()
     >>> fitted = [s.fit(d.X_source, d.y_source, d.X_target, d.y_target) for s in systems]
     >>> [round(s.score(d.X_test, d.y_test), 2) for s in fitted]

@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
-from isthmus._validation import FloatArray, IntArray, Matrix, choice, is_sparse
+from isthmus._arrays import FloatArray, IntArray, Matrix, is_sparse
+from isthmus._validation import choice
 from isthmus.domains import Domain, two_domains
 from isthmus.estimators.base import TwoDomainEstimator
 from isthmus.exceptions import InputError

@@ -1,0 +1,7 @@
+"""What keeps a transfer method honest: systems that never look at the source, and sources that are spoilt."""
+
+from isthmus.controls.corrupted import Corrupted, noise_source, permuted_source, renamed_source
+from isthmus.controls.self_trained import SelfTrainedLDA
+from isthmus.controls.target_only import TargetOnly
+
+__all__ = ["Corrupted", "SelfTrainedLDA", "TargetOnly", "noise_source", "permuted_source", "renamed_source"]

@@ -1,7 +1,0 @@
-"""What keeps a transfer method honest: systems that never look at the source, and sources that are spoilt."""
-
-from isthmus.estimators.controls.corrupted import Corrupted, noise_source, permuted_source, renamed_source
-from isthmus.estimators.controls.self_trained import SelfTrainedLDA
-from isthmus.estimators.controls.target_only import TargetOnly
-
-__all__ = ["Corrupted", "SelfTrainedLDA", "TargetOnly", "noise_source", "permuted_source", "renamed_source"]
