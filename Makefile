@@ -4,7 +4,8 @@ VENV   ?= .venv
 BIN    := $(VENV)/bin
 JOBS   ?= 2
 OUT    ?= reproduced
-ISTHMUS_DATA ?=
+ISTHMUS_DATA ?= $(abspath $(wildcard ../shared/data))
+export ISTHMUS_DATA
 
 .PHONY: help demo test lint format bench reproduce clean
 .DEFAULT_GOAL := help

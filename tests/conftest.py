@@ -33,3 +33,10 @@ def make_domains(seed=0, n_classes=3, n_source=30, n_target=20, n_labelled=6, d_
 @pytest.fixture
 def domains():
     return make_domains()
+
+
+CANNOT_HOLD = {
+    "check_classifiers_classes": "it wants classes_ to be the labels in y; here they are those of the source, which "
+    "may be more, and which are numbers where the check's labels are words",
+}
+"""Checks of scikit-learn that no view over a target can pass."""

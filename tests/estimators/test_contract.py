@@ -8,11 +8,11 @@ import scipy.sparse as sp
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 from sklearn.model_selection import cross_val_score
+from test_inputs import BAD_DATA
 
 from conftest import make_domains
 from isthmus import InputError, systems
 from isthmus.estimators import SemiSupervisedSplit
-from test_inputs import BAD_DATA
 
 SYSTEMS = list(systems())
 METRICS = [system for system in SYSTEMS if system.metric]

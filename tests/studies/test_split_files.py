@@ -20,7 +20,7 @@ from isthmus.datasets import Collection, load_office31_released, read_hoffman_sp
 from isthmus.domains import Domain
 from isthmus.exceptions import InputError
 
-DATA = Path(os.environ.get("ISTHMUS_DATA") or Path(__file__).parents[2] / "shared" / "data")
+DATA = Path(os.environ.get("ISTHMUS_DATA", "no-data-folder"))
 N_SOURCE, N_TARGET = 30, 20
 PARTS = ("source", "labelled", "test")
 LITTLE = 16 * 2**20

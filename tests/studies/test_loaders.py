@@ -21,7 +21,7 @@ from isthmus.datasets.toy import TARGET_AXES
 from isthmus.domains import Domain
 from isthmus.exceptions import InputError
 
-FOLDER = Path(os.environ.get("ISTHMUS_DATA") or Path(__file__).parents[2] / "shared" / "data")
+FOLDER = Path(os.environ.get("ISTHMUS_DATA", "no-data-folder"))
 FILED = [dataset for dataset in catalogue() if dataset.files]
 SCARCE = {"reuters", "office_caltech_mat_SURF_L10", "office_caltech_mat_decaf"}
 """Not in the folder that this project develops with: tested on files made here, and on real ones where somebody has them."""

@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from test_objective import explicit_pairs
 
 from isthmus import ConvergenceWarning, InputError, MissingDependencyError, NotConvergedError
 from isthmus.objective import Alignment, LogDetProblem, Pairs
 from isthmus.solvers import BregmanProjections, DualNewton, Status
 from problems import random_problem
-from test_objective import explicit_pairs
 
 TIGHT = DualNewton(tol=1e-9)
 LONG = BregmanProjections(tol=1e-7, max_iter=20_000)

@@ -16,7 +16,7 @@ from isthmus.experiments.records import Results
 from isthmus.experiments.report import boards, page
 from small_tables import records_of, shrunk
 
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[2]
 SETS = (tuple(range(10)), tuple(range(10, 20)))
 FEW = ((0, 1, 2), (3, 4))
 

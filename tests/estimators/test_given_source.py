@@ -19,16 +19,11 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import check_estimator
 
-from conftest import make_domains
+from conftest import CANNOT_HOLD, make_domains
 from isthmus import MLHD, RBF, InputError
 from isthmus.estimators import GivenSource, SemiSupervisedSplit
 
 D = make_domains(n_target=40, n_labelled=24)
-
-CANNOT_HOLD = {
-    "check_classifiers_classes": "it wants classes_ to be the labels in y; here they are those of the source, which "
-    "may be more, and which are numbers where the check's labels are words",
-}
 
 
 def source_for_checks(names):

@@ -18,12 +18,11 @@ from sklearn.semi_supervised import LabelPropagation, LabelSpreading, SelfTraini
 from sklearn.svm import LinearSVC
 from sklearn.utils.estimator_checks import check_estimator
 
-from conftest import make_domains
+from conftest import CANNOT_HOLD, make_domains
 from isthmus import MLHD, InputError
 from isthmus.controls import Corrupted, SelfTrainedLDA, TargetOnly, noise_source, permuted_source, renamed_source
 from isthmus.controls.discriminants import SoftLDA, balanced
 from isthmus.estimators import SemiSupervisedSplit
-from test_given_source import CANNOT_HOLD
 
 TARGET_ONLY = {
     "1-NN": TargetOnly(),

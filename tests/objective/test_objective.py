@@ -8,34 +8,9 @@ from hypothesis import strategies as st
 from isthmus import InputError
 from isthmus.objective import Alignment, LogDetProblem, Pairs
 from isthmus.objective.graph import curvature, curvature_by_coordinates, curvature_by_gram
-from problems import random_matrix, random_multipliers, random_problem
+from problems import explicit_pairs, explicit_primal, random_matrix, random_multipliers, random_problem
 
 ALIGNMENTS = ["penalty", "constraint", "none"]
-
-
-def explicit_pairs(problem):
-    """Every pair as (z, δ, λ, ξ⁰), written out one by one."""
-    for block in problem.pairs:
-        for a, i in enumerate(range(block.left.start, block.left.stop)):
-            for b, j in enumerate(range(block.right.start, block.right.stop)):
-                yield problem.rows[i] - problem.rows[j], block.sign[a, b], block.weight[a, b], block.bound[a, b]
-    if problem.alignment is not None and problem.alignment.slack is not None:
-        for z, weight, slack in zip(
-            problem.alignment.rows, problem.alignment.weight, problem.alignment.slack, strict=True
-        ):
-            yield z, 1.0, weight, slack
-
-
-def explicit_primal(problem, M):
-    value = np.trace(M) - np.linalg.slogdet(M)[1] - len(M)
-    if problem.alignment is not None and problem.alignment.slack is None:
-        for z, weight in zip(problem.alignment.rows, problem.alignment.weight, strict=True):
-            value += weight * z @ M @ z
-    for z, sign, weight, bound in explicit_pairs(problem):
-        r = z @ M @ z / bound
-        if sign * (r - 1) > 0 and weight > 0:
-            value += weight * (r - np.log(r) - 1)
-    return value
 
 
 def explicit_precision(problem, w):
