@@ -1,6 +1,7 @@
 """isthmus: one metric across two collections that are described by different features."""
 
 from isthmus._version import __version__
+from isthmus.common_space import CommonSpace
 from isthmus.discrepancy import mmd, mmd_test
 from isthmus.estimators import (
     ARC,
@@ -18,7 +19,6 @@ from isthmus.exceptions import (
     NotConvergedError,
 )
 from isthmus.kernels import RBF, Cosine, Kernel, Laplacian, Linear, Polynomial, Precomputed
-from isthmus.metric import CrossDomainMetric
 from isthmus.registry import systems
 
 __all__ = [
@@ -28,9 +28,9 @@ __all__ = [
     "KCCA",
     "MLHD",
     "RBF",
+    "CommonSpace",
     "ConvergenceWarning",
     "Cosine",
-    "CrossDomainMetric",
     "InputError",
     "IsthmusError",
     "Kernel",

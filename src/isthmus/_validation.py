@@ -27,7 +27,7 @@ def matrix(X: Any, name: str, *, n_columns: int | None = None, min_rows: int = 1
     else:
         table = values = _dense(X, name)
     if table.ndim != 2:
-        hint = "; Reshape your data: one row a sample" if table.ndim < 2 else ""
+        hint = "; Reshape your data: one row per sample" if table.ndim < 2 else ""
         raise InputError(f"{name}: expected a two-dimensional array, got {table.ndim} dimension(s){hint}.")
     if values.dtype.kind == "c":
         raise InputError(f"{name}: expected real numbers, got complex ones: Complex data not supported.")
@@ -49,6 +49,22 @@ def matrix(X: Any, name: str, *, n_columns: int | None = None, min_rows: int = 1
         bad = "NaN" if np.isnan(values).any() else "inf"
         raise InputError(f"{name}: expected finite numbers without NaN or inf, got {bad}.")
     return table
+
+
+SMALLEST, LARGEST = 1e-60, 1e60
+"""Products of four features, as a Hessian has them, stay numbers between these."""
+
+
+def ordinary(X: Matrix, name: str) -> Matrix:
+    """The same rows, unless their size leaves no room for the products that distances are made of."""
+    values = X.data if is_sparse(X) else X
+    largest = max(float(values.max(initial=0.0)), -float(values.min(initial=0.0)))
+    if largest > LARGEST or 0.0 < largest < SMALLEST:
+        raise InputError(
+            f"{name}: expected features whose largest is between {SMALLEST:.0e} and {LARGEST:.0e}, "
+            f"got {largest:.3g}; scale them first."
+        )
+    return X
 
 
 def _dense(X: Any, name: str) -> NDArray[Any]:
@@ -93,7 +109,7 @@ def same_columns(X: Any, fitted: tuple[str, ...] | None, name: str) -> None:
 
 
 def length(y: Any, n: int, name: str, of: str) -> None:
-    """Raise unless ``y`` has one entry a row of ``of``."""
+    """Raise unless ``y`` has one entry per row of ``of``."""
     shape = np.shape(y)
     if shape != (n,):
         raise InputError(f"{name}: expected shape ({n},) to match {of}, got {shape}.")

@@ -17,7 +17,7 @@ from sklearn.utils.estimator_checks import check_estimator
 from conftest import make_domains
 from isthmus import CCA, KCCA, RBF, Linear
 from isthmus.estimators import SemiSupervisedSplit
-from isthmus.metric import CrossDomainMetric
+from isthmus.common_space import CommonSpace
 from isthmus.spaces import FeatureSpace
 
 KERNELS = [("linear", "linear"), ("rbf", "rbf"), ("cosine", "polynomial"), ("laplacian", "linear")]
@@ -141,7 +141,7 @@ def test_labels_give_one_component_fewer_than_classes(domains):
     Xs, ys, Xt, yt = domains.args
     assert CCA().fit(*domains.args).transform(Xt).shape == (20, 2)
     assert CCA(n_components=1).fit(*domains.args).transform(Xt).shape == (20, 1)
-    assert CCA().fit(Xs, ys, Xt, np.where(yt == 2, -1, yt)).metric_.dimension == 1
+    assert CCA().fit(Xs, ys, Xt, np.where(yt == 2, -1, yt)).common_space_.dimension == 1
     with pytest.raises(ValueError, match="n_components: expected at most 2 with these pairs, got 3"):
         CCA(n_components=3).fit(*domains.args)
     names = [list(model.fit(*domains.args).get_feature_names_out()) for model in (CCA(), KCCA())]
@@ -265,8 +265,8 @@ def test_one_matrix_measures_within_a_domain_and_the_offsets_count_across(domain
 def test_a_metric_carries_its_offsets_through_maps_and_projections():
     rng = np.random.default_rng(0)
     W, offsets = rng.normal(size=(5, 3)), rng.normal(size=(2, 3))
-    plain = CrossDomainMetric(FeatureSpace(3), FeatureSpace(2), W)
-    moved = CrossDomainMetric(FeatureSpace(3), FeatureSpace(2), W, offsets=offsets)
+    plain = CommonSpace(FeatureSpace(3), FeatureSpace(2), W)
+    moved = CommonSpace(FeatureSpace(3), FeatureSpace(2), W, offsets=offsets)
     X, Y = rng.normal(size=(6, 3)), rng.normal(size=(4, 2))
     np.testing.assert_allclose(moved.embed(X, "source"), plain.embed(X, "source") + offsets[0])
     np.testing.assert_allclose(moved.embed(Y, "target"), plain.embed(Y, "target") + offsets[1])

@@ -22,7 +22,7 @@ from test_solvers import LONG, cvxpy_optimum, itml
 
 from conftest import make_domains
 from isthmus import ITML, MLHD, ConvergenceWarning, InputError, Saenko
-from isthmus.estimators.constraints import SAMPLE, drawn_pairs, percentile_bounds, spread
+from isthmus.estimators.logdet.constraints import SAMPLE, drawn_pairs, percentile_bounds, spread
 from isthmus.solvers import DualNewton, Status
 from problems import explicit_primal
 
