@@ -57,7 +57,7 @@ def renamed_source(X: Any, y: Any, rng: np.random.Generator) -> tuple[Matrix, ND
     array(['b', 'a', 'b'], dtype=object)
     """
     codes, classes = _classes(y)
-    if len(classes) < 2:
+    if len(classes) == 1:
         raise InputError(f"y_source: expected at least two classes to rename, got {len(classes)}.")
     cycle = rng.permutation(len(classes))
     names = np.empty(len(classes), dtype=np.intp)
