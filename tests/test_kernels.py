@@ -3,13 +3,10 @@
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from hypothesis import given
-from hypothesis import strategies as st
 from scipy.spatial.distance import cdist, pdist
 
-from isthmus import RBF, Cosine, InputError, Laplacian, Linear, Polynomial, Precomputed
+from isthmus import MLHD, RBF, Cosine, InputError, Kernel, Laplacian, Linear, Polynomial, Precomputed
 from isthmus.kernels import as_kernel
-from isthmus.linalg import pivoted_cholesky
 from isthmus.spaces import FeatureSpace, KernelSpace, fitted_space
 
 RNG = np.random.default_rng(0)
@@ -119,13 +116,12 @@ def test_a_bad_gram_matrix_is_refused(K, message):
         fitted_space(K, Precomputed(), outside="identity", name="X_source")
 
 
-@given(seed=st.integers(0, 1000), n=st.integers(1, 12), rank=st.integers(0, 12), log_scale=st.floats(-6, 6))
-def test_pivoted_cholesky_finds_factor_and_rank_at_any_scale(seed, n, rank, log_scale):
-    rng = np.random.default_rng(seed)
-    rows = rng.normal(size=(n, rank)) * 10.0 ** rng.uniform(-3, 3, size=(n, 1)) * 10.0**log_scale
-    K = rows @ rows.T
-    F, pivots = pivoted_cholesky(K)
-    assert F.shape[1] == len(pivots) == min(n, rank)
-    lengths = np.sqrt(np.maximum(np.diag(K), 1e-300))
-    assert np.abs((F @ F.T - K) / lengths / lengths[:, None]).max(initial=0.0) < 1e-10
-    np.testing.assert_array_equal(F[pivots], np.tril(F[pivots]))
+def test_a_users_kernel_that_is_not_positive_semi_definite_is_refused():
+    class Sigmoid(Kernel):
+        def gram(self, A, B):
+            return np.tanh(A @ B.T - 1.0)
+
+    with pytest.raises(
+        InputError, match=r"expected a positive semi-definite Gram matrix, got one with an eigenvalue"
+    ):
+        MLHD(Sigmoid(), "linear").fit(A, [0, 0, 0, 1, 1, 1], B, [0, 1, -1, -1, -1])

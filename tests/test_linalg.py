@@ -6,7 +6,8 @@ import scipy.sparse as sp
 from hypothesis import given
 from hypothesis import strategies as st
 
-from isthmus.linalg import principal_axes
+from isthmus import InputError
+from isthmus.linalg import pivoted_cholesky, principal_axes
 
 
 def rows_of_rank(rank, shape, seed=0, offset=0.0):
@@ -85,3 +86,50 @@ def test_axes_can_be_cut_by_their_deviation_and_counted_out():
     np.testing.assert_array_equal(two.axes, [[1.0, 0.0], [0.0, 0.0], [0.0, 0.0]])
     assert two.deviations.shape == (2,)
     assert principal_axes(np.ones((4, 3))).leading(1).coordinates(np.eye(3)).tolist() == [[0.0]] * 3
+
+
+@given(seed=st.integers(0, 1000), n=st.integers(1, 12), rank=st.integers(0, 12), log_scale=st.floats(-6, 6))
+def test_pivoted_cholesky_finds_factor_and_rank_at_any_scale(seed, n, rank, log_scale):
+    rng = np.random.default_rng(seed)
+    rows = rng.normal(size=(n, rank)) * 10.0 ** rng.uniform(-3, 3, size=(n, 1)) * 10.0**log_scale
+    K = rows @ rows.T
+    F, pivots = pivoted_cholesky(K)
+    assert F.shape[1] == len(pivots) == min(n, rank)
+    lengths = np.sqrt(np.maximum(np.diag(K), 1e-300))
+    assert np.abs((F @ F.T - K) / lengths / lengths[:, None]).max(initial=0.0) < 1e-10
+    np.testing.assert_array_equal(F[pivots], np.tril(F[pivots]))
+
+
+INDEFINITE = {
+    "two rows": np.array([[1.0, 2.0], [2.0, 1.0]]),
+    "a negative diagonal": np.diag([1.0, -1e-3]),
+    "negative altogether": -np.eye(3),
+    "a row of length zero": np.array([[0.0, 1.0], [1.0, 1.0]]),
+    "nothing but such rows": np.array([[0.0, 1e-9], [1e-9, 0.0]]),
+    "a distance": np.abs(np.subtract.outer(np.arange(6.0), np.arange(6.0))),
+    "a sigmoid": np.tanh(np.outer(np.arange(-3.0, 4.0), np.arange(-3.0, 4.0)) - 1.0),
+}
+
+
+@pytest.mark.parametrize("K", INDEFINITE.values(), ids=INDEFINITE)
+@pytest.mark.parametrize("scale", [1e-100, 1.0, 1e100])
+def test_an_indefinite_matrix_is_refused_at_any_scale(K, scale):
+    with pytest.raises(InputError, match="K: expected a positive semi-definite Gram matrix, got one with an eigenv"):
+        pivoted_cholesky(scale * K, "K")
+
+
+def test_an_overflow_is_told_in_one_sentence():
+    with pytest.raises(InputError, match="X: expected a Gram matrix of finite numbers, got NaN or inf"):
+        pivoted_cholesky(np.diag([1.0, np.inf]), "X")
+
+
+@pytest.mark.parametrize("n", [10, 100, 300])
+@pytest.mark.parametrize("offset", [0.0, 10.0])
+def test_rounding_below_zero_is_no_indefinite_matrix(n, offset):
+    X = rows_of_rank(4, (n, 8)).astype(np.float32) + np.float32(offset)
+    double = np.vstack([X, X, np.zeros((2, 8))]).astype(np.float64)
+    squared = ((double[:, None] - double) ** 2).sum(axis=2)
+    centred = double - double.mean(axis=0)
+    for K in (X @ X.T, double @ double.T, np.exp(-squared / 100), np.exp(-squared / 1e6), centred @ centred.T):
+        F, _ = pivoted_cholesky(np.asarray(K, dtype=np.float64))
+        assert np.abs(F @ F.T - K).max() <= 1e-4 * np.abs(K).max()

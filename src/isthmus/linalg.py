@@ -8,15 +8,29 @@ import numpy as np
 import scipy.linalg as sla
 
 from isthmus._arrays import FloatArray, IntArray, Matrix, as_dense, is_sparse
+from isthmus.exceptions import InputError
 
 EPS = float(np.finfo(np.float64).eps)
 
 RANK_TOLERANCE = 1e-12
 """A row closer than this (squared, relative to its own length) to the span of others adds no dimension."""
+RESIDUAL = 1e-9
+"""A factor that leaves no more than this of a matrix (relative to the rows' lengths) proves that it is PSD."""
+NEGATIVE = 1e-6
+"""Eigenvalues above minus this, times √n and the largest entry, may be zeros computed in single precision."""
+BLOCK = 1024
+"""Rows of a residual that are held at once."""
 
 
-def pivoted_cholesky(K: FloatArray) -> tuple[FloatArray, IntArray]:
+def pivoted_cholesky(K: FloatArray, name: str | None = "kernel") -> tuple[FloatArray, IntArray]:
     """A factor F (n, r) with ``F Fᵀ = K`` for a PSD matrix of rank r, and r rows where F is lower triangular.
+
+    Parameters
+    ----------
+    K : array (n, n)
+        Symmetric, positive semi-definite but for rounding.
+    name : str, optional
+        Whose matrix a message calls it, where it is not that; None where it is known to be, and not looked at.
 
     Examples
     --------
@@ -24,15 +38,34 @@ def pivoted_cholesky(K: FloatArray) -> tuple[FloatArray, IntArray]:
     >>> F.ravel(), pivots
     (array([1., 2.]), array([0]))
     """
+    if name is not None and not np.isfinite(K).all():
+        raise InputError(f"{name}: expected a Gram matrix of finite numbers, got NaN or inf.")
     lengths = np.sqrt(np.maximum(np.diagonal(K), 0.0))
-    if not lengths.any():
-        return np.zeros((len(K), 0)), np.empty(0, dtype=np.intp)
-    safe = np.where(lengths > 0.0, lengths, 1.0)
-    packed, pivots, rank, _ = sla.lapack.dpstrf(K / safe / safe[:, None], tol=RANK_TOLERANCE, lower=1)
+    # A row of length zero has to be zero: in the unit of the longest row, where it is not.
+    unit = np.where(lengths > 0.0, lengths, lengths.max(initial=0.0) or np.sqrt(np.abs(K).max(initial=0.0)) or 1.0)
+    scaled = K / unit / unit[:, None]
+    packed, pivots, rank, _ = sla.lapack.dpstrf(scaled, tol=RANK_TOLERANCE, lower=1)
     order = np.asarray(pivots, dtype=np.intp) - 1
     F = np.empty((len(K), rank))
     F[order] = np.tril(packed)[:, :rank]
+    if name is not None and _largest_residual(scaled, F, order[rank:]) > RESIDUAL:
+        _refuse_indefinite(K, name)
     return F * lengths[:, None], order[:rank]
+
+
+def _largest_residual(K: FloatArray, F: FloatArray, rows: IntArray) -> float:
+    """The largest entry of K - F Fᵀ among these rows: for a PSD matrix none exceeds its small diagonal."""
+    blocks = (rows[start : start + BLOCK] for start in range(0, len(rows), BLOCK))
+    return max((float(np.abs(K[np.ix_(b, rows)] - F[b] @ F[rows].T).max()) for b in blocks), default=0.0)
+
+
+def _refuse_indefinite(K: FloatArray, name: str) -> None:
+    """Raise if K has a negative eigenvalue that is more than the rounding of single precision."""
+    lowest = float(np.linalg.eigvalsh(K)[0])
+    if lowest < -NEGATIVE * np.sqrt(len(K)) * np.abs(K).max():
+        raise InputError(
+            f"{name}: expected a positive semi-definite Gram matrix, got one with an eigenvalue of {lowest:.2g}."
+        )
 
 
 @dataclass(frozen=True, eq=False)
