@@ -125,3 +125,18 @@ def test_a_users_kernel_that_is_not_positive_semi_definite_is_refused():
         InputError, match=r"expected a positive semi-definite Gram matrix, got one with an eigenvalue"
     ):
         MLHD(Sigmoid(), "linear").fit(A, [0, 0, 0, 1, 1, 1], B, [0, 1, -1, -1, -1])
+
+
+class Square(Kernel):
+    """A user's own, with the one method that the base asks for: the polynomial kernel without its diagonal."""
+
+    def gram(self, A, B):
+        return np.asarray((A @ B.T + 1.0) ** 2)
+
+
+def test_a_users_kernel_needs_its_gram_matrix_only():
+    known, own, many = Polynomial(2, 1.0, 1.0), Square(), RNG.normal(size=(200, 4))
+    np.testing.assert_allclose(own.diagonal(many), known.diagonal(many), rtol=1e-12)
+    fits = [MLHD(kernel, "linear").fit(A, [0, 0, 0, 1, 1, 1], B, [0, 1, -1, -1, -1]) for kernel in (own, known)]
+    distances = [fit.pairwise_distances(many, B) for fit in fits]
+    np.testing.assert_allclose(distances[0], distances[1], rtol=1e-6)
