@@ -16,7 +16,7 @@ from sklearn.utils.estimator_checks import check_estimator
 
 from conftest import make_domains
 from isthmus import CCA, KCCA, RBF, Linear
-from isthmus.estimators import SemiSupervisedSplit
+from isthmus.evaluation import SemiSupervisedSplit
 from isthmus.metric import CrossDomainMetric
 from isthmus.spaces import FeatureSpace
 

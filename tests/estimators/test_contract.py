@@ -12,7 +12,7 @@ from test_inputs import BAD_DATA
 
 from conftest import make_domains
 from isthmus import InputError, systems
-from isthmus.estimators import SemiSupervisedSplit
+from isthmus.evaluation import SemiSupervisedSplit
 
 SYSTEMS = list(systems())
 METRICS = [system for system in SYSTEMS if system.metric]

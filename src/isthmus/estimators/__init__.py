@@ -2,7 +2,7 @@
 
 from isthmus.estimators.arc import ARC
 from isthmus.estimators.cca import CCA, KCCA
-from isthmus.estimators.given_source import GivenSource, SemiSupervisedSplit
+from isthmus.estimators.given_source import GivenSource
 from isthmus.estimators.itml import ITML
 from isthmus.estimators.mlhd import MLHD
 from isthmus.estimators.saenko import Saenko
@@ -15,5 +15,4 @@ __all__ = [
     "MLHD",
     "GivenSource",
     "Saenko",
-    "SemiSupervisedSplit",
 ]
