@@ -214,9 +214,9 @@ def _scores(values: Any, name: str) -> FloatArray:
     try:
         scores = np.asarray(values, dtype=np.float64)
     except (TypeError, ValueError):
-        raise InputError(f"{name}: expected one number a split, got {values!r:.60}.") from None
+        raise InputError(f"{name}: expected one number per split, got {values!r:.60}.") from None
     if scores.ndim != 1 or not len(scores):
-        raise InputError(f"{name}: expected one number a split, got shape {scores.shape}.")
+        raise InputError(f"{name}: expected one number per split, got shape {scores.shape}.")
     if not np.isfinite(scores).all():
         raise InputError(f"{name}: expected finite numbers, got {scores[~np.isfinite(scores)][0]}.")
     return scores
