@@ -215,7 +215,7 @@ def test_a_protocol_is_a_value():
         **json.loads(json.dumps(dataclasses.asdict(Protocol(np.int64(3), test=np.int32(5)))))
     ) == Protocol(3, test=5)
     assert eval(repr(REUTERS)) == REUTERS
-    assert str(REUTERS).startswith("20 labelled source rows a class; 1 labelled and 20 unlabelled target rows a class; "
+    assert str(REUTERS).startswith("20 labelled source rows per class; 1 labelled and 20 unlabelled target rows per class; "
                                    "300 test rows; no object in two of source, target and test")  # fmt: skip
     assert "object" not in str(Protocol(disjoint=False))
 
