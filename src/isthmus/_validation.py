@@ -7,6 +7,7 @@ from collections.abc import Collection
 from typing import Any
 
 import numpy as np
+from numpy.random import Generator, RandomState
 from numpy.typing import NDArray
 
 from isthmus._arrays import Matrix, is_sparse
@@ -143,3 +144,38 @@ def choice(value: Any, name: str, options: Collection[str]) -> str:
         words = ", ".join(repr(option) for option in options)
         raise InputError(f"{name}: expected one of {words}, got {value!r}.")
     return value
+
+
+def as_generator(value: Any, name: str = "random_state") -> Generator:
+    """Where random numbers come from: None (afresh), a whole number (the same each time) or a generator (moves on).
+
+    Examples
+    --------
+    >>> as_generator(0).integers(100), as_generator(0).integers(100)
+    (np.int64(85), np.int64(85))
+    """
+    if isinstance(value, Generator):
+        return value
+    if isinstance(value, RandomState):
+        return np.random.default_rng(value.randint(2**32, size=4, dtype=np.uint32))
+    return np.random.default_rng(_seed(value, name))
+
+
+def as_random_state(value: Any, name: str = "random_state") -> RandomState:
+    """The same for code whose draws, for a given number, are those of NumPy's legacy generator."""
+    if isinstance(value, RandomState):
+        return value
+    if isinstance(value, Generator):
+        return RandomState(value.bit_generator)
+    seed = _seed(value, name)
+    return RandomState(seed if seed is None or seed < 2**32 else np.random.MT19937(seed))
+
+
+def _seed(value: Any, name: str) -> int | None:
+    if value is None:
+        return None
+    if isinstance(value, numbers.Integral) and not isinstance(value, bool) and int(value) >= 0:
+        return int(value)
+    raise InputError(
+        f"{name}: expected None, a whole number of at least 0, a Generator or a RandomState, got {value!r:.60}."
+    )

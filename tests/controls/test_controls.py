@@ -22,7 +22,7 @@ from conftest import CANNOT_HOLD, make_domains
 from isthmus import MLHD, InputError
 from isthmus.controls import Corrupted, SelfTrainedLDA, TargetOnly, noise_source, permuted_source, renamed_source
 from isthmus.controls.discriminants import SoftLDA, balanced
-from isthmus.estimators import SemiSupervisedSplit
+from isthmus.evaluation import SemiSupervisedSplit
 
 TARGET_ONLY = {
     "1-NN": TargetOnly(),

@@ -17,7 +17,7 @@ from sklearn.utils.estimator_checks import check_estimator
 from conftest import CANNOT_HOLD, make_domains
 from isthmus import CCA, KCCA, RBF, Linear
 from isthmus.common_space import CommonSpace
-from isthmus.estimators import SemiSupervisedSplit
+from isthmus.evaluation import SemiSupervisedSplit
 from isthmus.spaces import FeatureSpace
 
 KERNELS = [("linear", "linear"), ("rbf", "rbf"), ("cosine", "polynomial"), ("laplacian", "linear")]

@@ -1,7 +1,7 @@
 """Systems that learn from two domains, and views of them for scikit-learn."""
 
 from isthmus.estimators.arc import ARC
-from isthmus.estimators.given_source import GivenSource, SemiSupervisedSplit
+from isthmus.estimators.given_source import GivenSource
 from isthmus.estimators.logdet.itml import ITML
 from isthmus.estimators.logdet.mlhd import MLHD
 from isthmus.estimators.logdet.saenko import Saenko
@@ -15,5 +15,4 @@ __all__ = [
     "MLHD",
     "GivenSource",
     "Saenko",
-    "SemiSupervisedSplit",
 ]
