@@ -28,9 +28,9 @@ import numpy as np
 import scipy.sparse as sp
 
 from isthmus._arrays import IntArray
-from isthmus.datasets.files.compressed_rows import csr_from_parts
-from isthmus.datasets.folder import opened, shown
 from isthmus.exceptions import InputError
+from isthmus.storage.compressed_rows import csr_from_parts
+from isthmus.storage.opened import opened, shown
 
 LARGEST_FILE, LONGEST_LINE = 2**30, 2**22
 MOST_FEATURES = 2**24

@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 
 from isthmus._arrays import IntArray
-from isthmus.datasets.about import About
-from isthmus.datasets.cameras import OFFICE_CLASSES, numbered
-from isthmus.datasets.collection import Collection
-from isthmus.datasets.files.archives import Expected, read_npz
-from isthmus.datasets.parts import class_names, domain, published_split
+from isthmus.datasets import Collection
 from isthmus.domains import Split
+from isthmus.storage.archives import Expected, read_npz
+from studies.datasets.about import About
+from studies.datasets.cameras import OFFICE_CLASSES, numbered
+from studies.datasets.parts import class_names, domain, published_split
 
 SHAPES = {"amazon surf800": (2813, 800), "dslr surf600": (498, 600)}
 SPLIT_ROWS = {"source_train": 620, "target_train": 93, "target_test": 405}
@@ -41,7 +41,7 @@ def load_office31_released(folder: str | os.PathLike[str] | None = None) -> Coll
     Parameters
     ----------
     folder : path, optional
-        The data folder (:func:`isthmus.datasets.data_folder`), with ``office31/office31_surf_released.npz``.
+        The data folder (:func:`studies.datasets.data_folder`), with ``office31/office31_surf_released.npz``.
 
     Returns
     -------

@@ -10,18 +10,18 @@ from pathlib import Path
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from isthmus.datasets.parts import class_names, codes, distinct, published_split, row_numbers
+from isthmus.datasets.reuters import ABOUT as REUTERS
+from isthmus.datasets.reuters import _load as load_small_reuters
 from scipy.io import savemat
 
 from isthmus import datasets
 from isthmus.datasets import Collection, catalogue, listing, load_toy, read_office_mat
-from isthmus.datasets.parts import class_names, codes, distinct, published_split, row_numbers
-from isthmus.datasets.reuters import ABOUT as REUTERS
-from isthmus.datasets.reuters import _load as load_small_reuters
 from isthmus.datasets.toy import TARGET_AXES
 from isthmus.domains import Domain
 from isthmus.exceptions import InputError
 
-FOLDER = Path(os.environ.get("ISTHMUS_DATA", "no-data-folder"))
+FOLDER = data_folder()
 FILED = [dataset for dataset in catalogue() if dataset.files]
 SCARCE = {"reuters", "office_caltech_mat_SURF_L10", "office_caltech_mat_decaf"}
 """Not in the folder that this project develops with: tested on files made here, and on real ones where somebody has them."""
@@ -443,8 +443,8 @@ def test_labelled_toy_rows_lie_at_one_corner_of_their_class_and_test_rows_do_not
 def test_toy_seeds_differ_and_repeat():
     np.testing.assert_array_equal(load_toy(1).X_target, load_toy(1).X_target)
     assert not np.array_equal(load_toy(1).X_target, load_toy(2).X_target)
-    with pytest.raises(InputError, match="n_labelled: expected a whole number of at least 1, got 0"):
-        load_toy(n_labelled=0)
+    with pytest.raises(InputError, match="labelled_per_class: expected a whole number of at least 1, got 0"):
+        load_toy(labelled_per_class=0)
 
 
 # ------------------------------------------------------------------ the catalogue
