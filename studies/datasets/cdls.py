@@ -27,7 +27,7 @@ ABOUT = About(
 def load_cdls(folder: str | os.PathLike[str] | None = None) -> Collection:
     """200 amazon images by DeCAF and 157 dslr images by SURF, as the authors of CDLS split them.
 
-    The split "cdls" has all amazon rows (20 a class), 3 labelled rows a class of dslr, which come first, and the
+    The split "cdls" has all amazon rows (20 per class), 3 labelled rows per class of dslr, which come first, and the
     other 127 as the test. It names no unlabelled rows; CDLS itself takes the test rows for it.
 
     Parameters

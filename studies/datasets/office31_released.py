@@ -18,7 +18,7 @@ from studies.datasets.parts import class_names, domain, published_split
 
 SHAPES = {"amazon surf800": (2813, 800), "dslr surf600": (498, 600)}
 SPLIT_ROWS = {"source_train": 620, "target_train": 93, "target_test": 405}
-"""20 a class of amazon, 3 a class of dslr, and the other rows of dslr."""
+"""20 per class of amazon, 3 per class of dslr, and the other rows of dslr."""
 N_SPLITS = {"shfa": 1, "hoffman": 20}
 
 ABOUT = About(
@@ -34,7 +34,7 @@ ABOUT = About(
 def load_office31_released(folder: str | os.PathLike[str] | None = None) -> Collection:
     """The SURF features of Office-31 that were released with the papers, and their splits from amazon to dslr.
 
-    The splits "shfa" (one) and "hoffman" (20) have 20 labelled rows a class of amazon, 3 labelled a class of dslr,
+    The splits "shfa" (one) and "hoffman" (20) have 20 labelled rows per class of amazon, 3 per class of dslr,
     and the other 405 rows of dslr as the test. They name no unlabelled rows; a transductive method would take the
     test rows for it.
 

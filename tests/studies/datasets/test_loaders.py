@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import re
 from itertools import combinations, product
 from pathlib import Path
 
@@ -481,6 +482,26 @@ def test_wrong_mat_files_are_refused(tmp_path, variables, reason):
     savemat(tmp_path / "amazon.mat", variables)
     with pytest.raises(InputError, match=reason):
         read_office_mat(tmp_path / "amazon.mat")
+
+
+# ------------------------------------------------------------------ the page on them
+
+PAGE = Path(__file__).parents[3] / "docs" / "datasets.md"
+STATED = re.findall(
+    r"^\| `([^`]+)` \| ([\d,]+) \| `([0-9a-f]{64})` \|", PAGE.read_text(encoding="utf-8"), re.MULTILINE
+)
+
+
+def test_the_page_states_size_and_sum_of_every_file_that_is_not_scarce():
+    assert {file for file, _, _ in STATED} == {file for d in FILED if d.name not in SCARCE for file in d.files}
+
+
+@pytest.mark.parametrize(("file", "size", "stated"), STATED, ids=[file for file, _, _ in STATED])
+def test_files_are_those_of_the_page(file, size, stated):
+    if not (FOLDER / file).exists():
+        pytest.skip(f"the file is not there: expected {file} in $ISTHMUS_DATA")
+    content = (FOLDER / file).read_bytes()
+    assert (f"{len(content):,}", hashlib.sha256(content).hexdigest()) == (size, stated)
 
 
 # ------------------------------------------------------------------ the catalogue
