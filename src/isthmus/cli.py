@@ -10,7 +10,7 @@ from io import TextIOWrapper
 from pathlib import Path
 
 from isthmus._version import __version__
-from isthmus.datasets import listing
+from isthmus.datasets import load_digits, load_toy
 from isthmus.exceptions import InputError, IsthmusError, MissingDependencyError
 from isthmus.experiments.records import replaced
 from isthmus.experiments.report import page
@@ -79,12 +79,9 @@ def _parser() -> argparse.ArgumentParser:
 def _datasets_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     parser = commands.add_parser(
         "datasets",
-        help="list the data sets, and which of them are there",
-        description="List the data sets: what each is, its terms of use, and which of its files are missing.",
-        epilog="example:\n  isthmus datasets --data ~/data",
-        formatter_class=argparse.RawDescriptionHelpFormatter,
+        help="list the data sets that come with isthmus",
+        description="List the data sets that come with isthmus, one per line.",
     )
-    _add_data(parser)
     parser.set_defaults(run=_datasets, after_stop="")
 
 
@@ -128,7 +125,7 @@ def _add_data(parser: argparse.ArgumentParser) -> None:
 
 
 def _datasets(options: argparse.Namespace) -> int:
-    print(listing(options.data))
+    print(load_toy(), load_digits(), sep="\n")
     return 0
 
 

@@ -1,6 +1,5 @@
 """Trials of toy size through the code of the real tables: honest rows, resumable runs, the same result every time."""
 
-import os
 from dataclasses import replace
 from pathlib import Path
 
@@ -8,6 +7,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
+from conftest import data_folder
 from isthmus import ARC, MLHD
 from isthmus.controls import TargetOnly
 from isthmus.domains import UNLABELLED, Domain
@@ -29,7 +29,7 @@ from small_tables import CLASSES, GROUPS, PROTOCOL, TWO, coarse, histograms, rec
 
 NAMES = tuple(GROUPS)
 BOTH = tuple(VARIANTS)
-DATA = Path(os.environ.get("ISTHMUS_DATA", "no-data-folder"))
+DATA = data_folder()
 TRIALS = {name: Trial(*shrunk()[name].groups[0], "whole", 0) for name in NAMES}
 
 

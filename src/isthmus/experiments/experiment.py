@@ -8,11 +8,11 @@ from pathlib import Path
 from typing import Any
 
 from isthmus._validation import choice
-from isthmus.datasets import load_office31_bow, load_reuters, load_reuters600
 from isthmus.evaluation import OFFICE, REUTERS
 from isthmus.experiments.entrants import TABLE, TABLE_COARSE, TOY, Entrant
 from isthmus.experiments.published import TABLE1, TABLE2, Published
 from isthmus.experiments.rows import VARIANTS, Collected, Rows, Trial, toy_rows
+from studies.datasets import load_office31_bow, load_reuters, load_reuters600
 
 
 @dataclass(frozen=True)

@@ -9,12 +9,12 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from isthmus.datasets.about import About
-from isthmus.datasets.collection import Collection
-from isthmus.datasets.files.archives import Expected, read_csr, read_npz
-from isthmus.datasets.parts import class_names, distinct, domain
+from isthmus.datasets import Collection
 from isthmus.domains import Domain
 from isthmus.exceptions import InputError
+from isthmus.storage.archives import Expected, read_csr, read_npz
+from studies.datasets.about import About
+from studies.datasets.parts import class_names, distinct, domain
 
 SHAPES = {"en": (5527, 8279), "fr": (3560, 7038), "de": (1990, 4819)}
 SECTIONS = 8
@@ -38,7 +38,7 @@ def load_debian(folder: str | os.PathLike[str] | None = None) -> Collection:
     Parameters
     ----------
     folder : path, optional
-        The data folder (:func:`isthmus.datasets.data_folder`), with ``debian_descriptions/debian8_{en,fr,de}.npz``.
+        The data folder (:func:`studies.datasets.data_folder`), with ``debian_descriptions/debian8_{en,fr,de}.npz``.
 
     Returns
     -------

@@ -16,11 +16,11 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from isthmus.datasets.files.compressed_rows import csr_from_parts
-from isthmus.datasets.files.expected import Expected
-from isthmus.datasets.files.zipped import MemberReader, members
-from isthmus.datasets.folder import opened, shown
 from isthmus.exceptions import InputError
+from isthmus.storage.compressed_rows import csr_from_parts
+from isthmus.storage.expected import Expected
+from isthmus.storage.opened import opened, shown
+from isthmus.storage.zipped import MemberReader, members
 
 __all__ = ["Expected", "read_csr", "read_npz"]
 

@@ -7,10 +7,10 @@ from itertools import product
 
 import numpy as np
 
-from isthmus.datasets.about import About
-from isthmus.datasets.collection import Collection
-from isthmus.datasets.files.archives import Expected, read_npz
-from isthmus.datasets.parts import class_names, distinct, domain
+from isthmus.datasets import Collection
+from isthmus.storage.archives import Expected, read_npz
+from studies.datasets.about import About
+from studies.datasets.parts import class_names, distinct, domain
 
 IMAGES = {"amazon": 2817, "dslr": 498, "webcam": 795}
 WORDS = {"surf600": 600, "surf800": 800, "sift900": 900}
@@ -37,7 +37,7 @@ def load_office31_bow(folder: str | os.PathLike[str] | None = None) -> Collectio
     Parameters
     ----------
     folder : path, optional
-        The data folder (:func:`isthmus.datasets.data_folder`), with ``office31/office31_bow_own.npz``.
+        The data folder (:func:`studies.datasets.data_folder`), with ``office31/office31_bow_own.npz``.
 
     Returns
     -------

@@ -2,7 +2,7 @@
 
 What is documented by the collection's own README and its page at UCI: ``rcv1rcv2aminigoutte.tar.bz2`` unpacks to
 the folders EN, FR, GR, IT and SP, one a language. The folder YY holds five files ``Index_XX-YY``: documents written
-in XX, in their translation into YY; ``Index_YY-YY`` are the originals. A file has one document a line, "in a format
+in XX, in their translation into YY; ``Index_YY-YY`` are the originals. A file has one document per line, "in a format
 similar to SVM_light": the name of the category (C15, CCAT, E21, ECAT, GCAT or M11), then ``feature:value`` pairs,
 TF-IDF weights. Documents and sizes of the vocabularies: EN 18,758 and 21,531, FR 26,648 and 24,893, GR 29,953 and
 34,279, IT 24,039 and 15,506, SP 12,342 and 11,547.
@@ -28,9 +28,9 @@ import numpy as np
 import scipy.sparse as sp
 
 from isthmus._arrays import IntArray
-from isthmus.datasets.files.compressed_rows import csr_from_parts
-from isthmus.datasets.folder import opened, shown
 from isthmus.exceptions import InputError
+from isthmus.storage.compressed_rows import csr_from_parts
+from isthmus.storage.opened import opened, shown
 
 LARGEST_FILE, LONGEST_LINE = 2**30, 2**22
 MOST_FEATURES = 2**24
@@ -92,7 +92,7 @@ def _lines(file: BinaryIO, name: str) -> Iterator[tuple[str, bytes]]:
     size = file.seek(0, 2)
     file.seek(0)
     if not size:
-        raise InputError(f"{name}: expected one document a line, got an empty file.")
+        raise InputError(f"{name}: expected one document per line, got an empty file.")
     if size > LARGEST_FILE:
         raise InputError(f"{name}: expected at most {LARGEST_FILE} bytes, got {size}.")
     if file.read(3) in (b"BZh", b"\x1f\x8b\x08"):

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import os
 
-from isthmus.datasets.about import About
-from isthmus.datasets.cameras import OFFICE_CLASSES, read_cameras
-from isthmus.datasets.collection import Collection
+from isthmus.datasets import Collection
+from studies.datasets.about import About
+from studies.datasets.cameras import OFFICE_CLASSES, read_cameras
 
 SHAPES = {"amazon": (930, 800), "dslr": (497, 600), "webcam": (759, 800)}
 
@@ -28,7 +28,7 @@ def load_office31_resnet(folder: str | os.PathLike[str] | None = None) -> Collec
     Parameters
     ----------
     folder : path, optional
-        The data folder (:func:`isthmus.datasets.data_folder`), with ``office31/office31_resnet50_pca.npz``.
+        The data folder (:func:`studies.datasets.data_folder`), with ``office31/office31_resnet50_pca.npz``.
 
     Returns
     -------

@@ -6,10 +6,10 @@ import os
 
 import numpy as np
 
-from isthmus.datasets.about import About
-from isthmus.datasets.collection import Collection
-from isthmus.datasets.files.archives import Expected, read_npz
-from isthmus.datasets.parts import domain
+from isthmus.datasets import Collection
+from isthmus.storage.archives import Expected, read_npz
+from studies.datasets.about import About
+from studies.datasets.parts import domain
 
 DIGITS = 2000
 VIEWS = {"fac216": 216, "fou76": 76, "kar64": 64, "mor6": 6, "pix240": 240, "zer47": 47}
@@ -34,7 +34,7 @@ def load_mfeat(folder: str | os.PathLike[str] | None = None) -> Collection:
     Parameters
     ----------
     folder : path, optional
-        The data folder (:func:`isthmus.datasets.data_folder`), with ``mfeat/mfeat.npz``.
+        The data folder (:func:`studies.datasets.data_folder`), with ``mfeat/mfeat.npz``.
 
     Returns
     -------

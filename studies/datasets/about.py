@@ -10,9 +10,9 @@ from typing import Any
 
 from numpy.typing import NDArray
 
-from isthmus.datasets.collection import Collection
-from isthmus.datasets.folder import data_folder, required
+from isthmus.datasets import Collection
 from isthmus.domains import Domain, Split
+from studies.datasets.folder import data_folder, required
 
 
 @dataclass(frozen=True)
@@ -22,7 +22,7 @@ class About:
     Parameters
     ----------
     name, title : str
-        The name in ``isthmus datasets``, and what the data are, in one line.
+        The name in ``python -m studies.datasets``, and what the data are, in one line.
     files : tuple of str
         What is read, as paths from the data folder on; none for data that are made or come with a library.
     expects : str

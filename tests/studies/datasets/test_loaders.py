@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-import os
+import re
 from itertools import combinations, product
 from pathlib import Path
 
@@ -12,16 +12,19 @@ import pytest
 import scipy.sparse as sp
 from scipy.io import savemat
 
-from isthmus import datasets
-from isthmus.datasets import Collection, catalogue, listing, load_toy, read_office_mat
-from isthmus.datasets.parts import class_names, codes, distinct, published_split, row_numbers
-from isthmus.datasets.reuters import ABOUT as REUTERS
-from isthmus.datasets.reuters import _load as load_small_reuters
-from isthmus.datasets.toy import TARGET_AXES
+from conftest import data_folder
+from isthmus.datasets import Collection, load_digits, load_toy
 from isthmus.domains import Domain
 from isthmus.exceptions import InputError
+from isthmus.storage.archives import read_csr
+from studies import datasets
+from studies.datasets import catalogue, listing, read_office_mat, reuters600
+from studies.datasets.__main__ import main
+from studies.datasets.parts import class_names, codes, distinct, published_split, row_numbers
+from studies.datasets.reuters import ABOUT as REUTERS
+from studies.datasets.reuters import _load as load_small_reuters
 
-FOLDER = Path(os.environ.get("ISTHMUS_DATA", "no-data-folder"))
+FOLDER = data_folder()
 FILED = [dataset for dataset in catalogue() if dataset.files]
 SCARCE = {"reuters", "office_caltech_mat_SURF_L10", "office_caltech_mat_decaf"}
 """Not in the folder that this project develops with: tested on files made here, and on real ones where somebody has them."""
@@ -44,7 +47,7 @@ def collection(request):
 # ------------------------------------------------------------------ real data, where there
 
 
-def test_domains_are_float64_with_every_class_and_an_object_a_row(collection):
+def test_domains_are_float64_with_every_class_and_an_object_per_row(collection):
     assert set(collection.domains) == set(collection.objects)
     for name, domain in collection.domains.items():
         n, d = domain.X.shape
@@ -139,7 +142,7 @@ def named_twice(arrays):
 
 
 ZIPPED = [dataset.name for dataset in FILED if dataset.files[0].endswith("npz")]
-NAMELESS = {"reuters600", "mfeat", "snareseq"}
+NAMELESS = {"mfeat", "snareseq"}
 """Nothing in these files has a name."""
 
 
@@ -302,6 +305,76 @@ def test_a_missing_file_says_what_to_put_where(tmp_path, dataset):
     assert "ISTHMUS_DATA" in message
 
 
+# ------------------------------------------------------------------ 600 documents of Reuters
+
+
+def sample(**changes) -> dict:
+    """A file of the layout of reuters.mat, with the same two words in every language."""
+    entries = np.array([[2.0, 7.0, -0.5], [600.0, 1.0, 1.25]])
+    truth = (1 + np.arange(600) % 6)[:, None]
+    return {"truth": truth, **{f"EN_{v}_sample": entries for v in ("EN", "FR", "GR", "IT", "SP")}, **changes}
+
+
+def test_rows_of_document_word_and_weight_become_a_table(tmp_path):
+    savemat(tmp_path / "reuters.mat", sample())
+    languages = reuters600.read_languages(tmp_path / "reuters.mat")
+    assert {name: domain.X.shape[1] for name, domain in languages.items()} == reuters600.VOCABULARIES
+    for domain in languages.values():
+        assert (domain.X.nnz, domain.X[1, 6], domain.X[599, 0]) == (2, -0.5, 1.25)
+        np.testing.assert_array_equal(domain.y, np.arange(600) % 6)
+
+
+@pytest.mark.parametrize(
+    ("changes", "reason"),
+    [
+        (
+            {"EN_IT_sample": [[0.0, 1.0, 1.0]]},
+            "EN_IT_sample: expected documents from 1 to 600 and words from 1 to 15506",
+        ),
+        (
+            {"EN_SP_sample": [[1.0, 11548.0, 1.0]]},
+            "EN_SP_sample: expected documents .* words from 1 to 11547, got others",
+        ),
+        ({"EN_FR_sample": [[1.5, 1.0, 1.0]]}, "EN_FR_sample: expected documents"),
+        (
+            {"EN_EN_sample": [[1.0, 1.0, 1.0]] * 2},
+            "EN_EN_sample: expected every word of a document once, got 1 twice",
+        ),
+        ({"EN_EN_sample": [[1.0, 1.0]]}, r"expected numbers of shape \(any, 3\), got shape \(1, 2\)"),
+        ({"truth": np.full((600, 1), 7)}, "labels: expected whole numbers from 1 to 6, got 7"),
+        ({"truth": np.ones((599, 1))}, r"shape \(600,\), got shape \(599,\)"),
+    ],
+)
+def test_a_table_that_is_none_is_refused(tmp_path, changes, reason):
+    savemat(tmp_path / "reuters.mat", sample(**changes))
+    with pytest.raises(InputError, match=reason):
+        reuters600.read_languages(tmp_path / "reuters.mat")
+
+
+def test_another_file_is_refused_with_both_checksums(tmp_path):
+    (tmp_path / "reuters_multilingual").mkdir()
+    path = tmp_path / "reuters_multilingual" / "reuters.mat"
+    savemat(path, sample())
+    found = hashlib.sha256(path.read_bytes()).hexdigest()
+    with pytest.raises(InputError, match=f"reuters.mat: expected .* {reuters600.SHA256}, got {found}"):
+        datasets.load_reuters600(tmp_path)
+
+
+def test_the_public_file_holds_what_the_archive_made_from_it_holds():
+    archive = FOLDER / "reuters_multilingual" / "reuters600_5lang.npz"
+    documents = loaded("reuters600")
+    if not archive.exists():
+        pytest.skip(f"the archive is not there: expected {archive.name} in $ISTHMUS_DATA/reuters_multilingual")
+    with np.load(archive, allow_pickle=False) as parts:
+        labels = parts["y"]
+    for name, domain in documents.domains.items():
+        table = read_csr(archive, f"{name}_", domain.X.shape).astype(np.float64)
+        for part in ("data", "indices", "indptr"):
+            assert getattr(domain.X, part).tobytes() == getattr(table, part).tobytes()
+        np.testing.assert_array_equal(domain.y + 1, labels)
+        np.testing.assert_array_equal(documents.objects[name], np.arange(600))
+
+
 # ------------------------------------------------------------------ Reuters as it ships
 
 SMALL = {"EN": (2, 3), "FR": (3, 4)}
@@ -411,40 +484,24 @@ def test_wrong_mat_files_are_refused(tmp_path, variables, reason):
         read_office_mat(tmp_path / "amazon.mat")
 
 
-# ------------------------------------------------------------------ the toy problem
+# ------------------------------------------------------------------ the page on them
+
+PAGE = Path(__file__).parents[3] / "docs" / "datasets.md"
+STATED = re.findall(
+    r"^\| `([^`]+)` \| ([\d,]+) \| `([0-9a-f]{64})` \|", PAGE.read_text(encoding="utf-8"), re.MULTILINE
+)
 
 
-@pytest.mark.parametrize("seed", range(5))
-def test_the_toy_has_the_numbers_of_the_paper(seed):
-    toy = load_toy(seed)
-    assert toy.X_source.shape == (80, 2)
-    assert toy.X_target.shape == (84, 3)
-    np.testing.assert_array_equal(np.bincount(toy.y_source), [40, 40])
-    np.testing.assert_array_equal(np.bincount(toy.y_target[toy.y_target >= 0]), [2, 2])
-    np.testing.assert_array_equal(np.bincount(toy.y_test), [200, 200])
-    ids = np.concatenate([toy.source_ids, toy.target_ids, toy.test_ids])
-    np.testing.assert_array_equal(np.sort(ids), np.arange(80 + 84 + 400))
+def test_the_page_states_size_and_sum_of_every_file_that_is_not_scarce():
+    assert {file for file, _, _ in STATED} == {file for d in FILED if d.name not in SCARCE for file in d.files}
 
 
-@pytest.mark.parametrize("seed", range(5))
-def test_labelled_toy_rows_lie_at_one_corner_of_their_class_and_test_rows_do_not(seed):
-    toy = load_toy(seed)
-    known = toy.y_target >= 0
-    for label in (0, 1):
-        own = toy.target_classes == label
-        rows = toy.X_target[own & ~known] @ TARGET_AXES
-        labelled = (toy.X_target[own & known] @ TARGET_AXES - rows.mean(axis=0)) / rows.std(axis=0)
-        assert labelled[:, :2].min() > 0.5
-        assert labelled[:, :2].mean() > 1.0
-        test = (toy.X_test[toy.y_test == label] @ TARGET_AXES - rows.mean(axis=0)) / rows.std(axis=0)
-        assert np.abs(test.mean(axis=0)).max() < 0.5
-
-
-def test_toy_seeds_differ_and_repeat():
-    np.testing.assert_array_equal(load_toy(1).X_target, load_toy(1).X_target)
-    assert not np.array_equal(load_toy(1).X_target, load_toy(2).X_target)
-    with pytest.raises(InputError, match="n_labelled: expected a whole number of at least 1, got 0"):
-        load_toy(n_labelled=0)
+@pytest.mark.parametrize(("file", "size", "stated"), STATED, ids=[file for file, _, _ in STATED])
+def test_files_are_those_of_the_page(file, size, stated):
+    if not (FOLDER / file).exists():
+        pytest.skip(f"the file is not there: expected {file} in $ISTHMUS_DATA")
+    content = (FOLDER / file).read_bytes()
+    assert (f"{len(content):,}", hashlib.sha256(content).hexdigest()) == (size, stated)
 
 
 # ------------------------------------------------------------------ the catalogue
@@ -454,7 +511,8 @@ def test_the_catalogue_names_every_loader_once():
     names = [dataset.name for dataset in catalogue()]
     assert len(set(names)) == len(names)
     found = {getattr(dataset.load, "func", dataset.load) for dataset in catalogue()}
-    assert found == {getattr(datasets, name) for name in datasets.__all__ if name.startswith("load_")}
+    loaders = {getattr(datasets, name) for name in datasets.__all__ if name.startswith("load_")}
+    assert found == {load_digits, load_toy, *loaders}
 
 
 def test_data_sets_without_files_are_as_stated_and_always_present(tmp_path):
@@ -499,6 +557,14 @@ def test_the_listing_says_where_it_looked_and_what_is_missing(tmp_path, monkeypa
         assert not dataset.files or f"    missing: {Path('data') / dataset.files[0]}" in lines
     monkeypatch.setenv("ISTHMUS_DATA", "elsewhere")
     assert listing().startswith("Looked in elsewhere;")
+
+
+def test_the_module_prints_the_listing(capsys, tmp_path):
+    assert main(["--data", str(tmp_path)]) == 0
+    assert capsys.readouterr().out == listing(tmp_path) + "\n"
+    (tmp_path / "file").touch()
+    assert main(["--data", str(tmp_path / "file")]) == 2
+    assert capsys.readouterr().err.startswith("studies.datasets: folder: expected a folder, got the file ")
 
 
 # ------------------------------------------------------------------ the checks themselves

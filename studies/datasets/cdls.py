@@ -6,11 +6,11 @@ import os
 
 import numpy as np
 
-from isthmus.datasets.about import About
-from isthmus.datasets.cameras import CALTECH_CLASSES, numbered
-from isthmus.datasets.collection import Collection
-from isthmus.datasets.files.archives import Expected, read_npz
-from isthmus.datasets.parts import class_names, domain, published_split
+from isthmus.datasets import Collection
+from isthmus.storage.archives import Expected, read_npz
+from studies.datasets.about import About
+from studies.datasets.cameras import CALTECH_CLASSES, numbered
+from studies.datasets.parts import class_names, domain, published_split
 
 SHAPES = {"source": (200, 4096), "target_train": (30, 800), "target_test": (127, 800)}
 
@@ -27,13 +27,13 @@ ABOUT = About(
 def load_cdls(folder: str | os.PathLike[str] | None = None) -> Collection:
     """200 amazon images by DeCAF and 157 dslr images by SURF, as the authors of CDLS split them.
 
-    The split "cdls" has all amazon rows (20 a class), 3 labelled rows a class of dslr, which come first, and the
+    The split "cdls" has all amazon rows (20 per class), 3 labelled rows per class of dslr, which come first, and the
     other 127 as the test. It names no unlabelled rows; CDLS itself takes the test rows for it.
 
     Parameters
     ----------
     folder : path, optional
-        The data folder (:func:`isthmus.datasets.data_folder`), with
+        The data folder (:func:`studies.datasets.data_folder`), with
         ``office_caltech10/cdls_amazon_decaf_to_dslr_surf.npz``.
 
     Returns

@@ -3,27 +3,30 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 from isthmus._arrays import IntArray
 from isthmus._validation import number
-from isthmus.datasets.files.expected import Expected
-from isthmus.datasets.files.matlab import read_mat
-from isthmus.datasets.files.matlab_nested import Cells, Structure
-from isthmus.datasets.folder import shown
-from isthmus.datasets.parts import distinct, published_split
 from isthmus.domains import Split
 from isthmus.exceptions import InputError
+from isthmus.storage.expected import Expected, shown_shape
+from isthmus.storage.matlab import as_expected, kind_of, read_variables
+from isthmus.storage.opened import shown
+from studies.datasets.parts import distinct, published_split
 
 MOST_SPLITS = 1000
+MOST_BYTES = 2**23
+"""Of a variable of such a file: many times what twenty splits of Office take."""
 
 
 def read_hoffman_splits(path: str | os.PathLike[str], n_source: int, n_target: int) -> tuple[Split, ...]:
     """The random splits of a file such as ``SameCategory_amazon-dslr_20RandomTrials_10Categories.mat``.
 
-    Two structures, ``train`` and ``test``, hold cell arrays ``source`` and ``target``, one cell a split, each with
+    Two structures, ``train`` and ``test``, hold cell arrays ``source`` and ``target``, one cell per split, each with
     row numbers from 1. The split has ``train.source`` as its source, ``train.target`` as the labelled rows and
-    ``test.target`` as the test, with no unlabelled rows; ``test.source`` and other variables are not read. Files of
+    ``test.target`` as the test, with no unlabelled rows; ``test.source`` and other variables do not matter. Files of
     held-out categories (``DiffCategory_…``) look the same, but their test is of other classes than their training.
 
     Parameters
@@ -59,12 +62,12 @@ def read_hoffman_splits(path: str | os.PathLike[str], n_source: int, n_target: i
     (array([0, 3]), array([1]), array([0, 2]))
     """
     file, source, target = Path(path), _rows(n_source, "n_source"), _rows(n_target, "n_target")
-    of_source, of_target = Cells(source, MOST_SPLITS), Cells(target, MOST_SPLITS)
-    parts = read_mat(
-        file,
-        {"train": Structure({"source": of_source, "target": of_target}), "test": Structure({"target": of_target})},
+    parts = read_variables(file, ("train", "test"), most_bytes=MOST_BYTES)
+    lists = (
+        _cells(parts, "train", "source", source, shown(file)),
+        _cells(parts, "train", "target", target, shown(file)),
+        _cells(parts, "test", "target", target, shown(file)),
     )
-    lists = parts["train"]["source"], parts["train"]["target"], parts["test"]["target"]
     counts = [len(rows) for rows in lists]
     if len(set(counts)) > 1 or not counts[0]:
         got = f"{counts[0]} and {counts[1]} in 'train', {counts[2]} in 'test'"
@@ -106,13 +109,33 @@ def read_shfa_split(path: str | os.PathLike[str], n_source: int, n_target: int) 
     """
     file, source, target = Path(path), _rows(n_source, "n_source"), _rows(n_target, "n_target")
     expected = {"source_index": source, "target_training_index": target, "target_test_index": target}
-    parts = read_mat(file, expected)
-    return _split(tuple(parts[name] for name in expected), n_source, n_target, shown(file))
+    parts = read_variables(file, expected, most_bytes=MOST_BYTES)
+    rows = tuple(as_expected(parts[name], each, f"{shown(file)}, {name!r}") for name, each in expected.items())
+    return _split(rows, n_source, n_target, shown(file))
 
 
 def _rows(n: int, name: str) -> Expected:
     most = int(number(n, name, low=1, whole=True))
     return Expected((None,), "whole", low=1, high=most, longest=most)  # as no row comes twice
+
+
+def _cells(parts: Mapping[str, Any], variable: str, field: str, each: Expected, file: str) -> list[IntArray]:
+    """The arrays in a row or a column of cells that a field of a structure has."""
+    structure, name = parts[variable], f"{file}, {variable!r}"
+    if (kind := kind_of(structure)) != "a structure" or structure.shape != (1, 1):
+        got = f"{kind} of shape {shown_shape(structure.shape)}"
+        raise InputError(f"{name}: expected one structure with the field {field!r}, got {got}.")
+    if field not in structure.dtype.names:
+        raise InputError(
+            f"{name}: expected a field {field!r}, got {', '.join(map(shown, structure.dtype.names[:8]))}."
+        )
+    cells, name = structure[field][0, 0], f"{name}.{field}"
+    if (kind := kind_of(cells)) != "a cell array":
+        raise InputError(f"{name}: expected cells of {each}, got {kind}.")
+    if cells.ndim != 2 or (cells.size and 1 not in cells.shape) or cells.size > MOST_SPLITS:
+        got = f"shape {shown_shape(cells.shape)}"
+        raise InputError(f"{name}: expected a row or a column of at most {MOST_SPLITS} cells, got {got}.")
+    return [as_expected(cell, each, f"{name}{{{k}}}") for k, cell in enumerate(cells.flat, start=1)]
 
 
 def _split(rows: tuple[IntArray, ...], n_source: int, n_target: int, where: str) -> Split:

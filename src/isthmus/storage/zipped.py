@@ -12,8 +12,8 @@ import zlib
 from dataclasses import dataclass, replace
 from typing import BinaryIO
 
-from isthmus.datasets.files.inflated import CHUNK, Inflated
 from isthmus.exceptions import InputError
+from isthmus.storage.inflated import CHUNK, Inflated
 
 END = struct.Struct("<4s4H2LH")  # the end of the central directory
 ENTRY = struct.Struct("<4s6H3L5H2L")  # one member in it

@@ -8,8 +8,8 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from isthmus.datasets.files.expected import shown_shape
 from isthmus.exceptions import InputError
+from isthmus.storage.expected import shown_shape
 
 
 def csr_from_parts(

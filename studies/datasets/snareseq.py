@@ -6,11 +6,11 @@ import os
 
 import numpy as np
 
-from isthmus.datasets.about import About
-from isthmus.datasets.collection import Collection
-from isthmus.datasets.files.archives import Expected, read_npz
-from isthmus.datasets.parts import domain
+from isthmus.datasets import Collection
 from isthmus.exceptions import InputError
+from isthmus.storage.archives import Expected, read_npz
+from studies.datasets.about import About
+from studies.datasets.parts import domain
 
 CELLS = 1047
 COLUMNS = {"rna10": 10, "atac19": 19}
@@ -34,7 +34,7 @@ def load_snareseq(folder: str | os.PathLike[str] | None = None) -> Collection:
     Parameters
     ----------
     folder : path, optional
-        The data folder (:func:`isthmus.datasets.data_folder`), with ``single_cell/snareseq.npz``.
+        The data folder (:func:`studies.datasets.data_folder`), with ``single_cell/snareseq.npz``.
 
     Returns
     -------

@@ -10,10 +10,11 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from isthmus.datasets import (
+from isthmus.datasets import load_digits, load_toy
+from isthmus.storage.opened import shown
+from studies.datasets import (
     cdls,
     debian,
-    digits,
     mfeat,
     office31_bow,
     office31_released,
@@ -23,10 +24,9 @@ from isthmus.datasets import (
     reuters,
     reuters600,
     snareseq,
-    toy,
 )
-from isthmus.datasets.about import About
-from isthmus.datasets.folder import VARIABLE, data_folder, shown
+from studies.datasets.about import About
+from studies.datasets.folder import VARIABLE, data_folder
 
 WIDTH = 100
 """Columns of the printed list."""
@@ -56,7 +56,7 @@ class Dataset(About):
     Parameters
     ----------
     name, title, files, expects, licence, reference
-        As in :class:`~isthmus.datasets.about.About`.
+        As in :class:`~studies.datasets.about.About`.
     load : callable
         Returns a :class:`Collection` (a :class:`DomainPair` where there are no files); a data folder is its first
         argument (where there are files).
@@ -83,8 +83,8 @@ def catalogue() -> tuple[Dataset, ...]:
     ['toy', 'digits', 'reuters', 'reuters600']
     """
     loaders: list[tuple[About, Callable[..., Any]]] = [
-        (TOY, toy.load_toy),
-        (DIGITS, digits.load_digits),
+        (TOY, load_toy),
+        (DIGITS, load_digits),
         (reuters.ABOUT, reuters.load_reuters),
         (reuters600.ABOUT, reuters600.load_reuters600),
         (office31_bow.ABOUT, office31_bow.load_office31_bow),

@@ -5,9 +5,9 @@ from __future__ import annotations
 import os
 
 from isthmus._validation import choice
-from isthmus.datasets.about import About
-from isthmus.datasets.cameras import CALTECH_CLASSES, read_cameras
-from isthmus.datasets.collection import Collection
+from isthmus.datasets import Collection
+from studies.datasets.about import About
+from studies.datasets.cameras import CALTECH_CLASSES, read_cameras
 
 SHAPES = {
     "surf800": {"amazon": (958, 800), "caltech10": (1123, 800), "dslr": (157, 800), "webcam": (295, 800)},
@@ -43,7 +43,7 @@ def load_office_caltech(folder: str | os.PathLike[str] | None = None, *, feature
     Parameters
     ----------
     folder : path, optional
-        The data folder (:func:`isthmus.datasets.data_folder`), with ``office_caltech10/<features>.npz``.
+        The data folder (:func:`studies.datasets.data_folder`), with ``office_caltech10/<features>.npz``.
     features : {"surf800", "googlenet1024", "decaf4096"}
         Bags of 800 SURF words; 1,024 activations of GoogLeNet (no Caltech); 4,096 activations DeCAF (no Caltech, and
         of amazon only 200 images, on another scale: their largest value is 0.26, that of the others above 60).

@@ -9,16 +9,16 @@ from typing import Any
 import numpy as np
 
 from isthmus._arrays import IntArray
-from isthmus.datasets.about import About
-from isthmus.datasets.cameras import OFFICE_CLASSES, numbered
-from isthmus.datasets.collection import Collection
-from isthmus.datasets.files.archives import Expected, read_npz
-from isthmus.datasets.parts import class_names, domain, published_split
+from isthmus.datasets import Collection
 from isthmus.domains import Split
+from isthmus.storage.archives import Expected, read_npz
+from studies.datasets.about import About
+from studies.datasets.cameras import OFFICE_CLASSES, numbered
+from studies.datasets.parts import class_names, domain, published_split
 
 SHAPES = {"amazon surf800": (2813, 800), "dslr surf600": (498, 600)}
 SPLIT_ROWS = {"source_train": 620, "target_train": 93, "target_test": 405}
-"""20 a class of amazon, 3 a class of dslr, and the other rows of dslr."""
+"""20 per class of amazon, 3 per class of dslr, and the other rows of dslr."""
 N_SPLITS = {"shfa": 1, "hoffman": 20}
 
 ABOUT = About(
@@ -34,14 +34,14 @@ ABOUT = About(
 def load_office31_released(folder: str | os.PathLike[str] | None = None) -> Collection:
     """The SURF features of Office-31 that were released with the papers, and their splits from amazon to dslr.
 
-    The splits "shfa" (one) and "hoffman" (20) have 20 labelled rows a class of amazon, 3 labelled a class of dslr,
+    The splits "shfa" (one) and "hoffman" (20) have 20 labelled rows per class of amazon, 3 per class of dslr,
     and the other 405 rows of dslr as the test. They name no unlabelled rows; a transductive method would take the
     test rows for it.
 
     Parameters
     ----------
     folder : path, optional
-        The data folder (:func:`isthmus.datasets.data_folder`), with ``office31/office31_surf_released.npz``.
+        The data folder (:func:`studies.datasets.data_folder`), with ``office31/office31_surf_released.npz``.
 
     Returns
     -------

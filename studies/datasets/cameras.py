@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from isthmus.datasets.files.archives import Expected, read_npz
-from isthmus.datasets.parts import class_names, domain
 from isthmus.domains import Domain
+from isthmus.storage.archives import Expected, read_npz
+from studies.datasets.parts import class_names, domain
 
 OFFICE_CLASSES = 31
 CALTECH_CLASSES = 10

@@ -6,13 +6,13 @@ import os
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
-from isthmus.datasets.about import About
-from isthmus.datasets.cameras import numbered
-from isthmus.datasets.collection import Collection
-from isthmus.datasets.files.svmlight import read_index
-from isthmus.datasets.folder import shown
+from isthmus.datasets import Collection
 from isthmus.domains import Domain
 from isthmus.exceptions import InputError
+from isthmus.storage.opened import shown
+from studies.datasets.about import About
+from studies.datasets.cameras import numbered
+from studies.datasets.svmlight import read_index
 
 CLASSES = ("C15", "CCAT", "E21", "ECAT", "GCAT", "M11")
 SHAPES = {
@@ -43,7 +43,7 @@ def load_reuters(folder: str | os.PathLike[str] | None = None) -> Collection:
     Parameters
     ----------
     folder : path, optional
-        The data folder (:func:`isthmus.datasets.data_folder`), with the archive of UCI 259 unpacked in
+        The data folder (:func:`studies.datasets.data_folder`), with the archive of UCI 259 unpacked in
         ``reuters_multilingual``: ``reuters_multilingual/rcv1rcv2aminigoutte/EN/Index_EN-EN`` and so for FR, GR, IT
         and SP. A line is a category and ``word:weight`` pairs.
 

@@ -6,15 +6,15 @@ import os
 from pathlib import Path
 
 from isthmus._validation import choice, number
-from isthmus.datasets.about import About
-from isthmus.datasets.cameras import CALTECH_CLASSES, numbered
-from isthmus.datasets.collection import Collection
-from isthmus.datasets.files.archives import Expected
-from isthmus.datasets.files.matlab import read_mat, variable_names
-from isthmus.datasets.folder import shown
-from isthmus.datasets.parts import domain
+from isthmus.datasets import Collection
 from isthmus.domains import Domain
 from isthmus.exceptions import InputError
+from isthmus.storage.archives import Expected
+from isthmus.storage.matlab import read_mat, variable_names
+from isthmus.storage.opened import shown
+from studies.datasets.about import About
+from studies.datasets.cameras import CALTECH_CLASSES, numbered
+from studies.datasets.parts import domain
 
 ROWS = ("fts", "feas", "fea", "features", "FTS", "X")
 LABELS = ("labels", "label", "gnd", "LABELS", "Y", "y")
@@ -62,7 +62,7 @@ def load_office_caltech_mat(
     Parameters
     ----------
     folder : path, optional
-        The data folder (:func:`isthmus.datasets.data_folder`), with ``amazon_SURF_L10.mat``,
+        The data folder (:func:`studies.datasets.data_folder`), with ``amazon_SURF_L10.mat``,
         ``Caltech10_SURF_L10.mat``, ``dslr_SURF_L10.mat`` and ``webcam_SURF_L10.mat``, or ``amazon_decaf.mat``,
         ``caltech_decaf.mat``, ``dslr_decaf.mat`` and ``webcam_decaf.mat``, in ``office_caltech10``.
     features : {"SURF_L10", "decaf"}
@@ -90,7 +90,7 @@ def read_office_mat(
 
     The rows are ``fts``, ``feas``, ``fea``, ``features``, ``FTS`` or ``X`` (n, d), the labels, from 1, ``labels``,
     ``label``, ``gnd``, ``LABELS``, ``Y`` or ``y`` (n, 1) or (1, n): so the files of GFK, of SHFA, and of DeCAF
-    features. For their splits see :func:`isthmus.datasets.read_hoffman_splits`.
+    features. For their splits see :func:`studies.datasets.read_hoffman_splits`.
 
     Parameters
     ----------
