@@ -3,63 +3,41 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator
-from pathlib import Path
 
 import numpy as np
-import scipy
-import sklearn
 from threadpoolctl import threadpool_limits  # scikit-learn brings it
 
-from isthmus._version import __version__
-from isthmus.experiments.entrants import Entrant
-from isthmus.experiments.experiment import Experiment
-from isthmus.experiments.fits import DIGITS, Outcome, fitted_outcome
-from isthmus.experiments.records import CERTIFIED, Record
-from isthmus.experiments.rows import Rows, Trial
-
-SETTINGS = {
-    "default": "no tuning",
-    "oracle": "the best of the grid by test accuracy: an upper bound, never a result",
-    "selected": "the best of the grid by reverse agreement, which no test label enters",
-}
-VERSIONS = (
-    f"isthmus {__version__}, numpy {np.__version__}, scipy {scipy.__version__}, scikit-learn {sklearn.__version__}"
-)
+from isthmus.study.design import Design
+from isthmus.study.entrants import Entrant
+from isthmus.study.fits import DIGITS, Outcome, fitted_outcome
+from isthmus.study.records import CERTIFIED, VERSIONS, Record
+from isthmus.study.rows import Rows, Trial
 
 
-def run_trial(
-    experiment: Experiment, folder: Path | None, trial: Trial, wanted: Collection[tuple[str, str]]
-) -> list[Record]:
+def run_trial(design: Design, trial: Trial, wanted: Collection[tuple[str, str]]) -> list[Record]:
     """Records of the wanted (column, setting) pairs; on one thread, so that every run gives the same numbers."""
     with threadpool_limits(1):
-        rows = experiment.rows(folder, trial)
+        rows = design.rows(trial)
         records = [
             record
-            for entrant in experiment.entrants
+            for entrant in design.entrants
             for settings in (("default",), ("oracle", "selected"))
             if any((column, setting) in wanted for column in entrant.columns for setting in settings)
-            for record in _records(experiment, entrant, settings, rows.spoilt(entrant.spoilt, trial.seed), trial)
+            for record in _records(design, entrant, settings, rows, trial)
         ]
     return [record for record in records if (record.system, record.setting) in wanted]
 
 
-def settings_of(entrant: Entrant, settings: Collection[str]) -> Iterator[tuple[str, str]]:
-    """The columns and settings that an entrant can fill: without a grid, the default only."""
-    for column in entrant.columns:
-        for setting in settings:
-            if setting == "default" or (entrant.grid and (setting == "oracle" or entrant.sees_source)):
-                yield column, setting
-
-
 def _records(
-    experiment: Experiment, entrant: Entrant, settings: tuple[str, ...], rows: Rows, trial: Trial
+    design: Design, entrant: Entrant, settings: tuple[str, ...], rows: Rows, trial: Trial
 ) -> Iterator[Record]:
-    """One fit, or one a point of the grid, and what each column and setting makes of them."""
+    """One fit, or one for each point of the grid, and what each column and setting makes of them."""
     default = settings == ("default",)
-    points = [{}] if default else list(entrant.settings())
-    figures = experiment.figures if default else ()
+    points = [{}] if default else list(entrant.points())
+    given = rows if entrant.rows is None else entrant.rows(rows, trial.seed)
+    figures = design.figures if default else None
     outcomes = [
-        fitted_outcome(entrant, point, rows, trial.seed, figures=figures, reverse=not default) for point in points
+        fitted_outcome(entrant, point, given, trial.seed, figures=figures, reverse=not default) for point in points
     ]
     for column in entrant.columns:
         accuracy = [outcome.accuracy.get(column) for outcome in outcomes]
@@ -69,7 +47,7 @@ def _records(
             best = int(np.argmax([-1.0 if value is None else value for value in by]))
             score = accuracy[best]
             yield Record(
-                experiment.name,
+                design.name,
                 trial.group,
                 trial.variant,
                 trial.seed,
@@ -83,6 +61,7 @@ def _records(
                 VERSIONS,
                 None if default else tuple(None if v is None else _rounded(v) for v in by),
                 outcomes[best].figures,
+                design.fingerprint(trial.variant, column, setting),
             )
 
 

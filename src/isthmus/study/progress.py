@@ -33,6 +33,10 @@ class Progress:
             self._shown = now
         sys.stderr.flush()
 
+    def say(self, text: str) -> None:
+        """Add a line of its own."""
+        sys.stderr.write(f"{self.name}: {text}\n")
+
     def line(self, done: int, total: int, seconds: float) -> str:
         """What is shown.
 

@@ -53,7 +53,7 @@ class Table:
 
     Examples
     --------
-    >>> print(Table("Two pairs", ("pair", "score"), (("a → b", "1.0"), ("mean", "1.0")), footer=1).text())
+    >>> print(Table("Two pairs", ("pair", "score"), (("a → b", "1.0"), ("mean", "1.0")), footer=1))
     Two pairs
     <BLANKLINE>
     pair   score
@@ -68,6 +68,9 @@ class Table:
     rows: tuple[tuple[str, ...], ...]
     notes: tuple[str, ...] = ()
     footer: int = 0
+
+    def __str__(self) -> str:
+        return self.text()
 
     def text(self) -> str:
         """For a terminal; long names of columns are broken between words."""

@@ -1,4 +1,4 @@
-"""Results as JSON lines: read with suspicion, written whole or not at all, never twice."""
+"""Records: what a system did in a trial, as JSON lines read with suspicion and written whole or not at all."""
 
 from __future__ import annotations
 
@@ -6,13 +6,19 @@ import json
 import math
 import os
 import zlib
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, TypeAlias
 
+import numpy as np
+import scipy
+import sklearn
+
+from isthmus._version import __version__
 from isthmus.exceptions import InputError
+from isthmus.storage.writing import write_text
 
 try:
     import fcntl
@@ -22,6 +28,8 @@ except ImportError:  # Windows, where folders can't be locked
 Key: TypeAlias = tuple[str, str, str, int, str, str]
 CERTIFIED = ("optimal", "done")
 """The states of a fit that may be trusted: proved optimal, or nothing to iterate."""
+_PACKAGE = f"isthmus {__version__}"
+VERSIONS = f"{_PACKAGE}, numpy {np.__version__}, scipy {scipy.__version__}, scikit-learn {sklearn.__version__}"
 
 
 @dataclass(frozen=True)
@@ -31,7 +39,7 @@ class Record:
     Parameters
     ----------
     experiment, group, variant, seed
-        The trial: which table, which source and target, which preparation of the features, which draw.
+        The trial: which study, which source and target, which preparation of the features, which draw.
     system, setting : str
         The column, and how its parameters were chosen: "default", "oracle" (by test accuracy) or "selected".
     parameters : dict
@@ -49,7 +57,9 @@ class Record:
     grid : tuple of float, or None
         The quantity by which the parameters were chosen, at every point of the entrant's grid.
     figures : dict, or None
-        Further numbers: retrieval of source rows by test rows, the toy problem's MMD.
+        Further numbers, such as the retrieval of source rows by test rows.
+    fingerprint : str or None
+        Of what produced it; None in records that were written before there was one.
     """
 
     experiment: str
@@ -58,7 +68,7 @@ class Record:
     seed: int
     system: str
     setting: str
-    parameters: dict[str, float]
+    parameters: dict[str, Any]
     score: float | None
     seconds: float
     status: str
@@ -66,6 +76,7 @@ class Record:
     versions: str
     grid: tuple[float | None, ...] | None = None
     figures: dict[str, float] | None = None
+    fingerprint: str | None = None
 
     @property
     def key(self) -> Key:
@@ -77,35 +88,76 @@ class Record:
         """Whether the fit, or all fits among which was chosen, ended as it should."""
         return self.status in CERTIFIED
 
+    @property
+    def of_this_version(self) -> bool:
+        """Whether this version of the package wrote it."""
+        return self.versions.split(", ")[0] == _PACKAGE
+
     def line(self) -> str:
         """One line of JSON; what is None by default is left out."""
-        values = {k: v for k, v in asdict(self).items() if v is not None or k not in ("grid", "figures")}
+        values = {k: v for k, v in asdict(self).items() if v is not None or k not in _OPTIONAL}
         return json.dumps(values, ensure_ascii=False, allow_nan=False) + "\n"
 
 
-class Results:
-    """The records of one experiment in a folder: one file, and a part for every trial that is not merged yet.
+_OPTIONAL = ("grid", "figures", "fingerprint")
+
+
+class InMemory:
+    """Records that last as long as this object."""
+
+    def __init__(self) -> None:
+        self._records: dict[Key, Record] = {}
+
+    def read(self) -> dict[Key, Record]:
+        """All records by key, in the order of their keys."""
+        return dict(sorted(self._records.items()))
+
+    @contextmanager
+    def held(self) -> Iterator[None]:
+        """Nobody else can write here."""
+        yield
+
+    def add(self, records: Iterable[Record]) -> None:
+        """Keep the records of one trial."""
+        self._records |= {record.key: record for record in records}
+
+    def set_aside(self, keys: Collection[Key]) -> None:
+        """Forget some."""
+        self._records = {key: record for key, record in self._records.items() if key not in keys}
+
+    def merge(self) -> None:
+        """Nothing to gather."""
+
+
+class InFolder:
+    """The records of one study in a folder: one file, and a part for every trial that is not merged yet.
 
     A trial's records appear under their name at once or not at all, so that a run can be killed at any time. Parts
     are merged into the file when a run ends; one that never ended is merged by the next.
 
     Parameters
     ----------
-    folder : Path
+    folder : path
         Where the files are; made when the first record is written.
-    experiment : str
+    name : str
         The name of the file, without its suffix.
+    renamed : callable, optional
+        Gives a record that was read its present names.
     """
 
-    def __init__(self, folder: Path, experiment: str) -> None:
-        self.path = folder / f"{experiment}.jsonl"
-        self.parts = folder / f"{experiment}.parts"
+    def __init__(
+        self, folder: str | os.PathLike[str], name: str, renamed: Callable[[Record], Record] | None = None
+    ) -> None:
+        self.path = Path(folder) / f"{name}.jsonl"
+        self.parts = self.path.with_suffix(".parts")
+        self.aside = self.path.with_suffix(".set-aside.jsonl")
+        self._renamed = renamed or (lambda record: record)
 
     def read(self) -> dict[Key, Record]:
         """All finished records by key, in the order of their keys."""
         files = [self.path] if self.path.exists() else []
         files += sorted(self.parts.glob("*.jsonl"))
-        records = {record.key: record for path in files for record in _parsed(path)}
+        records = {record.key: record for path in files for record in map(self._renamed, _parsed(path))}
         return dict(sorted(records.items()))
 
     @contextmanager
@@ -127,31 +179,25 @@ class Results:
     def add(self, records: Iterable[Record]) -> None:
         """Write the records of one trial as a part."""
         text = "".join(record.line() for record in records)
-        replaced(self.parts / f"{zlib.crc32(text.encode()):08x}.jsonl", text)
+        write_text(self.parts / f"{zlib.crc32(text.encode()):08x}.jsonl", text)
+
+    def set_aside(self, keys: Collection[Key]) -> None:
+        """Move some records to a file of their own, after those that are there."""
+        self.merge()
+        records = self.read()
+        before = self.aside.read_text(encoding="utf-8") if self.aside.exists() else ""
+        write_text(self.aside, before + "".join(record.line() for key, record in records.items() if key in keys))
+        write_text(self.path, "".join(record.line() for key, record in records.items() if key not in keys))
 
     def merge(self) -> None:
         """Gather the parts into the file."""
         parts = sorted(self.parts.glob("*.jsonl"))
         if parts:
-            replaced(self.path, "".join(record.line() for record in self.read().values()))
+            write_text(self.path, "".join(record.line() for record in self.read().values()))
         for part in parts:
             part.unlink(missing_ok=True)
         if self.parts.is_dir() and not any(self.parts.iterdir()):
             self.parts.rmdir()
-
-
-def replaced(path: Path, text: str) -> None:
-    """Give a file this text, whole or not at all."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    unfinished = path.with_name(f".{path.name}.{os.getpid()}.unfinished")
-    try:
-        with unfinished.open("w", encoding="utf-8", newline="\n") as file:
-            file.write(text)
-            file.flush()
-            os.fsync(file.fileno())
-        unfinished.replace(path)
-    finally:
-        unfinished.unlink(missing_ok=True)
 
 
 def _is_text(value: Any) -> bool:
@@ -170,27 +216,32 @@ def _is_number_or_none(value: Any) -> bool:
     return value is None or _is_number(value)
 
 
-def _is_numbers_by_name(value: Any) -> bool:
-    return isinstance(value, dict) and all(map(_is_number, value.values()))
+def _is_parameters(value: Any) -> bool:
+    return isinstance(value, dict) and all(_is_number(v) or _is_text(v) for v in value.values())
 
 
-def _is_numbers_by_name_or_none(value: Any) -> bool:
-    return value is None or _is_numbers_by_name(value)
+def _is_figures(value: Any) -> bool:
+    return value is None or (isinstance(value, dict) and all(map(_is_number, value.values())))
 
 
 def _is_grid(value: Any) -> bool:
     return value is None or (isinstance(value, list) and all(map(_is_number_or_none, value)))
 
 
+def _is_text_or_none(value: Any) -> bool:
+    return value is None or _is_text(value)
+
+
 _SHAPES: dict[str, Callable[[Any], bool]] = {
     **dict.fromkeys(("experiment", "group", "variant", "system", "setting", "status", "versions"), _is_text),
     "seed": _is_seed,
-    "parameters": _is_numbers_by_name,
+    "parameters": _is_parameters,
     "score": _is_number_or_none,
     "seconds": _is_number,
     "gap": _is_number_or_none,
     "grid": _is_grid,
-    "figures": _is_numbers_by_name_or_none,
+    "figures": _is_figures,
+    "fingerprint": _is_text_or_none,
 }
 """What every field of a line has to be."""
 
@@ -203,12 +254,21 @@ def _parsed(path: Path) -> Iterator[Record]:
     # Not splitlines: a message may hold one of the rarer ends of a line, which JSON leaves as they are.
     for number, line in enumerate(text.removesuffix("\n").split("\n") if text else [], start=1):
         try:
-            values: Any = json.loads(line)
-            if not isinstance(values, dict) or not all(_SHAPES[name](value) for name, value in values.items()):
-                raise ValueError
-            grid = values.pop("grid", None)
-            yield Record(**values, grid=None if grid is None else tuple(grid))
+            record = _record(json.loads(line))
         except (KeyError, ValueError, TypeError, RecursionError):
             raise InputError(
-                f"{path}, line {number}: expected a record of an experiment, got {line[:60]!r}; mend or remove it."
+                f"{path}, line {number}: expected a record of a study, got {line[:60]!r}; mend or remove it."
             ) from None
+        wrong = [s for s in (record.score, *(record.grid or ())) if s is not None and not 0 <= s <= 1]
+        if wrong:
+            raise InputError(
+                f"{path}, line {number}: expected scores from 0 to 1, got {wrong[0]:g}; mend or remove it."
+            )
+        yield record
+
+
+def _record(values: Any) -> Record:
+    if not isinstance(values, dict) or not all(_SHAPES[name](value) for name, value in values.items()):
+        raise ValueError
+    grid = values.pop("grid", None)
+    return Record(**values, grid=None if grid is None else tuple(grid))
