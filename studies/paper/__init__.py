@@ -1,11 +1,10 @@
-"""The experiments of the paper, as resumable artefacts: what the command ``isthmus reproduce`` runs.
+"""The paper's experiments, as a specification on :mod:`isthmus.study`: ``python -m studies.paper --help``.
 
 ``reproduce("table1", Request(folder, out, jobs=2))`` does the same from Python.
 """
 
-from isthmus.experiments.artefacts import Artefacts
-from isthmus.experiments.experiment import EXPERIMENTS, Experiment
-from isthmus.experiments.records import Record, Results
-from isthmus.experiments.reproduction import Request, reproduce
+from studies.paper.artefacts import Artefacts
+from studies.paper.experiment import EXPERIMENTS, Experiment
+from studies.paper.reproduction import Request, reproduce
 
-__all__ = ["EXPERIMENTS", "Artefacts", "Experiment", "Record", "Request", "Results", "reproduce"]
+__all__ = ["EXPERIMENTS", "Artefacts", "Experiment", "Request", "reproduce"]

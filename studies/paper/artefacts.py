@@ -8,15 +8,17 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from isthmus.experiments.claims import READINGS, sensitivity_claims, table_claims
-from isthmus.experiments.experiment import Experiment
-from isthmus.experiments.figures import difference_figure, heat_map, table_figure, toy_figure
-from isthmus.experiments.records import Record, replaced
-from isthmus.experiments.scoreboard import Scoreboard
-from isthmus.experiments.table import FORMATS, Table
-from isthmus.experiments.tables import (
+from isthmus.plotting import save_figure
+from isthmus.storage.writing import write_text
+from isthmus.study import Record, Table
+from isthmus.study.tables import claim_table
+from studies.paper.comparisons import READINGS, sensitivity_claims, table_claims
+from studies.paper.entrants import MLHD_RBF
+from studies.paper.experiment import Experiment, PaperBoard
+from studies.paper.figures import difference_figure, heat_map, table_figure, toy_figure
+from studies.paper.formats import FORMATS
+from studies.paper.tables import (
     BY_SEED,
-    claim_table,
     control_table,
     grid_table,
     paper_table,
@@ -24,9 +26,6 @@ from isthmus.experiments.tables import (
     settings_table,
     toy_table,
 )
-from isthmus.plotting import saved
-
-SUFFIXES = dict(zip(FORMATS, (".txt", ".md", ".tex"), strict=True))
 
 
 @dataclass(frozen=True)
@@ -55,26 +54,28 @@ class Artefacts:
 
     def text(self, form: str) -> str:
         """All tables in one of the formats."""
-        return "\n\n\n".join(table.printed(form) for table in self.tables) + "\n"
+        _, printed = FORMATS[form]
+        return "\n\n\n".join(map(printed, self.tables)) + "\n"
 
     def write(self, folder: Path) -> list[Path]:
         """Write every file, each whole or not at all."""
-        paths = [folder / f"{self.name}{suffix}" for suffix in SUFFIXES.values()]
-        for path, form in zip(paths, SUFFIXES, strict=True):
-            replaced(path, self.text(form))
-        return paths + [path for stem, draw in self.figures.items() for path in saved(draw(), folder / stem)]
+        paths = []
+        for form, (suffix, _) in FORMATS.items():
+            paths.append(folder / f"{self.name}{suffix}")
+            write_text(paths[-1], self.text(form))
+        return paths + [path for stem, draw in self.figures.items() for path in save_figure(draw(), folder / stem)]
 
 
 def boards(
     experiment: Experiment, records: Sequence[Record], variant: str, sets: Sequence[tuple[int, ...]]
-) -> list[Scoreboard]:
+) -> list[PaperBoard]:
     """One board for every set of seeds."""
-    return [Scoreboard(experiment, records, variant, seeds) for seeds in sets]
+    return [PaperBoard(experiment, records, variant, seeds) for seeds in sets]
 
 
 def toy_artefacts(experiment: Experiment, records: Sequence[Record], sets: Sequence[tuple[int, ...]]) -> Artefacts:
     """The figure of the toy problem, and its numbers."""
-    board = Scoreboard(experiment, records, experiment.variants[0], sets[0])
+    board = PaperBoard(experiment, records, next(iter(experiment.variants)), sets[0])
     return Artefacts("toy", (toy_table(board),), {"toy": partial(toy_figure, board)})
 
 
@@ -89,7 +90,7 @@ def table_artefacts(
         first, claims = every[0], [table_claims(board) for board in every]
         tables += [paper_table(first), control_table(first), retrieval_table(first)]
         searched = first.searched()
-        if searched.has("mlhd", "oracle"):
+        if searched.has(MLHD_RBF.name, "oracle"):
             tables += [paper_table(searched, "oracle"), control_table(searched, "oracle"), settings_table(searched)]
         title = f"{experiment.title.split(',')[0]}: what holds, default settings; {variant}"
         tables.append(claim_table(every, claims, title))

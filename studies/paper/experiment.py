@@ -1,91 +1,73 @@
-"""An experiment as a value: the data, the groups, the protocol, who takes part, and what the paper printed."""
+"""The paper's experiments as values: data, groups, protocol, who takes part, and what the paper printed."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
-from isthmus._validation import choice
-from isthmus.datasets import load_office31_bow, load_reuters, load_reuters600
 from isthmus.evaluation import OFFICE, REUTERS
-from isthmus.experiments.entrants import TABLE, TABLE_COARSE, TOY, Entrant
-from isthmus.experiments.published import TABLE1, TABLE2, Published
-from isthmus.experiments.rows import VARIANTS, Collected, Rows, Trial, toy_rows
+from isthmus.exceptions import InputError
+from isthmus.study import RETRIEVAL, Scoreboard, Study
+from isthmus.study.fits import discrepancy
+from studies.paper.data import load_office31_bow, load_reuters, load_reuters600
+from studies.paper.entrants import TABLE, TABLE_COARSE, TOY
+from studies.paper.published import TABLE1, TABLE2, Published
+from studies.paper.rows import ARROW, VARIANTS, Collected, toy_rows
 
 
 @dataclass(frozen=True)
-class Experiment:
+class Experiment(Study):
     """A table or a figure of the paper.
 
     Parameters
     ----------
-    name, title : str
-        The name on the command line, and what is shown.
-    rows : callable
-        The rows of a trial, given the data folder.
-    protocol : str
-        How they are drawn, in a sentence.
-    groups : tuple of (str, str)
-        Sources and targets.
-    entrants : tuple of Entrant
-        Systems and controls.
-    variants : tuple of str
-        Preparations of the features.
     published : tuple of Published
-        What the paper printed, a row a group; empty where it printed no numbers.
+        What the paper printed, one row for each group; empty where it printed no numbers.
     run_variants : tuple of str, optional
         Those that are run unless others are asked for; None: all.
     searched_variants : tuple of str
         Where grids are searched, if at all.
     searched_seeds : int
         In how many draws of a set they are.
-    figures : tuple of str
-        What is recorded beside accuracy, at the default setting.
     """
 
-    name: str
-    title: str
-    rows: Callable[[Path | None, Trial], Rows]
-    protocol: str
-    groups: tuple[tuple[str, str], ...]
-    entrants: tuple[Entrant, ...] = TABLE
-    variants: tuple[str, ...] = tuple(VARIANTS)
     published: tuple[Published, ...] = ()
     run_variants: tuple[str, ...] | None = None
     searched_variants: tuple[str, ...] = ("whole",)
     searched_seeds: int = 10
-    figures: tuple[str, ...] = ("map", "precision@10")
 
-    @property
-    def columns(self) -> tuple[str, ...]:
-        """Every column, in the order of the entrants."""
-        return tuple(name for entrant in self.entrants for name in entrant.columns)
+    def at(self, folder: Path | None) -> Self:
+        """The same with its data in a folder."""
+        return replace(self, rows=replace(self.rows, folder=folder)) if isinstance(self.rows, Collected) else self
 
-    @property
-    def controls(self) -> tuple[str, ...]:
-        """The columns of the controls."""
-        return tuple(name for entrant in self.entrants if entrant.control for name in entrant.columns)
+    def narrowed(self, groups: Sequence[str]) -> Self:
+        """The same with some of its groups."""
+        kept = [k for k, name in enumerate(self.groups) if name in groups]
+        if not kept:
+            raise InputError(f"groups: expected some of {', '.join(self.groups)}, got {groups[0]!r}.")
+        published = tuple(self.published[k] for k in kept) if self.published else ()
+        return replace(self, groups=tuple(self.groups[k] for k in kept), published=published)
 
-    def entrant(self, column: str) -> Entrant:
-        """Whose fit fills a column."""
-        owners = {name: entrant for entrant in self.entrants for name in entrant.columns}
-        return owners[choice(column, "system", owners)]
 
-    def check(self, folder: Path | None) -> None:
-        """Raise if the data are not there."""
-        if isinstance(self.rows, Collected):
-            self.rows.data(folder)
+class PaperBoard(Scoreboard):
+    """A scoreboard that knows what the paper printed."""
 
-    def trials(self, variants: tuple[str, ...], seeds: tuple[int, ...]) -> tuple[Trial, ...]:
-        """All draws, seed by seed, so that a run that was stopped early has something of every group."""
-        return tuple(Trial(*group, variant, seed) for seed in seeds for group in self.groups for variant in variants)
+    design: Experiment
+
+    def searched(self) -> PaperBoard:
+        """The same for the draws in which grids are searched."""
+        seeds = self.seeds[: self.design.searched_seeds]
+        return PaperBoard(self.design, self._records.values(), self.variant, seeds)
 
 
 def _table(name: str, title: str, rows: Collected, published: tuple[Published, ...], **others: Any) -> Experiment:
-    groups = tuple((row.source, row.target) for row in published)
-    return Experiment(name, title, rows, str(rows.protocol), groups, published=published, **others)
+    given: dict[str, Any] = {"entrants": TABLE, "variants": VARIANTS, "figures": RETRIEVAL} | others
+    groups = tuple(f"{row.source}{ARROW}{row.target}" for row in published)
+    return Experiment(
+        name, rows, title=title, protocol=str(rows.protocol), groups=groups, published=published, **given
+    )
 
 
 EXPERIMENTS = {
@@ -93,14 +75,14 @@ EXPERIMENTS = {
     for experiment in (
         Experiment(
             "toy",
-            "Toy problem",
             toy_rows,
-            "40 labelled source rows a class in the plane; 2 labelled and 40 unlabelled target rows a class in "
-            "space, the labelled ones from one corner of their class; 200 fresh test rows a class",
-            (("plane", "space"),),
             TOY,
-            ("as drawn",),
-            figures=("mmd",),
+            "Toy problem",
+            "40 labelled source rows per class in the plane; 2 labelled and 40 unlabelled target rows per class in "
+            "space, the labelled ones from one corner of their class; 200 fresh test rows per class",
+            (f"plane{ARROW}space",),
+            {"as drawn": "as drawn"},
+            {"mmd": discrepancy},
         ),
         _table("table1", "Multilingual Reuters, accuracy in per cent", Collected(load_reuters600, REUTERS), TABLE1),
         _table(

@@ -16,7 +16,7 @@ from isthmus.datasets import Collection
 
 @lru_cache(maxsize=8)
 def loaded(load: Callable[[Path | None], Collection], folder: Path | None) -> Collection:
-    """A data set, read once a process."""
+    """A data set, read once in each process."""
     return load(folder)
 
 
@@ -41,5 +41,5 @@ def components(X: Matrix, size: int, rows: IntArray | None = None) -> FloatArray
 def whole_domain(
     load: Callable[[Path | None], Collection], folder: Path | None, domain: str, size: int, histogram: bool
 ) -> FloatArray:
-    """A domain by the principal components of all its rows, computed once a process."""
+    """A domain by the principal components of all its rows, computed once in each process."""
     return components(scaled(loaded(load, folder)[domain].X, histogram), size)

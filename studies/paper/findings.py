@@ -8,10 +8,11 @@ from functools import cached_property
 
 import numpy as np
 
-from isthmus.experiments.claims import COMPARISONS, HOLDS, REVERSED, Claim, agreed, table_claims
-from isthmus.experiments.experiment import Experiment
-from isthmus.experiments.scoreboard import Scoreboard
-from isthmus.experiments.tables import signed
+from isthmus.study import Claim
+from isthmus.study.claims import HOLDS, REVERSED, agreed
+from isthmus.study.tables import signed
+from studies.paper.comparisons import COMPARISONS, table_claims
+from studies.paper.experiment import Experiment, PaperBoard
 
 
 @dataclass(frozen=True, eq=False)
@@ -20,7 +21,7 @@ class Finding:
 
     experiment: Experiment
     variant: str
-    boards: list[Scoreboard]
+    boards: list[PaperBoard]
 
     @cached_property
     def claims(self) -> list[list[Claim]]:
@@ -34,7 +35,7 @@ class Finding:
         return {pair: agreed([c.verdict for c in same]) for pair, same in zip(COMPARISONS, by_claim, strict=True)}
 
     def difference(self, pair: tuple[str, str]) -> str:
-        """The mean difference of a comparison in points, one number a set of seeds."""
+        """The mean difference of a comparison in points, one number per set of seeds."""
         found = [claims[COMPARISONS.index(pair)].difference for claims in self.claims]
         return " / ".join("–" if d is None else signed(100 * d.mean) for d in found)
 

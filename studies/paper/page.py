@@ -3,45 +3,37 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 
 from isthmus.exceptions import InputError
-from isthmus.experiments.artefacts import boards
-from isthmus.experiments.claims import (
+from isthmus.study import Record, Table
+from isthmus.study.claims import HOLDS, LEVEL, OPEN, REVERSED, UNRUN, agreed
+from isthmus.study.tables import claim_table, spanned
+from studies.paper.artefacts import boards
+from studies.paper.comparisons import (
     COMPARISONS,
-    HOLDS,
-    LEVEL,
-    OPEN,
+    CORRUPTED,
     ORDER,
     READINGS,
-    REVERSED,
-    SPOILT,
     TARGET_ONLY,
-    UNRUN,
-    agreed,
     sensitivity_claims,
 )
-from isthmus.experiments.entrants import PAPER
-from isthmus.experiments.experiment import EXPERIMENTS
-from isthmus.experiments.findings import Finding
-from isthmus.experiments.records import Record, Results
-from isthmus.experiments.rows import VARIANTS
-from isthmus.experiments.scoreboard import Scoreboard
-from isthmus.experiments.table import Table
-from isthmus.experiments.tables import (
+from studies.paper.entrants import PAPER
+from studies.paper.experiment import EXPERIMENTS, PaperBoard
+from studies.paper.findings import Finding
+from studies.paper.rows import VARIANTS
+from studies.paper.tables import (
     BY_SEED,
-    claim_table,
     control_table,
     grid_table,
     paper_table,
     published_means,
     retrieval_table,
     settings_table,
-    spanned,
     toy_table,
 )
 
@@ -63,28 +55,29 @@ class Link(NamedTuple):
             yield f"![{what}]({self.name}/{stem}.png)"
 
 
-def page(folder: Path, sets: Sets, beside: Path) -> str:
-    """The Markdown page on all records in a folder.
+def page(records: Mapping[str, list[Record]], sets: Sets, figures: Path, beside: Path) -> str:
+    """The Markdown page on the records of the experiments.
 
     Parameters
     ----------
-    folder : Path
-        Records and figures.
+    records : mapping of str to list of Record
+        By the name of the experiment, as in :data:`PAGE`.
     sets : sequence of tuple of int
         Sets of seeds: tables are of the first, conclusions are what all agree on.
+    figures : Path
+        The folder of the figures.
     beside : Path
         The folder that the page will stand in, for links to the figures.
     """
-    records = {name: list(Results(folder, name).read().values()) for name in PAGE}
     if not any(records.values()):
-        raise InputError(f"{folder}: expected records of experiments (*.jsonl), got none.")
+        raise InputError("records: expected some of the experiments (*.jsonl), got none.")
     findings = [
         Finding(EXPERIMENTS[name], variant, boards(EXPERIMENTS[name], records[name], variant, sets))
         for name in TABLES
         for variant in VARIANTS
         if any(record.variant == variant for record in records[name])
     ]
-    link = Link(folder, Path(os.path.relpath(folder, beside)).as_posix())
+    link = Link(figures, Path(os.path.relpath(figures, beside)).as_posix())
     parts = [
         *_opening(records, sets),
         *(part for about in (_short, _order, _source, _settings) if findings for part in about(findings)),
@@ -97,13 +90,13 @@ def page(folder: Path, sets: Sets, beside: Path) -> str:
     return "\n\n".join(parts) + "\n"
 
 
-def _opening(records: dict[str, list[Record]], sets: Sets) -> Iterator[str]:
+def _opening(records: Mapping[str, list[Record]], sets: Sets) -> Iterator[str]:
     every = [record for name in PAGE for record in records[name]]
     bad = [record for record in every if not record.certified]
     yield "# The paper's experiments, run again"
     yield (
-        "Made by `isthmus reproduce … --report`; do not edit. Every sentence about results is computed from the "
-        "records, and a test keeps page and records together."
+        "Made by `python -m studies.paper … --report`; do not edit. Every sentence about results is computed from "
+        "the records, and a test keeps page and records together."
     )
     yield (
         f"{len(every):,} records; {len(bad)} of them have a fit that failed or was not certified"
@@ -128,17 +121,17 @@ roots), all four systems of the tables have RBF kernels with median bandwidths (
 `isthmus.systems()`; the toy problem is linear), and everything else is the library's default; the bounds were \
 chosen on other data (docs/bounds.md). *whole* is {VARIANTS["whole"]}; *held-out* is {VARIANTS["held-out"]}.
 
-**Names.** `kcca+nn`: kernel CCA, then the nearest source row; `kcca+itml`: the same after ITML. `mlhd` labels a \
-row by its nearest *source* row, as retrieval would; `mlhd by target rows` by its nearest *labelled target* row \
+**Names.** `kcca+nn`: kernel CCA, then the nearest source row; `kcca+itml`: the same after ITML. `mlhd-rbf` labels a \
+row by its nearest *source* row, as retrieval would; `mlhd-rbf by target rows` by its nearest *labelled target* row \
 under the same metric. Controls without a source are `target 1-NN`, `target SVM`, `target label spreading` and \
-`target self-trained LDA`, all of which know the target's rows only. Controls with a spoilt source are MLHD \
+`target self-trained LDA`, all of which know the target's rows only. Controls with a corrupted source are MLHD \
 after the source's rows were replaced by noise of the same mean and covariance (*noise*), its labels dealt out \
 anew (*permuted*) or its classes renamed in a cycle (*renamed*); what MLHD gains with one of them, it does not \
 owe to the source. A *group* is a source and a target.
 
 **What a p-value is about.** All trials draw from the same documents and images: intervals and p-values are \
 about the draw of rows and about these groups, not about other corpora. Splits share rows, so differences are \
-clustered by seed and by group, and the more cautious of the two counts. A spoilt source is drawn once a seed, \
+clustered by seed and by group, and the more cautious of the two counts. A corrupted source is drawn once per seed, \
 for all groups alike."""
 
 
@@ -155,8 +148,8 @@ def _short(findings: list[Finding]) -> Iterator[str]:
     fewest = min(len(board.seeds) for finding in findings for board in finding.boards)
     note = (
         f"holds / reversed: p < {LEVEL:g} after Holm's adjustment in every set of seeds, with the sign of the claim "
-        "or the opposite one; beats / loses to: the same; open: neither. In brackets the difference in points, one a "
-        f"set. With {fewest} seeds no p-value is below {2.0 ** (1 - fewest):.3f}, where all agree in sign, and "
+        "or the opposite one; beats / loses to: the same; open: neither. In brackets the difference in points, one "
+        f"per set. With {fewest} seeds no p-value is below {2.0 ** (1 - fewest):.3f}, where all agree in sign, and "
         f"{len(COMPARISONS)} comparisons make that {min(1.0, len(COMPARISONS) * 2.0 ** (1 - fewest)):.3f}: *not "
         "shown* may mean too few seeds as well as no difference."
     )
@@ -174,22 +167,25 @@ def _answers(findings: list[Finding]) -> str:
     better = sum(
         f.counted([(system, name) for name in TARGET_ONLY], HOLDS) == len(TARGET_ONLY) for f, system in cases
     )
-    spoilt = sum(f.counted(_spoilt(system), HOLDS) == len(SPOILT) for f, system in cases)
+    corrupted = sum(f.counted(_corrupted(system), HOLDS) == len(CORRUPTED) for f, system in cases)
     return (
         f"- **The paper's order.** Of {n} tables (data set and preparation): {steps}.\n"
         f"- **The source.** Of {len(cases)} cases ({n} tables, two readings of the metric), in {worse} a rule that "
         f"never sees the source is shown to be better than MLHD, in {better} MLHD is shown to be better than all "
-        f"{len(TARGET_ONLY)} such rules, and in {spoilt} it is shown to be better than itself with each of the "
-        f"{len(SPOILT)} spoilt sources."
+        f"{len(TARGET_ONLY)} such rules, and in {corrupted} it is shown to be better than itself with each of the "
+        f"{len(CORRUPTED)} corrupted sources."
     )
 
 
 def _questions(system: str) -> tuple[tuple[str, list[tuple[str, str]]], ...]:
-    return ("the target alone", [(system, name) for name in TARGET_ONLY]), ("its spoilt sources", _spoilt(system))
+    return ("the target alone", [(system, name) for name in TARGET_ONLY]), (
+        "its corrupted sources",
+        _corrupted(system),
+    )
 
 
-def _spoilt(system: str) -> list[tuple[str, str]]:
-    return [(system, f"{system}, {kind}") for kind in SPOILT]
+def _corrupted(system: str) -> list[tuple[str, str]]:
+    return [(system, f"{system}, {kind}") for kind in CORRUPTED]
 
 
 def _order(findings: list[Finding]) -> Iterator[str]:
@@ -202,7 +198,7 @@ def _order(findings: list[Finding]) -> Iterator[str]:
         paper = dict(zip(PAPER, published_means(f.experiment.published).mean(axis=0), strict=True))
         levels = ", ".join(f"{name} {f.mean(name):.1f} (paper {paper[name]:.1f})" for name in reversed(PAPER))
         above = [name for name in PAPER if f.mean(name) > paper[name]]
-        groups = f.boards[0].scores("mlhd").mean(axis=1) > f.boards[0].scores("arc").mean(axis=1)
+        groups = f.boards[0].scores(PAPER[-1]).mean(axis=1) > f.boards[0].scores(PAPER[-2]).mean(axis=1)
         lines.append(
             f"- {f.name}: {levels}. Steps of the paper's order: {f.counted(ORDER, HOLDS)} of {len(ORDER)} hold, "
             f"{f.counted(ORDER, REVERSED)} reversed. MLHD has a higher mean than ARC in {groups.sum()} of "
@@ -224,13 +220,13 @@ def _source(findings: list[Finding]) -> Iterator[str]:
             continue
         best = max(TARGET_ONLY, key=f.mean)
         for system in READINGS:
-            spoilt = {kind: f.mean(f"{system}, {kind}") for kind in SPOILT}
+            corrupted = {kind: f.mean(f"{system}, {kind}") for kind in CORRUPTED}
             lines.append(
                 f"- {f.name}, {system}: {f.mean(system):.1f}. *Is it worth having?* The best rule without a source, "
                 f"{best}, has {f.mean(best):.1f} ({f.difference((system, best))}): "
-                f"{_worth(f.verdicts[system, best])}. *Does it teach anything?* With a spoilt source MLHD has "
-                f"{_listed(spoilt)}: shown to be better than {f.counted(_spoilt(system), HOLDS)} of the "
-                f"{len(SPOILT)}, worse than {f.counted(_spoilt(system), REVERSED)}."
+                f"{_worth(f.verdicts[system, best])}. *Does it teach anything?* With a corrupted source MLHD has "
+                f"{_listed(corrupted)}: shown to be better than {f.counted(_corrupted(system), HOLDS)} of the "
+                f"{len(CORRUPTED)}, worse than {f.counted(_corrupted(system), REVERSED)}."
             )
     yield "\n".join(lines)
 
@@ -240,7 +236,7 @@ def _worth(verdict: str) -> str:
     return words.get(verdict, f"neither is shown to be better ({verdict})")
 
 
-def _is_searched(board: Scoreboard) -> bool:
+def _is_searched(board: PaperBoard) -> bool:
     """Whether both readings of MLHD have every trial of both settings that search the grid."""
     searches = [(system, setting) for system in READINGS for setting in ("oracle", "selected")]
     return all(np.isfinite(board.scores(*search)).all() for search in searches)
@@ -254,20 +250,20 @@ def _settings(findings: list[Finding]) -> Iterator[str]:
     yield (
         "*oracle* takes, trial by trial, the best of a grid by test accuracy: an upper bound, never a result, and a"
         " biased one, since it also gains from luck among as many fits as the grid has points. The same search with a"
-        " spoilt source shows how much is luck. *selected* takes the point of the grid where the target rows, under "
-        "the labels that the system gave them, call most source rows right; no test label enters."
+        " corrupted source shows how much is luck. *selected* takes the point of the grid where the target rows, "
+        "under the labels that the system gave them, call most source rows right; no test label enters."
     )
     lines = []
     for f in searched:
         board = f.boards[0].searched()
         for system in READINGS:
             at = {s: 100 * board.scores(system, s).mean() for s in ("default", "oracle", "selected")}
-            spoilt = {kind: 100 * board.scores(f"{system}, {kind}", "oracle").mean() for kind in SPOILT}
-            found = {kind: mean for kind, mean in spoilt.items() if np.isfinite(mean)}
+            corrupted = {kind: 100 * board.scores(f"{system}, {kind}", "oracle").mean() for kind in CORRUPTED}
+            found = {kind: mean for kind, mean in corrupted.items() if np.isfinite(mean)}
             lines.append(
                 f"- {f.name}, {system}, {spanned(board.seeds)}: default {at['default']:.1f}, selected "
                 f"{at['selected']:.1f}, oracle "
-                f"{at['oracle']:.1f}{f'; oracle with a spoilt source {_listed(found)}' if found else ''}."
+                f"{at['oracle']:.1f}{f'; oracle with a corrupted source {_listed(found)}' if found else ''}."
             )
     yield "\n".join(lines)
 
@@ -275,11 +271,11 @@ def _settings(findings: list[Finding]) -> Iterator[str]:
 def _toy(records: list[Record], sets: Sets, link: Link) -> Iterator[str]:
     if not records:
         return
-    board = Scoreboard(EXPERIMENTS["toy"], records, "as drawn", sets[0])
+    board = PaperBoard(EXPERIMENTS["toy"], records, "as drawn", sets[0])
     yield "## The toy problem"
     yield from link.picture("The toy problem", "toy")
     yield toy_table(board).markdown()
-    accuracy = {name: 100 * board.scores(name).mean() for name in board.experiment.columns}
+    accuracy = {name: 100 * board.scores(name).mean() for name in board.design.columns}
     if not np.isfinite(list(accuracy.values())).all():
         return
     best = max(TARGET_ONLY, key=lambda name: accuracy[name])
@@ -301,7 +297,7 @@ def _table(finding: Finding, link: Link) -> Iterator[str]:
     yield claim_table(finding.boards, finding.claims, f"{finding.name}: what holds, default settings").markdown()
     yield from link.picture(f"{finding.name}: the paper, ours and the controls", stem)
     tables = [paper_table(board), control_table(board), retrieval_table(board)]
-    if (searched := board.searched()).has("mlhd", "oracle"):
+    if (searched := board.searched()).has(PAPER[-1], "oracle"):
         tables += [paper_table(searched, "oracle"), settings_table(searched)]
     for table in tables:
         yield table.markdown()
@@ -334,7 +330,7 @@ def _sensitivity(records: list[Record], sets: Sets, link: Link) -> Iterator[str]
             )
 
 
-def _has_grids(board: Scoreboard) -> bool:
+def _has_grids(board: PaperBoard) -> bool:
     return all(np.isfinite(board.grid(system)).all() for system in READINGS)
 
 
@@ -347,8 +343,8 @@ def _again(sets: Sets) -> Iterator[str]:
     seeds = ",".join(f"{seeds[0]}:{seeds[-1] + 1}" for seeds in sets)
     yield (
         "`make reproduce ISTHMUS_DATA=…` runs all of it from a clean checkout, or what is missing of it; by hand:\n\n"
-        f"```console\nisthmus reproduce all --data FOLDER --variants {','.join(VARIANTS)} --seeds {seeds} --oracle "
-        "--report page.md\n```"
+        f"```console\npython -m studies.paper all --data FOLDER --variants {','.join(VARIANTS)} --seeds {seeds} "
+        "--oracle --report page.md\n```"
     )
 
 

@@ -1,19 +1,20 @@
-"""One experiment of the paper from beginning to end: run what is missing, then make tables and figures."""
+"""One experiment of the paper from beginning to end: run what is missing, or take what is there, then render."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 from isthmus._validation import choice
 from isthmus.exceptions import InputError
-from isthmus.experiments.artefacts import Artefacts, sensitivity_artefacts, table_artefacts, toy_artefacts
-from isthmus.experiments.claims import READINGS
-from isthmus.experiments.experiment import EXPERIMENTS, Experiment
-from isthmus.experiments.plan import Plan, carried_out
-from isthmus.experiments.progress import Progress
-from isthmus.experiments.records import Results
+from isthmus.study import Record
+from isthmus.study.plan import Plan, carry_out
+from isthmus.study.progress import Progress
+from studies.paper.artefacts import Artefacts, sensitivity_artefacts, table_artefacts, toy_artefacts
+from studies.paper.comparisons import READINGS
+from studies.paper.experiment import EXPERIMENTS, Experiment
+from studies.paper.old_names import results_in
 
 SENSITIVITY, ALL = "sensitivity", "all"
 NAMES = (*EXPERIMENTS, SENSITIVITY, ALL)
@@ -34,7 +35,7 @@ class Request:
     folder : Path, optional
         The data; None: the environment variable or the user's cache.
     out : Path
-        Results, tables and figures.
+        Records, tables and figures. Never ``results/`` by default: those are committed.
     sets : tuple of tuple of int
         Sets of seeds: tables are of the first, verdicts of each.
     oracle : bool
@@ -46,19 +47,22 @@ class Request:
         Such as "EN → FR"; None: all.
     jobs : int
         Trials side by side.
+    records : Path, optional
+        A folder of records to render: then nothing is run.
     """
 
     folder: Path | None = None
-    out: Path = Path("results")
+    out: Path = Path("reproduced")
     sets: tuple[tuple[int, ...], ...] = (tuple(range(10)),)
     oracle: bool = False
     variants: tuple[str, ...] | None = None
     groups: tuple[str, ...] | None = None
     jobs: int = 1
+    records: Path | None = None
 
 
 def reproduce(name: str, request: Request, progress: bool = False) -> Artefacts:
-    """Run what is missing of an experiment and return its tables and figures.
+    """Run what is missing of an experiment, unless only to render, and return its tables and figures.
 
     Parameters
     ----------
@@ -69,22 +73,29 @@ def reproduce(name: str, request: Request, progress: bool = False) -> Artefacts:
     progress : bool
         Whether to show on standard error how many trials are done, and how long the others will take.
     """
-    experiment = _narrowed(EXPERIMENTS["table1" if name == SENSITIVITY else choice(name, "name", SINGLE)], request)
+    experiment = _narrowed(_experiment(name), request).at(request.folder)
     variants = tuple(v for v in experiment.variants if request.variants is None or v in request.variants)
-    run = variants if request.variants is not None else experiment.run_variants or experiment.variants
-    results = Results(request.out, experiment.name)
-    for plan in _plans(name, experiment, run or experiment.variants, request):
-        with Progress(name) as bar:
-            show = bar if progress else None
-            carried_out(plan, results, request.folder, jobs=request.jobs, progress=show)
-    made = artefacts(name, experiment, variants or experiment.variants, request)
-    whole = request.groups is None and variants == experiment.variants
+    if request.records is None:
+        run = variants if request.variants is not None else experiment.run_variants or variants
+        for plan in _plans(name, experiment, run or tuple(experiment.variants), request):
+            with Progress(name) as bar:
+                results = results_in(request.out, experiment.name)
+                carry_out(plan, results, n_jobs=request.jobs, progress=bar if progress else None)
+    made = artefacts(name, experiment, variants or tuple(experiment.variants), request)
+    whole = request.groups is None and variants == tuple(experiment.variants)
     return made if whole or name == "toy" else made.renamed(PART)
+
+
+def records_of(name: str, request: Request) -> list[Record]:
+    """The records of an experiment, of this request or to render."""
+    return list(results_in(request.records or request.out, name).read().values())
 
 
 def artefacts(name: str, experiment: Experiment, variants: Sequence[str], request: Request) -> Artefacts:
     """Tables and figures out of the records that are there."""
-    records = list(Results(request.out, experiment.name).read().values())
+    records = records_of(experiment.name, request)
+    if request.records is not None and not records:
+        raise InputError(f"{request.records}: expected records of {experiment.name} (*.jsonl), got none.")
     if name == "toy":
         return toy_artefacts(experiment, records, request.sets)
     there = [variant for variant in variants if any(record.variant == variant for record in records)]
@@ -92,37 +103,37 @@ def artefacts(name: str, experiment: Experiment, variants: Sequence[str], reques
     return make(experiment, records, there, request.sets)
 
 
-def _plans(name: str, experiment: Experiment, variants: tuple[str, ...], request: Request) -> list[Plan]:
+def wanted(name: str, request: Request) -> tuple[str, ...]:
+    """The experiments to run; of "all", those that have one of the groups that were asked for."""
+    if name != ALL:
+        return (choice(name, "name", SINGLE),)
+    groups = request.groups
+    some = [each for each in EVERYTHING if groups is None or not set(_experiment(each).groups).isdisjoint(groups)]
+    return tuple(some) or EVERYTHING
+
+
+def _experiment(name: str) -> Experiment:
+    return EXPERIMENTS["table1" if name == SENSITIVITY else choice(name, "name", SINGLE)]
+
+
+def _plans(name: str, experiment: Experiment, variants: tuple[str, ...], request: Request) -> Iterator[Plan]:
     """What has to be there: the default settings of every set of seeds, the grids of the first."""
     searched = tuple(variant for variant in variants if variant in experiment.searched_variants)
     if name == SENSITIVITY and not searched:
         raise InputError(f"variants: expected {', '.join(experiment.searched_variants)}, got {', '.join(variants)}.")
-    if name == SENSITIVITY:
-        return [Plan(experiment, searched, SEARCHED, seeds, READINGS) for seeds in request.sets]
-    plans = [Plan(experiment, variants, ("default",), seeds) for seeds in request.sets]
-    if request.oracle and name != "toy":
-        plans.append(Plan(experiment, searched, SEARCHED, request.sets[0][: experiment.searched_seeds]))
-    return plans
-
-
-def has_groups(name: str, request: Request) -> bool:
-    """Whether an experiment has a group that was asked for; the toy problem has none to choose from."""
-    groups = {" → ".join(group) for group in EXPERIMENTS["table1" if name == SENSITIVITY else name].groups}
-    return request.groups is None or not groups.isdisjoint(request.groups)
+    for seeds in request.sets:
+        if name == SENSITIVITY:
+            yield Plan(experiment, searched, SEARCHED, seeds, READINGS)
+        else:
+            yield Plan(experiment, variants, ("default",), seeds)
+    if request.oracle and name not in ("toy", SENSITIVITY):
+        yield Plan(experiment, searched, SEARCHED, request.sets[0][: experiment.searched_seeds])
 
 
 def _narrowed(experiment: Experiment, request: Request) -> Experiment:
-    """The same experiment with some of its groups."""
-    names = [" → ".join(group) for group in experiment.groups]
+    """The same experiment with some of its groups; the toy problem has none to choose from."""
     if request.groups is None or experiment.name == "toy":
         return experiment
-    every = {" → ".join(group) for each in EXPERIMENTS.values() for group in each.groups}
+    every = {group for each in EXPERIMENTS.values() for group in each.groups}
     unknown = [group for group in request.groups if group not in every]
-    if unknown or not set(names) & set(request.groups):
-        raise InputError(f"groups: expected some of {', '.join(names)}, got {(unknown or request.groups)[0]!r}.")
-    kept = [k for k, name in enumerate(names) if name in request.groups]
-    return replace(
-        experiment,
-        groups=tuple(experiment.groups[k] for k in kept),
-        published=tuple(experiment.published[k] for k in kept),
-    )
+    return experiment.narrowed(unknown or request.groups)

@@ -52,7 +52,7 @@ class Protocol:
     --------
     >>> protocol = Protocol(source_per_class=3, labelled_per_class=1, unlabelled_per_class=2)
     >>> print(protocol)
-    3 labelled source rows a class; 1 labelled and 2 unlabelled target rows a class; the rest for testing;
+    3 labelled source rows per class; 1 labelled and 2 unlabelled target rows per class; the rest for testing;
     no object in two of source, target and test; classes with fewer rows give what they have
     >>> y = [0, 1] * 8
     >>> split = protocol.split(y, y, objects_source=range(16), objects_target=range(16), seed=0)
@@ -155,8 +155,8 @@ class Protocol:
         test = "the rest for testing" if self.test is None else f"{_rows(self.test, 'test')}"
         objects = "no object in two of source, target and test; " if self.disjoint else ""
         return (
-            f"{_rows(self.source_per_class, 'labelled source')} a class; {self.labelled_per_class} labelled and "
-            f"{_rows(self.unlabelled_per_class, 'unlabelled target')} a class; {test}; "
+            f"{_rows(self.source_per_class, 'labelled source')} per class; {self.labelled_per_class} labelled and "
+            f"{_rows(self.unlabelled_per_class, 'unlabelled target')} per class; {test}; "
             f"{objects}{SMALL_CLASSES[self.small_classes]}"
         )
 

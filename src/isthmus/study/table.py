@@ -1,37 +1,11 @@
-"""A table as a value, printed for a terminal, for Markdown or for LaTeX."""
+"""A table as a value, printed for a terminal or for Markdown."""
 
 from __future__ import annotations
 
-import re
 import textwrap
-from collections.abc import Callable
 from dataclasses import dataclass
 
 NOTE_WIDTH = 118
-FORMATS = ("text", "markdown", "latex")
-_LATEX = {
-    "\\": r"\textbackslash{}",
-    "&": r"\&",
-    "%": r"\%",
-    "$": r"\$",
-    "#": r"\#",
-    "_": r"\_",
-    "{": r"\{",
-    "}": r"\}",
-    "~": r"\textasciitilde{}",
-    "^": r"\textasciicircum{}",
-    "→": r"$\to$",
-    "±": r"$\pm$",
-    "−": "$-$",
-    "–": "--",
-    "†": r"$^\dagger$",
-    "λ1": r"$\lambda_1$",
-    "λ2": r"$\lambda_2$",
-    "²": "$^2$",
-    "<": "$<$",
-    ">": "$>$",
-}
-_SPECIAL = re.compile("|".join(map(re.escape, _LATEX)))
 
 
 @dataclass(frozen=True)
@@ -94,28 +68,6 @@ class Table:
         lines = [_barred(self.head), _barred(("---", *("---:" for _ in self.head[1:]))), *map(_barred, rows)]
         return "\n".join([f"**{self.title}**", "", *lines, *(f"\n{note}" for note in self.notes)])
 
-    def latex(self) -> str:
-        """For LaTeX: a floating table that needs no package."""
-        cut = len(self.rows) - self.footer
-        body = [_ampersands(row) for row in self.rows]
-        lines = [
-            r"\begin{table}",
-            r"\centering",
-            rf"\caption{{{' '.join(map(_escaped, (self.title + '.', *self.notes)))}}}",
-            rf"\begin{{tabular}}{{l{'r' * (len(self.head) - 1)}}}",
-            *(r"\hline", _ampersands(self.head), r"\hline", *body[:cut]),
-            *((r"\hline", *body[cut:]) if self.footer else ()),
-            *(r"\hline", r"\end{tabular}", r"\end{table}"),
-        ]
-        return "\n".join(lines)
-
-    def printed(self, form: str) -> str:
-        """In one of the :data:`FORMATS`."""
-        printers: dict[str, Callable[[], str]] = dict(
-            zip(FORMATS, (self.text, self.markdown, self.latex), strict=True)
-        )
-        return printers[form]()
-
 
 def _aligned(row: tuple[str, ...], widths: list[int]) -> str:
     first, *others = (cell.rjust(width) for cell, width in zip(row, widths, strict=True))
@@ -125,11 +77,3 @@ def _aligned(row: tuple[str, ...], widths: list[int]) -> str:
 def _barred(row: tuple[str, ...]) -> str:
     cells = (cell.replace("|", r"\|") for cell in row)
     return f"| {' | '.join(cells)} |"
-
-
-def _ampersands(row: tuple[str, ...]) -> str:
-    return " & ".join(map(_escaped, row)) + r" \\"
-
-
-def _escaped(text: str) -> str:
-    return _SPECIAL.sub(lambda match: _LATEX[match.group()], text)

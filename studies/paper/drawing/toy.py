@@ -11,9 +11,9 @@ from isthmus._arrays import BoolArray, FloatArray
 from isthmus.domains import UNLABELLED
 from isthmus.exceptions import InputError
 from isthmus.plotting.canvas import NORMAL, SMALL, empty_figure, key
-from isthmus.plotting.grid import TICKS, TITLE, Grid
 from isthmus.plotting.palette import DOUBT, FAINT, INK, SOURCE_MARKER, TARGET_MARKER, class_colours
-from isthmus.plotting.panel import Panel
+from studies.paper.drawing.grid import TICKS, TITLE, Grid
+from studies.paper.drawing.panel import Panel
 
 
 def plot_toy(panels: Sequence[Panel], *, title: str | None = None) -> Any:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from math import ceil
 
 from isthmus.plotting.canvas import PAGE_WIDTH
-from isthmus.plotting.panel import Panel
+from studies.paper.drawing.panel import Panel
 
 TITLE, LEGEND, HEAD, TICKS, LINE = 0.3, 0.55, 0.3, 0.2, 0.15
 """Inches: the title of all, the legend, the title of a panel, the numbers on its axis, a line of its caption."""
