@@ -55,13 +55,7 @@ class Entrant:
 
     @classmethod
     def of(cls, system: str | Self) -> Self:
-        """A system of :func:`isthmus.systems` by its name, or an entrant as it is.
-
-        Examples
-        --------
-        >>> Entrant.of("target 1-NN").control
-        True
-        """
+        """A system of :func:`isthmus.systems` by its name, or an entrant as it is."""
         if isinstance(system, cls):
             return system
         found = systems()[system]  # type: ignore[index]

@@ -35,13 +35,7 @@ def fingerprint(*parts: Any) -> str:
 
 
 def described(value: Any) -> str:
-    """A text for a value, the same in every process and on every machine.
-
-    Examples
-    --------
-    >>> described({"b": (1, 2.5), "a": len})
-    '{a: builtins.len, b: (1, 2.5)}'
-    """
+    """A text for a value, the same in every process and on every machine."""
     if isinstance(value, np.ndarray) or is_sparse(value):
         return _array(value)
     if isinstance(value, Mapping):

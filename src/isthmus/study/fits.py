@@ -70,23 +70,7 @@ RETRIEVAL: dict[str, Figure] = {"map": average_precision, "precision@10": precis
 
 @dataclass(frozen=True)
 class Outcome:
-    """One fit.
-
-    Parameters
-    ----------
-    accuracy : mapping of str to float
-        The share of test rows called right, by column; empty where the fit failed.
-    agreement : mapping of str to float
-        :func:`reverse_agreement`, by column; empty where it was not asked for.
-    seconds : float
-        Time of the fit.
-    status : str
-        "optimal" (certified), "done" (nothing to certify), or what went wrong.
-    gap : float or None
-        The relative duality gap, where there is one.
-    figures : dict, or None
-        What was asked for beside accuracy; None where the system does not measure across the domains.
-    """
+    """What one fit scored, by column (nothing where it failed), how long it took, and how it ended."""
 
     accuracy: Mapping[str, float]
     agreement: Mapping[str, float]
@@ -105,10 +89,7 @@ def fitted_outcome(
     figures: Mapping[str, Figure] | None = None,
     reverse: bool = False,
 ) -> Outcome:
-    """Fit an entrant and score it; what goes wrong becomes its status.
-
-    Figures, and the reverse agreement, are computed where they are asked for.
-    """
+    """Fit an entrant and score it, with figures and reverse agreement if asked for; what goes wrong is its status."""
     model, began = entrant.model(parameters, seed), time.perf_counter()
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")

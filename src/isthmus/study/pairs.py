@@ -8,7 +8,6 @@ from typing import Any, TypeAlias
 
 import numpy as np
 import scipy.sparse as sp
-from numpy.typing import NDArray
 from sklearn.base import clone
 
 from isthmus._arrays import IntArray, Matrix, is_sparse
@@ -24,16 +23,9 @@ Loader: TypeAlias = Callable[..., DomainPair]
 
 @dataclass(frozen=True, eq=False)
 class PairRows:
-    """The rows of a trial out of a pair in memory, or of what a loader gives for the seed.
+    """The rows of a trial out of pairs in memory, or of what loaders give for the seed, by the name of the group.
 
-    Parameters
-    ----------
-    pairs : mapping of str to DomainPair or loader
-        By the name of the group.
-    protocol : Protocol, optional
-        How each trial splits a pair; None: as it is, with its own test rows.
-    source_transformer, target_transformer : scikit-learn transformer, optional
-        Prepares the features of a domain, fitted in every trial to the rows that are learned from.
+    The other parameters are those of :meth:`isthmus.study.Study.of`.
     """
 
     pairs: Mapping[str, DomainPair | Loader]
@@ -41,16 +33,15 @@ class PairRows:
     source_transformer: Any = None
     target_transformer: Any = None
 
-    @property
-    def redrawn(self) -> bool:
-        """Whether another seed has other rows, in every group."""
-        return self.protocol is not None or all(callable(each) for each in self.pairs.values())
-
-    def check(self) -> None:
-        """Raise where a pair can't be tested."""
+    def __post_init__(self) -> None:
         for name, each in self.pairs.items():
             if self.protocol is None and isinstance(each, DomainPair) and not _has_test(each):
                 raise InputError(f"protocol: expected one, since {name or 'the pair'} has no test rows, got None.")
+
+    @property
+    def redrawn(self) -> bool:
+        """Whether another seed has other rows, in every group."""
+        return self.protocol is not None or not any(isinstance(each, DomainPair) for each in self.pairs.values())
 
     def __call__(self, trial: Trial) -> Rows:
         """The rows of a trial."""
@@ -58,13 +49,12 @@ class PairRows:
         pair = each if isinstance(each, DomainPair) else each(random_state=trial.seed)
         seed = [trial.seed, name_number(trial.group)]
         rows = fixed_rows(pair) if self.protocol is None else drawn_rows(pair, self.protocol, seed)
-        return prepared(rows, self.source_transformer, self.target_transformer)
+        return _prepared(rows, self.source_transformer, self.target_transformer)
 
 
 def fixed_rows(pair: DomainPair) -> Rows:
     """A pair as it is."""
-    classes = np.unique(as_labels(pair.y_source, "y_source"))
-    y_source, y_target, y_test = (_codes(pair, name, classes) for name in ("y_source", "y_target", "y_test"))
+    y_source, y_target, y_test = (_codes(pair, name) for name in ("y_source", "y_target", "y_test"))
     return Rows(pair.X_source, y_source, pair.X_target, y_target, pair.X_test, y_test)
 
 
@@ -73,18 +63,15 @@ def drawn_rows(pair: DomainPair, protocol: Protocol, seed: Sequence[int]) -> Row
 
     Target rows of unknown class can be neither labelled nor tested: they are unlabelled in every trial.
     """
-    classes = np.unique(as_labels(pair.y_source, "y_source"))
-    y_source, y = _codes(pair, "y_source", classes), _codes(pair, "y_target", classes)
+    y_source, y, X, ids = _codes(pair, "y_source"), _codes(pair, "y_target"), pair.X_target, pair.target_ids
     if pair.target_classes is not None:
-        y = np.where(y == UNLABELLED, _codes(pair, "target_classes", classes), y)
-    X, ids = pair.X_target, pair.target_ids
+        y = np.where(y == UNLABELLED, _codes(pair, "target_classes"), y)
     if _has_test(pair):
-        X, y = _stacked(pair.X_target, pair.X_test), np.r_[y, _codes(pair, "y_test", classes)]
+        X, y = _stacked(pair.X_target, pair.X_test), np.r_[y, _codes(pair, "y_test")]
         ids = None if ids is None or pair.test_ids is None else np.r_[ids, pair.test_ids]
-    known, unknown = np.flatnonzero(y != UNLABELLED), np.flatnonzero(y == UNLABELLED)
+    known, unknown, objects = np.flatnonzero(y != UNLABELLED), np.flatnonzero(y == UNLABELLED), {}
     if not len(known):
         raise InputError("pair: expected target rows of known class to draw from, got none.")
-    objects = {}
     if pair.source_ids is not None and ids is not None:
         objects = {"objects_source": pair.source_ids, "objects_target": np.asarray(ids)[known]}
     split = protocol.split(y_source, y[known], **objects, seed=seed)
@@ -96,7 +83,7 @@ def drawn_rows(pair: DomainPair, protocol: Protocol, seed: Sequence[int]) -> Row
     return Rows(pair.X_source[split.source], y_source[split.source], X[learned], y_target, X[test], y[test])
 
 
-def prepared(rows: Rows, source_transformer: Any, target_transformer: Any) -> Rows:
+def _prepared(rows: Rows, source_transformer: Any, target_transformer: Any) -> Rows:
     """The rows with each domain's features transformed, by what the training rows of that domain teach."""
     if source_transformer is not None:
         rows = replace(rows, X_source=clone(source_transformer).fit(rows.X_source).transform(rows.X_source))
@@ -106,7 +93,8 @@ def prepared(rows: Rows, source_transformer: Any, target_transformer: Any) -> Ro
     return rows
 
 
-def _codes(pair: DomainPair, name: str, classes: NDArray[Any]) -> IntArray:
+def _codes(pair: DomainPair, name: str) -> IntArray:
+    classes = np.unique(as_labels(pair.y_source, "y_source"))
     return encoded(as_labels(getattr(pair, name), name), classes, name)
 
 

@@ -7,15 +7,17 @@ import signal
 import threading
 import time
 import warnings
-from collections.abc import Iterator, Mapping
+from collections.abc import Generator, Iterator, Mapping
+from contextlib import closing
 from dataclasses import dataclass
 from functools import cache
+from itertools import chain
 
 import joblib
 
 from isthmus.study.design import Design
 from isthmus.study.progress import Progress
-from isthmus.study.records import InFolder, InMemory, Key, Record
+from isthmus.study.records import InFolder, Key, Record
 from isthmus.study.rows import Trial
 from isthmus.study.trials import run_trial
 
@@ -25,19 +27,7 @@ SECONDS_BETWEEN_LOOKS = 0.5
 
 @dataclass(frozen=True)
 class Plan:
-    """Trials of a study, and the columns and settings that each should have.
-
-    Parameters
-    ----------
-    design : Design
-        The study.
-    variants, settings : tuple of str
-        Preparations of the features; "default", "oracle", "selected".
-    seeds : tuple of int
-        The draws.
-    systems : tuple of str, optional
-        Columns; None means all.
-    """
+    """Trials of a study, and the columns (None: all) and settings that each should have."""
 
     design: Design
     variants: tuple[str, ...]
@@ -54,7 +44,7 @@ class Plan:
         cells = self.cells()
         for trial in self.design.trials(self.variants, self.seeds):
             for cell in cells:
-                yield _key(self.design, trial, *cell), self.design.fingerprint(trial.variant, *cell)
+                yield (self.design.name, *trial, *cell), self.design.fingerprint(trial.variant, *cell)
 
     def stale(self, records: Mapping[Key, Record]) -> set[Key]:
         """Records of this plan that something else has produced: another system, other rows, another version."""
@@ -64,7 +54,7 @@ class Plan:
         """Trials that are not finished, with what each lacks."""
         done, cells = records.keys() - self.stale(records), self.cells()
         lacking = [
-            (trial, [cell for cell in cells if _key(self.design, trial, *cell) not in done])
+            (trial, [cell for cell in cells if (self.design.name, *trial, *cell) not in done])
             for trial in self.design.trials(self.variants, self.seeds)
         ]
         return [(trial, lacks) for trial, lacks in lacking if lacks]
@@ -75,32 +65,43 @@ class Plan:
 
 
 def carry_out(
-    plan: Plan, results: InFolder | InMemory, *, n_jobs: int = 1, progress: Progress | None = None
+    plan: Plan, results: InFolder | None = None, *, n_jobs: int = 1, progress: Progress | None = None
 ) -> list[Record]:
     """Run what is missing of a plan and return its records; what is there, and is of this study, is not run again.
 
-    Every trial is written when it is finished. When the run is interrupted, what is finished stays.
+    Every trial is written when it is finished. When the run is interrupted, what is finished stays. Without a place
+    for results, they are in memory only.
     """
+    if results is None:
+        plan.design.check()
+        return [record for trial in _trials(plan, {}, n_jobs, progress) for record in trial]
     if plan.missing(results.read()):
         plan.design.check()  # before anything is written, or a worker started
     with results.held():
         if stale := plan.stale(results.read()):
             results.set_aside(stale)
-            where = f" and kept in {results.aside}" if isinstance(results, InFolder) else ""
-            said = f"{len(stale)} records of another version, or of other systems or rows, set aside{where}."
+            said = f"{len(stale)} records of another version, or of other systems or rows, moved to {results.aside}."
             progress.say(said) if progress else warnings.warn(said, stacklevel=3)
-        left = plan.missing(results.read())
-        runs = (joblib.delayed(_run_trial)(os.getpid(), plan.design, trial, cells) for trial, cells in left)
-        if progress:
-            progress(0, len(left))
         try:
-            for n, records in enumerate(joblib.Parallel(n_jobs, return_as="generator_unordered")(runs), start=1):
-                results.add(records)
-                if progress:
-                    progress(n, len(left))
+            with closing(_trials(plan, results.read(), n_jobs, progress)) as trials:
+                for records in trials:
+                    results.add(records)
         finally:
             results.merge()
     return plan.chosen(results.read())
+
+
+def _trials(
+    plan: Plan, done: Mapping[Key, Record], n_jobs: int, progress: Progress | None
+) -> Generator[list[Record]]:
+    """The records of the trials that are left, as they finish."""
+    left = plan.missing(done)
+    runs = (joblib.delayed(_run_trial)(os.getpid(), plan.design, trial, cells) for trial, cells in left)
+    for n, records in enumerate(chain([[]], joblib.Parallel(n_jobs, return_as="generator_unordered")(runs))):
+        if n:
+            yield records  # kept by the caller before it is counted
+        if progress:
+            progress(n, len(left))
 
 
 def _run_trial(starter: int, design: Design, trial: Trial, cells: list[tuple[str, str]]) -> list[Record]:
@@ -120,7 +121,3 @@ def _follow(starter: int) -> None:
         os._exit(1)
 
     threading.Thread(target=look, daemon=True).start()
-
-
-def _key(design: Design, trial: Trial, column: str, setting: str) -> Key:
-    return (design.name, trial.group, trial.variant, trial.seed, column, setting)

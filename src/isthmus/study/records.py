@@ -100,33 +100,7 @@ class Record:
 
 
 _OPTIONAL = ("grid", "figures", "fingerprint")
-
-
-class InMemory:
-    """Records that last as long as this object."""
-
-    def __init__(self) -> None:
-        self._records: dict[Key, Record] = {}
-
-    def read(self) -> dict[Key, Record]:
-        """All records by key, in the order of their keys."""
-        return dict(sorted(self._records.items()))
-
-    @contextmanager
-    def held(self) -> Iterator[None]:
-        """Nobody else can write here."""
-        yield
-
-    def add(self, records: Iterable[Record]) -> None:
-        """Keep the records of one trial."""
-        self._records |= {record.key: record for record in records}
-
-    def set_aside(self, keys: Collection[Key]) -> None:
-        """Forget some."""
-        self._records = {key: record for key, record in self._records.items() if key not in keys}
-
-    def merge(self) -> None:
-        """Nothing to gather."""
+_TEXTS = ("experiment", "group", "variant", "system", "setting", "status", "versions")
 
 
 class InFolder:
@@ -200,52 +174,6 @@ class InFolder:
             self.parts.rmdir()
 
 
-def _is_text(value: Any) -> bool:
-    return isinstance(value, str)
-
-
-def _is_seed(value: Any) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool)
-
-
-def _is_number(value: Any) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
-
-
-def _is_number_or_none(value: Any) -> bool:
-    return value is None or _is_number(value)
-
-
-def _is_parameters(value: Any) -> bool:
-    return isinstance(value, dict) and all(_is_number(v) or _is_text(v) for v in value.values())
-
-
-def _is_figures(value: Any) -> bool:
-    return value is None or (isinstance(value, dict) and all(map(_is_number, value.values())))
-
-
-def _is_grid(value: Any) -> bool:
-    return value is None or (isinstance(value, list) and all(map(_is_number_or_none, value)))
-
-
-def _is_text_or_none(value: Any) -> bool:
-    return value is None or _is_text(value)
-
-
-_SHAPES: dict[str, Callable[[Any], bool]] = {
-    **dict.fromkeys(("experiment", "group", "variant", "system", "setting", "status", "versions"), _is_text),
-    "seed": _is_seed,
-    "parameters": _is_parameters,
-    "score": _is_number_or_none,
-    "seconds": _is_number,
-    "gap": _is_number_or_none,
-    "grid": _is_grid,
-    "figures": _is_figures,
-    "fingerprint": _is_text_or_none,
-}
-"""What every field of a line has to be."""
-
-
 def _parsed(path: Path) -> Iterator[Record]:
     try:
         text = path.read_text(encoding="utf-8")
@@ -255,20 +183,29 @@ def _parsed(path: Path) -> Iterator[Record]:
     for number, line in enumerate(text.removesuffix("\n").split("\n") if text else [], start=1):
         try:
             record = _record(json.loads(line))
-        except (KeyError, ValueError, TypeError, RecursionError):
+        except (AttributeError, KeyError, ValueError, TypeError, RecursionError):
             raise InputError(
                 f"{path}, line {number}: expected a record of a study, got {line[:60]!r}; mend or remove it."
             ) from None
         wrong = [s for s in (record.score, *(record.grid or ())) if s is not None and not 0 <= s <= 1]
         if wrong:
-            raise InputError(
-                f"{path}, line {number}: expected scores from 0 to 1, got {wrong[0]:g}; mend or remove it."
-            )
+            raise InputError(f"{path}, line {number}: expected scores from 0 to 1, got {wrong[0]:g}.")
         yield record
 
 
 def _record(values: Any) -> Record:
-    if not isinstance(values, dict) or not all(_SHAPES[name](value) for name, value in values.items()):
-        raise ValueError
+    """A record, if every field is what it has to be."""
     grid = values.pop("grid", None)
-    return Record(**values, grid=None if grid is None else tuple(grid))
+    record = Record(**values, grid=None if grid is None else tuple(grid))
+    texts = [getattr(record, name) for name in _TEXTS] + [record.fingerprint or ""]
+    numbers = [record.seed, record.seconds, *(record.figures or {}).values()]
+    numbers += [value for value in (record.score, record.gap, *(record.grid or ())) if value is not None]
+    numbers += [value for value in record.parameters.values() if not isinstance(value, str)]
+    good = all(isinstance(text, str) for text in texts) and all(map(_is_number, numbers))
+    if not good or not isinstance(record.seed, int):
+        raise ValueError
+    return record
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 import numpy as np
 
@@ -34,16 +34,11 @@ class Scoreboard:
     def __init__(self, design: Design, records: Iterable[Record], variant: str, seeds: Sequence[int]) -> None:
         self.design, self.seeds, self.groups = design, tuple(seeds), design.groups
         self.variant = choice(variant, "variant", design.variants)
-        wanted = set(seeds)
         self._records = {
             (r.group, r.seed, r.system, r.setting): r
             for r in records
-            if r.experiment == design.name and r.variant == variant and r.seed in wanted
+            if r.experiment == design.name and r.variant == variant and r.seed in self.seeds
         }
-
-    def first(self, n: int) -> Scoreboard:
-        """The same for the first n draws."""
-        return Scoreboard(self.design, self._records.values(), self.variant, self.seeds[:n])
 
     def records(self, system: str, setting: str = "default") -> list[list[Record | None]]:
         """One record for each group and seed, None where there is none."""
@@ -51,30 +46,29 @@ class Scoreboard:
 
     def scores(self, system: str, setting: str = "default") -> FloatArray:
         """Accuracy (groups, seeds), NaN where there is none."""
-        rows = self.records(system, setting)
-        return np.array([[np.nan if r is None or r.score is None else r.score for r in row] for row in rows])
+        return self._values(system, setting, lambda record: record.score)
 
     def figures(self, system: str, name: str) -> FloatArray:
         """A further number (groups, seeds), NaN where there is none."""
-        rows = self.records(system)
-        return np.array(
-            [[np.nan if r is None or not r.figures else r.figures.get(name, np.nan) for r in row] for row in rows]
-        )
+        return self._values(system, "default", lambda record: (record.figures or {}).get(name))
+
+    def _values(self, system: str, setting: str, value: Callable[[Record], float | None]) -> FloatArray:
+        rows = [[None if r is None else value(r) for r in row] for row in self.records(system, setting)]
+        return np.array(rows, dtype=float)  # None becomes NaN
 
     def uncertified(self, system: str, setting: str = "default") -> BoolArray:
         """Which groups (groups,) have a trial whose fit was not certified or failed."""
-        return np.array(
-            [any(r is not None and not r.certified for r in row) for row in self.records(system, setting)]
-        )
+        rows = self.records(system, setting)
+        return np.array([any(r is not None and not r.certified for r in row) for row in rows])
 
     def outdated(self) -> int:
         """How many records are of another version, or of other systems or rows than the study now has."""
         cells = set(self.design.cells(tuple(SETTINGS)))
-        marked = [r for r in self._records.values() if (r.system, r.setting) in cells]
         return sum(
             not r.of_this_version
             or r.fingerprint not in (None, self.design.fingerprint(r.variant, r.system, r.setting))
-            for r in marked
+            for r in self._records.values()
+            if (r.system, r.setting) in cells
         )
 
     def has(self, system: str, setting: str) -> bool:
@@ -84,39 +78,29 @@ class Scoreboard:
     def grid(self, system: str, setting: str = "oracle") -> FloatArray:
         """What was chosen by, at every point of the grid (groups, seeds, *grid), NaN where there is none."""
         shape = tuple(len(values) for values in self.design.entrant(system).grid.values())
-        empty = np.full(int(np.prod(shape)), np.nan)
-        rows = self.records(system, setting)
-        for found in (record for row in rows for record in row if record is not None and record.grid is not None):
-            if len(found.grid or ()) != len(empty):
+        values = np.full((len(self.groups), len(self.seeds), int(np.prod(shape))), np.nan)
+        for place in np.ndindex(values.shape[:2]):
+            record = self.records(system, setting)[place[0]][place[1]]
+            if record is None or record.grid is None:
+                continue
+            if len(record.grid) != values.shape[2]:
                 raise InputError(
-                    f"records of {system}, {found.group}, seed {found.seed}: expected a grid of {len(empty)} values, "
-                    f"got {len(found.grid or ())}; remove them to run them again."
+                    f"records of {system}, {record.group}, seed {record.seed}: expected a grid of {values.shape[2]} "
+                    f"values, got {len(record.grid)}; remove them to run them again."
                 )
-        values = [
-            [empty if r is None or r.grid is None else [np.nan if v is None else v for v in r.grid] for r in row]
-            for row in rows
-        ]
-        return np.array(values, dtype=float).reshape(len(self.groups), len(self.seeds), *shape)
+            values[place] = record.grid
+        return values.reshape(*values.shape[:2], *shape)
 
     def difference(self, a: str, b: str, setting: str = "default") -> Difference:
-        """The mean of a - b over all trials, clustered by seed and by group, whichever is the more cautious.
-
-        Parameters
-        ----------
-        a, b : str
-            Columns.
-        setting : {"default", "oracle", "selected"}
-            How the parameters of both were chosen.
-        """
+        """The mean of a - b over all trials, clustered by seed and by group, whichever is the more cautious."""
         for name in (a, b):
-            scores = self.scores(choice(name, "system", self.design.columns), setting)
-            if np.isnan(scores).any():
-                g, s = np.argwhere(np.isnan(scores))[0]
-                lost = self.records(name, setting)[g][s]
-                trial = " ".join(filter(None, (self.groups[g], f"seed {self.seeds[s]}")))
-                status = "no record" if lost is None else lost.status
-                raise InputError(f"{name}: expected a score in every trial, got none in {trial} ({status}).")
-        found = self._difference(a, b, setting)
+            rows = self.records(choice(name, "system", self.design.columns), setting)
+            lost = [
+                "no record" if r is None else r.status for row in rows for r in row if r is None or r.score is None
+            ]
+            if lost:
+                raise InputError(f"{name}: expected a score in every trial, got {len(lost)} without ({lost[0]}).")
+        found = self.clustered(self.scores(a, setting), self.scores(b, setting))
         if found is None:
             raise InputError(
                 "seeds: expected at least two trials with rows of their own (drawn by a protocol or a loader) or "
@@ -126,28 +110,23 @@ class Scoreboard:
 
     def claim(self, a: str, b: str, setting: str = "default") -> Claim:
         """That a is better than b, with its verdict."""
-        self.difference(a, b, setting)  # says what is missing
-        return self.claims([(a, b)], setting)[0]
+        return Claim(f"{a} > {b}", self.difference(a, b, setting))
 
-    def claims(self, pairs: Sequence[tuple[str, str]], setting: str = "default") -> list[Claim]:
+    def claims(self, pairs: Iterable[tuple[str, str]], setting: str = "default") -> list[Claim]:
         """That the first of each pair of columns is better, as one family: p-values adjusted for their number (Holm).
 
         Where trials are missing a claim is not judged: a difference over those that happen to be there could mislead.
         """
-        return family([(f"{a} > {b}", self._difference(a, b, setting)) for a, b in pairs])
-
-    def _difference(self, a: str, b: str, setting: str) -> Difference | None:
-        return self.clustered(self.scores(a, setting), self.scores(b, setting))
+        scores = {name: self.scores(name, setting) for name in self.design.columns}
+        return family([(f"{a} > {b}", self.clustered(scores[a], scores[b])) for a, b in pairs])
 
     def clustered(self, a: FloatArray, b: FloatArray) -> Difference | None:
         """The difference of two arrays (groups, seeds); None where values are missing, or there is no second cluster.
 
-        Where seeds only move the systems, on the same rows, they are no evidence about other rows: then groups alone
-        are clusters.
+        Where seeds only move the systems, on the same rows, they say nothing of other rows: groups alone are clusters.
         """
-        axes = [0, 1] if self.design.redrawn else [0]
-        indices = np.indices(a.shape)
-        clusters = [indices[axis].ravel() for axis in axes if a.shape[axis] > 1]
+        axes = (0, 1) if self.design.redrawn else (0,)
+        clusters = [np.indices(a.shape)[axis].ravel() for axis in axes if a.shape[axis] > 1]
         if not np.isfinite(a - b).all() or not clusters:
             return None
         return paired_difference(a.ravel(), b.ravel(), clusters)

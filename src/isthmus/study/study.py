@@ -16,7 +16,7 @@ from isthmus.study.fits import Figure
 from isthmus.study.pairs import Loader, PairRows
 from isthmus.study.plan import Plan, carry_out
 from isthmus.study.progress import Progress
-from isthmus.study.records import InFolder, InMemory, Record
+from isthmus.study.records import InFolder, Record
 from isthmus.study.scoreboard import Scoreboard
 from isthmus.study.table import Table
 from isthmus.study.tables import claim_table, mean_table
@@ -29,7 +29,7 @@ class Board(Scoreboard):
         """Mean ± standard deviation of every system."""
         return mean_table(self, setting)
 
-    def claim_table(self, pairs: Sequence[tuple[str, str]], setting: str = "default") -> Table:
+    def claim_table(self, pairs: Iterable[tuple[str, str]], setting: str = "default") -> Table:
         """Paired differences with intervals and verdicts, as one family of claims."""
         title = f"{self.design.title or self.design.name}: what holds, {setting} settings"
         return claim_table([self], [self.claims(pairs, setting)], title)
@@ -45,8 +45,8 @@ class Study(Design):
     --------
     >>> from isthmus.datasets import load_toy
     >>> board = Study.of(load_toy, ["mlhd", "target 1-NN"]).run(seeds=range(6))
-    >>> print(board.difference("mlhd", "target 1-NN"))
-    +... [..., ...], p = ...
+    >>> print(board.claim("mlhd", "target 1-NN"))
+    mlhd > target 1-NN: holds, +... [..., ...], p = .031
     """
 
     @classmethod
@@ -76,24 +76,15 @@ class Study(Design):
         source_transformer, target_transformer : scikit-learn transformer, optional
             Prepare the features, fitted in every trial without its test rows.
         figures : mapping of str to callable, optional
-            What is recorded beside accuracy, such as :data:`~isthmus.study.fits.RETRIEVAL`.
+            What is recorded beside accuracy, such as :data:`isthmus.study.RETRIEVAL`.
         name : str
             The stem of the file of records.
         """
         pairs = data if isinstance(data, Mapping) else {"": data}
         rows = PairRows(pairs, protocol, source_transformer, target_transformer)
-        rows.check()
-        title = data.name if isinstance(data, DomainPair) else ""
-        return cls(
-            name,
-            rows,
-            tuple(Entrant.of(system) for system in systems),
-            title,
-            "" if protocol is None else str(protocol),
-            tuple(pairs),
-            figures=figures or {},
-            redrawn=rows.redrawn,
-        )
+        entrants = tuple(Entrant.of(system) for system in systems)
+        words = data.name if isinstance(data, DomainPair) else "", "" if protocol is None else str(protocol)
+        return cls(name, rows, entrants, *words, tuple(pairs), figures=figures or {}, redrawn=rows.redrawn)
 
     def run(
         self,
@@ -105,7 +96,7 @@ class Study(Design):
         folder: str | os.PathLike[str] | None = None,
         progress: bool = False,
     ) -> Board:
-        """Run every trial that is not there yet.
+        """Run every trial that is not there yet; the board is of the first variant.
 
         Parameters
         ----------
@@ -122,21 +113,16 @@ class Study(Design):
             version, other systems or other rows have left there are set aside and run again. None: in memory only.
         progress : bool
             Whether to show on standard error how many trials are done, and how long the others will take.
-
-        Returns
-        -------
-        Board
-            Of the first variant; :meth:`board` makes those of the others.
         """
         draws = tuple(int(number(seed, "seeds", low=0, whole=True)) for seed in seeds)
         if not draws or len(set(draws)) < len(draws):
-            raise InputError(f"seeds: expected at least one and none twice, got {len(draws)}.")
+            raise InputError(f"seeds: expected at least one and none twice, got {draws}.")
         if number(n_jobs, "n_jobs", low=-1, whole=True) == 0:
             raise InputError("n_jobs: expected at least 1, or -1 for all cores, got 0.")
         chosen = tuple(choice(v, "variants", self.variants) for v in variants or self.variants)
-        results = InMemory() if folder is None else InFolder(folder, self.name)
-        plan = Plan(self, chosen, tuple(settings), draws)
+        results = None if folder is None else InFolder(folder, self.name)
         with Progress(self.name) as bar:
+            plan = Plan(self, chosen, tuple(settings), draws)
             records = carry_out(plan, results, n_jobs=n_jobs, progress=bar if progress else None)
         return self.board(records, draws, chosen[0])
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator
+from typing import Any
 
 import numpy as np
 from threadpoolctl import threadpool_limits  # scikit-learn brings it
@@ -35,38 +36,24 @@ def _records(
     default = settings == ("default",)
     points = [{}] if default else list(entrant.points())
     given = rows if entrant.rows is None else entrant.rows(rows, trial.seed)
-    figures = design.figures if default else None
-    outcomes = [
-        fitted_outcome(entrant, point, given, trial.seed, figures=figures, reverse=not default) for point in points
-    ]
+    asked: dict[str, Any] = {"figures": design.figures} if default else {"reverse": True}
+    outcomes = [fitted_outcome(entrant, point, given, trial.seed, **asked) for point in points]
+    seconds, gaps = sum(each.seconds for each in outcomes), [each.gap for each in outcomes if each.gap is not None]
     for column in entrant.columns:
         accuracy = [outcome.accuracy.get(column) for outcome in outcomes]
         agreement = [outcome.agreement.get(column) for outcome in outcomes]
         for setting in settings:
             by = agreement if setting == "selected" else accuracy
             best = int(np.argmax([-1.0 if value is None else value for value in by]))
-            score = accuracy[best]
-            yield Record(
-                design.name,
-                trial.group,
-                trial.variant,
-                trial.seed,
-                column,
-                setting,
-                points[best],
-                None if score is None else _rounded(score),
-                round(sum(outcome.seconds for outcome in outcomes), 3),
-                _status(outcomes),
-                max((outcome.gap for outcome in outcomes if outcome.gap is not None), default=None),
-                VERSIONS,
-                None if default else tuple(None if v is None else _rounded(v) for v in by),
-                outcomes[best].figures,
-                design.fingerprint(trial.variant, column, setting),
-            )
+            ending = round(seconds, 3), _status(outcomes), max(gaps, default=None), VERSIONS
+            grid = None if default else tuple(map(_rounded, by))
+            mark = design.fingerprint(trial.variant, column, setting)
+            name = design.name, *trial, column, setting
+            yield Record(*name, points[best], _rounded(accuracy[best]), *ending, grid, outcomes[best].figures, mark)
 
 
-def _rounded(share: float) -> float:
-    return round(share, DIGITS)
+def _rounded(share: float | None) -> float | None:
+    return None if share is None else round(share, DIGITS)
 
 
 def _status(outcomes: list[Outcome]) -> str:
