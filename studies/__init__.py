@@ -1,1 +1,1 @@
-"""Studies that are made with isthmus: in the repository, not in the package."""
+"""Studies on :mod:`isthmus.study`: a specification, records and a page each. They are not part of the wheel."""

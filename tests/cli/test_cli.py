@@ -9,14 +9,14 @@ import time
 from pathlib import Path
 
 import pytest
-
-import isthmus
-from conftest import data_folder
-from isthmus.cli import main
 from isthmus.experiments.experiment import EXPERIMENTS
 from isthmus.experiments.progress import Progress
 from isthmus.experiments.records import Results
 from isthmus.experiments.reproduction import NAMES
+
+import isthmus
+from conftest import data_folder
+from isthmus.cli import main
 from small_tables import GROUPS, shrunk
 
 DATA = data_folder()
