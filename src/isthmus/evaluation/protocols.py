@@ -11,7 +11,7 @@ import numpy as np
 from isthmus._arrays import FloatArray, IntArray
 from isthmus._validation import choice, number
 from isthmus.domains import Split
-from isthmus.evaluation.objects import check_one_class, numbered, one_row_an_object
+from isthmus.evaluation.objects import check_one_class, numbered, one_row_per_object
 from isthmus.evaluation.quotas import Quota, Supply, most_shared, quota
 from isthmus.exceptions import InputError
 
@@ -52,7 +52,7 @@ class Protocol:
     --------
     >>> protocol = Protocol(source_per_class=3, labelled_per_class=1, unlabelled_per_class=2)
     >>> print(protocol)
-    3 labelled source rows a class; 1 labelled and 2 unlabelled target rows a class; the rest for testing;
+    3 labelled source rows per class; 1 labelled and 2 unlabelled target rows per class; the rest for testing;
     no object in two of source, target and test; classes with fewer rows give what they have
     >>> y = [0, 1] * 8
     >>> split = protocol.split(y, y, objects_source=range(16), objects_target=range(16), seed=0)
@@ -112,8 +112,8 @@ class Protocol:
             objects_s, objects_t = both
             check_one_class(np.concatenate([objects_s, objects_t]), np.concatenate([ys, yt]))
         rng = _generator(seed)
-        rows_s = one_row_an_object(rng.random(len(ys)), objects_s)
-        rows_t = one_row_an_object(rng.random(len(yt)), objects_t)
+        rows_s = one_row_per_object(rng.random(len(ys)), objects_s)
+        rows_t = one_row_per_object(rng.random(len(yt)), objects_t)
         lots = rng.random(len(yt))  # for the test: the order within a class says nothing across classes
         parts: list[tuple[IntArray, ...]] = []
         for label in np.union1d(ys, yt):
@@ -155,8 +155,8 @@ class Protocol:
         test = "the rest for testing" if self.test is None else f"{_rows(self.test, 'test')}"
         objects = "no object in two of source, target and test; " if self.disjoint else ""
         return (
-            f"{_rows(self.source_per_class, 'labelled source')} a class; {self.labelled_per_class} labelled and "
-            f"{_rows(self.unlabelled_per_class, 'unlabelled target')} a class; {test}; "
+            f"{_rows(self.source_per_class, 'labelled source')} per class; {self.labelled_per_class} labelled and "
+            f"{_rows(self.unlabelled_per_class, 'unlabelled target')} per class; {test}; "
             f"{objects}{SMALL_CLASSES[self.small_classes]}"
         )
 
@@ -176,7 +176,7 @@ def _codes(y: Any, name: str) -> IntArray:
     codes = np.asarray(y)
     if codes.ndim != 1 or not len(codes) or codes.dtype.kind not in "iu":
         raise InputError(
-            f"{name}: expected one whole number a row, got values of type {codes.dtype} in shape {codes.shape}."
+            f"{name}: expected one whole number per row, got values of type {codes.dtype} in shape {codes.shape}."
         )
     if codes.min() < 0:
         raise InputError(f"{name}: expected the class of every row as a code of at least 0, got {codes.min()}.")

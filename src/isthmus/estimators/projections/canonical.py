@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import scipy.sparse as sp
 
 from isthmus._arrays import FloatArray, Matrix
-from isthmus.domains import TwoDomains
 from isthmus.exceptions import InputError
+from isthmus.linalg import PrincipalAxes, principal_axes
+from isthmus.spaces import JointSpace
 
 NO_CORRELATION = 1e-9
 """What is below this, without a ridge, is rounding."""
@@ -24,9 +23,10 @@ def canonical_directions(
     groups, and a group is a class where labels make the pairs.
     """
     weights = L @ R.sum(axis=0), R @ L.sum(axis=0)
-    means = [w @ X / w.sum() for w, X in zip(weights, (A, B), strict=True)]
+    axes = [principal_axes(X, weights=w) for w, X in zip(weights, (A, B), strict=True)]
+    means = [each.mean for each in axes]
     A, B = A - means[0], B - means[1]
-    whitening = [_whitening(X, w, m, gamma) for X, w, m in zip((A, B), weights, means, strict=True)]
+    whitening = [_whitening(each, gamma) for each in axes]
     sums = L.T @ A, R.T @ B
     # The whitened C_st has the rank of the groups: its SVD is that of two small triangles.
     (Q_s, T_s), (Q_t, T_t) = (np.linalg.qr((F @ H).T) for F, H in zip(sums, whitening, strict=True))
@@ -45,37 +45,25 @@ def canonical_directions(
     return W[0] * signs, W[1] * signs, offsets * signs, correlations[:k]
 
 
-def _whitening(X: FloatArray, w: FloatArray, mean: FloatArray, gamma: float) -> FloatArray:
-    """H (r, q) with ``Hᵀ (C + ρI) H = I`` on the q directions in which centred rows of weight w vary."""
-    weighed = np.sqrt(w[w > 0.0] / w.sum())[:, None] * X[w > 0.0]
-    # C = VΣ²Vᵀ from the rows themselves: to form C first would lose half of the digits.
-    _, deviations, axes = np.linalg.svd(weighed, full_matrices=False)
-    eps = np.finfo(np.float64).eps
-    rounding = max(max(weighed.shape) * deviations.max(initial=0.0), 100.0 * np.linalg.norm(mean)) * eps
-    kept = deviations > rounding
-    variances = deviations[kept] ** 2
-    ridge = gamma * float(np.sum(variances**2) / np.sum(variances)) if kept.any() else 0.0
-    return np.asarray(axes[kept].T / np.sqrt(variances + ridge))
+def _whitening(axes: PrincipalAxes, gamma: float) -> FloatArray:
+    """H (r, q) with ``Hᵀ (C + ρI) H = I`` on the q directions in which the paired rows vary."""
+    variances = axes.deviations**2
+    ridge = gamma * float(np.sum(variances**2) / np.sum(variances)) if len(variances) else 0.0
+    return np.asarray(axes.axes / np.sqrt(variances + ridge))
 
 
-def label_incidence(domains: TwoDomains) -> tuple[Matrix, Matrix]:
-    """One group a class: the one-hot labels of either domain, zero where there is none."""
+def label_incidence(joint: JointSpace) -> tuple[Matrix, Matrix]:
+    """One group per class: the one-hot labels of either domain, zero where there is none."""
     one_hot = []
-    for domain in (domains.source, domains.target):
-        rows, shape = domain.labelled, (len(domain.y), len(domains.classes))
-        one_hot.append(sp.csr_array((np.ones(len(rows)), (rows, domain.y[rows])), shape=shape))
+    for side in (joint.source, joint.target):
+        rows, shape = side.labelled, (len(side.y), joint.n_classes)
+        one_hot.append(sp.csr_array((np.ones(len(rows)), (rows, side.y[rows])), shape=shape))
     return one_hot[0], one_hot[1]
 
 
-def pair_incidence(pairs: Any, domains: TwoDomains) -> tuple[Matrix, Matrix]:
-    """One group a target row: how often each source row is paired with it."""
-    P = np.asarray(pairs)
-    if P.ndim != 2 or P.shape[1] != 2 or not len(P) or P.dtype.kind not in "iu":
-        raise InputError(f"pairs: expected whole row numbers (m, 2), got {P.dtype} of shape {P.shape}.")
-    shape = len(domains.source.y), len(domains.target.y)
-    for rows, n, name in zip(P.T, shape, ("source", "target"), strict=True):
-        if rows.min() < 0 or rows.max() >= n:
-            bad = rows[(rows < 0) | (rows >= n)][0]
-            raise InputError(f"pairs: expected {name} rows from 0 to {n - 1}, got {bad}.")
-    counts = sp.coo_array((np.ones(len(P)), (P[:, 0], P[:, 1])), shape=shape).tocsr()
+def pair_incidence(joint: JointSpace) -> tuple[Matrix, Matrix]:
+    """One group per target row: how often each source row is paired with it."""
+    pairs = np.empty((0, 2), dtype=np.intp) if joint.pairs is None else joint.pairs
+    shape = len(joint.source.y), len(joint.target.y)
+    counts = sp.coo_array((np.ones(len(pairs)), (pairs[:, 0], pairs[:, 1])), shape=shape).tocsr()
     return counts, sp.csr_array(sp.identity(shape[1]))
