@@ -1,13 +1,62 @@
-"""Files that lie, byte by byte: archives and MATLAB files whose every field can be chosen."""
+"""Files that lie, byte by byte: archives and MATLAB files whose every field can be chosen; and how they are refused."""
 
 from __future__ import annotations
 
 import io
 import struct
+import time
+import tracemalloc
 import zlib
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
+import pytest
+from hypothesis import strategies as st
+
+from isthmus.exceptions import InputError
+
+LITTLE = 16 * 2**20
+FLIPS = st.lists(st.tuples(st.integers(0, 10**6), st.integers(1, 255)), min_size=1, max_size=4)
+
+
+def saved(save, *args, **kwargs) -> bytes:
+    file = io.BytesIO()
+    save(file, *args, **kwargs)
+    return file.getvalue()
+
+
+def put(path: Path, content: bytes) -> Path:
+    path.write_bytes(content)
+    return path
+
+
+def refused(read, *args) -> str:
+    """The sentence that a reader refuses with: quickly, in one line, with the file's name first."""
+    tracemalloc.start()
+    started = time.perf_counter()
+    try:
+        with pytest.raises(InputError) as caught:
+            read(*args)
+        took, (_, peak) = time.perf_counter() - started, tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    sentence = str(caught.value)
+    assert sentence.startswith(str(args[0]))
+    assert sentence.endswith(".")
+    assert ": expected " in sentence
+    assert sentence.isprintable(), "one line, and nothing that acts on a terminal"
+    assert len(sentence) < 400 + len(str(args[0]))
+    assert took < 5
+    assert peak < LITTLE
+    return sentence
+
+
+def flipped(content: bytes, flips) -> bytes:
+    changed = bytearray(content)
+    for place, mask in flips:
+        changed[place % len(changed)] ^= mask
+    return bytes(changed)
 
 
 def npy(array, **kwargs) -> bytes:
@@ -36,7 +85,6 @@ class Entry:
     packed: int | None = None
     crc: int | None = None
     start: int | None = None
-    local_method: int | None = None
     packed_content: bytes | None = None
 
 
@@ -46,8 +94,8 @@ def deflated(content: bytes) -> bytes:
     return squeeze.compress(content) + squeeze.flush()
 
 
-def archive(*entries: Entry, count: int | None = None, shift: int = 0, comment: bytes = b"") -> bytes:
-    """A zip archive of these members; ``count`` and ``shift`` make the end of its directory lie."""
+def archive(*entries: Entry, shift: int = 0, comment: bytes = b"") -> bytes:
+    """A zip archive of these members; ``shift`` makes the end of its directory lie."""
     body, directory = b"", b""
     for entry in entries:
         packed = entry.content if entry.method != 8 else deflated(entry.content)
@@ -56,12 +104,10 @@ def archive(*entries: Entry, count: int | None = None, shift: int = 0, comment: 
         size = len(entry.content) if entry.size is None else entry.size
         length = len(packed) if entry.packed is None else entry.packed
         start = len(body) if entry.start is None else entry.start
-        method = entry.method if entry.local_method is None else entry.local_method
         fields = (20, entry.flags, entry.method, 0, 0, crc, length, size, len(entry.name), 0)
-        local = (20, entry.flags, method, 0, 0, crc, length, size, len(entry.name), 0)
-        body += struct.pack("<4s5H3L2H", b"PK\x03\x04", *local) + entry.name + packed
+        body += struct.pack("<4s5H3L2H", b"PK\x03\x04", *fields) + entry.name + packed
         directory += struct.pack("<4s6H3L5H2L", b"PK\x01\x02", 20, *fields, 0, 0, 0, 0, start) + entry.name
-    n = len(entries) if count is None else count
+    n = len(entries)
     end = struct.pack("<4s4H2LH", b"PK\x05\x06", 0, 0, n, n, len(directory), len(body) + shift, len(comment))
     return body + directory + end + comment
 

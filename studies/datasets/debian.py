@@ -12,8 +12,9 @@ from numpy.typing import NDArray
 from isthmus.datasets import Collection
 from isthmus.domains import Domain
 from isthmus.exceptions import InputError
-from isthmus.storage.archives import Expected, read_csr, read_npz
+from isthmus.storage.archives import Expected, read_npz
 from studies.datasets.about import About
+from studies.datasets.files.compressed_rows import read_csr
 from studies.datasets.parts import class_names, distinct, domain
 
 SHAPES = {"en": (5527, 8279), "fr": (3560, 7038), "de": (1990, 4819)}

@@ -14,9 +14,9 @@ from isthmus.datasets import Collection
 from isthmus.domains import Domain
 from isthmus.exceptions import InputError
 from isthmus.storage.expected import Expected
-from isthmus.storage.matlab import read_mat
 from isthmus.storage.opened import opened, shown
 from studies.datasets.about import About
+from studies.datasets.files.matlab import read_mat
 from studies.datasets.parts import domain
 
 DOCUMENTS = 600

@@ -12,8 +12,8 @@ from isthmus._validation import number
 from isthmus.domains import Split
 from isthmus.exceptions import InputError
 from isthmus.storage.expected import Expected, shown_shape
-from isthmus.storage.matlab import as_expected, kind_of, read_variables
 from isthmus.storage.opened import shown
+from studies.datasets.files.matlab import as_expected, kind_of, read_variables
 from studies.datasets.parts import distinct, published_split
 
 MOST_SPLITS = 1000
@@ -116,7 +116,7 @@ def read_shfa_split(path: str | os.PathLike[str], n_source: int, n_target: int) 
 
 def _rows(n: int, name: str) -> Expected:
     most = int(number(n, name, low=1, whole=True))
-    return Expected((None,), "whole", low=1, high=most, longest=most)  # as no row comes twice
+    return Expected((None,), "whole", low=1, high=most)
 
 
 def _cells(parts: Mapping[str, Any], variable: str, field: str, each: Expected, file: str) -> list[IntArray]:

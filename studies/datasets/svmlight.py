@@ -29,8 +29,8 @@ import scipy.sparse as sp
 
 from isthmus._arrays import IntArray
 from isthmus.exceptions import InputError
-from isthmus.storage.compressed_rows import csr_from_parts
 from isthmus.storage.opened import opened, shown
+from studies.datasets.files.compressed_rows import csr_from_parts
 
 LARGEST_FILE, LONGEST_LINE = 2**30, 2**22
 MOST_FEATURES = 2**24
@@ -83,7 +83,7 @@ def read_index(path: Path, classes: tuple[str, ...], n_features: int | None = No
     if width < 1:
         raise InputError(f"{shown(path)}: expected documents with words, got {len(labels)} without.")
     shape = (len(labels), width)
-    X = csr_from_parts(np.asarray(values), indices, np.asarray(ends), shape, (None, None), shown(path))
+    X = csr_from_parts(np.asarray(values), indices, np.asarray(ends), shape, shown(path))
     return X, np.asarray(labels, dtype=np.intp)
 
 

@@ -16,10 +16,10 @@ from conftest import data_folder
 from isthmus.datasets import Collection, load_digits, load_toy
 from isthmus.domains import Domain
 from isthmus.exceptions import InputError
-from isthmus.storage.archives import read_csr
 from studies import datasets
 from studies.datasets import catalogue, listing, read_office_mat, reuters600
 from studies.datasets.__main__ import main
+from studies.datasets.files.compressed_rows import read_csr
 from studies.datasets.parts import class_names, codes, distinct, published_split, row_numbers
 from studies.datasets.reuters import ABOUT as REUTERS
 from studies.datasets.reuters import _load as load_small_reuters

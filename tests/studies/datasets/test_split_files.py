@@ -179,7 +179,7 @@ WRONG = {
     "fraction": (("train.target", 0, [1.5]), "'train'.target{1}: expected whole numbers, got fractions"),
     "nan": (("train.target", 0, [np.nan]), "got NaN or inf"),
     "twice": (("train.source", 1, [7, 3, 7]), "split 2, source rows: expected every entry once, got 7 2 times"),
-    "more rows than there are": (("train.target", 0, [1] * 21), "expected at most 20 entries, got shape (21,)"),
+    "more rows than there are": (("train.target", 0, [1] * 21), "split 1, labelled rows: expected every entry once"),
     "no rows": (("train.source", 2, np.zeros((1, 0))), "split 3: expected at least one source row, got none"),
     "no rows, as MATLAB has it": (("test.target", 2, np.zeros((0, 0))), "got shape (0, 0)"),
     "table": (("train.source", 0, SPREAD), "got shape (2, 2)"),

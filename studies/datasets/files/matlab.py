@@ -5,21 +5,23 @@ from __future__ import annotations
 import io
 import struct
 import warnings
+import zlib
 from collections.abc import Collection, Iterator, Mapping
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, NamedTuple
 
 import numpy as np
 from scipy.io import loadmat
 
 from isthmus._arrays import is_sparse
 from isthmus.exceptions import InputError
-from isthmus.storage.compressed_rows import csr_from_parts
 from isthmus.storage.expected import Expected
-from isthmus.storage.matlab_guard import MATRIX, Guard, Header
 from isthmus.storage.opened import opened, shown
+from studies.datasets.files.compressed_rows import csr_from_parts
+from studies.datasets.files.matlab_guard import MATRIX, Guard
 
 COMPRESSED = 15
+LONGEST_HEADER = 1024
 MOST_VARIABLES, MOST_EMPTY_ROWS = 4096, 2**20
 MOST_BYTES = 2**28
 """Of one variable, inflated; what is needed to read it is a few times as much."""
@@ -72,16 +74,16 @@ def read_variables(path: Path, names: Collection[str], *, most_bytes: int = MOST
     found: dict[str, Any] = {}
     seen: list[str] = []
     with opened(path) as file:
-        for guard, header in _variables(file, shown(path), most_bytes):
-            seen.append(header.title)
-            if header.title not in names:
+        for variable in _variables(file, shown(path)):
+            seen.append(variable.title)
+            if variable.title not in names:
                 continue
-            guard.name = f"{shown(path)}, {header.title!r}"
-            if header.title in found:
-                raise InputError(f"{guard.name}: expected the variable once, got it twice.")
-            guard.walk(header)
-            guard.require_end()
-            found[header.title] = _by_scipy(guard, header.title)
+            name = f"{shown(path)}, {variable.title!r}"
+            if variable.title in found:
+                raise InputError(f"{name}: expected the variable once, got it twice.")
+            content = _content(file, variable, most_bytes, name)
+            Guard(content, variable.order, name).walk()
+            found[variable.title] = _by_scipy(content, variable, name)
     missing = [name for name in names if name not in found]
     if missing:
         got = ", ".join(ascii(name[:40]) for name in seen[:8]) or "none"
@@ -104,7 +106,7 @@ def variable_names(path: Path) -> tuple[str, ...]:
     ('fts', 'labels')
     """
     with opened(path) as file:
-        return tuple(header.title for _, header in _variables(file, shown(path), MOST_BYTES))
+        return tuple(variable.title for variable in _variables(file, shown(path)))
 
 
 def as_expected(found: Any, expected: Expected, name: str) -> Any:
@@ -120,7 +122,7 @@ def as_expected(found: Any, expected: Expected, name: str) -> Any:
     flat = len(expected.shape) == 1 and found.ndim == 2 and 1 in found.shape
     array = found.reshape(-1) if flat else found
     expected.require_shape(array.shape, 8, name)
-    return expected.checked(array.astype(np.uint8) if array.dtype == bool else array, name, integral_floats=True)
+    return expected.checked(array.astype(np.uint8) if array.dtype == bool else array, name)
 
 
 def kind_of(found: Any) -> str:
@@ -139,11 +141,21 @@ def _sparse(found: Any, expected: Expected, name: str) -> Any:
     if rows > most_rows:
         raise InputError(f"{name}: expected at most {most_rows} rows for {len(found.data)} entries, got {rows}.")
     values = expected.checked(found.data.astype(np.float64), name)
-    return csr_from_parts(values, found.indices, found.indptr, (columns, rows), (None, None), name).T.tocsr()
+    return csr_from_parts(values, found.indices, found.indptr, (columns, rows), name).T.tocsr()
 
 
-def _variables(file: BinaryIO, name: str, most: int) -> Iterator[tuple[Guard, Header]]:
-    """The guard of every variable in turn, past its header; the file is taken on to the next by itself."""
+class _Variable(NamedTuple):
+    """Where a variable is in its file, and what it is called."""
+
+    title: str
+    start: int
+    length: int
+    packed: bool
+    order: str
+
+
+def _variables(file: BinaryIO, name: str) -> Iterator[_Variable]:
+    """Every variable in turn, of which only the beginning is read."""
     size = file.seek(0, 2)
     file.seek(0)
     order = _byte_order(file.read(128), name)
@@ -151,12 +163,39 @@ def _variables(file: BinaryIO, name: str, most: int) -> Iterator[tuple[Guard, He
     while at < size:
         file.seek(at)
         kind, length = struct.unpack(f"{order}2L", file.read(8).ljust(8, b"\0"))
-        at += 8 + length
-        count += 1
+        start, at, count = at + 8, at + 8 + length, count + 1
         if kind not in (MATRIX, COMPRESSED) or at > size or count > MOST_VARIABLES:
             raise InputError(f"{name}: expected variables up to its end, got a damaged or cut file.")
-        guard = Guard(file, length, order, name, packed=kind == COMPRESSED, most=most)
-        yield guard, guard.header()
+        head = file.read(min(length, LONGEST_HEADER))
+        if kind == COMPRESSED:
+            head = _inflated(head, LONGEST_HEADER, name)[0][8:]
+        yield _Variable(Guard(head, order, name).header().title, start, length, kind == COMPRESSED, order)
+
+
+def _content(file: BinaryIO, variable: _Variable, most: int, name: str) -> bytes:
+    """The bytes of a variable after its tag, inflated."""
+    if variable.length > most:
+        raise InputError(f"{name}: expected a variable of at most {most} bytes, got {variable.length}.")
+    file.seek(variable.start)
+    content = file.read(variable.length)
+    if not variable.packed:
+        return content
+    kind, length = struct.unpack(f"{variable.order}2L", _inflated(content, 8, name)[0].ljust(8, b"\0"))
+    if kind != MATRIX or length > most:
+        raise InputError(f"{name}: expected a variable of at most {most} bytes, got {length} of type {kind}.")
+    inflated, complete = _inflated(content, 8 + length + 1, name)
+    if len(inflated) != 8 + length or not complete:
+        raise InputError(f"{name}: expected {length} bytes in the compressed ones, got more, fewer or a damaged end.")
+    return inflated[8:]
+
+
+def _inflated(packed: bytes, most: int, name: str) -> tuple[bytes, bool]:
+    """The first bytes of a compressed stream, and whether they, and those packed, are all."""
+    stream = zlib.decompressobj()
+    try:
+        return stream.decompress(packed, most), stream.eof and not stream.unused_data
+    except zlib.error:
+        raise InputError(f"{name}: expected compressed bytes, got damaged ones.") from None
 
 
 def _byte_order(header: bytes, name: str) -> str:
@@ -172,17 +211,15 @@ def _byte_order(header: bytes, name: str) -> str:
     return order
 
 
-def _by_scipy(guard: Guard, title: str) -> Any:
+def _by_scipy(content: bytes, variable: _Variable, name: str) -> Any:
     """What SciPy reads from a file that holds only the bytes that were walked."""
-    mark = next(mark for mark, order in ORDERS.items() if order == guard.order)
-    start = b"MATLAB 5.0 MAT-file".ljust(124) + struct.pack(f"{guard.order}H", 0x0100) + mark
-    tag = struct.pack(f"{guard.order}2L", MATRIX, len(guard.content))
+    mark = next(mark for mark, order in ORDERS.items() if order == variable.order)
+    start = b"MATLAB 5.0 MAT-file".ljust(124) + struct.pack(f"{variable.order}H", 0x0100) + mark
+    tag = struct.pack(f"{variable.order}2L", MATRIX, len(content))
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("error")
-            file: Any = io.BytesIO(b"".join((start, tag, guard.content)))
-            return loadmat(file, mat_dtype=True, variable_names=[title])[title]
+            file: Any = io.BytesIO(b"".join((start, tag, content)))
+            return loadmat(file, mat_dtype=True, variable_names=[variable.title])[variable.title]
     except Exception as error:  # of any kind: its reader has no error of its own for a bad file
-        raise InputError(
-            f"{guard.name}: expected a variable for SciPy to read, got {type(error).__name__}."
-        ) from None
+        raise InputError(f"{name}: expected a variable for SciPy to read, got {type(error).__name__}.") from None
