@@ -7,12 +7,12 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Self
 
-from isthmus.evaluation import OFFICE, REUTERS
 from isthmus.exceptions import InputError
 from isthmus.study import RETRIEVAL, Scoreboard, Study
 from isthmus.study.fits import discrepancy
 from studies.paper.data import load_office31_bow, load_reuters, load_reuters600
 from studies.paper.entrants import TABLE, TABLE_COARSE, TOY
+from studies.paper.protocols import OFFICE, REUTERS
 from studies.paper.published import TABLE1, TABLE2, Published
 from studies.paper.rows import ARROW, VARIANTS, Collected, toy_rows
 

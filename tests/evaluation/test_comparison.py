@@ -8,7 +8,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 from scipy import stats
 
-from isthmus.evaluation import Difference, compared, holm, paired_difference
+from isthmus.evaluation import Difference, holm, paired_difference
 from isthmus.evaluation.sign_flips import sign_flip_p_value
 from isthmus.exceptions import InputError
 
@@ -181,19 +181,6 @@ def test_holm_lies_between_the_p_value_and_bonferroni_and_keeps_the_order(p):
     np.testing.assert_array_equal(reverse[::-1], adjusted)
 
 
-def test_systems_are_compared_with_the_reference_and_adjusted_as_one_family():
-    rng = np.random.default_rng(8)
-    base = rng.random(12)
-    scores = {"a": base + rng.normal(0.1, 0.1, 12), "base": base, "b": base + rng.normal(0.05, 0.1, 12), "c": base}
-    clusters = np.repeat(np.arange(6), 2)
-    found = compared(scores, "base", clusters, test="wilcoxon", confidence=0.9)
-    assert list(found) == ["a", "b", "c"]
-    for name, difference in found.items():
-        alone = paired_difference(scores[name], base, clusters, test="wilcoxon", confidence=0.9)
-        assert dataclasses.replace(difference, p_adjusted=alone.p_value) == alone
-    np.testing.assert_array_equal([d.p_adjusted for d in found.values()], holm([d.p_value for d in found.values()]))
-
-
 def test_a_difference_prints_in_points():
     d = Difference(-0.0123, -0.0301, -0.0004, 0.00012, 0.0006, 200, 10, 0.95, "permutation")
     assert str(d) == "-1.2 [-3.0, 0.0], p < .001 (Holm < .001)"
@@ -216,9 +203,6 @@ def test_a_difference_prints_in_points():
         (lambda: paired_difference([1, 2], [3, 4], confidence=1.0), "confidence: expected"),
         (lambda: paired_difference([1, 2], [3, 4], confidence=95), "confidence: expected"),
         (lambda: paired_difference([1, 2], [3, 4], random_state=-1), "random_state: expected"),
-        (lambda: compared({"a": [1, 2]}, "b"), "reference: expected one of 'a', got 'b'"),
-        (lambda: compared({"a": [1, 2]}, "a"), "scores: expected the reference and at least one more system"),
-        (lambda: compared({"a": [1, 2], "b": [1]}, "a"), r"scores\['b'\]: expected shape \(2,\) to match scores\['a'\], got \(1,\)"),
         (lambda: holm([0.1, 1.2]), "p_values: expected a one-dimensional array of numbers from 0 to 1"),
         (lambda: holm([np.nan]), "p_values: expected"),
         (lambda: holm(0.1), "p_values: expected"),

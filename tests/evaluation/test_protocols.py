@@ -8,11 +8,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from isthmus.evaluation import OFFICE, REUTERS, Protocol
+from isthmus.evaluation import Protocol
 from isthmus.evaluation.quotas import Quota, Supply, quota
 from isthmus.exceptions import InputError
 
 PARTS = ("source", "labelled", "unlabelled", "test")
+REUTERS, OFFICE = Protocol(20, 1, 20, test=300), Protocol(20, 1, 10)
 
 
 def rows(split):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -105,56 +104,19 @@ def paired_difference(
     >>> print(paired_difference(mlhd, knn, clusters=["en", "en", "fr", "fr", "it", "it"]))
     +2.8 [1.4, 4.3], p = .25
     """
-    first = _scores(a, "a")
-    second = _scores(b, "b")
+    first, second = _scores(a, "a"), _scores(b, "b")
     length(second, len(first), "b", "a")
-    number(confidence, "confidence", low=0, high=1, strict=True)
-    if confidence == 1:
-        raise InputError("confidence: expected a number between 0 and 1, got 1.")
+    number(confidence, "confidence", low=0, high=np.nextafter(1, 0), strict=True)
     choice(test, "test", TESTS)
-    d = first - second
-    found = [_difference(units, len(d), confidence, test, random_state) for units in _cluster_means(d, clusters)]
+    if clusters is None:
+        clusters = np.arange(len(first))
+    if np.ndim(next(iter(clusters), 0)) == 0:
+        clusters = [clusters]
+    means = [_cluster_means(first - second, each) for each in clusters]
+    found = [_difference(units, len(first), confidence, test, random_state) for units in means]
     widest = max(found, key=lambda each: each.high - each.low)
     p = max(each.p_value for each in found)
     return replace(widest, p_value=p, p_adjusted=p)
-
-
-def compared(
-    scores: Mapping[str, Any],
-    reference: str,
-    clusters: Any = None,
-    *,
-    confidence: float = 0.95,
-    test: str = "permutation",
-    random_state: Any = 0,
-) -> dict[str, Difference]:
-    """Every other system minus the reference, with p-values adjusted (Holm) for the number of comparisons.
-
-    Intervals are of each comparison alone. The other parameters are those of :func:`paired_difference`.
-
-    Examples
-    --------
-    >>> scores = {"knn": [0.78, 0.77, 0.80, 0.79, 0.80, 0.78], "mlhd": [0.81, 0.79, 0.84, 0.80, 0.83, 0.82],
-    ...           "cca": [0.78, 0.76, 0.81, 0.78, 0.80, 0.79]}
-    >>> for name, difference in compared(scores, "knn").items():
-    ...     print(f"{name:4} {difference}")
-    mlhd +2.8 [1.6, 4.1], p = .031 (Holm .062)
-    cca  +0.0 [-0.9, 0.9], p = 1
-    """
-    choice(reference, "reference", scores)
-    others = [name for name in scores if name != reference]
-    if not others:
-        raise InputError("scores: expected the reference and at least one more system, got the reference only.")
-    base = _scores(scores[reference], f"scores[{reference!r}]")
-    found = {}
-    for name in others:
-        own = _scores(scores[name], f"scores[{name!r}]")
-        length(own, len(base), f"scores[{name!r}]", f"scores[{reference!r}]")
-        found[name] = paired_difference(
-            own, base, clusters, confidence=confidence, test=test, random_state=random_state
-        )
-    adjusted = holm([each.p_value for each in found.values()])
-    return {name: replace(each, p_adjusted=float(p)) for (name, each), p in zip(found.items(), adjusted, strict=True)}
 
 
 def holm(p_values: Any) -> FloatArray:
@@ -192,16 +154,7 @@ def _signed_ranks(units: FloatArray) -> FloatArray:
     return np.asarray(np.sign(d) * rankdata(np.abs(d)))
 
 
-def _cluster_means(d: FloatArray, clusters: Any) -> list[FloatArray]:
-    """For every clustering the means of its clusters."""
-    if clusters is None:
-        clusters = [np.arange(len(d))]
-    elif np.ndim(next(iter(clusters), 0)) == 0:
-        clusters = [clusters]
-    return [_means(d, clustering) for clustering in clusters]
-
-
-def _means(d: FloatArray, clustering: Any) -> FloatArray:
+def _cluster_means(d: FloatArray, clustering: Any) -> FloatArray:
     length(clustering, len(d), "clusters", "a")
     numbers: dict[Any, int] = {}
     codes = [numbers.setdefault(label, len(numbers)) for label in np.asarray(clustering).tolist()]

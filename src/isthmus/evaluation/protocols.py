@@ -12,7 +12,7 @@ from isthmus._arrays import FloatArray, IntArray
 from isthmus._validation import choice, number
 from isthmus.domains import Split
 from isthmus.evaluation.objects import check_one_class, numbered, one_row_per_object
-from isthmus.evaluation.quotas import Quota, Supply, most_shared, quota
+from isthmus.evaluation.quotas import Quota, Supply, quota
 from isthmus.exceptions import InputError
 
 SMALL_CLASSES = {
@@ -139,7 +139,8 @@ class Protocol:
             return None
         if taken is None or (taken != wanted and self.small_classes == "refuse"):
             raise InputError(_too_small(label, supply, wanted if self.small_classes == "refuse" else Quota(1, 1, 0)))
-        allowed = ~shared | (np.cumsum(shared) <= most_shared(supply, taken))
+        most_shared = supply.target - taken.labelled - taken.unlabelled - 1  # or the target could not have its rows
+        allowed = ~shared | (np.cumsum(shared) <= most_shared)
         source = rows_s[allowed][: taken.source]
         free = rows_t[~np.isin(objects_t[rows_t], objects_s[source])]
         ends = np.cumsum([taken.labelled, taken.unlabelled])
@@ -159,13 +160,6 @@ class Protocol:
             f"{_rows(self.unlabelled_per_class, 'unlabelled target')} per class; {test}; "
             f"{objects}{SMALL_CLASSES[self.small_classes]}"
         )
-
-
-REUTERS = Protocol(20, 1, 20, test=300)
-"""The paper's protocol for the multilingual Reuters collection."""
-
-OFFICE = Protocol(20, 1, 10)
-"""The paper's protocol for the Office collection: what remains is the test set."""
 
 
 def _rows(n: int, kind: str) -> str:

@@ -47,8 +47,3 @@ def quota(supply: Supply, wanted: Quota) -> Quota | None:
     source = min(wanted.source, own + min(supply.shared, supply.target - labelled - 1))
     left = supply.target - max(0, source - own) - labelled - 1
     return Quota(source, labelled, min(wanted.unlabelled, left))
-
-
-def most_shared(supply: Supply, taken: Quota) -> int:
-    """How many objects that are in both domains the source may take without making the target's quota impossible."""
-    return supply.target - taken.labelled - taken.unlabelled - 1

@@ -29,21 +29,16 @@ def accuracy(y_true: Any, y_predicted: Any) -> float:
     >>> accuracy(["cat", "dog", "dog", "cat", None], ["cat", "dog", "cat", "cat", "dog"])
     0.75
     """
-    return share_predicted(y_true, y_predicted, "y_true", "y_predicted")
-
-
-def share_predicted(y_true: Any, y_predicted: Any, name: str, of: str) -> float:
-    """:func:`accuracy` for a method whose own arguments are called ``name`` and ``of``."""
-    true, predicted = as_labels(y_true, name), as_labels(y_predicted, of)
-    length(true, len(predicted), name, of)
+    true, predicted = as_labels(y_true, "y_true"), as_labels(y_predicted, "y_predicted")
+    length(true, len(predicted), "y_true", "y_predicted")
     labelled = ~is_unlabelled(true)
     if not labelled.any():
-        raise InputError(f"{name}: expected at least one labelled row to score, got none among {len(true)}.")
+        raise InputError(f"y_true: expected at least one labelled row to score, got none among {len(true)}.")
     true, predicted = true[labelled], predicted[labelled]
     kinds = _kinds(true), _kinds(predicted[~is_unlabelled(predicted)])
     if kinds[1] and kinds[0] != kinds[1]:
         wanted, got = (" and ".join(sorted(each)) for each in reversed(kinds))
-        raise InputError(f"{name}: expected labels of the same type as the predictions ({wanted}), got {got}.")
+        raise InputError(f"y_true: expected labels of the same type as the predictions ({wanted}), got {got}.")
     return float(np.mean(_equal(true, predicted)))
 
 
@@ -85,10 +80,8 @@ def mean_average_precision(distances: Any, y_queries: Any, y_references: Any) ->
 
     Parameters
     ----------
-    distances : array (n_q, n_r)
-        Smaller is nearer.
-    y_queries, y_references : array (n_q,), (n_r,)
-        Classes. Queries without a label, or without a reference of their class, are left out.
+    distances, y_queries, y_references : arrays
+        As for :func:`precision_at_k`.
 
     Examples
     --------
@@ -131,12 +124,6 @@ def _equal(a: Any, b: Any) -> BoolArray:
 
 def _kinds(labels: NDArray[Any]) -> set[str]:
     """What labels are: numbers, strings, or else by the name of their type."""
-    if labels.dtype.kind in "biuf":
-        return {"numbers"} if len(labels) else set()
-    return {_kind(value) for value in labels.tolist()}
-
-
-def _kind(value: Any) -> str:
-    if isinstance(value, numbers.Number):
-        return "numbers"
-    return "strings" if isinstance(value, str) else type(value).__name__
+    types = set(map(type, labels.tolist()))
+    words = {numbers.Number: "numbers", str: "strings"}
+    return {next((word for base, word in words.items() if issubclass(each, base)), each.__name__) for each in types}
