@@ -124,8 +124,14 @@ def test_a_blank_image_has_finite_features():
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ({"labelled_per_class": 0}, "labelled_per_class: expected a whole number of at least 1, got 0"),
-        ({"labelled_per_class": 61}, "labelled_per_class: expected at most 60, the target rows per class, got 61"),
+        (
+            {"labelled_per_class": 0},
+            "labelled_per_class: expected a whole number of at least 1 and at most 60, got 0",
+        ),
+        (
+            {"labelled_per_class": 61},
+            "labelled_per_class: expected a whole number of at least 1 and at most 60, got 61",
+        ),
         ({"n_source": 105}, "n_source: expected a multiple of ten, the number of classes, got 105"),
         ({"n_source": 1200}, "n_source \\+ n_target: expected less than 1740, .*, got 1800"),
         ({"random_state": None}, "random_state: expected a whole number of at least 0, got None"),
@@ -153,8 +159,10 @@ def test_a_pair_of_sparse_rows_is_printed_and_a_leaking_split_is_refused():
     assert "test 2 rows; 2 classes" in str(collection.pair("a", "b", split)) == repr(collection.pair("a", "b", split))
     leaking = Protocol(1, 1, 0).split(y, y, seed=0)  # which does not know that the rows are the same things
     shared = replace(leaking, test=leaking.source)
-    with pytest.raises(InputError, match=r"^split: expected no object in two of its parts, got \d in source and "):
+    with pytest.raises(InputError, match=r"^\w+_ids: expected no object in two parts, got \d in source_ids too"):
         collection.pair("a", "b", shared)
+    with pytest.raises(InputError, match=r"^split: expected target rows with a label or without, got some in both"):
+        collection.pair("a", "b", replace(split, unlabelled=split.labelled))
     with pytest.raises(InputError, match=r"^split.test: expected row numbers of b, from 0 to 5, got 0 to 9\.$"):
         collection.pair("a", "b", replace(split, test=np.array([0, 9])))
 

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from isthmus._validation import choice
 from isthmus.datasets.pair import DomainPair
 from isthmus.domains import UNLABELLED, Domain, Split
+from isthmus.evaluation import Protocol
 from isthmus.exceptions import InputError
 
 
@@ -57,27 +58,23 @@ class Collection:
     def __len__(self) -> int:
         return len(self.domains)
 
-    def split(self, source: str, target: str, protocol: Any, seed: int | Sequence[int]) -> Split:
-        """Draw a split of two domains; an object that both describe is in one of its parts only.
-
-        Parameters
-        ----------
-        source, target : str
-            The domains.
-        protocol : Protocol
-            How many rows of each class are drawn for what (:class:`isthmus.evaluation.Protocol`).
-        seed : int or sequence of int
-            The same seed gives the same split.
-        """
+    def split(self, source: str, target: str, protocol: Protocol, seed: int | Sequence[int]) -> Split:
+        """Draw a split of two domains by a protocol; an object that both describe is in one of its parts only."""
         s, t = self[source], self[target]
         objects = {"objects_source": self.objects[source], "objects_target": self.objects[target]}
-        drawn: Split = protocol.split(s.y, t.y, **objects, seed=seed)
-        return drawn
+        return protocol.split(s.y, t.y, **objects, seed=seed)
 
     def pair(self, source: str, target: str, split: Split) -> DomainPair:
         """The rows of a split as two domains and a test set; refused if an object would be in two of them."""
         s, t = self[source], self[target]
-        self._check(source, target, split)
+        for part, rows in vars(split).items():
+            domain = source if part == "source" else target
+            n = len(self[domain].y)
+            if len(rows) and not 0 <= rows.min() <= rows.max() < n:
+                got = f"{rows.min()} to {rows.max()}"
+                raise InputError(f"split.{part}: expected row numbers of {domain}, from 0 to {n - 1}, got {got}.")
+        if np.isin(split.labelled, split.unlabelled).any():
+            raise InputError("split: expected target rows with a label or without, got some in both parts.")
         rows = np.concatenate([split.labelled, split.unlabelled])
         tested = len(split.test) > 0
         y = np.concatenate([t.y[split.labelled], np.full(len(split.unlabelled), UNLABELLED)])
@@ -98,25 +95,6 @@ class Collection:
             target_classes=t.y[rows],
             licence=self.licence,
         )
-
-    def _check(self, source: str, target: str, split: Split) -> None:
-        parts = {
-            "source": split.source,
-            "labelled": split.labelled,
-            "unlabelled": split.unlabelled,
-            "test": split.test,
-        }
-        objects: dict[Any, str] = {}
-        for part, rows in parts.items():
-            domain = source if part == "source" else target
-            n = len(self.objects[domain])
-            if len(rows) and not 0 <= rows.min() <= rows.max() < n:
-                got = f"{rows.min()} to {rows.max()}"
-                raise InputError(f"split.{part}: expected row numbers of {domain}, from 0 to {n - 1}, got {got}.")
-            for thing in self.objects[domain][rows].tolist():
-                if objects.setdefault(thing, part) != part:
-                    both = f"{objects[thing]} and {part}"
-                    raise InputError(f"split: expected no object in two of its parts, got {thing!r} in {both}.")
 
     def __str__(self) -> str:
         sizes = ", ".join(f"{name} {d.X.shape[0]} x {d.X.shape[1]}" for name, d in self.domains.items())

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from sklearn import datasets
 
-from isthmus._arrays import FloatArray, IntArray
+from isthmus._arrays import FloatArray
 from isthmus._validation import number
 from isthmus.datasets.pair import DomainPair
 from isthmus.exceptions import InputError
@@ -52,26 +52,23 @@ def load_digits(
     >>> digits.X_source.shape, digits.X_target.shape, digits.n_labelled
     ((300, 64), (600, 36), 10)
     """
-    number(labelled_per_class, "labelled_per_class", low=1, whole=True)
     number(random_state, "random_state", low=0, whole=True)
+    per_source, per_target = _rows_per_class(n_source, "n_source"), _rows_per_class(n_target, "n_target")
+    number(labelled_per_class, "labelled_per_class", low=1, high=per_target, whole=True)
     images, y = datasets.load_digits(return_X_y=True)
     images = (images / BRIGHTEST).reshape(-1, 8, 8)
-    per_class = [_rows_per_class(n, name) for n, name in ((n_source, "n_source"), (n_target, "n_target"))]
     fewest = int(np.bincount(y).min())
-    if sum(per_class) >= fewest:
+    if per_source + per_target >= fewest:
         raise InputError(
             f"n_source + n_target: expected less than {10 * fewest}, to leave rows of every class for the test, "
             f"got {n_source + n_target}."
         )
-    if labelled_per_class > per_class[1]:
-        raise InputError(
-            f"labelled_per_class: expected at most {per_class[1]}, the target rows per class, "
-            f"got {labelled_per_class}."
-        )
     rng = np.random.default_rng(random_state)
-    source, target, test = _stratified(y, per_class, rng)
-    # Stratified rows come class by class: the first labelled_per_class of each class keep their label.
-    hidden = np.arange(len(target)) % per_class[1] >= labelled_per_class
+    shuffled = [rng.permutation(np.flatnonzero(y == label)) for label in range(10)]
+    cuts = [np.split(rows, [per_source, per_source + per_target]) for rows in shuffled]
+    source, target, test = (np.concatenate(part) for part in zip(*cuts, strict=True))
+    # They come class by class: the first labelled_per_class of each class keep their label.
+    hidden = np.arange(len(target)) % per_target >= labelled_per_class
     y_target = np.where(hidden, -1, y[target])
     mix = rng.permutation(len(target))
     target, y_target = target[mix], y_target[mix]
@@ -141,12 +138,3 @@ def _rows_per_class(n: int, name: str) -> int:
     if n % 10:
         raise InputError(f"{name}: expected a multiple of ten, the number of classes, got {n}.")
     return n // 10
-
-
-def _stratified(y: IntArray, per_class: list[int], rng: np.random.Generator) -> tuple[IntArray, IntArray, IntArray]:
-    """Two runs of row numbers with so many of each class, and the rest; class by class."""
-    first, second = per_class
-    shuffled = [rng.permutation(np.flatnonzero(y == label)) for label in np.unique(y)]
-    cuts = [np.split(rows, [first, first + second]) for rows in shuffled]
-    source, target, rest = (np.concatenate(part) for part in zip(*cuts, strict=True))
-    return source, target, rest

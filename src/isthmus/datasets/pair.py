@@ -74,13 +74,12 @@ class DomainPair:
             got = f"{self.X_test.shape[1]} and {self.X_target.shape[1]}"
             raise InputError(f"X_test: expected as many columns as X_target has, got {got}.")
         if self.target_classes is not None:
-            self._set(target_classes=as_labels(self.target_classes, "target_classes"))
+            self._set("target_classes", as_labels(self.target_classes, "target_classes"))
             length(self.target_classes, len(self.y_target), "target_classes", "X_target")
         self._set_ids(parts, sizes)
 
-    def _set(self, **values: Any) -> None:
-        for name, value in values.items():
-            object.__setattr__(self, name, value)  # the way to complete a frozen value while it is being made
+    def _set(self, name: str, value: Any) -> None:
+        object.__setattr__(self, name, value)  # the way to complete a frozen value while it is being made
 
     def _set_rows(self, part: str) -> int:
         """Check the rows, the labels and the names of the columns of a part; how many rows there are."""
@@ -88,29 +87,27 @@ class DomainPair:
         X, y = matrix(given, f"X_{part}"), as_labels(getattr(self, f"y_{part}"), f"y_{part}")
         n, d = X.shape
         length(y, n, f"y_{part}", f"X_{part}")
-        self._set(**{f"X_{part}": X, f"y_{part}": y})
+        self._set(f"X_{part}", X)
+        self._set(f"y_{part}", y)
         if part != "test":
-            names = (
-                tuple(getattr(self, f"{part}_features")) or column_names(given) or tuple(f"x{k}" for k in range(d))
-            )
+            named = tuple(getattr(self, f"{part}_features")) or column_names(given)
+            names = named or tuple(f"x{k}" for k in range(d))
             length(names, d, f"{part}_features", f"the columns of X_{part}")
-            self._set(**{f"{part}_features": names})
+            self._set(f"{part}_features", names)
         return int(n)
 
     def _set_ids(self, parts: Sequence[str], sizes: Sequence[int]) -> None:
-        names = [f"{part}_ids" for part in parts]
-        given = [getattr(self, name) is not None for name in names]
-        if not any(given):
-            self._set(**dict(zip(names, np.split(np.arange(sum(sizes)), np.cumsum(sizes)[:-1]), strict=True)))
-            return
-        if not all(given):
-            raise InputError(f"{', '.join(names)}: expected all or none, got some of them.")
+        given = [getattr(self, f"{part}_ids") for part in parts]
+        if all(ids is None for ids in given):
+            given = np.split(np.arange(sum(sizes)), np.cumsum(sizes)[:-1])
+        elif any(ids is None for ids in given):
+            raise InputError(f"{', '.join(f'{part}_ids' for part in parts)}: expected all or none, got some of them.")
         owners: dict[Any, str] = {}
-        for name, n in zip(names, sizes, strict=True):
-            ids = np.asarray(getattr(self, name))
-            length(ids, n, name, f"X_{name.removesuffix('_ids')}")
-            self._set(**{name: ids})
-            for thing in np.unique(ids).tolist():
+        for part, ids, n in zip(parts, given, sizes, strict=True):
+            name = f"{part}_ids"
+            length(ids, n, name, f"X_{part}")
+            self._set(name, np.asarray(ids))
+            for thing in np.asarray(ids).tolist():
                 if owners.setdefault(thing, name) != name:
                     raise InputError(
                         f"{name}: expected no object in two parts, got {thing!r} in {owners[thing]} too."

@@ -35,10 +35,7 @@ def load_toy(
     Every class is an elongated Gaussian, and the two classes of a domain lie side by side. The target's are turned
     and moved elsewhere. Its unlabelled and test rows follow them; its labelled rows lie about two standard
     deviations out at the same end of both classes, so that whoever looks at them alone is misled about where the
-    classes are.
-
-    In the target the labelled rows come first, then the unlabelled ones, and both class by class: so pictures can
-    show the classes of the unlabelled rows.
+    classes are. The labelled rows of the target come first, then the unlabelled ones, both class by class.
 
     The paper gives the numbers of rows, two Gaussian classes in each domain, and that the labelled target rows are
     "deliberately sampled with bias". It gives no means and no covariances: those here are ours.
@@ -57,10 +54,10 @@ def load_toy(
     ((80, 2), (84, 3), 4)
     """
     number(random_state, "random_state", low=0, whole=True)
-    number(source_per_class, "source_per_class", low=1, whole=True)
     number(unlabelled_per_class, "unlabelled_per_class", low=0, whole=True)
-    number(labelled_per_class, "labelled_per_class", low=1, whole=True)
-    number(test_per_class, "test_per_class", low=1, whole=True)
+    counts = (source_per_class, labelled_per_class, test_per_class)
+    for name, count in zip(("source", "labelled", "test"), counts, strict=True):
+        number(count, f"{name}_per_class", low=1, whole=True)
     rng = np.random.default_rng(random_state)
     X_source, y_source = _classes(source_per_class, SOURCE_CENTRE, SOURCE_AXES, rng)
     X_labelled, y_labelled = _classes(labelled_per_class, TARGET_CENTRE, TARGET_AXES, rng, end=BIAS)
