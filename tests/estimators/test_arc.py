@@ -14,7 +14,7 @@ from sklearn.model_selection import cross_val_score
 
 from conftest import make_domains
 from isthmus import ARC, RBF, ConvergenceWarning, InputError
-from isthmus.estimators import SemiSupervisedSplit
+from isthmus.evaluation import SemiSupervisedSplit
 from isthmus.kernels import as_kernel
 from isthmus.objective.hinge import HingeProblem
 from isthmus.solvers import Status
