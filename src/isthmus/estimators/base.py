@@ -12,8 +12,9 @@ from sklearn.neighbors import KNeighborsClassifier
 from sklearn.utils.validation import check_is_fitted
 
 from isthmus._arrays import FloatArray, IntArray, Matrix
-from isthmus._validation import choice, length, matrix, number, same_columns
-from isthmus.domains import TwoDomains, is_unlabelled
+from isthmus._validation import choice, matrix, number, same_columns
+from isthmus.domains import TwoDomains
+from isthmus.evaluation.scores import share_predicted
 from isthmus.exceptions import InputError
 from isthmus.metric import DOMAINS, CrossDomainMetric
 
@@ -76,12 +77,7 @@ class TwoDomainEstimator(BaseEstimator):  # type: ignore[misc]
 
     def score(self, X: Any, y: Any, domain: str = "target") -> float:
         """The share of labelled rows whose class is predicted; rows marked as unlabelled do not count."""
-        predicted = self.predict(X, domain)
-        length(y, len(predicted), "y", "X")
-        labelled = ~is_unlabelled(y)
-        if not labelled.any():
-            raise InputError("y: expected at least one labelled row to score, got none.")
-        return float(np.mean(predicted[labelled] == np.asarray(y)[labelled]))
+        return share_predicted(y, self.predict(X, domain), "y", "X")
 
     def given_source(self, X_source: Any, y_source: Any) -> GivenSource:
         """The same system as an ordinary scikit-learn estimator over the target, with the source held fixed.
