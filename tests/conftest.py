@@ -38,5 +38,7 @@ def domains():
 CANNOT_HOLD = {
     "check_classifiers_classes": "it wants classes_ to be the labels in y; here they are those of the source, which "
     "may be more, and which are numbers where the check's labels are words",
+    "check_classifiers_train": "it wants predict_proba to have as many columns as there are labels in y; here it has "
+    "one for each class of the source",
 }
 """Checks of scikit-learn that no view over a target can pass."""

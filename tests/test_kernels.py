@@ -1,13 +1,12 @@
-"""Kernels against their formulas; spaces against the Gram matrices they stand for."""
+"""Kernels against their formulas."""
 
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from scipy.spatial.distance import cdist, pdist
+from scipy.spatial.distance import pdist
 
-from isthmus import MLHD, RBF, Cosine, InputError, Kernel, Laplacian, Linear, Polynomial, Precomputed
+from isthmus import MLHD, RBF, Cosine, InputError, Kernel, Laplacian, Linear, Polynomial
 from isthmus.kernels import as_kernel
-from isthmus.spaces import FeatureSpace, KernelSpace, fitted_space
 
 RNG = np.random.default_rng(0)
 A, B = RNG.normal(size=(6, 4)), RNG.normal(size=(5, 4))
@@ -18,7 +17,6 @@ FORMULAS = [
     (Polynomial(3, 0.5, 2.0), lambda a, b: (a @ b / 2.0 + 0.5) ** 3),
     (Cosine(), lambda a, b: a @ b / np.linalg.norm(a) / np.linalg.norm(b)),
 ]
-KERNELS = [kernel for kernel, _ in FORMULAS]
 
 
 @pytest.mark.parametrize(("kernel", "formula"), FORMULAS, ids=lambda x: type(x).__name__)
@@ -63,57 +61,6 @@ def test_bad_kernels_are_refused():
     ]:
         with pytest.raises(InputError, match=message):
             build()
-
-
-@pytest.mark.parametrize("kernel", KERNELS, ids=lambda k: type(k).__name__)
-@pytest.mark.parametrize("outside", ["identity", "zero"])
-def test_coordinates_reproduce_the_gram_matrix_of_the_rows_of_fit(kernel, outside):
-    space, C = fitted_space(A, kernel, outside=outside, name="X")
-    np.testing.assert_allclose(C @ C.T, kernel.gram(A, A), atol=1e-10)
-    np.testing.assert_allclose(space.coordinates(A), C, atol=1e-7)
-    np.testing.assert_allclose(space.outside(A, C), 0.0, atol=1e-10)
-
-
-@pytest.mark.parametrize("kernel", KERNELS, ids=lambda k: type(k).__name__)
-def test_inside_and_outside_of_a_new_row_make_up_its_length(kernel):
-    space, _ = fitted_space(
-        sp.csr_matrix(A[:3]) if isinstance(kernel, Linear) else A[:3], kernel, outside="identity", name="X"
-    )
-    C = space.coordinates(B)
-    np.testing.assert_allclose((C**2).sum(1) + space.outside(B, C), kernel.diagonal(B), rtol=1e-8)
-    products = C @ C.T + space.outside_products(B, B, C, C)
-    np.testing.assert_allclose(products, kernel.gram(B, B), atol=1e-10)
-
-
-def test_a_linear_kernel_is_no_kernel():
-    wide, new = RNG.normal(size=(4, 6)), RNG.normal(size=(5, 6))
-    features, F = fitted_space(wide, Linear(), outside="identity", name="X")
-    spanned, C = fitted_space(sp.csr_matrix(wide), Linear(), outside="identity", name="X")
-    assert isinstance(features, FeatureSpace)
-    assert isinstance(spanned, KernelSpace)
-    np.testing.assert_allclose(cdist(F, F), cdist(C, C), atol=1e-7)
-    np.testing.assert_allclose(new @ spanned.basis(), spanned.coordinates(sp.csr_matrix(new)), atol=1e-10)
-    np.testing.assert_allclose(spanned.basis().T @ spanned.basis(), np.eye(spanned.dimension), atol=1e-9)
-
-
-def test_a_precomputed_gram_matrix_is_its_kernel():
-    kernel = RBF(1.3)
-    direct, _ = fitted_space(A, kernel, outside="zero", name="X")
-    given_gram, _ = fitted_space(kernel.gram(A, A), Precomputed(), outside="identity", name="X")
-    np.testing.assert_allclose(direct.coordinates(B), given_gram.coordinates(kernel.gram(B, A)), atol=1e-9)
-
-
-@pytest.mark.parametrize(
-    ("K", "message"),
-    [
-        (np.ones((2, 3)), r"expected a square Gram matrix.*got \(2, 3\)"),
-        (np.array([[1.0, 2.0], [0.0, 1.0]]), "symmetric"),
-        (np.array([[1.0, 2.0], [2.0, 1.0]]), "positive semi-definite"),
-    ],
-)
-def test_a_bad_gram_matrix_is_refused(K, message):
-    with pytest.raises(InputError, match=message):
-        fitted_space(K, Precomputed(), outside="identity", name="X_source")
 
 
 def test_a_users_kernel_that_is_not_positive_semi_definite_is_refused():

@@ -16,10 +16,10 @@ from isthmus.exceptions import (
 )
 
 if TYPE_CHECKING:
+    from isthmus.common_space import CommonSpace
     from isthmus.discrepancy import mmd, mmd_test
     from isthmus.estimators import ARC, CCA, ITML, KCCA, MLHD, Saenko
     from isthmus.kernels import RBF, Cosine, Kernel, Laplacian, Linear, Polynomial, Precomputed
-    from isthmus.metric import CrossDomainMetric
     from isthmus.registry import systems
 
 __all__ = [
@@ -29,9 +29,9 @@ __all__ = [
     "KCCA",
     "MLHD",
     "RBF",
+    "CommonSpace",
     "ConvergenceWarning",
     "Cosine",
-    "CrossDomainMetric",
     "InputError",
     "IsthmusError",
     "Kernel",
@@ -49,10 +49,10 @@ __all__ = [
 ]
 
 _NAMES = {
+    "common_space": ("CommonSpace",),
     "discrepancy": ("mmd", "mmd_test"),
     "estimators": ("ARC", "CCA", "ITML", "KCCA", "MLHD", "Saenko"),
     "kernels": ("RBF", "Cosine", "Kernel", "Laplacian", "Linear", "Polynomial", "Precomputed"),
-    "metric": ("CrossDomainMetric",),
     "registry": ("systems",),
 }
 _HOMES = {name: f"isthmus.{module}" for module, names in _NAMES.items() for name in names}

@@ -52,6 +52,22 @@ def matrix(X: Any, name: str, *, n_columns: int | None = None, min_rows: int = 1
     return table
 
 
+SMALLEST, LARGEST = 1e-60, 1e60
+"""Products of four features, as a Hessian has them, stay numbers between these."""
+
+
+def ordinary(X: Matrix, name: str) -> Matrix:
+    """The same rows, unless their size leaves no room for the products that distances are made of."""
+    values = X.data if is_sparse(X) else X
+    largest = max(float(values.max(initial=0.0)), -float(values.min(initial=0.0)))
+    if largest > LARGEST or 0.0 < largest < SMALLEST:
+        raise InputError(
+            f"{name}: expected features whose largest is between {SMALLEST:.0e} and {LARGEST:.0e}, "
+            f"got {largest:.3g}; scale them first."
+        )
+    return X
+
+
 def _dense(X: Any, name: str) -> NDArray[Any]:
     if X is None:
         raise InputError(f"{name}: expected a table of numbers, got None.")

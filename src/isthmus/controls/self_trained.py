@@ -43,6 +43,8 @@ class SelfTrainedLDA(TargetEstimator):
         The weight in (0, 1] of the scaled identity in S; "auto" is the oracle approximating shrinkage.
     marginal : {"uniform", "labelled"}
         The shares of the classes among unlabelled rows: equal, or as among the labelled rows.
+    source_transformer, target_transformer : transformer or pipeline of scikit-learn, optional
+        As in :class:`~isthmus.MLHD`; that of the source is there so that all systems can be prepared alike.
 
     Attributes
     ----------
@@ -74,14 +76,18 @@ class SelfTrainedLDA(TargetEstimator):
         n_rounds: int = 10,
         shrinkage: float | str = "auto",
         marginal: str = "uniform",
+        source_transformer: Any = None,
+        target_transformer: Any = None,
     ) -> None:
         self.components = components
         self.n_rounds = n_rounds
         self.shrinkage = shrinkage
         self.marginal = marginal
+        self.source_transformer = source_transformer
+        self.target_transformer = target_transformer
 
-    def _learned(self, domains: TwoDomains) -> None:
-        multiples, shrinkage = self._checked()
+    def _learned(self, domains: TwoDomains, settings: tuple[list[int], float | None]) -> dict[str, Any]:
+        multiples, shrinkage = settings
         target = domains.target
         present, codes = np.unique(target.y[target.labelled], return_inverse=True)
         y = np.full(len(target.y), -1)
@@ -97,10 +103,10 @@ class SelfTrainedLDA(TargetEstimator):
         discriminants = tuple(
             next(islice(self_trained(Z[:, :k], y, shares, shrinkage), self.n_rounds, None)) for k in sizes
         )
-        self.axes_, self.discriminants_, self._present = axes, discriminants, present
+        return {"axes_": axes, "discriminants_": discriminants, "_present": present}
 
     def _checked(self) -> tuple[list[int], float | None]:
-        """The multiples and the shrinkage, after a look at every parameter."""
+        super()._checked()
         number(self.n_rounds, "n_rounds", low=1, whole=True)
         choice(self.marginal, "marginal", ("uniform", "labelled"))
         if not isinstance(self.components, list | tuple | np.ndarray) or not len(self.components):

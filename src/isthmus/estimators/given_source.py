@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin, TransformerMixin, clone
 from sklearn.utils import column_or_1d
+from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from isthmus._arrays import FloatArray
+from isthmus._arrays import FloatArray, IntArray
 from isthmus.domains import as_labels
 from isthmus.estimators.base import TwoDomainEstimator
 from isthmus.exceptions import InputError
@@ -36,6 +38,15 @@ class Source:
 
     def __repr__(self) -> str:
         return f"Source({' × '.join(map(str, np.shape(self.X)))})"
+
+
+def _has(method: str) -> Callable[[Any], bool]:
+    """Whether the system has a method, as the parameters now have it."""
+
+    def check(self: Any) -> bool:
+        return hasattr(getattr(self, "estimator_", self.estimator), method)
+
+    return check
 
 
 class GivenSource(ClassifierMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]
@@ -96,7 +107,7 @@ class GivenSource(ClassifierMixin, TransformerMixin, BaseEstimator):  # type: ig
             )
         # scikit-learn notes the columns on the object it is given, before anyone knows whether the fit succeeds.
         columns = GivenSource(self.estimator, self.source)
-        rows = validate_data(columns, X, accept_sparse="csr", dtype=[np.float64, np.float32])
+        rows = self._validated(columns, X)
         estimator = clone(self.estimator).fit(self.source.X, self.source.y, rows, _labels(y))
         self.__dict__.pop("feature_names_in_", None)
         self.__dict__.update({name: value for name, value in vars(columns).items() if name.endswith("_in_")})
@@ -106,7 +117,13 @@ class GivenSource(ClassifierMixin, TransformerMixin, BaseEstimator):  # type: ig
 
     def _rows(self, X: Any) -> Any:
         check_is_fitted(self)
-        return validate_data(self, X, accept_sparse="csr", dtype=[np.float64, np.float32], reset=False)
+        return self._validated(self, X, reset=False)
+
+    def _validated(self, owner: Any, X: Any, **options: Any) -> Any:
+        """Rows that scikit-learn finds good; where a transformer takes them first, their columns only."""
+        if getattr(self.estimator, "target_transformer", None) is not None:
+            return validate_data(owner, X, skip_check_array=True, **options)
+        return validate_data(owner, X, accept_sparse="csr", dtype=[np.float64, np.float32], **options)
 
     def predict(self, X: Any) -> NDArray[Any]:
         """The class of each target row (n,)."""
@@ -117,6 +134,35 @@ class GivenSource(ClassifierMixin, TransformerMixin, BaseEstimator):  # type: ig
         """Target rows as points of the common space (n, k)."""
         rows = self._rows(X)
         return self.estimator_.transform(rows)
+
+    @available_if(_has("predict_proba"))  # type: ignore[untyped-decorator]
+    def predict_proba(self, X: Any) -> FloatArray:
+        """Probabilities of the classes (n, C), where the rule gives any."""
+        rows = self._rows(X)
+        fitted: Any = self.estimator_
+        return np.asarray(fitted.predict_proba(rows))
+
+    @available_if(_has("decision_function"))  # type: ignore[untyped-decorator]
+    def decision_function(self, X: Any) -> FloatArray:
+        """Scores of the classes, where the rule gives any."""
+        rows = self._rows(X)
+        fitted: Any = self.estimator_
+        return np.asarray(fitted.decision_function(rows))
+
+    @available_if(_has("kneighbors"))  # type: ignore[untyped-decorator]
+    def kneighbors(self, X: Any, n_neighbors: int | None = None) -> tuple[FloatArray, IntArray]:
+        """Distances (or similarities) and numbers of the best reference rows for target rows, both (n, k)."""
+        rows = self._rows(X)
+        fitted: Any = self.estimator_
+        distances, numbers = fitted.kneighbors(rows, n_neighbors)
+        return distances, numbers
+
+    @available_if(_has("pairwise_distances"))  # type: ignore[untyped-decorator]
+    def pairwise_distances(self, A: Any, B: Any, domains: tuple[str, str] = ("source", "target")) -> FloatArray:
+        """All distances (n, m) between rows A of one domain and rows B of another, or of the same."""
+        check_is_fitted(self)
+        fitted: Any = self.estimator_
+        return np.asarray(fitted.pairwise_distances(A, B, domains))
 
     def score(self, X: Any, y: Any) -> float:
         """The share of labelled rows whose class is predicted; unlabelled rows do not count."""

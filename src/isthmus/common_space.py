@@ -1,4 +1,4 @@
-"""One metric over two domains: distances within and across them, and the common space that carries it."""
+"""What was learned: two maps into a common space, and how it is measured. It knows no learner, and no labels."""
 
 from __future__ import annotations
 
@@ -10,22 +10,30 @@ from typing import Any
 import numpy as np
 import scipy.linalg as sla
 from sklearn.metrics import pairwise
+from sklearn.neighbors import NearestNeighbors
 
-from isthmus._arrays import FloatArray, Matrix, is_sparse
+from isthmus._arrays import FloatArray, IntArray, Matrix, is_sparse
 from isthmus._validation import choice, matrix
 from isthmus.exceptions import InputError
 from isthmus.spaces import FeatureSpace, Space
 
 DOMAINS = ("source", "target")
+DISTANCE, INNER_PRODUCT = "distance", "inner product"
+KINDS = (DISTANCE, INNER_PRODUCT)
 BLOCK = 2048
 """Rows whose kernel values are held at once."""
+QUERY_BLOCK = 1024
+"""Points that are compared with all others at once."""
 
 
 @dataclass(frozen=True, eq=False)
-class CrossDomainMetric:
-    r"""A metric over the direct sum of two spaces, as two linear maps into a common one.
+class CommonSpace:
+    r"""Two linear maps into one space, where rows of two domains are compared.
 
-    .. math:: d^2(a, b) = (\hat a - \hat b)^T M (\hat a - \hat b), \qquad M = W W^T, \quad W = [W_s; W_t]
+    .. math::
+
+       \text{distance}\quad & d^2(a, b) = (\hat a - \hat b)^T M (\hat a - \hat b), & M = W W^T,\; W = [W_s; W_t] \\
+       \text{inner product}\quad & s(x, y) = x^T W_s W_t^T y & \text{across the domains only}
 
     where :math:`\hat x = [x; 0]` for a row of the source and :math:`\hat y = [0; y]` for one of the target. Where
     the spaces do not cover everything (a kernel, or more columns than rows), what lies outside them is measured
@@ -37,9 +45,11 @@ class CrossDomainMetric:
         The coordinates of either domain, :math:`r_s` and :math:`r_t` of them.
     components : array (r_s + r_t, k)
         W.
+    kind : {"distance", "inner product"}
+        Whether points are compared by their Euclidean distance, or across the domains by their inner product.
     projected : bool
-        Whether W was cut to fewer columns than M has; distances are then those of the projection, and what
-        lies outside the spaces is left out of account.
+        Whether W has fewer columns than M would need; distances are then those of the projection, and what lies
+        outside the spaces is left out of account.
     offsets : array (2, k), optional
         Where the common space has the zero of the source and that of the target, for maps with an intercept:
         :math:`W_s^T x + o_s` and :math:`W_t^T y + o_t`. They count across the domains and cancel within one.
@@ -48,18 +58,25 @@ class CrossDomainMetric:
     source: Space
     target: Space
     components: FloatArray
+    kind: str = DISTANCE
     projected: bool = False
     offsets: FloatArray | None = None
 
-    def projected_to(self, n_components: int, rows: FloatArray) -> CrossDomainMetric:
-        """The metric on the principal axes of ``rows`` (n, k), which are points of the common space."""
-        _, _, axes = np.linalg.svd(rows - rows.mean(axis=0), full_matrices=False)
-        # An axis' sign is arbitrary: fix it, so that equal data gives equal pictures.
-        signs = np.sign(axes[np.arange(len(axes)), np.abs(axes).argmax(axis=1)])
-        return replace(self.mapped((axes * signs[:, None])[:n_components].T), projected=True)
+    @classmethod
+    def of_products(
+        cls, spaces: tuple[Space, Space], axes: tuple[FloatArray, FloatArray], W: FloatArray
+    ) -> CommonSpace:
+        """Inner products xᵀ W y, for W over orthonormal axes (r_s, ρ_s) and (r_t, ρ_t), shared evenly by the maps."""
+        U, s, Vt = np.linalg.svd(W, full_matrices=False)
+        maps = axes[0] @ (U * np.sqrt(s)), axes[1] @ (Vt.T * np.sqrt(s))
+        return cls(*spaces, np.vstack(maps), INNER_PRODUCT, projected=True)
 
-    def mapped(self, A: FloatArray) -> CrossDomainMetric:
-        """The metric after one more linear map A (k, k') of the common space."""
+    def projected_to(self, axes: FloatArray) -> CommonSpace:
+        """The distances on orthonormal axes (k, k') of the common space alone."""
+        return replace(self.mapped(axes), projected=True)
+
+    def mapped(self, A: FloatArray) -> CommonSpace:
+        """The space after one more linear map A (k, k')."""
         offsets = None if self.offsets is None else self.offsets @ A
         return replace(self, components=self.components @ A, offsets=offsets)
 
@@ -67,7 +84,8 @@ class CrossDomainMetric:
         """The space of "source" or "target"."""
         return self.source if choice(domain, "domain", DOMAINS) == "source" else self.target
 
-    def _map(self, domain: str, dtype: str) -> FloatArray:
+    def map(self, domain: str, dtype: str = "float64") -> FloatArray:
+        """:math:`W_s` or :math:`W_t`."""
         r = self.source.dimension
         return np.asarray(self.components[:r] if domain == "source" else self.components[r:], dtype=dtype)
 
@@ -87,17 +105,17 @@ class CrossDomainMetric:
     def embed(self, X: Matrix, domain: str) -> FloatArray:
         """Rows as points of the common space, in their own precision.
 
-        Euclidean distances there are the metric: exactly so across the domains and to every row of ``fit``. Two
-        new rows of one domain that both leave the span of ``fit`` are embedded with the length, not the
-        direction, of what is outside; :meth:`squared_distances` is exact for those too.
+        Comparing points there compares rows: exactly so across the domains, and to every row that was learned from.
+        Two rows of one domain that both leave the span of those are embedded with the length, not the direction, of
+        what is outside; :meth:`squared_distances` is exact for them too.
         """
         space = self.space(domain)
         dtype = "float32" if X.dtype == np.float32 else "float64"
         offset = 0.0 if self.offsets is None else self.offsets[DOMAINS.index(domain)].astype(dtype)
         if isinstance(space, FeatureSpace) and not self._outside_axes:
-            points = X @ self._map(domain, dtype)
+            points = X @ self.map(domain, dtype)
             return np.asarray(points if self.offsets is None else points + offset, dtype=dtype)
-        W, axis = self._map(domain, "float64"), self._outside_axes.get(domain)
+        W, axis = self.map(domain), self._outside_axes.get(domain)
         E = np.zeros((X.shape[0], self.dimension), dtype=dtype)
         for start in range(0, X.shape[0], BLOCK):
             rows = slice(start, start + BLOCK)
@@ -111,18 +129,46 @@ class CrossDomainMetric:
         """All squared distances (n, m) between rows of the named domains, either of which may be either."""
         if domains[0] != domains[1] or domains[0] not in self._outside_axes:
             return _euclidean(self.embed(A, domains[0]), self.embed(B, domains[1]))
-        space, W = self.space(domains[0]), self._map(domains[0], "float64")
+        space, W = self.space(domains[0]), self.map(domains[0])
         CA, CB = space.coordinates(A), space.coordinates(B)
         left_out = space.outside(A, CA)[:, None] + space.outside(B, CB)[None, :]
         left_out = left_out - 2.0 * space.outside_products(A, B, CA, CB)
         return _euclidean(CA @ W, CB @ W) + np.maximum(left_out, 0.0)
+
+    def similarities(self, A: Matrix, B: Matrix, domains: tuple[str, str]) -> FloatArray:
+        """All inner products (n, m) of rows of one domain and rows of the other."""
+        if domains[0] == domains[1]:
+            raise InputError(
+                "domains: expected one source and one target, as this similarity is not defined within a domain, "
+                f"got {domains!r}."
+            )
+        return np.asarray(self.embed(A, domains[0]) @ self.embed(B, domains[1]).T)
+
+    def rank(self, queries: FloatArray, references: FloatArray, k: int) -> tuple[FloatArray, IntArray]:
+        """The k best of some points for each query point, best first: distances or inner products, and numbers."""
+        if self.kind == DISTANCE:
+            # In the precision of the references: scikit-learn is several times slower on a mixture.
+            found = NearestNeighbors(n_neighbors=k, algorithm="brute").fit(references)
+            distances, numbers = found.kneighbors(queries.astype(references.dtype, copy=False))
+            return np.asarray(distances), np.asarray(numbers)
+        blocks = [
+            _largest(queries[i : i + QUERY_BLOCK] @ references.T, k) for i in range(0, len(queries), QUERY_BLOCK)
+        ]
+        products, numbers = zip(*blocks, strict=True)
+        return np.concatenate(products), np.concatenate(numbers)
 
     def matrix(self) -> FloatArray:
         """M over the joint coordinates, (r_s + r_t, r_s + r_t); it knows nothing of the offsets."""
         return np.asarray(self.components @ self.components.T)
 
     def feature_matrix(self) -> FloatArray:
-        """M over the features of both domains, (d_s + d_t, d_s + d_t), without offsets; linear kernels only."""
+        """M over the features of both domains, (d_s + d_t, d_s + d_t), without offsets; linear kernels only.
+
+        Of inner products it is W_s W_tᵀ, (d_s, d_t).
+        """
+        if self.kind == INNER_PRODUCT:
+            W_s, W_t = (self.space(domain).basis() @ self.map(domain) for domain in DOMAINS)
+            return np.asarray(W_s @ W_t.T)
         Q = sla.block_diag(self.source.basis(), self.target.basis())
         M = Q @ self.matrix() @ Q.T
         for domain, start in (("source", 0), ("target", self.source.n_features)):
@@ -150,3 +196,9 @@ class CrossDomainMetric:
 def _euclidean(A: FloatArray, B: FloatArray) -> FloatArray:
     D = pairwise.euclidean_distances(A, B, squared=True)
     return np.asarray(np.maximum(D, 0.0, out=D))
+
+
+def _largest(S: FloatArray, k: int) -> tuple[FloatArray, IntArray]:
+    """The k largest of each row, largest first, the first of equals first."""
+    order = np.argsort(-S, axis=1, kind="stable")[:, :k]
+    return np.take_along_axis(S, order, axis=1), order

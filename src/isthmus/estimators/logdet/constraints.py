@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
 import numpy as np
@@ -11,33 +10,19 @@ from sklearn.utils.random import sample_without_replacement
 
 from isthmus._arrays import FloatArray, IntArray
 from isthmus._validation import number
-from isthmus.exceptions import InputError
+from isthmus.exceptions import InputError, warn
 from isthmus.objective import Pairs
 from isthmus.objective.graph import PairGraph
 
 EQUAL = 1e-8
 """Rows nearer than this (squared, in units of the variance of all) count as equal: its square is lost in rounding."""
 UPPER, LOWER = 0.5, 1.5
-"""The automatic bounds, in units of :func:`spread`."""
+"""The automatic bounds, in units of the spread of the domains."""
 
 PERCENTILES = 5, 95
 """ITML's automatic bounds, among squared distances."""
 SAMPLE = 5000
 """So many pairs of points are measured for them."""
-
-
-def spread(A: FloatArray, B: FloatArray) -> float:
-    """What the mean squared distance across the domains would be if their means coincided.
-
-    The sum of the variances of all coordinates of both domains: a squared distance that needs no labels, follows
-    the scale of the features, does not depend on where their origin is, and exists where all cross-domain
-    distances are equal (an RBF kernel). Where no row differs from another it is the mean squared distance itself,
-    or one where that is zero too.
-    """
-    variance = float(A.var(axis=0).sum() + B.var(axis=0).sum())
-    squared = float((A**2).sum(axis=1).mean() + (B**2).sum(axis=1).mean())
-    rounding = ((len(A) + len(B)) * np.finfo(np.float64).eps) ** 2
-    return variance if variance > rounding * squared else squared or 1.0
 
 
 def as_bounds(bounds: Any, scale: float) -> tuple[float, float]:
@@ -78,13 +63,12 @@ def label_pairs(
 
 
 def warn_of_hopeless(count: int) -> None:
-    """Say once that pairs were left out; called by a method that ``fit`` calls."""
+    """Say once that pairs were left out."""
     if count:
-        warnings.warn(
+        warn(
             f"{count} pair(s) of equal rows, or nearly so, have different labels, which no metric can tell apart; "
             "they are left out.",
             UserWarning,
-            stacklevel=4,
         )
 
 

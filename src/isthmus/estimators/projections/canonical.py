@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import scipy.sparse as sp
 
 from isthmus._arrays import FloatArray, Matrix
-from isthmus.domains import TwoDomains
 from isthmus.exceptions import InputError
+from isthmus.spaces import JointSpace
 
 NO_CORRELATION = 1e-9
 """What is below this, without a ridge, is rounding."""
@@ -58,24 +56,18 @@ def _whitening(X: FloatArray, w: FloatArray, mean: FloatArray, gamma: float) -> 
     return np.asarray(axes[kept].T / np.sqrt(variances + ridge))
 
 
-def label_incidence(domains: TwoDomains) -> tuple[Matrix, Matrix]:
-    """One group a class: the one-hot labels of either domain, zero where there is none."""
+def label_incidence(joint: JointSpace) -> tuple[Matrix, Matrix]:
+    """One group per class: the one-hot labels of either domain, zero where there is none."""
     one_hot = []
-    for domain in (domains.source, domains.target):
-        rows, shape = domain.labelled, (len(domain.y), len(domains.classes))
-        one_hot.append(sp.csr_array((np.ones(len(rows)), (rows, domain.y[rows])), shape=shape))
+    for side in (joint.source, joint.target):
+        rows, shape = side.labelled, (len(side.y), joint.n_classes)
+        one_hot.append(sp.csr_array((np.ones(len(rows)), (rows, side.y[rows])), shape=shape))
     return one_hot[0], one_hot[1]
 
 
-def pair_incidence(pairs: Any, domains: TwoDomains) -> tuple[Matrix, Matrix]:
-    """One group a target row: how often each source row is paired with it."""
-    P = np.asarray(pairs)
-    if P.ndim != 2 or P.shape[1] != 2 or not len(P) or P.dtype.kind not in "iu":
-        raise InputError(f"pairs: expected whole row numbers (m, 2), got {P.dtype} of shape {P.shape}.")
-    shape = len(domains.source.y), len(domains.target.y)
-    for rows, n, name in zip(P.T, shape, ("source", "target"), strict=True):
-        if rows.min() < 0 or rows.max() >= n:
-            bad = rows[(rows < 0) | (rows >= n)][0]
-            raise InputError(f"pairs: expected {name} rows from 0 to {n - 1}, got {bad}.")
-    counts = sp.coo_array((np.ones(len(P)), (P[:, 0], P[:, 1])), shape=shape).tocsr()
+def pair_incidence(joint: JointSpace) -> tuple[Matrix, Matrix]:
+    """One group per target row: how often each source row is paired with it."""
+    pairs = np.empty((0, 2), dtype=np.intp) if joint.pairs is None else joint.pairs
+    shape = len(joint.source.y), len(joint.target.y)
+    counts = sp.coo_array((np.ones(len(pairs)), (pairs[:, 0], pairs[:, 1])), shape=shape).tocsr()
     return counts, sp.csr_array(sp.identity(shape[1]))

@@ -12,7 +12,7 @@ from numpy.random import RandomState
 from isthmus._arrays import FloatArray, IntArray, is_sparse
 from isthmus._validation import length, matrix
 from isthmus.domains import as_labels, is_unlabelled
-from isthmus.estimators.constraints import drawn_pairs
+from isthmus.estimators.logdet.constraints import drawn_pairs
 from isthmus.exceptions import InputError
 
 

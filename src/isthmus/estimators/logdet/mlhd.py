@@ -2,27 +2,27 @@
 
 from __future__ import annotations
 
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
-import scipy.linalg as sla
 
-from isthmus._arrays import FloatArray
+from isthmus._arrays import FloatArray, as_dense
 from isthmus._validation import choice, number
-from isthmus.domains import TwoDomains, two_domains
-from isthmus.estimators.base import REFERENCES, CrossDomainEstimator
-from isthmus.estimators.constraints import as_bounds, label_pairs, spread, warn_of_hopeless
-from isthmus.estimators.progress import as_callback, ended
-from isthmus.estimators.solver import as_solver
+from isthmus.common_space import CommonSpace
+from isthmus.domains import TwoDomains
+from isthmus.estimators.logdet.base import LogDetEstimator, Solving
+from isthmus.estimators.logdet.constraints import as_bounds
 from isthmus.exceptions import InputError
 from isthmus.kernels import Kernel, as_kernel
-from isthmus.metric import CrossDomainMetric
 from isthmus.objective import Alignment, LogDetProblem
 from isthmus.solvers import Result, Solver
-from isthmus.spaces import fitted_space
+from isthmus.spaces import JointSpace
+
+AUTOMATIC_SLACK = 0.01
+"""The automatic bound on the squared shift of the means, in units of the domains' spread."""
 
 
-class MLHD(CrossDomainEstimator):
+class MLHD(LogDetEstimator):
     r"""Learn one metric over two domains that have different features.
 
     .. math::
@@ -36,7 +36,7 @@ class MLHD(CrossDomainEstimator):
     solution comes with a proof of how close it is to the optimum (``result_.relative_gap``).
 
     The maps into the common space have no intercept: with linear kernels, centre each domain first (a
-    ``StandardScaler`` will do).
+    ``StandardScaler`` as transformer will do).
 
     Parameters
     ----------
@@ -65,19 +65,26 @@ class MLHD(CrossDomainEstimator):
         The relative duality gap to reach.
     max_iter : int
         Iterations (sweeps, for "bregman") after which to stop with a warning.
-    n_neighbors : int
-        How many reference rows vote in :meth:`predict`.
+    rule : {"nearest", "means", "linear"} or classifier
+        How :meth:`predict` decides in the common space: by a vote of the nearest reference rows, by the nearest of
+        their class means, or by any classifier of scikit-learn fitted to them ("linear": support vectors).
     references : {"source", "target", "both"}
         Which rows they are: all source rows, the labelled target rows, or both.
+    n_neighbors : int
+        How many reference rows vote.
     n_components : int, optional
         Keep this many principal axes of the common space (of all rows of ``fit``); None keeps the metric whole.
+    source_transformer, target_transformer : transformer or pipeline of scikit-learn, optional
+        The preparation of either domain, fitted to all of its rows, labelled or not.
     progress : bool or callable
         Show a line of progress on standard error, or call this with each :class:`~isthmus.solvers.TracePoint`.
 
     Attributes
     ----------
-    metric_ : CrossDomainMetric
-        The metric, which knows nothing of how it was learned.
+    common_space_ : CommonSpace
+        What was learned: it knows nothing of how.
+    references_ : References
+        The labelled rows of both domains, there.
     result_ : Result
         The solver's result: status, certificate, multipliers, trace.
     classes_ : array
@@ -119,9 +126,12 @@ class MLHD(CrossDomainEstimator):
         solver: str | Solver = "newton",
         tol: float = 1e-6,
         max_iter: int = 200,
-        n_neighbors: int = 1,
+        rule: Any = "nearest",
         references: str = "source",
+        n_neighbors: int = 1,
         n_components: int | None = None,
+        source_transformer: Any = None,
+        target_transformer: Any = None,
         progress: Any = False,
     ) -> None:
         self.source_kernel = source_kernel
@@ -136,87 +146,67 @@ class MLHD(CrossDomainEstimator):
         self.solver = solver
         self.tol = tol
         self.max_iter = max_iter
-        self.n_neighbors = n_neighbors
+        self.rule = rule
         self.references = references
+        self.n_neighbors = n_neighbors
         self.n_components = n_components
+        self.source_transformer = source_transformer
+        self.target_transformer = target_transformer
         self.progress = progress
 
-    def fit(self, X_source: Any, y_source: Any, X_target: Any, y_target: Any) -> Self:
-        """Learn the metric.
-
-        Parameters
-        ----------
-        X_source : array, sparse matrix or data frame (n_s, d_s)
-            Source rows.
-        y_source : array (n_s,)
-            Their classes, of any type.
-        X_target : array, sparse matrix or data frame (n_l + n_u, d_t)
-            Target rows, labelled or not.
-        y_target : array (n_l + n_u,)
-            Their classes; -1, None or NaN where unknown.
-        """
-        solver = self._checked_solver()
-        callback = as_callback(self.progress, "MLHD", getattr(solver, "tol", self.tol))
-        domains = two_domains(X_source, y_source, X_target, y_target)
-        self._checked_neighbors(domains)
-        kernels = (
-            as_kernel(self.source_kernel, "source_kernel"),
-            as_kernel(self.target_kernel, "target_kernel"),
-        )
-        source, A = fitted_space(domains.source.X, kernels[0], outside=self.outside, name="X_source")
-        target, B = fitted_space(domains.target.X, kernels[1], outside=self.outside, name="X_target")
-        most = min(len(A) + len(B), A.shape[1] + B.shape[1])
-        if self.n_components is not None and self.n_components > most:
-            raise InputError(f"n_components: expected at most {most} with these rows, got {self.n_components}.")
-        bounds = as_bounds(self.bounds, spread(A, B))
-        problem = self._problem(domains, A, B, bounds)
-        with ended(callback):
-            result = solver.solve(problem, callback=callback)
-        metric = CrossDomainMetric(source, target, result.components())
-        if self.n_components is not None:
-            W, r = metric.components, source.dimension
-            metric = metric.projected_to(self.n_components, np.vstack([A @ W[:r], B @ W[r:]]))
-        self._learned(domains, metric)
-        self.result_, self.bounds_, self.n_iter_ = result, bounds, result.n_iter
-        self.kernels_ = (source.kernel, target.kernel)
-        return self
-
-    def _problem(
-        self, domains: TwoDomains, A: FloatArray, B: FloatArray, bounds: tuple[float, float]
-    ) -> LogDetProblem:
-        """Labelled rows of both domains side by side, the pairs across (and within), the shift of the means."""
-        labelled = domains.target.labelled
-        rows = sla.block_diag(A, B[labelled])
-        y = np.concatenate([domains.source.y, domains.target.y[labelled]])
-        source, target = slice(0, len(A)), slice(len(A), len(rows))
-        runs = [(source, target)]
-        if self.within_domain:
-            runs += [(source, source), (target, target)]
-        blocks = [label_pairs(rows, y, left, right, self.pair_weight, bounds) for left, right in runs]
-        warn_of_hopeless(sum(count for _, count in blocks))
-        alignment = None
-        if self.alignment != "none":
-            shift = np.concatenate([A.mean(axis=0), -B.mean(axis=0)])
-            alignment = Alignment(shift, self.alignment_weight, self._slack(spread(A, B)))
-        return LogDetProblem(rows, tuple(pairs for pairs, _ in blocks), alignment)
-
-    def _slack(self, scale: float) -> float | None:
-        automatic = isinstance(self.alignment_slack, str) and self.alignment_slack == "auto"
-        slack = 0.01 * scale if automatic else number(self.alignment_slack, "alignment_slack", low=0.0, strict=True)
-        return slack if self.alignment == "constraint" else None
-
-    def _checked_solver(self) -> Solver:
-        """The solver, after a look at every parameter that needs no data."""
+    def _checked(self) -> Solving:
         number(self.alignment_weight, "alignment_weight", low=0.0)
-        number(self.pair_weight, "pair_weight", low=0.0)
         choice(self.alignment, "alignment", ("penalty", "constraint", "none"))
+        self._slack(1.0)
         choice(self.outside, "outside", ("identity", "zero"))
         if not isinstance(self.within_domain, bool | np.bool_):
             raise InputError(f"within_domain: expected True or False, got {self.within_domain!r}.")
-        choice(self.references, "references", REFERENCES)
-        number(self.n_neighbors, "n_neighbors", low=1, whole=True)
-        as_bounds(self.bounds, 1.0)
-        self._slack(1.0)
         if self.n_components is not None:
             number(self.n_components, "n_components", low=1, whole=True)
-        return as_solver(self.solver, self.tol, self.max_iter)
+        return super()._checked()
+
+    def _joint_space(self, domains: TwoDomains) -> JointSpace:
+        kernels = as_kernel(self.source_kernel, "source_kernel"), as_kernel(self.target_kernel, "target_kernel")
+        # The principal axes of all rows lie in the span of all rows.
+        return JointSpace.of(domains, kernels, outside=self.outside, every_row=self.n_components is not None)
+
+    def _learn(self, domains: TwoDomains, joint: JointSpace, settings: Solving) -> tuple[CommonSpace, dict[str, Any]]:
+        bounds = as_bounds(self.bounds, joint.spread)
+        self._require_axes(domains, joint)
+        result = settings.result(self._problem(joint, bounds))
+        space = CommonSpace(joint.source.space, joint.target.space, result.components())
+        if self.n_components is not None:
+            space = space.projected_to(self._principal_axes(domains, space))
+        kernels = joint.source.space.kernel, joint.target.space.kernel
+        return space, {"result_": result, "bounds_": bounds, "kernels_": kernels, "n_iter_": result.n_iter}
+
+    def _problem(self, joint: JointSpace, bounds: tuple[float, float]) -> LogDetProblem:
+        """Labelled rows of both domains side by side, the pairs across (and within), the shift of the means."""
+        rows, (source, target) = joint.rows, joint.runs
+        runs = [(source, target), (source, source), (target, target)] if self.within_domain else [(source, target)]
+        alignment = None
+        if self.alignment != "none":
+            alignment = Alignment(joint.shift, self.alignment_weight, self._slack(joint.spread))
+        return LogDetProblem(rows, self._pairs(rows, joint.y, runs, bounds), alignment)
+
+    def _slack(self, spread: float) -> float | None:
+        automatic = isinstance(self.alignment_slack, str) and self.alignment_slack == "auto"
+        slack = AUTOMATIC_SLACK * spread
+        if not automatic:
+            slack = number(self.alignment_slack, "alignment_slack", low=0.0, strict=True)
+        return slack if self.alignment == "constraint" else None
+
+    def _require_axes(self, domains: TwoDomains, joint: JointSpace) -> None:
+        n = domains.source.X.shape[0] + domains.target.X.shape[0]
+        most = min(n, joint.source.space.dimension + joint.target.space.dimension)
+        if self.n_components is not None and self.n_components > most:
+            raise InputError(f"n_components: expected at most {most} with these rows, got {self.n_components}.")
+
+    def _principal_axes(self, domains: TwoDomains, space: CommonSpace) -> FloatArray:
+        """The axes (k, n_components) along which all rows of the fit vary most in the common space."""
+        sides = ((domains.source.X, "source"), (domains.target.X, "target"))
+        points = np.vstack([as_dense(space.space(name).coordinates(X)) @ space.map(name) for X, name in sides])
+        _, _, axes = np.linalg.svd(points - points.mean(axis=0), full_matrices=False)
+        # An axis' sign is arbitrary: fix it, so that equal data gives equal pictures.
+        signs = np.sign(axes[np.arange(len(axes)), np.abs(axes).argmax(axis=1)])
+        return np.asarray((axes * signs[:, None])[: self.n_components].T)

@@ -13,10 +13,10 @@ from sklearn.utils.validation import check_is_fitted
 
 from isthmus._arrays import FloatArray
 from isthmus._validation import as_random_state, column_names, number, same_columns
-from isthmus.estimators.constraints import as_bounds, label_pairs, percentile_bounds, warn_of_hopeless
-from isthmus.estimators.one_space import SignedPairs, dense, given_pairs, pairs_of_labels
+from isthmus.estimators.logdet.constraints import as_bounds, label_pairs, percentile_bounds, warn_of_hopeless
+from isthmus.estimators.logdet.one_space import SignedPairs, dense, given_pairs, pairs_of_labels
+from isthmus.estimators.logdet.solver import as_solver
 from isthmus.estimators.progress import as_callback, ended
-from isthmus.estimators.solver import as_solver
 from isthmus.exceptions import InputError
 from isthmus.objective import LogDetProblem
 from isthmus.solvers import Result, Solver

@@ -2,26 +2,27 @@
 
 from __future__ import annotations
 
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 from sklearn.base import clone
 
 from isthmus._arrays import FloatArray
 from isthmus._validation import number
-from isthmus.domains import TwoDomains, two_domains
-from isthmus.estimators.base import CrossDomainEstimator
-from isthmus.estimators.canonical import canonical_directions, label_incidence, pair_incidence
+from isthmus.common_space import CommonSpace
+from isthmus.domains import TwoDomains
+from isthmus.estimators.mapped import MetricEstimator
+from isthmus.estimators.projections.canonical import canonical_directions, label_incidence, pair_incidence
 from isthmus.exceptions import InputError
-from isthmus.kernels import Kernel, as_kernel
-from isthmus.metric import CrossDomainMetric
-from isthmus.spaces import fitted_space
+from isthmus.kernels import Kernel
+from isthmus.retrieval import References
+from isthmus.spaces import JointSpace
 
 AUTOMATIC = 0.1
 """The automatic regularization, in units of the covariance's own size."""
 
 
-class KCCA(CrossDomainEstimator):
+class KCCA(MetricEstimator):
     r"""Regularised canonical correlation analysis between two domains, with any kernels, in closed form.
 
     .. math::
@@ -50,15 +51,13 @@ class KCCA(CrossDomainEstimator):
     metric : "euclidean" or object
         How the common space is measured. An object with ``fit(X, y)`` and ``components_`` (k', k), such as ITML,
         is cloned and fitted there to the source and the labelled target rows.
-    n_neighbors : int
-        How many reference rows vote in :meth:`predict`.
-    references : {"source", "target", "both"}
-        Which rows they are: all source rows, the labelled target rows, or both.
+    rule, references, n_neighbors, source_transformer, target_transformer
+        As in :class:`MLHD`.
 
     Attributes
     ----------
-    metric_ : CrossDomainMetric
-        The metric; its offsets are the centring.
+    common_space_ : CommonSpace
+        What was learned; its offsets are the centring.
     correlations_ : array (k,)
         The maxima above, largest first.
     learner_ : object or None
@@ -78,6 +77,8 @@ class KCCA(CrossDomainEstimator):
     array(['a', 'b'], dtype=object)
     """
 
+    takes_pairs = True
+    intercept = True
     correlations_: FloatArray
     learner_: Any
     kernels_: tuple[Kernel, Kernel]
@@ -90,66 +91,25 @@ class KCCA(CrossDomainEstimator):
         n_components: int | None = None,
         regularization: float | str = "auto",
         metric: Any = "euclidean",
-        n_neighbors: int = 1,
+        rule: Any = "nearest",
         references: str = "source",
+        n_neighbors: int = 1,
+        source_transformer: Any = None,
+        target_transformer: Any = None,
     ) -> None:
         self.source_kernel = source_kernel
         self.target_kernel = target_kernel
         self.n_components = n_components
         self.regularization = regularization
         self.metric = metric
-        self.n_neighbors = n_neighbors
+        self.rule = rule
         self.references = references
+        self.n_neighbors = n_neighbors
+        self.source_transformer = source_transformer
+        self.target_transformer = target_transformer
 
-    def fit(self, X_source: Any, y_source: Any, X_target: Any, y_target: Any, *, pairs: Any = None) -> Self:
-        """Find the canonical directions.
-
-        Parameters
-        ----------
-        X_source : array, sparse matrix or data frame (n_s, d_s)
-            Source rows.
-        y_source : array (n_s,)
-            Their classes, of any type.
-        X_target : array, sparse matrix or data frame (n_l + n_u, d_t)
-            Target rows, labelled or not.
-        y_target : array (n_l + n_u,)
-            Their classes; -1, None or NaN where unknown.
-        pairs : array (m, 2), optional
-            Which rows belong together: numbers of source and target rows, labelled or not; a pair given twice
-            counts twice. By default the labels make the pairs.
-        """
-        gamma = self._checked_regularization()
-        kernels = (
-            as_kernel(self.source_kernel, "source_kernel"),
-            as_kernel(self.target_kernel, "target_kernel"),
-        )
-        domains = two_domains(X_source, y_source, X_target, y_target)
-        self._checked_neighbors(domains)
-        L, R = label_incidence(domains) if pairs is None else pair_incidence(pairs, domains)
-        source, A = fitted_space(domains.source.X, kernels[0], outside="identity", name="X_source")
-        target, B = fitted_space(domains.target.X, kernels[1], outside="identity", name="X_target")
-        W_s, W_t, offsets, correlations = canonical_directions(A, B, L, R, gamma)
-        k = len(correlations) if self.n_components is None else self.n_components
-        if k > len(correlations):
-            raise InputError(f"n_components: expected at most {len(correlations)} with these pairs, got {k}.")
-        metric = CrossDomainMetric(source, target, np.vstack([W_s, W_t])[:, :k], True, offsets[:, :k])
-        learner = None if isinstance(self.metric, str) else self._fitted_learner(domains, metric)
-        self._learned(domains, metric if learner is None else metric.mapped(np.asarray(learner.components_).T))
-        self.correlations_, self.learner_ = correlations[:k], learner
-        self.kernels_ = (source.kernel, target.kernel)
-        return self
-
-    def _fitted_learner(self, domains: TwoDomains, metric: CrossDomainMetric) -> Any:
-        """The learner of a metric, fitted to the labelled points of both domains."""
-        labelled = domains.target.labelled
-        points = [metric.embed(domains.source.X, "source"), metric.embed(domains.target.X[labelled], "target")]
-        y = np.concatenate([domains.source.y, domains.target.y[labelled]])
-        learner = clone(self.metric)
-        learner.fit(np.vstack(points).astype(np.float64), y)
-        return learner
-
-    def _checked_regularization(self) -> float:
-        """γ, after a look at every parameter that needs no data."""
+    def _checked(self) -> float:
+        super()._checked()
         if self.n_components is not None:
             number(self.n_components, "n_components", low=1, whole=True)
         if self.metric != "euclidean" and (isinstance(self.metric, str | type) or not hasattr(self.metric, "fit")):
@@ -157,6 +117,30 @@ class KCCA(CrossDomainEstimator):
         if isinstance(self.regularization, str) and self.regularization == "auto":
             return AUTOMATIC
         return number(self.regularization, "regularization", low=0.0)
+
+    def _learn(self, domains: TwoDomains, joint: JointSpace, settings: float) -> tuple[CommonSpace, dict[str, Any]]:
+        L, R = label_incidence(joint) if joint.pairs is None else pair_incidence(joint)
+        A, B = joint.source.points, joint.target.points
+        W_s, W_t, offsets, correlations = canonical_directions(A, B, L, R, settings)
+        k = len(correlations) if self.n_components is None else self.n_components
+        if k > len(correlations):
+            raise InputError(f"n_components: expected at most {len(correlations)} with these pairs, got {k}.")
+        space = CommonSpace(
+            joint.source.space,
+            joint.target.space,
+            np.vstack([W_s, W_t])[:, :k],
+            projected=True,
+            offsets=offsets[:, :k],
+        )
+        learner = None if isinstance(self.metric, str) else self._fitted_learner(domains, space)
+        kernels = joint.source.space.kernel, joint.target.space.kernel
+        attributes = {"correlations_": correlations[:k], "learner_": learner, "kernels_": kernels}
+        return (space if learner is None else space.mapped(np.asarray(learner.components_).T)), attributes
+
+    def _fitted_learner(self, domains: TwoDomains, space: CommonSpace) -> Any:
+        """The learner of a metric, fitted to the labelled points of both domains."""
+        known = References.of(domains, space)
+        return clone(self.metric).fit(known.points, known.y)
 
 
 class CCA(KCCA):
@@ -182,8 +166,11 @@ class CCA(KCCA):
         n_components: int | None = None,
         regularization: float | str = "auto",
         metric: Any = "euclidean",
-        n_neighbors: int = 1,
+        rule: Any = "nearest",
         references: str = "source",
+        n_neighbors: int = 1,
+        source_transformer: Any = None,
+        target_transformer: Any = None,
     ) -> None:
         super().__init__(
             "linear",
@@ -191,6 +178,9 @@ class CCA(KCCA):
             n_components=n_components,
             regularization=regularization,
             metric=metric,
-            n_neighbors=n_neighbors,
+            rule=rule,
             references=references,
+            n_neighbors=n_neighbors,
+            source_transformer=source_transformer,
+            target_transformer=target_transformer,
         )
