@@ -7,15 +7,15 @@ from dataclasses import replace
 
 import numpy as np
 import scipy.sparse as sp
-
-from isthmus.datasets import Collection
-from isthmus.domains import Domain
-from isthmus.evaluation import Protocol
 from isthmus.experiments.entrants import TABLE
 from isthmus.experiments.experiment import EXPERIMENTS
 from isthmus.experiments.published import TABLE1, TABLE2
 from isthmus.experiments.records import Record
 from isthmus.experiments.rows import Collected
+
+from isthmus.datasets import Collection
+from isthmus.domains import Domain
+from isthmus.evaluation import Protocol
 
 CLASSES, PER_CLASS = 3, 14
 PROTOCOL = Protocol(4, 1, 4, test=9)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from isthmus._version import __version__
 from isthmus.exceptions import (
     ConvergenceWarning,
+    DataWarning,
     InputError,
     IsthmusError,
     MissingDependencyError,
@@ -32,6 +33,7 @@ __all__ = [
     "CommonSpace",
     "ConvergenceWarning",
     "Cosine",
+    "DataWarning",
     "InputError",
     "IsthmusError",
     "Kernel",

@@ -173,6 +173,8 @@ def _axes_of_wide(X: Matrix, w: FloatArray, centre: bool) -> tuple[FloatArray, F
 
 def _signed(axes: FloatArray) -> FloatArray:
     """Each axis with its largest entry positive; of entries that are equally large, to rounding, the first counts."""
+    if not axes.size:
+        return axes
     sizes = np.abs(axes)
     first = (sizes >= (1.0 - 1e-8) * sizes.max(axis=0, initial=0.0)).argmax(axis=0)
     return np.asarray(axes * np.sign(axes[first, np.arange(axes.shape[1])]))

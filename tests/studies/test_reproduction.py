@@ -6,14 +6,14 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-
-from isthmus.exceptions import InputError
 from isthmus.experiments.artefacts import sensitivity_artefacts, table_artefacts, toy_artefacts
 from isthmus.experiments.claims import HOLDS, ORDER, READINGS, REVERSED
 from isthmus.experiments.experiment import EXPERIMENTS
 from isthmus.experiments.findings import Finding
 from isthmus.experiments.records import Results
 from isthmus.experiments.report import boards, page
+
+from isthmus.exceptions import InputError
 from small_tables import records_of, shrunk
 
 ROOT = Path(__file__).parents[2]

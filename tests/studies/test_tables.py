@@ -5,9 +5,6 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-
-from isthmus.evaluation import Difference
-from isthmus.exceptions import InputError
 from isthmus.experiments.artefacts import boards, sensitivity_artefacts, table_artefacts
 from isthmus.experiments.claims import (
     AGAINST_SPOILT,
@@ -38,6 +35,9 @@ from isthmus.experiments.tables import (
     settings_table,
     toy_table,
 )
+
+from isthmus.evaluation import Difference
+from isthmus.exceptions import InputError
 from small_tables import GROUPS, record, records_of, small
 
 SEEDS = tuple(range(10))

@@ -1,17 +1,11 @@
 """Trials of toy size through the code of the real tables: honest rows, resumable runs, the same result every time."""
 
-import os
 from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 import scipy.sparse as sp
-
-from isthmus import ARC, MLHD
-from isthmus.controls import TargetOnly
-from isthmus.domains import UNLABELLED, Domain
-from isthmus.exceptions import InputError
 from isthmus.experiments import plan as plan_module
 from isthmus.experiments import trials as trials_module
 from isthmus.experiments.artefacts import SUFFIXES, sensitivity_artefacts, table_artefacts
@@ -25,11 +19,17 @@ from isthmus.experiments.records import Results
 from isthmus.experiments.reproduction import Request, reproduce
 from isthmus.experiments.rows import KINDS, VARIANTS, Trial
 from isthmus.experiments.trials import SETTINGS, run_trial, settings_of
+
+from conftest import data_folder
+from isthmus import ARC, MLHD
+from isthmus.controls import TargetOnly
+from isthmus.domains import UNLABELLED, Domain
+from isthmus.exceptions import InputError
 from small_tables import CLASSES, GROUPS, PROTOCOL, TWO, coarse, histograms, record, shrunk, small, texts
 
 NAMES = tuple(GROUPS)
 BOTH = tuple(VARIANTS)
-DATA = Path(os.environ.get("ISTHMUS_DATA", "no-data-folder"))
+DATA = data_folder()
 TRIALS = {name: Trial(*shrunk()[name].groups[0], "whole", 0) for name in NAMES}
 
 

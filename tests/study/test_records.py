@@ -8,10 +8,10 @@ from dataclasses import replace
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-
-from isthmus.exceptions import InputError
 from isthmus.experiments import records as records_module
 from isthmus.experiments.records import Record, Results, replaced
+
+from isthmus.exceptions import InputError
 from small_tables import record
 
 LINE = record().line()

@@ -12,10 +12,14 @@ from scipy.special import softmax
 
 from isthmus._arrays import FloatArray, IntArray, Matrix
 from isthmus._validation import choice, number
-from isthmus.controls.discriminants import PrincipalAxes, SoftLDA, balanced
+from isthmus.controls.discriminants import SoftLDA, balanced
 from isthmus.controls.target_only import TargetEstimator
 from isthmus.domains import TwoDomains
 from isthmus.exceptions import InputError
+from isthmus.linalg import PrincipalAxes, principal_axes
+
+FLAT = 1e-10
+"""Axes along which the target varies by no more than this part of its largest deviation are left out."""
 
 
 class SelfTrainedLDA(TargetEstimator):
@@ -97,8 +101,9 @@ class SelfTrainedLDA(TargetEstimator):
             if self.marginal == "labelled"
             else np.full(len(present), 1 / len(present))
         )
-        axes = PrincipalAxes.of(target.X)
-        Z = axes(target.X)
+        axes = principal_axes(target.X, tolerance=FLAT)
+        axes = axes if len(axes.deviations) else axes.leading(1)
+        Z = axes.coordinates(target.X)
         sizes = sorted({min(multiple * len(present), Z.shape[1]) for multiple in multiples})
         discriminants = tuple(
             next(islice(self_trained(Z[:, :k], y, shares, shrinkage), self.n_rounds, None)) for k in sizes
@@ -123,7 +128,7 @@ class SelfTrainedLDA(TargetEstimator):
         return self._probabilities(rows)
 
     def _probabilities(self, rows: Matrix) -> FloatArray:
-        Z = self.axes_(rows)
+        Z = self.axes_.coordinates(rows)
         P = np.zeros((len(Z), len(self.classes_)))
         P[:, self._present] = np.mean(
             [softmax(lda.scores(Z[:, : len(lda.weights)]), axis=1) for lda in self.discriminants_], axis=0
@@ -136,7 +141,7 @@ class SelfTrainedLDA(TargetEstimator):
     def transform(self, X: Any, domain: str = "target") -> FloatArray:
         """Target rows on the principal axes that the largest of the discriminants sees (n, k)."""
         rows = self._rows(X, domain)
-        return self.axes_(rows)[:, : self._dimension()].astype(rows.dtype, copy=False)
+        return self.axes_.coordinates(rows)[:, : self._dimension()].astype(rows.dtype, copy=False)
 
     def _dimension(self) -> int:
         return max(len(lda.weights) for lda in self.discriminants_)

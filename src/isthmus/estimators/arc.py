@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 
-from isthmus._arrays import FloatArray
 from isthmus._validation import number
 from isthmus.common_space import CommonSpace
 from isthmus.domains import TwoDomains
@@ -15,6 +14,7 @@ from isthmus.estimators.mapped import SimilarityEstimator
 from isthmus.estimators.progress import as_callback, ended
 from isthmus.exceptions import InputError
 from isthmus.kernels import Kernel
+from isthmus.linalg import principal_axes
 from isthmus.objective.hinge import HingeProblem
 from isthmus.solvers.hinge import HingeNewton, HingeResult
 from isthmus.spaces import JointSpace
@@ -139,7 +139,8 @@ class ARC(SimilarityEstimator):
         self, domains: TwoDomains, joint: JointSpace, settings: HingeNewton
     ) -> tuple[CommonSpace, dict[str, Any]]:
         # Whatever a space does with the outside of the span: the optimal W is zero there.
-        (A, A_axes), (B, B_axes) = _principal(joint.source.points), _principal(joint.target.points)
+        axes = [principal_axes(side.points, centre=False).axes for side in (joint.source, joint.target)]
+        A, B = joint.source.points @ axes[0], joint.target.points @ axes[1]
         u, l = _as_bounds(self.bounds)  # noqa: E741
         sign = np.where(joint.source.y[:, None] == joint.target.y[None, :], 1.0, -1.0)
         weight = _as_weight(self.pair_weight, float((A**2).sum() / len(A) * (B**2).sum() / len(B)))
@@ -147,7 +148,7 @@ class ARC(SimilarityEstimator):
         with ended(callback):
             result = settings.solve(HingeProblem(A, B, sign, np.where(sign > 0, l, u), weight), callback)
         spaces = joint.source.space, joint.target.space
-        return CommonSpace.of_products(spaces, (A_axes, B_axes), result.point.W), {
+        return CommonSpace.of_products(spaces, (axes[0], axes[1]), result.point.W), {
             "result_": result,
             "n_iter_": result.n_iter,
             "objective_": result.point.value,
@@ -156,13 +157,6 @@ class ARC(SimilarityEstimator):
             "bounds_": (u, l),
             "kernels_": (spaces[0].kernel, spaces[1].kernel),
         }
-
-
-def _principal(C: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Rows in the principal axes of their span (n, ρ), where CᵀC is diagonal, and those axes (r, ρ)."""
-    U, s, Vt = np.linalg.svd(C, full_matrices=False)
-    kept = s > max(C.shape) * np.finfo(np.float64).eps * s.max(initial=0.0)
-    return U[:, kept] * s[kept], Vt[kept].T
 
 
 def _as_weight(weight: Any, scale: float) -> float:

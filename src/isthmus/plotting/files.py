@@ -6,20 +6,19 @@ import os
 from io import BytesIO
 from pathlib import Path
 from typing import Any
-from uuid import uuid4
 
 from isthmus.exceptions import InputError
 from isthmus.plotting.canvas import DPI
+from isthmus.storage.writing import write_bytes
 
 # Neither the day nor the version of the drawing library belongs to the picture.
 METADATA = {"png": {"Software": None}, "svg": {"Date": None, "Creator": None}}
 
 
-def saved(figure: Any, path: str | os.PathLike[str]) -> list[Path]:
+def save_figure(figure: Any, path: str | os.PathLike[str]) -> list[Path]:
     """Write a figure as PNG and as SVG, and return the two paths.
 
-    Both are drawn before either is written, and each is written under another name in the same folder and then
-    renamed, so that no reader sees half a file. The figure stays the caller's.
+    Both are drawn before either is written, and no reader sees half a file. The figure stays the caller's.
 
     Parameters
     ----------
@@ -39,7 +38,7 @@ def saved(figure: Any, path: str | os.PathLike[str]) -> list[Path]:
     >>> from isthmus.plotting import plot_differences
     >>> figure = plot_differences(["ours - theirs"], [1.0], [0.5], [1.5], title="An example")
     >>> with tempfile.TemporaryDirectory() as folder:
-    ...     [path.name for path in saved(figure, f"{folder}/example")]
+    ...     [path.name for path in save_figure(figure, f"{folder}/example")]
     ['example.png', 'example.svg']
     """
     stem = Path(path)
@@ -47,7 +46,7 @@ def saved(figure: Any, path: str | os.PathLike[str]) -> list[Path]:
         raise InputError(f"path: expected a file name in a folder that exists, got {str(path)!r}.")
     contents = {stem.with_name(f"{stem.name}.{kind}"): _bytes(figure, kind) for kind in METADATA}
     for destination, content in contents.items():
-        _write(destination, content)
+        write_bytes(destination, content)
     return list(contents)
 
 
@@ -59,12 +58,3 @@ def _bytes(figure: Any, kind: str) -> bytes:
     with rc_context({"svg.hashsalt": "isthmus", "svg.fonttype": "path"}):
         figure.savefig(drawn, format=kind, dpi=DPI, metadata=METADATA[kind])
     return drawn.getvalue()
-
-
-def _write(destination: Path, content: bytes) -> None:
-    unfinished = destination.with_name(f".{destination.name}.{uuid4().hex}.part")
-    try:
-        unfinished.write_bytes(content)
-        unfinished.replace(destination)
-    finally:
-        unfinished.unlink(missing_ok=True)

@@ -11,7 +11,7 @@ from isthmus._arrays import FloatArray, IntArray, Matrix, as_dense, is_sparse
 from isthmus.domains import UNLABELLED, Domain
 from isthmus.exceptions import InputError
 from isthmus.kernels import RBF, Kernel, Laplacian, Linear, Precomputed
-from isthmus.linalg import RANK_TOLERANCE, pivoted_cholesky
+from isthmus.linalg import RANK_TOLERANCE, pivoted_cholesky, principal_axes
 from isthmus.spaces.kernel_space import KernelSpace, centred, mean_products, mean_square
 from isthmus.spaces.space import FeatureSpace, Space
 
@@ -103,7 +103,8 @@ def _spanned_by_all(
 ) -> Side:
     """The span of all rows."""
     precomputed = isinstance(kernel, Precomputed)
-    C, pivots = pivoted_cholesky(_square(X, name) if precomputed else kernel.gram(X, X))
+    K, whose = (_square(X, name), name) if precomputed else (kernel.gram(X, X), "kernel")
+    C, pivots = pivoted_cholesky(K, whose)
     space = KernelSpace(kernel, pivots if precomputed else X[pivots], C[pivots], X.shape[1], complete, centre)
     return _measured(space, C, y, rows)
 
@@ -137,10 +138,9 @@ def _anchored(X: Matrix, y: IntArray, rows: IntArray, kernel: Kernel, centre: Fl
 
 
 def _in_row_space(domain: Domain, rows: IntArray) -> Side:
-    """The span of many rows with few columns, from the (d, d) products of the columns; nothing counts outside it."""
+    """The span of many rows with few columns; nothing counts outside it."""
     X = domain.X
-    spectrum, vectors = np.linalg.eigh(as_dense(X.T @ X))
-    basis = vectors[:, spectrum > RANK_TOLERANCE * max(spectrum[-1], 0.0)].T
+    basis = principal_axes(X, centre=False, tolerance=RANK_TOLERANCE**0.5).axes.T
     space = KernelSpace(Linear(), basis, np.eye(len(basis)), X.shape[1], complete=True)
     return _measured(space, space.coordinates(X), domain.y, rows)
 
@@ -158,6 +158,4 @@ def _square(X: Matrix, name: str) -> FloatArray:
     scale = np.abs(K).max(initial=0.0)
     if not np.allclose(K, K.T, atol=1e-8 * scale):
         raise InputError(f"{name}: expected a symmetric Gram matrix, got one that is not.")
-    if scale > 0 and np.linalg.eigvalsh(K)[0] < -1e-8 * len(K) * scale:
-        raise InputError(f"{name}: expected a positive semi-definite Gram matrix, got a negative eigenvalue.")
     return K

@@ -14,6 +14,7 @@ from isthmus.estimators.logdet.base import LogDetEstimator, Solving
 from isthmus.estimators.logdet.constraints import as_bounds
 from isthmus.exceptions import InputError
 from isthmus.kernels import Kernel, as_kernel
+from isthmus.linalg import principal_axes
 from isthmus.objective import Alignment, LogDetProblem
 from isthmus.solvers import Result, Solver
 from isthmus.spaces import JointSpace
@@ -206,7 +207,4 @@ class MLHD(LogDetEstimator):
         """The axes (k, n_components) along which all rows of the fit vary most in the common space."""
         sides = ((domains.source.X, "source"), (domains.target.X, "target"))
         points = np.vstack([as_dense(space.space(name).coordinates(X)) @ space.map(name) for X, name in sides])
-        _, _, axes = np.linalg.svd(points - points.mean(axis=0), full_matrices=False)
-        # An axis' sign is arbitrary: fix it, so that equal data gives equal pictures.
-        signs = np.sign(axes[np.arange(len(axes)), np.abs(axes).argmax(axis=1)])
-        return np.asarray((axes * signs[:, None])[: self.n_components].T)
+        return principal_axes(points).leading(int(self.n_components or 0)).axes

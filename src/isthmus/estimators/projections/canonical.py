@@ -7,6 +7,7 @@ import scipy.sparse as sp
 
 from isthmus._arrays import FloatArray, Matrix
 from isthmus.exceptions import InputError
+from isthmus.linalg import PrincipalAxes, principal_axes
 from isthmus.spaces import JointSpace
 
 NO_CORRELATION = 1e-9
@@ -22,9 +23,10 @@ def canonical_directions(
     groups, and a group is a class where labels make the pairs.
     """
     weights = L @ R.sum(axis=0), R @ L.sum(axis=0)
-    means = [w @ X / w.sum() for w, X in zip(weights, (A, B), strict=True)]
+    axes = [principal_axes(X, weights=w) for w, X in zip(weights, (A, B), strict=True)]
+    means = [each.mean for each in axes]
     A, B = A - means[0], B - means[1]
-    whitening = [_whitening(X, w, m, gamma) for X, w, m in zip((A, B), weights, means, strict=True)]
+    whitening = [_whitening(each, gamma) for each in axes]
     sums = L.T @ A, R.T @ B
     # The whitened C_st has the rank of the groups: its SVD is that of two small triangles.
     (Q_s, T_s), (Q_t, T_t) = (np.linalg.qr((F @ H).T) for F, H in zip(sums, whitening, strict=True))
@@ -43,17 +45,11 @@ def canonical_directions(
     return W[0] * signs, W[1] * signs, offsets * signs, correlations[:k]
 
 
-def _whitening(X: FloatArray, w: FloatArray, mean: FloatArray, gamma: float) -> FloatArray:
-    """H (r, q) with ``Hᵀ (C + ρI) H = I`` on the q directions in which centred rows of weight w vary."""
-    weighed = np.sqrt(w[w > 0.0] / w.sum())[:, None] * X[w > 0.0]
-    # C = VΣ²Vᵀ from the rows themselves: to form C first would lose half of the digits.
-    _, deviations, axes = np.linalg.svd(weighed, full_matrices=False)
-    eps = np.finfo(np.float64).eps
-    rounding = max(max(weighed.shape) * deviations.max(initial=0.0), 100.0 * np.linalg.norm(mean)) * eps
-    kept = deviations > rounding
-    variances = deviations[kept] ** 2
-    ridge = gamma * float(np.sum(variances**2) / np.sum(variances)) if kept.any() else 0.0
-    return np.asarray(axes[kept].T / np.sqrt(variances + ridge))
+def _whitening(axes: PrincipalAxes, gamma: float) -> FloatArray:
+    """H (r, q) with ``Hᵀ (C + ρI) H = I`` on the q directions in which the paired rows vary."""
+    variances = axes.deviations**2
+    ridge = gamma * float(np.sum(variances**2) / np.sum(variances)) if len(variances) else 0.0
+    return np.asarray(axes.axes / np.sqrt(variances + ridge))
 
 
 def label_incidence(joint: JointSpace) -> tuple[Matrix, Matrix]:

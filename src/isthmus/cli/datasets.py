@@ -1,0 +1,16 @@
+"""``isthmus datasets``: what comes with the library."""
+
+import textwrap
+
+from isthmus.datasets import load_digits, load_toy
+
+WIDTH = 100
+
+
+def run() -> None:
+    """Print what each data set is, its terms of use, and how it is loaded."""
+    for load in (load_digits, load_toy):
+        pair = load()
+        lines = (f"{pair}", pair.description, f"licence: {pair.licence}")
+        first, *others = (textwrap.fill(line, WIDTH - 4, subsequent_indent="    ") for line in lines)
+        print("\n    ".join([first, *others, f"from isthmus.datasets import {load.__name__}"]), end="\n\n")

@@ -1,0 +1,103 @@
+"""What a study asks, as a value: whose rows, who takes part, and what is noted."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+
+from isthmus._validation import choice
+from isthmus.exceptions import InputError
+from isthmus.study.entrants import SETTINGS, Entrant
+from isthmus.study.fingerprints import described, fingerprint
+from isthmus.study.fits import Figure
+from isthmus.study.rows import Rows, Trial
+
+
+@dataclass(frozen=True)
+class Design:
+    """Systems and controls on the same rows, trial by trial.
+
+    Parameters
+    ----------
+    name : str
+        The stem of the file of records.
+    rows : callable
+        The rows of a :class:`Trial`. If it has a method ``check``, that is called before anything is run.
+    entrants : tuple of Entrant
+        Systems and controls.
+    title, protocol : str
+        For tables: what the study is about, and a sentence on how the rows are drawn.
+    groups : tuple of str
+        Sources and targets, as tables name them.
+    variants : mapping of str to str
+        Preparations of the features, and what each is in words.
+    figures : mapping of str to callable
+        What is recorded beside accuracy, at the default setting.
+    redrawn : bool
+        Whether another seed has other rows. Where it only moves the systems, seeds say nothing about other rows, and
+        differences are judged by group alone.
+    """
+
+    name: str
+    rows: Callable[[Trial], Rows]
+    entrants: tuple[Entrant, ...]
+    title: str = ""
+    protocol: str = ""
+    groups: tuple[str, ...] = ("",)
+    variants: Mapping[str, str] = field(default_factory=lambda: {"": ""})
+    figures: Mapping[str, Figure] = field(default_factory=dict)
+    redrawn: bool = True
+
+    def __post_init__(self) -> None:
+        for names, what in ((self.columns, "entrants"), (self.groups, "groups"), (tuple(self.variants), "variants")):
+            if not names or len(set(names)) < len(names):
+                twice = next((name for name in names if names.count(name) > 1), "none")
+                raise InputError(f"{what}: expected at least one name and none twice, got {twice!r}.")
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """Every column, in the order of the entrants."""
+        return tuple(name for entrant in self.entrants for name in entrant.columns)
+
+    @property
+    def controls(self) -> tuple[str, ...]:
+        """The columns of the controls."""
+        return tuple(name for entrant in self.entrants if entrant.control for name in entrant.columns)
+
+    def entrant(self, column: str) -> Entrant:
+        """Whose fit fills a column."""
+        owners = {name: entrant for entrant in self.entrants for name in entrant.columns}
+        return owners[choice(column, "system", owners)]
+
+    def check(self) -> None:
+        """Raise if rows can't be had."""
+        getattr(self.rows, "check", lambda: None)()
+
+    def trials(self, variants: Sequence[str], seeds: Sequence[int]) -> tuple[Trial, ...]:
+        """All draws, seed by seed, so that a run that was stopped early has something of every group."""
+        return tuple(Trial(group, variant, seed) for seed in seeds for group in self.groups for variant in variants)
+
+    def cells(self, settings: Sequence[str]) -> Iterator[tuple[str, str]]:
+        """The columns of every trial, with the settings that each can have."""
+        for setting in settings:
+            choice(setting, "settings", SETTINGS)
+        for entrant in self.entrants:
+            yield from entrant.cells(settings)
+
+    def fingerprint(self, variant: str, column: str, setting: str) -> str:
+        """What stands in a record that this design produces: a record with another one is not reused."""
+        if (variant, column, setting) not in self._fingerprints:
+            entrant = self.entrant(column)
+            noted = self.figures if setting == "default" else {**entrant.grid, "": setting}
+            system = entrant.made(), entrant.rows, entrant.readings.get(column), noted
+            self._fingerprints[variant, column, setting] = fingerprint(self._rows, variant, *system)
+        return self._fingerprints[variant, column, setting]
+
+    @cached_property
+    def _fingerprints(self) -> dict[tuple[str, str, str], str]:
+        return {}
+
+    @cached_property
+    def _rows(self) -> str:
+        return described(self.rows)

@@ -1,0 +1,102 @@
+"""Who takes part in a study: a system, the columns that one fit of it fills, and the grid that may be searched."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterator, Mapping
+from dataclasses import dataclass, field
+from itertools import product
+from typing import Any, Self, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import clone
+
+from isthmus._arrays import Matrix
+from isthmus.registry import systems
+from isthmus.study.rows import Rows
+
+Reading: TypeAlias = Callable[[Any, Rows, Matrix], NDArray[Any]]
+"""Given the fitted model, the rows of the trial and some target rows: the classes of these."""
+
+SETTINGS = {
+    "default": "no tuning",
+    "oracle": "the best of the grid by test accuracy: an upper bound, never a result",
+    "selected": "the best of the grid by reverse agreement, which no test label enters",
+}
+"""How the parameters of a fit are chosen."""
+
+
+@dataclass(frozen=True)
+class Entrant:
+    """One fit of a study, and the columns that it fills.
+
+    Parameters
+    ----------
+    name : str
+        The column where rows are called as the system does by itself.
+    make : estimator or callable
+        An unfitted estimator, or what returns one; either has the defaults of the study.
+    grid : mapping of str to tuple
+        Parameters, and the values to choose from; empty where there is nothing to choose.
+    control : bool
+        Whether it is there to keep the others honest.
+    readings : mapping of str to callable
+        Further columns of the same fit, and how rows are called there.
+    rows : callable, optional
+        What is done to the rows of a trial before the fit, given the seed: :class:`CorruptedSource`, say.
+    """
+
+    name: str
+    make: Any
+    grid: Mapping[str, tuple[Any, ...]] = field(default_factory=dict)
+    control: bool = False
+    readings: Mapping[str, Reading] = field(default_factory=dict)
+    rows: Callable[[Rows, int], Rows] | None = None
+
+    @classmethod
+    def of(cls, system: str | Self) -> Self:
+        """A system of :func:`isthmus.systems` by its name, or an entrant as it is."""
+        if isinstance(system, cls):
+            return system
+        found = systems()[system]  # type: ignore[index]
+        return cls(found.name, found.make, control=found.control)
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The columns that one fit fills."""
+        return (self.name, *self.readings)
+
+    def made(self) -> Any:
+        """An unfitted estimator with the defaults."""
+        is_estimator = hasattr(self.make, "get_params") and not isinstance(self.make, type)
+        return clone(self.make) if is_estimator else self.make()
+
+    def model(self, parameters: Mapping[str, Any], seed: int) -> Any:
+        """An unfitted estimator with these parameters; whatever it draws, it draws by the seed."""
+        model = self.made()
+        drawing = {name: seed for name in model.get_params() if name.endswith("random_state")}
+        model.set_params(**drawing, **parameters)
+        return model
+
+    def points(self) -> Iterator[dict[str, Any]]:
+        """Every point of the grid, the last parameter fastest."""
+        for values in product(*self.grid.values()):
+            yield dict(zip(self.grid, values, strict=True))
+
+    def cells(self, settings: Collection[str]) -> Iterator[tuple[str, str]]:
+        """The columns and settings that it can fill: without a grid, the default only."""
+        for column in self.columns:
+            for setting in settings:
+                if setting == "default" or (self.grid and (setting == "oracle" or measures(self.made()))):
+                    yield column, setting
+
+
+def measures(model: Any) -> bool:
+    """Whether a system says how far rows of the two domains are apart."""
+    return hasattr(model, "pairwise_distances") or hasattr(model, "pairwise_similarities")
+
+
+def by_target_rows(model: Any, rows: Rows, X: Matrix) -> NDArray[Any]:
+    """A reading: each row is called by its nearest labelled target row, under the metric that was learned."""
+    distances = model.pairwise_distances(X, rows.X_target[rows.labelled], ("target", "target"))
+    return np.asarray(rows.y_target[rows.labelled][distances.argmin(axis=1)])

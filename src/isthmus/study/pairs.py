@@ -1,0 +1,106 @@
+"""Trials out of pairs of domains: split by a protocol, or as they are, with features prepared without test rows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, TypeAlias
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.base import clone
+
+from isthmus._arrays import IntArray, Matrix, is_sparse
+from isthmus.datasets import DomainPair
+from isthmus.domains import UNLABELLED, as_labels, encoded
+from isthmus.evaluation import Protocol
+from isthmus.exceptions import InputError
+from isthmus.study.rows import Rows, Trial, name_number
+
+Loader: TypeAlias = Callable[..., DomainPair]
+"""Called as ``load(random_state=seed)``."""
+
+
+@dataclass(frozen=True, eq=False)
+class PairRows:
+    """The rows of a trial out of pairs in memory, or of what loaders give for the seed, by the name of the group.
+
+    The other parameters are those of :meth:`isthmus.study.Study.of`.
+    """
+
+    pairs: Mapping[str, DomainPair | Loader]
+    protocol: Protocol | None = None
+    source_transformer: Any = None
+    target_transformer: Any = None
+
+    def __post_init__(self) -> None:
+        for name, each in self.pairs.items():
+            if self.protocol is None and isinstance(each, DomainPair) and not _has_test(each):
+                raise InputError(f"protocol: expected one, since {name or 'the pair'} has no test rows, got None.")
+
+    @property
+    def redrawn(self) -> bool:
+        """Whether another seed has other rows, in every group."""
+        return self.protocol is not None or not any(isinstance(each, DomainPair) for each in self.pairs.values())
+
+    def __call__(self, trial: Trial) -> Rows:
+        """The rows of a trial."""
+        each = self.pairs[trial.group]
+        pair = each if isinstance(each, DomainPair) else each(random_state=trial.seed)
+        seed = [trial.seed, name_number(trial.group)]
+        rows = fixed_rows(pair) if self.protocol is None else drawn_rows(pair, self.protocol, seed)
+        return _prepared(rows, self.source_transformer, self.target_transformer)
+
+
+def fixed_rows(pair: DomainPair) -> Rows:
+    """A pair as it is."""
+    y_source, y_target, y_test = (_codes(pair, name) for name in ("y_source", "y_target", "y_test"))
+    return Rows(pair.X_source, y_source, pair.X_target, y_target, pair.X_test, y_test)
+
+
+def drawn_rows(pair: DomainPair, protocol: Protocol, seed: Sequence[int]) -> Rows:
+    """A split of the rows whose class is known, target and test rows together.
+
+    Target rows of unknown class can be neither labelled nor tested: they are unlabelled in every trial.
+    """
+    y_source, y, X, ids = _codes(pair, "y_source"), _codes(pair, "y_target"), pair.X_target, pair.target_ids
+    if pair.target_classes is not None:
+        y = np.where(y == UNLABELLED, _codes(pair, "target_classes"), y)
+    if _has_test(pair):
+        X, y = _stacked(pair.X_target, pair.X_test), np.r_[y, _codes(pair, "y_test")]
+        ids = None if ids is None or pair.test_ids is None else np.r_[ids, pair.test_ids]
+    known, unknown, objects = np.flatnonzero(y != UNLABELLED), np.flatnonzero(y == UNLABELLED), {}
+    if not len(known):
+        raise InputError("pair: expected target rows of known class to draw from, got none.")
+    if pair.source_ids is not None and ids is not None:
+        objects = {"objects_source": pair.source_ids, "objects_target": np.asarray(ids)[known]}
+    split = protocol.split(y_source, y[known], **objects, seed=seed)
+    labelled, unlabelled, test = (known[part] for part in (split.labelled, split.unlabelled, split.test))
+    if ids is not None:  # another row of an object that is tested would give it away
+        unknown = unknown[~np.isin(np.asarray(ids)[unknown], np.asarray(ids)[test])]
+    learned = np.concatenate([labelled, unlabelled, unknown])
+    y_target = np.where(np.arange(len(learned)) < len(labelled), y[learned], UNLABELLED)
+    return Rows(pair.X_source[split.source], y_source[split.source], X[learned], y_target, X[test], y[test])
+
+
+def _prepared(rows: Rows, source_transformer: Any, target_transformer: Any) -> Rows:
+    """The rows with each domain's features transformed, by what the training rows of that domain teach."""
+    if source_transformer is not None:
+        rows = replace(rows, X_source=clone(source_transformer).fit(rows.X_source).transform(rows.X_source))
+    if target_transformer is not None:
+        fitted = clone(target_transformer).fit(rows.X_target)
+        rows = replace(rows, X_target=fitted.transform(rows.X_target), X_test=fitted.transform(rows.X_test))
+    return rows
+
+
+def _codes(pair: DomainPair, name: str) -> IntArray:
+    classes = np.unique(as_labels(pair.y_source, "y_source"))
+    return encoded(as_labels(getattr(pair, name), name), classes, name)
+
+
+def _has_test(pair: DomainPair) -> bool:
+    return pair.X_test is not None and bool(pair.X_test.shape[0])
+
+
+def _stacked(A: Matrix, B: Matrix) -> Matrix:
+    return sp.vstack([A, B], format="csr") if is_sparse(A) else np.vstack([A, B])

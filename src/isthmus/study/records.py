@@ -1,0 +1,211 @@
+"""Records: what a system did in a trial, as JSON lines read with suspicion and written whole or not at all."""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import zlib
+from collections.abc import Callable, Collection, Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import numpy as np
+import scipy
+import sklearn
+
+from isthmus._version import __version__
+from isthmus.exceptions import InputError
+from isthmus.storage.writing import write_text
+
+try:
+    import fcntl
+except ImportError:  # Windows, where folders can't be locked
+    fcntl = None  # type: ignore[assignment]
+
+Key: TypeAlias = tuple[str, str, str, int, str, str]
+CERTIFIED = ("optimal", "done")
+"""The states of a fit that may be trusted: proved optimal, or nothing to iterate."""
+_PACKAGE = f"isthmus {__version__}"
+VERSIONS = f"{_PACKAGE}, numpy {np.__version__}, scipy {scipy.__version__}, scikit-learn {sklearn.__version__}"
+
+
+@dataclass(frozen=True)
+class Record:
+    """What one system did in one trial.
+
+    Parameters
+    ----------
+    experiment, group, variant, seed
+        The trial: which study, which source and target, which preparation of the features, which draw.
+    system, setting : str
+        The column, and how its parameters were chosen: "default", "oracle" (by test accuracy) or "selected".
+    parameters : dict
+        What differs from the defaults.
+    score : float or None
+        Accuracy on the test rows; None where the fit failed.
+    seconds : float
+        Time of the fit, or of all fits among which was chosen.
+    status : str
+        "optimal" (certified), "done" (nothing to certify), or what went wrong.
+    gap : float or None
+        The largest relative duality gap, where there is one.
+    versions : str
+        The software.
+    grid : tuple of float, or None
+        The quantity by which the parameters were chosen, at every point of the entrant's grid.
+    figures : dict, or None
+        Further numbers, such as the retrieval of source rows by test rows.
+    fingerprint : str or None
+        Of what produced it; None in records that were written before there was one.
+    """
+
+    experiment: str
+    group: str
+    variant: str
+    seed: int
+    system: str
+    setting: str
+    parameters: dict[str, Any]
+    score: float | None
+    seconds: float
+    status: str
+    gap: float | None
+    versions: str
+    grid: tuple[float | None, ...] | None = None
+    figures: dict[str, float] | None = None
+    fingerprint: str | None = None
+
+    @property
+    def key(self) -> Key:
+        """What no two records share."""
+        return (self.experiment, self.group, self.variant, self.seed, self.system, self.setting)
+
+    @property
+    def certified(self) -> bool:
+        """Whether the fit, or all fits among which was chosen, ended as it should."""
+        return self.status in CERTIFIED
+
+    @property
+    def of_this_version(self) -> bool:
+        """Whether this version of the package wrote it."""
+        return self.versions.split(", ")[0] == _PACKAGE
+
+    def line(self) -> str:
+        """One line of JSON; what is None by default is left out."""
+        values = {k: v for k, v in asdict(self).items() if v is not None or k not in _OPTIONAL}
+        return json.dumps(values, ensure_ascii=False, allow_nan=False) + "\n"
+
+
+_OPTIONAL = ("grid", "figures", "fingerprint")
+_TEXTS = ("experiment", "group", "variant", "system", "setting", "status", "versions")
+
+
+class InFolder:
+    """The records of one study in a folder: one file, and a part for every trial that is not merged yet.
+
+    A trial's records appear under their name at once or not at all, so that a run can be killed at any time. Parts
+    are merged into the file when a run ends; one that never ended is merged by the next.
+
+    Parameters
+    ----------
+    folder : path
+        Where the files are; made when the first record is written.
+    name : str
+        The name of the file, without its suffix.
+    renamed : callable, optional
+        Gives a record that was read its present names.
+    """
+
+    def __init__(
+        self, folder: str | os.PathLike[str], name: str, renamed: Callable[[Record], Record] | None = None
+    ) -> None:
+        self.path = Path(folder) / f"{name}.jsonl"
+        self.parts = self.path.with_suffix(".parts")
+        self.aside = self.path.with_suffix(".set-aside.jsonl")
+        self._renamed = renamed or (lambda record: record)
+
+    def read(self) -> dict[Key, Record]:
+        """All finished records by key, in the order of their keys."""
+        files = [self.path] if self.path.exists() else []
+        files += sorted(self.parts.glob("*.jsonl"))
+        records = {record.key: record for path in files for record in map(self._renamed, _parsed(path))}
+        return dict(sorted(records.items()))
+
+    @contextmanager
+    def held(self) -> Iterator[None]:
+        """Keep other runs out of the folder, until this one ends or dies."""
+        self.path.parent.mkdir(parents=True, exist_ok=True)
+        handle = os.open(self.path.parent, os.O_RDONLY)
+        try:
+            if fcntl is not None:
+                fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            yield
+        except BlockingIOError:
+            raise InputError(
+                f"{self.path.parent}: expected a folder that no other run is writing to, got one that is in use."
+            ) from None
+        finally:
+            os.close(handle)
+
+    def add(self, records: Iterable[Record]) -> None:
+        """Write the records of one trial as a part."""
+        text = "".join(record.line() for record in records)
+        write_text(self.parts / f"{zlib.crc32(text.encode()):08x}.jsonl", text)
+
+    def set_aside(self, keys: Collection[Key]) -> None:
+        """Move some records to a file of their own, after those that are there."""
+        self.merge()
+        records = self.read()
+        before = self.aside.read_text(encoding="utf-8") if self.aside.exists() else ""
+        write_text(self.aside, before + "".join(record.line() for key, record in records.items() if key in keys))
+        write_text(self.path, "".join(record.line() for key, record in records.items() if key not in keys))
+
+    def merge(self) -> None:
+        """Gather the parts into the file."""
+        parts = sorted(self.parts.glob("*.jsonl"))
+        if parts:
+            write_text(self.path, "".join(record.line() for record in self.read().values()))
+        for part in parts:
+            part.unlink(missing_ok=True)
+        if self.parts.is_dir() and not any(self.parts.iterdir()):
+            self.parts.rmdir()
+
+
+def _parsed(path: Path) -> Iterator[Record]:
+    try:
+        text = path.read_text(encoding="utf-8")
+    except UnicodeDecodeError:
+        raise InputError(f"{path}: expected lines of JSON in UTF-8, got other bytes.") from None
+    # Not splitlines: a message may hold one of the rarer ends of a line, which JSON leaves as they are.
+    for number, line in enumerate(text.removesuffix("\n").split("\n") if text else [], start=1):
+        try:
+            record = _record(json.loads(line))
+        except (AttributeError, KeyError, ValueError, TypeError, RecursionError):
+            raise InputError(
+                f"{path}, line {number}: expected a record of a study, got {line[:60]!r}; mend or remove it."
+            ) from None
+        wrong = [s for s in (record.score, *(record.grid or ())) if s is not None and not 0 <= s <= 1]
+        if wrong:
+            raise InputError(f"{path}, line {number}: expected scores from 0 to 1, got {wrong[0]:g}.")
+        yield record
+
+
+def _record(values: Any) -> Record:
+    """A record, if every field is what it has to be."""
+    grid = values.pop("grid", None)
+    record = Record(**values, grid=None if grid is None else tuple(grid))
+    texts = [getattr(record, name) for name in _TEXTS] + [record.fingerprint or ""]
+    numbers = [record.seed, record.seconds, *(record.figures or {}).values()]
+    numbers += [value for value in (record.score, record.gap, *(record.grid or ())) if value is not None]
+    numbers += [value for value in record.parameters.values() if not isinstance(value, str)]
+    good = all(isinstance(text, str) for text in texts) and all(map(_is_number, numbers))
+    if not good or not isinstance(record.seed, int):
+        raise ValueError
+    return record
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)

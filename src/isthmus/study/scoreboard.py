@@ -1,0 +1,132 @@
+"""Records of one study and one variant as arrays: groups by seeds."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+
+import numpy as np
+
+from isthmus._arrays import BoolArray, FloatArray
+from isthmus._validation import choice
+from isthmus.evaluation import Difference, paired_difference
+from isthmus.exceptions import InputError
+from isthmus.study.claims import Claim, family
+from isthmus.study.design import Design
+from isthmus.study.entrants import SETTINGS
+from isthmus.study.records import Record
+
+
+class Scoreboard:
+    """Accuracy of every column and setting over the same groups and seeds.
+
+    Parameters
+    ----------
+    design : Design
+        The study.
+    records : iterable of Record
+        Whatever there is; only those of the study, the variant and the seeds are read.
+    variant : str
+        The preparation of the features.
+    seeds : sequence of int
+        The draws.
+    """
+
+    def __init__(self, design: Design, records: Iterable[Record], variant: str, seeds: Sequence[int]) -> None:
+        self.design, self.seeds, self.groups = design, tuple(seeds), design.groups
+        self.variant = choice(variant, "variant", design.variants)
+        self._records = {
+            (r.group, r.seed, r.system, r.setting): r
+            for r in records
+            if r.experiment == design.name and r.variant == variant and r.seed in self.seeds
+        }
+
+    def records(self, system: str, setting: str = "default") -> list[list[Record | None]]:
+        """One record for each group and seed, None where there is none."""
+        return [[self._records.get((group, seed, system, setting)) for seed in self.seeds] for group in self.groups]
+
+    def scores(self, system: str, setting: str = "default") -> FloatArray:
+        """Accuracy (groups, seeds), NaN where there is none."""
+        return self._values(system, setting, lambda record: record.score)
+
+    def figures(self, system: str, name: str) -> FloatArray:
+        """A further number (groups, seeds), NaN where there is none."""
+        return self._values(system, "default", lambda record: (record.figures or {}).get(name))
+
+    def _values(self, system: str, setting: str, value: Callable[[Record], float | None]) -> FloatArray:
+        rows = [[None if r is None else value(r) for r in row] for row in self.records(system, setting)]
+        return np.array(rows, dtype=float)  # None becomes NaN
+
+    def uncertified(self, system: str, setting: str = "default") -> BoolArray:
+        """Which groups (groups,) have a trial whose fit was not certified or failed."""
+        rows = self.records(system, setting)
+        return np.array([any(r is not None and not r.certified for r in row) for row in rows])
+
+    def outdated(self) -> int:
+        """How many records are of another version, or of other systems or rows than the study now has."""
+        cells = set(self.design.cells(tuple(SETTINGS)))
+        return sum(
+            not r.of_this_version
+            or r.fingerprint not in (None, self.design.fingerprint(r.variant, r.system, r.setting))
+            for r in self._records.values()
+            if (r.system, r.setting) in cells
+        )
+
+    def has(self, system: str, setting: str) -> bool:
+        """Whether there is any record, of a failure too: a column that failed is shown as such, not left out."""
+        return any(record is not None for row in self.records(system, setting) for record in row)
+
+    def grid(self, system: str, setting: str = "oracle") -> FloatArray:
+        """What was chosen by, at every point of the grid (groups, seeds, *grid), NaN where there is none."""
+        shape = tuple(len(values) for values in self.design.entrant(system).grid.values())
+        values = np.full((len(self.groups), len(self.seeds), int(np.prod(shape))), np.nan)
+        for place in np.ndindex(values.shape[:2]):
+            record = self.records(system, setting)[place[0]][place[1]]
+            if record is None or record.grid is None:
+                continue
+            if len(record.grid) != values.shape[2]:
+                raise InputError(
+                    f"records of {system}, {record.group}, seed {record.seed}: expected a grid of {values.shape[2]} "
+                    f"values, got {len(record.grid)}; remove them to run them again."
+                )
+            values[place] = record.grid
+        return values.reshape(*values.shape[:2], *shape)
+
+    def difference(self, a: str, b: str, setting: str = "default") -> Difference:
+        """The mean of a - b over all trials, clustered by seed and by group, whichever is the more cautious."""
+        for name in (a, b):
+            rows = self.records(choice(name, "system", self.design.columns), setting)
+            lost = [
+                "no record" if r is None else r.status for row in rows for r in row if r is None or r.score is None
+            ]
+            if lost:
+                raise InputError(f"{name}: expected a score in every trial, got {len(lost)} without ({lost[0]}).")
+        found = self.clustered(self.scores(a, setting), self.scores(b, setting))
+        if found is None:
+            raise InputError(
+                "seeds: expected at least two trials with rows of their own (drawn by a protocol or a loader) or "
+                f"two groups, got {len(self.seeds)} seed(s) and {len(self.groups)} group(s)."
+            )
+        return found
+
+    def claim(self, a: str, b: str, setting: str = "default") -> Claim:
+        """That a is better than b, with its verdict."""
+        return Claim(f"{a} > {b}", self.difference(a, b, setting))
+
+    def claims(self, pairs: Iterable[tuple[str, str]], setting: str = "default") -> list[Claim]:
+        """That the first of each pair of columns is better, as one family: p-values adjusted for their number (Holm).
+
+        Where trials are missing a claim is not judged: a difference over those that happen to be there could mislead.
+        """
+        scores = {name: self.scores(name, setting) for name in self.design.columns}
+        return family([(f"{a} > {b}", self.clustered(scores[a], scores[b])) for a, b in pairs])
+
+    def clustered(self, a: FloatArray, b: FloatArray) -> Difference | None:
+        """The difference of two arrays (groups, seeds); None where values are missing, or there is no second cluster.
+
+        Where seeds only move the systems, on the same rows, they say nothing of other rows: groups alone are clusters.
+        """
+        axes = (0, 1) if self.design.redrawn else (0,)
+        clusters = [np.indices(a.shape)[axis].ravel() for axis in axes if a.shape[axis] > 1]
+        if not np.isfinite(a - b).all() or not clusters:
+            return None
+        return paired_difference(a.ravel(), b.ravel(), clusters)
