@@ -40,7 +40,7 @@ def test_the_best_come_first_by_either_kind():
 
 def test_a_similarity_is_not_defined_within_a_domain():
     product = CommonSpace(*SPACES, W, "inner product", projected=True)
-    with pytest.raises(InputError, match="domains: expected one source and one target.*got .'target', 'target'."):
+    with pytest.raises(InputError, match=r"domains: expected one source and one target.*got .'target', 'target'."):
         product.similarities(Y, Y, ("target", "target"))
 
 
