@@ -9,11 +9,10 @@ import numpy as np
 from numpy.random import RandomState
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.metrics import roc_auc_score
-from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from isthmus._arrays import FloatArray
-from isthmus._validation import column_names, number, same_columns
+from isthmus._validation import as_random_state, column_names, number, same_columns
 from isthmus.estimators.logdet.constraints import as_bounds, label_pairs, percentile_bounds, warn_of_hopeless
 from isthmus.estimators.logdet.one_space import SignedPairs, dense, given_pairs, pairs_of_labels
 from isthmus.estimators.logdet.solver import as_solver
@@ -49,7 +48,7 @@ class ITML(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  #
         Iterations after which to stop with a warning.
     n_constraints : int, optional
         How many similar, and how many dissimilar, pairs :meth:`fit` draws at most; 20 · classes² unless given.
-    random_state : int, RandomState or None
+    random_state : int, Generator, RandomState or None
         For the pairs that are drawn and the sample of distances.
     progress : bool or callable
         Show a line of progress on standard error, or call this with each :class:`~isthmus.solvers.TracePoint`.
@@ -106,7 +105,7 @@ class ITML(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  #
 
         Unlabelled rows are ignored.
         """
-        solver, random = self._checked_solver(), check_random_state(self.random_state)
+        solver, random = self._checked_solver(), as_random_state(self.random_state)
         return self._learn(pairs_of_labels(X, y, self.n_constraints, random), column_names(X), solver, random)
 
     def fit_pairs(self, pairs: Any, y: Any, X: Any = None) -> Self:
@@ -114,7 +113,7 @@ class ITML(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  #
 
         A point is measured for the automatic bounds as often as it is in a pair, a row of X once.
         """
-        solver, random = self._checked_solver(), check_random_state(self.random_state)
+        solver, random = self._checked_solver(), as_random_state(self.random_state)
         if y is None:
             raise InputError("y: expected 1 or -1 for each pair, got None.")
         return self._learn(given_pairs(pairs, y, X), column_names(X), solver, random)
