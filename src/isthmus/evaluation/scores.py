@@ -29,16 +29,21 @@ def accuracy(y_true: Any, y_predicted: Any) -> float:
     >>> accuracy(["cat", "dog", "dog", "cat", None], ["cat", "dog", "cat", "cat", "dog"])
     0.75
     """
-    true, predicted = as_labels(y_true, "y_true"), as_labels(y_predicted, "y_predicted")
-    length(true, len(predicted), "y_true", "y_predicted")
+    return share_predicted(y_true, y_predicted, "y_true", "y_predicted")
+
+
+def share_predicted(y_true: Any, y_predicted: Any, name: str, of: str) -> float:
+    """:func:`accuracy` for a method whose own arguments are called ``name`` and ``of``."""
+    true, predicted = as_labels(y_true, name), as_labels(y_predicted, of)
+    length(true, len(predicted), name, of)
     labelled = ~is_unlabelled(true)
     if not labelled.any():
-        raise InputError(f"y_true: expected at least one labelled row to score, got none among {len(true)}.")
+        raise InputError(f"{name}: expected at least one labelled row to score, got none among {len(true)}.")
     true, predicted = true[labelled], predicted[labelled]
     kinds = _kinds(true), _kinds(predicted[~is_unlabelled(predicted)])
     if kinds[1] and kinds[0] != kinds[1]:
         wanted, got = (" and ".join(sorted(each)) for each in reversed(kinds))
-        raise InputError(f"y_true: expected labels of the same type as the predictions ({wanted}), got {got}.")
+        raise InputError(f"{name}: expected labels of the same type as the predictions ({wanted}), got {got}.")
     return float(np.mean(_equal(true, predicted)))
 
 

@@ -1,20 +1,43 @@
-"""matplotlib, asked for only when something is drawn, and empty figures that no global state knows of."""
+"""What figures share: sizes, checked numbers, and matplotlib, asked for only when something is drawn."""
 
 from __future__ import annotations
 
 import textwrap
+from collections.abc import Sequence
 from typing import Any
 
-from isthmus.exceptions import MissingDependencyError
+import numpy as np
+
+from isthmus._arrays import FloatArray
+from isthmus.exceptions import InputError, MissingDependencyError
 from isthmus.plotting.palette import FAINT, INK
 
 SMALL, NORMAL, LARGE = 7.0, 8.0, 9.5
 """Sizes of type in points. Figures are made as wide as a page, so this is their size in print."""
-PAGE_WIDTH = 7.2
-"""Inches."""
+PAGE_WIDTH, DPI = 7.2, 150
+"""Inches, and dots per inch."""
 TITLE_LETTERS = 80
 """How many letters of a title fit into a line."""
-DPI = 150
+
+
+def array_of_shape(values: Any, name: str, shape: tuple[int, ...], like: str) -> FloatArray:
+    """A float array of the shape that ``like`` asks for, the caller's own untouched; NaN allowed, infinity not."""
+    try:
+        array = np.array(values, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise InputError(f"{name}: expected numbers in shape {shape} to match {like}, got something else.") from None
+    if array.shape != shape:
+        raise InputError(f"{name}: expected shape {shape} to match {like}, got {array.shape}.")
+    if np.isinf(array).any():
+        raise InputError(f"{name}: expected finite numbers, or NaN where there is none, got inf.")
+    return array
+
+
+def name_list(values: Sequence[Any], name: str) -> list[str]:
+    """At least one name."""
+    if isinstance(values, str) or len(values) == 0:
+        raise InputError(f"{name}: expected a sequence of at least one name, got {values!r}.")
+    return [str(value) for value in values]
 
 
 def pyplot() -> Any:
@@ -22,17 +45,14 @@ def pyplot() -> Any:
     try:
         from matplotlib import pyplot
     except ImportError:
-        raise _missing() from None
+        message = 'Pictures need matplotlib, which is not installed: pip install "isthmus[plot]".'
+        raise MissingDependencyError(message) from None
     return pyplot
 
 
 def empty_figure(height: float, title: str | None = None, *, width: float = PAGE_WIDTH) -> Any:
     """A figure of a page's width that belongs to the caller alone: pyplot neither keeps nor shows it."""
-    try:
-        from matplotlib.figure import Figure
-    except ImportError:
-        raise _missing() from None
-    figure = Figure(figsize=(width, height), dpi=DPI, layout="constrained", facecolor="white")
+    figure = pyplot().Figure(figsize=(width, height), dpi=DPI, layout="constrained", facecolor="white")
     if title is not None:
         figure.suptitle("\n".join(textwrap.wrap(title, TITLE_LETTERS)), fontsize=LARGE, color=INK)
     return figure
@@ -61,7 +81,3 @@ def plain(ax: Any) -> None:
     ax.spines[["top", "right"]].set_visible(False)
     ax.spines[["left", "bottom"]].set_color(FAINT)
     ax.tick_params(labelsize=SMALL, length=2, width=0.5, color=FAINT, labelcolor=INK)
-
-
-def _missing() -> MissingDependencyError:
-    return MissingDependencyError('Pictures need matplotlib, which is not installed: pip install "isthmus[plot]".')

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
@@ -13,19 +12,11 @@ from isthmus.domains import UNLABELLED
 from isthmus.exceptions import InputError
 from isthmus.linalg import principal_axes
 from isthmus.plotting.canvas import key, pyplot
-from isthmus.plotting.palette import FAINT, INK, SOURCE_MARKER, TARGET_MARKER, ten_class_colours
-
-
-class Space(Protocol):
-    """What can be drawn: a metric or a fitted estimator."""
-
-    def transform(self, X: Any, domain: str = ...) -> FloatArray:
-        """Rows of a domain as points of the common space."""
-        ...
+from isthmus.plotting.palette import FAINT, INK, SOURCE_MARKER, TARGET_MARKER, class_colours
 
 
 def plot_common_space(
-    space: Space,
+    space: Any,
     X_source: Any,
     y_source: Any,
     X_target: Any,
@@ -65,27 +56,14 @@ def plot_common_space(
     matplotlib Axes
     """
     plt = pyplot()
-    y_s, y_t, shown = _classes(X_source, y_source, X_target, y_target, truth)
-    S, T, share = principal_plane(
-        np.asarray(space.transform(X_source, domain="source")), np.asarray(space.transform(X_target, domain="target"))
-    )
+    S, T = space.transform(X_source, domain="source"), space.transform(X_target, domain="target")
     if ax is None:
         _, ax = plt.subplots(figsize=(7.5, 5.5), layout="constrained")
-    colours = ten_class_colours(np.unique(np.concatenate([y_s, shown[shown != UNLABELLED]])))
-    _draw(ax, S, y_s, T, y_t, shown, colours)
-    ax.set_xlabel(f"first direction ({share[0]:.0%} of the variance)")
-    ax.set_ylabel(f"second direction ({share[1]:.0%})")
-    ax.set_aspect("equal", adjustable="datalim")
-    ax.spines[["top", "right"]].set_visible(False)
-    if title is not None:
-        ax.set_title(title, loc="left")
-    if legend:
-        _legend(ax, colours, y_t, truth is not None)
-    return ax
+    return _panel(ax, S, y_source, T, y_target, truth, title, legend)
 
 
 def plot_before_after(
-    space: Space,
+    space: Any,
     X_source: Any,
     y_source: Any,
     X_target: Any,
@@ -104,38 +82,14 @@ def plot_before_after(
     matplotlib Figure
     """
     figure, (left, right) = pyplot().subplots(1, 2, figsize=(13.5, 6.0), layout="constrained")
+    S, T = as_dense(matrix(X_source, "X_source")), as_dense(matrix(X_target, "X_target"))
+    apart = np.pad(S, ((0, 0), (0, T.shape[1]))), y_source, np.pad(T, ((0, 0), (S.shape[1], 0))), y_target
+    _panel(left, *apart, truth, "Before: the identity metric", legend=False)
     rows = (X_source, y_source, X_target, y_target)
-    apart = _DirectSum(np.shape(X_source)[1], np.shape(X_target)[1])
-    plot_common_space(apart, *rows, truth=truth, ax=left, title="Before: the identity metric", legend=False)
     plot_common_space(space, *rows, truth=truth, ax=right, title="After: the learned metric")
     if title is not None:
         figure.suptitle(title)
     return figure
-
-
-@dataclass(frozen=True)
-class _DirectSum:
-    """The common space of the identity metric: source columns, then target columns."""
-
-    d_source: int
-    d_target: int
-
-    def transform(self, X: Any, domain: str = "target") -> FloatArray:
-        before, after = (0, self.d_target) if domain == "source" else (self.d_source, 0)
-        return np.pad(np.asarray(X, dtype=np.float64), ((0, 0), (before, after)))
-
-
-def _classes(
-    X_source: Any, y_source: Any, X_target: Any, y_target: Any, truth: Any
-) -> tuple[IntArray, IntArray, IntArray]:
-    """Source classes, target classes as known, target classes as shown."""
-    length(y_source, len(X_source), "y_source", "X_source")
-    length(y_target, len(X_target), "y_target", "X_target")
-    y_s, y_t = np.asarray(y_source), np.asarray(y_target)
-    if truth is None:
-        return y_s, y_t, y_t
-    length(truth, len(X_target), "truth", "X_target")
-    return y_s, y_t, np.asarray(truth)
 
 
 def principal_plane(source: Any, target: Any) -> tuple[FloatArray, FloatArray, FloatArray]:
@@ -170,6 +124,28 @@ def principal_plane(source: Any, target: Any) -> tuple[FloatArray, FloatArray, F
     return plane.coordinates(S), plane.coordinates(T), share
 
 
+def _panel(
+    ax: Any, source: Any, y_source: Any, target: Any, y_target: Any, truth: Any, title: str | None, legend: bool
+) -> Any:
+    """Points of both domains in their plane, with axes that say how much it shows."""
+    length(y_source, len(source), "y_source", "X_source")
+    length(y_target, len(target), "y_target", "X_target")
+    length(y_target if truth is None else truth, len(target), "truth", "X_target")
+    y_s, y_t, shown = np.asarray(y_source), np.asarray(y_target), np.asarray(y_target if truth is None else truth)
+    S, T, share = principal_plane(source, target)
+    colours = class_colours(np.unique(np.concatenate([y_s, shown[shown != UNLABELLED]])))
+    _draw(ax, S, y_s, T, y_t, shown, colours)
+    ax.set_xlabel(f"first direction ({share[0]:.0%} of the variance)")
+    ax.set_ylabel(f"second direction ({share[1]:.0%})")
+    ax.set_aspect("equal", adjustable="datalim")
+    ax.spines[["top", "right"]].set_visible(False)
+    if title is not None:
+        ax.set_title(title, loc="left")
+    if legend:
+        _legend(ax, colours, y_t, truth is not None)
+    return ax
+
+
 def _draw(
     ax: Any, S: FloatArray, y_s: IntArray, T: FloatArray, y_t: IntArray, shown: IntArray, colours: dict[Any, Any]
 ) -> None:
@@ -178,26 +154,15 @@ def _draw(
 
     hidden = y_t == UNLABELLED
     edges = [colours.get(label, FAINT) for label in shown[hidden].tolist()]
-    ax.scatter(
-        *T[hidden].T, marker=TARGET_MARKER, s=16, facecolors="none", edgecolors=edges, linewidths=0.7, alpha=0.75
-    )
-    ax.scatter(
-        *S.T, marker=SOURCE_MARKER, s=14, c=[colours[label] for label in y_s.tolist()], linewidths=0, alpha=0.8
-    )
-    stars = [colours[label] for label in y_t[~hidden].tolist()]
+    hollow = {"facecolors": "none", "edgecolors": edges, "linewidths": 0.7, "alpha": 0.75}
+    ax.scatter(*T[hidden].T, marker=TARGET_MARKER, s=16, **hollow)
+    dots, stars = ([colours[label] for label in y.tolist()] for y in (y_s, y_t[~hidden]))
+    ax.scatter(*S.T, marker=SOURCE_MARKER, s=14, c=dots, linewidths=0, alpha=0.8)
     ax.scatter(*T[~hidden].T, marker="*", s=170, c=stars, edgecolors=INK, linewidths=0.9, zorder=3)
+    style = {"ha": "center", "va": "center", "fontsize": 13, "fontweight": "bold", "color": INK, "zorder": 4}
+    halo = [withStroke(linewidth=3, foreground="white")]
     for label in np.unique(y_s).tolist():
-        ax.annotate(
-            str(label),
-            S[y_s == label].mean(axis=0),
-            ha="center",
-            va="center",
-            fontsize=13,
-            fontweight="bold",
-            color=INK,
-            path_effects=[withStroke(linewidth=3, foreground="white")],
-            zorder=4,
-        )
+        ax.annotate(str(label), S[y_s == label].mean(axis=0), path_effects=halo, **style)
 
 
 def _legend(ax: Any, colours: dict[Any, Any], y_t: IntArray, coloured: bool) -> None:

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 
 from isthmus._arrays import BoolArray, FloatArray
+from isthmus._validation import length
 from isthmus.exceptions import InputError
-from isthmus.plotting.arrays import array_of_shape, name_list
-from isthmus.plotting.canvas import NORMAL, SMALL, empty_figure, key, plain, settled
+from isthmus.plotting.canvas import NORMAL, SMALL, array_of_shape, empty_figure, key, name_list, plain, settled
 from isthmus.plotting.palette import DOUBT, GAIN, INK, LOSS, PAPER
 
 LINE_HEIGHT = 0.2
@@ -61,18 +61,15 @@ def plot_differences(
     """
     labels = name_list(names, "names")
     n = len(labels)
-    mean, low, high = (
-        array_of_shape(values, name, (n,), "names")
-        for values, name in ((means, "means"), (lows, "lows"), (highs, "highs"))
-    )
+    given = {"means": means, "lows": lows, "highs": highs}
+    mean, low, high = (array_of_shape(values, name, (n,), "names") for name, values in given.items())
     if np.isnan([mean, low, high]).any():
         raise InputError("means, lows, highs: expected numbers, got NaN.")
     if (low > mean).any() or (mean > high).any():
         raise InputError("lows, highs: expected an interval around each mean, got one that leaves it out.")
-    if groups is not None and len(groups) != n:
-        raise InputError(f"groups: expected {n} entries to match names, got {len(groups)}.")
-    if decided is not None and len(decided) != n:
-        raise InputError(f"decided: expected {n} entries to match names, got {len(decided)}.")
+    for values, name in ((groups, "groups"), (decided, "decided")):
+        if values is not None:
+            length(values, n, name, "names")
     known = (low > 0) | (high < 0) if decided is None else np.array(decided, dtype=bool)
     places, headings = _places(n, groups)
     figure = empty_figure((n + len(headings)) * LINE_HEIGHT + 1.25, title)
@@ -128,13 +125,8 @@ def _name(ax: Any, places: list[int], labels: list[str], headings: dict[int, str
 
 
 def _keys(tested: bool) -> list[Any]:
-    above, below, open_ = (
-        ("shown to be above zero", "shown to be below zero", "not shown")
-        if tested
-        else ("interval above zero", "interval below zero", "zero inside: sign not known")
-    )
-    return [
-        key(above, "o", 4.5, GAIN, GAIN, color=GAIN, linestyle="-"),
-        key(below, "o", 4.5, LOSS, LOSS, color=LOSS, linestyle="-"),
-        key(open_, "o", 4.5, "white", DOUBT, color=DOUBT, linestyle="-"),
-    ]
+    above, below, open_ = "interval above zero", "interval below zero", "zero inside: sign not known"
+    if tested:
+        above, below, open_ = "shown to be above zero", "shown to be below zero", "not shown"
+    meanings = ((above, GAIN, GAIN), (below, LOSS, LOSS), (open_, "white", DOUBT))
+    return [key(label, "o", 4.5, face, edge, color=edge, linestyle="-") for label, face, edge in meanings]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -10,7 +11,6 @@ from isthmus._arrays import IntArray
 
 INK, FAINT, PAPER = "#222222", "#c0c0c0", "#f3f3f3"
 """What is written, what is unknown, and every second row of a table."""
-
 # Paul Tol's "muted" scheme, safe for colour-blind readers, and black; no grey, which means unlabelled.
 TEN_COLOURS = (
     *("#cc6677", "#332288", "#ddcc77", "#117733", "#88ccee"),
@@ -19,22 +19,11 @@ TEN_COLOURS = (
 # Okabe and Ito's scheme, without its yellow, which is lost on white. The first three also differ in grey.
 OKABE_ITO = ("#0072b2", "#e69f00", "#000000", "#d55e00", "#56b4e9", "#009e73", "#cc79a7")
 GAIN, LOSS, DOUBT = "#0072b2", "#d55e00", "#767676"
-
 SOURCE_MARKER, TARGET_MARKER = "o", "^"
-SYSTEM_MARKERS = ("o", "s", "D", "^", "v", "P", "X", "<", ">", "p", "h", "d")
 
 
-def class_colours(classes: IntArray) -> dict[Any, Any]:
-    """A colour for each class: Okabe and Ito's up to seven, Tol's up to ten, a rainbow beyond."""
-    return _spread(classes, OKABE_ITO if len(classes) <= len(OKABE_ITO) else TEN_COLOURS)
-
-
-def ten_class_colours(classes: IntArray) -> dict[Any, Any]:
-    """A colour for each class: Tol's up to ten, a rainbow beyond."""
-    return _spread(classes, TEN_COLOURS)
-
-
-def _spread(classes: IntArray, colours: tuple[str, ...]) -> dict[Any, Any]:
+def class_colours(classes: IntArray, colours: Sequence[str] = TEN_COLOURS) -> dict[Any, Any]:
+    """A colour for each class: of these as far as they go, of a rainbow beyond."""
     if len(classes) <= len(colours):
         return dict(zip(classes.tolist(), colours, strict=False))
     from matplotlib import colormaps

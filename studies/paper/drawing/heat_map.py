@@ -9,8 +9,7 @@ import numpy as np
 
 from isthmus._arrays import BoolArray, FloatArray
 from isthmus.exceptions import InputError
-from isthmus.plotting.arrays import array_of_shape, name_list
-from isthmus.plotting.canvas import NORMAL, SMALL, empty_figure, key, settled
+from isthmus.plotting.canvas import NORMAL, SMALL, array_of_shape, empty_figure, key, name_list, settled
 from isthmus.plotting.palette import INK
 
 COLOUR_MAP = "cividis"

@@ -10,13 +10,13 @@ import numpy as np
 
 from isthmus._arrays import FloatArray
 from isthmus.exceptions import InputError
-from isthmus.plotting.arrays import array_of_shape, name_list
-from isthmus.plotting.canvas import NORMAL, SMALL, empty_figure, key, plain, settled
-from isthmus.plotting.palette import DOUBT, INK, OKABE_ITO, PAPER, SYSTEM_MARKERS
+from isthmus.plotting.canvas import NORMAL, SMALL, array_of_shape, empty_figure, key, name_list, plain, settled
+from isthmus.plotting.palette import DOUBT, INK, OKABE_ITO, PAPER
 
 ROW_HEIGHT = 0.36
 """Inches."""
 MEAN = "mean"
+SYSTEM_MARKERS = ("o", "s", "D", "^", "v", "P", "X", "<", ">", "p", "h", "d")
 
 
 def plot_table(

@@ -11,7 +11,16 @@ from isthmus._arrays import BoolArray, FloatArray
 from isthmus.domains import UNLABELLED
 from isthmus.exceptions import InputError
 from isthmus.plotting.canvas import NORMAL, SMALL, empty_figure, key
-from isthmus.plotting.palette import DOUBT, FAINT, INK, SOURCE_MARKER, TARGET_MARKER, class_colours
+from isthmus.plotting.palette import (
+    DOUBT,
+    FAINT,
+    INK,
+    OKABE_ITO,
+    SOURCE_MARKER,
+    TARGET_MARKER,
+    TEN_COLOURS,
+    class_colours,
+)
 from studies.paper.drawing.grid import TICKS, TITLE, Grid
 from studies.paper.drawing.panel import Panel
 
@@ -51,7 +60,8 @@ def plot_toy(panels: Sequence[Panel], *, title: str | None = None) -> Any:
     classes = sorted(
         {label for panel in panels for label in panel.classes}, key=lambda label: (str(type(label)), label)
     )
-    colours = class_colours(np.array(classes, dtype=object))
+    scheme = OKABE_ITO if len(classes) <= len(OKABE_ITO) else TEN_COLOURS
+    colours = class_colours(np.array(classes, dtype=object), scheme)
     grid = Grid.of(panels, 0.0 if title is None else TITLE)
     figure = empty_figure(grid.height, title)
     figure.set_layout_engine("none")  # three-dimensional axes and captions of unequal length are beyond it
