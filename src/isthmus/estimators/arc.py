@@ -14,9 +14,9 @@ from isthmus.estimators.progress import as_callback, ended
 from isthmus.estimators.similarity import SimilarityEstimator
 from isthmus.exceptions import InputError
 from isthmus.kernels import Kernel, as_kernel
-from isthmus.objective.hinge import HingeProblem
+from isthmus.objective.hinge import HingePoint, HingeProblem
 from isthmus.similarity import CrossDomainSimilarity
-from isthmus.solvers.hinge import HingeNewton, HingeResult
+from isthmus.solvers import HingeNewton, Result
 from isthmus.spaces import fitted_space
 
 AUTO_BOUNDS = (0.0, 1.0)
@@ -66,8 +66,8 @@ class ARC(SimilarityEstimator):
     ----------
     similarity_ : CrossDomainSimilarity
         The similarity, which knows nothing of how it was learned.
-    result_ : HingeResult
-        The solver's result: status, point, trace.
+    result_ : Result
+        The solver's result: status, gap, trace; ``result_.point`` has W.
     objective_, gradient_norm_ : float
         f(W) and the norm of its gradient; the minimum of f is at least ``objective_ - gradient_norm_**2 / 4``.
     n_iter_ : int
@@ -91,7 +91,7 @@ class ARC(SimilarityEstimator):
     array(['a', 'b'], dtype=object)
     """
 
-    result_: HingeResult
+    result_: Result[HingePoint]
     objective_: float
     gradient_norm_: float
     n_iter_: int
@@ -151,11 +151,11 @@ class ARC(SimilarityEstimator):
         sign = np.where(domains.source.y[:, None] == domains.target.y[None, labelled], 1.0, -1.0)
         weight = _as_weight(self.pair_weight, float((A**2).sum() / len(A) * (B**2).sum() / len(B)))
         with ended(callback):
-            result = solver.solve(HingeProblem(A, B, sign, np.where(sign > 0, l, u), weight), callback)
+            result = solver.solve(HingeProblem(A, B, sign, np.where(sign > 0, l, u), weight), callback=callback)
         similarity = CrossDomainSimilarity.from_matrix((source, target), (A_axes, B_axes), result.point.W)
         self._learned(domains, similarity)
         self.result_, self.n_iter_ = result, result.n_iter
-        self.objective_, self.gradient_norm_ = result.point.value, result.point.gradient_norm
+        self.objective_, self.gradient_norm_ = result.point.primal, result.point.gradient_norm
         self.pair_weight_, self.bounds_, self.kernels_ = weight, (u, l), (source.kernel, target.kernel)
         return self
 

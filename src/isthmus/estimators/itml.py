@@ -19,7 +19,7 @@ from isthmus.estimators.one_space import SignedPairs, dense, given_pairs, pairs_
 from isthmus.estimators.progress import as_callback, ended
 from isthmus.estimators.solver import as_solver
 from isthmus.exceptions import InputError
-from isthmus.objective import LogDetProblem
+from isthmus.objective import DualPoint, LogDetProblem
 from isthmus.solvers import Result, Solver
 
 
@@ -75,7 +75,7 @@ class ITML(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  #
     """
 
     components_: FloatArray
-    result_: Result
+    result_: Result[DualPoint]
     bounds_: tuple[float, float]
     n_iter_: int
     n_features_in_: int

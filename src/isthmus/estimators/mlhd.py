@@ -17,7 +17,7 @@ from isthmus.estimators.solver import as_solver
 from isthmus.exceptions import InputError
 from isthmus.kernels import Kernel, as_kernel
 from isthmus.metric import CrossDomainMetric
-from isthmus.objective import Alignment, LogDetProblem
+from isthmus.objective import Alignment, DualPoint, LogDetProblem
 from isthmus.solvers import Result, Solver
 from isthmus.spaces import fitted_space
 
@@ -99,7 +99,7 @@ class MLHD(CrossDomainEstimator):
     array(['a', 'b'], dtype=object)
     """
 
-    result_: Result
+    result_: Result[DualPoint]
     bounds_: tuple[float, float]
     kernels_: tuple[Kernel, Kernel]
     n_iter_: int

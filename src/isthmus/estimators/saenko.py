@@ -15,7 +15,7 @@ from isthmus.estimators.progress import as_callback, ended
 from isthmus.estimators.solver import as_solver
 from isthmus.exceptions import InputError
 from isthmus.metric import CrossDomainMetric
-from isthmus.objective import LogDetProblem
+from isthmus.objective import DualPoint, LogDetProblem
 from isthmus.solvers import Result, Solver
 from isthmus.spaces import FeatureSpace
 
@@ -68,7 +68,7 @@ class Saenko(CrossDomainEstimator):
     array([1.9, 1.9, 1.9, 1.9])
     """
 
-    result_: Result
+    result_: Result[DualPoint]
     bounds_: tuple[float, float]
     n_iter_: int
 
