@@ -8,11 +8,11 @@ from dataclasses import replace
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-
-from isthmus.exceptions import InputError
 from isthmus.experiments import records as records_module
 from isthmus.experiments.records import Record, Results, replaced
 from small_tables import record
+
+from isthmus.exceptions import InputError
 
 LINE = record().line()
 finite = st.floats(allow_nan=False, allow_infinity=False)

@@ -79,8 +79,9 @@ class Scoreboard:
         """What was chosen by, at every point of the grid (groups, seeds, *grid), NaN where there is none."""
         shape = tuple(len(values) for values in self.design.entrant(system).grid.values())
         values = np.full((len(self.groups), len(self.seeds), int(np.prod(shape))), np.nan)
+        records = self.records(system, setting)
         for place in np.ndindex(values.shape[:2]):
-            record = self.records(system, setting)[place[0]][place[1]]
+            record = records[place[0]][place[1]]
             if record is None or record.grid is None:
                 continue
             if len(record.grid) != values.shape[2]:
@@ -117,13 +118,15 @@ class Scoreboard:
 
         Where trials are missing a claim is not judged: a difference over those that happen to be there could mislead.
         """
-        scores = {name: self.scores(name, setting) for name in self.design.columns}
-        return family([(f"{a} > {b}", self.clustered(scores[a], scores[b])) for a, b in pairs])
+        names = [[choice(name, "system", self.design.columns) for name in pair] for pair in pairs]
+        return family(
+            [(f"{a} > {b}", self.clustered(self.scores(a, setting), self.scores(b, setting))) for a, b in names]
+        )
 
     def clustered(self, a: FloatArray, b: FloatArray) -> Difference | None:
         """The difference of two arrays (groups, seeds); None where values are missing, or there is no second cluster.
 
-        Where seeds only move the systems, on the same rows, they say nothing of other rows: groups alone are clusters.
+        Where seeds only move the systems, on the same rows, they say nothing of other rows: only groups are clusters.
         """
         axes = (0, 1) if self.design.redrawn else (0,)
         clusters = [np.indices(a.shape)[axis].ravel() for axis in axes if a.shape[axis] > 1]

@@ -1,7 +1,9 @@
 """The command line: what it says, how it ends, and that a run may be killed at any time."""
 
+import json
 import os
 import re
+import shlex
 import signal
 import subprocess
 import sys
@@ -9,18 +11,17 @@ import time
 from pathlib import Path
 
 import pytest
-
-import isthmus
-from isthmus.cli import main
-from isthmus.datasets import catalogue
-from isthmus.experiments.experiment import EXPERIMENTS
-from isthmus.experiments.progress import Progress
-from isthmus.experiments.records import Results
-from isthmus.experiments.reproduction import NAMES
 from small_tables import GROUPS, shrunk
 
+import isthmus
+from studies.paper.command import EXAMPLES, main, parser
+from studies.paper.experiment import EXPERIMENTS
+from studies.paper.old_names import results_in
+from studies.paper.reproduction import NAMES
+
 DATA = Path(os.environ.get("ISTHMUS_DATA", "no-data-folder"))
-TESTS = Path(__file__).parents[1]
+HERE = Path(__file__).parent
+ROOT = HERE.parents[2]
 FILES = {
     "table1": "reuters_multilingual/reuters600_5lang.npz",
     "table2": "office31/office31_bow_own.npz",
@@ -42,8 +43,8 @@ def run(*arguments, capsys):
     return (status, *capsys.readouterr())
 
 
-def command(*arguments, module="isthmus", **options):
-    path = os.pathsep.join([str(TESTS), str(Path(isthmus.__file__).parents[1])])
+def command(*arguments, module="studies.paper", **options):
+    path = os.pathsep.join([str(HERE), str(ROOT), str(Path(isthmus.__file__).parents[1])])
     environment = os.environ | {"PYTHONPATH": path} | options.pop("env", {})
     return subprocess.Popen(
         [sys.executable, "-m", module, *map(str, arguments)],
@@ -51,62 +52,31 @@ def command(*arguments, module="isthmus", **options):
     )  # fmt: skip
 
 
-# --- help, version, lists -------------------------------------------------------------------------------------------
+# --- help -----------------------------------------------------------------------------------------------------------
 
 
-def test_help_of_each_command_has_every_option_and_an_example(capsys):
+def test_help_has_every_option_and_examples(capsys):
     status, out, _ = run("--help", capsys=capsys)
     assert status == 0
-    assert "datasets" in out
-    assert "reproduce" in out
-    status, out, _ = run("datasets", "--help", capsys=capsys)
-    assert status == 0
-    assert "--data" in out
-    assert "isthmus datasets --data" in out
-    status, out, _ = run("reproduce", "--help", capsys=capsys)
-    assert status == 0
-    for option in ("data", "out", "seeds", "oracle", "variants", "groups", "jobs", "format", "report"):
+    for option in ("data", "out", "records", "seeds", "oracle", "variants", "groups", "jobs", "format", "report"):
         assert f"--{option}" in out.split("examples:")[0]
     for name in NAMES:
         assert f"\n  {name} " in out
-    assert out.count("  isthmus reproduce ") >= 3
+    assert out.count("  python -m studies.paper ") >= 3
 
 
-def test_the_examples_in_the_help_are_commands_that_parse(capsys):
-    import shlex
-
-    from isthmus.cli import EXAMPLES, _parser
-
-    lines = [line.strip() for line in EXAMPLES.splitlines() if line.startswith("  isthmus")]
+def test_the_examples_in_the_help_are_commands_that_parse():
+    lines = [line.strip() for line in EXAMPLES.splitlines() if line.startswith("  python")]
     for line in lines:
-        assert _parser().parse_args(shlex.split(line)[1:]).name in NAMES
+        assert parser().parse_args(shlex.split(line)[3:]).name in NAMES
 
 
-@pytest.mark.slow
-def test_the_module_is_the_command():
-    process = command("--version")
-    out, _ = process.communicate(timeout=60)
-    assert (process.returncode, out) == (0, f"isthmus {isthmus.__version__}\n")
-
-
-def test_an_empty_folder_lists_what_is_missing(capsys, tmp_path):
-    status, out, err = run("datasets", "--data", tmp_path, capsys=capsys)
-    assert (status, err) == (0, "")
-    for dataset in catalogue():
-        assert dataset.name in out
-    assert out.count(str(tmp_path)) > len(catalogue()) // 2
-    assert " present " not in out
-
-
-def test_a_folder_that_is_a_file_is_one_line(capsys, tmp_path):
-    (tmp_path / "file").write_text("")
-    status, out, err = run("datasets", "--data", tmp_path / "file", capsys=capsys)
-    assert (status, out) == (2, "")
-    assert_one_line(err, "expected a folder")
+def test_nothing_is_written_to_the_committed_results_by_default():
+    assert parser().parse_args(["all"]).out == Path("reproduced")
 
 
 def assert_one_line(err, *parts):
-    lines = [line for line in err.splitlines() if line.startswith("isthmus")]
+    lines = [line for line in err.splitlines() if line.startswith("python -m studies.paper: ")]
     assert len(lines) == 1, err
     assert "Traceback" not in err
     for part in parts:
@@ -118,9 +88,7 @@ def assert_one_line(err, *parts):
 
 @pytest.mark.parametrize("name", [*FILES, "sensitivity"])
 def test_missing_data_say_what_to_put_where(capsys, tmp_path, name):
-    status, out, err = run(
-        "reproduce", name, "--data", tmp_path, "--out", tmp_path / "out", "--jobs", 1, capsys=capsys
-    )
+    status, out, err = run(name, "--data", tmp_path, "--out", tmp_path / "out", "--jobs", 1, capsys=capsys)
     assert (status, out) == (2, "")
     file = FILES.get(name, FILES["table1"])
     assert_one_line(err, str(tmp_path / file), "put it there", "ISTHMUS_DATA", "classes")
@@ -138,7 +106,7 @@ def test_missing_data_say_what_to_put_where(capsys, tmp_path, name):
     ],
 )
 def test_bad_values_are_one_line(capsys, tmp_path, small_experiments, arguments, parts):
-    status, out, err = run("reproduce", "table1", "--out", tmp_path, *arguments, capsys=capsys)
+    status, out, err = run("table1", "--out", tmp_path, *arguments, capsys=capsys)
     assert (status, out) == (2, "")
     assert err.count("\n") == 1
     assert_one_line(err, *parts)
@@ -155,14 +123,14 @@ def test_bad_values_are_one_line(capsys, tmp_path, small_experiments, arguments,
     ids=" ".join,
 )  # fmt: skip
 def test_what_does_not_parse_ends_with_a_sentence(capsys, tmp_path, arguments):
-    status, out, err = run("reproduce", "table1", "--out", tmp_path, *arguments, capsys=capsys)
+    status, out, err = run("table1", "--out", tmp_path, *arguments, capsys=capsys)
     assert (status, out) == (2, "")
     last = err.splitlines()[-1]
-    assert last.startswith(("isthmus reproduce: error: ", "isthmus: error: "))
+    assert last.startswith("python -m studies.paper: error: ")
     assert list(tmp_path.iterdir()) == []
 
 
-@pytest.mark.parametrize("arguments", [[], ["reproduce"], ["reproduce", "table3"], ["nonsense"]], ids=" ".join)
+@pytest.mark.parametrize("arguments", [[], ["table3"], ["nonsense"]], ids=" ".join)
 def test_what_is_no_command_is_refused(capsys, arguments):
     status, out, err = run(*arguments, capsys=capsys)
     assert (status, out) == (2, "")
@@ -172,7 +140,7 @@ def test_what_is_no_command_is_refused(capsys, arguments):
 def test_a_folder_that_cannot_be_written_is_one_line(capsys, tmp_path, small_experiments):
     (tmp_path / "file").write_text("mine")
     arguments = ("--out", tmp_path / "file" / "out", "--seeds", "0:1", "--groups", "EN-FR", "--jobs", 1)
-    status, out, err = run("reproduce", "table1", *arguments, capsys=capsys)
+    status, out, err = run("table1", *arguments, capsys=capsys)
     assert (status, out) == (2, "")
     assert_one_line(err, str(tmp_path / "file"))
     assert (tmp_path / "file").read_text() == "mine"
@@ -180,10 +148,16 @@ def test_a_folder_that_cannot_be_written_is_one_line(capsys, tmp_path, small_exp
 
 def test_damaged_records_are_one_line_and_stay(capsys, tmp_path, small_experiments):
     (tmp_path / "table1.jsonl").write_text('{"experiment": "table1", "gro')
-    status, out, err = run("reproduce", "table1", "--out", tmp_path, "--seeds", "0:1", capsys=capsys)
+    status, out, err = run("table1", "--out", tmp_path, "--seeds", "0:1", capsys=capsys)
     assert (status, out) == (2, "")
     assert_one_line(err, "table1.jsonl, line 1: expected a record", "mend or remove it")
     assert (tmp_path / "table1.jsonl").read_text() == '{"experiment": "table1", "gro'
+
+
+def test_records_to_render_must_be_there(capsys, tmp_path):
+    status, out, err = run("toy", "--records", tmp_path, "--out", tmp_path / "out", capsys=capsys)
+    assert (status, out) == (2, "")
+    assert_one_line(err, f"{tmp_path}: expected records of toy (*.jsonl), got none.")
 
 
 # --- what a run leaves ----------------------------------------------------------------------------------------------
@@ -195,7 +169,7 @@ def test_tables_are_printed_in_the_format_asked_for(capsys, tmp_path, small_expe
     group = "dslr sift900 → webcam surf600"
     signs = {"text": ("-----", ".txt"), "markdown": ("| --- |", ".md"), "latex": (r"\begin{tabular}", ".tex")}
     for form, (sign, suffix) in signs.items():
-        arguments = ("reproduce", "table2", "--out", tmp_path, *QUICK, "--groups", group, "--format", form)
+        arguments = ("table2", "--out", tmp_path, *QUICK, "--groups", group, "--format", form)
         status, out, err = run(*arguments, capsys=capsys)
         assert status == 0
         assert sign in out
@@ -210,7 +184,7 @@ def test_tables_are_printed_in_the_format_asked_for(capsys, tmp_path, small_expe
 def test_all_of_it_makes_a_report_that_links_to_figures_that_are_there(capsys, tmp_path, small_experiments):
     out, report = tmp_path / "results", tmp_path / "docs" / "page.md"
     arguments = ("--out", out, *QUICK, "--variants", "whole,held-out", "--oracle", "--report", report)
-    status, printed, err = run("reproduce", "all", *arguments, capsys=capsys)
+    status, printed, err = run("all", *arguments, capsys=capsys)
     assert status == 0, err
     assert f"written: {report}" in err
     for title in ("Toy problem, accuracy", "Multilingual Reuters, accuracy", "Office, accuracy", "over λ1 (rows)"):
@@ -222,8 +196,31 @@ def test_all_of_it_makes_a_report_that_links_to_figures_that_are_there(capsys, t
     assert not re.search(r"\bnan\b|None", text)
 
 
+def test_old_records_are_rendered_but_not_taken_for_new_ones(capsys, tmp_path, small_experiments):
+    arguments = ("--out", tmp_path, *QUICK, "--groups", "EN-FR")
+    assert run("table1", *arguments, capsys=capsys)[0] == 0
+    file = tmp_path / "table1.jsonl"
+    lines = [json.loads(line) for line in file.read_text().splitlines()]
+    old = [{k: v for k, v in line.items() if k != "fingerprint"} for line in lines]
+    for line in old:
+        line["system"] = line["system"].replace("-rbf", "")
+    file.write_text("".join(json.dumps(line) + "\n" for line in old))
+    status, out, err = run("table1", "--records", tmp_path, *arguments[:4], "--groups", "EN-FR", capsys=capsys)
+    assert status == 0
+    assert "mlhd-rbf" in out
+    assert "a new run replaces them" not in out
+    assert file.read_text().count('"mlhd"') == 2  # rendering leaves the records as they are
+    status, out, err = run("table1", *arguments, capsys=capsys)
+    assert status == 0
+    assert f"table1: {len(lines)} records of another version, or of other systems or rows, moved to" in err
+    assert "2 of 2 trials" in err
+    again = [json.loads(line) for line in file.read_text().splitlines()]
+    assert [line | {"seconds": 0} for line in again] == [line | {"seconds": 0} for line in lines]
+    assert len((tmp_path / "table1.set-aside.jsonl").read_text().splitlines()) == len(lines)
+
+
 def test_groups_may_be_written_with_a_hyphen(capsys, tmp_path, small_experiments):
-    status, out, _ = run("reproduce", "table1", "--out", tmp_path, *QUICK, "--groups", "EN-FR", capsys=capsys)
+    status, out, _ = run("table1", "--out", tmp_path, *QUICK, "--groups", "EN-FR", capsys=capsys)
     assert status == 0
     assert "EN → FR" in out
     assert "EN → GR" not in out
@@ -236,7 +233,7 @@ def test_without_matplotlib_the_tables_are_made_and_the_figures_asked_for(
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     for module in [m for m in sys.modules if m.startswith("matplotlib.")]:
         monkeypatch.setitem(sys.modules, module, None)
-    status, out, err = run("reproduce", "table1", "--out", tmp_path, *QUICK, "--groups", "EN-FR", capsys=capsys)
+    status, out, err = run("table1", "--out", tmp_path, *QUICK, "--groups", "EN-FR", capsys=capsys)
     assert status == 2
     assert "EN → FR" in out
     assert "Traceback" not in err
@@ -248,22 +245,20 @@ def test_without_matplotlib_the_tables_are_made_and_the_figures_asked_for(
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("arguments", [("datasets",), ("reproduce", "--help")], ids=" ".join)
-def test_a_closed_pipe_is_quiet(arguments):
+def test_a_closed_pipe_is_quiet(tmp_path):
     read, write = os.pipe()
     os.close(read)
-    process = command(*arguments, stdout=write)
+    process = command("toy", "--records", ROOT / "results", "--out", tmp_path, stdout=write)
     os.close(write)
     _, err = process.communicate(timeout=60)
-    assert "Traceback" not in err
-    assert "Exception" not in err
-    if arguments == ("datasets",):
-        assert (process.returncode, err) == (0, "")
+    assert process.returncode == 0
+    assert [line.split(":")[0] for line in err.split("\n") if line] == ["written"]
+    assert (tmp_path / "toy.md").read_bytes() == (ROOT / "results" / "toy.md").read_bytes()
 
 
 @pytest.mark.slow
 def test_a_terminal_without_arrows_is_no_reason_to_fail():
-    process = command("reproduce", "--help", env={"PYTHONIOENCODING": "ascii"})
+    process = command("--help", env={"PYTHONIOENCODING": "ascii"})
     out, err = process.communicate(timeout=60)
     assert (process.returncode, err) == (0, "")
     assert "EN ? FR" in out
@@ -282,7 +277,7 @@ def made(folder):
     return {p.name: p.read_bytes() for p in folder.iterdir() if p.suffix in (".txt", ".md", ".tex", ".png", ".svg")}
 
 
-LONG = ("reproduce", "table1", "--seeds", "0:5,5:6", "--variants", "whole", "--jobs")
+LONG = ("table1", "--seeds", "0:5,5:6", "--variants", "whole", "--jobs")
 
 
 @pytest.fixture(scope="module")
@@ -305,7 +300,7 @@ def test_a_run_that_is_stopped_in_the_middle_goes_on_to_the_same_bytes(undisturb
     wait_for_trials(tmp_path, 3, process)
     os.killpg(process.pid, sign)  # as a terminal does: the workers are told too
     out, err = process.communicate(timeout=60)
-    kept = Results(tmp_path, "table1").read()
+    kept = results_in(tmp_path, "table1").read()
     assert len(kept) >= 3 * len(shrunk()["table1"].columns)
     assert len(kept) < 6 * len(GROUPS["table1"]) * len(shrunk()["table1"].columns), (
         "it was over before it was stopped"
@@ -314,7 +309,7 @@ def test_a_run_that_is_stopped_in_the_middle_goes_on_to_the_same_bytes(undisturb
         assert process.returncode == 130
         assert out == ""
         assert err.splitlines()[-1] == (
-            "isthmus: stopped by Ctrl-C. Finished trials are kept; the same command goes on from there."
+            "python -m studies.paper: stopped by Ctrl-C. Finished trials are kept; the same command goes on from there."
         )
         assert jobs > 1 or "Traceback" not in err  # a worker that is still starting may have its own last words
         assert not (tmp_path / "table1.parts").exists()
@@ -325,59 +320,9 @@ def test_a_run_that_is_stopped_in_the_middle_goes_on_to_the_same_bytes(undisturb
     out, err = process.communicate(timeout=120)
     assert process.returncode == 0, err
     assert (out, made(tmp_path)) == undisturbed
-    after = Results(tmp_path, "table1").read()
+    after = results_in(tmp_path, "table1").read()
     assert all(after[key].seconds == seconds for key, seconds in before.items())  # none was run again
-    assert not list(tmp_path.rglob("*.unfinished"))
-
-
-# --- progress -------------------------------------------------------------------------------------------------------
-
-
-class Terminal:
-    def __init__(self, tty):
-        self.text, self.tty = "", tty
-
-    def write(self, text):
-        self.text += text
-
-    def flush(self):
-        pass
-
-    def isatty(self):
-        return self.tty
-
-
-def shown(monkeypatch, tty, steps):
-    terminal = Terminal(tty)
-    monkeypatch.setattr(sys, "stderr", terminal)
-    with Progress("table1") as bar:
-        for done in range(steps + 1):
-            bar(done, steps)
-    return terminal.text
-
-
-def test_a_terminal_has_one_line_that_is_ended(monkeypatch):
-    text = shown(monkeypatch, True, 3)
-    assert text.count("\n") == 1
-    assert text.endswith("\n")
-    assert text.count("\r") == 4
-    assert "3 of 3 trials" in text
-
-
-def test_a_log_has_its_first_and_last_line(monkeypatch):
-    text = shown(monkeypatch, False, 3)
-    assert [line.split("] ")[1][:6] for line in text.splitlines()] == ["0 of 3", "3 of 3"]
-    assert "\r" not in text
-    assert "\x1b" not in text
-
-
-def test_nothing_left_to_do_is_said_once(monkeypatch):
-    assert shown(monkeypatch, False, 0) == "table1: all trials were there already\n"
-
-
-@pytest.mark.parametrize(("seconds", "left"), [(10.0, "30 s"), (60.0, "3 min 0 s"), (2000.0, "1 h 40 min")])
-def test_the_time_left_is_in_proportion(seconds, left):
-    assert Progress("t").line(1, 4, seconds).endswith(f", {left} left")
+    assert not list(tmp_path.rglob(".*.part"))
 
 
 # --- real data ------------------------------------------------------------------------------------------------------
@@ -388,10 +333,10 @@ def one_group(name, group, tmp_path, capsys, variants=("whole", "held-out")):
         pytest.skip(f"the data are not there: expected {FILES[name]} in $ISTHMUS_DATA")
     arguments = ("--data", DATA, "--out", tmp_path, "--groups", group, "--seeds", "0:1", "--jobs", 1)
     arguments += ("--variants", ",".join(variants))
-    status, out, err = run("reproduce", name, *arguments, capsys=capsys)
+    status, out, err = run(name, *arguments, capsys=capsys)
     assert status == 0, err
     experiment = EXPERIMENTS[name]
-    records = Results(tmp_path, name).read().values()
+    records = results_in(tmp_path, name).read().values()
     assert len(records) == len(experiment.columns) * len(variants)
     assert all(record.certified for record in records)
     assert "†" not in out
@@ -413,7 +358,7 @@ def test_a_group_of_the_real_table2(tmp_path, capsys):
 
 @pytest.mark.slow
 def test_two_seeds_of_the_toy_problem(tmp_path, capsys):
-    status, out, _ = run("reproduce", "toy", "--out", tmp_path, "--seeds", "0:2", "--jobs", 1, capsys=capsys)
+    status, out, _ = run("toy", "--out", tmp_path, "--seeds", "0:2", "--jobs", 1, capsys=capsys)
     assert status == 0
     assert "MMD²" in out
     assert "mlhd without alignment" in out
