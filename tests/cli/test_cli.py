@@ -1,0 +1,104 @@
+"""The command line: what it says, how it ends, and how little it loads."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import isthmus
+from isthmus.cli import COMMANDS, main
+from isthmus.cli.ending import exit_status
+from isthmus.exceptions import InputError
+
+
+def run(*arguments, capsys):
+    """Exit status, standard output, standard error."""
+    try:
+        status = main(list(arguments))
+    except SystemExit as end:
+        status = end.code
+    return (status, *capsys.readouterr())
+
+
+def python(*arguments, **options):
+    environment = os.environ | {"PYTHONPATH": str(Path(isthmus.__file__).parents[1])}
+    return subprocess.run([sys.executable, *arguments], text=True, env=environment, timeout=60, **options)
+
+
+def test_help_names_every_command(capsys):
+    status, out, _ = run("--help", capsys=capsys)
+    assert status == 0
+    for name, about in COMMANDS.items():
+        assert f"{name} " in out
+        assert about in " ".join(out.split())
+        assert run(name, "--help", capsys=capsys)[0] == 0
+
+
+@pytest.mark.parametrize("arguments", [[], ["nonsense"], ["systems", "--colour"], ["reproduce", "toy"]], ids=" ".join)
+def test_what_is_no_command_is_refused(capsys, arguments):
+    status, out, err = run(*arguments, capsys=capsys)
+    assert (status, out) == (2, "")
+    assert "isthmus: error: " in err
+
+
+def test_systems_are_the_registry(capsys):
+    assert run("systems", capsys=capsys) == (0, f"{isthmus.systems()}\n", "")
+
+
+def test_datasets_say_what_each_is_and_how_to_load_it(capsys):
+    status, out, err = run("datasets", capsys=capsys)
+    assert (status, err) == (0, "")
+    for name in ("digits", "toy"):
+        assert f"{name}: source " in out
+        assert f"from isthmus.datasets import load_{name}" in out
+    assert out.count("licence: ") == 2
+    assert max(map(len, out.splitlines())) <= 100
+
+
+def ended(error, after_stop=""):
+    def stop():
+        raise error
+
+    return exit_status("program", stop, after_stop)
+
+
+def test_endings(capsys):
+    assert exit_status("program", lambda: None) == 0
+    assert ended(InputError("rows: expected some, got none.")) == 2
+    assert ended(OSError("the disc is full")) == 2
+    assert ended(KeyboardInterrupt(), "Go on.") == 130
+    assert capsys.readouterr() == (
+        "",
+        "program: rows: expected some, got none.\nprogram: the disc is full\nprogram: stopped by Ctrl-C. Go on.\n",
+    )
+    with pytest.raises(ZeroDivisionError):  # a mistake of ours is not dressed up as the user's
+        ended(ZeroDivisionError())
+
+
+@pytest.mark.slow
+def test_the_module_is_the_command():
+    done = python("-m", "isthmus", "--version", capture_output=True)
+    assert (done.returncode, done.stdout) == (0, f"isthmus {isthmus.__version__}\n")
+
+
+@pytest.mark.slow
+def test_a_closed_pipe_is_quiet():
+    read, write = os.pipe()
+    os.close(read)
+    done = python("-m", "isthmus", "datasets", stdout=write, stderr=subprocess.PIPE)
+    os.close(write)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_the_command_line_itself_loads_no_estimator():
+    """What a command needs is imported when it runs: help is there at once."""
+    code = (
+        "import sys, types; root = types.ModuleType('isthmus'); root.__path__ = [sys.argv[1]]; "
+        "sys.modules['isthmus'] = root; import isthmus.cli; print(*sys.modules)"
+    )
+    folder = str(Path(isthmus.__file__).parent)
+    loaded = subprocess.run([sys.executable, "-c", code, folder], text=True, capture_output=True, check=True).stdout
+    assert "isthmus.cli.ending" in loaded
+    assert not {"numpy", "sklearn", "scipy", "joblib"} & set(loaded.split())
