@@ -7,10 +7,10 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Self
 
+from isthmus.discrepancy import mmd
 from isthmus.evaluation import OFFICE, REUTERS
 from isthmus.exceptions import InputError
-from isthmus.study import RETRIEVAL, Scoreboard, Study
-from isthmus.study.fits import discrepancy
+from isthmus.study import RETRIEVAL, Fit, Scoreboard, Study
 from studies.paper.data import load_office31_bow, load_reuters, load_reuters600
 from studies.paper.entrants import TABLE, TABLE_COARSE, TOY
 from studies.paper.published import TABLE1, TABLE2, Published
@@ -60,6 +60,11 @@ class PaperBoard(Scoreboard):
         """The same for the draws in which grids are searched."""
         seeds = self.seeds[: self.design.searched_seeds]
         return PaperBoard(self.design, self._records.values(), self.variant, seeds)
+
+
+def discrepancy(fit: Fit) -> float:
+    """MMD² of the two domains in the common space."""
+    return mmd(fit.model.transform(fit.rows.X_source, "source"), fit.model.transform(fit.rows.X_target, "target"))
 
 
 def _table(name: str, title: str, rows: Collected, published: tuple[Published, ...], **others: Any) -> Experiment:

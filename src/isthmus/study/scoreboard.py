@@ -19,16 +19,7 @@ from isthmus.study.records import Record
 class Scoreboard:
     """Accuracy of every column and setting over the same groups and seeds.
 
-    Parameters
-    ----------
-    design : Design
-        The study.
-    records : iterable of Record
-        Whatever there is; only those of the study, the variant and the seeds are read.
-    variant : str
-        The preparation of the features.
-    seeds : sequence of int
-        The draws.
+    Of the records only those of the study, the variant and the seeds are read.
     """
 
     def __init__(self, design: Design, records: Iterable[Record], variant: str, seeds: Sequence[int]) -> None:
