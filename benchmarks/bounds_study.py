@@ -35,7 +35,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from isthmus import MLHD
-from isthmus.estimators.constraints import spread
+from isthmus.estimators.logdet.constraints import spread
 from isthmus.exceptions import ConvergenceWarning
 from isthmus.kernels import as_kernel
 from isthmus.spaces import fitted_space

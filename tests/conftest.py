@@ -1,6 +1,7 @@
 """Small two-domain problems that many tests share."""
 
 import os
+from pathlib import Path
 
 # Two processes share the cores under xdist: more threads than cores only slow each other down.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
@@ -14,6 +15,11 @@ from hypothesis import settings
 
 settings.register_profile("house", deadline=None, max_examples=40, derandomize=True)
 settings.load_profile("house")
+
+
+def data_folder() -> Path:
+    """The folder of real data that the environment names; one that is not there where it names none."""
+    return Path(os.environ.get("ISTHMUS_DATA") or "no-data-folder")
 
 
 def make_domains(seed=0, n_classes=3, n_source=30, n_target=20, n_labelled=6, d_source=5, d_target=7, shift=2.0):
@@ -38,5 +44,7 @@ def domains():
 CANNOT_HOLD = {
     "check_classifiers_classes": "it wants classes_ to be the labels in y; here they are those of the source, which "
     "may be more, and which are numbers where the check's labels are words",
+    "check_classifiers_train": "it wants predict_proba to have as many columns as there are labels in y; here it has "
+    "one for each class of the source",
 }
 """Checks of scikit-learn that no view over a target can pass."""

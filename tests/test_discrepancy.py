@@ -231,12 +231,13 @@ def test_ties_count_whatever_the_rounding(kernel: Kernel, estimator: str) -> Non
 def test_the_seed_decides() -> None:
     X, Y = samples(15, 15, shift=0.3)
 
-    def null(seed: int | np.random.Generator | None) -> list[float]:
+    def null(seed: int | np.random.Generator | np.random.RandomState | None) -> list[float]:
         return list(mmd_test(X, Y, n_permutations=30, random_state=seed).null_statistics)
 
     assert null(5) == null(5) == null(np.random.default_rng(5)) != null(6)
-    generator = np.random.default_rng(5)
-    assert null(generator) != null(generator)
+    for generator in (np.random.default_rng(5), np.random.RandomState(5)):
+        assert null(generator) != null(generator)
+    assert null(np.random.RandomState(5)) == null(np.random.RandomState(5))
     assert null(None) != null(None)
 
 
@@ -297,7 +298,7 @@ GOOD, WIDE, NAN = np.eye(4), np.eye(5), np.full((4, 4), np.nan)
         ),
         (
             lambda: mmd_test(GOOD, GOOD, random_state=-1),
-            "random_state: expected a whole number of at least 0, got -1.",
+            "random_state: expected None, a whole number of at least 0, a Generator or a RandomState, got -1.",
         ),
         (
             lambda: mmd(pd.DataFrame(GOOD[:, :2], columns=["a", "b"]), pd.DataFrame(GOOD[:, :2], columns=["b", "a"])),

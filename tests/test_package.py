@@ -2,6 +2,7 @@
 
 import importlib
 import inspect
+import pickle
 import subprocess
 import sys
 
@@ -39,8 +40,25 @@ def loaded_after(statement):
 
 def test_optional_packages_are_not_imported_until_they_are_needed():
     # scikit-learn itself may import pandas where it is installed.
-    added = loaded_after("import isthmus") - loaded_after("import sklearn.neighbors, sklearn.model_selection")
-    assert not added & {"numba", "matplotlib", "pandas", "polars", "cvxpy", "tqdm"}
+    used = loaded_after("from isthmus import *") - loaded_after("import sklearn.neighbors, sklearn.model_selection")
+    assert not used & {"numba", "matplotlib", "pandas", "polars", "cvxpy", "tqdm"}
+
+
+def test_an_import_loads_nothing_until_a_name_is_used():
+    assert not loaded_after("import isthmus") & {"numpy", "scipy", "sklearn", "joblib"}
+    assert "sklearn" in loaded_after("import isthmus; isthmus.MLHD")
+
+
+def test_every_public_name_is_there_listed_and_the_one_of_its_module():
+    scope: dict[str, object] = {}
+    exec("from isthmus import *", scope)
+    assert set(isthmus.__all__) <= set(scope) & set(dir(isthmus))
+    assert {*isthmus._HOMES, "__version__"} <= set(isthmus.__all__)
+    for name, home in isthmus._HOMES.items():
+        assert getattr(isthmus, name) is getattr(importlib.import_module(home), name)
+        assert pickle.loads(pickle.dumps(getattr(isthmus, name))) is getattr(isthmus, name)
+    with pytest.raises(AttributeError, match="module 'isthmus' has no attribute 'MLDH'"):
+        isthmus.MLDH  # noqa: B018
 
 
 def test_the_version_is_in_one_place():

@@ -1,25 +1,27 @@
-"""isthmus: one metric across two collections that are described by different features."""
+"""isthmus: one metric across two collections that are described by different features.
+
+Names are loaded on first use: ``import isthmus`` costs next to nothing.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
 
 from isthmus._version import __version__
-from isthmus.discrepancy import mmd, mmd_test
-from isthmus.estimators import (
-    ARC,
-    CCA,
-    ITML,
-    KCCA,
-    MLHD,
-    Saenko,
-)
 from isthmus.exceptions import (
     ConvergenceWarning,
+    DataWarning,
     InputError,
     IsthmusError,
     MissingDependencyError,
     NotConvergedError,
 )
-from isthmus.kernels import RBF, Cosine, Kernel, Laplacian, Linear, Polynomial, Precomputed
-from isthmus.metric import CrossDomainMetric
-from isthmus.registry import systems
+
+if TYPE_CHECKING:
+    from isthmus.common_space import CommonSpace
+    from isthmus.discrepancy import mmd, mmd_test
+    from isthmus.estimators import ARC, CCA, ITML, KCCA, MLHD, Saenko
+    from isthmus.kernels import RBF, Cosine, Kernel, Laplacian, Linear, Polynomial, Precomputed
+    from isthmus.registry import systems
 
 __all__ = [
     "ARC",
@@ -28,9 +30,10 @@ __all__ = [
     "KCCA",
     "MLHD",
     "RBF",
+    "CommonSpace",
     "ConvergenceWarning",
     "Cosine",
-    "CrossDomainMetric",
+    "DataWarning",
     "InputError",
     "IsthmusError",
     "Kernel",
@@ -46,3 +49,23 @@ __all__ = [
     "mmd_test",
     "systems",
 ]
+
+_NAMES = {
+    "common_space": ("CommonSpace",),
+    "discrepancy": ("mmd", "mmd_test"),
+    "estimators": ("ARC", "CCA", "ITML", "KCCA", "MLHD", "Saenko"),
+    "kernels": ("RBF", "Cosine", "Kernel", "Laplacian", "Linear", "Polynomial", "Precomputed"),
+    "registry": ("systems",),
+}
+_HOMES = {name: f"isthmus.{module}" for module, names in _NAMES.items() for name in names}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value = globals()[name] = getattr(import_module(_HOMES[name]), name)
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

@@ -7,6 +7,7 @@ from collections.abc import Collection
 from typing import Any
 
 import numpy as np
+from numpy.random import Generator, RandomState
 from numpy.typing import NDArray
 
 from isthmus._arrays import Matrix, is_sparse
@@ -27,7 +28,7 @@ def matrix(X: Any, name: str, *, n_columns: int | None = None, min_rows: int = 1
     else:
         table = values = _dense(X, name)
     if table.ndim != 2:
-        hint = "; Reshape your data: one row a sample" if table.ndim < 2 else ""
+        hint = "; Reshape your data: one row per sample" if table.ndim < 2 else ""
         raise InputError(f"{name}: expected a two-dimensional array, got {table.ndim} dimension(s){hint}.")
     if values.dtype.kind == "c":
         raise InputError(f"{name}: expected real numbers, got complex ones: Complex data not supported.")
@@ -49,6 +50,22 @@ def matrix(X: Any, name: str, *, n_columns: int | None = None, min_rows: int = 1
         bad = "NaN" if np.isnan(values).any() else "inf"
         raise InputError(f"{name}: expected finite numbers without NaN or inf, got {bad}.")
     return table
+
+
+SMALLEST, LARGEST = 1e-60, 1e60
+"""Products of four features, as a Hessian has them, stay numbers between these."""
+
+
+def ordinary(X: Matrix, name: str) -> Matrix:
+    """The same rows, unless their size leaves no room for the products that distances are made of."""
+    values = X.data if is_sparse(X) else X
+    largest = max(float(values.max(initial=0.0)), -float(values.min(initial=0.0)))
+    if largest > LARGEST or 0.0 < largest < SMALLEST:
+        raise InputError(
+            f"{name}: expected features whose largest is between {SMALLEST:.0e} and {LARGEST:.0e}, "
+            f"got {largest:.3g}; scale them first."
+        )
+    return X
 
 
 def _dense(X: Any, name: str) -> NDArray[Any]:
@@ -93,7 +110,7 @@ def same_columns(X: Any, fitted: tuple[str, ...] | None, name: str) -> None:
 
 
 def length(y: Any, n: int, name: str, of: str) -> None:
-    """Raise unless ``y`` has one entry a row of ``of``."""
+    """Raise unless ``y`` has one entry per row of ``of``."""
     shape = np.shape(y)
     if shape != (n,):
         raise InputError(f"{name}: expected shape ({n},) to match {of}, got {shape}.")
@@ -127,3 +144,38 @@ def choice(value: Any, name: str, options: Collection[str]) -> str:
         words = ", ".join(repr(option) for option in options)
         raise InputError(f"{name}: expected one of {words}, got {value!r}.")
     return value
+
+
+def as_generator(value: Any, name: str = "random_state") -> Generator:
+    """Where random numbers come from: None (afresh), a whole number (the same each time) or a generator (moves on).
+
+    Examples
+    --------
+    >>> as_generator(0).integers(100), as_generator(0).integers(100)
+    (np.int64(85), np.int64(85))
+    """
+    if isinstance(value, Generator):
+        return value
+    if isinstance(value, RandomState):
+        return np.random.default_rng(value.randint(2**32, size=4, dtype=np.uint32))
+    return np.random.default_rng(_seed(value, name))
+
+
+def as_random_state(value: Any, name: str = "random_state") -> RandomState:
+    """The same for code whose draws, for a given number, are those of NumPy's legacy generator."""
+    if isinstance(value, RandomState):
+        return value
+    if isinstance(value, Generator):
+        return RandomState(value.bit_generator)
+    seed = _seed(value, name)
+    return RandomState(seed if seed is None or seed < 2**32 else np.random.MT19937(seed))
+
+
+def _seed(value: Any, name: str) -> int | None:
+    if value is None:
+        return None
+    if isinstance(value, numbers.Integral) and not isinstance(value, bool) and int(value) >= 0:
+        return int(value)
+    raise InputError(
+        f"{name}: expected None, a whole number of at least 0, a Generator or a RandomState, got {value!r:.60}."
+    )

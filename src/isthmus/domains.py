@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from isthmus._arrays import IntArray, Matrix
-from isthmus._validation import column_names, length, matrix
+from isthmus._validation import column_names, length, matrix, ordinary
 from isthmus.exceptions import InputError
 
 UNLABELLED = -1
@@ -33,11 +33,22 @@ class Domain:
 
 @dataclass(frozen=True, eq=False)
 class TwoDomains:
-    """A labelled source and a partly labelled target, with the classes that their codes count through."""
+    """A source and a target, with the classes that their codes count through, and what is known of them as pairs.
+
+    Parameters
+    ----------
+    source, target : Domain
+        Rows and label codes.
+    classes : array (C,)
+        The classes, sorted.
+    pairs : array (m, 2), optional
+        Numbers of source and target rows that are the same object.
+    """
 
     source: Domain
     target: Domain
     classes: NDArray[Any]
+    pairs: IntArray | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,8 +71,8 @@ class Split:
     test: IntArray
 
 
-def two_domains(X_source: Any, y_source: Any, X_target: Any, y_target: Any) -> TwoDomains:
-    """Check the four arguments of ``fit`` and turn labels of any type into codes.
+def two_domains(X_source: Any, y_source: Any, X_target: Any, y_target: Any, pairs: Any = None) -> TwoDomains:
+    """Check the arguments of ``fit`` and turn labels of any type into codes.
 
     Examples
     --------
@@ -69,23 +80,49 @@ def two_domains(X_source: Any, y_source: Any, X_target: Any, y_target: Any) -> T
     >>> domains.target.y, domains.classes
     (array([ 1, -1]), array(['cat', 'dog'], dtype=object))
     """
-    Xs, Xt = matrix(X_source, "X_source"), matrix(X_target, "X_target")
-    ys, yt = as_labels(y_source, "y_source"), as_labels(y_target, "y_target")
-    length(ys, Xs.shape[0], "y_source", "X_source")
+    Xs, Xt = (ordinary(matrix(X, name), name) for X, name in ((X_source, "X_source"), (X_target, "X_target")))
+    length(as_labels(y_source, "y_source"), Xs.shape[0], "y_source", "X_source")
+    yt = as_labels(y_target, "y_target")
     length(yt, Xt.shape[0], "y_target", "X_target")
-    if (missing := is_unlabelled(ys)).any():
-        raise InputError(
-            f"y_source: expected a label for every row (-1, None and NaN mean none), got {missing.sum()} without."
-        )
-    try:
-        classes = np.unique(ys)
-    except TypeError:
-        raise InputError("y_source: expected labels of one sortable type, got a mixture.") from None
-    source = Domain(Xs, encoded(ys, classes, "y_source"), column_names(X_source))
+    ys, classes = encoded_classes(y_source, "y_source")
+    source = Domain(Xs, ys, column_names(X_source))
     target = Domain(Xt, encoded(yt, classes, "y_target"), column_names(X_target))
     if not len(target.labelled):
         raise InputError(f"y_target: expected at least one labelled row, got none among {len(yt)}.")
-    return TwoDomains(source, target, classes)
+    return TwoDomains(source, target, classes, None if pairs is None else as_pairs(pairs, len(ys), len(yt)))
+
+
+def as_pairs(pairs: Any, n_source: int, n_target: int) -> IntArray:
+    """Pairs of row numbers (m, 2): of the source, and of the target.
+
+    Examples
+    --------
+    >>> as_pairs([[0, 2], [1, 0]], 2, 3)
+    array([[0, 2],
+           [1, 0]])
+    """
+    P = np.asarray(pairs)
+    if P.ndim != 2 or P.shape[1] != 2 or not len(P) or P.dtype.kind not in "iu":
+        raise InputError(f"pairs: expected whole row numbers (m, 2), got {P.dtype} of shape {P.shape}.")
+    for rows, n, name in zip(P.T, (n_source, n_target), ("source", "target"), strict=True):
+        if rows.min() < 0 or rows.max() >= n:
+            bad = rows[(rows < 0) | (rows >= n)][0]
+            raise InputError(f"pairs: expected {name} rows from 0 to {n - 1}, got {bad}.")
+    return P.astype(np.intp)
+
+
+def encoded_classes(y: Any, name: str) -> tuple[IntArray, NDArray[Any]]:
+    """The codes of labels, of which none may be missing, and the classes that they count through."""
+    labels = as_labels(y, name)
+    if (missing := is_unlabelled(labels)).any():
+        raise InputError(
+            f"{name}: expected a label for every row (-1, None and NaN mean none), got {missing.sum()} without."
+        )
+    try:
+        classes = np.unique(labels)
+    except TypeError:
+        raise InputError(f"{name}: expected labels of one sortable type, got a mixture.") from None
+    return encoded(labels, classes, name), classes
 
 
 def encoded(y: NDArray[Any], classes: NDArray[Any], name: str) -> IntArray:
@@ -121,16 +158,16 @@ def _means_none(value: Any) -> bool:
 def as_labels(y: Any, name: str) -> NDArray[Any]:
     """Labels as a one-dimensional array, without turning numbers among strings into strings."""
     if y is None:
-        raise InputError(f"{name}: expected one label a row, got None.")
+        raise InputError(f"{name}: expected one label per row, got None.")
     try:
         values = y.to_numpy() if hasattr(y, "to_numpy") else y
         array = np.asarray(values, dtype=object if isinstance(y, list | tuple) else None)
     except ValueError:
-        raise InputError(f"{name}: expected one label a row, got rows of unequal length.") from None
+        raise InputError(f"{name}: expected one label per row, got rows of unequal length.") from None
     if array.ndim != 1:
         raise InputError(f"{name}: expected a one-dimensional array, got shape {array.shape}.")
     if array.dtype.kind == "O" and any(isinstance(v, list | tuple | dict | set | np.ndarray) for v in array):
-        raise InputError(f"{name}: expected one label a row, got a row with several.")
+        raise InputError(f"{name}: expected one label per row, got a row with several.")
     if array.dtype.kind == "O" and all(isinstance(v, numbers.Real) and not isinstance(v, bool) for v in array):
         return np.asarray(array.tolist())
     return array

@@ -30,19 +30,32 @@ __all__ = [
 
 MEDIAN_ROWS = 2000
 """The median distance is taken over all pairs of at most this many rows."""
+DIAGONAL_ROWS = 64
+"""The diagonal of an unknown kernel is read off Gram matrices of this many rows."""
 
 
 @dataclass(frozen=True)
 class Kernel:
-    """The base of all kernels: subclasses give :meth:`gram`."""
+    """The base of all kernels: subclasses give :meth:`gram`, which has to be positive semi-definite.
+
+    Examples
+    --------
+    >>> class Cubic(Kernel):
+    ...     def gram(self, A, B):
+    ...         return (A @ B.T) ** 3
+    >>> Cubic().diagonal(np.array([[1.0], [2.0]]))
+    array([ 1., 64.])
+    """
 
     def gram(self, A: Matrix, B: Matrix) -> FloatArray:
         """Inner products of the rows of A (n, d) with those of B (m, d), as (n, m)."""
         raise NotImplementedError
 
     def diagonal(self, A: Matrix) -> FloatArray:
-        """The inner product of each row with itself, (n,)."""
-        return np.ones(A.shape[0])
+        """The inner product of each row with itself, (n,), read off small Gram matrices unless a kernel knows it."""
+        blocks = (A[start : start + DIAGONAL_ROWS] for start in range(0, A.shape[0], DIAGONAL_ROWS))
+        parts = [np.diagonal(self.gram(rows, rows)) for rows in blocks]
+        return np.concatenate(parts) if parts else np.zeros(0)
 
     def resolved(self, X: Matrix) -> Kernel:
         """The same kernel with every word replaced by the number computed from these rows."""
@@ -95,6 +108,10 @@ class RBF(Kernel):
         b = _resolved_number(self.bandwidth, "bandwidth")
         return np.asarray(pairwise.rbf_kernel(_double(A), _double(B), gamma=0.5 / b**2))
 
+    def diagonal(self, A: Matrix) -> FloatArray:
+        """Ones."""
+        return np.ones(A.shape[0])
+
     def resolved(self, X: Matrix) -> RBF:
         """With the median Euclidean distance of the rows as bandwidth."""
         if self.bandwidth != "median":
@@ -121,6 +138,10 @@ class Laplacian(Kernel):
         """Exponential similarities."""
         b = _resolved_number(self.bandwidth, "bandwidth")
         return np.asarray(pairwise.laplacian_kernel(_double(A), _double(B), gamma=1.0 / b))
+
+    def diagonal(self, A: Matrix) -> FloatArray:
+        """Ones."""
+        return np.ones(A.shape[0])
 
     def resolved(self, X: Matrix) -> Laplacian:
         """With the median city-block distance of the rows as bandwidth."""

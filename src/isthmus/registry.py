@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 
 from isthmus._validation import choice
 from isthmus.controls import Corrupted, SelfTrainedLDA, TargetOnly
@@ -11,6 +12,8 @@ from isthmus.estimators import ARC, CCA, ITML, KCCA, MLHD, Saenko
 from isthmus.estimators.base import TwoDomainEstimator
 
 __all__ = ["System", "Systems", "systems"]
+
+LEARNS = ("metric", "similarity", "labels")
 
 
 @dataclass(frozen=True)
@@ -22,23 +25,26 @@ class System:
     name : str
         What it is called in tables.
     make : callable
-        Returns a fresh, unfitted estimator with the defaults.
+        Returns a fresh, unfitted estimator with the defaults; where chance plays a part, it is seeded.
     reference : str
         Where it comes from.
     uses : str
         The data that it learns from.
-    metric : bool
-        Whether it learns a metric: distances within and across the domains.
+    learns : {"metric", "similarity", "labels"}
+        Distances within and across the domains, a similarity across them, or nothing but the labels of rows.
     control : bool
-        Whether it is there to keep the others honest: it never sees the source, or sees a spoilt one.
+        Whether it is there to keep the others honest: it never sees the source, or sees a corrupted one.
     """
 
     name: str
     make: Callable[[], TwoDomainEstimator]
     reference: str
     uses: str
-    metric: bool
+    learns: str
     control: bool = False
+
+    def __post_init__(self) -> None:
+        choice(self.learns, "learns", LEARNS)
 
 
 class Systems:
@@ -47,8 +53,8 @@ class Systems:
     Examples
     --------
     >>> from isthmus import systems
-    >>> systems()["arc"].metric
-    False
+    >>> systems()["arc"].learns
+    'similarity'
     >>> [system.name for system in systems() if not system.control][:3]
     ['mlhd', 'mlhd-rbf', 'cca+nn']
     """
@@ -66,8 +72,8 @@ class Systems:
         return self._entries[choice(name, "system", self._entries)]
 
     def __str__(self) -> str:
-        head = ("system", "learns from", "metric", "control", "reference")
-        rows = [(s.name, s.uses, _mark(s.metric), _mark(s.control), s.reference) for s in self]
+        head = ("system", "learns", "from", "control", "reference")
+        rows = [(s.name, s.learns, s.uses, "yes" if s.control else "no", s.reference) for s in self]
         widths = [max(map(len, column)) for column in zip(head, *rows, strict=True)]
         lines = ["  ".join(map(str.ljust, row, widths)).rstrip() for row in (head, *rows)]
         return "\n".join([lines[0], "  ".join("-" * width for width in widths), *lines[1:]])
@@ -75,14 +81,10 @@ class Systems:
     __repr__ = __str__
 
 
-def _mark(yes: bool) -> str:
-    return "yes" if yes else "no"
-
-
 def _target_svm() -> TargetOnly:
     from sklearn.svm import LinearSVC
 
-    return TargetOnly(LinearSVC())
+    return TargetOnly(LinearSVC(random_state=0))
 
 
 def _target_label_spreading() -> TargetOnly:
@@ -91,34 +93,37 @@ def _target_label_spreading() -> TargetOnly:
     return TargetOnly(LabelSpreading(kernel="knn"))
 
 
-# Classifiers are imported when they are made: importing isthmus should cost little more than its estimators need.
-_LABELS, _ALL = "labels of both", "labels of both, unlabelled target rows"
+def _with_itml(projection: Callable[..., CCA]) -> CCA:
+    return projection(metric=ITML(random_state=0))
+
+
+def _corrupted_mlhd(kind: str) -> Corrupted:
+    return Corrupted(MLHD(), kind, random_state=0)
+
+
+# Classifiers are imported when they are made: the list itself should cost little more than its estimators need.
+_BOTH, _ALL = "labels of both", "labels of both, unlabelled target rows"
 _TARGET, _TARGET_ALL = "target labels", "target labels, unlabelled target rows"
 _SYSTEMS = Systems(
     (
-        System("mlhd", MLHD, "Qian & Chen 2012", _ALL, True),
-        System("mlhd-rbf", lambda: MLHD("rbf", "rbf"), "Qian & Chen 2012", _ALL, True),
-        System("cca+nn", CCA, "Hotelling 1936, pairs as in Kulis et al. 2011", _LABELS, True),
-        System("kcca+nn", KCCA, "Akaho 2001, pairs as in Kulis et al. 2011", _LABELS, True),
-        System("cca+itml", lambda: CCA(metric=ITML(random_state=0)), "Davis et al. 2007 after CCA", _LABELS, True),
-        System("kcca+itml", lambda: KCCA(metric=ITML(random_state=0)), "Davis et al. 2007 after KCCA", _LABELS, True),
-        System("saenko", Saenko, "Saenko et al. 2010, equal features only", _LABELS, True),
-        System("arc", ARC, "Kulis et al. 2011", _LABELS, False),
-        System("arc-rbf", lambda: ARC("rbf", "rbf"), "Kulis et al. 2011", _LABELS, False),
-        System("target 1-NN", TargetOnly, "nearest labelled target row", _TARGET, False, True),
-        System("target SVM", _target_svm, "linear support vectors", _TARGET, False, True),
+        System("mlhd", MLHD, "Qian & Chen 2012", _ALL, "metric"),
+        System("mlhd-rbf", partial(MLHD, "rbf", "rbf"), "Qian & Chen 2012", _ALL, "metric"),
+        System("cca+nn", CCA, "Hotelling 1936, pairs as in Kulis et al. 2011", _BOTH, "metric"),
+        System("kcca+nn", KCCA, "Akaho 2001, pairs as in Kulis et al. 2011", _BOTH, "metric"),
+        System("cca+itml", partial(_with_itml, CCA), "Davis et al. 2007 after CCA", _BOTH, "metric"),
+        System("kcca+itml", partial(_with_itml, KCCA), "Davis et al. 2007 after KCCA", _BOTH, "metric"),
+        System("saenko", Saenko, "Saenko et al. 2010, equal features only", _BOTH, "metric"),
+        System("arc", ARC, "Kulis et al. 2011", _BOTH, "similarity"),
+        System("arc-rbf", partial(ARC, "rbf", "rbf"), "Kulis et al. 2011", _BOTH, "similarity"),
+        System("target 1-NN", TargetOnly, "nearest labelled target row", _TARGET, "labels", True),
+        System("target SVM", _target_svm, "linear support vectors", _TARGET, "labels", True),
+        System("target label spreading", _target_label_spreading, "Zhou et al. 2004", _TARGET_ALL, "labels", True),
+        System("target self-trained LDA", SelfTrainedLDA, "Sinkhorn pseudo-labels", _TARGET_ALL, "labels", True),
+        System("mlhd, noise", partial(_corrupted_mlhd, "noise"), "random source features", _ALL, "labels", True),
         System(
-            "target label spreading",
-            _target_label_spreading,
-            "Zhou et al. 2004",
-            _TARGET_ALL,
-            False,
-            True,
+            "mlhd, permuted", partial(_corrupted_mlhd, "permuted"), "permuted source labels", _ALL, "labels", True
         ),
-        System("target self-trained LDA", SelfTrainedLDA, "Sinkhorn pseudo-labels", _TARGET_ALL, False, True),
-        System("mlhd, noise", lambda: Corrupted(MLHD(), "noise"), "random source features", _ALL, False, True),
-        System("mlhd, permuted", lambda: Corrupted(MLHD(), "permuted"), "permuted source labels", _ALL, False, True),
-        System("mlhd, renamed", lambda: Corrupted(MLHD(), "renamed"), "renamed source classes", _ALL, False, True),
+        System("mlhd, renamed", partial(_corrupted_mlhd, "renamed"), "renamed source classes", _ALL, "labels", True),
     )
 )
 
@@ -129,6 +134,6 @@ def systems() -> Systems:
     Examples
     --------
     >>> print(str(systems()).splitlines()[0].split())
-    ['system', 'learns', 'from', 'metric', 'control', 'reference']
+    ['system', 'learns', 'from', 'control', 'reference']
     """
     return _SYSTEMS

@@ -1,5 +1,5 @@
 """The data sets of the tables."""
 
-from isthmus.datasets import load_office31_bow, load_reuters, load_reuters600
+from studies.datasets import load_office31_bow, load_reuters, load_reuters600
 
 __all__ = ["load_office31_bow", "load_reuters", "load_reuters600"]

@@ -22,7 +22,7 @@ from conftest import CANNOT_HOLD, make_domains
 from isthmus import MLHD, InputError
 from isthmus.controls import Corrupted, SelfTrainedLDA, TargetOnly, noise_source, permuted_source, renamed_source
 from isthmus.controls.discriminants import SoftLDA, balanced
-from isthmus.estimators import SemiSupervisedSplit
+from isthmus.evaluation import SemiSupervisedSplit
 
 TARGET_ONLY = {
     "1-NN": TargetOnly(),
@@ -300,7 +300,7 @@ def test_corrupted_is_the_system_on_the_spoilt_source(domains, kind):
     np.testing.assert_array_equal(spoilt.transform(Xs, "source"), direct.transform(Xs, "source"))
     assert spoilt.score(Xt, domains.y_true) == direct.score(Xt, domains.y_true)
     assert len(spoilt.get_feature_names_out()) == direct.transform(Xt).shape[1]
-    assert not hasattr(spoilt.estimator, "metric_"), "the given estimator stays unfitted"
+    assert not hasattr(spoilt.estimator, "common_space_"), "the given estimator stays unfitted"
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from dataclasses import replace
 
 import numpy as np
@@ -9,9 +10,10 @@ import pytest
 import scipy.sparse as sp
 from sklearn import datasets as sklearn_datasets
 
-from isthmus.datasets import Collection, load_digits, shape_features
+from isthmus.datasets import Collection, DomainPair, load_digits, load_toy, shape_features
 from isthmus.datasets.digits import SHAPE_NAMES
-from isthmus.domains import Domain
+from isthmus.datasets.toy import TARGET_AXES
+from isthmus.domains import Domain, Split
 from isthmus.evaluation import Protocol
 from isthmus.exceptions import InputError
 
@@ -43,7 +45,7 @@ def test_rows_are_those_of_the_images_they_name(pair):
 
 
 @pytest.mark.parametrize("n_labelled", [1, 2, 5])
-def test_equal_numbers_a_class(n_labelled):
+def test_equal_numbers_per_class(n_labelled):
     pair = load_digits(n_labelled, n_source=100, n_target=200)
     assert np.bincount(pair.y_source).tolist() == [10] * 10
     assert np.bincount(DIGITS[pair.target_ids]).tolist() == [20] * 10
@@ -155,3 +157,118 @@ def test_a_pair_of_sparse_rows_is_printed_and_a_leaking_split_is_refused():
         collection.pair("a", "b", shared)
     with pytest.raises(InputError, match=r"^split.test: expected row numbers of b, from 0 to 5, got 0 to 9\.$"):
         collection.pair("a", "b", replace(split, test=np.array([0, 9])))
+
+
+def checksum(pair) -> str:
+    """Of all numbers of a pair, to nine decimals: further digits are those of the machine."""
+    parts = ("X_source", "y_source", "X_target", "y_target", "X_test", "y_test")
+    names = (*parts, "source_ids", "target_ids", "test_ids", "target_classes")
+    rounded = (np.round(np.asarray(getattr(pair, name), dtype=float), 9) + 0.0 for name in names)
+    return hashlib.sha256(b"".join(array.tobytes() for array in rounded)).hexdigest()[:16]
+
+
+@pytest.mark.parametrize(
+    ("load", "sum_"),
+    [
+        (lambda: load_toy(0), "e7da36e9aa8e7199"),
+        (lambda: load_toy(5), "68373761ac6da5ab"),
+        (lambda: load_digits(2), "65a2a2e0cf1e1cf2"),
+        (lambda: load_digits(1, n_source=100, n_target=200, random_state=3), "c61045bdcacd8fd5"),
+    ],
+)
+def test_a_seed_draws_the_same_rows_for_ever(load, sum_):
+    assert checksum(load()) == sum_
+
+
+# ------------------------------------------------------------------ the toy problem
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_the_toy_has_the_numbers_of_the_paper(seed):
+    toy = load_toy(seed)
+    assert toy.X_source.shape == (80, 2)
+    assert toy.X_target.shape == (84, 3)
+    np.testing.assert_array_equal(np.bincount(toy.y_source), [40, 40])
+    np.testing.assert_array_equal(np.bincount(toy.y_target[toy.y_target >= 0]), [2, 2])
+    np.testing.assert_array_equal(np.bincount(toy.y_test), [200, 200])
+    ids = np.concatenate([toy.source_ids, toy.target_ids, toy.test_ids])
+    np.testing.assert_array_equal(np.sort(ids), np.arange(80 + 84 + 400))
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_labelled_toy_rows_lie_at_one_corner_of_their_class_and_test_rows_do_not(seed):
+    toy = load_toy(seed)
+    known = toy.y_target >= 0
+    for label in (0, 1):
+        own = toy.target_classes == label
+        rows = toy.X_target[own & ~known] @ TARGET_AXES
+        labelled = (toy.X_target[own & known] @ TARGET_AXES - rows.mean(axis=0)) / rows.std(axis=0)
+        assert labelled[:, :2].min() > 0.5
+        assert labelled[:, :2].mean() > 1.0
+        test = (toy.X_test[toy.y_test == label] @ TARGET_AXES - rows.mean(axis=0)) / rows.std(axis=0)
+        assert np.abs(test.mean(axis=0)).max() < 0.5
+
+
+def test_toy_seeds_differ_and_repeat():
+    np.testing.assert_array_equal(load_toy(1).X_target, load_toy(1).X_target)
+    assert not np.array_equal(load_toy(1).X_target, load_toy(2).X_target)
+    with pytest.raises(InputError, match="labelled_per_class: expected a whole number of at least 1, got 0"):
+        load_toy(labelled_per_class=0)
+
+
+# ------------------------------------------------------------------ a pair of one's own
+
+ROWS, OTHERS = np.eye(4), np.ones((3, 2))
+
+
+def test_four_arrays_make_a_pair():
+    pair = DomainPair(ROWS, ["b", "b", "a", "a"], sp.csr_matrix(OTHERS), ["a", None, "b"], OTHERS, ["a", "b", "a"])
+    assert list(pair.classes) == ["a", "b"]
+    assert pair.n_labelled == 2
+    assert (pair.source_features, pair.target_features) == (("x0", "x1", "x2", "x3"), ("x0", "x1"))
+    assert sp.issparse(pair.X_target)
+    ids = np.concatenate([pair.source_ids, pair.target_ids, pair.test_ids])
+    np.testing.assert_array_equal(ids, np.arange(10))
+    assert str(pair) == (
+        "pair: source 4 rows x 4 features, all labelled; target 3 rows x 2 features, 2 labelled (1 per class), "
+        "1 unlabelled; test 3 rows; 2 classes"
+    )
+
+
+def test_columns_of_a_frame_are_the_features():
+    frame = pytest.importorskip("pandas").DataFrame(OTHERS, columns=["red", "green"])
+    assert DomainPair(ROWS, [0, 0, 1, 1], frame, [0, 1, -1]).target_features == ("red", "green")
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"X_source": np.ones(4)}, "X_source: expected a two-dimensional array, got 1"),
+        ({"X_target": OTHERS * np.nan}, "X_target: expected finite numbers"),
+        ({"y_source": [0, 1]}, r"y_source: expected shape \(4,\) to match X_source, got \(2,\)"),
+        ({"y_target": [[0], [1], [0]]}, "y_target: expected a one-dimensional array"),
+        ({"X_test": OTHERS}, "X_test, y_test: expected both or neither"),
+        ({"X_test": ROWS, "y_test": [0, 1, 0, 1]}, "X_test: expected as many columns as X_target has, got 4 and 2"),
+        ({"source_features": ["a"]}, r"source_features: expected shape \(4,\) to match the columns of X_source"),
+        ({"source_ids": [0, 1, 2, 3]}, "source_ids, target_ids: expected all or none"),
+        (
+            {"source_ids": [0, 1, 2, 3], "target_ids": [3, 4, 5]},
+            "target_ids: expected no object in two parts, got 3 in",
+        ),
+        ({"source_ids": [0, 1], "target_ids": [3, 4, 5]}, r"source_ids: expected shape \(4,\) to match X_source"),
+        ({"target_classes": [0]}, r"target_classes: expected shape \(3,\) to match X_target"),
+    ],
+)
+def test_arrays_that_do_not_fit_are_refused(changes, message):
+    good = {"X_source": ROWS, "y_source": [0, 0, 1, 1], "X_target": OTHERS, "y_target": [0, 1, -1]}
+    with pytest.raises(InputError, match=f"^{message}"):
+        DomainPair(**(good | changes))
+
+
+def test_a_split_without_test_rows_makes_a_pair_without_a_test_set():
+    y = np.array([0, 0, 1, 1])
+    domains = {"a": Domain(ROWS, y), "b": Domain(ROWS[:, :2], y)}
+    objects = {"a": np.arange(4), "b": np.arange(4, 8)}
+    collection = Collection("small", "eight things", domains, objects, ("x", "y"), "made up", "none")
+    split = Split(np.arange(4), np.array([0, 2]), np.array([1, 3]), np.empty(0, dtype=np.intp))
+    assert "no test rows" in str(collection.pair("a", "b", split))

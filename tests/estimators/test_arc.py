@@ -14,7 +14,7 @@ from sklearn.model_selection import cross_val_score
 
 from conftest import make_domains
 from isthmus import ARC, RBF, ConvergenceWarning, InputError
-from isthmus.estimators import SemiSupervisedSplit
+from isthmus.evaluation import SemiSupervisedSplit
 from isthmus.kernels import as_kernel
 from isthmus.objective.hinge import HingeProblem
 from isthmus.solvers import Status
@@ -215,11 +215,11 @@ def test_the_gradient_is_reported_and_a_limit_warns(domains):
     assert 0 < arc.n_iter_ == arc.result_.n_iter < 20
     with pytest.warns(ConvergenceWarning, match=r"max_iter=1 reached; the gradient norm is \d") as caught:
         ARC(max_iter=1).fit(*domains.args)
-    assert caught[0].filename.endswith("arc.py")
+    assert caught[0].filename == __file__
 
 
 def test_it_does_not_pose_as_a_metric():
-    for name in ("pairwise_distances", "pair_distance", "get_metric", "get_mahalanobis_matrix", "metric_"):
+    for name in ("pairwise_distances", "pair_distance", "get_metric", "get_mahalanobis_matrix"):
         assert not hasattr(ARC(), name)
 
 

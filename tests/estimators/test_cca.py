@@ -14,10 +14,10 @@ from sklearn.cross_decomposition import CCA as SklearnCCA
 from sklearn.model_selection import GridSearchCV
 from sklearn.utils.estimator_checks import check_estimator
 
-from conftest import make_domains
+from conftest import CANNOT_HOLD, make_domains
 from isthmus import CCA, KCCA, RBF, Linear
-from isthmus.estimators import SemiSupervisedSplit
-from isthmus.metric import CrossDomainMetric
+from isthmus.common_space import CommonSpace
+from isthmus.evaluation import SemiSupervisedSplit
 from isthmus.spaces import FeatureSpace
 
 KERNELS = [("linear", "linear"), ("rbf", "rbf"), ("cosine", "polynomial"), ("laplacian", "linear")]
@@ -141,7 +141,7 @@ def test_labels_give_one_component_fewer_than_classes(domains):
     Xs, ys, Xt, yt = domains.args
     assert CCA().fit(*domains.args).transform(Xt).shape == (20, 2)
     assert CCA(n_components=1).fit(*domains.args).transform(Xt).shape == (20, 1)
-    assert CCA().fit(Xs, ys, Xt, np.where(yt == 2, -1, yt)).metric_.dimension == 1
+    assert CCA().fit(Xs, ys, Xt, np.where(yt == 2, -1, yt)).common_space_.dimension == 1
     with pytest.raises(ValueError, match="n_components: expected at most 2 with these pairs, got 3"):
         CCA(n_components=3).fit(*domains.args)
     names = [list(model.fit(*domains.args).get_feature_names_out()) for model in (CCA(), KCCA())]
@@ -265,14 +265,14 @@ def test_one_matrix_measures_within_a_domain_and_the_offsets_count_across(domain
 def test_a_metric_carries_its_offsets_through_maps_and_projections():
     rng = np.random.default_rng(0)
     W, offsets = rng.normal(size=(5, 3)), rng.normal(size=(2, 3))
-    plain = CrossDomainMetric(FeatureSpace(3), FeatureSpace(2), W)
-    moved = CrossDomainMetric(FeatureSpace(3), FeatureSpace(2), W, offsets=offsets)
+    plain = CommonSpace(FeatureSpace(3), FeatureSpace(2), W)
+    moved = CommonSpace(FeatureSpace(3), FeatureSpace(2), W, offsets=offsets)
     X, Y = rng.normal(size=(6, 3)), rng.normal(size=(4, 2))
     np.testing.assert_allclose(moved.embed(X, "source"), plain.embed(X, "source") + offsets[0])
     np.testing.assert_allclose(moved.embed(Y, "target"), plain.embed(Y, "target") + offsets[1])
     A = rng.normal(size=(3, 2))
     np.testing.assert_allclose(moved.mapped(A).embed(Y, "target"), moved.embed(Y, "target") @ A)
-    whole = moved.projected_to(3, moved.embed(X, "source"))
+    whole = moved.projected_to(np.linalg.qr(rng.normal(size=(3, 3)))[0])
     D = moved.squared_distances(X, Y, ("source", "target"))
     np.testing.assert_allclose(whole.squared_distances(X, Y, ("source", "target")), D)
 
@@ -395,9 +395,7 @@ def test_the_nearest_source_row_predicts_and_a_grid_search_tunes(estimator):
 def test_scikit_learns_own_checks_hold_with_the_source_held_fixed(estimator):
     rng, y = np.random.default_rng(0), np.arange(48) % 4
     over_target = estimator.given_source(rng.normal(size=(48, 6)) * 0.1 + 3 * np.eye(4, 6)[y], y)
-    # It wants classes_ to be the labels in y; here they are those of the source.
-    cannot_hold = {"check_classifiers_classes": "classes are those of the source"}
-    done = check_estimator(over_target, expected_failed_checks=cannot_hold, on_fail=None, on_skip=None)
+    done = check_estimator(over_target, expected_failed_checks=CANNOT_HOLD, on_fail=None, on_skip=None)
     assert not {c["check_name"]: c["exception"] for c in done if c["status"] == "failed"}
     assert sum(c["status"] == "passed" for c in done) > 45
 

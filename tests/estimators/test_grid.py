@@ -1,16 +1,15 @@
 """Every cell of the paper's grid of weights, at the paper's Reuters size, with the defaults."""
 
-import os
 from itertools import product
-from pathlib import Path
 
 import numpy as np
 import pytest
-import scipy.sparse as sp
 from sklearn.decomposition import PCA
 
+from conftest import data_folder
 from isthmus import MLHD
 from isthmus.solvers import Status
+from studies.datasets import load_reuters600
 
 PRIOR_WEIGHTS = [1e-3, 1e-2, 1e-1, 1e0, 1e1, 1e2]
 POSTERIOR_WEIGHTS = [1e-2, 1e-1, 1e0, 1e1, 1e2, 1e3]
@@ -40,14 +39,11 @@ def synthetic():
 
 
 def reuters():
-    folder = Path(os.environ.get("ISTHMUS_DATA", "no-data-folder"))
-    file = folder / "reuters_multilingual" / "reuters600_5lang.npz"
-    if not file.exists():
-        pytest.skip(f"the Reuters file is not there: expected {file.name} in $ISTHMUS_DATA/reuters_multilingual")
-    with np.load(file, allow_pickle=False) as parts:
-        views = [sp.csr_matrix((parts[f"{v}_data"], parts[f"{v}_indices"], parts[f"{v}_indptr"]),
-                               shape=parts[f"{v}_shape"]) for v in ("EN", "FR")]  # fmt: skip
-        y = parts["y"]
+    folder = data_folder()
+    if not (folder / "reuters_multilingual" / "reuters.mat").exists():
+        pytest.skip("the Reuters file is not there: expected reuters.mat in $ISTHMUS_DATA/reuters_multilingual")
+    documents = load_reuters600(folder)
+    views, y = [documents[v].X for v in ("EN", "FR")], documents["EN"].y
     X = [PCA(n, random_state=0).fit_transform(view.toarray()) for view, n in zip(views, (100, 150), strict=True)]
     return split(*X, y)
 

@@ -34,12 +34,12 @@ BAD_DATA = {
     "objects as strings": ((Xs.astype(str).astype(object), ys, Xt, yt), "X_source: expected numbers, got str"),
     "masked": ((np.ma.masked_less(Xs, 0), ys, Xt, yt), "X_source: expected numbers in every place, got a masked array"),
     "nothing": ((None, ys, Xt, yt), "X_source: expected a table of numbers, got None"),
-    "ragged labels": ((Xs, [[0]] * 29 + [[0, 1]], Xt, yt), "y_source: expected one label a row"),
+    "ragged labels": ((Xs, [[0]] * 29 + [[0, 1]], Xt, yt), "y_source: expected one label per row"),
     "complex": ((Xs * 1j, ys, Xt, yt), "X_source: expected real numbers, got complex"),
     "short y_source": ((Xs, ys[:-1], Xt, yt), r"y_source: expected shape \(30,\) to match X_source, got \(29,\)"),
     "long y_target": ((Xs, ys, Xt, np.append(yt, 0)), r"y_target: expected shape \(20,\) to match X_target, got \(21,\)"),
     "2-d labels": ((Xs, ys[:, None], Xt, yt), r"y_source: expected a one-dimensional array, got shape \(30, 1\)"),
-    "no labels at all": ((Xs, None, Xt, yt), "y_source: expected one label a row, got None"),
+    "no labels at all": ((Xs, None, Xt, yt), "y_source: expected one label per row, got None"),
     "unlabelled source": ((Xs, np.where(ys == 0, -1, ys), Xt, yt), r"y_source: expected a label for every row .*, got 10 without"),
     "unknown class": ((Xs, ys, Xt, np.where(yt == 0, 7, yt)), r"y_target: expected only classes of the source \(0, 1, 2\), got 7"),
     "no labelled target": ((Xs, ys, Xt, -np.ones(20)), "y_target: expected at least one labelled row, got none among 20"),
@@ -120,6 +120,10 @@ def test_bad_parameters(case):
         (lambda m: m.get_metric()(Xs[:2], Xt[:2]), "a: expected a single row, got 2"),
         (lambda m: m.score(Xt, D.y_true[:3]), r"y: expected shape \(20,\) to match X, got \(3,\)"),
         (lambda m: m.score(Xt, -np.ones(20)), "y: expected at least one labelled row to score"),
+        (
+            lambda m: m.score(Xt, D.y_true.astype(str)),
+            r"y: expected labels of the same type as the predictions \(numbers\), got strings",
+        ),
     ],
 )
 def test_bad_use(use, message):

@@ -215,7 +215,7 @@ def test_a_protocol_is_a_value():
         **json.loads(json.dumps(dataclasses.asdict(Protocol(np.int64(3), test=np.int32(5)))))
     ) == Protocol(3, test=5)
     assert eval(repr(REUTERS)) == REUTERS
-    assert str(REUTERS).startswith("20 labelled source rows a class; 1 labelled and 20 unlabelled target rows a class; "
+    assert str(REUTERS).startswith("20 labelled source rows per class; 1 labelled and 20 unlabelled target rows per class; "
                                    "300 test rows; no object in two of source, target and test")  # fmt: skip
     assert "object" not in str(Protocol(disjoint=False))
 
@@ -240,10 +240,10 @@ def test_a_bad_protocol_is_refused(arguments, message):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ({"y_source": [0.5, 1.0]}, "y_source: expected one whole number a row, got values of type float64"),
-        ({"y_source": ["a", "b"]}, "y_source: expected one whole number a row"),
-        ({"y_target": [[0], [1]]}, r"y_target: expected one whole number a row, got .* in shape \(2, 1\)"),
-        ({"y_target": []}, "y_target: expected one whole number a row"),
+        ({"y_source": [0.5, 1.0]}, "y_source: expected one whole number per row, got values of type float64"),
+        ({"y_source": ["a", "b"]}, "y_source: expected one whole number per row"),
+        ({"y_target": [[0], [1]]}, r"y_target: expected one whole number per row, got .* in shape \(2, 1\)"),
+        ({"y_target": []}, "y_target: expected one whole number per row"),
         ({"y_target": [0, -1]}, "y_target: expected the class of every row as a code of at least 0, got -1"),
         ({"objects_source": None}, "objects_source: expected the objects of both domains or of neither"),
         ({"objects_target": [1, 2]}, r"objects_target: expected shape \(30,\) to match y_target, got \(2,\)"),

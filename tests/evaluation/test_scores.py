@@ -68,7 +68,32 @@ def test_accuracy_is_scikit_learns():
     rng = np.random.default_rng(0)
     a, b = rng.integers(0, 3, (2, 50))
     assert accuracy(a, b) == accuracy_score(a, b)
-    assert accuracy(["x", "1"], ["x", 1]) == 0.5
+    words = np.array(["x", "y", "z"])
+    assert accuracy(words[a], words.astype(object)[b]) == accuracy_score(a, b)
+    assert accuracy(a.astype(float), b) == accuracy_score(a, b)
+
+
+@pytest.mark.parametrize("none", [-1, None, np.nan])
+def test_rows_without_a_label_do_not_count(none):
+    assert accuracy([0, 1, none, 1], [0, 1, 1, 0]) == pytest.approx(2 / 3)
+    D, y_r = np.array([[1.0, 2.0], [1.0, 2.0]]), [none, 1]
+    assert mean_average_precision(D, [none, 1], y_r) == 0.5
+    assert precision_at_k(D, [none, 1], y_r, 1) == 0.0
+
+
+@pytest.mark.parametrize(
+    ("true", "predicted", "message"),
+    [
+        (["0", "1"], [0, 1], r"the predictions \(numbers\), got strings"),
+        (np.array([0, 1]), np.array(["0", "1"]), r"the predictions \(strings\), got numbers"),
+        (["x", 1], ["x", "1"], r"the predictions \(strings\), got numbers and strings"),
+        (["1", None], [1, 1], r"the predictions \(numbers\), got strings"),
+        ([-1, 7], ["a", "b"], r"the predictions \(strings\), got numbers"),
+    ],
+)
+def test_labels_of_another_type_are_refused(true, predicted, message):
+    with pytest.raises(InputError, match="y_true: expected labels of the same type as " + message):
+        accuracy(true, predicted)
 
 
 def test_arguments_are_left_as_they_were():
@@ -82,8 +107,9 @@ def test_arguments_are_left_as_they_were():
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda: accuracy([0, 1], [0]), r"y_predicted: expected shape \(2,\) to match y_true, got \(1,\)"),
-        (lambda: accuracy([], []), "y_true: expected at least one label, got none"),
+        (lambda: accuracy([0, 1], [0]), r"y_true: expected shape \(1,\) to match y_predicted, got \(2,\)"),
+        (lambda: accuracy([], []), "y_true: expected at least one labelled row to score, got none among 0"),
+        (lambda: accuracy([-1, None], [0, 1]), "y_true: expected at least one labelled row to score, got none among 2"),
         (lambda: mean_average_precision([[np.nan]], [0], [0]), "distances: expected finite numbers"),
         (lambda: mean_average_precision(csr_array([[1.0]]), [0], [0]), "distances: expected a dense array"),
         (lambda: mean_average_precision([[1.0, 2.0]], [0], [0]), r"y_references: expected shape \(2,\)"),

@@ -1,4 +1,4 @@
-"""What keeps a transfer method honest: systems that never look at the source, and sources that are spoilt."""
+"""What keeps a transfer method honest: systems that never look at the source, and sources that are corrupted."""
 
 from isthmus.controls.corrupted import Corrupted, noise_source, permuted_source, renamed_source
 from isthmus.controls.self_trained import SelfTrainedLDA

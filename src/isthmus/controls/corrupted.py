@@ -1,4 +1,4 @@
-"""Spoilt sources: what a method gains from a source that says nothing, it did not gain from the source."""
+"""Corrupted sources: what a method gains from a source that says nothing, it did not gain from the source."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
 from isthmus._arrays import FloatArray, IntArray, Matrix, is_sparse
-from isthmus._validation import choice
-from isthmus.domains import Domain, two_domains
+from isthmus._validation import as_generator, choice, length, matrix
+from isthmus.domains import encoded_classes
 from isthmus.estimators.base import TwoDomainEstimator
 from isthmus.exceptions import InputError
 
@@ -31,8 +31,9 @@ def noise_source(X: Any, y: Any, rng: np.random.Generator) -> tuple[Matrix, NDAr
     >>> X.mean().round(12), X.std().round(12), y
     (np.float64(3.0), np.float64(2.0), array(['a', 'a', 'b', 'b'], dtype=object))
     """
-    source, classes = _checked(X, y)
-    return (_dealt_out if is_sparse(source.X) else _rotated)(source.X, rng), classes[source.y]
+    rows = matrix(X, "X_source")
+    codes, classes = _classes(y, rows.shape[0])
+    return (_dealt_out if is_sparse(rows) else _rotated)(rows, rng), classes[codes]
 
 
 def permuted_source(X: Any, y: Any, rng: np.random.Generator) -> tuple[Matrix, NDArray[Any]]:
@@ -43,8 +44,8 @@ def permuted_source(X: Any, y: Any, rng: np.random.Generator) -> tuple[Matrix, N
     >>> permuted_source([[0.0], [1.0], [2.0]], ["a", "b", "c"], np.random.default_rng(0))[1]
     array(['c', 'a', 'b'], dtype=object)
     """
-    source, classes = _checked(X, y)
-    return X, classes[rng.permutation(source.y)]
+    codes, classes = _classes(y)
+    return X, classes[rng.permutation(codes)]
 
 
 def renamed_source(X: Any, y: Any, rng: np.random.Generator) -> tuple[Matrix, NDArray[Any]]:
@@ -55,19 +56,21 @@ def renamed_source(X: Any, y: Any, rng: np.random.Generator) -> tuple[Matrix, ND
     >>> renamed_source([[0.0], [1.0], [2.0]], ["a", "b", "a"], np.random.default_rng(0))[1]
     array(['b', 'a', 'b'], dtype=object)
     """
-    source, classes = _checked(X, y)
-    if len(classes) < 2:
+    codes, classes = _classes(y)
+    if len(classes) == 1:
         raise InputError(f"y_source: expected at least two classes to rename, got {len(classes)}.")
     cycle = rng.permutation(len(classes))
     names = np.empty(len(classes), dtype=np.intp)
     names[cycle] = np.roll(cycle, 1)
-    return X, classes[names[source.y]]
+    return X, classes[names[codes]]
 
 
-def _checked(X: Any, y: Any) -> tuple[Domain, NDArray[Any]]:
-    """The rows with label codes, and the classes, told off in the words of ``fit``."""
-    domains = two_domains(X, y, X, y)
-    return domains.source, domains.classes
+def _classes(y: Any, n: int | None = None) -> tuple[IntArray, NDArray[Any]]:
+    """Label codes and the classes, told off in the words of ``fit``."""
+    codes, classes = encoded_classes(y, "y_source")
+    if n is not None:
+        length(codes, n, "y_source", "X_source")
+    return codes, classes
 
 
 def _rotated(X: FloatArray, rng: np.random.Generator) -> FloatArray:
@@ -96,16 +99,16 @@ KINDS = {"noise": noise_source, "permuted": permuted_source, "renamed": renamed_
 
 
 class Corrupted(TwoDomainEstimator):
-    """Any system, taught by a spoilt source.
+    """Any system, taught by a corrupted source.
 
     Parameters
     ----------
     estimator : TwoDomainEstimator
         The system; it is cloned in ``fit`` and never changed.
     kind : {"noise", "permuted", "renamed"}
-        How the source is spoilt: :func:`noise_source`, :func:`permuted_source` or :func:`renamed_source`.
-    random_state : int or Generator, optional
-        A number spoils the same source in the same way at every fit; a generator moves on from fit to fit, but a
+        How the source is corrupted: :func:`noise_source`, :func:`permuted_source` or :func:`renamed_source`.
+    random_state : int, Generator, RandomState or None
+        A number corrupts the same source in the same way at every fit; a generator moves on from fit to fit, but a
         clone starts from a copy of it; None draws afresh.
 
     Attributes
@@ -120,8 +123,8 @@ class Corrupted(TwoDomainEstimator):
     >>> from isthmus import MLHD
     >>> X_source, y_source = [[-2.0, -2.5], [-2.0, -1.5], [2.0, 1.5], [2.0, 2.5]], ["a", "a", "b", "b"]
     >>> X_target, y_target = [[4.0], [3.5], [-4.0], [-3.5]], ["a", None, "b", None]
-    >>> spoilt = Corrupted(MLHD(), "renamed", random_state=0).fit(X_source, y_source, X_target, y_target)
-    >>> spoilt.predict([[-2.0, -2.0]], domain="source")
+    >>> corrupted = Corrupted(MLHD(), "renamed", random_state=0).fit(X_source, y_source, X_target, y_target)
+    >>> corrupted.predict([[-2.0, -2.0]], domain="source")
     array(['b'], dtype=object)
     """
 
@@ -132,27 +135,20 @@ class Corrupted(TwoDomainEstimator):
         self.kind = kind
         self.random_state = random_state
 
-    def fit(self, X_source: Any, y_source: Any, X_target: Any, y_target: Any) -> Self:
-        """Spoil the source, then fit the system.
-
-        Parameters
-        ----------
-        X_source : array, sparse matrix or data frame (n_s, d_s)
-            Source rows; they are not changed.
-        y_source : array (n_s,)
-            Their classes, of any type.
-        X_target : array, sparse matrix or data frame (n_l + n_u, d_t)
-            Target rows, labelled or not.
-        y_target : array (n_l + n_u,)
-            Their classes; -1, None or NaN where unknown.
-        """
+    def fit(self, X_source: Any, y_source: Any, X_target: Any, y_target: Any, *, pairs: Any = None) -> Self:
+        """Corrupt the source, then fit the system; the arguments are its own, and are not changed."""
         if not isinstance(self.estimator, TwoDomainEstimator):
             raise InputError(f"estimator: expected a system over two domains, got {self.estimator!r}.")
-        spoilt = KINDS[choice(self.kind, "kind", KINDS)]
-        X, y = spoilt(X_source, y_source, _generator(self.random_state))
-        fitted = clone(self.estimator).fit(X, y, X_target, y_target)
+        corrupt = KINDS[choice(self.kind, "kind", KINDS)]
+        X, y = corrupt(X_source, y_source, as_generator(self.random_state))
+        fitted = clone(self.estimator).fit(X, y, X_target, y_target, pairs=pairs)
         self.estimator_, self.classes_, self.n_features_ = fitted, fitted.classes_, fitted.n_features_
         return self
+
+    @property
+    def target_kernel(self) -> Any:
+        """That of the system: whether target rows are a Gram matrix is read off it."""
+        return getattr(self.estimator, "target_kernel", None)
 
     def predict(self, X: Any, domain: str = "target") -> NDArray[Any]:
         """The class of each row (n,), by the fitted system."""
@@ -166,12 +162,3 @@ class Corrupted(TwoDomainEstimator):
 
     def _dimension(self) -> int:
         return self.estimator_._dimension()
-
-
-def _generator(random_state: Any) -> np.random.Generator:
-    try:
-        return np.random.default_rng(random_state)
-    except (TypeError, ValueError):
-        raise InputError(
-            f"random_state: expected None, a whole number of at least 0 or a Generator, got {random_state!r}."
-        ) from None

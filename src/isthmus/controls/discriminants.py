@@ -1,4 +1,4 @@
-"""The parts of self-training, over arrays: balanced guesses, discriminants from soft labels, principal axes."""
+"""The parts of self-training, over arrays: balanced guesses, discriminants from soft labels."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 import scipy.linalg as sla
 
-from isthmus._arrays import FloatArray, Matrix, is_sparse
+from isthmus._arrays import FloatArray
 
 SINKHORN_SWEEPS = 100
 FLOOR = -200.0
@@ -79,39 +79,3 @@ class SoftLDA:
     def scores(self, Z: FloatArray) -> FloatArray:
         """Logarithms of the classes' probabilities, up to a constant a row (n, C)."""
         return np.asarray(Z @ self.weights + self.offsets)
-
-
-@dataclass(frozen=True, eq=False)
-class PrincipalAxes:
-    """The map x ↦ (x - mean) A onto the axes A (d, r) of a collection, of most variance first."""
-
-    mean: FloatArray
-    axes: FloatArray
-
-    @classmethod
-    def of(cls, X: Matrix) -> PrincipalAxes:
-        """Of rows X (n, d): as many as the centred rows span; where they are all equal, one of zeros."""
-        mean = np.asarray(X.mean(axis=0, dtype=np.float64)).ravel()
-        s, A = (_axes_of_wide if is_sparse(X) and X.shape[0] <= X.shape[1] else _axes_of_dense)(X, mean)
-        return cls(mean, A[:, s > 0] if s.any() else np.zeros((len(mean), 1)))
-
-    def __call__(self, X: Matrix) -> FloatArray:
-        """Rows as coordinates (n, r)."""
-        return np.asarray(X @ self.axes - self.mean @ self.axes)
-
-
-def _axes_of_dense(X: Matrix, mean: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Singular values (r,) of the centred rows, zero where they are nothing but rounding, and axes (d, r)."""
-    rows = X.toarray() if is_sparse(X) else X
-    _, s, Vt = sla.svd(rows - mean, full_matrices=False)
-    return np.where(s > max(1e-10 * s[0], 1e-13 * np.linalg.norm(rows)), s, 0.0), Vt.T
-
-
-def _axes_of_wide(X: Matrix, mean: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """The same of sparse rows, which stay sparse, from their inner products: at half the digits."""
-    G = (X @ X.T).toarray().astype(np.float64)
-    squares, U = sla.eigh(G - G.mean(axis=0) - G.mean(axis=1)[:, None] + G.mean())
-    squares, U = np.maximum(squares[::-1], 0.0), U[:, ::-1]
-    s = np.where(squares > 1e-12 * max(squares[0], 1e-2 * np.trace(G)), np.sqrt(squares), 0.0)
-    # Xcᵀ U / s = Xᵀ U / s, since every column of U that counts is orthogonal to the constant.
-    return s, np.asarray(X.T @ (U / np.where(s > 0, s, 1.0)))

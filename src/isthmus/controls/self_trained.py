@@ -12,10 +12,14 @@ from scipy.special import softmax
 
 from isthmus._arrays import FloatArray, IntArray, Matrix
 from isthmus._validation import choice, number
-from isthmus.controls.discriminants import PrincipalAxes, SoftLDA, balanced
+from isthmus.controls.discriminants import SoftLDA, balanced
 from isthmus.controls.target_only import TargetEstimator
 from isthmus.domains import TwoDomains
 from isthmus.exceptions import InputError
+from isthmus.linalg import PrincipalAxes, principal_axes
+
+FLAT = 1e-10
+"""Axes along which the target varies by no more than this part of its largest deviation are left out."""
 
 
 class SelfTrainedLDA(TargetEstimator):
@@ -43,6 +47,8 @@ class SelfTrainedLDA(TargetEstimator):
         The weight in (0, 1] of the scaled identity in S; "auto" is the oracle approximating shrinkage.
     marginal : {"uniform", "labelled"}
         The shares of the classes among unlabelled rows: equal, or as among the labelled rows.
+    source_transformer, target_transformer : transformer or pipeline of scikit-learn, optional
+        As in :class:`~isthmus.MLHD`; that of the source is there so that all systems can be prepared alike.
 
     Attributes
     ----------
@@ -74,14 +80,18 @@ class SelfTrainedLDA(TargetEstimator):
         n_rounds: int = 10,
         shrinkage: float | str = "auto",
         marginal: str = "uniform",
+        source_transformer: Any = None,
+        target_transformer: Any = None,
     ) -> None:
         self.components = components
         self.n_rounds = n_rounds
         self.shrinkage = shrinkage
         self.marginal = marginal
+        self.source_transformer = source_transformer
+        self.target_transformer = target_transformer
 
-    def _learned(self, domains: TwoDomains) -> None:
-        multiples, shrinkage = self._checked()
+    def _learned(self, domains: TwoDomains, settings: tuple[list[int], float | None]) -> dict[str, Any]:
+        multiples, shrinkage = settings
         target = domains.target
         present, codes = np.unique(target.y[target.labelled], return_inverse=True)
         y = np.full(len(target.y), -1)
@@ -91,16 +101,17 @@ class SelfTrainedLDA(TargetEstimator):
             if self.marginal == "labelled"
             else np.full(len(present), 1 / len(present))
         )
-        axes = PrincipalAxes.of(target.X)
-        Z = axes(target.X)
+        axes = principal_axes(target.X, tolerance=FLAT)
+        axes = axes if len(axes.deviations) else axes.leading(1)
+        Z = axes.coordinates(target.X)
         sizes = sorted({min(multiple * len(present), Z.shape[1]) for multiple in multiples})
         discriminants = tuple(
             next(islice(self_trained(Z[:, :k], y, shares, shrinkage), self.n_rounds, None)) for k in sizes
         )
-        self.axes_, self.discriminants_, self._present = axes, discriminants, present
+        return {"axes_": axes, "discriminants_": discriminants, "_present": present}
 
     def _checked(self) -> tuple[list[int], float | None]:
-        """The multiples and the shrinkage, after a look at every parameter."""
+        super()._checked()
         number(self.n_rounds, "n_rounds", low=1, whole=True)
         choice(self.marginal, "marginal", ("uniform", "labelled"))
         if not isinstance(self.components, list | tuple | np.ndarray) or not len(self.components):
@@ -117,7 +128,7 @@ class SelfTrainedLDA(TargetEstimator):
         return self._probabilities(rows)
 
     def _probabilities(self, rows: Matrix) -> FloatArray:
-        Z = self.axes_(rows)
+        Z = self.axes_.coordinates(rows)
         P = np.zeros((len(Z), len(self.classes_)))
         P[:, self._present] = np.mean(
             [softmax(lda.scores(Z[:, : len(lda.weights)]), axis=1) for lda in self.discriminants_], axis=0
@@ -130,7 +141,7 @@ class SelfTrainedLDA(TargetEstimator):
     def transform(self, X: Any, domain: str = "target") -> FloatArray:
         """Target rows on the principal axes that the largest of the discriminants sees (n, k)."""
         rows = self._rows(X, domain)
-        return self.axes_(rows)[:, : self._dimension()].astype(rows.dtype, copy=False)
+        return self.axes_.coordinates(rows)[:, : self._dimension()].astype(rows.dtype, copy=False)
 
     def _dimension(self) -> int:
         return max(len(lda.weights) for lda in self.discriminants_)

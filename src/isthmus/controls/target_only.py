@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,7 +11,7 @@ from sklearn.neighbors import KNeighborsClassifier
 
 from isthmus._arrays import FloatArray, IntArray, Matrix, is_sparse
 from isthmus._validation import choice
-from isthmus.domains import UNLABELLED, TwoDomains, two_domains
+from isthmus.domains import UNLABELLED, TwoDomains
 from isthmus.estimators.base import TwoDomainEstimator
 from isthmus.exceptions import InputError
 
@@ -21,32 +21,9 @@ UNLABELLED_ROWS = ("auto", "drop", "mark")
 class TargetEstimator(TwoDomainEstimator):
     """The base of systems that know target rows only; of the source they take the names of its classes.
 
-    A subclass has :meth:`_learned`, which learns from the target, and :meth:`_codes`, which gives positions in
-    ``classes_``.
+    A subclass has :meth:`_learned`, which learns from ``domains.target``, and :meth:`_codes`, which gives positions
+    in ``classes_``.
     """
-
-    def fit(self, X_source: Any, y_source: Any, X_target: Any, y_target: Any) -> Self:
-        """Learn from the target.
-
-        Parameters
-        ----------
-        X_source : array, sparse matrix or data frame (n_s, d_s)
-            Source rows, checked and not used.
-        y_source : array (n_s,)
-            Their classes, used for their names.
-        X_target : array, sparse matrix or data frame (n_l + n_u, d_t)
-            Target rows, labelled or not.
-        y_target : array (n_l + n_u,)
-            Their classes; -1, None or NaN where unknown.
-        """
-        domains = two_domains(X_source, y_source, X_target, y_target)
-        self._learned(domains)
-        self._note(domains)
-        return self
-
-    def _learned(self, domains: TwoDomains) -> None:
-        """Learn from ``domains.target``, and set nothing before everything has been computed."""
-        raise NotImplementedError
 
     def _codes(self, rows: Matrix) -> IntArray:
         raise NotImplementedError
@@ -81,6 +58,8 @@ class TargetOnly(TargetEstimator):
         What becomes of target rows without a label: dropped, or given to the classifier with -1 for a label. "auto"
         marks them for classifiers of ``sklearn.semi_supervised``, also at the end of a pipeline, and drops them for
         all others.
+    source_transformer, target_transformer : transformer or pipeline of scikit-learn, optional
+        As in :class:`~isthmus.MLHD`; that of the source is there so that all systems can be prepared alike.
 
     Attributes
     ----------
@@ -102,15 +81,28 @@ class TargetOnly(TargetEstimator):
 
     classifier_: Any
 
-    def __init__(self, classifier: Any = None, *, unlabelled: str = "auto") -> None:
+    def __init__(
+        self,
+        classifier: Any = None,
+        *,
+        unlabelled: str = "auto",
+        source_transformer: Any = None,
+        target_transformer: Any = None,
+    ) -> None:
         self.classifier = classifier
         self.unlabelled = unlabelled
+        self.source_transformer = source_transformer
+        self.target_transformer = target_transformer
 
-    def _learned(self, domains: TwoDomains) -> None:
+    def _checked(self) -> None:
+        super()._checked()
+        choice(self.unlabelled, "unlabelled", UNLABELLED_ROWS)
         if self.classifier is not None and not (
             hasattr(self.classifier, "fit") and hasattr(self.classifier, "predict")
         ):
             raise InputError(f"classifier: expected an object with fit and predict, got {self.classifier!r}.")
+
+    def _learned(self, domains: TwoDomains, settings: None) -> dict[str, Any]:
         classifier = KNeighborsClassifier(1) if self.classifier is None else clone(self.classifier)
         target = domains.target
         rows = slice(None) if self._marks(classifier) else target.labelled
@@ -122,11 +114,11 @@ class TargetOnly(TargetEstimator):
                 "unlabelled: expected 'mark' only with a classifier that takes -1 for no label, "
                 f"got {type(classifier).__name__}, which takes it for a class."
             )
-        self.classifier_ = classifier
+        return {"classifier_": classifier}
 
     def _marks(self, classifier: Any) -> bool:
         """Whether the classifier gets to see rows without a label."""
-        if choice(self.unlabelled, "unlabelled", UNLABELLED_ROWS) != "auto":
+        if self.unlabelled != "auto":
             return self.unlabelled == "mark"
         last = classifier.steps[-1][1] if hasattr(classifier, "steps") else classifier
         return any(base.__module__.startswith("sklearn.semi_supervised") for base in type(last).__mro__)

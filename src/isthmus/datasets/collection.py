@@ -22,7 +22,7 @@ class Collection:
     Parameters
     ----------
     name, title : str
-        The name in ``isthmus datasets``, and what the data are, in one line.
+        The name, and what the data are, in one line.
     domains : mapping of str to Domain
         Rows X (n, d), dense or CSR, and the class y (n,) of each, as a position in ``classes``.
     objects : mapping of str to array (n,)
@@ -79,6 +79,7 @@ class Collection:
         s, t = self[source], self[target]
         self._check(source, target, split)
         rows = np.concatenate([split.labelled, split.unlabelled])
+        tested = len(split.test) > 0
         y = np.concatenate([t.y[split.labelled], np.full(len(split.unlabelled), UNLABELLED)])
         return DomainPair(
             name=f"{self.name} {source} → {target}",
@@ -87,13 +88,13 @@ class Collection:
             y_source=s.y[split.source],
             X_target=t.X[rows],
             y_target=y,
-            X_test=t.X[split.test],
-            y_test=t.y[split.test],
-            source_features=_names(s),
-            target_features=_names(t),
+            X_test=t.X[split.test] if tested else None,
+            y_test=t.y[split.test] if tested else None,
+            source_features=s.columns or (),
+            target_features=t.columns or (),
             source_ids=self.objects[source][split.source],
             target_ids=self.objects[target][rows],
-            test_ids=self.objects[target][split.test],
+            test_ids=self.objects[target][split.test] if tested else None,
             target_classes=t.y[rows],
             licence=self.licence,
         )
@@ -122,7 +123,3 @@ class Collection:
         return f"{self.name}: {self.title}; {len(self.classes)} classes; {sizes}"
 
     __repr__ = __str__
-
-
-def _names(domain: Domain) -> tuple[str, ...]:
-    return domain.columns or tuple(f"x{k}" for k in range(domain.X.shape[1]))

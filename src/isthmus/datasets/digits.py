@@ -56,21 +56,22 @@ def load_digits(
     number(random_state, "random_state", low=0, whole=True)
     images, y = datasets.load_digits(return_X_y=True)
     images = (images / BRIGHTEST).reshape(-1, 8, 8)
-    a_class = [_rows_a_class(n, name) for n, name in ((n_source, "n_source"), (n_target, "n_target"))]
+    per_class = [_rows_per_class(n, name) for n, name in ((n_source, "n_source"), (n_target, "n_target"))]
     fewest = int(np.bincount(y).min())
-    if sum(a_class) >= fewest:
+    if sum(per_class) >= fewest:
         raise InputError(
             f"n_source + n_target: expected less than {10 * fewest}, to leave rows of every class for the test, "
             f"got {n_source + n_target}."
         )
-    if labelled_per_class > a_class[1]:
+    if labelled_per_class > per_class[1]:
         raise InputError(
-            f"labelled_per_class: expected at most {a_class[1]}, the target rows per class, got {labelled_per_class}."
+            f"labelled_per_class: expected at most {per_class[1]}, the target rows per class, "
+            f"got {labelled_per_class}."
         )
     rng = np.random.default_rng(random_state)
-    source, target, test = _stratified(y, a_class, rng)
+    source, target, test = _stratified(y, per_class, rng)
     # Stratified rows come class by class: the first labelled_per_class of each class keep their label.
-    hidden = np.arange(len(target)) % a_class[1] >= labelled_per_class
+    hidden = np.arange(len(target)) % per_class[1] >= labelled_per_class
     y_target = np.where(hidden, -1, y[target])
     mix = rng.permutation(len(target))
     target, y_target = target[mix], y_target[mix]
@@ -135,16 +136,16 @@ def _central_moments(f: FloatArray) -> FloatArray:
     return np.stack([np.einsum("nrc,nr,nc->n", density, r**p, c**q) for p, q in MOMENTS], axis=1)
 
 
-def _rows_a_class(n: int, name: str) -> int:
+def _rows_per_class(n: int, name: str) -> int:
     number(n, name, low=10, whole=True)
     if n % 10:
         raise InputError(f"{name}: expected a multiple of ten, the number of classes, got {n}.")
     return n // 10
 
 
-def _stratified(y: IntArray, a_class: list[int], rng: np.random.Generator) -> tuple[IntArray, IntArray, IntArray]:
+def _stratified(y: IntArray, per_class: list[int], rng: np.random.Generator) -> tuple[IntArray, IntArray, IntArray]:
     """Two runs of row numbers with so many of each class, and the rest; class by class."""
-    first, second = a_class
+    first, second = per_class
     shuffled = [rng.permutation(np.flatnonzero(y == label)) for label in np.unique(y)]
     cuts = [np.split(rows, [first, first + second]) for rows in shuffled]
     source, target, rest = (np.concatenate(part) for part in zip(*cuts, strict=True))

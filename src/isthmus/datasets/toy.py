@@ -23,7 +23,12 @@ TARGET_CENTRE = np.array([4.0, -2.0, 3.0])
 
 
 def load_toy(
-    random_state: int = 0, *, n_source: int = 40, n_unlabelled: int = 40, n_labelled: int = 2, n_test: int = 200
+    random_state: int = 0,
+    *,
+    source_per_class: int = 40,
+    unlabelled_per_class: int = 40,
+    labelled_per_class: int = 2,
+    test_per_class: int = 200,
 ) -> DomainPair:
     """Two classes in the plane and the same two in space, where the few labelled rows are drawn from one end.
 
@@ -42,8 +47,8 @@ def load_toy(
     ----------
     random_state : int
         Which rows are drawn.
-    n_source, n_unlabelled, n_labelled, n_test : int
-        Rows *a class*: labelled ones of the source; unlabelled, labelled and held-out ones of the target.
+    source_per_class, unlabelled_per_class, labelled_per_class, test_per_class : int
+        Labelled rows of the source; unlabelled, labelled and held-out ones of the target.
 
     Examples
     --------
@@ -52,16 +57,15 @@ def load_toy(
     ((80, 2), (84, 3), 4)
     """
     number(random_state, "random_state", low=0, whole=True)
-    sizes = {"n_source": n_source, "n_unlabelled": n_unlabelled, "n_labelled": n_labelled, "n_test": n_test}
-    for name, size in sizes.items():
-        number(size, name, low=0 if name == "n_unlabelled" else 1, whole=True)
+    number(source_per_class, "source_per_class", low=1, whole=True)
+    number(unlabelled_per_class, "unlabelled_per_class", low=0, whole=True)
+    number(labelled_per_class, "labelled_per_class", low=1, whole=True)
+    number(test_per_class, "test_per_class", low=1, whole=True)
     rng = np.random.default_rng(random_state)
-    X_source, y_source = _classes(n_source, SOURCE_CENTRE, SOURCE_AXES, rng)
-    X_labelled, y_labelled = _classes(n_labelled, TARGET_CENTRE, TARGET_AXES, rng, end=BIAS)
-    X_unlabelled, y_unlabelled = _classes(n_unlabelled, TARGET_CENTRE, TARGET_AXES, rng)
-    X_test, y_test = _classes(n_test, TARGET_CENTRE, TARGET_AXES, rng)
-    counts = [len(rows) for rows in (X_source, X_labelled, X_unlabelled, X_test)]
-    source_ids, labelled_ids, unlabelled_ids, test_ids = np.split(np.arange(sum(counts)), np.cumsum(counts)[:-1])
+    X_source, y_source = _classes(source_per_class, SOURCE_CENTRE, SOURCE_AXES, rng)
+    X_labelled, y_labelled = _classes(labelled_per_class, TARGET_CENTRE, TARGET_AXES, rng, end=BIAS)
+    X_unlabelled, y_unlabelled = _classes(unlabelled_per_class, TARGET_CENTRE, TARGET_AXES, rng)
+    X_test, y_test = _classes(test_per_class, TARGET_CENTRE, TARGET_AXES, rng)
     return DomainPair(
         name="toy",
         description="Two Gaussian classes in the plane and in space, after the paper's toy problem; the labelled "
@@ -72,21 +76,16 @@ def load_toy(
         y_target=np.concatenate([y_labelled, np.full(len(X_unlabelled), -1)]),
         X_test=X_test,
         y_test=y_test,
-        source_features=("x0", "x1"),
-        target_features=("x0", "x1", "x2"),
-        source_ids=source_ids,
-        target_ids=np.concatenate([labelled_ids, unlabelled_ids]),
-        test_ids=test_ids,
         target_classes=np.concatenate([y_labelled, y_unlabelled]),
         licence="that of this library",
     )
 
 
 def _classes(
-    a_class: int, centre: FloatArray, axes: FloatArray, rng: np.random.Generator, *, end: float | None = None
+    per_class: int, centre: FloatArray, axes: FloatArray, rng: np.random.Generator, *, end: float | None = None
 ) -> tuple[FloatArray, IntArray]:
     """Rows of both classes and their codes; near one corner of each, where it is named."""
-    y = np.repeat(np.arange(2), a_class)
+    y = np.repeat(np.arange(2), per_class)
     along, *across = rng.standard_normal((len(axes), len(y)))
     if end is not None:
         along = end + WIDTH * along

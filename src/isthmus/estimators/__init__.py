@@ -1,11 +1,11 @@
 """Systems that learn from two domains, and views of them for scikit-learn."""
 
 from isthmus.estimators.arc import ARC
-from isthmus.estimators.cca import CCA, KCCA
-from isthmus.estimators.given_source import GivenSource, SemiSupervisedSplit
-from isthmus.estimators.itml import ITML
-from isthmus.estimators.mlhd import MLHD
-from isthmus.estimators.saenko import Saenko
+from isthmus.estimators.given_source import GivenSource
+from isthmus.estimators.logdet.itml import ITML
+from isthmus.estimators.logdet.mlhd import MLHD
+from isthmus.estimators.logdet.saenko import Saenko
+from isthmus.estimators.projections.cca import CCA, KCCA
 
 __all__ = [
     "ARC",
@@ -15,5 +15,4 @@ __all__ = [
     "MLHD",
     "GivenSource",
     "Saenko",
-    "SemiSupervisedSplit",
 ]

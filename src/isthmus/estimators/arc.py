@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 
-from isthmus._arrays import FloatArray
 from isthmus._validation import number
-from isthmus.domains import two_domains
-from isthmus.estimators.constraints import ordered_bounds
+from isthmus.common_space import CommonSpace
+from isthmus.domains import TwoDomains
+from isthmus.estimators.logdet.constraints import ordered_bounds
+from isthmus.estimators.mapped import SimilarityEstimator
 from isthmus.estimators.progress import as_callback, ended
-from isthmus.estimators.similarity import SimilarityEstimator
 from isthmus.exceptions import InputError
-from isthmus.kernels import Kernel, as_kernel
+from isthmus.kernels import Kernel
+from isthmus.linalg import principal_axes
 from isthmus.objective.hinge import HingeProblem
-from isthmus.similarity import CrossDomainSimilarity
 from isthmus.solvers.hinge import HingeNewton, HingeResult
-from isthmus.spaces import fitted_space
+from isthmus.spaces import JointSpace
 
 AUTO_BOUNDS = (0.0, 1.0)
 """Rows of one class are similar, rows of different classes are not; the unit of a similarity is free."""
@@ -55,17 +55,17 @@ class ARC(SimilarityEstimator):
         within tol · f of its minimum and W within :math:`\sqrt{\mathrm{tol}\, f}` of the optimum.
     max_iter : int
         Newton steps after which to stop with a warning.
-    n_neighbors : int
-        How many source rows vote in :meth:`predict`.
+    rule, n_neighbors, source_transformer, target_transformer
+        As in :class:`MLHD`.
     references : {"source"}
-        Which rows they are. Target rows can't be ranked for a target row.
+        The rows by which :meth:`predict` decides. Target rows can't be ranked for a target row.
     progress : bool or callable
         Show a line of progress on standard error, or call this with each :class:`~isthmus.solvers.TracePoint`.
 
     Attributes
     ----------
-    similarity_ : CrossDomainSimilarity
-        The similarity, which knows nothing of how it was learned.
+    common_space_ : CommonSpace
+        What was learned: it knows nothing of how.
     result_ : HingeResult
         The solver's result: status, point, trace.
     objective_, gradient_norm_ : float
@@ -108,8 +108,11 @@ class ARC(SimilarityEstimator):
         bounds: tuple[float, float] | str = "auto",
         tol: float = 1e-10,
         max_iter: int = 100,
-        n_neighbors: int = 1,
+        rule: Any = "nearest",
         references: str = "source",
+        n_neighbors: int = 1,
+        source_transformer: Any = None,
+        target_transformer: Any = None,
         progress: Any = False,
     ) -> None:
         self.source_kernel = source_kernel
@@ -118,53 +121,42 @@ class ARC(SimilarityEstimator):
         self.bounds = bounds
         self.tol = tol
         self.max_iter = max_iter
-        self.n_neighbors = n_neighbors
+        self.rule = rule
         self.references = references
+        self.n_neighbors = n_neighbors
+        self.source_transformer = source_transformer
+        self.target_transformer = target_transformer
         self.progress = progress
 
-    def fit(self, X_source: Any, y_source: Any, X_target: Any, y_target: Any) -> Self:
-        """Learn the similarity.
-
-        Parameters
-        ----------
-        X_source : array, sparse matrix or data frame (n_s, d_s)
-            Source rows.
-        y_source : array (n_s,)
-            Their classes, of any type.
-        X_target : array, sparse matrix or data frame (n_l + n_u, d_t)
-            Target rows, labelled or not.
-        y_target : array (n_l + n_u,)
-            Their classes; -1, None or NaN where unknown.
-        """
-        solver = HingeNewton(self.tol, self.max_iter)
-        callback = as_callback(self.progress, "ARC", self.tol)
-        u, l = _as_bounds(self.bounds)  # noqa: E741
-        kernels = as_kernel(self.source_kernel, "source_kernel"), as_kernel(self.target_kernel, "target_kernel")
+    def _checked(self) -> HingeNewton:
+        super()._checked()
+        _as_bounds(self.bounds)
         _as_weight(self.pair_weight, 1.0)
-        domains = two_domains(X_source, y_source, X_target, y_target)
-        self._checked_neighbors(domains)
-        labelled = domains.target.labelled
+        as_callback(self.progress, "ARC", self.tol)
+        return HingeNewton(self.tol, self.max_iter)
+
+    def _learn(
+        self, domains: TwoDomains, joint: JointSpace, settings: HingeNewton
+    ) -> tuple[CommonSpace, dict[str, Any]]:
         # Whatever a space does with the outside of the span: the optimal W is zero there.
-        source, A = fitted_space(domains.source.X, kernels[0], outside="identity", name="X_source")
-        target, B = fitted_space(domains.target.X, kernels[1], outside="identity", name="X_target")
-        (A, A_axes), (B, B_axes) = _principal(A), _principal(B[labelled])
-        sign = np.where(domains.source.y[:, None] == domains.target.y[None, labelled], 1.0, -1.0)
+        axes = [principal_axes(side.points, centre=False).axes for side in (joint.source, joint.target)]
+        A, B = joint.source.points @ axes[0], joint.target.points @ axes[1]
+        u, l = _as_bounds(self.bounds)  # noqa: E741
+        sign = np.where(joint.source.y[:, None] == joint.target.y[None, :], 1.0, -1.0)
         weight = _as_weight(self.pair_weight, float((A**2).sum() / len(A) * (B**2).sum() / len(B)))
+        callback = as_callback(self.progress, "ARC", self.tol)
         with ended(callback):
-            result = solver.solve(HingeProblem(A, B, sign, np.where(sign > 0, l, u), weight), callback)
-        similarity = CrossDomainSimilarity.from_matrix((source, target), (A_axes, B_axes), result.point.W)
-        self._learned(domains, similarity)
-        self.result_, self.n_iter_ = result, result.n_iter
-        self.objective_, self.gradient_norm_ = result.point.value, result.point.gradient_norm
-        self.pair_weight_, self.bounds_, self.kernels_ = weight, (u, l), (source.kernel, target.kernel)
-        return self
-
-
-def _principal(C: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Rows in the principal axes of their span (n, ρ), where CᵀC is diagonal, and those axes (r, ρ)."""
-    U, s, Vt = np.linalg.svd(C, full_matrices=False)
-    kept = s > max(C.shape) * np.finfo(np.float64).eps * s.max(initial=0.0)
-    return U[:, kept] * s[kept], Vt[kept].T
+            result = settings.solve(HingeProblem(A, B, sign, np.where(sign > 0, l, u), weight), callback)
+        spaces = joint.source.space, joint.target.space
+        return CommonSpace.of_products(spaces, (axes[0], axes[1]), result.point.W), {
+            "result_": result,
+            "n_iter_": result.n_iter,
+            "objective_": result.point.value,
+            "gradient_norm_": result.point.gradient_norm,
+            "pair_weight_": weight,
+            "bounds_": (u, l),
+            "kernels_": (spaces[0].kernel, spaces[1].kernel),
+        }
 
 
 def _as_weight(weight: Any, scale: float) -> float:

@@ -1,41 +1,82 @@
-"""What every system over two domains can do, and what follows from a metric over them."""
+"""What every system over two domains can do: one way through ``fit``, and what new rows have to look like."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
-from sklearn.neighbors import KNeighborsClassifier
 from sklearn.utils.validation import check_is_fitted
 
-from isthmus._arrays import FloatArray, IntArray, Matrix
-from isthmus._validation import choice, length, matrix, number, same_columns
-from isthmus.domains import TwoDomains, is_unlabelled
+from isthmus._arrays import FloatArray, Matrix
+from isthmus._validation import choice, column_names, matrix, same_columns
+from isthmus.common_space import DOMAINS
+from isthmus.domains import TwoDomains, two_domains
+from isthmus.evaluation.scores import share_predicted
 from isthmus.exceptions import InputError
-from isthmus.metric import DOMAINS, CrossDomainMetric
+from isthmus.spaces.transformed import check_transformer, fitted_transformer, transformed
 
 if TYPE_CHECKING:
     from isthmus.estimators.given_source import GivenSource
 
-REFERENCES = ("source", "target", "both")
-PAIR_BLOCK = 128
-"""Rows whose full table of distances is computed at once where only its diagonal is asked for."""
-
 
 class TwoDomainEstimator(BaseEstimator):  # type: ignore[misc]
-    """The base of every system over a source and a target, whether or not it learns a metric.
+    """The base of every system over a source and a target, whatever it learns.
 
-    A subclass has a ``fit(X_source, y_source, X_target, y_target)`` that ends in :meth:`_note`, and a ``predict``.
+    A subclass has the parameters ``source_transformer`` and ``target_transformer``, a method :meth:`_checked` that
+    looks at its other parameters, a method :meth:`_learned` that turns two domains into the attributes to set, and
+    ``predict``.
     """
 
+    takes_pairs: ClassVar[bool] = False
+    """Whether known pairs of rows mean anything to the system."""
+
+    source_transformer: Any
+    target_transformer: Any
     classes_: NDArray[Any]
     n_features_: dict[str, int]
+    transformers_: dict[str, Any]
 
-    def fit(self, X_source: Any, y_source: Any, X_target: Any, y_target: Any) -> Self:
-        """Learn from a labelled source and a partly labelled target."""
+    def fit(self, X_source: Any, y_source: Any, X_target: Any, y_target: Any, *, pairs: Any = None) -> Self:
+        """Learn from a labelled source and a partly labelled target.
+
+        Parameters
+        ----------
+        X_source : array, sparse matrix or data frame (n_s, d_s)
+            Source rows; with a ``source_transformer``, whatever that takes.
+        y_source : array (n_s,)
+            Their classes, of any type.
+        X_target : array, sparse matrix or data frame (n_l + n_u, d_t)
+            Target rows, labelled or not; with a ``target_transformer``, whatever that takes.
+        y_target : array (n_l + n_u,)
+            Their classes; -1, None or NaN where unknown.
+        pairs : array (m, 2), optional
+            Numbers of source and target rows that are the same object, for systems that learn from pairs; a pair
+            given twice counts twice.
+        """
+        settings = self._checked()
+        if pairs is not None and not self.takes_pairs:
+            raise InputError(f"pairs: expected None, as {type(self).__name__} learns from labels, got pairs.")
+        source = fitted_transformer(self.source_transformer, X_source, "X_source")
+        target = fitted_transformer(self.target_transformer, X_target, "X_target")
+        rows = transformed(source, X_source, "X_source"), transformed(target, X_target, "X_target")
+        domains = two_domains(rows[0], y_source, rows[1], y_target, pairs)
+        learned = self._learned(domains, settings)
+        # Nothing is set before everything has been computed.
+        self.__dict__.update(learned)
+        self.classes_, self.transformers_ = domains.classes, {"source": source, "target": target}
+        self.n_features_ = {"source": domains.source.X.shape[1], "target": domains.target.X.shape[1]}
+        self._columns = {"source": column_names(X_source), "target": column_names(X_target)}
+        return self
+
+    def _checked(self) -> Any:
+        """Whatever :meth:`_learned` wants to have of the parameters, after a look at all that need no data."""
+        for name in DOMAINS:
+            check_transformer(getattr(self, f"{name}_transformer"), f"{name}_transformer")
+
+    def _learned(self, domains: TwoDomains, settings: Any) -> dict[str, Any]:
+        """What to set, by name. It changes nothing."""
         raise NotImplementedError
 
     def predict(self, X: Any, domain: str = "target") -> NDArray[Any]:
@@ -56,32 +97,17 @@ class TwoDomainEstimator(BaseEstimator):  # type: ignore[misc]
         prefix = type(self).__name__.lower()
         return np.array([f"{prefix}{k}" for k in range(self._dimension())], dtype=object)
 
-    def _note(self, domains: TwoDomains) -> None:
-        """Remember what new rows have to look like. Called last in fit, when everything has been computed."""
-        self.classes_ = domains.classes
-        self.n_features_ = {"source": domains.source.X.shape[1], "target": domains.target.X.shape[1]}
-        self._columns = {"source": domains.source.columns, "target": domains.target.columns}
-
     def _rows(self, X: Any, domain: str, name: str = "X") -> Matrix:
-        """New rows of a domain, checked against those of fit."""
+        """New rows of a domain, checked against those of fit and transformed as those were."""
         check_is_fitted(self, "classes_")
         choice(domain, "domain", DOMAINS)
         same_columns(X, self._columns[domain], name)
-        return matrix(X, name, n_columns=self.n_features_[domain])
-
-    def _both(self, A: Any, B: Any, domains: tuple[str, str]) -> tuple[Matrix, Matrix]:
-        """Rows of two domains, checked."""
-        first, second = _two(domains)
-        return self._rows(A, first, "A"), self._rows(B, second, "B")
+        rows = transformed(self.transformers_[domain], X, name)
+        return matrix(rows, name, n_columns=self.n_features_[domain])
 
     def score(self, X: Any, y: Any, domain: str = "target") -> float:
         """The share of labelled rows whose class is predicted; rows marked as unlabelled do not count."""
-        predicted = self.predict(X, domain)
-        length(y, len(predicted), "y", "X")
-        labelled = ~is_unlabelled(y)
-        if not labelled.any():
-            raise InputError("y: expected at least one labelled row to score, got none.")
-        return float(np.mean(predicted[labelled] == np.asarray(y)[labelled]))
+        return share_predicted(y, self.predict(X, domain), "y", "X")
 
     def given_source(self, X_source: Any, y_source: Any) -> GivenSource:
         """The same system as an ordinary scikit-learn estimator over the target, with the source held fixed.
@@ -95,112 +121,3 @@ class TwoDomainEstimator(BaseEstimator):  # type: ignore[misc]
         from isthmus.estimators.given_source import GivenSource, Source
 
         return GivenSource(self, Source(X_source, y_source))
-
-
-class CrossDomainEstimator(TwoDomainEstimator):
-    """The base of systems that learn a metric over both domains: everything that follows from it.
-
-    A subclass has the parameters ``n_neighbors`` and ``references``, and a ``fit`` that ends in :meth:`_learned`.
-    """
-
-    n_neighbors: int
-    references: str
-    metric_: CrossDomainMetric
-
-    def _checked_neighbors(self, domains: TwoDomains) -> None:
-        """Raise unless the nearest-neighbour rule can be carried out on these domains."""
-        sizes = {"source": len(domains.source.y), "target": len(domains.target.labelled)}
-        sizes["both"] = sum(sizes.values())
-        n_references = sizes[choice(self.references, "references", REFERENCES)]
-        if number(self.n_neighbors, "n_neighbors", low=1, whole=True) > n_references:
-            raise InputError(
-                f"n_neighbors: expected at most the {n_references} reference rows, got {self.n_neighbors}."
-            )
-
-    def _classifier(self, domains: TwoDomains, metric: CrossDomainMetric) -> KNeighborsClassifier:
-        """The nearest-neighbour rule over the reference rows, in the common space."""
-        kinds = DOMAINS if self.references == "both" else (self.references,)
-        parts = [getattr(domains, kind) for kind in kinds]
-        rows = [metric.embed(part.X[part.labelled], kind) for part, kind in zip(parts, kinds, strict=True)]
-        labels = np.concatenate([part.y[part.labelled] for part in parts])
-        points = np.vstack(rows).astype(np.float64)
-        return KNeighborsClassifier(self.n_neighbors, algorithm="brute").fit(points, labels)
-
-    def _learned(self, domains: TwoDomains, metric: CrossDomainMetric) -> None:
-        """Set what all methods below read. Nothing is set before everything has been computed."""
-        classifier = self._classifier(domains, metric)
-        self.metric_, self._neighbours = metric, classifier
-        self._note(domains)
-
-    def transform(self, X: Any, domain: str = "target") -> FloatArray:
-        """Rows as points of the common space, where Euclidean distance is the learned metric.
-
-        Parameters
-        ----------
-        X : array, sparse matrix or data frame (n, d_t), or (n, d_s) for the source
-            New or old rows. Single precision in gives single precision out.
-        domain : {"target", "source"}
-            Where the rows come from.
-
-        Returns
-        -------
-        array (n, k)
-            The points; k is the same for both domains.
-        """
-        rows = self._rows(X, domain)
-        return self.metric_.embed(rows, domain)
-
-    def _dimension(self) -> int:
-        return self.metric_.dimension
-
-    def predict(self, X: Any, domain: str = "target") -> NDArray[Any]:
-        """The class of each row, by its nearest reference rows across the domains (n,)."""
-        points = self.transform(X, domain)
-        # In the precision of the reference rows: scikit-learn is several times slower on a mixture.
-        return np.asarray(self.classes_[self._neighbours.predict(points.astype(np.float64, copy=False))])
-
-    def kneighbors(
-        self, X: Any, n_neighbors: int | None = None, domain: str = "target"
-    ) -> tuple[FloatArray, IntArray]:
-        """Distances and row numbers of the nearest reference rows, nearest first, both (n, k).
-
-        The reference rows are those of the parameter ``references``: all source rows, the labelled target rows, or
-        the source rows followed by the labelled target rows.
-        """
-        points = self.transform(X, domain)
-        if n_neighbors is not None:
-            number(n_neighbors, "n_neighbors", low=1, high=self._neighbours.n_samples_fit_, whole=True)
-        distances, rows = self._neighbours.kneighbors(points.astype(np.float64, copy=False), n_neighbors)
-        return np.asarray(distances), np.asarray(rows)
-
-    def pairwise_distances(self, A: Any, B: Any, domains: tuple[str, str] = ("source", "target")) -> FloatArray:
-        """All distances (n, m) between rows A of one domain and rows B of another, or of the same."""
-        a, b = self._both(A, B, domains)
-        return np.asarray(np.sqrt(self.metric_.squared_distances(a, b, domains)))
-
-    def pair_distance(self, A: Any, B: Any, domains: tuple[str, str] = ("source", "target")) -> FloatArray:
-        """The distance (n,) of each row of A to the row of B in the same place."""
-        a, b = self._both(A, B, domains)
-        if a.shape[0] != b.shape[0]:
-            raise InputError(f"B: expected {a.shape[0]} rows, as many as A, got {b.shape[0]}.")
-        blocks = [slice(i, i + PAIR_BLOCK) for i in range(0, a.shape[0], PAIR_BLOCK)]
-        squared = [np.diagonal(self.metric_.squared_distances(a[rows], b[rows], domains)) for rows in blocks]
-        return np.asarray(np.sqrt(np.concatenate(squared)))
-
-    def get_metric(self, domains: tuple[str, str] = ("source", "target")) -> Callable[[Any, Any], float]:
-        """The distance of a row of one domain to a row of another as a plain function of two rows."""
-        check_is_fitted(self, "metric_")
-        return self.metric_.function(_two(domains))
-
-    def get_mahalanobis_matrix(self) -> FloatArray:
-        """M over the features of both domains, source first (d_s + d_t, d_s + d_t); linear kernels only."""
-        check_is_fitted(self, "metric_")
-        return self.metric_.feature_matrix()
-
-
-def _two(domains: Any) -> tuple[str, str]:
-    """Two names of domains."""
-    if not isinstance(domains, tuple | list) or len(domains) != 2:
-        raise InputError(f"domains: expected two names, such as ('source', 'target'), got {domains!r}.")
-    first, second = (choice(domain, "domains", DOMAINS) for domain in domains)
-    return first, second

@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-import numbers
-from collections.abc import Iterator
+from collections.abc import Callable
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin, TransformerMixin, clone
-from sklearn.model_selection import StratifiedKFold
 from sklearn.utils import column_or_1d
+from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from isthmus._arrays import BoolArray, FloatArray, IntArray
-from isthmus._validation import number
-from isthmus.domains import as_labels, is_unlabelled
+from isthmus._arrays import FloatArray, IntArray
+from isthmus.domains import as_labels
 from isthmus.estimators.base import TwoDomainEstimator
 from isthmus.exceptions import InputError
 from isthmus.kernels import Precomputed
@@ -40,6 +38,15 @@ class Source:
 
     def __repr__(self) -> str:
         return f"Source({' × '.join(map(str, np.shape(self.X)))})"
+
+
+def _has(method: str) -> Callable[[Any], bool]:
+    """Whether the system has a method, as the parameters now have it."""
+
+    def check(self: Any) -> bool:
+        return hasattr(getattr(self, "estimator_", self.estimator), method)
+
+    return check
 
 
 class GivenSource(ClassifierMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]
@@ -66,8 +73,8 @@ class GivenSource(ClassifierMixin, TransformerMixin, BaseEstimator):  # type: ig
     --------
     >>> from sklearn.model_selection import cross_val_score
     >>> from isthmus import MLHD
-    >>> from isthmus.estimators import SemiSupervisedSplit
     >>> from isthmus.datasets import load_digits
+    >>> from isthmus.evaluation import SemiSupervisedSplit
     >>> d = load_digits(3)
     >>> over_target = MLHD().given_source(d.X_source, d.y_source)
     >>> scores = cross_val_score(over_target, d.X_target, d.y_target, cv=SemiSupervisedSplit(3))
@@ -100,7 +107,7 @@ class GivenSource(ClassifierMixin, TransformerMixin, BaseEstimator):  # type: ig
             )
         # scikit-learn notes the columns on the object it is given, before anyone knows whether the fit succeeds.
         columns = GivenSource(self.estimator, self.source)
-        rows = validate_data(columns, X, accept_sparse="csr", dtype=[np.float64, np.float32])
+        rows = self._validated(columns, X)
         estimator = clone(self.estimator).fit(self.source.X, self.source.y, rows, _labels(y))
         self.__dict__.pop("feature_names_in_", None)
         self.__dict__.update({name: value for name, value in vars(columns).items() if name.endswith("_in_")})
@@ -110,7 +117,13 @@ class GivenSource(ClassifierMixin, TransformerMixin, BaseEstimator):  # type: ig
 
     def _rows(self, X: Any) -> Any:
         check_is_fitted(self)
-        return validate_data(self, X, accept_sparse="csr", dtype=[np.float64, np.float32], reset=False)
+        return self._validated(self, X, reset=False)
+
+    def _validated(self, owner: Any, X: Any, **options: Any) -> Any:
+        """Rows that scikit-learn finds good; where a transformer takes them first, their columns only."""
+        if getattr(self.estimator, "target_transformer", None) is not None:
+            return validate_data(owner, X, skip_check_array=True, **options)
+        return validate_data(owner, X, accept_sparse="csr", dtype=[np.float64, np.float32], **options)
 
     def predict(self, X: Any) -> NDArray[Any]:
         """The class of each target row (n,)."""
@@ -121,6 +134,35 @@ class GivenSource(ClassifierMixin, TransformerMixin, BaseEstimator):  # type: ig
         """Target rows as points of the common space (n, k)."""
         rows = self._rows(X)
         return self.estimator_.transform(rows)
+
+    @available_if(_has("predict_proba"))  # type: ignore[untyped-decorator]
+    def predict_proba(self, X: Any) -> FloatArray:
+        """Probabilities of the classes (n, C), where the rule gives any."""
+        rows = self._rows(X)
+        fitted: Any = self.estimator_
+        return np.asarray(fitted.predict_proba(rows))
+
+    @available_if(_has("decision_function"))  # type: ignore[untyped-decorator]
+    def decision_function(self, X: Any) -> FloatArray:
+        """Scores of the classes, where the rule gives any."""
+        rows = self._rows(X)
+        fitted: Any = self.estimator_
+        return np.asarray(fitted.decision_function(rows))
+
+    @available_if(_has("kneighbors"))  # type: ignore[untyped-decorator]
+    def kneighbors(self, X: Any, n_neighbors: int | None = None) -> tuple[FloatArray, IntArray]:
+        """Distances (or similarities) and numbers of the best reference rows for target rows, both (n, k)."""
+        rows = self._rows(X)
+        fitted: Any = self.estimator_
+        distances, numbers = fitted.kneighbors(rows, n_neighbors)
+        return distances, numbers
+
+    @available_if(_has("pairwise_distances"))  # type: ignore[untyped-decorator]
+    def pairwise_distances(self, A: Any, B: Any, domains: tuple[str, str] = ("source", "target")) -> FloatArray:
+        """All distances (n, m) between rows A of one domain and rows B of another, or of the same."""
+        check_is_fitted(self)
+        fitted: Any = self.estimator_
+        return np.asarray(fitted.pairwise_distances(A, B, domains))
 
     def score(self, X: Any, y: Any) -> float:
         """The share of labelled rows whose class is predicted; unlabelled rows do not count."""
@@ -148,51 +190,3 @@ def _labels(y: Any) -> Any:
     if labels.dtype.kind == "f" and np.isfinite(labels).all():
         check_classification_targets(labels)
     return labels
-
-
-class SemiSupervisedSplit(BaseEstimator):  # type: ignore[misc]
-    """Split the labelled rows; put every unlabelled row into every training part and into no test part.
-
-    Parameters
-    ----------
-    cv : int or splitter
-        How the labelled rows are split: a number of stratified folds, or any splitter of scikit-learn.
-
-    Examples
-    --------
-    >>> train, test = next(iter(SemiSupervisedSplit(2).split(None, [0, 0, 1, 1, -1, -1])))
-    >>> train, test
-    (array([1, 3, 4, 5]), array([0, 2]))
-    """
-
-    def __init__(self, cv: Any = 5) -> None:
-        self.cv = cv
-
-    def _splitter(self) -> Any:
-        if isinstance(self.cv, numbers.Integral) and not isinstance(self.cv, bool):
-            return StratifiedKFold(int(number(self.cv, "cv", low=2, whole=True)))
-        if not (hasattr(self.cv, "split") and hasattr(self.cv, "get_n_splits")):
-            raise InputError(f"cv: expected a number of folds or a splitter of scikit-learn, got {self.cv!r:.60}.")
-        return self.cv
-
-    def _labelled(self, y: Any, groups: Any) -> tuple[BoolArray, tuple[Any, Any, Any]]:
-        """Which rows are labelled, and (X, y, groups) of those alone for the splitter."""
-        if y is None:
-            raise InputError("y: expected labels, got None.")
-        kept = ~is_unlabelled(y)
-        if not kept.any():
-            raise InputError("y: expected at least one labelled row to split, got none.")
-        labels = np.array(as_labels(y, "y")[kept].tolist())
-        return kept, (np.zeros((len(labels), 1)), labels, None if groups is None else np.asarray(groups)[kept])
-
-    def split(self, X: Any, y: Any, groups: Any = None) -> Iterator[tuple[IntArray, IntArray]]:
-        """Pairs of training and test row numbers."""
-        kept, inner = self._labelled(y, groups)
-        labelled, unlabelled = np.flatnonzero(kept), np.flatnonzero(~kept)
-        for train, test in self._splitter().split(*inner):
-            yield np.sort(np.concatenate([labelled[train], unlabelled])), labelled[test]
-
-    def get_n_splits(self, X: Any = None, y: Any = None, groups: Any = None) -> int:
-        """The number of splits, which for some splitters depends on the labelled rows."""
-        inner = (None, None, None) if y is None else self._labelled(y, groups)[1]
-        return int(self._splitter().get_n_splits(*inner))

@@ -67,7 +67,7 @@ def paired_difference(
     *,
     confidence: float = 0.95,
     test: str = "permutation",
-    random_state: int = 0,
+    random_state: Any = 0,
 ) -> Difference:
     r"""The mean of a - b over splits, with an interval and a p-value that know which splits belong together.
 
@@ -94,7 +94,7 @@ def paired_difference(
         Of the interval.
     test : {"permutation", "wilcoxon"}
         See above.
-    random_state : int
+    random_state : int, Generator, RandomState or None
         For random signs, where there are more than 20 clusters.
 
     Examples
@@ -112,9 +112,8 @@ def paired_difference(
     if confidence == 1:
         raise InputError("confidence: expected a number between 0 and 1, got 1.")
     choice(test, "test", TESTS)
-    seed = int(number(random_state, "random_state", low=0, whole=True))
     d = first - second
-    found = [_difference(units, len(d), confidence, test, seed) for units in _cluster_means(d, clusters)]
+    found = [_difference(units, len(d), confidence, test, random_state) for units in _cluster_means(d, clusters)]
     widest = max(found, key=lambda each: each.high - each.low)
     p = max(each.p_value for each in found)
     return replace(widest, p_value=p, p_adjusted=p)
@@ -127,7 +126,7 @@ def compared(
     *,
     confidence: float = 0.95,
     test: str = "permutation",
-    random_state: int = 0,
+    random_state: Any = 0,
 ) -> dict[str, Difference]:
     """Every other system minus the reference, with p-values adjusted (Holm) for the number of comparisons.
 
@@ -178,12 +177,12 @@ def holm(p_values: Any) -> FloatArray:
     return adjusted
 
 
-def _difference(units: FloatArray, n: int, confidence: float, test: str, seed: int) -> Difference:
+def _difference(units: FloatArray, n: int, confidence: float, test: str, random_state: Any) -> Difference:
     k = len(units)
     mean = float(units.mean())
     half = float(student.ppf((1 + confidence) / 2, k - 1) * units.std(ddof=1) / np.sqrt(k))
     tested = units if test == "permutation" else _signed_ranks(units)
-    p = sign_flip_p_value(tested, seed) if len(tested) else 1.0
+    p = sign_flip_p_value(tested, random_state) if len(tested) else 1.0
     return Difference(mean, mean - half, mean + half, p, p, n, k, confidence, test)
 
 
@@ -215,9 +214,9 @@ def _scores(values: Any, name: str) -> FloatArray:
     try:
         scores = np.asarray(values, dtype=np.float64)
     except (TypeError, ValueError):
-        raise InputError(f"{name}: expected one number a split, got {values!r:.60}.") from None
+        raise InputError(f"{name}: expected one number per split, got {values!r:.60}.") from None
     if scores.ndim != 1 or not len(scores):
-        raise InputError(f"{name}: expected one number a split, got shape {scores.shape}.")
+        raise InputError(f"{name}: expected one number per split, got shape {scores.shape}.")
     if not np.isfinite(scores).all():
         raise InputError(f"{name}: expected finite numbers, got {scores[~np.isfinite(scores)][0]}.")
     return scores

@@ -35,7 +35,7 @@ def check_one_class(objects: IntArray, y: IntArray) -> None:
         raise InputError(f"objects: expected every object to be of one class, got one of classes {a} and {b}.")
 
 
-def one_row_an_object(lots: FloatArray, objects: IntArray) -> IntArray:
+def one_row_per_object(lots: FloatArray, objects: IntArray) -> IntArray:
     """Rows in the order of their lots, of each object the first."""
     order = np.argsort(lots, kind="stable")
     _, first = np.unique(objects[order], return_index=True)

@@ -11,7 +11,7 @@ import numpy as np
 from isthmus._arrays import FloatArray, IntArray
 from isthmus._validation import choice, number
 from isthmus.domains import Split
-from isthmus.evaluation.objects import check_one_class, numbered, one_row_an_object
+from isthmus.evaluation.objects import check_one_class, numbered, one_row_per_object
 from isthmus.evaluation.quotas import Quota, Supply, most_shared, quota
 from isthmus.exceptions import InputError
 
@@ -112,8 +112,8 @@ class Protocol:
             objects_s, objects_t = both
             check_one_class(np.concatenate([objects_s, objects_t]), np.concatenate([ys, yt]))
         rng = _generator(seed)
-        rows_s = one_row_an_object(rng.random(len(ys)), objects_s)
-        rows_t = one_row_an_object(rng.random(len(yt)), objects_t)
+        rows_s = one_row_per_object(rng.random(len(ys)), objects_s)
+        rows_t = one_row_per_object(rng.random(len(yt)), objects_t)
         lots = rng.random(len(yt))  # for the test: the order within a class says nothing across classes
         parts: list[tuple[IntArray, ...]] = []
         for label in np.union1d(ys, yt):
@@ -176,7 +176,7 @@ def _codes(y: Any, name: str) -> IntArray:
     codes = np.asarray(y)
     if codes.ndim != 1 or not len(codes) or codes.dtype.kind not in "iu":
         raise InputError(
-            f"{name}: expected one whole number a row, got values of type {codes.dtype} in shape {codes.shape}."
+            f"{name}: expected one whole number per row, got values of type {codes.dtype} in shape {codes.shape}."
         )
     if codes.min() < 0:
         raise InputError(f"{name}: expected the class of every row as a code of at least 0, got {codes.min()}.")

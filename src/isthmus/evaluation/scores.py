@@ -2,28 +2,48 @@
 
 from __future__ import annotations
 
+import numbers
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from isthmus._arrays import BoolArray, FloatArray, is_sparse
 from isthmus._validation import length, matrix, number
-from isthmus.domains import as_labels
+from isthmus.domains import as_labels, is_unlabelled
 from isthmus.exceptions import InputError
 
 
 def accuracy(y_true: Any, y_predicted: Any) -> float:
-    """The share of rows whose predicted label is the true one.
+    """The share of rows whose predicted label is the true one; rows without a true label do not count.
+
+    Parameters
+    ----------
+    y_true : array (n,)
+        Labels; -1, None or NaN where unknown.
+    y_predicted : array (n,)
+        Labels of the same type: to compare "3" with 3 is refused.
 
     Examples
     --------
-    >>> accuracy(["cat", "dog", "dog", "cat"], ["cat", "dog", "cat", "cat"])
+    >>> accuracy(["cat", "dog", "dog", "cat", None], ["cat", "dog", "cat", "cat", "dog"])
     0.75
     """
-    true, predicted = as_labels(y_true, "y_true"), as_labels(y_predicted, "y_predicted")
-    length(predicted, len(true), "y_predicted", "y_true")
-    if not len(true):
-        raise InputError("y_true: expected at least one label, got none.")
+    return share_predicted(y_true, y_predicted, "y_true", "y_predicted")
+
+
+def share_predicted(y_true: Any, y_predicted: Any, name: str, of: str) -> float:
+    """:func:`accuracy` for a method whose own arguments are called ``name`` and ``of``."""
+    true, predicted = as_labels(y_true, name), as_labels(y_predicted, of)
+    length(true, len(predicted), name, of)
+    labelled = ~is_unlabelled(true)
+    if not labelled.any():
+        raise InputError(f"{name}: expected at least one labelled row to score, got none among {len(true)}.")
+    true, predicted = true[labelled], predicted[labelled]
+    kinds = _kinds(true), _kinds(predicted[~is_unlabelled(predicted)])
+    if kinds[1] and kinds[0] != kinds[1]:
+        wanted, got = (" and ".join(sorted(each)) for each in reversed(kinds))
+        raise InputError(f"{name}: expected labels of the same type as the predictions ({wanted}), got {got}.")
     return float(np.mean(_equal(true, predicted)))
 
 
@@ -38,7 +58,7 @@ def precision_at_k(distances: Any, y_queries: Any, y_references: Any, k: int) ->
     distances : array (n_q, n_r)
         Smaller is nearer.
     y_queries, y_references : array (n_q,), (n_r,)
-        Classes. Queries without a reference of their class are left out.
+        Classes. Queries without a label, or without a reference of their class, are left out.
     k : int
         At most n_r.
 
@@ -68,7 +88,7 @@ def mean_average_precision(distances: Any, y_queries: Any, y_references: Any) ->
     distances : array (n_q, n_r)
         Smaller is nearer.
     y_queries, y_references : array (n_q,), (n_r,)
-        Classes. Queries without a reference of their class are left out.
+        Classes. Queries without a label, or without a reference of their class, are left out.
 
     Examples
     --------
@@ -95,7 +115,7 @@ def _retrieval(distances: Any, y_queries: Any, y_references: Any) -> tuple[Float
     queries, references = as_labels(y_queries, "y_queries"), as_labels(y_references, "y_references")
     length(queries, D.shape[0], "y_queries", "the rows of distances")
     length(references, D.shape[1], "y_references", "the columns of distances")
-    relevant = _equal(queries[:, None], references)
+    relevant = _equal(queries[:, None], references) & ~is_unlabelled(queries)[:, None]
     some = relevant.any(axis=1)
     if not some.any():
         raise InputError(f"y_references: expected the class of at least one query, got none of {len(queries)}.")
@@ -107,3 +127,16 @@ def _equal(a: Any, b: Any) -> BoolArray:
     if a.dtype.kind in "biuf" and b.dtype.kind in "biuf":
         return np.asarray(a == b)
     return np.asarray(a.astype(object) == b.astype(object), dtype=bool)
+
+
+def _kinds(labels: NDArray[Any]) -> set[str]:
+    """What labels are: numbers, strings, or else by the name of their type."""
+    if labels.dtype.kind in "biuf":
+        return {"numbers"} if len(labels) else set()
+    return {_kind(value) for value in labels.tolist()}
+
+
+def _kind(value: Any) -> str:
+    if isinstance(value, numbers.Number):
+        return "numbers"
+    return "strings" if isinstance(value, str) else type(value).__name__

@@ -54,7 +54,7 @@ def row_factor(rows: FloatArray, prior: Prior) -> tuple[FloatArray, IntArray | N
     n, d = rows.shape
     if d <= n:
         return rows @ basis(rows, prior, np.empty((n, d)), None), None
-    return pivoted_cholesky(rows @ prior.solve(rows.T))
+    return pivoted_cholesky(rows @ prior.solve(rows.T), name=None)
 
 
 def basis(rows: FloatArray, prior: Prior, F: FloatArray, spanning: IntArray | None) -> FloatArray:

@@ -7,10 +7,11 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from isthmus._arrays import FloatArray, IntArray
+from isthmus._arrays import FloatArray, IntArray, as_dense
 from isthmus._validation import length, matrix
 from isthmus.domains import UNLABELLED
 from isthmus.exceptions import InputError
+from isthmus.linalg import principal_axes
 from isthmus.plotting.canvas import key, pyplot
 from isthmus.plotting.palette import FAINT, INK, SOURCE_MARKER, TARGET_MARKER, ten_class_colours
 
@@ -162,15 +163,11 @@ def principal_plane(source: Any, target: Any) -> tuple[FloatArray, FloatArray, F
     S, T = matrix(source, "source"), matrix(target, "target")
     if S.shape[1] != T.shape[1]:
         raise InputError(f"space: expected one space for both domains, got {S.shape[1]} and {T.shape[1]} columns.")
-    centre = (S.mean(axis=0) + T.mean(axis=0)) / 2
-    S, T = S - centre, T - centre
-    variances, directions = np.linalg.eigh(S.T @ S / len(S) + T.T @ T / len(T))
-    plane = directions[:, ::-1][:, :2]
-    plane = np.pad(plane, ((0, 0), (0, 2 - plane.shape[1])))
-    # An eigenvector has no sign of its own: let its largest entry be positive, so that pictures compare.
-    plane = plane * np.where(np.take_along_axis(plane, np.abs(plane).argmax(axis=0)[None], axis=0) < 0, -1.0, 1.0)
-    share = np.pad(variances[::-1][:2], (0, max(0, 2 - len(variances)))) / (variances.sum() or 1.0)
-    return S @ plane, T @ plane, share
+    halves = np.repeat([1.0 / S.shape[0], 1.0 / T.shape[0]], [S.shape[0], T.shape[0]])
+    found = principal_axes(np.vstack([as_dense(S), as_dense(T)]), weights=halves)
+    plane = found.leading(2)
+    share = plane.deviations**2 / (np.sum(found.deviations**2) or 1.0)
+    return plane.coordinates(S), plane.coordinates(T), share
 
 
 def _draw(

@@ -23,7 +23,7 @@ DATA = Path(os.environ.get("ISTHMUS_DATA", "no-data-folder"))
 HERE = Path(__file__).parent
 ROOT = HERE.parents[2]
 FILES = {
-    "table1": "reuters_multilingual/reuters600_5lang.npz",
+    "table1": "reuters_multilingual/reuters.mat",
     "table2": "office31/office31_bow_own.npz",
 }
 

@@ -1,0 +1,204 @@
+"""What was learned: two maps into a common space, and how it is measured. It knows no learner, and no labels."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import scipy.linalg as sla
+from sklearn.metrics import pairwise
+from sklearn.neighbors import NearestNeighbors
+
+from isthmus._arrays import FloatArray, IntArray, Matrix, is_sparse
+from isthmus._validation import choice, matrix
+from isthmus.exceptions import InputError
+from isthmus.spaces import FeatureSpace, Space
+
+DOMAINS = ("source", "target")
+DISTANCE, INNER_PRODUCT = "distance", "inner product"
+KINDS = (DISTANCE, INNER_PRODUCT)
+BLOCK = 2048
+"""Rows whose kernel values are held at once."""
+QUERY_BLOCK = 1024
+"""Points that are compared with all others at once."""
+
+
+@dataclass(frozen=True, eq=False)
+class CommonSpace:
+    r"""Two linear maps into one space, where rows of two domains are compared.
+
+    .. math::
+
+       \text{distance}\quad & d^2(a, b) = (\hat a - \hat b)^T M (\hat a - \hat b), & M = W W^T,\; W = [W_s; W_t] \\
+       \text{inner product}\quad & s(x, y) = x^T W_s W_t^T y & \text{across the domains only}
+
+    where :math:`\hat x = [x; 0]` for a row of the source and :math:`\hat y = [0; y]` for one of the target. Where
+    the spaces do not cover everything (a kernel, or more columns than rows), what lies outside them is measured
+    by the identity.
+
+    Parameters
+    ----------
+    source, target : Space
+        The coordinates of either domain, :math:`r_s` and :math:`r_t` of them.
+    components : array (r_s + r_t, k)
+        W.
+    kind : {"distance", "inner product"}
+        Whether points are compared by their Euclidean distance, or across the domains by their inner product.
+    projected : bool
+        Whether W has fewer columns than M would need; distances are then those of the projection, and what lies
+        outside the spaces is left out of account.
+    offsets : array (2, k), optional
+        Where the common space has the zero of the source and that of the target, for maps with an intercept:
+        :math:`W_s^T x + o_s` and :math:`W_t^T y + o_t`. They count across the domains and cancel within one.
+    """
+
+    source: Space
+    target: Space
+    components: FloatArray
+    kind: str = DISTANCE
+    projected: bool = False
+    offsets: FloatArray | None = None
+
+    @classmethod
+    def of_products(
+        cls, spaces: tuple[Space, Space], axes: tuple[FloatArray, FloatArray], W: FloatArray
+    ) -> CommonSpace:
+        """Inner products xᵀ W y, for W over orthonormal axes (r_s, ρ_s) and (r_t, ρ_t), shared evenly by the maps."""
+        U, s, Vt = np.linalg.svd(W, full_matrices=False)
+        maps = axes[0] @ (U * np.sqrt(s)), axes[1] @ (Vt.T * np.sqrt(s))
+        return cls(*spaces, np.vstack(maps), INNER_PRODUCT, projected=True)
+
+    def projected_to(self, axes: FloatArray) -> CommonSpace:
+        """The distances on orthonormal axes (k, k') of the common space alone."""
+        return replace(self.mapped(axes), projected=True)
+
+    def mapped(self, A: FloatArray) -> CommonSpace:
+        """The space after one more linear map A (k, k')."""
+        offsets = None if self.offsets is None else self.offsets @ A
+        return replace(self, components=self.components @ A, offsets=offsets)
+
+    def space(self, domain: str) -> Space:
+        """The space of "source" or "target"."""
+        return self.source if choice(domain, "domain", DOMAINS) == "source" else self.target
+
+    def map(self, domain: str, dtype: str = "float64") -> FloatArray:
+        """:math:`W_s` or :math:`W_t`."""
+        r = self.source.dimension
+        return np.asarray(self.components[:r] if domain == "source" else self.components[r:], dtype=dtype)
+
+    @property
+    def dimension(self) -> int:
+        """The number of columns of :meth:`embed`."""
+        return int(self.components.shape[1]) + len(self._outside_axes)
+
+    @cached_property
+    def _outside_axes(self) -> dict[str, int]:
+        """The extra column that carries the length outside the span, for each domain that needs one."""
+        if self.projected:
+            return {}
+        needed = [d for d in DOMAINS if not self.space(d).complete]
+        return {d: self.components.shape[1] + k for k, d in enumerate(needed)}
+
+    def embed(self, X: Matrix, domain: str) -> FloatArray:
+        """Rows as points of the common space, in their own precision.
+
+        Comparing points there compares rows: exactly so across the domains, and to every row that was learned from.
+        Two rows of one domain that both leave the span of those are embedded with the length, not the direction, of
+        what is outside; :meth:`squared_distances` is exact for them too.
+        """
+        space = self.space(domain)
+        dtype = "float32" if X.dtype == np.float32 else "float64"
+        offset = 0.0 if self.offsets is None else self.offsets[DOMAINS.index(domain)].astype(dtype)
+        if isinstance(space, FeatureSpace) and not self._outside_axes:
+            points = X @ self.map(domain, dtype)
+            return np.asarray(points if self.offsets is None else points + offset, dtype=dtype)
+        W, axis = self.map(domain), self._outside_axes.get(domain)
+        E = np.zeros((X.shape[0], self.dimension), dtype=dtype)
+        for start in range(0, X.shape[0], BLOCK):
+            rows = slice(start, start + BLOCK)
+            C = space.coordinates(X[rows])
+            E[rows, : W.shape[1]] = C @ W + offset
+            if axis is not None:
+                E[rows, axis] = np.sqrt(space.outside(X[rows], C))
+        return E
+
+    def squared_distances(self, A: Matrix, B: Matrix, domains: tuple[str, str]) -> FloatArray:
+        """All squared distances (n, m) between rows of the named domains, either of which may be either."""
+        if domains[0] != domains[1] or domains[0] not in self._outside_axes:
+            return _euclidean(self.embed(A, domains[0]), self.embed(B, domains[1]))
+        space, W = self.space(domains[0]), self.map(domains[0])
+        CA, CB = space.coordinates(A), space.coordinates(B)
+        left_out = space.outside(A, CA)[:, None] + space.outside(B, CB)[None, :]
+        left_out = left_out - 2.0 * space.outside_products(A, B, CA, CB)
+        return _euclidean(CA @ W, CB @ W) + np.maximum(left_out, 0.0)
+
+    def similarities(self, A: Matrix, B: Matrix, domains: tuple[str, str]) -> FloatArray:
+        """All inner products (n, m) of rows of one domain and rows of the other."""
+        if domains[0] == domains[1]:
+            raise InputError(
+                "domains: expected one source and one target, as this similarity is not defined within a domain, "
+                f"got {domains!r}."
+            )
+        return np.asarray(self.embed(A, domains[0]) @ self.embed(B, domains[1]).T)
+
+    def rank(self, queries: FloatArray, references: FloatArray, k: int) -> tuple[FloatArray, IntArray]:
+        """The k best of some points for each query point, best first: distances or inner products, and numbers."""
+        if self.kind == DISTANCE:
+            # In the precision of the references: scikit-learn is several times slower on a mixture.
+            found = NearestNeighbors(n_neighbors=k, algorithm="brute").fit(references)
+            distances, numbers = found.kneighbors(queries.astype(references.dtype, copy=False))
+            return np.asarray(distances), np.asarray(numbers)
+        blocks = [
+            _largest(queries[i : i + QUERY_BLOCK] @ references.T, k) for i in range(0, len(queries), QUERY_BLOCK)
+        ]
+        products, numbers = zip(*blocks, strict=True)
+        return np.concatenate(products), np.concatenate(numbers)
+
+    def matrix(self) -> FloatArray:
+        """M over the joint coordinates, (r_s + r_t, r_s + r_t); it knows nothing of the offsets."""
+        return np.asarray(self.components @ self.components.T)
+
+    def feature_matrix(self) -> FloatArray:
+        """M over the features of both domains, (d_s + d_t, d_s + d_t), without offsets; linear kernels only.
+
+        Of inner products it is W_s W_tᵀ, (d_s, d_t).
+        """
+        if self.kind == INNER_PRODUCT:
+            W_s, W_t = (self.space(domain).basis() @ self.map(domain) for domain in DOMAINS)
+            return np.asarray(W_s @ W_t.T)
+        Q = sla.block_diag(self.source.basis(), self.target.basis())
+        M = Q @ self.matrix() @ Q.T
+        for domain, start in (("source", 0), ("target", self.source.n_features)):
+            if domain in self._outside_axes:
+                B, part = self.space(domain).basis(), slice(start, start + self.space(domain).n_features)
+                M[part, part] += np.eye(len(B)) - B @ B.T
+        return np.asarray(M)
+
+    def function(self, domains: tuple[str, str]) -> Callable[[Any, Any], float]:
+        """The distance of two single rows as a plain function."""
+
+        def distance(a: Any, b: Any) -> float:
+            rows = [
+                matrix(row if is_sparse(row) else np.atleast_2d(row), name, n_columns=self.space(domain).n_features)
+                for row, name, domain in zip((a, b), "ab", domains, strict=True)
+            ]
+            for row, name in zip(rows, "ab", strict=True):
+                if row.shape[0] != 1:
+                    raise InputError(f"{name}: expected a single row, got {row.shape[0]}.")
+            return float(np.sqrt(self.squared_distances(rows[0], rows[1], domains)[0, 0]))
+
+        return distance
+
+
+def _euclidean(A: FloatArray, B: FloatArray) -> FloatArray:
+    D = pairwise.euclidean_distances(A, B, squared=True)
+    return np.asarray(np.maximum(D, 0.0, out=D))
+
+
+def _largest(S: FloatArray, k: int) -> tuple[FloatArray, IntArray]:
+    """The k largest of each row, largest first, the first of equals first."""
+    order = np.argsort(-S, axis=1, kind="stable")[:, :k]
+    return np.take_along_axis(S, order, axis=1), order

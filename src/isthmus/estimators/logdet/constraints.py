@@ -1,0 +1,110 @@
+"""From labels to constraints: bounds that need no unit, and pairs of rows."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.random import RandomState
+from sklearn.utils.random import sample_without_replacement
+
+from isthmus._arrays import FloatArray, IntArray
+from isthmus._validation import number
+from isthmus.exceptions import InputError, warn
+from isthmus.objective import Pairs
+from isthmus.objective.graph import PairGraph
+
+EQUAL = 1e-8
+"""Rows nearer than this (squared, in units of the variance of all) count as equal: its square is lost in rounding."""
+UPPER, LOWER = 0.5, 1.5
+"""The automatic bounds, in units of the spread of the domains."""
+
+PERCENTILES = 5, 95
+"""ITML's automatic bounds, among squared distances."""
+SAMPLE = 5000
+"""So many pairs of points are measured for them."""
+
+
+def as_bounds(bounds: Any, scale: float) -> tuple[float, float]:
+    """(u, l) from the parameter ``bounds``: given squared distances, or "auto" in units of ``scale``."""
+    if isinstance(bounds, str) and bounds == "auto":
+        return UPPER * scale, LOWER * scale
+    return ordered_bounds(bounds, "squared distances", 0.0)
+
+
+def ordered_bounds(bounds: Any, what: str, low: float) -> tuple[float, float]:
+    """Two numbers u < l above ``low``."""
+    if not isinstance(bounds, tuple | list | np.ndarray) or len(bounds) != 2:
+        raise InputError(f'bounds: expected "auto" or two {what} (u, l), got {bounds!r}.')
+    u, l = (number(value, "bounds", low=low, strict=low > -np.inf) for value in bounds)  # noqa: E741
+    if u >= l:
+        raise InputError(f"bounds: expected u < l, got u = {u:g} and l = {l:g}.")
+    return u, l
+
+
+def label_pairs(
+    rows: FloatArray, y: IntArray, left: slice, right: slice, weight: float, bounds: tuple[float, float]
+) -> tuple[Pairs, int]:
+    """All pairs of two runs of rows, bounded by whether their labels agree.
+
+    Equal rows with different labels can't be told apart by any metric, and nearly equal ones not in double
+    precision: such pairs get no weight, and are counted in the second value.
+    """
+    sign = np.where(y[left, None] == y[None, right], 1.0, -1.0)
+    weights = np.full(sign.shape, weight)
+    if left == right:
+        weights = np.triu(weights, k=1)
+    pairs = Pairs(left, right, sign, weights, np.where(sign > 0, *bounds))
+    distances = PairGraph((pairs,), len(rows)).distances(rows).reshape(sign.shape)
+    hopeless = (distances <= EQUAL * rows.var(axis=0).sum()) & (sign < 0) & (weights > 0)
+    if not hopeless.any():
+        return pairs, 0
+    return Pairs(left, right, sign, np.where(hopeless, 0.0, weights), pairs.bound), int(hopeless.sum())
+
+
+def warn_of_hopeless(count: int) -> None:
+    """Say once that pairs were left out."""
+    if count:
+        warn(
+            f"{count} pair(s) of equal rows, or nearly so, have different labels, which no metric can tell apart; "
+            "they are left out.",
+            UserWarning,
+        )
+
+
+def percentile_bounds(points: FloatArray, random: RandomState) -> tuple[float, float]:
+    """(u, l), the 5th and 95th percentile of the squared distances of pairs of points (n, d).
+
+    At most :data:`SAMPLE` pairs are measured, all of them where there are no more; pairs of equal points don't
+    count. Where the percentiles coincide they are half and one and a half times that distance, as for
+    :func:`as_bounds`, or times one where all points are equal.
+    """
+    n = len(points)
+    if n * (n - 1) // 2 <= SAMPLE:
+        i, j = np.triu_indices(n, k=1)
+    else:
+        i = random.randint(n, size=SAMPLE)
+        j = (i + random.randint(1, n, size=SAMPLE)) % n
+    d2 = ((points[i] - points[j]) ** 2).sum(axis=1)
+    d2 = d2[d2 > 0]
+    u, l = np.percentile(d2, PERCENTILES).tolist() if len(d2) else (1.0, 1.0)  # noqa: E741
+    return (u, l) if u < (1.0 - 1e-9) * l else as_bounds("auto", l)
+
+
+def drawn_pairs(y: IntArray, most: int, random: RandomState) -> tuple[IntArray, IntArray, FloatArray]:
+    """Row numbers of either end and the sign of pairs that labels make, none of them twice.
+
+    Of either kind, similar and dissimilar, ``most`` are drawn at random, or all taken where there are no more.
+    Sorted by label, a row's later partners are a run of rows: pairs can be counted through without being listed.
+    """
+    order = np.argsort(y, kind="stable")
+    place, stop = np.arange(len(y)), np.searchsorted(y[order], y[order], side="right")
+    ends, signs = [], []
+    for sign, first, last in ((1.0, place + 1, stop), (-1.0, stop, np.full_like(stop, len(y)))):
+        counted = np.concatenate([[0], np.cumsum(last - first)])
+        chosen = sample_without_replacement(counted[-1], min(most, counted[-1]), random_state=random)
+        left = np.searchsorted(counted, chosen, side="right") - 1
+        ends.append((order[left], order[first[left] + chosen - counted[left]]))
+        signs.append(np.full(len(chosen), sign))
+    left, right = np.concatenate(ends, axis=1)
+    return left, right, np.concatenate(signs)

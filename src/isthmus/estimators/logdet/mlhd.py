@@ -1,0 +1,210 @@
+"""MLHD: metric learning across heterogeneous domains, by aligning priors and posteriors."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from isthmus._arrays import FloatArray, as_dense
+from isthmus._validation import choice, number
+from isthmus.common_space import CommonSpace
+from isthmus.domains import TwoDomains
+from isthmus.estimators.logdet.base import LogDetEstimator, Solving
+from isthmus.estimators.logdet.constraints import as_bounds
+from isthmus.exceptions import InputError
+from isthmus.kernels import Kernel, as_kernel
+from isthmus.linalg import principal_axes
+from isthmus.objective import Alignment, LogDetProblem
+from isthmus.solvers import Result, Solver
+from isthmus.spaces import JointSpace
+
+AUTOMATIC_SLACK = 0.01
+"""The automatic bound on the squared shift of the means, in units of the domains' spread."""
+
+
+class MLHD(LogDetEstimator):
+    r"""Learn one metric over two domains that have different features.
+
+    .. math::
+
+       \min_{M \succ 0}\; \mathrm{LogDet}(M, I) + \lambda_1\, \bar z^T M \bar z
+       + \lambda_2 \sum_{ij} \mathrm{LogDet}(\xi_{ij}, \xi^0_{ij}) \quad\text{s.t.}\quad
+       d^2_M(x_i, y_j) \lessgtr \xi_{ij}
+
+    Rows of one class are drawn together across the domains (below u), rows of different classes kept apart (above
+    l), the means of the two domains brought together, and all else left as it is. The problem is convex; the
+    solution comes with a proof of how close it is to the optimum (``result_.relative_gap``).
+
+    The maps into the common space have no intercept: with linear kernels, centre each domain first (a
+    ``StandardScaler`` as transformer will do).
+
+    Parameters
+    ----------
+    source_kernel, target_kernel : Kernel or {"linear", "rbf", "laplacian", "polynomial", "cosine", "precomputed"}
+        The similarity within either domain.
+    alignment_weight : float
+        λ1 ≥ 0, how much the shift between the means of the domains costs.
+    pair_weight : float
+        λ2 ≥ 0, how much a pair on the wrong side of its bound costs.
+    alignment : {"penalty", "constraint", "none"}
+        How the means are brought together: as a term of the objective, as a bound ``alignment_slack`` on the squared
+        shift (the paper's relaxed model), or not at all.
+    alignment_slack : float or "auto"
+        t0 > 0, for ``alignment="constraint"``; "auto" is a hundredth of the domains' spread.
+    bounds : (float, float) or "auto"
+        u < l, squared distances; "auto" takes half and one and a half times the spread of the domains, the mean
+        squared distance across them if their means coincided.
+    within_domain : bool
+        Whether pairs of source rows, and pairs of labelled target rows, are bounded too.
+    outside : {"identity", "zero"}
+        The metric outside the span of the rows of ``fit``; the paper's theorem says zero, its objective implies
+        the identity.
+    solver : {"newton", "bregman"} or Solver
+        An object brings its own tolerance and iteration limit.
+    tol : float
+        The relative duality gap to reach.
+    max_iter : int
+        Iterations (sweeps, for "bregman") after which to stop with a warning.
+    rule : {"nearest", "means", "linear"} or classifier
+        How :meth:`predict` decides in the common space: by a vote of the nearest reference rows, by the nearest of
+        their class means, or by any classifier of scikit-learn fitted to them ("linear": support vectors).
+    references : {"source", "target", "both"}
+        Which rows they are: all source rows, the labelled target rows, or both.
+    n_neighbors : int
+        How many reference rows vote.
+    n_components : int, optional
+        Keep this many principal axes of the common space (of all rows of ``fit``); None keeps the metric whole.
+    source_transformer, target_transformer : transformer or pipeline of scikit-learn, optional
+        The preparation of either domain, fitted to all of its rows, labelled or not.
+    progress : bool or callable
+        Show a line of progress on standard error, or call this with each :class:`~isthmus.solvers.TracePoint`.
+
+    Attributes
+    ----------
+    common_space_ : CommonSpace
+        What was learned: it knows nothing of how.
+    references_ : References
+        The labelled rows of both domains, there.
+    result_ : Result
+        The solver's result: status, certificate, multipliers, trace.
+    classes_ : array
+        The classes of the source.
+    bounds_ : (float, float)
+        u and l.
+    kernels_ : (Kernel, Kernel)
+        The kernels with their bandwidths.
+    n_iter_ : int
+        Iterations of the solver.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from isthmus import MLHD
+    >>> X_source, y_source = np.array([[-2.0, -2.5], [-2.0, -1.5], [2.0, 1.5], [2.0, 2.5]]), ["a", "a", "b", "b"]
+    >>> X_target, y_target = np.array([[4.0], [3.5], [-4.0], [-3.5]]), ["a", None, "b", None]
+    >>> MLHD().fit(X_source, y_source, X_target, y_target).predict([[3.8], [-3.8]])
+    array(['a', 'b'], dtype=object)
+    """
+
+    result_: Result
+    bounds_: tuple[float, float]
+    kernels_: tuple[Kernel, Kernel]
+    n_iter_: int
+
+    def __init__(
+        self,
+        source_kernel: Kernel | str = "linear",
+        target_kernel: Kernel | str = "linear",
+        *,
+        alignment_weight: float = 1.0,
+        pair_weight: float = 1.0,
+        alignment: str = "penalty",
+        alignment_slack: float | str = "auto",
+        bounds: tuple[float, float] | str = "auto",
+        within_domain: bool = False,
+        outside: str = "identity",
+        solver: str | Solver = "newton",
+        tol: float = 1e-6,
+        max_iter: int = 200,
+        rule: Any = "nearest",
+        references: str = "source",
+        n_neighbors: int = 1,
+        n_components: int | None = None,
+        source_transformer: Any = None,
+        target_transformer: Any = None,
+        progress: Any = False,
+    ) -> None:
+        self.source_kernel = source_kernel
+        self.target_kernel = target_kernel
+        self.alignment_weight = alignment_weight
+        self.pair_weight = pair_weight
+        self.alignment = alignment
+        self.alignment_slack = alignment_slack
+        self.bounds = bounds
+        self.within_domain = within_domain
+        self.outside = outside
+        self.solver = solver
+        self.tol = tol
+        self.max_iter = max_iter
+        self.rule = rule
+        self.references = references
+        self.n_neighbors = n_neighbors
+        self.n_components = n_components
+        self.source_transformer = source_transformer
+        self.target_transformer = target_transformer
+        self.progress = progress
+
+    def _checked(self) -> Solving:
+        number(self.alignment_weight, "alignment_weight", low=0.0)
+        choice(self.alignment, "alignment", ("penalty", "constraint", "none"))
+        self._slack(1.0)
+        choice(self.outside, "outside", ("identity", "zero"))
+        if not isinstance(self.within_domain, bool | np.bool_):
+            raise InputError(f"within_domain: expected True or False, got {self.within_domain!r}.")
+        if self.n_components is not None:
+            number(self.n_components, "n_components", low=1, whole=True)
+        return super()._checked()
+
+    def _joint_space(self, domains: TwoDomains) -> JointSpace:
+        kernels = as_kernel(self.source_kernel, "source_kernel"), as_kernel(self.target_kernel, "target_kernel")
+        # The principal axes of all rows lie in the span of all rows.
+        return JointSpace.of(domains, kernels, outside=self.outside, every_row=self.n_components is not None)
+
+    def _learn(self, domains: TwoDomains, joint: JointSpace, settings: Solving) -> tuple[CommonSpace, dict[str, Any]]:
+        bounds = as_bounds(self.bounds, joint.spread)
+        self._require_axes(domains, joint)
+        result = settings.result(self._problem(joint, bounds))
+        space = CommonSpace(joint.source.space, joint.target.space, result.components())
+        if self.n_components is not None:
+            space = space.projected_to(self._principal_axes(domains, space))
+        kernels = joint.source.space.kernel, joint.target.space.kernel
+        return space, {"result_": result, "bounds_": bounds, "kernels_": kernels, "n_iter_": result.n_iter}
+
+    def _problem(self, joint: JointSpace, bounds: tuple[float, float]) -> LogDetProblem:
+        """Labelled rows of both domains side by side, the pairs across (and within), the shift of the means."""
+        rows, (source, target) = joint.rows, joint.runs
+        runs = [(source, target), (source, source), (target, target)] if self.within_domain else [(source, target)]
+        alignment = None
+        if self.alignment != "none":
+            alignment = Alignment(joint.shift, self.alignment_weight, self._slack(joint.spread))
+        return LogDetProblem(rows, self._pairs(rows, joint.y, runs, bounds), alignment)
+
+    def _slack(self, spread: float) -> float | None:
+        automatic = isinstance(self.alignment_slack, str) and self.alignment_slack == "auto"
+        slack = AUTOMATIC_SLACK * spread
+        if not automatic:
+            slack = number(self.alignment_slack, "alignment_slack", low=0.0, strict=True)
+        return slack if self.alignment == "constraint" else None
+
+    def _require_axes(self, domains: TwoDomains, joint: JointSpace) -> None:
+        n = domains.source.X.shape[0] + domains.target.X.shape[0]
+        most = min(n, joint.source.space.dimension + joint.target.space.dimension)
+        if self.n_components is not None and self.n_components > most:
+            raise InputError(f"n_components: expected at most {most} with these rows, got {self.n_components}.")
+
+    def _principal_axes(self, domains: TwoDomains, space: CommonSpace) -> FloatArray:
+        """The axes (k, n_components) along which all rows of the fit vary most in the common space."""
+        sides = ((domains.source.X, "source"), (domains.target.X, "target"))
+        points = np.vstack([as_dense(space.space(name).coordinates(X)) @ space.map(name) for X, name in sides])
+        return principal_axes(points).leading(int(self.n_components or 0)).axes

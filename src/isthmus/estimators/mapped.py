@@ -1,0 +1,234 @@
+"""Systems that learn a common space: what follows from it, and from the reference rows in it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.validation import check_is_fitted
+
+from isthmus._arrays import FloatArray, IntArray, Matrix
+from isthmus._validation import choice, number
+from isthmus.common_space import DISTANCE, DOMAINS, INNER_PRODUCT, CommonSpace
+from isthmus.domains import TwoDomains
+from isthmus.estimators.base import TwoDomainEstimator
+from isthmus.estimators.complaints import complain
+from isthmus.exceptions import InputError
+from isthmus.kernels import Linear, as_kernel
+from isthmus.retrieval import (
+    REFERENCES,
+    DecisionRule,
+    References,
+    check_rule,
+    decision_rule,
+    offers,
+    require_comparable,
+)
+from isthmus.spaces import JointSpace
+
+PAIR_BLOCK = 128
+"""Rows whose full table of distances is computed at once where only its diagonal is asked for."""
+
+
+def _gives(method: str) -> Callable[[Any], bool]:
+    def check(self: Any) -> bool:
+        return offers(self.rule, method)
+
+    return check
+
+
+class MappedEstimator(TwoDomainEstimator):
+    """The base of systems that map both domains into a common space.
+
+    A subclass has the parameters ``references``, ``rule`` and ``n_neighbors``, kernels (or a :meth:`_joint_space` of
+    its own), and a method :meth:`_learn` with its formula.
+    """
+
+    kind: ClassVar[str] = DISTANCE
+    intercept: ClassVar[bool] = False
+    """Whether the maps have an intercept: if not, linear features should be centred."""
+
+    source_kernel: Any = "linear"
+    target_kernel: Any = "linear"
+    references: str
+    rule: Any
+    n_neighbors: int
+    common_space_: CommonSpace
+    references_: References
+    _rule: tuple[Any, DecisionRule]
+
+    def _checked(self) -> Any:
+        super()._checked()
+        as_kernel(self.source_kernel, "source_kernel"), as_kernel(self.target_kernel, "target_kernel")
+        require_comparable(self.kind, choice(self.references, "references", REFERENCES), "target")
+        number(self.n_neighbors, "n_neighbors", low=1, whole=True)
+        check_rule(self.rule)
+
+    def _joint_space(self, domains: TwoDomains) -> JointSpace:
+        """Both domains in coordinates."""
+        kernels = as_kernel(self.source_kernel, "source_kernel"), as_kernel(self.target_kernel, "target_kernel")
+        return JointSpace.of(domains, kernels)
+
+    def _learn(self, domains: TwoDomains, joint: JointSpace, settings: Any) -> tuple[CommonSpace, dict[str, Any]]:
+        """The common space, and further attributes by name. It changes nothing."""
+        raise NotImplementedError
+
+    def _learned(self, domains: TwoDomains, settings: Any) -> dict[str, Any]:
+        self._require_references(domains)
+        joint = self._joint_space(domains)
+        space, attributes = self._learn(domains, joint, settings)
+        references = References.of(domains, space)
+        rule = self._decision_rule(references, len(domains.classes))
+        linear = isinstance(space.source.kernel, Linear), isinstance(space.target.kernel, Linear)
+        complain(domains, linear, intercept=self.intercept)
+        return {**attributes, "common_space_": space, "references_": references, "_rule": rule}
+
+    def _require_references(self, domains: TwoDomains) -> None:
+        """Raise, before anything is learned, where there are fewer reference rows than votes."""
+        sizes = {"source": len(domains.source.labelled), "target": len(domains.target.labelled)}
+        sizes["both"] = sum(sizes.values())
+        if self.rule == "nearest" and self.n_neighbors > sizes[self.references]:
+            raise InputError(
+                f"n_neighbors: expected at most the {sizes[self.references]} reference rows, got {self.n_neighbors}."
+            )
+
+    def _decision_rule(self, references: References, n_classes: int) -> tuple[Any, DecisionRule]:
+        """The parameters that the rule was made of, and the rule."""
+        made_of = (self.references, self.rule, self.n_neighbors)
+        return made_of, decision_rule(self.rule, references.among(self.references), self.n_neighbors, n_classes)
+
+    def _decide(self, X: Any, domain: str, method: str) -> NDArray[Any]:
+        """What the rule, as the parameters now have it, says of rows."""
+        points = self._points(X, domain)
+        made_of, rule = self._rule
+        if made_of != (self.references, self.rule, self.n_neighbors):
+            self._checked()
+            self._rule = self._decision_rule(self.references_, len(self.classes_))
+            rule = self._rule[1]
+        return np.asarray(getattr(rule, method)(points))
+
+    def _points(self, X: Any, domain: str) -> FloatArray:
+        """Rows as points that can be compared with the references."""
+        points = self.transform(X, domain)
+        require_comparable(self.kind, self.references, domain)
+        return points
+
+    def transform(self, X: Any, domain: str = "target") -> FloatArray:
+        """Rows as points of the common space.
+
+        There, Euclidean distance is the learned metric; for a similarity, inner products across the domains are
+        what was learned, and distances mean nothing.
+
+        Parameters
+        ----------
+        X : array, sparse matrix or data frame (n, d_t), or (n, d_s) for the source
+            New or old rows. Single precision in gives single precision out.
+        domain : {"target", "source"}
+            Where the rows come from.
+
+        Returns
+        -------
+        array (n, k)
+            The points; k is the same for both domains.
+        """
+        rows = self._rows(X, domain)
+        return self.common_space_.embed(rows, domain)
+
+    def _dimension(self) -> int:
+        return self.common_space_.dimension
+
+    def predict(self, X: Any, domain: str = "target") -> NDArray[Any]:
+        """The class of each row (n,), as the parameters ``rule`` and ``references`` say.
+
+        They can be changed after ``fit``, by ``set_params``, without learning anew.
+        """
+        codes = self._decide(X, domain, "predict")
+        return np.asarray(self.classes_[codes])
+
+    @available_if(_gives("probabilities"))  # type: ignore[untyped-decorator]
+    def predict_proba(self, X: Any, domain: str = "target") -> FloatArray:
+        """Probabilities of the classes (n, C): shares of votes, or what the classifier says."""
+        return self._decide(X, domain, "probabilities")
+
+    @available_if(_gives("scores"))  # type: ignore[untyped-decorator]
+    def decision_function(self, X: Any, domain: str = "target") -> FloatArray:
+        """A score for each class (n, C), the larger the better; of two classes that of the second less the first."""
+        scores = self._decide(X, domain, "scores")
+        return scores if scores.shape[1] != 2 else scores[:, 1] - scores[:, 0]
+
+    def kneighbors(
+        self, X: Any, n_neighbors: int | None = None, domain: str = "target"
+    ) -> tuple[FloatArray, IntArray]:
+        """Distances (or similarities) and row numbers of the best reference rows, best first, both (n, k).
+
+        The reference rows are those of the parameter ``references``: all source rows, the labelled target rows, or
+        the source rows followed by the labelled target rows.
+        """
+        points = self._points(X, domain)
+        among = self.references_.among(self.references)
+        k = self.n_neighbors if n_neighbors is None else n_neighbors
+        number(k, "n_neighbors", low=1, high=len(among.y), whole=True)
+        return among.rank(points, int(k))
+
+    def _both(self, A: Any, B: Any, domains: tuple[str, str]) -> tuple[Matrix, Matrix]:
+        """Rows of two domains, checked."""
+        first, second = _two(domains)
+        return self._rows(A, first, "A"), self._rows(B, second, "B")
+
+
+class MetricEstimator(MappedEstimator):
+    """The base of systems that learn a metric over both domains: distances across and within them."""
+
+    def pairwise_distances(self, A: Any, B: Any, domains: tuple[str, str] = ("source", "target")) -> FloatArray:
+        """All distances (n, m) between rows A of one domain and rows B of another, or of the same."""
+        a, b = self._both(A, B, domains)
+        return np.asarray(np.sqrt(self.common_space_.squared_distances(a, b, domains)))
+
+    def pair_distance(self, A: Any, B: Any, domains: tuple[str, str] = ("source", "target")) -> FloatArray:
+        """The distance (n,) of each row of A to the row of B in the same place."""
+        a, b = self._both(A, B, domains)
+        if a.shape[0] != b.shape[0]:
+            raise InputError(f"B: expected {a.shape[0]} rows, as many as A, got {b.shape[0]}.")
+        blocks = [slice(i, i + PAIR_BLOCK) for i in range(0, a.shape[0], PAIR_BLOCK)]
+        squared = [np.diagonal(self.common_space_.squared_distances(a[rows], b[rows], domains)) for rows in blocks]
+        return np.asarray(np.sqrt(np.concatenate(squared)))
+
+    def get_metric(self, domains: tuple[str, str] = ("source", "target")) -> Callable[[Any, Any], float]:
+        """The distance of a row of one domain to a row of another as a plain function of two rows.
+
+        The rows are those that a transformer has seen already, where there is one.
+        """
+        check_is_fitted(self, "common_space_")
+        return self.common_space_.function(_two(domains))
+
+    def get_mahalanobis_matrix(self) -> FloatArray:
+        """M over the features of both domains, source first (d_s + d_t, d_s + d_t); linear kernels only."""
+        check_is_fitted(self, "common_space_")
+        return self.common_space_.feature_matrix()
+
+
+class SimilarityEstimator(MappedEstimator):
+    """The base of systems that learn a similarity across the domains, and none within either."""
+
+    kind = INNER_PRODUCT
+
+    def pairwise_similarities(self, A: Any, B: Any, domains: tuple[str, str] = ("source", "target")) -> FloatArray:
+        """All similarities (n, m) between rows A of one domain and rows B of the other."""
+        a, b = self._both(A, B, domains)
+        return self.common_space_.similarities(a, b, domains)
+
+    def get_similarity_matrix(self) -> FloatArray:
+        """W over the features of both domains (d_s, d_t); linear kernels only."""
+        check_is_fitted(self, "common_space_")
+        return self.common_space_.feature_matrix()
+
+
+def _two(domains: Any) -> tuple[str, str]:
+    """Two names of domains."""
+    if not isinstance(domains, tuple | list) or len(domains) != 2:
+        raise InputError(f"domains: expected two names, such as ('source', 'target'), got {domains!r}.")
+    first, second = (choice(domain, "domains", DOMAINS) for domain in domains)
+    return first, second

@@ -1,0 +1,143 @@
+"""Decision rules: how reference points name the class of another point."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+from sklearn.base import clone
+
+from isthmus._arrays import FloatArray, IntArray
+from isthmus.common_space import DISTANCE
+from isthmus.exceptions import InputError
+from isthmus.retrieval.references import References
+
+RULES = ("nearest", "means", "linear")
+
+
+class DecisionRule(Protocol):
+    """A rule that knows its references; what else it has is told by :func:`offers`."""
+
+    def predict(self, points: FloatArray) -> IntArray:
+        """The label code (n,) of each point."""
+        ...
+
+
+@dataclass(frozen=True, eq=False)
+class Nearest:
+    """A vote of the k best references."""
+
+    references: References
+    k: int
+    n_classes: int
+
+    def predict(self, points: FloatArray) -> IntArray:
+        """The class with most votes, the first of equals."""
+        return np.asarray(self.probabilities(points).argmax(axis=1))
+
+    def probabilities(self, points: FloatArray) -> FloatArray:
+        """The shares of the votes (n, C)."""
+        _, numbers = self.references.rank(points, self.k)
+        votes = self.references.y[numbers]
+        return np.stack([(votes == c).mean(axis=1) for c in range(self.n_classes)], axis=1)
+
+
+@dataclass(frozen=True, eq=False)
+class Means:
+    """The best class mean of the references: the nearest, or that of the largest inner product."""
+
+    references: References
+    n_classes: int
+
+    def predict(self, points: FloatArray) -> IntArray:
+        """The class with the best mean."""
+        return np.asarray(self.scores(points).argmax(axis=1))
+
+    def scores(self, points: FloatArray) -> FloatArray:
+        """Minus the squared distance to each class mean, or the inner product; minus infinity without references."""
+        y, P = self.references.y, self.references.points
+        present = np.unique(y)
+        means = np.stack([P[y == c].mean(axis=0) for c in present])
+        products = points.astype(np.float64) @ means.T
+        if self.references.space.kind == DISTANCE:
+            lengths = np.einsum("ij,ij->i", points, points, dtype=np.float64)
+            products = 2.0 * products - np.einsum("ij,ij->i", means, means) - lengths[:, None]
+        scores = np.full((len(points), self.n_classes), -np.inf)
+        scores[:, present] = products
+        return scores
+
+
+@dataclass(frozen=True, eq=False)
+class Linear:
+    """Any classifier of scikit-learn that was fitted to the references."""
+
+    classifier: Any
+    n_classes: int
+
+    def predict(self, points: FloatArray) -> IntArray:
+        """What the classifier says."""
+        return np.asarray(self.classifier.predict(points.astype(np.float64, copy=False)), dtype=np.intp)
+
+    def scores(self, points: FloatArray) -> FloatArray:
+        """Its decision function for all classes (n, C); minus infinity for classes without references."""
+        values = np.asarray(self.classifier.decision_function(points.astype(np.float64, copy=False)))
+        if values.ndim == 1:  # of two classes scikit-learn scores the second alone
+            values = np.stack([-values, values], axis=1)
+        return self._of_all_classes(values, -np.inf)
+
+    def probabilities(self, points: FloatArray) -> FloatArray:
+        """Its probabilities for all classes (n, C)."""
+        return self._of_all_classes(self.classifier.predict_proba(points.astype(np.float64, copy=False)), 0.0)
+
+    def _of_all_classes(self, values: FloatArray, missing: float) -> FloatArray:
+        full = np.full((len(values), self.n_classes), missing)
+        full[:, self.classifier.classes_] = values
+        return full
+
+
+def offers(rule: Any, method: str) -> bool:
+    """Whether a rule has "scores" or "probabilities"."""
+    if isinstance(rule, str):
+        return (rule, method) in {("nearest", "probabilities"), ("means", "scores"), ("linear", "scores")}
+    return hasattr(rule, {"scores": "decision_function", "probabilities": "predict_proba"}[method])
+
+
+def decision_rule(rule: Any, references: References, n_neighbors: int, n_classes: int) -> DecisionRule:
+    """The rule of the parameter ``rule``, for these references.
+
+    Parameters
+    ----------
+    rule : {"nearest", "means", "linear"} or a classifier of scikit-learn
+        "linear" is a linear support vector machine.
+    references : References
+        The points that decide.
+    n_neighbors : int
+        How many of them vote by the rule "nearest".
+    n_classes : int
+        How many classes the codes count through.
+    """
+    check_rule(rule)
+    if isinstance(rule, str) and rule == "nearest":
+        if n_neighbors > len(references.y):
+            raise InputError(
+                f"n_neighbors: expected at most the {len(references.y)} reference rows, got {n_neighbors}."
+            )
+        return Nearest(references, n_neighbors, n_classes)
+    if isinstance(rule, str) and rule == "means":
+        return Means(references, n_classes)
+    if isinstance(rule, str):
+        from sklearn.svm import LinearSVC
+
+        rule = LinearSVC()
+    if len(np.unique(references.y)) < 2:
+        raise InputError("references: expected at least two classes for a classifier, got one.")
+    return Linear(clone(rule).fit(references.points, references.y), n_classes)
+
+
+def check_rule(rule: Any) -> None:
+    """Raise unless this is a rule."""
+    words = isinstance(rule, str) and rule in RULES
+    if not words and (isinstance(rule, str | type) or not (hasattr(rule, "fit") and hasattr(rule, "predict"))):
+        names = ", ".join(repr(name) for name in RULES)
+        raise InputError(f"rule: expected {names} or a classifier of scikit-learn, got {rule!r}.")

@@ -1,0 +1,188 @@
+"""Variables from MATLAB files of others, level 5 (``-v6`` and ``-v7``): by SciPy's reader, behind a guard."""
+
+from __future__ import annotations
+
+import io
+import struct
+import warnings
+from collections.abc import Collection, Iterator, Mapping
+from pathlib import Path
+from typing import Any, BinaryIO
+
+import numpy as np
+from scipy.io import loadmat
+
+from isthmus._arrays import is_sparse
+from isthmus.exceptions import InputError
+from isthmus.storage.compressed_rows import csr_from_parts
+from isthmus.storage.expected import Expected
+from isthmus.storage.matlab_guard import MATRIX, Guard, Header
+from isthmus.storage.opened import opened, shown
+
+COMPRESSED = 15
+MOST_VARIABLES, MOST_EMPTY_ROWS = 4096, 2**20
+MOST_BYTES = 2**28
+"""Of one variable, inflated; what is needed to read it is a few times as much."""
+ORDERS = {b"IM": "<", b"MI": ">"}
+
+
+def read_mat(path: Path, expected: Mapping[str, Expected]) -> dict[str, Any]:
+    """The named arrays of a level 5 MATLAB file, each as it was expected to be.
+
+    Parameters
+    ----------
+    path : Path
+        The file, saved with ``-v7`` or ``-v6``. Files of ``-v7.3`` (HDF5) and of level 4 are refused.
+    expected : mapping of str to Expected
+        The arrays to read (:func:`as_expected`).
+
+    Raises
+    ------
+    InputError
+        One sentence that names the file: it is missing, damaged, of another kind, or not as expected.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from scipy.io import savemat
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = Path(folder) / "small.mat"
+    ...     savemat(path, {"fts": [[1, 0], [0, 1]], "labels": [[1.0], [2.0]]}, do_compression=True)
+    ...     read_mat(path, {"labels": Expected((2,), "whole", low=1)})
+    {'labels': array([1, 2])}
+    """
+    found = read_variables(path, expected)
+    return {name: as_expected(found[name], each, f"{shown(path)}, {name!r}") for name, each in expected.items()}
+
+
+def read_variables(path: Path, names: Collection[str], *, most_bytes: int = MOST_BYTES) -> dict[str, Any]:
+    """The named variables as SciPy has them: arrays, sparse matrices, arrays of objects (cells) and of records.
+
+    Objects, functions, complex numbers and what is nested deeply are refused; other variables are not looked at.
+
+    Parameters
+    ----------
+    path : Path
+        The file, saved with ``-v7`` or ``-v6``.
+    names : collection of str
+        The variables to read.
+    most_bytes : int
+        How large each of them may be, inflated.
+    """
+    found: dict[str, Any] = {}
+    seen: list[str] = []
+    with opened(path) as file:
+        for guard, header in _variables(file, shown(path), most_bytes):
+            seen.append(header.title)
+            if header.title not in names:
+                continue
+            guard.name = f"{shown(path)}, {header.title!r}"
+            if header.title in found:
+                raise InputError(f"{guard.name}: expected the variable once, got it twice.")
+            guard.walk(header)
+            guard.require_end()
+            found[header.title] = _by_scipy(guard, header.title)
+    missing = [name for name in names if name not in found]
+    if missing:
+        got = ", ".join(ascii(name[:40]) for name in seen[:8]) or "none"
+        more = ", …" if len(seen) > 8 else ""
+        raise InputError(f"{shown(path)}: expected a variable {missing[0]!r}, got only {got}{more}.")
+    return found
+
+
+def variable_names(path: Path) -> tuple[str, ...]:
+    """The names of the variables of a level 5 MATLAB file, in their order; nothing but headers is read.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from scipy.io import savemat
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = Path(folder) / "small.mat"
+    ...     savemat(path, {"fts": [[1, 0], [0, 1]], "labels": [[1.0], [2.0]]})
+    ...     variable_names(path)
+    ('fts', 'labels')
+    """
+    with opened(path) as file:
+        return tuple(header.title for _, header in _variables(file, shown(path), MOST_BYTES))
+
+
+def as_expected(found: Any, expected: Expected, name: str) -> Any:
+    """A variable as numbers (n, …), or as a ``csr_matrix`` where it is sparse and two axes were expected.
+
+    MATLAB has no arrays of one axis: a row or a column fits an expectation of one. Whole numbers may be stored as
+    floats.
+    """
+    if is_sparse(found) and len(expected.shape) == 2 and expected.kind == "number":
+        return _sparse(found, expected, name)
+    if (kind := kind_of(found)) != "numbers":
+        raise InputError(f"{name}: expected {expected}, got {kind}.")
+    flat = len(expected.shape) == 1 and found.ndim == 2 and 1 in found.shape
+    array = found.reshape(-1) if flat else found
+    expected.require_shape(array.shape, 8, name)
+    return expected.checked(array.astype(np.uint8) if array.dtype == bool else array, name, integral_floats=True)
+
+
+def kind_of(found: Any) -> str:
+    """What a variable is, for messages."""
+    if is_sparse(found):
+        return "a sparse matrix"
+    if found.dtype.names:
+        return "a structure"
+    return {"O": "a cell array", "U": "text"}.get(found.dtype.kind, "numbers")
+
+
+def _sparse(found: Any, expected: Expected, name: str) -> Any:
+    rows, columns = found.shape
+    expected.require_shape((rows, columns), 0, name)  # its entries take memory, not its shape
+    most_rows = max(MOST_EMPTY_ROWS, 8 * len(found.data))  # CSR has a number for every row, also where there is none
+    if rows > most_rows:
+        raise InputError(f"{name}: expected at most {most_rows} rows for {len(found.data)} entries, got {rows}.")
+    values = expected.checked(found.data.astype(np.float64), name)
+    return csr_from_parts(values, found.indices, found.indptr, (columns, rows), (None, None), name).T.tocsr()
+
+
+def _variables(file: BinaryIO, name: str, most: int) -> Iterator[tuple[Guard, Header]]:
+    """The guard of every variable in turn, past its header; the file is taken on to the next by itself."""
+    size = file.seek(0, 2)
+    file.seek(0)
+    order = _byte_order(file.read(128), name)
+    at, count = 128, 0
+    while at < size:
+        file.seek(at)
+        kind, length = struct.unpack(f"{order}2L", file.read(8).ljust(8, b"\0"))
+        at += 8 + length
+        count += 1
+        if kind not in (MATRIX, COMPRESSED) or at > size or count > MOST_VARIABLES:
+            raise InputError(f"{name}: expected variables up to its end, got a damaged or cut file.")
+        guard = Guard(file, length, order, name, packed=kind == COMPRESSED, most=most)
+        yield guard, guard.header()
+
+
+def _byte_order(header: bytes, name: str) -> str:
+    wanted = "a level 5 MATLAB file"
+    if header.startswith((b"MATLAB 7.3", b"\x89HDF")):
+        raise InputError(f"{name}: expected {wanted}, got one of version 7.3; save it with -v7.")
+    if len(header) < 128:
+        got = "an empty file" if not header else "a file that is too short for one"
+        raise InputError(f"{name}: expected {wanted}, got {got}.")
+    order = ORDERS.get(header[126:128])
+    if order is None or struct.unpack(f"{order}H", header[124:126])[0] != 0x0100:
+        raise InputError(f"{name}: expected {wanted}, got a file of another kind; save it with -v7.")
+    return order
+
+
+def _by_scipy(guard: Guard, title: str) -> Any:
+    """What SciPy reads from a file that holds only the bytes that were walked."""
+    mark = next(mark for mark, order in ORDERS.items() if order == guard.order)
+    start = b"MATLAB 5.0 MAT-file".ljust(124) + struct.pack(f"{guard.order}H", 0x0100) + mark
+    tag = struct.pack(f"{guard.order}2L", MATRIX, len(guard.content))
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            file: Any = io.BytesIO(b"".join((start, tag, guard.content)))
+            return loadmat(file, mat_dtype=True, variable_names=[title])[title]
+    except Exception as error:  # of any kind: its reader has no error of its own for a bad file
+        raise InputError(
+            f"{guard.name}: expected a variable for SciPy to read, got {type(error).__name__}."
+        ) from None

@@ -1,0 +1,57 @@
+"""Opening files that others wrote: a regular file, or one sentence that says what is there instead."""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Iterator
+from contextlib import contextmanager
+from io import BufferedReader
+
+from isthmus.exceptions import InputError
+
+
+@contextmanager
+def opened(path: str | os.PathLike[str]) -> Iterator[BufferedReader]:
+    """A regular file, open to read its bytes; anything else is one :class:`~isthmus.exceptions.InputError`.
+
+    Examples
+    --------
+    >>> with opened("."):
+    ...     pass
+    Traceback (most recent call last):
+    isthmus.exceptions.InputError: .: expected a file, got a folder...
+    """
+    # Without O_NONBLOCK, opening a pipe that nobody writes to would wait for ever.
+    flags = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
+    if os.path.isdir(path):
+        raise InputError(f"{shown(path)}: expected a file, got a folder.")
+    try:
+        descriptor = os.open(path, flags)
+    except FileNotFoundError:
+        raise InputError(f"{shown(path)}: expected a file, found none.") from None
+    except (OSError, ValueError) as error:
+        reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
+        raise InputError(f"{shown(path)}: expected a file that can be read, got '{reason}'.") from None
+    with os.fdopen(descriptor, "rb") as file:
+        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+            raise InputError(f"{shown(path)}: expected a file, got a device or a pipe.")
+        try:
+            yield file
+        except MemoryError:
+            raise InputError(f"{shown(path)}: expected a file that fits in memory, got a larger one.") from None
+        except OSError as error:
+            raise InputError(f"{shown(path)}: expected a file that can be read, got '{error.strerror}'.") from None
+
+
+def shown(text: object) -> str:
+    r"""A path, or a name from a file, for messages: in one line, and without characters that act on a terminal.
+
+    Examples
+    --------
+    >>> print(shown("a b.npz"), shown("a\nb"))
+    a b.npz 'a\nb'
+    """
+    plain = os.fspath(text) if isinstance(text, os.PathLike) else str(text)
+    short = plain if len(plain) <= 1000 else plain[:1000] + "…"
+    return short if short.isprintable() else repr(short)

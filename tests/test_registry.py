@@ -1,0 +1,48 @@
+"""The list of systems: complete, printable, and the same at every fit."""
+
+import pickle
+
+import numpy as np
+import pytest
+
+from conftest import make_domains
+from isthmus import MLHD, RBF, InputError, systems
+from isthmus.registry import System
+
+D = make_domains(seed=3, n_source=45, n_target=40, n_labelled=12, d_source=6, d_target=6, shift=3.0)
+
+
+def test_it_prints_one_row_per_system():
+    table = str(systems()).splitlines()
+    assert len(table) == len(systems()) + 2
+    assert all(line.startswith(system.name) for line, system in zip(table[2:], systems(), strict=True))
+    assert len({system.name for system in systems()}) == len(systems())
+    with pytest.raises(InputError, match="system: expected one of 'mlhd'"):
+        systems()["mlhdd"]
+
+
+@pytest.mark.parametrize("system", list(systems()), ids=lambda system: system.name)
+def test_two_fits_of_a_fresh_entry_are_one(system):
+    fits = [system.make().fit(*D.args) for _ in range(2)]
+    assert fits[0] is not fits[1]
+    np.testing.assert_array_equal(*(fit.transform(D.X_target) for fit in fits))
+    np.testing.assert_array_equal(*(fit.predict(D.X_target) for fit in fits))
+
+
+def test_what_a_system_learns_is_one_of_three_things():
+    learnt = {system.learns for system in systems() if not system.control}
+    assert learnt == {"metric", "similarity"}
+    assert {system.learns for system in systems() if system.control} == {"labels"}
+    with pytest.raises(InputError, match="learns: expected one of 'metric', 'similarity', 'labels', got 'distances'"):
+        System("mine", MLHD, "", "", "distances")
+
+
+def test_mlhd_is_linear_and_mlhd_rbf_is_not():
+    kernels = [systems()[name].make().fit(*D.args).kernels_ for name in ("mlhd", "mlhd-rbf")]
+    assert [type(kernel).__name__ for kernel in kernels[0]] == ["Linear", "Linear"]
+    assert all(isinstance(kernel, RBF) for kernel in kernels[1])
+
+
+def test_entries_can_be_sent_to_another_process():
+    again = pickle.loads(pickle.dumps(list(systems())))
+    assert [system.name for system in again] == [system.name for system in systems()]
