@@ -23,6 +23,9 @@ PROTOCOL = Protocol(4, 1, 3, test=20)
 QUICK = ["target 1-NN", "cca+nn"]
 
 
+UNTESTED = {"X_test": None, "y_test": None, "test_ids": None}
+
+
 def numbered_pair(n_source=40, n_target=50, n_test=30, classes=2, **changes):
     """A pair whose first column is the number of the row, counting through target and test."""
     rng = np.random.default_rng(0)
@@ -63,9 +66,7 @@ def test_a_protocol_draws_from_target_and_test_rows_together_and_uses_none_twice
 
 def test_rows_of_unknown_class_are_unlabelled_in_every_trial_and_never_tested():
     """What a verdict on users' rows needs: labelled rows are split, all others are learned from."""
-    pair = numbered_pair(
-        target_classes=None, X_test=np.empty((0, 3)), y_test=np.empty(0, int), test_ids=np.empty(0, int)
-    )
+    pair = numbered_pair(target_classes=None, **UNTESTED)
     protocol = Protocol(source_per_class=40, labelled_per_class=3, unlabelled_per_class=0)
     seen = set()
     for seed in range(10):
@@ -82,8 +83,7 @@ def test_rows_of_unknown_class_are_unlabelled_in_every_trial_and_never_tested():
 
 def test_another_row_of_a_tested_object_is_not_learned_from():
     ids = np.r_[np.arange(20), np.arange(20), np.arange(100, 110)]  # rows 20 to 39 are rows 0 to 19 once more
-    pair = numbered_pair(target_classes=None, target_ids=ids, X_test=np.empty((0, 3)), y_test=np.empty(0, int),
-                         test_ids=np.empty(0, int))  # fmt: skip
+    pair = numbered_pair(target_classes=None, target_ids=ids, **UNTESTED)
     learned, tested = drawn(drawn_rows(pair, Protocol(4, 2, 0), [0]))
     assert len(tested) == 16
     assert not set(tested + 20) & set(learned)
@@ -114,7 +114,7 @@ def test_labels_may_be_words_and_rows_sparse():
 
 
 def test_a_pair_without_test_rows_needs_a_protocol_and_known_classes():
-    pair = numbered_pair(X_test=np.empty((0, 3)), y_test=np.empty(0, int), test_ids=np.empty(0, int))
+    pair = numbered_pair(**UNTESTED)
     with pytest.raises(InputError, match=r"^protocol: expected one, since the pair has no test rows, got None\.$"):
         Study.of(pair, QUICK)
     unknown = replace(pair, y_target=np.full(50, -1), target_classes=None)
