@@ -50,4 +50,4 @@ reproduce: $(VENV)/.demo ## The paper's tables and figures anew: make reproduce 
 
 clean: ## Remove environments and caches
 	rm -rf $(VENV) .venv-metric-learn .pytest_cache .mypy_cache .ruff_cache .hypothesis build dist demo-output reproduced
-	find src tests benchmarks examples -name __pycache__ -prune -exec rm -rf {} +
+	find src studies tests benchmarks examples -name __pycache__ -prune -exec rm -rf {} +

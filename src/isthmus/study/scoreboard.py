@@ -62,27 +62,6 @@ class Scoreboard:
             if (r.system, r.setting) in cells
         )
 
-    def has(self, system: str, setting: str) -> bool:
-        """Whether there is any record, of a failure too: a column that failed is shown as such, not left out."""
-        return any(record is not None for row in self.records(system, setting) for record in row)
-
-    def grid(self, system: str, setting: str = "oracle") -> FloatArray:
-        """What was chosen by, at every point of the grid (groups, seeds, *grid), NaN where there is none."""
-        shape = tuple(len(values) for values in self.design.entrant(system).grid.values())
-        values = np.full((len(self.groups), len(self.seeds), int(np.prod(shape))), np.nan)
-        records = self.records(system, setting)
-        for place in np.ndindex(values.shape[:2]):
-            record = records[place[0]][place[1]]
-            if record is None or record.grid is None:
-                continue
-            if len(record.grid) != values.shape[2]:
-                raise InputError(
-                    f"records of {system}, {record.group}, seed {record.seed}: expected a grid of {values.shape[2]} "
-                    f"values, got {len(record.grid)}; remove them to run them again."
-                )
-            values[place] = record.grid
-        return values.reshape(*values.shape[:2], *shape)
-
     def difference(self, a: str, b: str, setting: str = "default") -> Difference:
         """The mean of a - b over all trials, clustered by seed and by group, whichever is the more cautious."""
         for name in (a, b):
