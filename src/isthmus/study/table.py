@@ -12,18 +12,7 @@ NOTE_WIDTH = 118
 class Table:
     """Rows of text under a head; the first column names the rows, the others are aligned to the right.
 
-    Parameters
-    ----------
-    title : str
-        What the table shows.
-    head : tuple of str
-        The names of the columns.
-    rows : tuple of tuple of str
-        The cells.
-    notes : tuple of str
-        What a reader has to know, below the table.
-    footer : int
-        How many rows at the end sum up the others, and stand under a rule.
+    The notes stand below; as many rows as ``footer`` says sum up the others, and stand under a rule.
 
     Examples
     --------
@@ -59,14 +48,16 @@ class Table:
         cut = len(body) - self.footer
         lines = [*(_aligned(row, widths) for row in head), rule, *body[:cut], *([rule] if self.footer else [])]
         notes = [textwrap.fill(note, NOTE_WIDTH) for note in self.notes]
-        return "\n".join([self.title, "", *lines, *body[cut:], *(["", *notes] if notes else [])])
+        title = [self.title, ""] if self.title else []
+        return "\n".join([*title, *lines, *body[cut:], *(["", *notes] if notes else [])])
 
     def markdown(self) -> str:
         """For Markdown; the rows that sum up are bold."""
         cut = len(self.rows) - self.footer
         rows = [*self.rows[:cut], *(tuple(f"**{cell}**" if cell else "" for cell in row) for row in self.rows[cut:])]
         lines = [_barred(self.head), _barred(("---", *("---:" for _ in self.head[1:]))), *map(_barred, rows)]
-        return "\n".join([f"**{self.title}**", "", *lines, *(f"\n{note}" for note in self.notes)])
+        title = [f"**{self.title}**", ""] if self.title else []
+        return "\n".join([*title, *lines, *(f"\n{note}" for note in self.notes)])
 
 
 def _aligned(row: tuple[str, ...], widths: list[int]) -> str:
