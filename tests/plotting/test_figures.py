@@ -121,7 +121,7 @@ def test_groups_have_headings_and_the_order_is_from_the_top():
             r"lows, highs: expected an interval around each mean, got one that leaves it out\.",
         ),
         ({"highs": [np.nan] * 3}, r"means, lows, highs: expected numbers, got NaN\."),
-        ({"groups": ["one"]}, r"groups: expected 3 entries to match names, got 1\."),
+        ({"groups": ["one"]}, r"groups: expected shape \(3,\) to match names, got \(1,\)\."),
     ],
 )
 def test_bad_differences_are_refused_in_one_sentence(changes, message):
