@@ -49,7 +49,7 @@ class PairRows:
         pair = each if isinstance(each, DomainPair) else each(random_state=trial.seed)
         seed = [trial.seed, name_number(trial.group)]
         rows = fixed_rows(pair) if self.protocol is None else drawn_rows(pair, self.protocol, seed)
-        return _prepared(rows, self.source_transformer, self.target_transformer)
+        return prepared(rows, self.source_transformer, self.target_transformer)
 
 
 def fixed_rows(pair: DomainPair) -> Rows:
@@ -83,7 +83,7 @@ def drawn_rows(pair: DomainPair, protocol: Protocol, seed: Sequence[int]) -> Row
     return Rows(pair.X_source[split.source], y_source[split.source], X[learned], y_target, X[test], y[test])
 
 
-def _prepared(rows: Rows, source_transformer: Any, target_transformer: Any) -> Rows:
+def prepared(rows: Rows, source_transformer: Any, target_transformer: Any) -> Rows:
     """The rows with each domain's features transformed, by what the training rows of that domain teach."""
     if source_transformer is not None:
         rows = replace(rows, X_source=clone(source_transformer).fit(rows.X_source).transform(rows.X_source))

@@ -15,7 +15,7 @@ class Table:
     Parameters
     ----------
     title : str
-        What the table shows.
+        What the table shows; empty where the text around it says so.
     head : tuple of str
         The names of the columns.
     rows : tuple of tuple of str
@@ -59,14 +59,16 @@ class Table:
         cut = len(body) - self.footer
         lines = [*(_aligned(row, widths) for row in head), rule, *body[:cut], *([rule] if self.footer else [])]
         notes = [textwrap.fill(note, NOTE_WIDTH) for note in self.notes]
-        return "\n".join([self.title, "", *lines, *body[cut:], *(["", *notes] if notes else [])])
+        title = [self.title, ""] if self.title else []
+        return "\n".join([*title, *lines, *body[cut:], *(["", *notes] if notes else [])])
 
     def markdown(self) -> str:
         """For Markdown; the rows that sum up are bold."""
         cut = len(self.rows) - self.footer
         rows = [*self.rows[:cut], *(tuple(f"**{cell}**" if cell else "" for cell in row) for row in self.rows[cut:])]
         lines = [_barred(self.head), _barred(("---", *("---:" for _ in self.head[1:]))), *map(_barred, rows)]
-        return "\n".join([f"**{self.title}**", "", *lines, *(f"\n{note}" for note in self.notes)])
+        title = [f"**{self.title}**", ""] if self.title else []
+        return "\n".join([*title, *lines, *(f"\n{note}" for note in self.notes)])
 
 
 def _aligned(row: tuple[str, ...], widths: list[int]) -> str:
