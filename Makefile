@@ -43,7 +43,7 @@ bench: $(VENV)/.dev ## Speed and memory, beside metric-learn in an environment o
 	$(BIN)/python -m benchmarks
 
 reproduce: $(VENV)/.demo ## The paper's tables and figures anew: make reproduce ISTHMUS_DATA=FOLDER
-	$(BIN)/isthmus reproduce all $(if $(ISTHMUS_DATA),--data "$(ISTHMUS_DATA)") --out $(OUT) --jobs $(JOBS) \
+	$(BIN)/python -m studies.paper all $(if $(ISTHMUS_DATA),--data "$(ISTHMUS_DATA)") --out $(OUT) --jobs $(JOBS) \
 	  --variants whole,held-out --seeds 0:10,10:20 --oracle --report $(OUT)/reproduction.md
 	@for name in toy table1 table2 sensitivity; do \
 	  cmp -s $(OUT)/$$name.txt results/$$name.txt && echo "$$name: as in results/" || echo "$$name: not as in results/"; done

@@ -51,10 +51,10 @@ __all__ = [
 ]
 
 _NAMES = {
+    "common_space": ("CommonSpace",),
     "discrepancy": ("mmd", "mmd_test"),
     "estimators": ("ARC", "CCA", "ITML", "KCCA", "MLHD", "Saenko"),
     "kernels": ("RBF", "Cosine", "Kernel", "Laplacian", "Linear", "Polynomial", "Precomputed"),
-    "common_space": ("CommonSpace",),
     "registry": ("systems",),
 }
 _HOMES = {name: f"isthmus.{module}" for module, names in _NAMES.items() for name in names}

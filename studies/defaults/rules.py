@@ -14,7 +14,7 @@ from isthmus import MLHD
 from isthmus._arrays import FloatArray
 from isthmus.common_space import CommonSpace
 from isthmus.domains import TwoDomains
-from isthmus.estimators.logdet.base import Solving
+from isthmus.estimators.solving import Solving
 from isthmus.spaces import JointSpace
 
 

@@ -48,8 +48,7 @@ MOST_SEEDS = 10_000
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run a command; the exit status is 0, 2 for bad input, 130 after Ctrl-C."""
-    options = parser().parse_args(arguments)
-    return exit_status(PROGRAM, lambda: _run(options), AFTER_STOP)
+    return exit_status(PROGRAM, lambda: _run(parser().parse_args(arguments)), AFTER_STOP)
 
 
 def parser() -> argparse.ArgumentParser:

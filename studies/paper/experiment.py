@@ -7,10 +7,13 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Self
 
+import numpy as np
+
+from isthmus._arrays import FloatArray
+from isthmus.discrepancy import mmd
 from isthmus.evaluation import OFFICE, REUTERS
 from isthmus.exceptions import InputError
-from isthmus.study import RETRIEVAL, Scoreboard, Study
-from isthmus.study.fits import discrepancy
+from isthmus.study import RETRIEVAL, Fit, Scoreboard, Study
 from studies.paper.data import load_office31_bow, load_reuters, load_reuters600
 from studies.paper.entrants import TABLE, TABLE_COARSE, TOY
 from studies.paper.published import TABLE1, TABLE2, Published
@@ -60,6 +63,32 @@ class PaperBoard(Scoreboard):
         """The same for the draws in which grids are searched."""
         seeds = self.seeds[: self.design.searched_seeds]
         return PaperBoard(self.design, self._records.values(), self.variant, seeds)
+
+    def has(self, system: str, setting: str) -> bool:
+        """Whether there is any record, of a failure too: a column that failed is shown as such, not left out."""
+        return any(record is not None for row in self.records(system, setting) for record in row)
+
+    def grid(self, system: str, setting: str = "oracle") -> FloatArray:
+        """What was chosen by, at every point of the grid (groups, seeds, *grid), NaN where there is none."""
+        shape = tuple(len(values) for values in self.design.entrant(system).grid.values())
+        values = np.full((len(self.groups), len(self.seeds), int(np.prod(shape))), np.nan)
+        records = self.records(system, setting)
+        for place in np.ndindex(values.shape[:2]):
+            record = records[place[0]][place[1]]
+            if record is None or record.grid is None:
+                continue
+            if len(record.grid) != values.shape[2]:
+                raise InputError(
+                    f"records of {system}, {record.group}, seed {record.seed}: expected a grid of {values.shape[2]} "
+                    f"values, got {len(record.grid)}; remove them to run them again."
+                )
+            values[place] = record.grid
+        return values.reshape(*values.shape[:2], *shape)
+
+
+def discrepancy(fit: Fit) -> float:
+    """MMD² of the two domains in the common space."""
+    return mmd(fit.model.transform(fit.rows.X_source, "source"), fit.model.transform(fit.rows.X_target, "target"))
 
 
 def _table(name: str, title: str, rows: Collected, published: tuple[Published, ...], **others: Any) -> Experiment:

@@ -120,6 +120,10 @@ def test_bad_parameters(case):
         (lambda m: m.get_metric()(Xs[:2], Xt[:2]), "a: expected a single row, got 2"),
         (lambda m: m.score(Xt, D.y_true[:3]), r"y: expected shape \(20,\) to match X, got \(3,\)"),
         (lambda m: m.score(Xt, -np.ones(20)), "y: expected at least one labelled row to score"),
+        (
+            lambda m: m.score(Xt, D.y_true.astype(str)),
+            r"y: expected labels of the same type as the predictions \(numbers\), got strings",
+        ),
     ],
 )
 def test_bad_use(use, message):

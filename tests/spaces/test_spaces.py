@@ -9,8 +9,8 @@ from isthmus import RBF, Cosine, InputError, Laplacian, Linear, Polynomial, Prec
 from isthmus.domains import Domain, two_domains
 from isthmus.kernels import Kernel
 from isthmus.spaces import FeatureSpace, JointSpace, KernelSpace
-from isthmus.spaces.kernel_space import mean_products, mean_square
 from isthmus.spaces.side import kernel_side
+from isthmus.spaces.space import mean_products, mean_square
 
 RNG = np.random.default_rng(0)
 A, B = RNG.normal(size=(6, 4)), RNG.normal(size=(5, 4))
@@ -64,7 +64,7 @@ def test_means_of_kernel_values_are_summed_in_blocks(monkeypatch):
     kernel, X = RBF(1.0), RNG.normal(size=(50, 3))
     K = kernel.gram(X, X)
     for size in (2**25, 800, 8):  # many rows at once, a few, one
-        monkeypatch.setattr("isthmus.spaces.kernel_space.BLOCK_BYTES", size)
+        monkeypatch.setattr("isthmus.spaces.space.BLOCK_BYTES", size)
         assert mean_square(kernel, X) == pytest.approx(K.mean(), rel=1e-12)
         np.testing.assert_allclose(mean_products(kernel, X[:4], X), K[:4].mean(axis=1), rtol=1e-12)
 

@@ -1,27 +1,36 @@
 """Results on disc: read with suspicion, written whole or not at all, gathered without loss."""
 
 import json
-import os
 import random
 from dataclasses import replace
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from isthmus.experiments import records as records_module
-from isthmus.experiments.records import Record, Results, replaced
 
 from isthmus.exceptions import InputError
-from small_tables import record
+from isthmus.storage import writing
+from isthmus.study.records import VERSIONS, InFolder, Record
+
+
+def record(system="mlhd", score=0.5, *, seed=0, **others):
+    """A record made by hand."""
+    given = {
+        "experiment": "table1", "group": "EN → FR", "variant": "whole", "setting": "default", "parameters": {},
+        "seconds": 0.1, "status": "optimal", "gap": 1e-9, "versions": VERSIONS,
+    } | others  # fmt: skip
+    return Record(seed=seed, system=system, score=score, **given)
+
 
 LINE = record().line()
 finite = st.floats(allow_nan=False, allow_infinity=False)
+share = st.floats(0, 1)
 text = st.text(st.characters(codec="utf-8"), max_size=12)
 any_record = st.builds(
     Record, text, text, text, st.integers(0, 10**6), text, text,
-    parameters=st.dictionaries(text, finite, max_size=2), score=st.none() | finite, seconds=finite, status=text,
-    gap=st.none() | finite, versions=text, grid=st.none() | st.lists(st.none() | finite, max_size=4).map(tuple),
-    figures=st.none() | st.dictionaries(text, finite, max_size=2),
+    parameters=st.dictionaries(text, finite | text, max_size=2), score=st.none() | share, seconds=finite, status=text,
+    gap=st.none() | finite, versions=text, grid=st.none() | st.lists(st.none() | share, max_size=4).map(tuple),
+    figures=st.none() | st.dictionaries(text, finite, max_size=2), fingerprint=st.none() | text,
 )  # fmt: skip
 
 
@@ -31,7 +40,7 @@ def many(n=6):
 
 @given(st.lists(any_record, max_size=4))
 def test_what_is_written_is_read_back(tmp_path_factory, found):
-    results = Results(tmp_path_factory.mktemp("results"), "table1")
+    results = InFolder(tmp_path_factory.mktemp("results"), "table1")
     results.add(found)
     assert results.read() == {r.key: r for r in found}
     results.merge()
@@ -42,7 +51,7 @@ def test_a_line_is_json_without_what_is_not_there():
     assert LINE.endswith("\n")
     assert LINE.count("\n") == 1
     assert "→" in LINE
-    assert not {"grid", "figures"} & json.loads(LINE).keys()
+    assert not {"grid", "figures", "fingerprint"} & json.loads(LINE).keys()
     assert {"score", "gap"} <= json.loads(record(score=None, gap=None).line()).keys()
 
 
@@ -72,7 +81,10 @@ BAD = {
             ("group", 3),
             ("parameters", None),
             ("parameters", [1]),
-            ("parameters", {"a": "b"}),
+            ("parameters", {"a": None}),
+            ("parameters", {"a": True}),
+            ("fingerprint", 7),
+            ("fingerprint", ["a"]),
             ("seconds", None),
             ("gap", "small"),
             ("grid", 3),
@@ -91,7 +103,7 @@ BAD = {
 @pytest.mark.parametrize("bad", BAD.values(), ids=BAD.keys())
 @pytest.mark.parametrize("in_part", [False, True], ids=["file", "part"])
 def test_a_foreign_line_is_one_error_that_names_file_and_line(tmp_path, bad, in_part):
-    results = Results(tmp_path, "table1")
+    results = InFolder(tmp_path, "table1")
     path = results.parts / "0.jsonl" if in_part else results.path
     path.parent.mkdir(exist_ok=True)
     path.write_text(LINE + record(seed=1).line() + bad, encoding="utf-8")
@@ -99,7 +111,7 @@ def test_a_foreign_line_is_one_error_that_names_file_and_line(tmp_path, bad, in_
     with pytest.raises(InputError) as error:
         results.read()
     message = str(error.value)
-    assert f"{path.name}, line 3: expected a record" in message
+    assert f"{path.name}, line 3: expected a record of a study, got " in message
     assert "\n" not in message
     assert len(message) < 400
     with pytest.raises(InputError):
@@ -107,9 +119,21 @@ def test_a_foreign_line_is_one_error_that_names_file_and_line(tmp_path, bad, in_
     assert path.read_bytes() == before  # nothing is thrown away
 
 
+@pytest.mark.parametrize(
+    "wrong", [{"score": 1.001}, {"score": -0.1}, {"score": 55}, {"grid": [0.5, None, 2.0]}], ids=str
+)
+def test_a_score_that_is_no_share_is_refused_with_file_and_line(tmp_path, wrong):
+    results = InFolder(tmp_path, "table1")
+    results.path.write_text(LINE + json.dumps(json.loads(LINE) | {"seed": 1} | wrong) + "\n", encoding="utf-8")
+    with pytest.raises(
+        InputError, match=r"table1\.jsonl, line 2: expected scores from 0 to 1, got (1\.001|-0\.1|55|2)\.$"
+    ):
+        results.read()
+
+
 @pytest.mark.parametrize("content", [b"\xff\xfe\x00", b"\x80abc\n", LINE.encode("utf-16")])
 def test_other_bytes_are_one_error_that_names_the_file(tmp_path, content):
-    results = Results(tmp_path, "table1")
+    results = InFolder(tmp_path, "table1")
     results.path.write_bytes(content)
     with pytest.raises(InputError, match=r"table1\.jsonl: expected lines of JSON in UTF-8, got other bytes\.$"):
         results.read()
@@ -118,21 +142,21 @@ def test_other_bytes_are_one_error_that_names_the_file(tmp_path, content):
 @pytest.mark.parametrize("strange", ["\u2028", "\x85", "\n", "\r", "\x1c", "\x00", '"', "\\", "†"])
 def test_a_message_with_any_character_stays_on_its_line(tmp_path, strange):
     found = record(score=None, status=f"failed: a{strange}b")
-    results = Results(tmp_path, "table1")
+    results = InFolder(tmp_path, "table1")
     results.add([found, record(seed=1)])
     assert results.read()[found.key] == found
 
 
 def test_an_empty_folder_or_none_has_no_records(tmp_path):
     for folder in (tmp_path, tmp_path / "nowhere"):
-        results = Results(folder, "table1")
+        results = InFolder(folder, "table1")
         assert results.read() == {}
         results.merge()
     assert list(tmp_path.iterdir()) == []
 
 
 def test_merging_keeps_everything_and_removes_the_parts(tmp_path):
-    results, found = Results(tmp_path, "table1"), many()
+    results, found = InFolder(tmp_path, "table1"), many()
     for k in range(0, len(found), 2):
         results.add(found[k : k + 2])
         if k == 4:
@@ -149,7 +173,7 @@ def test_merging_keeps_everything_and_removes_the_parts(tmp_path):
 def test_the_file_does_not_depend_on_the_order_of_finishing(tmp_path):
     texts = set()
     for k in range(4):
-        found, results = many(), Results(tmp_path / str(k), "table1")
+        found, results = many(), InFolder(tmp_path / str(k), "table1")
         random.Random(k).shuffle(found)
         for each in found:
             results.add([each])
@@ -161,7 +185,7 @@ def test_the_file_does_not_depend_on_the_order_of_finishing(tmp_path):
 
 
 def test_a_part_that_was_merged_but_not_removed_does_no_harm(tmp_path):
-    results = Results(tmp_path, "table1")
+    results = InFolder(tmp_path, "table1")
     results.add(many())
     (part,) = results.parts.iterdir()
     copy = part.read_bytes()
@@ -177,7 +201,7 @@ def test_a_part_that_was_merged_but_not_removed_does_no_harm(tmp_path):
 
 
 def test_a_crash_while_writing_leaves_the_old_file_and_no_litter(tmp_path, monkeypatch):
-    results = Results(tmp_path, "table1")
+    results = InFolder(tmp_path, "table1")
     results.add(many(2))
     results.merge()
     before = results.path.read_bytes()
@@ -187,7 +211,7 @@ def test_a_crash_while_writing_leaves_the_old_file_and_no_litter(tmp_path, monke
     def crash(descriptor):
         raise OSError("the disc is full")
 
-    monkeypatch.setattr(records_module.os, "fsync", crash)
+    monkeypatch.setattr(writing.os, "fsync", crash)
     with pytest.raises(OSError, match="full"):
         results.merge()
     with pytest.raises(OSError, match="full"):
@@ -200,16 +224,16 @@ def test_a_crash_while_writing_leaves_the_old_file_and_no_litter(tmp_path, monke
 
 
 def test_an_unfinished_part_of_a_killed_run_is_not_read(tmp_path):
-    results = Results(tmp_path, "table1")
+    results = InFolder(tmp_path, "table1")
     results.add(many())
-    (results.parts / ".0.jsonl.123.unfinished").write_text(LINE[:30])
+    (results.parts / ".0.jsonl.123.part").write_text(LINE[:30])
     assert len(results.read()) == len(many())
     results.merge()
     assert len(results.read()) == len(many())
 
 
 def test_a_later_record_of_the_same_key_replaces_the_earlier(tmp_path):
-    results = Results(tmp_path, "table1")
+    results = InFolder(tmp_path, "table1")
     results.add([record(score=0.1)])
     results.merge()
     results.add([record(score=0.2)])
@@ -218,7 +242,7 @@ def test_a_later_record_of_the_same_key_replaces_the_earlier(tmp_path):
 
 
 def test_experiments_in_one_folder_do_not_meet(tmp_path):
-    one, two = Results(tmp_path, "table1"), Results(tmp_path, "table2")
+    one, two = InFolder(tmp_path, "table1"), InFolder(tmp_path, "table2")
     one.add([record()])
     two.add([record(experiment="table2")])
     one.merge()
@@ -226,13 +250,26 @@ def test_experiments_in_one_folder_do_not_meet(tmp_path):
     assert two.parts.exists()
 
 
-def test_a_file_is_replaced_whole(tmp_path):
-    path = tmp_path / "new" / "deep" / "file.txt"
-    replaced(path, "a\n→\n")
-    assert path.read_bytes() == "a\n→\n".encode()
-    replaced(path, "")
-    assert path.read_bytes() == b""
-    assert os.listdir(path.parent) == ["file.txt"]
+def test_records_that_are_set_aside_leave_the_file_and_are_kept(tmp_path):
+    results, found = InFolder(tmp_path, "table1"), many()
+    results.add(found)
+    results.set_aside({r.key for r in found if r.seed < 2})
+    assert list(results.read().values()) == sorted((r for r in found if r.seed >= 2), key=lambda r: r.key)
+    results.set_aside({r.key for r in found if r.seed == 3})
+    assert [json.loads(line)["seed"] for line in results.aside.read_text().splitlines()] == [0, 0, 1, 1, 3, 3]
+    assert {r.seed for r in results.read().values()} == {2, 4, 5}
+
+
+def test_the_version_of_a_record_is_that_of_the_package():
+    assert record().of_this_version
+    assert record(versions=VERSIONS.split(",")[0] + ", numpy 0.1").of_this_version
+    assert not record(versions=VERSIONS.replace("isthmus ", "isthmus 9")).of_this_version
+
+
+def test_old_names_become_present_ones_as_records_are_read(tmp_path):
+    InFolder(tmp_path, "table1").add([record("old"), record("new", seed=1)])
+    results = InFolder(tmp_path, "table1", lambda r: replace(r, system=r.system.replace("old", "new")))
+    assert {key[4] for key in results.read()} == {"new"}
 
 
 def test_only_optimal_and_done_are_certified():
@@ -244,7 +281,7 @@ def test_only_optimal_and_done_are_certified():
 
 
 def test_two_runs_do_not_write_to_one_folder(tmp_path):
-    first, second = Results(tmp_path / "new", "table1"), Results(tmp_path / "new", "table2")
+    first, second = InFolder(tmp_path / "new", "table1"), InFolder(tmp_path / "new", "table2")
     with first.held(), pytest.raises(InputError, match="that no other run is writing to"), second.held():
         pass
     with second.held():  # the first one has ended

@@ -12,7 +12,7 @@ from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
 from isthmus._arrays import FloatArray, IntArray, Matrix, is_sparse
-from isthmus._validation import choice, length, matrix
+from isthmus._validation import as_generator, choice, length, matrix
 from isthmus.domains import encoded_classes
 from isthmus.estimators.base import TwoDomainEstimator
 from isthmus.exceptions import InputError
@@ -107,7 +107,7 @@ class Corrupted(TwoDomainEstimator):
         The system; it is cloned in ``fit`` and never changed.
     kind : {"noise", "permuted", "renamed"}
         How the source is corrupted: :func:`noise_source`, :func:`permuted_source` or :func:`renamed_source`.
-    random_state : int or Generator, optional
+    random_state : int, Generator, RandomState or None
         A number corrupts the same source in the same way at every fit; a generator moves on from fit to fit, but a
         clone starts from a copy of it; None draws afresh.
 
@@ -140,7 +140,7 @@ class Corrupted(TwoDomainEstimator):
         if not isinstance(self.estimator, TwoDomainEstimator):
             raise InputError(f"estimator: expected a system over two domains, got {self.estimator!r}.")
         corrupt = KINDS[choice(self.kind, "kind", KINDS)]
-        X, y = corrupt(X_source, y_source, _generator(self.random_state))
+        X, y = corrupt(X_source, y_source, as_generator(self.random_state))
         fitted = clone(self.estimator).fit(X, y, X_target, y_target, pairs=pairs)
         self.estimator_, self.classes_, self.n_features_ = fitted, fitted.classes_, fitted.n_features_
         return self
@@ -162,12 +162,3 @@ class Corrupted(TwoDomainEstimator):
 
     def _dimension(self) -> int:
         return self.estimator_._dimension()
-
-
-def _generator(random_state: Any) -> np.random.Generator:
-    try:
-        return np.random.default_rng(random_state)
-    except (TypeError, ValueError):
-        raise InputError(
-            f"random_state: expected None, a whole number of at least 0 or a Generator, got {random_state!r}."
-        ) from None

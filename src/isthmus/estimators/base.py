@@ -10,9 +10,10 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from isthmus._arrays import FloatArray, Matrix
-from isthmus._validation import choice, column_names, length, matrix, same_columns
+from isthmus._validation import choice, column_names, matrix, same_columns
 from isthmus.common_space import DOMAINS
-from isthmus.domains import TwoDomains, is_unlabelled, two_domains
+from isthmus.domains import TwoDomains, two_domains
+from isthmus.evaluation.scores import share_predicted
 from isthmus.exceptions import InputError
 from isthmus.spaces.transformed import check_transformer, fitted_transformer, transformed
 
@@ -106,12 +107,7 @@ class TwoDomainEstimator(BaseEstimator):  # type: ignore[misc]
 
     def score(self, X: Any, y: Any, domain: str = "target") -> float:
         """The share of labelled rows whose class is predicted; rows marked as unlabelled do not count."""
-        predicted = self.predict(X, domain)
-        length(y, len(predicted), "y", "X")
-        labelled = ~is_unlabelled(y)
-        if not labelled.any():
-            raise InputError("y: expected at least one labelled row to score, got none.")
-        return float(np.mean(predicted[labelled] == np.asarray(y)[labelled]))
+        return share_predicted(y, self.predict(X, domain), "y", "X")
 
     def given_source(self, X_source: Any, y_source: Any) -> GivenSource:
         """The same system as an ordinary scikit-learn estimator over the target, with the source held fixed.

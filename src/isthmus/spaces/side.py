@@ -12,8 +12,7 @@ from isthmus.domains import UNLABELLED, Domain
 from isthmus.exceptions import InputError
 from isthmus.kernels import RBF, Kernel, Laplacian, Linear, Precomputed
 from isthmus.linalg import RANK_TOLERANCE, pivoted_cholesky, principal_axes
-from isthmus.spaces.kernel_space import KernelSpace, centred, mean_products, mean_square
-from isthmus.spaces.space import FeatureSpace, Space
+from isthmus.spaces.space import FeatureSpace, KernelSpace, Space, centred, mean_products, mean_square
 
 WIDE = 1024
 """Up to this many columns, dense linear features are their own coordinates even if there are fewer rows."""

@@ -10,8 +10,6 @@ from isthmus.evaluation import Difference, holm
 LEVEL = 0.05
 HOLDS, REVERSED, OPEN = "holds", "reversed", "not shown"
 UNRUN = "not run"
-MIXED, CONTRADICTORY = "not shown in every set of seeds", "contradictory"
-"""Verdicts over several sets of seeds that do not agree."""
 
 
 @dataclass(frozen=True)
@@ -53,19 +51,3 @@ def family(claims: Sequence[tuple[str, Difference | None]]) -> list[Claim]:
     found = [difference.p_value for _, difference in claims if difference is not None]
     adjusted = iter(holm(found)) if found else iter(())
     return [Claim(s, None if d is None else replace(d, p_adjusted=float(next(adjusted)))) for s, d in claims]
-
-
-def agreed(verdicts: Sequence[str]) -> str:
-    """One verdict for several sets of seeds: theirs, where they agree.
-
-    Examples
-    --------
-    >>> agreed(["holds", "holds"]), agreed(["holds", "not shown"]), agreed(["holds", "reversed"])
-    ('holds', 'not shown in every set of seeds', 'contradictory')
-    """
-    found = set(verdicts)
-    if len(found) == 1:
-        return verdicts[0]
-    if UNRUN in found:
-        return UNRUN
-    return CONTRADICTORY if {HOLDS, REVERSED} <= found else MIXED

@@ -14,7 +14,6 @@ from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning as SklearnConvergenceWarning
 
 from isthmus._arrays import FloatArray, Matrix
-from isthmus.discrepancy import mmd
 from isthmus.domains import UNLABELLED
 from isthmus.evaluation import mean_average_precision, precision_at_k
 from isthmus.exceptions import ConvergenceWarning, IsthmusError
@@ -57,11 +56,6 @@ def precision_at_10(fit: Fit) -> float:
     """The share of the ten nearest source rows that have the class of the test row."""
     n = min(10, len(fit.rows.y_source))
     return precision_at_k(fit.distances, fit.rows.y_test, fit.rows.y_source, n)
-
-
-def discrepancy(fit: Fit) -> float:
-    """MMD² of the two domains in the common space."""
-    return mmd(fit.model.transform(fit.rows.X_source, "source"), fit.model.transform(fit.rows.X_target, "target"))
 
 
 RETRIEVAL: dict[str, Figure] = {"map": average_precision, "precision@10": precision_at_10}

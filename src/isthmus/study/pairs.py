@@ -10,7 +10,7 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.base import clone
 
-from isthmus._arrays import IntArray, Matrix, is_sparse
+from isthmus._arrays import IntArray, is_sparse
 from isthmus.datasets import DomainPair
 from isthmus.domains import UNLABELLED, as_labels, encoded
 from isthmus.evaluation import Protocol
@@ -35,7 +35,7 @@ class PairRows:
 
     def __post_init__(self) -> None:
         for name, each in self.pairs.items():
-            if self.protocol is None and isinstance(each, DomainPair) and not _has_test(each):
+            if self.protocol is None and isinstance(each, DomainPair) and each.X_test is None:
                 raise InputError(f"protocol: expected one, since {name or 'the pair'} has no test rows, got None.")
 
     @property
@@ -66,18 +66,15 @@ def drawn_rows(pair: DomainPair, protocol: Protocol, seed: Sequence[int]) -> Row
     y_source, y, X, ids = _codes(pair, "y_source"), _codes(pair, "y_target"), pair.X_target, pair.target_ids
     if pair.target_classes is not None:
         y = np.where(y == UNLABELLED, _codes(pair, "target_classes"), y)
-    if _has_test(pair):
-        X, y = _stacked(pair.X_target, pair.X_test), np.r_[y, _codes(pair, "y_test")]
-        ids = None if ids is None or pair.test_ids is None else np.r_[ids, pair.test_ids]
-    known, unknown, objects = np.flatnonzero(y != UNLABELLED), np.flatnonzero(y == UNLABELLED), {}
+    if pair.X_test is not None:
+        X = sp.vstack([X, pair.X_test], format="csr") if is_sparse(X) else np.vstack([X, pair.X_test])
+        y, ids = np.r_[y, _codes(pair, "y_test")], np.r_[ids, pair.test_ids]
+    known, unknown = np.flatnonzero(y != UNLABELLED), np.flatnonzero(y == UNLABELLED)
     if not len(known):
         raise InputError("pair: expected target rows of known class to draw from, got none.")
-    if pair.source_ids is not None and ids is not None:
-        objects = {"objects_source": pair.source_ids, "objects_target": np.asarray(ids)[known]}
-    split = protocol.split(y_source, y[known], **objects, seed=seed)
+    split = protocol.split(y_source, y[known], objects_source=pair.source_ids, objects_target=ids[known], seed=seed)
     labelled, unlabelled, test = (known[part] for part in (split.labelled, split.unlabelled, split.test))
-    if ids is not None:  # another row of an object that is tested would give it away
-        unknown = unknown[~np.isin(np.asarray(ids)[unknown], np.asarray(ids)[test])]
+    unknown = unknown[~np.isin(ids[unknown], ids[test])]  # another row of a tested object would give it away
     learned = np.concatenate([labelled, unlabelled, unknown])
     y_target = np.where(np.arange(len(learned)) < len(labelled), y[learned], UNLABELLED)
     return Rows(pair.X_source[split.source], y_source[split.source], X[learned], y_target, X[test], y[test])
@@ -96,11 +93,3 @@ def prepared(rows: Rows, source_transformer: Any, target_transformer: Any) -> Ro
 def _codes(pair: DomainPair, name: str) -> IntArray:
     classes = np.unique(as_labels(pair.y_source, "y_source"))
     return encoded(as_labels(getattr(pair, name), name), classes, name)
-
-
-def _has_test(pair: DomainPair) -> bool:
-    return pair.X_test is not None and bool(pair.X_test.shape[0])
-
-
-def _stacked(A: Matrix, B: Matrix) -> Matrix:
-    return sp.vstack([A, B], format="csr") if is_sparse(A) else np.vstack([A, B])

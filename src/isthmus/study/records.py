@@ -38,28 +38,16 @@ class Record:
 
     Parameters
     ----------
-    experiment, group, variant, seed
-        The trial: which study, which source and target, which preparation of the features, which draw.
-    system, setting : str
-        The column, and how its parameters were chosen: "default", "oracle" (by test accuracy) or "selected".
-    parameters : dict
-        What differs from the defaults.
-    score : float or None
-        Accuracy on the test rows; None where the fit failed.
-    seconds : float
-        Time of the fit, or of all fits among which was chosen.
-    status : str
-        "optimal" (certified), "done" (nothing to certify), or what went wrong.
-    gap : float or None
-        The largest relative duality gap, where there is one.
-    versions : str
-        The software.
-    grid : tuple of float, or None
-        The quantity by which the parameters were chosen, at every point of the entrant's grid.
-    figures : dict, or None
-        Further numbers, such as the retrieval of source rows by test rows.
-    fingerprint : str or None
-        Of what produced it; None in records that were written before there was one.
+    experiment, group, variant, seed, system, setting
+        Its key: the study, the trial, the column, and how parameters were chosen.
+    parameters, grid
+        What differs from the defaults, and what it was chosen by, at every point of the entrant's grid.
+    score, figures
+        Accuracy on the test rows, None where the fit failed; further numbers.
+    seconds, status, gap
+        Of all fits among which was chosen: their time, how the worst ended, the largest relative duality gap.
+    versions, fingerprint : str
+        The software; what produced the record (None in those that were written before there was one).
     """
 
     experiment: str
@@ -107,16 +95,8 @@ class InFolder:
     """The records of one study in a folder: one file, and a part for every trial that is not merged yet.
 
     A trial's records appear under their name at once or not at all, so that a run can be killed at any time. Parts
-    are merged into the file when a run ends; one that never ended is merged by the next.
-
-    Parameters
-    ----------
-    folder : path
-        Where the files are; made when the first record is written.
-    name : str
-        The name of the file, without its suffix.
-    renamed : callable, optional
-        Gives a record that was read its present names.
+    are merged into the file when a run ends; one that never ended is merged by the next. The folder is made when it
+    is needed; ``renamed`` gives records that were read their present names.
     """
 
     def __init__(

@@ -19,16 +19,7 @@ from isthmus.study.records import Record
 class Scoreboard:
     """Accuracy of every column and setting over the same groups and seeds.
 
-    Parameters
-    ----------
-    design : Design
-        The study.
-    records : iterable of Record
-        Whatever there is; only those of the study, the variant and the seeds are read.
-    variant : str
-        The preparation of the features.
-    seeds : sequence of int
-        The draws.
+    Of the records only those of the study, the variant and the seeds are read.
     """
 
     def __init__(self, design: Design, records: Iterable[Record], variant: str, seeds: Sequence[int]) -> None:
@@ -71,26 +62,6 @@ class Scoreboard:
             if (r.system, r.setting) in cells
         )
 
-    def has(self, system: str, setting: str) -> bool:
-        """Whether there is any record, of a failure too: a column that failed is shown as such, not left out."""
-        return any(record is not None for row in self.records(system, setting) for record in row)
-
-    def grid(self, system: str, setting: str = "oracle") -> FloatArray:
-        """What was chosen by, at every point of the grid (groups, seeds, *grid), NaN where there is none."""
-        shape = tuple(len(values) for values in self.design.entrant(system).grid.values())
-        values = np.full((len(self.groups), len(self.seeds), int(np.prod(shape))), np.nan)
-        for place in np.ndindex(values.shape[:2]):
-            record = self.records(system, setting)[place[0]][place[1]]
-            if record is None or record.grid is None:
-                continue
-            if len(record.grid) != values.shape[2]:
-                raise InputError(
-                    f"records of {system}, {record.group}, seed {record.seed}: expected a grid of {values.shape[2]} "
-                    f"values, got {len(record.grid)}; remove them to run them again."
-                )
-            values[place] = record.grid
-        return values.reshape(*values.shape[:2], *shape)
-
     def difference(self, a: str, b: str, setting: str = "default") -> Difference:
         """The mean of a - b over all trials, clustered by seed and by group, whichever is the more cautious."""
         for name in (a, b):
@@ -117,13 +88,15 @@ class Scoreboard:
 
         Where trials are missing a claim is not judged: a difference over those that happen to be there could mislead.
         """
-        scores = {name: self.scores(name, setting) for name in self.design.columns}
-        return family([(f"{a} > {b}", self.clustered(scores[a], scores[b])) for a, b in pairs])
+        names = [[choice(name, "system", self.design.columns) for name in pair] for pair in pairs]
+        return family(
+            [(f"{a} > {b}", self.clustered(self.scores(a, setting), self.scores(b, setting))) for a, b in names]
+        )
 
     def clustered(self, a: FloatArray, b: FloatArray) -> Difference | None:
         """The difference of two arrays (groups, seeds); None where values are missing, or there is no second cluster.
 
-        Where seeds only move the systems, on the same rows, they say nothing of other rows: groups alone are clusters.
+        Where seeds only move the systems, on the same rows, they say nothing of other rows: only groups are clusters.
         """
         axes = (0, 1) if self.design.redrawn else (0,)
         clusters = [np.indices(a.shape)[axis].ravel() for axis in axes if a.shape[axis] > 1]

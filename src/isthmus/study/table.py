@@ -12,18 +12,8 @@ NOTE_WIDTH = 118
 class Table:
     """Rows of text under a head; the first column names the rows, the others are aligned to the right.
 
-    Parameters
-    ----------
-    title : str
-        What the table shows; empty where the text around it says so.
-    head : tuple of str
-        The names of the columns.
-    rows : tuple of tuple of str
-        The cells.
-    notes : tuple of str
-        What a reader has to know, below the table.
-    footer : int
-        How many rows at the end sum up the others, and stand under a rule.
+    The title may be empty. The notes stand below; as many rows as ``footer`` says sum up the others, and stand under
+    a rule.
 
     Examples
     --------

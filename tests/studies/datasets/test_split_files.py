@@ -148,7 +148,8 @@ class TestGoodFiles:
             np.testing.assert_array_equal(pair.y_test, test % 3)
 
     @pytest.mark.skipif(
-        not (DATA / "office31" / "office31_surf_released.npz").exists(), reason="the data of Office-31 are not here"
+        not (DATA / "office31" / "office31_surf_released.npz").exists(),
+        reason="the file is not there: expected office31/office31_surf_released.npz in $ISTHMUS_DATA",
     )
     def test_the_splits_of_the_archive_written_as_their_authors_did(self, path):
         office = load_office31_released(DATA)

@@ -5,29 +5,29 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from isthmus.experiments.artefacts import boards, sensitivity_artefacts, table_artefacts
-from isthmus.experiments.claims import (
-    AGAINST_SPOILT,
+from small_tables import GROUPS, record, records_of, small
+
+from isthmus.evaluation import Difference
+from isthmus.exceptions import InputError
+from isthmus.study import Claim, Table
+from isthmus.study.claims import HOLDS, OPEN, REVERSED, UNRUN
+from isthmus.study.tables import claim_table
+from studies.paper.artefacts import boards, sensitivity_artefacts, table_artefacts
+from studies.paper.comparisons import (
+    AGAINST_CORRUPTED,
     COMPARISONS,
-    HOLDS,
-    OPEN,
     ORDER,
     READINGS,
-    REVERSED,
-    UNRUN,
-    Claim,
     agreed,
     sensitivity_claims,
     slopes,
     table_claims,
 )
-from isthmus.experiments.entrants import PAPER
-from isthmus.experiments.experiment import EXPERIMENTS
-from isthmus.experiments.published import TABLE1, TABLE2
-from isthmus.experiments.scoreboard import Scoreboard
-from isthmus.experiments.table import FORMATS, Table
-from isthmus.experiments.tables import (
-    claim_table,
+from studies.paper.entrants import PAPER
+from studies.paper.experiment import EXPERIMENTS, PaperBoard
+from studies.paper.formats import FORMATS, latex
+from studies.paper.published import TABLE1, TABLE2
+from studies.paper.tables import (
     control_table,
     grid_table,
     paper_table,
@@ -35,10 +35,6 @@ from isthmus.experiments.tables import (
     settings_table,
     toy_table,
 )
-
-from isthmus.evaluation import Difference
-from isthmus.exceptions import InputError
-from small_tables import GROUPS, record, records_of, small
 
 SEEDS = tuple(range(10))
 TABLE = small("table1")
@@ -51,7 +47,7 @@ def steady(column, g, seed):
 
 
 def board_of(records, seeds=SEEDS, experiment=TABLE, variant="whole"):
-    return Scoreboard(experiment, records, variant, seeds)
+    return PaperBoard(experiment, records, variant, seeds)
 
 
 @pytest.fixture(scope="module")
@@ -68,6 +64,10 @@ AWKWARD = Table(
     ("Note: 95 % & more.",),
     footer=1,
 )  # fmt: skip
+
+
+def printed(table, form):
+    return FORMATS[form][1](table)
 
 
 def text_cells(table):
@@ -91,15 +91,17 @@ def latex_cells(table):
                  "$^2$": "²", "$<$": "<", "$>$": ">", r"\&": "&", r"\%": "%", r"\$": "$", r"\#": "#", r"\_": "_",
                  r"\{": "{", r"\}": "}", "--": "–"}  # fmt: skip
     pattern = re.compile("|".join(map(re.escape, unescaped)))
-    lines = [line.removesuffix(r" \\") for line in table.latex().split("\n") if line.endswith(r"\\")]
+    lines = [line.removesuffix(r" \\") for line in latex(table).split("\n") if line.endswith(r"\\")]
     return [tuple(pattern.sub(lambda m: unescaped[m.group()], c) for c in line.split(" & ")) for line in lines[1:]]
 
 
 def all_tables():
     complete = records_of(TABLE, steady, SEEDS)
-    oracle = records_of(TABLE, steady, SEEDS, setting="oracle", columns=("mlhd", "arc", "kcca+nn"), grid=(0.1,) * 4)
-    doubtful = [replace(r, status="iteration limit") if r.system == "arc" else r for r in complete]
-    partial = [r for r in complete if r.seed < 4 or r.system != "mlhd"]
+    oracle = records_of(
+        TABLE, steady, SEEDS, setting="oracle", columns=("mlhd-rbf", "arc-rbf", "kcca+nn"), grid=(0.1,) * 4
+    )
+    doubtful = [replace(r, status="iteration limit") if r.system == "arc-rbf" else r for r in complete]
+    partial = [r for r in complete if r.seed < 4 or r.system != "mlhd-rbf"]
     for name, found in {"complete": complete + oracle, "doubtful": doubtful, "partial": partial, "empty": []}.items():
         for k, table in enumerate(table_artefacts(TABLE, found, ("whole", "held-out"), [SEEDS, (10, 11)]).tables):
             yield pytest.param(table, id=f"{name} {k}")
@@ -117,14 +119,14 @@ def test_the_three_formats_have_the_same_cells(table):
     assert markdown_cells(table) == list(table.rows)
     assert latex_cells(table) == list(table.rows)
     for form in FORMATS:
-        assert "nan" not in table.printed(form)
-        assert "None" not in table.printed(form)
+        assert "nan" not in printed(table, form)
+        assert "None" not in printed(table, form)
 
 
 @pytest.mark.parametrize("table", TABLES)
 def test_latex_is_balanced_and_has_no_bare_special_characters(table):
-    latex = table.latex()
-    for line in latex.split("\n"):
+    text = latex(table)
+    for line in text.split("\n"):
         if line.endswith(r"\\") or line.startswith(r"\caption"):
             assert len(re.findall(r"(?<!\\)\$", line)) % 2 == 0
             assert not re.search(r"(?<!\\)[%#]", line)
@@ -133,10 +135,10 @@ def test_latex_is_balanced_and_has_no_bare_special_characters(table):
         assert len(re.findall(r"(?<!\\)\{", line)) == len(re.findall(r"(?<!\\)\}", line))
         if line.endswith(r"\\"):
             assert line.count(" & ") == len(table.head) - 1
-    assert latex.isascii() or not re.search("[→±−–†λ²]", latex)
-    assert latex.count(r"\hline") == (4 if table.footer else 3)
-    assert f"{{l{'r' * (len(table.head) - 1)}}}" in latex
-    assert all(part in latex for part in (r"\begin{table}", r"\end{table}", r"\begin{tabular}", r"\end{tabular}"))
+    assert text.isascii() or not re.search("[→±−–†λ²]", text)
+    assert text.count(r"\hline") == (4 if table.footer else 3)
+    assert f"{{l{'r' * (len(table.head) - 1)}}}" in text
+    assert all(part in text for part in (r"\begin{table}", r"\end{table}", r"\begin{tabular}", r"\end{tabular}"))
 
 
 @pytest.mark.parametrize("table", TABLES)
@@ -161,7 +163,7 @@ def test_the_footer_is_bold_in_markdown_and_under_a_rule():
     lines = AWKWARD.text().split("\n")
     (mean,) = [k for k, line in enumerate(lines) if line.startswith("mean")]
     assert set(lines[mean - 1]) == {"-", " "}
-    assert r"\hline" + "\nmean & 2 & 5" in AWKWARD.latex()
+    assert r"\hline" + "\nmean & 2 & 5" in latex(AWKWARD)
 
 
 def test_a_bar_in_a_cell_does_not_make_a_column():
@@ -172,7 +174,7 @@ def test_a_bar_in_a_cell_does_not_make_a_column():
 
 def test_a_table_without_rows_or_notes_prints():
     for form in FORMATS:
-        assert Table("nothing", ("a", "b c"), ()).printed(form)
+        assert printed(Table("nothing", ("a", "b c"), ()), form)
 
 
 # --- paper / ours / difference ------------------------------------------------------------------------------------
@@ -186,35 +188,43 @@ def row(table, name):
 def test_known_means_give_the_right_cells():
     scores = {"EN → FR": (0.40, 0.50), "EN → GR": (0.60, 0.60), "FR → EN": (0.30, 0.34)}
     found = [
-        record(name, s + 0.1 * (name == "arc"), group=group, seed=seed)
+        record(name, s + 0.1 * (name == "arc-rbf"), group=group, seed=seed)
         for name in PAPER for group, pair in scores.items() for seed, s in enumerate(pair)
     ]  # fmt: skip
     table = paper_table(board_of(found, (0, 1)))
     first = row(table, "EN → FR")
-    assert (first["mlhd: paper"], first["mlhd ours"], first["mlhd diff."]) == ("46.6±4.0", "45.0±7.1", "−1.6")
-    assert (first["arc: paper"], first["arc ours"], first["arc diff."]) == ("45.8±6.0", "55.0±7.1", "+9.2")
-    assert row(table, "EN → GR")["mlhd ours"] == "60.0±0.0"
-    assert row(table, "FR → EN")["mlhd ours"] == "32.0±2.8"
+    assert (first["mlhd-rbf: paper"], first["mlhd-rbf ours"], first["mlhd-rbf diff."]) == (
+        "46.6±4.0",
+        "45.0±7.1",
+        "−1.6",
+    )
+    assert (first["arc-rbf: paper"], first["arc-rbf ours"], first["arc-rbf diff."]) == (
+        "45.8±6.0",
+        "55.0±7.1",
+        "+9.2",
+    )
+    assert row(table, "EN → GR")["mlhd-rbf ours"] == "60.0±0.0"
+    assert row(table, "FR → EN")["mlhd-rbf ours"] == "32.0±2.8"
     mean = row(table, "mean")  # (45 + 60 + 32) / 3 and (46.6 + 45.0 + 46.3) / 3
-    assert (mean["mlhd: paper"], mean["mlhd ours"], mean["mlhd diff."]) == ("46.0", "45.7", "−0.3")
+    assert (mean["mlhd-rbf: paper"], mean["mlhd-rbf ours"], mean["mlhd-rbf diff."]) == ("46.0", "45.7", "−0.3")
     assert table.footer == 1
     assert [r[0] for r in table.rows] == ["EN → FR", "EN → GR", "FR → EN", "mean"]
 
 
 def test_the_deviation_is_that_of_a_sample_over_the_seeds(board):
-    scores = 100 * board.scores("mlhd")[0]
-    assert row(paper_table(board), "EN → FR")["mlhd ours"] == f"{scores.mean():.1f}±{np.std(scores, ddof=1):.1f}"
+    scores = 100 * board.scores("mlhd-rbf")[0]
+    assert row(paper_table(board), "EN → FR")["mlhd-rbf ours"] == f"{scores.mean():.1f}±{np.std(scores, ddof=1):.1f}"
 
 
 def test_missing_trials_give_a_dash_and_never_a_mean_of_the_rest(board):
     complete = records_of(TABLE, steady, SEEDS)
-    lost = ("mlhd", "EN → GR", 7)
+    lost = ("mlhd-rbf", "EN → GR", 7)
     table = paper_table(board_of([r for r in complete if (r.system, r.group, r.seed) != lost]))
-    assert row(table, "EN → GR")["mlhd ours"] == row(table, "EN → GR")["mlhd diff."] == "–"
-    assert row(table, "mean")["mlhd ours"] == row(table, "mean")["mlhd diff."] == "–"
+    assert row(table, "EN → GR")["mlhd-rbf ours"] == row(table, "EN → GR")["mlhd-rbf diff."] == "–"
+    assert row(table, "mean")["mlhd-rbf ours"] == row(table, "mean")["mlhd-rbf diff."] == "–"
     whole = paper_table(board)
     for name in whole.head[1:]:
-        if not name.startswith("mlhd"):
+        if not name.startswith("mlhd-rbf"):
             assert [row(table, r[0])[name] for r in table.rows] == [row(whole, r[0])[name] for r in whole.rows]
     assert row(table, "EN → FR") == row(whole, "EN → FR")
     assert any(note.startswith("–") for note in table.notes)
@@ -236,17 +246,17 @@ def test_other_experiments_variants_settings_and_seeds_do_not_enter(board):
 def test_an_uncertified_fit_is_marked_in_every_format_and_noted(form, status):
     complete = records_of(TABLE, steady, SEEDS)
     doubt = [
-        replace(r, status=status) if (r.system, r.group, r.seed) == ("arc", "EN → GR", 3) else r for r in complete
+        replace(r, status=status) if (r.system, r.group, r.seed) == ("arc-rbf", "EN → GR", 3) else r for r in complete
     ]
-    for make, column in ((paper_table, "arc ours"),):
+    for make, column in ((paper_table, "arc-rbf ours"),):
         table = make(board_of(doubt))
         assert row(table, "EN → GR")[column].endswith("†")
         assert sum("†" in cell for r in table.rows for cell in r) == 1
         assert any("certified" in note for note in table.notes)
     dagger = r"$^\dagger$" if form == "latex" else "†"
-    assert paper_table(board_of(doubt)).printed(form).count(dagger) == 2  # the cell and the note
-    assert dagger not in paper_table(board_of(complete)).printed(form)
-    assert dagger in settings_table(board_of(doubt)).printed(form)
+    assert printed(paper_table(board_of(doubt)), form).count(dagger) == 2  # the cell and the note
+    assert dagger not in printed(paper_table(board_of(complete)), form)
+    assert dagger in printed(settings_table(board_of(doubt)), form)
 
 
 def test_a_failed_fit_is_a_marked_dash():
@@ -262,12 +272,12 @@ def test_a_failed_fit_is_a_marked_dash():
 
 
 def test_controls_are_named_and_the_settings_side_by_side(board):
-    oracle = records_of(TABLE, lambda *a: steady(*a) + 0.1, SEEDS, setting="oracle", columns=("mlhd",))
+    oracle = records_of(TABLE, lambda *a: steady(*a) + 0.1, SEEDS, setting="oracle", columns=("mlhd-rbf",))
     table = settings_table(board_of(records_of(TABLE, steady, SEEDS) + oracle))
     assert table.head == ("system", "control", "default", "oracle")
     assert {r[0] for r in table.rows if r[1] == "yes"} == set(TABLE.controls)
     assert not set(PAPER) & set(TABLE.controls)
-    mlhd, arc = row(table, "mlhd"), row(table, "arc")
+    mlhd, arc = row(table, "mlhd-rbf"), row(table, "arc-rbf")
     assert float(mlhd["oracle"]) == pytest.approx(float(mlhd["default"]) + 10, abs=0.11)
     assert arc["oracle"] == "–"
     assert any("never a result" in note for note in table.notes)
@@ -282,9 +292,9 @@ def test_one_seed_has_no_deviation_to_speak_of():
 def test_the_toy_table_has_no_mean_over_some_of_the_seeds():
     toy = EXPERIMENTS["toy"]
     found = records_of(toy, lambda *_: 0.5, (0, 1), variant="as drawn", figures={"mmd": 0.25})
-    whole = toy_table(Scoreboard(toy, found, "as drawn", (0, 1)))
+    whole = toy_table(PaperBoard(toy, found, "as drawn", (0, 1)))
     assert row(whole, "mlhd")["MMD²"] == "0.250±0.000"
-    part = toy_table(Scoreboard(toy, found, "as drawn", (0, 1, 2)))
+    part = toy_table(PaperBoard(toy, found, "as drawn", (0, 1, 2)))
     assert {cell for r in part.rows for cell in r[2:]} == {"–"}
 
 
@@ -334,14 +344,14 @@ def test_the_probable_slip_of_the_paper_is_kept_as_printed():
 def test_groups_of_the_experiments_are_the_published_rows():
     for name in GROUPS:
         experiment = EXPERIMENTS[name]
-        assert experiment.groups == tuple((r.source, r.target) for r in experiment.published)
+        assert experiment.groups == tuple(f"{r.source} → {r.target}" for r in experiment.published)
 
 
 # --- verdicts -------------------------------------------------------------------------------------------------------
 
 # As many groups as the real table: with fewer than five clusters no p-value is below 5 %.
 FULL = replace(EXPERIMENTS["table1"])
-UP = {name: 0.5 for name in FULL.columns} | {"mlhd": 0.7, "arc": 0.6, "kcca+itml": 0.65, "kcca+nn": 0.3}
+UP = {name: 0.5 for name in FULL.columns} | {"mlhd-rbf": 0.7, "arc-rbf": 0.6, "kcca+itml": 0.65, "kcca+nn": 0.3}
 
 
 def noisy(levels, size=0.02):
@@ -356,12 +366,12 @@ def verdicts(board):
 
 def test_clear_differences_hold_or_are_reversed_and_noise_is_not_shown():
     found = verdicts(board_of(records_of(FULL, noisy(UP), SEEDS), experiment=FULL))
-    assert found["mlhd", "arc"] == HOLDS
-    assert found["arc", "kcca+itml"] == REVERSED
+    assert found["mlhd-rbf", "arc-rbf"] == HOLDS
+    assert found["arc-rbf", "kcca+itml"] == REVERSED
     assert found["kcca+itml", "kcca+nn"] == HOLDS
-    assert found["arc", "target 1-NN"] == HOLDS
-    assert found["mlhd by target rows", "target SVM"] == OPEN
-    assert found["mlhd", "mlhd, noise"] == HOLDS
+    assert found["arc-rbf", "target 1-NN"] == HOLDS
+    assert found["mlhd-rbf by target rows", "target SVM"] == OPEN
+    assert found["mlhd-rbf", "mlhd-rbf, noise"] == HOLDS
 
 
 def test_no_difference_at_all_is_not_shown():
@@ -370,9 +380,13 @@ def test_no_difference_at_all_is_not_shown():
 
 
 def test_one_missing_trial_and_the_comparison_was_not_run():
-    found = [r for r in records_of(FULL, noisy(UP), SEEDS) if (r.system, r.group, r.seed) != ("arc", "EN → FR", 0)]
+    found = [
+        r for r in records_of(FULL, noisy(UP), SEEDS) if (r.system, r.group, r.seed) != ("arc-rbf", "EN → FR", 0)
+    ]
     by_pair = verdicts(board_of(found, experiment=FULL))
-    assert {pair for pair, verdict in by_pair.items() if verdict == UNRUN} == {p for p in COMPARISONS if "arc" in p}
+    assert {pair for pair, verdict in by_pair.items() if verdict == UNRUN} == {
+        p for p in COMPARISONS if "arc-rbf" in p
+    }
     assert set(verdicts(board_of([], experiment=FULL)).values()) == {UNRUN}
 
 
@@ -403,16 +417,16 @@ def test_the_adjusted_p_value_decides(mean, p, adjusted, verdict):
 
 def test_a_difference_of_one_seed_only_is_not_taken_for_two_hundred_trials():
     def lucky(column, g, seed):
-        return 0.5 + (0.3 if column == "mlhd" and seed == 0 else 0.0)
+        return 0.5 + (0.3 if column == "mlhd-rbf" and seed == 0 else 0.0)
 
-    assert verdicts(board_of(records_of(FULL, lucky, SEEDS), experiment=FULL))["mlhd", "arc"] == OPEN
+    assert verdicts(board_of(records_of(FULL, lucky, SEEDS), experiment=FULL))["mlhd-rbf", "arc-rbf"] == OPEN
 
 
 def test_every_claim_names_columns_of_the_table():
     assert {name for pair in COMPARISONS for name in pair} <= set(EXPERIMENTS["table1"].columns)
     assert len(set(COMPARISONS)) == len(COMPARISONS)
-    assert len(AGAINST_SPOILT) == 3 * len(READINGS)
-    assert ORDER == (("mlhd", "arc"), ("arc", "kcca+itml"), ("kcca+itml", "kcca+nn"))
+    assert len(AGAINST_CORRUPTED) == 3 * len(READINGS)
+    assert ORDER == (("mlhd-rbf", "arc-rbf"), ("arc-rbf", "kcca+itml"), ("kcca+itml", "kcca+nn"))
 
 
 @pytest.mark.parametrize("verdict", [HOLDS, REVERSED, OPEN, UNRUN])
@@ -425,14 +439,14 @@ def test_sets_of_seeds_agree_only_where_all_say_the_same(verdict):
 
 def test_the_table_of_claims_has_the_verdicts_of_every_set():
     sets = [SEEDS, tuple(range(10, 20))]
-    down = UP | {"mlhd": 0.4}
+    down = UP | {"mlhd-rbf": 0.4}
     found = records_of(FULL, noisy(UP), sets[0]) + records_of(FULL, noisy(down), sets[1])
     every = boards(FULL, found, "whole", sets)
     claims = [table_claims(b) for b in every]
     table = claim_table(every, claims, "what holds")
     assert table.head[1] == "seeds 0–9: difference"
     first = table.rows[0]
-    assert first[0] == "mlhd > arc"
+    assert first[0] == "mlhd-rbf > arc-rbf"
     assert (first[4], first[8]) == (HOLDS, REVERSED)
     assert first[1].startswith("+")
     assert first[5].startswith("−")
@@ -493,13 +507,15 @@ def test_a_hole_in_the_grid_and_nothing_is_said():
 def test_a_grid_of_another_size_is_refused():
     found = grid_records(lambda a, b: 0.5)
     found[0] = replace(found[0], grid=found[0].grid[:-1])
-    with pytest.raises(InputError, match=r"records of mlhd, EN → FR, seed 0: expected a grid of 36 values, got 35"):
-        board_of(found, experiment=FULL).grid("mlhd")
+    with pytest.raises(
+        InputError, match=r"records of mlhd-rbf, EN → FR, seed 0: expected a grid of 36 values, got 35"
+    ):
+        board_of(found, experiment=FULL).grid("mlhd-rbf")
 
 
 def test_the_grid_table_has_means_over_rows_and_columns():
     board = board_of(grid_records(lambda a, b: 0.1 * a + 0.01 * b), experiment=FULL)
-    table = grid_table(board, "mlhd")
+    table = grid_table(board, "mlhd-rbf")
     assert table.head == ("λ1 \\ λ2", "0.01", "0.1", "1", "10", "100", "1000", "mean")
     assert [r[0] for r in table.rows] == ["0.001", "0.01", "0.1", "1", "10", "100", "mean"]
     assert table.rows[2][-1] == "22.5"
@@ -507,6 +523,6 @@ def test_the_grid_table_has_means_over_rows_and_columns():
     assert table.rows[-1][-1] == "27.5"
     assert not any("†" in note for note in table.notes)
     marked = [replace(r, status="1 of 36 fits: iteration limit") for r in grid_records(lambda a, b: 0.5)]
-    doubt = grid_table(board_of(marked, experiment=FULL), "mlhd")
-    assert "mlhd†" in doubt.title
+    doubt = grid_table(board_of(marked, experiment=FULL), "mlhd-rbf")
+    assert "mlhd-rbf†" in doubt.title
     assert sum("certified" in note for note in doubt.notes) == 1

@@ -6,19 +6,27 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from isthmus.experiments.artefacts import sensitivity_artefacts, table_artefacts, toy_artefacts
-from isthmus.experiments.claims import HOLDS, ORDER, READINGS, REVERSED
-from isthmus.experiments.experiment import EXPERIMENTS
-from isthmus.experiments.findings import Finding
-from isthmus.experiments.records import Results
-from isthmus.experiments.report import boards, page
-
-from isthmus.exceptions import InputError
 from small_tables import records_of, shrunk
 
-ROOT = Path(__file__).parents[2]
+from isthmus.exceptions import InputError
+from isthmus.study.claims import HOLDS, REVERSED
+from studies.paper.artefacts import boards, sensitivity_artefacts, table_artefacts, toy_artefacts
+from studies.paper.comparisons import ORDER, READINGS
+from studies.paper.experiment import EXPERIMENTS
+from studies.paper.findings import Finding
+from studies.paper.formats import FORMATS
+from studies.paper.page import PAGE
+from studies.paper.page import page as page_of
+from studies.paper.reproduction import EVERYTHING, Request, reproduce
+from studies.paper.reproduction import records_of as committed_records
+
+ROOT = Path(__file__).parents[3]
 SETS = (tuple(range(10)), tuple(range(10, 20)))
 FEW = ((0, 1, 2), (3, 4))
+
+
+def page(found, sets, figures):
+    return page_of({name: [r for r in found if r.experiment == name] for name in PAGE}, sets, figures, figures)
 
 
 def noisy(levels, size=0.01, seed=0):
@@ -53,13 +61,6 @@ def toy_records(sets=SETS):
     return [r if r.system.startswith("target") else replace(r, figures={"mmd": 0.25}) for r in found]
 
 
-def write(folder, found):
-    for name in {r.experiment for r in found}:
-        results = Results(folder, name)
-        results.add([r for r in found if r.experiment == name])
-        results.merge()
-
-
 def assert_clean(text):
     assert not re.search(r"\bnan\b|\binf\b|None", text)
     assert text.endswith("\n")
@@ -71,8 +72,8 @@ def section(text, head):
     return found
 
 
-ABOVE = {"mlhd": 0.7, "mlhd by target rows": 0.7, "arc": 0.6, "kcca+itml": 0.55, "kcca+nn": 0.3}
-BELOW = {"mlhd": 0.3, "mlhd by target rows": 0.5, "arc": 0.4, "kcca+itml": 0.6, "kcca+nn": 0.7}
+ABOVE = {"mlhd-rbf": 0.7, "mlhd-rbf by target rows": 0.7, "arc-rbf": 0.6, "kcca+itml": 0.55, "kcca+nn": 0.3}
+BELOW = {"mlhd-rbf": 0.3, "mlhd-rbf by target rows": 0.5, "arc-rbf": 0.4, "kcca+itml": 0.6, "kcca+nn": 0.7}
 
 
 @pytest.fixture
@@ -85,10 +86,9 @@ def small_experiments(monkeypatch):
         )
 
 
-def test_nothing_in_the_folder_is_an_error(tmp_path):
-    for folder in (tmp_path, tmp_path / "nowhere"):
-        with pytest.raises(InputError, match=r"expected records of experiments \(\*\.jsonl\), got none\.$"):
-            page(folder, SETS, tmp_path)
+def test_no_records_are_an_error(tmp_path):
+    with pytest.raises(InputError, match=r"^records: expected some of the experiments \(\*\.jsonl\), got none\.$"):
+        page([], SETS, tmp_path)
 
 
 def test_every_figure_of_the_page_is_a_file_that_was_written(tmp_path, small_experiments):
@@ -99,8 +99,7 @@ def test_every_figure_of_the_page_is_a_file_that_was_written(tmp_path, small_exp
         *table_records("table2", BELOW, **both),
     ]
     results, docs = tmp_path / "results", tmp_path / "docs"
-    write(results, found)
-    docs.mkdir()
+    results.mkdir()
     by_name = {name: [r for r in found if r.experiment == name] for name in EXPERIMENTS}
     figures = {}
     for made in (
@@ -109,10 +108,10 @@ def test_every_figure_of_the_page_is_a_file_that_was_written(tmp_path, small_exp
         sensitivity_artefacts(EXPERIMENTS["table1"], by_name["table1"], ("whole",), FEW),
     ):
         figures |= made.figures
-    assert not re.findall(r"!\[", page(results, FEW, docs))  # a figure that was not drawn is not shown
+    assert not re.findall(r"!\[", page_of(by_name, FEW, results, docs))  # a figure that was not drawn is not shown
     for stem in figures:
         (results / f"{stem}.png").touch()
-    text = page(results, FEW, docs)
+    text = page_of(by_name, FEW, results, docs)
     links = re.findall(r"!\[[^]]+\]\(([^)]+)\)", text)
     assert len(links) == len(set(links)) == 1 + 2 * 2 * 2 + 2
     for link in links:
@@ -123,8 +122,8 @@ def test_every_figure_of_the_page_is_a_file_that_was_written(tmp_path, small_exp
 
 
 def test_the_order_that_holds_is_said_to_hold(tmp_path, small_experiments):
-    write(tmp_path, table_records("table1", ABOVE))
-    text = page(tmp_path, SETS, tmp_path)
+    found = table_records("table1", ABOVE)
+    text = page(found, SETS, tmp_path)
     order = section(text, "Is it MLHD")
     assert order.count("order: 3 of 3 hold, 0 reversed") == 1
     assert "in 10 of 10 groups" in order
@@ -134,29 +133,28 @@ def test_the_order_that_holds_is_said_to_hold(tmp_path, small_experiments):
     short = section(text, "In short")
     assert short.count("beats 4, loses to 0, open 0 of 4") == 2
     assert short.count("beats 3, loses to 0, open 0 of 3") == 2
-    assert "mlhd > arc holds in 1 and is reversed in 0" in short
+    assert "mlhd-rbf > arc-rbf holds in 1 and is reversed in 0" in short
     assert "in 0 a rule that never sees the source is shown to be better than MLHD, in 2 MLHD is" in short
     assert_clean(text)
 
 
 def test_the_order_that_is_reversed_is_said_to_be(tmp_path, small_experiments):
-    write(tmp_path, table_records("table2", BELOW))
-    text = page(tmp_path, SETS, tmp_path)
+    found = table_records("table2", BELOW)
+    text = page(found, SETS, tmp_path)
     assert section(text, "Is it MLHD").count("order: 0 of 3 hold, 3 reversed") == 1
     assert "in 0 of 10 groups" in text
     source = section(text, "Does the source help?")
     assert "worth it" not in source
     assert source.count("the rule without a source is shown to be better") == 1
     assert source.count("neither is shown to be better (not shown)") == 1
-    assert re.search(r"table2, whole, mlhd: (29\.9|30\.[01])\. ", source)
+    assert re.search(r"table2, whole, mlhd-rbf: (29\.9|30\.[01])\. ", source)
     assert "shown to be better than 0 of the 3, worse than 3" in source
 
 
 @pytest.mark.parametrize("levels", [ABOVE, BELOW, {}], ids=["above", "below", "level"])
 def test_every_count_on_the_page_is_that_of_its_claims(tmp_path, small_experiments, levels):
     found = table_records("table1", levels, variants=("whole",))
-    write(tmp_path, found)
-    text = page(tmp_path, SETS, tmp_path)
+    text = page(found, SETS, tmp_path)
     experiment = EXPERIMENTS["table1"]
     finding = Finding(experiment, "whole", boards(experiment, found, "whole", SETS))
     for pair in ORDER:
@@ -173,28 +171,28 @@ def test_sets_of_seeds_that_disagree_settle_nothing(tmp_path, small_experiments)
     experiment = EXPERIMENTS["table1"]
     one = records_of(experiment, noisy(ABOVE), SETS[0])
     two = records_of(experiment, noisy(BELOW), SETS[1])
-    write(tmp_path, one + two)
-    text = page(tmp_path, SETS, tmp_path)
-    assert re.search(r"\| mlhd > arc \| contradictory \(\+\d+\.\d / −\d+\.\d\) \|", text)
+    found = one + two
+    text = page(found, SETS, tmp_path)
+    assert re.search(r"\| mlhd-rbf > arc-rbf \| contradictory \(\+\d+\.\d / −\d+\.\d\) \|", text)
     assert "order: 0 of 3 hold, 0 reversed" in text
 
 
 def test_the_sentence_on_the_grid_follows_its_claims(tmp_path, small_experiments):
-    write(tmp_path, table_records("table1", ABOVE, searched=True))
-    text = section(page(tmp_path, SETS, tmp_path), "Does accuracy rise with λ1?")
+    found = table_records("table1", ABOVE, searched=True)
+    text = section(page(found, SETS, tmp_path), "Does accuracy rise with λ1?")
     assert text.count('"accuracy rises with λ1" is borne out') == len(READINGS)
     assert text.count('"λ2 matters less than λ1" is borne out') == len(READINGS)
     assert "held-out" not in text  # which was not searched
 
 
 def test_the_best_of_a_grid_is_never_called_a_result(tmp_path, small_experiments):
-    write(tmp_path, table_records("table1", ABOVE, searched=True))
-    text = section(page(tmp_path, SETS, tmp_path), "What would the best parameters give?")
+    found = table_records("table1", ABOVE, searched=True)
+    text = section(page(found, SETS, tmp_path), "What would the best parameters give?")
     assert "an upper bound, never a result" in text
     number = r"\d\d\.\d"
     line = (
-        rf"- table1, whole, mlhd, seeds \d+ to \d+: default {number}, selected {number}, oracle {number}; "
-        "oracle with a spoilt source "
+        rf"- table1, whole, mlhd-rbf, seeds \d+ to \d+: default {number}, selected {number}, oracle {number}; "
+        "oracle with a corrupted source "
     )
     assert re.search(line, text)
 
@@ -203,22 +201,25 @@ def incomplete():
     full = table_records("table1", ABOVE, variants=("whole", "held-out"), sets=FEW, searched=True)
     yield "one variant", [r for r in full if r.variant == "whole"]
     yield "one group", [r for r in full if r.group == "EN → FR"]
-    yield "one trial missing", [r for r in full if not (r.system == "arc" and r.seed == 2 and r.group == "EN → GR")]
+    yield (
+        "one trial missing",
+        [r for r in full if not (r.system == "arc-rbf" and r.seed == 2 and r.group == "EN → GR")],
+    )
     yield "one seed", [r for r in full if r.seed == 0]
     yield "second set only", [r for r in full if r.seed >= 3]
-    yield "one system", [r for r in full if r.system == "mlhd"]
-    yield "search of one reading", [r for r in full if r.setting == "default" or r.system == "mlhd"]
+    yield "one system", [r for r in full if r.system == "mlhd-rbf"]
+    yield "search of one reading", [r for r in full if r.setting == "default" or r.system == "mlhd-rbf"]
     yield "no selection", [r for r in full if r.setting != "selected"]
     yield "a hole in a grid", [replace(r, grid=(None, *r.grid[1:])) if r.grid and r.seed == 1 else r for r in full]
     yield "a failure", [replace(r, score=None, status="failed: x") if r.seed == 1 else r for r in full]
     yield "toy of one seed", [r for r in toy_records(FEW) if r.seed == 0]
-    yield "toy without a system", [r for r in toy_records(FEW) if r.system != "mlhd"]
+    yield "toy without a system", [r for r in toy_records(FEW) if r.system != "mlhd-rbf"]
 
 
 @pytest.mark.parametrize("case", [name for name, _ in incomplete()])
 def test_an_unfinished_run_makes_a_page_without_numbers_from_nowhere(tmp_path, small_experiments, case):
-    write(tmp_path, dict(incomplete())[case])
-    text = page(tmp_path, FEW, tmp_path)
+    found = dict(incomplete())[case]
+    text = page(found, FEW, tmp_path)
     assert_clean(text)
     if "toy" not in case and case not in ("one variant", "search of one reading", "no selection", "a hole in a grid"):
         assert "nothing is said here" in text
@@ -229,21 +230,30 @@ def test_an_unfinished_run_makes_a_page_without_numbers_from_nowhere(tmp_path, s
 def test_uncertified_fits_are_counted(tmp_path, small_experiments):
     found = table_records("table1", ABOVE, sets=FEW)
     found[5] = replace(found[5], status="iteration limit")
-    write(tmp_path, found)
-    text = page(tmp_path, FEW, tmp_path)
+    text = page(found, FEW, tmp_path)
     assert f"{len(found):,} records; 1 of them have a fit that failed or was not certified (marked †" in text
     assert text.count("†") >= 3
 
 
 def test_the_page_does_not_depend_on_the_order_of_records(tmp_path, small_experiments):
     found = table_records("table1", ABOVE, sets=FEW)
-    write(tmp_path / "a", found)
-    write(tmp_path / "b", found[::-1])
-    assert page(tmp_path / "a", FEW, tmp_path / "a") == page(tmp_path / "b", FEW, tmp_path / "b")
+    assert page(found, FEW, tmp_path) == page(found[::-1], FEW, tmp_path)
+
+
+COMMITTED = Request(out=ROOT / "results", records=ROOT / "results", sets=SETS)
 
 
 def test_the_committed_page_is_made_from_the_committed_records():
     results, committed = ROOT / "results", ROOT / "docs" / "reproduction.md"
-    assert committed.read_text(encoding="utf-8") == page(results, SETS, committed.parent)
+    records = {name: committed_records(name, COMMITTED) for name in PAGE}
+    assert committed.read_text(encoding="utf-8") == page_of(records, SETS, results, committed.parent)
     for link in re.findall(r"!\[[^]]+\]\(([^)]+)\)", committed.read_text(encoding="utf-8")):
         assert (committed.parent / link).exists(), link
+
+
+@pytest.mark.parametrize("name", EVERYTHING)
+def test_the_committed_tables_are_made_from_the_committed_records(name):
+    made = reproduce(name, COMMITTED)
+    for form, (suffix, _) in FORMATS.items():
+        assert (ROOT / "results" / f"{name}{suffix}").read_bytes() == made.text(form).encode()
+    assert all((ROOT / "results" / f"{stem}.{kind}").exists() for stem in made.figures for kind in ("png", "svg"))

@@ -7,15 +7,15 @@ from dataclasses import replace
 
 import numpy as np
 import scipy.sparse as sp
-from isthmus.experiments.entrants import TABLE
-from isthmus.experiments.experiment import EXPERIMENTS
-from isthmus.experiments.published import TABLE1, TABLE2
-from isthmus.experiments.records import Record
-from isthmus.experiments.rows import Collected
 
 from isthmus.datasets import Collection
 from isthmus.domains import Domain
 from isthmus.evaluation import Protocol
+from isthmus.study.records import VERSIONS, Record
+from studies.paper.entrants import TABLE
+from studies.paper.experiment import EXPERIMENTS
+from studies.paper.published import TABLE1, TABLE2
+from studies.paper.rows import Collected
 
 CLASSES, PER_CLASS = 3, 14
 PROTOCOL = Protocol(4, 1, 4, test=9)
@@ -64,14 +64,14 @@ def small(name, load=None, histogram=None, entrants=None, protocol=PROTOCOL):
         EXPERIMENTS[name],
         rows=Collected(load, protocol, (5, 6), name == "table2" if histogram is None else histogram),
         protocol=str(protocol),
-        groups=tuple((row.source, row.target) for row in kept),
+        groups=tuple(f"{row.source} → {row.target}" for row in kept),
         published=kept,
         entrants=coarse(TABLE) if entrants is None else entrants,
     )
 
 
 def coarse(entrants):
-    """The same entrants, each with two values a parameter."""
+    """The same entrants, each with two values for each parameter."""
     return tuple(replace(e, grid=dict.fromkeys(e.grid, TWO)) for e in entrants)
 
 
@@ -81,32 +81,31 @@ def shrunk():
     return {name: small(name) for name in GROUPS}
 
 
-def record(system="mlhd", score=0.5, *, setting="default", group="EN → FR", seed=0, **others):
+def record(system="mlhd-rbf", score=0.5, *, setting="default", group="EN → FR", seed=0, **others):
     """A record made by hand."""
     given = {
         "experiment": "table1", "variant": "whole", "parameters": {}, "seconds": 0.1, "status": "optimal",
-        "gap": 1e-9, "versions": "by hand",
+        "gap": 1e-9, "versions": VERSIONS,
     } | others  # fmt: skip
     return Record(group=group, seed=seed, system=system, setting=setting, score=score, **given)
 
 
 def records_of(experiment, value, seeds, *, setting="default", variant="whole", columns=None, **others):
     """Records of every column, group and seed; value(column, group number, seed) is the score."""
-    groups = [" → ".join(group) for group in experiment.groups]
     return [
         record(
             column, value(column, g, seed), setting=setting, group=group, seed=seed, variant=variant,
             experiment=experiment.name, **others,
         )
         for column in columns or experiment.columns
-        for g, group in enumerate(groups)
+        for g, group in enumerate(experiment.groups)
         for seed in seeds
     ]  # fmt: skip
 
 
 def main(arguments):
     """The command line over tables of toy size."""
-    from isthmus.cli import main as command_line
+    from studies.paper.command import main as command_line
 
     # A shell that starts its jobs in the background has them ignore Ctrl-C, and their children too.
     signal.signal(signal.SIGINT, signal.default_int_handler)
