@@ -49,5 +49,6 @@ reproduce: $(VENV)/.demo ## The paper's tables and figures anew: make reproduce 
 	  cmp -s $(OUT)/$$name.txt results/$$name.txt && echo "$$name: as in results/" || echo "$$name: not as in results/"; done
 
 clean: ## Remove environments and caches
-	rm -rf $(VENV) .venv-metric-learn .pytest_cache .mypy_cache .ruff_cache .hypothesis build dist demo-output reproduced
+	rm -rf $(VENV) .venv-metric-learn .pytest_cache .mypy_cache .ruff_cache .hypothesis build dist demo-output reproduced \
+	  systems-runs defaults-runs
 	find src studies tests benchmarks examples -name __pycache__ -prune -exec rm -rf {} +

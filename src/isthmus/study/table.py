@@ -12,7 +12,8 @@ NOTE_WIDTH = 118
 class Table:
     """Rows of text under a head; the first column names the rows, the others are aligned to the right.
 
-    The notes stand below; as many rows as ``footer`` says sum up the others, and stand under a rule.
+    The title may be empty. The notes stand below; as many rows as ``footer`` says sum up the others, and stand under
+    a rule.
 
     Examples
     --------

@@ -1,0 +1,116 @@
+"""Every system and control on four real pairs of views: who takes part, and on which rows."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+from typing import Any, Self
+
+import numpy as np
+from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.decomposition import PCA, TruncatedSVD
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import Normalizer, StandardScaler
+
+from isthmus import MLHD, systems
+from isthmus._arrays import FloatArray, Matrix, is_sparse
+from isthmus.controls import Corrupted
+from isthmus.study import Entrant, Rows, Study, Trial
+from isthmus.study.pairs import prepared
+from isthmus.study.rows import name_number
+from studies.datasets import load_debian, load_mfeat, load_reuters600, load_snareseq
+from studies.views import Loader, Views, drawn_split, rows_of, views_of
+
+SVD_SIZE, COMPONENTS_PER_CLASS = 100, 3
+PAIRS: dict[str, tuple[Loader, str, str]] = {
+    "digits fou76→kar64": (load_mfeat, "fou76", "kar64"),
+    "Debian en→fr": (load_debian, "en", "fr"),
+    "SNARE-seq RNA→ATAC": (load_snareseq, "rna10", "atac19"),
+    "Reuters EN→FR": (load_reuters600, "EN", "FR"),
+}
+"""A collection and two of its views."""
+
+
+@dataclass(frozen=True)
+class Standardised:
+    """The rows of a trial, after the first step of the preparation; ``folder`` has the data."""
+
+    folder: Path | None = field(default=None, compare=False)
+
+    def check(self) -> None:
+        """Raise if data are not there."""
+        for pair in PAIRS:
+            self.views(pair)
+
+    def views(self, pair: str) -> Views:
+        """The two views of a pair."""
+        load, *names = PAIRS[pair]
+        return views_of(load, self.folder, *names)
+
+    def __call__(self, trial: Trial) -> Rows:
+        """Numeric features standardised, rows of text scaled to length one and reduced by a truncated SVD."""
+        views = self.views(trial.group)
+        rows = rows_of(views, drawn_split(views.y, [trial.seed, name_number(trial.group)]))
+        return prepared(rows, *(_standardising(X) for X in (rows.X_source, rows.X_target)))
+
+
+def _standardising(X: Matrix) -> Any:
+    if not is_sparse(X):
+        return StandardScaler()
+    return make_pipeline(Normalizer(), TruncatedSVD(SVD_SIZE, algorithm="arpack", random_state=0))
+
+
+@dataclass(frozen=True)
+class Reduced:
+    """The second step: as many principal components of either domain (None: its features), scaled to a common unit.
+
+    The mean squared length of the rows is then one. Where a domain has fewer features than ``per_class`` components
+    for each class, both domains get as many components as it has features.
+    """
+
+    per_class: int | None
+
+    def __call__(self, rows: Rows, seed: int) -> Rows:
+        """The rows, each domain prepared by its training rows."""
+        most = rows.X_source.shape[1], rows.X_target.shape[1]
+        size = None if self.per_class is None else min(self.per_class * len(np.unique(rows.y_source)), *most)
+        each = make_pipeline("passthrough" if size is None else PCA(size, random_state=0), UnitLength())
+        return prepared(rows, each, each)
+
+
+class UnitLength(TransformerMixin, BaseEstimator):  # type: ignore[misc]
+    """All features divided by one number: the rows of the fit then have a mean squared length of one."""
+
+    length_: float
+
+    def fit(self, X: FloatArray, y: Any = None) -> Self:
+        """Take the length of these rows."""
+        self.length_ = float(np.sqrt(np.mean(np.sum(X**2, axis=1))))
+        return self
+
+    def transform(self, X: FloatArray) -> FloatArray:
+        """The rows in its unit."""
+        return X / self.length_
+
+
+LDA = "target self-trained LDA"
+WIDE = f"{LDA}, all features"
+FAVOURITES = "mlhd", "mlhd by target rows"
+"""The systems that are also taught by corrupted sources."""
+_by_target = partial(MLHD, references="target")
+_reduced = Reduced(COMPONENTS_PER_CLASS)
+ENTRANTS = (
+    *(Entrant(system.name, system.make, control=system.control, rows=_reduced) for system in systems()),
+    Entrant(WIDE, systems()[LDA].make, control=True, rows=Reduced(None)),
+    Entrant(FAVOURITES[1], _by_target, rows=_reduced),
+    *(
+        Entrant(f"{FAVOURITES[1]}, {kind}", partial(Corrupted, _by_target(), kind), control=True, rows=_reduced)
+        for kind in ("noise", "permuted", "renamed")
+    ),
+)
+
+
+def study(folder: Path | None = None) -> Study:
+    """The study on the data of a folder (None: :func:`studies.datasets.data_folder`)."""
+    return Study("systems", Standardised(folder), ENTRANTS, groups=tuple(PAIRS))

@@ -1,0 +1,68 @@
+"""Two views of the same objects, and rows drawn from them: no object is in two of source, target and test."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import TypeAlias
+
+import numpy as np
+
+from isthmus._arrays import IntArray, Matrix
+from isthmus.datasets import Collection
+from isthmus.domains import UNLABELLED, Split
+from isthmus.study import Rows
+
+SOURCE_PER_CLASS, UNLABELLED_PER_CLASS, MOST_TESTED = 20, 20, 300
+Loader: TypeAlias = Callable[[Path | None], Collection]
+
+
+@dataclass(frozen=True, eq=False)
+class Views:
+    """Features of either view, row by row of the same objects, and their classes."""
+
+    X: Matrix
+    Y: Matrix
+    y: IntArray
+
+
+@lru_cache(maxsize=16)
+def views_of(load: Loader, folder: Path | None, source: str, target: str) -> Views:
+    """Two domains of a collection, of the objects that are in both; read once in each process."""
+    data = load(folder)
+    _, i, j = np.intersect1d(data.objects[source], data.objects[target], return_indices=True)
+    return Views(data[source].X[i], data[target].X[j], data[source].y[i])
+
+
+def drawn_split(y: IntArray, seed: Sequence[int], labelled: int = 1, most_labelled: int = 1) -> Split:
+    """Which objects take which part.
+
+    Not a :class:`isthmus.evaluation.Protocol`: that one deals out other objects for the same seed, and the published
+    tables of these studies stand on this.
+
+    Parameters
+    ----------
+    y : array (n,)
+        The class of each object.
+    seed : sequence of int
+        The same seed gives the same split.
+    labelled, most_labelled : int
+        Labelled target rows per class, and the most that any split of the study has: those of fewer are among them.
+    """
+    rng = np.random.default_rng(seed)
+    classes = [rng.permutation(np.flatnonzero(y == c)) for c in np.unique(y)]
+    ends = np.cumsum([SOURCE_PER_CLASS, most_labelled, UNLABELLED_PER_CLASS])
+    parts = list(zip(*(np.split(rows, ends) for rows in classes), strict=True))
+    source, unlabelled, rest = (np.concatenate(parts[k]) for k in (0, 2, 3))
+    known = np.concatenate([rows[:labelled] for rows in parts[1]])
+    return Split(source, known, unlabelled, rng.permutation(rest)[:MOST_TESTED])
+
+
+def rows_of(views: Views, split: Split) -> Rows:
+    """The rows of a split, as their collection has them: the source by one view, target and test by the other."""
+    target = np.concatenate([split.labelled, split.unlabelled])
+    y_target = np.where(np.arange(len(target)) < len(split.labelled), views.y[target], UNLABELLED)
+    source = views.X[split.source], views.y[split.source]
+    return Rows(*source, views.Y[target], y_target, views.Y[split.test], views.y[split.test])
