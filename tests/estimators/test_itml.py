@@ -18,13 +18,12 @@ from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.utils.estimator_checks import check_estimator
 from test_inputs import one_sentence
-from test_solvers import LONG, cvxpy_optimum, itml
 
 from conftest import make_domains
 from isthmus import ITML, MLHD, ConvergenceWarning, InputError, Saenko
 from isthmus.estimators.logdet.constraints import SAMPLE, drawn_pairs, percentile_bounds
 from isthmus.solvers import DualNewton, Status
-from problems import explicit_primal
+from problems import LONG, cvxpy_optimum, explicit_primal, itml
 
 TIGHT = DualNewton(tol=1e-10)
 IRIS = load_iris(return_X_y=True)

@@ -11,12 +11,12 @@ from isthmus.common_space import CommonSpace
 from isthmus.domains import TwoDomains
 from isthmus.estimators.logdet.constraints import ordered_bounds
 from isthmus.estimators.mapped import SimilarityEstimator
-from isthmus.estimators.progress import as_callback, ended
+from isthmus.estimators.solving import Solving
 from isthmus.exceptions import InputError
 from isthmus.kernels import Kernel
 from isthmus.linalg import principal_axes
-from isthmus.objective.hinge import HingeProblem
-from isthmus.solvers.hinge import HingeNewton, HingeResult
+from isthmus.objective.hinge import HingePoint, HingeProblem
+from isthmus.solvers import HingeNewton, Result
 from isthmus.spaces import JointSpace
 
 AUTO_BOUNDS = (0.0, 1.0)
@@ -66,8 +66,8 @@ class ARC(SimilarityEstimator):
     ----------
     common_space_ : CommonSpace
         What was learned: it knows nothing of how.
-    result_ : HingeResult
-        The solver's result: status, point, trace.
+    result_ : Result
+        The solver's result: status, gap, trace; ``result_.point`` has W.
     objective_, gradient_norm_ : float
         f(W) and the norm of its gradient; the minimum of f is at least ``objective_ - gradient_norm_**2 / 4``.
     n_iter_ : int
@@ -91,7 +91,7 @@ class ARC(SimilarityEstimator):
     array(['a', 'b'], dtype=object)
     """
 
-    result_: HingeResult
+    result_: Result[HingePoint]
     objective_: float
     gradient_norm_: float
     n_iter_: int
@@ -128,30 +128,25 @@ class ARC(SimilarityEstimator):
         self.target_transformer = target_transformer
         self.progress = progress
 
-    def _checked(self) -> HingeNewton:
+    def _checked(self) -> Solving:
         super()._checked()
         _as_bounds(self.bounds)
         _as_weight(self.pair_weight, 1.0)
-        as_callback(self.progress, "ARC", self.tol)
-        return HingeNewton(self.tol, self.max_iter)
+        return Solving.of(HingeNewton(self.tol, self.max_iter), self.progress, "ARC", self.tol)
 
-    def _learn(
-        self, domains: TwoDomains, joint: JointSpace, settings: HingeNewton
-    ) -> tuple[CommonSpace, dict[str, Any]]:
+    def _learn(self, domains: TwoDomains, joint: JointSpace, settings: Solving) -> tuple[CommonSpace, dict[str, Any]]:
         # Whatever a space does with the outside of the span: the optimal W is zero there.
         axes = [principal_axes(side.points, centre=False).axes for side in (joint.source, joint.target)]
         A, B = joint.source.points @ axes[0], joint.target.points @ axes[1]
         u, l = _as_bounds(self.bounds)  # noqa: E741
         sign = np.where(joint.source.y[:, None] == joint.target.y[None, :], 1.0, -1.0)
         weight = _as_weight(self.pair_weight, float((A**2).sum() / len(A) * (B**2).sum() / len(B)))
-        callback = as_callback(self.progress, "ARC", self.tol)
-        with ended(callback):
-            result = settings.solve(HingeProblem(A, B, sign, np.where(sign > 0, l, u), weight), callback)
+        result = settings.result(HingeProblem(A, B, sign, np.where(sign > 0, l, u), weight))
         spaces = joint.source.space, joint.target.space
         return CommonSpace.of_products(spaces, (axes[0], axes[1]), result.point.W), {
             "result_": result,
             "n_iter_": result.n_iter,
-            "objective_": result.point.value,
+            "objective_": result.point.primal,
             "gradient_norm_": result.point.gradient_norm,
             "pair_weight_": weight,
             "bounds_": (u, l),

@@ -5,7 +5,7 @@ Every sum over pairs is therefore a few products of blocks. With :math:`L_w` the
 
 .. math:: \sum_{kl} v_{kl} (z_{ij}^T M z_{kl})^2 = (e_i - e_j)^T\, G L_v G\, (e_i - e_j)
 
-which costs :math:`O(n_s^2 n_l)` for all :math:`n_s n_l` pairs at once, instead of a rank-one product a pair.
+which costs :math:`O(n_s^2 n_l)` for all :math:`n_s n_l` pairs at once, instead of a rank-one product per pair.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ class PairGraph:
         return np.concatenate(parts) if parts else np.empty(0)
 
     def split(self, v: FloatArray) -> list[FloatArray]:
-        """A vector over all pairs as one (p, q) array a block."""
+        """A vector over all pairs as one (p, q) array per block."""
         parts, start = [], 0
         for block in self.blocks:
             p, q = block.shape

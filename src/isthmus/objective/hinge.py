@@ -8,6 +8,9 @@ from functools import cached_property
 import numpy as np
 
 from isthmus._arrays import FloatArray
+from isthmus.exceptions import InputError
+from isthmus.objective.compact import Compact
+from isthmus.objective.pairs import in_range
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,6 +38,26 @@ class HingeProblem:
     bound: FloatArray
     weight: float
 
+    def __post_init__(self) -> None:
+        for name, power in (("source", 1), ("target", 1), ("bound", 2)):
+            in_range(np.abs(getattr(self, name)).max(initial=0.0), name, power)
+
+    @property
+    def n_pairs(self) -> int:
+        """The number of pairs."""
+        return int(np.size(self.sign))
+
+    def start(self, W: FloatArray | None = None) -> HingePoint:
+        """The point at a given W, such as that of a similar problem, or at zero."""
+        shape = self.source.shape[1], self.target.shape[1]
+        if W is not None and np.shape(W) != shape:
+            raise InputError(f"start: expected shape {shape}, got {np.shape(W)}.")
+        return self.at(np.zeros(shape) if W is None else np.array(W, dtype=np.float64))
+
+    def value(self, W: FloatArray) -> float:
+        """f(W)."""
+        return self.at(W).primal
+
     def at(self, W: FloatArray) -> HingePoint:
         """A point of the problem."""
         return HingePoint(self, W, self.similarities(W))
@@ -49,7 +72,7 @@ class HingeProblem:
 
 
 @dataclass(frozen=True, eq=False)
-class HingePoint:
+class HingePoint(Compact):
     """A matrix W (r_s, r_l) with its similarities X W Yᵀ; all else is a property."""
 
     problem: HingeProblem
@@ -63,7 +86,7 @@ class HingePoint:
         return np.maximum(problem.sign * (problem.bound - self.similarities), 0.0)
 
     @cached_property
-    def value(self) -> float:
+    def primal(self) -> float:
         """f(W)."""
         return float(np.vdot(self.W, self.W) + self.problem.weight * np.vdot(self.violations, self.violations))
 
@@ -82,6 +105,20 @@ class HingePoint:
     def gap(self) -> float:
         """No matrix has a value lower than f(W) by more than this: ‖∇f‖²/4, as f − ‖·‖² is convex."""
         return 0.25 * self.gradient_norm**2
+
+    @property
+    def dual(self) -> float:
+        """A lower bound of f at every matrix."""
+        return self.primal - self.gap
+
+    @property
+    def scale(self) -> float:
+        """The unit of a relative gap: f itself, so that any unit of W or of the rows cancels."""
+        return self.primal
+
+    def components(self) -> FloatArray:
+        """W."""
+        return self.W
 
     def curvature(self, V: FloatArray) -> FloatArray:
         """The (generalised) Hessian applied to V: 2 V + 2 λ Xᵀ ([h > 0] ∘ X V Yᵀ) Y."""

@@ -12,6 +12,9 @@ from numpy.typing import ArrayLike
 from isthmus._arrays import FloatArray
 from isthmus.exceptions import InputError
 
+LONGEST = 1e70
+"""Lengths up to this, and down to its inverse, have fourth powers that are doubles: the Hessian is made of them."""
+
 
 @dataclass(frozen=True, eq=False)
 class Pairs:
@@ -58,6 +61,7 @@ class Pairs:
             raise InputError(f"pairs.weight: expected no negative weight, got {self.weight.min():g}.")
         if (self.bound <= 0).any():
             raise InputError(f"pairs.bound: expected positive squared distances, got {self.bound.min():g}.")
+        in_range(self.bound, "pairs.bound", power=2)
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -76,7 +80,7 @@ class Alignment:
     Parameters
     ----------
     rows : array (K, d)
-        One shift a row: overall means, class means, or any other difference of means.
+        One shift per row: overall means, class means, or any other difference of means.
     weight : array (K,) or number
         :math:`\lambda_k \ge 0`.
     slack : array (K,) or number, optional
@@ -91,6 +95,7 @@ class Alignment:
         rows = np.atleast_2d(np.asarray(self.rows, dtype=np.float64))
         if not np.isfinite(rows).all():
             raise InputError("alignment.rows: expected finite numbers, got NaN or inf.")
+        in_range(np.abs(rows).max(initial=1.0), "alignment.rows")  # a shift may well be as short as it likes
         object.__setattr__(self, "rows", rows)
         object.__setattr__(self, "weight", _filled(self.weight, (len(rows),), "alignment.weight"))
         if (self.weight < 0).any():
@@ -99,6 +104,15 @@ class Alignment:
             object.__setattr__(self, "slack", _filled(self.slack, (len(rows),), "alignment.slack"))
             if (self.slack <= 0).any():
                 raise InputError(f"alignment.slack: expected positive numbers, got {self.slack.min():g}.")
+            in_range(self.slack, "alignment.slack", power=2)
+
+
+def in_range(sizes: ArrayLike, name: str, power: int = 1) -> None:
+    """Raise unless each size is zero or such that neither it nor what is computed from it leaves the doubles."""
+    array, high = np.asarray(sizes), LONGEST**power
+    bad = array[(array != 0.0) & ~((array >= 1.0 / high) & (array <= high))]
+    if bad.size:
+        raise InputError(f"{name}: expected sizes from {1.0 / high:.0e} to {high:.0e}, got {bad[0]:.3g}.")
 
 
 def _is_run(start: Any, stop: Any) -> bool:

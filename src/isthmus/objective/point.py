@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 from scipy.linalg.blas import dtrmm
-from scipy.linalg.lapack import dtrtri
+from scipy.linalg.lapack import dpotrf, dtrtri
 
 from isthmus._arrays import FloatArray
+from isthmus.objective.compact import Compact
 from isthmus.objective.graph import curvature
 from isthmus.objective.loss import dual_pair_value, pair_loss, slack
 
@@ -20,12 +21,23 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, eq=False)
-class DualPoint:
-    r"""Feasible multipliers w, with the Cholesky factor C of :math:`S = I + F^T L_w F`."""
+class DualPoint(Compact):
+    r"""Multipliers w; all else follows from them, and from the problem's data."""
 
     problem: LogDetProblem
     multipliers: FloatArray
-    cholesky: FloatArray
+
+    @cached_property
+    def cholesky(self) -> FloatArray:
+        r"""The Cholesky factor C of :math:`S = I + F^T L_w F`; LinAlgError where S is not positive definite."""
+        S = self.problem.graph.laplacian_form(self.multipliers, self.problem.factor)
+        S[np.diag_indices_from(S)] += 1.0
+        if not len(S):
+            return S
+        C, failed = dpotrf(S.T, lower=1, overwrite_a=1)
+        if failed:
+            raise np.linalg.LinAlgError("the dual's matrix is not positive definite")
+        return np.asarray(C)
 
     @cached_property
     def inverse(self) -> FloatArray:
@@ -52,9 +64,11 @@ class DualPoint:
 
     @cached_property
     def dual(self) -> float:
-        """The dual value of the multipliers."""
-        graph = self.problem.graph
-        return self._logdet + dual_pair_value(self.multipliers, graph.weight, graph.bound)
+        """The dual value of the multipliers; minus infinity where one has the wrong sign, or no pair."""
+        graph, w = self.problem.graph, self.multipliers
+        if ((graph.sign * w < 0) | ((graph.weight == 0) & (w != 0))).any():
+            return -np.inf
+        return self._logdet + dual_pair_value(w, graph.weight, graph.bound)
 
     @cached_property
     def primal(self) -> float:
@@ -63,6 +77,16 @@ class DualPoint:
         trace = float(np.einsum("ij,ij->", self.inverse, self.inverse)) - len(self.cholesky)
         loss = pair_loss(self.distances, graph.sign, graph.weight, graph.bound)
         return trace + self._logdet + loss
+
+    @property
+    def gap(self) -> float:
+        """No matrix has an objective lower than the primal value by more than this."""
+        return self.primal - self.dual
+
+    @property
+    def scale(self) -> float:
+        """The unit of a relative gap: the objective, or one nat where the objective is smaller than that."""
+        return max(1.0, abs(self.primal), abs(self.dual))
 
     @cached_property
     def slack(self) -> FloatArray:

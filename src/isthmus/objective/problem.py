@@ -8,19 +8,19 @@ from typing import Any
 
 import numpy as np
 import scipy.linalg as sla
-from scipy.linalg.lapack import dpotrf
 
 from isthmus._arrays import FloatArray, IntArray
 from isthmus.exceptions import InputError
 from isthmus.objective.basis import Prior, basis, row_factor
+from isthmus.objective.compact import Compact
 from isthmus.objective.graph import PairGraph
 from isthmus.objective.loss import pair_loss
-from isthmus.objective.pairs import Alignment, Pairs
+from isthmus.objective.pairs import Alignment, Pairs, in_range
 from isthmus.objective.point import DualPoint
 
 
 @dataclass(frozen=True, eq=False)
-class LogDetProblem:
+class LogDetProblem(Compact):
     r"""Find the metric nearest to the identity that respects bounds on pairs and keeps mean shifts short.
 
     .. math::
@@ -29,7 +29,7 @@ class LogDetProblem:
        \;+\; \sum_{ij} \lambda_{ij}\, \varphi_\pm\!\left(z_{ij}^T M z_{ij} / \xi^0_{ij}\right),
        \qquad z_{ij} = a_i - a_j
 
-    Its dual, over one signed multiplier a pair (:math:`\delta w \ge 0`), is smooth:
+    Its dual, over one signed multiplier per pair (:math:`\delta w \ge 0`), is smooth:
 
     .. math:: \log\det\Big(P + \sum_{ij} w_{ij} z_{ij} z_{ij}^T\Big)
        + \sum_{ij} \lambda_{ij} \log(1 - w_{ij}\xi^0_{ij}/\lambda_{ij})
@@ -63,6 +63,7 @@ class LogDetProblem:
             raise InputError(f"rows: expected a two-dimensional array, got {rows.ndim} dimension(s).")
         if not np.isfinite(rows).all():
             raise InputError("rows: expected finite numbers, got NaN or inf.")
+        in_range(np.abs(rows).max(initial=0.0), "rows")
         object.__setattr__(self, "rows", rows)
         object.__setattr__(self, "pairs", tuple(self.pairs))
         for block in self.pairs:
@@ -137,18 +138,24 @@ class LogDetProblem:
             L = sla.cholesky(M, lower=True)
         except sla.LinAlgError:
             return np.inf
-        shifts = self.prior.rows @ L
+        graph, shifts = self.graph, self.prior.rows @ L
         value = np.trace(M) - 2.0 * np.log(np.diagonal(L)).sum() - len(M)
         value += self.prior.weight @ np.einsum("ij,ij->i", shifts, shifts)
-        graph = self.graph
-        return float(value + pair_loss(graph.distances(self._points @ L), graph.sign, graph.weight, graph.bound))
+        value += pair_loss(self.distances(L), graph.sign, graph.weight, graph.bound)
+        return float(value) if np.isfinite(value) else np.inf
+
+    def value(self, W: FloatArray) -> float:
+        """The objective at W Wᵀ as doubles hold it: infinite where the rounding of the product takes definiteness."""
+        return self.primal(W @ W.T)
+
+    def distances(self, W: FloatArray) -> FloatArray:
+        """The squared distance of each pair under W Wᵀ."""
+        return self.graph.distances(self._points @ W)
 
     def dual(self, multipliers: FloatArray) -> float:
         """The dual value at any multipliers, a lower bound of every primal value; minus infinity if infeasible."""
         if np.shape(multipliers) != (self.n_pairs,):
             raise InputError(f"multipliers: expected shape ({self.n_pairs},), got {np.shape(multipliers)}.")
-        if (self.graph.sign * multipliers < 0).any() or (multipliers[self.graph.weight == 0] != 0).any():
-            return -np.inf
         point = self.at(multipliers)
         return -np.inf if point is None else point.dual
 
@@ -158,10 +165,22 @@ class LogDetProblem:
 
     def at(self, multipliers: FloatArray) -> DualPoint | None:
         """The point of the dual at these multipliers, or None where ``P + Σ w z zᵀ`` is not positive definite."""
-        F = self.factor
-        S = self.graph.laplacian_form(multipliers, F)
-        S[np.diag_indices_from(S)] += 1.0
-        if not len(S):
-            return DualPoint(self, multipliers, S)
-        C, failed = dpotrf(S.T, lower=1, overwrite_a=1)
-        return None if failed else DualPoint(self, multipliers, np.asarray(C))
+        point = DualPoint(self, multipliers)
+        try:
+            point.cholesky  # noqa: B018  (kept by the point, which needs it for all else)
+        except np.linalg.LinAlgError:
+            return None
+        return point
+
+    def start(self, multipliers: FloatArray | None = None) -> DualPoint:
+        """A feasible point: at zero, or at multipliers of a similar problem, shrunk where they have to be."""
+        w: FloatArray = np.zeros(self.n_pairs)
+        if multipliers is not None:
+            graph, w = self.graph, np.array(multipliers, dtype=np.float64)
+            if w.shape != (self.n_pairs,):
+                raise InputError(f"start: expected shape ({self.n_pairs},), got {w.shape}.")
+            w = np.where((graph.sign * w > 0) & (graph.weight > 0), w, 0.0)
+            w = np.where(w * graph.bound < graph.weight, w, 0.9 * graph.weight / graph.bound)
+        while (point := self.at(w)) is None:
+            w = 0.5 * w
+        return point

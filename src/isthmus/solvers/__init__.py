@@ -1,14 +1,19 @@
-"""Two independent ways to the optimum of a :class:`~isthmus.objective.LogDetProblem`, and one result type."""
+"""One loop and one result for every solver: two independent ones of LogDet problems, one of squared hinges."""
 
 from isthmus.solvers.bregman import BregmanProjections
-from isthmus.solvers.iteration import Callback, Solver
+from isthmus.solvers.hinge import HingeNewton
+from isthmus.solvers.iteration import Callback, IterativeSolver, Problem, Solver
 from isthmus.solvers.newton import DualNewton
-from isthmus.solvers.result import Result, Status, TracePoint
+from isthmus.solvers.result import Point, Result, Status, TracePoint
 
 __all__ = [
     "BregmanProjections",
     "Callback",
     "DualNewton",
+    "HingeNewton",
+    "IterativeSolver",
+    "Point",
+    "Problem",
     "Result",
     "Solver",
     "Status",

@@ -22,14 +22,14 @@ from typing import TypeAlias
 import numpy as np
 
 from isthmus._arrays import FloatArray, IntArray
-from isthmus.objective import DualPoint, LogDetProblem
+from isthmus.objective import DualPoint
 from isthmus.solvers.iteration import IterativeSolver
 
 Sweep: TypeAlias = Callable[[FloatArray, IntArray, IntArray, FloatArray, FloatArray, FloatArray, FloatArray], None]
 
 
 @dataclass(frozen=True)
-class BregmanProjections(IterativeSolver):
+class BregmanProjections(IterativeSolver[DualPoint]):
     """Cyclic projections; one iteration is one sweep over all pairs.
 
     Compiled when numba is installed (``pip install "isthmus[fast]"``), plain NumPy otherwise; both give the
@@ -45,10 +45,10 @@ class BregmanProjections(IterativeSolver):
 
     compiled: bool | None = None
 
-    def iterates(self, problem: LogDetProblem, start: DualPoint) -> Iterator[DualPoint]:
+    def iterates(self, start: DualPoint) -> Iterator[DualPoint]:
         """One sweep after the other; the Gram matrix is rebuilt from the multipliers before each."""
         sweep = _sweep_compiled() if self.compiled or (self.compiled is None and has_numba()) else _sweep
-        graph, point = problem.graph, start
+        problem, graph, point = start.problem, start.problem.graph, start
         used = np.flatnonzero(graph.weight > 0)
         left, right = (end[used] for end in graph.ends)
         sign, weight = graph.sign[used], graph.weight[used]
@@ -108,5 +108,9 @@ def _sweep_compiled() -> Sweep:
         raise MissingDependencyError(
             'compiled=True: expected numba to be installed; run pip install "isthmus[fast]".'
         ) from None
-    compiled: Sweep = numba.njit(cache=True, fastmath=False)(_sweep)
+    compiled: Sweep
+    try:
+        compiled = numba.njit(cache=True, fastmath=False)(_sweep)
+    except RuntimeError:  # no folder for the cache can be written to: compile once per process
+        compiled = numba.njit(fastmath=False)(_sweep)
     return compiled

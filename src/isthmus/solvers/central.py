@@ -7,14 +7,30 @@ At the optimum M, the slacks ξ and the margins s of the bounds satisfy, with th
 
 at θ = σ = 1 and τ = 0. We start at large θ and σ, where the losses hardly count, and follow the solution down.
 M is carried along beside :math:`S^{-1}`: a step that S cannot take in full still teaches M where S has to go,
-and the next step takes its curvature from between the two (the scaling of Nesterov and Todd, W S W = M).
+and the next step takes its curvature from between the two (the scaling G of Nesterov and Todd, G S G = M).
 The multipliers divided by σ are feasible all along, so every iterate has a certified gap.
+
+**A step.** Linearised, with e for the residual :math:`y - (\lambda/\xi^0 - w)`, the equations of a step to smaller
+θ and τ and to σ = 1 are
+
+.. math::
+
+   dS &= \textstyle\sum dw\, z z^T - (\sigma - 1) I \qquad & dM &= \theta S^{-1} - M - G\, dS\, G \\
+   dy &= -dw - e & d\xi &= \lambda/y - \xi - (\xi/y)\, dy \\
+   ds &= \tau/|w| - s - (s/w)\, dw & z^T (M + dM) z + \delta (s + ds) &= \xi + d\xi.
+
+With :math:`\textit{share} = (\sigma - 1)/\sigma` and :math:`v = dw + \textit{share}\, w` the first of them reads
+:math:`dS = \sum v z z^T - \textit{share}\, S`, and all the others put into the last leave one system for v:
+
+.. math:: (H + D)\, v = \theta\, z^T S^{-1} z + \textit{share}\, (z^T M z + D w) + \tau/w - (\lambda + \xi e)/y,
+   \qquad H_{kl} = (z_k^T G z_l)^2, \quad D = \xi/y + s/|w|.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import numpy as np
 from scipy.linalg import eigh
@@ -55,9 +71,17 @@ class _State:
     def sigma(self) -> float:
         return 1.0 + self.excess
 
-    def pairs(self) -> tuple[FloatArray, FloatArray, FloatArray]:
-        graph = self.point.problem.graph
-        return graph.sign[self.used], graph.weight[self.used], graph.bound[self.used]
+    @property
+    def share(self) -> float:
+        return self.excess / self.sigma
+
+    @property
+    def weight(self) -> FloatArray:
+        return self.point.problem.graph.weight[self.used]
+
+    @property
+    def residual(self) -> FloatArray:
+        return self.y - (self.weight / self.point.problem.graph.bound[self.used] - self.w)
 
     def spread(self, v: FloatArray) -> FloatArray:
         return _spread(self.point.problem, self.used, v)
@@ -91,34 +115,16 @@ def _start(problem: LogDetProblem) -> _State | None:
 
 def _advance(state: _State) -> _State | None:
     """One Newton step towards products that are smaller by the centring factor."""
-    _, weight, bound = state.pairs()
-    w, xi, s, y, share = state.w, state.xi, state.s, state.y, state.excess / state.sigma
-    spectrum, turn, rows = _scaling(state)
-    theta = max(1.0, state.centring * float(spectrum.mean()))
-    tau = state.centring * min(float(np.abs(w) @ s), BALANCE * float(spectrum.sum())) / len(w)
-    residual = y - (weight / bound - w)
-    change = _direction(state, spectrum, rows, theta, tau, residual)
-    if not np.isfinite(change).all():
+    scaling, (w, xi, s, y) = _scaling(state), (state.w, state.xi, state.s, state.y)
+    mean = float(scaling.spectrum.mean())
+    theta = max(1.0, state.centring * mean)
+    tau = state.centring * min(float(np.abs(w) @ s), BALANCE * float(scaling.spectrum.sum())) / len(w)
+    v = _direction(state, scaling, theta, tau)
+    if not np.isfinite(v).all():
         return None
-    dw = change - share * w
-    dy = -dw - residual
-    dxi = weight / y - xi - xi / y * dy
-    ds = tau / np.abs(w) - s - s / w * dw
-    t, primal = min(_ratio(y, dy), _ratio(w, dw)), None
+    dw, dy, dxi, ds = _changes(state, v, tau)
     t_slack = min(_ratio(xi, dxi), _ratio(s, ds))
-    point = _reached(state, t, dw) if t >= LONG_STEP else None
-    if point is None:
-        # In the scaled basis S is the identity and M diagonal: relative to them S moves by dS and M by dM.
-        dS = state.point.problem.graph.laplacian_form(state.spread(change), rows)
-        _add_diagonal(dS, -share)
-        t = min(t, _longest(dS))
-        if t < LONG_STEP:  # after a long one M is as good as the inverse of S, and that costs nothing
-            dM = _add_diagonal(np.negative(dS, out=dS), theta / spectrum - 1.0)
-            factor = _factor(_longest(dM) * dM)
-            if factor is not None:
-                primal = dtrmm(1.0, factor, turn * np.sqrt(spectrum / state.sigma), side=1, lower=1)
-                primal = dtrmm(1.0, state.point.inverse, primal, lower=1, trans_a=1)
-        point = _reached(state, t, dw)
+    t, point, primal = _moved(state, scaling, theta, v, dw, min(_ratio(y, dy), _ratio(w, dw)))
     if point is None or t < SHORTEST_STEP:
         return None
     return replace(
@@ -130,9 +136,39 @@ def _advance(state: _State) -> _State | None:
         y=y + t * dy,
         excess=state.excess * (1.0 - t),
         centring=max(LEAST_CENTRING, (1.0 - min(t, t_slack)) ** CENTRING_POWER),
-        theta=max(1.0, float(spectrum.mean()) * (1.0 - t) + theta * t),
+        theta=max(1.0, mean * (1.0 - t) + theta * t),
         primal=primal,
     )
+
+
+def _changes(state: _State, v: FloatArray, tau: float) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
+    """The changes dw, dy, dξ and ds of a full step, from v = dw + share w."""
+    w, xi, s, y = state.w, state.xi, state.s, state.y
+    dw = v - state.share * w
+    dy = -dw - state.residual
+    dxi = state.weight / y - xi - xi / y * dy
+    ds = tau / np.abs(w) - s - s / w * dw
+    return dw, dy, dxi, ds
+
+
+def _moved(
+    state: _State, scaling: _Scaling, theta: float, v: FloatArray, dw: FloatArray, t: float
+) -> tuple[float, DualPoint | None, FloatArray | None]:
+    """The part of the step that S can take, at most t, the point there, and a factor of M where it leaves θ S⁻¹."""
+    point, primal = _reached(state, t, dw) if t >= LONG_STEP else None, None
+    if point is not None:  # after a long step M is as good as the inverse of S, and that costs nothing
+        return t, point, primal
+    # In the scaled coordinates S = I and M = diag(spectrum): relative to them S moves by dS and M by dM.
+    dS = state.point.problem.graph.laplacian_form(state.spread(v), scaling.rows)
+    _add_diagonal(dS, -state.share)
+    t = min(t, _longest(dS))
+    if t < LONG_STEP:
+        dM = _add_diagonal(np.negative(dS, out=dS), theta / scaling.spectrum - 1.0)
+        factor = _factor(_longest(dM) * dM)
+        if factor is not None:
+            primal = dtrmm(1.0, factor, scaling.turn * np.sqrt(scaling.spectrum / state.sigma), side=1, lower=1)
+            primal = dtrmm(1.0, state.point.inverse, primal, lower=1, trans_a=1)
+    return t, _reached(state, t, dw), primal
 
 
 def _reached(state: _State, t: float, dw: FloatArray) -> DualPoint | None:
@@ -141,43 +177,47 @@ def _reached(state: _State, t: float, dw: FloatArray) -> DualPoint | None:
     return state.point.problem.at(state.spread(state.w + t * dw) / sigma)
 
 
-def _scaling(state: _State) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Coordinates in which S is the identity and M diagonal.
+class _Scaling(NamedTuple):
+    """Coordinates in which S is the identity and M diagonal."""
 
-    Returns that diagonal, the rotation to them from where S alone is the identity, and the rows in them.
-    """
+    spectrum: FloatArray
+    """That diagonal."""
+    turn: FloatArray
+    """The rotation to them from where S alone is the identity."""
+    rows: FloatArray
+    """The rows in them."""
+
+
+def _scaling(state: _State) -> _Scaling:
     root, point = np.sqrt(state.sigma), state.point
     if state.primal is None:
-        return np.full(len(point.cholesky), state.theta), np.eye(len(point.cholesky)), point.rows / root
+        r = len(point.cholesky)
+        return _Scaling(np.full(r, state.theta), np.eye(r), point.rows / root)
     J = dtrmm(root, point.cholesky, state.primal, lower=1, trans_a=1)
     J = J @ J.T
     spectrum, turn = eigh(J, overwrite_a=True, check_finite=False, driver="evd")
-    return np.maximum(spectrum, np.finfo(float).tiny), turn, point.rows @ (turn / root)
+    return _Scaling(np.maximum(spectrum, np.finfo(float).tiny), turn, point.rows @ (turn / root))
 
 
-def _direction(
-    state: _State, spectrum: FloatArray, rows: FloatArray, theta: float, tau: float, residual: FloatArray
-) -> FloatArray:
-    """The Newton step of the multipliers, plus their part that a full step to σ = 1 would give back."""
-    _, weight, _ = state.pairs()
-    w, xi, s, y, share = state.w, state.xi, state.s, state.y, state.excess / state.sigma
-    graph, used = state.point.problem.graph, state.used
-    diagonal = xi / y + s / np.abs(w)
-    scaled = rows * spectrum**0.25
-    hessian = curvature(graph, scaled)
-    under_dual = state.point.distances[used] / state.sigma
+def _direction(state: _State, scaling: _Scaling, theta: float, tau: float) -> FloatArray:
+    """The solution v of the system for a step."""
+    w, xi, s, y, used = state.w, state.xi, state.s, state.y, state.used
+    graph, (spectrum, _, rows) = state.point.problem.graph, scaling
+    D = xi / y + s / np.abs(w)
+    halfway = rows * spectrum**0.25  # z where G is the identity
+    H = curvature(graph, halfway)
+    under_dual = state.point.distances[used] / state.sigma  # zᵀ S⁻¹ z
     if state.primal is None:
-        between, under_primal = np.sqrt(state.theta) * under_dual, state.theta * under_dual
+        between, under_primal = np.sqrt(state.theta) * under_dual, state.theta * under_dual  # zᵀ G z, zᵀ M z
     else:
-        between, under_primal = (graph.distances(B)[used] for B in (scaled, rows * np.sqrt(spectrum)))
-    del scaled
-    preconditioner = 1.0 / (diagonal + between**2)
-    b = theta * under_dual + share * (under_primal + diagonal * w)
-    b += tau / w - (weight + xi * residual) / y
+        between, under_primal = (graph.distances(B)[used] for B in (halfway, rows * np.sqrt(spectrum)))
+    del halfway
+    b = theta * under_dual + state.share * (under_primal + D * w)
+    b += tau / w - (state.weight + xi * state.residual) / y
     return conjugate_gradients(
-        lambda v: hessian(state.spread(v))[used] + diagonal * v,
+        lambda v: H(state.spread(v))[used] + D * v,
         b,
-        preconditioner=preconditioner,
+        preconditioner=1.0 / (D + between**2),
         tolerance=CG_TOLERANCE,
     )
 

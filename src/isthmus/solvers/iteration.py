@@ -3,40 +3,46 @@
 from __future__ import annotations
 
 import time
-import warnings
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
-from typing import Protocol, TypeAlias
+from dataclasses import dataclass, replace
+from typing import Any, Generic, Protocol, TypeAlias, TypeVar
 
 import numpy as np
 
 from isthmus._arrays import FloatArray
 from isthmus._validation import number
-from isthmus.exceptions import ConvergenceWarning, InputError
+from isthmus.exceptions import ConvergenceWarning, warn
 from isthmus.objective import DualPoint, LogDetProblem
-from isthmus.solvers.result import Result, Status, TracePoint
+from isthmus.solvers.result import Point, PointT, Result, Status, TracePoint, relative_gap
 
 Callback: TypeAlias = Callable[[TracePoint], None]
+PointT_co = TypeVar("PointT_co", bound=Point, covariant=True)
+
+
+class Problem(Protocol[PointT_co]):
+    """What the loop needs of a problem: where to begin, in whatever terms the problem has for that."""
+
+    def start(self, given: FloatArray | None = None, /) -> PointT_co:
+        """A feasible point, from a given one of a similar problem if there is one."""
 
 
 class Solver(Protocol):
-    """What the estimators need of a solver."""
+    """What the estimators of a metric need of a solver."""
 
     def solve(
         self, problem: LogDetProblem, start: FloatArray | None = None, callback: Callback | None = None
-    ) -> Result:
+    ) -> Result[DualPoint]:
         """The result of solving a problem, from given multipliers if there are any."""
-        ...
 
 
 @dataclass(frozen=True)
-class IterativeSolver:
-    """A stopping rule on the certified relative gap, around a generator of dual points.
+class IterativeSolver(Generic[PointT]):
+    """A stopping rule on the certified relative gap, around a generator of points.
 
     Parameters
     ----------
     tol : float
-        Stop when (primal − dual) / max(1, |objective|) is at most this.
+        Stop when the gap in its unit is at most this: (primal − dual) / max(1, |objective|) for a metric.
     max_iter : int
         Stop here otherwise, with a :class:`~isthmus.exceptions.ConvergenceWarning`.
     """
@@ -48,62 +54,56 @@ class IterativeSolver:
         number(self.tol, "tol", low=0.0, strict=True)
         number(self.max_iter, "max_iter", low=1, whole=True)
 
-    def iterates(self, problem: LogDetProblem, start: DualPoint) -> Iterator[DualPoint]:
-        """Ever better feasible points of the dual, without end unless no progress is possible."""
+    def iterates(self, start: PointT) -> Iterator[PointT]:
+        """The start and ever better points of its problem, without end unless no progress is possible."""
         raise NotImplementedError
 
     def solve(
-        self, problem: LogDetProblem, start: FloatArray | None = None, callback: Callback | None = None
-    ) -> Result:
+        self, problem: Problem[PointT], start: FloatArray | None = None, callback: Callback | None = None
+    ) -> Result[PointT]:
         """Iterate until the gap is closed or ``max_iter`` is reached.
 
         Parameters
         ----------
-        problem : LogDetProblem
+        problem : LogDetProblem or HingeProblem
             What to solve.
-        start : array (n_pairs,), optional
-            Multipliers to start from, such as those of a similar problem; shrunk until they are feasible.
+        start : array, optional
+            What the problem's own ``start`` understands: multipliers (n_pairs,) of a LogDetProblem, the matrix W of
+            a HingeProblem.
         callback : callable, optional
             Called with each :class:`TracePoint`.
         """
         began = time.perf_counter()
         trace: list[TracePoint] = []
-        best: FloatArray = np.zeros(problem.n_pairs)
+        best = problem.start(start)
         status, smallest = Status.STALLED, np.inf
-        for iteration, point in enumerate(self.iterates(problem, _feasible_start(problem, start))):
-            trace.append(TracePoint(iteration, point.primal, point.dual, time.perf_counter() - began))
+        for iteration, point in enumerate(self.iterates(best)):
+            gap, seconds = relative_gap(point.gap, point.scale), time.perf_counter() - began
+            trace.append(TracePoint(iteration, point.primal, point.dual, gap, seconds))
             if callback is not None:
                 callback(trace[-1])
-            gap = abs(trace[-1].relative_gap)  # below zero it measures rounding, and proves no more than that
-            if gap < smallest:
-                best, smallest = point.multipliers, gap
+            gap = abs(gap)  # below zero it measures rounding, and proves no more than that
+            if iteration == 0 or gap < smallest:
+                best, smallest = point.compact(), gap
             if gap <= self.tol:
                 status = Status.OPTIMAL
                 break
             if iteration == self.max_iter:
                 status = Status.ITERATION_LIMIT
                 break
-        result = Result(problem, best, status, self.tol, tuple(trace), type(self).__name__)
-        if status is not Status.OPTIMAL:
-            why = f"max_iter={self.max_iter} reached" if status is Status.ITERATION_LIMIT else "no further progress"
-            warnings.warn(
-                f"{result.solver}: {why}; the relative gap is certified to {smallest:.1e}, not to {self.tol:.0e}.",
-                ConvergenceWarning,
-                stacklevel=3,
-            )
-        return result
+        return _earned(Result(best, status, self.tol, tuple(trace), type(self).__name__), self.max_iter)
 
 
-def _feasible_start(problem: LogDetProblem, start: FloatArray | None) -> DualPoint:
-    graph = problem.graph
-    if start is None:
-        w = np.zeros(problem.n_pairs)
-    else:
-        w = np.array(start, dtype=np.float64)
-        if w.shape != (problem.n_pairs,):
-            raise InputError(f"start: expected shape ({problem.n_pairs},), got {w.shape}.")
-        w = np.where((graph.sign * w > 0) & (graph.weight > 0), w, 0.0)
-        w = np.where(w * graph.bound < graph.weight, w, 0.9 * graph.weight / graph.bound)
-    while (point := problem.at(w)) is None:
-        w = 0.5 * w
-    return point
+def _earned(result: Result[Any], max_iter: int) -> Result[Any]:
+    """The result, optimal only if that is true of what it hands over; otherwise with a warning that says why."""
+    if result.status is Status.OPTIMAL and not abs(result.relative_gap) <= result.tolerance:
+        result = replace(result, status=Status.INEXACT)
+    why = {
+        Status.ITERATION_LIMIT: f"max_iter={max_iter} reached",
+        Status.STALLED: "no further progress",
+        Status.INEXACT: "the matrix is too nearly singular for doubles (are the rows centred, and of one scale?)",
+    }.get(result.status)
+    if why is not None:
+        gap = f"the relative gap is certified to {abs(result.relative_gap):.1e}, not to {result.tolerance:.0e}"
+        warn(f"{result.solver}: {why}; {gap}.", ConvergenceWarning)
+    return result

@@ -37,7 +37,7 @@ GOOD_INCREASE, SUFFICIENT_INCREASE = 0.25, 1e-4
 
 
 @dataclass(frozen=True)
-class DualNewton(IterativeSolver):
+class DualNewton(IterativeSolver[DualPoint]):
     """Projected Newton steps on the dual; the default solver.
 
     Examples
@@ -50,10 +50,10 @@ class DualNewton(IterativeSolver):
     ('optimal', True)
     """
 
-    def iterates(self, problem: LogDetProblem, start: DualPoint) -> Iterator[DualPoint]:
+    def iterates(self, start: DualPoint) -> Iterator[DualPoint]:
         """Newton steps while they are long, then the central path; if that ends, short steps from the best point."""
         yield start
-        best, value = start.multipliers, start.dual
+        problem, best, value = start.problem, start.multipliers, start.dual
         steps = _newton_steps(start, SLOW_WARM if best.any() else SLOW)
         del start  # a point holds matrices; its multipliers are enough to find it again
         for point in chain(steps, central_path(problem)):
@@ -66,7 +66,7 @@ class DualNewton(IterativeSolver):
 
 
 def _gap(point: DualPoint) -> float:
-    return relative_gap(point.primal, point.dual)
+    return relative_gap(point.gap, point.scale)
 
 
 def _newton_steps(point: DualPoint, slow: float) -> Iterator[DualPoint]:

@@ -5,12 +5,47 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import Enum
 from functools import cached_property
+from typing import Any, Generic, Protocol, Self, TypeVar
 
 import numpy as np
 
 from isthmus._arrays import FloatArray
 from isthmus.exceptions import NotConvergedError
-from isthmus.objective import DualPoint, LogDetProblem
+from isthmus.objective import DualPoint
+from isthmus.objective.compact import Compact
+
+
+class Point(Protocol):
+    """What the loop and the result need of an iterate, whatever it keeps to answer."""
+
+    @property
+    def problem(self) -> Any:
+        """Whose point it is; its ``value(W)`` is the objective at what :meth:`components` hands over."""
+
+    @property
+    def primal(self) -> float:
+        """The objective here."""
+
+    @property
+    def dual(self) -> float:
+        """A lower bound of the objective everywhere."""
+
+    @property
+    def gap(self) -> float:
+        """Primal less dual, with all the digits that it has."""
+
+    @property
+    def scale(self) -> float:
+        """The unit of a relative gap."""
+
+    def components(self) -> FloatArray:
+        """The matrix that is handed over."""
+
+    def compact(self) -> Self:
+        """The same point without what can be computed again."""
+
+
+PointT = TypeVar("PointT", bound=Point)
 
 
 class Status(Enum):
@@ -19,40 +54,40 @@ class Status(Enum):
     OPTIMAL = "optimal"
     ITERATION_LIMIT = "iteration limit"
     STALLED = "stalled"
+    INEXACT = "inexact"
+    """The iterate closed the gap, but the matrix that is handed over does not: digits were lost on the way."""
 
 
-def relative_gap(primal: float, dual: float) -> float:
-    """The duality gap in units of the objective, or of one nat where the objective is smaller than that."""
-    if not np.isfinite(primal) or not np.isfinite(dual):
+def relative_gap(gap: float, scale: float) -> float:
+    """A gap in its unit: infinite where there is none, zero where there is nothing to lose."""
+    if not np.isfinite(gap) or not np.isfinite(scale):
         return np.inf
-    return (primal - dual) / max(1.0, abs(primal), abs(dual))
+    return gap / scale if gap else 0.0
 
 
 @dataclass(frozen=True)
 class TracePoint:
-    """One iteration: both values and the seconds since the start."""
+    """One iteration: both values, their gap in units of the objective, and the seconds since the start."""
 
     iteration: int
     primal: float
     dual: float
+    relative_gap: float
     seconds: float
 
-    @property
-    def relative_gap(self) -> float:
-        """The gap divided by the larger of one and the objective."""
-        return relative_gap(self.primal, self.dual)
 
+@dataclass(frozen=True, eq=False, repr=False)
+class Result(Compact, Generic[PointT]):
+    """The best point that a solver found, and a certificate for the matrix that is handed over.
 
-@dataclass(frozen=True, eq=False)
-class Result:
-    """The multipliers that a solver found; all else is computed from them and the problem's data.
+    What is measured is the matrix that the caller gets, not the iterate in the solver's own coordinates, so digits
+    that are lost on the way count. Where a metric is so nearly singular that W Wᵀ is not definite in doubles,
+    :attr:`primal` is infinite and nothing is certified, although W itself may be as good as ever.
 
     Parameters
     ----------
-    problem : LogDetProblem
-        What was solved.
-    multipliers : array (n_pairs,)
-        The signed dual variables.
+    point : Point
+        The point, compact.
     status : Status
         Why the solver stopped.
     tolerance : float
@@ -63,19 +98,16 @@ class Result:
         The solver's name.
     """
 
-    problem: LogDetProblem
-    multipliers: FloatArray
+    point: PointT
     status: Status
     tolerance: float
     trace: tuple[TracePoint, ...]
     solver: str
 
-    @cached_property
-    def _point(self) -> DualPoint:
-        point = self.problem.at(self.multipliers)
-        if point is None:
-            raise NotConvergedError(f"{self.solver}: the multipliers are not feasible.")
-        return point
+    @property
+    def problem(self) -> Any:
+        """What was solved."""
+        return self.point.problem
 
     @property
     def n_iter(self) -> int:
@@ -83,40 +115,49 @@ class Result:
         return len(self.trace) - 1
 
     @cached_property
-    def primal(self) -> float:
-        """The objective at :meth:`matrix`, from the data."""
-        return self._point.primal
+    def _components(self) -> FloatArray:
+        return self.point.compact().components()  # which leaves its matrices to the garbage
+
+    def components(self) -> FloatArray:
+        """What was learned: a factor W (d, d) of a metric M = W Wᵀ, or the W of a similarity."""
+        return self._components
 
     @cached_property
+    def primal(self) -> float:
+        """The objective at :meth:`matrix` (the W of a similarity), from the data."""
+        return float(self.problem.value(self.components()))
+
+    @property
     def dual(self) -> float:
-        """The lower bound that the multipliers prove, from the data."""
-        return self.problem.dual(self.multipliers)
+        """A lower bound of the objective at every matrix, from the data."""
+        return self.point.dual
 
     @property
     def duality_gap(self) -> float:
         """The objective is at most this far from its minimum."""
-        return self.primal - self.dual
+        lost = self.primal - self.point.primal
+        return self.point.gap + lost if np.isfinite(lost) else np.inf
 
     @property
     def relative_gap(self) -> float:
-        """The gap divided by the larger of one and the objective."""
-        return relative_gap(self.primal, self.dual)
+        """The gap in units of the objective: f of a similarity; at least one nat for a metric."""
+        return relative_gap(self.duality_gap, self.point.scale)
 
-    @cached_property
-    def distances(self) -> list[FloatArray]:
-        """Squared distances of all pairs, one array a block of pairs."""
-        return self.problem.graph.split(self._point.distances)
+    @property
+    def multipliers(self: Result[DualPoint]) -> FloatArray:
+        """The signed dual variables (n_pairs,), of a metric."""
+        return self.point.multipliers
 
-    def matrix(self) -> FloatArray:
+    @property
+    def distances(self: Result[DualPoint]) -> list[FloatArray]:
+        """Squared distances of all pairs under :meth:`matrix`, one array per block of pairs."""
+        problem = self.point.problem
+        return problem.graph.split(problem.distances(self.components()))
+
+    def matrix(self: Result[DualPoint]) -> FloatArray:
         """The metric M (d, d), positive definite."""
-        return self._point.matrix()
-
-    def components(self) -> FloatArray:
-        """A factor W (d, d) of the metric, M = W Wᵀ."""
-        return self._point.components()
-
-    def __getstate__(self) -> dict[str, object]:
-        return {name: value for name, value in vars(self).items() if name != "_point"}
+        W = self.components()
+        return np.asarray(W @ W.T)
 
     def raise_for_status(self) -> None:
         """Raise :class:`~isthmus.exceptions.NotConvergedError` unless the result is optimal."""
@@ -130,3 +171,6 @@ class Result:
             f"{self.solver}: {self.status.value} after {self.n_iter} iterations, {self.trace[-1].seconds:.2f} s; "
             f"objective {self.primal:.6g}, {proof} (asked: {self.tolerance:.0e}), {self.problem.n_pairs} pairs"
         )
+
+    def __repr__(self) -> str:
+        return f"Result({self})"

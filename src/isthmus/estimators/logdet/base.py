@@ -2,28 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any
 
 from isthmus._arrays import FloatArray, IntArray
 from isthmus._validation import number
 from isthmus.estimators.logdet.constraints import as_bounds, label_pairs, warn_of_hopeless
-from isthmus.estimators.logdet.solver import as_solver
 from isthmus.estimators.mapped import MetricEstimator
-from isthmus.estimators.progress import as_callback, ended
-from isthmus.objective import LogDetProblem, Pairs
-from isthmus.solvers import Callback, Result, Solver
-
-
-class Solving(NamedTuple):
-    """A solver, and who is told how far it is."""
-
-    solver: Solver
-    callback: Callback | None
-
-    def result(self, problem: LogDetProblem) -> Result:
-        """The solved problem."""
-        with ended(self.callback):
-            return self.solver.solve(problem, callback=self.callback)
+from isthmus.estimators.solving import Solving, as_solver
+from isthmus.objective import Pairs
 
 
 class LogDetEstimator(MetricEstimator):
@@ -41,8 +27,7 @@ class LogDetEstimator(MetricEstimator):
         number(self.pair_weight, "pair_weight", low=0.0)
         as_bounds(self.bounds, 1.0)
         solver = as_solver(self.solver, self.tol, self.max_iter)
-        goal = getattr(solver, "tol", self.tol)
-        return Solving(solver, as_callback(self.progress, type(self).__name__, goal))
+        return Solving.of(solver, self.progress, type(self).__name__, self.tol)
 
     def _pairs(
         self, rows: FloatArray, y: IntArray, runs: list[tuple[slice, slice]], bounds: tuple[float, float]

@@ -15,10 +15,9 @@ from isthmus._arrays import FloatArray
 from isthmus._validation import as_random_state, column_names, number, same_columns
 from isthmus.estimators.logdet.constraints import as_bounds, label_pairs, percentile_bounds, warn_of_hopeless
 from isthmus.estimators.logdet.one_space import SignedPairs, dense, given_pairs, pairs_of_labels
-from isthmus.estimators.logdet.solver import as_solver
-from isthmus.estimators.progress import as_callback, ended
+from isthmus.estimators.solving import Solving, as_solver
 from isthmus.exceptions import InputError
-from isthmus.objective import LogDetProblem
+from isthmus.objective import DualPoint, LogDetProblem
 from isthmus.solvers import Result, Solver
 
 
@@ -74,7 +73,7 @@ class ITML(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  #
     """
 
     components_: FloatArray
-    result_: Result
+    result_: Result[DualPoint]
     bounds_: tuple[float, float]
     n_iter_: int
     n_features_in_: int
@@ -105,7 +104,7 @@ class ITML(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  #
 
         Unlabelled rows are ignored.
         """
-        solver, random = self._checked_solver(), as_random_state(self.random_state)
+        solver, random = self._checked(), as_random_state(self.random_state)
         return self._learn(pairs_of_labels(X, y, self.n_constraints, random), column_names(X), solver, random)
 
     def fit_pairs(self, pairs: Any, y: Any, X: Any = None) -> Self:
@@ -113,22 +112,21 @@ class ITML(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  #
 
         A point is measured for the automatic bounds as often as it is in a pair, a row of X once.
         """
-        solver, random = self._checked_solver(), as_random_state(self.random_state)
+        solver, random = self._checked(), as_random_state(self.random_state)
         if y is None:
             raise InputError("y: expected 1 or -1 for each pair, got None.")
         return self._learn(given_pairs(pairs, y, X), column_names(X), solver, random)
 
-    def _checked_solver(self) -> Solver:
+    def _checked(self) -> Solving:
         """The solver, after a look at every parameter."""
         number(self.pair_weight, "pair_weight", low=0.0)
         as_bounds(self.bounds, 1.0)
         if self.n_constraints is not None:
             number(self.n_constraints, "n_constraints", low=1, whole=True)
-        as_callback(self.progress, "ITML", self.tol)
-        return as_solver(self.solver, self.tol, self.max_iter)
+        return Solving.of(as_solver(self.solver, self.tol, self.max_iter), self.progress, "ITML", self.tol)
 
     def _learn(
-        self, pairs: SignedPairs, columns: tuple[str, ...] | None, solver: Solver, random: RandomState
+        self, pairs: SignedPairs, columns: tuple[str, ...] | None, solver: Solving, random: RandomState
     ) -> Self:
         """Each pair's difference is a row, bounded in its distance from one more row, zero."""
         automatic = isinstance(self.bounds, str)
@@ -139,9 +137,7 @@ class ITML(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  #
         classes = np.append(pairs.sign, 1.0).astype(np.intp)
         block, hopeless = label_pairs(rows, classes, slice(0, m), slice(m, m + 1), self.pair_weight, bounds)
         warn_of_hopeless(hopeless)
-        callback = as_callback(self.progress, "ITML", getattr(solver, "tol", self.tol))
-        with ended(callback):
-            result = solver.solve(LogDetProblem(rows, (block,)), callback=callback)
+        result = solver.result(LogDetProblem(rows, (block,)))
         self.components_ = result.components().T
         self.result_, self.bounds_, self.n_iter_ = result, bounds, result.n_iter
         self.n_features_in_ = self._n_features_out = d

@@ -10,12 +10,13 @@ from isthmus._arrays import FloatArray, as_dense
 from isthmus._validation import choice, number
 from isthmus.common_space import CommonSpace
 from isthmus.domains import TwoDomains
-from isthmus.estimators.logdet.base import LogDetEstimator, Solving
+from isthmus.estimators.logdet.base import LogDetEstimator
 from isthmus.estimators.logdet.constraints import as_bounds
+from isthmus.estimators.solving import Solving
 from isthmus.exceptions import InputError
 from isthmus.kernels import Kernel, as_kernel
 from isthmus.linalg import principal_axes
-from isthmus.objective import Alignment, LogDetProblem
+from isthmus.objective import Alignment, DualPoint, LogDetProblem
 from isthmus.solvers import Result, Solver
 from isthmus.spaces import JointSpace
 
@@ -107,7 +108,7 @@ class MLHD(LogDetEstimator):
     array(['a', 'b'], dtype=object)
     """
 
-    result_: Result
+    result_: Result[DualPoint]
     bounds_: tuple[float, float]
     kernels_: tuple[Kernel, Kernel]
     n_iter_: int

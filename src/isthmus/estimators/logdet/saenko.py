@@ -8,10 +8,11 @@ import numpy as np
 
 from isthmus.common_space import CommonSpace
 from isthmus.domains import TwoDomains
-from isthmus.estimators.logdet.base import LogDetEstimator, Solving
+from isthmus.estimators.logdet.base import LogDetEstimator
 from isthmus.estimators.logdet.constraints import as_bounds
+from isthmus.estimators.solving import Solving
 from isthmus.exceptions import InputError
-from isthmus.objective import LogDetProblem
+from isthmus.objective import DualPoint, LogDetProblem
 from isthmus.solvers import Result, Solver
 from isthmus.spaces import JointSpace
 
@@ -65,7 +66,7 @@ class Saenko(LogDetEstimator):
     """
 
     intercept = True  # only differences of rows count
-    result_: Result
+    result_: Result[DualPoint]
     bounds_: tuple[float, float]
     n_iter_: int
 

@@ -1,5 +1,7 @@
 """The problem object: values against their definitions, weak duality at any point, edge cases."""
 
+import pickle
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -7,17 +9,16 @@ from hypothesis import strategies as st
 
 from isthmus import InputError
 from isthmus.objective import Alignment, LogDetProblem, Pairs
-from isthmus.objective.graph import curvature, curvature_by_coordinates, curvature_by_gram
-from problems import explicit_pairs, explicit_primal, random_matrix, random_multipliers, random_problem
-
-ALIGNMENTS = ["penalty", "constraint", "none"]
-
-
-def explicit_precision(problem, w):
-    P = np.eye(problem.rows.shape[1])
-    if problem.alignment is not None and problem.alignment.slack is None:
-        P += (problem.alignment.rows.T * problem.alignment.weight) @ problem.alignment.rows
-    return P + sum(w_ * np.outer(z, z) for w_, (z, *_) in zip(w, explicit_pairs(problem), strict=True))
+from isthmus.solvers import DualNewton, Status
+from problems import (
+    ALIGNMENTS,
+    explicit_pairs,
+    explicit_precision,
+    explicit_primal,
+    random_matrix,
+    random_multipliers,
+    random_problem,
+)
 
 
 @pytest.mark.parametrize("alignment", ALIGNMENTS)
@@ -64,21 +65,6 @@ def test_gradient_of_the_dual_is_distance_minus_slack(within):
         step[k] = 1e-6 * abs(w[k])
         slope = (problem.dual(w + step) - problem.dual(w - step)) / (2 * step[k])
         assert slope == pytest.approx(gradient[k], rel=1e-4, abs=1e-6)
-
-
-@pytest.mark.parametrize("shape", [(9, 3, 4, 3), (4, 3, 9, 9)], ids=["by coordinates", "by Gram matrix"])
-@pytest.mark.parametrize("within", [False, True])
-def test_curvature_is_the_square_of_inner_products(shape, within):
-    problem = random_problem(3, *shape, within=within, alignment="constraint")
-    point = problem.at(random_multipliers(problem))
-    Z = np.array([z for z, *_ in explicit_pairs(problem)])
-    H = (Z @ point.matrix() @ Z.T) ** 2
-    v = np.random.default_rng(0).normal(size=problem.n_pairs)
-    graph, B = problem.graph, point.rows
-    G = B @ B.T
-    ways = curvature(graph, B)(v), curvature_by_coordinates(graph, B, v), curvature_by_gram(graph, G, G * G, v)
-    for product in ways:
-        np.testing.assert_allclose(product, H @ v, rtol=1e-8, atol=1e-8)
 
 
 def test_dual_is_minus_infinity_outside_its_domain():
@@ -138,6 +124,12 @@ def test_several_alignment_rows_are_one_prior():
         (lambda: random_problem().dual(np.zeros(1)), r"multipliers: expected shape \(18,\), got \(1,\)"),
         (lambda: Alignment([1.0], -1.0), "alignment.weight: expected no negative weight"),
         (lambda: Alignment([1.0], 1.0, 0.0), "alignment.slack: expected positive numbers"),
+        (lambda: LogDetProblem(1e150 * np.eye(2)), r"rows: expected sizes from 1e-70 to 1e\+70, got 1e\+150"),
+        (lambda: LogDetProblem(1e-150 * np.eye(2)), r"rows: expected sizes from 1e-70 to 1e\+70, got 1e-150"),
+        (lambda: Pairs(slice(0, 2), slice(2, 3), 1.0, bound=1e300), r"pairs.bound: expected sizes .* got 1e\+300"),
+        (lambda: Pairs(slice(0, 2), slice(2, 3), 1.0, bound=1e-300), "pairs.bound: expected sizes .* got 1e-300"),
+        (lambda: Alignment([1e150]), r"alignment.rows: expected sizes .* got 1e\+150"),
+        (lambda: Alignment([1.0], 1.0, 1e300), r"alignment.slack: expected sizes .* got 1e\+300"),
         (lambda: LogDetProblem(np.zeros(3)), "rows: expected a two-dimensional array"),
         (lambda: LogDetProblem(np.eye(2), (Pairs(slice(0, 1), slice(1, 5), 1.0),)), "row numbers below 2, got 4"),
         (lambda: LogDetProblem(np.eye(2), (), Alignment([1.0])), "expected 2 columns as in rows, got 1"),
@@ -150,12 +142,21 @@ def test_bad_problems_are_refused_in_one_sentence(build, message):
     assert "\n" not in str(caught.value)
 
 
-@pytest.mark.parametrize("n_left", [6, 1500])
-@pytest.mark.parametrize("n_right", [1, 3])
-def test_the_form_of_the_laplacian_is_the_sum_over_pairs(n_left, n_right, monkeypatch):
-    monkeypatch.setattr("isthmus.objective.graph.CHUNK", 64)
-    problem = random_problem(4, n_left=n_left, n_right=n_right, alignment="constraint", within=n_left < 100)
-    graph, B = problem.graph, np.random.default_rng(0).normal(size=(problem.graph.n_rows, 5))
-    v = np.random.default_rng(1).normal(size=problem.n_pairs)
-    Z = B[graph.ends[0]] - B[graph.ends[1]]
-    np.testing.assert_allclose(graph.laplacian_form(v, B), Z.T @ (v[:, None] * Z), rtol=1e-9, atol=1e-9)
+@pytest.mark.parametrize("unit", [1e-65, 1e65])
+@pytest.mark.parametrize("alignment", ["constraint", "none"])
+def test_any_unit_that_is_not_refused_gives_the_same_optimum(unit, alignment):
+    plain = random_problem(alignment=alignment)
+    pairs = tuple(Pairs(b.left, b.right, b.sign, b.weight, unit**2 * b.bound) for b in plain.pairs)
+    shift = plain.alignment and Alignment(unit * plain.alignment.rows, 1.0, unit**2 * plain.alignment.slack)
+    result = DualNewton().solve(LogDetProblem(unit * plain.rows, pairs, shift))
+    assert result.status is Status.OPTIMAL
+    assert result.primal == pytest.approx(DualNewton().solve(plain).primal, rel=1e-9)
+
+
+def test_copies_and_pickles_of_a_problem_carry_its_data_only():
+    problem = random_problem(n_left=4, n_right=2, d_left=60, d_right=40)
+    DualNewton().solve(problem)
+    thawed = pickle.loads(pickle.dumps(problem))
+    assert set(vars(thawed)) == {"rows", "pairs", "alignment"}
+    M = random_matrix(100)
+    assert thawed.primal(M) == problem.primal(M)

@@ -1,0 +1,77 @@
+"""The parameters ``solver``, ``tol``, ``max_iter`` and ``progress``: who solves, and who is told how far it is."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import dataclass
+from typing import Any
+
+from isthmus._validation import choice
+from isthmus.exceptions import InputError
+from isthmus.solvers import BregmanProjections, Callback, DualNewton, Result, TracePoint
+
+SOLVERS = {"newton": DualNewton, "bregman": BregmanProjections}
+SECONDS_BETWEEN_LINES = 5.0
+"""How often a log, which can't take a line back, gets a new one."""
+
+
+@dataclass(frozen=True)
+class Solving:
+    """A solver, and who is told of each iteration."""
+
+    solver: Any
+    callback: Callback | None
+
+    @classmethod
+    def of(cls, solver: Any, progress: Any, name: str, goal: float) -> Solving:
+        """With the callback of the parameter ``progress``: False, True, or a function of a TracePoint."""
+        if isinstance(progress, bool):
+            return cls(solver, ProgressLine(name, getattr(solver, "tol", goal)) if progress else None)
+        if not callable(progress):
+            raise InputError(f"progress: expected True, False or a function, got {progress!r}.")
+        return cls(solver, progress)
+
+    def result(self, problem: Any) -> Result[Any]:
+        """The solved problem; the line of progress, if there is one, ends however the work ends."""
+        try:
+            solved: Result[Any] = self.solver.solve(problem, callback=self.callback)
+            return solved
+        finally:
+            if isinstance(self.callback, ProgressLine):
+                self.callback.close()
+
+
+def as_solver(solver: Any, tol: Any, max_iter: Any) -> Any:
+    """A word with a tolerance and a limit, or an object that brings its own."""
+    if isinstance(solver, str):
+        return SOLVERS[choice(solver, "solver", SOLVERS)](tol=tol, max_iter=max_iter)
+    if isinstance(solver, type) or not hasattr(solver, "solve"):
+        raise InputError(f'solver: expected "newton", "bregman" or an object with solve(), got {solver!r}.')
+    return solver
+
+
+class ProgressLine:
+    """A callback that keeps one line of a terminal up to date, or adds a line to a log now and then."""
+
+    def __init__(self, name: str, goal: float) -> None:
+        self.name, self.goal, self._shown, self._open = name, goal, -SECONDS_BETWEEN_LINES, False
+
+    def __call__(self, point: TracePoint) -> None:
+        """Show how far the gap is from its goal."""
+        line = (
+            f"{self.name}: iteration {point.iteration:>3}, certified gap {point.relative_gap:.1e} "
+            f"(goal {self.goal:.0e}), {point.seconds:.1f} s"
+        )
+        if sys.stderr.isatty():
+            sys.stderr.write(f"\r{line}")
+            self._open = True
+        elif point.relative_gap <= self.goal or point.seconds - self._shown >= SECONDS_BETWEEN_LINES:
+            sys.stderr.write(f"{line}\n")
+            self._shown = point.seconds
+        sys.stderr.flush()
+
+    def close(self) -> None:
+        """End the line."""
+        if self._open:
+            sys.stderr.write("\n")
+            self._open = False

@@ -1,0 +1,96 @@
+"""Newton = Bregman = CVXPY = plain ITML; hard and degenerate problems."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from isthmus.objective import Alignment, LogDetProblem, Pairs
+from isthmus.solvers import BregmanProjections, DualNewton, Status
+from problems import ALIGNMENTS, LONG, TIGHT, cvxpy_optimum, explicit_pairs, itml, random_problem
+
+
+@pytest.mark.parametrize("alignment", ALIGNMENTS)
+@pytest.mark.parametrize(("u", "l"), [(0.5, 1.5), (0.2, 0.9), (1.0, 3.0)])
+@pytest.mark.parametrize("weight", [0.1, 1.0, 30.0])
+def test_newton_finds_the_optimum_of_an_independent_solver(alignment, u, l, weight):  # noqa: E741
+    problem = random_problem(7, weight=weight, u=u, l=l, alignment=alignment, alignment_weight=2.0)
+    result = TIGHT.solve(problem)
+    value, M = cvxpy_optimum(problem)
+    assert result.primal == pytest.approx(value, rel=1e-5, abs=1e-5)
+    np.testing.assert_allclose(
+        problem.rows @ result.matrix() @ problem.rows.T, problem.rows @ M @ problem.rows.T, rtol=1e-3, atol=1e-3
+    )
+
+
+@given(
+    seed=st.integers(0, 10_000),
+    weight=st.sampled_from([0.05, 1.0, 5.0]),
+    alignment=st.sampled_from(ALIGNMENTS),
+    within=st.booleans(),
+)
+def test_newton_and_bregman_agree(seed, weight, alignment, within):
+    problem = random_problem(seed, weight=weight, alignment=alignment, within=within)
+    newton, bregman = TIGHT.solve(problem), LONG.solve(problem)
+    assert newton.primal == pytest.approx(bregman.primal, rel=1e-6, abs=1e-6)
+    grams = [problem.rows @ result.matrix() @ problem.rows.T for result in (newton, bregman)]
+    # The objective is strongly convex in M: a gap of 1e-7 leaves about its root in the matrix.
+    np.testing.assert_allclose(*grams, atol=3e-3 * np.abs(grams[0]).max())
+
+
+def test_newton_and_bregman_agree_to_five_digits_in_the_gram_matrix():
+    for alignment in ALIGNMENTS:
+        problem = random_problem(11, alignment=alignment)
+        newton = DualNewton(tol=1e-12).solve(problem)
+        bregman = BregmanProjections(tol=1e-12, max_iter=50_000).solve(problem)
+        grams = [problem.rows @ result.matrix() @ problem.rows.T for result in (newton, bregman)]
+        np.testing.assert_allclose(*grams, rtol=1e-5, atol=1e-5 * np.abs(grams[0]).max())
+
+
+def test_without_alignment_it_is_plain_itml_on_stacked_pairs():
+    # Davis et al. print γ/(γ+1) as 1/2 with γ inside the bracket, which is exact for γ = 1.
+    problem = random_problem(5, weight=1.0, alignment="none")
+    Z = np.array([z for z, *_ in explicit_pairs(problem)])
+    M = itml(Z, problem.graph.sign, problem.graph.bound, 1.0, 3000)
+    np.testing.assert_allclose(DualNewton(tol=1e-12).solve(problem).matrix(), M, rtol=1e-5, atol=1e-6)
+
+
+def test_no_constraints_give_the_prior():
+    shift = np.array([1.0, 2.0, -1.0])
+    problem = LogDetProblem(np.random.default_rng(0).normal(size=(4, 3)), (), Alignment(shift, 3.0))
+    result = DualNewton().solve(problem)
+    np.testing.assert_allclose(result.matrix(), np.linalg.inv(np.eye(3) + 3.0 * np.outer(shift, shift)), atol=1e-12)
+    assert result.n_iter == 0
+    np.testing.assert_allclose(DualNewton().solve(random_problem(weight=0.0, alignment="none")).matrix(), np.eye(7))
+
+
+def test_the_mean_shift_shrinks_as_its_weight_grows():
+    shifts = []
+    for alignment_weight in (0.01, 1.0, 100.0):
+        problem = random_problem(2, alignment_weight=alignment_weight)
+        z = problem.alignment.rows[0]
+        shifts.append(z @ DualNewton().solve(problem).matrix() @ z)
+    assert shifts[0] > shifts[1] > shifts[2]
+
+
+def test_a_pair_counted_twice_is_a_pair_of_double_weight():
+    problem = random_problem(8, alignment="none")
+    twice = LogDetProblem(problem.rows, problem.pairs * 2)
+    block = problem.pairs[0]
+    double = LogDetProblem(problem.rows, (Pairs(block.left, block.right, block.sign, 2.0, block.bound),))
+    np.testing.assert_allclose(TIGHT.solve(twice).matrix(), TIGHT.solve(double).matrix(), atol=1e-4)
+
+
+def test_a_warm_start_saves_iterations_and_ends_in_the_same_place():
+    cold = DualNewton().solve(random_problem(9, n_left=20, n_right=5, weight=30.0))
+    nearby = random_problem(9, n_left=20, n_right=5, weight=31.0)
+    warm = DualNewton().solve(nearby, start=cold.multipliers)
+    assert warm.n_iter < DualNewton().solve(nearby).n_iter
+    assert warm.primal == pytest.approx(DualNewton().solve(nearby).primal, rel=2e-6)
+
+
+@pytest.mark.parametrize(("u", "l"), [(0.5, 1.5), (0.05, 1.0)])
+@pytest.mark.parametrize("weight", [1e-2, 1.0, 1e2, 1e3])
+def test_hard_weights_converge_within_the_default_limit(u, l, weight):  # noqa: E741
+    problem = random_problem(1, n_left=40, n_right=6, d_left=30, d_right=20, weight=weight, u=u, l=l)
+    assert DualNewton().solve(problem).status is Status.OPTIMAL
