@@ -14,12 +14,13 @@ import pytest
 from small_tables import GROUPS, shrunk
 
 import isthmus
+from conftest import data_folder
 from studies.paper.command import EXAMPLES, main, parser
 from studies.paper.experiment import EXPERIMENTS
 from studies.paper.old_names import results_in
 from studies.paper.reproduction import NAMES
 
-DATA = Path(os.environ.get("ISTHMUS_DATA", "no-data-folder"))
+DATA = data_folder()
 HERE = Path(__file__).parent
 ROOT = HERE.parents[2]
 FILES = {
