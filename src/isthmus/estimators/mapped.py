@@ -173,10 +173,10 @@ class MappedEstimator(TwoDomainEstimator):
         number(k, "n_neighbors", low=1, high=len(among.y), whole=True)
         return among.rank(points, int(k))
 
-    def _both(self, A: Any, B: Any, domains: tuple[str, str]) -> tuple[Matrix, Matrix]:
+    def _both(self, A: Any, B: Any, domains: Any) -> tuple[Matrix, Matrix]:
         """Rows of two domains, checked."""
-        first, second = _two(domains)
-        return self._rows(A, first, "A"), self._rows(B, second, "B")
+        names = _two(domains)
+        return self._rows(A, names[0], "A"), self._rows(B, names[1], "B")
 
 
 class MetricEstimator(MappedEstimator):
