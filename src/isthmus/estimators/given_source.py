@@ -127,26 +127,31 @@ class GivenSource(ClassifierMixin, TransformerMixin, BaseEstimator):  # type: ig
 
     def predict(self, X: Any) -> NDArray[Any]:
         """The class of each target row (n,)."""
-        return np.asarray(self.estimator_.predict(self._rows(X)))
+        rows = self._rows(X)
+        return np.asarray(self.estimator_.predict(rows))
 
     def transform(self, X: Any) -> FloatArray:
         """Target rows as points of the common space (n, k)."""
-        return np.asarray(self.estimator_.transform(self._rows(X)))
+        rows = self._rows(X)
+        return np.asarray(self.estimator_.transform(rows))
 
     @available_if(_has("predict_proba"))  # type: ignore[untyped-decorator]
     def predict_proba(self, X: Any) -> FloatArray:
         """Probabilities of the classes (n, C), where the rule gives any."""
-        return np.asarray(self.estimator_.predict_proba(self._rows(X)))
+        rows = self._rows(X)
+        return np.asarray(self.estimator_.predict_proba(rows))
 
     @available_if(_has("decision_function"))  # type: ignore[untyped-decorator]
     def decision_function(self, X: Any) -> FloatArray:
         """Scores of the classes, where the rule gives any."""
-        return np.asarray(self.estimator_.decision_function(self._rows(X)))
+        rows = self._rows(X)
+        return np.asarray(self.estimator_.decision_function(rows))
 
     @available_if(_has("kneighbors"))  # type: ignore[untyped-decorator]
     def kneighbors(self, X: Any, n_neighbors: int | None = None) -> tuple[FloatArray, IntArray]:
         """Distances (or similarities) and numbers of the best reference rows for target rows, both (n, k)."""
-        distances, numbers = self.estimator_.kneighbors(self._rows(X), n_neighbors)
+        rows = self._rows(X)
+        distances, numbers = self.estimator_.kneighbors(rows, n_neighbors)
         return distances, numbers
 
     @available_if(_has("pairwise_distances"))  # type: ignore[untyped-decorator]
@@ -157,7 +162,8 @@ class GivenSource(ClassifierMixin, TransformerMixin, BaseEstimator):  # type: ig
 
     def score(self, X: Any, y: Any) -> float:
         """The share of labelled rows whose class is predicted; unlabelled rows do not count."""
-        return float(self.estimator_.score(self._rows(X), y))
+        rows = self._rows(X)
+        return float(self.estimator_.score(rows, y))
 
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[Any]:
         """Names of the columns of :meth:`transform`."""
