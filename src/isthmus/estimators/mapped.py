@@ -202,8 +202,8 @@ class MetricEstimator(MappedEstimator):
         names = _two(domains)
 
         def distance(a: Any, b: Any) -> float:
-            rows = (row if is_sparse(row) else np.atleast_2d(row) for row in (a, b))
-            distances = self.pair_distance(*rows, names)
+            first, second = (row if is_sparse(row) else np.atleast_2d(row) for row in (a, b))
+            distances = self.pair_distance(first, second, names)
             if len(distances) != 1:
                 raise InputError(f"a: expected a single row, got {len(distances)}.")
             return float(distances[0])
