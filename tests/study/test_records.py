@@ -266,12 +266,6 @@ def test_the_version_of_a_record_is_that_of_the_package():
     assert not record(versions=VERSIONS.replace("isthmus ", "isthmus 9")).of_this_version
 
 
-def test_old_names_become_present_ones_as_records_are_read(tmp_path):
-    InFolder(tmp_path, "table1").add([record("old"), record("new", seed=1)])
-    results = InFolder(tmp_path, "table1", lambda r: replace(r, system=r.system.replace("old", "new")))
-    assert {key[4] for key in results.read()} == {"new"}
-
-
 def test_only_optimal_and_done_are_certified():
     assert record(status="optimal").certified
     assert record(status="done").certified
