@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from isthmus.exceptions import InputError
-from isthmus.storage import writing
+from isthmus.storage import files
 from isthmus.study.records import VERSIONS, InFolder, Record
 
 
@@ -211,7 +211,7 @@ def test_a_crash_while_writing_leaves_the_old_file_and_no_litter(tmp_path, monke
     def crash(descriptor):
         raise OSError("the disc is full")
 
-    monkeypatch.setattr(writing.os, "fsync", crash)
+    monkeypatch.setattr(files.os, "fsync", crash)
     with pytest.raises(OSError, match="full"):
         results.merge()
     with pytest.raises(OSError, match="full"):

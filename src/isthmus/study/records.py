@@ -18,7 +18,7 @@ import sklearn
 
 from isthmus._version import __version__
 from isthmus.exceptions import InputError
-from isthmus.storage.writing import write_text
+from isthmus.storage.files import write_text
 
 try:
     import fcntl
