@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
+from itertools import chain
 
 import numpy as np
 
@@ -56,8 +57,7 @@ class Claim:
 
 def family(claims: Sequence[tuple[str, Difference | None]]) -> list[Claim]:
     """Statements with their differences as claims of one family: p-values are adjusted for their number (Holm)."""
-    found = [difference.p_value for _, difference in claims if difference is not None]
-    adjusted = iter(holm(found)) if found else iter(())
+    adjusted = iter(holm([difference.p_value for _, difference in claims if difference is not None]))
     return [Claim(s, None if d is None else replace(d, p_adjusted=float(next(adjusted)))) for s, d in claims]
 
 
@@ -110,10 +110,8 @@ class Scoreboard:
     def difference(self, a: str, b: str, setting: str = "default") -> Difference:
         """The mean of a - b over all trials, clustered by seed and by group, whichever is the more cautious."""
         for name in (a, b):
-            rows = self.records(choice(name, "system", self.design.columns), setting)
-            lost = [
-                "no record" if r is None else r.status for row in rows for r in row if r is None or r.score is None
-            ]
+            every = chain(*self.records(choice(name, "system", self.design.columns), setting))
+            lost = ["no record" if r is None else r.status for r in every if r is None or r.score is None]
             if lost:
                 raise InputError(f"{name}: expected a score in every trial, got {len(lost)} without ({lost[0]}).")
         found = self.clustered(self.scores(a, setting), self.scores(b, setting))
