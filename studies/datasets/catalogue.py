@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from isthmus.datasets import load_digits, load_toy
-from isthmus.storage.opened import shown
+from isthmus.storage.files import shown
 from studies.datasets import (
     cdls,
     debian,

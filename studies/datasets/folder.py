@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 from isthmus.exceptions import InputError
-from isthmus.storage.opened import shown
+from isthmus.storage.files import shown
 
 VARIABLE = "ISTHMUS_DATA"
 

@@ -10,7 +10,7 @@ from isthmus.datasets import Collection
 from isthmus.domains import Domain
 from isthmus.exceptions import InputError
 from isthmus.storage.archives import Expected
-from isthmus.storage.opened import shown
+from isthmus.storage.files import shown
 from studies.datasets.about import About
 from studies.datasets.cameras import CALTECH_CLASSES, numbered
 from studies.datasets.files.matlab import read_mat, variable_names

@@ -9,7 +9,7 @@ from pathlib import Path
 from isthmus.datasets import Collection
 from isthmus.domains import Domain
 from isthmus.exceptions import InputError
-from isthmus.storage.opened import shown
+from isthmus.storage.files import shown
 from studies.datasets.about import About
 from studies.datasets.cameras import numbered
 from studies.datasets.svmlight import read_index

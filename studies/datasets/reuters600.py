@@ -13,8 +13,8 @@ from isthmus._arrays import FloatArray
 from isthmus.datasets import Collection
 from isthmus.domains import Domain
 from isthmus.exceptions import InputError
-from isthmus.storage.expected import Expected
-from isthmus.storage.opened import opened, shown
+from isthmus.storage.archives import Expected
+from isthmus.storage.files import opened, shown
 from studies.datasets.about import About
 from studies.datasets.files.matlab import read_mat
 from studies.datasets.parts import domain

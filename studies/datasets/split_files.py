@@ -11,8 +11,8 @@ from isthmus._arrays import IntArray
 from isthmus._validation import number
 from isthmus.domains import Split
 from isthmus.exceptions import InputError
-from isthmus.storage.expected import Expected, shown_shape
-from isthmus.storage.opened import shown
+from isthmus.storage.archives import Expected, shown_shape
+from isthmus.storage.files import shown
 from studies.datasets.files.matlab import as_expected, kind_of, read_variables
 from studies.datasets.parts import distinct, published_split
 

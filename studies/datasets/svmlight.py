@@ -29,7 +29,7 @@ import scipy.sparse as sp
 
 from isthmus._arrays import IntArray
 from isthmus.exceptions import InputError
-from isthmus.storage.opened import opened, shown
+from isthmus.storage.files import opened, shown
 from studies.datasets.files.compressed_rows import csr_from_parts
 
 LARGEST_FILE, LONGEST_LINE = 2**30, 2**22

@@ -21,9 +21,8 @@ from isthmus._arrays import FloatArray, is_sparse
 from isthmus.datasets import Collection
 from isthmus.domains import Domain
 from isthmus.study import Entrant, Fit, Rows, Study, Trial
-from isthmus.study.fits import average_precision
-from isthmus.study.pairs import prepared
-from isthmus.study.rows import name_number
+from isthmus.study.entrants import average_precision
+from isthmus.study.rows import name_number, prepared
 from studies.datasets import load_debian, load_mfeat, load_snareseq
 from studies.defaults.rules import BEFORE, RULES, SHORT_LIST, Rule, RuledMLHD
 from studies.views import Loader, Views, drawn_split, rows_of, views_of

@@ -12,7 +12,6 @@ from scipy.stats import rankdata
 
 from isthmus._arrays import FloatArray
 from isthmus.study import Board, Table
-from isthmus.study.tables import moments
 from studies.defaults.rules import BEFORE, RULES, SHORT_LIST, Rule
 from studies.defaults.specification import KERNELS, WEIGHTS, Weights, column
 
@@ -64,8 +63,8 @@ class Merit:
         """A rule less the one before the study: the mean over pairs of views ± its standard error over pairs."""
         gain = table[:, self.rules.index(rule)] - table[:, self.rules.index(BEFORE)]
         means = np.array([gain[self.pairs == pair].mean() for pair in np.unique(self.pairs)])
-        mean, deviation = moments(means)
-        return f"{mean:+.2f} ± {deviation / np.sqrt(len(means)):.2f}"
+        deviation = means.std(ddof=1) if len(means) > 1 else 0.0
+        return f"{means.mean():+.2f} ± {deviation / np.sqrt(len(means)):.2f}"
 
 
 def rules_tables(boards: Sequence[Board]) -> list[Table]:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from isthmus.plotting import save_figure
-from isthmus.storage.writing import write_text
+from isthmus.storage.files import write_text
 from isthmus.study import Record, Table
 from isthmus.study.tables import claim_table
 from studies.paper.comparisons import READINGS, sensitivity_claims, table_claims

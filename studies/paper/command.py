@@ -10,7 +10,7 @@ from pathlib import Path
 
 from isthmus.cli.ending import exit_status
 from isthmus.exceptions import InputError, MissingDependencyError
-from isthmus.storage.writing import write_text
+from isthmus.storage.files import write_text
 from studies.paper.formats import FORMATS
 from studies.paper.page import PAGE, page
 from studies.paper.reproduction import NAMES, Request, records_of, reproduce, wanted

@@ -9,7 +9,7 @@ import numpy as np
 from isthmus._arrays import FloatArray
 from isthmus.evaluation import paired_difference
 from isthmus.study import Claim, Scoreboard
-from isthmus.study.claims import HOLDS, REVERSED, UNRUN, family
+from isthmus.study.scoreboard import HOLDS, REVERSED, UNRUN, family
 from studies.paper.entrants import CONTROLS, MLHD_RBF, PAPER
 from studies.paper.experiment import PaperBoard
 

@@ -11,7 +11,7 @@ from isthmus.datasets import load_toy
 from isthmus.exceptions import DataWarning
 from isthmus.plotting import plot_differences, principal_plane
 from isthmus.study import Claim
-from isthmus.study.claims import HOLDS, REVERSED
+from isthmus.study.scoreboard import HOLDS, REVERSED
 from studies.paper.comparisons import ORDER, TARGET_ONLY
 from studies.paper.drawing import Panel, plot_heat_map, plot_table, plot_toy
 from studies.paper.entrants import PAPER

@@ -9,7 +9,7 @@ from functools import cached_property
 import numpy as np
 
 from isthmus.study import Claim
-from isthmus.study.claims import HOLDS, REVERSED
+from isthmus.study.scoreboard import HOLDS, REVERSED
 from isthmus.study.tables import signed
 from studies.paper.comparisons import COMPARISONS, agreed, table_claims
 from studies.paper.experiment import Experiment, PaperBoard

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from pathlib import Path
 
 from isthmus.study import Record
-from isthmus.study.records import InFolder
+from isthmus.study.records import InFolder, Key
 
 COLUMNS = {"mlhd": "mlhd-rbf", "arc": "arc-rbf"}
 """In the tables, where all systems have RBF kernels; the toy problem's are linear, and are called so."""
@@ -34,6 +33,10 @@ def renamed(record: Record) -> Record:
     return replace(record, system=system, parameters=parameters)
 
 
-def results_in(folder: Path, name: str) -> InFolder:
+class PaperResults(InFolder):
     """The records of an experiment in a folder, old ones under their present names."""
-    return InFolder(folder, name, renamed)
+
+    def read(self) -> dict[Key, Record]:
+        """All finished records by key, in the order of their keys."""
+        records = {record.key: record for record in map(renamed, super().read().values())}
+        return dict(sorted(records.items()))

@@ -11,7 +11,7 @@ import numpy as np
 
 from isthmus.exceptions import InputError
 from isthmus.study import Record, Table
-from isthmus.study.claims import HOLDS, LEVEL, OPEN, REVERSED, UNRUN
+from isthmus.study.scoreboard import HOLDS, LEVEL, OPEN, REVERSED, UNRUN
 from isthmus.study.tables import claim_table, spanned
 from studies.paper.artefacts import boards
 from studies.paper.comparisons import (

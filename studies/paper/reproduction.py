@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from isthmus._validation import choice
@@ -14,7 +14,7 @@ from isthmus.study.progress import Progress
 from studies.paper.artefacts import Artefacts, sensitivity_artefacts, table_artefacts, toy_artefacts
 from studies.paper.comparisons import READINGS
 from studies.paper.experiment import EXPERIMENTS, Experiment
-from studies.paper.old_names import results_in
+from studies.paper.old_names import PaperResults
 
 SENSITIVITY, ALL = "sensitivity", "all"
 NAMES = (*EXPERIMENTS, SENSITIVITY, ALL)
@@ -79,7 +79,7 @@ def reproduce(name: str, request: Request, progress: bool = False) -> Artefacts:
         run = variants if request.variants is not None else experiment.run_variants or variants
         for plan in _plans(name, experiment, run or tuple(experiment.variants), request):
             with Progress(name) as bar:
-                results = results_in(request.out, experiment.name)
+                results = PaperResults(request.out, experiment.name)
                 carry_out(plan, results, n_jobs=request.jobs, progress=bar if progress else None)
     made = artefacts(name, experiment, variants or tuple(experiment.variants), request)
     whole = request.groups is None and variants == tuple(experiment.variants)
@@ -88,7 +88,7 @@ def reproduce(name: str, request: Request, progress: bool = False) -> Artefacts:
 
 def records_of(name: str, request: Request) -> list[Record]:
     """The records of an experiment, of this request or to render."""
-    return list(results_in(request.records or request.out, name).read().values())
+    return list(PaperResults(request.records or request.out, name).read().values())
 
 
 def artefacts(name: str, experiment: Experiment, variants: Sequence[str], request: Request) -> Artefacts:
@@ -123,7 +123,7 @@ def _plans(name: str, experiment: Experiment, variants: tuple[str, ...], request
         raise InputError(f"variants: expected {', '.join(experiment.searched_variants)}, got {', '.join(variants)}.")
     for seeds in request.sets:
         if name == SENSITIVITY:
-            yield Plan(experiment, searched, SEARCHED, seeds, READINGS)
+            yield Plan(replace(experiment, entrants=(experiment.entrant(READINGS[0]),)), searched, SEARCHED, seeds)
         else:
             yield Plan(experiment, variants, ("default",), seeds)
     if request.oracle and name not in ("toy", SENSITIVITY):

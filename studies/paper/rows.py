@@ -12,8 +12,7 @@ from isthmus.datasets import Collection, load_toy
 from isthmus.domains import UNLABELLED
 from isthmus.evaluation import Protocol
 from isthmus.study import Rows, Trial
-from isthmus.study.pairs import fixed_rows
-from isthmus.study.rows import name_number
+from isthmus.study.rows import fixed_rows, name_number
 from studies.paper.features import components, loaded, scaled, whole_domain
 
 VARIANTS = {

@@ -13,12 +13,10 @@ from isthmus.study.tables import (
     ABSENT,
     MARK,
     UNCERTIFIED,
+    mean_cell,
     mean_cells,
-    moments,
     notes,
     number_cell,
-    overall,
-    pm_cell,
     signed,
 )
 from studies.paper.entrants import BY_TARGET, PAPER
@@ -42,7 +40,14 @@ def paper_table(board: PaperBoard, setting: str = "default") -> Table:
         for name, column in zip(PAPER, printed, strict=True)
     ]
     rows = [
-        (group, *(cell for k in range(len(PAPER)) for cell in (pm_cell(*printed[k][g]), ours[k][g], gaps[k][g])))
+        (
+            group,
+            *(
+                cell
+                for k in range(len(PAPER))
+                for cell in ("{:.1f}±{:.1f}".format(*printed[k][g]), ours[k][g], gaps[k][g])
+            ),
+        )
         for g, group in enumerate(board.groups)
     ]
     average = published_means(board.design.published).mean(axis=0)
@@ -135,10 +140,10 @@ def toy_table(board: PaperBoard) -> Table:
     for name in board.design.columns:
         found = board.figures(name, "mmd").ravel()
         some, every = np.isfinite(found).any(), np.isfinite(found).all()
-        discrepancy = pm_cell(*moments(found), digits=3) if every else ABSENT if some else ""
+        discrepancy = mean_cell(found, digits=3) if every else ABSENT if some else ""
         mark = MARK if board.uncertified(name).any() else ""
         control = "yes" if name in board.design.controls else ""
-        rows.append((name, control, pm_cell(*moments(100 * board.scores(name).ravel())) + mark, discrepancy))
+        rows.append((name, control, mean_cell(100 * board.scores(name).ravel()) + mark, discrepancy))
     title = "Toy problem, accuracy in per cent and MMD² in the common space"
     return Table(title, ("system", "control", "accuracy", "MMD²"), tuple(rows), notes(board, rows))
 
@@ -146,6 +151,11 @@ def toy_table(board: PaperBoard) -> Table:
 def published_means(rows: tuple[Published, ...]) -> FloatArray:
     """The paper's means (groups, systems), in per cent."""
     return np.array([[mean for mean, _ in row.figures] for row in rows])
+
+
+def overall(board: PaperBoard, name: str, setting: str = "default") -> float:
+    """The mean over all groups and seeds, in per cent."""
+    return float(100 * board.scores(name, setting).mean())
 
 
 def _means(board: PaperBoard, name: str, setting: str) -> FloatArray:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from isthmus.cli.ending import exit_status
 from isthmus.exceptions import InputError
-from isthmus.storage.writing import write_text
+from isthmus.storage.files import write_text
 from isthmus.study.records import InFolder
 from studies.systems import old_records, page, study
 

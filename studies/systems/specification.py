@@ -17,8 +17,7 @@ from isthmus import MLHD, systems
 from isthmus._arrays import FloatArray, Matrix, is_sparse
 from isthmus.controls import Corrupted
 from isthmus.study import Entrant, Rows, Study, Trial
-from isthmus.study.pairs import prepared
-from isthmus.study.rows import name_number
+from isthmus.study.rows import name_number, prepared
 from studies.datasets import load_debian, load_mfeat, load_reuters600, load_snareseq
 from studies.views import Loader, Views, drawn_split, rows_of, views_of
 

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from isthmus.exceptions import InputError
-from isthmus.storage import writing
+from isthmus.storage import files
 from isthmus.study.records import VERSIONS, InFolder, Record
 
 
@@ -211,7 +211,7 @@ def test_a_crash_while_writing_leaves_the_old_file_and_no_litter(tmp_path, monke
     def crash(descriptor):
         raise OSError("the disc is full")
 
-    monkeypatch.setattr(writing.os, "fsync", crash)
+    monkeypatch.setattr(files.os, "fsync", crash)
     with pytest.raises(OSError, match="full"):
         results.merge()
     with pytest.raises(OSError, match="full"):
@@ -264,12 +264,6 @@ def test_the_version_of_a_record_is_that_of_the_package():
     assert record().of_this_version
     assert record(versions=VERSIONS.split(",")[0] + ", numpy 0.1").of_this_version
     assert not record(versions=VERSIONS.replace("isthmus ", "isthmus 9")).of_this_version
-
-
-def test_old_names_become_present_ones_as_records_are_read(tmp_path):
-    InFolder(tmp_path, "table1").add([record("old"), record("new", seed=1)])
-    results = InFolder(tmp_path, "table1", lambda r: replace(r, system=r.system.replace("old", "new")))
-    assert {key[4] for key in results.read()} == {"new"}
 
 
 def test_only_optimal_and_done_are_certified():

@@ -13,11 +13,11 @@ from isthmus import MLHD
 from isthmus.controls import TargetOnly
 from isthmus.datasets import DomainPair, load_digits, load_toy
 from isthmus.evaluation import Protocol
-from isthmus.exceptions import InputError
+from isthmus.exceptions import DataWarning, InputError
 from isthmus.study import CorruptedSource, Entrant, Study, Trial, by_target_rows
 from isthmus.study.fingerprints import described, fingerprint
-from isthmus.study.pairs import PairRows, drawn_rows, fixed_rows
 from isthmus.study.records import InFolder
+from isthmus.study.rows import PairRows, drawn_rows, fixed_rows
 
 PROTOCOL = Protocol(4, 1, 3, test=20)
 QUICK = ["target 1-NN", "cca+nn"]
@@ -198,6 +198,19 @@ def test_seeds_on_the_same_rows_are_no_evidence():
     groups = {str(k): load_toy(k) for k in range(3)}
     found = Study.of(groups, QUICK).run(seeds=range(20)).difference("cca+nn", "target 1-NN")
     assert found.n_clusters == 3
+
+
+@pytest.mark.parametrize("n_jobs", [1, 2])
+def test_what_fits_warn_of_is_told_once_at_the_end_with_its_count(capsys, n_jobs):
+    X = numbered_pair().X_source
+    study = Study.of(numbered_pair(X_source=X + 1e6), ["mlhd", "mlhd, noise", "target 1-NN"], protocol=PROTOCOL)
+    with pytest.warns(DataWarning) as told:
+        study.run(seeds=range(3), n_jobs=n_jobs)
+    (text,) = {str(w.message) for w in told if "X_source: the mean is farther" in str(w.message)}
+    assert text.endswith("(6 times)")
+    assert len(told) == len({str(w.message) for w in told})
+    study.run(seeds=range(3), n_jobs=n_jobs, progress=True)
+    assert f"study: {text}" in capsys.readouterr().err.splitlines()
 
 
 def refuse(self, *rows):

@@ -11,8 +11,7 @@ import numpy as np
 from isthmus._arrays import FloatArray, IntArray
 from isthmus._validation import choice, number
 from isthmus.domains import Split
-from isthmus.evaluation.objects import check_one_class, numbered, one_row_per_object
-from isthmus.evaluation.quotas import Quota, Supply, quota
+from isthmus.evaluation.quotas import Quota, Supply, check_one_class, numbered, one_row_per_object, quota
 from isthmus.exceptions import InputError
 
 SMALL_CLASSES = {

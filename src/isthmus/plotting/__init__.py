@@ -4,9 +4,9 @@ Two draw a fitted estimator (:func:`plot_common_space`, :func:`plot_before_after
 plain numbers. :func:`save_figure` writes any figure, twice the same bytes for the same picture.
 """
 
+from isthmus.plotting.canvas import save_figure
 from isthmus.plotting.common_space import plot_before_after, plot_common_space, principal_plane
 from isthmus.plotting.differences import plot_differences
-from isthmus.plotting.files import save_figure
 from isthmus.plotting.palette import FAINT, OKABE_ITO, TEN_COLOURS
 
 __all__ = [

@@ -1,9 +1,12 @@
-"""What figures share: sizes, checked numbers, and matplotlib, asked for only when something is drawn."""
+"""What figures share: sizes, checked numbers, files, and matplotlib, asked for only when something is drawn."""
 
 from __future__ import annotations
 
+import os
 import textwrap
 from collections.abc import Sequence
+from io import BytesIO
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -11,6 +14,7 @@ import numpy as np
 from isthmus._arrays import FloatArray
 from isthmus.exceptions import InputError, MissingDependencyError
 from isthmus.plotting.palette import FAINT, INK
+from isthmus.storage.files import write_bytes
 
 SMALL, NORMAL, LARGE = 7.0, 8.0, 9.5
 """Sizes of type in points. Figures are made as wide as a page, so this is their size in print."""
@@ -18,6 +22,8 @@ PAGE_WIDTH, DPI = 7.2, 150
 """Inches, and dots per inch."""
 TITLE_LETTERS = 80
 """How many letters of a title fit into a line."""
+# Neither the day nor the version of the drawing library belongs to the picture.
+METADATA = {"png": {"Software": None}, "svg": {"Date": None, "Creator": None}}
 
 
 def array_of_shape(values: Any, name: str, shape: tuple[int, ...], like: str) -> FloatArray:
@@ -81,3 +87,39 @@ def plain(ax: Any) -> None:
     ax.spines[["top", "right"]].set_visible(False)
     ax.spines[["left", "bottom"]].set_color(FAINT)
     ax.tick_params(labelsize=SMALL, length=2, width=0.5, color=FAINT, labelcolor=INK)
+
+
+def save_figure(figure: Any, path: str | os.PathLike[str]) -> list[Path]:
+    """Write a figure as PNG and as SVG, and return the two paths.
+
+    Both are drawn before either is written, and no reader sees half a file. The figure stays the caller's.
+
+    Parameters
+    ----------
+    figure : matplotlib Figure
+    path : path
+        Where, without a suffix: ``"results/table1"`` gives ``results/table1.png`` and ``results/table1.svg``. The
+        folder must exist.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from isthmus.plotting import plot_differences
+    >>> figure = plot_differences(["ours - theirs"], [1.0], [0.5], [1.5], title="An example")
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     [path.name for path in save_figure(figure, f"{folder}/example")]
+    ['example.png', 'example.svg']
+    """
+    from matplotlib import rc_context
+
+    stem = Path(path)
+    if not stem.name or not stem.parent.is_dir():
+        raise InputError(f"path: expected a file name in a folder that exists, got {str(path)!r}.")
+    drawn = {stem.with_name(f"{stem.name}.{kind}"): BytesIO() for kind in METADATA}
+    # The salt stands for the random one that would name the parts of an SVG file otherwise.
+    with rc_context({"svg.hashsalt": "isthmus", "svg.fonttype": "path"}):
+        for kind, content in zip(METADATA, drawn.values(), strict=True):
+            figure.savefig(content, format=kind, dpi=DPI, metadata=METADATA[kind])
+    for destination, content in drawn.items():
+        write_bytes(destination, content.getvalue())
+    return list(drawn)

@@ -4,14 +4,12 @@
 intervals, and claims with verdicts. What is compared with what, preparations, readings and figures are arguments.
 """
 
-from isthmus.study.claims import Claim
-from isthmus.study.entrants import Entrant, by_target_rows
-from isthmus.study.fits import RETRIEVAL, Fit
+from isthmus.study.entrants import RETRIEVAL, Entrant, Fit, by_target_rows
 from isthmus.study.records import Record
 from isthmus.study.rows import CorruptedSource, Rows, Trial
-from isthmus.study.scoreboard import Scoreboard
-from isthmus.study.study import Board, Study
-from isthmus.study.table import Table
+from isthmus.study.scoreboard import Claim, Scoreboard
+from isthmus.study.study import Study
+from isthmus.study.tables import Board, Table
 
 __all__ = [
     "RETRIEVAL",

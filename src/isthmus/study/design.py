@@ -8,9 +8,8 @@ from functools import cached_property
 
 from isthmus._validation import choice
 from isthmus.exceptions import InputError
-from isthmus.study.entrants import SETTINGS, Entrant
+from isthmus.study.entrants import SETTINGS, Entrant, Figure
 from isthmus.study.fingerprints import described, fingerprint
-from isthmus.study.fits import Figure
 from isthmus.study.rows import Rows, Trial
 
 
@@ -74,10 +73,6 @@ class Design:
         """Raise if rows can't be had."""
         getattr(self.rows, "check", lambda: None)()
 
-    def trials(self, variants: Sequence[str], seeds: Sequence[int]) -> tuple[Trial, ...]:
-        """All draws, seed by seed, so that a run that was stopped early has something of every group."""
-        return tuple(Trial(group, variant, seed) for seed in seeds for group in self.groups for variant in variants)
-
     def cells(self, settings: Sequence[str]) -> Iterator[tuple[str, str]]:
         """The columns of every trial, with the settings that each can have."""
         for setting in settings:
@@ -87,17 +82,15 @@ class Design:
 
     def fingerprint(self, variant: str, column: str, setting: str) -> str:
         """What stands in a record that this design produces: a record with another one is not reused."""
-        if (variant, column, setting) not in self._fingerprints:
+        rows, found = self._fingerprints
+        if (variant, column, setting) not in found:
             entrant = self.entrant(column)
             noted = self.figures if setting == "default" else {**entrant.grid, "": setting}
             system = entrant.made(), entrant.rows, entrant.readings.get(column), noted
-            self._fingerprints[variant, column, setting] = fingerprint(self._rows, variant, *system)
-        return self._fingerprints[variant, column, setting]
+            found[variant, column, setting] = fingerprint(rows, variant, *system)
+        return found[variant, column, setting]
 
     @cached_property
-    def _fingerprints(self) -> dict[tuple[str, str, str], str]:
-        return {}
-
-    @cached_property
-    def _rows(self) -> str:
-        return described(self.rows)
+    def _fingerprints(self) -> tuple[str, dict[tuple[str, str, str], str]]:
+        """The rows as a text, and what was found so far: rows may be large, and are asked for in every trial."""
+        return described(self.rows), {}

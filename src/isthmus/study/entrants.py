@@ -1,9 +1,10 @@
-"""Who takes part in a study: a system, the columns that one fit of it fills, and the grid that may be searched."""
+"""Who takes part in a study: a system, the columns that one fit of it fills, and what else is noted of the fit."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from itertools import product
 from typing import Any, Self, TypeAlias
 
@@ -11,12 +12,10 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone
 
-from isthmus._arrays import Matrix
+from isthmus._arrays import FloatArray, Matrix
+from isthmus.evaluation import mean_average_precision, precision_at_k
 from isthmus.registry import systems
 from isthmus.study.rows import Rows
-
-Reading: TypeAlias = Callable[[Any, Rows, Matrix], NDArray[Any]]
-"""Given the fitted model, the rows of the trial and some target rows: the classes of these."""
 
 SETTINGS = {
     "default": "no tuning",
@@ -24,6 +23,52 @@ SETTINGS = {
     "selected": "the best of the grid by reverse agreement, which no test label enters",
 }
 """How the parameters of a fit are chosen."""
+
+
+@dataclass(frozen=True, eq=False)
+class Fit:
+    """A fitted model and the rows of its trial: what a figure is computed from."""
+
+    model: Any
+    rows: Rows
+
+    @cached_property
+    def distances(self) -> FloatArray:
+        """How far test rows are from the source rows of the fit (n_test, n_s), however the system measures it."""
+        return self.across(self.rows.X_test).T
+
+    def across(self, X: Matrix) -> FloatArray:
+        """How far the source rows of the fit are from target rows (n_s, n)."""
+        if hasattr(self.model, "pairwise_distances"):
+            return np.asarray(self.model.pairwise_distances(self.rows.X_source, X))
+        return np.asarray(-self.model.pairwise_similarities(self.rows.X_source, X))
+
+
+Figure: TypeAlias = Callable[[Fit], float]
+"""A number that is recorded beside accuracy, of systems that measure across the domains."""
+Reading: TypeAlias = Callable[[Any, Rows, Matrix], NDArray[Any]]
+"""Given the fitted model, the rows of the trial and some target rows: the classes of these."""
+
+
+def average_precision(fit: Fit) -> float:
+    """Mean average precision of the source rows, ranked for every test row."""
+    return mean_average_precision(fit.distances, fit.rows.y_test, fit.rows.y_source)
+
+
+def precision_at_10(fit: Fit) -> float:
+    """The share of the ten nearest source rows that have the class of the test row."""
+    n = min(10, len(fit.rows.y_source))
+    return precision_at_k(fit.distances, fit.rows.y_test, fit.rows.y_source, n)
+
+
+RETRIEVAL: dict[str, Figure] = {"map": average_precision, "precision@10": precision_at_10}
+"""Search across the divide: source rows ranked for every test row."""
+
+
+def by_target_rows(model: Any, rows: Rows, X: Matrix) -> NDArray[Any]:
+    """A reading: each row is called by its nearest labelled target row, under the metric that was learned."""
+    distances = model.pairwise_distances(X, rows.X_target[rows.labelled], ("target", "target"))
+    return np.asarray(rows.y_target[rows.labelled][distances.argmin(axis=1)])
 
 
 @dataclass(frozen=True)
@@ -75,13 +120,17 @@ class Entrant:
         """An unfitted estimator with these parameters; whatever it draws, it draws by the seed."""
         model = self.made()
         drawing = {name: seed for name in model.get_params() if name.endswith("random_state")}
-        model.set_params(**drawing, **parameters)
-        return model
+        return model.set_params(**drawing, **parameters)
 
     def points(self) -> Iterator[dict[str, Any]]:
         """Every point of the grid, the last parameter fastest."""
         for values in product(*self.grid.values()):
             yield dict(zip(self.grid, values, strict=True))
+
+    def called(self, column: str, fit: Fit, X: Matrix) -> NDArray[Any]:
+        """The classes of target rows, by the system's own rule or by a further reading of the fit."""
+        reading = self.readings.get(column)
+        return np.asarray(fit.model.predict(X) if reading is None else reading(fit.model, fit.rows, X))
 
     def cells(self, settings: Collection[str]) -> Iterator[tuple[str, str]]:
         """The columns and settings that it can fill: without a grid, the default only."""
@@ -94,9 +143,3 @@ class Entrant:
 def measures(model: Any) -> bool:
     """Whether a system says how far rows of the two domains are apart."""
     return hasattr(model, "pairwise_distances") or hasattr(model, "pairwise_similarities")
-
-
-def by_target_rows(model: Any, rows: Rows, X: Matrix) -> NDArray[Any]:
-    """A reading: each row is called by its nearest labelled target row, under the metric that was learned."""
-    distances = model.pairwise_distances(X, rows.X_target[rows.labelled], ("target", "target"))
-    return np.asarray(rows.y_target[rows.labelled][distances.argmin(axis=1)])

@@ -1,65 +1,64 @@
-"""One fit: what it scores in each of its columns, and how it ended."""
+"""A trial: every fit on the same rows, and a record of what it scored in each of its columns, and of how it ended."""
 
 from __future__ import annotations
 
 import time
 import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
-from functools import cached_property
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning as SklearnConvergenceWarning
+from threadpoolctl import threadpool_limits  # scikit-learn brings it
 
-from isthmus._arrays import FloatArray, Matrix
 from isthmus.domains import UNLABELLED
-from isthmus.evaluation import mean_average_precision, precision_at_k
-from isthmus.exceptions import ConvergenceWarning, IsthmusError
-from isthmus.study.entrants import Entrant, measures
-from isthmus.study.rows import Rows
+from isthmus.exceptions import ConvergenceWarning, DataWarning, IsthmusError
+from isthmus.study.design import Design
+from isthmus.study.entrants import Entrant, Figure, Fit, measures
+from isthmus.study.records import CERTIFIED, VERSIONS, Record
+from isthmus.study.rows import Rows, Trial
 
 DIGITS = 4
 """Of a score in a record."""
 
 
-@dataclass(frozen=True, eq=False)
-class Fit:
-    """A fitted model and the rows of its trial: what a figure is computed from."""
-
-    model: Any
-    rows: Rows
-
-    @cached_property
-    def distances(self) -> FloatArray:
-        """How far test rows are from the source rows of the fit (n_test, n_s), however the system measures it."""
-        return self.across(self.rows.X_test).T
-
-    def across(self, X: Matrix) -> FloatArray:
-        """How far the source rows of the fit are from target rows (n_s, n)."""
-        if hasattr(self.model, "pairwise_distances"):
-            return np.asarray(self.model.pairwise_distances(self.rows.X_source, X))
-        return np.asarray(-self.model.pairwise_similarities(self.rows.X_source, X))
+def run_trial(design: Design, trial: Trial, wanted: Collection[tuple[str, str]]) -> list[Record]:
+    """Records of the wanted (column, setting) pairs; on one thread, so that every run gives the same numbers."""
+    with threadpool_limits(1):
+        rows = design.rows(trial)
+        records = [
+            record
+            for entrant in design.entrants
+            for settings in (("default",), ("oracle", "selected"))
+            if any((column, setting) in wanted for column in entrant.columns for setting in settings)
+            for record in _records(design, entrant, settings, rows, trial)
+        ]
+    return [record for record in records if (record.system, record.setting) in wanted]
 
 
-Figure: TypeAlias = Callable[[Fit], float]
-"""A number that is recorded beside accuracy, of systems that measure across the domains."""
-
-
-def average_precision(fit: Fit) -> float:
-    """Mean average precision of the source rows, ranked for every test row."""
-    return mean_average_precision(fit.distances, fit.rows.y_test, fit.rows.y_source)
-
-
-def precision_at_10(fit: Fit) -> float:
-    """The share of the ten nearest source rows that have the class of the test row."""
-    n = min(10, len(fit.rows.y_source))
-    return precision_at_k(fit.distances, fit.rows.y_test, fit.rows.y_source, n)
-
-
-RETRIEVAL: dict[str, Figure] = {"map": average_precision, "precision@10": precision_at_10}
-"""Search across the divide: source rows ranked for every test row."""
+def _records(
+    design: Design, entrant: Entrant, settings: tuple[str, ...], rows: Rows, trial: Trial
+) -> Iterator[Record]:
+    """One fit, or one for each point of the grid, and what each column and setting makes of them."""
+    default = settings == ("default",)
+    points = [{}] if default else list(entrant.points())
+    given = rows if entrant.rows is None else entrant.rows(rows, trial.seed)
+    asked: dict[str, Any] = {"figures": design.figures} if default else {"reverse": True}
+    outcomes = [fitted_outcome(entrant, point, given, trial.seed, **asked) for point in points]
+    seconds, gaps = sum(each.seconds for each in outcomes), [each.gap for each in outcomes if each.gap is not None]
+    for column in entrant.columns:
+        accuracy = [outcome.accuracy.get(column) for outcome in outcomes]
+        agreement = [outcome.agreement.get(column) for outcome in outcomes]
+        for setting in settings:
+            by = agreement if setting == "selected" else accuracy
+            best = int(np.argmax([-1.0 if value is None else value for value in by]))
+            ending = round(seconds, 3), _status(outcomes), max(gaps, default=None), VERSIONS
+            grid = None if default else tuple(by)
+            mark = design.fingerprint(trial.variant, column, setting)
+            name = design.name, *trial, column, setting
+            yield Record(*name, points[best], accuracy[best], *ending, grid, outcomes[best].figures, mark)
 
 
 @dataclass(frozen=True)
@@ -92,15 +91,18 @@ def fitted_outcome(
             seconds, fit = time.perf_counter() - began, Fit(model, rows)
             accuracy, agreement = {}, {}
             for column in entrant.columns:
-                called = _calls(entrant, column, fit, rows.X_test)
-                accuracy[column] = float(np.mean(called == rows.y_test))
+                right = entrant.called(column, fit, rows.X_test) == rows.y_test
+                accuracy[column] = round(float(np.mean(right)), DIGITS)
                 if reverse and measures(model):
-                    agreement[column] = reverse_agreement(fit, _calls(entrant, column, fit, rows.X_target))
+                    agreed = reverse_agreement(fit, entrant.called(column, fit, rows.X_target))
+                    agreement[column] = round(agreed, DIGITS)
             extra = {k: round(figure(fit), DIGITS) for k, figure in (figures or {}).items() if measures(model)}
         except (IsthmusError, ValueError, ArithmeticError, np.linalg.LinAlgError) as error:
             return Outcome({}, {}, time.perf_counter() - began, f"failed: {error}", None)
-    complaints = [w for w in caught if issubclass(w.category, ConvergenceWarning | SklearnConvergenceWarning)]
-    return Outcome(accuracy, agreement, seconds, *_ending(model, bool(complaints)), extra or None)
+    for text in {str(w.message) for w in caught if issubclass(w.category, DataWarning)}:
+        warnings.warn(text, DataWarning, stacklevel=2)  # for the run, which counts them
+    complained = any(issubclass(w.category, ConvergenceWarning | SklearnConvergenceWarning) for w in caught)
+    return Outcome(accuracy, agreement, seconds, *_ending(model, complained), extra or None)
 
 
 def reverse_agreement(fit: Fit, called: NDArray[Any]) -> float:
@@ -115,12 +117,6 @@ def reverse_agreement(fit: Fit, called: NDArray[Any]) -> float:
     return float(np.mean(labels[fit.across(rows.X_target).argmin(axis=1)] == rows.y_source))
 
 
-def _calls(entrant: Entrant, column: str, fit: Fit, X: Matrix) -> NDArray[Any]:
-    """The classes of target rows, by the system's own rule or by a further reading of the fit."""
-    reading = entrant.readings.get(column)
-    return np.asarray(fit.model.predict(X) if reading is None else reading(fit.model, fit.rows, X))
-
-
 def _ending(model: Any, complained: bool) -> tuple[str, float | None]:
     """How the solver inside ended: its own word, and its gap recomputed from the data."""
     inner = getattr(model, "estimator_", model)
@@ -130,3 +126,11 @@ def _ending(model: Any, complained: bool) -> tuple[str, float | None]:
         return ("not converged" if complained else "done"), None
     gap = result.relative_gap
     return result.status.value, float(f"{gap:.2g}") if np.isfinite(gap) else None
+
+
+def _status(outcomes: list[Outcome]) -> str:
+    """The state of a single fit, or of the worst of many."""
+    bad = [outcome.status for outcome in outcomes if outcome.status not in CERTIFIED]
+    if len(outcomes) == 1 or not bad:
+        return outcomes[0].status
+    return f"{len(bad)} of {len(outcomes)} fits: {bad[0]}"

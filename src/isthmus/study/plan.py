@@ -7,61 +7,59 @@ import signal
 import threading
 import time
 import warnings
-from collections.abc import Generator, Iterator, Mapping
+from collections import Counter
+from collections.abc import Generator, Mapping
 from contextlib import closing
 from dataclasses import dataclass
-from functools import cache
-from itertools import chain
+from functools import cache, cached_property
 
 import joblib
 
+from isthmus.exceptions import DataWarning, warn
 from isthmus.study.design import Design
+from isthmus.study.fits import run_trial
 from isthmus.study.progress import Progress
 from isthmus.study.records import InFolder, Key, Record
 from isthmus.study.rows import Trial
-from isthmus.study.trials import run_trial
 
 SECONDS_BETWEEN_LOOKS = 0.5
 """How often a worker looks whether the process that started it is still there."""
+MOST_WARNINGS = 5
+"""Of different texts, so many are told."""
 
 
 @dataclass(frozen=True)
 class Plan:
-    """Trials of a study, and the columns (None: all) and settings that each should have."""
+    """The records that a study should have: in these variants and settings, for these seeds."""
 
     design: Design
     variants: tuple[str, ...]
     settings: tuple[str, ...]
     seeds: tuple[int, ...]
-    systems: tuple[str, ...] | None = None
 
-    def cells(self) -> list[tuple[str, str]]:
-        """The columns and settings of every trial."""
-        return [cell for cell in self.design.cells(self.settings) if self.systems is None or cell[0] in self.systems]
-
-    def keys(self) -> Iterator[tuple[Key, str]]:
-        """The records that the finished plan has, each with its fingerprint."""
-        cells = self.cells()
-        for trial in self.design.trials(self.variants, self.seeds):
-            for cell in cells:
-                yield (self.design.name, *trial, *cell), self.design.fingerprint(trial.variant, *cell)
+    @cached_property
+    def marks(self) -> dict[Key, str]:
+        """The fingerprint of each record, seed by seed: a run that was stopped early has something of every group."""
+        design, cells = self.design, list(self.design.cells(self.settings))
+        return {
+            (design.name, group, variant, seed, *cell): design.fingerprint(variant, *cell)
+            for seed in self.seeds
+            for group in design.groups
+            for variant in self.variants
+            for cell in cells
+        }
 
     def stale(self, records: Mapping[Key, Record]) -> set[Key]:
         """Records of this plan that something else has produced: another system, other rows, another version."""
-        return {key for key, mark in self.keys() if key in records and records[key].fingerprint != mark}
+        return {key for key, mark in self.marks.items() if key in records and records[key].fingerprint != mark}
 
     def missing(self, records: Mapping[Key, Record]) -> list[tuple[Trial, list[tuple[str, str]]]]:
-        """Trials that are not finished, with what each lacks."""
-        done, cells = records.keys() - self.stale(records), self.cells()
-        lacking = [
-            (trial, [cell for cell in cells if (self.design.name, *trial, *cell) not in done])
-            for trial in self.design.trials(self.variants, self.seeds)
-        ]
-        return [(trial, lacks) for trial, lacks in lacking if lacks]
-
-    def chosen(self, records: Mapping[Key, Record]) -> list[Record]:
-        """Of all records, those of this plan."""
-        return [records[key] for key, _ in self.keys() if key in records]
+        """Trials that are not finished, with the columns and settings that each lacks."""
+        stale, left = self.stale(records), dict[Trial, list[tuple[str, str]]]()
+        for key in self.marks:
+            if key not in records or key in stale:
+                left.setdefault(Trial(*key[1:4]), []).append(key[4:])
+        return list(left.items())
 
 
 def carry_out(
@@ -81,33 +79,45 @@ def carry_out(
         if stale := plan.stale(results.read()):
             results.set_aside(stale)
             said = f"{len(stale)} records of another version, or of other systems or rows, moved to {results.aside}."
-            progress.say(said) if progress else warnings.warn(said, stacklevel=3)
+            progress.say(said) if progress else warn(said, UserWarning)
         try:
             with closing(_trials(plan, results.read(), n_jobs, progress)) as trials:
                 for records in trials:
                     results.add(records)
         finally:
             results.merge()
-    return plan.chosen(results.read())
+    done = results.read()
+    return [done[key] for key in plan.marks]
 
 
 def _trials(
     plan: Plan, done: Mapping[Key, Record], n_jobs: int, progress: Progress | None
 ) -> Generator[list[Record]]:
-    """The records of the trials that are left, as they finish."""
-    left = plan.missing(done)
-    runs = (joblib.delayed(_run_trial)(os.getpid(), plan.design, trial, cells) for trial, cells in left)
-    for n, records in enumerate(chain([[]], joblib.Parallel(n_jobs, return_as="generator_unordered")(runs))):
-        if n:
-            yield records  # kept by the caller before it is counted
+    """The records of the trials that are left, as they finish; at the end it is told what the fits warned of."""
+    left, warned = plan.missing(done), Counter[tuple[str, type[Warning]]]()
+    runs = (joblib.delayed(_run_trial)(os.getpid(), plan.design, *each) for each in left)
+    if progress:
+        progress(0, len(left))
+    for n, (records, seen) in enumerate(joblib.Parallel(n_jobs, return_as="generator_unordered")(runs), start=1):
+        yield records  # kept by the caller before it is counted
+        warned.update(seen)
         if progress:
             progress(n, len(left))
+    for (text, category), n in warned.most_common(MOST_WARNINGS):
+        said = f"{text} ({n} times)"
+        progress.say(said) if progress else warn(said, category)
 
 
-def _run_trial(starter: int, design: Design, trial: Trial, cells: list[tuple[str, str]]) -> list[Record]:
+def _run_trial(
+    starter: int, design: Design, trial: Trial, cells: list[tuple[str, str]]
+) -> tuple[list[Record], list[tuple[str, type[Warning]]]]:
+    """The records of a trial, and what came up as a warning."""
     if os.getpid() != starter:
         _follow(starter)
-    return run_trial(design, trial, cells)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always", DataWarning)
+        records = run_trial(design, trial, cells)
+    return records, [(str(each.message), each.category) for each in caught]
 
 
 @cache

@@ -35,6 +35,7 @@ class Progress:
 
     def say(self, text: str) -> None:
         """Add a line of its own."""
+        self.end()
         sys.stderr.write(f"{self.name}: {text}\n")
 
     def line(self, done: int, total: int, seconds: float) -> str:
@@ -57,7 +58,10 @@ class Progress:
         return self
 
     def __exit__(self, *error: object) -> None:
-        """End the line, however the work ended."""
+        self.end()
+
+    def end(self) -> None:
+        """End the line that is open."""
         if self._open:
             sys.stderr.write("\n")
             self._open = False

@@ -6,7 +6,7 @@ import json
 import math
 import os
 import zlib
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -18,7 +18,7 @@ import sklearn
 
 from isthmus._version import __version__
 from isthmus.exceptions import InputError
-from isthmus.storage.writing import write_text
+from isthmus.storage.files import write_text
 
 try:
     import fcntl
@@ -96,22 +96,19 @@ class InFolder:
 
     A trial's records appear under their name at once or not at all, so that a run can be killed at any time. Parts
     are merged into the file when a run ends; one that never ended is merged by the next. The folder is made when it
-    is needed; ``renamed`` gives records that were read their present names.
+    is needed.
     """
 
-    def __init__(
-        self, folder: str | os.PathLike[str], name: str, renamed: Callable[[Record], Record] | None = None
-    ) -> None:
+    def __init__(self, folder: str | os.PathLike[str], name: str) -> None:
         self.path = Path(folder) / f"{name}.jsonl"
         self.parts = self.path.with_suffix(".parts")
         self.aside = self.path.with_suffix(".set-aside.jsonl")
-        self._renamed = renamed or (lambda record: record)
 
     def read(self) -> dict[Key, Record]:
         """All finished records by key, in the order of their keys."""
         files = [self.path] if self.path.exists() else []
         files += sorted(self.parts.glob("*.jsonl"))
-        records = {record.key: record for path in files for record in map(self._renamed, _parsed(path))}
+        records = {record.key: record for path in files for record in _parsed(path)}
         return dict(sorted(records.items()))
 
     @contextmanager

@@ -1,16 +1,25 @@
-"""The rows of a trial: the same for everyone who takes part in it."""
+"""The rows of a trial, the same for everyone who takes part in it, and how they come out of pairs of domains."""
 
 from __future__ import annotations
 
 import zlib
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
+import scipy.sparse as sp
+from sklearn.base import clone
 
-from isthmus._arrays import IntArray, Matrix
+from isthmus._arrays import IntArray, Matrix, is_sparse
 from isthmus.controls.corrupted import KINDS
-from isthmus.domains import UNLABELLED
+from isthmus.datasets import DomainPair
+from isthmus.domains import UNLABELLED, as_labels, encoded
+from isthmus.evaluation import Protocol
+from isthmus.exceptions import InputError
+
+Loader: TypeAlias = Callable[..., DomainPair]
+"""Called as ``load(random_state=seed)``."""
 
 
 class Trial(NamedTuple):
@@ -61,3 +70,77 @@ class CorruptedSource:
 def name_number(name: str) -> int:
     """A name as part of a seed, the same on every machine."""
     return zlib.crc32(name.encode())
+
+
+@dataclass(frozen=True, eq=False)
+class PairRows:
+    """The rows of a trial out of pairs in memory, or of what loaders give for the seed, by the name of the group.
+
+    The other parameters are those of :meth:`isthmus.study.Study.of`.
+    """
+
+    pairs: Mapping[str, DomainPair | Loader]
+    protocol: Protocol | None = None
+    source_transformer: Any = None
+    target_transformer: Any = None
+
+    def __post_init__(self) -> None:
+        for name, each in self.pairs.items():
+            if self.protocol is None and isinstance(each, DomainPair) and each.X_test is None:
+                raise InputError(f"protocol: expected one, since {name or 'the pair'} has no test rows, got None.")
+
+    @property
+    def redrawn(self) -> bool:
+        """Whether another seed has other rows, in every group."""
+        return self.protocol is not None or not any(isinstance(each, DomainPair) for each in self.pairs.values())
+
+    def __call__(self, trial: Trial) -> Rows:
+        """The rows of a trial."""
+        each = self.pairs[trial.group]
+        pair = each if isinstance(each, DomainPair) else each(random_state=trial.seed)
+        seed = [trial.seed, name_number(trial.group)]
+        rows = fixed_rows(pair) if self.protocol is None else drawn_rows(pair, self.protocol, seed)
+        return prepared(rows, self.source_transformer, self.target_transformer)
+
+
+def fixed_rows(pair: DomainPair) -> Rows:
+    """A pair as it is."""
+    y_source, y_target, y_test = (_codes(pair, name) for name in ("y_source", "y_target", "y_test"))
+    return Rows(pair.X_source, y_source, pair.X_target, y_target, pair.X_test, y_test)
+
+
+def drawn_rows(pair: DomainPair, protocol: Protocol, seed: Sequence[int]) -> Rows:
+    """A split of the rows whose class is known, target and test rows together.
+
+    Target rows of unknown class can be neither labelled nor tested: they are unlabelled in every trial.
+    """
+    y_source, y, X, ids = _codes(pair, "y_source"), _codes(pair, "y_target"), pair.X_target, pair.target_ids
+    if pair.target_classes is not None:
+        y = np.where(y == UNLABELLED, _codes(pair, "target_classes"), y)
+    if pair.X_test is not None:
+        X = sp.vstack([X, pair.X_test], format="csr") if is_sparse(X) else np.vstack([X, pair.X_test])
+        y, ids = np.r_[y, _codes(pair, "y_test")], np.r_[ids, pair.test_ids]
+    known, unknown = np.flatnonzero(y != UNLABELLED), np.flatnonzero(y == UNLABELLED)
+    if not len(known):
+        raise InputError("pair: expected target rows of known class to draw from, got none.")
+    split = protocol.split(y_source, y[known], objects_source=pair.source_ids, objects_target=ids[known], seed=seed)
+    labelled, unlabelled, test = (known[part] for part in (split.labelled, split.unlabelled, split.test))
+    unknown = unknown[~np.isin(ids[unknown], ids[test])]  # another row of a tested object would give it away
+    learned = np.concatenate([labelled, unlabelled, unknown])
+    y_target = np.where(np.arange(len(learned)) < len(labelled), y[learned], UNLABELLED)
+    return Rows(pair.X_source[split.source], y_source[split.source], X[learned], y_target, X[test], y[test])
+
+
+def prepared(rows: Rows, source_transformer: Any, target_transformer: Any) -> Rows:
+    """The rows with each domain's features transformed, by what the training rows of that domain teach."""
+    if source_transformer is not None:
+        rows = replace(rows, X_source=clone(source_transformer).fit(rows.X_source).transform(rows.X_source))
+    if target_transformer is not None:
+        fitted = clone(target_transformer).fit(rows.X_target)
+        rows = replace(rows, X_target=fitted.transform(rows.X_target), X_test=fitted.transform(rows.X_test))
+    return rows
+
+
+def _codes(pair: DomainPair, name: str) -> IntArray:
+    classes = np.unique(as_labels(pair.y_source, "y_source"))
+    return encoded(as_labels(getattr(pair, name), name), classes, name)

@@ -1,4 +1,4 @@
-"""A study that can be run, and the board that it gives."""
+"""A study that can be run."""
 
 from __future__ import annotations
 
@@ -11,31 +11,12 @@ from isthmus.datasets import DomainPair
 from isthmus.evaluation import Protocol
 from isthmus.exceptions import InputError
 from isthmus.study.design import Design
-from isthmus.study.entrants import Entrant
-from isthmus.study.fits import Figure
-from isthmus.study.pairs import Loader, PairRows
+from isthmus.study.entrants import Entrant, Figure
 from isthmus.study.plan import Plan, carry_out
 from isthmus.study.progress import Progress
 from isthmus.study.records import InFolder, Record
-from isthmus.study.scoreboard import Scoreboard
-from isthmus.study.table import Table
-from isthmus.study.tables import claim_table, mean_table
-
-
-class Board(Scoreboard):
-    """A scoreboard that prints itself."""
-
-    def table(self, setting: str = "default") -> Table:
-        """Mean ± standard deviation of every system."""
-        return mean_table(self, setting)
-
-    def claim_table(self, pairs: Iterable[tuple[str, str]], setting: str = "default") -> Table:
-        """Paired differences with intervals and verdicts, as one family of claims."""
-        title = f"{self.design.title or self.design.name}: what holds, {setting} settings"
-        return claim_table([self], [self.claims(pairs, setting)], title)
-
-    def __str__(self) -> str:
-        return str(self.table())
+from isthmus.study.rows import Loader, PairRows
+from isthmus.study.tables import Board
 
 
 class Study(Design):

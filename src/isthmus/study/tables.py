@@ -1,16 +1,17 @@
-"""Tables of any study: means with deviations, and claims with their verdicts; the cells that others are made of."""
+"""Tables: a value that prints for a terminal or for Markdown; those of any study, and the cells of others."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import textwrap
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
 from isthmus._arrays import FloatArray
-from isthmus.study.claims import Claim
-from isthmus.study.scoreboard import Scoreboard
-from isthmus.study.table import Table
+from isthmus.study.scoreboard import Claim, Scoreboard
 
+NOTE_WIDTH = 118
 ABSENT = "–"
 MARK = "†"
 UNCERTIFIED = f"{MARK} at least one fit failed, or stopped before its optimum was certified."
@@ -22,25 +23,90 @@ CLUSTERED = (
 )
 
 
-def mean_table(
-    board: Scoreboard, setting: str = "default", columns: Sequence[str] | None = None, title: str | None = None
-) -> Table:
-    """A row for each system, a column for each group: mean ± standard deviation over the seeds, in per cent."""
-    names = board.design.columns if columns is None else columns
-    several = len(board.groups) > 1
-    rows = [
-        (
-            name,
-            "yes" if name in board.design.controls else "",
-            *mean_cells(board, name, setting),
-            *([number_cell(overall(board, name, setting))] if several else []),
-        )
-        for name in names
-    ]
-    shown = board.design.title if title is None else title
-    words = [shown or board.design.name, "accuracy in per cent", board.design.variants[board.variant]]
-    head = (*board.groups, "mean") if several else (board.groups[0] or "accuracy",)
-    return Table(", ".join(filter(None, words)), ("system", "control", *head), tuple(rows), notes(board, rows))
+@dataclass(frozen=True)
+class Table:
+    """Rows of text under a head; the first column names the rows, the others are aligned to the right.
+
+    The title may be empty. The notes stand below; as many rows as ``footer`` says sum up the others, and stand under
+    a rule.
+
+    Examples
+    --------
+    >>> print(Table("Two pairs", ("pair", "score"), (("a → b", "1.0"), ("mean", "1.0")), footer=1))
+    Two pairs
+    <BLANKLINE>
+    pair   score
+    -----  -----
+    a → b    1.0
+    -----  -----
+    mean     1.0
+    """
+
+    title: str
+    head: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+    notes: tuple[str, ...] = ()
+    footer: int = 0
+
+    def __str__(self) -> str:
+        return self.text()
+
+    def text(self) -> str:
+        """For a terminal; long names of columns are broken between words."""
+        cells = [max(map(len, column)) for column in zip(*self.rows, strict=True)] or [0] * len(self.head)
+        words = [max(map(len, name.split()), default=0) for name in self.head]
+        widths = [max(pair) for pair in zip(cells, [len(self.head[0]), *words[1:]], strict=True)]
+        broken = [textwrap.wrap(name, width) for name, width in zip(self.head, widths, strict=True)]
+        deep = max(map(len, broken))
+        head = zip(*([""] * (deep - len(lines)) + lines for lines in broken), strict=True)
+        rule = "  ".join("-" * width for width in widths)
+        body = [_aligned(row, widths) for row in self.rows]
+        cut = len(body) - self.footer
+        lines = [*(_aligned(row, widths) for row in head), rule, *body[:cut], *([rule] if self.footer else [])]
+        notes = [textwrap.fill(note, NOTE_WIDTH) for note in self.notes]
+        title = [self.title, ""] if self.title else []
+        return "\n".join([*title, *lines, *body[cut:], *(["", *notes] if notes else [])])
+
+    def markdown(self) -> str:
+        """For Markdown; the rows that sum up are bold."""
+        cut = len(self.rows) - self.footer
+        rows = [*self.rows[:cut], *(tuple(f"**{cell}**" if cell else "" for cell in row) for row in self.rows[cut:])]
+        lines = [_barred(self.head), _barred(("---", *("---:" for _ in self.head[1:]))), *map(_barred, rows)]
+        title = [f"**{self.title}**", ""] if self.title else []
+        return "\n".join([*title, *lines, *(f"\n{note}" for note in self.notes)])
+
+
+def _aligned(row: tuple[str, ...], widths: list[int]) -> str:
+    first, *others = (cell.rjust(width) for cell, width in zip(row, widths, strict=True))
+    return "  ".join([first.strip().ljust(widths[0]), *others]).rstrip()
+
+
+def _barred(row: tuple[str, ...]) -> str:
+    cells = (cell.replace("|", r"\|") for cell in row)
+    return f"| {' | '.join(cells)} |"
+
+
+class Board(Scoreboard):
+    """A scoreboard that prints itself."""
+
+    def table(self, setting: str = "default") -> Table:
+        """A row for each system, a column for each group: mean ± standard deviation over the seeds, in per cent."""
+        design, several = self.design, len(self.groups) > 1
+        rows = []
+        for name in design.columns:
+            mean = [number_cell(100 * self.scores(name, setting).mean())] if several else []
+            rows.append((name, "yes" if name in design.controls else "", *mean_cells(self, name, setting), *mean))
+        words = [design.title or design.name, "accuracy in per cent", design.variants[self.variant]]
+        head = (*self.groups, "mean") if several else (self.groups[0] or "accuracy",)
+        return Table(", ".join(filter(None, words)), ("system", "control", *head), tuple(rows), notes(self, rows))
+
+    def claim_table(self, pairs: Iterable[tuple[str, str]], setting: str = "default") -> Table:
+        """Paired differences with intervals and verdicts, as one family of claims."""
+        title = f"{self.design.title or self.design.name}: what holds, {setting} settings"
+        return claim_table([self], [self.claims(pairs, setting)], title)
+
+    def __str__(self) -> str:
+        return str(self.table())
 
 
 def claim_table(
@@ -59,33 +125,30 @@ def claim_table(
 def notes(board: Scoreboard, rows: Sequence[tuple[str, ...]]) -> tuple[str, ...]:
     """What a reader of these cells has to know: seeds and protocol, what the signs mean, what is out of date."""
     text = "".join(cell for row in rows for cell in row)
-    protocol = [sentence(board.design.protocol)] if board.design.protocol else []
-    found = [UNCERTIFIED] if MARK in text else []
+    drawn = [words for words in (spanned(board.seeds), board.design.protocol) if words]
+    found = [" ".join(f"{words[0].upper()}{words[1:]}." for words in drawn)]
+    found += [UNCERTIFIED] if MARK in text else []
     found += [INCOMPLETE] if ABSENT in text else []
     if old := board.outdated():
         found.append(f"{old} records are of another version, or of other systems or rows: a new run replaces them.")
-    return (" ".join([sentence(spanned(board.seeds)), *protocol]), *found)
+    return tuple(found)
+
+
+def spanned(seeds: Sequence[int]) -> str:
+    """The seeds in words."""
+    return f"seeds {seeds[0]} to {seeds[-1]}" if len(seeds) > 1 else f"seed {seeds[0]}"
 
 
 def mean_cells(board: Scoreboard, name: str, setting: str = "default") -> list[str]:
     """Mean ± standard deviation over the seeds, one for each group, in per cent."""
     scores, marked = 100 * board.scores(name, setting), board.uncertified(name, setting)
-    return [pm_cell(*moments(row)) + (MARK if mark else "") for row, mark in zip(scores, marked, strict=True)]
+    return [mean_cell(row) + (MARK if mark else "") for row, mark in zip(scores, marked, strict=True)]
 
 
-def overall(board: Scoreboard, name: str, setting: str = "default") -> float:
-    """The mean over all groups and seeds, in per cent."""
-    return float(100 * board.scores(name, setting).mean())
-
-
-def moments(values: FloatArray) -> tuple[float, float]:
-    """Mean, and standard deviation of a sample (0 of a single value)."""
-    return float(values.mean()), float(values.std(ddof=1 if len(values) > 1 else 0))
-
-
-def pm_cell(mean: float, deviation: float, digits: int = 1) -> str:
-    """A mean and a deviation; a dash where there is none."""
-    return f"{mean:.{digits}f}±{deviation:.{digits}f}" if np.isfinite(mean) else ABSENT
+def mean_cell(values: FloatArray, digits: int = 1) -> str:
+    """Mean ± standard deviation of a sample (0 of a single value); a dash where some are missing."""
+    deviation = values.std(ddof=1 if len(values) > 1 else 0)
+    return f"{values.mean():.{digits}f}±{deviation:.{digits}f}" if np.isfinite(values).all() else ABSENT
 
 
 def number_cell(value: float) -> str:
@@ -96,16 +159,6 @@ def number_cell(value: float) -> str:
 def signed(points: float) -> str:
     """A difference with its sign, and no minus before a zero."""
     return f"{round(points, 1) + 0.0:+.1f}".replace("-", "−")
-
-
-def spanned(seeds: Sequence[int]) -> str:
-    """The seeds in words."""
-    return f"seeds {seeds[0]} to {seeds[-1]}" if len(seeds) > 1 else f"seed {seeds[0]}"
-
-
-def sentence(text: str) -> str:
-    """With a capital letter and a full stop."""
-    return f"{text[0].upper()}{text[1:]}."
 
 
 def _difference_cells(claim: Claim) -> tuple[str, str, str]:

@@ -10,9 +10,8 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from isthmus.exceptions import InputError
-from isthmus.storage.archives import Expected, read_npz
-from isthmus.storage.expected import shown_shape
-from isthmus.storage.opened import shown
+from isthmus.storage.archives import Expected, read_npz, shown_shape
+from isthmus.storage.files import shown
 
 
 def read_csr(path: Path, prefix: str, expected_shape: tuple[int | None, int | None]) -> sp.csr_matrix:

@@ -15,8 +15,8 @@ from scipy.io import loadmat
 
 from isthmus._arrays import is_sparse
 from isthmus.exceptions import InputError
-from isthmus.storage.expected import Expected
-from isthmus.storage.opened import opened, shown
+from isthmus.storage.archives import Expected
+from isthmus.storage.files import opened, shown
 from studies.datasets.files.compressed_rows import csr_from_parts
 from studies.datasets.files.matlab_guard import MATRIX, Guard
 

@@ -10,7 +10,7 @@ from small_tables import GROUPS, record, records_of, small
 from isthmus.evaluation import Difference
 from isthmus.exceptions import InputError
 from isthmus.study import Claim, Table
-from isthmus.study.claims import HOLDS, OPEN, REVERSED, UNRUN
+from isthmus.study.scoreboard import HOLDS, OPEN, REVERSED, UNRUN
 from isthmus.study.tables import claim_table
 from studies.paper.artefacts import boards, sensitivity_artefacts, table_artefacts
 from studies.paper.comparisons import (

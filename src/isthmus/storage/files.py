@@ -1,4 +1,4 @@
-"""Opening files that others wrote: a regular file, or one sentence that says what is there instead."""
+"""Files: opened only if they are regular ones, and written whole or not at all."""
 
 from __future__ import annotations
 
@@ -7,6 +7,8 @@ import stat
 from collections.abc import Iterator
 from contextlib import contextmanager
 from io import BufferedReader
+from pathlib import Path
+from uuid import uuid4
 
 from isthmus.exceptions import InputError
 
@@ -55,3 +57,33 @@ def shown(text: object) -> str:
     plain = os.fspath(text) if isinstance(text, os.PathLike) else str(text)
     short = plain if len(plain) <= 1000 else plain[:1000] + "…"
     return short if short.isprintable() else repr(short)
+
+
+def write_text(path: Path, text: str) -> None:
+    """Give a file this text in UTF-8; its folder is made where it is missing."""
+    write_bytes(path, text.encode())
+
+
+def write_bytes(path: Path, content: bytes) -> None:
+    """Give a file this content: written under another name in the same folder, then renamed.
+
+    A reader sees the old file or the new one, never a part; where writing fails, the old one stays.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     write_bytes(Path(folder) / "new" / "file.txt", b"whole")
+    ...     (Path(folder) / "new" / "file.txt").read_text()
+    'whole'
+    """
+    path.parent.mkdir(parents=True, exist_ok=True)
+    unfinished = path.with_name(f".{path.name}.{uuid4().hex}.part")
+    try:
+        with unfinished.open("wb") as file:
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+        unfinished.replace(path)
+    finally:
+        unfinished.unlink(missing_ok=True)
