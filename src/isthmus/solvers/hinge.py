@@ -28,10 +28,9 @@ class HingeNewton(IterativeSolver[HingePoint]):
 
     Parameters
     ----------
-    tol : float
-        Stop when ‖∇f‖² ≤ 4 · tol · f, which proves that f is within tol · f of its minimum.
-    max_iter : int
-        Stop here otherwise, with a :class:`~isthmus.exceptions.ConvergenceWarning`.
+    tol, max_iter
+        As in :class:`~isthmus.solvers.IterativeSolver`: ‖∇f‖² ≤ 4 · tol · f proves that f is within tol · f of its
+        minimum.
     """
 
     tol: float = 1e-10
@@ -67,12 +66,9 @@ def _weights(goal: float, scale: float) -> list[float]:
 
 
 def _newton_step(point: HingePoint, preconditioner: FloatArray, accuracy: float) -> FloatArray:
-    shape = point.W.shape
-
-    def apply(v: FloatArray) -> FloatArray:
-        return point.curvature(v.reshape(shape)).ravel()
-
-    return conjugate_gradients(apply, -point.gradient.ravel(), preconditioner, accuracy).reshape(shape)
+    shape, b = point.W.shape, -point.gradient.ravel()
+    step = conjugate_gradients(lambda v: point.curvature(v.reshape(shape)).ravel(), b, preconditioner, accuracy)
+    return step.reshape(shape)
 
 
 def _line_search(point: HingePoint, V: FloatArray) -> HingePoint | None:

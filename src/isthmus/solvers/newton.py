@@ -20,6 +20,7 @@ import numpy as np
 
 from isthmus._arrays import FloatArray
 from isthmus.objective import DualPoint, LogDetProblem
+from isthmus.objective.graph import curvature
 from isthmus.solvers.central import central_path
 from isthmus.solvers.conjugate import conjugate_gradients
 from isthmus.solvers.iteration import IterativeSolver
@@ -93,9 +94,9 @@ def _direction(point: DualPoint, gradient: FloatArray) -> FloatArray:
     diagonal = np.divide(point.slack**2, graph.weight, out=np.ones_like(w), where=graph.weight > 0)
     preconditioner = 1.0 / (diagonal + point.distances**2)
     free = (graph.weight > 0) & (graph.sign * (w + HOLD * preconditioner * gradient) > 0)
-    curvature = point.curvature()
+    hessian = curvature(graph, point.rows)
     newton = conjugate_gradients(
-        lambda v: np.where(free, curvature(v) + diagonal * v, 0.0),
+        lambda v: np.where(free, hessian(v) + diagonal * v, 0.0),
         np.where(free, gradient, 0.0),
         preconditioner=preconditioner,
         tolerance=max(LEAST_CG_TOLERANCE, CG_TOLERANCE * min(1.0, _gap(point))),
