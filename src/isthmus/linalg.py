@@ -70,21 +70,14 @@ def _refuse_indefinite(K: FloatArray, name: str) -> None:
 
 @dataclass(frozen=True, eq=False)
 class PrincipalAxes:
-    r"""The directions in which rows vary, of most variance first: the map :math:`x \mapsto A^T (x - m)`.
-
-    Parameters
-    ----------
-    mean : array (d,)
-        m; zeros where the rows were not centred.
-    axes : array (d, r)
-        A, with orthonormal columns; the largest entry of each is positive, so that equal data gives equal pictures.
-    deviations : array (r,)
-        The root mean square of the rows along each axis, in falling order.
-    """
+    r"""The directions in which rows vary, of most variance first: the map :math:`x \mapsto A^T (x - m)`."""
 
     mean: FloatArray
+    """m (d,); zeros where the rows were not centred."""
     axes: FloatArray
+    """A (d, r), with orthonormal columns; the largest entry of each is positive: equal data gives equal pictures."""
     deviations: FloatArray
+    """The root mean square (r,) of the rows along each axis, in falling order."""
 
     def coordinates(self, X: Matrix) -> FloatArray:
         """Rows X (n, d) along the axes (n, r)."""
