@@ -119,7 +119,3 @@ class HingePoint(Compact):
         problem = self.problem
         active = np.where(self.violations > 0.0, problem.similarities(V), 0.0)
         return 2.0 * (V + problem.weight * problem.collected(active))
-
-    def moved(self, V: FloatArray, change: FloatArray, step: float) -> HingePoint:
-        """The point at W + step V, where ``change`` is X V Yᵀ."""
-        return HingePoint(self.problem, self.W + step * V, self.similarities + step * change)

@@ -49,20 +49,18 @@ class BregmanProjections(IterativeSolver[DualPoint]):
         """One sweep after the other; the Gram matrix is rebuilt from the multipliers before each."""
         compiled = find_spec("numba") is not None if self.compiled is None else self.compiled
         sweep = _sweep_compiled() if compiled else _sweep
-        problem, graph, point = start.problem, start.problem.graph, start
+        problem, graph = start.problem, start.problem.graph
         used = np.flatnonzero(graph.weight > 0)
         ends, sign, weight = graph.ends[:, used], graph.sign[used], graph.weight[used]
-        while True:
+        point: DualPoint | None = start
+        while point is not None:
             yield point
             w = point.multipliers.copy()
             xi = point.slack[used]
             beta = sign * w[used]
             sweep(point.rows @ point.rows.T, ends, sign, weight, xi, beta)
             w[used] = sign * beta
-            following = problem.at(w)
-            if following is None:
-                return
-            point = following
+            point = problem.at(w)
 
 
 def _sweep(

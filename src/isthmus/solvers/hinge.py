@@ -74,12 +74,11 @@ def _newton_step(point: HingePoint, preconditioner: FloatArray, accuracy: float)
 def _line_search(point: HingePoint, V: FloatArray) -> HingePoint | None:
     change, slope, step = point.problem.similarities(V), float(np.vdot(point.gradient, V)), 1.0
     while step > SHORTEST_STEP:
-        following = point.moved(V, change, step)
-        # Similarities anew from W: what the updates add up to would drift.
-        if following.primal < point.primal + DECREASE * step * slope:
-            return point.problem.at(following.W)
+        following = HingePoint(point.problem, point.W + step * V, point.similarities + step * change)
+        lower = following.primal < point.primal + DECREASE * step * slope
         # Where values can't be told apart any more, slopes still can (Hager and Zhang's approximate rule).
-        if following.primal <= point.primal * (1.0 + ROUNDING) and np.vdot(following.gradient, V) <= -0.9 * slope:
-            return point.problem.at(following.W)
+        level = following.primal <= point.primal * (1.0 + ROUNDING)
+        if lower or (level and np.vdot(following.gradient, V) <= -0.9 * slope):
+            return point.problem.at(following.W)  # similarities anew: what the updates add up to would drift
         step *= 0.5
     return None
