@@ -136,13 +136,7 @@ def choice(value: Any, name: str, options: Collection[str]) -> str:
 
 
 def as_generator(value: Any) -> Generator:
-    """Where random numbers come from: None (afresh), a whole number (the same each time) or a generator (moves on).
-
-    Examples
-    --------
-    >>> as_generator(0).integers(100), as_generator(0).integers(100)
-    (np.int64(85), np.int64(85))
-    """
+    """Where random numbers come from: None (afresh), a whole number (the same each time), a generator (moves on)."""
     if isinstance(value, Generator):
         return value
     if isinstance(value, RandomState):

@@ -79,14 +79,7 @@ def two_domains(X_source: Any, y_source: Any, X_target: Any, y_target: Any, pair
 
 
 def as_pairs(pairs: Any, n_source: int, n_target: int) -> IntArray:
-    """Pairs of row numbers (m, 2): of the source, and of the target.
-
-    Examples
-    --------
-    >>> as_pairs([[0, 2], [1, 0]], 2, 3)
-    array([[0, 2],
-           [1, 0]])
-    """
+    """Pairs of row numbers (m, 2): of the source, and of the target."""
     P = np.asarray(pairs)
     if P.ndim != 2 or P.shape[1] != 2 or not len(P) or P.dtype.kind not in "iu":
         raise InputError(f"pairs: expected whole row numbers (m, 2), got {P.dtype} of shape {P.shape}.")

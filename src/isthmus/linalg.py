@@ -49,7 +49,11 @@ def pivoted_cholesky(K: FloatArray, name: str | None = "kernel") -> tuple[FloatA
     F = np.empty((len(K), rank))
     F[order] = np.tril(packed)[:, :rank]
     if name is not None and _largest_residual(scaled, F, order[rank:]) > RESIDUAL:
-        _refuse_indefinite(K, name)
+        lowest = float(np.linalg.eigvalsh(K)[0])
+        if lowest < -NEGATIVE * np.sqrt(len(K)) * np.abs(K).max():
+            raise InputError(
+                f"{name}: expected a positive semi-definite Gram matrix, got one with an eigenvalue of {lowest:.2g}."
+            )
     return F * lengths[:, None], order[:rank]
 
 
@@ -57,15 +61,6 @@ def _largest_residual(K: FloatArray, F: FloatArray, rows: IntArray) -> float:
     """The largest entry of K - F Fᵀ among these rows: for a PSD matrix none exceeds its small diagonal."""
     blocks = (rows[start : start + BLOCK] for start in range(0, len(rows), BLOCK))
     return max((float(np.abs(K[np.ix_(b, rows)] - F[b] @ F[rows].T).max()) for b in blocks), default=0.0)
-
-
-def _refuse_indefinite(K: FloatArray, name: str) -> None:
-    """Raise if K has a negative eigenvalue that is more than the rounding of single precision."""
-    lowest = float(np.linalg.eigvalsh(K)[0])
-    if lowest < -NEGATIVE * np.sqrt(len(K)) * np.abs(K).max():
-        raise InputError(
-            f"{name}: expected a positive semi-definite Gram matrix, got one with an eigenvalue of {lowest:.2g}."
-        )
 
 
 @dataclass(frozen=True, eq=False)

@@ -75,7 +75,7 @@ def _with_itml(projection: Callable[..., CCA]) -> CCA:
     return projection(metric=ITML(random_state=0))
 
 
-def _corrupted_mlhd(kind: str) -> Corrupted:
+def _corrupted(kind: str) -> Corrupted:
     return Corrupted(MLHD(), kind, random_state=0)
 
 
@@ -96,11 +96,9 @@ _SYSTEMS = Systems(
         System("target SVM", _target_svm, "linear support vectors", _TARGET, "labels", True),
         System("target label spreading", _target_label_spreading, "Zhou et al. 2004", _TARGET_ALL, "labels", True),
         System("target self-trained LDA", SelfTrainedLDA, "Sinkhorn pseudo-labels", _TARGET_ALL, "labels", True),
-        System("mlhd, noise", partial(_corrupted_mlhd, "noise"), "random source features", _ALL, "labels", True),
-        System(
-            "mlhd, permuted", partial(_corrupted_mlhd, "permuted"), "permuted source labels", _ALL, "labels", True
-        ),
-        System("mlhd, renamed", partial(_corrupted_mlhd, "renamed"), "renamed source classes", _ALL, "labels", True),
+        System("mlhd, noise", partial(_corrupted, "noise"), "random source features", _ALL, "labels", True),
+        System("mlhd, permuted", partial(_corrupted, "permuted"), "permuted source labels", _ALL, "labels", True),
+        System("mlhd, renamed", partial(_corrupted, "renamed"), "renamed source classes", _ALL, "labels", True),
     )
 )
 
