@@ -120,7 +120,8 @@ class SelfTrainedLDA(TargetEstimator):
 
     def predict_proba(self, X: Any, domain: str = "target") -> FloatArray:
         """Probabilities of the classes (n, C), averaged over the sizes."""
-        Z = self.axes_.coordinates(self._rows(X, domain))
+        rows = self._rows(X, domain)
+        Z = self.axes_.coordinates(rows)
         P = np.zeros((len(Z), len(self.classes_)))
         P[:, self._present] = np.mean(
             [softmax(lda.scores(Z[:, : len(lda.weights)]), axis=1) for lda in self.discriminants_], axis=0
@@ -129,7 +130,8 @@ class SelfTrainedLDA(TargetEstimator):
 
     def predict(self, X: Any, domain: str = "target") -> NDArray[Any]:
         """The most likely class of each target row (n,)."""
-        return np.asarray(self.classes_[np.argmax(self.predict_proba(X, domain), axis=1)])
+        codes = np.argmax(self.predict_proba(X, domain), axis=1)
+        return np.asarray(self.classes_[codes])
 
     def transform(self, X: Any, domain: str = "target") -> FloatArray:
         """Target rows on the principal axes that the largest of the discriminants sees (n, k)."""
