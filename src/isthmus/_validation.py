@@ -56,13 +56,13 @@ SMALLEST, LARGEST = 1e-60, 1e60
 """Products of four features, as a Hessian has them, stay numbers between these."""
 
 
-def ordinary(X: Matrix, name: str) -> Matrix:
+def ordinary(X: Matrix, name: str, smallest: float = SMALLEST) -> Matrix:
     """The same rows, unless their size leaves no room for the products that distances are made of."""
     values = X.data if is_sparse(X) else X
     largest = max(float(values.max(initial=0.0)), -float(values.min(initial=0.0)))
-    if largest > LARGEST or 0.0 < largest < SMALLEST:
+    if largest > LARGEST or 0.0 < largest < smallest:
         raise InputError(
-            f"{name}: expected features whose largest is between {SMALLEST:.0e} and {LARGEST:.0e}, "
+            f"{name}: expected features whose largest is between {smallest:.0e} and {LARGEST:.0e}, "
             f"got {largest:.3g}; scale them first."
         )
     return X

@@ -65,6 +65,15 @@ def test_features_that_leave_no_room_for_products_are_refused(system, kernel, sc
         assert not hasattr(model, "classes_")
 
 
+@pytest.mark.parametrize("kernel", ["linear", "rbf", "polynomial"])
+def test_new_rows_that_leave_no_room_are_refused_too(kernel):
+    model = MLHD(kernel, kernel).fit(S, D.y_source, T, D.y_target)
+    for method in (model.predict, model.transform, model.kneighbors):
+        with pytest.raises(InputError, match=r"X: expected features whose largest is .* got .*e\+20"):
+            method(T * 1e200)
+    assert np.isfinite(model.transform(T * 1e-200)).all()
+
+
 @pytest.mark.parametrize("scale", [1e50, 1e-50])
 def test_far_from_ordinary_scales_still_give_the_same_metric(scale):
     here = MLHD(alignment="constraint").fit(S, D.y_source, T, D.y_target)

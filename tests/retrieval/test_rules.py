@@ -4,9 +4,10 @@ import pickle
 
 import numpy as np
 import pytest
-from sklearn.linear_model import LogisticRegression
+from sklearn.cluster import KMeans
+from sklearn.linear_model import LinearRegression, LogisticRegression
 from sklearn.neighbors import KNeighborsClassifier, NearestCentroid
-from sklearn.svm import LinearSVC
+from sklearn.svm import SVC, LinearSVC
 
 from conftest import make_domains
 from isthmus import ARC, CCA, MLHD, InputError
@@ -123,6 +124,8 @@ def test_over_the_target_neighbours_and_distances_are_those_of_the_system():
         ),
         ({"rule": LinearSVC}, "rule: expected .* got <class"),
         ({"rule": None}, "rule: expected .* got None"),
+        ({"rule": LinearRegression()}, "rule: expected .* got LinearRegression"),
+        ({"rule": KMeans(3)}, "rule: expected .* got KMeans"),
         ({"references": "all"}, "references: expected one of"),
         ({"references": "target", "n_neighbors": 13}, "n_neighbors: expected at most the 12 reference rows, got 13"),
     ],
@@ -133,6 +136,28 @@ def test_bad_rules_are_refused_before_and_after_fit(parameters, message):
     model = MLHD().fit(*D.args).set_params(**parameters)
     with pytest.raises(InputError, match=message):
         model.predict(NEW)
+
+
+@pytest.mark.parametrize("missing", [0, 1, 2])
+@pytest.mark.parametrize("rule", ["nearest", "means", "linear", LogisticRegression()], ids=str)
+def test_a_class_without_references_is_never_named(rule, missing):
+    few = np.where(D.y_target == missing, -1, D.y_target)
+    model = MLHD(rule=rule, references="target").fit(D.X_source, D.y_source, D.X_target, few)
+    predicted = model.predict(NEW)
+    assert set(predicted) <= {0, 1, 2} - {missing}
+    for method, least in (("predict_proba", 0.0), ("decision_function", -np.inf)):
+        if hasattr(model, method):
+            values = getattr(model, method)(NEW)
+            assert values.shape == (len(NEW), 3)
+            assert (values[:, missing] == least).all()
+            np.testing.assert_array_equal(values.argmax(axis=1), predicted)
+
+
+def test_scores_of_one_class_against_another_are_not_taken_for_scores_of_classes():
+    model = MLHD(rule=SVC(decision_function_shape="ovo")).fit(*make_domains(n_classes=4, n_labelled=12).args)
+    model.predict(NEW)
+    with pytest.raises(InputError, match=r"rule: expected one score per class, got 6 \(one against one\)"):
+        model.decision_function(NEW)
 
 
 def test_a_classifier_needs_two_classes_among_the_references():

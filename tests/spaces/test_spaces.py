@@ -21,7 +21,7 @@ def side(X, kernel, rows=None, *, outside="identity", every_row=False):
     n = X.shape[0]
     domain = Domain(X, np.zeros(n, dtype=np.intp))
     rows = np.arange(n) if rows is None else np.asarray(rows)
-    return kernel_side(domain, rows, kernel, outside=outside, every_row=every_row, name="X_source")
+    return kernel_side(domain, rows, kernel, outside=outside, every_row=every_row, mean=True, name="X_source")
 
 
 @pytest.mark.parametrize("kernel", KERNELS, ids=lambda k: type(k).__name__)
@@ -89,6 +89,43 @@ def test_sparse_features_are_measured_as_dense_ones_are():
     np.testing.assert_allclose(sparse.points, dense.points)
     np.testing.assert_allclose(sparse.mean, dense.mean)
     assert (sparse.variance, sparse.squared) == pytest.approx((dense.variance, dense.squared))
+
+
+def test_sparse_rows_of_single_precision_are_measured_in_double():
+    """Far from the origin, squares of single precision would be off in the third digit."""
+    rows = (RNG.normal(size=(60, 5)) + 300.0).astype(np.float32)
+    single, double = side(sp.csr_matrix(rows), Linear()), side(rows.astype(np.float64), Linear())
+    assert single.variance == pytest.approx(double.variance, rel=1e-9)
+    assert single.squared == pytest.approx(double.squared, rel=1e-12)
+
+
+class Boxcar(Kernel):
+    """Indefinite, though any two rows alone have a positive semi-definite Gram matrix."""
+
+    def gram(self, A, B):
+        return (np.abs(A - B.T) < 1.0).astype(float)
+
+
+def test_an_indefinite_kernel_is_refused_when_a_row_shows_it():
+    X = np.array([0.0, 0.6, 1.2, 1.8, 5.0, 10.0, 10.6, 11.2, 11.8, 15.0])[:, None]
+    y = np.where(np.isin(np.arange(10), [1, 7]), np.arange(10) // 5, -1)
+    from isthmus import MLHD
+
+    model = MLHD(target_kernel=Boxcar()).fit(RNG.normal(size=(6, 2)), [0, 1] * 3, X, y)
+    with pytest.raises(InputError, match="kernel: expected a positive semi-definite one, got a row shorter than"):
+        model.pairwise_distances(X, X, ("target", "target"))
+
+
+@pytest.mark.parametrize("system", ["kcca+nn", "arc-rbf"])
+def test_who_learns_nothing_from_the_means_keeps_no_unlabelled_row(system):
+    from isthmus import systems
+
+    rng, y = np.random.default_rng(0), np.arange(300) % 3
+    X, Y = rng.normal(size=(30, 4)), rng.normal(size=(300, 5))
+    model = systems()[system].make().fit(X, y[:30], Y, np.where(np.arange(300) < 9, y, -1))
+    space = model.common_space_.target
+    assert space.averaged is None
+    assert space.landmarks.shape[0] == 9
 
 
 def test_a_precomputed_gram_matrix_is_its_kernel():

@@ -10,7 +10,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from isthmus._arrays import FloatArray, Matrix
-from isthmus._validation import choice, column_names, matrix, same_columns
+from isthmus._validation import choice, column_names, matrix, ordinary, same_columns
 from isthmus.common_space import DOMAINS
 from isthmus.domains import TwoDomains, two_domains
 from isthmus.evaluation.scores import share_predicted
@@ -103,7 +103,7 @@ class TwoDomainEstimator(BaseEstimator):  # type: ignore[misc]
         choice(domain, "domain", DOMAINS)
         same_columns(X, self._columns[domain], name)
         rows = transformed(self.transformers_[domain], X, name)
-        return matrix(rows, name, n_columns=self.n_features_[domain])
+        return ordinary(matrix(rows, name, n_columns=self.n_features_[domain]), name, smallest=0.0)
 
     def score(self, X: Any, y: Any, domain: str = "target") -> float:
         """The share of labelled rows whose class is predicted; rows marked as unlabelled do not count."""

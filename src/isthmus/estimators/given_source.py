@@ -53,7 +53,8 @@ class GivenSource(ClassifierMixin, TransformerMixin, BaseEstimator):  # type: ig
     """A cross-domain estimator as a scikit-learn classifier and transformer over the target.
 
     Made by :meth:`MLHD.given_source`. Parameters of the system are reached as ``estimator__alignment_weight`` and the
-    like. Bad rows are refused in scikit-learn's own words, which its checks ask for.
+    like, before ``fit``; after it, ``estimator_`` is the system to change a rule of. Bad rows are refused in
+    scikit-learn's own words, which its checks ask for.
 
     Parameters
     ----------

@@ -68,9 +68,9 @@ class MappedEstimator(TwoDomainEstimator):
         check_rule(self.rule)
 
     def _joint_space(self, domains: TwoDomains) -> JointSpace:
-        """Both domains in coordinates."""
+        """Both domains in coordinates; the means of all rows are left out."""
         kernels = as_kernel(self.source_kernel, "source_kernel"), as_kernel(self.target_kernel, "target_kernel")
-        return JointSpace.of(domains, kernels)
+        return JointSpace.of(domains, kernels, mean=False)
 
     def _learn(self, domains: TwoDomains, joint: JointSpace, settings: Any) -> tuple[CommonSpace, dict[str, Any]]:
         """The common space, and further attributes by name. It changes nothing."""
@@ -119,8 +119,10 @@ class MappedEstimator(TwoDomainEstimator):
     def transform(self, X: Any, domain: str = "target") -> FloatArray:
         """Rows as points of the common space.
 
-        There, Euclidean distance is the learned metric; for a similarity, inner products across the domains are
-        what was learned, and distances mean nothing.
+        There, Euclidean distance is the learned metric: across the domains, and to every row that was learned from.
+        Between two other rows of one domain that a kernel takes outside of the span of those, it is not (see
+        :meth:`~isthmus.CommonSpace.embed`), and ``pairwise_distances`` is. For a similarity, inner products across
+        the domains are what was learned, and distances mean nothing.
 
         Parameters
         ----------

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 import numpy as np
-from sklearn.base import clone
+from sklearn.base import clone, is_classifier
 
 from isthmus._arrays import FloatArray, IntArray
 from isthmus.common_space import DISTANCE
@@ -83,7 +83,10 @@ class Linear:
         """Its decision function for all classes (n, C); minus infinity for classes without references."""
         values = np.asarray(self.classifier.decision_function(points.astype(np.float64, copy=False)))
         if values.ndim == 1:  # of two classes scikit-learn scores the second alone
-            values = np.stack([-values, values], axis=1)
+            values = 0.5 * np.stack([-values, values], axis=1)
+        one_to_one = getattr(self.classifier, "decision_function_shape", "ovr") == "ovo"
+        if one_to_one or values.shape[1] != len(self.classifier.classes_):
+            raise InputError(f"rule: expected one score per class, got {values.shape[1]} (one against one).")
         return self._of_all_classes(values, -np.inf)
 
     def probabilities(self, points: FloatArray) -> FloatArray:
@@ -137,7 +140,7 @@ def decision_rule(rule: Any, references: References, n_neighbors: int, n_classes
 
 def check_rule(rule: Any) -> None:
     """Raise unless this is a rule."""
-    words = isinstance(rule, str) and rule in RULES
-    if not words and (isinstance(rule, str | type) or not (hasattr(rule, "fit") and hasattr(rule, "predict"))):
+    classifier = not isinstance(rule, str | type) and hasattr(rule, "fit") and is_classifier(rule)
+    if not classifier and not (isinstance(rule, str) and rule in RULES):
         names = ", ".join(repr(name) for name in RULES)
         raise InputError(f"rule: expected {names} or a classifier of scikit-learn, got {rule!r}.")

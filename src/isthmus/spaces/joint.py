@@ -53,10 +53,11 @@ class JointSpace:
         *,
         outside: str = "identity",
         every_row: bool = False,
+        mean: bool = True,
     ) -> JointSpace:
         """The joint space under two kernels; the options are those of :func:`~isthmus.spaces.side.kernel_side`."""
         source, target = (
-            kernel_side(domain, rows, kernel, outside=outside, every_row=every_row, name=name)
+            kernel_side(domain, rows, kernel, outside=outside, every_row=every_row, mean=mean, name=name)
             for (name, domain, rows), kernel in zip(_sides(domains), kernels, strict=True)
         )
         return cls(source, target, len(domains.classes), _places(domains))

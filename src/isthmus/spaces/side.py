@@ -33,7 +33,7 @@ class Side:
     y : array (m,)
         Their label codes, -1 for none.
     mean : array (r,)
-        The mean of all rows, labelled or not: it lies in the span too.
+        The mean of all rows, labelled or not: it lies in the span too. NaN, as the next two, where nobody asked.
     variance, squared : float
         The mean squared length of all rows, around their mean and as they are.
     """
@@ -58,12 +58,15 @@ def feature_side(domain: Domain, rows: IntArray) -> Side:
         Z = as_dense(X)
         squared = float((Z**2).sum(axis=1).mean())
         return Side(FeatureSpace(X.shape[1]), Z[rows], y, Z.mean(axis=0), float(Z.var(axis=0).sum()), squared)
-    mean, squares = (np.asarray(S.mean(axis=0, dtype=np.float64)).ravel() for S in (X, X.multiply(X)))
+    X = X.astype(np.float64)  # squares of single precision would lose digits
+    mean, squares = (np.asarray(S.mean(axis=0)).ravel() for S in (X, X.multiply(X)))
     variance = float(np.maximum(squares - mean**2, 0.0).sum())
     return Side(FeatureSpace(X.shape[1]), as_dense(X[rows]), y, mean, variance, float(squares.sum()))
 
 
-def kernel_side(domain: Domain, rows: IntArray, kernel: Kernel, *, outside: str, every_row: bool, name: str) -> Side:
+def kernel_side(
+    domain: Domain, rows: IntArray, kernel: Kernel, *, outside: str, every_row: bool, mean: bool, name: str
+) -> Side:
     """A domain under a kernel.
 
     Parameters
@@ -79,6 +82,8 @@ def kernel_side(domain: Domain, rows: IntArray, kernel: Kernel, *, outside: str,
     every_row : bool
         Whether the span has to be that of all rows, at the price of their Gram matrix. That of the rows that are
         learned from, and of the mean of all, carries the same optimum.
+    mean : bool
+        Whether the mean of all rows is learned from.
     name : str
         For messages.
     """
@@ -94,7 +99,7 @@ def kernel_side(domain: Domain, rows: IntArray, kernel: Kernel, *, outside: str,
     complete = outside == "zero" or isinstance(kernel, Precomputed)
     if every_row or complete or len(rows) == n:
         return _spanned_by_all(X, domain.y, rows, kernel, complete, centre, name)
-    return _anchored(X, domain.y, rows, kernel, centre)
+    return _anchored(X, domain.y, rows, kernel, centre) if mean else _spanned(X, domain.y, rows, kernel, centre)
 
 
 def _spanned_by_all(
@@ -106,6 +111,13 @@ def _spanned_by_all(
     C, pivots = pivoted_cholesky(K, whose)
     space = KernelSpace(kernel, pivots if precomputed else X[pivots], C[pivots], X.shape[1], complete, centre)
     return _measured(space, C, y, rows)
+
+
+def _spanned(X: Matrix, y: IntArray, rows: IntArray, kernel: Kernel, centre: FloatArray | None) -> Side:
+    """The span of some rows; nothing is known of the mean of all."""
+    C, pivots = pivoted_cholesky(kernel.gram(X[rows], X[rows]))
+    space = KernelSpace(kernel, X[rows[pivots]], C[pivots], X.shape[1], complete=False, centre=centre)
+    return Side(space, C, y[rows], np.full(C.shape[1], np.nan), np.nan, np.nan)
 
 
 def _anchored(X: Matrix, y: IntArray, rows: IntArray, kernel: Kernel, centre: FloatArray | None) -> Side:

@@ -20,6 +20,8 @@ from isthmus.linalg import RANK_TOLERANCE
 
 BLOCK_BYTES = 2**25
 """No more kernel values than this are held at once while they are summed."""
+SHORTER = 1e-6
+"""A row whose projection is longer than itself by more than this part proves that a kernel is indefinite."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -111,6 +113,8 @@ class KernelSpace:
             return np.zeros(X.shape[0])
         total = self.kernel.diagonal(centred(X, self.centre))
         left = total - np.einsum("ij,ij->i", C, C)
+        if (left < -SHORTER * total).any():
+            raise InputError("kernel: expected a positive semi-definite one, got a row shorter than its projection.")
         return np.where(left > 10 * RANK_TOLERANCE * total, left, 0.0)
 
     def outside_products(self, A: Matrix, B: Matrix, CA: FloatArray, CB: FloatArray) -> FloatArray:

@@ -38,7 +38,7 @@ class Saenko(LogDetEstimator):
         u < l, squared distances; "auto" takes half and one and a half times the spread of the domains, as
         :class:`MLHD` does. The shift between their means is no part of it: it is to be overlooked, and bounds
         that grew with it would ask for pairs as far apart as the shift is long.
-    solver, tol, max_iter, n_neighbors, neighbors, progress
+    solver, tol, max_iter, rule, references, n_neighbors, source_transformer, target_transformer, progress
         As in :class:`MLHD`.
 
     Attributes
