@@ -69,14 +69,10 @@ class CommonSpace:
         maps = axes[0] @ (U * np.sqrt(s)), axes[1] @ (Vt.T * np.sqrt(s))
         return cls(*spaces, np.vstack(maps), INNER_PRODUCT, projected=True)
 
-    def projected_to(self, axes: FloatArray) -> CommonSpace:
-        """The distances on orthonormal axes (k, k') of the common space alone."""
-        return replace(self.mapped(axes), projected=True)
-
-    def mapped(self, A: FloatArray) -> CommonSpace:
-        """The space after one more linear map A (k, k')."""
+    def mapped(self, A: FloatArray, *, projected: bool = False) -> CommonSpace:
+        """The space after one more linear map A (k, k'), which may be a projection."""
         offsets = None if self.offsets is None else self.offsets @ A
-        return replace(self, components=self.components @ A, offsets=offsets)
+        return replace(self, components=self.components @ A, offsets=offsets, projected=self.projected or projected)
 
     def space(self, domain: str) -> Space:
         """The space of "source" or "target"."""

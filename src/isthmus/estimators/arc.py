@@ -97,7 +97,6 @@ class ARC(SimilarityEstimator):
     n_iter_: int
     pair_weight_: float
     bounds_: tuple[float, float]
-    kernels_: tuple[Kernel, Kernel]
 
     def __init__(
         self,
@@ -150,7 +149,6 @@ class ARC(SimilarityEstimator):
             "gradient_norm_": result.point.gradient_norm,
             "pair_weight_": weight,
             "bounds_": (u, l),
-            "kernels_": (spaces[0].kernel, spaces[1].kernel),
         }
 
 

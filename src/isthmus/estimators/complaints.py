@@ -10,6 +10,7 @@ from isthmus._arrays import as_dense, is_sparse
 from isthmus.common_space import DOMAINS
 from isthmus.domains import Domain, TwoDomains
 from isthmus.exceptions import DataWarning, warn
+from isthmus.kernels import Kernel, Linear
 
 OFF_CENTRE = 1.0
 """The squared length of a mean, in units of the variance around it, from which on features count as uncentred."""
@@ -19,14 +20,13 @@ SHOWN = 5
 """Of several classes or columns, so many are named."""
 
 
-def complain(domains: TwoDomains, linear: tuple[bool, bool], *, intercept: bool) -> None:
+def complain(domains: TwoDomains, kernels: tuple[Kernel, Kernel], *, intercept: bool) -> None:
     """Warn, once of each kind, of what a system does badly on.
 
-    ``linear`` says of either domain whether its features enter as they are; with an ``intercept``, their origin does
-    not matter.
+    With a linear kernel features enter as they are; with an ``intercept``, their origin does not matter.
     """
-    for name, domain, is_linear in zip(DOMAINS, (domains.source, domains.target), linear, strict=True):
-        if is_linear and not is_sparse(domain.X):
+    for name, domain, kernel in zip(DOMAINS, (domains.source, domains.target), kernels, strict=True):
+        if isinstance(kernel, Linear) and not is_sparse(domain.X):
             for text in _about_features(domain, name, intercept):
                 warn(text, DataWarning)
     for text in _about_classes(domains):

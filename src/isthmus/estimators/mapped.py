@@ -17,7 +17,7 @@ from isthmus.domains import TwoDomains
 from isthmus.estimators.base import TwoDomainEstimator
 from isthmus.estimators.complaints import complain
 from isthmus.exceptions import InputError
-from isthmus.kernels import Linear, as_kernel
+from isthmus.kernels import Kernel, as_kernel
 from isthmus.retrieval import (
     REFERENCES,
     DecisionRule,
@@ -57,20 +57,23 @@ class MappedEstimator(TwoDomainEstimator):
     rule: Any
     n_neighbors: int
     common_space_: CommonSpace
+    kernels_: tuple[Kernel, Kernel]
     references_: References
     _rule: tuple[Any, DecisionRule]
 
     def _checked(self) -> Any:
         super()._checked()
-        as_kernel(self.source_kernel, "source_kernel"), as_kernel(self.target_kernel, "target_kernel")
+        self._kernels()
         require_comparable(self.kind, choice(self.references, "references", REFERENCES), "target")
         number(self.n_neighbors, "n_neighbors", low=1, whole=True)
         check_rule(self.rule)
 
     def _joint_space(self, domains: TwoDomains) -> JointSpace:
         """Both domains in coordinates; the means of all rows are left out."""
-        kernels = as_kernel(self.source_kernel, "source_kernel"), as_kernel(self.target_kernel, "target_kernel")
-        return JointSpace.of(domains, kernels, mean=False)
+        return JointSpace.of(domains, self._kernels(), mean=False)
+
+    def _kernels(self) -> tuple[Kernel, Kernel]:
+        return as_kernel(self.source_kernel, "source_kernel"), as_kernel(self.target_kernel, "target_kernel")
 
     def _learn(self, domains: TwoDomains, joint: JointSpace, settings: Any) -> tuple[CommonSpace, dict[str, Any]]:
         """The common space, and further attributes by name. It changes nothing."""
@@ -82,9 +85,9 @@ class MappedEstimator(TwoDomainEstimator):
         space, attributes = self._learn(domains, joint, settings)
         references = References.of(domains, space)
         rule = self._decision_rule(references, len(domains.classes))
-        linear = isinstance(space.source.kernel, Linear), isinstance(space.target.kernel, Linear)
-        complain(domains, linear, intercept=self.intercept)
-        return {**attributes, "common_space_": space, "references_": references, "_rule": rule}
+        kernels = space.source.kernel, space.target.kernel
+        complain(domains, kernels, intercept=self.intercept)
+        return {**attributes, "common_space_": space, "kernels_": kernels, "references_": references, "_rule": rule}
 
     def _require_references(self, domains: TwoDomains) -> None:
         """Raise, before anything is learned, where there are fewer reference rows than votes."""

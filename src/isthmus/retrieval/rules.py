@@ -107,19 +107,7 @@ def offers(rule: Any, method: str) -> bool:
 
 
 def decision_rule(rule: Any, references: References, n_neighbors: int, n_classes: int) -> DecisionRule:
-    """The rule of the parameter ``rule``, for these references.
-
-    Parameters
-    ----------
-    rule : {"nearest", "means", "linear"} or a classifier of scikit-learn
-        "linear" is a linear support vector machine.
-    references : References
-        The points that decide.
-    n_neighbors : int
-        How many of them vote by the rule "nearest".
-    n_classes : int
-        How many classes the codes count through.
-    """
+    """The rule of the parameter ``rule``, for these references; "linear" is a linear support vector machine."""
     check_rule(rule)
     if isinstance(rule, str) and rule == "nearest":
         if n_neighbors > len(references.y):

@@ -67,25 +67,10 @@ def feature_side(domain: Domain, rows: IntArray) -> Side:
 def kernel_side(
     domain: Domain, rows: IntArray, kernel: Kernel, *, outside: str, every_row: bool, mean: bool, name: str
 ) -> Side:
-    """A domain under a kernel.
+    """A domain under a kernel, whose words are resolved on all rows; ``rows`` are those that are learned from.
 
-    Parameters
-    ----------
-    domain : Domain
-        All rows, labelled or not.
-    rows : array of int
-        Those that are learned from.
-    kernel : Kernel
-        Its words are resolved here, on all rows.
-    outside : {"identity", "zero"}
-        What the metric will be outside the span.
-    every_row : bool
-        Whether the span has to be that of all rows, at the price of their Gram matrix. That of the rows that are
-        learned from, and of the mean of all, carries the same optimum.
-    mean : bool
-        Whether the mean of all rows is learned from.
-    name : str
-        For messages.
+    The span of these, and of the mean of all where that is learned from too (``mean``), carries the optimum. The span
+    of ``every_row`` costs their Gram matrix; where the metric is zero ``outside``, there is no other way.
     """
     n, d = domain.X.shape
     if isinstance(kernel, Linear) and outside == "identity" and d <= (n if is_sparse(domain.X) else max(n, WIDE)):

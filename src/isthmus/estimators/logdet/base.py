@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from isthmus._arrays import FloatArray, IntArray
 from isthmus._validation import number
-from isthmus.estimators.logdet.constraints import as_bounds, label_pairs, warn_of_hopeless
+from isthmus.estimators.logdet.constraints import as_bounds
 from isthmus.estimators.mapped import MetricEstimator
 from isthmus.estimators.solving import Solving, as_solver
-from isthmus.objective import Pairs
 
 
 class LogDetEstimator(MetricEstimator):
@@ -28,11 +26,3 @@ class LogDetEstimator(MetricEstimator):
         as_bounds(self.bounds, 1.0)
         solver = as_solver(self.solver, self.tol, self.max_iter)
         return Solving.of(solver, self.progress, type(self).__name__, self.tol)
-
-    def _pairs(
-        self, rows: FloatArray, y: IntArray, runs: list[tuple[slice, slice]], bounds: tuple[float, float]
-    ) -> tuple[Pairs, ...]:
-        """All pairs between the named runs of rows, bounded by whether their labels agree."""
-        blocks = [label_pairs(rows, y, left, right, self.pair_weight, bounds) for left, right in runs]
-        warn_of_hopeless(sum(count for _, count in blocks))
-        return tuple(pairs for pairs, _ in blocks)

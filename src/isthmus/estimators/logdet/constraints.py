@@ -43,33 +43,31 @@ def ordered_bounds(bounds: Any, what: str, low: float) -> tuple[float, float]:
 
 
 def label_pairs(
-    rows: FloatArray, y: IntArray, left: slice, right: slice, weight: float, bounds: tuple[float, float]
-) -> tuple[Pairs, int]:
-    """All pairs of two runs of rows, bounded by whether their labels agree.
+    rows: FloatArray, y: IntArray, runs: list[tuple[slice, slice]], weight: float, bounds: tuple[float, float]
+) -> tuple[Pairs, ...]:
+    """All pairs between runs of rows, a block for each, bounded by whether their labels agree.
 
     Equal rows with different labels can't be told apart by any metric, and nearly equal ones not in double
-    precision: such pairs get no weight, and are counted in the second value.
+    precision: such pairs get no weight, and one warning says how many there are.
     """
-    sign = np.where(y[left, None] == y[None, right], 1.0, -1.0)
-    weights = np.full(sign.shape, weight)
-    if left == right:
-        weights = np.triu(weights, k=1)
-    pairs = Pairs(left, right, sign, weights, np.where(sign > 0, *bounds))
-    distances = PairGraph((pairs,), len(rows)).distances(rows).reshape(sign.shape)
-    hopeless = (distances <= EQUAL * rows.var(axis=0).sum()) & (sign < 0) & (weights > 0)
-    if not hopeless.any():
-        return pairs, 0
-    return Pairs(left, right, sign, np.where(hopeless, 0.0, weights), pairs.bound), int(hopeless.sum())
-
-
-def warn_of_hopeless(count: int) -> None:
-    """Say once that pairs were left out."""
-    if count:
+    blocks, hopeless, least = [], 0, EQUAL * rows.var(axis=0).sum()
+    for left, right in runs:
+        sign = np.where(y[left, None] == y[None, right], 1.0, -1.0)
+        weights = np.full(sign.shape, weight)
+        if left == right:
+            weights = np.triu(weights, k=1)
+        pairs = Pairs(left, right, sign, weights, np.where(sign > 0, *bounds))
+        distances = PairGraph((pairs,), len(rows)).distances(rows).reshape(sign.shape)
+        equal = (distances <= least) & (sign < 0) & (weights > 0)
+        hopeless += int(equal.sum())
+        blocks.append(Pairs(left, right, sign, np.where(equal, 0.0, weights), pairs.bound) if equal.any() else pairs)
+    if hopeless:
         warn(
-            f"{count} pair(s) of equal rows, or nearly so, have different labels, which no metric can tell apart; "
+            f"{hopeless} pair(s) of equal rows, or nearly so, have different labels, which no metric can tell apart; "
             "they are left out.",
             UserWarning,
         )
+    return tuple(blocks)
 
 
 def percentile_bounds(points: FloatArray, random: RandomState) -> tuple[float, float]:

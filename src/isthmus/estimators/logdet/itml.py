@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from isthmus._arrays import FloatArray
 from isthmus._validation import as_random_state, column_names, number, same_columns
-from isthmus.estimators.logdet.constraints import as_bounds, label_pairs, percentile_bounds, warn_of_hopeless
+from isthmus.estimators.logdet.constraints import as_bounds, label_pairs, percentile_bounds
 from isthmus.estimators.logdet.one_space import SignedPairs, dense, given_pairs, pairs_of_labels
 from isthmus.estimators.solving import Solving, as_solver
 from isthmus.exceptions import InputError
@@ -135,9 +135,8 @@ class ITML(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  #
         rows = np.vstack([pairs.differences, np.zeros((1, d))])
         # The zero row is of the class 1: so are the similar pairs, and the dissimilar ones are not.
         classes = np.append(pairs.sign, 1.0).astype(np.intp)
-        block, hopeless = label_pairs(rows, classes, slice(0, m), slice(m, m + 1), self.pair_weight, bounds)
-        warn_of_hopeless(hopeless)
-        result = solver.result(LogDetProblem(rows, (block,)))
+        blocks = label_pairs(rows, classes, [(slice(0, m), slice(m, m + 1))], self.pair_weight, bounds)
+        result = solver.result(LogDetProblem(rows, blocks))
         self.components_ = result.components().T
         self.result_, self.bounds_, self.n_iter_ = result, bounds, result.n_iter
         self.n_features_in_ = self._n_features_out = d

@@ -11,10 +11,10 @@ from isthmus._validation import choice, number
 from isthmus.common_space import CommonSpace
 from isthmus.domains import TwoDomains
 from isthmus.estimators.logdet.base import LogDetEstimator
-from isthmus.estimators.logdet.constraints import as_bounds
+from isthmus.estimators.logdet.constraints import as_bounds, label_pairs
 from isthmus.estimators.solving import Solving
 from isthmus.exceptions import InputError
-from isthmus.kernels import Kernel, as_kernel
+from isthmus.kernels import Kernel
 from isthmus.linalg import principal_axes
 from isthmus.objective import Alignment, DualPoint, LogDetProblem
 from isthmus.solvers import Result, Solver
@@ -110,7 +110,6 @@ class MLHD(LogDetEstimator):
 
     result_: Result[DualPoint]
     bounds_: tuple[float, float]
-    kernels_: tuple[Kernel, Kernel]
     n_iter_: int
 
     def __init__(
@@ -168,9 +167,8 @@ class MLHD(LogDetEstimator):
         return super()._checked()
 
     def _joint_space(self, domains: TwoDomains) -> JointSpace:
-        kernels = as_kernel(self.source_kernel, "source_kernel"), as_kernel(self.target_kernel, "target_kernel")
         # The principal axes of all rows lie in the span of all rows.
-        return JointSpace.of(domains, kernels, outside=self.outside, every_row=self.n_components is not None)
+        return JointSpace.of(domains, self._kernels(), outside=self.outside, every_row=self.n_components is not None)
 
     def _learn(self, domains: TwoDomains, joint: JointSpace, settings: Solving) -> tuple[CommonSpace, dict[str, Any]]:
         bounds = as_bounds(self.bounds, joint.spread)
@@ -178,9 +176,8 @@ class MLHD(LogDetEstimator):
         result = settings.result(self._problem(joint, bounds))
         space = CommonSpace(joint.source.space, joint.target.space, result.components())
         if self.n_components is not None:
-            space = space.projected_to(self._principal_axes(domains, space))
-        kernels = joint.source.space.kernel, joint.target.space.kernel
-        return space, {"result_": result, "bounds_": bounds, "kernels_": kernels, "n_iter_": result.n_iter}
+            space = space.mapped(self._principal_axes(domains, space), projected=True)
+        return space, {"result_": result, "bounds_": bounds, "n_iter_": result.n_iter}
 
     def _problem(self, joint: JointSpace, bounds: tuple[float, float]) -> LogDetProblem:
         """Labelled rows of both domains side by side, the pairs across (and within), the shift of the means."""
@@ -189,7 +186,7 @@ class MLHD(LogDetEstimator):
         alignment = None
         if self.alignment != "none":
             alignment = Alignment(joint.shift, self.alignment_weight, self._slack(joint.spread))
-        return LogDetProblem(rows, self._pairs(rows, joint.y, runs, bounds), alignment)
+        return LogDetProblem(rows, label_pairs(rows, joint.y, runs, self.pair_weight, bounds), alignment)
 
     def _slack(self, spread: float) -> float | None:
         automatic = isinstance(self.alignment_slack, str) and self.alignment_slack == "auto"

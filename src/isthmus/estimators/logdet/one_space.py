@@ -11,7 +11,7 @@ from numpy.random import RandomState
 
 from isthmus._arrays import FloatArray, IntArray, is_sparse
 from isthmus._validation import length, matrix
-from isthmus.domains import as_labels, is_unlabelled
+from isthmus.domains import as_labels, encoded_classes, is_unlabelled
 from isthmus.estimators.logdet.constraints import drawn_pairs
 from isthmus.exceptions import InputError
 
@@ -63,10 +63,7 @@ def _classes(y: Any, n: int) -> tuple[IntArray, IntArray]:
     labelled = np.flatnonzero(~missing)
     if len(labelled) < 2:
         raise InputError(f"y: expected at least 2 labelled rows to make pairs of, got {len(labelled)} sample(s).")
-    try:
-        return labelled, np.unique(labels[labelled], return_inverse=True)[1]
-    except TypeError:
-        raise InputError("y: expected labels of one sortable type, got a mixture.") from None
+    return labelled, encoded_classes(labels[labelled], "y")[0]
 
 
 def _ends(pairs: Any, X: Any, n_columns: int | None = None) -> tuple[FloatArray, IntArray, IntArray]:

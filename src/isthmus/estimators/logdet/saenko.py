@@ -9,7 +9,7 @@ import numpy as np
 from isthmus.common_space import CommonSpace
 from isthmus.domains import TwoDomains
 from isthmus.estimators.logdet.base import LogDetEstimator
-from isthmus.estimators.logdet.constraints import as_bounds
+from isthmus.estimators.logdet.constraints import as_bounds, label_pairs
 from isthmus.estimators.solving import Solving
 from isthmus.exceptions import InputError
 from isthmus.objective import DualPoint, LogDetProblem
@@ -111,7 +111,8 @@ class Saenko(LogDetEstimator):
         # Labelled rows of both domains one above the other, in the coordinates they share.
         rows = np.vstack([joint.source.points, joint.target.points])
         rows -= rows.mean(axis=0)  # only differences count: an offset would cost digits
-        result = settings.result(LogDetProblem(rows, self._pairs(rows, joint.y, [joint.runs], bounds)))
+        pairs = label_pairs(rows, joint.y, [joint.runs], self.pair_weight, bounds)
+        result = settings.result(LogDetProblem(rows, pairs))
         W = result.components()
         space = CommonSpace(joint.source.space, joint.target.space, np.vstack([W, W]))
         return space, {"result_": result, "bounds_": bounds, "n_iter_": result.n_iter}

@@ -81,7 +81,6 @@ class KCCA(MetricEstimator):
     intercept = True
     correlations_: FloatArray
     learner_: Any
-    kernels_: tuple[Kernel, Kernel]
 
     def __init__(
         self,
@@ -133,8 +132,7 @@ class KCCA(MetricEstimator):
             offsets=offsets[:, :k],
         )
         learner = None if isinstance(self.metric, str) else self._fitted_learner(domains, space)
-        kernels = joint.source.space.kernel, joint.target.space.kernel
-        attributes = {"correlations_": correlations[:k], "learner_": learner, "kernels_": kernels}
+        attributes = {"correlations_": correlations[:k], "learner_": learner}
         return (space if learner is None else space.mapped(np.asarray(learner.components_).T)), attributes
 
     def _fitted_learner(self, domains: TwoDomains, space: CommonSpace) -> Any:
