@@ -9,8 +9,8 @@ import numpy as np
 
 from isthmus._arrays import IntArray
 
-INK, FAINT, PAPER = "#222222", "#c0c0c0", "#f3f3f3"
-"""What is written, what is unknown, and every second row of a table."""
+INK, FAINT = "#222222", "#c0c0c0"
+"""What is written, and what is unknown."""
 # Paul Tol's "muted" scheme, safe for colour-blind readers, and black; no grey, which means unlabelled.
 TEN_COLOURS = (
     *("#cc6677", "#332288", "#ddcc77", "#117733", "#88ccee"),
@@ -18,7 +18,6 @@ TEN_COLOURS = (
 )
 # Okabe and Ito's scheme, without its yellow, which is lost on white. The first three also differ in grey.
 OKABE_ITO = ("#0072b2", "#e69f00", "#000000", "#d55e00", "#56b4e9", "#009e73", "#cc79a7")
-GAIN, LOSS, DOUBT = "#0072b2", "#d55e00", "#767676"
 SOURCE_MARKER, TARGET_MARKER = "o", "^"
 
 

@@ -10,9 +10,8 @@ import numpy as np
 from isthmus._arrays import BoolArray, FloatArray
 from isthmus.domains import UNLABELLED
 from isthmus.exceptions import InputError
-from isthmus.plotting.canvas import NORMAL, SMALL, empty_figure, key
+from isthmus.plotting.canvas import key
 from isthmus.plotting.palette import (
-    DOUBT,
     FAINT,
     INK,
     OKABE_ITO,
@@ -21,6 +20,7 @@ from isthmus.plotting.palette import (
     TEN_COLOURS,
     class_colours,
 )
+from studies.paper.drawing.canvas import DOUBT, NORMAL, SMALL, empty_figure
 from studies.paper.drawing.grid import TICKS, TITLE, Grid
 from studies.paper.drawing.panel import Panel
 
