@@ -8,20 +8,21 @@ import sys
 
 from benchmarks import threads
 
-SECTIONS = ("solvers", "itml", "systems", "transform", "imports")
+SECTIONS = ("solvers", "itml", "systems", "span", "transform", "imports")
 
 
 def main() -> int:
     """Run what the command line asks for."""
     args = _arguments()
     threads.pin()
-    from benchmarks import environment, imports, itml_single, machine, report, solvers, systems, transform
+    from benchmarks import environment, imports, itml_single, machine, report, solvers, span, systems, transform
     from benchmarks.record import Options, Record, Verdict
 
     runs = {
         "solvers": solvers.run,
         "itml": itml_single.run,
         "systems": systems.run,
+        "span": span.run,
         "transform": transform.run,
         "imports": imports.run,
     }

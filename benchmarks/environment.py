@@ -30,6 +30,8 @@ def ensure() -> Path:
 
 def description() -> str:
     """The versions in it."""
+    if not PYTHON.exists():
+        return "not built"
     names = ("metric-learn", "scikit-learn", "scipy", "numpy")
     script = f"from importlib.metadata import version; print(*map(version, {names}))"
     done = subprocess.run([str(PYTHON), "-I", "-c", script], capture_output=True, text=True, check=False)

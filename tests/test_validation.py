@@ -35,6 +35,6 @@ def test_none_draws_afresh_whatever_the_global_seed(draw):
 @pytest.mark.parametrize("bad", [-1, 1.0, True, "today", [1, 2], np.random, np.array([1])])
 @pytest.mark.parametrize("checked", [as_generator, as_random_state])
 def test_anything_else_is_one_sentence(checked, bad):
-    message = "seed: expected None, a whole number of at least 0, a Generator or a RandomState, got"
+    message = "random_state: expected None, a whole number of at least 0, a Generator or a RandomState, got"
     with pytest.raises(InputError, match=message):
-        checked(bad, "seed")
+        checked(bad)

@@ -90,10 +90,7 @@ def _dense(X: Any, name: str) -> NDArray[Any]:
 
 def column_names(X: Any) -> tuple[str, ...] | None:
     """The names of a data frame's columns, or None for an array."""
-    columns = getattr(X, "columns", None)
-    if columns is None:
-        return None
-    names = tuple(columns)
+    names = tuple(getattr(X, "columns", ()))
     return names if names and all(isinstance(name, str) for name in names) else None
 
 
@@ -117,22 +114,14 @@ def length(y: Any, n: int, name: str, of: str) -> None:
 
 
 def number(
-    value: Any,
-    name: str,
-    *,
-    low: float = -np.inf,
-    high: float = np.inf,
-    strict: bool = False,
-    whole: bool = False,
+    value: Any, name: str, *, low: float = -np.inf, high: float = np.inf, strict: bool = False, whole: bool = False
 ) -> float:
     """A finite real number within ``[low, high]``, or above ``low`` where ``strict``."""
     kind = "a whole number" if whole else "a number"
     limits = f" {'above' if strict else 'of at least'} {low:g}" if low > -np.inf else ""
     limits += f" and at most {high:g}" if high < np.inf else ""
     wanted = numbers.Integral if whole else numbers.Real
-    if isinstance(value, bool | np.bool_) or not isinstance(value, wanted):
-        raise InputError(f"{name}: expected {kind}{limits}, got {value!r}.")
-    real = float(value)
+    real = float(value) if isinstance(value, wanted) and not isinstance(value, bool | np.bool_) else np.nan
     if not np.isfinite(real) or real < low or real > high or (strict and real == low):
         raise InputError(f"{name}: expected {kind}{limits}, got {value!r}.")
     return real
@@ -146,36 +135,30 @@ def choice(value: Any, name: str, options: Collection[str]) -> str:
     return value
 
 
-def as_generator(value: Any, name: str = "random_state") -> Generator:
-    """Where random numbers come from: None (afresh), a whole number (the same each time) or a generator (moves on).
-
-    Examples
-    --------
-    >>> as_generator(0).integers(100), as_generator(0).integers(100)
-    (np.int64(85), np.int64(85))
-    """
+def as_generator(value: Any) -> Generator:
+    """Where random numbers come from: None (afresh), a whole number (the same each time), a generator (moves on)."""
     if isinstance(value, Generator):
         return value
     if isinstance(value, RandomState):
         return np.random.default_rng(value.randint(2**32, size=4, dtype=np.uint32))
-    return np.random.default_rng(_seed(value, name))
+    return np.random.default_rng(_seed(value))
 
 
-def as_random_state(value: Any, name: str = "random_state") -> RandomState:
+def as_random_state(value: Any) -> RandomState:
     """The same for code whose draws, for a given number, are those of NumPy's legacy generator."""
     if isinstance(value, RandomState):
         return value
     if isinstance(value, Generator):
         return RandomState(value.bit_generator)
-    seed = _seed(value, name)
+    seed = _seed(value)
     return RandomState(seed if seed is None or seed < 2**32 else np.random.MT19937(seed))
 
 
-def _seed(value: Any, name: str) -> int | None:
+def _seed(value: Any) -> int | None:
     if value is None:
         return None
     if isinstance(value, numbers.Integral) and not isinstance(value, bool) and int(value) >= 0:
         return int(value)
     raise InputError(
-        f"{name}: expected None, a whole number of at least 0, a Generator or a RandomState, got {value!r:.60}."
+        f"random_state: expected None, a whole number of at least 0, a Generator or a RandomState, got {value!r:.60}."
     )

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 import scipy.linalg as sla
 from sklearn.metrics import pairwise
 from sklearn.neighbors import NearestNeighbors
 
-from isthmus._arrays import FloatArray, IntArray, Matrix, is_sparse
-from isthmus._validation import choice, matrix
+from isthmus._arrays import FloatArray, IntArray, Matrix
+from isthmus._validation import choice
 from isthmus.exceptions import InputError
 from isthmus.spaces import FeatureSpace, Space
 
@@ -176,21 +174,6 @@ class CommonSpace:
                 B, part = self.space(domain).basis(), slice(start, start + self.space(domain).n_features)
                 M[part, part] += np.eye(len(B)) - B @ B.T
         return np.asarray(M)
-
-    def function(self, domains: tuple[str, str]) -> Callable[[Any, Any], float]:
-        """The distance of two single rows as a plain function."""
-
-        def distance(a: Any, b: Any) -> float:
-            rows = [
-                matrix(row if is_sparse(row) else np.atleast_2d(row), name, n_columns=self.space(domain).n_features)
-                for row, name, domain in zip((a, b), "ab", domains, strict=True)
-            ]
-            for row, name in zip(rows, "ab", strict=True):
-                if row.shape[0] != 1:
-                    raise InputError(f"{name}: expected a single row, got {row.shape[0]}.")
-            return float(np.sqrt(self.squared_distances(rows[0], rows[1], domains)[0, 0]))
-
-        return distance
 
 
 def _euclidean(A: FloatArray, B: FloatArray) -> FloatArray:

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from isthmus._arrays import BoolArray, FloatArray, Matrix
+from isthmus._arrays import BoolArray, FloatArray, Matrix, as_dense, is_sparse
 from isthmus._validation import as_generator, choice, column_names, matrix, number
 from isthmus.exceptions import InputError
 from isthmus.kernels import RBF, Kernel, KernelSpec, Laplacian, Linear, Precomputed, as_kernel
@@ -98,8 +98,7 @@ def mmd(X: Any, Y: Any, kernel: KernelSpec = "rbf", estimator: str = "biased") -
     3.5
     """
     choice(estimator, "estimator", ("biased", "unbiased", "linear"))
-    Z, n = _pooled(X, Y, min_rows=1 if estimator == "biased" else 2)
-    resolved, Z = _resolved(kernel, Z)
+    resolved, Z, n = _prepared(kernel, X, Y, min_rows=1 if estimator == "biased" else 2)
     if estimator == "linear":
         return _linear_time(resolved, Z[:n], Z[n:])
     observed = np.arange(Z.shape[0])[None] < n
@@ -144,8 +143,7 @@ def mmd_test(
     number(n_permutations, "n_permutations", low=1, whole=True)
     rng = as_generator(random_state)
     unbiased = estimator == "unbiased"
-    Z, n = _pooled(X, Y, min_rows=2 if unbiased else 1)
-    resolved, Z = _resolved(kernel, Z)
+    resolved, Z, n = _prepared(kernel, X, Y, min_rows=2 if unbiased else 1)
     members = np.tile(np.arange(Z.shape[0]) < n, (n_permutations + 1, 1))
     rng.permuted(members[1:], axis=1, out=members[1:])
     statistics, scale = _statistics(resolved, Z, members, unbiased=unbiased)
@@ -202,29 +200,23 @@ def _linear_time(kernel: Kernel, X: Matrix, Y: Matrix) -> float:
     return total / h
 
 
-def _pooled(X: Any, Y: Any, *, min_rows: int) -> tuple[Matrix, int]:
-    """The rows of X, then those of Y, in double precision, and how many are of X."""
+def _prepared(kernel: KernelSpec, X: Any, Y: Any, *, min_rows: int) -> tuple[Kernel, Matrix, int]:
+    """The kernel with its numbers; the rows of X, then those of Y, in double precision; how many are of X."""
     names = column_names(X), column_names(Y)
     X, Y = matrix(X, "X", min_rows=min_rows), matrix(Y, "Y", min_rows=min_rows)
     if X.shape[1] != Y.shape[1]:
         raise InputError(f"Y: expected {X.shape[1]} columns as in X, got {Y.shape[1]}.")
     if None not in names and names[0] != names[1]:
         raise InputError(f"Y: expected the columns of X in order, {names[0]!s:.40}, got {names[1]!s:.40}.")
-    return _stacked(X, Y).astype(np.float64, copy=False), X.shape[0]
+    kernel, Z = as_kernel(kernel), _stacked(X, Y)
+    if isinstance(kernel, Precomputed):
+        raise InputError("kernel: expected a kernel that is computed from rows, got Precomputed.")
+    if isinstance(kernel, Linear | RBF | Laplacian) and not is_sparse(Z):
+        Z = Z - Z.mean(axis=0)
+    return kernel.resolved(Z), Z, X.shape[0]
 
 
 def _stacked(A: Matrix, B: Matrix) -> Matrix:
-    sparse = [sp.issparse(A), sp.issparse(B)]
-    if all(sparse):
-        return sp.vstack([A, B], format="csr")
-    return np.vstack([A.toarray() if sparse[0] else A, B.toarray() if sparse[1] else B])
-
-
-def _resolved(kernel: KernelSpec, Z: Matrix) -> tuple[Kernel, Matrix]:
-    """The kernel with its numbers, and the rows around their mean where that changes nothing but the rounding."""
-    kernel = as_kernel(kernel)
-    if isinstance(kernel, Precomputed):
-        raise InputError("kernel: expected a kernel that is computed from rows, got Precomputed.")
-    if isinstance(kernel, Linear | RBF | Laplacian) and not sp.issparse(Z):
-        Z = Z - Z.mean(axis=0)
-    return kernel.resolved(Z), Z
+    if is_sparse(A) and is_sparse(B):
+        return sp.vstack([A, B], format="csr", dtype=np.float64)
+    return np.vstack([as_dense(A), as_dense(B)])

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from isthmus._arrays import IntArray, Matrix
-from isthmus._validation import column_names, length, matrix, ordinary
+from isthmus._validation import length, matrix, ordinary
 from isthmus.exceptions import InputError
 
 UNLABELLED = -1
@@ -33,42 +33,28 @@ class Domain:
 
 @dataclass(frozen=True, eq=False)
 class TwoDomains:
-    """A source and a target, with the classes that their codes count through, and what is known of them as pairs.
-
-    Parameters
-    ----------
-    source, target : Domain
-        Rows and label codes.
-    classes : array (C,)
-        The classes, sorted.
-    pairs : array (m, 2), optional
-        Numbers of source and target rows that are the same object.
-    """
+    """A source and a target, with the classes that their codes count through, and what is known of them as pairs."""
 
     source: Domain
     target: Domain
     classes: NDArray[Any]
+    """The classes (C,), sorted."""
     pairs: IntArray | None = None
+    """Numbers of source and target rows (m, 2) that are the same object."""
 
 
 @dataclass(frozen=True, eq=False)
 class Split:
-    """Which rows of a source domain and of a target domain take which part, as row numbers.
-
-    Parameters
-    ----------
-    source : array of int
-        Rows of the source domain, all of them labelled.
-    labelled, unlabelled : array of int
-        Rows of the target domain that are learned from, with and without their label.
-    test : array of int
-        Rows of the target domain that are held out.
-    """
+    """Which rows of a source domain and of a target domain take which part, as row numbers."""
 
     source: IntArray
+    """Rows of the source, all of them labelled."""
     labelled: IntArray
+    """Rows of the target that are learned from with their label."""
     unlabelled: IntArray
+    """Rows of the target that are learned from without it."""
     test: IntArray
+    """Rows of the target that are held out."""
 
 
 def two_domains(X_source: Any, y_source: Any, X_target: Any, y_target: Any, pairs: Any = None) -> TwoDomains:
@@ -85,22 +71,15 @@ def two_domains(X_source: Any, y_source: Any, X_target: Any, y_target: Any, pair
     yt = as_labels(y_target, "y_target")
     length(yt, Xt.shape[0], "y_target", "X_target")
     ys, classes = encoded_classes(y_source, "y_source")
-    source = Domain(Xs, ys, column_names(X_source))
-    target = Domain(Xt, encoded(yt, classes, "y_target"), column_names(X_target))
+    source = Domain(Xs, ys)
+    target = Domain(Xt, encoded(yt, classes, "y_target"))
     if not len(target.labelled):
         raise InputError(f"y_target: expected at least one labelled row, got none among {len(yt)}.")
     return TwoDomains(source, target, classes, None if pairs is None else as_pairs(pairs, len(ys), len(yt)))
 
 
 def as_pairs(pairs: Any, n_source: int, n_target: int) -> IntArray:
-    """Pairs of row numbers (m, 2): of the source, and of the target.
-
-    Examples
-    --------
-    >>> as_pairs([[0, 2], [1, 0]], 2, 3)
-    array([[0, 2],
-           [1, 0]])
-    """
+    """Pairs of row numbers (m, 2): of the source, and of the target."""
     P = np.asarray(pairs)
     if P.ndim != 2 or P.shape[1] != 2 or not len(P) or P.dtype.kind not in "iu":
         raise InputError(f"pairs: expected whole row numbers (m, 2), got {P.dtype} of shape {P.shape}.")

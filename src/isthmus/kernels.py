@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any, TypeAlias
+from typing import Any, ClassVar, Self, TypeAlias
 
 import numpy as np
 from sklearn.metrics import pairwise
@@ -17,16 +17,7 @@ from isthmus._arrays import FloatArray, Matrix, is_sparse
 from isthmus._validation import choice, number
 from isthmus.exceptions import InputError
 
-__all__ = [
-    "RBF",
-    "Cosine",
-    "Kernel",
-    "Laplacian",
-    "Linear",
-    "Polynomial",
-    "Precomputed",
-    "as_kernel",
-]
+__all__ = ["RBF", "Cosine", "Kernel", "Laplacian", "Linear", "Polynomial", "Precomputed", "as_kernel"]
 
 MEDIAN_ROWS = 2000
 """The median distance is taken over all pairs of at most this many rows."""
@@ -82,7 +73,28 @@ class Linear(Kernel):
 
 
 @dataclass(frozen=True)
-class RBF(Kernel):
+class _OfDistance(Kernel):
+    """A kernel that falls, from one, with the distance of two rows in units of a bandwidth."""
+
+    bandwidth: float | str = "median"
+    _distances: ClassVar[Callable[..., FloatArray]]
+
+    def __post_init__(self) -> None:
+        _number_or_word(self.bandwidth, "bandwidth", "median")
+
+    def diagonal(self, A: Matrix) -> FloatArray:
+        """Ones."""
+        return np.ones(A.shape[0])
+
+    def resolved(self, X: Matrix) -> Self:
+        """With the median distance of the rows as bandwidth."""
+        if self.bandwidth != "median":
+            return self
+        return replace(self, bandwidth=_median_distance(X, self._distances))
+
+
+@dataclass(frozen=True)
+class RBF(_OfDistance):
     r""":math:`k(x, y) = \exp(-\|x - y\|^2 / 2b^2)`.
 
     Parameters
@@ -98,29 +110,16 @@ class RBF(Kernel):
     RBF(bandwidth=3.0)
     """
 
-    bandwidth: float | str = "median"
-
-    def __post_init__(self) -> None:
-        _number_or_word(self.bandwidth, "bandwidth", "median")
+    _distances = staticmethod(pairwise.euclidean_distances)
 
     def gram(self, A: Matrix, B: Matrix) -> FloatArray:
         """Gaussian similarities."""
         b = _resolved_number(self.bandwidth, "bandwidth")
         return np.asarray(pairwise.rbf_kernel(_double(A), _double(B), gamma=0.5 / b**2))
 
-    def diagonal(self, A: Matrix) -> FloatArray:
-        """Ones."""
-        return np.ones(A.shape[0])
-
-    def resolved(self, X: Matrix) -> RBF:
-        """With the median Euclidean distance of the rows as bandwidth."""
-        if self.bandwidth != "median":
-            return self
-        return replace(self, bandwidth=_median_distance(X, pairwise.euclidean_distances))
-
 
 @dataclass(frozen=True)
-class Laplacian(Kernel):
+class Laplacian(_OfDistance):
     r""":math:`k(x, y) = \exp(-\|x - y\|_1 / b)`.
 
     Parameters
@@ -129,25 +128,12 @@ class Laplacian(Kernel):
         b; "median" is the median city-block distance between the rows of the domain.
     """
 
-    bandwidth: float | str = "median"
-
-    def __post_init__(self) -> None:
-        _number_or_word(self.bandwidth, "bandwidth", "median")
+    _distances = staticmethod(pairwise.manhattan_distances)
 
     def gram(self, A: Matrix, B: Matrix) -> FloatArray:
         """Exponential similarities."""
         b = _resolved_number(self.bandwidth, "bandwidth")
         return np.asarray(pairwise.laplacian_kernel(_double(A), _double(B), gamma=1.0 / b))
-
-    def diagonal(self, A: Matrix) -> FloatArray:
-        """Ones."""
-        return np.ones(A.shape[0])
-
-    def resolved(self, X: Matrix) -> Laplacian:
-        """With the median city-block distance of the rows as bandwidth."""
-        if self.bandwidth != "median":
-            return self
-        return replace(self, bandwidth=_median_distance(X, pairwise.manhattan_distances))
 
 
 @dataclass(frozen=True)
@@ -214,14 +200,8 @@ class Precomputed(Kernel):
 
 
 KernelSpec: TypeAlias = Kernel | str
-_SHORT_NAMES: dict[str, Callable[[], Kernel]] = {
-    "linear": Linear,
-    "rbf": RBF,
-    "laplacian": Laplacian,
-    "polynomial": Polynomial,
-    "cosine": Cosine,
-    "precomputed": Precomputed,
-}
+_KERNELS: list[type[Kernel]] = [Linear, RBF, Laplacian, Polynomial, Cosine, Precomputed]
+_SHORT_NAMES = {kernel.__name__.lower(): kernel for kernel in _KERNELS}
 
 
 def as_kernel(kernel: KernelSpec, name: str = "kernel") -> Kernel:
@@ -238,11 +218,10 @@ def as_kernel(kernel: KernelSpec, name: str = "kernel") -> Kernel:
 
 
 def _number_or_word(value: Any, name: str, word: str) -> None:
-    if isinstance(value, str):
-        if value == word:
-            return
+    if not isinstance(value, str):
+        number(value, name, low=0.0, strict=True)
+    elif value != word:
         raise InputError(f"{name}: expected a positive number or {word!r}, got {value!r}.")
-    number(value, name, low=0.0, strict=True)
 
 
 def _resolved_number(value: float | str, name: str) -> float:

@@ -49,7 +49,11 @@ def pivoted_cholesky(K: FloatArray, name: str | None = "kernel") -> tuple[FloatA
     F = np.empty((len(K), rank))
     F[order] = np.tril(packed)[:, :rank]
     if name is not None and _largest_residual(scaled, F, order[rank:]) > RESIDUAL:
-        _refuse_indefinite(K, name)
+        lowest = float(np.linalg.eigvalsh(K)[0])
+        if lowest < -NEGATIVE * np.sqrt(len(K)) * np.abs(K).max():
+            raise InputError(
+                f"{name}: expected a positive semi-definite Gram matrix, got one with an eigenvalue of {lowest:.2g}."
+            )
     return F * lengths[:, None], order[:rank]
 
 
@@ -59,32 +63,16 @@ def _largest_residual(K: FloatArray, F: FloatArray, rows: IntArray) -> float:
     return max((float(np.abs(K[np.ix_(b, rows)] - F[b] @ F[rows].T).max()) for b in blocks), default=0.0)
 
 
-def _refuse_indefinite(K: FloatArray, name: str) -> None:
-    """Raise if K has a negative eigenvalue that is more than the rounding of single precision."""
-    lowest = float(np.linalg.eigvalsh(K)[0])
-    if lowest < -NEGATIVE * np.sqrt(len(K)) * np.abs(K).max():
-        raise InputError(
-            f"{name}: expected a positive semi-definite Gram matrix, got one with an eigenvalue of {lowest:.2g}."
-        )
-
-
 @dataclass(frozen=True, eq=False)
 class PrincipalAxes:
-    r"""The directions in which rows vary, of most variance first: the map :math:`x \mapsto A^T (x - m)`.
-
-    Parameters
-    ----------
-    mean : array (d,)
-        m; zeros where the rows were not centred.
-    axes : array (d, r)
-        A, with orthonormal columns; the largest entry of each is positive, so that equal data gives equal pictures.
-    deviations : array (r,)
-        The root mean square of the rows along each axis, in falling order.
-    """
+    r"""The directions in which rows vary, of most variance first: the map :math:`x \mapsto A^T (x - m)`."""
 
     mean: FloatArray
+    """m (d,); zeros where the rows were not centred."""
     axes: FloatArray
+    """A (d, r), with orthonormal columns; the largest entry of each is positive: equal data gives equal pictures."""
     deviations: FloatArray
+    """The root mean square (r,) of the rows along each axis, in falling order."""
 
     def coordinates(self, X: Matrix) -> FloatArray:
         """Rows X (n, d) along the axes (n, r)."""

@@ -6,6 +6,9 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
 
+from sklearn.semi_supervised import LabelSpreading
+from sklearn.svm import LinearSVC
+
 from isthmus._validation import choice
 from isthmus.controls import Corrupted, SelfTrainedLDA, TargetOnly
 from isthmus.estimators import ARC, CCA, ITML, KCCA, MLHD, Saenko
@@ -13,51 +16,30 @@ from isthmus.estimators.base import TwoDomainEstimator
 
 __all__ = ["System", "Systems", "systems"]
 
-LEARNS = ("metric", "similarity", "labels")
-
 
 @dataclass(frozen=True)
 class System:
-    """One way to label target rows, and what it is.
-
-    Parameters
-    ----------
-    name : str
-        What it is called in tables.
-    make : callable
-        Returns a fresh, unfitted estimator with the defaults; where chance plays a part, it is seeded.
-    reference : str
-        Where it comes from.
-    uses : str
-        The data that it learns from.
-    learns : {"metric", "similarity", "labels"}
-        Distances within and across the domains, a similarity across them, or nothing but the labels of rows.
-    control : bool
-        Whether it is there to keep the others honest: it never sees the source, or sees a corrupted one.
-    """
+    """One way to label target rows, and what it is."""
 
     name: str
+    """What it is called in tables."""
     make: Callable[[], TwoDomainEstimator]
+    """Returns a fresh, unfitted estimator with the defaults; where chance plays a part, it is seeded."""
     reference: str
+    """Where it comes from."""
     uses: str
+    """The data that it learns from."""
     learns: str
+    """Distances within and across the domains ("metric"), a "similarity" across them, or nothing but "labels"."""
     control: bool = False
+    """Whether it is there to keep the others honest: it never sees the source, or sees a corrupted one."""
 
     def __post_init__(self) -> None:
-        choice(self.learns, "learns", LEARNS)
+        choice(self.learns, "learns", ("metric", "similarity", "labels"))
 
 
 class Systems:
-    """Systems in a fixed order, looked up by name, printed as a table.
-
-    Examples
-    --------
-    >>> from isthmus import systems
-    >>> systems()["arc"].learns
-    'similarity'
-    >>> [system.name for system in systems() if not system.control][:3]
-    ['mlhd', 'mlhd-rbf', 'cca+nn']
-    """
+    """Systems in a fixed order, looked up by name, printed as a table."""
 
     def __init__(self, entries: tuple[System, ...]) -> None:
         self._entries = {entry.name: entry for entry in entries}
@@ -82,14 +64,10 @@ class Systems:
 
 
 def _target_svm() -> TargetOnly:
-    from sklearn.svm import LinearSVC
-
     return TargetOnly(LinearSVC(random_state=0))
 
 
 def _target_label_spreading() -> TargetOnly:
-    from sklearn.semi_supervised import LabelSpreading
-
     return TargetOnly(LabelSpreading(kernel="knn"))
 
 
@@ -97,11 +75,10 @@ def _with_itml(projection: Callable[..., CCA]) -> CCA:
     return projection(metric=ITML(random_state=0))
 
 
-def _corrupted_mlhd(kind: str) -> Corrupted:
+def _corrupted(kind: str) -> Corrupted:
     return Corrupted(MLHD(), kind, random_state=0)
 
 
-# Classifiers are imported when they are made: the list itself should cost little more than its estimators need.
 _BOTH, _ALL = "labels of both", "labels of both, unlabelled target rows"
 _TARGET, _TARGET_ALL = "target labels", "target labels, unlabelled target rows"
 _SYSTEMS = Systems(
@@ -119,11 +96,9 @@ _SYSTEMS = Systems(
         System("target SVM", _target_svm, "linear support vectors", _TARGET, "labels", True),
         System("target label spreading", _target_label_spreading, "Zhou et al. 2004", _TARGET_ALL, "labels", True),
         System("target self-trained LDA", SelfTrainedLDA, "Sinkhorn pseudo-labels", _TARGET_ALL, "labels", True),
-        System("mlhd, noise", partial(_corrupted_mlhd, "noise"), "random source features", _ALL, "labels", True),
-        System(
-            "mlhd, permuted", partial(_corrupted_mlhd, "permuted"), "permuted source labels", _ALL, "labels", True
-        ),
-        System("mlhd, renamed", partial(_corrupted_mlhd, "renamed"), "renamed source classes", _ALL, "labels", True),
+        System("mlhd, noise", partial(_corrupted, "noise"), "random source features", _ALL, "labels", True),
+        System("mlhd, permuted", partial(_corrupted, "permuted"), "permuted source labels", _ALL, "labels", True),
+        System("mlhd, renamed", partial(_corrupted, "renamed"), "renamed source classes", _ALL, "labels", True),
     )
 )
 
@@ -133,7 +108,9 @@ def systems() -> Systems:
 
     Examples
     --------
-    >>> print(str(systems()).splitlines()[0].split())
-    ['system', 'learns', 'from', 'control', 'reference']
+    >>> systems()["arc"].learns
+    'similarity'
+    >>> [system.name for system in systems() if not system.control][:3]
+    ['mlhd', 'mlhd-rbf', 'cca+nn']
     """
     return _SYSTEMS

@@ -249,7 +249,7 @@ def test_degenerate_targets(domains, case, store, marginal):
     assert set(lda.predict(store(X))) <= set(y)
 
 
-# ---------------------------------------------------------------------------------------- spoilt sources
+# ---------------------------------------------------------------------------------------- corrupted sources
 
 
 @given(seed=st.integers(0, 10_000), classes=st.integers(2, 7))
@@ -292,32 +292,32 @@ def test_noise_of_sparse_rows_keeps_every_columns_entries():
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_corrupted_is_the_system_on_the_spoilt_source(domains, kind):
+def test_corrupted_is_the_system_on_the_corrupted_source(domains, kind):
     Xs, ys, Xt, yt = domains.args
-    spoilt = Corrupted(MLHD(), kind, random_state=3).fit(*domains.args)
+    corrupted = Corrupted(MLHD(), kind, random_state=3).fit(*domains.args)
     direct = MLHD().fit(*KINDS[kind](Xs, ys, np.random.default_rng(3)), Xt, yt)
-    np.testing.assert_array_equal(spoilt.predict(Xt), direct.predict(Xt))
-    np.testing.assert_array_equal(spoilt.transform(Xs, "source"), direct.transform(Xs, "source"))
-    assert spoilt.score(Xt, domains.y_true) == direct.score(Xt, domains.y_true)
-    assert len(spoilt.get_feature_names_out()) == direct.transform(Xt).shape[1]
-    assert not hasattr(spoilt.estimator, "common_space_"), "the given estimator stays unfitted"
+    np.testing.assert_array_equal(corrupted.predict(Xt), direct.predict(Xt))
+    np.testing.assert_array_equal(corrupted.transform(Xs, "source"), direct.transform(Xs, "source"))
+    assert corrupted.score(Xt, domains.y_true) == direct.score(Xt, domains.y_true)
+    assert len(corrupted.get_feature_names_out()) == direct.transform(Xt).shape[1]
+    assert not hasattr(corrupted.estimator, "common_space_"), "the given estimator stays unfitted"
 
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_corrupted_clones_pickles_and_takes_a_fixed_source(domains, kind):
-    spoilt = Corrupted(MLHD(alignment_weight=2.0), kind, random_state=0).fit(*domains.args)
-    thawed, again = pickle.loads(pickle.dumps(spoilt)), clone(spoilt).fit(*domains.args)
+    corrupted = Corrupted(MLHD(alignment_weight=2.0), kind, random_state=0).fit(*domains.args)
+    thawed, again = pickle.loads(pickle.dumps(corrupted)), clone(corrupted).fit(*domains.args)
     for other in (thawed, again):
-        np.testing.assert_array_equal(other.predict(domains.X_target), spoilt.predict(domains.X_target))
-    assert spoilt.get_params()["estimator__alignment_weight"] == 2.0
-    over_target = spoilt.given_source(domains.X_source, domains.y_source).fit(domains.X_target, domains.y_target)
-    np.testing.assert_array_equal(over_target.predict(domains.X_target), spoilt.predict(domains.X_target))
+        np.testing.assert_array_equal(other.predict(domains.X_target), corrupted.predict(domains.X_target))
+    assert corrupted.get_params()["estimator__alignment_weight"] == 2.0
+    over_target = corrupted.given_source(domains.X_source, domains.y_source).fit(domains.X_target, domains.y_target)
+    np.testing.assert_array_equal(over_target.predict(domains.X_target), corrupted.predict(domains.X_target))
 
 
 def test_a_number_repeats_itself_and_none_and_generators_move_on(domains):
     def spaces(random_state):
-        spoilt = Corrupted(MLHD(), "noise", random_state=random_state)
-        return [spoilt.fit(*domains.args).transform(domains.X_source, "source") for _ in range(2)]
+        corrupted = Corrupted(MLHD(), "noise", random_state=random_state)
+        return [corrupted.fit(*domains.args).transform(domains.X_source, "source") for _ in range(2)]
 
     np.testing.assert_array_equal(*spaces(0))
     for moving in (None, np.random.default_rng(0)):
@@ -327,7 +327,7 @@ def test_a_number_repeats_itself_and_none_and_generators_move_on(domains):
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_spoiling_leaves_the_source_alone(domains, kind):
+def test_corrupting_leaves_the_source_alone(domains, kind):
     for X in (domains.X_source, sp.csr_array(domains.X_source)):
         before, labels = X.copy(), domains.y_source.copy()
         Corrupted(MLHD(), kind, random_state=0).fit(X, domains.y_source, domains.X_target, domains.y_target)
@@ -336,10 +336,10 @@ def test_spoiling_leaves_the_source_alone(domains, kind):
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_controls_do_not_notice_a_spoilt_source(domains, kind):
-    spoilt = Corrupted(SelfTrainedLDA(), kind).fit(*domains.args)
+def test_controls_do_not_notice_a_corrupted_source(domains, kind):
+    corrupted = Corrupted(SelfTrainedLDA(), kind).fit(*domains.args)
     np.testing.assert_array_equal(
-        spoilt.predict(domains.X_target), SelfTrainedLDA().fit(*domains.args).predict(domains.X_target)
+        corrupted.predict(domains.X_target), SelfTrainedLDA().fit(*domains.args).predict(domains.X_target)
     )
 
 
@@ -389,3 +389,15 @@ def test_bad_data_are_told_in_one_sentence(domains, system):
 def test_one_class_cannot_be_renamed(domains):
     with pytest.raises(InputError, match=r"^y_source: expected at least two classes to rename, got 1\.$"):
         renamed_source(domains.X_source, 0 * domains.y_source, np.random.default_rng(0))
+
+
+@pytest.mark.parametrize("kind", ["noise", "permuted", "renamed"])
+def test_a_corrupted_system_still_tells_that_its_target_is_a_gram_matrix(domains, kind):
+    """scikit-learn cuts rows and columns of a precomputed target only if it is told."""
+    system = Corrupted(MLHD(target_kernel="precomputed"), kind, random_state=0)
+    over_target = system.given_source(domains.X_source, domains.y_source)
+    assert over_target.__sklearn_tags__().input_tags.pairwise
+    K = domains.X_target @ domains.X_target.T
+    scores = cross_val_score(over_target, K, domains.y_target, cv=SemiSupervisedSplit(2), error_score="raise")
+    assert np.isfinite(scores).all()
+    assert not Corrupted(MLHD()).given_source(*domains.args[:2]).__sklearn_tags__().input_tags.pairwise

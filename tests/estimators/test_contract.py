@@ -50,7 +50,7 @@ def test_fit_predict_score_and_transform_have_the_common_shape(system):
 
 
 @each([system for system in SYSTEMS if not system.name.startswith("mlhd,")])
-def test_all_but_spoilt_sources_teach_something(system):
+def test_all_but_corrupted_sources_teach_something(system):
     assert system.make().fit(Xs, ys, Xt, yt).score(Xt, D.y_true) > 0.5
 
 

@@ -16,7 +16,7 @@ POSTERIOR_WEIGHTS = [1e-2, 1e-1, 1e0, 1e1, 1e2, 1e3]
 
 
 def split(X_source, X_target, y, seed=0):
-    """20 labelled a class in the source; 1 labelled and 20 unlabelled a class, of other documents, in the target."""
+    """20 labelled per class in the source; 1 labelled and 20 unlabelled per class, of other documents, in the target."""
     rng = np.random.default_rng(seed)
     order = [rng.permutation(np.flatnonzero(y == c)) for c in np.unique(y)]
     source, labelled, unlabelled = (np.concatenate([o[part] for o in order]) for part in

@@ -1,5 +1,6 @@
 """A point of the dual: its unit of a gap, and how little of it is kept."""
 
+from copy import copy
 from types import SimpleNamespace
 
 import numpy as np
@@ -17,11 +18,11 @@ def test_the_unit_of_a_gap_is_the_objective_or_one(primal, dual, unit):
     assert DualPoint.scale.fget(SimpleNamespace(primal=primal, dual=dual)) == unit
 
 
-def test_a_compact_point_is_its_multipliers_and_two_numbers():
+def test_a_copied_point_is_its_multipliers_and_two_numbers():
     problem = random_problem(1)
     point = problem.at(random_multipliers(problem))
     values = point.primal, point.dual
-    kept = point.compact()
+    kept = copy(point)
     assert {name for name, value in vars(kept).items() if isinstance(value, np.ndarray)} == {"multipliers"}
     assert {name for name, value in vars(kept).items() if isinstance(value, float)} >= {"primal", "dual"}
     assert (kept.primal, kept.dual) == values

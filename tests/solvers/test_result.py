@@ -121,9 +121,6 @@ class At:
     def components(self):
         return self.x
 
-    def compact(self):
-        return self
-
 
 class Halving(IterativeSolver):
     def iterates(self, start):

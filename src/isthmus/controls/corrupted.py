@@ -32,7 +32,8 @@ def noise_source(X: Any, y: Any, rng: np.random.Generator) -> tuple[Matrix, NDAr
     (np.float64(3.0), np.float64(2.0), array(['a', 'a', 'b', 'b'], dtype=object))
     """
     rows = matrix(X, "X_source")
-    codes, classes = _classes(y, rows.shape[0])
+    codes, classes = encoded_classes(y, "y_source")
+    length(codes, rows.shape[0], "y_source", "X_source")
     return (_dealt_out if is_sparse(rows) else _rotated)(rows, rng), classes[codes]
 
 
@@ -44,7 +45,7 @@ def permuted_source(X: Any, y: Any, rng: np.random.Generator) -> tuple[Matrix, N
     >>> permuted_source([[0.0], [1.0], [2.0]], ["a", "b", "c"], np.random.default_rng(0))[1]
     array(['c', 'a', 'b'], dtype=object)
     """
-    codes, classes = _classes(y)
+    codes, classes = encoded_classes(y, "y_source")
     return X, classes[rng.permutation(codes)]
 
 
@@ -56,21 +57,13 @@ def renamed_source(X: Any, y: Any, rng: np.random.Generator) -> tuple[Matrix, ND
     >>> renamed_source([[0.0], [1.0], [2.0]], ["a", "b", "a"], np.random.default_rng(0))[1]
     array(['b', 'a', 'b'], dtype=object)
     """
-    codes, classes = _classes(y)
+    codes, classes = encoded_classes(y, "y_source")
     if len(classes) == 1:
         raise InputError(f"y_source: expected at least two classes to rename, got {len(classes)}.")
     cycle = rng.permutation(len(classes))
     names = np.empty(len(classes), dtype=np.intp)
     names[cycle] = np.roll(cycle, 1)
     return X, classes[names[codes]]
-
-
-def _classes(y: Any, n: int | None = None) -> tuple[IntArray, NDArray[Any]]:
-    """Label codes and the classes, told off in the words of ``fit``."""
-    codes, classes = encoded_classes(y, "y_source")
-    if n is not None:
-        length(codes, n, "y_source", "X_source")
-    return codes, classes
 
 
 def _rotated(X: FloatArray, rng: np.random.Generator) -> FloatArray:

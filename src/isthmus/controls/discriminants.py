@@ -19,19 +19,9 @@ def balanced(scores: FloatArray, marginal: FloatArray) -> FloatArray:
 
     .. math:: P = \mathrm{diag}(u)\, e^{S}\, \mathrm{diag}(v), \qquad P\,1 = 1, \quad P^T 1 = n\,\pi
 
-    by the alternate scaling of Sinkhorn and Knopp.
-
-    Parameters
-    ----------
-    scores : array (n, C)
-        S, logarithms of how well a row fits a class, up to a constant a row.
-    marginal : array (C,)
-        π, the share of each class, with sum one.
-
-    Returns
-    -------
-    array (n, C)
-        P: its rows sum to one exactly, its columns as nearly as the sweeps allow.
+    by the alternate scaling of Sinkhorn and Knopp: S (n, C) are logarithms of how well a row fits a class, up to a
+    constant per row, and π (C,) is the share of each class. Rows of P sum to one exactly, its columns as nearly as
+    the sweeps allow.
 
     Examples
     --------
@@ -77,5 +67,5 @@ class SoftLDA:
         return cls(W, -0.5 * np.sum(M.T * W, axis=0))
 
     def scores(self, Z: FloatArray) -> FloatArray:
-        """Logarithms of the classes' probabilities, up to a constant a row (n, C)."""
+        """Logarithms of the classes' probabilities, up to a constant per row (n, C)."""
         return np.asarray(Z @ self.weights + self.offsets)

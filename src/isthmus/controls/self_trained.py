@@ -7,10 +7,11 @@ from itertools import islice
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.spatial.distance import cdist
 from scipy.special import softmax
 
-from isthmus._arrays import FloatArray, IntArray, Matrix
+from isthmus._arrays import FloatArray, IntArray
 from isthmus._validation import choice, number
 from isthmus.controls.discriminants import SoftLDA, balanced
 from isthmus.controls.target_only import TargetEstimator
@@ -96,18 +97,13 @@ class SelfTrainedLDA(TargetEstimator):
         present, codes = np.unique(target.y[target.labelled], return_inverse=True)
         y = np.full(len(target.y), -1)
         y[target.labelled] = codes
-        shares = (
-            np.bincount(codes) / len(codes)
-            if self.marginal == "labelled"
-            else np.full(len(present), 1 / len(present))
-        )
+        counts = np.bincount(codes) if self.marginal == "labelled" else np.ones(len(present))
         axes = principal_axes(target.X, tolerance=FLAT)
         axes = axes if len(axes.deviations) else axes.leading(1)
         Z = axes.coordinates(target.X)
         sizes = sorted({min(multiple * len(present), Z.shape[1]) for multiple in multiples})
-        discriminants = tuple(
-            next(islice(self_trained(Z[:, :k], y, shares, shrinkage), self.n_rounds, None)) for k in sizes
-        )
+        rounds = [self_trained(Z[:, :k], y, counts / counts.sum(), shrinkage) for k in sizes]
+        discriminants = tuple(next(islice(each, self.n_rounds, None)) for each in rounds)
         return {"axes_": axes, "discriminants_": discriminants, "_present": present}
 
     def _checked(self) -> tuple[list[int], float | None]:
@@ -124,19 +120,16 @@ class SelfTrainedLDA(TargetEstimator):
 
     def predict_proba(self, X: Any, domain: str = "target") -> FloatArray:
         """Probabilities of the classes (n, C), averaged over the sizes."""
-        rows = self._rows(X, domain)
-        return self._probabilities(rows)
-
-    def _probabilities(self, rows: Matrix) -> FloatArray:
-        Z = self.axes_.coordinates(rows)
+        Z = self.axes_.coordinates(self._rows(X, domain))
         P = np.zeros((len(Z), len(self.classes_)))
         P[:, self._present] = np.mean(
             [softmax(lda.scores(Z[:, : len(lda.weights)]), axis=1) for lda in self.discriminants_], axis=0
         )
         return P
 
-    def _codes(self, rows: Matrix) -> IntArray:
-        return np.asarray(np.argmax(self._probabilities(rows), axis=1))
+    def predict(self, X: Any, domain: str = "target") -> NDArray[Any]:
+        """The most likely class of each target row (n,)."""
+        return np.asarray(self.classes_[np.argmax(self.predict_proba(X, domain), axis=1)])
 
     def transform(self, X: Any, domain: str = "target") -> FloatArray:
         """Target rows on the principal axes that the largest of the discriminants sees (n, k)."""

@@ -9,42 +9,20 @@ from numpy.typing import NDArray
 from sklearn.base import clone
 from sklearn.neighbors import KNeighborsClassifier
 
-from isthmus._arrays import FloatArray, IntArray, Matrix, is_sparse
+from isthmus._arrays import FloatArray, Matrix, is_sparse
 from isthmus._validation import choice
 from isthmus.domains import UNLABELLED, TwoDomains
 from isthmus.estimators.base import TwoDomainEstimator
 from isthmus.exceptions import InputError
 
-UNLABELLED_ROWS = ("auto", "drop", "mark")
-
 
 class TargetEstimator(TwoDomainEstimator):
-    """The base of systems that know target rows only; of the source they take the names of its classes.
-
-    A subclass has :meth:`_learned`, which learns from ``domains.target``, and :meth:`_codes`, which gives positions
-    in ``classes_``.
-    """
-
-    def _codes(self, rows: Matrix) -> IntArray:
-        raise NotImplementedError
+    """The base of systems that know target rows only; of the source they take the names of its classes."""
 
     def _rows(self, X: Any, domain: str, name: str = "X") -> Matrix:
         if domain == "source":
             raise InputError(f"domain: expected 'target', the only domain {type(self).__name__} knows, got 'source'.")
         return super()._rows(X, domain, name)
-
-    def predict(self, X: Any, domain: str = "target") -> NDArray[Any]:
-        """The class of each target row (n,)."""
-        rows = self._rows(X, domain)
-        return np.asarray(self.classes_[self._codes(rows)])
-
-    def transform(self, X: Any, domain: str = "target") -> FloatArray:
-        """The target rows themselves, dense (n, d_t): there is no other space."""
-        rows = self._rows(X, domain)
-        return np.asarray(rows.toarray()) if is_sparse(rows) else np.array(rows)
-
-    def _dimension(self) -> int:
-        return self.n_features_["target"]
 
 
 class TargetOnly(TargetEstimator):
@@ -96,10 +74,8 @@ class TargetOnly(TargetEstimator):
 
     def _checked(self) -> None:
         super()._checked()
-        choice(self.unlabelled, "unlabelled", UNLABELLED_ROWS)
-        if self.classifier is not None and not (
-            hasattr(self.classifier, "fit") and hasattr(self.classifier, "predict")
-        ):
+        choice(self.unlabelled, "unlabelled", ("auto", "drop", "mark"))
+        if self.classifier is not None and not all(hasattr(self.classifier, name) for name in ("fit", "predict")):
             raise InputError(f"classifier: expected an object with fit and predict, got {self.classifier!r}.")
 
     def _learned(self, domains: TwoDomains, settings: None) -> dict[str, Any]:
@@ -123,6 +99,17 @@ class TargetOnly(TargetEstimator):
         last = classifier.steps[-1][1] if hasattr(classifier, "steps") else classifier
         return any(base.__module__.startswith("sklearn.semi_supervised") for base in type(last).__mro__)
 
-    def _codes(self, rows: Matrix) -> IntArray:
+    def predict(self, X: Any, domain: str = "target") -> NDArray[Any]:
+        """The class of each target row (n,)."""
+        rows = self._rows(X, domain)
         with np.errstate(invalid="ignore"):
-            return np.asarray(self.classifier_.predict(rows), dtype=np.intp)
+            codes = np.asarray(self.classifier_.predict(rows), dtype=np.intp)
+        return np.asarray(self.classes_[codes])
+
+    def transform(self, X: Any, domain: str = "target") -> FloatArray:
+        """The target rows themselves, dense (n, d_t): there is no other space."""
+        rows = self._rows(X, domain)
+        return np.asarray(rows.toarray()) if is_sparse(rows) else np.array(rows)
+
+    def _dimension(self) -> int:
+        return self.n_features_["target"]

@@ -20,16 +20,10 @@ SHOWN = 5
 
 
 def complain(domains: TwoDomains, linear: tuple[bool, bool], *, intercept: bool) -> None:
-    """Warn, once of each kind, of what a system without intercept, or any, does badly on.
+    """Warn, once of each kind, of what a system does badly on.
 
-    Parameters
-    ----------
-    domains : TwoDomains
-        What was learned from.
-    linear : (bool, bool)
-        Whether features enter as they are, for the source and the target.
-    intercept : bool
-        Whether the maps have one: then the origin of the features does not matter.
+    ``linear`` says of either domain whether its features enter as they are; with an ``intercept``, their origin does
+    not matter.
     """
     for name, domain, is_linear in zip(DOMAINS, (domains.source, domains.target), linear, strict=True):
         if is_linear and not is_sparse(domain.X):

@@ -82,7 +82,7 @@ class GivenSource(ClassifierMixin, TransformerMixin, BaseEstimator):  # type: ig
     (3,)
     """
 
-    estimator_: TwoDomainEstimator
+    estimator_: Any
     classes_: NDArray[Any]
 
     def __init__(self, estimator: TwoDomainEstimator, source: Source) -> None:
@@ -128,51 +128,47 @@ class GivenSource(ClassifierMixin, TransformerMixin, BaseEstimator):  # type: ig
     def predict(self, X: Any) -> NDArray[Any]:
         """The class of each target row (n,)."""
         rows = self._rows(X)
-        return self.estimator_.predict(rows)
+        return np.asarray(self.estimator_.predict(rows))
 
     def transform(self, X: Any) -> FloatArray:
         """Target rows as points of the common space (n, k)."""
         rows = self._rows(X)
-        return self.estimator_.transform(rows)
+        return np.asarray(self.estimator_.transform(rows))
 
     @available_if(_has("predict_proba"))  # type: ignore[untyped-decorator]
     def predict_proba(self, X: Any) -> FloatArray:
         """Probabilities of the classes (n, C), where the rule gives any."""
         rows = self._rows(X)
-        fitted: Any = self.estimator_
-        return np.asarray(fitted.predict_proba(rows))
+        return np.asarray(self.estimator_.predict_proba(rows))
 
     @available_if(_has("decision_function"))  # type: ignore[untyped-decorator]
     def decision_function(self, X: Any) -> FloatArray:
         """Scores of the classes, where the rule gives any."""
         rows = self._rows(X)
-        fitted: Any = self.estimator_
-        return np.asarray(fitted.decision_function(rows))
+        return np.asarray(self.estimator_.decision_function(rows))
 
     @available_if(_has("kneighbors"))  # type: ignore[untyped-decorator]
     def kneighbors(self, X: Any, n_neighbors: int | None = None) -> tuple[FloatArray, IntArray]:
         """Distances (or similarities) and numbers of the best reference rows for target rows, both (n, k)."""
         rows = self._rows(X)
-        fitted: Any = self.estimator_
-        distances, numbers = fitted.kneighbors(rows, n_neighbors)
+        distances, numbers = self.estimator_.kneighbors(rows, n_neighbors)
         return distances, numbers
 
     @available_if(_has("pairwise_distances"))  # type: ignore[untyped-decorator]
     def pairwise_distances(self, A: Any, B: Any, domains: tuple[str, str] = ("source", "target")) -> FloatArray:
         """All distances (n, m) between rows A of one domain and rows B of another, or of the same."""
         check_is_fitted(self)
-        fitted: Any = self.estimator_
-        return np.asarray(fitted.pairwise_distances(A, B, domains))
+        return np.asarray(self.estimator_.pairwise_distances(A, B, domains))
 
     def score(self, X: Any, y: Any) -> float:
         """The share of labelled rows whose class is predicted; unlabelled rows do not count."""
         rows = self._rows(X)
-        return self.estimator_.score(rows, y)
+        return float(self.estimator_.score(rows, y))
 
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[Any]:
         """Names of the columns of :meth:`transform`."""
         check_is_fitted(self)
-        return self.estimator_.get_feature_names_out()
+        return np.asarray(self.estimator_.get_feature_names_out())
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from isthmus._arrays import FloatArray, IntArray, Matrix
+from isthmus._arrays import FloatArray, IntArray, Matrix, is_sparse
 from isthmus._validation import choice, number
 from isthmus.common_space import DISTANCE, DOMAINS, INNER_PRODUCT, CommonSpace
 from isthmus.domains import TwoDomains
@@ -173,10 +173,10 @@ class MappedEstimator(TwoDomainEstimator):
         number(k, "n_neighbors", low=1, high=len(among.y), whole=True)
         return among.rank(points, int(k))
 
-    def _both(self, A: Any, B: Any, domains: tuple[str, str]) -> tuple[Matrix, Matrix]:
+    def _both(self, A: Any, B: Any, domains: Any) -> tuple[Matrix, Matrix]:
         """Rows of two domains, checked."""
-        first, second = _two(domains)
-        return self._rows(A, first, "A"), self._rows(B, second, "B")
+        names = _two(domains)
+        return self._rows(A, names[0], "A"), self._rows(B, names[1], "B")
 
 
 class MetricEstimator(MappedEstimator):
@@ -197,12 +197,18 @@ class MetricEstimator(MappedEstimator):
         return np.asarray(np.sqrt(np.concatenate(squared)))
 
     def get_metric(self, domains: tuple[str, str] = ("source", "target")) -> Callable[[Any, Any], float]:
-        """The distance of a row of one domain to a row of another as a plain function of two rows.
-
-        The rows are those that a transformer has seen already, where there is one.
-        """
+        """The distance of a row of one domain to a row of another as a plain function of two rows."""
         check_is_fitted(self, "common_space_")
-        return self.common_space_.function(_two(domains))
+        names = _two(domains)
+
+        def distance(a: Any, b: Any) -> float:
+            first, second = (row if is_sparse(row) else np.atleast_2d(row) for row in (a, b))
+            distances = self.pair_distance(first, second, names)
+            if len(distances) != 1:
+                raise InputError(f"a: expected a single row, got {len(distances)}.")
+            return float(distances[0])
+
+        return distance
 
     def get_mahalanobis_matrix(self) -> FloatArray:
         """M over the features of both domains, source first (d_s + d_t, d_s + d_t); linear kernels only."""

@@ -25,35 +25,31 @@ class Prior:
     rows: FloatArray
     weight: FloatArray
 
+    @property
+    def _scaled(self) -> FloatArray:
+        return self.rows * np.sqrt(self.weight)[:, None]
+
     def power(self, exponent: float, B: FloatArray) -> FloatArray:
         r""":math:`P^e B` for columns ``B`` (d, k), without the cancellation of a formed inverse."""
-        if not len(self.rows):
-            return B
-        _, s, V = np.linalg.svd(self.rows * np.sqrt(self.weight)[:, None], full_matrices=False)
+        _, s, V = np.linalg.svd(self._scaled, full_matrices=False)
         return np.asarray(B + V.T @ (((1.0 + s**2) ** exponent - 1.0)[:, None] * (V @ B)))
-
-    @property
-    def _capacitance(self) -> FloatArray:
-        Z = self.rows * np.sqrt(self.weight)[:, None]
-        return np.asarray(np.eye(len(Z)) + Z @ Z.T)
 
     def logdet(self) -> float:
         """Log det P."""
-        return float(np.linalg.slogdet(self._capacitance)[1]) if len(self.rows) else 0.0
+        Z = self._scaled
+        return float(np.linalg.slogdet(np.eye(len(Z)) + Z @ Z.T)[1])
 
     def solve(self, B: FloatArray) -> FloatArray:
         r""":math:`P^{-1} B` for columns ``B`` (d, k)."""
-        if not len(self.rows):
-            return B.copy()
-        Z = self.rows * np.sqrt(self.weight)[:, None]
-        return np.asarray(B - Z.T @ np.linalg.solve(self._capacitance, Z @ B))
+        Z = self._scaled
+        return np.asarray(B - Z.T @ np.linalg.solve(np.eye(len(Z)) + Z @ Z.T, Z @ B))
 
 
 def row_factor(rows: FloatArray, prior: Prior) -> tuple[FloatArray, IntArray | None]:
     """F (n, r), and the numbers of r rows that span all of them; None where the columns do, because d ≤ n."""
     n, d = rows.shape
     if d <= n:
-        return rows @ basis(rows, prior, np.empty((n, d)), None), None
+        return rows @ prior.power(-0.5, np.eye(d)), None
     return pivoted_cholesky(rows @ prior.solve(rows.T), name=None)
 
 

@@ -11,7 +11,7 @@ which costs :math:`O(n_s^2 n_l)` for all :math:`n_s n_l` pairs at once, instead 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property, partial
 
 import numpy as np
@@ -29,41 +29,38 @@ class PairGraph:
 
     blocks: tuple[Pairs, ...]
     n_rows: int
+    sign: FloatArray = field(init=False)
+    """δ of each pair."""
+    weight: FloatArray = field(init=False)
+    """λ of each pair."""
+    bound: FloatArray = field(init=False)
+    """ξ⁰ of each pair."""
+
+    def __post_init__(self) -> None:
+        for name in ("sign", "weight", "bound"):
+            values = (np.ravel(getattr(block, name)) for block in self.blocks)
+            object.__setattr__(self, name, np.concatenate([np.empty(0), *values]))
 
     @cached_property
-    def sign(self) -> FloatArray:
-        """δ of each pair."""
-        return self._joined("sign")
+    def ends(self) -> IntArray:
+        """The row numbers at either end of each pair (2, n)."""
+        grids = (np.mgrid[block.left, block.right].reshape(2, -1) for block in self.blocks)
+        return np.concatenate([np.empty((2, 0), dtype=np.intp), *grids], axis=1)
 
-    @cached_property
-    def weight(self) -> FloatArray:
-        """λ of each pair."""
-        return self._joined("weight")
+    def loss(self, distances: FloatArray) -> float:
+        r"""The sum of :math:`\lambda\varphi(d^2/\xi^0)` over the pairs whose squared distance breaks the bound.
 
-    @cached_property
-    def bound(self) -> FloatArray:
-        """ξ⁰ of each pair."""
-        return self._joined("bound")
-
-    @cached_property
-    def ends(self) -> tuple[IntArray, IntArray]:
-        """The row numbers at either end of each pair."""
-        grids = [np.mgrid[block.left, block.right].reshape(2, -1) for block in self.blocks]
-        left, right = np.concatenate(grids, axis=1) if grids else np.empty((2, 0), dtype=np.intp)
-        return left.astype(np.intp), right.astype(np.intp)
-
-    def _joined(self, name: str) -> FloatArray:
-        parts = [np.ravel(getattr(block, name)) for block in self.blocks]
-        return np.concatenate(parts) if parts else np.empty(0)
+        :math:`\varphi(r) = r - \log r - 1`: the least :math:`\mathrm{LogDet}(\xi, \xi^0)` of a slack that permits it.
+        """
+        broken = (self.sign * (distances - self.bound) > 0) & (self.weight > 0)
+        ratio = distances[broken] / self.bound[broken]
+        with np.errstate(divide="ignore"):
+            return float(self.weight[broken] @ (ratio - np.log(ratio) - 1.0))
 
     def split(self, v: FloatArray) -> list[FloatArray]:
         """A vector over all pairs as one (p, q) array per block."""
-        parts, start = [], 0
-        for block in self.blocks:
-            p, q = block.shape
-            parts.append(v[start : start + p * q].reshape(p, q))
-            start += p * q
-        return parts
+        stops = np.cumsum([block.sign.size for block in self.blocks], dtype=np.intp)
+        return [part.reshape(block.shape) for block, part in zip(self.blocks, np.split(v, stops), strict=False)]
 
     def degrees(self, v: FloatArray) -> FloatArray:
         """The diagonal of the Laplacian of ``v``."""

@@ -9,8 +9,8 @@ import numpy as np
 
 from isthmus._arrays import FloatArray
 from isthmus.exceptions import InputError
-from isthmus.objective.compact import Compact
 from isthmus.objective.pairs import in_range
+from isthmus.objective.point import Compact
 
 
 @dataclass(frozen=True, eq=False)
@@ -19,24 +19,18 @@ class HingeProblem:
 
     .. math:: f(W) = \|W\|_F^2 + \lambda \sum_{ij} h_{ij}^2, \qquad
        h_{ij} = \max(0,\; \delta_{ij} (b_{ij} - x_i^T W y_j))
-
-    Parameters
-    ----------
-    source, target : array (n_s, r_s) and (n_l, r_l)
-        Rows X and Y.
-    sign : array (n_s, n_l)
-        δ: 1 for a pair whose similarity is bounded from below, -1 from above.
-    bound : array (n_s, n_l)
-        b.
-    weight : float
-        λ.
     """
 
     source: FloatArray
+    """X (n_s, r_s)."""
     target: FloatArray
+    """Y (n_l, r_l)."""
     sign: FloatArray
+    """δ (n_s, n_l): 1 for a pair whose similarity is bounded from below, -1 from above."""
     bound: FloatArray
+    """b (n_s, n_l)."""
     weight: float
+    """λ."""
 
     def __post_init__(self) -> None:
         for name, power in (("source", 1), ("target", 1), ("bound", 2)):
@@ -125,7 +119,3 @@ class HingePoint(Compact):
         problem = self.problem
         active = np.where(self.violations > 0.0, problem.similarities(V), 0.0)
         return 2.0 * (V + problem.weight * problem.collected(active))
-
-    def moved(self, V: FloatArray, change: FloatArray, step: float) -> HingePoint:
-        """The point at W + step V, where ``change`` is X V Yᵀ."""
-        return HingePoint(self.problem, self.W + step * V, self.similarities + step * change)

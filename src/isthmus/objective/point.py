@@ -2,27 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy.linalg.blas import dtrmm
 from scipy.linalg.lapack import dpotrf, dtrtri
 
 from isthmus._arrays import FloatArray
-from isthmus.objective.compact import Compact
-from isthmus.objective.graph import curvature
-from isthmus.objective.loss import dual_pair_value, pair_loss, slack
 
 if TYPE_CHECKING:
     from isthmus.objective.problem import LogDetProblem
 
 
+class Compact:
+    """A dataclass whose copies and pickles carry its fields and cached numbers, no arrays to be computed again."""
+
+    def __getstate__(self) -> dict[str, Any]:
+        names = {field.name for field in fields(self)}  # type: ignore[arg-type]
+        return {name: value for name, value in vars(self).items() if name in names or isinstance(value, float)}
+
+
 @dataclass(frozen=True, eq=False)
 class DualPoint(Compact):
-    r"""Multipliers w; all else follows from them, and from the problem's data."""
+    """Multipliers w; all else follows from them, and from the problem's data."""
 
     problem: LogDetProblem
     multipliers: FloatArray
@@ -64,19 +68,22 @@ class DualPoint(Compact):
 
     @cached_property
     def dual(self) -> float:
-        """The dual value of the multipliers; minus infinity where one has the wrong sign, or no pair."""
-        graph, w = self.problem.graph, self.multipliers
-        if ((graph.sign * w < 0) | ((graph.weight == 0) & (w != 0))).any():
+        r"""The dual value: log det S P and the sum of :math:`\lambda\log(1 - w\xi^0/\lambda)`.
+
+        Minus infinity where a multiplier has the wrong sign, or no pair, or leaves that logarithm's domain.
+        """
+        graph, used = self.problem.graph, self.multipliers != 0
+        sign, weight, w = graph.sign[used], graph.weight[used], self.multipliers[used]
+        share = w * graph.bound[used]
+        if ((sign * w < 0) | (weight == 0) | (share >= weight)).any():
             return -np.inf
-        return self._logdet + dual_pair_value(w, graph.weight, graph.bound)
+        return self._logdet + float(weight @ np.log1p(-share / weight))
 
     @cached_property
     def primal(self) -> float:
         """The primal value of the matrix that belongs to the multipliers."""
-        graph = self.problem.graph
         trace = float(np.einsum("ij,ij->", self.inverse, self.inverse)) - len(self.cholesky)
-        loss = pair_loss(self.distances, graph.sign, graph.weight, graph.bound)
-        return trace + self._logdet + loss
+        return trace + self._logdet + self.problem.graph.loss(self.distances)
 
     @property
     def gap(self) -> float:
@@ -90,12 +97,10 @@ class DualPoint(Compact):
 
     @cached_property
     def slack(self) -> FloatArray:
-        """ξ of each pair."""
-        return slack(self.multipliers, self.problem.graph.weight, self.problem.graph.bound)
-
-    def curvature(self) -> Callable[[FloatArray], FloatArray]:
-        """The Hessian of log det here, as an operator over pairs."""
-        return curvature(self.problem.graph, self.rows)
+        r"""ξ of each pair: :math:`1/\xi = 1/\xi^0 - w/\lambda`."""
+        graph, w = self.problem.graph, self.multipliers
+        share = np.divide(w, graph.weight, out=np.zeros_like(w), where=graph.weight > 0)
+        return np.asarray(1.0 / (1.0 / graph.bound - share))
 
     def components(self) -> FloatArray:
         r"""A factor W (d, d) of the matrix: :math:`W W^T = M = (P + \sum w z z^T)^{-1}`.

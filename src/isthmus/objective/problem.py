@@ -12,11 +12,9 @@ import scipy.linalg as sla
 from isthmus._arrays import FloatArray, IntArray
 from isthmus.exceptions import InputError
 from isthmus.objective.basis import Prior, basis, row_factor
-from isthmus.objective.compact import Compact
 from isthmus.objective.graph import PairGraph
-from isthmus.objective.loss import pair_loss
 from isthmus.objective.pairs import Alignment, Pairs, in_range
-from isthmus.objective.point import DualPoint
+from isthmus.objective.point import Compact, DualPoint
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,12 +64,9 @@ class LogDetProblem(Compact):
         in_range(np.abs(rows).max(initial=0.0), "rows")
         object.__setattr__(self, "rows", rows)
         object.__setattr__(self, "pairs", tuple(self.pairs))
-        for block in self.pairs:
-            if max(block.left.stop, block.right.stop) > len(rows):
-                raise InputError(
-                    f"pairs: expected row numbers below {len(rows)}, got "
-                    f"{max(block.left.stop, block.right.stop) - 1}."
-                )
+        last = max((run.stop for block in self.pairs for run in (block.left, block.right)), default=0) - 1
+        if last >= len(rows):
+            raise InputError(f"pairs: expected row numbers below {len(rows)}, got {last}.")
         if self.alignment is not None and self.alignment.rows.shape[1] != rows.shape[1]:
             raise InputError(
                 f"alignment.rows: expected {rows.shape[1]} columns as in rows, got {self.alignment.rows.shape[1]}."
@@ -138,10 +133,10 @@ class LogDetProblem(Compact):
             L = sla.cholesky(M, lower=True)
         except sla.LinAlgError:
             return np.inf
-        graph, shifts = self.graph, self.prior.rows @ L
+        shifts = self.prior.rows @ L
         value = np.trace(M) - 2.0 * np.log(np.diagonal(L)).sum() - len(M)
         value += self.prior.weight @ np.einsum("ij,ij->i", shifts, shifts)
-        value += pair_loss(self.distances(L), graph.sign, graph.weight, graph.bound)
+        value += self.graph.loss(self.distances(L))
         return float(value) if np.isfinite(value) else np.inf
 
     def value(self, W: FloatArray) -> float:
@@ -158,10 +153,6 @@ class LogDetProblem(Compact):
             raise InputError(f"multipliers: expected shape ({self.n_pairs},), got {np.shape(multipliers)}.")
         point = self.at(multipliers)
         return -np.inf if point is None else point.dual
-
-    def gap(self, M: FloatArray, multipliers: FloatArray) -> float:
-        """How far M is from the optimum at most: the primal value of M less the dual value of the multipliers."""
-        return self.primal(M) - self.dual(multipliers)
 
     def at(self, multipliers: FloatArray) -> DualPoint | None:
         """The point of the dual at these multipliers, or None where ``P + Σ w z zᵀ`` is not positive definite."""

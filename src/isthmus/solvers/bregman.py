@@ -14,18 +14,18 @@ search and no linear solve, and is slow: it is here as an independent check and 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import TypeAlias
+from importlib.util import find_spec
+from typing import Any
 
 import numpy as np
 
 from isthmus._arrays import FloatArray, IntArray
+from isthmus.exceptions import MissingDependencyError
 from isthmus.objective import DualPoint
 from isthmus.solvers.iteration import IterativeSolver
-
-Sweep: TypeAlias = Callable[[FloatArray, IntArray, IntArray, FloatArray, FloatArray, FloatArray, FloatArray], None]
 
 
 @dataclass(frozen=True)
@@ -38,7 +38,7 @@ class BregmanProjections(IterativeSolver[DualPoint]):
     Parameters
     ----------
     tol, max_iter
-        As in :class:`DualNewton`. Expect hundreds of sweeps or more.
+        As in :class:`~isthmus.solvers.IterativeSolver`. Expect hundreds of sweeps or more.
     compiled : bool or None
         Whether to use numba; None means when it is there.
     """
@@ -47,36 +47,28 @@ class BregmanProjections(IterativeSolver[DualPoint]):
 
     def iterates(self, start: DualPoint) -> Iterator[DualPoint]:
         """One sweep after the other; the Gram matrix is rebuilt from the multipliers before each."""
-        sweep = _sweep_compiled() if self.compiled or (self.compiled is None and has_numba()) else _sweep
-        problem, graph, point = start.problem, start.problem.graph, start
+        compiled = find_spec("numba") is not None if self.compiled is None else self.compiled
+        sweep = _sweep_compiled() if compiled else _sweep
+        problem, graph = start.problem, start.problem.graph
         used = np.flatnonzero(graph.weight > 0)
-        left, right = (end[used] for end in graph.ends)
-        sign, weight = graph.sign[used], graph.weight[used]
-        while True:
+        ends, sign, weight = graph.ends[:, used], graph.sign[used], graph.weight[used]
+        point: DualPoint | None = start
+        while point is not None:
             yield point
             w = point.multipliers.copy()
             xi = point.slack[used]
             beta = sign * w[used]
-            sweep(point.rows @ point.rows.T, left, right, sign, weight, xi, beta)
+            sweep(point.rows @ point.rows.T, ends, sign, weight, xi, beta)
             w[used] = sign * beta
-            following = problem.at(w)
-            if following is None:
-                return
-            point = following
+            point = problem.at(w)
 
 
 def _sweep(
-    K: FloatArray,
-    left: IntArray,
-    right: IntArray,
-    sign: FloatArray,
-    weight: FloatArray,
-    xi: FloatArray,
-    beta: FloatArray,
+    K: FloatArray, ends: IntArray, sign: FloatArray, weight: FloatArray, xi: FloatArray, beta: FloatArray
 ) -> None:
     """Project onto each pair in turn, in place: the Gram matrix K, the slacks ξ and the multipliers β."""
-    for k in range(len(left)):
-        i, j, s = left[k], right[k], sign[k]
+    for k in range(len(sign)):
+        i, j, s = ends[0, k], ends[1, k], sign[k]
         p = K[i, i] + K[j, j] - 2.0 * K[i, j]
         if p <= 0.0:
             continue
@@ -91,26 +83,15 @@ def _sweep(
             K[row] += scaled[row] * column
 
 
-def has_numba() -> bool:
-    """Whether the compiled sweep is available."""
-    from importlib.util import find_spec
-
-    return find_spec("numba") is not None
-
-
 @lru_cache(maxsize=1)
-def _sweep_compiled() -> Sweep:
+def _sweep_compiled() -> Any:
     try:
         import numba
     except ImportError:
-        from isthmus.exceptions import MissingDependencyError
-
         raise MissingDependencyError(
             'compiled=True: expected numba to be installed; run pip install "isthmus[fast]".'
         ) from None
-    compiled: Sweep
     try:
-        compiled = numba.njit(cache=True, fastmath=False)(_sweep)
+        return numba.njit(cache=True)(_sweep)
     except RuntimeError:  # no folder for the cache can be written to: compile once per process
-        compiled = numba.njit(fastmath=False)(_sweep)
-    return compiled
+        return numba.njit(_sweep)

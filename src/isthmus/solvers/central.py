@@ -84,7 +84,10 @@ class _State:
         return self.y - (self.weight / self.point.problem.graph.bound[self.used] - self.w)
 
     def spread(self, v: FloatArray) -> FloatArray:
-        return _spread(self.point.problem, self.used, v)
+        """A vector over all pairs, zero for those that don't count."""
+        full = np.zeros(self.point.problem.n_pairs)
+        full[self.used] = v
+        return full
 
 
 def central_path(problem: LogDetProblem) -> Iterator[DualPoint]:
@@ -106,11 +109,10 @@ def _start(problem: LogDetProblem) -> _State | None:
     xi = np.where(sign > 0, np.maximum((1.0 + MARGIN) * d2, bound), (1.0 - MARGIN) * d2)
     s = sign * (xi - d2)
     size = PRODUCT * F.shape[1] / len(used) / s
-    w = sign * np.where(sign > 0, np.minimum(size, 0.5 * weight / bound), size)
-    while (point := problem.at(_spread(problem, used, w))) is None:
-        w = 0.5 * w
-    sigma = START * max(1.0, float(weight.max()))
-    return _State(point, used, sigma * w, xi, s, weight / xi, sigma - 1.0, 0.1, sigma)
+    w = np.zeros(problem.n_pairs)
+    w[used] = sign * np.where(sign > 0, np.minimum(size, 0.5 * weight / bound), size)
+    point, sigma = problem.start(w), START * max(1.0, float(weight.max()))
+    return _State(point, used, sigma * point.multipliers[used], xi, s, weight / xi, sigma - 1.0, 0.1, sigma)
 
 
 def _advance(state: _State) -> _State | None:
@@ -244,9 +246,3 @@ def _ratio(x: FloatArray, change: FloatArray) -> float:
 def _add_diagonal(A: FloatArray, value: FloatArray | float) -> FloatArray:
     A[np.diag_indices_from(A)] += value
     return A
-
-
-def _spread(problem: LogDetProblem, used: IntArray, v: FloatArray) -> FloatArray:
-    full = np.zeros(problem.n_pairs)
-    full[used] = v
-    return full

@@ -28,10 +28,9 @@ class HingeNewton(IterativeSolver[HingePoint]):
 
     Parameters
     ----------
-    tol : float
-        Stop when ‖∇f‖² ≤ 4 · tol · f, which proves that f is within tol · f of its minimum.
-    max_iter : int
-        Stop here otherwise, with a :class:`~isthmus.exceptions.ConvergenceWarning`.
+    tol, max_iter
+        As in :class:`~isthmus.solvers.IterativeSolver`: ‖∇f‖² ≤ 4 · tol · f proves that f is within tol · f of its
+        minimum.
     """
 
     tol: float = 1e-10
@@ -67,23 +66,19 @@ def _weights(goal: float, scale: float) -> list[float]:
 
 
 def _newton_step(point: HingePoint, preconditioner: FloatArray, accuracy: float) -> FloatArray:
-    shape = point.W.shape
-
-    def apply(v: FloatArray) -> FloatArray:
-        return point.curvature(v.reshape(shape)).ravel()
-
-    return conjugate_gradients(apply, -point.gradient.ravel(), preconditioner, accuracy).reshape(shape)
+    shape, b = point.W.shape, -point.gradient.ravel()
+    step = conjugate_gradients(lambda v: point.curvature(v.reshape(shape)).ravel(), b, preconditioner, accuracy)
+    return step.reshape(shape)
 
 
 def _line_search(point: HingePoint, V: FloatArray) -> HingePoint | None:
     change, slope, step = point.problem.similarities(V), float(np.vdot(point.gradient, V)), 1.0
     while step > SHORTEST_STEP:
-        following = point.moved(V, change, step)
-        # Similarities anew from W: what the updates add up to would drift.
-        if following.primal < point.primal + DECREASE * step * slope:
-            return point.problem.at(following.W)
+        following = HingePoint(point.problem, point.W + step * V, point.similarities + step * change)
+        lower = following.primal < point.primal + DECREASE * step * slope
         # Where values can't be told apart any more, slopes still can (Hager and Zhang's approximate rule).
-        if following.primal <= point.primal * (1.0 + ROUNDING) and np.vdot(following.gradient, V) <= -0.9 * slope:
-            return point.problem.at(following.W)
+        level = following.primal <= point.primal * (1.0 + ROUNDING)
+        if lower or (level and np.vdot(following.gradient, V) <= -0.9 * slope):
+            return point.problem.at(following.W)  # similarities anew: what the updates add up to would drift
         step *= 0.5
     return None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator
+from copy import copy
 from dataclasses import dataclass, replace
 from typing import Any, Generic, Protocol, TypeAlias, TypeVar
 
@@ -84,7 +85,7 @@ class IterativeSolver(Generic[PointT]):
                 callback(trace[-1])
             gap = abs(gap)  # below zero it measures rounding, and proves no more than that
             if iteration == 0 or gap < smallest:
-                best, smallest = point.compact(), gap
+                best, smallest = copy(point), gap
             if gap <= self.tol:
                 status = Status.OPTIMAL
                 break

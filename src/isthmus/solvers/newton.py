@@ -19,7 +19,8 @@ from itertools import chain
 import numpy as np
 
 from isthmus._arrays import FloatArray
-from isthmus.objective import DualPoint, LogDetProblem
+from isthmus.objective import DualPoint
+from isthmus.objective.graph import curvature
 from isthmus.solvers.central import central_path
 from isthmus.solvers.conjugate import conjugate_gradients
 from isthmus.solvers.iteration import IterativeSolver
@@ -65,14 +66,10 @@ class DualNewton(IterativeSolver[DualPoint]):
             yield from _newton_steps(again, SLOW_AT_LAST)
 
 
-def _gap(point: DualPoint) -> float:
-    return relative_gap(point.gap, point.scale)
-
-
 def _newton_steps(point: DualPoint, slow: float) -> Iterator[DualPoint]:
     """Ever better points, until the steps are too short on average and the end is not in sight."""
     pace = 1.0
-    while pace >= slow or _gap(point) < IN_SIGHT:
+    while pace >= slow or relative_gap(point.gap, point.scale) < IN_SIGHT:
         gradient = point.distances - point.slack
         direction = _direction(point, gradient)
         found = _search(point, direction, gradient, shortest=slow**2)
@@ -93,12 +90,12 @@ def _direction(point: DualPoint, gradient: FloatArray) -> FloatArray:
     diagonal = np.divide(point.slack**2, graph.weight, out=np.ones_like(w), where=graph.weight > 0)
     preconditioner = 1.0 / (diagonal + point.distances**2)
     free = (graph.weight > 0) & (graph.sign * (w + HOLD * preconditioner * gradient) > 0)
-    curvature = point.curvature()
+    hessian = curvature(graph, point.rows)
     newton = conjugate_gradients(
-        lambda v: np.where(free, curvature(v) + diagonal * v, 0.0),
+        lambda v: np.where(free, hessian(v) + diagonal * v, 0.0),
         np.where(free, gradient, 0.0),
         preconditioner=preconditioner,
-        tolerance=max(LEAST_CG_TOLERANCE, CG_TOLERANCE * min(1.0, _gap(point))),
+        tolerance=max(LEAST_CG_TOLERANCE, CG_TOLERANCE * min(1.0, relative_gap(point.gap, point.scale))),
     )
     return np.where(free, newton, -w)
 
@@ -116,7 +113,8 @@ def _search(
     while step >= shortest:
         w = point.multipliers + step * direction
         w = np.where(problem.graph.sign * w > 0, w, 0.0)
-        candidate = _at(problem, w)
+        no_slack = (w * problem.graph.bound >= problem.graph.weight)[w > 0].any()  # tested first: it costs nothing
+        candidate = None if no_slack else problem.at(w)
         rise = -np.inf if candidate is None else candidate.dual - value
         promised = float(gradient @ (w - point.multipliers))
         if best is not None and rise <= most:
@@ -127,10 +125,3 @@ def _search(
             break
         step /= 2.0
     return best
-
-
-def _at(problem: LogDetProblem, w: FloatArray) -> DualPoint | None:
-    """The point, unless a slack has no value there: tested first, because it costs nothing."""
-    if (w * problem.graph.bound >= problem.graph.weight)[w > 0].any():
-        return None
-    return problem.at(w)

@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
+from copy import copy
 from dataclasses import dataclass
 from enum import Enum
 from functools import cached_property
-from typing import Any, Generic, Protocol, Self, TypeVar
+from typing import Any, Generic, Protocol, TypeVar
 
 import numpy as np
 
 from isthmus._arrays import FloatArray
 from isthmus.exceptions import NotConvergedError
 from isthmus.objective import DualPoint
-from isthmus.objective.compact import Compact
+from isthmus.objective.point import Compact
 
 
 class Point(Protocol):
-    """What the loop and the result need of an iterate, whatever it keeps to answer."""
+    """What the loop and the result need of an iterate, whatever it keeps to answer. A copy is what is kept of it."""
 
     @property
     def problem(self) -> Any:
@@ -40,9 +41,6 @@ class Point(Protocol):
 
     def components(self) -> FloatArray:
         """The matrix that is handed over."""
-
-    def compact(self) -> Self:
-        """The same point without what can be computed again."""
 
 
 PointT = TypeVar("PointT", bound=Point)
@@ -83,26 +81,17 @@ class Result(Compact, Generic[PointT]):
     What is measured is the matrix that the caller gets, not the iterate in the solver's own coordinates, so digits
     that are lost on the way count. Where a metric is so nearly singular that W Wᵀ is not definite in doubles,
     :attr:`primal` is infinite and nothing is certified, although W itself may be as good as ever.
-
-    Parameters
-    ----------
-    point : Point
-        The point, compact.
-    status : Status
-        Why the solver stopped.
-    tolerance : float
-        The relative gap that was asked for.
-    trace : tuple of TracePoint
-        Every iteration, the starting point first.
-    solver : str
-        The solver's name.
     """
 
     point: PointT
     status: Status
+    """Why the solver stopped."""
     tolerance: float
+    """The relative gap that was asked for."""
     trace: tuple[TracePoint, ...]
+    """Every iteration, the starting point first."""
     solver: str
+    """The solver's name."""
 
     @property
     def problem(self) -> Any:
@@ -116,7 +105,7 @@ class Result(Compact, Generic[PointT]):
 
     @cached_property
     def _components(self) -> FloatArray:
-        return self.point.compact().components()  # which leaves its matrices to the garbage
+        return copy(self.point).components()  # which leaves its matrices to the garbage
 
     def components(self) -> FloatArray:
         """What was learned: a factor W (d, d) of a metric M = W Wᵀ, or the W of a similarity."""

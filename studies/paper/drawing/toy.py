@@ -32,7 +32,7 @@ def plot_toy(panels: Sequence[Panel], *, title: str | None = None) -> Any:
     and coloured by the true class where the panel gives it; labelled ones are large, with a dark edge, so that
     one sees how they were chosen. Points of three columns get three axes. A unit is as long on one axis as on the
     other: distances can be compared within a panel, not between two. Points on a line (a second column that is
-    constant) are drawn in two bands, one a domain.
+    constant) are drawn in two bands, one per domain.
 
     Parameters
     ----------

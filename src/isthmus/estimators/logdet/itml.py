@@ -57,7 +57,7 @@ class ITML(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  #
     components_ : array (d, d)
         The rows of the map into the space where Euclidean distance is the metric: ``M = LᵀL``.
     result_ : Result
-        The solver's result: status, certificate, one multiplier a pair, trace.
+        The solver's result: status, certificate, one multiplier per pair, trace.
     bounds_ : (float, float)
         u and l.
     n_iter_, n_features_in_ : int
