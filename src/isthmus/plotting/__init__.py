@@ -4,9 +4,8 @@
 figure, twice the same bytes for the same picture.
 """
 
-from isthmus.plotting.canvas import save_figure
+from isthmus.plotting.canvas import FAINT, OKABE_ITO, TEN_COLOURS, save_figure
 from isthmus.plotting.common_space import plot_before_after, plot_common_space, principal_plane
-from isthmus.plotting.palette import FAINT, OKABE_ITO, TEN_COLOURS
 
 __all__ = [
     "FAINT",

@@ -10,8 +10,7 @@ import numpy as np
 
 from isthmus._arrays import FloatArray
 from isthmus.exceptions import InputError
-from isthmus.plotting.canvas import DPI, pyplot
-from isthmus.plotting.palette import FAINT, INK
+from isthmus.plotting.canvas import DPI, FAINT, INK, pyplot
 
 PAPER = "#f3f3f3"
 """Every second row of a table."""

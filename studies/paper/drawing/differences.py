@@ -10,8 +10,7 @@ import numpy as np
 from isthmus._arrays import BoolArray, FloatArray
 from isthmus._validation import length
 from isthmus.exceptions import InputError
-from isthmus.plotting.canvas import key
-from isthmus.plotting.palette import INK
+from isthmus.plotting.canvas import INK, key
 from studies.paper.drawing import canvas
 from studies.paper.drawing.canvas import DOUBT, GAIN, LOSS, NORMAL, PAPER, SMALL
 

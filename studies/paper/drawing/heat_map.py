@@ -9,8 +9,7 @@ import numpy as np
 
 from isthmus._arrays import BoolArray, FloatArray
 from isthmus.exceptions import InputError
-from isthmus.plotting.canvas import key
-from isthmus.plotting.palette import INK
+from isthmus.plotting.canvas import INK, key
 from studies.paper.drawing.canvas import NORMAL, SMALL, array_of_shape, empty_figure, name_list, settled
 
 COLOUR_MAP = "cividis"

@@ -10,8 +10,7 @@ import numpy as np
 
 from isthmus._arrays import FloatArray
 from isthmus.exceptions import InputError
-from isthmus.plotting.canvas import key
-from isthmus.plotting.palette import INK, OKABE_ITO
+from isthmus.plotting.canvas import INK, OKABE_ITO, key
 from studies.paper.drawing import canvas
 from studies.paper.drawing.canvas import DOUBT, NORMAL, PAPER, SMALL
 
