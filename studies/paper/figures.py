@@ -9,11 +9,11 @@ import numpy as np
 
 from isthmus.datasets import load_toy
 from isthmus.exceptions import DataWarning
-from isthmus.plotting import plot_differences, principal_plane
+from isthmus.plotting import principal_plane
 from isthmus.study import Claim
 from isthmus.study.scoreboard import HOLDS, REVERSED
 from studies.paper.comparisons import ORDER, TARGET_ONLY
-from studies.paper.drawing import Panel, plot_heat_map, plot_table, plot_toy
+from studies.paper.drawing import Panel, plot_differences, plot_heat_map, plot_table, plot_toy
 from studies.paper.entrants import PAPER
 from studies.paper.experiment import PaperBoard
 from studies.paper.rows import VARIANTS

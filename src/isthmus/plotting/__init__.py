@@ -1,13 +1,11 @@
 """Pictures. They need matplotlib, which is imported only when something is drawn.
 
-Two draw a fitted estimator (:func:`plot_common_space`, :func:`plot_before_after`), one draws paired differences from
-plain numbers. :func:`save_figure` writes any figure, twice the same bytes for the same picture.
+:func:`plot_common_space` and :func:`plot_before_after` draw a fitted estimator; :func:`save_figure` writes any
+figure, twice the same bytes for the same picture.
 """
 
-from isthmus.plotting.canvas import save_figure
+from isthmus.plotting.canvas import FAINT, OKABE_ITO, TEN_COLOURS, save_figure
 from isthmus.plotting.common_space import plot_before_after, plot_common_space, principal_plane
-from isthmus.plotting.differences import plot_differences
-from isthmus.plotting.palette import FAINT, OKABE_ITO, TEN_COLOURS
 
 __all__ = [
     "FAINT",
@@ -15,7 +13,6 @@ __all__ = [
     "TEN_COLOURS",
     "plot_before_after",
     "plot_common_space",
-    "plot_differences",
     "principal_plane",
     "save_figure",
 ]

@@ -1,9 +1,8 @@
-"""What figures share: sizes, checked numbers, files, and matplotlib, asked for only when something is drawn."""
+"""What pictures share: colours and markers, matplotlib, asked for only when something is drawn, and files."""
 
 from __future__ import annotations
 
 import os
-import textwrap
 from collections.abc import Sequence
 from io import BytesIO
 from pathlib import Path
@@ -11,39 +10,25 @@ from typing import Any
 
 import numpy as np
 
-from isthmus._arrays import FloatArray
+from isthmus._arrays import IntArray
 from isthmus.exceptions import InputError, MissingDependencyError
-from isthmus.plotting.palette import FAINT, INK
 from isthmus.storage.files import write_bytes
 
-SMALL, NORMAL, LARGE = 7.0, 8.0, 9.5
-"""Sizes of type in points. Figures are made as wide as a page, so this is their size in print."""
-PAGE_WIDTH, DPI = 7.2, 150
-"""Inches, and dots per inch."""
-TITLE_LETTERS = 80
-"""How many letters of a title fit into a line."""
+INK, FAINT = "#222222", "#c0c0c0"
+"""What is written, and what is unknown."""
+# Paul Tol's "muted" scheme, safe for colour-blind readers, and black; no grey, which means unlabelled.
+TEN_COLOURS = (
+    *("#cc6677", "#332288", "#ddcc77", "#117733", "#88ccee"),
+    *("#882255", "#44aa99", "#999933", "#aa4499", "#000000"),
+)
+# Okabe and Ito's scheme, without its yellow, which is lost on white. The first three also differ in grey.
+OKABE_ITO = ("#0072b2", "#e69f00", "#000000", "#d55e00", "#56b4e9", "#009e73", "#cc79a7")
+SOURCE_MARKER, TARGET_MARKER = "o", "^"
+"""A domain is a marker, a class is a colour."""
+DPI = 150
+"""Dots per inch."""
 # Neither the day nor the version of the drawing library belongs to the picture.
 METADATA = {"png": {"Software": None}, "svg": {"Date": None, "Creator": None}}
-
-
-def array_of_shape(values: Any, name: str, shape: tuple[int, ...], like: str) -> FloatArray:
-    """A float array of the shape that ``like`` asks for, the caller's own untouched; NaN allowed, infinity not."""
-    try:
-        array = np.array(values, dtype=np.float64)
-    except (TypeError, ValueError):
-        raise InputError(f"{name}: expected numbers in shape {shape} to match {like}, got something else.") from None
-    if array.shape != shape:
-        raise InputError(f"{name}: expected shape {shape} to match {like}, got {array.shape}.")
-    if np.isinf(array).any():
-        raise InputError(f"{name}: expected finite numbers, or NaN where there is none, got inf.")
-    return array
-
-
-def name_list(values: Sequence[Any], name: str) -> list[str]:
-    """At least one name."""
-    if isinstance(values, str) or len(values) == 0:
-        raise InputError(f"{name}: expected a sequence of at least one name, got {values!r}.")
-    return [str(value) for value in values]
 
 
 def pyplot() -> Any:
@@ -56,25 +41,6 @@ def pyplot() -> Any:
     return pyplot
 
 
-def empty_figure(height: float, title: str | None = None, *, width: float = PAGE_WIDTH) -> Any:
-    """A figure of a page's width that belongs to the caller alone: pyplot neither keeps nor shows it."""
-    figure = pyplot().Figure(figsize=(width, height), dpi=DPI, layout="constrained", facecolor="white")
-    if title is not None:
-        figure.suptitle("\n".join(textwrap.wrap(title, TITLE_LETTERS)), fontsize=LARGE, color=INK)
-    return figure
-
-
-def settled(figure: Any) -> Any:
-    """The figure with everything where the layout engine put it, for good.
-
-    The engine improves a little on its own result at every drawing: the same figure would be saved as other bytes
-    the second time.
-    """
-    figure.get_layout_engine().execute(figure)
-    figure.set_layout_engine("none")
-    return figure
-
-
 def key(label: str, marker: Any, size: float, face: Any, edge: Any, **line: Any) -> Any:
     """An entry of a legend: a marker and its meaning."""
     from matplotlib.lines import Line2D
@@ -82,11 +48,13 @@ def key(label: str, marker: Any, size: float, face: Any, edge: Any, **line: Any)
     return Line2D([], [], **{"linestyle": "none"} | line, label=label, marker=marker, ms=size, mfc=face, mec=edge)
 
 
-def plain(ax: Any) -> None:
-    """Only the lower and left edge, thin, with small type."""
-    ax.spines[["top", "right"]].set_visible(False)
-    ax.spines[["left", "bottom"]].set_color(FAINT)
-    ax.tick_params(labelsize=SMALL, length=2, width=0.5, color=FAINT, labelcolor=INK)
+def class_colours(classes: IntArray, colours: Sequence[str] = TEN_COLOURS) -> dict[Any, Any]:
+    """A colour for each class: of these as far as they go, of a rainbow beyond."""
+    if len(classes) <= len(colours):
+        return dict(zip(classes.tolist(), colours, strict=False))
+    from matplotlib import colormaps
+
+    return dict(zip(classes.tolist(), colormaps["turbo"](np.linspace(0.05, 0.95, len(classes))), strict=True))
 
 
 def save_figure(figure: Any, path: str | os.PathLike[str]) -> list[Path]:
@@ -104,10 +72,9 @@ def save_figure(figure: Any, path: str | os.PathLike[str]) -> list[Path]:
     Examples
     --------
     >>> import tempfile
-    >>> from isthmus.plotting import plot_differences
-    >>> figure = plot_differences(["ours - theirs"], [1.0], [0.5], [1.5], title="An example")
+    >>> from matplotlib.figure import Figure
     >>> with tempfile.TemporaryDirectory() as folder:
-    ...     [path.name for path in save_figure(figure, f"{folder}/example")]
+    ...     [path.name for path in save_figure(Figure(), f"{folder}/example")]
     ['example.png', 'example.svg']
     """
     from matplotlib import rc_context

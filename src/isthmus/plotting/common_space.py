@@ -11,8 +11,7 @@ from isthmus._validation import length, matrix
 from isthmus.domains import UNLABELLED
 from isthmus.exceptions import InputError
 from isthmus.linalg import principal_axes
-from isthmus.plotting.canvas import key, pyplot
-from isthmus.plotting.palette import FAINT, INK, SOURCE_MARKER, TARGET_MARKER, class_colours
+from isthmus.plotting.canvas import FAINT, INK, SOURCE_MARKER, TARGET_MARKER, class_colours, key, pyplot
 
 
 def plot_common_space(

@@ -69,10 +69,6 @@ class Design:
         owners = {name: entrant for entrant in self.entrants for name in entrant.columns}
         return owners[choice(column, "system", owners)]
 
-    def check(self) -> None:
-        """Raise if rows can't be had."""
-        getattr(self.rows, "check", lambda: None)()
-
     def cells(self, settings: Sequence[str]) -> Iterator[tuple[str, str]]:
         """The columns of every trial, with the settings that each can have."""
         for setting in settings:

@@ -70,11 +70,10 @@ def carry_out(
     Every trial is written when it is finished. When the run is interrupted, what is finished stays. Without a place
     for results, they are in memory only.
     """
+    if plan.missing({} if results is None else results.read()):
+        getattr(plan.design.rows, "check", lambda: None)()  # before anything is written, or a worker started
     if results is None:
-        plan.design.check()
         return [record for trial in _trials(plan, {}, n_jobs, progress) for record in trial]
-    if plan.missing(results.read()):
-        plan.design.check()  # before anything is written, or a worker started
     with results.held():
         if stale := plan.stale(results.read()):
             results.set_aside(stale)

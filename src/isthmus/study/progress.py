@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import sys
 import time
-from typing import Self
+from contextlib import AbstractContextManager
 
 WIDTH = 24
 SECONDS_BETWEEN_LINES = 30.0
 """How often a log, which can't take a line back, gets a new one."""
 
 
-class Progress:
+class Progress(AbstractContextManager["Progress"]):
     """A callback (done, all) that keeps one line of a terminal up to date, or adds a line to a log now and then."""
 
     def __init__(self, name: str) -> None:
@@ -54,17 +54,13 @@ class Progress:
             return f"{count}, {_duration(seconds)}" if done else count
         return f"{count}, {_duration(seconds)}, {_duration(seconds / done * (total - done))} left"
 
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *error: object) -> None:
-        self.end()
-
-    def end(self) -> None:
-        """End the line that is open."""
+    def end(self, *error: object) -> None:
+        """End the line that is open, however the work ended."""
         if self._open:
             sys.stderr.write("\n")
             self._open = False
+
+    __exit__ = end
 
 
 def _duration(seconds: float) -> str:

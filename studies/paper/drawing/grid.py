@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from math import ceil
 
-from isthmus.plotting.canvas import PAGE_WIDTH
+from studies.paper.drawing.canvas import PAGE_WIDTH
 from studies.paper.drawing.panel import Panel
 
 TITLE, LEGEND, HEAD, TICKS, LINE = 0.3, 0.55, 0.3, 0.2, 0.15

@@ -9,8 +9,8 @@ import numpy as np
 
 from isthmus._arrays import BoolArray, FloatArray
 from isthmus.exceptions import InputError
-from isthmus.plotting.canvas import NORMAL, SMALL, array_of_shape, empty_figure, key, name_list, settled
-from isthmus.plotting.palette import INK
+from isthmus.plotting.canvas import INK, key
+from studies.paper.drawing.canvas import NORMAL, SMALL, array_of_shape, empty_figure, name_list, settled
 
 COLOUR_MAP = "cividis"
 """Perceptually uniform, and the same to readers with and without a red-green deficiency."""

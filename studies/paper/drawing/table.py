@@ -10,8 +10,9 @@ import numpy as np
 
 from isthmus._arrays import FloatArray
 from isthmus.exceptions import InputError
-from isthmus.plotting.canvas import NORMAL, SMALL, array_of_shape, empty_figure, key, name_list, plain, settled
-from isthmus.plotting.palette import DOUBT, INK, OKABE_ITO, PAPER
+from isthmus.plotting.canvas import INK, OKABE_ITO, key
+from studies.paper.drawing import canvas
+from studies.paper.drawing.canvas import DOUBT, NORMAL, PAPER, SMALL
 
 ROW_HEIGHT = 0.36
 """Inches."""
@@ -67,18 +68,18 @@ def plot_table(
     >>> [ax.get_title() for ax in figure.axes]
     ['Systems', 'MLHD beside the controls']
     """
-    labels, shown = name_list(rows, "rows"), name_list(systems, "systems")
+    labels, shown = canvas.name_list(rows, "rows"), canvas.name_list(systems, "systems")
     shape = len(labels), len(shown)
     nothing = np.full(shape, np.nan)
-    scores = array_of_shape(ours, "ours", shape, "rows and systems")
-    sd = nothing if ours_sd is None else array_of_shape(ours_sd, "ours_sd", shape, "ours")
-    theirs = nothing if paper is None else array_of_shape(paper, "paper", shape, "ours")
+    scores = canvas.array_of_shape(ours, "ours", shape, "rows and systems")
+    sd = nothing if ours_sd is None else canvas.array_of_shape(ours_sd, "ours_sd", shape, "ours")
+    theirs = nothing if paper is None else canvas.array_of_shape(paper, "paper", shape, "ours")
     tested = _tested(controls, focus, shape[1])
     best = focus if focus is not None else _highest(scores, tested)
     table = _Table([*labels, MEAN], _with_mean(scores), np.vstack([sd, nothing[:1]]), _with_mean(theirs))
     marks = _marks(shown, tested, sorted(set(controls)), best)
 
-    figure = empty_figure((shape[0] + 1) * ROW_HEIGHT + 1.8, title)
+    figure = canvas.empty_figure((shape[0] + 1) * ROW_HEIGHT + 1.8, title)
     published = bool(np.isfinite(theirs).any())
     heading = "Systems: the paper and ours" if published else "Systems"
     axes = figure.subplots(1, 2 if controls else 1, sharey=True, sharex=True, squeeze=False)[0]
@@ -89,7 +90,7 @@ def plot_table(
         beside = [marks[k] for k in (best, *sorted(set(controls)))]
         _draw(axes[1], replace(table, paper=table.paper * np.nan), beside, f"{shown[best]} beside the controls", unit)
         _explain(figure, "right", beside)
-    return settled(figure)
+    return canvas.settled(figure)
 
 
 @dataclass(frozen=True, eq=False)
@@ -161,7 +162,7 @@ def _draw(ax: Any, table: _Table, marks: list[_Mark], heading: str, unit: str) -
     ax.axhline(n - 1.5, color=INK, linewidth=0.6)
     ax.set_yticks(range(n), table.rows)
     ax.set_ylim(n - 0.5, -0.5)
-    plain(ax)
+    canvas.plain(ax)
     ax.tick_params(axis="y", length=0, labelsize=NORMAL)
     ax.set_axisbelow(True)
     ax.grid(axis="x", color="#e2e2e2", linewidth=0.7)

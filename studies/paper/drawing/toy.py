@@ -10,9 +10,7 @@ import numpy as np
 from isthmus._arrays import BoolArray, FloatArray
 from isthmus.domains import UNLABELLED
 from isthmus.exceptions import InputError
-from isthmus.plotting.canvas import NORMAL, SMALL, empty_figure, key
-from isthmus.plotting.palette import (
-    DOUBT,
+from isthmus.plotting.canvas import (
     FAINT,
     INK,
     OKABE_ITO,
@@ -20,7 +18,9 @@ from isthmus.plotting.palette import (
     TARGET_MARKER,
     TEN_COLOURS,
     class_colours,
+    key,
 )
+from studies.paper.drawing.canvas import DOUBT, NORMAL, SMALL, empty_figure
 from studies.paper.drawing.grid import TICKS, TITLE, Grid
 from studies.paper.drawing.panel import Panel
 

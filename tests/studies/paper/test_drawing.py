@@ -12,8 +12,8 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Polygon, Rectangle
 
 from isthmus.exceptions import InputError, MissingDependencyError
-from isthmus.plotting import FAINT, OKABE_ITO, plot_differences, save_figure
-from studies.paper.drawing import Panel, plot_heat_map, plot_table, plot_toy
+from isthmus.plotting import FAINT, OKABE_ITO, save_figure
+from studies.paper.drawing import Panel, plot_differences, plot_heat_map, plot_table, plot_toy
 
 N_SOURCE, N_TARGET, N_LABELLED = 20, 30, 4
 GRID = {"row_name": "λ1", "column_name": "λ2"}

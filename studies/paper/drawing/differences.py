@@ -10,8 +10,9 @@ import numpy as np
 from isthmus._arrays import BoolArray, FloatArray
 from isthmus._validation import length
 from isthmus.exceptions import InputError
-from isthmus.plotting.canvas import NORMAL, SMALL, array_of_shape, empty_figure, key, name_list, plain, settled
-from isthmus.plotting.palette import DOUBT, GAIN, INK, LOSS, PAPER
+from isthmus.plotting.canvas import INK, key
+from studies.paper.drawing import canvas
+from studies.paper.drawing.canvas import DOUBT, GAIN, LOSS, NORMAL, PAPER, SMALL
 
 LINE_HEIGHT = 0.2
 """Inches."""
@@ -59,10 +60,10 @@ def plot_differences(
     >>> [text.get_text() for text in figure.axes[0].texts]
     ['+1.2  [+0.4, +2.0]', '−0.3  [−1.0, +0.4]']
     """
-    labels = name_list(names, "names")
+    labels = canvas.name_list(names, "names")
     n = len(labels)
     given = {"means": means, "lows": lows, "highs": highs}
-    mean, low, high = (array_of_shape(values, name, (n,), "names") for name, values in given.items())
+    mean, low, high = (canvas.array_of_shape(values, name, (n,), "names") for name, values in given.items())
     if np.isnan([mean, low, high]).any():
         raise InputError("means, lows, highs: expected numbers, got NaN.")
     if (low > mean).any() or (mean > high).any():
@@ -72,7 +73,7 @@ def plot_differences(
             length(values, n, name, "names")
     known = (low > 0) | (high < 0) if decided is None else np.array(decided, dtype=bool)
     places, headings = _places(n, groups)
-    figure = empty_figure((n + len(headings)) * LINE_HEIGHT + 1.25, title)
+    figure = canvas.empty_figure((n + len(headings)) * LINE_HEIGHT + 1.25, title)
     ax = figure.add_subplot()
     _draw(ax, places, mean, low, high, known)
     _name(ax, places, labels, headings)
@@ -80,7 +81,7 @@ def plot_differences(
     figure.legend(
         handles=_keys(decided is not None), loc="outside lower center", ncols=3, frameon=False, fontsize=NORMAL
     )
-    return settled(figure)
+    return canvas.settled(figure)
 
 
 def _places(n: int, groups: Sequence[str] | None) -> tuple[list[int], dict[int, str]]:
@@ -115,7 +116,7 @@ def _draw(ax: Any, places: list[int], mean: FloatArray, low: FloatArray, high: F
 def _name(ax: Any, places: list[int], labels: list[str], headings: dict[int, str]) -> None:
     lines = dict(zip(places, labels, strict=True)) | headings
     ax.set_yticks(sorted(lines), [lines[place] for place in sorted(lines)])
-    plain(ax)
+    canvas.plain(ax)
     ax.tick_params(axis="y", length=0, labelsize=NORMAL)
     ax.spines["left"].set_visible(False)
     for place, tick in zip(sorted(lines), ax.get_yticklabels(), strict=True):
