@@ -7,7 +7,7 @@ OUT    ?= reproduced
 ISTHMUS_DATA ?= $(abspath $(wildcard ../shared/data))
 export ISTHMUS_DATA
 
-.PHONY: help demo test lint format bench reproduce clean
+.PHONY: help demo test lint format bench reproduce render clean
 .DEFAULT_GOAL := help
 
 help: ## Show this list
@@ -48,7 +48,12 @@ reproduce: $(VENV)/.demo ## The paper's tables and figures anew: make reproduce 
 	@for name in toy table1 table2 sensitivity; do \
 	  cmp -s $(OUT)/$$name.txt results/$$name.txt && echo "$$name: as in results/" || echo "$$name: not as in results/"; done
 
+render: $(VENV)/.demo ## Tables and figures once more from the committed records, compared with results/; runs nothing
+	$(BIN)/python -m studies.paper all --records results --out rendered --seeds 0:10,10:20 > /dev/null
+	@for file in $$(cd results && ls *.txt *.md *.tex *.png *.svg); do \
+	  cmp -s rendered/$$file results/$$file && echo "$$file: as in results/" || echo "$$file: NOT as in results/"; done
+
 clean: ## Remove environments and caches
 	rm -rf $(VENV) .venv-metric-learn .pytest_cache .mypy_cache .ruff_cache .hypothesis build dist demo-output reproduced \
-	  systems-runs defaults-runs
+	  rendered systems-runs defaults-runs
 	find src studies tests benchmarks examples -name __pycache__ -prune -exec rm -rf {} +
