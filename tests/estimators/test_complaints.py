@@ -82,3 +82,27 @@ def test_far_from_ordinary_scales_still_give_the_same_metric(scale):
         there.pairwise_distances(S * scale, T * scale) / scale, here.pairwise_distances(S, T), rtol=1e-3
     )
     assert there.result_.status.value == "optimal"
+
+
+@pytest.mark.parametrize(("ratio", "told"), [(0.9, False), (1.1, True)])
+def test_a_mean_is_off_centre_from_one_spread_on(ratio, told):
+    shift = np.zeros(7)
+    shift[0] = np.sqrt(ratio * T.var(axis=0).sum())
+    assert bool(complaints(MLHD(), X_target=T + shift)) is told
+
+
+@pytest.mark.parametrize(("share", "told"), [(0.9985, False), (0.9995, True)])
+def test_a_column_drowns_the_others_from_999_in_a_thousand_on(share, told):
+    scaled = S / S.std(axis=0)  # seven columns of variance one
+    scaled[:, 0] *= np.sqrt(6 * share / (1 - share))
+    assert bool(complaints(MLHD(), scaled)) is told
+
+
+@pytest.mark.parametrize(("size", "refused"), [(1e59, False), (1e61, True), (1e-59, False), (1e-61, True)])
+def test_the_room_for_features_ends_at_sixty_decades(size, refused):
+    scaled = T / np.abs(T).max() * size
+    if refused:
+        with pytest.raises(InputError, match="expected features whose largest is between 1e-60 and 1e\\+60"):
+            CCA().fit(S, D.y_source, scaled, D.y_target)
+    else:
+        CCA().fit(S, D.y_source, scaled, D.y_target)
