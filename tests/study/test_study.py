@@ -14,6 +14,7 @@ from isthmus.controls import TargetOnly
 from isthmus.datasets import DomainPair, load_digits, load_toy
 from isthmus.evaluation import Protocol
 from isthmus.exceptions import DataWarning, InputError
+from isthmus.kernels import RBF
 from isthmus.study import CorruptedSource, Entrant, Study, Trial, by_target_rows
 from isthmus.study.fingerprints import described, fingerprint
 from isthmus.study.records import InFolder
@@ -359,6 +360,35 @@ def test_the_version_of_the_package_enters(monkeypatch):
 
 def text(folder):
     return (folder / "study.jsonl").read_text(encoding="utf-8")
+
+
+KINDS = {
+    "yes or no": ({"within_domain": (True, False)}, (True, False)),
+    "nothing": ({"n_components": (None, 2)}, (None, 2)),
+    "NumPy's numbers": ({"pair_weight": np.array([0.5, 2.0])}, (0.5, 2.0)),
+    "NumPy's whole numbers": ({"max_iter": tuple(np.arange(200, 202))}, (200, 201)),
+    "a tuple": ({"bounds": ((0.4, 1.2), (0.6, 1.4))}, ("(0.4, 1.2)", "(0.6, 1.4)")),
+    "an object": ({"source_kernel": (RBF(1.0), RBF(2.0))}, (described(RBF(1.0)), described(RBF(2.0)))),
+}
+
+
+@pytest.mark.parametrize(("grid", "kept"), KINDS.values(), ids=KINDS.keys())
+def test_whatever_a_grid_holds_its_records_are_read_back(tmp_path, grid, kept):
+    """A folder that its own study can't read any more is a day's work lost."""
+    ((name, _),) = grid.items()
+    study = Study.of(numbered_pair(), [Entrant("x", MLHD(), grid=grid)], protocol=PROTOCOL)
+    board = study.run(range(2), settings=("oracle",), folder=tmp_path)
+    again = study.run(range(2), settings=("oracle",), folder=tmp_path)
+    assert again.records("x", "oracle") == board.records("x", "oracle")
+    assert np.isfinite(board.scores("x", "oracle")).all()
+    values = [record.parameters[name] for record in InFolder(tmp_path, "study").read().values()]
+    assert all(value in kept and type(value) in set(map(type, kept)) for value in values)
+
+
+def test_a_figure_may_be_any_number_of_numpy_and_is_left_out_where_there_is_none(tmp_path):
+    figures = {"float32": lambda fit: np.float32(0.5), "none": lambda fit: np.nan}
+    Study.of(numbered_pair(), ["mlhd"], protocol=PROTOCOL, figures=figures).run((0,), folder=tmp_path)
+    assert [r.figures for r in InFolder(tmp_path, "study").read().values()] == [{"float32": 0.5}]
 
 
 def test_more_seeds_and_systems_run_only_what_is_missing(tmp_path, monkeypatch):
