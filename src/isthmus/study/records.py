@@ -116,8 +116,12 @@ class InFolder:
     @contextmanager
     def held(self) -> Iterator[None]:
         """Keep other runs out of the folder, until this one ends or dies."""
-        self.path.parent.mkdir(parents=True, exist_ok=True)
-        handle = os.open(self.path.parent, os.O_RDONLY)
+        try:
+            self.path.parent.mkdir(parents=True, exist_ok=True)
+            handle = os.open(self.path.parent, os.O_RDONLY)
+        except OSError as error:
+            got = f"{self.path.parent} ({error.strerror})"
+            raise InputError(f"folder: expected one that is there or can be made, got {got}.") from None
         try:
             if fcntl is not None:
                 fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
