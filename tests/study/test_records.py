@@ -28,7 +28,7 @@ share = st.floats(0, 1)
 text = st.text(st.characters(codec="utf-8"), max_size=12)
 any_record = st.builds(
     Record, text, text, text, st.integers(0, 10**6), text, text,
-    parameters=st.dictionaries(text, finite | text, max_size=2), score=st.none() | share, seconds=finite, status=text,
+    parameters=st.dictionaries(text, finite | text | st.none() | st.booleans(), max_size=2), score=st.none() | share, seconds=finite, status=text,
     gap=st.none() | finite, versions=text, grid=st.none() | st.lists(st.none() | share, max_size=4).map(tuple),
     figures=st.none() | st.dictionaries(text, finite, max_size=2), fingerprint=st.none() | text,
 )  # fmt: skip
@@ -81,8 +81,8 @@ BAD = {
             ("group", 3),
             ("parameters", None),
             ("parameters", [1]),
-            ("parameters", {"a": None}),
-            ("parameters", {"a": True}),
+            ("parameters", {"a": [1]}),
+            ("parameters", {"a": {}}),
             ("fingerprint", 7),
             ("fingerprint", ["a"]),
             ("seconds", None),

@@ -1,8 +1,11 @@
 """A user's study: fair rows from any pair, honest comparisons, and no record taken for what it is not."""
 
+import os
+import warnings
 from dataclasses import replace
 from functools import partial
 
+import joblib
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -14,7 +17,8 @@ from isthmus.controls import TargetOnly
 from isthmus.datasets import DomainPair, load_digits, load_toy
 from isthmus.evaluation import Protocol
 from isthmus.exceptions import DataWarning, InputError
-from isthmus.study import CorruptedSource, Entrant, Study, Trial, by_target_rows
+from isthmus.kernels import RBF
+from isthmus.study import CorruptedSource, Entrant, Study, Trial, by_target_rows, plan
 from isthmus.study.fingerprints import described, fingerprint
 from isthmus.study.records import InFolder
 from isthmus.study.rows import PairRows, drawn_rows, fixed_rows
@@ -164,6 +168,37 @@ def test_a_study_in_memory_has_a_table_differences_and_claims():
     assert str(PROTOCOL) in " ".join(str(board).split())
 
 
+@pytest.mark.parametrize(
+    ("data", "protocol", "seeds", "words"),
+    [
+        (numbered_pair(), PROTOCOL, 2, "over all seeds, each with rows of its own."),
+        ({"a": numbered_pair(), "b": numbered_pair()}, PROTOCOL, 2, "clustered by seed and by group: the wider"),
+        ({"a": numbered_pair(), "b": numbered_pair()}, PROTOCOL, 1, "over all groups, each the mean of its seeds."),
+        ({"a": numbered_pair(), "b": numbered_pair()}, None, 2, "over all groups, each the mean of its seeds."),
+        (numbered_pair(), None, 2, "need at least two trials with rows of their own, or two groups."),
+    ],
+)
+def test_the_note_of_a_claim_table_says_what_was_done(data, protocol, seeds, words):
+    board = Study.of(data, QUICK, protocol=protocol).run(range(seeds))
+    assert words in board.claim_table([("cca+nn", "target 1-NN")]).notes[0]
+
+
+@pytest.mark.parametrize(("starter", "followed"), [(os.getppid(), 1), (os.getpid(), 0), (1 << 30, 0)])
+def test_a_worker_follows_only_the_process_that_started_it(monkeypatch, starter, followed):
+    """Threads, and workers that outlive a study by design, as those of a cluster do, are left alone."""
+    calls = []
+    monkeypatch.setattr(plan, "_follow", calls.append)
+    plan._run_trial(starter, Study.of(load_toy, QUICK), Trial("", "", 0), [("target 1-NN", "default")])
+    assert calls == [starter] * followed
+
+
+def test_threads_may_do_the_work():
+    study = Study.of(load_toy, QUICK)
+    with joblib.parallel_config(backend="threading"):
+        board = study.run(range(3), n_jobs=2)
+    np.testing.assert_array_equal(board.scores("cca+nn"), study.run(range(3)).scores("cca+nn"))
+
+
 def test_two_jobs_and_one_give_the_same_records(tmp_path):
     study = Study.of(numbered_pair(), [*QUICK, "mlhd, permuted"], protocol=PROTOCOL, target_transformer=PCA(2))
     boards = [study.run(seeds=range(4), n_jobs=n, folder=f) for n, f in ((1, None), (2, None), (1, tmp_path))]
@@ -209,8 +244,11 @@ def test_what_fits_warn_of_is_told_once_at_the_end_with_its_count(capsys, n_jobs
     (text,) = {str(w.message) for w in told if "X_source: the mean is farther" in str(w.message)}
     assert text.endswith("(6 times)")
     assert len(told) == len({str(w.message) for w in told})
-    study.run(seeds=range(3), n_jobs=n_jobs, progress=True)
-    assert f"study: {text}" in capsys.readouterr().err.splitlines()
+    for action in ("always", "ignore"):  # what is silenced is not said beside the progress either
+        with warnings.catch_warnings():
+            warnings.simplefilter(action, DataWarning)
+            study.run(seeds=range(3), n_jobs=n_jobs, progress=True)
+        assert (f"study: {text}" in capsys.readouterr().err.splitlines()) == (action == "always")
 
 
 def refuse(self, *rows):
@@ -248,10 +286,59 @@ def test_readings_grids_and_own_rows():
     ("call", "message"),
     [
         (lambda: Study.of(load_toy, ["svm"]), "system: expected one of 'mlhd'"),
-        (lambda: Study.of(load_toy, []), r"entrants: expected at least one name and none twice, got 'none'\."),
+        (lambda: Study.of(load_toy, []), "systems: expected at least one, each with a name of its own, got none"),
+        (lambda: Study.of(load_toy, ["mlhd", "mlhd"]), "systems: expected at least one, .*, got 'mlhd' twice"),
+        (lambda: Study.of(load_toy, "mlhd"), "systems: expected names or entrants in a list, got 'mlhd'"),
+        (lambda: Study.of(load_toy, MLHD()), r"systems: expected names or entrants in a list, got MLHD\(\)"),
         (
-            lambda: Study.of(load_toy, ["mlhd", "mlhd"]),
-            r"entrants: expected at least one name and none twice, got 'mlhd'",
+            lambda: Study.of(load_toy, [MLHD()]),
+            r"systems: expected names, or estimators as Entrant\(name, estimator\), got MLHD\(\)",
+        ),
+        (
+            lambda: Study.of(np.eye(3), QUICK),
+            "data: expected a DomainPair, or what returns one for a seed, got array",
+        ),
+        (
+            lambda: Study.of({"a": None}, QUICK),
+            "data: expected a DomainPair, or what returns one for a seed, got None",
+        ),
+        (lambda: Study.of({1: load_toy}, QUICK), "data: expected names that are texts, got 1"),
+        (lambda: Study.of({}, QUICK), "groups: expected at least one"),
+        (lambda: Study.of(lambda random_state: 3, QUICK).run((0,)), "data: expected a DomainPair, or .*, got 3"),
+        (lambda: Study.of(load_toy, QUICK, protocol="x"), "protocol: expected a Protocol or None, got 'x'"),
+        (lambda: Study.of(load_toy, QUICK, source_transformer=PCA), "source_transformer: expected None or an object"),
+        (
+            lambda: Study.of(load_toy, QUICK, target_transformer="pca"),
+            "target_transformer: expected None or an object",
+        ),
+        (
+            lambda: Study.of(load_toy, QUICK, target_transformer=PCA(50)).run((0,)),
+            "target_transformer: expected rows that PCA can take, got 'n_components=50 must be",
+        ),
+        (lambda: Entrant("x", 3), "x: expected an estimator, or what returns one, got 3"),
+        (lambda: Entrant("x", dict), "x: expected an estimator, or what returns one, got {}"),
+        (lambda: Entrant("x", MLHD, {"weight": (1.0,)}), "x, grid: expected one of .*, got 'weight'"),
+        (
+            lambda: Entrant("x", MLHD, {"solver": "newton"}),
+            "x, grid: expected a tuple of values for solver, got 'newton'",
+        ),
+        (lambda: Entrant("x", MLHD, {"tol": 1e-3}), "x, grid: expected a tuple of values for tol, got 0.001"),
+        (lambda: Study.of(load_toy, QUICK).run(3), r"seeds: expected whole numbers, such as range\(20\), got 3"),
+        (
+            lambda: Study.of(load_toy, QUICK).run((0,), settings="default"),
+            "settings: expected names in a tuple, got 'd",
+        ),
+        (
+            lambda: Study.of(load_toy, QUICK).run((0,), variants="raw"),
+            "variants: expected names in a tuple, got 'raw'",
+        ),
+        (
+            lambda: Study.of(load_toy, QUICK).run((0,), folder=__file__),
+            "folder: expected one that is there or can be",
+        ),
+        (
+            lambda: Study.of(load_toy, QUICK).run((0,), folder=f"{__file__}/x"),
+            "folder: expected one that is there or",
         ),
         (lambda: Study.of(load_toy, QUICK).run(seeds=()), r"seeds: expected at least one and none twice"),
         (lambda: Study.of(load_toy, QUICK).run(seeds=(1, 1)), r"seeds: expected at least one and none twice"),
@@ -359,6 +446,35 @@ def test_the_version_of_the_package_enters(monkeypatch):
 
 def text(folder):
     return (folder / "study.jsonl").read_text(encoding="utf-8")
+
+
+KINDS = {
+    "yes or no": ({"within_domain": (True, False)}, (True, False)),
+    "nothing": ({"n_components": (None, 2)}, (None, 2)),
+    "NumPy's numbers": ({"pair_weight": np.array([0.5, 2.0])}, (0.5, 2.0)),
+    "NumPy's whole numbers": ({"max_iter": tuple(np.arange(200, 202))}, (200, 201)),
+    "a tuple": ({"bounds": ((0.4, 1.2), (0.6, 1.4))}, ("(0.4, 1.2)", "(0.6, 1.4)")),
+    "an object": ({"source_kernel": (RBF(1.0), RBF(2.0))}, (described(RBF(1.0)), described(RBF(2.0)))),
+}
+
+
+@pytest.mark.parametrize(("grid", "kept"), KINDS.values(), ids=KINDS.keys())
+def test_whatever_a_grid_holds_its_records_are_read_back(tmp_path, grid, kept):
+    """A folder that its own study can't read any more is a day's work lost."""
+    ((name, _),) = grid.items()
+    study = Study.of(numbered_pair(), [Entrant("x", MLHD(), grid=grid)], protocol=PROTOCOL)
+    board = study.run(range(2), settings=("oracle",), folder=tmp_path)
+    again = study.run(range(2), settings=("oracle",), folder=tmp_path)
+    assert again.records("x", "oracle") == board.records("x", "oracle")
+    assert np.isfinite(board.scores("x", "oracle")).all()
+    values = [record.parameters[name] for record in InFolder(tmp_path, "study").read().values()]
+    assert all(value in kept and type(value) in set(map(type, kept)) for value in values)
+
+
+def test_a_figure_may_be_any_number_of_numpy_and_is_left_out_where_there_is_none(tmp_path):
+    figures = {"float32": lambda fit: np.float32(0.5), "none": lambda fit: np.nan}
+    Study.of(numbered_pair(), ["mlhd"], protocol=PROTOCOL, figures=figures).run((0,), folder=tmp_path)
+    assert [r.figures for r in InFolder(tmp_path, "study").read().values()] == [{"float32": 0.5}]
 
 
 def test_more_seeds_and_systems_run_only_what_is_missing(tmp_path, monkeypatch):

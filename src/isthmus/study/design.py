@@ -8,7 +8,7 @@ from functools import cached_property
 
 from isthmus._validation import choice
 from isthmus.exceptions import InputError
-from isthmus.study.entrants import SETTINGS, Entrant, Figure
+from isthmus.study.entrants import Entrant, Figure
 from isthmus.study.fingerprints import described, fingerprint
 from isthmus.study.rows import Rows, Trial
 
@@ -49,10 +49,10 @@ class Design:
     redrawn: bool = True
 
     def __post_init__(self) -> None:
-        for names, what in ((self.columns, "entrants"), (self.groups, "groups"), (tuple(self.variants), "variants")):
+        for names, what in ((self.columns, "systems"), (self.groups, "groups"), (tuple(self.variants), "variants")):
             if not names or len(set(names)) < len(names):
-                twice = next((name for name in names if names.count(name) > 1), "none")
-                raise InputError(f"{what}: expected at least one name and none twice, got {twice!r}.")
+                got = next((f"{name!r} twice" for name in names if names.count(name) > 1), "none")
+                raise InputError(f"{what}: expected at least one, each with a name of its own, got {got}.")
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -71,8 +71,6 @@ class Design:
 
     def cells(self, settings: Sequence[str]) -> Iterator[tuple[str, str]]:
         """The columns of every trial, with the settings that each can have."""
-        for setting in settings:
-            choice(setting, "settings", SETTINGS)
         for entrant in self.entrants:
             yield from entrant.cells(settings)
 

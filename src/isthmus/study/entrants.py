@@ -13,7 +13,9 @@ from numpy.typing import NDArray
 from sklearn.base import clone
 
 from isthmus._arrays import FloatArray, Matrix
+from isthmus._validation import choice
 from isthmus.evaluation import mean_average_precision, precision_at_k
+from isthmus.exceptions import InputError
 from isthmus.registry import systems
 from isthmus.study.rows import Rows
 
@@ -98,12 +100,25 @@ class Entrant:
     readings: Mapping[str, Reading] = field(default_factory=dict)
     rows: Callable[[Rows, int], Rows] | None = None
 
+    def __post_init__(self) -> None:
+        model = self.made() if callable(self.make) or hasattr(self.make, "get_params") else self.make
+        if not all(hasattr(model, method) for method in ("get_params", "fit", "predict")):
+            raise InputError(f"{self.name}: expected an estimator, or what returns one, got {model!r:.60}.")
+        for name, values in self.grid.items():
+            choice(name, f"{self.name}, grid", model.get_params())
+            if isinstance(values, str) or not np.iterable(values) or not len(values):
+                raise InputError(f"{self.name}, grid: expected a tuple of values for {name}, got {values!r:.60}.")
+
     @classmethod
     def of(cls, system: str | Self) -> Self:
         """A system of :func:`isthmus.systems` by its name, or an entrant as it is."""
         if isinstance(system, cls):
             return system
-        found = systems()[system]  # type: ignore[index]
+        if not isinstance(system, str):
+            raise InputError(
+                f"systems: expected names, or estimators as Entrant(name, estimator), got {system!r:.60}."
+            )
+        found = systems()[system]
         return cls(found.name, found.make, control=found.control)
 
     @property

@@ -17,7 +17,7 @@ from isthmus.domains import UNLABELLED
 from isthmus.exceptions import ConvergenceWarning, DataWarning, IsthmusError
 from isthmus.study.design import Design
 from isthmus.study.entrants import Entrant, Figure, Fit, measures
-from isthmus.study.records import CERTIFIED, VERSIONS, Record
+from isthmus.study.records import CERTIFIED, VERSIONS, Record, written
 from isthmus.study.rows import Rows, Trial
 
 DIGITS = 4
@@ -58,7 +58,8 @@ def _records(
             grid = None if default else tuple(by)
             mark = design.fingerprint(trial.variant, column, setting)
             name = design.name, *trial, column, setting
-            yield Record(*name, points[best], accuracy[best], *ending, grid, outcomes[best].figures, mark)
+            chosen = {parameter: written(value) for parameter, value in points[best].items()}
+            yield Record(*name, chosen, accuracy[best], *ending, grid, outcomes[best].figures, mark)
 
 
 @dataclass(frozen=True)
@@ -96,7 +97,8 @@ def fitted_outcome(
                 if reverse and measures(model):
                     agreed = reverse_agreement(fit, entrant.called(column, fit, rows.X_target))
                     agreement[column] = round(agreed, DIGITS)
-            extra = {k: round(figure(fit), DIGITS) for k, figure in (figures or {}).items() if measures(model)}
+            found = {k: float(figure(fit)) for k, figure in (figures or {}).items() if measures(model)}
+            extra = {k: round(value, DIGITS) for k, value in found.items() if np.isfinite(value)}
         except (IsthmusError, ValueError, ArithmeticError, np.linalg.LinAlgError) as error:
             return Outcome({}, {}, time.perf_counter() - began, f"failed: {error}", None)
     for text in {str(w.message) for w in caught if issubclass(w.category, DataWarning)}:

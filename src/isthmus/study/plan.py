@@ -102,16 +102,20 @@ def _trials(
         warned.update(seen)
         if progress:
             progress(n, len(left))
-    for (text, category), n in warned.most_common(MOST_WARNINGS):
-        said = f"{text} ({n} times)"
-        progress.say(said) if progress else warn(said, category)
+    with warnings.catch_warnings(record=progress is not None) as told:  # what is silenced is not said either
+        for (text, category), n in warned.most_common(MOST_WARNINGS):
+            warn(f"{text} ({n} times)", category)
+    if progress and told:
+        for each in told:
+            progress.say(str(each.message))
 
 
 def _run_trial(
     starter: int, design: Design, trial: Trial, cells: list[tuple[str, str]]
 ) -> tuple[list[Record], list[tuple[str, type[Warning]]]]:
     """The records of a trial, and what came up as a warning."""
-    if os.getpid() != starter:
+    # Threads, and workers that something else has started, are not this study's to end.
+    if os.getppid() == starter and threading.current_thread() is threading.main_thread():
         _follow(starter)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", DataWarning)

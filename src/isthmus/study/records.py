@@ -19,6 +19,7 @@ import sklearn
 from isthmus._version import __version__
 from isthmus.exceptions import InputError
 from isthmus.storage.files import write_text
+from isthmus.study.fingerprints import described
 
 try:
     import fcntl
@@ -41,7 +42,8 @@ class Record:
     experiment, group, variant, seed, system, setting
         Its key: the study, the trial, the column, and how parameters were chosen.
     parameters, grid
-        What differs from the defaults, and what it was chosen by, at every point of the entrant's grid.
+        What differs from the defaults, as :func:`written` has it, and what it was chosen by, at every point of the
+        entrant's grid.
     score, figures
         Accuracy on the test rows, None where the fit failed; further numbers.
     seconds, status, gap
@@ -114,8 +116,12 @@ class InFolder:
     @contextmanager
     def held(self) -> Iterator[None]:
         """Keep other runs out of the folder, until this one ends or dies."""
-        self.path.parent.mkdir(parents=True, exist_ok=True)
-        handle = os.open(self.path.parent, os.O_RDONLY)
+        try:
+            self.path.parent.mkdir(parents=True, exist_ok=True)
+            handle = os.open(self.path.parent, os.O_RDONLY)
+        except OSError as error:
+            got = f"{self.path.parent} ({error.strerror})"
+            raise InputError(f"folder: expected one that is there or can be made, got {got}.") from None
         try:
             if fcntl is not None:
                 fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -177,12 +183,25 @@ def _record(values: Any) -> Record:
     texts = [getattr(record, name) for name in _TEXTS] + [record.fingerprint or ""]
     numbers = [record.seed, record.seconds, *(record.figures or {}).values()]
     numbers += [value for value in (record.score, record.gap, *(record.grid or ())) if value is not None]
-    numbers += [value for value in record.parameters.values() if not isinstance(value, str)]
     good = all(isinstance(text, str) for text in texts) and all(map(_is_number, numbers))
+    good = good and all(value is written(value) for value in record.parameters.values())
     if not good or not isinstance(record.seed, int):
         raise ValueError
     return record
 
 
+def written(value: Any) -> Any:
+    """A parameter as a record has it: nothing, yes or no, a finite number or a text, which also stands for the rest.
+
+    Examples
+    --------
+    >>> [written(value) for value in (None, True, 0.5, "rbf", float("inf"), (1.0, 2.0), np.int64(3))]
+    [None, True, 0.5, 'rbf', 'inf', '(1.0, 2.0)', 3]
+    """
+    if isinstance(value, np.generic):
+        return written(value.item())
+    return value if value is None or isinstance(value, bool | str) or _is_number(value) else described(value)
+
+
 def _is_number(value: Any) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+    return isinstance(value, int | float) and not isinstance(value, bool) and -math.inf < value < math.inf

@@ -9,7 +9,6 @@ from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 import scipy.sparse as sp
-from sklearn.base import clone
 
 from isthmus._arrays import IntArray, Matrix, is_sparse
 from isthmus.controls.corrupted import KINDS
@@ -17,6 +16,7 @@ from isthmus.datasets import DomainPair
 from isthmus.domains import UNLABELLED, as_labels, encoded
 from isthmus.evaluation import Protocol
 from isthmus.exceptions import InputError
+from isthmus.spaces.transformed import check_transformer, fitted_transformer, transformed
 
 Loader: TypeAlias = Callable[..., DomainPair]
 """Called as ``load(random_state=seed)``."""
@@ -85,9 +85,15 @@ class PairRows:
     target_transformer: Any = None
 
     def __post_init__(self) -> None:
+        if self.protocol is not None and not isinstance(self.protocol, Protocol):
+            raise InputError(f"protocol: expected a Protocol or None, got {self.protocol!r:.60}.")
+        check_transformer(self.source_transformer, "source_transformer")
+        check_transformer(self.target_transformer, "target_transformer")
         for name, each in self.pairs.items():
-            if self.protocol is None and isinstance(each, DomainPair) and each.X_test is None:
-                raise InputError(f"protocol: expected one, since {name or 'the pair'} has no test rows, got None.")
+            if not isinstance(name, str):
+                raise InputError(f"data: expected names that are texts, got {name!r:.60}.")
+            if not callable(each):
+                self._check(name, each)
 
     @property
     def redrawn(self) -> bool:
@@ -98,9 +104,16 @@ class PairRows:
         """The rows of a trial."""
         each = self.pairs[trial.group]
         pair = each if isinstance(each, DomainPair) else each(random_state=trial.seed)
+        self._check(trial.group, pair)
         seed = [trial.seed, name_number(trial.group)]
         rows = fixed_rows(pair) if self.protocol is None else drawn_rows(pair, self.protocol, seed)
         return prepared(rows, self.source_transformer, self.target_transformer)
+
+    def _check(self, name: str, pair: Any) -> None:
+        if not isinstance(pair, DomainPair):
+            raise InputError(f"data: expected a DomainPair, or what returns one for a seed, got {pair!r:.60}.")
+        if self.protocol is None and pair.X_test is None:
+            raise InputError(f"protocol: expected one, since {name or 'the pair'} has no test rows, got None.")
 
 
 def fixed_rows(pair: DomainPair) -> Rows:
@@ -133,12 +146,11 @@ def drawn_rows(pair: DomainPair, protocol: Protocol, seed: Sequence[int]) -> Row
 
 def prepared(rows: Rows, source_transformer: Any, target_transformer: Any) -> Rows:
     """The rows with each domain's features transformed, by what the training rows of that domain teach."""
-    if source_transformer is not None:
-        rows = replace(rows, X_source=clone(source_transformer).fit(rows.X_source).transform(rows.X_source))
-    if target_transformer is not None:
-        fitted = clone(target_transformer).fit(rows.X_target)
-        rows = replace(rows, X_target=fitted.transform(rows.X_target), X_test=fitted.transform(rows.X_test))
-    return rows
+    source = fitted_transformer(source_transformer, rows.X_source, "source_transformer")
+    target = fitted_transformer(target_transformer, rows.X_target, "target_transformer")
+    X_target, X_test = (transformed(target, X, "target_transformer") for X in (rows.X_target, rows.X_test))
+    X_source = transformed(source, rows.X_source, "source_transformer")
+    return replace(rows, X_source=X_source, X_target=X_target, X_test=X_test)
 
 
 def _codes(pair: DomainPair, name: str) -> IntArray:

@@ -136,13 +136,18 @@ class Scoreboard:
             [(f"{a} > {b}", self.clustered(self.scores(a, setting), self.scores(b, setting))) for a, b in names]
         )
 
+    @property
+    def clusters(self) -> tuple[str, ...]:
+        """What differences are clustered by: seeds, where each has rows of its own, and groups, where several."""
+        several = {"seed": self.design.redrawn and len(self.seeds) > 1, "group": len(self.groups) > 1}
+        return tuple(name for name, there in several.items() if there)
+
     def clustered(self, a: FloatArray, b: FloatArray) -> Difference | None:
         """The difference of two arrays (groups, seeds); None where values are missing, or there is no second cluster.
 
         Where seeds only move the systems, on the same rows, they say nothing of other rows: only groups are clusters.
         """
-        axes = (0, 1) if self.design.redrawn else (0,)
-        clusters = [np.indices(a.shape)[axis].ravel() for axis in axes if a.shape[axis] > 1]
+        clusters = [np.indices(a.shape)[("group", "seed").index(name)].ravel() for name in self.clusters]
         if not np.isfinite(a - b).all() or not clusters:
             return None
         return paired_difference(a.ravel(), b.ravel(), clusters)

@@ -11,7 +11,7 @@ from isthmus.datasets import DomainPair
 from isthmus.evaluation import Protocol
 from isthmus.exceptions import InputError
 from isthmus.study.design import Design
-from isthmus.study.entrants import Entrant, Figure
+from isthmus.study.entrants import SETTINGS, Entrant, Figure
 from isthmus.study.plan import Plan, carry_out
 from isthmus.study.progress import Progress
 from isthmus.study.records import InFolder, Record
@@ -63,7 +63,7 @@ class Study(Design):
         """
         pairs = data if isinstance(data, Mapping) else {"": data}
         rows = PairRows(pairs, protocol, source_transformer, target_transformer)
-        entrants = tuple(Entrant.of(system) for system in systems)
+        entrants = tuple(Entrant.of(each) for each in _several(systems, "systems", "names or entrants in a list"))
         words = data.name if isinstance(data, DomainPair) else "", "" if protocol is None else str(protocol)
         return cls(name, rows, entrants, *words, tuple(pairs), figures=figures or {}, redrawn=rows.redrawn)
 
@@ -95,18 +95,30 @@ class Study(Design):
         progress : bool
             Whether to show on standard error how many trials are done, and how long the others will take.
         """
-        draws = tuple(int(number(seed, "seeds", low=0, whole=True)) for seed in seeds)
+        every = _several(seeds, "seeds", "whole numbers, such as range(20)")
+        draws = tuple(int(number(seed, "seeds", low=0, whole=True)) for seed in every)
         if not draws or len(set(draws)) < len(draws):
             raise InputError(f"seeds: expected at least one and none twice, got {draws}.")
         if number(n_jobs, "n_jobs", low=-1, whole=True) == 0:
             raise InputError("n_jobs: expected at least 1, or -1 for all cores, got 0.")
-        chosen = tuple(choice(v, "variants", self.variants) for v in variants or self.variants)
+        words = {"settings": (settings, SETTINGS), "variants": (variants or tuple(self.variants), self.variants)}
+        asked, chosen = (
+            tuple(choice(word, name, known) for word in _several(given, name, "names in a tuple"))
+            for name, (given, known) in words.items()
+        )
         results = None if folder is None else InFolder(folder, self.name)
         with Progress(self.name) as bar:
-            plan = Plan(self, chosen, tuple(settings), draws)
+            plan = Plan(self, chosen, asked, draws)
             records = carry_out(plan, results, n_jobs=n_jobs, progress=bar if progress else None)
         return self.board(records, draws, chosen[0])
 
     def board(self, records: Iterable[Record], seeds: Sequence[int], variant: str | None = None) -> Board:
         """Records as a board; of the first variant unless another is named."""
         return Board(self, records, next(iter(self.variants)) if variant is None else variant, seeds)
+
+
+def _several(values: Any, name: str, wanted: str) -> tuple[Any, ...]:
+    """What was given one by one: of a text, each letter would be taken for a name."""
+    if isinstance(values, str) or not isinstance(values, Iterable):
+        raise InputError(f"{name}: expected {wanted}, got {values!r:.60}.")
+    return tuple(values)

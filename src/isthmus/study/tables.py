@@ -16,10 +16,16 @@ ABSENT = "–"
 MARK = "†"
 UNCERTIFIED = f"{MARK} at least one fit failed, or stopped before its optimum was certified."
 INCOMPLETE = f"{ABSENT} not run, or not finished."
-CLUSTERED = (
-    "Differences in points over all groups and seeds, clustered by seed and by group: the wider interval and the "
-    "larger p-value of the two. Intervals are of each row alone; p-values are adjusted for all rows (Holm), so that "
-    "an interval may leave out 0 where nothing is shown."
+CLUSTERED = {
+    ("seed", "group"): "over all groups and seeds, clustered by seed and by group: the wider interval and the larger "
+    "p-value of the two",
+    ("seed",): "over all seeds, each with rows of its own",
+    ("group",): "over all groups, each the mean of its seeds",
+    (): "need at least two trials with rows of their own, or two groups",
+}
+ADJUSTED = (
+    "Intervals are of each row alone; p-values are adjusted for all rows (Holm), so that an interval may leave out 0 "
+    "where nothing is shown."
 )
 
 
@@ -110,9 +116,10 @@ class Board(Scoreboard):
 
 
 def claim_table(
-    boards: Sequence[Scoreboard], claims: Sequence[Sequence[Claim]], title: str, note: str = CLUSTERED
+    boards: Sequence[Scoreboard], claims: Sequence[Sequence[Claim]], title: str, note: str | None = None
 ) -> Table:
     """Comparisons, one to a row, with their difference and verdict for every set of seeds."""
+    note = note or f"Differences in points {CLUSTERED[boards[0].clusters]}. {ADJUSTED}"
     sets = [f"seeds {board.seeds[0]}–{board.seeds[-1]}" for board in boards]
     head = [cell for name in sets for cell in (f"{name}: difference", "95 %", "p (Holm)", "verdict")]
     rows = [
