@@ -42,11 +42,7 @@ class Source:
 
 def _has(method: str) -> Callable[[Any], bool]:
     """Whether the system has a method, as the parameters now have it."""
-
-    def check(self: Any) -> bool:
-        return hasattr(getattr(self, "estimator_", self.estimator), method)
-
-    return check
+    return lambda self: hasattr(getattr(self, "estimator_", self.estimator), method)
 
 
 class GivenSource(ClassifierMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]

@@ -33,13 +33,6 @@ PAIR_BLOCK = 128
 """Rows whose full table of distances is computed at once where only its diagonal is asked for."""
 
 
-def _gives(method: str) -> Callable[[Any], bool]:
-    def check(self: Any) -> bool:
-        return offers(self.rule, method)
-
-    return check
-
-
 class MappedEstimator(TwoDomainEstimator):
     """The base of systems that map both domains into a common space.
 
@@ -153,12 +146,12 @@ class MappedEstimator(TwoDomainEstimator):
         codes = self._decide(X, domain, "predict")
         return np.asarray(self.classes_[codes])
 
-    @available_if(_gives("probabilities"))  # type: ignore[untyped-decorator]
+    @available_if(lambda self: offers(self.rule, "probabilities"))  # type: ignore[untyped-decorator]
     def predict_proba(self, X: Any, domain: str = "target") -> FloatArray:
         """Probabilities of the classes (n, C): shares of votes, or what the classifier says."""
         return self._decide(X, domain, "probabilities")
 
-    @available_if(_gives("scores"))  # type: ignore[untyped-decorator]
+    @available_if(lambda self: offers(self.rule, "scores"))  # type: ignore[untyped-decorator]
     def decision_function(self, X: Any, domain: str = "target") -> FloatArray:
         """A score for each class (n, C), the larger the better; of two classes that of the second less the first."""
         scores = self._decide(X, domain, "scores")
