@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from isthmus.evaluation import Difference, holm, paired_difference
-from isthmus.evaluation.sign_flips import sign_flip_p_value
+from isthmus.evaluation.comparison import sign_flip_p_value
 from isthmus.exceptions import InputError
 
 LEVEL = 1 / 16
@@ -83,7 +83,7 @@ def test_many_units_agree_with_scipy_within_the_error_of_random_signs():
 def test_random_and_exact_signs_agree(monkeypatch):
     d = np.random.default_rng(3).normal(0.4, 1, size=14)
     exact = sign_flip_p_value(d)
-    monkeypatch.setattr("isthmus.evaluation.sign_flips.MOST_EXACT", 0)
+    monkeypatch.setattr("isthmus.evaluation.comparison.MOST_EXACT", 0)
     assert sign_flip_p_value(d) == pytest.approx(exact, abs=0.015)
 
 
