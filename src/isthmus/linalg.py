@@ -1,7 +1,8 @@
-"""The span of rows: a factor of their inner products, and the directions in which they vary."""
+"""The span of rows: a factor of their inner products, the directions in which they vary; conjugate gradients."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -20,6 +21,8 @@ NEGATIVE = 1e-6
 """Eigenvalues above minus this, times √n and the largest entry, may be zeros computed in single precision."""
 BLOCK = 1024
 """Rows of a residual that are held at once."""
+MOST_PRODUCTS = 500
+"""Of a matrix with a vector, until conjugate gradients give up."""
 
 
 def pivoted_cholesky(K: FloatArray, name: str | None = "kernel") -> tuple[FloatArray, IntArray]:
@@ -166,3 +169,24 @@ def _signed(axes: FloatArray) -> FloatArray:
     sizes = np.abs(axes)
     first = (sizes >= (1.0 - 1e-8) * sizes.max(axis=0, initial=0.0)).argmax(axis=0)
     return np.asarray(axes * np.sign(axes[first, np.arange(axes.shape[1])]))
+
+
+def conjugate_gradients(
+    apply: Callable[[FloatArray], FloatArray], b: FloatArray, preconditioner: FloatArray, tolerance: float
+) -> FloatArray:
+    """Solve ``apply(x) = b``; entries whose preconditioner is zero stay zero."""
+    x, r = np.zeros_like(b), b
+    z = preconditioner * r
+    p, rz = z, float(r @ z)
+    enough = tolerance**2 * rz
+    for _ in range(MOST_PRODUCTS):
+        if rz <= enough:
+            break
+        Ap = apply(p)
+        alpha = rz / float(p @ Ap)
+        x = x + alpha * p
+        r = r - alpha * Ap
+        z = preconditioner * r
+        rz, previous = float(r @ z), rz
+        p = z + (rz / previous) * p
+    return x

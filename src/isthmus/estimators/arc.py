@@ -55,12 +55,10 @@ class ARC(SimilarityEstimator):
         within tol · f of its minimum and W within :math:`\sqrt{\mathrm{tol}\, f}` of the optimum.
     max_iter : int
         Newton steps after which to stop with a warning.
-    rule, n_neighbors, source_transformer, target_transformer
+    rule, n_neighbors, source_transformer, target_transformer, progress
         As in :class:`MLHD`.
     references : {"source"}
         The rows by which :meth:`predict` decides. Target rows can't be ranked for a target row.
-    progress : bool or callable
-        Show a line of progress on standard error, or call this with each :class:`~isthmus.solvers.TracePoint`.
 
     Attributes
     ----------

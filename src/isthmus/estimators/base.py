@@ -112,11 +112,8 @@ class TwoDomainEstimator(BaseEstimator):  # type: ignore[misc]
     def given_source(self, X_source: Any, y_source: Any) -> GivenSource:
         """The same system as an ordinary scikit-learn estimator over the target, with the source held fixed.
 
-        Returns
-        -------
-        GivenSource
-            ``fit(X, y)``, ``predict``, ``transform`` and ``score`` over target rows; for ``GridSearchCV``,
-            ``cross_val_score``, ``Pipeline`` and the like.
+        It has ``fit(X, y)``, ``predict``, ``transform`` and ``score`` over target rows, for ``GridSearchCV``,
+        ``cross_val_score``, ``Pipeline`` and the like.
         """
         from isthmus.estimators.given_source import GivenSource, Source
 

@@ -87,15 +87,7 @@ class GivenSource(ClassifierMixin, TransformerMixin, BaseEstimator):  # type: ig
         self.source = source
 
     def fit(self, X: Any, y: Any) -> Self:
-        """Learn from the source and these target rows.
-
-        Parameters
-        ----------
-        X : array, sparse matrix or data frame (n, d_t)
-            Target rows.
-        y : array (n,)
-            Their classes; -1, None or NaN where unknown.
-        """
+        """Learn from the source and target rows X (n, d_t) with classes y (n,): -1, None or NaN where unknown."""
         if y is None:
             raise InputError("y: requires y to be passed, but the target y is None; mark unlabelled rows with -1.")
         if not isinstance(self.source, Source):

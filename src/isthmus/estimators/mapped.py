@@ -18,15 +18,8 @@ from isthmus.estimators.base import TwoDomainEstimator
 from isthmus.estimators.complaints import complain
 from isthmus.exceptions import InputError
 from isthmus.kernels import Kernel, as_kernel
-from isthmus.retrieval import (
-    REFERENCES,
-    DecisionRule,
-    References,
-    check_rule,
-    decision_rule,
-    offers,
-    require_comparable,
-)
+from isthmus.retrieval import REFERENCES, DecisionRule, References, decision_rule
+from isthmus.retrieval.rules import check_rule, offers, require_comparable
 from isthmus.spaces import JointSpace
 
 PAIR_BLOCK = 128
@@ -169,7 +162,7 @@ class MappedEstimator(TwoDomainEstimator):
         among = self.references_.among(self.references)
         k = self.n_neighbors if n_neighbors is None else n_neighbors
         number(k, "n_neighbors", low=1, high=len(among.y), whole=True)
-        return among.rank(points, int(k))
+        return among.space.rank(points, among.points, int(k))
 
     def _both(self, A: Any, B: Any, domains: Any) -> tuple[Matrix, Matrix]:
         """Rows of two domains, checked."""

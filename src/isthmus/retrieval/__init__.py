@@ -1,15 +1,5 @@
 """Reference rows in a common space, and the rules by which they name a row's class."""
 
-from isthmus.retrieval.references import REFERENCES, References, require_comparable
-from isthmus.retrieval.rules import RULES, DecisionRule, check_rule, decision_rule, offers
+from isthmus.retrieval.rules import REFERENCES, RULES, DecisionRule, References, decision_rule
 
-__all__ = [
-    "REFERENCES",
-    "RULES",
-    "DecisionRule",
-    "References",
-    "check_rule",
-    "decision_rule",
-    "offers",
-    "require_comparable",
-]
+__all__ = ["REFERENCES", "RULES", "DecisionRule", "References", "decision_rule"]

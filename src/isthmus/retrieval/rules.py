@@ -1,4 +1,4 @@
-"""Decision rules: how reference points name the class of another point."""
+"""Reference rows in a common space, and decision rules: how they name the class of another row."""
 
 from __future__ import annotations
 
@@ -9,11 +9,65 @@ import numpy as np
 from sklearn.base import clone, is_classifier
 
 from isthmus._arrays import FloatArray, IntArray
-from isthmus.common_space import DISTANCE
+from isthmus._validation import choice
+from isthmus.common_space import DISTANCE, DOMAINS, CommonSpace
+from isthmus.domains import TwoDomains
 from isthmus.exceptions import InputError
-from isthmus.retrieval.references import References
 
 RULES = ("nearest", "means", "linear")
+REFERENCES = (*DOMAINS, "both")
+
+
+@dataclass(frozen=True, eq=False)
+class References:
+    """Labelled points of a common space: those of the source, then those of the target.
+
+    Parameters
+    ----------
+    space : CommonSpace
+        How points are compared.
+    points : array (n, k)
+        All labelled rows.
+    y : array (n,)
+        Their label codes.
+    n_source : int
+        How many are of the source.
+    """
+
+    space: CommonSpace
+    points: FloatArray
+    y: IntArray
+    n_source: int
+
+    @classmethod
+    def of(cls, domains: TwoDomains, space: CommonSpace) -> References:
+        """Of the labelled rows of two domains."""
+        parts = list(zip(DOMAINS, (domains.source, domains.target), strict=True))
+        points = [space.embed(part.X[part.labelled], name).astype(np.float64) for name, part in parts]
+        y = np.concatenate([part.y[part.labelled] for _, part in parts])
+        return cls(space, np.vstack(points), y, len(points[0]))
+
+    def among(self, which: str) -> References:
+        """Those of "source", "target" or "both"."""
+        if choice(which, "references", REFERENCES) == "both":
+            return self
+        kept = slice(None, self.n_source) if which == "source" else slice(self.n_source, None)
+        y = self.y[kept]
+        return References(self.space, self.points[kept], y, len(y) if which == "source" else 0)
+
+
+def require_comparable(kind: str, references: str, domain: str) -> None:
+    """Raise where rows of a domain can't be compared with the references: inner products are across domains only."""
+    if kind != DISTANCE and references != "source":
+        raise InputError(
+            "references: expected 'source', as there is no similarity within the target to rank its rows by, "
+            f"got {references!r}."
+        )
+    if kind != DISTANCE and domain != "target":
+        raise InputError(
+            "domain: expected 'target', as there is no similarity within the source to rank its rows by, "
+            f"got {domain!r}."
+        )
 
 
 class DecisionRule(Protocol):
@@ -38,7 +92,7 @@ class Nearest:
 
     def probabilities(self, points: FloatArray) -> FloatArray:
         """The shares of the votes (n, C)."""
-        _, numbers = self.references.rank(points, self.k)
+        _, numbers = self.references.space.rank(points, self.references.points, self.k)
         votes = self.references.y[numbers]
         return np.stack([(votes == c).mean(axis=1) for c in range(self.n_classes)], axis=1)
 

@@ -38,9 +38,9 @@ from scipy.linalg.blas import dtrmm
 from scipy.linalg.lapack import dpotrf
 
 from isthmus._arrays import FloatArray, IntArray
+from isthmus.linalg import conjugate_gradients
 from isthmus.objective import DualPoint, LogDetProblem
 from isthmus.objective.graph import curvature
-from isthmus.solvers.conjugate import conjugate_gradients
 
 START, MARGIN, PRODUCT = 10.0, 0.8, 1e-2
 """At the start: σ is so many times the largest weight, s this part of d², Σ s|w| this part of tr M S."""

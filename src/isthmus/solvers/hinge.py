@@ -8,8 +8,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from isthmus._arrays import FloatArray
+from isthmus.linalg import conjugate_gradients
 from isthmus.objective.hinge import HingePoint
-from isthmus.solvers.conjugate import conjugate_gradients
 from isthmus.solvers.iteration import IterativeSolver
 from isthmus.solvers.result import relative_gap
 

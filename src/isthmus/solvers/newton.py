@@ -19,10 +19,10 @@ from itertools import chain
 import numpy as np
 
 from isthmus._arrays import FloatArray
+from isthmus.linalg import conjugate_gradients
 from isthmus.objective import DualPoint
 from isthmus.objective.graph import curvature
 from isthmus.solvers.central import central_path
-from isthmus.solvers.conjugate import conjugate_gradients
 from isthmus.solvers.iteration import IterativeSolver
 from isthmus.solvers.result import relative_gap
 

@@ -39,18 +39,12 @@ class ITML(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  #
     bounds : (float, float) or "auto"
         u < l, squared distances; "auto" takes the 5th and 95th percentile of the squared distances of a sample of
         pairs of points, or half and one and a half times that distance where the two coincide.
-    solver : {"newton", "bregman"} or Solver
-        An object brings its own tolerance and iteration limit.
-    tol : float
-        The relative duality gap to reach.
-    max_iter : int
-        Iterations after which to stop with a warning.
+    solver, tol, max_iter, progress
+        As in :class:`MLHD`.
     n_constraints : int, optional
         How many similar, and how many dissimilar, pairs :meth:`fit` draws at most; 20 · classes² unless given.
     random_state : int, Generator, RandomState or None
         For the pairs that are drawn and the sample of distances.
-    progress : bool or callable
-        Show a line of progress on standard error, or call this with each :class:`~isthmus.solvers.TracePoint`.
 
     Attributes
     ----------
