@@ -57,45 +57,6 @@ def test_the_source_gives_its_classes_and_nothing_else(domains, control):
         refit.predict(other, domain="source")
 
 
-@pytest.mark.parametrize("control", TARGET_ONLY.values(), ids=TARGET_ONLY)
-def test_labels_of_any_type_with_any_mark(domains, control):
-    Xs, ys, Xt, yt = domains.args
-    words = np.array(["x", "y", "z"])
-    expected = words[clone(control).fit(*domains.args).predict(Xt)]
-    named = clone(control).fit(Xs, words[ys], Xt, [words[k] if k >= 0 else None for k in yt])
-    np.testing.assert_array_equal(named.predict(Xt), expected)
-    assert named.score(Xt, words[domains.y_true]) == np.mean(expected == words[domains.y_true])
-
-
-@pytest.mark.parametrize("control", TARGET_ONLY.values(), ids=TARGET_ONLY)
-def test_sparse_rows_give_what_dense_rows_give(domains, control):
-    Xs, ys, Xt, yt = domains.args
-    dense = clone(control).fit(*domains.args)
-    sparse = clone(control).fit(sp.csr_matrix(Xs), ys, sp.csr_array(Xt), yt)
-    np.testing.assert_array_equal(sparse.predict(sp.csr_array(Xt)), dense.predict(Xt))
-    assert sparse.transform(sp.csr_array(Xt)).shape == (20, len(sparse.get_feature_names_out()))
-
-
-@pytest.mark.parametrize("control", TARGET_ONLY.values(), ids=TARGET_ONLY)
-def test_clone_pickle_and_cross_validation(domains, control):
-    fitted = clone(control).fit(*domains.args)
-    thawed = pickle.loads(pickle.dumps(fitted))
-    np.testing.assert_array_equal(thawed.predict(domains.X_target), fitted.predict(domains.X_target))
-    over_target = control.given_source(domains.X_source, domains.y_source)
-    scores = cross_val_score(over_target, domains.X_target, domains.y_target, cv=SemiSupervisedSplit(2))
-    assert scores.min() > 0.5
-
-
-@pytest.mark.parametrize("control", TARGET_ONLY.values(), ids=TARGET_ONLY)
-def test_arguments_are_left_alone(domains, control):
-    copies = [value.copy() for value in domains.args]
-    for value in domains.args:
-        value.flags.writeable = False
-    clone(control).fit(*domains.args).predict(domains.X_target)
-    for value, copy in zip(domains.args, copies, strict=True):
-        np.testing.assert_array_equal(value, copy)
-
-
 def test_target_only_is_the_classifier_itself(domains):
     known = domains.y_target >= 0
     control = TargetOnly(KNeighborsClassifier(3)).fit(*domains.args)

@@ -1,6 +1,5 @@
 """ARC = CVXPY; a similarity that is the same however the rows are written, and that never poses as a metric."""
 
-import pickle
 import warnings
 
 import numpy as np
@@ -8,14 +7,10 @@ import pytest
 import scipy.sparse as sp
 from hypothesis import given
 from hypothesis import strategies as st
-from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
-from sklearn.model_selection import cross_val_score
 
 from conftest import make_domains
-from isthmus import ARC, RBF, ConvergenceWarning, InputError
-from isthmus.evaluation import SemiSupervisedSplit
-from isthmus.kernels import as_kernel
+from isthmus import ARC, ConvergenceWarning, InputError
 from isthmus.objective.hinge import HingeProblem
 from isthmus.solvers import HingeNewton, Status
 
@@ -278,26 +273,6 @@ def test_not_fitted():
         ARC("rbf", "rbf").fit(Xs, ys, Xt, yt).get_similarity_matrix()
 
 
-def test_refit_clone_pickle_and_arguments_left_alone(domains):
-    copies = [np.array(value, copy=True) for value in domains.args]
-    arc = ARC("rbf", RBF(2.0)).fit(*make_domains(seed=1, d_source=3, d_target=4).args).fit(*domains.args)
-    for value, copy in zip(domains.args, copies, strict=True):
-        np.testing.assert_array_equal(value, copy)
-    points = arc.transform(domains.X_target)
-    np.testing.assert_array_equal(points, ARC("rbf", RBF(2.0)).fit(*domains.args).transform(domains.X_target))
-    assert clone(arc).get_params() == arc.get_params()
-    thawed = pickle.loads(pickle.dumps(arc))
-    np.testing.assert_array_equal(thawed.transform(domains.X_target), points)
-    assert thawed.kernels_[0] == as_kernel("rbf").resolved(domains.X_source)
-
-
-def test_labels_of_any_type(domains):
-    Xs, ys, Xt, yt = domains.args
-    words = np.array(["x", "y", "z"])
-    named = ARC().fit(Xs, words[ys], Xt, [words[k] if k >= 0 else None for k in yt])
-    np.testing.assert_array_equal(named.predict(Xt), words[ARC().fit(*domains.args).predict(Xt)])
-
-
 def test_progress_reports_a_certified_gap(domains, capsys):
     points = []
     arc = ARC(progress=points.append).fit(*domains.args)
@@ -307,14 +282,6 @@ def test_progress_reports_a_certified_gap(domains, capsys):
     out, err = capsys.readouterr()
     assert out == ""
     assert "certified gap" in err.splitlines()[-1]
-
-
-def test_cross_validation_over_target_rows():
-    data = make_domains(n_target=40, n_labelled=24)
-    over_target = ARC().given_source(data.X_source, data.y_source)
-    scores = cross_val_score(over_target, data.X_target, data.y_target, cv=SemiSupervisedSplit(4))
-    assert scores.shape == (4,)
-    assert scores.mean() > 0.6
 
 
 @pytest.mark.parametrize("weight", [1e2, 1e4, 1e6])

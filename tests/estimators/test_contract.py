@@ -61,15 +61,22 @@ def test_clone_params_and_pickle(system):
     assert repr(copy) == repr(estimator)
     assert set(copy.get_params()) == set(estimator.get_params())
     fitted = estimator.fit(Xs, ys, Xt, yt)
+    assert repr(fitted) == repr(copy), "fit leaves the parameters alone"
     thawed = pickle.loads(pickle.dumps(fitted))
     np.testing.assert_array_equal(thawed.predict(Xt), fitted.predict(Xt))
+    np.testing.assert_array_equal(thawed.transform(Xt), fitted.transform(Xt))
+    if hasattr(fitted, "result_"):
+        assert thawed.result_.relative_gap == fitted.result_.relative_gap
+        assert str(thawed.result_) == str(fitted.result_)
 
 
 @every_system
 def test_a_second_fit_forgets_the_first(system):
     other = make_domains(seed=8, n_classes=2, n_labelled=8, d_source=4, d_target=4)
     again = system.make().fit(*other.args).fit(Xs, ys, Xt, yt)
-    np.testing.assert_array_equal(again.predict(Xt), system.make().fit(Xs, ys, Xt, yt).predict(Xt))
+    once = system.make().fit(Xs, ys, Xt, yt)
+    np.testing.assert_array_equal(again.predict(Xt), once.predict(Xt))
+    np.testing.assert_array_equal(again.transform(Xt), once.transform(Xt))
 
 
 @every_system

@@ -20,7 +20,7 @@ from sklearn.utils.estimator_checks import check_estimator
 from test_inputs import one_sentence
 
 from conftest import make_domains
-from isthmus import ITML, MLHD, ConvergenceWarning, InputError, Saenko
+from isthmus import ITML, ConvergenceWarning, InputError, Saenko
 from isthmus.estimators.logdet.constraints import SAMPLE, drawn_pairs, percentile_bounds
 from isthmus.solvers import DualNewton, Status
 from problems import LONG, cvxpy_optimum, explicit_primal, itml
@@ -452,13 +452,3 @@ def test_equal_rows_of_different_classes_are_left_out_across_domains_too():
     with pytest.warns(UserWarning, match=r"1 pair\(s\) of equal rows") as caught:
         Saenko().fit(data.X_source, data.y_source, Xt, data.y_target)
     assert caught[0].filename == __file__
-
-
-def test_saenko_can_be_cloned_pickled_and_held_to_its_source():
-    data = equal_domains()
-    saenko = Saenko(references="both").fit(*data.args)
-    assert set(saenko.get_params()) < set(MLHD().get_params())
-    thawed = pickle.loads(pickle.dumps(saenko))
-    np.testing.assert_array_equal(thawed.predict(data.X_target), saenko.predict(data.X_target))
-    over_target = clone(saenko).given_source(data.X_source, data.y_source).fit(data.X_target, data.y_target)
-    np.testing.assert_array_equal(over_target.predict(data.X_target), saenko.predict(data.X_target))
