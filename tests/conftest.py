@@ -13,6 +13,8 @@ import numpy as np
 import pytest
 from hypothesis import settings
 
+from isthmus import InputError
+
 settings.register_profile("house", deadline=None, max_examples=40, derandomize=True)
 settings.load_profile("house")
 
@@ -48,3 +50,9 @@ CANNOT_HOLD = {
     "one for each class of the source",
 }
 """Checks of scikit-learn that no view over a target can pass."""
+
+
+def one_sentence(caught):
+    """Whether an error is one sentence that the library wrote."""
+    text = str(caught.value)
+    return "\n" not in text and text.endswith(".") and isinstance(caught.value, InputError)

@@ -5,7 +5,7 @@ import pytest
 import scipy.sparse as sp
 from sklearn.exceptions import NotFittedError
 
-from conftest import make_domains
+from conftest import make_domains, one_sentence
 from isthmus import MLHD, InputError, Kernel
 from isthmus.solvers import DualNewton
 
@@ -76,19 +76,6 @@ BAD_PARAMETERS = {
     "a bare kernel": ({"source_kernel": Kernel()}, "source_kernel: expected one of"),
     "progress": ({"progress": "yes"}, "progress: expected True, False or a function, got 'yes'"),
 }  # fmt: skip
-
-
-def one_sentence(caught):
-    text = str(caught.value)
-    return "\n" not in text and text.endswith(".") and isinstance(caught.value, InputError)
-
-
-@pytest.mark.parametrize("case", BAD_DATA)
-def test_bad_data(case):
-    data, message = BAD_DATA[case]
-    with pytest.raises(InputError, match=message) as caught:
-        MLHD().fit(*data)
-    assert one_sentence(caught)
 
 
 @pytest.mark.parametrize("case", BAD_PARAMETERS)

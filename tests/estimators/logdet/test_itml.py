@@ -17,9 +17,8 @@ from sklearn.model_selection import GridSearchCV
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.utils.estimator_checks import check_estimator
-from test_inputs import one_sentence
 
-from conftest import make_domains
+from conftest import make_domains, one_sentence
 from isthmus import ITML, ConvergenceWarning, InputError, Saenko
 from isthmus.estimators.logdet.constraints import SAMPLE, drawn_pairs, percentile_bounds
 from isthmus.solvers import DualNewton, Status
