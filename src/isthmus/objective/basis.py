@@ -31,6 +31,8 @@ class Prior:
 
     def power(self, exponent: float, B: FloatArray) -> FloatArray:
         r""":math:`P^e B` for columns ``B`` (d, k), without the cancellation of a formed inverse."""
+        if not len(self.rows):
+            return B
         _, s, V = np.linalg.svd(self._scaled, full_matrices=False)
         return np.asarray(B + V.T @ (((1.0 + s**2) ** exponent - 1.0)[:, None] * (V @ B)))
 

@@ -129,19 +129,24 @@ class LogDetProblem(Compact):
         d = self.rows.shape[1]
         if np.shape(M) != (d, d):
             raise InputError(f"M: expected shape ({d}, {d}), got {np.shape(M)}.")
+        return self._objective(np.array(M, dtype=np.float64))
+
+    def _objective(self, M: FloatArray) -> float:
+        """The same, in whose memory the Cholesky factor is written."""
+        trace = float(np.trace(M))
         try:
-            L = sla.cholesky(M, lower=True)
+            L = sla.cholesky(M.T, lower=True, overwrite_a=True)
         except sla.LinAlgError:
             return np.inf
         shifts = self.prior.rows @ L
-        value = np.trace(M) - 2.0 * np.log(np.diagonal(L)).sum() - len(M)
+        value = trace - 2.0 * np.log(np.diagonal(L)).sum() - len(M)
         value += self.prior.weight @ np.einsum("ij,ij->i", shifts, shifts)
         value += self.graph.loss(self.distances(L))
         return float(value) if np.isfinite(value) else np.inf
 
     def value(self, W: FloatArray) -> float:
         """The objective at W Wᵀ as doubles hold it: infinite where the rounding of the product takes definiteness."""
-        return self.primal(W @ W.T)
+        return self._objective(W @ W.T)
 
     def distances(self, W: FloatArray) -> FloatArray:
         """The squared distance of each pair under W Wᵀ."""

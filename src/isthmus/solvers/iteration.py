@@ -92,6 +92,7 @@ class IterativeSolver(Generic[PointT]):
             if iteration == self.max_iter:
                 status = Status.ITERATION_LIMIT
                 break
+        del point  # its matrices are not needed for the certificate, which has some of its own
         return _earned(Result(best, status, self.tol, tuple(trace), type(self).__name__), self.max_iter)
 
 
