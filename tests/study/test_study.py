@@ -537,3 +537,10 @@ def test_a_table_says_how_many_of_its_records_are_out_of_date(tmp_path):
     old = [replace(found[0], versions="isthmus 0.0.1, numpy 1", fingerprint=None), *found[1:]]
     assert note(old) == ["1 records are of another version, or of other systems or rows: a new run replaces them."]
     assert note([replace(r, fingerprint="0" * 16) for r in found])[0].startswith("4 records are of another version")
+
+
+def test_a_system_that_is_not_there_is_told_by_every_reading_of_a_board():
+    board = Study.of(load_toy, ["target 1-NN"]).run(seeds=range(2))
+    for read in (board.scores, board.records, board.uncertified):
+        with pytest.raises(InputError, match="system: expected one of 'target 1-NN', got 'typo'"):
+            read("typo")

@@ -78,6 +78,7 @@ class Scoreboard:
 
     def records(self, system: str, setting: str = "default") -> list[list[Record | None]]:
         """One record for each group and seed, None where there is none."""
+        choice(system, "system", self.design.columns)
         return [[self._records.get((group, seed, system, setting)) for seed in self.seeds] for group in self.groups]
 
     def scores(self, system: str, setting: str = "default") -> FloatArray:
@@ -110,7 +111,7 @@ class Scoreboard:
     def difference(self, a: str, b: str, setting: str = "default") -> Difference:
         """The mean of a - b over all trials, clustered by seed and by group, whichever is the more cautious."""
         for name in (a, b):
-            every = chain(*self.records(choice(name, "system", self.design.columns), setting))
+            every = chain(*self.records(name, setting))
             lost = ["no record" if r is None else r.status for r in every if r is None or r.score is None]
             if lost:
                 raise InputError(f"{name}: expected a score in every trial, got {len(lost)} without ({lost[0]}).")
