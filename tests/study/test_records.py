@@ -280,3 +280,15 @@ def test_two_runs_do_not_write_to_one_folder(tmp_path):
         pass
     with second.held():  # the first one has ended
         pass
+
+
+def test_what_a_killed_run_left_unfinished_is_cleared_away(tmp_path):
+    results = InFolder(tmp_path, "table1")
+    results.add(many())
+    (results.parts / ".0102324a.jsonl.5f.part").write_text('{"experiment": "tab')
+    (tmp_path / ".table1.jsonl.6a.part").write_text('{"exp')
+    (tmp_path / ".another.jsonl.7b.part").write_text("of another study")
+    found = results.read()
+    results.merge()
+    assert sorted(path.name for path in tmp_path.iterdir()) == [".another.jsonl.7b.part", "table1.jsonl"]
+    assert results.read() == found

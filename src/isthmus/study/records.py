@@ -151,7 +151,9 @@ class InFolder:
         parts = sorted(self.parts.glob("*.jsonl"))
         if parts:
             write_text(self.path, "".join(record.line() for record in self.read().values()))
-        for part in parts:
+        # Runs that were killed while they wrote leave unfinished files, and no other run is writing now.
+        unfinished = [*self.parts.glob(".*.part"), *self.path.parent.glob(f".{self.path.name}.*.part")]
+        for part in [*parts, *unfinished]:
             part.unlink(missing_ok=True)
         if self.parts.is_dir() and not any(self.parts.iterdir()):
             self.parts.rmdir()
