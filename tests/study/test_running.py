@@ -27,10 +27,11 @@ def study_of_the_page(folder):
     return script.replace("tempfile.mkdtemp()", repr(str(folder)))
 
 
-def started(folder):
+def started(folder, n_jobs=2):
     environment = os.environ | {"PYTHONPATH": str(Path(isthmus.__file__).parents[1])}
+    script = study_of_the_page(folder).replace("n_jobs=2", f"n_jobs={n_jobs}")
     return subprocess.Popen(
-        [sys.executable, "-c", study_of_the_page(folder)], env=environment, stderr=subprocess.PIPE, text=True,
+        [sys.executable, "-c", script], env=environment, stderr=subprocess.PIPE, text=True,
         start_new_session=True,
     )  # fmt: skip
 
@@ -95,3 +96,12 @@ def test_the_study_of_the_page_may_be_stopped_and_goes_on_to_the_same_records(un
     assert f"{20 - len(finished)} of {20 - len(finished)} trials" in err
     assert records(tmp_path) == undisturbed
     assert [path.name for path in tmp_path.iterdir()] == ["study.jsonl"]
+
+
+@pytest.mark.slow
+def test_workers_that_had_no_trial_yet_do_not_outlive_the_run(tmp_path):
+    process = started(tmp_path, n_jobs=10)
+    wait_for_trials(tmp_path, 1, process)
+    process.kill()
+    process.communicate(timeout=60)
+    wait_for_none(process.pid)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import multiprocessing
 import os
 import signal
 import threading
@@ -11,7 +12,7 @@ from collections import Counter
 from collections.abc import Generator, Mapping
 from contextlib import closing
 from dataclasses import dataclass
-from functools import cache, cached_property
+from functools import cached_property
 
 import joblib
 
@@ -94,10 +95,13 @@ def _trials(
 ) -> Generator[list[Record]]:
     """The records of the trials that are left, as they finish; at the end it is told what the fits warned of."""
     left, warned = plan.missing(done), Counter[tuple[str, type[Warning]]]()
-    runs = (joblib.delayed(_run_trial)(os.getpid(), plan.design, *each) for each in left)
+    runs = (joblib.delayed(_run_trial)(plan.design, *each) for each in left)
+    workers = joblib.Parallel(
+        n_jobs, return_as="generator_unordered", initializer=_follow, initargs=(os.getpid(),)
+    )  # a worker follows before its first trial, or it would wait for one when nobody is left to send it
     if progress:
         progress(0, len(left))
-    for n, (records, seen) in enumerate(joblib.Parallel(n_jobs, return_as="generator_unordered")(runs), start=1):
+    for n, (records, seen) in enumerate(workers(runs), start=1):
         yield records  # kept by the caller before it is counted
         warned.update(seen)
         if progress:
@@ -111,26 +115,26 @@ def _trials(
 
 
 def _run_trial(
-    starter: int, design: Design, trial: Trial, cells: list[tuple[str, str]]
+    design: Design, trial: Trial, cells: list[tuple[str, str]]
 ) -> tuple[list[Record], list[tuple[str, type[Warning]]]]:
     """The records of a trial, and what came up as a warning."""
-    # Threads, and workers that something else has started, are not this study's to end.
-    if os.getppid() == starter and threading.current_thread() is threading.main_thread():
-        _follow(starter)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", DataWarning)
         records = run_trial(design, trial, cells)
     return records, [(str(each.message), each.category) for each in caught]
 
 
-@cache
 def _follow(starter: int) -> None:
     """Leave Ctrl-C to the process that started this one, and end when that is gone, however it ended."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    parent = multiprocessing.parent_process()
 
     def look() -> None:
-        while os.getppid() == starter:
-            time.sleep(SECONDS_BETWEEN_LOOKS)
+        if parent is not None and parent.sentinel is not None:  # on POSIX, joblib's own workers have none
+            parent.join()
+        else:
+            while os.getppid() == starter:
+                time.sleep(SECONDS_BETWEEN_LOOKS)
         os._exit(1)
 
     threading.Thread(target=look, daemon=True).start()
