@@ -1,0 +1,43 @@
+"""An affine map as a value."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from isthmus._arrays import FloatArray
+
+
+@dataclass(frozen=True, eq=False)
+class AffineMap:
+    r""":math:`x \mapsto W^T (x - m_x) + m_y`.
+
+    Parameters
+    ----------
+    W : array (d, e)
+        The linear part.
+    input_mean : array (d,)
+        :math:`m_x`.
+    output_mean : array (e,)
+        :math:`m_y`.
+
+    Examples
+    --------
+    >>> AffineMap(np.array([[2.0]]), np.array([1.0]), np.array([5.0]))(np.array([[1.0], [3.0]]))
+    array([[5.],
+           [9.]])
+    """
+
+    W: FloatArray
+    input_mean: FloatArray
+    output_mean: FloatArray
+
+    def __call__(self, X: FloatArray) -> FloatArray:
+        """Rows (n, d) mapped to (n, e)."""
+        return np.asarray(X @ self.W + self.offset)
+
+    @property
+    def offset(self) -> FloatArray:
+        """What the zero of the input is mapped to (e,)."""
+        return np.asarray(self.output_mean - self.input_mean @ self.W)

@@ -1,0 +1,152 @@
+"""Ridge regression with many outputs, whose penalty is chosen by the exact error of leaving out each row in turn."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+import scipy.linalg as sla
+
+from isthmus._arrays import FloatArray
+from isthmus.maps.affine import AffineMap
+
+PENALTIES: FloatArray = 10.0 ** np.arange(-4.0, 3.25, 0.5)
+"""The penalties that are tried, in units of the mean eigenvalue of the input's Gram matrix."""
+SMALLEST = 1e-10
+"""Eigenvalues of the Gram matrix below this share of the largest are rounding (in double precision)."""
+
+
+@dataclass(frozen=True, eq=False)
+class RidgeFit:
+    """What a ridge regression has learned.
+
+    Parameters
+    ----------
+    map : AffineMap
+        Inputs to outputs.
+    penalty : float
+        λ, as it enters the formula.
+    place : int
+        Its place among the penalties that were offered.
+    error : float
+        The weighted sum of squared errors when each row is predicted from all others.
+    """
+
+    map: AffineMap
+    penalty: float
+    place: int
+    error: float
+
+
+def ridge(
+    X: FloatArray,
+    Y: FloatArray,
+    *,
+    weights: FloatArray | None = None,
+    penalties: FloatArray = PENALTIES,
+    near: int | None = None,
+) -> RidgeFit:
+    r"""Outputs Y (n, e) from inputs X (n, d) with an intercept.
+
+    .. math:: \min_W \sum_i w_i \lVert y_i - m_y - W^T (x_i - m_x) \rVert^2 + \lambda \lVert W \rVert_F^2
+
+    The penalty is that with the least error of leaving out each row in turn, which is exact and costs no further
+    fit: :math:`r_i / (1 - h_{ii})`. The search goes downhill through the offered penalties, from where generalised
+    cross-validation has its minimum, or from ``near``.
+
+    Parameters
+    ----------
+    X : array (n, d)
+        Inputs, in single or double precision; so is the result.
+    Y : array (n, e)
+        Outputs.
+    weights : array (n,), optional
+        :math:`w_i > 0`; one for each row by default.
+    penalties : array (p,)
+        What is offered, rising, in units of the mean eigenvalue of the centred and weighted Gram matrix.
+    near : int, optional
+        Where to begin.
+
+    Examples
+    --------
+    >>> X = np.array([[0.0], [1.0], [2.0], [3.0]])
+    >>> fit = ridge(X, 2.0 * X + 1.0)
+    >>> fit.map(np.array([[10.0]])).round(2)
+    array([[21.]])
+    """
+    w = np.ones(len(X), dtype=X.dtype) if weights is None else np.asarray(weights, dtype=X.dtype)
+    share = w / w.sum()
+    x_mean, y_mean = share @ X, share @ Y
+    root = np.sqrt(w)[:, None]
+    A, B = (X - x_mean) * root, (Y - y_mean) * root
+    U, s, V = _thin_svd(A)
+    if not len(s):  # constant inputs predict the mean
+        error = float((((B / root) / (1.0 - share)[:, None]) ** 2 * w[:, None]).sum())
+        return RidgeFit(AffineMap(np.zeros((X.shape[1], Y.shape[1]), X.dtype), x_mean, y_mean), 0.0, 0, error)
+    Z = U.T @ B
+    values = s**2
+    unit = float(values.mean())
+    offered = penalties * unit
+    left_out = _leave_one_out(U, values, Z, B, share)
+    start = _generalised(values, Z, B, offered) if near is None else min(max(near, 0), len(penalties) - 1)
+    place, error = _downhill(lambda k: left_out(float(offered[k])), start, len(penalties))
+    W = V @ ((s / (values + X.dtype.type(offered[place])))[:, None] * Z)
+    return RidgeFit(AffineMap(np.asarray(W), x_mean, y_mean), float(offered[place]), place, error)
+
+
+def _thin_svd(A: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """U (n, r), s (r,), V (d, r) of centred rows, by the smaller of the two Gram matrices."""
+    n, d = A.shape
+    values, vectors = sla.eigh(A.T @ A if d <= n else A @ A.T, check_finite=False)
+    rounding = max(SMALLEST, 100.0 * float(np.finfo(A.dtype).eps))
+    kept = values > rounding * max(float(values[-1]), float(np.finfo(A.dtype).tiny))
+    s, E = np.sqrt(values[kept]), vectors[:, kept]
+    return (A @ E / s, s, E) if d <= n else (E, s, A.T @ E / s)
+
+
+def _leave_one_out(
+    U: FloatArray, values: FloatArray, Z: FloatArray, B: FloatArray, share: FloatArray
+) -> Callable[[float], float]:
+    """The error of a penalty, after what is common to all has been computed once.
+
+    With q the share of each direction that the penalty takes away, the residual is R + U q Z, and 1 - h the part of
+    a row outside U plus U² q: sums of small numbers, not differences of large ones.
+    """
+    R = B - U @ Z
+    G, K = R @ Z.T, Z @ Z.T
+    lengths, squares = np.einsum("ij,ij->i", R, R), U**2
+    outside = np.maximum(1.0 - share - squares.sum(axis=1), 0.0)
+
+    def error(penalty: float) -> float:
+        q = (penalty / (values + penalty)).astype(U.dtype)
+        F = U * q
+        residual = lengths + 2.0 * np.einsum("ij,ij->i", F, G) + np.einsum("ij,ij->i", F @ K, F)
+        left = np.maximum(outside + squares @ q, np.finfo(U.dtype).tiny ** 0.25)
+        return float(np.sum(np.maximum(residual, 0.0) / left**2, dtype=np.float64))
+
+    return error
+
+
+def _generalised(values: FloatArray, Z: FloatArray, B: FloatArray, offered: FloatArray) -> int:
+    """Where generalised cross-validation has its minimum: every row is taken to have the same leverage."""
+    explained = np.einsum("ij,ij->i", Z, Z, dtype=np.float64)
+    rest = max(float(np.einsum("ij,ij->", B, B, dtype=np.float64) - explained.sum()), 0.0)
+    taken = offered[:, None] / (values[None, :] + offered[:, None])
+    outside = max(len(B) - 1.0 - len(values), 0.0)
+    return int(np.argmin((taken**2 @ explained + rest) / (outside + taken.sum(axis=1)) ** 2))
+
+
+def _downhill(error: Callable[[int], float], start: int, n: int) -> tuple[int, float]:
+    """The first place, from ``start``, that is no worse than its neighbours."""
+    known: dict[int, float] = {}
+
+    def at(k: int) -> float:
+        return known.setdefault(k, error(k)) if k not in known else known[k]
+
+    place = start
+    while True:
+        best = min((k for k in (place, place - 1, place + 1) if 0 <= k < n), key=at)
+        if best == place:
+            return place, at(place)
+        place = best
