@@ -2,6 +2,15 @@
 
 from isthmus.maps.affine import AffineMap
 from isthmus.maps.canonical import canonical_directions
+from isthmus.maps.procrustes import ProcrustesFit, procrustes
 from isthmus.maps.ridge import PENALTIES, RidgeFit, ridge
 
-__all__ = ["PENALTIES", "AffineMap", "RidgeFit", "canonical_directions", "ridge"]
+__all__ = [
+    "PENALTIES",
+    "AffineMap",
+    "ProcrustesFit",
+    "RidgeFit",
+    "canonical_directions",
+    "procrustes",
+    "ridge",
+]
