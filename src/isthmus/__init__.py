@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from isthmus.domains import KnownPairs
     from isthmus.estimators import ARC, CCA, ITML, KCCA, MLHD, Saenko
     from isthmus.kernels import RBF, Cosine, Kernel, Laplacian, Linear, Polynomial, Precomputed
+    from isthmus.matching import Matching, match
     from isthmus.registry import systems
 
 __all__ = [
@@ -41,12 +42,14 @@ __all__ = [
     "KnownPairs",
     "Laplacian",
     "Linear",
+    "Matching",
     "MissingDependencyError",
     "NotConvergedError",
     "Polynomial",
     "Precomputed",
     "Saenko",
     "__version__",
+    "match",
     "mmd",
     "mmd_test",
     "systems",
@@ -58,6 +61,7 @@ _NAMES = {
     "domains": ("KnownPairs",),
     "estimators": ("ARC", "CCA", "ITML", "KCCA", "MLHD", "Saenko"),
     "kernels": ("RBF", "Cosine", "Kernel", "Laplacian", "Linear", "Polynomial", "Precomputed"),
+    "matching": ("Matching", "match"),
     "registry": ("systems",),
 }
 _HOMES = {name: f"isthmus.{module}" for module, names in _NAMES.items() for name in names}
