@@ -9,7 +9,7 @@ import numpy as np
 
 from isthmus._validation import as_generator, choice, number
 from isthmus.exceptions import InputError
-from isthmus.matching.confidence import accepted, confidences, confirmations
+from isthmus.matching.confidence import accepted, confidences
 from isthmus.matching.engines import as_engine
 from isthmus.matching.input import AUTO, known_links, unit_rows
 from isthmus.matching.labels import class_codes
@@ -38,7 +38,7 @@ def match(
     one_to_one: bool = True,
     keep: str = "sure",
     min_confidence: float = SURE,
-    n_restarts: int = 2,
+    n_restarts: int = 3,
     source_transformer: Any = AUTO,
     target_transformer: Any = AUTO,
     random_state: Any = 0,
@@ -124,29 +124,32 @@ def match(
         counter.of("axes")()
         problem = problem_of(prepared(X, "A"), prepared(Z, "B"), ys, yt, engine)
         runs = all_runs(problem, known, restarts, rng, counter, refine=bool(refine), one_to_one=bool(one_to_one))
-    return _matching(runs, known, evidence(runs, engine_name), keep == "all", enough, bool(one_to_one))
+    shape = (X.shape[0], Z.shape[0])
+    return _matching(runs, known, evidence(runs, engine_name), shape, keep == "all", enough, bool(one_to_one))
 
 
-def _matching(runs: Runs, known: Links, seen: Evidence, every: bool, enough: float, one_to_one: bool) -> Matching:
+def _matching(
+    runs: Runs, known: Links, seen: Evidence, shape: tuple[int, int], every: bool, enough: float, one_to_one: bool
+) -> Matching:
     """The result, as a value."""
     succeeded = success(seen)
-    confidence, partner = confidences(runs), runs.found.of_rows.copy()
+    confidence, partner, score = confidences(runs), runs.found.partner.copy(), runs.found.score.copy()
+    is_known = partner < 0
     partner[known.i] = known.j
+    score[known.i] = runs.known_scores
     if every:
-        kept = confirmations(runs)[0] | ~runs.unknown | (not one_to_one)
-    elif succeeded is False:
-        kept = np.zeros(len(partner), dtype=bool)
-    else:
+        kept = runs.found.mutual | is_known | (not one_to_one)
+    elif succeeded:
         kept = accepted(runs, confidence, enough, one_to_one)
+    else:
+        kept = np.zeros(len(partner), dtype=bool)
     i = np.flatnonzero(kept)
-    pairs = np.stack([i, partner[i]], axis=1)
-    shape = runs.final.refined.scores.shape
     return Matching(
-        pairs=pairs,
-        score=runs.final.refined.fair.at(*pairs.T).astype(np.float64),
+        pairs=np.stack([i, partner[i]], axis=1),
+        score=score[i],
         confidence=confidence[i],
         shape=shape,
         succeeded=succeeded,
-        verdict=sentence(seen, succeeded, len(pairs), shape),
+        verdict=sentence(seen, succeeded, len(i), shape),
         evidence=seen,
     )

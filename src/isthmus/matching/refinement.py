@@ -10,7 +10,7 @@ from numpy.random import Generator
 
 from isthmus.matching.engines import Bridge
 from isthmus.matching.neighbours import Best, Crowding, best, crowding, without_hubs
-from isthmus.matching.problem import Links, Problem
+from isthmus.matching.problem import NONE, Links, Problem
 from isthmus.matching.scores import Scores
 
 SHOWN = 0.3
@@ -79,9 +79,7 @@ class Refined:
         return without_hubs(self.scores, self.crowd)
 
 
-def refined(
-    problem: Problem, known: Links, start: Scores, schedule: Schedule, rng: Generator, tick: Callable[[], None]
-) -> Refined:
+def refined(problem: Problem, start: Scores, schedule: Schedule, rng: Generator, tick: Callable[[], None]) -> Refined:
     """The best of the rounds in which nothing is hidden and all axes count.
 
     In each round, the rows of A and B that choose each other among the candidates (of which a share is hidden, less
@@ -95,8 +93,8 @@ def refined(
         tick()
         fair = start if found is None else _with_prior(found.fair, start, round_)
         shown, axes = schedule.shown(round_), schedule.axes(round_, problem.axes)
-        links = chosen(best(problem.allowed(fair), 1.0 - shown, rng), known)
-        if len(links) < max(FEWEST, len(known)):
+        links = chosen(best(problem.allowed(fair), 1.0 - shown, rng))
+        if len(links) + len(problem.anchors) < FEWEST:
             break
         settled = round_ > 0 and shown == 1.0 and axes == problem.axes
         if settled and (now := links.i.tobytes() + links.j.tobytes()) == last:
@@ -108,32 +106,32 @@ def refined(
         found = Refined(bridge, scores, crowding(scores), schedule)
         if settled and (top is None or found.value > top.value):
             top = found
-    return top or found or plain(problem, known, start, schedule)
+    return top or found or plain(problem, start, schedule)
 
 
-def plain(problem: Problem, known: Links, start: Scores, schedule: Schedule) -> Refined:
+def plain(problem: Problem, start: Scores, schedule: Schedule) -> Refined:
     """Without refinement: what the engine learns from the known pairs alone."""
-    bridge = problem.bridge(known if len(known) else chosen(best(problem.allowed(start)), known))
+    bridge = problem.bridge(NONE if len(problem.anchors) else chosen(best(problem.allowed(start))))
     scores = problem.scores(bridge)
     return Refined(bridge, scores, crowding(scores), schedule)
 
 
-def continued(problem: Problem, known: Links, found: Refined, rounds: int, tick: Callable[[], None]) -> Refined:
+def continued(problem: Problem, found: Refined, rounds: int, tick: Callable[[], None]) -> Refined:
     """Some more rounds with nothing hidden, on all rows of the problem."""
     for _ in range(rounds):
         tick()
-        links = chosen(best(problem.allowed(found.fair)), known)
+        links = chosen(best(problem.allowed(found.fair)))
         bridge = problem.bridge(links, None, found.bridge)
         scores = problem.scores(bridge)
         found = Refined(bridge, scores, crowding(scores), found.schedule)
     return found
 
 
-def chosen(found: Best, known: Links) -> Links:
-    """The known pairs, and rows that choose each other among all others."""
+def chosen(found: Best) -> Links:
+    """Rows that choose each other."""
     i = found.mutual
     i = i[np.isfinite(found.row_scores[i])]
-    return known.first(Links.of(i, found.of_rows[i]))
+    return Links.of(i, found.of_rows[i])
 
 
 def _with_prior(fair: Scores, start: Scores, round_: int) -> Scores:

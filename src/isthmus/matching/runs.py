@@ -7,18 +7,15 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.random import Generator
 
-from isthmus._arrays import BoolArray, IntArray
-from isthmus.matching.left_out import OutOfFold, out_of_fold, ranks
-from isthmus.matching.neighbours import Best, best
+from isthmus._arrays import BoolArray, FloatArray, IntArray
+from isthmus.matching.left_out import confirmed, out_of_fold, ranks, without_known
 from isthmus.matching.problem import Links, Problem
 from isthmus.matching.progress import Counter
-from isthmus.matching.refinement import COARSE, FLAT, Schedule
-from isthmus.matching.run import Run, run
+from isthmus.matching.refinement import COARSE, FLAT
+from isthmus.matching.run import Partners, Run, run, run_from_nothing
 
 ENOUGH_TO_HOLD_BACK = 15
 """With fewer known pairs than this, none is held back."""
-FAR = 100.0
-"""Taken off the scores of rows whose partner is known."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -27,66 +24,72 @@ class Runs:
 
     Parameters
     ----------
-    final : Run
-        From all known pairs.
-    found, again : Best
-        The partners of each row by this run, and by another one.
-    left_out : OutOfFold
-        The partners that this run finds for rows that are left out of it.
-    null : Run
-        From shuffled pairs, or from a start that belongs to other rows.
-    null_confirmed : float
-        The share of the mutual pairs of this that it finds when they are left out.
+    final, null : Run
+        From all known pairs; from shuffled pairs and a start that belongs to other rows.
+    found, again : Partners
+        The partners of each row by the final run, and by another one.
+    found_left_out : array (n,)
+        Whether the final run finds the partner of a row also when it is left out.
+    left_out_score : array (n,)
+        The best score of a row that is left out.
+    confirmed, null_confirmed : float
+        The share of the pairs that choose each other that are found when they are left out; of the null run.
+    known_ranks, known_scores : array (p,)
+        The ranks of the partners in known pairs, and their scores, by what is learned from all other pairs.
     held_back, shuffled : array (h,)
         The ranks of the partners of the rows that were held back, by a run from the others, and by the null run.
-    unknown : array (n,)
-        The rows of A whose partner is not known.
     """
 
     final: Run
-    found: Best
-    again: Best
-    left_out: OutOfFold
     null: Run
+    found: Partners
+    again: Partners
+    found_left_out: BoolArray
+    left_out_score: FloatArray
+    confirmed: float
     null_confirmed: float
+    known_ranks: IntArray
+    known_scores: FloatArray
     held_back: IntArray
     shuffled: IntArray
-    unknown: BoolArray
 
 
 def all_runs(
     problem: Problem, known: Links, restarts: int, rng: Generator, counter: Counter, *, refine: bool, one_to_one: bool
 ) -> Runs:
     """Both schedules; the better one again, from all pairs, and from nothing."""
-    seeds = rng.integers(2**32, size=restarts + 3)
-    held, kept = _held_back(known, np.random.default_rng(seeds[-1]))
-
-    def one(name: str, links: Links, schedule: Schedule, seed: int, null: bool = False) -> Run:
-        return run(problem, links, schedule, int(seed), counter.of(name), refine=refine, null=null)
-
-    trials = [one(s.name, kept, s, seeds[0]) for s in ((COARSE, FLAT) if refine else (FLAT,))]
+    seeds = rng.spawn(restarts + 4)
+    held, kept = _held_back(known, seeds[-1])
+    wrong = _shuffled(kept, seeds[-2])
+    some, nothing, all_known = (problem.knowing(pairs, one_to_one) for pairs in (kept, wrong, known))
+    schedules = (COARSE, FLAT) if refine else (FLAT,)
+    trials = [run(some, s, seeds[-3].spawn(1)[0], counter.of(s.name), refine=refine) for s in schedules]
     trial = max(trials, key=lambda r: r.value)
     schedule = trial.refined.schedule
-    null = one("from nothing", _shuffled(kept, np.random.default_rng(seeds[-2])), schedule, seeds[0], null=True)
-    finals = [one("again", known, schedule, seed) for seed in seeds[1:restarts]]
+    null = run_from_nothing(nothing, held.i, schedule, seeds[-2], counter.of("from nothing"), refine=refine)
+    finals = [run(all_known, schedule, seed, counter.of("again"), refine=refine) for seed in seeds[1:restarts]]
     # A run that knew only some of the pairs is not the last word, but its agreement counts.
     order = sorted(finals if len(held) else [trial, *finals], key=lambda r: -r.value)
-    final, other = (order[0], trial if len(held) else order[1])
-    found, again, nothing = (_best(problem, r, known, one_to_one) for r in (final, other, null))
-    folds = np.random.default_rng(seeds[-3])
-    left_out = out_of_fold(problem, final, found, folds, counter.of("rows left out"))
-    null_left_out = out_of_fold(problem, null, nothing, folds, counter.of("rows left out"))
-    unknown = ~np.isin(np.arange(len(problem.A)), known.i)
+    final, other = (order[0], order[1] if len(order) > 1 else trial)
+    left_out = out_of_fold(final, seeds[-4], counter.of("rows left out"))
+    n = len(problem.A)
+    found_left_out, left_out_score = np.zeros(n, dtype=bool), np.zeros(n)
+    found_left_out[final.problem.rows] = left_out.of_rows == final.best.of_rows
+    left_out_score[final.problem.rows] = left_out.row_scores
+    known_ranks, known_scores = without_known(problem, final, known)
     return Runs(
         final=final,
-        found=found,
-        again=again,
-        left_out=left_out,
         null=null,
-        null_confirmed=null_left_out.confirmed(nothing, nothing.mutual),
-        held_back=ranks(trial.refined.fair, held),
-        shuffled=ranks(null.refined.fair, held),
-        unknown=unknown,
+        found=Partners.of(final.problem, final.best, n),
+        again=Partners.of(other.problem, other.best, n),
+        found_left_out=found_left_out,
+        left_out_score=left_out_score,
+        confirmed=confirmed(final, left_out),
+        null_confirmed=confirmed(null, out_of_fold(null, seeds[-4], counter.of("rows left out"))),
+        known_ranks=known_ranks,
+        known_scores=known_scores,
+        held_back=ranks(trial, held),
+        shuffled=ranks(null, held),
     )
 
 
@@ -100,17 +103,5 @@ def _held_back(known: Links, rng: Generator) -> tuple[Links, Links]:
 
 def _shuffled(links: Links, rng: Generator) -> Links:
     """Each row with the partner of another."""
-    if len(links) < 2:
-        return links
     order = rng.permutation(len(links))
     return Links(links.i[order], links.j[np.roll(order, 1)], links.weights[order])
-
-
-def _best(problem: Problem, done: Run, known: Links, one_to_one: bool) -> Best:
-    """The partners by a run; the rows of known pairs are taken."""
-    scores = problem.allowed(done.refined.fair)
-    if len(known) and one_to_one:
-        rows, columns = np.zeros(scores.shape[0]), np.zeros(scores.shape[1])
-        rows[known.i], columns[known.j] = -FAR, -FAR
-        scores = scores.shifted(rows, columns)
-    return best(scores)

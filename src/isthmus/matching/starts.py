@@ -27,7 +27,7 @@ def problem_of(A: Prepared, B: Prepared, ys: IntArray, yt: IntArray, engine: Eng
     labelled = (ys >= 0).any() and (yt >= 0).any()
     if len(np.intersect1d(ys[ys >= 0], yt[yt >= 0])) > 1:
         alike = alike.standardised() + alike_by_class(A.points, ys, B.points, yt)
-    return Problem(A.points, B.points, alike, veto(ys, yt) if labelled else None, engine)
+    return Problem.of(A.points, B.points, alike, veto(ys, yt) if labelled else None, engine)
 
 
 def geometry(A: Prepared, B: Prepared) -> Scores:

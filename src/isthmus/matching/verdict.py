@@ -4,18 +4,19 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import numpy as np
-
 from isthmus.evaluation.intervals import wilson_interval
 from isthmus.matching.runs import Runs
 
 NEAR = 10
 """A held-back pair counts as near if the partner is among the first ten."""
 MOST_NEAR = 0.5
-SURE, DOUBTFUL = 0.75, 0.6
-"""Agreement of two runs from which on a matching is sure, and below which it failed."""
-GAIN = 0.04
-"""By how much the value has to exceed that of a run from nothing."""
+"""The share of the held-back pairs that has to be near."""
+CONSENSUS = 0.2
+"""The consensus from which on a matching without pairs held back has succeeded."""
+SOME_CONSENSUS = 0.1
+"""With less, most other rows than the known ones have no partner, or not the one that was found."""
+ENOUGH_KNOWN = 3
+"""So many known pairs can contradict a matching."""
 
 
 @dataclass(frozen=True)
@@ -30,6 +31,8 @@ class Evidence:
         The share of the mutual pairs that are found again when they are left out; the same of the run from nothing.
     value, null_value : float
         The mean best score of a row, over the highest possible; the same of the run from nothing.
+    known, known_near : int
+        How many pairs were known; for how many the partner is among the first ten by what is learned from others.
     held_back, held_back_first, held_back_near : int
         How many known pairs were held back; for how many the partner came first; was among the first ten.
     shuffled_first, shuffled_near : int
@@ -43,6 +46,8 @@ class Evidence:
     null_confirmed: float
     value: float
     null_value: float
+    known: int
+    known_near: int
     held_back: int
     held_back_first: int
     held_back_near: int
@@ -50,6 +55,17 @@ class Evidence:
     shuffled_near: int
     engine: str
     schedule: str
+
+    @property
+    def consensus(self) -> float:
+        """The agreement, times the gain over the run from nothing in the share of pairs found when left out."""
+        gain = (self.confirmed - self.null_confirmed) / max(1.0 - self.null_confirmed, 1e-9)
+        return self.agreement * max(gain, 0.0)
+
+    @property
+    def contradicted(self) -> bool:
+        """Whether most of the known pairs are far from what is learned from all others."""
+        return self.known >= ENOUGH_KNOWN and self.known_near < MOST_NEAR * self.known
 
     @property
     def held_back_recall(self) -> float | None:
@@ -69,16 +85,16 @@ class Evidence:
 
 def evidence(runs: Runs, engine: str) -> Evidence:
     """The figures of some runs."""
-    rows = np.flatnonzero(runs.unknown)
-    mutual = np.intersect1d(runs.found.mutual, rows)
-    both = np.intersect1d(mutual, runs.again.mutual)
-    same = runs.found.of_rows[both] == runs.again.of_rows[both]
+    both = runs.found.mutual & runs.again.mutual
+    same = runs.found.partner[both] == runs.again.partner[both]
     return Evidence(
-        agreement=float(same.mean()) if len(both) else 0.0,
-        confirmed=runs.left_out.confirmed(runs.found, mutual),
+        agreement=float(same.mean()) if both.any() else 0.0,
+        confirmed=runs.confirmed,
         null_confirmed=runs.null_confirmed,
         value=runs.final.value,
         null_value=runs.null.value,
+        known=len(runs.known_ranks),
+        known_near=int((runs.known_ranks <= NEAR).sum()),
         held_back=len(runs.held_back),
         held_back_first=int((runs.held_back == 1).sum()),
         held_back_near=int((runs.held_back <= NEAR).sum()),
@@ -92,33 +108,36 @@ def evidence(runs: Runs, engine: str) -> Evidence:
 def success(seen: Evidence) -> bool | None:
     """True, False, or None where it is doubtful.
 
-    With pairs held back: at least half of the partners among the first ten, and more than by the run from nothing.
-    Without: two runs agree, and the best scores are better than those of the run from nothing.
+    With pairs held back: at least half of their partners are among the first ten, and more than by the run from
+    nothing; it is doubtful if that holds but there is no consensus on other rows, which may then have no partners.
+    Without: by the consensus, unless known pairs, however few, contradict it.
     """
     if seen.held_back:
-        near = seen.held_back_near >= MOST_NEAR * seen.held_back
-        return bool(near and seen.held_back_near > seen.shuffled_near)
-    if seen.value < seen.null_value + GAIN or seen.agreement < DOUBTFUL:
-        return False
-    return True if seen.agreement >= SURE else None
+        if seen.held_back_near < MOST_NEAR * seen.held_back or seen.held_back_near <= seen.shuffled_near:
+            return False
+        return True if seen.consensus >= SOME_CONSENSUS else None
+    return not seen.contradicted and seen.consensus >= CONSENSUS
 
 
 def sentence(seen: Evidence, succeeded: bool | None, n_pairs: int, shape: tuple[int, int]) -> str:
     """The verdict with its figures, in one sentence."""
     word = {True: "matched", False: "failed", None: "doubtful"}[succeeded]
-    count = f"{n_pairs:,} of {shape[0]:,} and {shape[1]:,} rows"
-    return f"{word}: {count}; {_reason(seen)}."
+    return f"{word}: {n_pairs:,} pairs of {shape[0]:,} and {shape[1]:,} rows; {_reason(seen, succeeded)}."
 
 
-def _reason(seen: Evidence) -> str:
+def _reason(seen: Evidence, succeeded: bool | None) -> str:
+    runs = (
+        f"two runs agree on {seen.agreement:.0%} of the rows, and {seen.confirmed:.0%} are found when they are left "
+        f"out (from nothing {seen.null_confirmed:.0%})"
+    )
     if seen.held_back:
         low, high = seen.held_back_interval or (0.0, 1.0)
-        return (
+        held = (
             f"of {seen.held_back} known pairs that were held back, {seen.held_back_recall:.0%} were found "
             f"[{low:.0%}, {high:.0%}], {seen.held_back_near / seen.held_back:.0%} among the first {NEAR} "
             f"(from shuffled pairs {seen.shuffled_near / seen.held_back:.0%})"
         )
-    return (
-        f"two runs agree on {seen.agreement:.0%} of the rows, mean best score {seen.value:.2f} "
-        f"(from nothing {seen.null_value:.2f})"
-    )
+        return held if succeeded is not None else f"{held}, but other rows may have no partner: {runs}"
+    if seen.contradicted:
+        return f"only {seen.known_near} of {seen.known} known pairs are near by what is learned from all others"
+    return runs
