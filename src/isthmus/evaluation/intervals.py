@@ -22,4 +22,4 @@ def wilson_interval(hits: int, n: int, z: float = Z) -> tuple[float, float]:
     p, z2 = hits / n, z**2 / n
     centre = (p + z2 / 2.0) / (1.0 + z2)
     half = z * np.sqrt(p * (1.0 - p) / n + z2 / (4.0 * n)) / (1.0 + z2)
-    return max(0.0, float(centre - half)), min(1.0, float(centre + half))
+    return min(p, max(0.0, float(centre - half))), max(p, min(1.0, float(centre + half)))  # p, but for rounding

@@ -148,6 +148,7 @@ def _matching(
         pairs=np.stack([i, partner[i]], axis=1),
         score=score[i],
         confidence=confidence[i],
+        nearest=partner,
         shape=shape,
         succeeded=succeeded,
         verdict=sentence(seen, succeeded, len(i), shape),

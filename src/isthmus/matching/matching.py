@@ -24,6 +24,8 @@ class Matching:
         (cross-domain similarity local scaling).
     confidence : array (m,)
         An estimate of the probability that a match is right, if the matching as a whole worked; 1 for known pairs.
+    nearest : array (n,)
+        The best row of B for each row of A, whether it is good enough to be returned or not.
     shape : (int, int)
         How many rows A and B have.
     succeeded : bool or None
@@ -37,6 +39,7 @@ class Matching:
     pairs: IntArray
     score: FloatArray
     confidence: FloatArray
+    nearest: IntArray
     shape: tuple[int, int]
     succeeded: bool | None
     verdict: str

@@ -56,7 +56,8 @@ def ranks(n: int, m: int) -> tuple[IntArray, IntArray]:
     """
     last = min(n, m) - 2
     first = np.arange(min(NEAREST, last + 1))
-    places = np.unique(np.concatenate([first, np.geomspace(min(NEAREST, last), last, PLACES)])).astype(np.intp)
+    further = np.geomspace(min(NEAREST, last), last, PLACES).astype(np.intp)
+    places = np.unique(np.concatenate([first, further]))
     a, b = (np.round(places * ((k - 2) / last)).astype(np.intp) for k in (n, m))
     return a, b
 

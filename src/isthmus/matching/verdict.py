@@ -15,8 +15,10 @@ CONSENSUS = 0.2
 """The consensus from which on a matching without pairs held back has succeeded."""
 SOME_CONSENSUS = 0.1
 """With less, most other rows than the known ones have no partner, or not the one that was found."""
-ENOUGH_KNOWN = 3
-"""So many known pairs can contradict a matching."""
+GAIN = 0.03
+"""By how much the mean best score has to exceed that of the run from nothing."""
+ENOUGH_KNOWN, KNOWN_NEAR = 3, 2.0 / 3.0
+"""So many known pairs can contradict a matching, if fewer than this share of them are near."""
 
 
 @dataclass(frozen=True)
@@ -64,8 +66,8 @@ class Evidence:
 
     @property
     def contradicted(self) -> bool:
-        """Whether most of the known pairs are far from what is learned from all others."""
-        return self.known >= ENOUGH_KNOWN and self.known_near < MOST_NEAR * self.known
+        """Whether many of the known pairs are far from what is learned from all others."""
+        return self.known >= ENOUGH_KNOWN and self.known_near < KNOWN_NEAR * self.known
 
     @property
     def held_back_recall(self) -> float | None:
@@ -110,13 +112,14 @@ def success(seen: Evidence) -> bool | None:
 
     With pairs held back: at least half of their partners are among the first ten, and more than by the run from
     nothing; it is doubtful if that holds but there is no consensus on other rows, which may then have no partners.
-    Without: by the consensus, unless known pairs, however few, contradict it.
+    Without: by the consensus, and better scores than from nothing, unless known pairs, however few, contradict.
     """
     if seen.held_back:
         if seen.held_back_near < MOST_NEAR * seen.held_back or seen.held_back_near <= seen.shuffled_near:
             return False
         return True if seen.consensus >= SOME_CONSENSUS else None
-    return not seen.contradicted and seen.consensus >= CONSENSUS
+    better = seen.value >= seen.null_value + GAIN
+    return bool(better and seen.consensus >= CONSENSUS and not seen.contradicted)
 
 
 def sentence(seen: Evidence, succeeded: bool | None, n_pairs: int, shape: tuple[int, int]) -> str:
@@ -128,7 +131,7 @@ def sentence(seen: Evidence, succeeded: bool | None, n_pairs: int, shape: tuple[
 def _reason(seen: Evidence, succeeded: bool | None) -> str:
     runs = (
         f"two runs agree on {seen.agreement:.0%} of the rows, and {seen.confirmed:.0%} are found when they are left "
-        f"out (from nothing {seen.null_confirmed:.0%})"
+        f"out (from nothing {seen.null_confirmed:.0%}), mean best score {seen.value:.2f} ({seen.null_value:.2f})"
     )
     if seen.held_back:
         low, high = seen.held_back_interval or (0.0, 1.0)

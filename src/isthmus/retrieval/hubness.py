@@ -15,9 +15,7 @@ CELLS = 2**22
 """Scores that are held at once."""
 
 
-def hub_scores(
-    space: CommonSpace, points: FloatArray, others: FloatArray, n: int = NEIGHBOURHOOD
-) -> FloatArray:
+def hub_scores(space: CommonSpace, points: FloatArray, others: FloatArray, n: int = NEIGHBOURHOOD) -> FloatArray:
     """How near each point (m,) is to the other domain: the mean of its n best scores there."""
     k = min(n, len(others))
     best = [np.partition(scores, -k, axis=1)[:, -k:].mean(axis=1) for scores in _blocks(space, points, others)]
