@@ -9,6 +9,7 @@ from numpy.random import Generator
 
 from isthmus._arrays import BoolArray, FloatArray, IntArray
 from isthmus.matching.left_out import confirmed, out_of_fold, ranks, without_known
+from isthmus.matching.polishing import polished
 from isthmus.matching.problem import Links, Problem
 from isthmus.matching.progress import Counter
 from isthmus.matching.refinement import COARSE, FLAT
@@ -74,8 +75,11 @@ def all_runs(
     order = sorted(finals if len(held) else [trial, *finals], key=lambda r: -r.value)
     best_two = (order[0], order[1] if len(order) > 1 else trial)
     held_back = ranks(trial, held)
-    final, other = (on_all(r, some if r is trial else all_known, counter.of("all rows")) for r in best_two)
-    left_out = out_of_fold(final, seeds[-4], counter.of("rows left out"))
+    tick, folds = counter.of("all rows"), seeds[-4]
+    final, other = (on_all(r, some if r is trial else all_known, tick) for r in best_two)
+    if refine:
+        final, other = (polished(r, folds, counter.of("rows left out")) for r in (final, other))
+    left_out = out_of_fold(final, folds, counter.of("rows left out"))
     n = len(problem.A)
     found_left_out, left_out_score = np.zeros(n, dtype=bool), np.zeros(n)
     found_left_out[final.problem.rows] = left_out.of_rows == final.best.of_rows
@@ -89,7 +93,7 @@ def all_runs(
         found_left_out=found_left_out,
         left_out_score=left_out_score,
         confirmed=confirmed(final, left_out),
-        null_confirmed=confirmed(null, out_of_fold(null, seeds[-4], counter.of("rows left out"))),
+        null_confirmed=confirmed(null, out_of_fold(null, folds, counter.of("rows left out"))),
         known_ranks=known_ranks,
         known_scores=known_scores,
         held_back=held_back,
