@@ -70,6 +70,8 @@ def test_pairs_come_in_order_once_per_row_with_scores_and_confidences(found):
 def test_the_same_number_gives_the_same_matching_and_arguments_are_left_alone(views, found):
     A, B = views.A.copy(), views.B.copy()
     again = match(A, B)
+    alone = match(A, B, n_jobs=1)
+    np.testing.assert_array_equal(alone.pairs, found.pairs)
     np.testing.assert_array_equal(again.pairs, found.pairs)
     np.testing.assert_array_equal(again.confidence, found.confidence)
     np.testing.assert_array_equal(A, views.A)
@@ -231,6 +233,7 @@ A, B = np.random.default_rng(0).normal(size=(2, 30, 4))
         ({"system": "lda"}, "system: expected"),
         ({"y_source": [1, 2]}, "y_source: expected shape"),
         ({"source_transformer": "scale"}, "source_transformer: expected"),
+        ({"n_jobs": 0}, "n_jobs: expected a whole number"),
         ({"random_state": -1}, "random_state: expected"),
         ({"progress": "yes"}, "progress: expected"),
     ],

@@ -6,6 +6,7 @@ from contextlib import nullcontext
 from typing import Any
 
 import numpy as np
+from threadpoolctl import threadpool_limits  # scikit-learn brings it
 
 from isthmus._validation import as_generator, choice, number
 from isthmus.exceptions import InputError
@@ -42,6 +43,7 @@ def match(
     source_transformer: Any = AUTO,
     target_transformer: Any = AUTO,
     random_state: Any = 0,
+    n_jobs: int = 2,
     progress: Any = False,
 ) -> Matching:
     r"""The rows of A and of B that are the same object, with few known pairs or none.
@@ -79,6 +81,8 @@ def match(
         What is done with the rows of A and of B first. "auto": columns of dense rows are standardised.
     random_state : int, Generator, RandomState or None
         Where the hiding comes from; the same number gives the same matching.
+    n_jobs : int
+        How many runs at the same time, in threads; each has one thread for linear algebra. The result is the same.
     progress : bool or function
         Whether to show how far it is; or who is told (what is done, rounds so far).
 
@@ -119,11 +123,14 @@ def match(
     Z = unit_rows(B, target_transformer, "B", "target_transformer")
     known = known_links(pairs, X.shape[0], Z.shape[0], one_to_one)
     ys, yt = class_codes(y_source, X.shape[0], y_target, Z.shape[0])
-    with told if isinstance(told, ProgressLine) else nullcontext():
+    jobs = int(number(n_jobs, "n_jobs", low=1, whole=True))
+    with told if isinstance(told, ProgressLine) else nullcontext(), threadpool_limits(1):
         counter = Counter(told)
         counter.of("axes")()
         problem = problem_of(prepared(X, "A"), prepared(Z, "B"), ys, yt, engine)
-        runs = all_runs(problem, known, restarts, rng, counter, refine=bool(refine), one_to_one=bool(one_to_one))
+        runs = all_runs(
+            problem, known, restarts, rng, counter, refine=bool(refine), one_to_one=bool(one_to_one), n_jobs=jobs
+        )
     shape = (X.shape[0], Z.shape[0])
     return _matching(runs, known, evidence(runs, engine_name), shape, keep == "all", enough, bool(one_to_one))
 

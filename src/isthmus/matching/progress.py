@@ -1,15 +1,18 @@
-"""How far a matching is, on one line of the terminal."""
+"""Runs at the same time, and how far they are, on one line of the terminal."""
 
 from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from concurrent.futures import FIRST_EXCEPTION, CancelledError, Future, ThreadPoolExecutor, wait
 from contextlib import AbstractContextManager
-from typing import Any
+from threading import Lock
+from typing import Any, TypeVar
 
 from isthmus.exceptions import InputError
 
+T = TypeVar("T")
 SECONDS_BETWEEN_LINES = 5.0
 """How often a log, which can't take a line back, gets a new one."""
 
@@ -59,16 +62,45 @@ def teller(progress: Any) -> Told:
 
 
 class Counter:
-    """Rounds of one run after the other, told to somebody."""
+    """Rounds of all runs, told to somebody; runs at the same time take turns in telling."""
 
     def __init__(self, told: Told) -> None:
-        self._told, self._rounds = told, 0
+        self._told, self._rounds, self._stopped, self._lock = told, 0, False, Lock()
 
     def of(self, what: str) -> Callable[[], None]:
-        """What a run calls in each of its rounds."""
+        """What a run calls in each of its rounds; it raises where another run has been stopped."""
 
         def tick() -> None:
-            self._rounds += 1
-            self._told(what, self._rounds)
+            with self._lock:
+                if self._stopped:
+                    raise CancelledError
+                self._rounds += 1
+                self._told(what, self._rounds)
 
         return tick
+
+    def stop(self) -> None:
+        """End all runs in their next round."""
+        self._stopped = True
+
+
+def at_once(jobs: Sequence[Callable[[], T]], n_jobs: int, counter: Counter) -> list[T]:
+    """The results of some jobs, so many of them at the same time; where one fails or is interrupted, all end."""
+    if n_jobs == 1 or len(jobs) == 1:
+        return [job() for job in jobs]
+    with ThreadPoolExecutor(n_jobs) as pool:
+        futures = [pool.submit(job) for job in jobs]
+        try:
+            return [future.result() for future in _as_they_fail(futures)]
+        except BaseException:
+            counter.stop()
+            for future in futures:
+                future.cancel()
+            raise
+
+
+def _as_they_fail(futures: list[Future[T]]) -> list[Future[T]]:
+    """The same futures, when all are done or one has failed, which then comes first."""
+    done, _ = wait(futures, return_when=FIRST_EXCEPTION)
+    failed = [future for future in done if future.exception() is not None]
+    return sorted(failed, key=lambda f: isinstance(f.exception(), CancelledError)) or futures

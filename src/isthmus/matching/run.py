@@ -84,13 +84,6 @@ def on_all(done: Run, problem: Problem, tick: Callable[[], None]) -> Run:
     return Run.of(problem, continued(problem, found, ROUNDS_ON_ALL, tick))
 
 
-def run_from_nothing(
-    problem: Problem, schedule: Schedule, always: IntArray, rng: Generator, tick: Callable[[], None], *, refine: bool
-) -> Run:
-    """The same from a start that belongs to other rows of B."""
-    return run(problem.permuted(rng), schedule, always, rng, tick, refine=refine)
-
-
 def sampled(problem: Problem, always: IntArray, rng: Generator) -> Problem:
     """The problem of so many rows of A that their table with B is not too large; some rows, by number, are always."""
     n, m = len(problem.A), len(problem.B)

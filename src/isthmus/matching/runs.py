@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 from numpy.random import Generator
 
 from isthmus._arrays import BoolArray, FloatArray, IntArray
 from isthmus.matching.left_out import confirmed, out_of_fold, ranks, without_known
+from isthmus.matching.neighbours import Best
 from isthmus.matching.polishing import polished
 from isthmus.matching.problem import Links, Problem
-from isthmus.matching.progress import Counter
-from isthmus.matching.refinement import COARSE, FLAT
-from isthmus.matching.run import Partners, Run, on_all, run, run_from_nothing
+from isthmus.matching.progress import Counter, at_once
+from isthmus.matching.refinement import COARSE, FLAT, Schedule
+from isthmus.matching.run import Partners, Run, on_all, run
 
 ENOUGH_TO_HOLD_BACK = 15
 """With fewer known pairs than this, none is held back."""
@@ -62,53 +65,84 @@ class Runs:
 
 
 def all_runs(
-    problem: Problem, known: Links, restarts: int, rng: Generator, counter: Counter, *, refine: bool, one_to_one: bool
+    problem: Problem,
+    known: Links,
+    restarts: int,
+    rng: Generator,
+    counter: Counter,
+    *,
+    refine: bool,
+    one_to_one: bool,
+    n_jobs: int,
 ) -> Runs:
-    """Both schedules; the better one again, from all pairs, and from nothing."""
-    seeds = rng.spawn(restarts + 4)
-    held, kept = _held_back(known, seeds[-1])
-    wrong = _shuffled(kept, seeds[-2])
+    """Both schedules; the better one again, from all pairs, and from nothing; the best two are polished."""
+    for_runs, for_null, for_folds, for_pairs = (g.spawn(restarts + 2) for g in rng.spawn(4))
+    held, kept = _held_back(known, for_pairs[0])
+    wrong = _shuffled(kept, for_pairs[1])
     some, nothing, all_known = (problem.knowing(pairs, one_to_one) for pairs in (kept, wrong, known))
+
+    def one(what: str, asked: Problem, schedule: Schedule, always: IntArray, seed: Generator) -> Callable[[], Run]:
+        return lambda: run(asked, schedule, always, seed, counter.of(what), refine=refine)
+
     schedules = (COARSE, FLAT) if refine else (FLAT,)
-    trials = [run(some, s, held.i, seeds[-3].spawn(1)[0], counter.of(s.name), refine=refine) for s in schedules]
-    trial = max(trials, key=lambda r: r.value)
+    jobs = [one(s.name, some, s, held.i, seed) for s, seed in zip(schedules, for_runs, strict=False)]
+    trial = max(at_once(jobs, n_jobs, counter), key=lambda r: r.value)
     schedule = trial.refined.schedule
-    null = run_from_nothing(nothing, schedule, held.i, seeds[-2], counter.of("from nothing"), refine=refine)
-    finals = [
-        run(all_known, schedule, held.i[:0], seed, counter.of("again"), refine=refine) for seed in seeds[1:restarts]
-    ]
+    jobs = [one("from nothing", nothing.permuted(for_null[0]), schedule, held.i, for_null[1])]
+    jobs += [one("again", all_known, schedule, held.i[:0], seed) for seed in for_runs[2 : restarts + 1]]
+    null, *finals = at_once(jobs, n_jobs, counter)
     # A run that knew only some of the pairs is not the last word, but its agreement counts.
     order = sorted(finals if len(held) else [trial, *finals], key=lambda r: -r.value)
     best_two = (order[0], order[1] if len(order) > 1 else trial)
-    held_back = ranks(trial, held)
-    tick, folds = counter.of("all rows"), seeds[-4]
-    final, other = (on_all(r, some if r is trial else all_known, tick) for r in best_two)
-    n, tick = len(problem.A), counter.of("rows left out")
-    sides = [(r, out_of_fold(r, folds, tick)) for r in (final, other)]
-    # Whether it worked is asked before polishing, which brings even wrong pairs into line.
-    share, agreement = confirmed(*sides[0]), _agreement(*(Partners.of(r.problem, r.best, n) for r, _ in sides))
+
+    def side(r: Run, seed: Generator) -> tuple[Run, Best]:
+        r = on_all(r, some if r is trial else all_known, counter.of("all rows"))
+        return r, out_of_fold(r, seed, counter.of("rows left out"))
+
+    sides = at_once(
+        [partial(side, r, seed) for r, seed in zip(best_two, for_folds, strict=False)]
+        + [lambda: (null, out_of_fold(null, for_folds[2], counter.of("rows left out")))],
+        n_jobs,
+        counter,
+    )
+    return _seen(problem, known, sides, order[0].value, (ranks(trial, held), ranks(null, held)), for_folds[3], refine)
+
+
+def _seen(
+    problem: Problem,
+    known: Links,
+    sides: list[tuple[Run, Best]],
+    value: float,
+    held: tuple[IntArray, IntArray],
+    rng: Generator,
+    refine: bool,
+) -> Runs:
+    """What all runs come to: whether it worked is asked before polishing, which brings even wrong pairs into line."""
+    n = len(problem.A)
+    (_, left_out), second, null = sides
+    agreement = _agreement(*(Partners.of(r.problem, r.best, n) for r, _ in sides[:2]))
+    final, other = (polished(*s) if refine else s[0] for s in (sides[0], second))
     if refine:
-        final, other = (polished(*side) for side in sides)
-    left_out = out_of_fold(final, folds, tick) if refine else sides[0][1]
+        left_out = out_of_fold(final, rng, lambda: None)
     found_left_out, left_out_score = np.zeros(n, dtype=bool), np.zeros(n)
     found_left_out[final.problem.rows] = left_out.of_rows == final.best.of_rows
     left_out_score[final.problem.rows] = left_out.row_scores
     known_ranks, known_scores = without_known(problem, final, known)
     return Runs(
         final=final,
-        null=null,
-        value=order[0].value,
+        null=null[0],
+        value=value,
         found=Partners.of(final.problem, final.best, n),
         again=Partners.of(other.problem, other.best, n),
         found_left_out=found_left_out,
         left_out_score=left_out_score,
         agreement=agreement,
-        confirmed=share,
-        null_confirmed=confirmed(null, out_of_fold(null, folds, tick)),
+        confirmed=confirmed(*sides[0]),
+        null_confirmed=confirmed(*null),
         known_ranks=known_ranks,
         known_scores=known_scores,
-        held_back=held_back,
-        shuffled=ranks(null, held),
+        held_back=held[0],
+        shuffled=held[1],
     )
 
 

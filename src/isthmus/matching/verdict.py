@@ -11,7 +11,7 @@ NEAR = 10
 """A held-back pair counts as near if the partner is among the first ten."""
 MOST_NEAR = 0.5
 """The share of the held-back pairs that has to be near."""
-CONSENSUS = 0.2
+CONSENSUS = 0.23
 """The consensus from which on a matching without pairs held back has succeeded."""
 SOME_CONSENSUS = 0.1
 """With less, most other rows than the known ones have no partner, or not the one that was found."""
