@@ -8,14 +8,25 @@ import sys
 
 from benchmarks import threads
 
-SECTIONS = ("solvers", "itml", "systems", "span", "transform", "imports")
+SECTIONS = ("solvers", "itml", "systems", "span", "transform", "matching", "imports")
 
 
 def main() -> int:
     """Run what the command line asks for."""
     args = _arguments()
     threads.pin()
-    from benchmarks import environment, imports, itml_single, machine, report, solvers, span, systems, transform
+    from benchmarks import (
+        environment,
+        imports,
+        itml_single,
+        machine,
+        matching,
+        report,
+        solvers,
+        span,
+        systems,
+        transform,
+    )
     from benchmarks.record import Options, Record, Verdict
 
     runs = {
@@ -24,6 +35,7 @@ def main() -> int:
         "systems": systems.run,
         "span": span.run,
         "transform": transform.run,
+        "matching": matching.run,
         "imports": imports.run,
     }
     record, options, problem = Record(), Options(budget=args.budget, repeats=args.repeats), ""
