@@ -2,7 +2,21 @@
 
 from isthmus.maps.affine import AffineMap
 from isthmus.maps.canonical import canonical_directions
+from isthmus.maps.kernel_ridge import KernelMap, kernel_ridge
+from isthmus.maps.low_rank import LowRankFit, low_rank
 from isthmus.maps.procrustes import ProcrustesFit, procrustes
 from isthmus.maps.ridge import PENALTIES, RidgeFit, ridge
 
-__all__ = ["PENALTIES", "AffineMap", "ProcrustesFit", "RidgeFit", "canonical_directions", "procrustes", "ridge"]
+__all__ = [
+    "PENALTIES",
+    "AffineMap",
+    "KernelMap",
+    "LowRankFit",
+    "ProcrustesFit",
+    "RidgeFit",
+    "canonical_directions",
+    "kernel_ridge",
+    "low_rank",
+    "procrustes",
+    "ridge",
+]
