@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from isthmus.domains import KnownPairs
     from isthmus.estimators import ARC, CCA, ITML, KCCA, MLHD, Saenko
     from isthmus.kernels import RBF, Cosine, Kernel, Laplacian, Linear, Polynomial, Precomputed
+    from isthmus.migration import Adapter, migrate
     from isthmus.registry import systems
 
 __all__ = [
@@ -31,6 +32,7 @@ __all__ = [
     "KCCA",
     "MLHD",
     "RBF",
+    "Adapter",
     "CommonSpace",
     "ConvergenceWarning",
     "Cosine",
@@ -47,6 +49,7 @@ __all__ = [
     "Precomputed",
     "Saenko",
     "__version__",
+    "migrate",
     "mmd",
     "mmd_test",
     "systems",
@@ -58,6 +61,7 @@ _NAMES = {
     "domains": ("KnownPairs",),
     "estimators": ("ARC", "CCA", "ITML", "KCCA", "MLHD", "Saenko"),
     "kernels": ("RBF", "Cosine", "Kernel", "Laplacian", "Linear", "Polynomial", "Precomputed"),
+    "migration": ("Adapter", "migrate"),
     "registry": ("systems",),
 }
 _HOMES = {name: f"isthmus.{module}" for module, names in _NAMES.items() for name in names}

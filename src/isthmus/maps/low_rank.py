@@ -91,5 +91,5 @@ def _chosen_rank(X: FloatArray, Y: FloatArray, weights: FloatArray | None) -> in
     # Directions are orthogonal: each adds its own error instead of the whole of what it leaves unexplained.
     gained: list[float] = np.cumsum(w @ (truth**2 - (truth - guess) ** 2)).tolist()
     full = V.shape[1]
-    offered = [2**k for k in range(full.bit_length()) if 2**k < full] + [full]
+    offered = [1 << k for k in range(full.bit_length()) if 1 << k < full] + [full]
     return max(offered, key=lambda r: (gained[r - 1], -r))
