@@ -6,6 +6,7 @@ import re
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -25,6 +26,9 @@ FEWEST = 10
 """Pairs: with fewer no figure on held-out ones means anything."""
 MOST = 20_000
 """Pairs that are learned from; a random sample of more. Held-out figures have long stopped rising there."""
+
+MOST_SHUFFLED = 1000
+"""Pairs that are mixed up for the control: chance is no better for more."""
 
 
 def migrate(
@@ -124,6 +128,11 @@ class _Study:
             same = unit_rows(pair_rows[1][:, names[1]]), unit_rows(rows.rows[:, names[0]])
         return cls(rows, parts, same, tell, rng)
 
+    @cached_property
+    def wanted(self) -> list[IntArray | None]:
+        """The neighbours of each fold's queries that the new model finds."""
+        return [self.rows.neighbours(fold.queries) for fold in self.folds]
+
     def chosen_kind(self) -> str:
         """The kind that finds held-out pairs best."""
         found = {}
@@ -144,7 +153,9 @@ class _Study:
             curve[size] = self._figures([rows.adapted(m) for m in maps])
         self.tell("controls")
         both = [(m, rows.fitted(kind, f.learned[:least], back=True)) for m, f in zip(maps, self.folds, strict=True)]
-        wrong = [rows.fitted(kind, fold.learned[:least], shuffled=self.rng) for fold in self.folds]
+        wrong = [
+            rows.fitted(kind, fold.learned[: min(least, MOST_SHUFFLED)], shuffled=self.rng) for fold in self.folds
+        ]
         scores: dict[str, list[Score]] = {
             "shuffled pairs": [rows.adapted(m) for m in wrong],
             "both ways": [self._both_ways(*pair) for pair in both],
@@ -161,7 +172,8 @@ class _Study:
 
     def _figures(self, scores: list[Score]) -> Figures:
         """Of all folds together."""
-        found = [self.rows.search(score, fold.queries) for score, fold in zip(scores, self.folds, strict=True)]
+        parts = zip(scores, self.folds, self.wanted, strict=True)
+        found = [self.rows.search(score, fold.queries, wanted) for score, fold, wanted in parts]
         shares = [share for _, share in found if share is not None]
         return figures(
             np.concatenate([ranks for ranks, _ in found]), np.concatenate(shares) if shares else None, self.rng
