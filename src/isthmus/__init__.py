@@ -19,6 +19,7 @@ from isthmus.exceptions import (
 if TYPE_CHECKING:
     from isthmus.common_space import CommonSpace
     from isthmus.discrepancy import mmd, mmd_test
+    from isthmus.domains import KnownPairs
     from isthmus.estimators import ARC, CCA, ITML, KCCA, MLHD, Saenko
     from isthmus.kernels import RBF, Cosine, Kernel, Laplacian, Linear, Polynomial, Precomputed
     from isthmus.registry import systems
@@ -37,6 +38,7 @@ __all__ = [
     "InputError",
     "IsthmusError",
     "Kernel",
+    "KnownPairs",
     "Laplacian",
     "Linear",
     "MissingDependencyError",
@@ -53,6 +55,7 @@ __all__ = [
 _NAMES = {
     "common_space": ("CommonSpace",),
     "discrepancy": ("mmd", "mmd_test"),
+    "domains": ("KnownPairs",),
     "estimators": ("ARC", "CCA", "ITML", "KCCA", "MLHD", "Saenko"),
     "kernels": ("RBF", "Cosine", "Kernel", "Laplacian", "Linear", "Polynomial", "Precomputed"),
     "registry": ("systems",),

@@ -51,6 +51,10 @@ class CommonSpace:
     offsets : array (2, k), optional
         Where the common space has the zero of the source and that of the target, for maps with an intercept:
         :math:`W_s^T x + o_s` and :math:`W_t^T y + o_t`. They count across the domains and cancel within one.
+    parts : tuple of int
+        Numbers of columns that are scaled to unit length together, one run of columns after the other. With parts,
+        half the squared distance of two points is the number of parts less the sum of their cosines in each: the
+        nearest is the most similar. What lies outside the spaces is left out of account.
     """
 
     source: Space
@@ -59,6 +63,7 @@ class CommonSpace:
     kind: str = DISTANCE
     projected: bool = False
     offsets: FloatArray | None = None
+    parts: tuple[int, ...] = ()
 
     @classmethod
     def of_products(
@@ -70,9 +75,10 @@ class CommonSpace:
         return cls(*spaces, np.vstack(maps), INNER_PRODUCT, projected=True)
 
     def mapped(self, A: FloatArray, *, projected: bool = False) -> CommonSpace:
-        """The space after one more linear map A (k, k'), which may be a projection."""
+        """The space after one more linear map A (k, k'), which may be a projection; it has no parts."""
         offsets = None if self.offsets is None else self.offsets @ A
-        return replace(self, components=self.components @ A, offsets=offsets, projected=self.projected or projected)
+        projected = projected or self.projected
+        return replace(self, components=self.components @ A, offsets=offsets, projected=projected, parts=())
 
     def space(self, domain: str) -> Space:
         """The space of "source" or "target"."""
@@ -91,7 +97,7 @@ class CommonSpace:
     @cached_property
     def _outside_axes(self) -> dict[str, int]:
         """The extra column that carries the length outside the span, for each domain that needs one."""
-        if self.projected:
+        if self.projected or self.parts:
             return {}
         needed = [d for d in DOMAINS if not self.space(d).complete]
         return {d: self.components.shape[1] + k for k, d in enumerate(needed)}
@@ -108,7 +114,7 @@ class CommonSpace:
         offset = 0.0 if self.offsets is None else self.offsets[DOMAINS.index(domain)].astype(dtype)
         if isinstance(space, FeatureSpace) and not self._outside_axes:
             points = X @ self.map(domain, dtype)
-            return np.asarray(points if self.offsets is None else points + offset, dtype=dtype)
+            return self._scaled(np.asarray(points if self.offsets is None else points + offset, dtype=dtype))
         W, axis = self.map(domain), self._outside_axes.get(domain)
         E = np.zeros((X.shape[0], self.dimension), dtype=dtype)
         for start in range(0, X.shape[0], BLOCK):
@@ -117,6 +123,16 @@ class CommonSpace:
             E[rows, : W.shape[1]] = C @ W + offset
             if axis is not None:
                 E[rows, axis] = np.sqrt(space.outside(X[rows], C))
+        return self._scaled(E)
+
+    def _scaled(self, E: FloatArray) -> FloatArray:
+        """Points (n, k), changed in place to parts of unit length; a part that is zero stays zero."""
+        start = 0
+        for width in self.parts:
+            part = E[:, start : start + width]
+            lengths = np.linalg.norm(part, axis=1, keepdims=True)
+            part /= np.where(lengths > 0.0, lengths, 1.0)
+            start += width
         return E
 
     def squared_distances(self, A: Matrix, B: Matrix, domains: tuple[str, str]) -> FloatArray:
@@ -151,8 +167,18 @@ class CommonSpace:
         products, numbers = zip(*blocks, strict=True)
         return np.concatenate(products), np.concatenate(numbers)
 
+    def scores(self, queries: FloatArray, references: FloatArray) -> FloatArray:
+        """All similarities (n, m), the larger the nearer: inner products, or minus half the squared distances."""
+        products = np.asarray(queries @ references.T)
+        if self.kind == INNER_PRODUCT or self.parts:
+            return products
+        squares = [np.einsum("ij,ij->i", P, P) for P in (queries, references)]
+        return np.asarray(products - 0.5 * squares[0][:, None] - 0.5 * squares[1][None, :])
+
     def matrix(self) -> FloatArray:
         """M over the joint coordinates, (r_s + r_t, r_s + r_t); it knows nothing of the offsets."""
+        if self.parts:
+            raise InputError("matrix: expected a linear map, got points that are scaled to unit length.")
         return np.asarray(self.components @ self.components.T)
 
     def feature_matrix(self) -> FloatArray:
@@ -160,7 +186,7 @@ class CommonSpace:
 
         Of inner products it is W_s W_tᵀ, (d_s, d_t).
         """
-        if self.kind == INNER_PRODUCT:
+        if self.kind == INNER_PRODUCT and not self.parts:
             W_s, W_t = (self.space(domain).basis() @ self.map(domain) for domain in DOMAINS)
             return np.asarray(W_s @ W_t.T)
         Q = sla.block_diag(self.source.basis(), self.target.basis())

@@ -26,9 +26,10 @@ def test_it_is_the_ridge_of_scikit_learn(seed, n, d, e):
     np.testing.assert_allclose(fit.map(new), peer.predict(new).reshape(5, e), rtol=1e-6, atol=1e-6)
 
 
-@pytest.mark.parametrize(("n", "d"), [(12, 4), (12, 30)])
-def test_its_error_is_that_of_leaving_out_each_row(n, d):
-    X, Y, _ = problem(1, n, d, 3)
+@pytest.mark.parametrize("noise", [0.5, 1e-4])
+@pytest.mark.parametrize(("n", "d"), [(12, 4), (12, 9), (12, 30)])
+def test_its_error_is_that_of_leaving_out_each_row(n, d, noise):
+    X, Y, _ = problem(1, n, d, 3, noise)
     fit = ridge(X, Y)
     total = 0.0
     for i in range(n):
@@ -48,9 +49,11 @@ def test_a_row_of_weight_two_is_a_row_given_twice():
     np.testing.assert_allclose(once.map.W, twice.map.W, rtol=1e-9)
 
 
+@pytest.mark.parametrize("noise", [4.0, 0.0])
+@pytest.mark.parametrize("d", [12, 20])
 @pytest.mark.parametrize("seed", range(5))
-def test_the_penalty_is_the_best_of_those_offered(seed):
-    X, Y, _ = problem(seed, 30, 12, 4, noise=4.0)
+def test_the_penalty_is_the_best_of_those_offered(seed, d, noise):
+    X, Y, _ = problem(seed, 30, d, 4, noise)
     fit = ridge(X, Y)
     peer = RidgeCV(alphas=PENALTIES * fit.penalty / PENALTIES[fit.place]).fit(X, Y)
     assert fit.penalty == pytest.approx(peer.alpha_)

@@ -186,7 +186,7 @@ def test_the_joint_space_sets_both_domains_side_by_side():
     joint = JointSpace.of(domains, (Linear(), RBF()))
     assert len(joint.target.points) == 3  # two with a label, one more in a pair
     np.testing.assert_array_equal(joint.target.y, [0, 1, -1])
-    np.testing.assert_array_equal(joint.pairs, [[1, 2], [0, 0]])
+    np.testing.assert_array_equal(joint.pairs.rows, [[1, 2], [0, 0]])
     source, target = joint.runs
     np.testing.assert_allclose(joint.rows[source, :4], A)
     assert not joint.rows[target, :4].any()

@@ -31,6 +31,10 @@ class TwoDomainEstimator(BaseEstimator):  # type: ignore[misc]
 
     takes_pairs: ClassVar[bool] = False
     """Whether known pairs of rows mean anything to the system."""
+    needs_pairs: ClassVar[bool] = False
+    """Whether it learns from nothing else."""
+    fewest_pairs: ClassVar[int] = 2
+    """How many pairs it can learn from, where it is given any."""
 
     source_transformer: Any
     target_transformer: Any
@@ -39,29 +43,30 @@ class TwoDomainEstimator(BaseEstimator):  # type: ignore[misc]
     transformers_: dict[str, Any]
 
     def fit(self, X_source: Any, y_source: Any, X_target: Any, y_target: Any, *, pairs: Any = None) -> Self:
-        """Learn from a labelled source and a partly labelled target.
+        """Learn from what ties the two domains: labels of both, known pairs, or both kinds of knowledge.
 
         Parameters
         ----------
         X_source : array, sparse matrix or data frame (n_s, d_s)
             Source rows; with a ``source_transformer``, whatever that takes.
-        y_source : array (n_s,)
-            Their classes, of any type.
+        y_source : array (n_s,), or None where pairs are given
+            Their classes, of any type; with pairs, -1, None or NaN where unknown.
         X_target : array, sparse matrix or data frame (n_l + n_u, d_t)
             Target rows, labelled or not; with a ``target_transformer``, whatever that takes.
-        y_target : array (n_l + n_u,)
-            Their classes; -1, None or NaN where unknown.
-        pairs : array (m, 2), optional
-            Numbers of source and target rows that are the same object, for systems that learn from pairs; a pair
-            given twice counts twice.
+        y_target : array (n_l + n_u,), or None where pairs are given
+            Their classes; -1, None or NaN where unknown. With pairs, they may be others than those of the source.
+        pairs : array (m, 2), "rows", (ids, ids) or KnownPairs, optional
+            Rows that are the same object, for systems that learn from pairs: the numbers of a source and a target
+            row for each; or "rows", where row i is row i; or, as a tuple, the ids of all rows of either domain; or
+            :class:`~isthmus.KnownPairs`, with weights.
         """
         settings = self._checked()
-        if pairs is not None and not self.takes_pairs:
-            raise InputError(f"pairs: expected None, as {type(self).__name__} learns from labels, got pairs.")
+        self._require_use_of(pairs)
         source = fitted_transformer(self.source_transformer, X_source, "X_source")
         target = fitted_transformer(self.target_transformer, X_target, "X_target")
         rows = transformed(source, X_source, "X_source"), transformed(target, X_target, "X_target")
-        domains = two_domains(rows[0], y_source, rows[1], y_target, pairs)
+        needed = self.fewest_pairs, type(self).__name__
+        domains = two_domains(rows[0], y_source, rows[1], y_target, pairs, needed)
         learned = self._learned(domains, settings)
         # Nothing is set before everything has been computed.
         self.__dict__.update(learned)
@@ -69,6 +74,14 @@ class TwoDomainEstimator(BaseEstimator):  # type: ignore[misc]
         self.n_features_ = {"source": domains.source.X.shape[1], "target": domains.target.X.shape[1]}
         self._columns = {"source": column_names(X_source), "target": column_names(X_target)}
         return self
+
+    def _require_use_of(self, pairs: Any) -> None:
+        """Raise where pairs are given to a system that has no use for them, or missing where it has no other."""
+        name = type(self).__name__
+        if pairs is not None and not self.takes_pairs:
+            raise InputError(f"pairs: expected None, as {name} learns from labels, got pairs.")
+        if pairs is None and self.needs_pairs:
+            raise InputError(f"pairs: expected known pairs of rows, as {name} learns from nothing else, got None.")
 
     def _checked(self) -> Any:
         """Whatever :meth:`_learned` wants to have of the parameters, after a look at all that need no data."""

@@ -29,8 +29,9 @@ def complain(domains: TwoDomains, kernels: tuple[Kernel, Kernel], *, intercept: 
         if isinstance(kernel, Linear) and not is_sparse(domain.X):
             for text in _about_features(domain, name, intercept):
                 warn(text, DataWarning)
-    for text in _about_classes(domains):
-        warn(text, DataWarning)
+    if domains.pairs is None:  # known pairs draw rows of any class together
+        for text in _about_classes(domains):
+            warn(text, DataWarning)
 
 
 def _about_features(domain: Domain, name: str, intercept: bool) -> Iterator[str]:

@@ -76,10 +76,10 @@ class MappedEstimator(TwoDomainEstimator):
         return {**attributes, "common_space_": space, "kernels_": kernels, "references_": references, "_rule": rule}
 
     def _require_references(self, domains: TwoDomains) -> None:
-        """Raise, before anything is learned, where there are fewer reference rows than votes."""
+        """Raise, before anything is learned, where labelled references are fewer than votes, but not none."""
         sizes = {"source": len(domains.source.labelled), "target": len(domains.target.labelled)}
         sizes["both"] = sum(sizes.values())
-        if self.rule == "nearest" and self.n_neighbors > sizes[self.references]:
+        if self.rule == "nearest" and 0 < sizes[self.references] < self.n_neighbors:
             raise InputError(
                 f"n_neighbors: expected at most the {sizes[self.references]} reference rows, got {self.n_neighbors}."
             )
@@ -155,8 +155,8 @@ class MappedEstimator(TwoDomainEstimator):
     ) -> tuple[FloatArray, IntArray]:
         """Distances (or similarities) and row numbers of the best reference rows, best first, both (n, k).
 
-        The reference rows are those of the parameter ``references``: all source rows, the labelled target rows, or
-        the source rows followed by the labelled target rows.
+        The reference rows are those of the parameter ``references``: of the source, of the target, or of the source
+        followed by those of the target. Of a domain with labels they are its labelled rows, without all its rows.
         """
         points = self._points(X, domain)
         among = self.references_.among(self.references)

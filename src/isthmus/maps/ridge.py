@@ -16,6 +16,11 @@ PENALTIES: FloatArray = 10.0 ** np.arange(-4.0, 3.25, 0.5)
 SMALLEST = 1e-10
 """Eigenvalues of the Gram matrix below this share of the largest are rounding (in double precision)."""
 
+MANY = 2
+"""Rows for each column from which the error is computed from products of d columns, and never from a table of
+residuals: half of the time. Residuals are then differences of large numbers, for which single precision has too few
+digits, and double precision too where there are as many columns as rows."""
+
 
 @dataclass(frozen=True, eq=False)
 class RidgeFit:
@@ -78,17 +83,19 @@ def ridge(
     w = np.ones(len(X), dtype=X.dtype) if weights is None else np.asarray(weights, dtype=X.dtype)
     share = w / w.sum()
     x_mean, y_mean = share @ X, share @ Y
-    root = np.sqrt(w)[:, None]
-    A, B = (X - x_mean) * root, (Y - y_mean) * root
+    A, B = X - x_mean, Y - y_mean
+    if weights is not None:
+        A, B = A * np.sqrt(w)[:, None], B * np.sqrt(w)[:, None]
     U, s, V = _thin_svd(A)
     if not len(s):  # constant inputs predict the mean
-        error = float((((B / root) / (1.0 - share)[:, None]) ** 2 * w[:, None]).sum())
+        error = float(((B / (1.0 - share)[:, None]) ** 2).sum())
         return RidgeFit(AffineMap(np.zeros((X.shape[1], Y.shape[1]), X.dtype), x_mean, y_mean), 0.0, 0, error)
     Z = U.T @ B
     values = s**2
     unit = float(values.mean())
     offered = penalties * unit
-    left_out = _leave_one_out(U, values, Z, B, share)
+    many = len(X) >= MANY * X.shape[1] and X.dtype == np.float64
+    left_out = (_leave_one_out_of_many if many else _leave_one_out)(U, values, Z, B, share)
     start = _generalised(values, Z, B, offered) if near is None else min(max(near, 0), len(penalties) - 1)
     place, error = _downhill(lambda k: left_out(float(offered[k])), start, len(penalties))
     W = V @ ((s / (values + X.dtype.type(offered[place])))[:, None] * Z)
@@ -102,7 +109,7 @@ def _thin_svd(A: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
     rounding = max(SMALLEST, 100.0 * float(np.finfo(A.dtype).eps))
     kept = values > rounding * max(float(values[-1]), float(np.finfo(A.dtype).tiny))
     s, E = np.sqrt(values[kept]), vectors[:, kept]
-    return (A @ E / s, s, E) if d <= n else (E, s, A.T @ E / s)
+    return (A @ (E / s), s, E) if d <= n else (E, s, A.T @ (E / s))
 
 
 def _leave_one_out(
@@ -124,6 +131,23 @@ def _leave_one_out(
         residual = lengths + 2.0 * np.einsum("ij,ij->i", F, G) + np.einsum("ij,ij->i", F @ K, F)
         left = np.maximum(outside + squares @ q, np.finfo(U.dtype).tiny ** 0.25)
         return float(np.sum(np.maximum(residual, 0.0) / left**2, dtype=np.float64))
+
+    return error
+
+
+def _leave_one_out_of_many(
+    U: FloatArray, values: FloatArray, Z: FloatArray, B: FloatArray, share: FloatArray
+) -> Callable[[float], float]:
+    """The same where rows are many: with h = 1 - q, the sum of c |B - U h Z|² over rows, c = 1 / (1 - leverage)²."""
+    K, G = Z @ Z.T, U * (B @ Z.T)
+    lengths, squares = np.einsum("ij,ij->i", B, B), U**2
+
+    def error(penalty: float) -> float:
+        h = values / (values + penalty)
+        root = 1.0 / np.maximum(1.0 - share - squares @ h, np.finfo(U.dtype).eps)
+        F = U * root[:, None]
+        c = root**2
+        return float(max(c @ lengths - 2.0 * (c @ G) @ h + h @ ((F.T @ F) * K) @ h, 0.0))
 
     return error
 

@@ -11,25 +11,28 @@ from sklearn.base import clone, is_classifier
 from isthmus._arrays import FloatArray, IntArray
 from isthmus._validation import choice
 from isthmus.common_space import DISTANCE, DOMAINS, CommonSpace
-from isthmus.domains import TwoDomains
+from isthmus.domains import UNLABELLED, TwoDomains
 from isthmus.exceptions import InputError
 
 RULES = ("nearest", "means", "linear")
 REFERENCES = (*DOMAINS, "both")
+NOTHING_TO_NAME = "references: expected labelled rows to predict a class from, got none in the fit."
 
 
 @dataclass(frozen=True, eq=False)
 class References:
-    """Labelled points of a common space: those of the source, then those of the target.
+    """Points of a common space that others are compared with: those of the source, then those of the target.
+
+    They are the labelled rows of either domain, or all of its rows where none is labelled.
 
     Parameters
     ----------
     space : CommonSpace
         How points are compared.
     points : array (n, k)
-        All labelled rows.
+        The reference rows.
     y : array (n,)
-        Their label codes.
+        Their label codes, -1 for none.
     n_source : int
         How many are of the source.
     """
@@ -41,11 +44,21 @@ class References:
 
     @classmethod
     def of(cls, domains: TwoDomains, space: CommonSpace) -> References:
-        """Of the labelled rows of two domains."""
+        """Of the rows of two domains."""
         parts = list(zip(DOMAINS, (domains.source, domains.target), strict=True))
-        points = [space.embed(part.X[part.labelled], name).astype(np.float64) for name, part in parts]
-        y = np.concatenate([part.y[part.labelled] for _, part in parts])
+        rows = [part.labelled if len(part.labelled) else np.arange(part.X.shape[0]) for _, part in parts]
+        points = [
+            space.embed(part.X[r], name).astype(np.float64) for r, (name, part) in zip(rows, parts, strict=True)
+        ]
+        y = np.concatenate([part.y[r] for r, (_, part) in zip(rows, parts, strict=True)])
         return cls(space, np.vstack(points), y, len(points[0]))
+
+    @property
+    def labelled(self) -> References:
+        """Those that have a label."""
+        known = self.y != UNLABELLED
+        n = int(known[: self.n_source].sum())
+        return self if known.all() else References(self.space, self.points[known], self.y[known], n)
 
     def among(self, which: str) -> References:
         """Those of "source", "target" or "both"."""
@@ -76,6 +89,23 @@ class DecisionRule(Protocol):
     def predict(self, points: FloatArray) -> IntArray:
         """The label code (n,) of each point."""
         ...
+
+
+@dataclass(frozen=True)
+class NoRule:
+    """What is left without labels: rows can be compared, not named."""
+
+    def predict(self, points: FloatArray) -> IntArray:
+        """Raise: there are no classes."""
+        raise InputError(NOTHING_TO_NAME)
+
+    def scores(self, points: FloatArray) -> FloatArray:
+        """Raise: there are no classes."""
+        raise InputError(NOTHING_TO_NAME)
+
+    def probabilities(self, points: FloatArray) -> FloatArray:
+        """Raise: there are no classes."""
+        raise InputError(NOTHING_TO_NAME)
 
 
 @dataclass(frozen=True, eq=False)
@@ -163,6 +193,9 @@ def offers(rule: Any, method: str) -> bool:
 def decision_rule(rule: Any, references: References, n_neighbors: int, n_classes: int) -> DecisionRule:
     """The rule of the parameter ``rule``, for these references; "linear" is a linear support vector machine."""
     check_rule(rule)
+    references = references.labelled
+    if not len(references.y):
+        return NoRule()
     if isinstance(rule, str) and rule == "nearest":
         if n_neighbors > len(references.y):
             raise InputError(

@@ -8,7 +8,7 @@ import numpy as np
 import scipy.linalg as sla
 
 from isthmus._arrays import FloatArray, IntArray
-from isthmus.domains import Domain, TwoDomains
+from isthmus.domains import Domain, KnownPairs, TwoDomains
 from isthmus.kernels import Kernel
 from isthmus.spaces.side import Side, feature_side, kernel_side
 
@@ -23,8 +23,8 @@ class JointSpace:
         Either domain: its space, the rows that are learned from, the mean and the size of all its rows.
     n_classes : int
         How many classes the label codes count through.
-    pairs : array (m, 2), optional
-        Known pairs, as places among the points of the source and of the target.
+    pairs : KnownPairs, optional
+        Known pairs, by the places of their rows among the points of the source and of the target.
 
     Examples
     --------
@@ -43,7 +43,7 @@ class JointSpace:
     source: Side
     target: Side
     n_classes: int
-    pairs: IntArray | None = None
+    pairs: KnownPairs | None = None
 
     @classmethod
     def of(
@@ -108,13 +108,13 @@ def _sides(domains: TwoDomains) -> list[tuple[str, Domain, IntArray]]:
     sides = [(name, domain, domain.labelled) for name, domain in both]
     if domains.pairs is None:
         return sides
-    paired = domains.pairs.T
+    paired = domains.pairs.source, domains.pairs.target
     return [(name, side, np.union1d(rows, paired[k])) for k, (name, side, rows) in enumerate(sides)]
 
 
-def _places(domains: TwoDomains) -> IntArray | None:
-    """The pairs as places among the rows that are learned from."""
+def _places(domains: TwoDomains) -> KnownPairs | None:
+    """The pairs by places among the rows that are learned from."""
     if domains.pairs is None:
         return None
-    places = [np.searchsorted(rows, domains.pairs[:, k]) for k, (_, _, rows) in enumerate(_sides(domains))]
-    return np.stack(places, axis=1)
+    source, target = (rows for _, _, rows in _sides(domains))
+    return domains.pairs.among((source, target))

@@ -14,7 +14,7 @@ from sklearn.model_selection import GridSearchCV
 from sklearn.utils.estimator_checks import check_estimator
 
 from conftest import CANNOT_HOLD, make_domains
-from isthmus import CCA, KCCA, RBF, Linear
+from isthmus import CCA, KCCA, RBF, KnownPairs, Linear
 from isthmus.common_space import CommonSpace
 from isthmus.evaluation import SemiSupervisedSplit
 from isthmus.spaces import FeatureSpace
@@ -234,16 +234,16 @@ def test_the_order_of_rows_does_not_matter(domains, kernels):
     np.testing.assert_allclose(plain.transform(Xt), shuffled.transform(Xt), atol=1e-6)
     np.testing.assert_allclose(plain.transform(Xs, "source"), shuffled.transform(Xs, "source"), atol=1e-6)
     i, j = np.argsort(s), np.argsort(t)
-    pairs = np.array([[0, 3], [7, 1], [7, 2], [9, 9], [12, 15], [4, 0], [0, 3]])
+    pairs = np.array([[0, 3], [7, 1], [7, 2], [9, 9], [12, 15], [4, 0], [5, 3]])
     plain.fit(*domains.args, pairs=pairs)
     shuffled.fit(Xs[s], ys[s], Xt[t], yt[t], pairs=np.c_[i[pairs[:, 0]], j[pairs[:, 1]]][::-1])
     np.testing.assert_allclose(plain.pairwise_distances(Xs, Xt), shuffled.pairwise_distances(Xs, Xt), atol=1e-6)
 
 
-def test_a_pair_given_twice_counts_twice():
+def test_a_pair_of_weight_two_is_a_pair_of_rows_given_twice():
     X, Y = paired(n=20)
-    once = np.c_[np.arange(20), np.arange(20)]
-    twice = fitted_to_pairs(CCA(), X, Y, np.vstack([once, once[:5]]))
+    weights = np.where(np.arange(20) < 5, 2.0, 1.0)
+    twice = fitted_to_pairs(CCA(), X, Y, KnownPairs(np.c_[np.arange(20), np.arange(20)], weights))
     copies = fitted_to_pairs(CCA(), np.vstack([X, X[:5]]), np.vstack([Y, Y[:5]]))
     np.testing.assert_allclose(twice.correlations_, copies.correlations_)
     np.testing.assert_allclose(twice.pairwise_distances(X, Y), copies.pairwise_distances(X, Y), atol=1e-8)
@@ -328,7 +328,7 @@ def test_where_nothing_varies_together_it_says_so(domains, case, kernel, gamma):
         (np.empty((0, 2), dtype=int), r"got int64 of shape \(0, 2\)"),
         ([[0.0, 1.0]], r"got float64 of shape \(1, 2\)"),
         ([[30, 0]], "pairs: expected source rows from 0 to 29, got 30"),
-        ([[0, 0], [0, -1]], "pairs: expected target rows from 0 to 19, got -1"),
+        ([[0, 0], [0, -1]], "pairs: expected row numbers from 0, got -1"),
     ],
 )
 def test_bad_pairs(domains, pairs, message):

@@ -12,9 +12,10 @@ from isthmus._validation import number
 from isthmus.common_space import CommonSpace
 from isthmus.domains import TwoDomains
 from isthmus.estimators.mapped import MetricEstimator
-from isthmus.estimators.projections.canonical import canonical_directions, label_incidence, pair_incidence
+from isthmus.estimators.projections.incidence import label_incidence, pair_incidence
 from isthmus.exceptions import InputError
 from isthmus.kernels import Kernel
+from isthmus.maps.canonical import canonical_directions
 from isthmus.retrieval import References
 from isthmus.spaces import JointSpace
 
@@ -137,7 +138,9 @@ class KCCA(MetricEstimator):
 
     def _fitted_learner(self, domains: TwoDomains, space: CommonSpace) -> Any:
         """The learner of a metric, fitted to the labelled points of both domains."""
-        known = References.of(domains, space)
+        known = References.of(domains, space).labelled
+        if not len(known.y):
+            raise InputError("metric: expected labelled rows for a learner to learn from, got none.")
         return clone(self.metric).fit(known.points, known.y)
 
 

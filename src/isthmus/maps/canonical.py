@@ -3,24 +3,23 @@
 from __future__ import annotations
 
 import numpy as np
-import scipy.sparse as sp
 
 from isthmus._arrays import FloatArray, Matrix
 from isthmus.exceptions import InputError
 from isthmus.linalg import PrincipalAxes, principal_axes
-from isthmus.spaces import JointSpace
 
 NO_CORRELATION = 1e-9
 """What is below this, without a ridge, is rounding."""
 
 
 def canonical_directions(
-    A: FloatArray, B: FloatArray, L: Matrix, R: Matrix, gamma: float
+    A: FloatArray, B: FloatArray, L: Matrix, R: Matrix, gamma: float, *, unit: bool = True
 ) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
     """W_s (r_s, k), W_t (r_t, k), offsets (2, k) and correlations (k,) for rows paired ``(L Rᵀ)_ij`` times.
 
     With rows centred over the pairs, ``C_st = (Lᵀ A)ᵀ (Rᵀ B)`` over their number: all that enters are sums over
-    groups, and a group is a class where labels make the pairs.
+    groups, and a group is a class where labels make the pairs. The variates have unit variance over the pairs, or
+    are left as ``wᵀ (C + ρI) w = 1`` makes them.
     """
     weights = L @ R.sum(axis=0), R @ L.sum(axis=0)
     axes = [principal_axes(X, weights=w) for w, X in zip(weights, (A, B), strict=True)]
@@ -35,7 +34,8 @@ def canonical_directions(
     if k == 0:
         raise InputError("pairs: expected rows that vary together, got no correlation (one class, or constant rows).")
     W = [whitening[0] @ (Q_s @ U[:, :k]), whitening[1] @ (Q_t @ Vt[:k].T)]
-    W = [V / np.sqrt(w @ (X @ V) ** 2 / w.sum()) for X, V, w in zip((A, B), W, weights, strict=True)]
+    if unit:
+        W = [V / np.sqrt(w @ (X @ V) ** 2 / w.sum()) for X, V, w in zip((A, B), W, weights, strict=True)]
     # A direction's sign is arbitrary: fix it by the first group that stands out, whatever the order of rows. The
     # heights are not all zero: the two domains' correlate.
     heights = sums[0] @ W[0] + sums[1] @ W[1]
@@ -50,20 +50,3 @@ def _whitening(axes: PrincipalAxes, gamma: float) -> FloatArray:
     variances = axes.deviations**2
     ridge = gamma * float(np.sum(variances**2) / np.sum(variances)) if len(variances) else 0.0
     return np.asarray(axes.axes / np.sqrt(variances + ridge))
-
-
-def label_incidence(joint: JointSpace) -> tuple[Matrix, Matrix]:
-    """One group per class: the one-hot labels of either domain, zero where there is none."""
-    one_hot = []
-    for side in (joint.source, joint.target):
-        rows, shape = side.labelled, (len(side.y), joint.n_classes)
-        one_hot.append(sp.csr_array((np.ones(len(rows)), (rows, side.y[rows])), shape=shape))
-    return one_hot[0], one_hot[1]
-
-
-def pair_incidence(joint: JointSpace) -> tuple[Matrix, Matrix]:
-    """One group per target row: how often each source row is paired with it."""
-    pairs = np.empty((0, 2), dtype=np.intp) if joint.pairs is None else joint.pairs
-    shape = len(joint.source.y), len(joint.target.y)
-    counts = sp.coo_array((np.ones(len(pairs)), (pairs[:, 0], pairs[:, 1])), shape=shape).tocsr()
-    return counts, sp.csr_array(sp.identity(shape[1]))

@@ -1,0 +1,19 @@
+"""Two collections of rows: what the user gave, checked, with labels as codes and known pairs as row numbers."""
+
+from isthmus.domains.labels import UNLABELLED, as_labels, encoded, encoded_classes, is_unlabelled
+from isthmus.domains.pairs import KnownPairs, as_pairs
+from isthmus.domains.two import Domain, Split, TwoDomains, two_domains
+
+__all__ = [
+    "UNLABELLED",
+    "Domain",
+    "KnownPairs",
+    "Split",
+    "TwoDomains",
+    "as_labels",
+    "as_pairs",
+    "encoded",
+    "encoded_classes",
+    "is_unlabelled",
+    "two_domains",
+]

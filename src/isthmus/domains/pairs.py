@@ -1,0 +1,182 @@
+"""Known pairs: rows of two collections that are the same object."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from isthmus._arrays import FloatArray, IntArray
+from isthmus.domains.labels import as_labels, is_unlabelled
+from isthmus.exceptions import InputError
+
+ROWS = "rows"
+"""The word for: row i of the source and row i of the target are the same object."""
+
+
+@dataclass(frozen=True, eq=False)
+class KnownPairs:
+    """Rows of a source and of a target that are the same object.
+
+    Parameters
+    ----------
+    rows : array (m, 2)
+        The number of a source row and of a target row for each pair; no pair twice.
+    weights : array (m,), optional
+        How much each pair counts, positive; one by default.
+
+    Examples
+    --------
+    >>> KnownPairs.from_ids(["a", "b", "c"], ["c", None, "a"]).rows
+    array([[0, 2],
+           [2, 0]])
+    """
+
+    rows: Any
+    weights: Any = None
+
+    def __post_init__(self) -> None:
+        rows = _whole_numbers(self.rows)
+        object.__setattr__(self, "rows", rows)
+        object.__setattr__(self, "weights", _weights(self.weights, len(rows)))
+        unique, counts = np.unique(rows, axis=0, return_counts=True)
+        if len(unique) < len(rows):
+            i, j = unique[counts.argmax()]
+            raise InputError(f"pairs: expected each pair once (a weight makes one count more), got ({i}, {j}) again.")
+
+    @classmethod
+    def from_ids(cls, source: Any, target: Any, weights: Any = None) -> Self:
+        """Rows with the same id, from the ids (n_s,) and (n_t,) of all rows; None, NaN, -1 and "" are no ids.
+
+        An id names one row per domain: given twice in one of them, it is refused.
+        """
+        columns = [_ids(ids, f"ids of the {name}") for ids, name in ((source, "source"), (target, "target"))]
+        common = [key for key in columns[0] if key in columns[1]]
+        if not common:
+            kinds = [", ".join(sorted({type(key).__name__ for key in ids})) or "none" for ids in columns]
+            raise InputError(f"pairs: expected ids that both domains have, got none (of type {' and '.join(kinds)}).")
+        return cls(np.array([[columns[0][key], columns[1][key]] for key in common], dtype=np.intp), weights)
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    @property
+    def source(self) -> IntArray:
+        """The source row of each pair."""
+        return np.asarray(self.rows[:, 0])
+
+    @property
+    def target(self) -> IntArray:
+        """The target row of each pair."""
+        return np.asarray(self.rows[:, 1])
+
+    def among(self, places: tuple[IntArray, IntArray]) -> KnownPairs:
+        """The same pairs, by the places of their rows among sorted row numbers of either domain."""
+        return KnownPairs(
+            np.stack([np.searchsorted(p, r) for p, r in zip(places, self.rows.T, strict=True)], 1), self.weights
+        )
+
+    def require_one_to_one(self) -> None:
+        """Raise where a row is in two pairs."""
+        for rows, name in zip(self.rows.T, ("source", "target"), strict=True):
+            numbers, counts = np.unique(rows, return_counts=True)
+            if (counts > 1).any():
+                raise InputError(
+                    f"pairs: expected each row in one pair at most, got {name} row {numbers[counts.argmax()]} in "
+                    f"{counts.max()}."
+                )
+
+
+def as_pairs(
+    pairs: Any, n_source: int, n_target: int, *, fewest: int = 1, one_to_one: bool = False, needs: str = ""
+) -> KnownPairs:
+    """The pairs of the argument ``pairs``, checked against the number of rows.
+
+    Parameters
+    ----------
+    pairs : array (m, 2), "rows", (ids, ids) or KnownPairs
+        Row numbers; or that row i is row i; or, as a tuple, the ids of all rows of either domain.
+    n_source, n_target : int
+        How many rows there are.
+    fewest : int
+        How many pairs are needed.
+    one_to_one : bool
+        Whether a row may be in one pair only.
+    needs : str
+        Who needs that many, for the message.
+
+    Examples
+    --------
+    >>> len(as_pairs("rows", 3, 3)), as_pairs([[0, 2]], 3, 3).target
+    (3, array([2]))
+    """
+    known = _known(pairs, n_source, n_target)
+    for rows, n, name in zip(known.rows.T, (n_source, n_target), ("source", "target"), strict=True):
+        if rows.max() >= n:
+            raise InputError(f"pairs: expected {name} rows from 0 to {n - 1}, got {rows.max()}.")
+    if one_to_one:
+        known.require_one_to_one()
+    if len(known) < fewest:
+        who = f" for {needs}" if needs else ""
+        raise InputError(f"pairs: expected at least {fewest}{who}, got {len(known)}.")
+    return known
+
+
+def _known(pairs: Any, n_source: int, n_target: int) -> KnownPairs:
+    if isinstance(pairs, KnownPairs):
+        return pairs
+    if isinstance(pairs, str):
+        if pairs != ROWS:
+            raise InputError(
+                f'pairs: expected row numbers (m, 2), "rows", two columns of ids or KnownPairs, got {pairs!r}.'
+            )
+        if n_source != n_target:
+            raise InputError(f'pairs: expected equally many rows for "rows", got {n_source} and {n_target}.')
+        return KnownPairs(np.repeat(np.arange(n_source)[:, None], 2, axis=1))
+    if isinstance(pairs, tuple) and len(pairs) == 2:
+        for ids, n, name in zip(pairs, (n_source, n_target), ("source", "target"), strict=True):
+            if np.ndim(ids) == 1 and len(ids) != n:
+                raise InputError(f"pairs: expected an id for each of the {n} {name} rows, got {len(ids)}.")
+        return KnownPairs.from_ids(*pairs)
+    return KnownPairs(pairs)
+
+
+def _whole_numbers(rows: Any) -> IntArray:
+    try:
+        array = np.asarray(rows)
+    except ValueError:
+        raise InputError("pairs: expected whole row numbers (m, 2), got rows of unequal length.") from None
+    if array.ndim != 2 or array.shape[1] != 2 or not len(array) or array.dtype.kind not in "iu":
+        raise InputError(f"pairs: expected whole row numbers (m, 2), got {array.dtype} of shape {array.shape}.")
+    if array.min() < 0:
+        raise InputError(f"pairs: expected row numbers from 0, got {array.min()}.")
+    return array.astype(np.intp)
+
+
+def _weights(weights: Any, n: int) -> FloatArray:
+    if weights is None:
+        return np.ones(n)
+    try:
+        array = np.array(weights, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise InputError(f"pairs: expected weights that are numbers, got {type(weights).__name__}.") from None
+    if array.shape != (n,):
+        raise InputError(f"pairs: expected a weight for each of {n} pairs, got shape {array.shape}.")
+    if not (np.isfinite(array) & (array > 0.0)).all():
+        raise InputError("pairs: expected positive, finite weights, got others.")
+    return array
+
+
+def _ids(ids: Any, name: str) -> dict[Any, int]:
+    """The row of each id."""
+    values: NDArray[Any] = as_labels(ids, name)
+    places: dict[Any, int] = {}
+    for row, (value, missing) in enumerate(zip(values.tolist(), is_unlabelled(values), strict=True)):
+        if missing or value == "":
+            continue
+        if value in places:
+            raise InputError(f"pairs: expected each id once among the {name}, got {value!r} in two rows.")
+        places[value] = row
+    return places
