@@ -31,19 +31,19 @@ class PairedRows:
     ----------
     X_source, X_target : array or CSR (n_s, d_s), (n_t, d_t)
         Rows that are learned from: the anchors first, then rows of other objects on either side.
-    pairs : array (P, 2)
-        Which of them are known to be the same object.
+    pairs : array (P, 2) or None
+        Which of them are known to be the same object; None for controls that know of none.
     Q_source, Q_target : array or CSR (n, d_s), (n, d_t)
         Objects held out, row i in both.
     y_source, y_target, y_test : array (n_s,), (n_t,), (n,)
-        True classes: for controls, and for label transfer.
+        True classes, for controls and for label transfer; -1 where a control does not know them.
     shared : array (m, 2)
         Numbers of columns that have the same name on either side.
     """
 
     X_source: Matrix
     X_target: Matrix
-    pairs: IntArray
+    pairs: IntArray | None
     Q_source: Matrix
     Q_target: Matrix
     y_source: IntArray
@@ -111,5 +111,13 @@ class ShuffledPairs:
     def __call__(self, rows: PairedRows, seed: int) -> PairedRows:
         """The rows with their pairs shuffled."""
         rng = np.random.default_rng([seed, name_number("shuffled pairs"), self.within_class])
-        classes = rows.y_source[rows.pairs[:, 0]] if self.within_class else None
-        return replace(rows, pairs=shuffled_pairs(rows.pairs, rng, classes))
+        pairs = known_pairs(rows)
+        classes = rows.y_source[pairs[:, 0]] if self.within_class else None
+        return replace(rows, pairs=shuffled_pairs(pairs, rng, classes))
+
+
+def known_pairs(rows: PairedRows) -> IntArray:
+    """The pairs of rows that have some."""
+    if rows.pairs is None:
+        raise InputError("pairs: expected known pairs, got None.")
+    return rows.pairs
