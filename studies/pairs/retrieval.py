@@ -1,4 +1,4 @@
-"""Instance retrieval: from P known pairs, which row of the other domain is the same object?"""
+"""Instance retrieval: which row of the other domain is the same object, by what P known pairs teach."""
 
 from __future__ import annotations
 

@@ -29,10 +29,10 @@ SETTINGS = {
 
 @dataclass(frozen=True, eq=False)
 class Fit:
-    """A fitted model and the rows of its trial: what a figure is computed from."""
+    """A fitted model and the rows of its trial (:class:`Rows`, but for tasks with others): what is scored."""
 
     model: Any
-    rows: Rows
+    rows: Any
 
     @cached_property
     def distances(self) -> FloatArray:
