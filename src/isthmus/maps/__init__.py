@@ -1,16 +1,17 @@
 """Maps between the features of two domains, from rows that are the same object: arrays in, values out."""
 
 from isthmus.maps.affine import AffineMap
-from isthmus.maps.canonical import canonical_directions
+from isthmus.maps.canonical import CanonicalDirections, PairedRows
 from isthmus.maps.procrustes import ProcrustesFit, procrustes
 from isthmus.maps.ridge import PENALTIES, RidgeFit, ridge
 
 __all__ = [
     "PENALTIES",
     "AffineMap",
+    "CanonicalDirections",
+    "PairedRows",
     "ProcrustesFit",
     "RidgeFit",
-    "canonical_directions",
     "procrustes",
     "ridge",
 ]
