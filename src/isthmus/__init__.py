@@ -32,6 +32,7 @@ if TYPE_CHECKING:
         Saenko,
     )
     from isthmus.kernels import RBF, Cosine, Kernel, Laplacian, Linear, Polynomial, Precomputed
+    from isthmus.migration import Adapter, migrate
     from isthmus.registry import systems
 
 __all__ = [
@@ -41,6 +42,7 @@ __all__ = [
     "KCCA",
     "MLHD",
     "RBF",
+    "Adapter",
     "CommonSpace",
     "ConvergenceWarning",
     "Cosine",
@@ -60,6 +62,7 @@ __all__ = [
     "RidgeMap",
     "Saenko",
     "__version__",
+    "migrate",
     "mmd",
     "mmd_test",
     "systems",
@@ -74,6 +77,7 @@ _NAMES = {
         *("Procrustes", "RelativeRepresentations", "RidgeMap"),
     ),
     "kernels": ("RBF", "Cosine", "Kernel", "Laplacian", "Linear", "Polynomial", "Precomputed"),
+    "migration": ("Adapter", "migrate"),
     "registry": ("systems",),
 }
 _HOMES = {name: f"isthmus.{module}" for module, names in _NAMES.items() for name in names}

@@ -2,6 +2,8 @@
 
 from isthmus.maps.affine import AffineMap
 from isthmus.maps.canonical import CanonicalDirections, PairedRows
+from isthmus.maps.kernel_ridge import KernelMap, kernel_ridge
+from isthmus.maps.low_rank import LowRankFit, low_rank
 from isthmus.maps.procrustes import ProcrustesFit, procrustes
 from isthmus.maps.ridge import PENALTIES, RidgeFit, ridge
 
@@ -9,9 +11,13 @@ __all__ = [
     "PENALTIES",
     "AffineMap",
     "CanonicalDirections",
+    "KernelMap",
+    "LowRankFit",
     "PairedRows",
     "ProcrustesFit",
     "RidgeFit",
+    "kernel_ridge",
+    "low_rank",
     "procrustes",
     "ridge",
 ]
