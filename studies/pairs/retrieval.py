@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any, ClassVar
 
 import numpy as np
 
-from isthmus import CCA, KCCA, MLHD
+from isthmus import CCA, systems
 from isthmus._arrays import FloatArray
-from isthmus.estimators.maps import RelativeRepresentations, RidgeMap
 from isthmus.study import Entrant, Fit, Study
 from studies.pairs.controls import Chance, ClassOracle, SharedColumns
 from studies.pairs.ranking import csls, partner_scores
@@ -79,28 +79,24 @@ def as_they_are(S: FloatArray) -> FloatArray:
     return S
 
 
-def _system(name: str, make: Callable[[], Any], **others: Any) -> Entrant:
-    return Entrant(name, make, readings={f"{name}{PLAIN}": as_they_are}, **others)
+def _system(name: str, make: Callable[[], Any]) -> Entrant:
+    return Entrant(name, make, readings={f"{name}{PLAIN}": as_they_are})
 
 
-def kernel_ridge() -> RidgeMap:
-    """Ridge with a Gaussian kernel on either side."""
-    return RidgeMap("rbf", "rbf")
-
-
-SYSTEMS = (
-    _system("ridge", RidgeMap),
-    _system("kernel-ridge", kernel_ridge),
-    _system("cca", CCA),
-    _system("kcca", KCCA),
-    _system("mlhd", MLHD),
-    _system("relative", RelativeRepresentations),
-)
+REGISTERED = {"cca": "cca+nn", "kcca": "kcca+nn"}
+"""Names of the library's list, where the page has shorter ones."""
+MADE = {
+    name: systems()[REGISTERED.get(name, name)].make
+    for name in ("ridge", "ridge-rbf", "cca", "kcca", "mlhd", "procrustes", "relative")
+}
+"""What learns from pairs, with the defaults of the library."""
+SYSTEMS = tuple(_system(name, make) for name, make in MADE.items())
 SHUFFLED, WITHIN = "shuffled pairs", "pairs shuffled within classes"
 CONTROLS = (
+    Entrant("cca, unit variates", partial(CCA, variates="unit"), control=True),
     *(
-        Entrant(f"{name}, {words}", make, control=True, rows=ShuffledPairs(within))
-        for name, make in (("ridge", RidgeMap), ("cca", CCA), ("mlhd", MLHD))
+        Entrant(f"{name}, {words}", MADE[name], control=True, rows=ShuffledPairs(within))
+        for name in ("ridge", "cca", "mlhd")
         for words, within in ((SHUFFLED, False), (WITHIN, True))
     ),
     Entrant("class oracle", ClassOracle, control=True),

@@ -57,7 +57,8 @@ otherwise. {_drawn(first)}
 
 {_joined(tables)}
 
-**What the controls are.** *Shuffled pairs*: the same rows in wrong pairs. *Shuffled within classes*: each row is \
+**What the controls are.** *CCA, unit variates*: as it was before version 0.2, every direction counted alike. \
+*Shuffled pairs*: the same rows in wrong pairs. *Shuffled within classes*: each row is \
 paired with another of its class; what is found then, is found by class. *Class oracle*: the true class of every row \
 and nothing else. *Shared columns*: cosines over the columns that have the same name in both domains (the Debian \
 texts share words and names), without any pair. *Random*: chance.
