@@ -20,7 +20,17 @@ if TYPE_CHECKING:
     from isthmus.common_space import CommonSpace
     from isthmus.discrepancy import mmd, mmd_test
     from isthmus.domains import KnownPairs
-    from isthmus.estimators import ARC, CCA, ITML, KCCA, MLHD, Saenko
+    from isthmus.estimators import (
+        ARC,
+        CCA,
+        ITML,
+        KCCA,
+        MLHD,
+        Procrustes,
+        RelativeRepresentations,
+        RidgeMap,
+        Saenko,
+    )
     from isthmus.kernels import RBF, Cosine, Kernel, Laplacian, Linear, Polynomial, Precomputed
     from isthmus.migration import Adapter, migrate
     from isthmus.registry import systems
@@ -47,6 +57,9 @@ __all__ = [
     "NotConvergedError",
     "Polynomial",
     "Precomputed",
+    "Procrustes",
+    "RelativeRepresentations",
+    "RidgeMap",
     "Saenko",
     "__version__",
     "migrate",
@@ -59,7 +72,10 @@ _NAMES = {
     "common_space": ("CommonSpace",),
     "discrepancy": ("mmd", "mmd_test"),
     "domains": ("KnownPairs",),
-    "estimators": ("ARC", "CCA", "ITML", "KCCA", "MLHD", "Saenko"),
+    "estimators": (
+        *("ARC", "CCA", "ITML", "KCCA", "MLHD", "Saenko"),
+        *("Procrustes", "RelativeRepresentations", "RidgeMap"),
+    ),
     "kernels": ("RBF", "Cosine", "Kernel", "Laplacian", "Linear", "Polynomial", "Precomputed"),
     "migration": ("Adapter", "migrate"),
     "registry": ("systems",),

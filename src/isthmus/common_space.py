@@ -24,18 +24,6 @@ QUERY_BLOCK = 1024
 """Points that are compared with all others at once."""
 
 
-@dataclass(frozen=True)
-class Part:
-    """Columns of a common space that are scaled to unit length together."""
-
-    start: int
-    """The first of them."""
-    stop: int
-    """The one after the last."""
-    outside: str | None = None
-    """The domain of which these columns show the rows themselves, so that what lies outside the span counts too."""
-
-
 @dataclass(frozen=True, eq=False)
 class CommonSpace:
     r"""Two linear maps into one space, where rows of two domains are compared.
@@ -63,9 +51,10 @@ class CommonSpace:
     offsets : array (2, k), optional
         Where the common space has the zero of the source and that of the target, for maps with an intercept:
         :math:`W_s^T x + o_s` and :math:`W_t^T y + o_t`. They count across the domains and cancel within one.
-    parts : tuple of Part
-        Runs of columns that are scaled to unit length, each by itself. With parts, half the squared distance of two
-        points is the number of parts less the sum of their cosines in each: nearest is most similar.
+    parts : tuple of int
+        Numbers of columns that are scaled to unit length together, one run of columns after the other. With parts,
+        half the squared distance of two points is the number of parts less the sum of their cosines in each: the
+        nearest is the most similar. What lies outside the spaces is left out of account.
     """
 
     source: Space
@@ -74,7 +63,7 @@ class CommonSpace:
     kind: str = DISTANCE
     projected: bool = False
     offsets: FloatArray | None = None
-    parts: tuple[Part, ...] = ()
+    parts: tuple[int, ...] = ()
 
     @classmethod
     def of_products(
@@ -108,10 +97,9 @@ class CommonSpace:
     @cached_property
     def _outside_axes(self) -> dict[str, int]:
         """The extra column that carries the length outside the span, for each domain that needs one."""
-        if self.projected:
+        if self.projected or self.parts:
             return {}
-        wanted = {part.outside for part in self.parts} if self.parts else set(DOMAINS)
-        needed = [d for d in DOMAINS if d in wanted and not self.space(d).complete]
+        needed = [d for d in DOMAINS if not self.space(d).complete]
         return {d: self.components.shape[1] + k for k, d in enumerate(needed)}
 
     def embed(self, X: Matrix, domain: str) -> FloatArray:
@@ -126,7 +114,7 @@ class CommonSpace:
         offset = 0.0 if self.offsets is None else self.offsets[DOMAINS.index(domain)].astype(dtype)
         if isinstance(space, FeatureSpace) and not self._outside_axes:
             points = X @ self.map(domain, dtype)
-            return self._scaled(np.asarray(points if self.offsets is None else points + offset, dtype=dtype), None)
+            return self._scaled(np.asarray(points if self.offsets is None else points + offset, dtype=dtype))
         W, axis = self.map(domain), self._outside_axes.get(domain)
         E = np.zeros((X.shape[0], self.dimension), dtype=dtype)
         for start in range(0, X.shape[0], BLOCK):
@@ -135,23 +123,21 @@ class CommonSpace:
             E[rows, : W.shape[1]] = C @ W + offset
             if axis is not None:
                 E[rows, axis] = np.sqrt(space.outside(X[rows], C))
-        return self._scaled(E, domain)
+        return self._scaled(E)
 
-    def _scaled(self, E: FloatArray, domain: str | None) -> FloatArray:
-        """Points (n, k), changed in place to parts of unit length; the outside belongs to the part that says so."""
-        for part in self.parts:
-            columns = [E[:, part.start : part.stop]]
-            if part.outside == domain and domain in self._outside_axes:
-                axis = self._outside_axes[domain]
-                columns.append(E[:, axis : axis + 1])
-            lengths = np.sqrt(sum(np.einsum("ij,ij->i", C, C) for C in columns))
-            for C in columns:
-                C /= np.where(lengths > 0.0, lengths, 1.0)[:, None]
+    def _scaled(self, E: FloatArray) -> FloatArray:
+        """Points (n, k), changed in place to parts of unit length; a part that is zero stays zero."""
+        start = 0
+        for width in self.parts:
+            part = E[:, start : start + width]
+            lengths = np.linalg.norm(part, axis=1, keepdims=True)
+            part /= np.where(lengths > 0.0, lengths, 1.0)
+            start += width
         return E
 
     def squared_distances(self, A: Matrix, B: Matrix, domains: tuple[str, str]) -> FloatArray:
         """All squared distances (n, m) between rows of the named domains, either of which may be either."""
-        if self.parts or domains[0] != domains[1] or domains[0] not in self._outside_axes:
+        if domains[0] != domains[1] or domains[0] not in self._outside_axes:
             return _euclidean(self.embed(A, domains[0]), self.embed(B, domains[1]))
         space, W = self.space(domains[0]), self.map(domains[0])
         CA, CB = space.coordinates(A), space.coordinates(B)
@@ -176,7 +162,7 @@ class CommonSpace:
             distances, numbers = found.kneighbors(queries.astype(references.dtype, copy=False))
             return np.asarray(distances), np.asarray(numbers)
         blocks = [
-            _largest(queries[i : i + QUERY_BLOCK] @ references.T, k) for i in range(0, len(queries), QUERY_BLOCK)
+            largest(queries[i : i + QUERY_BLOCK] @ references.T, k) for i in range(0, len(queries), QUERY_BLOCK)
         ]
         products, numbers = zip(*blocks, strict=True)
         return np.concatenate(products), np.concatenate(numbers)
@@ -217,7 +203,20 @@ def _euclidean(A: FloatArray, B: FloatArray) -> FloatArray:
     return np.asarray(np.maximum(D, 0.0, out=D))
 
 
-def _largest(S: FloatArray, k: int) -> tuple[FloatArray, IntArray]:
-    """The k largest of each row, largest first, the first of equals first."""
-    order = np.argsort(-S, axis=1, kind="stable")[:, :k]
-    return np.take_along_axis(S, order, axis=1), order
+def largest(S: FloatArray, k: int) -> tuple[FloatArray, IntArray]:
+    """The k largest of each row and where they are, largest first, the first of equals first."""
+    m = S.shape[1]
+    if k >= m:
+        return _sorted(S, np.tile(np.arange(m), (len(S), 1)))
+    kept = np.sort(np.argpartition(S, m - k, axis=1)[:, m - k :], axis=1)
+    least = np.take_along_axis(S, kept, axis=1).min(axis=1)
+    # Of several that are equal to the last one, the partition may have taken any.
+    tied = np.flatnonzero((least[:, None] <= S).sum(axis=1) > k)
+    kept[tied] = np.argsort(-S[tied], axis=1, kind="stable")[:, :k]
+    kept[tied] = np.sort(kept[tied], axis=1)
+    return _sorted(np.take_along_axis(S, kept, axis=1), kept)
+
+
+def _sorted(values: FloatArray, places: IntArray) -> tuple[FloatArray, IntArray]:
+    order = np.argsort(-values, axis=1, kind="stable")
+    return np.take_along_axis(values, order, axis=1), np.take_along_axis(places, order, axis=1)
