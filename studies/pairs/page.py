@@ -8,12 +8,19 @@ from typing import Any
 
 from isthmus.plotting import save_figure
 from isthmus.study import Record, Study
-from studies.pairs import retrieval, transfer
+from studies.pairs import matching, migration, retrieval, transfer
 from studies.pairs.figures import curves
 from studies.pairs.sections import ORACLE, SHARED, names, retrieval_section, transfer_section, use_section
 from studies.pairs.tables import boards
+from studies.pairs.uses import matching_section, migration_section
 
-STUDIES = {"retrieval": retrieval.study, "transfer": transfer.study}
+STUDIES = {
+    "retrieval": retrieval.study,
+    "matching": matching.study,
+    "matching-null": matching.null_study,
+    "migration": migration.study,
+    "transfer": transfer.study,
+}
 """The parts of the study, in the order of the page."""
 FIGURE = "recall"
 WITHIN = f"ridge, {retrieval.WITHIN}"
@@ -41,6 +48,8 @@ other seeds.
 
 {use_section(found["retrieval"])}
 {retrieval_section(found["retrieval"], picture)}
+{matching_section(found["matching"], found["matching-null"])}
+{migration_section(found["migration"])}
 {transfer_section(found["transfer"])}
 ## How it was done
 
