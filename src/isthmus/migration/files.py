@@ -70,7 +70,7 @@ def written(path: str | os.PathLike[str], content: bytes) -> None:
 def load(path: str | os.PathLike[str]) -> Adapter:
     """The adapter in a file, every part of it checked."""
     where = Path(path)
-    text = str(read_npz(where, {"about": Expected((), "text")})["about"])
+    text = str(read_npz(where, {"about": Expected((), "text", high=LONGEST_TEXT)})["about"])
     try:
         about = _about(text)
         parts = _parts(about["kind"])
@@ -103,7 +103,6 @@ def _require(right: bool, expected: str, got: str) -> None:
 
 
 def _about(text: str) -> dict[str, Any]:
-    _require(len(text) <= LONGEST_TEXT, f"a text of at most {LONGEST_TEXT} characters", f"{len(text)}")
     try:
         about: dict[str, Any] = json.loads(text)
     except (ValueError, RecursionError):

@@ -65,8 +65,8 @@ def migrate(
     Notes
     -----
     Rows are compared by the cosine of the vectors as they are, as the old index does. Columns of very different units
-    should be scaled before. Figures in ``adapter.recall`` are for pairs that the map was not learned from (five folds,
-    or one where there are 1,000 pairs or more); the adapter itself is learned from all.
+    should be scaled before. Figures in ``adapter.recall`` are for pairs that the map was not learned from (five
+    folds, or one where there are 1,000 pairs or more); the adapter itself is learned from all.
 
     Examples
     --------

@@ -136,7 +136,8 @@ def wilson(hits: int, n: int) -> Share:
     """
     p, z2 = hits / n, Z**2 / n
     centre, half = (p + z2 / 2.0) / (1.0 + z2), Z * np.sqrt(p * (1.0 - p) / n + z2 / (4.0 * n)) / (1.0 + z2)
-    return Share(p, max(0.0, float(centre - half)), min(1.0, float(centre + half)))
+    # Of none, and of all, one end is the share itself but for rounding.
+    return Share(p, min(p, max(0.0, float(centre - half))), max(p, min(1.0, float(centre + half))))
 
 
 def bootstrap(shares: FloatArray, rng: Generator) -> Share:

@@ -28,7 +28,7 @@ class Thresholds:
     Examples
     --------
     >>> table = Thresholds(np.array([0.9, 0.5, 0.1]), np.array([0.7, 0.4, 0.1]))
-    >>> table.equivalent(0.7, "adapted"), round(table.equivalent(0.4, "old"), 6)
+    >>> round(table.equivalent(0.7, "adapted"), 6), table.equivalent(0.4, "old")
     (0.55, 0.5)
     """
 

@@ -8,12 +8,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from isthmus._arrays import FloatArray, IntArray
-from isthmus.common_space import DOMAINS, CommonSpace
+from isthmus.common_space import DOMAINS, CommonSpace, largest
 from isthmus.domains import TwoDomains
 
 NEIGHBOURHOOD = 10
 """So many of the best scores make up how near a point is to everything (Conneau et al. 2018)."""
-CELLS = 2**22
+CELLS = 2**21
 """Scores that are held at once."""
 SAMPLE = 1000
 """So many rows per domain are kept to tell by whether a point is near to everything."""
@@ -78,10 +78,13 @@ def ranking(
     scores, numbers = [], []
     for S in _blocks(space, queries, references):
         if hubs is not None:
-            S = 2.0 * S - _best(S, NEIGHBOURHOOD)[:, None] - hubs[None, :]
-        order = np.argsort(-S, axis=1, kind="stable")[:, :k]
-        numbers.append(order)
-        scores.append(np.take_along_axis(S, order, axis=1))
+            own = _best(S, NEIGHBOURHOOD)
+            S *= 2.0
+            S -= own[:, None]
+            S -= hubs[None, :]
+        found = largest(S, k)
+        scores.append(found[0])
+        numbers.append(found[1])
     return np.concatenate(scores), np.concatenate(numbers)
 
 
