@@ -60,8 +60,8 @@ other seeds.
 
 
 HOW = """\
-- Data: scikit-learn's digits by their pixels and by the 20 shape features that are not linear in the pixels (the 16 \
-sums of rows and columns are left out: any linear map finds them); mfeat by fac216 and kar64, and by fac216 and \
+- Data: scikit-learn's digits by their pixels and by the 19 shape features that are not linear in the pixels (the \
+sums of rows, of columns and of all pixels are left out: any linear map finds them); mfeat by fac216 and kar64, and by fac216 and \
 pix240; Reuters600 in English and French; the Debian descriptions in three languages, paired by package; SNARE-seq, \
 genes and chromatin of the same cells.
 - Rows: text is scaled to rows of length one; numbers are standardised, then scaled to rows of length one. Either \

@@ -38,8 +38,8 @@ def matching_section(found: Mapping[str, Board], null: Mapping[str, Board]) -> s
 ## Matching two collections
 
 `isthmus.match` gets two collections in which all, half or a quarter of the rows have a partner, and 0, 5 or 30 \
-known pairs. Either side has 500 to 1,000 rows, in an order of its own; numbers of rows are smaller where objects are too \
-few for both sides. {_capital(spanned(first.seeds))}, each with rows of its own.
+known pairs. Either side has 500 to 1,000 rows, in an order of its own; numbers of rows are smaller where objects \
+are too few for both sides. {_capital(spanned(first.seeds))}, each with rows of its own.
 
 {_joined(tables)}
 
@@ -62,8 +62,8 @@ def verdict_sentences(found: Mapping[str, Board], null: Mapping[str, Board]) -> 
     nothing = [said for board in null.values() for said in _said(board, matching.MATCH)]
     sentences = [
         "- **Does it know whether it worked?** A run counts as a success where recall@1 is at least "
-        f"{WORKED_FROM:.0%}. Of {counts['worked'][0]} successes {counts['worked'][1]} are called so; of {counts['failed'][0]} failures "
-        f"{counts['failed'][1]} are not called a success.",
+        f"{WORKED_FROM:.0%}. Of {counts['worked'][0]} successes {counts['worked'][1]} are called so; of "
+        f"{counts['failed'][0]} failures {counts['failed'][1]} are not called a success.",
         f"- **Shuffled pairs** (5 or 30 wrong ones): {_not_called(wrong)}.",
         f"- **Nothing to match** (other objects on either side, and unrelated data): {_not_called(nothing)}.",
     ]
@@ -129,9 +129,9 @@ def migration_section(found: Mapping[str, Board]) -> str:
 ## Migrating an index
 
 All 10,992 English Debian descriptions, embedded twice: by words (latent semantic analysis, 256 columns) and by \
-groups of letters (384 columns). The old index stays as it is; P of its texts are embedded by the new model too, and 200 \
-other texts are asked for by the new model only. Cosines in the old space, but for "both ways". The old model on its \
-own index is what there was before. {_capital(spanned(first.seeds))}; both directions.
+groups of letters (384 columns). The old index stays as it is; P of its texts are embedded by the new model too, and \
+200 other texts are asked for by the new model only. Cosines in the old space, but for "both ways". The old model on \
+its own index is what there was before. {_capital(spanned(first.seeds))}; both directions.
 
 {_joined(tables)}
 
@@ -151,8 +151,8 @@ def promise_sentence(found: Mapping[str, Board]) -> str:
             said.append(f"{variant} pairs: {covered} of {int(known.sum())} inside, {below} below")
     return (
         "**What an adapter promises**: `adapter.recall` has recall@10 of pairs held back, with an interval; here is "
-        f"how often recall@10 of other rows is inside it: {'; '.join(said)}. The promise is of a map from fewer pairs "
-        "than the adapter has learned from, so that it may be too low."
+        f"how often recall@10 of other rows is inside it: {'; '.join(said)}. The promise is of a map from fewer "
+        "pairs than the adapter has learned from, so that it may be too low."
     )
 
 
