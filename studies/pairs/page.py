@@ -61,9 +61,9 @@ other seeds.
 
 HOW = """\
 - Data: scikit-learn's digits by their pixels and by the 19 shape features that are not linear in the pixels (the \
-sums of rows, of columns and of all pixels are left out: any linear map finds them); mfeat by fac216 and kar64, and by fac216 and \
-pix240; Reuters600 in English and French; the Debian descriptions in three languages, paired by package; SNARE-seq, \
-genes and chromatin of the same cells.
+sums of rows, of columns and of all pixels are left out: any linear map finds them); mfeat by fac216 and kar64, and \
+by fac216 and pix240; Reuters600 in English and French; the Debian descriptions in three languages, paired by \
+package; SNARE-seq, genes and chromatin of the same cells.
 - Rows: text is scaled to rows of length one; numbers are standardised, then scaled to rows of length one. Either \
 side is prepared by its own training rows. Nothing is cut to principal components.
 - The objects are permuted by the seed; the test is the same for every number of pairs, and fewer pairs are among \

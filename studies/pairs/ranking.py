@@ -42,7 +42,7 @@ def partner_scores(forth: FloatArray, back: FloatArray) -> dict[str, float]:
     >>> S = np.array([[0.9, 0.1, 0.0], [0.2, 0.5, 0.5], [0.3, 0.6, 0.4]])
     >>> scores = partner_scores(S, S.T)
     >>> {name: round(value, 3) for name, value in scores.items()}
-    {'recall@1': 0.417, 'recall@10': 1.0, 'mrr': 0.681}
+    {'recall@1': 0.417, 'recall@10': 1.0, 'mrr': 0.708}
     """
     better, tied = (np.concatenate(parts) for parts in zip(_counts(forth), _counts(back), strict=True))
     found = {f"recall@{k}": float(np.clip((k - better) / tied, 0.0, 1.0).mean()) for k in (1, 10)}

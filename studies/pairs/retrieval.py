@@ -57,7 +57,7 @@ class Retrieval:
 
 
 Tables: TypeAlias = tuple[FloatArray, FloatArray]
-"""Similarities (n, n) of the objects held out: of the source's rows, which look for their partner; of the target's."""
+"""Similarities (n, n) of the objects held out: of the source's rows, which look for partners; of the target's."""
 
 
 def as_the_library_does(fit: Fit) -> Tables:

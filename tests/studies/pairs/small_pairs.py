@@ -27,7 +27,7 @@ def texts(folder=None, n=260):
     """Words of two languages, of which the first five are the same."""
     rng = np.random.default_rng(1)
     y = np.arange(n) % 3
-    topics = rng.gamma(0.4, size=(n, 8)) * (1.0 + 8.0 * np.eye(3, 8)[y])
+    topics = rng.gamma(0.4, size=(n, 8)) * (1.0 + 20.0 * np.eye(3, 8)[y])
     A, B = (np.maximum(topics @ rng.gamma(0.3, size=(8, d)) - 0.3, 0.0) for d in (40, 30))
     names = [
         tuple(f"w{k}" for k in range(5)) + tuple(f"{s}{k}" for k in range(d - 5)) for s, d in (("e", 40), ("f", 30))
