@@ -183,7 +183,7 @@ def test_many_pairs_and_a_large_index_are_sampled(monkeypatch):
 
 def test_progress_is_told(spaces, capsys):
     said = []
-    isthmus.migrate(*spaces, progress=said.append)
+    isthmus.migrate(*spaces, kind="ridge", progress=said.append)
     assert said[0] == "learning from 30 pairs"
     assert said[-1] == "learning from all 300 pairs"
     isthmus.migrate(*spaces, progress=True)
