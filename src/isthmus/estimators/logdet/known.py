@@ -22,7 +22,7 @@ KNOWN_BOUNDS = 0.03, 1.0
 """The automatic bounds on known pairs and on pairs of different objects, in units of the spread of the domains."""
 
 
-def with_known(block: Pairs, known: KnownPairs, weight: float, bounds: tuple[float, float]) -> Pairs:
+def with_known(block: Pairs, known: KnownPairs, bounds: tuple[float, float]) -> Pairs:
     r"""A block of label pairs between all points of the domains, with what known pairs ask of them.
 
     Each pair of points counts once: as a known pair where it is one; else by its labels, where it has both; else,
@@ -34,10 +34,10 @@ def with_known(block: Pairs, known: KnownPairs, weight: float, bounds: tuple[flo
     Examples
     --------
     >>> none = Pairs(slice(0, 3), slice(3, 6), sign=1, weight=0.0)
-    >>> with_known(none, KnownPairs([[0, 0], [1, 1], [2, 2]]), 2.0, (0.1, 1.0)).weight
-    array([[2., 1., 1.],
-           [1., 2., 1.],
-           [1., 1., 2.]])
+    >>> with_known(none, KnownPairs([[0, 0], [1, 1], [2, 2]]), bounds=(0.1, 1.0)).weight
+    array([[1. , 0.5, 0.5],
+           [0.5, 1. , 0.5],
+           [0.5, 0.5, 1. ]])
     """
     omega = np.zeros(block.shape)
     omega[known.source, known.target] = known.weights
@@ -48,7 +48,7 @@ def with_known(block: Pairs, known: KnownPairs, weight: float, bounds: tuple[flo
         block.left,
         block.right,
         np.where(paired, 1.0, np.where(labelled, block.sign, -1.0)),
-        np.where(paired, weight * omega, np.where(labelled, block.weight, weight * apart)),
+        np.where(paired, omega, np.where(labelled, block.weight, apart)),
         np.where(paired, bounds[0], np.where(labelled, block.bound, bounds[1])),
     )
 
@@ -60,8 +60,8 @@ def require_different(joint: JointSpace, known: KnownPairs) -> None:
             raise InputError(f"pairs: expected {name} rows that differ from each other, got equal ones.")
 
 
-def in_use(blocks: tuple[Pairs, ...], n_rows: int) -> tuple[tuple[Pairs, ...], IntArray]:
-    """The blocks without rows that are in no pair, and the numbers of the rows that are left."""
+def in_use(blocks: tuple[Pairs, ...], n_rows: int, factor: float) -> tuple[tuple[Pairs, ...], IntArray]:
+    """The blocks without rows that are in no pair, with weights times a factor, and the rows that are left."""
     used = np.zeros(n_rows, dtype=bool)
     for block in blocks:
         used[block.left] |= (block.weight > 0.0).any(axis=1)
@@ -71,7 +71,7 @@ def in_use(blocks: tuple[Pairs, ...], n_rows: int) -> tuple[tuple[Pairs, ...], I
     def kept(block: Pairs) -> Pairs:
         both = np.ix_(used[block.left], used[block.right])
         left, right = (slice(int(place[run.start]), int(place[run.stop])) for run in (block.left, block.right))
-        return Pairs(left, right, block.sign[both], block.weight[both], block.bound[both])
+        return Pairs(left, right, block.sign[both], factor * block.weight[both], block.bound[both])
 
     return tuple(kept(block) for block in blocks), np.flatnonzero(used)
 

@@ -217,8 +217,7 @@ class MLHD(LogDetEstimator):
 
     def _problem(self, joint: JointSpace, bounds: tuple[float, float]) -> LogDetProblem:
         """Labelled rows of both domains side by side, the pairs across (and within), the shift of the means."""
-        rows = joint.rows
-        alignment = None
+        rows, alignment = joint.rows, None
         if self.alignment != "none":
             alignment = Alignment(joint.shift, self.alignment_weight, self._slack(joint.spread))
         return LogDetProblem(rows, label_pairs(rows, joint.y, self._runs(joint), self.pair_weight, bounds), alignment)
@@ -229,9 +228,9 @@ class MLHD(LogDetEstimator):
         """The same with known pairs among the pairs across, and the map to the coordinates that it is posed in."""
         require_different(joint, known)
         rows, by_label = joint.rows, as_bounds(self.bounds, joint.spread)
-        across, *within = (label_block(joint.y, run, self.pair_weight, by_label) for run in self._runs(joint))
-        asked = tellable(rows, [with_known(across, known, self.pair_weight, bounds), *within])
-        blocks, used = in_use(asked, len(rows))
+        across, *within = (label_block(joint.y, run, 1.0, by_label) for run in self._runs(joint))
+        asked = tellable(rows, [with_known(across, known, bounds), *within])
+        blocks, used = in_use(asked, len(rows), self.pair_weight)
         space, alignment = PairedSpace.of(joint, used, mean=self.alignment != "none"), None
         if self.alignment != "none":
             slack, weight = self._slack(joint.spread), self.alignment_weight * float(known.weights.sum())
