@@ -43,11 +43,11 @@ def read_debian_texts(folder: str | os.PathLike[str] | None = None) -> Texts:
 
 
 def _unpacked(path: Path) -> bytes:
-    try:
-        with opened(path) as file, gzip.GzipFile(fileobj=file) as packed:
+    with opened(path) as file, gzip.GzipFile(fileobj=file) as packed:
+        try:
             content = packed.read(MOST_BYTES + 1)
-    except (EOFError, zlib.error, gzip.BadGzipFile) as error:
-        raise InputError(f"{path.name}: expected a gzip file, got one that breaks off ({error}).") from None
+        except (EOFError, zlib.error, gzip.BadGzipFile) as error:
+            raise InputError(f"{path.name}: expected a whole gzip file, got '{str(error).rstrip('.')}'.") from None
     if len(content) > MOST_BYTES:
         raise InputError(f"{path.name}: expected at most {MOST_BYTES} bytes when unpacked, got more.")
     return content

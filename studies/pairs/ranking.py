@@ -26,7 +26,7 @@ def csls(S: FloatArray, k: int = NEIGHBOURS) -> FloatArray:
     return np.asarray(2.0 * S - best[0][:, None] - best[1])
 
 
-def partner_scores(S: FloatArray) -> dict[str, float]:
+def partner_scores(forth: FloatArray, back: FloatArray) -> dict[str, float]:
     """Recall@1, recall@10 and the mean reciprocal rank of the true partner, over both directions.
 
     Row i and column i are partners. Where others are as similar as the partner, each order of them is as likely: the
@@ -34,16 +34,17 @@ def partner_scores(S: FloatArray) -> dict[str, float]:
 
     Parameters
     ----------
-    S : array (n, n)
-        Similarities; larger is nearer.
+    forth, back : array (n, n)
+        Similarities, larger is nearer: rows of the source looking for columns of the target, and the other way.
 
     Examples
     --------
-    >>> scores = partner_scores(np.array([[0.9, 0.1, 0.0], [0.2, 0.5, 0.5], [0.3, 0.6, 0.4]]))
+    >>> S = np.array([[0.9, 0.1, 0.0], [0.2, 0.5, 0.5], [0.3, 0.6, 0.4]])
+    >>> scores = partner_scores(S, S.T)
     >>> {name: round(value, 3) for name, value in scores.items()}
-    {'recall@1': 0.417, 'recall@10': 1.0, 'mrr': 0.681}
+    {'recall@1': 0.417, 'recall@10': 1.0, 'mrr': 0.708}
     """
-    better, tied = (np.concatenate(parts) for parts in zip(_counts(S), _counts(S.T), strict=True))
+    better, tied = (np.concatenate(parts) for parts in zip(_counts(forth), _counts(back), strict=True))
     found = {f"recall@{k}": float(np.clip((k - better) / tied, 0.0, 1.0).mean()) for k in (1, 10)}
     # The mean of 1/rank over the places better + 1 to better + tied is a difference of harmonic numbers.
     mrr = float(np.mean((digamma(better + tied + 1) - digamma(better + 1)) / tied))

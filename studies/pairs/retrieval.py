@@ -6,12 +6,12 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any, ClassVar, TypeAlias
 
 import numpy as np
 
 from isthmus import CCA, systems
-from isthmus._arrays import FloatArray
+from isthmus._arrays import FloatArray, IntArray
 from isthmus.study import Entrant, Fit, Study
 from studies.pairs.controls import Chance, ClassOracle, SharedColumns
 from studies.pairs.ranking import csls, partner_scores
@@ -30,8 +30,8 @@ TESTED = {
     "SNARE RNA–ATAC": 500,
 }
 """Objects held out: each is to be found among so many."""
-PLAIN = ", plain"
-"""Ends the columns that are ranked without the correction for hubs."""
+PLAIN, BY_QUERIES = ", plain", ", hubs by queries"
+"""End the columns that are ranked without a correction for hubs, and with one that sees all queries at once."""
 
 
 @dataclass(frozen=True)
@@ -47,8 +47,8 @@ class Retrieval:
 
     def score(self, entrant: Entrant, column: str, fit: Fit) -> tuple[float, Mapping[str, float]]:
         """Recall@1 of the true partner in both directions, beside recall@10 and the mean reciprocal rank."""
-        read = entrant.readings.get(column, hubs_corrected)
-        found = partner_scores(read(similarities(fit)))
+        read = entrant.readings.get(column, as_the_library_does)
+        found = partner_scores(*read(fit))
         return found.pop("recall@1"), found
 
     def agreement(self, entrant: Entrant, column: str, fit: Fit) -> float | None:
@@ -56,31 +56,48 @@ class Retrieval:
         return None
 
 
-def similarities(fit: Fit) -> FloatArray:
-    """How similar the objects held out are, by what was learned (n, n); computed once for all readings."""
-    known = vars(fit)
-    if "similarities" not in known:
-        model, rows = fit.model, fit.rows
-        if hasattr(model, "similarities"):
-            known["similarities"] = model.similarities(rows)
-        else:
-            points = model.transform(rows.Q_source, "source"), model.transform(rows.Q_target, "target")
-            known["similarities"] = model.common_space_.scores(*points)
-    return np.asarray(known["similarities"])
+Tables: TypeAlias = tuple[FloatArray, FloatArray]
+"""Similarities (n, n) of the objects held out: of the source's rows, which look for partners; of the target's."""
 
 
-def hubs_corrected(S: FloatArray) -> FloatArray:
-    """A reading: less what hubs have in common with everything."""
-    return csls(S)
+def as_the_library_does(fit: Fit) -> Tables:
+    """The default: hubs are set back, as ``search`` does it by itself, by what rows of the fit say of them."""
+    return _searched(fit, "csls")
 
 
-def as_they_are(S: FloatArray) -> FloatArray:
-    """A reading: the similarities themselves."""
+def plain(fit: Fit) -> Tables:
+    """A reading: hubs are left as they are."""
+    return _searched(fit, None)
+
+
+def by_queries(fit: Fit) -> Tables:
+    """A reading: hubs are set back by what all queries say of them, which have to be known together."""
+    S = csls(_searched(fit, None)[0])
+    return S, S.T
+
+
+def _searched(fit: Fit, hubness: str | None) -> Tables:
+    model, rows = fit.model, fit.rows
+    if hasattr(model, "similarities"):
+        S = model.similarities(rows)
+        return S, S.T
+    sides = {"source": rows.Q_source, "target": rows.Q_target}
+    forth, back = (
+        _table(*model.search(sides[a], sides[b], len(rows.y_test), (a, b), hubness=hubness))
+        for a, b in (("source", "target"), ("target", "source"))
+    )
+    return forth, back
+
+
+def _table(scores: FloatArray, numbers: IntArray) -> FloatArray:
+    """What was found, best first, as a table in the order of the gallery."""
+    S = np.empty_like(scores)
+    np.put_along_axis(S, numbers, scores, axis=1)
     return S
 
 
 def _system(name: str, make: Callable[[], Any]) -> Entrant:
-    return Entrant(name, make, readings={f"{name}{PLAIN}": as_they_are})
+    return Entrant(name, make, readings={f"{name}{PLAIN}": plain, f"{name}{BY_QUERIES}": by_queries})
 
 
 REGISTERED = {"cca": "cca+nn", "kcca": "kcca+nn"}

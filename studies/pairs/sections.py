@@ -38,9 +38,9 @@ def retrieval_section(found: Mapping[str, Board], picture: str) -> str:
         score_table(middle, systems, f"{words}, 100 known pairs", figure)
         for words, figure in (("Recall@10 in per cent", "recall@10"), ("Mean reciprocal rank × 100", "mrr"))
     ]
-    hubs = difference_table(
-        found, [(name, f"{name}{retrieval.PLAIN}") for name in systems], "What CSLS gains, points", retrieval.VARIANTS
-    )
+    ways = [(name, f"{name}{retrieval.PLAIN}") for name in systems]
+    ways += [(f"{name}{retrieval.BY_QUERIES}", name) for name in systems]
+    hubs = difference_table(found, ways, "What CSLS gains, points", retrieval.VARIANTS)
     compared = [("ridge", name) for name in systems if name != "ridge"]
     order = difference_table(found, compared, "Ridge against each other system, points", retrieval.VARIANTS)
     sizes = ", ".join(f"{group} {n}" for group, n in retrieval.TESTED.items())
@@ -50,8 +50,8 @@ def retrieval_section(found: Mapping[str, Board], picture: str) -> str:
 P rows of either domain are known to be the same object; at most {MOST_UNPAIRED} more rows of either are there, of \
 other objects. No label is used. Then every row of an object held out is looked for among the rows of the other \
 domain, in both directions: the share that is first (recall@1), among the first ten (recall@10), and the mean of one \
-over the rank. So many objects are held out: {sizes}. Ranks are corrected for hubs (CSLS) unless a table says \
-otherwise. {_drawn(first)}
+over the rank. So many objects are held out: {sizes}. Ranks are corrected for hubs (CSLS) as `search` does it by \
+itself, unless a table says otherwise. {_drawn(first)}
 
 {picture}
 
@@ -66,6 +66,10 @@ texts share words and names), without any pair. *Random*: chance.
 {_joined(further)}
 
 ### Hubs
+
+A hub is a row that is near to everything. `search` tells by rows of the fit which rows of the gallery are hubs, so \
+that the answer to a query does not depend on the others; *plain* leaves hubs alone; *hubs by queries* tells by all \
+queries at once, as is usual where they are known together.
 
 {hubs.markdown()}
 
