@@ -8,7 +8,7 @@ import sys
 
 from benchmarks import threads
 
-SECTIONS = ("solvers", "itml", "systems", "span", "transform", "imports", "migration")
+SECTIONS = ("solvers", "itml", "paired", "systems", "span", "transform", "imports", "migration")
 
 
 def main() -> int:
@@ -21,6 +21,7 @@ def main() -> int:
         itml_single,
         machine,
         migration,
+        paired,
         report,
         solvers,
         span,
@@ -32,6 +33,7 @@ def main() -> int:
     runs = {
         "solvers": solvers.run,
         "itml": itml_single.run,
+        "paired": paired.run,
         "systems": systems.run,
         "span": span.run,
         "transform": transform.run,
