@@ -8,14 +8,25 @@ import sys
 
 from benchmarks import threads
 
-SECTIONS = ("solvers", "itml", "systems", "span", "transform", "imports")
+SECTIONS = ("solvers", "itml", "systems", "span", "transform", "imports", "migration")
 
 
 def main() -> int:
     """Run what the command line asks for."""
     args = _arguments()
     threads.pin()
-    from benchmarks import environment, imports, itml_single, machine, report, solvers, span, systems, transform
+    from benchmarks import (
+        environment,
+        imports,
+        itml_single,
+        machine,
+        migration,
+        report,
+        solvers,
+        span,
+        systems,
+        transform,
+    )
     from benchmarks.record import Options, Record, Verdict
 
     runs = {
@@ -25,6 +36,7 @@ def main() -> int:
         "span": span.run,
         "transform": transform.run,
         "imports": imports.run,
+        "migration": migration.run,
     }
     record, options, problem = Record(), Options(budget=args.budget, repeats=args.repeats), ""
     load = machine.load()

@@ -97,6 +97,15 @@ def test_the_same_seed_gives_the_same_adapter_and_arguments_stay_as_they_are(spa
         np.testing.assert_array_equal(mine, given)
 
 
+@pytest.mark.parametrize("kind", KINDS)
+def test_units_do_not_matter(spaces, kind):
+    old, new = spaces
+    plain, scaled = isthmus.migrate(old, new, kind=kind), isthmus.migrate(1e40 * old, 1e-30 * new, kind=kind)
+    np.testing.assert_allclose(scaled.to_old(1e-30 * new) / 1e40, plain.to_old(new), atol=1e-6)
+    np.testing.assert_allclose(scaled.recall.at_10, plain.recall.at_10, atol=0.01)
+    assert scaled.threshold(0.5) == pytest.approx(plain.threshold(0.5), abs=1e-4)
+
+
 def test_sparse_rows_are_the_dense_ones(spaces, adapter):
     old, new = spaces
     sparse = isthmus.migrate(sp.csr_matrix(old), sp.csr_matrix(new))

@@ -48,8 +48,8 @@ def advice(recall: Recall) -> Advice:
     if last.at_10.value < USABLE:
         return Advice(REEMBED, f"{found}, fewer than {USABLE:g}.")
     if last.overlap is not None and old is not None and old.overlap is not None:
-        neighbours = f"{last.overlap.value:.2f} of the new model's neighbours are found, by the old model "
-        neighbours += f"{old.overlap.value:.2f}"
+        neighbours = f"{last.overlap.value:.2f} of the new model's neighbours among {recall.n_neighbours:,} rows are "
+        neighbours += f"found, by the old model {old.overlap.value:.2f}"
         as_before = last.overlap.value >= old.overlap.value
     else:
         neighbours, as_before = "too few rows are known in both spaces to compare neighbours", False

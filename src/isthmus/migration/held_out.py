@@ -10,7 +10,7 @@ from numpy.random import Generator
 
 from isthmus._arrays import FloatArray, IntArray, Matrix, as_dense
 from isthmus.migration.kinds import KINDS, Map
-from isthmus.migration.search import Found, Score, inner_products, search, shared, unit_rows
+from isthmus.migration.search import Score, inner_products, search, shared, unit_rows
 from isthmus.migration.thresholds import Thresholds, thresholds
 
 N_FOLDS = 5
@@ -23,6 +23,8 @@ FEWEST_NEIGHBOURS = 100
 """Rows known in both spaces from which neighbours are compared: ten of fewer would be found by chance."""
 SIZES = tuple(factor * 10**power for power in range(1, 8) for factor in (1, 3))[1:]
 """Numbers of pairs of the curve: 30, 100, 300, …"""
+STEP = 2.0
+"""The least ratio of the last two."""
 THRESHOLD_QUERIES, THRESHOLD_ROWS = 500, 2000
 """Whose similarities a cut-off is carried over by: a million."""
 
@@ -49,10 +51,10 @@ def sizes(n: int) -> tuple[int, ...]:
 
     Examples
     --------
-    >>> sizes(240)
-    (30, 100, 240)
+    >>> sizes(240), sizes(4000)
+    ((30, 100, 240), (30, 100, 300, 1000, 4000))
     """
-    return (*(size for size in SIZES if size < n), n)
+    return (*(size for size in SIZES if STEP * size <= n), n)
 
 
 @dataclass(frozen=True, eq=False)
@@ -88,35 +90,29 @@ class Gallery:
         pairs = np.flatnonzero(self.place >= 0)
         return pairs if len(pairs) > FEWEST_NEIGHBOURS else None
 
-    @cached_property
-    def _unit_new(self) -> FloatArray:
-        return np.asarray(unit_rows(self.new))
-
     def fitted(self, kind: str, pairs: IntArray, *, back: bool = False, shuffled: Generator | None = None) -> Map:
         """The map of new rows to old ones (or back) that is learned from these pairs, or from the same mixed up."""
         X, Y = (self.old, self.new) if back else (self.new, self.old)
         partners = pairs if shuffled is None else shuffled.permutation(pairs)
         return KINDS[kind](X[pairs], Y[partners], None if self.weights is None else self.weights[pairs])
 
-    def search(self, score: Score, queries: IntArray) -> tuple[FloatArray, FloatArray | None]:
-        """The rank of each query's own row, and the share of its true neighbours that are found."""
-        found = self._search(
-            score, queries, self.place[queries], None if self.pool is None else self.place[self.pool]
-        )
-        if self.pool is None or found.nearest is None:
-            return found.ranks, None
-        true = self._search(
-            lambda q: inner_products(self._unit_new[q], self._unit_new[self.pool]),
-            queries,
-            np.searchsorted(self.pool, queries),
-            np.arange(len(self.pool)),
-        )
-        assert true.nearest is not None  # there is a pool
-        return found.ranks, shared(found.nearest, true.nearest)
+    def neighbours(self, queries: IntArray) -> IntArray | None:
+        """The places in the pool of the rows that the new model itself finds nearest (q, K)."""
+        if self.pool is None:
+            return None
+        unit, pool, within = unit_rows(self.new), self.pool, np.searchsorted(self.pool, queries)
+        near = unit[pool]
+        return search(lambda q: inner_products(unit[q], near), queries, within, np.arange(len(pool)), within).nearest
 
-    def _search(self, score: Score, queries: IntArray, own: IntArray, pool: IntArray | None) -> Found:
-        within = own if self.pool is None else np.searchsorted(self.pool, queries)
-        return search(score, queries, own, pool, within)
+    def search(
+        self, score: Score, queries: IntArray, wanted: IntArray | None
+    ) -> tuple[FloatArray, FloatArray | None]:
+        """The rank of each query's own row, and the share of its wanted neighbours that are found."""
+        own = self.place[queries]
+        if self.pool is None or wanted is None:
+            return search(score, queries, own, None, own).ranks, None
+        found = search(score, queries, own, self.place[self.pool], np.searchsorted(self.pool, queries))
+        return found.ranks, None if found.nearest is None else shared(found.nearest, wanted)
 
     def adapted(self, to_old: Map) -> Score:
         """Cosines of adapted queries with the untouched index."""

@@ -86,7 +86,8 @@ class Recall:
     n_gallery : int
         Rows of the old index that they were searched in.
     n_neighbours : int
-        Rows known in both spaces that the ten neighbours are among.
+        Rows known in both spaces that the ten neighbours are among. The fewer, the easier they are to find: compare
+        with the controls, which have the same rows.
     """
 
     n_pairs: tuple[int, ...]
@@ -119,7 +120,8 @@ class Recall:
 
     def __str__(self) -> str:
         where = f"{self.n_queries} held-out pairs among {self.n_gallery:,} rows"
-        return f"{where}, learned from {self.n_pairs[-1]}: {self.last}"
+        among = "" if self.last.overlap is None else f" among {self.n_neighbours:,}"
+        return f"{where}, learned from {self.n_pairs[-1]}: {self.last}{among}"
 
 
 def _row(share: Share) -> tuple[float, float, float]:

@@ -79,7 +79,8 @@ def shared(found: IntArray, wanted: IntArray) -> FloatArray:
 
 def unit_rows(X: Matrix) -> Matrix:
     """Rows of length one, dense ones in single precision: enough to rank by, and half the memory."""
-    return normalize(X) if is_sparse(X) else normalize(np.asarray(X, dtype=np.float32))
+    # The squares of the features themselves may be too large for single precision.
+    return normalize(X) if is_sparse(X) else normalize(np.asarray(X, dtype=np.float64)).astype(np.float32)
 
 
 def inner_products(Q: Matrix, G: Matrix) -> FloatArray:
