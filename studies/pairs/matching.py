@@ -27,15 +27,15 @@ VARIANTS = {
     f"{share}, {P}": f"{share} of the rows have a partner, {P or 'no'} known pairs"
     for share, P in product(SHARES, PAIRS)
 }
-WITH_PAIRS = tuple(variant for variant in VARIANTS if not variant.endswith(", 0"))
+THIRTY = tuple(variant for variant in VARIANTS if variant.endswith(", 30"))
 ROWS = {
-    "digits pixels–shape": 600,
+    "digits pixels–shape": 500,
     "mfeat fac–kar": 600,
-    "mfeat fac–pix": 600,
+    "mfeat fac–pix": 500,
     "Reuters EN–FR": 600,
     "Debian en–fr": 1000,
-    "Debian en–de": 1000,
-    "SNARE RNA–ATAC": 500,
+    "Debian en–de": 600,
+    "SNARE RNA–ATAC": 400,
 }
 """Rows of either side; fewer where the objects do not suffice for both sides."""
 BETWEEN = " | "
@@ -195,8 +195,8 @@ NULL_VARIANTS = {f"{NONE}, 0": "no row has a partner"}
 MATCH, UNREFINED, WRONG = "match", "match, not refined", "match, shuffled pairs"
 ENTRANTS = (
     Entrant(MATCH, Matched),
-    Entrant(UNREFINED, Matched(refine=False), variants=WITH_PAIRS),
-    Entrant(WRONG, Matched, control=True, rows=WrongPairs(), variants=WITH_PAIRS),
+    Entrant(UNREFINED, Matched(refine=False), variants=THIRTY),
+    Entrant(WRONG, Matched, control=True, rows=WrongPairs(), variants=THIRTY[:2]),
 )
 
 
@@ -216,7 +216,7 @@ def study(folder: Path | None = None) -> Study:
 
 def null_study(folder: Path | None = None) -> Study:
     """Rows of which none has a partner: the same data with other objects on either side, and unrelated data."""
-    rows = {**ROWS, **dict.fromkeys(UNRELATED, 500)}
+    rows = {**ROWS, **dict.fromkeys(UNRELATED, 400)}
     return Study(
         "matching-null",
         MatchingDraw(rows, folder),

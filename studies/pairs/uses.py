@@ -29,7 +29,7 @@ def matching_section(found: Mapping[str, Board], null: Mapping[str, Board]) -> s
         )
     ]
     unrefined = _grid(
-        {v: board for v, board in found.items() if v in matching.WITH_PAIRS},
+        {v: board for v, board in found.items() if v in matching.THIRTY},
         matching.UNREFINED,
         "Recall@1 in per cent without refinement",
         _mean_of(None),
@@ -38,7 +38,7 @@ def matching_section(found: Mapping[str, Board], null: Mapping[str, Board]) -> s
 ## Matching two collections
 
 `isthmus.match` gets two collections in which all, half or a quarter of the rows have a partner, and 0, 5 or 30 \
-known pairs. Either side has 500 to 1,000 rows, in an order of its own; numbers of rows are smaller where objects \
+known pairs. Either side has 400 to 1,000 rows, in an order of its own; numbers of rows are smaller where objects \
 are too few for both sides. {_capital(spanned(first.seeds))}, each with rows of its own.
 
 {_joined(tables)}
@@ -58,13 +58,13 @@ def verdict_sentences(found: Mapping[str, Board], null: Mapping[str, Board]) -> 
                 kind = "worked" if score >= WORKED_FROM else "failed"
                 counts[kind][0] += 1
                 counts[kind][1] += int(said == 1.0) if kind == "worked" else int(said != 1.0)
-    wrong = [said for v, board in found.items() if v in matching.WITH_PAIRS for said in _said(board, matching.WRONG)]
+    wrong = [said for v, board in found.items() if v in matching.THIRTY for said in _said(board, matching.WRONG)]
     nothing = [said for board in null.values() for said in _said(board, matching.MATCH)]
     sentences = [
         "- **Does it know whether it worked?** A run counts as a success where recall@1 is at least "
         f"{WORKED_FROM:.0%}. Of {counts['worked'][0]} successes {counts['worked'][1]} are called so; of "
         f"{counts['failed'][0]} failures {counts['failed'][1]} are not called a success.",
-        f"- **Shuffled pairs** (5 or 30 wrong ones): {_not_called(wrong)}.",
+        f"- **Shuffled pairs** (30 wrong ones; all or half of the rows have a partner): {_not_called(wrong)}.",
         f"- **Nothing to match** (other objects on either side, and unrelated data): {_not_called(nothing)}.",
     ]
     return "\n".join(sentences)
