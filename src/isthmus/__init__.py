@@ -32,6 +32,7 @@ if TYPE_CHECKING:
         Saenko,
     )
     from isthmus.kernels import RBF, Cosine, Kernel, Laplacian, Linear, Polynomial, Precomputed
+    from isthmus.matching import Matching, match
     from isthmus.migration import Adapter, migrate
     from isthmus.registry import systems
 
@@ -53,6 +54,7 @@ __all__ = [
     "KnownPairs",
     "Laplacian",
     "Linear",
+    "Matching",
     "MissingDependencyError",
     "NotConvergedError",
     "Polynomial",
@@ -62,6 +64,7 @@ __all__ = [
     "RidgeMap",
     "Saenko",
     "__version__",
+    "match",
     "migrate",
     "mmd",
     "mmd_test",
@@ -77,6 +80,7 @@ _NAMES = {
         *("Procrustes", "RelativeRepresentations", "RidgeMap"),
     ),
     "kernels": ("RBF", "Cosine", "Kernel", "Laplacian", "Linear", "Polynomial", "Precomputed"),
+    "matching": ("Matching", "match"),
     "migration": ("Adapter", "migrate"),
     "registry": ("systems",),
 }

@@ -1,0 +1,68 @@
+"""What class labels say of which rows go together: those of different classes don't."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from isthmus._arrays import FloatArray, IntArray
+from isthmus._validation import length
+from isthmus.domains import UNLABELLED, as_labels, is_unlabelled
+from isthmus.exceptions import InputError
+from isthmus.matching.preparation import unit
+from isthmus.matching.scores import Scores
+
+FAR = 100.0
+"""Taken off the score of two rows of different classes: scores without hubs, or of deviation 1, are of order 1."""
+
+
+def class_codes(y_source: Any, n: int, y_target: Any, m: int) -> tuple[IntArray, IntArray]:
+    """The labels of both sides as codes of one list of classes, -1 for none.
+
+    Examples
+    --------
+    >>> class_codes(["cat", None, "dog"], 3, ["dog", "cow"], 2)
+    (array([ 0, -1,  2]), array([2, 1]))
+    """
+    sides = [_labels(y, k, name) for y, k, name in ((y_source, n, "y_source"), (y_target, m, "y_target"))]
+    known = [value for labels, missing in sides for value, none in zip(labels, missing, strict=True) if not none]
+    try:
+        codes = {value: code for code, value in enumerate(sorted(set(known)))}
+    except TypeError:
+        raise InputError("y_target: expected labels of the type of y_source, got a mixture.") from None
+    ys, yt = (
+        np.array([UNLABELLED if none else codes[value] for value, none in zip(*side, strict=True)], dtype=np.intp)
+        for side in sides
+    )
+    return ys, yt
+
+
+def _labels(y: Any, n: int, name: str) -> tuple[list[Any], list[bool]]:
+    if y is None:
+        return [None] * n, [True] * n
+    labels = as_labels(y, name)
+    length(labels, n, name, "the rows")
+    return labels.tolist(), is_unlabelled(labels).tolist()
+
+
+def veto(ys: IntArray, yt: IntArray) -> Scores:
+    """Far below zero for two rows of different classes, zero for all others."""
+    classes = np.arange(max(ys.max(initial=0), yt.max(initial=0)) + 1)
+    member = (ys[:, None] == classes).astype(np.float32)
+    other = ((yt[:, None] != classes) & (yt[:, None] >= 0)).astype(np.float32)
+    return Scores(-FAR * member, other)
+
+
+def alike_by_class(A: FloatArray, ys: IntArray, B: FloatArray, yt: IntArray) -> Scores:
+    """Scores of rows that stand alike to the classes: cosines to the mean of each class that both sides know."""
+    shared = np.intersect1d(ys[ys >= 0], yt[yt >= 0])
+    PA, PB = (_profiles(X, y, shared) for X, y in ((A, ys), (B, yt)))
+    return Scores(PA, PB).standardised()
+
+
+def _profiles(X: FloatArray, y: IntArray, classes: IntArray) -> FloatArray:
+    means = unit(np.stack([X[y == c].mean(axis=0) for c in classes]))
+    cosines = X @ means.T
+    cosines = cosines - cosines.mean(axis=0)
+    return unit(cosines - cosines.mean(axis=1, keepdims=True) if len(classes) > 1 else cosines)

@@ -1,0 +1,156 @@
+"""``isthmus.match``: which rows of two collections are the same object."""
+
+from __future__ import annotations
+
+from contextlib import nullcontext
+from typing import Any
+
+import numpy as np
+
+from isthmus._validation import as_generator, choice, number
+from isthmus.exceptions import InputError
+from isthmus.matching.confidence import accepted, confidences
+from isthmus.matching.engines import as_engine
+from isthmus.matching.input import AUTO, known_links, unit_rows
+from isthmus.matching.labels import class_codes
+from isthmus.matching.matching import Matching
+from isthmus.matching.preparation import prepared
+from isthmus.matching.problem import Links
+from isthmus.matching.progress import Counter, ProgressLine, teller
+from isthmus.matching.runs import Runs, all_runs
+from isthmus.matching.starts import problem_of
+from isthmus.matching.verdict import Evidence, evidence, sentence, success
+
+KEEP = ("sure", "all")
+SURE = 0.5
+"""Matches of less confidence are left out."""
+
+
+def match(
+    A: Any,
+    B: Any,
+    pairs: Any = None,
+    *,
+    system: Any = AUTO,
+    refine: bool = True,
+    y_source: Any = None,
+    y_target: Any = None,
+    one_to_one: bool = True,
+    keep: str = "sure",
+    min_confidence: float = SURE,
+    n_restarts: int = 3,
+    source_transformer: Any = AUTO,
+    target_transformer: Any = AUTO,
+    random_state: Any = 0,
+    progress: Any = False,
+) -> Matching:
+    r"""The rows of A and of B that are the same object, with few known pairs or none.
+
+    Rows are brought to unit length and along their principal axes. A first guess comes from what rows look like among
+    their own collection, and from the known pairs. Then rows that choose each other become pairs, maps both ways are
+    learned from them, and so on: from few axes to many, with candidates hidden at random at first. What comes out is
+    checked: by known pairs that were held back, or by runs that must agree with each other and be better than a run
+    from nothing. **A matching that failed returns no pairs**, and says so.
+
+    Parameters
+    ----------
+    A : array, sparse matrix or data frame (n, d)
+        Rows of one collection.
+    B : array, sparse matrix or data frame (m, d')
+        Rows of the other, with other columns.
+    pairs : array (p, 2), "rows", (ids of A, ids of B) or KnownPairs, optional
+        Rows that are known to be the same object. From 15 on, a third of them is held back, to measure the recall.
+    system : {"auto", "ridge", "cca"} or an estimator of isthmus
+        Who learns from pairs: ridge regression both ways ("auto" is that), canonical variates, or any estimator whose
+        ``fit`` takes pairs and that has a ``common_space_``.
+    refine : bool
+        Whether to go on from the known pairs. Without pairs there is no other way.
+    y_source, y_target : array (n,), (m,), optional
+        Class labels, -1 or None where unknown: rows of different classes are never matched.
+    one_to_one : bool
+        Whether a row of B can be the partner of one row of A only; if not, each row of A finds its best row of B.
+    keep : {"sure", "all"}
+        Whether to return the matches of enough confidence, and none where the matching failed; or all.
+    min_confidence : float
+        What is enough, between 0 and 1.
+    n_restarts : int
+        How many runs with different candidates hidden, at least two; the best counts.
+    source_transformer, target_transformer : "auto", None or a transformer of scikit-learn
+        What is done with the rows of A and of B first. "auto": columns of dense rows are standardised.
+    random_state : int, Generator, RandomState or None
+        Where the hiding comes from; the same number gives the same matching.
+    progress : bool or function
+        Whether to show how far it is; or who is told (what is done, rounds so far).
+
+    Returns
+    -------
+    Matching
+        ``pairs`` (m, 2), ``score``, ``confidence``, ``succeeded``, ``held_back_recall``; ``str`` gives the verdict.
+
+    Notes
+    -----
+    A match is returned if both rows choose each other, if two runs find the same partner, if it is found also when
+    the pair itself is not learned from, and if its confidence is enough.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from isthmus import match
+    >>> rng = np.random.default_rng(0)
+    >>> A = rng.gamma(0.3, size=(200, 8)) @ rng.normal(size=(8, 30))
+    >>> order = rng.permutation(200)
+    >>> B = (A @ rng.normal(size=(30, 25)))[order]
+    >>> found = match(A, B)
+    >>> found.succeeded, (order[found.pairs[:, 1]] == found.pairs[:, 0]).mean().round(2)
+    (True, np.float64(1.0))
+    """
+    rng = as_generator(random_state)
+    choice(keep, "keep", KEEP)
+    for value, name in ((refine, "refine"), (one_to_one, "one_to_one")):
+        if not isinstance(value, bool | np.bool_):
+            raise InputError(f"{name}: expected True or False, got {value!r:.60}.")
+    if not refine and pairs is None:
+        raise InputError("refine: expected True where no pairs are known, got False.")
+    enough = number(min_confidence, "min_confidence", low=0.0, high=1.0)
+    restarts = int(number(n_restarts, "n_restarts", low=2, whole=True))
+    engine, engine_name = as_engine(system)
+    told = teller(progress)
+    X = unit_rows(A, source_transformer, "A", "source_transformer")
+    Z = unit_rows(B, target_transformer, "B", "target_transformer")
+    known = known_links(pairs, X.shape[0], Z.shape[0], one_to_one)
+    ys, yt = class_codes(y_source, X.shape[0], y_target, Z.shape[0])
+    with told if isinstance(told, ProgressLine) else nullcontext():
+        counter = Counter(told)
+        counter.of("axes")()
+        problem = problem_of(prepared(X, "A"), prepared(Z, "B"), ys, yt, engine)
+        runs = all_runs(problem, known, restarts, rng, counter, refine=bool(refine), one_to_one=bool(one_to_one))
+    shape = (X.shape[0], Z.shape[0])
+    return _matching(runs, known, evidence(runs, engine_name), shape, keep == "all", enough, bool(one_to_one))
+
+
+def _matching(
+    runs: Runs, known: Links, seen: Evidence, shape: tuple[int, int], every: bool, enough: float, one_to_one: bool
+) -> Matching:
+    """The result, as a value."""
+    succeeded = success(seen)
+    confidence, partner, score = confidences(runs), runs.found.partner.copy(), runs.found.score.copy()
+    is_known = partner < 0
+    partner[known.i] = known.j
+    score[known.i] = runs.known_scores
+    if every:
+        kept = runs.found.mutual | is_known | (not one_to_one)
+    elif succeeded:
+        kept = accepted(runs, confidence, enough, one_to_one)
+    else:
+        kept = np.zeros(len(partner), dtype=bool)
+    i = np.flatnonzero(kept)
+    return Matching(
+        pairs=np.stack([i, partner[i]], axis=1),
+        score=score[i],
+        confidence=confidence[i],
+        nearest=partner,
+        shape=shape,
+        succeeded=succeeded,
+        verdict=sentence(seen, succeeded, len(i), shape),
+        evidence=seen,
+    )

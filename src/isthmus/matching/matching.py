@@ -1,0 +1,74 @@
+"""What a matching has found."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from isthmus._arrays import FloatArray, IntArray
+from isthmus.matching.verdict import Evidence
+
+
+@dataclass(frozen=True, eq=False)
+class Matching:
+    """Rows of A and of B that are the same object, and whether that can be believed.
+
+    Parameters
+    ----------
+    pairs : array (m, 2)
+        The number of a row of A and of a row of B for each match, in the order of A. None are returned where the
+        matching failed, unless all were asked for.
+    score : array (m,)
+        How well they go together: twice the score of the engine, less what each of them has with its ten best
+        (cross-domain similarity local scaling).
+    confidence : array (m,)
+        An estimate of the probability that a match is right, if the matching as a whole worked; 1 for known pairs.
+    nearest : array (n,)
+        The best row of B for each row of A, whether it is good enough to be returned or not.
+    shape : (int, int)
+        How many rows A and B have.
+    succeeded : bool or None
+        True, False, or None where it is doubtful.
+    verdict : str
+        That in one sentence, with the figures that it rests on; what ``str`` gives.
+    evidence : Evidence
+        These figures.
+    """
+
+    pairs: IntArray
+    score: FloatArray
+    confidence: FloatArray
+    nearest: IntArray
+    shape: tuple[int, int]
+    succeeded: bool | None
+    verdict: str
+    evidence: Evidence
+
+    @property
+    def held_back_recall(self) -> float | None:
+        """The share of the held-back pairs whose partner came first; None where none were held back."""
+        return self.evidence.held_back_recall
+
+    @property
+    def held_back_interval(self) -> tuple[float, float] | None:
+        """Its 95 % interval (Wilson)."""
+        return self.evidence.held_back_interval
+
+    @property
+    def shuffled_recall(self) -> float | None:
+        """The same share after a run whose other pairs were shuffled."""
+        return self.evidence.shuffled_recall
+
+    @property
+    def partners(self) -> IntArray:
+        """The matched row of B for each row of A (n,), -1 where there is none."""
+        found = np.full(self.shape[0], -1, dtype=np.intp)
+        found[self.pairs[:, 0]] = self.pairs[:, 1]
+        return found
+
+    def __len__(self) -> int:
+        return len(self.pairs)
+
+    def __str__(self) -> str:
+        return self.verdict

@@ -1,0 +1,146 @@
+"""Whether a matching worked: by known pairs that were held back, or by what can be seen without any."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from isthmus.evaluation.intervals import wilson_interval
+from isthmus.matching.runs import Runs
+
+NEAR = 10
+"""A held-back pair counts as near if the partner is among the first ten."""
+MOST_NEAR = 0.5
+"""The share of the held-back pairs that has to be near."""
+CONSENSUS = 0.2
+"""The consensus from which on a matching without pairs held back has succeeded."""
+SOME_CONSENSUS = 0.1
+"""With less, most other rows than the known ones have no partner, or not the one that was found."""
+GAIN = 0.03
+"""By how much the mean best score has to exceed that of the run from nothing."""
+ENOUGH_KNOWN, KNOWN_NEAR = 3, 2.0 / 3.0
+"""So many known pairs can contradict a matching, if fewer than this share of them are near."""
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """The figures that a verdict rests on.
+
+    Parameters
+    ----------
+    agreement : float
+        Among the rows that two runs find mutual partners for, the share for which these are the same.
+    confirmed, null_confirmed : float
+        The share of the mutual pairs that are found again when they are left out; the same of the run from nothing.
+    value, null_value : float
+        The mean best score of a row, over the highest possible; the same of the run from nothing.
+    known, known_near : int
+        How many pairs were known; for how many the partner is among the first ten by what is learned from others.
+    held_back, held_back_first, held_back_near : int
+        How many known pairs were held back; for how many the partner came first; was among the first ten.
+    shuffled_first, shuffled_near : int
+        The same by the run from nothing.
+    engine, schedule : str
+        Who learned, and how the best refinement went.
+    """
+
+    agreement: float
+    confirmed: float
+    null_confirmed: float
+    value: float
+    null_value: float
+    known: int
+    known_near: int
+    held_back: int
+    held_back_first: int
+    held_back_near: int
+    shuffled_first: int
+    shuffled_near: int
+    engine: str
+    schedule: str
+
+    @property
+    def consensus(self) -> float:
+        """The agreement, times the gain over the run from nothing in the share of pairs found when left out."""
+        gain = (self.confirmed - self.null_confirmed) / max(1.0 - self.null_confirmed, 1e-9)
+        return self.agreement * max(gain, 0.0)
+
+    @property
+    def contradicted(self) -> bool:
+        """Whether many of the known pairs are far from what is learned from all others."""
+        return self.known >= ENOUGH_KNOWN and self.known_near < KNOWN_NEAR * self.known
+
+    @property
+    def held_back_recall(self) -> float | None:
+        """The share of the held-back pairs whose partner came first."""
+        return self.held_back_first / self.held_back if self.held_back else None
+
+    @property
+    def held_back_interval(self) -> tuple[float, float] | None:
+        """Its 95 % interval (Wilson)."""
+        return wilson_interval(self.held_back_first, self.held_back) if self.held_back else None
+
+    @property
+    def shuffled_recall(self) -> float | None:
+        """The share of the held-back pairs whose partner came first in the run from nothing."""
+        return self.shuffled_first / self.held_back if self.held_back else None
+
+
+def evidence(runs: Runs, engine: str) -> Evidence:
+    """The figures of some runs."""
+    both = runs.found.mutual & runs.again.mutual
+    same = runs.found.partner[both] == runs.again.partner[both]
+    return Evidence(
+        agreement=float(same.mean()) if both.any() else 0.0,
+        confirmed=runs.confirmed,
+        null_confirmed=runs.null_confirmed,
+        value=runs.final.value,
+        null_value=runs.null.value,
+        known=len(runs.known_ranks),
+        known_near=int((runs.known_ranks <= NEAR).sum()),
+        held_back=len(runs.held_back),
+        held_back_first=int((runs.held_back == 1).sum()),
+        held_back_near=int((runs.held_back <= NEAR).sum()),
+        shuffled_first=int((runs.shuffled == 1).sum()),
+        shuffled_near=int((runs.shuffled <= NEAR).sum()),
+        engine=engine,
+        schedule=runs.final.refined.schedule.name,
+    )
+
+
+def success(seen: Evidence) -> bool | None:
+    """True, False, or None where it is doubtful.
+
+    With pairs held back: at least half of their partners are among the first ten, and more than by the run from
+    nothing; it is doubtful if that holds but there is no consensus on other rows, which may then have no partners.
+    Without: by the consensus, and better scores than from nothing, unless known pairs, however few, contradict.
+    """
+    if seen.held_back:
+        if seen.held_back_near < MOST_NEAR * seen.held_back or seen.held_back_near <= seen.shuffled_near:
+            return False
+        return True if seen.consensus >= SOME_CONSENSUS else None
+    better = seen.value >= seen.null_value + GAIN
+    return bool(better and seen.consensus >= CONSENSUS and not seen.contradicted)
+
+
+def sentence(seen: Evidence, succeeded: bool | None, n_pairs: int, shape: tuple[int, int]) -> str:
+    """The verdict with its figures, in one sentence."""
+    word = {True: "matched", False: "failed", None: "doubtful"}[succeeded]
+    return f"{word}: {n_pairs:,} pairs of {shape[0]:,} and {shape[1]:,} rows; {_reason(seen, succeeded)}."
+
+
+def _reason(seen: Evidence, succeeded: bool | None) -> str:
+    runs = (
+        f"two runs agree on {seen.agreement:.0%} of the rows, and {seen.confirmed:.0%} are found when they are left "
+        f"out (from nothing {seen.null_confirmed:.0%}), mean best score {seen.value:.2f} ({seen.null_value:.2f})"
+    )
+    if seen.held_back:
+        low, high = seen.held_back_interval or (0.0, 1.0)
+        held = (
+            f"of {seen.held_back} known pairs that were held back, {seen.held_back_recall:.0%} were found "
+            f"[{low:.0%}, {high:.0%}], {seen.held_back_near / seen.held_back:.0%} among the first {NEAR} "
+            f"(from shuffled pairs {seen.shuffled_near / seen.held_back:.0%})"
+        )
+        return held if succeeded is not None else f"{held}, but other rows may have no partner: {runs}"
+    if seen.contradicted:
+        return f"only {seen.known_near} of {seen.known} known pairs are near by what is learned from all others"
+    return runs
