@@ -9,10 +9,11 @@ from numpy.random import Generator
 
 from isthmus._arrays import BoolArray, FloatArray, IntArray
 from isthmus.matching.left_out import confirmed, out_of_fold, ranks, without_known
+from isthmus.matching.polishing import polished
 from isthmus.matching.problem import Links, Problem
 from isthmus.matching.progress import Counter
 from isthmus.matching.refinement import COARSE, FLAT
-from isthmus.matching.run import Partners, Run, run, run_from_nothing
+from isthmus.matching.run import Partners, Run, on_all, run, run_from_nothing
 
 ENOUGH_TO_HOLD_BACK = 15
 """With fewer known pairs than this, none is held back."""
@@ -63,15 +64,22 @@ def all_runs(
     wrong = _shuffled(kept, seeds[-2])
     some, nothing, all_known = (problem.knowing(pairs, one_to_one) for pairs in (kept, wrong, known))
     schedules = (COARSE, FLAT) if refine else (FLAT,)
-    trials = [run(some, s, seeds[-3].spawn(1)[0], counter.of(s.name), refine=refine) for s in schedules]
+    trials = [run(some, s, held.i, seeds[-3].spawn(1)[0], counter.of(s.name), refine=refine) for s in schedules]
     trial = max(trials, key=lambda r: r.value)
     schedule = trial.refined.schedule
-    null = run_from_nothing(nothing, held.i, schedule, seeds[-2], counter.of("from nothing"), refine=refine)
-    finals = [run(all_known, schedule, seed, counter.of("again"), refine=refine) for seed in seeds[1:restarts]]
+    null = run_from_nothing(nothing, schedule, held.i, seeds[-2], counter.of("from nothing"), refine=refine)
+    finals = [
+        run(all_known, schedule, held.i[:0], seed, counter.of("again"), refine=refine) for seed in seeds[1:restarts]
+    ]
     # A run that knew only some of the pairs is not the last word, but its agreement counts.
     order = sorted(finals if len(held) else [trial, *finals], key=lambda r: -r.value)
-    final, other = (order[0], order[1] if len(order) > 1 else trial)
-    left_out = out_of_fold(final, seeds[-4], counter.of("rows left out"))
+    best_two = (order[0], order[1] if len(order) > 1 else trial)
+    held_back = ranks(trial, held)
+    tick, folds = counter.of("all rows"), seeds[-4]
+    final, other = (on_all(r, some if r is trial else all_known, tick) for r in best_two)
+    if refine:
+        final, other = (polished(r, folds, counter.of("rows left out")) for r in (final, other))
+    left_out = out_of_fold(final, folds, counter.of("rows left out"))
     n = len(problem.A)
     found_left_out, left_out_score = np.zeros(n, dtype=bool), np.zeros(n)
     found_left_out[final.problem.rows] = left_out.of_rows == final.best.of_rows
@@ -85,10 +93,10 @@ def all_runs(
         found_left_out=found_left_out,
         left_out_score=left_out_score,
         confirmed=confirmed(final, left_out),
-        null_confirmed=confirmed(null, out_of_fold(null, seeds[-4], counter.of("rows left out"))),
+        null_confirmed=confirmed(null, out_of_fold(null, folds, counter.of("rows left out"))),
         known_ranks=known_ranks,
         known_scores=known_scores,
-        held_back=ranks(trial, held),
+        held_back=held_back,
         shuffled=ranks(null, held),
     )
 
