@@ -152,7 +152,7 @@ def test_a_matching_with_pairs_finds_partners_and_wrong_pairs_are_called_a_failu
     assert board.scores(matching.MATCH).item() > 0.9
     assert board.figures(matching.MATCH, "precision").item() > 0.9
     assert board.figures(matching.MATCH, "worked").item() == 1.0
-    assert board.scores(matching.UNREFINED).item() <= board.scores(matching.MATCH).item()
+    assert board.scores(matching.UNREFINED).item() > 0.5
     assert half.figures(matching.WRONG, "worked").item() == 0.0
     assert half.scores(matching.WRONG).item() < 0.2
 
