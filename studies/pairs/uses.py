@@ -161,11 +161,12 @@ def promise_sentence(found: Mapping[str, Board]) -> str:
 def _by_pairs(found: Mapping[str, Board], columns: list[str], title: str, figure: str | None) -> Table:
     """Systems by directions and numbers of pairs."""
     groups = next(iter(found.values())).groups
-    tables = {variant: score_table(board, columns, "", figure) for variant, board in found.items()}
+    tables = {v: {row[0]: row for row in score_table(b, columns, "", figure).rows} for v, b in found.items()}
+    absent = (ABSENT,) * (len(groups) + 1)
     head = tuple(f"{group}, {variant}" for group in groups for variant in found)
     rows = [
-        (name, *(tables[variant].rows[r][k + 1] for k in range(len(groups)) for variant in found))
-        for r, name in enumerate(columns)
+        (name, *(tables[variant].get(name, absent)[k + 1] for k in range(len(groups)) for variant in found))
+        for name in columns
     ]
     return Table(title, ("system", *head), tuple(rows))
 

@@ -103,7 +103,7 @@ def test_who_is_best_is_read_off_the_scores():
 
 
 def test_where_nothing_is_above_the_oracle_nobody_is_to_be_used():
-    undecided = [Cell("SNARE RNA–ATAC", "10", "ridge", ("ridge",), 0.01, above=False)]
+    undecided = [Cell("SNARE RNA–ATAC", "10", "ridge", ("ridge",), {"ridge": 0.01}, above=False)]
     text = use_sentences(undecided, ["ridge"])
     assert any(line.startswith("- **Cells**: no system is shown to be above") for line in text)
     assert winners_table(undecided, ["10"], "").rows == (("SNARE RNA–ATAC", "none above the control"),)
