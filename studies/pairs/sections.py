@@ -101,7 +101,8 @@ def hubness_sentence(found: Mapping[str, Board], systems: Iterable[str]) -> str:
     losses = sum(gain < 0 for gain, _ in gains)
     return (
         f"CSLS is shown to help in {helps} of {len(verdicts)} comparisons and to harm in {harms}. By data set, the "
-        f"mean is lower with it in {losses} of {len(gains)} cases, at worst by {max(0.0, -worst):.1f} points ({where})."
+        f"mean is lower with it in {losses} of {len(gains)} cases, at worst by {max(0.0, -worst):.1f} points "
+        f"({where})."
     )
 
 
