@@ -9,7 +9,7 @@ import numpy as np
 from isthmus.study import Board
 from isthmus.study.tables import spanned
 from studies.pairs import retrieval, transfer
-from studies.pairs.findings import use_sentences, winners_table
+from studies.pairs.findings import THREE, use_sentences, winners_table
 from studies.pairs.rows import MOST_UNPAIRED
 from studies.pairs.tables import Cell, alone_table, cells, difference_table, score_table
 
@@ -173,7 +173,7 @@ def transfer_section(found: Mapping[str, Board]) -> str:
         for board, words in zip(found.values(), transfer.VARIANTS.values(), strict=True)
     ]
     bars = (f"{transfer.LDA}, 1 per class", f"{transfer.COPIED}, SVM", f"{transfer.COPIED}, self-trained LDA")
-    compared = [(name, bar) for name in systems for bar in bars]
+    compared = [(name, bar) for name in THREE for bar in bars]
     gains = difference_table(found, compared, "Systems against controls, points", transfer.VARIANTS)
     return f"""\
 ## Labels through pairs

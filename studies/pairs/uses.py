@@ -10,7 +10,7 @@ from isthmus._arrays import FloatArray
 from isthmus.study import Board, Table
 from isthmus.study.tables import ABSENT, spanned
 from studies.pairs import matching
-from studies.pairs.tables import score_table, values
+from studies.pairs.tables import alone_table, score_table, values
 
 WORKED_FROM = 0.5
 """Recall@1 from which on a matching counts as a success, whatever it says of itself."""
@@ -127,6 +127,10 @@ def migration_section(found: Mapping[str, Board]) -> str:
             ("It is among the first ten (recall@10), per cent", "recall@10"),
         )
     ]
+    compared = [(name, "ridge") for name in columns[1:] if name not in first.design.controls] + [
+        ("ridge", columns[-1])
+    ]
+    gains = alone_table(found, compared, "Neighbours found: differences in points")
     return f"""\
 ## Migrating an index
 
@@ -136,6 +140,10 @@ groups of letters (384 columns). The old index stays as it is; P of its texts ar
 its own index is what there was before. {_capital(spanned(first.seeds))}; both directions.
 
 {_joined(tables)}
+
+{gains.markdown()}
+
+In brackets 95 % intervals over the seeds, each by itself; bold where zero is outside.
 
 {promise_sentence(found)}
 """
