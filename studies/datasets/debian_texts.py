@@ -1,4 +1,4 @@
-"""The descriptions of Debian packages as they were written: English texts, before any vocabulary."""
+"""The descriptions of Debian packages as they were written, before any vocabulary."""
 
 from __future__ import annotations
 
@@ -9,34 +9,40 @@ import zlib
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from isthmus._validation import choice
 from isthmus.exceptions import InputError
 from isthmus.storage.files import opened
 from studies.datasets.folder import data_folder, required
 
 FILE = "debian_descriptions/debian_descriptions.jsonl.gz"
 EXPECTS = "one JSON object per line with package, section and en: {short, long}"
+LANGUAGES = ("en", "fr", "de")
 MOST_BYTES = 100_000_000
 """Of the unpacked file, which has 13 million; a larger one is not read further."""
 
 
 class Texts(NamedTuple):
-    """One English text per package, and the section of each."""
+    """One text per package, and the section of each."""
 
     packages: tuple[str, ...]
     sections: tuple[str, ...]
     texts: tuple[str, ...]
 
 
-def read_debian_texts(folder: str | os.PathLike[str] | None = None) -> Texts:
-    """The short and the long English description of every package, as one text.
+def read_debian_texts(folder: str | os.PathLike[str] | None = None, language: str = "en") -> Texts:
+    """The short and the long description of every package that has one in a language, as one text.
 
     Parameters
     ----------
     folder : path, optional
         The data folder (:func:`studies.datasets.data_folder`), with ``debian_descriptions.jsonl.gz``.
+    language : {"en", "fr", "de"}
+        Every package has English text.
     """
+    choice(language, "language", LANGUAGES)
     path = required(data_folder(folder) / FILE, "debian texts", EXPECTS)
-    rows = [_row(line, path, k) for k, line in enumerate(_unpacked(path).splitlines(), start=1)]
+    lines = enumerate(_unpacked(path).splitlines(), start=1)
+    rows = [row for k, line in lines if (row := _row(line, path, k, language)) is not None]
     if not rows:
         raise InputError(f"{path.name}: expected at least one line, got none.")
     return Texts(*map(tuple, zip(*rows, strict=True)))
@@ -53,11 +59,13 @@ def _unpacked(path: Path) -> bytes:
     return content
 
 
-def _row(line: bytes, path: Path, number: int) -> tuple[str, str, str]:
+def _row(line: bytes, path: Path, number: int, language: str) -> tuple[str, str, str] | None:
     try:
         values: Any = json.loads(line)
-        row = values["package"], values["section"], f"{values['en']['short']}. {values['en']['long']}"
-    except (ValueError, KeyError, TypeError, RecursionError):
+        if language != "en" and not values.get(language):
+            return None
+        row = values["package"], values["section"], f"{values[language]['short']}. {values[language]['long']}"
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
         row = ("", 0, "")
     if not all(isinstance(text, str) for text in row):
         raise InputError(f"{path.name}, line {number}: expected {EXPECTS}, got {line[:60]!r}.")
