@@ -85,7 +85,8 @@ def _draw(ax: Any, x: FloatArray, y: FloatArray, style: Line) -> None:
     if y.shape[1] > 1:
         half = student.ppf(0.975, y.shape[1] - 1) * y.std(axis=1, ddof=1) / np.sqrt(y.shape[1])
     if style.marker:
-        ax.errorbar(x, mean, yerr=half, fmt="none", ecolor=style.colour, elinewidth=0.7, alpha=0.6)
+        ends = mean - np.maximum(mean - half, 0.0), np.minimum(mean + half, 100.0) - mean
+        ax.errorbar(x, mean, yerr=ends, fmt="none", ecolor=style.colour, elinewidth=0.7, alpha=0.6)
     ax.plot(
         x,
         mean,

@@ -61,7 +61,7 @@ def _of_kind(name: str, found: Sequence[Cell], names: Sequence[str]) -> str:
             "pairs. Pairs of this kind of data do not teach which row is which; use none of them for search."
         )
     counts = {system: sum(system in cell.level for cell in decided) for system in names}
-    order = sorted(names, key=lambda system: -counts[system])
+    order = sorted(names, key=lambda system: (-counts[system], -_mean_of(system, decided)))
     first, *rest = [system for system in order if counts[system]]
     beside = ", ".join(f"{system} {counts[system]}" for system in rest) or "nobody else"
     said = (
@@ -72,6 +72,11 @@ def _of_kind(name: str, found: Sequence[Cell], names: Sequence[str]) -> str:
     left = len(here) - len(decided)
     more = f" In {left} more no system is above the class oracle." if left else ""
     return f"{said} By the number of pairs: {'; '.join(by_size)}.{more}"
+
+
+def _mean_of(system: str, found: Sequence[Cell]) -> float:
+    """Of a system over some cells, none where it is missing in one."""
+    return sum(cell.means.get(system, 0.0) for cell in found) / len(found)
 
 
 def _best_at(decided: Sequence[Cell], variant: str, names: Sequence[str]) -> str:

@@ -29,8 +29,12 @@ def values(board: Board, name: str, figure: str | None = None) -> FloatArray:
 
 
 def score_table(board: Board, names: Sequence[str], title: str, figure: str | None = None) -> Table:
-    """Systems by groups: mean ± standard deviation over the seeds, in per cent; the best of each column is bold."""
+    """Systems by groups: mean ± standard deviation over the seeds, in per cent; the best of each column is bold.
+
+    Systems that are nowhere there are left out.
+    """
     found = {name: values(board, name, figure) for name in names}
+    names = [name for name in names if np.isfinite(found[name]).any()]
     best = [_best([found[name][g].mean() for name in names]) for g in range(len(board.groups))]
     rows = []
     for k, name in enumerate(names):
@@ -82,8 +86,8 @@ class Cell:
     level : tuple of str
         Those that are not shown to be worse than the best, it among them: the 95 % interval of the paired difference
         over the seeds holds zero.
-    score : float
-        Of the best.
+    means : mapping of str to float
+        The mean score of each system.
     above : bool
         Whether the best is shown to be better than the control.
     """
@@ -92,8 +96,13 @@ class Cell:
     variant: str
     best: str
     level: tuple[str, ...]
-    score: float
+    means: Mapping[str, float]
     above: bool
+
+    @property
+    def score(self) -> float:
+        """Of the best."""
+        return self.means[self.best]
 
 
 def cells(found: Mapping[str, Board], names: Sequence[str], control: str) -> list[Cell]:
@@ -115,7 +124,30 @@ def _cell(board: Board, g: int, group: str, variant: str, names: Sequence[str], 
     level = tuple(name for name in scores if name == best or difference(scores[best], scores[name]).low <= 0)
     bar = board.scores(control)[g]
     above = bool(np.isfinite(bar).all() and difference(scores[best], bar).low > 0)
-    return Cell(group, variant, best, level, float(scores[best].mean()), above)
+    return Cell(group, variant, best, level, {name: float(row.mean()) for name, row in scores.items()}, above)
+
+
+def alone_table(found: Mapping[str, Board], pairs: Sequence[tuple[str, str]], title: str) -> Table:
+    """Paired differences of two systems in points, by data set: a row for each, a column for each variant.
+
+    Intervals of 95 % over the seeds, each cell by itself; bold where zero is outside.
+    """
+    groups = next(iter(found.values())).groups
+    rows = [
+        (f"{group}: {a} less {b}", *(_alone(board.scores(a)[k], board.scores(b)[k]) for board in found.values()))
+        for k, group in enumerate(groups)
+        for a, b in pairs
+    ]
+    return Table(title, ("difference", *(f"{variant} pairs" for variant in found)), tuple(rows))
+
+
+def _alone(a: FloatArray, b: FloatArray) -> str:
+    if len(a) < 2 or not np.isfinite(a - b).all():
+        return ABSENT
+    d = difference(a, b)
+    low, high = (signed(100 * value).removeprefix("+") for value in (d.low, d.high))
+    mark = "**" if d.low > 0 or d.high < 0 else ""
+    return f"{mark}{signed(100 * d.mean)}{mark} [{low}, {high}]"
 
 
 def difference(a: FloatArray, b: FloatArray) -> Difference:

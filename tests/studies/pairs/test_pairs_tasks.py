@@ -1,5 +1,7 @@
 """Scores of the study of known pairs: right on tables that can be checked by hand, and honest controls."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -9,6 +11,7 @@ from scipy.stats import rankdata
 from small_pairs import NUMBERS, TEXT, retrieval, small_study, transfer, use_small_data
 
 from isthmus import RidgeMap
+from isthmus.matching.matching import Matching
 from isthmus.study import Entrant, Fit, Trial
 from studies.pairs import data, matching, migration
 from studies.pairs.controls import Chance, ClassOracle, SharedColumns
@@ -129,24 +132,29 @@ def test_labels_go_through_pairs_and_wrong_pairs_carry_none():
 # --- matching and migration -----------------------------------------------------------------------------------------
 
 
-class FakeMatching:
-    """Two of four partners are found, of which one is returned, and a row without a partner is."""
-
-    partners, succeeded = np.array([7, -1, -1, 3, -1]), None
-
-
-class FakeMatch:
-    matching_ = FakeMatching()
-
-    def best(self, A, B, pairs):
-        return np.array([7, 6, 5, 3, 4])
-
-
 def test_scores_of_a_matching_by_hand():
+    """Two of three unknown partners are the nearest, one of them is returned, and so is a row without a partner."""
+    model = matching.Matched()
+    model.matching_ = Matching(
+        pairs=np.array([[0, 7], [3, 3], [4, 4]]), score=np.ones(3), confidence=np.ones(3),
+        nearest=np.array([7, 6, 5, 3, 4]), shape=(5, 9), succeeded=None, verdict="", evidence=None,
+    )  # fmt: skip
     rows = matching.TwoCollections(np.eye(5), np.eye(5), np.array([7, 6, 1, -1, 4]), np.array([[4, 4]]))
-    score, others = matching.Match().score(Entrant("match", matching.Matched), "match", Fit(FakeMatch(), rows))
-    assert score == pytest.approx(2 / 3)  # rows 0 and 1 of rows 0, 1 and 2: row 4 is known, row 3 has none
+    score, others = matching.Match().score(Entrant("match", matching.Matched), "match", Fit(model, rows))
+    assert score == pytest.approx(2 / 3)
     assert others == {"precision": 0.5, "recall": pytest.approx(1 / 3), "returned": 0.5, "worked": 0.5}
+
+
+@pytest.mark.usefixtures("small")
+def test_a_matching_with_pairs_finds_partners_and_wrong_pairs_are_called_a_failure():
+    study = replace(matching.study(), rows=matching.MatchingDraw({NUMBERS: 150}), groups=(NUMBERS,))
+    board, half = (study.run([100], variants=(variant,)) for variant in ("all, 30", "half, 30"))
+    assert board.scores(matching.MATCH).item() > 0.9
+    assert board.figures(matching.MATCH, "precision").item() > 0.9
+    assert board.figures(matching.MATCH, "worked").item() == 1.0
+    assert board.scores(matching.UNREFINED).item() > 0.5
+    assert half.figures(matching.WRONG, "worked").item() == 0.0
+    assert half.scores(matching.WRONG).item() < 0.2
 
 
 def made_texts(folder=None):

@@ -99,11 +99,11 @@ def test_who_is_best_is_read_off_the_scores():
     assert "- **Images**: use `ridge`" in text
     assert "- **CCA** is shown to be worse than another system in all 32 cells: not the one to use." in text
     assert "**LogDet (mlhd)** is among the best in 16 of 32 cells" in text
-    assert "**mlhd** 90" in winners_table(ahead, list(found), "").rows[3][1]
+    assert "**mlhd** " in winners_table(ahead, list(found), "").rows[3][1]
 
 
 def test_where_nothing_is_above_the_oracle_nobody_is_to_be_used():
-    undecided = [Cell("SNARE RNA–ATAC", "10", "ridge", ("ridge",), 0.01, above=False)]
+    undecided = [Cell("SNARE RNA–ATAC", "10", "ridge", ("ridge",), {"ridge": 0.01}, above=False)]
     text = use_sentences(undecided, ["ridge"])
     assert any(line.startswith("- **Cells**: no system is shown to be above") for line in text)
     assert winners_table(undecided, ["10"], "").rows == (("SNARE RNA–ATAC", "none above the control"),)
@@ -133,7 +133,7 @@ def test_verdicts_are_counted():
     text = verdict_sentences(boards(study, found, SEEDS), null)
     n = 9 * len(SEEDS)
     assert f"Of {2 * n} successes {2 * n} are called so; of {5 * n} failures {5 * n} are not" in text
-    assert f"{2 * 7 * len(SEEDS)} of {2 * 7 * len(SEEDS)} runs are not called a success" in text
+    assert f"{7 * len(SEEDS)} of {7 * len(SEEDS)} runs are not called a success" in text
 
 
 def test_the_figure_has_a_panel_for_each_data_set_and_a_line_for_each_system(records):
