@@ -18,11 +18,12 @@ from studies.pairs import STUDIES, page, write_figures
 PROGRAM = "python -m studies.pairs"
 HERE = Path(__file__).parent
 RECORDS, FIGURES, PAGE = HERE / "records", HERE / "figures", HERE.parents[1] / "docs" / "pairs.md"
+RUNS = Path("pairs-runs")
 DESCRIPTION = """\
 What known pairs of rows teach: search, label transfer, matching and migration, with controls; a page of tables.
 
   run     what is missing of the runs in the folder --records; renders nothing
-  render  the page and its figures from the runs of that folder; runs nothing
+  render  the page and its figures from the runs of that folder, or the committed ones; runs nothing
 
 Runs are JSON lines, kept a trial at a time: a run that was stopped, by Ctrl-C or otherwise, goes on where it was when
 the same command is given again. Needs the data sets mfeat, reuters600, debian and snareseq.
@@ -56,7 +57,12 @@ def parser() -> argparse.ArgumentParser:
     add("--seeds", type=_seeds, default=range(10), metavar="A:B", help="draws A to B - 1 (0:10)")
     add("--data", type=Path, metavar="FOLDER", help="where the data are ($ISTHMUS_DATA, or a cache of the user)")
     add("--jobs", type=int, default=2, metavar="N", help="trials side by side (%(default)s)")
-    add("--records", type=Path, default=RECORDS, metavar="FOLDER", help="where the runs are (the committed ones)")
+    add(
+        "--records",
+        type=Path,
+        metavar="FOLDER",
+        help="where the runs are (render: the committed ones; run: pairs-runs)",
+    )
     add("--page", type=Path, default=PAGE, metavar="FILE", help="the page (docs/pairs.md)")
     add("--figures", type=Path, default=FIGURES, metavar="FOLDER", help="its figures (studies/pairs/figures)")
     return parser
@@ -68,11 +74,11 @@ def _run(options: argparse.Namespace) -> None:
             raise InputError(f"--parts: expected some of {', '.join(STUDIES)}, got {part!r}.")
     for part in options.parts.split(","):
         study = STUDIES[part](options.data)
-        study.run(options.seeds, n_jobs=options.jobs, folder=options.records, progress=True)
+        study.run(options.seeds, n_jobs=options.jobs, folder=options.records or RUNS, progress=True)
 
 
 def _render(options: argparse.Namespace) -> None:
-    records = committed_records(options.records)
+    records = committed_records(options.records or RECORDS)
     folder = os.path.relpath(options.figures, options.page.parent)
     for path in write_figures(records, options.figures):
         print(path)
