@@ -8,9 +8,9 @@ from scipy.special import expit
 from isthmus._arrays import BoolArray, FloatArray
 from isthmus.matching.runs import Runs
 
-ALONE = -7.2
+ALONE = -8.3
 """The log-odds of a match that nothing confirms, at a score of zero."""
-PER_SCORE = 7.0
+PER_SCORE = 8.5
 """What one unit of the score of a row that is left out adds."""
 CHOSEN_BACK, FOUND_AGAIN, FOUND_LEFT_OUT = 3.0, 1.2, 2.3
 """What is added if the partner chooses the row too; if another run finds it; if it is found when left out."""

@@ -14,7 +14,7 @@ from isthmus.matching.refinement import chosen
 from isthmus.matching.run import Run
 from isthmus.matching.scores import Scores
 
-FOLDS, FOLDS_OF_MANY = 10, 5
+FOLDS, FOLDS_OF_MANY = 10, 4
 MANY = 4_000_000
 """With more cells than this, there are fewer folds."""
 TIE = 1e-6

@@ -23,7 +23,9 @@ PRIOR, DECAY = 3.0, 0.9
 NEGLIGIBLE = 0.02
 """Below this weight the start no longer counts."""
 ROUNDS = 60
-"""The most rounds; most refinements end before, where two rounds find the same pairs."""
+"""The most rounds; most refinements end before, where the value no longer grows."""
+PROGRESS, PATIENCE = 1e-4, 2
+"""So much growth counts; without it for so many rounds, the refinement ends."""
 FEWEST = 5
 """With fewer pairs than this that choose each other there is nothing to learn from."""
 
@@ -88,7 +90,7 @@ def refined(problem: Problem, start: Scores, schedule: Schedule, rng: Generator,
     """
     found: Refined | None = None
     top: Refined | None = None
-    last = b""
+    stalled = 0
     for round_ in range(ROUNDS):
         tick()
         fair = start if found is None else _with_prior(found.fair, start, round_)
@@ -97,15 +99,15 @@ def refined(problem: Problem, start: Scores, schedule: Schedule, rng: Generator,
         if len(links) + len(problem.anchors) < FEWEST:
             break
         settled = round_ > 0 and shown == 1.0 and axes == problem.axes
-        if settled and (now := links.i.tobytes() + links.j.tobytes()) == last:
-            break
-        last = now if settled else b""
         before = found.bridge if found is not None and axes == problem.axes else None
         bridge = problem.bridge(links, axes, before)
         scores = problem.scores(bridge, axes)
         found = Refined(bridge, scores, crowding(scores), schedule)
-        if settled and (top is None or found.value > top.value):
-            top = found
+        if settled:
+            stalled = 0 if top is None or found.value > top.value + PROGRESS else stalled + 1
+            top = found if top is None or found.value > top.value else top
+            if stalled == PATIENCE:
+                break
     return top or found or plain(problem, start, schedule)
 
 

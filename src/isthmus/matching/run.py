@@ -13,10 +13,10 @@ from isthmus.matching.neighbours import Best, best, crowding
 from isthmus.matching.problem import Problem
 from isthmus.matching.refinement import Refined, Schedule, continued, plain, refined
 
-SAMPLE_CELLS = 40_000_000
+SAMPLE_CELLS = 10_000_000
 """With more cells than this, the refinement is done on a sample of the rows of A, and ends on all."""
-FEWEST_SAMPLED = 2000
-ROUNDS_ON_ALL = 3
+FEWEST_SAMPLED = 1000
+ROUNDS_ON_ALL = 2
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,25 +65,30 @@ class Run:
         return self.refined.value
 
 
-def run(problem: Problem, schedule: Schedule, rng: Generator, tick: Callable[[], None], *, refine: bool) -> Run:
-    """From a start by what is known; with many rows on a sample, then on all."""
+def run(
+    problem: Problem, schedule: Schedule, always: IntArray, rng: Generator, tick: Callable[[], None], *, refine: bool
+) -> Run:
+    """From a start by what is known; of many rows on a sample only, in which some rows, by number, are always."""
     if not refine:
         return Run.of(problem, plain(problem, problem.start(), schedule))
-    part = sampled(problem, np.zeros(0, np.intp), rng)
-    found = refined(part, part.start(), schedule, rng, tick)
-    if part is not problem:
-        scores = problem.scores(found.bridge)
-        found = continued(problem, Refined(found.bridge, scores, crowding(scores), schedule), ROUNDS_ON_ALL, tick)
-    return Run.of(problem, found)
+    part = sampled(problem, always, rng)
+    return Run.of(part, refined(part, part.start(), schedule, rng, tick))
+
+
+def on_all(done: Run, problem: Problem, tick: Callable[[], None]) -> Run:
+    """The run taken to all rows of the problem, if it was on a sample."""
+    if len(done.problem.A) == len(problem.A):
+        return done
+    scores = problem.scores(done.refined.bridge)
+    found = Refined(done.refined.bridge, scores, crowding(scores), done.refined.schedule)
+    return Run.of(problem, continued(problem, found, ROUNDS_ON_ALL, tick))
 
 
 def run_from_nothing(
-    problem: Problem, always: IntArray, schedule: Schedule, rng: Generator, tick: Callable[[], None], *, refine: bool
+    problem: Problem, schedule: Schedule, always: IntArray, rng: Generator, tick: Callable[[], None], *, refine: bool
 ) -> Run:
-    """The same from a start that belongs to other rows of B; on a sample only, in which some rows are always."""
-    part = sampled(problem.permuted(rng), always, rng)
-    start = part.start()
-    return Run.of(part, refined(part, start, schedule, rng, tick) if refine else plain(part, start, schedule))
+    """The same from a start that belongs to other rows of B."""
+    return run(problem.permuted(rng), schedule, always, rng, tick, refine=refine)
 
 
 def sampled(problem: Problem, always: IntArray, rng: Generator) -> Problem:

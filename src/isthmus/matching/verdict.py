@@ -87,13 +87,11 @@ class Evidence:
 
 def evidence(runs: Runs, engine: str) -> Evidence:
     """The figures of some runs."""
-    both = runs.found.mutual & runs.again.mutual
-    same = runs.found.partner[both] == runs.again.partner[both]
     return Evidence(
-        agreement=float(same.mean()) if both.any() else 0.0,
+        agreement=runs.agreement,
         confirmed=runs.confirmed,
         null_confirmed=runs.null_confirmed,
-        value=runs.final.value,
+        value=runs.value,
         null_value=runs.null.value,
         known=len(runs.known_ranks),
         known_near=int((runs.known_ranks <= NEAR).sum()),
