@@ -128,7 +128,7 @@ class Match:
         model.fit(rows.A, rows.B, rows.pairs if len(rows.pairs) else None)
 
     def score(self, entrant: Entrant, column: str, fit: Fit) -> tuple[float, Mapping[str, float]]:
-        """Recall@1; precision, recall and stated confidence of returned matches; the verdict (1: worked, 0: failed)."""
+        """Recall@1; precision, recall and stated confidence of returned matches; the verdict (1: worked)."""
         found, rows = fit.model.matching_, fit.rows
         asked = np.ones(len(rows.partner), dtype=bool)
         asked[rows.pairs[:, 0]] = False
