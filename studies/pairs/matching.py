@@ -128,7 +128,7 @@ class Match:
         model.fit(rows.A, rows.B, rows.pairs if len(rows.pairs) else None)
 
     def score(self, entrant: Entrant, column: str, fit: Fit) -> tuple[float, Mapping[str, float]]:
-        """Recall@1; precision and recall of the matches that are returned; the verdict (1: worked, 0: failed)."""
+        """Recall@1; precision, recall and stated confidence of returned matches; the verdict (1: worked)."""
         found, rows = fit.model.matching_, fit.rows
         asked = np.ones(len(rows.partner), dtype=bool)
         asked[rows.pairs[:, 0]] = False
@@ -136,11 +136,13 @@ class Match:
         returned = asked & (found.partners >= 0)
         right = returned & (found.partners == rows.partner)
         best = there & (found.nearest == rows.partner)
+        stated = found.confidence[asked[found.pairs[:, 0]]]
         worked = {None: 0.5, True: 1.0, False: 0.0}[found.succeeded]
         return _share(best, there, 0.0), {
             "precision": _share(right, returned, np.nan),
             "recall": _share(right, there, np.nan),
             "returned": _share(returned, asked, 0.0),
+            "confidence": float(np.mean(stated)) if len(stated) else np.nan,
             "worked": worked,
         }
 

@@ -24,7 +24,8 @@ def matching_section(found: Mapping[str, Board], null: Mapping[str, Board]) -> s
         for words, cell in (
             ("Recall@1 in per cent: the best partner of each row that has an unknown one", _mean_of(None)),
             ("Precision of the matches that are returned / share of partners that they find, per cent", _accepted),
-            ("Runs that are called a success / all runs", _verdicts),
+            ("Confidence that is stated for these matches, mean, per cent", _mean_of("confidence")),
+            ("Runs that are called a success / all runs (doubtful is none)", _verdicts),
             ("Seconds, on one thread", _seconds),
         )
     ]

@@ -21,7 +21,7 @@ SEEDS = range(100, 106)
 LEVELS = {"ridge": 0.8, "mlhd": 0.7, "cca": 0.75, "random": 0.01, "class oracle": 0.02}
 NOTED = {
     "retrieval": {"recall@10": 0.9, "mrr": 0.85},
-    "matching": {"precision": 0.95, "recall": 0.9, "returned": 0.5, "worked": 1.0},
+    "matching": {"precision": 0.95, "recall": 0.9, "returned": 0.5, "confidence": 0.8, "worked": 1.0},
     "matching-null": {"returned": 0.0, "worked": 0.0},
     "migration": {
         "recall@1": 0.7,

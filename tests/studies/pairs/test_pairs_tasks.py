@@ -136,13 +136,19 @@ def test_scores_of_a_matching_by_hand():
     """Two of three unknown partners are the nearest, one of them is returned, and so is a row without a partner."""
     model = matching.Matched()
     model.matching_ = Matching(
-        pairs=np.array([[0, 7], [3, 3], [4, 4]]), score=np.ones(3), confidence=np.ones(3),
+        pairs=np.array([[0, 7], [3, 3], [4, 4]]), score=np.ones(3), confidence=np.array([0.9, 0.6, 1.0]),
         nearest=np.array([7, 6, 5, 3, 4]), shape=(5, 9), succeeded=None, verdict="", evidence=None,
     )  # fmt: skip
     rows = matching.TwoCollections(np.eye(5), np.eye(5), np.array([7, 6, 1, -1, 4]), np.array([[4, 4]]))
     score, others = matching.Match().score(Entrant("match", matching.Matched), "match", Fit(model, rows))
     assert score == pytest.approx(2 / 3)
-    assert others == {"precision": 0.5, "recall": pytest.approx(1 / 3), "returned": 0.5, "worked": 0.5}
+    assert others == {
+        "precision": 0.5,
+        "recall": pytest.approx(1 / 3),
+        "returned": 0.5,
+        "confidence": 0.75,
+        "worked": 0.5,
+    }
 
 
 @pytest.mark.usefixtures("small")
