@@ -8,7 +8,7 @@ import sys
 
 from benchmarks import threads
 
-SECTIONS = ("solvers", "itml", "systems", "span", "transform", "matching", "imports")
+SECTIONS = ("solvers", "itml", "paired", "systems", "span", "transform", "imports", "matching", "migration")
 
 
 def main() -> int:
@@ -21,6 +21,8 @@ def main() -> int:
         itml_single,
         machine,
         matching,
+        migration,
+        paired,
         report,
         solvers,
         span,
@@ -32,11 +34,13 @@ def main() -> int:
     runs = {
         "solvers": solvers.run,
         "itml": itml_single.run,
+        "paired": paired.run,
         "systems": systems.run,
         "span": span.run,
         "transform": transform.run,
         "matching": matching.run,
         "imports": imports.run,
+        "migration": migration.run,
     }
     record, options, problem = Record(), Options(budget=args.budget, repeats=args.repeats), ""
     load = machine.load()

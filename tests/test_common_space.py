@@ -5,10 +5,14 @@ import tracemalloc
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
 from scipy.spatial.distance import cdist
 
 from conftest import make_domains
 from isthmus import ARC, MLHD, CommonSpace, InputError
+from isthmus.common_space import largest
 from isthmus.spaces import FeatureSpace
 
 RNG = np.random.default_rng(0)
@@ -97,3 +101,11 @@ def test_the_span_of_labelled_rows_and_means_carries_the_same_metric(monkeypatch
         for b in rows:
             D, E = (m.pairwise_distances(rows[a], rows[b], (a, b)) ** 2 for m in (few, every))
             np.testing.assert_allclose(D, E, atol=1e-8 * max(1.0, E.max()), rtol=0)
+
+
+@given(arrays(np.float64, st.tuples(st.integers(1, 6), st.integers(1, 12)), elements=st.integers(-2, 2)), st.data())
+def test_the_largest_of_a_row_are_those_of_a_stable_sort(S, data):
+    k = data.draw(st.integers(1, S.shape[1]))
+    values, places = largest(S, k)
+    np.testing.assert_array_equal(places, np.argsort(-S, axis=1, kind="stable")[:, :k])
+    np.testing.assert_array_equal(values, np.take_along_axis(S, places, axis=1))

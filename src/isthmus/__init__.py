@@ -20,9 +20,20 @@ if TYPE_CHECKING:
     from isthmus.common_space import CommonSpace
     from isthmus.discrepancy import mmd, mmd_test
     from isthmus.domains import KnownPairs
-    from isthmus.estimators import ARC, CCA, ITML, KCCA, MLHD, Saenko
+    from isthmus.estimators import (
+        ARC,
+        CCA,
+        ITML,
+        KCCA,
+        MLHD,
+        Procrustes,
+        RelativeRepresentations,
+        RidgeMap,
+        Saenko,
+    )
     from isthmus.kernels import RBF, Cosine, Kernel, Laplacian, Linear, Polynomial, Precomputed
     from isthmus.matching import Matching, match
+    from isthmus.migration import Adapter, migrate
     from isthmus.registry import systems
 
 __all__ = [
@@ -32,6 +43,7 @@ __all__ = [
     "KCCA",
     "MLHD",
     "RBF",
+    "Adapter",
     "CommonSpace",
     "ConvergenceWarning",
     "Cosine",
@@ -47,9 +59,13 @@ __all__ = [
     "NotConvergedError",
     "Polynomial",
     "Precomputed",
+    "Procrustes",
+    "RelativeRepresentations",
+    "RidgeMap",
     "Saenko",
     "__version__",
     "match",
+    "migrate",
     "mmd",
     "mmd_test",
     "systems",
@@ -59,9 +75,13 @@ _NAMES = {
     "common_space": ("CommonSpace",),
     "discrepancy": ("mmd", "mmd_test"),
     "domains": ("KnownPairs",),
-    "estimators": ("ARC", "CCA", "ITML", "KCCA", "MLHD", "Saenko"),
+    "estimators": (
+        *("ARC", "CCA", "ITML", "KCCA", "MLHD", "Saenko"),
+        *("Procrustes", "RelativeRepresentations", "RidgeMap"),
+    ),
     "kernels": ("RBF", "Cosine", "Kernel", "Laplacian", "Linear", "Polynomial", "Precomputed"),
     "matching": ("Matching", "match"),
+    "migration": ("Adapter", "migrate"),
     "registry": ("systems",),
 }
 _HOMES = {name: f"isthmus.{module}" for module, names in _NAMES.items() for name in names}

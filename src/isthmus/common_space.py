@@ -162,7 +162,7 @@ class CommonSpace:
             distances, numbers = found.kneighbors(queries.astype(references.dtype, copy=False))
             return np.asarray(distances), np.asarray(numbers)
         blocks = [
-            _largest(queries[i : i + QUERY_BLOCK] @ references.T, k) for i in range(0, len(queries), QUERY_BLOCK)
+            largest(queries[i : i + QUERY_BLOCK] @ references.T, k) for i in range(0, len(queries), QUERY_BLOCK)
         ]
         products, numbers = zip(*blocks, strict=True)
         return np.concatenate(products), np.concatenate(numbers)
@@ -203,7 +203,20 @@ def _euclidean(A: FloatArray, B: FloatArray) -> FloatArray:
     return np.asarray(np.maximum(D, 0.0, out=D))
 
 
-def _largest(S: FloatArray, k: int) -> tuple[FloatArray, IntArray]:
-    """The k largest of each row, largest first, the first of equals first."""
-    order = np.argsort(-S, axis=1, kind="stable")[:, :k]
-    return np.take_along_axis(S, order, axis=1), order
+def largest(S: FloatArray, k: int) -> tuple[FloatArray, IntArray]:
+    """The k largest of each row and where they are, largest first, the first of equals first."""
+    m = S.shape[1]
+    if k >= m:
+        return _sorted(S, np.tile(np.arange(m), (len(S), 1)))
+    kept = np.sort(np.argpartition(S, m - k, axis=1)[:, m - k :], axis=1)
+    least = np.take_along_axis(S, kept, axis=1).min(axis=1)
+    # Of several that are equal to the last one, the partition may have taken any.
+    tied = np.flatnonzero((least[:, None] <= S).sum(axis=1) > k)
+    kept[tied] = np.argsort(-S[tied], axis=1, kind="stable")[:, :k]
+    kept[tied] = np.sort(kept[tied], axis=1)
+    return _sorted(np.take_along_axis(S, kept, axis=1), kept)
+
+
+def _sorted(values: FloatArray, places: IntArray) -> tuple[FloatArray, IntArray]:
+    order = np.argsort(-values, axis=1, kind="stable")
+    return np.take_along_axis(values, order, axis=1), np.take_along_axis(places, order, axis=1)

@@ -11,7 +11,17 @@ from sklearn.svm import LinearSVC
 
 from isthmus._validation import choice
 from isthmus.controls import Corrupted, SelfTrainedLDA, TargetOnly
-from isthmus.estimators import ARC, CCA, ITML, KCCA, MLHD, Saenko
+from isthmus.estimators import (
+    ARC,
+    CCA,
+    ITML,
+    KCCA,
+    MLHD,
+    Procrustes,
+    RelativeRepresentations,
+    RidgeMap,
+    Saenko,
+)
 from isthmus.estimators.base import TwoDomainEstimator
 
 __all__ = ["System", "Systems", "systems"]
@@ -19,7 +29,7 @@ __all__ = ["System", "Systems", "systems"]
 
 @dataclass(frozen=True)
 class System:
-    """One way to label target rows, and what it is."""
+    """One way to join two domains, and what it is."""
 
     name: str
     """What it is called in tables."""
@@ -36,6 +46,16 @@ class System:
 
     def __post_init__(self) -> None:
         choice(self.learns, "learns", ("metric", "similarity", "labels"))
+
+    @property
+    def takes_pairs(self) -> bool:
+        """Whether it can learn from known pairs."""
+        return self.make().takes_pairs
+
+    @property
+    def needs_pairs(self) -> bool:
+        """Whether it learns from nothing else."""
+        return self.make().needs_pairs
 
 
 class Systems:
@@ -80,18 +100,24 @@ def _corrupted(kind: str) -> Corrupted:
 
 
 _BOTH, _ALL = "labels of both", "labels of both, unlabelled target rows"
+_EITHER, _PAIRS = "labels of both, or pairs", "pairs"
+_ANY = "labels of both, unlabelled rows, pairs"
 _TARGET, _TARGET_ALL = "target labels", "target labels, unlabelled target rows"
 _SYSTEMS = Systems(
     (
-        System("mlhd", MLHD, "Qian & Chen 2012", _ALL, "metric"),
-        System("mlhd-rbf", partial(MLHD, "rbf", "rbf"), "Qian & Chen 2012", _ALL, "metric"),
-        System("cca+nn", CCA, "Hotelling 1936, pairs as in Kulis et al. 2011", _BOTH, "metric"),
-        System("kcca+nn", KCCA, "Akaho 2001, pairs as in Kulis et al. 2011", _BOTH, "metric"),
+        System("mlhd", MLHD, "Qian & Chen 2012", _ANY, "metric"),
+        System("mlhd-rbf", partial(MLHD, "rbf", "rbf"), "Qian & Chen 2012", _ANY, "metric"),
+        System("cca+nn", CCA, "Hotelling 1936, pairs as in Kulis et al. 2011", _EITHER, "metric"),
+        System("kcca+nn", KCCA, "Akaho 2001, pairs as in Kulis et al. 2011", _EITHER, "metric"),
         System("cca+itml", partial(_with_itml, CCA), "Davis et al. 2007 after CCA", _BOTH, "metric"),
         System("kcca+itml", partial(_with_itml, KCCA), "Davis et al. 2007 after KCCA", _BOTH, "metric"),
         System("saenko", Saenko, "Saenko et al. 2010, equal features only", _BOTH, "metric"),
         System("arc", ARC, "Kulis et al. 2011", _BOTH, "similarity"),
         System("arc-rbf", partial(ARC, "rbf", "rbf"), "Kulis et al. 2011", _BOTH, "similarity"),
+        System("ridge", RidgeMap, "Hoerl & Kennard 1970, both ways", _PAIRS, "metric"),
+        System("ridge-rbf", partial(RidgeMap, "rbf", "rbf"), "kernel ridge, both ways", _PAIRS, "metric"),
+        System("procrustes", Procrustes, "Schönemann 1966", _PAIRS, "metric"),
+        System("relative", RelativeRepresentations, "Moschella et al. 2023", _PAIRS, "metric"),
         System("target 1-NN", TargetOnly, "nearest labelled target row", _TARGET, "labels", True),
         System("target SVM", _target_svm, "linear support vectors", _TARGET, "labels", True),
         System("target label spreading", _target_label_spreading, "Zhou et al. 2004", _TARGET_ALL, "labels", True),

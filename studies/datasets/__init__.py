@@ -3,6 +3,7 @@
 from studies.datasets.catalogue import Dataset, catalogue, listing
 from studies.datasets.cdls import load_cdls
 from studies.datasets.debian import load_debian
+from studies.datasets.debian_texts import read_debian_texts
 from studies.datasets.folder import data_folder
 from studies.datasets.mfeat import load_mfeat
 from studies.datasets.office31_bow import load_office31_bow
@@ -31,6 +32,7 @@ __all__ = [
     "load_reuters",
     "load_reuters600",
     "load_snareseq",
+    "read_debian_texts",
     "read_hoffman_splits",
     "read_office_mat",
     "read_shfa_split",

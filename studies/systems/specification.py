@@ -100,7 +100,11 @@ FAVOURITES = "mlhd", "mlhd by target rows"
 _by_target = partial(MLHD, references="target")
 _reduced = Reduced(COMPONENTS_PER_CLASS)
 ENTRANTS = (
-    *(Entrant(system.name, system.make, control=system.control, rows=_reduced) for system in systems()),
+    *(
+        Entrant(system.name, system.make, control=system.control, rows=_reduced)
+        for system in systems()
+        if not system.needs_pairs
+    ),
     Entrant(WIDE, systems()[LDA].make, control=True, rows=Reduced(None)),
     Entrant(FAVOURITES[1], _by_target, rows=_reduced),
     *(

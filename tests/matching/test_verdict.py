@@ -25,10 +25,12 @@ HELD = replace(GOOD, known=30, known_near=28, held_back=10, held_back_first=6, h
         (HELD, True),
         (replace(HELD, held_back_near=4), False),
         (replace(HELD, held_back_near=9, shuffled_near=9), False),
+        (replace(HELD, held_back_first=3), False),
         (replace(HELD, agreement=0.05), None),
     ],
     ids=["consensus", "runs differ", "no better than nothing", "no better scores", "known pairs agree", "known pairs contradict",
-         "held-back pairs found", "not found", "found from nothing too", "found, but no other row"],
+         "held-back pairs found", "not found", "found from nothing too",
+         "near, not first", "found, but no other row"],
 )  # fmt: skip
 def test_success(seen, expected):
     assert success(seen) is expected

@@ -1,6 +1,5 @@
 """A user's study: fair rows from any pair, honest comparisons, and no record taken for what it is not."""
 
-import os
 import warnings
 from dataclasses import replace
 from functools import partial
@@ -183,21 +182,15 @@ def test_the_note_of_a_claim_table_says_what_was_done(data, protocol, seeds, wor
     assert words in board.claim_table([("cca+nn", "target 1-NN")]).notes[0]
 
 
-@pytest.mark.parametrize("starter", ["parent", "itself", "another"])
-def test_a_worker_follows_only_the_process_that_started_it(monkeypatch, starter):
-    """Threads, and workers that outlive a study by design, as those of a cluster do, are left alone."""
+def test_threads_may_do_the_work_and_follow_nobody(monkeypatch):
+    """Only processes that a study has started are its own to end."""
     calls = []
     monkeypatch.setattr(plan, "_follow", calls.append)
-    number = {"parent": os.getppid(), "itself": os.getpid(), "another": 1 << 30}[starter]
-    plan._run_trial(number, Study.of(load_toy, QUICK), Trial("", "", 0), [("target 1-NN", "default")])
-    assert calls == ([number] if starter == "parent" else [])
-
-
-def test_threads_may_do_the_work():
     study = Study.of(load_toy, QUICK)
     with joblib.parallel_config(backend="threading"):
         board = study.run(range(3), n_jobs=2)
     np.testing.assert_array_equal(board.scores("cca+nn"), study.run(range(3)).scores("cca+nn"))
+    assert not calls
 
 
 def test_two_jobs_and_one_give_the_same_records(tmp_path):

@@ -1,7 +1,16 @@
-"""What keeps a transfer method honest: systems that never look at the source, and sources that are corrupted."""
+"""What keeps a transfer method honest: systems that never look at the source, corrupted sources and wrong pairs."""
 
 from isthmus.controls.corrupted import Corrupted, noise_source, permuted_source, renamed_source
+from isthmus.controls.pairs import shuffled_pairs
 from isthmus.controls.self_trained import SelfTrainedLDA
 from isthmus.controls.target_only import TargetOnly
 
-__all__ = ["Corrupted", "SelfTrainedLDA", "TargetOnly", "noise_source", "permuted_source", "renamed_source"]
+__all__ = [
+    "Corrupted",
+    "SelfTrainedLDA",
+    "TargetOnly",
+    "noise_source",
+    "permuted_source",
+    "renamed_source",
+    "shuffled_pairs",
+]

@@ -5,6 +5,7 @@ from isthmus.estimators.given_source import GivenSource
 from isthmus.estimators.logdet.itml import ITML
 from isthmus.estimators.logdet.mlhd import MLHD
 from isthmus.estimators.logdet.saenko import Saenko
+from isthmus.estimators.maps import Procrustes, RelativeRepresentations, RidgeMap
 from isthmus.estimators.projections.cca import CCA, KCCA
 
 __all__ = [
@@ -14,5 +15,8 @@ __all__ = [
     "KCCA",
     "MLHD",
     "GivenSource",
+    "Procrustes",
+    "RelativeRepresentations",
+    "RidgeMap",
     "Saenko",
 ]

@@ -18,7 +18,7 @@ from isthmus.estimators.base import TwoDomainEstimator
 from isthmus.estimators.complaints import complain
 from isthmus.exceptions import InputError
 from isthmus.kernels import Kernel, as_kernel
-from isthmus.retrieval import REFERENCES, DecisionRule, References, decision_rule
+from isthmus.retrieval import REFERENCES, Background, DecisionRule, References, decision_rule, ranking
 from isthmus.retrieval.rules import check_rule, offers, require_comparable
 from isthmus.spaces import JointSpace
 
@@ -70,6 +70,8 @@ class MappedEstimator(TwoDomainEstimator):
         joint = self._joint_space(domains)
         space, attributes = self._learn(domains, joint, settings)
         references = References.of(domains, space)
+        if domains.pairs is not None:
+            attributes["_background"] = Background.of(domains, space)
         rule = self._decision_rule(references, len(domains.classes))
         kernels = space.source.kernel, space.target.kernel
         complain(domains, kernels, intercept=self.intercept)
@@ -150,6 +152,41 @@ class MappedEstimator(TwoDomainEstimator):
         scores = self._decide(X, domain, "scores")
         return scores if scores.shape[1] != 2 else scores[:, 1] - scores[:, 0]
 
+    def search(
+        self,
+        queries: Any,
+        gallery: Any,
+        k: int = 10,
+        domains: tuple[str, str] = ("target", "source"),
+        *,
+        hubness: str | None = "csls",
+    ) -> tuple[FloatArray, IntArray]:
+        """The best rows of a gallery for each query, best first: scores and row numbers, both (n, k).
+
+        Parameters
+        ----------
+        queries, gallery : array, sparse matrix or data frame (n, d) and (m, d')
+            Rows of the two domains, new or old.
+        k : int
+            How many to find for each query, at most as many as there are in the gallery.
+        domains : (str, str)
+            Where the queries and the gallery come from: one from the source and one from the target.
+        hubness : "csls" or None
+            Whether rows of the gallery that are near to everything are set back: the score is twice the similarity,
+            less the mean of the ten best of the query, and of the gallery's row among rows of the fit. Without, and
+            for systems that were fitted without pairs, it is the similarity itself: an inner product, or minus half
+            the squared distance.
+        """
+        q, g = self._rows(queries, _across(domains)[0], "queries"), self._rows(gallery, domains[1], "gallery")
+        number(k, "k", low=1, high=g.shape[0], whole=True)
+        if hubness is not None:
+            choice(hubness, "hubness", ("csls",))
+        space = self.common_space_
+        points = space.embed(q, domains[0]), space.embed(g, domains[1])
+        background: Background | None = getattr(self, "_background", None) if hubness else None
+        hubs = None if background is None else background.hubs(space, points[1], domains[0])
+        return ranking(space, *points, k, hubs)
+
     def kneighbors(
         self, X: Any, n_neighbors: int | None = None, domain: str = "target"
     ) -> tuple[FloatArray, IntArray]:
@@ -221,6 +258,14 @@ class SimilarityEstimator(MappedEstimator):
         """W over the features of both domains (d_s, d_t); linear kernels only."""
         check_is_fitted(self, "common_space_")
         return self.common_space_.feature_matrix()
+
+
+def _across(domains: Any) -> tuple[str, str]:
+    """The names of both domains, in either order."""
+    first, second = _two(domains)
+    if first == second:
+        raise InputError(f"domains: expected one source and one target, got {domains!r}.")
+    return first, second
 
 
 def _two(domains: Any) -> tuple[str, str]:

@@ -1,16 +1,23 @@
 """Maps between the features of two domains, from rows that are the same object: arrays in, values out."""
 
 from isthmus.maps.affine import AffineMap
-from isthmus.maps.canonical import canonical_directions
+from isthmus.maps.canonical import CanonicalDirections, PairedRows
+from isthmus.maps.kernel_ridge import KernelMap, kernel_ridge
+from isthmus.maps.low_rank import LowRankFit, low_rank
 from isthmus.maps.procrustes import ProcrustesFit, procrustes
 from isthmus.maps.ridge import PENALTIES, RidgeFit, ridge
 
 __all__ = [
     "PENALTIES",
     "AffineMap",
+    "CanonicalDirections",
+    "KernelMap",
+    "LowRankFit",
+    "PairedRows",
     "ProcrustesFit",
     "RidgeFit",
-    "canonical_directions",
+    "kernel_ridge",
+    "low_rank",
     "procrustes",
     "ridge",
 ]

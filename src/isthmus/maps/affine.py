@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
 
 import numpy as np
 
-from isthmus._arrays import FloatArray
+from isthmus._arrays import FloatArray, Matrix
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,11 +35,19 @@ class AffineMap:
     input_mean: FloatArray
     output_mean: FloatArray
 
-    def __call__(self, X: FloatArray) -> FloatArray:
-        """Rows (n, d) mapped to (n, e)."""
-        return np.asarray(X @ self.W + self.offset)
+    def __call__(self, X: Matrix) -> FloatArray:
+        """Rows (n, d), dense or sparse, mapped to (n, e)."""
+        Y = np.asarray(X @ self.W)
+        Y += self.offset
+        return Y
 
-    @property
+    @cached_property
     def offset(self) -> FloatArray:
         """What the zero of the input is mapped to (e,)."""
         return np.asarray(self.output_mean - self.input_mean @ self.W)
+
+    def astype(self, dtype: Any) -> AffineMap:
+        """The same map in another precision; its offset is computed in this one."""
+        cast = AffineMap(*(part.astype(dtype) for part in (self.W, self.input_mean, self.output_mean)))
+        cast.__dict__["offset"] = self.offset.astype(dtype)
+        return cast

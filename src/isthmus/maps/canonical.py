@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 
 from isthmus._arrays import FloatArray, Matrix
@@ -12,37 +14,73 @@ NO_CORRELATION = 1e-9
 """What is below this, without a ridge, is rounding."""
 
 
-def canonical_directions(
-    A: FloatArray, B: FloatArray, L: Matrix, R: Matrix, gamma: float, *, unit: bool = True
-) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
-    """W_s (r_s, k), W_t (r_t, k), offsets (2, k) and correlations (k,) for rows paired ``(L Rᵀ)_ij`` times.
+@dataclass(frozen=True, eq=False)
+class CanonicalDirections:
+    """W_s (r_s, k), W_t (r_t, k), the offsets (2, k) that centre them, and the correlations (k,), largest first."""
+
+    source: FloatArray
+    target: FloatArray
+    offsets: FloatArray
+    correlations: FloatArray
+
+    def weighted(self, power: float) -> CanonicalDirections:
+        """Every variate times a power of its correlation."""
+        w = self.correlations**power
+        return CanonicalDirections(self.source * w, self.target * w, self.offsets * w, self.correlations)
+
+    def leading(self, k: int) -> CanonicalDirections:
+        """The first k."""
+        return CanonicalDirections(self.source[:, :k], self.target[:, :k], self.offsets[:, :k], self.correlations[:k])
+
+
+@dataclass(frozen=True, eq=False)
+class PairedRows:
+    """Two sets of rows, paired ``(L Rᵀ)_ij`` times, with all that does not depend on a ridge.
 
     With rows centred over the pairs, ``C_st = (Lᵀ A)ᵀ (Rᵀ B)`` over their number: all that enters are sums over
-    groups, and a group is a class where labels make the pairs. The variates have unit variance over the pairs, or
-    are left as ``wᵀ (C + ρI) w = 1`` makes them.
+    groups, and a group is a class where labels make the pairs.
     """
-    weights = L @ R.sum(axis=0), R @ L.sum(axis=0)
-    axes = [principal_axes(X, weights=w) for w, X in zip(weights, (A, B), strict=True)]
-    means = [each.mean for each in axes]
-    A, B = A - means[0], B - means[1]
-    whitening = [_whitening(each, gamma) for each in axes]
-    sums = L.T @ A, R.T @ B
-    # The whitened C_st has the rank of the groups: its SVD is that of two small triangles.
-    (Q_s, T_s), (Q_t, T_t) = (np.linalg.qr((F @ H).T) for F, H in zip(sums, whitening, strict=True))
-    U, correlations, Vt = np.linalg.svd(T_s @ T_t.T / weights[0].sum(), full_matrices=False)
-    k = int((correlations > NO_CORRELATION / (1.0 + gamma)).sum())
-    if k == 0:
-        raise InputError("pairs: expected rows that vary together, got no correlation (one class, or constant rows).")
-    W = [whitening[0] @ (Q_s @ U[:, :k]), whitening[1] @ (Q_t @ Vt[:k].T)]
-    if unit:
-        W = [V / np.sqrt(w @ (X @ V) ** 2 / w.sum()) for X, V, w in zip((A, B), W, weights, strict=True)]
-    # A direction's sign is arbitrary: fix it by the first group that stands out, whatever the order of rows. The
-    # heights are not all zero: the two domains' correlate.
-    heights = sums[0] @ W[0] + sums[1] @ W[1]
-    first = (np.abs(heights) > 0.5 * np.abs(heights).max(axis=0)).argmax(axis=0)
-    signs = np.sign(heights[first, np.arange(k)])
-    offsets = -np.vstack([m @ V for m, V in zip(means, W, strict=True)])
-    return W[0] * signs, W[1] * signs, offsets * signs, correlations[:k]
+
+    rows: tuple[FloatArray, FloatArray]
+    """Centred over the pairs."""
+    axes: tuple[PrincipalAxes, PrincipalAxes]
+    weights: tuple[FloatArray, FloatArray]
+    """In how many pairs each row is."""
+    sums: tuple[FloatArray, FloatArray]
+    """Over the groups."""
+
+    @classmethod
+    def of(cls, A: FloatArray, B: FloatArray, L: Matrix, R: Matrix) -> PairedRows:
+        """Rows A (n, r_s) and B (m, r_t), and the incidence of rows and groups."""
+        weights = np.asarray(L @ R.sum(axis=0)), np.asarray(R @ L.sum(axis=0))
+        axes = principal_axes(A, weights=weights[0]), principal_axes(B, weights=weights[1])
+        A, B = A - axes[0].mean, B - axes[1].mean
+        return cls((A, B), axes, weights, (np.asarray(L.T @ A), np.asarray(R.T @ B)))
+
+    def directions(self, gamma: float, *, unit: bool = True) -> CanonicalDirections:
+        """The directions that vary together, under a ridge of relative size γ.
+
+        The variates have unit variance over the pairs, or are left as ``wᵀ (C + ρI) w = 1`` makes them.
+        """
+        whitening = [_whitening(each, gamma) for each in self.axes]
+        # The whitened C_st has the rank of the groups: its SVD is that of two small triangles.
+        (Q_s, T_s), (Q_t, T_t) = (np.linalg.qr((F @ H).T) for F, H in zip(self.sums, whitening, strict=True))
+        U, correlations, Vt = np.linalg.svd(T_s @ T_t.T / self.weights[0].sum(), full_matrices=False)
+        k = int((correlations > NO_CORRELATION / (1.0 + gamma)).sum())
+        if k == 0:
+            raise InputError(
+                "pairs: expected rows that vary together, got no correlation (one class, or constant rows)."
+            )
+        W = [whitening[0] @ (Q_s @ U[:, :k]), whitening[1] @ (Q_t @ Vt[:k].T)]
+        if unit:
+            W = [V / np.sqrt(w @ (X @ V) ** 2 / w.sum()) for X, V, w in zip(self.rows, W, self.weights, strict=True)]
+        # A direction's sign is arbitrary: fix it by the first group that stands out, whatever the order of rows. The
+        # heights are not all zero: the two domains' correlate.
+        heights = self.sums[0] @ W[0] + self.sums[1] @ W[1]
+        first = (np.abs(heights) > 0.5 * np.abs(heights).max(axis=0)).argmax(axis=0)
+        signs = np.sign(heights[first, np.arange(k)])
+        offsets = -np.vstack([each.mean @ V for each, V in zip(self.axes, W, strict=True)])
+        return CanonicalDirections(W[0] * signs, W[1] * signs, offsets * signs, correlations[:k])
 
 
 def _whitening(axes: PrincipalAxes, gamma: float) -> FloatArray:

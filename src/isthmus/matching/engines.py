@@ -11,8 +11,7 @@ from sklearn.base import clone
 
 from isthmus._arrays import FloatArray
 from isthmus.exceptions import InputError
-from isthmus.maps import AffineMap, ridge
-from isthmus.maps.canonical import canonical_directions
+from isthmus.maps import AffineMap, PairedRows, ridge
 from isthmus.matching.preparation import unit
 from isthmus.matching.scores import Scores
 
@@ -94,13 +93,11 @@ class Canonical:
     def bridge(self, a: FloatArray, b: FloatArray, weights: FloatArray, before: Bridge | None) -> LinearBridge:
         """Closed form."""
         pairing = sp.diags_array(np.sqrt(weights.astype(np.float64))).tocsr()
-        U, V, offsets, correlations = canonical_directions(
-            a.astype(np.float64), b.astype(np.float64), pairing, pairing, RIDGE_OF_CCA, unit=False
-        )
-        w = correlations**POWER
+        rows = PairedRows.of(a.astype(np.float64), b.astype(np.float64), pairing, pairing)
+        found = rows.directions(RIDGE_OF_CCA, unit=False).weighted(POWER)
         maps = [
-            AffineMap((W * w).astype(a.dtype), np.zeros(len(W), a.dtype), (o * w).astype(a.dtype))
-            for W, o in ((U, offsets[0]), (V, offsets[1]))
+            AffineMap(W.astype(a.dtype), np.zeros(len(W), a.dtype), offset.astype(a.dtype))
+            for W, offset in zip((found.source, found.target), found.offsets, strict=True)
         ]
         return LinearBridge(*maps)
 

@@ -11,6 +11,9 @@ NEAR = 10
 """A held-back pair counts as near if the partner is among the first ten."""
 MOST_NEAR = 0.5
 """The share of the held-back pairs that has to be near."""
+MOST_FIRST = 1.0 / 3.0
+"""The share of them that has to come first. Where fewer do, neighbours are found, not partners (tables of few columns
+that vary together), and what two runs agree on is as often wrong."""
 CONSENSUS = 0.23
 """The consensus from which on a matching without pairs held back has succeeded."""
 SOME_CONSENSUS = 0.1
@@ -108,12 +111,15 @@ def evidence(runs: Runs, engine: str) -> Evidence:
 def success(seen: Evidence) -> bool | None:
     """True, False, or None where it is doubtful.
 
-    With pairs held back: at least half of their partners are among the first ten, and more than by the run from
-    nothing; it is doubtful if that holds but there is no consensus on other rows, which may then have no partners.
-    Without: by the consensus, and better scores than from nothing, unless known pairs, however few, contradict.
+    With pairs held back: at least half of their partners are among the first ten, more than by the run from nothing,
+    and a third come first; it is doubtful if that holds but there is no consensus on other rows, which may then have
+    no partners. Without: by the consensus, and better scores than from nothing, unless known pairs, however few,
+    contradict.
     """
     if seen.held_back:
         if seen.held_back_near < MOST_NEAR * seen.held_back or seen.held_back_near <= seen.shuffled_near:
+            return False
+        if seen.held_back_first < MOST_FIRST * seen.held_back:
             return False
         return True if seen.consensus >= SOME_CONSENSUS else None
     better = seen.value >= seen.null_value + GAIN

@@ -1,11 +1,12 @@
 """Pictures. They need matplotlib, which is imported only when something is drawn.
 
-:func:`plot_common_space` and :func:`plot_before_after` draw a fitted estimator; :func:`save_figure` writes any
-figure, twice the same bytes for the same picture.
+:func:`plot_common_space` and :func:`plot_before_after` draw a fitted estimator, :func:`plot_recall` what an adapter
+finds; :func:`save_figure` writes any figure, twice the same bytes for the same picture.
 """
 
 from isthmus.plotting.canvas import FAINT, OKABE_ITO, TEN_COLOURS, save_figure
 from isthmus.plotting.common_space import plot_before_after, plot_common_space, principal_plane
+from isthmus.plotting.recall import plot_recall
 
 __all__ = [
     "FAINT",
@@ -13,6 +14,7 @@ __all__ = [
     "TEN_COLOURS",
     "plot_before_after",
     "plot_common_space",
+    "plot_recall",
     "principal_plane",
     "save_figure",
 ]

@@ -3,31 +3,58 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 
 import numpy as np
 
 from isthmus._arrays import FloatArray, IntArray
-from isthmus.common_space import CommonSpace
+from isthmus.common_space import DOMAINS, CommonSpace, largest
+from isthmus.domains import TwoDomains
 
 NEIGHBOURHOOD = 10
 """So many of the best scores make up how near a point is to everything (Conneau et al. 2018)."""
-CELLS = 2**22
+CELLS = 2**21
 """Scores that are held at once."""
+SAMPLE = 1000
+"""So many rows per domain are kept to tell by whether a point is near to everything."""
+
+
+@dataclass(frozen=True, eq=False)
+class Background:
+    """Some points of either domain, against which it is measured how near others are to everything.
+
+    That a row's rank does not depend on which other rows are asked for at the same time, they are rows of the fit.
+    """
+
+    source: FloatArray
+    target: FloatArray
+
+    @classmethod
+    def of(cls, domains: TwoDomains, space: CommonSpace) -> Background:
+        """Of rows of two domains, evenly spaced."""
+        parts = []
+        for name, X in zip(DOMAINS, (domains.source.X, domains.target.X), strict=True):
+            rows = np.unique(np.linspace(0, X.shape[0] - 1, min(SAMPLE, X.shape[0])).astype(np.intp))
+            parts.append(space.embed(X[rows], name))
+        return cls(*parts)
+
+    def hubs(self, space: CommonSpace, points: FloatArray, domain: str) -> FloatArray:
+        """How near each point is to a domain as a whole."""
+        return hub_scores(space, points, self.source if domain == "source" else self.target)
 
 
 def hub_scores(space: CommonSpace, points: FloatArray, others: FloatArray, n: int = NEIGHBOURHOOD) -> FloatArray:
     """How near each point (m,) is to the other domain: the mean of its n best scores there."""
-    k = min(n, len(others))
-    best = [np.partition(scores, -k, axis=1)[:, -k:].mean(axis=1) for scores in _blocks(space, points, others)]
-    return np.concatenate(best) if best else np.zeros(0)
+    return np.concatenate([_best(scores, n) for scores in _blocks(space, points, others)])
 
 
-def csls_ranking(
-    space: CommonSpace, queries: FloatArray, references: FloatArray, hubs: FloatArray, k: int
+def ranking(
+    space: CommonSpace, queries: FloatArray, references: FloatArray, k: int, hubs: FloatArray | None = None
 ) -> tuple[FloatArray, IntArray]:
     r"""The k best references for each query, best first: scores and numbers, both (n, k).
 
-    .. math:: 2\, s(q, r) - h(q) - h(r), \qquad h(q) = \text{mean of the ten best } s(q, \cdot)
+    .. math:: s(q, r), \quad\text{or}\quad 2\, s(q, r) - h(q) - h(r), \qquad
+              h = \text{mean of the ten best scores}
 
     Parameters
     ----------
@@ -35,28 +62,36 @@ def csls_ranking(
         What s is: inner products, or minus half the squared distances.
     queries, references : array (n, d), (m, d)
         Points.
-    hubs : array (m,)
-        h of the references, as :func:`hub_scores` has it.
     k : int
         How many.
+    hubs : array (m,), optional
+        h of the references, as :func:`hub_scores` has it.
 
     Examples
     --------
     >>> from isthmus.spaces import FeatureSpace
     >>> space = CommonSpace(FeatureSpace(1), FeatureSpace(1), np.ones((2, 1)))
     >>> references, hubs = np.array([[0.0], [1.0]]), np.array([0.0, 0.9])
-    >>> csls_ranking(space, np.array([[0.6]]), references, hubs, 1)[1]
+    >>> ranking(space, np.array([[0.6]]), references, 1, hubs)[1]
     array([[0]])
     """
     scores, numbers = [], []
     for S in _blocks(space, queries, references):
-        n = min(NEIGHBOURHOOD, S.shape[1])
-        own = np.partition(S, -n, axis=1)[:, -n:].mean(axis=1)
-        C = 2.0 * S - own[:, None] - hubs[None, :]
-        order = np.argsort(-C, axis=1, kind="stable")[:, :k]
-        numbers.append(order)
-        scores.append(np.take_along_axis(C, order, axis=1))
+        if hubs is not None:
+            own = _best(S, NEIGHBOURHOOD)
+            S *= 2.0
+            S -= own[:, None]
+            S -= hubs[None, :]
+        found = largest(S, k)
+        scores.append(found[0])
+        numbers.append(found[1])
     return np.concatenate(scores), np.concatenate(numbers)
+
+
+def _best(S: FloatArray, n: int) -> FloatArray:
+    """The mean of the n largest of each row."""
+    k = min(n, S.shape[1])
+    return np.asarray(np.partition(S, -k, axis=1)[:, -k:].mean(axis=1))
 
 
 def _blocks(space: CommonSpace, A: FloatArray, B: FloatArray) -> Iterator[FloatArray]:

@@ -27,6 +27,8 @@ LONGEST_HEADER = 512
 """Bytes. NumPy's header of a plain array has about 120; a long one could be made to exhaust its parser."""
 LARGEST_ARRAY = 2**30
 """Bytes: an array that claims more is refused before any of it is read."""
+BYTES_OF_CHARACTER = 4
+"""In NumPy's arrays of text."""
 KINDS = {"number": "numbers", "whole": "whole numbers", "text": "text"}
 DTYPES = {"number": "fiu", "whole": "iu", "text": "U"}
 
@@ -42,7 +44,7 @@ class Expected:
     kind : {"number", "whole", "text"}
         Finite real numbers, whole numbers (read as ``intp``), or printable unicode text.
     low, high : float
-        The smallest and the largest value allowed.
+        The smallest and the largest value allowed; of text, ``high`` is the length of the longest.
 
     Examples
     --------
@@ -61,6 +63,9 @@ class Expected:
         choice(self.kind, "kind", KINDS)
 
     def __str__(self) -> str:
+        if self.kind == "text":
+            longest = f", at most {self.high:.15g} characters" if math.isfinite(self.high) else ""
+            return f"text of shape {shown_shape(self.shape)}{longest}"
         limits = {"from": self.low, "to": self.high}
         said = "".join(f" {word} {limit:.15g}" for word, limit in limits.items() if math.isfinite(limit))
         return f"{KINDS[self.kind]} of shape {shown_shape(self.shape)}{',' * bool(said)}{said}"
@@ -70,6 +75,10 @@ class Expected:
         if dtype.kind not in DTYPES[self.kind] or not dtype.itemsize or (dtype.kind == "f" and dtype.itemsize > 8):
             objects = " (objects are never unpickled)" if dtype.hasobject else ""
             raise InputError(f"{name}: expected {self}, got type {dtype.str[1:41]!r}{objects}.")
+        if self.kind == "text" and dtype.itemsize > BYTES_OF_CHARACTER * self.high:
+            raise InputError(
+                f"{name}: expected {self}, got room for {dtype.itemsize // BYTES_OF_CHARACTER} characters."
+            )
         self.require_shape(shape, dtype.itemsize, name)
 
     def require_shape(self, shape: tuple[int, ...], itemsize: int, name: str) -> None:

@@ -10,6 +10,7 @@ from isthmus.study.rows import CorruptedSource, Rows, Trial
 from isthmus.study.scoreboard import Claim, Scoreboard
 from isthmus.study.study import Study
 from isthmus.study.tables import Board, Table
+from isthmus.study.tasks import Task
 
 __all__ = [
     "RETRIEVAL",
@@ -23,6 +24,7 @@ __all__ = [
     "Scoreboard",
     "Study",
     "Table",
+    "Task",
     "Trial",
     "by_target_rows",
 ]

@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import Any
 
 from isthmus._validation import choice
 from isthmus.exceptions import InputError
 from isthmus.study.entrants import Entrant, Figure
 from isthmus.study.fingerprints import described, fingerprint
-from isthmus.study.rows import Rows, Trial
+from isthmus.study.rows import Trial
+from isthmus.study.tasks import CLASSIFICATION, Task
 
 
 @dataclass(frozen=True)
@@ -22,7 +24,8 @@ class Design:
     name : str
         The stem of the file of records.
     rows : callable
-        The rows of a :class:`Trial`. If it has a method ``check``, that is called before anything is run.
+        The rows of a :class:`Trial`: :class:`Rows`, or whatever the task takes. If it has a method ``check``, that is
+        called before anything is run.
     entrants : tuple of Entrant
         Systems and controls.
     title, protocol : str
@@ -32,14 +35,16 @@ class Design:
     variants : mapping of str to str
         Preparations of the features, and what each is in words.
     figures : mapping of str to callable
-        What is recorded beside accuracy, at the default setting.
+        What is recorded beside the score, at the default setting.
     redrawn : bool
         Whether another seed has other rows. Where it only moves the systems, seeds say nothing about other rows, and
         differences are judged by group alone.
+    task : Task
+        What systems are asked to do; by default, to call test rows by their class.
     """
 
     name: str
-    rows: Callable[[Trial], Rows]
+    rows: Callable[[Trial], Any]
     entrants: tuple[Entrant, ...]
     title: str = ""
     protocol: str = ""
@@ -47,12 +52,19 @@ class Design:
     variants: Mapping[str, str] = field(default_factory=lambda: {"": ""})
     figures: Mapping[str, Figure] = field(default_factory=dict)
     redrawn: bool = True
+    task: Task = CLASSIFICATION
 
     def __post_init__(self) -> None:
         for names, what in ((self.columns, "systems"), (self.groups, "groups"), (tuple(self.variants), "variants")):
             if not names or len(set(names)) < len(names):
                 got = next((f"{name!r} twice" for name in names if names.count(name) > 1), "none")
                 raise InputError(f"{what}: expected at least one, each with a name of its own, got {got}.")
+        for entrant in self.entrants:
+            lacking = [method for method in self.task.needs if not hasattr(entrant.made(), method)]
+            if lacking:
+                raise InputError(
+                    f"{entrant.name}: expected an estimator with {lacking[0]}, got {entrant.made()!r:.60}."
+                )
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -69,10 +81,13 @@ class Design:
         owners = {name: entrant for entrant in self.entrants for name in entrant.columns}
         return owners[choice(column, "system", owners)]
 
-    def cells(self, settings: Sequence[str]) -> Iterator[tuple[str, str]]:
-        """The columns of every trial, with the settings that each can have."""
+    def cells(
+        self, settings: Sequence[str], group: str | None = None, variant: str | None = None
+    ) -> Iterator[tuple[str, str]]:
+        """The columns of a trial, with the settings that each can have; of all trials, where none is named."""
         for entrant in self.entrants:
-            yield from entrant.cells(settings)
+            if entrant.takes_part(group, variant):
+                yield from entrant.cells(settings)
 
     def fingerprint(self, variant: str, column: str, setting: str) -> str:
         """What stands in a record that this design produces: a record with another one is not reused."""
@@ -81,7 +96,8 @@ class Design:
             entrant = self.entrant(column)
             noted = self.figures if setting == "default" else {**entrant.grid, "": setting}
             system = entrant.made(), entrant.rows, entrant.readings.get(column), noted
-            found[variant, column, setting] = fingerprint(rows, variant, *system)
+            task = () if self.task == CLASSIFICATION else (self.task,)  # records from before there were others
+            found[variant, column, setting] = fingerprint(rows, variant, *system, *task)
         return found[variant, column, setting]
 
     @cached_property

@@ -29,10 +29,10 @@ SETTINGS = {
 
 @dataclass(frozen=True, eq=False)
 class Fit:
-    """A fitted model and the rows of its trial: what a figure is computed from."""
+    """A fitted model and the rows of its trial (:class:`Rows`, but for tasks with others): what is scored."""
 
     model: Any
-    rows: Rows
+    rows: Any
 
     @cached_property
     def distances(self) -> FloatArray:
@@ -47,9 +47,7 @@ class Fit:
 
 
 Figure: TypeAlias = Callable[[Fit], float]
-"""A number that is recorded beside accuracy, of systems that measure across the domains."""
-Reading: TypeAlias = Callable[[Any, Rows, Matrix], NDArray[Any]]
-"""Given the fitted model, the rows of the trial and some target rows: the classes of these."""
+"""A number that is recorded beside the score, of systems that measure across the domains."""
 
 
 def average_precision(fit: Fit) -> float:
@@ -88,21 +86,26 @@ class Entrant:
     control : bool
         Whether it is there to keep the others honest.
     readings : mapping of str to callable
-        Further columns of the same fit, and how rows are called there.
+        Further columns of the same fit, and how rows are called there: given the fitted model, the rows of the trial
+        and some target rows, their classes. A task of another kind has readings of another kind.
     rows : callable, optional
         What is done to the rows of a trial before the fit, given the seed: :class:`CorruptedSource`, say.
+    groups, variants : tuple of str, optional
+        Where it takes part; None: everywhere.
     """
 
     name: str
     make: Any
     grid: Mapping[str, tuple[Any, ...]] = field(default_factory=dict)
     control: bool = False
-    readings: Mapping[str, Reading] = field(default_factory=dict)
-    rows: Callable[[Rows, int], Rows] | None = None
+    readings: Mapping[str, Callable[..., Any]] = field(default_factory=dict)
+    rows: Callable[[Any, int], Any] | None = None
+    groups: tuple[str, ...] | None = None
+    variants: tuple[str, ...] | None = None
 
     def __post_init__(self) -> None:
         model = self.made() if callable(self.make) or hasattr(self.make, "get_params") else self.make
-        if not all(hasattr(model, method) for method in ("get_params", "fit", "predict")):
+        if not all(hasattr(model, method) for method in ("get_params", "fit")):
             raise InputError(f"{self.name}: expected an estimator, or what returns one, got {model!r:.60}.")
         for name, values in self.grid.items():
             choice(name, f"{self.name}, grid", model.get_params())
@@ -146,6 +149,11 @@ class Entrant:
         """The classes of target rows, by the system's own rule or by a further reading of the fit."""
         reading = self.readings.get(column)
         return np.asarray(fit.model.predict(X) if reading is None else reading(fit.model, fit.rows, X))
+
+    def takes_part(self, group: str | None, variant: str | None) -> bool:
+        """Whether it is in the trials of a group and a variant; None stands for any."""
+        where = ((self.groups, group), (self.variants, variant))
+        return all(some is None or name is None or name in some for some, name in where)
 
     def cells(self, settings: Collection[str]) -> Iterator[tuple[str, str]]:
         """The columns and settings that it can fill: without a grid, the default only."""

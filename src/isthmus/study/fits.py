@@ -5,20 +5,19 @@ from __future__ import annotations
 import time
 import warnings
 from collections.abc import Collection, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning as SklearnConvergenceWarning
 from threadpoolctl import threadpool_limits  # scikit-learn brings it
 
-from isthmus.domains import UNLABELLED
 from isthmus.exceptions import ConvergenceWarning, DataWarning, IsthmusError
 from isthmus.study.design import Design
 from isthmus.study.entrants import Entrant, Figure, Fit, measures
 from isthmus.study.records import CERTIFIED, VERSIONS, Record, written
-from isthmus.study.rows import Rows, Trial
+from isthmus.study.rows import Trial
+from isthmus.study.tasks import CLASSIFICATION, Task
 
 DIGITS = 4
 """Of a score in a record."""
@@ -39,13 +38,13 @@ def run_trial(design: Design, trial: Trial, wanted: Collection[tuple[str, str]])
 
 
 def _records(
-    design: Design, entrant: Entrant, settings: tuple[str, ...], rows: Rows, trial: Trial
+    design: Design, entrant: Entrant, settings: tuple[str, ...], rows: Any, trial: Trial
 ) -> Iterator[Record]:
     """One fit, or one for each point of the grid, and what each column and setting makes of them."""
     default = settings == ("default",)
     points = [{}] if default else list(entrant.points())
     given = rows if entrant.rows is None else entrant.rows(rows, trial.seed)
-    asked: dict[str, Any] = {"figures": design.figures} if default else {"reverse": True}
+    asked: dict[str, Any] = {"task": design.task, **({"figures": design.figures} if default else {"reverse": True})}
     outcomes = [fitted_outcome(entrant, point, given, trial.seed, **asked) for point in points]
     seconds, gaps = sum(each.seconds for each in outcomes), [each.gap for each in outcomes if each.gap is not None]
     for column in entrant.columns:
@@ -59,12 +58,17 @@ def _records(
             mark = design.fingerprint(trial.variant, column, setting)
             name = design.name, *trial, column, setting
             chosen = {parameter: written(value) for parameter, value in points[best].items()}
-            yield Record(*name, chosen, accuracy[best], *ending, grid, outcomes[best].figures, mark)
+            figures = {**(outcomes[best].figures or {}), **outcomes[best].details.get(column, {})} or None
+            yield Record(*name, chosen, accuracy[best], *ending, grid, figures, mark)
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """What one fit scored, by column (nothing where it failed), how long it took, and how it ended."""
+    """What one fit scored, by column (nothing where it failed), how long it took, and how it ended.
+
+    ``accuracy`` is the score of the task, whatever that is; ``details`` are further numbers of a column, ``figures``
+    those of the fit.
+    """
 
     accuracy: Mapping[str, float]
     agreement: Mapping[str, float]
@@ -72,14 +76,16 @@ class Outcome:
     status: str
     gap: float | None
     figures: dict[str, float] | None = None
+    details: Mapping[str, dict[str, float]] = field(default_factory=dict)
 
 
 def fitted_outcome(
     entrant: Entrant,
     parameters: Mapping[str, Any],
-    rows: Rows,
+    rows: Any,
     seed: int,
     *,
+    task: Task = CLASSIFICATION,
     figures: Mapping[str, Figure] | None = None,
     reverse: bool = False,
 ) -> Outcome:
@@ -88,35 +94,28 @@ def fitted_outcome(
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         try:
-            model.fit(*rows.fit)
+            task.fit(model, rows)
             seconds, fit = time.perf_counter() - began, Fit(model, rows)
-            accuracy, agreement = {}, {}
+            accuracy, agreement, details = {}, {}, {}
             for column in entrant.columns:
-                right = entrant.called(column, fit, rows.X_test) == rows.y_test
-                accuracy[column] = round(float(np.mean(right)), DIGITS)
-                if reverse and measures(model):
-                    agreed = reverse_agreement(fit, entrant.called(column, fit, rows.X_target))
+                score, further = task.score(entrant, column, fit)
+                accuracy[column], details[column] = round(score, DIGITS), _rounded(further)
+                agreed = task.agreement(entrant, column, fit) if reverse else None
+                if agreed is not None:
                     agreement[column] = round(agreed, DIGITS)
             found = {k: float(figure(fit)) for k, figure in (figures or {}).items() if measures(model)}
-            extra = {k: round(value, DIGITS) for k, value in found.items() if np.isfinite(value)}
+            extra = _rounded(found)
         except (IsthmusError, ValueError, ArithmeticError, np.linalg.LinAlgError) as error:
             return Outcome({}, {}, time.perf_counter() - began, f"failed: {error}", None)
     for text in {str(w.message) for w in caught if issubclass(w.category, DataWarning)}:
         warnings.warn(text, DataWarning, stacklevel=2)  # for the run, which counts them
     complained = any(issubclass(w.category, ConvergenceWarning | SklearnConvergenceWarning) for w in caught)
-    return Outcome(accuracy, agreement, seconds, *_ending(model, complained), extra or None)
+    return Outcome(accuracy, agreement, seconds, *_ending(model, complained), extra or None, details)
 
 
-def reverse_agreement(fit: Fit, called: NDArray[Any]) -> float:
-    """The share of source rows that the target rows call right, under the labels that the system gave them.
-
-    The target rows of the fit get the labels ``called`` (their own, where they have one); each source row is then
-    called by its nearest target row. A metric that carries labels there and back is worth more than one that
-    does not, and no test row is needed to see it (reverse validation; Zhong et al. 2010).
-    """
-    rows = fit.rows
-    labels = np.where(rows.y_target == UNLABELLED, called, rows.y_target)
-    return float(np.mean(labels[fit.across(rows.X_target).argmin(axis=1)] == rows.y_source))
+def _rounded(numbers: Mapping[str, float]) -> dict[str, float]:
+    """Numbers as a record has them; what is not finite is left out."""
+    return {name: round(float(value), DIGITS) for name, value in numbers.items() if np.isfinite(value)}
 
 
 def _ending(model: Any, complained: bool) -> tuple[str, float | None]:

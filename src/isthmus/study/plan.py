@@ -41,13 +41,13 @@ class Plan:
     @cached_property
     def marks(self) -> dict[Key, str]:
         """The fingerprint of each record, seed by seed: a run that was stopped early has something of every group."""
-        design, cells = self.design, list(self.design.cells(self.settings))
+        design = self.design
         return {
             (design.name, group, variant, seed, *cell): design.fingerprint(variant, *cell)
             for seed in self.seeds
             for group in design.groups
             for variant in self.variants
-            for cell in cells
+            for cell in design.cells(self.settings, group, variant)
         }
 
     def stale(self, records: Mapping[Key, Record]) -> set[Key]:

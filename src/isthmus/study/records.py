@@ -45,7 +45,7 @@ class Record:
         What differs from the defaults, as :func:`written` has it, and what it was chosen by, at every point of the
         entrant's grid.
     score, figures
-        Accuracy on the test rows, None where the fit failed; further numbers.
+        What the task counts on the test rows (accuracy, say), None where the fit failed; further numbers.
     seconds, status, gap
         Of all fits among which was chosen: their time, how the worst ended, the largest relative duality gap.
     versions, fingerprint : str

@@ -62,7 +62,7 @@ def family(claims: Sequence[tuple[str, Difference | None]]) -> list[Claim]:
 
 
 class Scoreboard:
-    """Accuracy of every column and setting over the same groups and seeds.
+    """Scores of every column and setting over the same groups and seeds.
 
     Of the records only those of the study, the variant and the seeds are read.
     """
@@ -82,7 +82,7 @@ class Scoreboard:
         return [[self._records.get((group, seed, system, setting)) for seed in self.seeds] for group in self.groups]
 
     def scores(self, system: str, setting: str = "default") -> FloatArray:
-        """Accuracy (groups, seeds), NaN where there is none."""
+        """Scores (groups, seeds), NaN where there is none."""
         return self._values(system, setting, lambda record: record.score)
 
     def figures(self, system: str, name: str) -> FloatArray:

@@ -102,8 +102,8 @@ class Board(Scoreboard):
         for name in design.columns:
             mean = [number_cell(100 * self.scores(name, setting).mean())] if several else []
             rows.append((name, "yes" if name in design.controls else "", *mean_cells(self, name, setting), *mean))
-        words = [design.title or design.name, "accuracy in per cent", design.variants[self.variant]]
-        head = (*self.groups, "mean") if several else (self.groups[0] or "accuracy",)
+        words = [design.title or design.name, f"{design.task.measure} in per cent", design.variants[self.variant]]
+        head = (*self.groups, "mean") if several else (self.groups[0] or design.task.measure,)
         return Table(", ".join(filter(None, words)), ("system", "control", *head), tuple(rows), notes(self, rows))
 
     def claim_table(self, pairs: Iterable[tuple[str, str]], setting: str = "default") -> Table:

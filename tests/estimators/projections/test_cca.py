@@ -31,8 +31,9 @@ def paired(seed=0, n=80, d_source=5, d_target=4):
 
 
 def fitted_to_pairs(estimator, X, Y, pairs=None):
+    """With variates of unit variance, as textbooks have them."""
     pairs = np.c_[np.arange(len(X)), np.arange(len(Y))] if pairs is None else pairs
-    return estimator.fit(X, np.arange(len(X)) % 2, Y, np.arange(len(Y)) % 2, pairs=pairs)
+    return estimator.set_params(variates="unit").fit(X, np.arange(len(X)) % 2, Y, np.arange(len(Y)) % 2, pairs=pairs)
 
 
 def label_pairs(y_source, y_target):
@@ -116,7 +117,7 @@ def test_sums_over_classes_are_the_pairs_they_stand_for(domains, kernels, gamma)
     Xs, ys, Xt, yt = domains.args
     ys = np.where(np.arange(30) < 9, 0, ys)  # classes of unequal size
     by_labels = KCCA(*kernels, regularization=gamma).fit(Xs, ys, Xt, yt)
-    by_pairs = KCCA(*kernels, regularization=gamma).fit(Xs, ys, Xt, yt, pairs=label_pairs(ys, yt))
+    by_pairs = KCCA(*kernels, regularization=gamma, variates="unit").fit(Xs, ys, Xt, yt, pairs=label_pairs(ys, yt))
     np.testing.assert_allclose(by_labels.correlations_, by_pairs.correlations_, atol=1e-8)
     for X, domain in ((Xs, "source"), (Xt, "target")):
         ours, theirs = by_labels.transform(X, domain), by_pairs.transform(X, domain)

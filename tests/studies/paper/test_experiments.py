@@ -17,8 +17,9 @@ from isthmus.study import CorruptedSource, Entrant, Fit, Trial, by_target_rows
 from isthmus.study import fits as fits_module
 from isthmus.study import plan as plan_module
 from isthmus.study.entrants import SETTINGS
-from isthmus.study.fits import fitted_outcome, reverse_agreement, run_trial
+from isthmus.study.fits import fitted_outcome, run_trial
 from isthmus.study.plan import Plan, carry_out
+from isthmus.study.tasks import reverse_agreement
 from studies.paper.artefacts import sensitivity_artefacts, table_artefacts
 from studies.paper.comparisons import READINGS
 from studies.paper.entrants import MLHD_RBF, TABLE, TOY

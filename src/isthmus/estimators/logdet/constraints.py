@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -10,6 +12,7 @@ from sklearn.utils.random import sample_without_replacement
 
 from isthmus._arrays import FloatArray, IntArray
 from isthmus._validation import number
+from isthmus.domains import UNLABELLED
 from isthmus.exceptions import InputError, warn
 from isthmus.objective import Pairs
 from isthmus.objective.graph import PairGraph
@@ -25,10 +28,10 @@ SAMPLE = 5000
 """So many pairs of points are measured for them."""
 
 
-def as_bounds(bounds: Any, scale: float) -> tuple[float, float]:
-    """(u, l) from the parameter ``bounds``: given squared distances, or "auto" in units of ``scale``."""
+def as_bounds(bounds: Any, scale: float, automatic: tuple[float, float] = (UPPER, LOWER)) -> tuple[float, float]:
+    """(u, l) from the parameter ``bounds``: squared distances, or "auto", the ``automatic`` ones times ``scale``."""
     if isinstance(bounds, str) and bounds == "auto":
-        return UPPER * scale, LOWER * scale
+        return automatic[0] * scale, automatic[1] * scale
     return ordered_bounds(bounds, "squared distances", 0.0)
 
 
@@ -45,29 +48,39 @@ def ordered_bounds(bounds: Any, what: str, low: float) -> tuple[float, float]:
 def label_pairs(
     rows: FloatArray, y: IntArray, runs: list[tuple[slice, slice]], weight: float, bounds: tuple[float, float]
 ) -> tuple[Pairs, ...]:
-    """All pairs between runs of rows, a block for each, bounded by whether their labels agree.
+    """All pairs between runs of rows that can be told apart, a block for each, bounded by whether labels agree."""
+    return tellable(rows, [label_block(y, run, weight, bounds) for run in runs])
 
-    Equal rows with different labels can't be told apart by any metric, and nearly equal ones not in double
-    precision: such pairs get no weight, and one warning says how many there are.
+
+def label_block(y: IntArray, run: tuple[slice, slice], weight: float, bounds: tuple[float, float]) -> Pairs:
+    """All pairs between two runs of rows, without weight where one of the two has no label (-1)."""
+    left, right = y[run[0], None], y[None, run[1]]
+    sign = np.where(left == right, 1.0, -1.0)
+    weights = np.where((left != UNLABELLED) & (right != UNLABELLED), weight, 0.0)
+    if run[0] == run[1]:
+        weights = np.triu(weights, k=1)
+    return Pairs(*run, sign, weights, np.where(sign > 0, *bounds))
+
+
+def tellable(rows: FloatArray, blocks: Iterable[Pairs]) -> tuple[Pairs, ...]:
+    """The blocks without what is impossible.
+
+    Equal rows that belong apart can't be told apart by any metric, and nearly equal ones not in double precision:
+    such pairs get no weight, and one warning says how many there are.
     """
-    blocks, hopeless, least = [], 0, EQUAL * rows.var(axis=0).sum()
-    for left, right in runs:
-        sign = np.where(y[left, None] == y[None, right], 1.0, -1.0)
-        weights = np.full(sign.shape, weight)
-        if left == right:
-            weights = np.triu(weights, k=1)
-        pairs = Pairs(left, right, sign, weights, np.where(sign > 0, *bounds))
-        distances = PairGraph((pairs,), len(rows)).distances(rows).reshape(sign.shape)
-        equal = (distances <= least) & (sign < 0) & (weights > 0)
+    kept, hopeless, least = [], 0, EQUAL * rows.var(axis=0).sum()
+    for pairs in blocks:
+        distances = PairGraph((pairs,), len(rows)).distances(rows).reshape(pairs.shape)
+        equal = (distances <= least) & (pairs.sign < 0) & (pairs.weight > 0)
         hopeless += int(equal.sum())
-        blocks.append(Pairs(left, right, sign, np.where(equal, 0.0, weights), pairs.bound) if equal.any() else pairs)
+        kept.append(replace(pairs, weight=np.where(equal, 0.0, pairs.weight)) if equal.any() else pairs)
     if hopeless:
         warn(
             f"{hopeless} pair(s) of equal rows, or nearly so, have different labels, which no metric can tell apart; "
             "they are left out.",
             UserWarning,
         )
-    return tuple(blocks)
+    return tuple(kept)
 
 
 def percentile_bounds(points: FloatArray, random: RandomState) -> tuple[float, float]:

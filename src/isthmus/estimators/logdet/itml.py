@@ -128,7 +128,7 @@ class ITML(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  #
         m, d = len(pairs.sign), pairs.points.shape[1]
         rows = np.vstack([pairs.differences, np.zeros((1, d))])
         # The zero row is of the class 1: so are the similar pairs, and the dissimilar ones are not.
-        classes = np.append(pairs.sign, 1.0).astype(np.intp)
+        classes = np.append(pairs.sign > 0, True).astype(np.intp)
         blocks = label_pairs(rows, classes, [(slice(0, m), slice(m, m + 1))], self.pair_weight, bounds)
         result = solver.result(LogDetProblem(rows, blocks))
         self.components_ = result.components().T

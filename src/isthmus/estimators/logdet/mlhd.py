@@ -9,9 +9,10 @@ import numpy as np
 from isthmus._arrays import FloatArray, as_dense
 from isthmus._validation import choice, number
 from isthmus.common_space import CommonSpace
-from isthmus.domains import TwoDomains
+from isthmus.domains import KnownPairs, TwoDomains
 from isthmus.estimators.logdet.base import LogDetEstimator
-from isthmus.estimators.logdet.constraints import as_bounds, label_pairs
+from isthmus.estimators.logdet.constraints import as_bounds, label_block, label_pairs, tellable
+from isthmus.estimators.logdet.known import KNOWN_BOUNDS, PairedSpace, in_use, require_different, with_known
 from isthmus.estimators.solving import Solving
 from isthmus.exceptions import InputError
 from isthmus.kernels import Kernel
@@ -40,6 +41,25 @@ class MLHD(LogDetEstimator):
     The maps into the common space have no intercept: with linear kernels, centre each domain first (a
     ``StandardScaler`` as transformer will do).
 
+    **Known pairs.** Where P rows of the source and of the target are known to be the same objects
+    (``fit(…, pairs=…)``; then labels are optional), these are drawn together and all other pairs of such rows kept
+    apart:
+
+    .. math::
+
+       \min_{M \succ 0}\; \mathrm{LogDet}(M, I) + \lambda_1 \frac{\Omega}{u}\, \bar z^T M \bar z
+       + \lambda_2 \sum_{ij \text{ known}} \omega_{ij}\, \mathrm{LogDet}(\xi_{ij}, u)
+       + \lambda_2 \sum_{ij \text{ not}} \frac{1}{P - 1}\, \mathrm{LogDet}(\xi_{ij}, l)
+       + \lambda_2 \sum_{ij \text{ labels}} \mathrm{LogDet}(\xi_{ij}, \xi^0_{ij})
+
+    with the weights ω of the pairs (one by default) and their sum Ω: the pair of means counts as much as all known
+    pairs together. Where weights differ, or a row is in several pairs, two different objects weigh the product of
+    the weights of either row, scaled to Ω in all. A pair of rows counts once: as a known pair, whatever the labels
+    say; else by its labels; else as two different objects. M is learned, and rows are compared, within the span of
+    the rows that are learned from and of the means, and with both domains scaled to the same variance, so that the
+    unit of neither matters. Labels help to name classes and hinder the search for single objects: to find
+    partners, leave them out.
+
     Parameters
     ----------
     source_kernel, target_kernel : Kernel or {"linear", "rbf", "laplacian", "polynomial", "cosine", "precomputed"}
@@ -55,12 +75,12 @@ class MLHD(LogDetEstimator):
         t0 > 0, for ``alignment="constraint"``; "auto" is a hundredth of the domains' spread.
     bounds : (float, float) or "auto"
         u < l, squared distances; "auto" takes half and one and a half times the spread of the domains, the mean
-        squared distance across them if their means coincided.
+        squared distance across them if their means coincided, and for known pairs 0.03 and one times the spread.
     within_domain : bool
         Whether pairs of source rows, and pairs of labelled target rows, are bounded too.
     outside : {"identity", "zero"}
         The metric outside the span of the rows of ``fit``; the paper's theorem says zero, its objective implies
-        the identity.
+        the identity. With known pairs it is zero in any case.
     solver : {"newton", "bregman"} or Solver
         An object brings its own tolerance and iteration limit.
     tol : float
@@ -90,9 +110,9 @@ class MLHD(LogDetEstimator):
     result_ : Result
         The solver's result: status, certificate, multipliers, trace.
     classes_ : array
-        The classes of the source.
+        The classes of the source; with known pairs, of both domains.
     bounds_ : (float, float)
-        u and l.
+        u and l, of the known pairs where there are any.
     kernels_ : (Kernel, Kernel)
         The kernels with their bandwidths.
     n_iter_ : int
@@ -106,8 +126,17 @@ class MLHD(LogDetEstimator):
     >>> X_target, y_target = np.array([[4.0], [3.5], [-4.0], [-3.5]]), ["a", None, "b", None]
     >>> MLHD().fit(X_source, y_source, X_target, y_target).predict([[3.8], [-3.8]])
     array(['a', 'b'], dtype=object)
+
+    The same objects seen in two ways, four of them known as pairs, find a fifth:
+
+    >>> objects = np.array([[2.0, 0.0], [-2.0, 0.0], [0.0, 1.0], [0.0, -1.0], [1.5, 0.5], [-1.5, 0.7]])
+    >>> turned = objects @ np.array([[0.0, 3.0], [3.0, 0.0]])
+    >>> mlhd = MLHD().fit(objects, None, turned, None, pairs=[[0, 0], [1, 1], [2, 2], [3, 3]])
+    >>> mlhd.pairwise_distances(objects, turned)[4:].argmin(axis=1)
+    array([4, 5])
     """
 
+    takes_pairs = True
     result_: Result[DualPoint]
     bounds_: tuple[float, float]
     n_iter_: int
@@ -171,22 +200,46 @@ class MLHD(LogDetEstimator):
         return JointSpace.of(domains, self._kernels(), outside=self.outside, every_row=self.n_components is not None)
 
     def _learn(self, domains: TwoDomains, joint: JointSpace, settings: Solving) -> tuple[CommonSpace, dict[str, Any]]:
-        bounds = as_bounds(self.bounds, joint.spread)
         self._require_axes(domains, joint)
-        result = settings.result(self._problem(joint, bounds))
-        space = CommonSpace(joint.source.space, joint.target.space, result.components())
+        spaces = joint.source.space, joint.target.space
+        if joint.pairs is None:
+            bounds = as_bounds(self.bounds, joint.spread)
+            result = settings.result(self._problem(joint, bounds))
+            space = CommonSpace(*spaces, result.components())
+        else:
+            bounds = as_bounds(self.bounds, joint.spread, KNOWN_BOUNDS)
+            problem, maps = self._paired_problem(joint, joint.pairs, bounds)
+            result = settings.result(problem)
+            space = CommonSpace(*spaces, maps @ result.components(), projected=True)
         if self.n_components is not None:
             space = space.mapped(self._principal_axes(domains, space), projected=True)
         return space, {"result_": result, "bounds_": bounds, "n_iter_": result.n_iter}
 
     def _problem(self, joint: JointSpace, bounds: tuple[float, float]) -> LogDetProblem:
         """Labelled rows of both domains side by side, the pairs across (and within), the shift of the means."""
-        rows, (source, target) = joint.rows, joint.runs
-        runs = [(source, target), (source, source), (target, target)] if self.within_domain else [(source, target)]
-        alignment = None
+        rows, alignment = joint.rows, None
         if self.alignment != "none":
             alignment = Alignment(joint.shift, self.alignment_weight, self._slack(joint.spread))
-        return LogDetProblem(rows, label_pairs(rows, joint.y, runs, self.pair_weight, bounds), alignment)
+        return LogDetProblem(rows, label_pairs(rows, joint.y, self._runs(joint), self.pair_weight, bounds), alignment)
+
+    def _paired_problem(
+        self, joint: JointSpace, known: KnownPairs, bounds: tuple[float, float]
+    ) -> tuple[LogDetProblem, FloatArray]:
+        """The same with known pairs among the pairs across, and the map to the coordinates that it is posed in."""
+        require_different(joint, known)
+        rows, by_label = joint.rows, as_bounds(self.bounds, joint.spread)
+        across, *within = (label_block(joint.y, run, 1.0, by_label) for run in self._runs(joint))
+        asked = tellable(rows, [with_known(across, known, bounds), *within])
+        blocks, used = in_use(asked, len(rows), self.pair_weight)
+        space, alignment = PairedSpace.of(joint, used, mean=self.alignment != "none"), None
+        if self.alignment != "none":
+            slack, weight = self._slack(joint.spread), self.alignment_weight * float(known.weights.sum())
+            alignment = Alignment(space.shift, weight / bounds[0] if slack is None else weight, slack)
+        return LogDetProblem(space.rows, blocks, alignment), space.maps
+
+    def _runs(self, joint: JointSpace) -> list[tuple[slice, slice]]:
+        source, target = joint.runs
+        return [(source, target), (source, source), (target, target)] if self.within_domain else [(source, target)]
 
     def _slack(self, spread: float) -> float | None:
         automatic = isinstance(self.alignment_slack, str) and self.alignment_slack == "auto"

@@ -27,8 +27,8 @@ class RidgeMap(PairedMap):
        g \text{ likewise from } b \text{ to } a, \qquad
        s(a, b) = \cos(f(a), b) + \cos(a, g(b))
 
-    over known pairs :math:`(a_i, b_i)`, centred on their means and within their span, in closed form. Each penalty λ is the one with the
-    least error of leaving out each pair in turn, which is exact and needs no further fit.
+    over known pairs :math:`(a_i, b_i)`, centred on their means and within their span, in closed form. Each penalty λ
+    is the one with the least error of leaving out each pair in turn, which is exact and needs no further fit.
 
     It is a metric: a source row becomes the point [f(a); a], a target row [b; g(b)], each half at unit length, and
     the squared distance of two points is 4 - 2 s.

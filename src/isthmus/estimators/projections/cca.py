@@ -8,19 +8,21 @@ import numpy as np
 from sklearn.base import clone
 
 from isthmus._arrays import FloatArray
-from isthmus._validation import number
+from isthmus._validation import choice, number
 from isthmus.common_space import CommonSpace
 from isthmus.domains import TwoDomains
 from isthmus.estimators.mapped import MetricEstimator
+from isthmus.estimators.projections.held_out import POWER, held_out_regularization
 from isthmus.estimators.projections.incidence import label_incidence, pair_incidence
 from isthmus.exceptions import InputError
 from isthmus.kernels import Kernel
-from isthmus.maps.canonical import canonical_directions
+from isthmus.maps import CanonicalDirections, PairedRows
 from isthmus.retrieval import References
 from isthmus.spaces import JointSpace
 
 AUTOMATIC = 0.1
-"""The automatic regularization, in units of the covariance's own size."""
+"""The automatic regularization where labels make the pairs, in units of the covariance's own size."""
+VARIATES = ("auto", "unit", "weighted")
 
 
 class KCCA(MetricEstimator):
@@ -36,7 +38,10 @@ class KCCA(MetricEstimator):
     labels make the pairs (each labelled target row with every source row of its class), sums over classes are all
     that enters, never the pairs themselves, and there are at most as many correlations as classes less one.
 
-    Every variate is centred and scaled to unit variance over the pairs: these are the points of the common space.
+    Where labels make the pairs, every variate is centred and scaled to unit variance over them: these are the points
+    of the common space. Where pairs are known, each row has to be told from all others, and directions that hardly
+    vary together only blur that: variates, as the constraints above scale them, are then multiplied with the square
+    of their correlation, and points compared by their cosine.
 
     Parameters
     ----------
@@ -46,9 +51,13 @@ class KCCA(MetricEstimator):
         How many canonical directions to keep; None keeps all whose correlation is not zero.
     regularization : float or "auto"
         γ ≥ 0, free of any scale: the unit is each covariance's mean eigenvalue, weighted by the eigenvalues
-        themselves; "auto" is 0.1. Zero is the textbook's CCA, on the directions in which the paired rows vary
-        (the pseudo-inverse, where a covariance is singular); with more coordinates than pairs all its correlations
-        are one and mean nothing.
+        themselves. "auto" is 0.1 where labels make the pairs, and with ten known pairs or more the one of
+        {0.003, 0.01, …, 3} that finds held-out pairs best, in five folds. Zero is the textbook's CCA, on the
+        directions in which the paired rows vary (the pseudo-inverse, where a covariance is singular); with more
+        coordinates than pairs all its correlations are one and mean nothing.
+    variates : {"auto", "unit", "weighted"}
+        How the variates are scaled: to unit variance, or by their correlations, points then at unit length; "auto"
+        weights them where pairs are known, unless a ``metric`` is to be learned.
     metric : "euclidean" or object
         How the common space is measured. An object with ``fit(X, y)`` and ``components_`` (k', k), such as ITML,
         is cloned and fitted there to the source and the labelled target rows.
@@ -61,6 +70,8 @@ class KCCA(MetricEstimator):
         What was learned; its offsets are the centring.
     correlations_ : array (k,)
         The maxima above, largest first.
+    regularization_ : float
+        γ.
     learner_ : object or None
         The fitted copy of ``metric``, unless that is "euclidean".
     kernels_ : (Kernel, Kernel)
@@ -81,6 +92,7 @@ class KCCA(MetricEstimator):
     takes_pairs = True
     intercept = True
     correlations_: FloatArray
+    regularization_: float
     learner_: Any
 
     def __init__(
@@ -90,6 +102,7 @@ class KCCA(MetricEstimator):
         *,
         n_components: int | None = None,
         regularization: float | str = "auto",
+        variates: str = "auto",
         metric: Any = "euclidean",
         rule: Any = "nearest",
         references: str = "source",
@@ -101,6 +114,7 @@ class KCCA(MetricEstimator):
         self.target_kernel = target_kernel
         self.n_components = n_components
         self.regularization = regularization
+        self.variates = variates
         self.metric = metric
         self.rule = rule
         self.references = references
@@ -108,33 +122,51 @@ class KCCA(MetricEstimator):
         self.source_transformer = source_transformer
         self.target_transformer = target_transformer
 
-    def _checked(self) -> float:
+    def _checked(self) -> float | None:
         super()._checked()
+        if choice(self.variates, "variates", VARIATES) == "weighted" and not isinstance(self.metric, str):
+            raise InputError('variates: expected "unit" where a metric is to be learned, got "weighted".')
         if self.n_components is not None:
             number(self.n_components, "n_components", low=1, whole=True)
         if self.metric != "euclidean" and (isinstance(self.metric, str | type) or not hasattr(self.metric, "fit")):
             raise InputError(f'metric: expected "euclidean" or an object with fit(X, y), got {self.metric!r}.')
         if isinstance(self.regularization, str) and self.regularization == "auto":
-            return AUTOMATIC
+            return None
         return number(self.regularization, "regularization", low=0.0)
 
-    def _learn(self, domains: TwoDomains, joint: JointSpace, settings: float) -> tuple[CommonSpace, dict[str, Any]]:
+    def _learn(
+        self, domains: TwoDomains, joint: JointSpace, settings: float | None
+    ) -> tuple[CommonSpace, dict[str, Any]]:
+        gamma, weighted = settings, self._weighted(joint)
+        if gamma is None:
+            gamma = held_out_regularization(joint) if weighted and joint.pairs is not None else AUTOMATIC
         L, R = label_incidence(joint) if joint.pairs is None else pair_incidence(joint)
-        A, B = joint.source.points, joint.target.points
-        W_s, W_t, offsets, correlations = canonical_directions(A, B, L, R, settings)
-        k = len(correlations) if self.n_components is None else self.n_components
-        if k > len(correlations):
-            raise InputError(f"n_components: expected at most {len(correlations)} with these pairs, got {k}.")
+        rows = PairedRows.of(joint.source.points, joint.target.points, L, R)
+        found = self._leading(rows.directions(gamma, unit=not weighted))
+        scaled = found.weighted(POWER) if weighted else found
         space = CommonSpace(
             joint.source.space,
             joint.target.space,
-            np.vstack([W_s, W_t])[:, :k],
+            np.vstack([scaled.source, scaled.target]),
             projected=True,
-            offsets=offsets[:, :k],
+            offsets=scaled.offsets,
+            parts=(len(found.correlations),) if weighted else (),
         )
         learner = None if isinstance(self.metric, str) else self._fitted_learner(domains, space)
-        attributes = {"correlations_": correlations[:k], "learner_": learner}
+        attributes = {"correlations_": found.correlations, "learner_": learner, "regularization_": gamma}
         return (space if learner is None else space.mapped(np.asarray(learner.components_).T)), attributes
+
+    def _leading(self, found: CanonicalDirections) -> CanonicalDirections:
+        most = len(found.correlations)
+        if self.n_components is not None and self.n_components > most:
+            raise InputError(f"n_components: expected at most {most} with these pairs, got {self.n_components}.")
+        return found.leading(most if self.n_components is None else self.n_components)
+
+    def _weighted(self, joint: JointSpace) -> bool:
+        """Whether variates count by their correlations."""
+        if self.variates == "auto":
+            return joint.pairs is not None and isinstance(self.metric, str)
+        return self.variates == "weighted"
 
     def _fitted_learner(self, domains: TwoDomains, space: CommonSpace) -> Any:
         """The learner of a metric, fitted to the labelled points of both domains."""
@@ -166,6 +198,7 @@ class CCA(KCCA):
         *,
         n_components: int | None = None,
         regularization: float | str = "auto",
+        variates: str = "auto",
         metric: Any = "euclidean",
         rule: Any = "nearest",
         references: str = "source",
@@ -178,6 +211,7 @@ class CCA(KCCA):
             "linear",
             n_components=n_components,
             regularization=regularization,
+            variates=variates,
             metric=metric,
             rule=rule,
             references=references,

@@ -1,0 +1,36 @@
+"""The kinds of maps between two spaces."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import TypeAlias
+
+from isthmus._arrays import FloatArray
+from isthmus.maps import AffineMap, KernelMap, kernel_ridge, low_rank, procrustes, ridge
+
+Map: TypeAlias = AffineMap | KernelMap
+Fit: TypeAlias = Callable[[FloatArray, FloatArray, FloatArray | None], Map]
+
+AUTO = "auto"
+KINDS: Mapping[str, Fit] = {
+    "ridge": lambda X, Y, w: ridge(X, Y, weights=w).map,
+    "procrustes": lambda X, Y, w: procrustes(X, Y, weights=w, scale=True).map,
+    "low_rank": lambda X, Y, w: low_rank(X, Y, weights=w).map,
+    "kernel_ridge": lambda X, Y, w: kernel_ridge(X, Y, weights=w),
+}
+"""Inputs (m, d), outputs (m, e) and weights (m,), or None, to a map; in the order in which ties are broken."""
+CURVED = "kernel_ridge"
+MARGIN = 0.02
+"""By which a curved map has to be better than the best plain matrix: it can't be exported as one, and costs more for
+each row."""
+
+
+def best_kind(quality: Mapping[str, float]) -> str:
+    """The kind of the highest quality, a curved one with a margin.
+
+    Examples
+    --------
+    >>> best_kind({"ridge": 0.5, "kernel_ridge": 0.51}), best_kind({"ridge": 0.5, "kernel_ridge": 0.6})
+    ('ridge', 'kernel_ridge')
+    """
+    return max(quality, key=lambda kind: quality[kind] - MARGIN * (kind == CURVED))

@@ -1,0 +1,133 @@
+"""From an old index, rows of a new model and known pairs to an adapter."""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.random import Generator
+
+from isthmus._arrays import IntArray
+from isthmus._validation import as_generator, choice, column_names, matrix, number, ordinary
+from isthmus.domains import KnownPairs, as_pairs
+from isthmus.exceptions import InputError
+from isthmus.migration.adapter import Adapter
+from isthmus.migration.kinds import AUTO, KINDS
+from isthmus.migration.measures import Measures
+
+FEWEST = 10
+"""Pairs: with fewer no figure on held-out ones means anything."""
+MOST = 20_000
+"""Pairs that are learned from; a random sample of more. Held-out figures have long stopped rising there."""
+
+
+def migrate(
+    old: Any,
+    new: Any,
+    pairs: Any = "rows",
+    *,
+    kind: str = AUTO,
+    max_pairs: int = MOST,
+    random_state: Any = 0,
+    progress: bool | Callable[[str], None] = False,
+) -> Adapter:
+    """Learn to search an old index with rows of a new model.
+
+    Parameters
+    ----------
+    old : array, CSR or data frame (n, d_old)
+        The index: rows of the old model. It is never changed. Rows without a pair are what held-out rows are searched
+        among.
+    new : array, CSR or data frame (m, d_new)
+        Rows of the new model.
+    pairs : array (p, 2), "rows", (ids, ids) or KnownPairs
+        Which rows of ``old`` and of ``new`` are the same object, each in one pair at most: row numbers; or that row i
+        is row i; or, as a tuple, the ids of all rows of either side.
+    kind : {"auto", "ridge", "procrustes", "low_rank", "kernel_ridge"}
+        The map. ``"auto"`` takes the kind that finds held-out pairs, and their neighbours, best; kinds are compared
+        on at most 2,000 pairs.
+    max_pairs : int
+        A random sample of so many pairs is used where there are more.
+    random_state : None, int, Generator or RandomState
+        Which pairs are held out, shuffled and sampled.
+    progress : bool or function
+        Whether to say what is being done, on the standard error stream; or a function that is told.
+
+    Returns
+    -------
+    Adapter
+
+    Notes
+    -----
+    Rows are compared by the cosine of the vectors as they are, as the old index does. Columns of very different units
+    should be scaled before. Figures in ``adapter.recall`` are for pairs that the map was not learned from (five
+    folds, or one where there are 1,000 pairs or more); the adapter itself is learned from all.
+
+    Examples
+    --------
+    >>> import isthmus
+    >>> rng = np.random.default_rng(0)
+    >>> meaning = rng.normal(size=(300, 6))
+    >>> old, new = (meaning @ rng.normal(size=(6, d)) + 0.1 * rng.normal(size=(300, d)) for d in (8, 10))
+    >>> adapter = isthmus.migrate(old, new[:150], pairs=np.c_[:150, :150])
+    >>> print(adapter)
+    Adapter, ridge: 10 new columns to 8 old ones from 150 pairs
+    150 held-out pairs among 300 rows, learned from 120: recall@1 ...
+    bridge...
+    """
+    choice(kind, "kind", (*KINDS, AUTO))
+    most = int(number(max_pairs, "max_pairs", low=FEWEST, whole=True))
+    tell = _teller(progress)
+    rng = as_generator(random_state)
+    A, B = (ordinary(matrix(X, name), name) for X, name in ((old, "old"), (new, "new")))
+    known = _sampled(_one_to_one(pairs, A.shape[0], B.shape[0]), most, rng)
+    names = column_names(old), column_names(new)
+    measures = Measures.of(A, B, known, _shared_columns(*names), tell, rng)
+    if kind == AUTO:
+        kind = measures.chosen_kind()
+    recall, maps = measures.recall(kind)
+    table = measures.rows.thresholds(
+        tuple((to_old, fold.queries) for (to_old, _), fold in zip(maps, measures.folds, strict=True))
+    )
+    tell(f"learning from all {len(known)} pairs")
+    everything = np.arange(len(known))
+    forth, back = measures.rows.fitted(kind, everything), measures.rows.fitted(kind, everything, back=True)
+    return Adapter(kind, forth, back, len(known), recall, table, *names)
+
+
+def _one_to_one(pairs: Any, n_old: int, n_new: int) -> KnownPairs:
+    try:
+        return as_pairs(pairs, n_old, n_new, fewest=FEWEST, one_to_one=True, needs="an adapter")
+    except InputError as error:  # there, the two sides have the names that they have in fit
+        words = {"source": "old", "target": "new"}
+        raise InputError(re.sub(r"\b(source|target)(?= rows?\b)", lambda m: words[m[1]], str(error))) from None
+
+
+def _sampled(known: KnownPairs, most: int, rng: Generator) -> KnownPairs:
+    if len(known) <= most:
+        return known
+    kept = np.sort(rng.permutation(len(known))[:most])
+    return KnownPairs(known.rows[kept], known.weights[kept])
+
+
+def _shared_columns(old: tuple[str, ...] | None, new: tuple[str, ...] | None) -> tuple[IntArray, IntArray] | None:
+    """The places of the columns of the same name, in the old and the new rows."""
+    common = [name for name in old or () if name in set(new or ())]
+    if old is None or new is None or not common:
+        return None
+    return tuple(np.array([names.index(name) for name in common]) for names in (old, new))  # type: ignore[return-value]
+
+
+def _teller(progress: Any) -> Callable[[str], None]:
+    if isinstance(progress, bool):
+        return _say if progress else lambda what: None
+    if not callable(progress):
+        raise InputError(f"progress: expected True, False or a function, got {progress!r}.")
+    return progress  # type: ignore[no-any-return]
+
+
+def _say(what: str) -> None:
+    sys.stderr.write(f"migrate: {what}\n")

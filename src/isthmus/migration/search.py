@@ -1,0 +1,89 @@
+"""Queries in a gallery: the rank of each query's own row, and the rows that are nearest."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TypeAlias
+
+import numpy as np
+from sklearn.preprocessing import normalize
+
+from isthmus._arrays import FloatArray, IntArray, Matrix, is_sparse
+
+K = 10
+"""Neighbours that are compared."""
+BLOCK = 256
+"""Queries at once."""
+Score: TypeAlias = Callable[[IntArray], FloatArray]
+"""The scores (q, g) of some queries, by their numbers, with every row of the gallery."""
+
+
+@dataclass(frozen=True, eq=False)
+class Found:
+    """What queries found.
+
+    Parameters
+    ----------
+    ranks : array (q,)
+        Of the query's own row among the gallery, from one; rows with the same score share the mean rank.
+    nearest : array (q, K) or None
+        The places, within the pool, of the nearest rows without the query's own, in no order.
+    """
+
+    ranks: FloatArray
+    nearest: IntArray | None
+
+
+def search(score: Score, queries: IntArray, own: IntArray, pool: IntArray | None, within: IntArray) -> Found:
+    """Search a gallery for the queries.
+
+    Parameters
+    ----------
+    score : function
+        Numbers of queries to their scores with the gallery.
+    queries : array (q,)
+        Their numbers.
+    own : array (q,)
+        The place of each query's own row in the gallery.
+    pool : array (p,) or None
+        The places in the gallery of the rows that neighbours are looked for among.
+    within : array (q,)
+        The place of each query's own row in the pool.
+    """
+    ranks, nearest = [], []
+    for start in range(0, len(queries), BLOCK):
+        part = slice(start, start + BLOCK)
+        S = score(queries[part])
+        rows = np.arange(len(S))
+        truth = S[rows, own[part]][:, None]
+        better, equal = (compare(S, truth).sum(axis=1) for compare in (np.greater, np.equal))
+        ranks.append(1.0 + better + (equal - 1.0) / 2.0)
+        if pool is not None:
+            near = S[:, pool]
+            near[rows, within[part]] = -np.inf
+            nearest.append(np.argpartition(-near, K - 1, axis=1)[:, :K])
+    return Found(np.concatenate(ranks), None if pool is None else np.concatenate(nearest))
+
+
+def shared(found: IntArray, wanted: IntArray) -> FloatArray:
+    """The share (q,) of the wanted rows (q, K) that were found (q, K).
+
+    Examples
+    --------
+    >>> shared(np.array([[3, 1]]), np.array([[1, 2]]))
+    array([0.5])
+    """
+    return np.asarray((found[:, :, None] == wanted[:, None, :]).any(axis=1).mean(axis=1))
+
+
+def unit_rows(X: Matrix) -> Matrix:
+    """Rows of length one, dense ones in single precision: enough to rank by, and half the memory."""
+    # The squares of the features themselves may be too large for single precision.
+    return normalize(X) if is_sparse(X) else normalize(np.asarray(X, dtype=np.float64)).astype(np.float32)
+
+
+def inner_products(Q: Matrix, G: Matrix) -> FloatArray:
+    """Of rows, dense or sparse, with rows: (q, g)."""
+    S = (G @ Q.T).T if is_sparse(G) else Q @ G.T
+    return np.asarray(S.toarray() if is_sparse(S) else S)
