@@ -225,6 +225,7 @@ A, B = np.random.default_rng(0).normal(size=(2, 30, 4))
         ({"pairs": [[0, 1], [0, 2]], "one_to_one": False}, "pairs: expected each row of A in one pair"),
         ({"pairs": "columns"}, "pairs: expected row numbers"),
         ({"refine": False}, "refine: expected True where no pairs are known"),
+        ({"refine": False, "pairs": []}, "refine: expected True where no pairs are known"),
         ({"refine": 1}, "refine: expected True or False"),
         ({"one_to_one": "yes"}, "one_to_one: expected True or False"),
         ({"keep": "most"}, "keep: expected one of"),

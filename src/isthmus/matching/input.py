@@ -32,7 +32,8 @@ def unit_rows(X: Any, transformer: Any, name: str, parameter: str) -> Matrix:
 
 def known_links(pairs: Any, n: int, m: int, one_to_one: bool) -> Links:
     """The known pairs, of which there may be none; a row of A is in one of them at most."""
-    if pairs is None or (not isinstance(pairs, str) and np.shape(pairs) == (0, 2)):
+    empty = np.shape(pairs)[:1] == (0,) if isinstance(pairs, np.ndarray) else isinstance(pairs, list) and not pairs
+    if pairs is None or empty:
         return Links.of(np.zeros(0, np.intp), np.zeros(0, np.intp))
     known = as_pairs(pairs, n, m, one_to_one=one_to_one)
     rows, counts = np.unique(known.source, return_counts=True)

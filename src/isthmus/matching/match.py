@@ -113,8 +113,6 @@ def match(
     for value, name in ((refine, "refine"), (one_to_one, "one_to_one")):
         if not isinstance(value, bool | np.bool_):
             raise InputError(f"{name}: expected True or False, got {value!r:.60}.")
-    if not refine and pairs is None:
-        raise InputError("refine: expected True where no pairs are known, got False.")
     enough = number(min_confidence, "min_confidence", low=0.0, high=1.0)
     restarts = int(number(n_restarts, "n_restarts", low=2, whole=True))
     engine, engine_name = as_engine(system)
@@ -122,6 +120,8 @@ def match(
     X = unit_rows(A, source_transformer, "A", "source_transformer")
     Z = unit_rows(B, target_transformer, "B", "target_transformer")
     known = known_links(pairs, X.shape[0], Z.shape[0], one_to_one)
+    if not refine and not len(known):
+        raise InputError("refine: expected True where no pairs are known, got False.")
     ys, yt = class_codes(y_source, X.shape[0], y_target, Z.shape[0])
     jobs = int(number(n_jobs, "n_jobs", low=1, whole=True))
     with told if isinstance(told, ProgressLine) else nullcontext(), threadpool_limits(1):
