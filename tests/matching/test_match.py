@@ -5,7 +5,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from sklearn.preprocessing import StandardScaler
+from sklearn.preprocessing import FunctionTransformer, StandardScaler
 
 from conftest import one_sentence
 from isthmus import CCA, InputError, match
@@ -186,6 +186,12 @@ def test_a_transformer_replaces_the_usual_preparation(views):
     np.testing.assert_array_equal(given.nearest, usual.nearest)
 
 
+def test_tiny_rows_are_matched_as_others_are(views):
+    options = {"source_transformer": None, "target_transformer": None, "refine": False}
+    tiny, usual = (match(size * views.A, views.B, known(views, 30), **options) for size in (1e-30, 1.0))
+    np.testing.assert_array_equal(tiny.nearest, usual.nearest)
+
+
 def test_many_rows_are_refined_on_a_sample_first(views, monkeypatch):
     monkeypatch.setattr(run, "SAMPLE_CELLS", 1)
     monkeypatch.setattr(run, "FEWEST_SAMPLED", 120)
@@ -234,6 +240,7 @@ A, B = np.random.default_rng(0).normal(size=(2, 30, 4))
         ({"system": "lda"}, "system: expected"),
         ({"y_source": [1, 2]}, "y_source: expected shape"),
         ({"source_transformer": "scale"}, "source_transformer: expected"),
+        ({"source_transformer": FunctionTransformer(lambda X: X[:25])}, "source_transformer: expected one row for each"),
         ({"n_jobs": 0}, "n_jobs: expected a whole number"),
         ({"random_state": -1}, "random_state: expected"),
         ({"progress": "yes"}, "progress: expected"),

@@ -8,7 +8,7 @@ from sklearn.preprocessing import StandardScaler, normalize
 
 from isthmus import InputError
 from isthmus.matching import preparation
-from isthmus.matching.preparation import prepared, scaled
+from isthmus.matching.preparation import of_unit_length, prepared, scaled
 
 
 @pytest.fixture
@@ -22,6 +22,23 @@ def test_dense_rows_are_standardised_and_of_unit_length(X):
 
 def test_a_constant_column_does_no_harm(X):
     np.testing.assert_allclose(scaled(np.c_[X, np.full(80, 7.0)])[:, :12], scaled(X), atol=1e-12)
+
+
+@pytest.mark.parametrize("size", [1e14, 1e-14])
+def test_a_column_of_another_size_leaves_the_others_as_they_are(X, size):
+    np.testing.assert_allclose(scaled(X * np.r_[size, np.ones(11)]), scaled(X), atol=1e-12)
+
+
+def test_a_large_constant_column_is_left_out(X):
+    S = scaled(np.c_[X, np.full(80, 1.1e20)])
+    np.testing.assert_array_equal(S[:, 12], 0.0)
+    np.testing.assert_allclose(S[:, :12], scaled(X), atol=1e-12)
+
+
+@pytest.mark.parametrize("as_given", [np.asarray, sp.csr_matrix])
+def test_tiny_rows_are_brought_to_unit_length(X, as_given):
+    made = of_unit_length(as_given(X * 1e-30))
+    np.testing.assert_allclose(made.toarray() if sp.issparse(made) else made, normalize(X), atol=1e-12)
 
 
 def test_sparse_rows_stay_sparse(X):

@@ -5,13 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from sklearn.preprocessing import normalize
 
 from isthmus._arrays import Matrix
 from isthmus._validation import matrix, ordinary
 from isthmus.domains import as_pairs
 from isthmus.exceptions import InputError
-from isthmus.matching.preparation import scaled
+from isthmus.matching.preparation import of_unit_length, scaled
 from isthmus.matching.problem import Links
 from isthmus.spaces.transformed import check_transformer, fitted_transformer, transformed
 
@@ -27,7 +26,10 @@ def unit_rows(X: Any, transformer: Any, name: str, parameter: str) -> Matrix:
     check_transformer(transformer, parameter)
     made = transformed(fitted_transformer(transformer, X, name), X, name)
     rows = ordinary(matrix(made, name, min_rows=FEWEST_ROWS), name)
-    return normalize(rows.astype(np.float64))
+    given = X.shape[0] if hasattr(X, "shape") else len(X)
+    if rows.shape[0] != given:
+        raise InputError(f"{parameter}: expected one row for each of the {given} rows of {name}, got {rows.shape[0]}.")
+    return of_unit_length(rows)
 
 
 def known_links(pairs: Any, n: int, m: int, one_to_one: bool) -> Links:

@@ -15,6 +15,8 @@ AXES = 200
 """The most principal axes that are used."""
 EXACT = 2500
 """With more rows and more columns than this, the axes are found by products with few vectors."""
+CONSTANT = 1e-12
+"""A column whose deviation is below this share of its largest value is constant but for rounding."""
 SPARE, POWERS = 40, 6
 """Vectors more than axes, and rounds, of that."""
 
@@ -50,14 +52,25 @@ def unit(X: FloatArray) -> FloatArray:
     return X / np.where(lengths > 0.0, lengths, 1.0).astype(X.dtype)[:, None]
 
 
+def of_unit_length(X: Matrix) -> Matrix:
+    """Rows, dense or sparse, of unit length in double precision, however small they are; a row of zeros stays."""
+    rows = X.astype(np.float64)
+    return normalize(rows) if is_sparse(rows) else unit(rows)
+
+
 def scaled(X: Matrix) -> Matrix:
-    """Rows of unit length; of dense ones, each column is first brought to mean 0 and deviation 1."""
+    """Rows of unit length; of dense ones, each column is first brought to mean 0 and deviation 1, or is left out.
+
+    What is left out is what does not vary, to the rounding of its own largest value: other columns don't matter.
+    """
     if is_sparse(X):
-        return normalize(X.astype(np.float64))
+        return of_unit_length(X)
     Z = as_dense(X)
-    Z = Z - Z.mean(axis=0)
+    largest = np.abs(Z).max(axis=0)
+    Z = Z / np.where(largest > 0.0, largest, 1.0)
+    Z -= Z.mean(axis=0)
     deviations = Z.std(axis=0)
-    return unit(Z / np.where(deviations > 1e-12 * np.abs(Z).max(initial=1e-300), deviations, 1.0))
+    return unit(Z * np.where(deviations > CONSTANT, 1.0 / np.maximum(deviations, CONSTANT), 0.0))
 
 
 def prepared(X: Matrix, name: str = "X", k: int = AXES) -> Prepared:
