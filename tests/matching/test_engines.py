@@ -2,9 +2,10 @@
 
 import numpy as np
 import pytest
+from sklearn.linear_model import LinearRegression
 
-from isthmus import CCA, InputError
-from isthmus.matching.engines import Canonical, Fitted, Ridge, as_engine, scored
+from isthmus import CCA, ITML, InputError, RidgeMap
+from isthmus.matching.engines import Canonical, Fitted, Ridge, as_engine, learned, scored
 
 
 @pytest.fixture
@@ -25,15 +26,23 @@ def test_rows_that_were_not_learned_from_find_their_partner(coordinates, engine)
 
 def test_a_wrong_pair_of_no_weight_does_not_count(coordinates):
     A, B = coordinates
-    w = np.r_[np.ones(40), np.full(20, 1e-6)].astype(np.float32)
+    w = np.r_[np.ones(40), np.full(20, 1e-6)]
     order = np.r_[np.arange(40), np.random.default_rng(0).permutation(np.arange(40, 60))]
-    for engine in (Ridge(), Canonical()):
+    for engine in (Ridge(), Canonical(), Fitted(RidgeMap())):
         right = scored(engine.bridge(A[:40], B[:40], w[:40], None), A, B).table()
         weighted = scored(engine.bridge(A[:60], B[order], w, None), A, B).table()
         np.testing.assert_allclose(weighted, right, atol=0.02)
 
 
-@pytest.mark.parametrize("system", ["logdet", CCA, 3])
+@pytest.mark.parametrize("engine", [Ridge(), Canonical(), Fitted(RidgeMap())], ids=["ridge", "cca", "estimator"])
+@pytest.mark.parametrize("rows", [[], [3], [3, 3, 3]], ids=["none", "one", "one thrice"])
+def test_from_too_few_pairs_nothing_is_learned(coordinates, engine, rows):
+    A, B = coordinates
+    bridge = learned(engine, A[rows], B[rows], np.ones(len(rows)), None)
+    np.testing.assert_array_equal(scored(bridge, A, B).table(), np.zeros((120, 120)))
+
+
+@pytest.mark.parametrize("system", ["logdet", CCA, 3, LinearRegression(), ITML()])
 def test_what_is_no_system_is_refused(system):
     with pytest.raises(InputError, match="system: expected"):
         as_engine(system)

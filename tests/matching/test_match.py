@@ -8,7 +8,7 @@ import scipy.sparse as sp
 from sklearn.preprocessing import FunctionTransformer, StandardScaler
 
 from conftest import one_sentence
-from isthmus import CCA, InputError, match
+from isthmus import CCA, InputError, RidgeMap, match
 from isthmus.matching import left_out, run
 
 
@@ -190,6 +190,21 @@ def test_tiny_rows_are_matched_as_others_are(views):
     options = {"source_transformer": None, "target_transformer": None, "refine": False}
     tiny, usual = (match(size * views.A, views.B, known(views, 30), **options) for size in (1e-30, 1.0))
     np.testing.assert_array_equal(tiny.nearest, usual.nearest)
+
+
+@pytest.mark.parametrize("system", ["ridge", "cca", RidgeMap()], ids=["ridge", "cca", "estimator"])
+@pytest.mark.parametrize("p", [0, 1, 30])
+def test_one_column_on_both_sides_is_no_error(system, p):
+    x = np.random.default_rng(0).gamma(0.3, size=(60, 1))
+    found = match(x, -2.0 * x, np.stack([np.arange(p)] * 2, axis=1), system=system, n_restarts=2)
+    assert found.succeeded is False
+    assert len(found) == 0
+
+
+@pytest.mark.parametrize("system", ["ridge", "cca", RidgeMap()], ids=["ridge", "cca", "estimator"])
+def test_one_known_pair_is_no_error(views, system):
+    found = match(views.A[:60], views.B, known(views, 1), system=system, n_restarts=2)
+    assert found.evidence.known == 1
 
 
 def test_many_rows_are_refined_on_a_sample_first(views, monkeypatch):

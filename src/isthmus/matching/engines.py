@@ -10,11 +10,15 @@ import scipy.sparse as sp
 from sklearn.base import clone
 
 from isthmus._arrays import FloatArray
+from isthmus.domains import KnownPairs
+from isthmus.estimators.base import TwoDomainEstimator
 from isthmus.exceptions import InputError
 from isthmus.maps import AffineMap, PairedRows, ridge
 from isthmus.matching.preparation import unit
 from isthmus.matching.scores import Scores
 
+FEWEST = 2
+"""Nothing can be learned from one pair: around its own mean it is zero."""
 RIDGE_OF_CCA, POWER = 0.3, 2.0
 """The share of the variance that is added before whitening, and the power of the correlations that weigh variates."""
 
@@ -34,6 +38,11 @@ class Bridge(Protocol):
 class Engine(Protocol):
     """Anything that can learn a bridge."""
 
+    @property
+    def fewest(self) -> int:
+        """How many pairs it can learn from."""
+        ...
+
     def bridge(self, a: FloatArray, b: FloatArray, weights: FloatArray, before: Bridge | None) -> Bridge:
         """From rows a (p, k) and b (p, k') that are paired, with weights (p,), after an earlier bridge or none."""
         ...
@@ -42,6 +51,25 @@ class Engine(Protocol):
 def scored(bridge: Bridge, A: FloatArray, B: FloatArray) -> Scores:
     """The scores of all pairs of rows."""
     return Scores(bridge.left(A), bridge.right(B))
+
+
+def learned(engine: Engine, a: FloatArray, b: FloatArray, weights: FloatArray, before: Bridge | None) -> Bridge:
+    """What the engine learns from pairs; nothing, if they are too few, or the same row again and again."""
+    if len(a) < engine.fewest or (a == a[0]).all() or (b == b[0]).all():
+        return Blind()
+    return engine.bridge(a, b, weights, before)
+
+
+class Blind:
+    """What is learned from nothing: all scores are zero."""
+
+    def left(self, A: FloatArray) -> FloatArray:
+        """Zeros (n, 1)."""
+        return np.zeros((len(A), 1), A.dtype)
+
+    def right(self, B: FloatArray) -> FloatArray:
+        """Zeros (m, 1)."""
+        return np.zeros((len(B), 1), B.dtype)
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,6 +91,8 @@ class RidgeBridge:
 
 class Ridge:
     """Ridge regression both ways, with the leave-one-out penalty."""
+
+    fewest = FEWEST
 
     def bridge(self, a: FloatArray, b: FloatArray, weights: FloatArray, before: Bridge | None) -> RidgeBridge:
         """The search for the penalties starts where the last one ended."""
@@ -89,6 +119,8 @@ class LinearBridge:
 
 class Canonical:
     """Canonical variates, weighted by the squares of their correlations."""
+
+    fewest = FEWEST
 
     def bridge(self, a: FloatArray, b: FloatArray, weights: FloatArray, before: Bridge | None) -> LinearBridge:
         """Closed form."""
@@ -123,10 +155,15 @@ class Fitted:
 
     estimator: Any
 
+    @property
+    def fewest(self) -> int:
+        """As many as the estimator needs."""
+        return max(FEWEST, int(self.estimator.fewest_pairs))
+
     def bridge(self, a: FloatArray, b: FloatArray, weights: FloatArray, before: Bridge | None) -> FittedBridge:
         """A fresh copy of the estimator, fitted to the pairs."""
-        rows = np.arange(len(a))
-        model = clone(self.estimator).fit(a, None, b, None, pairs=np.stack([rows, rows], axis=1))
+        rows = np.repeat(np.arange(len(a))[:, None], 2, axis=1)
+        model = clone(self.estimator).fit(a, None, b, None, pairs=KnownPairs(rows, weights))
         return FittedBridge(model.common_space_)
 
 
@@ -136,7 +173,7 @@ def as_engine(system: Any) -> tuple[Engine, str]:
         return Ridge(), "ridge"
     if isinstance(system, str) and system == "cca":
         return Canonical(), "cca"
-    if isinstance(system, str | type) or not hasattr(system, "fit") or not hasattr(system, "get_params"):
+    if not isinstance(system, TwoDomainEstimator) or not system.takes_pairs:
         raise InputError(
             f'system: expected "auto", "ridge", "cca" or an estimator that takes pairs, got {system!r:.60}.'
         )

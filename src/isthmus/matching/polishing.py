@@ -24,7 +24,7 @@ def polished(done: Run, left_out: Best) -> Run:
     if not kept.any():
         return done
     weight = max(LEAST, 1.0 - STEEP * float((~kept).mean()))
-    weights = np.where(kept, 1.0, weight).astype(np.float32)
+    weights = np.where(kept, 1.0, weight)
     bridge = problem.bridge(Links(links.i, links.j, weights), None, done.refined.bridge)
     scores = problem.scores(bridge)
     return Run.of(problem, Refined(bridge, scores, crowding(scores), done.refined.schedule))

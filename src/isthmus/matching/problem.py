@@ -8,7 +8,7 @@ import numpy as np
 from numpy.random import Generator
 
 from isthmus._arrays import BoolArray, FloatArray, IntArray
-from isthmus.matching.engines import Bridge, Engine, scored
+from isthmus.matching.engines import Bridge, Engine, learned, scored
 from isthmus.matching.neighbours import without_hubs
 from isthmus.matching.scores import Scores
 
@@ -27,7 +27,7 @@ class Links:
     @classmethod
     def of(cls, i: IntArray, j: IntArray, weights: FloatArray | None = None) -> Links:
         """With weights of one, unless given."""
-        w = np.ones(len(i), np.float32) if weights is None else np.asarray(weights, np.float32)
+        w = np.ones(len(i)) if weights is None else np.asarray(weights, np.float64)
         return cls(np.asarray(i, np.intp), np.asarray(j, np.intp), w)
 
     def __len__(self) -> int:
@@ -115,7 +115,7 @@ class Problem:
         """What the engine learns from the anchors and from linked rows, on the leading axes."""
         a = np.concatenate([self.anchors.a[:, :axes], self.A[links.i, :axes]])
         b = np.concatenate([self.anchors.b[:, :axes], self.B[links.j, :axes]])
-        return self.engine.bridge(a, b, np.concatenate([self.anchors.weights, links.weights]), before)
+        return learned(self.engine, a, b, np.concatenate([self.anchors.weights, links.weights]), before)
 
     def scores(self, bridge: Bridge, axes: int | None = None) -> Scores:
         """The scores of all pairs."""
