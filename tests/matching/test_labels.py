@@ -3,8 +3,13 @@
 import numpy as np
 import pytest
 
+from conftest import one_sentence
 from isthmus import InputError
-from isthmus.matching.labels import FAR, alike_by_class, class_codes, veto
+from isthmus.matching.labels import FAR, alike_by_class, check_labels, class_codes, veto
+from isthmus.matching.neighbours import best
+from isthmus.matching.problem import NONE, Links
+from isthmus.matching.refinement import chosen
+from isthmus.matching.scores import Scores
 
 
 def test_rows_of_different_known_classes_are_forbidden_and_no_others():
@@ -23,6 +28,32 @@ def test_without_labels_no_code_is_given():
 def test_labels_of_another_length_or_type_are_refused(ys, yt):
     with pytest.raises(InputError, match="y_"):
         class_codes(ys, 2, yt, 2)
+
+
+@pytest.mark.parametrize(
+    ("ys", "yt", "message"),
+    [
+        ([0, 1, -1], [0, 2, 0], "pairs: expected rows of the same class, got row 1 of A and row 1 of B"),
+        ([0, 0, 1], [2, 3, 3], "y_target: expected some labels that y_source has too"),
+    ],
+    ids=["a known pair", "all pairs"],
+)
+def test_labels_that_forbid_too_much_are_refused(ys, yt, message):
+    known = Links.of([2, 1], [2, 1]) if message.startswith("pairs") else NONE
+    with pytest.raises(InputError, match=message) as caught:
+        check_labels(np.array(ys), np.array(yt), known)
+    assert one_sentence(caught)
+
+
+def test_labels_that_allow_something_are_taken():
+    check_labels(np.array([0, 1, -1]), np.array([2, 3, 4]), Links.of([2], [0]))
+    check_labels(np.array([0, 1]), np.array([1, 2]), NONE)
+
+
+def test_rows_whose_candidates_are_all_forbidden_are_not_learned_from():
+    ys, yt = np.array([0, 1, 1]), np.array([0, 0, 2])
+    scores = Scores(np.eye(3, dtype=np.float32), np.eye(3, dtype=np.float32))
+    np.testing.assert_array_equal(chosen(best(scores + veto(ys, yt))).i, [0])
 
 
 def test_rows_near_the_same_class_are_alike():

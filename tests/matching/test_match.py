@@ -165,6 +165,15 @@ def test_labels_forbid_what_they_contradict(views):
     assert precision(helped, views) == 1.0
 
 
+def test_no_forbidden_pair_is_returned_even_if_all_are_asked_for(views):
+    y = np.arange(200) % 4
+    yt = np.where(np.arange(200) % 2, 4, 0)
+    found = match(views.A, views.B, y_source=y, y_target=yt, keep="all", one_to_one=False, n_restarts=2)
+    np.testing.assert_array_equal(found.pairs[:, 0], np.flatnonzero(y == 0))
+    assert (yt[found.pairs[:, 1]] == 0).all()
+    assert (found.nearest[y > 0] == -1).all()
+
+
 @pytest.mark.parametrize("system", ["ridge", "cca", CCA()])
 def test_any_system_can_be_the_engine(views, system):
     found = match(views.A, views.B, known(views, 30), system=system, n_restarts=2)

@@ -6,15 +6,17 @@ from typing import Any
 
 import numpy as np
 
-from isthmus._arrays import FloatArray, IntArray
+from isthmus._arrays import BoolArray, FloatArray, IntArray
 from isthmus._validation import length
 from isthmus.domains import UNLABELLED, as_labels, is_unlabelled
 from isthmus.exceptions import InputError
+from isthmus.matching.neighbours import NO_PARTNER
 from isthmus.matching.preparation import unit
+from isthmus.matching.problem import Links
 from isthmus.matching.scores import Scores
 
-FAR = 100.0
-"""Taken off the score of two rows of different classes: scores without hubs, or of deviation 1, are of order 1."""
+FAR = -2.0 * NO_PARTNER
+"""Taken off the score of two rows of different classes."""
 
 
 def class_codes(y_source: Any, n: int, y_target: Any, m: int) -> tuple[IntArray, IntArray]:
@@ -44,6 +46,21 @@ def _labels(y: Any, n: int, name: str) -> tuple[list[Any], list[bool]]:
     labels = as_labels(y, name)
     length(labels, n, name, "the rows")
     return labels.tolist(), is_unlabelled(labels).tolist()
+
+
+def differ(ys: IntArray, yt: IntArray) -> BoolArray:
+    """Whether both codes of each place are known, and not the same."""
+    return np.asarray((ys != yt) & (ys >= 0) & (yt >= 0))
+
+
+def check_labels(ys: IntArray, yt: IntArray, known: Links) -> None:
+    """Raise where labels forbid a known pair, or all pairs."""
+    wrong = np.flatnonzero(differ(ys[known.i], yt[known.j]))
+    if len(wrong):
+        i, j = known.i[wrong[0]], known.j[wrong[0]]
+        raise InputError(f"pairs: expected rows of the same class, got row {i} of A and row {j} of B, of different ones.")
+    if min(ys.min(), yt.min()) >= 0 and not len(np.intersect1d(ys, yt)):
+        raise InputError("y_target: expected some labels that y_source has too, got none: no row could be matched.")
 
 
 def veto(ys: IntArray, yt: IntArray) -> Scores:

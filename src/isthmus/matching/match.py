@@ -8,12 +8,13 @@ from typing import Any
 import numpy as np
 from threadpoolctl import threadpool_limits  # scikit-learn brings it
 
+from isthmus._arrays import IntArray
 from isthmus._validation import as_generator, choice, number
 from isthmus.exceptions import InputError
 from isthmus.matching.confidence import accepted, confidences
 from isthmus.matching.engines import as_engine
 from isthmus.matching.input import AUTO, known_links, unit_rows
-from isthmus.matching.labels import class_codes
+from isthmus.matching.labels import check_labels, class_codes, differ
 from isthmus.matching.matching import Matching
 from isthmus.matching.preparation import prepared
 from isthmus.matching.problem import Links
@@ -123,6 +124,7 @@ def match(
     if not refine and not len(known):
         raise InputError("refine: expected True where no pairs are known, got False.")
     ys, yt = class_codes(y_source, X.shape[0], y_target, Z.shape[0])
+    check_labels(ys, yt, known)
     jobs = int(number(n_jobs, "n_jobs", low=1, whole=True))
     with told if isinstance(told, ProgressLine) else nullcontext(), threadpool_limits(1):
         counter = Counter(told)
@@ -131,12 +133,17 @@ def match(
         runs = all_runs(
             problem, known, restarts, rng, counter, refine=bool(refine), one_to_one=bool(one_to_one), n_jobs=jobs
         )
-    shape = (X.shape[0], Z.shape[0])
-    return _matching(runs, known, evidence(runs, engine_name), shape, keep == "all", enough, bool(one_to_one))
+    return _matching(runs, known, evidence(runs, engine_name), (ys, yt), keep == "all", enough, bool(one_to_one))
 
 
 def _matching(
-    runs: Runs, known: Links, seen: Evidence, shape: tuple[int, int], every: bool, enough: float, one_to_one: bool
+    runs: Runs,
+    known: Links,
+    seen: Evidence,
+    codes: tuple[IntArray, IntArray],
+    every: bool,
+    enough: float,
+    one_to_one: bool,
 ) -> Matching:
     """The result, as a value."""
     succeeded = success(seen)
@@ -150,12 +157,14 @@ def _matching(
         kept = accepted(runs, confidence, enough, one_to_one)
     else:
         kept = np.zeros(len(partner), dtype=bool)
-    i = np.flatnonzero(kept)
+    forbidden = differ(codes[0], codes[1][partner])  # the best of candidates that all are
+    i = np.flatnonzero(kept & ~forbidden)
+    shape = len(codes[0]), len(codes[1])
     return Matching(
         pairs=np.stack([i, partner[i]], axis=1),
         score=score[i],
         confidence=confidence[i],
-        nearest=partner,
+        nearest=np.where(forbidden, -1, partner),
         shape=shape,
         succeeded=succeeded,
         verdict=sentence(seen, succeeded, len(i), shape),

@@ -25,7 +25,8 @@ class Matching:
     confidence : array (m,)
         An estimate of the probability that a match is right, if the matching as a whole worked; 1 for known pairs.
     nearest : array (n,)
-        The best row of B for each row of A, whether it is good enough to be returned or not.
+        The best row of B for each row of A, whether it is good enough to be returned or not; -1 where labels
+        forbid all.
     shape : (int, int)
         How many rows A and B have.
     succeeded : bool or None

@@ -12,6 +12,8 @@ from isthmus.matching.scores import Scores
 
 NEAR = 10
 """How many of the best scores of a row tell how much of a hub it is."""
+NO_PARTNER = -50.0
+"""Scores below are of candidates that are hidden or forbidden: others, without hubs or of deviation 1, are of order 1."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,8 +71,9 @@ class Best:
 
     @property
     def mutual(self) -> IntArray:
-        """The rows of A whose best partner has them as its best."""
-        return np.flatnonzero(self.of_columns[self.of_rows] == np.arange(len(self.of_rows)))
+        """The rows of A whose best partner has them as its best, where there is one that can be."""
+        both = self.of_columns[self.of_rows] == np.arange(len(self.of_rows))
+        return np.flatnonzero(both & (self.row_scores > NO_PARTNER))
 
 
 def best(scores: Scores, hide: float = 0.0, rng: Generator | None = None) -> Best:

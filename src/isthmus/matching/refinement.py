@@ -132,7 +132,6 @@ def continued(problem: Problem, found: Refined, rounds: int, tick: Callable[[], 
 def chosen(found: Best) -> Links:
     """Rows that choose each other."""
     i = found.mutual
-    i = i[np.isfinite(found.row_scores[i])]
     return Links.of(i, found.of_rows[i])
 
 
