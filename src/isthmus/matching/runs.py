@@ -160,6 +160,6 @@ def _held_back(known: Links, rng: Generator) -> tuple[Links, Links]:
 
 
 def _shuffled(links: Links, rng: Generator) -> Links:
-    """Each row with the partner of another."""
-    order = rng.permutation(len(links))
+    """Each row with the partner of another; none, where there is one pair only."""
+    order = rng.permutation(len(links)) if len(links) > 1 else np.zeros(0, np.intp)
     return Links(links.i[order], links.j[np.roll(order, 1)], links.weights[order])

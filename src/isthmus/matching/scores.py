@@ -62,10 +62,6 @@ class Scores:
         """The table of some rows and columns."""
         return Scores(self.left[rows], self.right[columns])
 
-    def turned(self) -> Scores:
-        """The table whose rows are the columns of this one."""
-        return Scores(self.right, self.left)
-
     def __add__(self, other: Scores) -> Scores:
         return Scores(np.hstack([self.left, other.left]), np.hstack([self.right, other.right]))
 
