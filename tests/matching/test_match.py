@@ -216,6 +216,28 @@ def test_one_known_pair_is_no_error(views, system):
     assert found.evidence.known == 1
 
 
+@pytest.mark.parametrize("options", [{}, {"one_to_one": False}, {"refine": False}, {"keep": "all"}])
+def test_where_all_rows_are_known_nothing_is_left_to_match(views, options):
+    found = match(views.A, views.B, known(views, 200), **options)
+    np.testing.assert_array_equal(found.pairs, known(views, 200))
+    np.testing.assert_array_equal(found.nearest, views.true)
+    assert np.isfinite(found.score).all()
+    assert (found.confidence == 1.0).all()
+    assert found.succeeded is True
+    assert "nothing is left to match, as all rows of A are in known pairs" in str(found)
+    assert found.evidence is found.held_back_recall is found.held_back_interval is found.shuffled_recall is None
+
+
+def test_where_all_rows_of_one_side_are_known_no_other_is_matched(views):
+    A, B, pairs = views.A[::-1], views.B[views.true[::-1]][:30], np.stack([np.arange(30)] * 2, axis=1)
+    found, turned = match(A, B, pairs[::-1]), match(B, A, pairs)
+    for matching, side in ((found, "B"), (turned, "A")):
+        np.testing.assert_array_equal(matching.pairs, pairs)
+        assert f"all rows of {side}" in str(matching)
+    assert (found.partners[30:] == -1).all()
+    assert (found.nearest >= 0).all()
+
+
 def test_many_rows_are_refined_on_a_sample_first(views, monkeypatch):
     monkeypatch.setattr(run, "SAMPLE_CELLS", 1)
     monkeypatch.setattr(run, "FEWEST_SAMPLED", 120)
@@ -264,7 +286,10 @@ A, B = np.random.default_rng(0).normal(size=(2, 30, 4))
         ({"system": "lda"}, "system: expected"),
         ({"y_source": [1, 2]}, "y_source: expected shape"),
         ({"source_transformer": "scale"}, "source_transformer: expected"),
-        ({"source_transformer": FunctionTransformer(lambda X: X[:25])}, "source_transformer: expected one row for each"),
+        (
+            {"source_transformer": FunctionTransformer(lambda X: X[:25])},
+            "source_transformer: expected one row for each",
+        ),
         ({"n_jobs": 0}, "n_jobs: expected a whole number"),
         ({"random_state": -1}, "random_state: expected"),
         ({"progress": "yes"}, "progress: expected"),

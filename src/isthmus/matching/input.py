@@ -28,7 +28,9 @@ def unit_rows(X: Any, transformer: Any, name: str, parameter: str) -> Matrix:
     rows = ordinary(matrix(made, name, min_rows=FEWEST_ROWS), name)
     given = X.shape[0] if hasattr(X, "shape") else len(X)
     if rows.shape[0] != given:
-        raise InputError(f"{parameter}: expected one row for each of the {given} rows of {name}, got {rows.shape[0]}.")
+        raise InputError(
+            f"{parameter}: expected one row for each of the {given} rows of {name}, got {rows.shape[0]}."
+        )
     return of_unit_length(rows)
 
 

@@ -58,7 +58,9 @@ def check_labels(ys: IntArray, yt: IntArray, known: Links) -> None:
     wrong = np.flatnonzero(differ(ys[known.i], yt[known.j]))
     if len(wrong):
         i, j = known.i[wrong[0]], known.j[wrong[0]]
-        raise InputError(f"pairs: expected rows of the same class, got row {i} of A and row {j} of B, of different ones.")
+        raise InputError(
+            f"pairs: expected rows of the same class, got row {i} of A and row {j} of B, of different ones."
+        )
     if min(ys.min(), yt.min()) >= 0 and not len(np.intersect1d(ys, yt)):
         raise InputError("y_target: expected some labels that y_source has too, got none: no row could be matched.")
 

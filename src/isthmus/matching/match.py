@@ -11,6 +11,7 @@ from threadpoolctl import threadpool_limits  # scikit-learn brings it
 from isthmus._arrays import IntArray
 from isthmus._validation import as_generator, choice, number
 from isthmus.exceptions import InputError
+from isthmus.matching.complete import known_alone, side_without_rows
 from isthmus.matching.confidence import accepted, confidences
 from isthmus.matching.engines import as_engine
 from isthmus.matching.input import AUTO, known_links, unit_rows
@@ -53,16 +54,17 @@ def match(
     their own collection, and from the known pairs. Then rows that choose each other become pairs, maps both ways are
     learned from them, and so on: from few axes to many, with candidates hidden at random at first. What comes out is
     checked: by known pairs that were held back, or by runs that must agree with each other and be better than a run
-    from nothing. **A matching that failed returns no pairs**, and says so.
+    from nothing. **A matching that failed or is doubtful returns no pairs**, not even the known ones, and says so.
 
     Parameters
     ----------
     A : array, sparse matrix or data frame (n, d)
-        Rows of one collection.
+        Rows of one collection, at least 20.
     B : array, sparse matrix or data frame (m, d')
-        Rows of the other, with other columns.
+        Rows of the other, at least 20, with other columns.
     pairs : array (p, 2), "rows", (ids of A, ids of B) or KnownPairs, optional
         Rows that are known to be the same object. From 15 on, a third of them is held back, to measure the recall.
+        Where they name all rows of A or of B, nothing is left to match: they are returned, and not checked.
     system : {"auto", "ridge", "cca"} or an estimator of isthmus
         Who learns from pairs: ridge regression both ways ("auto" is that), canonical variates, or any estimator whose
         ``fit`` takes pairs and that has a ``common_space_``.
@@ -73,7 +75,8 @@ def match(
     one_to_one : bool
         Whether a row of B can be the partner of one row of A only; if not, each row of A finds its best row of B.
     keep : {"sure", "all"}
-        Whether to return the matches of enough confidence, and none where the matching failed; or all.
+        Whether to return the matches of enough confidence, and none where the matching failed or is doubtful; or all
+        that labels allow.
     min_confidence : float
         What is enough, between 0 and 1.
     n_restarts : int
@@ -96,6 +99,10 @@ def match(
     -----
     A match is returned if both rows choose each other, if two runs find the same partner, if it is found also when
     the pair itself is not learned from, and if its confidence is enough.
+
+    Few held-back pairs tell whether a matching worked, not how well. Of 30 known pairs, 10 are held back: if all 10
+    are found, the recall is at least 72 % (95 % interval); if 5 are, it is between 24 % and 76 %. With 300 known
+    pairs, of which 100 are held back, half of them found means 40 % to 60 %.
 
     Examples
     --------
@@ -130,6 +137,9 @@ def match(
         counter = Counter(told)
         counter.of("axes")()
         problem = problem_of(prepared(X, "A"), prepared(Z, "B"), ys, yt, engine)
+        side = side_without_rows(problem, known, bool(one_to_one))
+        if side is not None:
+            return known_alone(problem, known, side)
         runs = all_runs(
             problem, known, restarts, rng, counter, refine=bool(refine), one_to_one=bool(one_to_one), n_jobs=jobs
         )

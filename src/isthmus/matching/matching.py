@@ -17,8 +17,8 @@ class Matching:
     Parameters
     ----------
     pairs : array (m, 2)
-        The number of a row of A and of a row of B for each match, in the order of A. None are returned where the
-        matching failed, unless all were asked for.
+        The number of a row of A and of a row of B for each match, in the order of A. None are returned, not even the
+        known ones, where the matching failed or is doubtful, unless all were asked for.
     score : array (m,)
         How well they go together: twice the score of the engine, less what each of them has with its ten best
         (cross-domain similarity local scaling).
@@ -33,8 +33,8 @@ class Matching:
         True, False, or None where it is doubtful.
     verdict : str
         That in one sentence, with the figures that it rests on; what ``str`` gives.
-    evidence : Evidence
-        These figures.
+    evidence : Evidence or None
+        These figures; None where all rows were in known pairs, so that nothing was left to match.
     """
 
     pairs: IntArray
@@ -44,22 +44,22 @@ class Matching:
     shape: tuple[int, int]
     succeeded: bool | None
     verdict: str
-    evidence: Evidence
+    evidence: Evidence | None
 
     @property
     def held_back_recall(self) -> float | None:
         """The share of the held-back pairs whose partner came first; None where none were held back."""
-        return self.evidence.held_back_recall
+        return None if self.evidence is None else self.evidence.held_back_recall
 
     @property
     def held_back_interval(self) -> tuple[float, float] | None:
         """Its 95 % interval (Wilson)."""
-        return self.evidence.held_back_interval
+        return None if self.evidence is None else self.evidence.held_back_interval
 
     @property
     def shuffled_recall(self) -> float | None:
         """The same share after a run whose other pairs were shuffled."""
-        return self.evidence.shuffled_recall
+        return None if self.evidence is None else self.evidence.shuffled_recall
 
     @property
     def partners(self) -> IntArray:

@@ -13,7 +13,7 @@ from isthmus.matching.scores import Scores
 NEAR = 10
 """How many of the best scores of a row tell how much of a hub it is."""
 NO_PARTNER = -50.0
-"""Scores below are of candidates that are hidden or forbidden: others, without hubs or of deviation 1, are of order 1."""
+"""Scores below are of candidates that are hidden or forbidden; others (without hubs, or of deviation 1) are small."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-import numpy as np
 from numpy.random import Generator
 
 from isthmus.matching.engines import Bridge
