@@ -210,6 +210,7 @@ X = np.random.default_rng(0).normal(size=(20, 3))
         ({"pairs": [[0, 20]]}, "pairs: expected new rows from 0 to 19, got 20."),
         ({"pairs": [[0, 1], [0, 2]]}, "pairs: expected each row in one pair at most, got old row 0 in 2."),
         ({"pairs": "columns"}, "pairs: expected row numbers"),
+        ({"pairs": (range(20), [0] * 20)}, "pairs: expected each id once among the new ids, got 0 in two rows."),
         ({"kind": "neural"}, "kind: expected one of 'ridge', "),
         ({"max_pairs": 3}, "max_pairs: expected a whole number of at least 10, got 3."),
         ({"old": np.full((20, 2), np.nan)}, "old: expected finite numbers"),
