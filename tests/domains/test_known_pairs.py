@@ -94,6 +94,14 @@ def test_wrong_weights(weights):
         KnownPairs([[0, 0], [1, 1]], weights)
 
 
+@pytest.mark.parametrize(("weight", "shown"), [(1e300, "1e+300"), (1e-300, "1e-300"), (np.inf, "inf"), (-1.0, "-1")])
+def test_weights_are_relative_to_one(weight, shown):
+    with pytest.raises(InputError) as caught:
+        KnownPairs([[0, 0], [1, 1]], [weight, weight])
+    assert str(caught.value) == f"pairs: expected weights from 1e-06 to 1e+06, got {shown}."
+    assert KnownPairs([[0, 0], [1, 1]], [1e-6, 1e6]).weights.tolist() == [1e-6, 1e6]
+
+
 def test_a_claim_of_one_to_one_can_be_broken():
     with pytest.raises(InputError, match="pairs: expected each row in one pair at most, got target row 2 in 2"):
         as_pairs([[0, 2], [1, 2]], 4, 4, one_to_one=True)

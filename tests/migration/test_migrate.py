@@ -81,7 +81,7 @@ def test_a_pair_of_no_weight_hardly_counts(spaces):
     wrong = old.copy()
     wrong[:20] = 100.0
     rows = np.repeat(np.arange(len(old))[:, None], 2, axis=1)
-    weights = np.r_[np.full(20, 1e-9), np.ones(len(old) - 20)]
+    weights = np.r_[np.full(20, 1e-6), np.ones(len(old) - 20)]
     light = isthmus.migrate(wrong, new, KnownPairs(rows, weights))
     without = isthmus.migrate(old[20:], new[20:])
     np.testing.assert_allclose(light.to_old(new), without.to_old(new), atol=0.05)

@@ -75,7 +75,7 @@ def _means_none(value: Any) -> bool:
 
 
 def as_labels(y: Any, name: str, kind: str = "label") -> NDArray[Any]:
-    """Labels as a one-dimensional array, without turning numbers among strings into strings; messages name the ``kind``."""
+    """Labels, or what ``kind`` calls them, as a one-dimensional array: numbers among strings stay numbers."""
     if y is None:
         raise InputError(f"{name}: expected one {kind} per row, got None.")
     try:

@@ -13,6 +13,8 @@ from isthmus._arrays import FloatArray, IntArray
 from isthmus.domains.labels import as_labels, is_unlabelled
 from isthmus.exceptions import InputError
 
+LIGHTEST, HEAVIEST = 1e-6, 1e6
+"""Weights: beyond these, one pair is as good as none or as all, and products of weights lose their digits."""
 ROWS = "rows"
 """The word for: row i of the source and row i of the target are the same object."""
 FORMS = 'row numbers (m, 2), "rows", two columns of ids or KnownPairs'
@@ -31,7 +33,7 @@ class KnownPairs:
     rows : array (m, 2)
         The number of a source row and of a target row for each pair; no pair twice.
     weights : array (m,), optional
-        How much each pair counts, positive; one by default.
+        How much each pair counts, relative to one, which is the default: from 1e-6 to 1e6.
 
     Examples
     --------
@@ -197,8 +199,9 @@ def _weights(weights: Any, n: int) -> FloatArray:
         raise InputError(f"pairs: expected weights that are numbers, got {type(weights).__name__}.") from None
     if array.shape != (n,):
         raise InputError(f"pairs: expected a weight for each of {n} pairs, got shape {array.shape}.")
-    if not (np.isfinite(array) & (array > 0.0)).all():
-        raise InputError("pairs: expected positive, finite weights, got others.")
+    outside = ~((array >= LIGHTEST) & (array <= HEAVIEST))
+    if outside.any():
+        raise InputError(f"pairs: expected weights from {LIGHTEST:g} to {HEAVIEST:g}, got {array[outside][0]:g}.")
     return array
 
 
