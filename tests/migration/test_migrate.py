@@ -106,6 +106,19 @@ def test_units_do_not_matter(spaces, kind):
     assert scaled.threshold(0.5) == pytest.approx(plain.threshold(0.5), abs=1e-4)
 
 
+@pytest.mark.parametrize(("old_unit", "new_unit"), [(1e-30, 1.0), (1.0, 1e-30), (1e-20, 1e-55), (1e30, 1e-20)])
+@pytest.mark.parametrize("form", [np.asarray, sp.csr_matrix])
+def test_tiny_rows_are_found_as_often(spaces, adapter, old_unit, new_unit, form):
+    old, new = spaces
+    tiny = isthmus.migrate(form(old_unit * old), form(new_unit * new), kind="ridge")
+    for name in ("at_1", "at_10", "overlap"):
+        np.testing.assert_allclose(getattr(tiny.recall, name), getattr(adapter.recall, name), atol=0.01)
+    for name, control in adapter.recall.controls.items():
+        assert tiny.recall.controls[name].at_10.value == pytest.approx(control.at_10.value, abs=0.01)
+    scores = tiny.similarity(form(new_unit * new[:9]), form(old_unit * old[:9]))
+    np.testing.assert_allclose(scores, adapter.similarity(new[:9], old[:9]), atol=1e-4)
+
+
 def test_sparse_rows_are_the_dense_ones(spaces, adapter):
     old, new = spaces
     sparse = isthmus.migrate(sp.csr_matrix(old), sp.csr_matrix(new))
@@ -165,6 +178,11 @@ def test_shared_columns_are_a_control(spaces):
     adapter.to_old(b)
     with pytest.raises(InputError, match="expected the columns"):
         adapter.to_old(b[b.columns[::-1]])
+    assert adapter.similarity(b[:2], a[:3]).shape == (2, 3)
+    with pytest.raises(InputError, match="X_new: expected the columns in the order"):
+        adapter.similarity(b[b.columns[::-1]], a)
+    with pytest.raises(InputError, match="X_old: expected the columns seen in fit"):
+        adapter.similarity(b, a.rename(columns={"c1": "other"}))
 
 
 def test_many_pairs_and_a_large_index_are_sampled(monkeypatch):

@@ -84,7 +84,7 @@ def ridge(
     share = w / w.sum()
     x_mean, y_mean = share @ X, share @ Y
     A, B = X - x_mean, Y - y_mean
-    A[:, (X == X[0]).all(axis=0)] = 0.0  # of constant columns a weighted mean leaves rounding, which is no signal
+    A[:, (X[0] == X).all(axis=0)] = 0.0  # of constant columns a weighted mean leaves rounding, which is no signal
     if weights is not None:
         A, B = A * np.sqrt(w)[:, None], B * np.sqrt(w)[:, None]
     U, s, V = _thin_svd(A)

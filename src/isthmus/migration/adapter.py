@@ -10,12 +10,12 @@ from typing import Any
 
 import numpy as np
 
-from isthmus._arrays import FloatArray, Matrix, as_dense
+from isthmus._arrays import FloatArray, Matrix
 from isthmus._validation import choice, matrix, same_columns
 from isthmus.migration.advice import Advice, advice
 from isthmus.migration.kinds import Map
 from isthmus.migration.recall import Recall
-from isthmus.migration.search import inner_products, unit_rows
+from isthmus.migration.search import directions, inner_products
 from isthmus.migration.streaming import mapped
 from isthmus.migration.thresholds import ADAPTED, Thresholds
 
@@ -97,6 +97,8 @@ class Adapter:
         with f to the old space, g to the new one and the means of the pairs. They find more than the cosine in the
         old space alone, and need g for every row of the index.
         """
+        for X, columns, name in ((X_new, self.new_columns, "X_new"), (X_old, self.old_columns, "X_old")):
+            same_columns(X, columns, name)
         B, A = matrix(X_new, "X_new", n_columns=self.shape[0]), matrix(X_old, "X_old", n_columns=self.shape[1])
         return both_ways(self.old_from_new, self.new_from_old, A)(B)
 
@@ -182,10 +184,10 @@ class Adapter:
 def both_ways(to_old: Map, to_new: Map, A: Matrix) -> Callable[[Matrix], FloatArray]:
     """A function from new rows B (n, d_new) to their scores (n, m) with the old rows A by both maps."""
     a, b = to_old.output_mean, to_new.output_mean
-    plain, carried = unit_rows(as_dense(A) - a), unit_rows(to_new(A) - b)
+    plain, carried = directions(A, a), directions(to_new(A), b)
 
     def scores(B: Matrix) -> FloatArray:
-        there = inner_products(unit_rows(to_old(B) - a), plain)
-        return np.asarray(there + inner_products(unit_rows(as_dense(B) - b), carried))
+        there = inner_products(directions(to_old(B), a), plain)
+        return np.asarray(there + inner_products(directions(B, b), carried))
 
     return scores
