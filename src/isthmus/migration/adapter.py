@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 
 from isthmus._arrays import FloatArray, Matrix
-from isthmus._validation import choice, matrix, same_columns
+from isthmus._validation import choice, matrix, ordinary, same_columns
 from isthmus.migration.advice import Advice, advice
-from isthmus.migration.kinds import Map
+from isthmus.migration.kinds import Map, single
 from isthmus.migration.recall import Recall
 from isthmus.migration.search import directions, inner_products
 from isthmus.migration.streaming import mapped
@@ -68,15 +68,15 @@ class Adapter:
         X : array, memory map, CSR or data frame (n, d_new)
             Single precision gives single precision. Rows are mapped block by block.
         out : array or memory map (n, d_old), optional
-            Where the result goes.
+            Where the result goes. Where a number is too large for its type, nothing is written.
         """
         same_columns(X, self.new_columns, "X")
-        return mapped(X, lambda block: self._apply(TO_OLD, block), self.shape, out)
+        return mapped(X, lambda block: self._apply(TO_OLD, block), self.old_from_new.bound, self.shape, out)
 
     def to_new(self, X: Any, *, out: Any = None) -> FloatArray:
         """Rows of the old space (n, d_old) in the new one (n, d_new); see :meth:`to_old`."""
         same_columns(X, self.old_columns, "X")
-        return mapped(X, lambda block: self._apply(TO_NEW, block), self.shape[::-1], out)
+        return mapped(X, lambda block: self._apply(TO_NEW, block), self.new_from_old.bound, self.shape[::-1], out)
 
     def stream(self, blocks: Iterable[Any], *, direction: str = TO_OLD) -> Iterator[FloatArray]:
         """Each block of rows, mapped, one at a time: for rows without end, or more than fit in memory.
@@ -99,7 +99,10 @@ class Adapter:
         """
         for X, columns, name in ((X_new, self.new_columns, "X_new"), (X_old, self.old_columns, "X_old")):
             same_columns(X, columns, name)
-        B, A = matrix(X_new, "X_new", n_columns=self.shape[0]), matrix(X_old, "X_old", n_columns=self.shape[1])
+        B, A = (
+            ordinary(matrix(X, name, n_columns=n), name, smallest=0.0)
+            for X, name, n in zip((X_new, X_old), ("X_new", "X_old"), self.shape, strict=True)
+        )
         return both_ways(self.old_from_new, self.new_from_old, A)(B)
 
     def threshold(self, value: float, *, to: str = ADAPTED) -> float:
@@ -131,7 +134,7 @@ class Adapter:
         return advice(self.recall)
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the adapter to one file, whole or not at all; :meth:`load` reads it again."""
+        """Write the adapter to one file in a folder that exists, whole or not at all; :meth:`load` reads it again."""
         from isthmus.migration.files import save
 
         save(self, path)
@@ -149,7 +152,7 @@ class Adapter:
         Parameters
         ----------
         path : path
-            Where.
+            Where; its folder has to exist.
         format : {"npy", "safetensors", "onnx"}
             ``"npy"``: one array M (d + 1, e), ``X @ M[:-1] + M[-1]``. ``"safetensors"``: ``weight`` (e, d) and
             ``bias`` (e,), as linear layers have them. ``"onnx"``: one Gemm from ``rows`` to ``mapped``. Each is in
@@ -175,7 +178,7 @@ class Adapter:
 
     @cached_property
     def _single(self) -> dict[str, Map]:
-        return {direction: self._map(direction).astype(np.float32) for direction in (TO_OLD, TO_NEW)}
+        return {direction: single(self._map(direction)) for direction in (TO_OLD, TO_NEW)}
 
     def _apply(self, direction: str, X: Matrix) -> FloatArray:
         return self._single[direction](X) if X.dtype == np.float32 else self._map(direction)(X)
