@@ -1,6 +1,7 @@
 """Known pairs: every way to give them, and one sentence for every wrong one."""
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -34,12 +35,21 @@ def test_rows_with_one_id_are_a_pair_wherever_they_are(left, right):
         ([[0, 1], [2]], "pairs: expected whole row numbers .* got rows of unequal length"),
         ("row", "pairs: expected row numbers .*, got 'row'"),
         (([1, 2, 3], [1, 2, 3, 4]), "pairs: expected an id for each of the 4 source rows, got 3"),
-        (([1, 1, 2, 3], [1, 2, 3, 4]), "pairs: expected each id once among the ids of the source, got 1 in two rows"),
+        (([1, 1, 2, 3], [1, 2, 3, 4]), "pairs: expected each id once among the source ids, got 1 in two rows"),
         (
             ([1, 2, 3, 4], list("1234")),
-            r"pairs: expected ids that both domains have, got none \(of type int and str\)",
+            r"pairs: expected ids that both sides have, got none \(of type int and str\)",
         ),
         ([[0, 0]], "pairs: expected at least 2 for CCA, got 1"),
+        (((0, 0), (1, 1)), "each of the 4 source rows, got 2; a tuple is two columns of ids, a list or an array"),
+        (([1, [2], 3, 4], [1, 2, 3, 4]), r"pairs \(source ids\): expected one id per row, got a row with several"),
+        (([1, 2, 3, 4], None), r"pairs \(target ids\): expected one id per row, got None"),
+        ([[0.0, 1.0]], r"pairs: expected whole row numbers \(m, 2\), got float64 of shape \(1, 2\)"),
+        ([[0, None]], r"pairs: expected whole row numbers \(m, 2\), got list of objects of shape \(1, 2\)"),
+        (np.array([[0, 2**63]], np.uint64), "pairs: expected row numbers from 0, got 9223372036854775808"),
+        (zip([0], [1], strict=True), "pairs: expected row numbers .* or KnownPairs, got zip"),
+        ({(0, 1)}, "pairs: expected row numbers .* or KnownPairs, got set"),
+        ({0: 1}, "pairs: expected row numbers .* or KnownPairs, got dict"),
     ],
 )
 def test_wrong_pairs_get_one_sentence_and_leave_nothing_behind(pairs, message):
@@ -49,10 +59,47 @@ def test_wrong_pairs_get_one_sentence_and_leave_nothing_behind(pairs, message):
     assert not hasattr(cca, "classes_")
 
 
+@pytest.mark.parametrize("none", [[], (), np.zeros((0, 2)), np.zeros((0, 2), int), np.zeros(0)])
+def test_no_pairs_are_refused_however_they_are_written(none):
+    with pytest.raises(InputError, match=r"^pairs: expected at least one pair, got none\.$"):
+        as_pairs(none, 4, 4)
+
+
+@pytest.mark.parametrize(
+    ("pairs", "sentence"),
+    [
+        ([[0, 4]], "pairs: expected B rows from 0 to 3, got 4."),
+        ([[0, 1], [0, 2]], "pairs: expected each row in one pair at most, got A row 0 in 2."),
+        (([1, 2, 3, 4], [1, 2, 2, 3]), "pairs: expected each id once among the B ids, got 2 in two rows."),
+        (([1, 2, 3, 4], [1, 2]), "pairs: expected an id for each of the 4 B rows, got 2."),
+    ],
+)
+def test_sides_have_the_names_of_the_caller(pairs, sentence):
+    with pytest.raises(InputError) as caught:
+        as_pairs(pairs, 4, 4, one_to_one=True, names=("A", "B"))
+    assert str(caught.value) == sentence
+
+
+def test_frames_that_allow_for_missing_numbers_have_row_numbers():
+    frame = pd.DataFrame({"a": [0, 1], "b": [2, 3]}, dtype="Int64")
+    np.testing.assert_array_equal(as_pairs(frame, 4, 4).rows, [[0, 2], [1, 3]])
+    frame.iloc[0, 0] = pd.NA
+    with pytest.raises(InputError, match=r"got DataFrame of objects of shape \(2, 2\)"):
+        as_pairs(frame, 4, 4)
+
+
 @pytest.mark.parametrize("weights", [[1.0], [1.0, -1.0], [1.0, np.nan], [0.0, 1.0], ["a", "b"]])
 def test_wrong_weights(weights):
     with pytest.raises(InputError, match="pairs: expected"):
         KnownPairs([[0, 0], [1, 1]], weights)
+
+
+@pytest.mark.parametrize(("weight", "shown"), [(1e300, "1e+300"), (1e-300, "1e-300"), (np.inf, "inf"), (-1.0, "-1")])
+def test_weights_are_relative_to_one(weight, shown):
+    with pytest.raises(InputError) as caught:
+        KnownPairs([[0, 0], [1, 1]], [weight, weight])
+    assert str(caught.value) == f"pairs: expected weights from 1e-06 to 1e+06, got {shown}."
+    assert KnownPairs([[0, 0], [1, 1]], [1e-6, 1e6]).weights.tolist() == [1e-6, 1e6]
 
 
 def test_a_claim_of_one_to_one_can_be_broken():

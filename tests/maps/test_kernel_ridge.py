@@ -21,6 +21,14 @@ def test_the_kernel_is_that_of_scikit_learn():
     np.testing.assert_allclose(rbf(X, Z, 2.0), rbf_kernel(X, Z, gamma=1 / 8.0), atol=1e-12)
 
 
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_the_kernel_of_rows_far_away_is_zero(dtype):
+    Z = np.random.default_rng(0).normal(size=(4, 3)).astype(dtype)
+    X = np.full((2, 3), [[np.finfo(dtype).max], [-np.sqrt(np.finfo(dtype).max)]], dtype)
+    np.testing.assert_array_equal(rbf(np.vstack([X, Z]), Z, 2.0), np.vstack([np.zeros((2, 4)), rbf(Z, Z, 2.0)]))
+    np.testing.assert_array_equal(rbf(X, Z, 1e-30), 0.0)
+
+
 def test_it_is_the_ridge_of_the_centred_kernel():
     """Scikit-learn's has no intercept: with a centred kernel and centred outputs it has none to learn."""
     X, Y, rng = rows(1)

@@ -71,3 +71,13 @@ def test_constant_inputs_predict_the_mean():
     fit = ridge(np.ones((3, 2)), Y)
     np.testing.assert_allclose(fit.map(np.zeros((1, 2))), [[3.0]])
     assert fit.error == pytest.approx(sum((Y[i] - np.delete(Y, i).mean()) ** 2 for i in range(3))[0])
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("weights", [[1.0], [1e6, 1e-6], [1e-6, 1e6, 1e-6]])
+def test_one_pair_that_counts_predicts_its_own_output(dtype, weights):
+    w = np.array(weights, dtype)
+    X, Y = np.full((len(w), 2), 3.0, dtype), np.outer(w > 1e-3, [5.0, 7.0]).astype(dtype)
+    fit = ridge(X, Y, weights=w)
+    np.testing.assert_allclose(fit.map(np.zeros((1, 2), dtype)), [[5.0, 7.0]] if len(w) > 1 else Y, rtol=1e-5)
+    assert np.isfinite(fit.error)

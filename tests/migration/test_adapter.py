@@ -89,6 +89,43 @@ def test_nothing_is_written_where_a_row_is_bad(adapter, rows, monkeypatch):
     np.testing.assert_array_equal(out, 7.0)
 
 
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_rows_far_away_have_finite_images_or_one_sentence(dtype):
+    rng = np.random.default_rng(0)
+    new = rng.normal(size=(40, 2))
+    old = new @ [[9.0, 0.0, 9.0], [0.0, 9.0, 1.0]]
+    far = np.array([[1.0, -1.0], [-1.0, 1.0]], dtype) * np.finfo(dtype).max
+    curved, plain = (isthmus.migrate(old, new, kind=kind) for kind in ("kernel_ridge", "ridge"))
+    np.testing.assert_allclose(curved.to_old(far), np.tile(curved.old_from_new.offset, (2, 1)), rtol=1e-5)
+    out = np.full((3, 3), 7.0, dtype)
+    with pytest.raises(InputError, match=rf"^X: expected rows whose images are within {out.dtype}, got one"):
+        plain.to_old(np.vstack([new[:2].astype(dtype), far[:1]]), out=out)
+    np.testing.assert_array_equal(out, 7.0)
+    with pytest.raises(InputError, match="X_new: expected features whose largest is"):
+        plain.similarity(np.full((1, 2), 1e300), old)
+
+
+def test_half_precision_takes_what_it_can_hold(adapter, rows):
+    out = np.full((103, 6), 7.0, np.float16)
+    np.testing.assert_allclose(adapter.to_old(rows, out=out), adapter.to_old(rows), atol=0.05)
+    large = isthmus.migrate(1e5 * rows, rows[:, :4])
+    with pytest.raises(InputError, match="images are within float16"):
+        large.to_old(rows[:, :4], out=np.empty((103, 9), np.float16))
+    single = large.to_old(rows[:, :4], out=np.empty((103, 9), np.float32))
+    np.testing.assert_allclose(single, large.to_old(rows[:, :4]), rtol=1e-5)
+
+
+@pytest.mark.parametrize("kind", ["ridge", "kernel_ridge"])
+@pytest.mark.parametrize(("old_unit", "new_unit"), [(1e-30, 1e20), (1e30, 1e-20)])
+def test_single_precision_holds_in_any_unit(kind, old_unit, new_unit):
+    rng = np.random.default_rng(0)
+    old, new = rng.normal(size=(40, 3)), rng.normal(size=(40, 2))
+    adapter, plain = isthmus.migrate(old_unit * old, new_unit * new, kind=kind), isthmus.migrate(old, new, kind=kind)
+    mapped = adapter.to_old((new_unit * new).astype(np.float32))
+    assert mapped.dtype == np.float32
+    np.testing.assert_allclose(mapped / old_unit, plain.to_old(new), atol=1e-4)
+
+
 @pytest.mark.parametrize(
     ("call", "sentence"),
     [

@@ -34,8 +34,8 @@ def content(adapter, tmp_path_factory):
 @pytest.mark.parametrize("kind", ["ridge", "procrustes", "low_rank", "kernel_ridge"])
 def test_what_was_saved_is_what_is_loaded(kind, tmp_path):
     adapter = made(kind)
-    adapter.save(tmp_path / "folder" / "adapter.npz")
-    again = Adapter.load(tmp_path / "folder" / "adapter.npz")
+    adapter.save(tmp_path / "adapter.npz")
+    again = Adapter.load(tmp_path / "adapter.npz")
     X = np.random.default_rng(1).normal(size=(9, 7))
     np.testing.assert_array_equal(again.to_old(X), adapter.to_old(X))
     np.testing.assert_array_equal(again.to_new(X[:, :5]), adapter.to_new(X[:, :5]))
@@ -63,6 +63,21 @@ def test_a_file_that_cannot_be_written_is_one_sentence(adapter, tmp_path):
     with pytest.raises(InputError, match="expected a file that can be written"):
         adapter.export(tmp_path / "file" / "below.npy")
     assert list(tmp_path.iterdir()) == [tmp_path / "file"]
+
+
+def test_no_folder_is_made_for_a_file(adapter, tmp_path):
+    for write in (adapter.save, adapter.export):
+        with pytest.raises(InputError, match=r"none.x: expected a file that can be written, got no folder for it\.$"):
+            write(tmp_path / "none" / "x")
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("path", [None, 3, b"x", ["x"]])
+def test_what_is_no_path_is_one_sentence(adapter, path):
+    for call in (Adapter.load, adapter.save, adapter.export):
+        with pytest.raises(InputError) as caught:
+            call(path)
+        assert str(caught.value) == f"path: expected the path of a file, got {path!r}."
 
 
 def changed(arrays, **parts):

@@ -81,7 +81,7 @@ def test_a_pair_of_no_weight_hardly_counts(spaces):
     wrong = old.copy()
     wrong[:20] = 100.0
     rows = np.repeat(np.arange(len(old))[:, None], 2, axis=1)
-    weights = np.r_[np.full(20, 1e-9), np.ones(len(old) - 20)]
+    weights = np.r_[np.full(20, 1e-6), np.ones(len(old) - 20)]
     light = isthmus.migrate(wrong, new, KnownPairs(rows, weights))
     without = isthmus.migrate(old[20:], new[20:])
     np.testing.assert_allclose(light.to_old(new), without.to_old(new), atol=0.05)
@@ -104,6 +104,19 @@ def test_units_do_not_matter(spaces, kind):
     np.testing.assert_allclose(scaled.to_old(1e-30 * new) / 1e40, plain.to_old(new), atol=1e-6)
     np.testing.assert_allclose(scaled.recall.at_10, plain.recall.at_10, atol=0.01)
     assert scaled.threshold(0.5) == pytest.approx(plain.threshold(0.5), abs=1e-4)
+
+
+@pytest.mark.parametrize(("old_unit", "new_unit"), [(1e-30, 1.0), (1.0, 1e-30), (1e-20, 1e-55), (1e30, 1e-20)])
+@pytest.mark.parametrize("form", [np.asarray, sp.csr_matrix])
+def test_tiny_rows_are_found_as_often(spaces, adapter, old_unit, new_unit, form):
+    old, new = spaces
+    tiny = isthmus.migrate(form(old_unit * old), form(new_unit * new), kind="ridge")
+    for name in ("at_1", "at_10", "overlap"):
+        np.testing.assert_allclose(getattr(tiny.recall, name), getattr(adapter.recall, name), atol=0.01)
+    for name, control in adapter.recall.controls.items():
+        assert tiny.recall.controls[name].at_10.value == pytest.approx(control.at_10.value, abs=0.01)
+    scores = tiny.similarity(form(new_unit * new[:9]), form(old_unit * old[:9]))
+    np.testing.assert_allclose(scores, adapter.similarity(new[:9], old[:9]), atol=1e-4)
 
 
 def test_sparse_rows_are_the_dense_ones(spaces, adapter):
@@ -165,6 +178,11 @@ def test_shared_columns_are_a_control(spaces):
     adapter.to_old(b)
     with pytest.raises(InputError, match="expected the columns"):
         adapter.to_old(b[b.columns[::-1]])
+    assert adapter.similarity(b[:2], a[:3]).shape == (2, 3)
+    with pytest.raises(InputError, match="X_new: expected the columns in the order"):
+        adapter.similarity(b[b.columns[::-1]], a)
+    with pytest.raises(InputError, match="X_old: expected the columns seen in fit"):
+        adapter.similarity(b, a.rename(columns={"c1": "other"}))
 
 
 def test_many_pairs_and_a_large_index_are_sampled(monkeypatch):
@@ -210,6 +228,7 @@ X = np.random.default_rng(0).normal(size=(20, 3))
         ({"pairs": [[0, 20]]}, "pairs: expected new rows from 0 to 19, got 20."),
         ({"pairs": [[0, 1], [0, 2]]}, "pairs: expected each row in one pair at most, got old row 0 in 2."),
         ({"pairs": "columns"}, "pairs: expected row numbers"),
+        ({"pairs": (range(20), [0] * 20)}, "pairs: expected each id once among the new ids, got 0 in two rows."),
         ({"kind": "neural"}, "kind: expected one of 'ridge', "),
         ({"max_pairs": 3}, "max_pairs: expected a whole number of at least 10, got 3."),
         ({"old": np.full((20, 2), np.nan)}, "old: expected finite numbers"),

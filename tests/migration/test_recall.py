@@ -6,6 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import binomtest
 
+from isthmus.evaluation.intervals import wilson_interval
 from isthmus.migration import Figures, Recall, Share
 from isthmus.migration.advice import advice
 from isthmus.migration.held_out import folds, sizes
@@ -18,6 +19,7 @@ def test_wilson_is_that_of_scipy(case):
     hits, n = case
     peer = binomtest(hits, n).proportion_ci(method="wilson")
     share = wilson(hits, n)
+    assert (share.low, share.high) == wilson_interval(hits, n)
     assert (share.low, share.high) == pytest.approx((peer.low, peer.high), abs=1e-6)
 
 

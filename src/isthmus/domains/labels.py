@@ -74,19 +74,19 @@ def _means_none(value: Any) -> bool:
     return isinstance(value, str) and value == str(UNLABELLED)
 
 
-def as_labels(y: Any, name: str) -> NDArray[Any]:
-    """Labels as a one-dimensional array, without turning numbers among strings into strings."""
+def as_labels(y: Any, name: str, kind: str = "label") -> NDArray[Any]:
+    """Labels, or what ``kind`` calls them, as a one-dimensional array: numbers among strings stay numbers."""
     if y is None:
-        raise InputError(f"{name}: expected one label per row, got None.")
+        raise InputError(f"{name}: expected one {kind} per row, got None.")
     try:
         values = y.to_numpy() if hasattr(y, "to_numpy") else y
         array = np.asarray(values, dtype=object if isinstance(y, list | tuple) else None)
     except ValueError:
-        raise InputError(f"{name}: expected one label per row, got rows of unequal length.") from None
+        raise InputError(f"{name}: expected one {kind} per row, got rows of unequal length.") from None
     if array.ndim != 1:
         raise InputError(f"{name}: expected a one-dimensional array, got shape {array.shape}.")
     if array.dtype.kind == "O" and any(isinstance(v, list | tuple | dict | set | np.ndarray) for v in array):
-        raise InputError(f"{name}: expected one label per row, got a row with several.")
+        raise InputError(f"{name}: expected one {kind} per row, got a row with several.")
     if array.dtype.kind == "O" and all(isinstance(v, numbers.Real) and not isinstance(v, bool) for v in array):
         return np.asarray(array.tolist())
     return array

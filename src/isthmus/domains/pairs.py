@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import numbers
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Any, Self, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,8 +13,15 @@ from isthmus._arrays import FloatArray, IntArray
 from isthmus.domains.labels import as_labels, is_unlabelled
 from isthmus.exceptions import InputError
 
+LIGHTEST, HEAVIEST = 1e-6, 1e6
+"""Weights: beyond these, one pair is as good as none or as all, and products of weights lose their digits."""
 ROWS = "rows"
 """The word for: row i of the source and row i of the target are the same object."""
+FORMS = 'row numbers (m, 2), "rows", two columns of ids or KnownPairs'
+"""All that pairs can be given as."""
+Names: TypeAlias = tuple[str, str]
+NAMES: Names = ("source", "target")
+"""What the two sides are called in messages, unless a function has other names for them."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -25,7 +33,7 @@ class KnownPairs:
     rows : array (m, 2)
         The number of a source row and of a target row for each pair; no pair twice.
     weights : array (m,), optional
-        How much each pair counts, positive; one by default.
+        How much each pair counts, relative to one, which is the default: from 1e-6 to 1e6.
 
     Examples
     --------
@@ -47,16 +55,17 @@ class KnownPairs:
             raise InputError(f"pairs: expected each pair once (a weight makes one count more), got ({i}, {j}) again.")
 
     @classmethod
-    def from_ids(cls, source: Any, target: Any, weights: Any = None) -> Self:
+    def from_ids(cls, source: Any, target: Any, weights: Any = None, *, names: Names = NAMES) -> Self:
         """Rows with the same id, from the ids (n_s,) and (n_t,) of all rows; None, NaN, -1 and "" are no ids.
 
-        An id names one row per domain: given twice in one of them, it is refused.
+        An id names one row per side: given twice in one of them, it is refused. Messages use the ``names`` of the
+        sides.
         """
-        columns = [_ids(ids, f"ids of the {name}") for ids, name in ((source, "source"), (target, "target"))]
+        columns = [_ids(ids, name) for ids, name in zip((source, target), names, strict=True)]
         common = [key for key in columns[0] if key in columns[1]]
         if not common:
             kinds = [", ".join(sorted({type(key).__name__ for key in ids})) or "none" for ids in columns]
-            raise InputError(f"pairs: expected ids that both domains have, got none (of type {' and '.join(kinds)}).")
+            raise InputError(f"pairs: expected ids that both sides have, got none (of type {' and '.join(kinds)}).")
         return cls(np.array([[columns[0][key], columns[1][key]] for key in common], dtype=np.intp), weights)
 
     def __len__(self) -> int:
@@ -78,9 +87,9 @@ class KnownPairs:
             np.stack([np.searchsorted(p, r) for p, r in zip(places, self.rows.T, strict=True)], 1), self.weights
         )
 
-    def require_one_to_one(self) -> None:
-        """Raise where a row is in two pairs."""
-        for rows, name in zip(self.rows.T, ("source", "target"), strict=True):
+    def require_one_to_one(self, names: Names = NAMES) -> None:
+        """Raise where a row is in two pairs; messages use the ``names`` of the sides."""
+        for rows, name in zip(self.rows.T, names, strict=True):
             numbers, counts = np.unique(rows, return_counts=True)
             if (counts > 1).any():
                 raise InputError(
@@ -90,14 +99,21 @@ class KnownPairs:
 
 
 def as_pairs(
-    pairs: Any, n_source: int, n_target: int, *, fewest: int = 1, one_to_one: bool = False, needs: str = ""
+    pairs: Any,
+    n_source: int,
+    n_target: int,
+    *,
+    fewest: int = 1,
+    one_to_one: bool = False,
+    needs: str = "",
+    names: Names = NAMES,
 ) -> KnownPairs:
     """The pairs of the argument ``pairs``, checked against the number of rows.
 
     Parameters
     ----------
     pairs : array (m, 2), "rows", (ids, ids) or KnownPairs
-        Row numbers; or that row i is row i; or, as a tuple, the ids of all rows of either domain.
+        Row numbers; or that row i is row i; or, as a tuple, the ids of all rows of either side.
     n_source, n_target : int
         How many rows there are.
     fewest : int
@@ -106,53 +122,72 @@ def as_pairs(
         Whether a row may be in one pair only.
     needs : str
         Who needs that many, for the message.
+    names : (str, str)
+        What the two sides are called in messages: the caller's own arguments.
 
     Examples
     --------
     >>> len(as_pairs("rows", 3, 3)), as_pairs([[0, 2]], 3, 3).target
     (3, array([2]))
+    >>> as_pairs([[0, 3]], 3, 3, names=("A", "B"))
+    Traceback (most recent call last):
+    isthmus.exceptions.InputError: pairs: expected B rows from 0 to 2, got 3.
     """
-    known = _known(pairs, n_source, n_target)
-    for rows, n, name in zip(known.rows.T, (n_source, n_target), ("source", "target"), strict=True):
+    known = _known(pairs, (n_source, n_target), names)
+    for rows, n, name in zip(known.rows.T, (n_source, n_target), names, strict=True):
         if rows.max() >= n:
             raise InputError(f"pairs: expected {name} rows from 0 to {n - 1}, got {rows.max()}.")
     if one_to_one:
-        known.require_one_to_one()
+        known.require_one_to_one(names)
     if len(known) < fewest:
         who = f" for {needs}" if needs else ""
         raise InputError(f"pairs: expected at least {fewest}{who}, got {len(known)}.")
     return known
 
 
-def _known(pairs: Any, n_source: int, n_target: int) -> KnownPairs:
+def _known(pairs: Any, sizes: tuple[int, int], names: Names) -> KnownPairs:
     if isinstance(pairs, KnownPairs):
         return pairs
     if isinstance(pairs, str):
         if pairs != ROWS:
-            raise InputError(
-                f'pairs: expected row numbers (m, 2), "rows", two columns of ids or KnownPairs, got {pairs!r}.'
-            )
-        if n_source != n_target:
-            raise InputError(f'pairs: expected equally many rows for "rows", got {n_source} and {n_target}.')
-        return KnownPairs(np.repeat(np.arange(n_source)[:, None], 2, axis=1))
+            raise InputError(f"pairs: expected {FORMS}, got {pairs!r}.")
+        if sizes[0] != sizes[1]:
+            raise InputError(f'pairs: expected equally many rows for "rows", got {sizes[0]} and {sizes[1]}.')
+        return KnownPairs(np.repeat(np.arange(sizes[0])[:, None], 2, axis=1))
     if isinstance(pairs, tuple) and len(pairs) == 2:
-        for ids, n, name in zip(pairs, (n_source, n_target), ("source", "target"), strict=True):
-            if np.ndim(ids) == 1 and len(ids) != n:
-                raise InputError(f"pairs: expected an id for each of the {n} {name} rows, got {len(ids)}.")
-        return KnownPairs.from_ids(*pairs)
+        found = [len(as_labels(ids, *_id_words(name))) for ids, name in zip(pairs, names, strict=True)]
+        for n, size, name in zip(found, sizes, names, strict=True):
+            if n != size:
+                hint = (
+                    "; a tuple is two columns of ids, a list or an array has row numbers" if found == [2, 2] else ""
+                )
+                raise InputError(f"pairs: expected an id for each of the {size} {name} rows, got {n}{hint}.")
+        return KnownPairs.from_ids(*pairs, names=names)
     return KnownPairs(pairs)
 
 
 def _whole_numbers(rows: Any) -> IntArray:
     try:
-        array = np.asarray(rows)
+        array: NDArray[Any] = np.asarray(rows)
     except ValueError:
         raise InputError("pairs: expected whole row numbers (m, 2), got rows of unequal length.") from None
-    if array.ndim != 2 or array.shape[1] != 2 or not len(array) or array.dtype.kind not in "iu":
-        raise InputError(f"pairs: expected whole row numbers (m, 2), got {array.dtype} of shape {array.shape}.")
-    if array.min() < 0:
-        raise InputError(f"pairs: expected row numbers from 0, got {array.min()}.")
+    if not array.ndim:  # an iterator, a set, a dictionary, one number, None
+        raise InputError(f"pairs: expected {FORMS}, got {'None' if rows is None else type(rows).__name__}.")
+    if not len(array):
+        raise InputError("pairs: expected at least one pair, got none.")
+    whole = array.dtype.kind in "iu" or (array.dtype.kind == "O" and all(_is_whole(value) for value in array.flat))
+    if array.ndim != 2 or array.shape[1] != 2 or not whole:
+        kind = f"{type(rows).__name__} of objects" if array.dtype.kind == "O" else str(array.dtype)
+        raise InputError(f"pairs: expected whole row numbers (m, 2), got {kind} of shape {array.shape}.")
+    for number in (array.min(), array.max()):
+        if not 0 <= number <= np.iinfo(np.intp).max:
+            raise InputError(f"pairs: expected row numbers from 0, got {number}.")
     return array.astype(np.intp)
+
+
+def _is_whole(value: Any) -> bool:
+    """Whether a value, as columns of frames that allow for missing ones have them, is a whole number."""
+    return isinstance(value, numbers.Integral) and not isinstance(value, bool)
 
 
 def _weights(weights: Any, n: int) -> FloatArray:
@@ -164,19 +199,25 @@ def _weights(weights: Any, n: int) -> FloatArray:
         raise InputError(f"pairs: expected weights that are numbers, got {type(weights).__name__}.") from None
     if array.shape != (n,):
         raise InputError(f"pairs: expected a weight for each of {n} pairs, got shape {array.shape}.")
-    if not (np.isfinite(array) & (array > 0.0)).all():
-        raise InputError("pairs: expected positive, finite weights, got others.")
+    outside = ~((array >= LIGHTEST) & (array <= HEAVIEST))
+    if outside.any():
+        raise InputError(f"pairs: expected weights from {LIGHTEST:g} to {HEAVIEST:g}, got {array[outside][0]:g}.")
     return array
 
 
 def _ids(ids: Any, name: str) -> dict[Any, int]:
     """The row of each id."""
-    values: NDArray[Any] = as_labels(ids, name)
+    values: NDArray[Any] = as_labels(ids, *_id_words(name))
     places: dict[Any, int] = {}
     for row, (value, missing) in enumerate(zip(values.tolist(), is_unlabelled(values), strict=True)):
         if missing or value == "":
             continue
         if value in places:
-            raise InputError(f"pairs: expected each id once among the {name}, got {value!r} in two rows.")
+            raise InputError(f"pairs: expected each id once among the {name} ids, got {value!r} in two rows.")
         places[value] = row
     return places
+
+
+def _id_words(name: str) -> tuple[str, str]:
+    """What messages about a column of ids begin with, and what they say that a row has."""
+    return f"pairs ({name} ids)", "id"

@@ -41,6 +41,11 @@ class AffineMap:
         Y += self.offset
         return Y
 
+    def bound(self, largest: float) -> float:
+        """What no entry of an image is above, in size, where no entry of a row is above ``largest``."""
+        with np.errstate(over="ignore"):
+            return float(largest * np.abs(self.W).sum(axis=0).max() + np.abs(self.offset).max())
+
     @cached_property
     def offset(self) -> FloatArray:
         """What the zero of the input is mapped to (e,)."""

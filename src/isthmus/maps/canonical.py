@@ -69,7 +69,7 @@ class PairedRows:
         k = int((correlations > NO_CORRELATION / (1.0 + gamma)).sum())
         if k == 0:
             raise InputError(
-                "pairs: expected rows that vary together, got no correlation (one class, or constant rows)."
+                "pairs: expected rows that vary together, got no correlation (one class, one pair, or constant rows)."
             )
         W = [whitening[0] @ (Q_s @ U[:, :k]), whitening[1] @ (Q_t @ Vt[:k].T)]
         if unit:

@@ -16,6 +16,8 @@ MOST_LANDMARKS = 1000
 """Rows that the kernel is compared with; with more pairs than these, an even sample of them (Nyström)."""
 MOST_FOR_BANDWIDTH = 1000
 """Rows whose distances the bandwidth is the median of."""
+FAR = 1e-3
+"""Of the largest entry whose square is still a number: entries above are taken for this. Landmarks are far below."""
 SMALLEST = 1e-9
 """Eigenvalues of the kernel matrix below this share of the largest are rounding."""
 
@@ -55,6 +57,11 @@ class KernelMap:
         Y += self.offset
         return np.asarray(Y)
 
+    def bound(self, largest: float) -> float:
+        """What no entry of an image is above, in size, whatever the row: the kernel is one at most."""
+        with np.errstate(over="ignore"):
+            return float(np.abs(self.coefficients).sum(axis=0).max() + np.abs(self.offset).max())
+
     def astype(self, dtype: Any) -> KernelMap:
         """The same map in another precision."""
         Z, C, c, m = (a.astype(dtype) for a in (self.landmarks, self.coefficients, self.offset, self.output_mean))
@@ -62,13 +69,17 @@ class KernelMap:
 
 
 def rbf(X: Matrix, Z: FloatArray, bandwidth: float) -> FloatArray:
-    """The kernel of rows X (n, d) with rows Z (m, d): (n, m)."""
+    """The kernel of rows X (n, d) with rows Z (m, d): (n, m); zero for rows whose square is no number any more."""
     X = as_dense(X).astype(Z.dtype, copy=False)
+    far = FAR * np.sqrt(np.finfo(Z.dtype).max / X.shape[1])
+    if max(X.max(initial=0.0), -X.min(initial=0.0)) > far:
+        X = np.clip(X, -far, far)
     D = X @ (-2.0 * Z).T
     D += np.square(X).sum(axis=1)[:, None]
     D += np.square(Z).sum(axis=1)
     np.maximum(D, 0.0, out=D)
-    D *= -0.5 / bandwidth**2
+    with np.errstate(over="ignore"):  # to minus infinity, whose exponential is zero
+        D *= -0.5 / bandwidth**2
     return np.asarray(np.exp(D, out=D))
 
 

@@ -84,11 +84,15 @@ def ridge(
     share = w / w.sum()
     x_mean, y_mean = share @ X, share @ Y
     A, B = X - x_mean, Y - y_mean
+    A[:, (X[0] == X).all(axis=0)] = 0.0  # of constant columns a weighted mean leaves rounding, which is no signal
     if weights is not None:
         A, B = A * np.sqrt(w)[:, None], B * np.sqrt(w)[:, None]
     U, s, V = _thin_svd(A)
     if not len(s):  # constant inputs predict the mean
-        error = float(((B / (1.0 - share)[:, None]) ** 2).sum())
+        others = np.maximum(
+            1.0 - share, np.finfo(X.dtype).eps
+        )  # none are left of one pair, or of one by far heaviest
+        error = float(((B / others[:, None]) ** 2).sum(dtype=np.float64))
         return RidgeFit(AffineMap(np.zeros((X.shape[1], Y.shape[1]), X.dtype), x_mean, y_mean), 0.0, 0, error)
     Z = U.T @ B
     values = s**2

@@ -10,12 +10,12 @@ from typing import Any
 
 import numpy as np
 
-from isthmus._arrays import FloatArray, Matrix, as_dense
-from isthmus._validation import choice, matrix, same_columns
+from isthmus._arrays import FloatArray, Matrix
+from isthmus._validation import choice, matrix, ordinary, same_columns
 from isthmus.migration.advice import Advice, advice
-from isthmus.migration.kinds import Map
+from isthmus.migration.kinds import Map, single
 from isthmus.migration.recall import Recall
-from isthmus.migration.search import inner_products, unit_rows
+from isthmus.migration.search import directions, inner_products
 from isthmus.migration.streaming import mapped
 from isthmus.migration.thresholds import ADAPTED, Thresholds
 
@@ -68,15 +68,15 @@ class Adapter:
         X : array, memory map, CSR or data frame (n, d_new)
             Single precision gives single precision. Rows are mapped block by block.
         out : array or memory map (n, d_old), optional
-            Where the result goes.
+            Where the result goes. Where a number is too large for its type, nothing is written.
         """
         same_columns(X, self.new_columns, "X")
-        return mapped(X, lambda block: self._apply(TO_OLD, block), self.shape, out)
+        return mapped(X, lambda block: self._apply(TO_OLD, block), self.old_from_new.bound, self.shape, out)
 
     def to_new(self, X: Any, *, out: Any = None) -> FloatArray:
         """Rows of the old space (n, d_old) in the new one (n, d_new); see :meth:`to_old`."""
         same_columns(X, self.old_columns, "X")
-        return mapped(X, lambda block: self._apply(TO_NEW, block), self.shape[::-1], out)
+        return mapped(X, lambda block: self._apply(TO_NEW, block), self.new_from_old.bound, self.shape[::-1], out)
 
     def stream(self, blocks: Iterable[Any], *, direction: str = TO_OLD) -> Iterator[FloatArray]:
         """Each block of rows, mapped, one at a time: for rows without end, or more than fit in memory.
@@ -97,7 +97,12 @@ class Adapter:
         with f to the old space, g to the new one and the means of the pairs. They find more than the cosine in the
         old space alone, and need g for every row of the index.
         """
-        B, A = matrix(X_new, "X_new", n_columns=self.shape[0]), matrix(X_old, "X_old", n_columns=self.shape[1])
+        for X, columns, name in ((X_new, self.new_columns, "X_new"), (X_old, self.old_columns, "X_old")):
+            same_columns(X, columns, name)
+        B, A = (
+            ordinary(matrix(X, name, n_columns=n), name, smallest=0.0)
+            for X, name, n in zip((X_new, X_old), ("X_new", "X_old"), self.shape, strict=True)
+        )
         return both_ways(self.old_from_new, self.new_from_old, A)(B)
 
     def threshold(self, value: float, *, to: str = ADAPTED) -> float:
@@ -129,7 +134,7 @@ class Adapter:
         return advice(self.recall)
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the adapter to one file, whole or not at all; :meth:`load` reads it again."""
+        """Write the adapter to one file in a folder that exists, whole or not at all; :meth:`load` reads it again."""
         from isthmus.migration.files import save
 
         save(self, path)
@@ -147,7 +152,7 @@ class Adapter:
         Parameters
         ----------
         path : path
-            Where.
+            Where; its folder has to exist.
         format : {"npy", "safetensors", "onnx"}
             ``"npy"``: one array M (d + 1, e), ``X @ M[:-1] + M[-1]``. ``"safetensors"``: ``weight`` (e, d) and
             ``bias`` (e,), as linear layers have them. ``"onnx"``: one Gemm from ``rows`` to ``mapped``. Each is in
@@ -173,7 +178,7 @@ class Adapter:
 
     @cached_property
     def _single(self) -> dict[str, Map]:
-        return {direction: self._map(direction).astype(np.float32) for direction in (TO_OLD, TO_NEW)}
+        return {direction: single(self._map(direction)) for direction in (TO_OLD, TO_NEW)}
 
     def _apply(self, direction: str, X: Matrix) -> FloatArray:
         return self._single[direction](X) if X.dtype == np.float32 else self._map(direction)(X)
@@ -182,10 +187,10 @@ class Adapter:
 def both_ways(to_old: Map, to_new: Map, A: Matrix) -> Callable[[Matrix], FloatArray]:
     """A function from new rows B (n, d_new) to their scores (n, m) with the old rows A by both maps."""
     a, b = to_old.output_mean, to_new.output_mean
-    plain, carried = unit_rows(as_dense(A) - a), unit_rows(to_new(A) - b)
+    plain, carried = directions(A, a), directions(to_new(A), b)
 
     def scores(B: Matrix) -> FloatArray:
-        there = inner_products(unit_rows(to_old(B) - a), plain)
-        return np.asarray(there + inner_products(unit_rows(as_dense(B) - b), carried))
+        there = inner_products(directions(to_old(B), a), plain)
+        return np.asarray(there + inner_products(directions(B, b), carried))
 
     return scores

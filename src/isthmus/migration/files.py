@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from isthmus._validation import LARGEST
 from isthmus.exceptions import InputError
 from isthmus.maps import AffineMap, KernelMap
 from isthmus.migration.adapter import Adapter
@@ -29,7 +30,7 @@ MAPS = ("old_from_new", "new_from_old")
 VECTOR, TABLE = Expected((None,), "number"), Expected((None, None), "number")
 AFFINE: Mapping[str, Expected] = {"W": TABLE, "input_mean": VECTOR, "output_mean": VECTOR}
 KERNEL: Mapping[str, Expected] = {
-    "landmarks": TABLE,
+    "landmarks": Expected((None, None), "number", low=-LARGEST, high=LARGEST),
     "bandwidth": Expected((), "number", low=1e-100),
     "coefficients": TABLE,
     "offset": VECTOR,
@@ -59,17 +60,20 @@ def save(adapter: Adapter, path: str | os.PathLike[str]) -> None:
 
 
 def written(path: str | os.PathLike[str], content: bytes) -> None:
-    """Give a file this content, whole or not at all; where that fails, one sentence."""
+    """Give a file, in a folder that exists, this content, whole or not at all; where that fails, one sentence."""
+    where = _path(path)
+    if not os.path.isdir(where.parent):  # a slip in a name would otherwise become a folder
+        raise InputError(f"{shown(path)}: expected a file that can be written, got no folder for it.")
     try:
-        write_bytes(Path(path), content)
-    except (OSError, TypeError, ValueError) as error:
+        write_bytes(where, content)
+    except (OSError, ValueError) as error:
         reason = error.strerror if isinstance(error, OSError) else str(error)
         raise InputError(f"{shown(path)}: expected a file that can be written, got '{reason}'.") from None
 
 
 def load(path: str | os.PathLike[str]) -> Adapter:
     """The adapter in a file, every part of it checked."""
-    where = Path(path)
+    where = _path(path)
     text = str(read_npz(where, {"about": Expected((), "text", high=LONGEST_TEXT)})["about"])
     try:
         about = _about(text)
@@ -91,6 +95,12 @@ def load(path: str | os.PathLike[str]) -> Adapter:
         raise InputError(f"{shown(path)}: expected {error}.") from None
     except (KeyError, TypeError, AttributeError):
         raise InputError(f"{shown(path)}: expected the text of an adapter, got one with parts missing.") from None
+
+
+def _path(path: Any) -> Path:
+    if not isinstance(path, str | os.PathLike):
+        raise InputError(f"path: expected the path of a file, got {path!r:.60}.")
+    return Path(path)
 
 
 class _NotAsExpectedError(Exception):

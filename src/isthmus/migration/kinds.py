@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import TypeAlias
 
+import numpy as np
+
 from isthmus._arrays import FloatArray
 from isthmus.maps import AffineMap, KernelMap, kernel_ridge, low_rank, procrustes, ridge
 
@@ -23,6 +25,18 @@ CURVED = "kernel_ridge"
 MARGIN = 0.02
 """By which a curved map has to be better than the best plain matrix: it can't be exported as one, and costs more for
 each row."""
+
+
+ORDINARY = 1e-10, 1e10
+"""Between these are the largest numbers of a map whose products single precision can hold."""
+
+
+def single(found: Map) -> Map:
+    """The map in single precision; as it is where its numbers are too large or too small for that."""
+    low, high = ORDINARY
+    sizes = [(np.ndim(part), float(np.abs(part).max(initial=0.0))) for part in vars(found).values()]
+    fits = all(size == 0.0 or (size <= high and (ndim == 1 or low <= size)) for ndim, size in sizes)  # means may be 0
+    return found.astype(np.float32) if fits else found
 
 
 def best_kind(quality: Mapping[str, float]) -> str:

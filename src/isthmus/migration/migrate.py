@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import sys
 from collections.abc import Callable
 from typing import Any
@@ -83,7 +82,9 @@ def migrate(
     tell = _teller(progress)
     rng = as_generator(random_state)
     A, B = (ordinary(matrix(X, name), name) for X, name in ((old, "old"), (new, "new")))
-    known = _sampled(_one_to_one(pairs, A.shape[0], B.shape[0]), most, rng)
+    sizes = A.shape[0], B.shape[0]
+    known = as_pairs(pairs, *sizes, fewest=FEWEST, one_to_one=True, needs="an adapter", names=("old", "new"))
+    known = _sampled(known, most, rng)
     names = column_names(old), column_names(new)
     measures = Measures.of(A, B, known, _shared_columns(*names), tell, rng)
     if kind == AUTO:
@@ -96,14 +97,6 @@ def migrate(
     everything = np.arange(len(known))
     forth, back = measures.rows.fitted(kind, everything), measures.rows.fitted(kind, everything, back=True)
     return Adapter(kind, forth, back, len(known), recall, table, *names)
-
-
-def _one_to_one(pairs: Any, n_old: int, n_new: int) -> KnownPairs:
-    try:
-        return as_pairs(pairs, n_old, n_new, fewest=FEWEST, one_to_one=True, needs="an adapter")
-    except InputError as error:  # there, the two sides have the names that they have in fit
-        words = {"source": "old", "target": "new"}
-        raise InputError(re.sub(r"\b(source|target)(?= rows?\b)", lambda m: words[m[1]], str(error))) from None
 
 
 def _sampled(known: KnownPairs, most: int, rng: Generator) -> KnownPairs:

@@ -9,9 +9,8 @@ import numpy as np
 from numpy.random import Generator
 
 from isthmus._arrays import FloatArray
+from isthmus.evaluation.intervals import wilson_interval
 
-Z = 1.959964
-"""Of the normal distribution: intervals are meant to hold in 95 of 100 cases."""
 N_RESAMPLES = 1000
 """Bootstrap samples of the queries."""
 
@@ -136,10 +135,7 @@ def wilson(hits: int, n: int) -> Share:
     >>> print(wilson(9, 10))
     0.90 [0.60, 0.98]
     """
-    p, z2 = hits / n, Z**2 / n
-    centre, half = (p + z2 / 2.0) / (1.0 + z2), Z * np.sqrt(p * (1.0 - p) / n + z2 / (4.0 * n)) / (1.0 + z2)
-    # Of none, and of all, one end is the share itself but for rounding.
-    return Share(p, min(p, max(0.0, float(centre - half))), max(p, min(1.0, float(centre + half))))
+    return Share(hits / n, *wilson_interval(hits, n))
 
 
 def bootstrap(shares: FloatArray, rng: Generator) -> Share:

@@ -9,12 +9,14 @@ from typing import TypeAlias
 import numpy as np
 from sklearn.preprocessing import normalize
 
-from isthmus._arrays import FloatArray, IntArray, Matrix, is_sparse
+from isthmus._arrays import FloatArray, IntArray, Matrix, as_dense, is_sparse
 
 K = 10
 """Neighbours that are compared."""
 BLOCK = 256
 """Queries at once."""
+ROUNDING = 1e-14
+"""Of a mean, relative to its size: a row that is this near to it is the mean itself."""
 Score: TypeAlias = Callable[[IntArray], FloatArray]
 """The scores (q, g) of some queries, by their numbers, with every row of the gallery."""
 
@@ -78,9 +80,30 @@ def shared(found: IntArray, wanted: IntArray) -> FloatArray:
 
 
 def unit_rows(X: Matrix) -> Matrix:
-    """Rows of length one, dense ones in single precision: enough to rank by, and half the memory."""
-    # The squares of the features themselves may be too large for single precision.
-    return normalize(X) if is_sparse(X) else normalize(np.asarray(X, dtype=np.float64)).astype(np.float32)
+    """Rows of length one, whatever their unit, and zero where they are zero.
+
+    Dense ones are in single precision: enough to rank by, and half the memory.
+
+    Examples
+    --------
+    >>> unit_rows(np.array([[3e-200, 4e-200], [0.0, 0.0]]))
+    array([[0.6, 0.8],
+           [0. , 0. ]], dtype=float32)
+    """
+    if is_sparse(X):
+        return normalize(X.astype(np.float64, copy=False))
+    # Squares of the features themselves may be too large or too small, and scikit-learn takes tiny rows for zero.
+    largest = np.maximum(X.max(axis=1), -X.min(axis=1)).astype(np.float64)[:, None]
+    U = X / np.where(largest > 0.0, largest, 1.0)
+    U /= np.maximum(np.sqrt(np.einsum("ij,ij->i", U, U)), 1.0)[:, None]
+    return U.astype(np.float32)
+
+
+def directions(X: Matrix, origin: FloatArray) -> FloatArray:
+    """Rows of length one that point from the origin (d,) to the rows X; zero where the two differ by rounding."""
+    D = as_dense(X) - origin
+    D[np.abs(D).max(axis=1) <= ROUNDING * np.abs(origin).max()] = 0.0
+    return np.asarray(unit_rows(D))
 
 
 def inner_products(Q: Matrix, G: Matrix) -> FloatArray:

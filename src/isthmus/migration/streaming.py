@@ -15,7 +15,13 @@ BLOCK_VALUES = 2**22
 """Numbers in a block of rows, in or out: 32 MB in double precision."""
 
 
-def mapped(X: Any, apply: Callable[[Matrix], FloatArray], shape: tuple[int, int], out: Any = None) -> FloatArray:
+def mapped(
+    X: Any,
+    apply: Callable[[Matrix], FloatArray],
+    bound: Callable[[float], float],
+    shape: tuple[int, int],
+    out: Any = None,
+) -> FloatArray:
     """Rows X (n, d) mapped to (n, e), with no more than a block beside the result.
 
     Parameters
@@ -24,6 +30,8 @@ def mapped(X: Any, apply: Callable[[Matrix], FloatArray], shape: tuple[int, int]
         All rows are checked before any is mapped.
     apply : function
         From rows to rows.
+    bound : function
+        From the largest entry of a row, in size, to what no entry of its image is above.
     shape : (d, e)
         The columns of either side.
     out : array or memory map (n, e), optional
@@ -34,13 +42,28 @@ def mapped(X: Any, apply: Callable[[Matrix], FloatArray], shape: tuple[int, int]
     X = X.tocsr() if is_sparse(X) else X
     blocks = list(_blocks(X.shape[0], max(shape)))
     single = X.dtype == np.float32
-    for block in blocks:
-        matrix(X[block], "X", n_columns=shape[0])
+    largest = max((_largest(matrix(X[block], "X", n_columns=shape[0])) for block in blocks), default=0.0)
     matrix(X[:0], "X", n_columns=shape[0], min_rows=0)
     result = _result(out, (X.shape[0], shape[1]), np.float32 if single else np.float64)
+    limit = float(np.finfo(result.dtype).max)
+    if not bound(largest) < limit:  # only then may an image be too large: look before anything is written
+        for block in blocks:
+            _require_below(limit, apply, matrix(X[block], "X"), result.dtype)
     for block in blocks:
         result[block] = apply(matrix(X[block], "X"))
     return result
+
+
+def _largest(X: Matrix) -> float:
+    values = X.data if is_sparse(X) else X
+    return max(float(values.max(initial=0.0)), -float(values.min(initial=0.0)))
+
+
+def _require_below(limit: float, apply: Callable[[Matrix], FloatArray], X: Matrix, dtype: Any) -> None:
+    with np.errstate(over="ignore", invalid="ignore"):
+        fits = bool((np.abs(apply(X)) < limit).all())
+    if not fits:
+        raise InputError(f"X: expected rows whose images are within {dtype}, got one that is too large; scale first.")
 
 
 def _blocks(n: int, widest: int) -> Iterator[slice]:
