@@ -140,7 +140,7 @@ def test_collections_of_different_size(views):
     turned = match(views.B[:140], views.A, pairs[:, ::-1])
     assert found.shape == turned.shape[::-1] == (200, 140)
     assert precision(found, views) > 0.95
-    assert len(found) > 120
+    assert len(found) > 110
     assert (views.true[turned.pairs[:, 1]] == turned.pairs[:, 0]).mean() > 0.95
 
 
@@ -271,7 +271,7 @@ A, B = np.random.default_rng(0).normal(size=(2, 30, 4))
         ({"A": A[:5]}, "A: expected at least 20"),
         ({"B": np.full((30, 4), np.nan)}, "B: expected finite"),
         ({"B": np.ones((30, 4))}, "B: expected rows that differ"),
-        ({"pairs": [[0, 30]]}, "pairs: expected target rows from 0 to 29"),
+        ({"pairs": [[0, 30]]}, "pairs: expected B rows from 0 to 29"),
         ({"pairs": [[0, 1], [0, 1]]}, "pairs: expected each pair once"),
         ({"pairs": [[0, 1], [0, 2]]}, "pairs: expected each row in one pair"),
         ({"pairs": [[0, 1], [0, 2]], "one_to_one": False}, "pairs: expected each row of A in one pair"),

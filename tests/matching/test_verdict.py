@@ -2,12 +2,15 @@
 
 from dataclasses import replace
 
+import numpy as np
 import pytest
+from scipy.special import expit
 
+from isthmus.matching.confidence import _lowered
 from isthmus.matching.verdict import Evidence, sentence, success
 
 GOOD = Evidence(
-    agreement=0.9, confirmed=0.8, null_confirmed=0.2, value=0.8, null_value=0.5, known=0, known_near=0, held_back=0,
+    agreement=0.9, confirmed=0.8, null_confirmed=0.2, value=0.8, null_value=0.5, mutual=0.8, null_mutual=0.5, known=0, known_near=0, held_back=0,
     held_back_first=0, held_back_near=0, shuffled_first=0, shuffled_near=0, engine="ridge", schedule="flat",
 )  # fmt: skip
 HELD = replace(GOOD, known=30, known_near=28, held_back=10, held_back_first=6, held_back_near=9, shuffled_near=1)
@@ -25,12 +28,13 @@ HELD = replace(GOOD, known=30, known_near=28, held_back=10, held_back_first=6, h
         (HELD, True),
         (replace(HELD, held_back_near=4), False),
         (replace(HELD, held_back_near=9, shuffled_near=9), False),
-        (replace(HELD, held_back_first=3), False),
+        (replace(HELD, null_mutual=0.8, null_confirmed=0.6), None),
+        (replace(GOOD, mutual=0.2, null_mutual=0.5), None),
         (replace(HELD, agreement=0.05), None),
     ],
     ids=["consensus", "runs differ", "no better than nothing", "no better scores", "known pairs agree", "known pairs contradict",
          "held-back pairs found", "not found", "found from nothing too",
-         "near, not first", "found, but no other row"],
+         "no more partners than by chance", "the same without pairs", "found, but no other row"],
 )  # fmt: skip
 def test_success(seen, expected):
     assert success(seen) is expected
@@ -55,3 +59,20 @@ def test_the_verdict_is_one_sentence(seen):
     assert text.endswith(".")
     assert "\n" not in text
     assert text.split(":")[0] in {"matched", "failed", "doubtful"}
+
+
+def test_the_precision_is_what_wrong_pairs_would_not_have_done():
+    """Half of the rows have a partner and find it; the others do as the run from nothing does."""
+    wrong = 0.4 * 0.5
+    seen = replace(GOOD, mutual=1.0, confirmed=0.5 + 0.5 * wrong, null_mutual=0.4, null_confirmed=0.5)
+    assert seen.precision == pytest.approx(0.5 / (0.5 + 0.5 * wrong))
+    assert replace(GOOD, null_mutual=0.8, null_confirmed=0.8).precision == 0.0
+    assert replace(GOOD, null_mutual=0.0).precision == 1.0
+
+
+@pytest.mark.parametrize("precision", [0.0, 0.4, 0.9, 1.0])
+def test_confidences_are_lowered_to_the_precision_and_never_raised(precision):
+    odds = np.linspace(-1.0, 4.0, 30)
+    lowered = expit(odds + _lowered(odds, precision))
+    assert lowered.mean() == pytest.approx(min(precision, expit(odds).mean()), abs=1e-6)
+    assert (lowered <= expit(odds)).all()

@@ -39,7 +39,7 @@ def known_links(pairs: Any, n: int, m: int, one_to_one: bool) -> Links:
     empty = np.shape(pairs)[:1] == (0,) if isinstance(pairs, np.ndarray) else isinstance(pairs, list) and not pairs
     if pairs is None or empty:
         return Links.of(np.zeros(0, np.intp), np.zeros(0, np.intp))
-    known = as_pairs(pairs, n, m, one_to_one=one_to_one)
+    known = as_pairs(pairs, n, m, one_to_one=one_to_one, names=("A", "B"))
     rows, counts = np.unique(known.source, return_counts=True)
     if counts.max() > 1:
         raise InputError(

@@ -157,7 +157,7 @@ def _matching(
 ) -> Matching:
     """The result, as a value."""
     succeeded = success(seen)
-    confidence, partner, score = confidences(runs), runs.found.partner.copy(), runs.found.score.copy()
+    confidence, partner, score = confidences(runs, seen.precision), runs.found.partner.copy(), runs.found.score.copy()
     is_known = partner < 0
     partner[known.i] = known.j
     score[known.i] = runs.known_scores

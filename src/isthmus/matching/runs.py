@@ -42,6 +42,8 @@ class Runs:
         Among the rows that two runs find mutual partners for, the share for which these are the same.
     confirmed, null_confirmed : float
         The share of the pairs that choose each other that are found when they are left out; of the null run.
+    mutual, null_mutual : float
+        The share of the rows that choose each other with a row of B; of the null run.
     known_ranks, known_scores : array (p,)
         The ranks of the partners in known pairs, and their scores, by what is learned from all other pairs.
     held_back, shuffled : array (h,)
@@ -58,6 +60,8 @@ class Runs:
     agreement: float
     confirmed: float
     null_confirmed: float
+    mutual: float
+    null_mutual: float
     known_ranks: IntArray
     known_scores: FloatArray
     held_back: IntArray
@@ -139,11 +143,17 @@ def _seen(
         agreement=agreement,
         confirmed=confirmed(*sides[0]),
         null_confirmed=confirmed(*null),
+        mutual=_mutual(sides[0][0]),
+        null_mutual=_mutual(null[0]),
         known_ranks=known_ranks,
         known_scores=known_scores,
         held_back=held[0],
         shuffled=held[1],
     )
+
+
+def _mutual(done: Run) -> float:
+    return len(done.best.mutual) / max(1, len(done.problem.rows))
 
 
 def _agreement(found: Partners, again: Partners) -> float:

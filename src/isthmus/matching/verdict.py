@@ -11,9 +11,8 @@ NEAR = 10
 """A held-back pair counts as near if the partner is among the first ten."""
 MOST_NEAR = 0.5
 """The share of the held-back pairs that has to be near."""
-MOST_FIRST = 1.0 / 3.0
-"""The share of them that has to come first. Where fewer do, neighbours are found, not partners (tables of few columns
-that vary together), and what two runs agree on is as often wrong."""
+MOSTLY_RIGHT = 0.65
+"""The estimated precision that the confirmed pairs have to have; with less, it is doubtful."""
 CONSENSUS = 0.23
 """The consensus from which on a matching without pairs held back has succeeded."""
 SOME_CONSENSUS = 0.1
@@ -36,6 +35,8 @@ class Evidence:
         The share of the mutual pairs that are found again when they are left out; the same of the run from nothing.
     value, null_value : float
         The mean best score of a row, over the highest possible; the same of the run from nothing.
+    mutual, null_mutual : float
+        The share of the rows that choose each other with another; the same of the run from nothing.
     known, known_near : int
         How many pairs were known; for how many the partner is among the first ten by what is learned from others.
     held_back, held_back_first, held_back_near : int
@@ -51,6 +52,8 @@ class Evidence:
     null_confirmed: float
     value: float
     null_value: float
+    mutual: float
+    null_mutual: float
     known: int
     known_near: int
     held_back: int
@@ -66,6 +69,20 @@ class Evidence:
         """The agreement, times the gain over the run from nothing in the share of pairs found when left out."""
         gain = (self.confirmed - self.null_confirmed) / max(1.0 - self.null_confirmed, 1e-9)
         return self.agreement * max(gain, 0.0)
+
+    @property
+    def precision(self) -> float:
+        r"""An estimate of the share of the confirmed pairs that are right.
+
+        .. math:: 1 - (1 - \pi)\, q_0 / q, \qquad \pi = (q - q_0) / (1 - q_0)
+
+        q is the share of the rows whose pair is mutual and confirmed, q_0 the same of the run from nothing, which
+        finds wrong pairs only: what a row without a partner does. π is then the share of the rows that have one.
+        """
+        q, nothing = self.mutual * self.confirmed, self.null_mutual * self.null_confirmed
+        if q <= nothing or nothing >= 1.0:
+            return 0.0
+        return 1.0 - (1.0 - q) / (1.0 - nothing) * nothing / q
 
     @property
     def contradicted(self) -> bool:
@@ -96,6 +113,8 @@ def evidence(runs: Runs, engine: str) -> Evidence:
         null_confirmed=runs.null_confirmed,
         value=runs.value,
         null_value=runs.null.value,
+        mutual=runs.mutual,
+        null_mutual=runs.null_mutual,
         known=len(runs.known_ranks),
         known_near=int((runs.known_ranks <= NEAR).sum()),
         held_back=len(runs.held_back),
@@ -111,19 +130,19 @@ def evidence(runs: Runs, engine: str) -> Evidence:
 def success(seen: Evidence) -> bool | None:
     """True, False, or None where it is doubtful.
 
-    With pairs held back: at least half of their partners are among the first ten, more than by the run from nothing,
-    and a third come first; it is doubtful if that holds but there is no consensus on other rows, which may then have
-    no partners. Without: by the consensus, and better scores than from nothing, unless known pairs, however few,
-    contradict.
+    With pairs held back: at least half of their partners are among the first ten, and more than by the run from
+    nothing. Without: by the consensus, and better scores than from nothing, unless known pairs, however few,
+    contradict. That speaks of the maps; where other rows have hardly more partners than by chance, it is doubtful.
     """
     if seen.held_back:
-        if seen.held_back_near < MOST_NEAR * seen.held_back or seen.held_back_near <= seen.shuffled_near:
-            return False
-        if seen.held_back_first < MOST_FIRST * seen.held_back:
-            return False
-        return True if seen.consensus >= SOME_CONSENSUS else None
-    better = seen.value >= seen.null_value + GAIN
-    return bool(better and seen.consensus >= CONSENSUS and not seen.contradicted)
+        maps = seen.held_back_near >= MOST_NEAR * seen.held_back and seen.held_back_near > seen.shuffled_near
+        others = seen.consensus >= SOME_CONSENSUS
+    else:
+        maps = seen.value >= seen.null_value + GAIN and seen.consensus >= CONSENSUS and not seen.contradicted
+        others = True
+    if not maps:
+        return False
+    return True if others and seen.precision >= MOSTLY_RIGHT else None
 
 
 def sentence(seen: Evidence, succeeded: bool | None, n_pairs: int, shape: tuple[int, int]) -> str:
@@ -144,7 +163,13 @@ def _reason(seen: Evidence, succeeded: bool | None) -> str:
             f"[{low:.0%}, {high:.0%}], {seen.held_back_near / seen.held_back:.0%} among the first {NEAR} "
             f"(from shuffled pairs {seen.shuffled_near / seen.held_back:.0%})"
         )
-        return held if succeeded is not None else f"{held}, but other rows may have no partner: {runs}"
+        if succeeded is None:
+            return f"{held}, but other rows may have no partner ({_share(seen)}): {runs}"
+        return f"{held}; {_share(seen)}" if succeeded else held
     if seen.contradicted:
         return f"only {seen.known_near} of {seen.known} known pairs are near by what is learned from all others"
-    return runs
+    return runs if succeeded is False else f"{_share(seen)}; {runs}"
+
+
+def _share(seen: Evidence) -> str:
+    return f"about {seen.precision:.0%} of the confirmed pairs should be right"
