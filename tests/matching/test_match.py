@@ -163,6 +163,7 @@ def test_labels_forbid_what_they_contradict(views):
     assert (y[swapped.pairs[:, 0]] == (1 - yt)[swapped.pairs[:, 1]]).all()
     helped = match(views.A, views.B, y_source=y, y_target=yt)
     assert precision(helped, views) == 1.0
+    assert helped.succeeded is True
 
 
 @pytest.mark.parametrize("system", ["ridge", "cca", CCA()])

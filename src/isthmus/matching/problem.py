@@ -108,8 +108,11 @@ class Problem:
         return replace(self, A=A, B=B, alike=self.alike.among(i, j), veto=veto, rows=rows, columns=columns)
 
     def permuted(self, rng: Generator) -> Problem:
-        """The problem whose rows of B are alike to what others of them are."""
-        return replace(self, alike=Scores(self.alike.left, self.alike.right[rng.permutation(len(self.B))]))
+        """The problem whose rows of B are alike to what others of them are, and have the labels of these."""
+        order = rng.permutation(len(self.B))
+        alike = Scores(self.alike.left, self.alike.right[order])
+        veto = None if self.veto is None else Scores(self.veto.left, self.veto.right[order])
+        return replace(self, alike=alike, veto=veto)
 
     def bridge(self, links: Links, axes: int | None = None, before: Bridge | None = None) -> Bridge:
         """What the engine learns from the anchors and from linked rows, on the leading axes."""
