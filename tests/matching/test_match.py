@@ -188,10 +188,11 @@ def test_a_transformer_replaces_the_usual_preparation(views):
 
 
 def test_many_rows_are_refined_on_a_sample_first(views, monkeypatch):
-    monkeypatch.setattr(run, "SAMPLE_CELLS", 1)
-    monkeypatch.setattr(run, "FEWEST_SAMPLED", 120)
+    monkeypatch.setattr(run, "SAMPLE_CELLS", 120 * 150)
+    monkeypatch.setattr(run, "SAMPLED", 120)
     monkeypatch.setattr(left_out, "MANY", 1)
     found = match(views.A, views.B, known(views, 30))
+    assert found.evidence.held_back == 10
     assert found.succeeded is True
     assert (found.nearest == views.true).mean() > 0.95
 

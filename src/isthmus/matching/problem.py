@@ -102,6 +102,10 @@ class Problem:
         """The problem of some rows of A, by their places, and all of B."""
         return self._part(places, np.arange(len(self.B)))
 
+    def of_columns(self, places: IntArray) -> Problem:
+        """The problem of all rows of A and some of B, by their places."""
+        return self._part(np.arange(len(self.A)), places)
+
     def _part(self, i: IntArray, j: IntArray) -> Problem:
         veto = None if self.veto is None else self.veto.among(i, j)
         A, B, rows, columns = self.A[i], self.B[j], self.rows[i], self.columns[j]
