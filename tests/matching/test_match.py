@@ -163,6 +163,7 @@ def test_labels_forbid_what_they_contradict(views):
     assert (y[swapped.pairs[:, 0]] == (1 - yt)[swapped.pairs[:, 1]]).all()
     helped = match(views.A, views.B, y_source=y, y_target=yt)
     assert precision(helped, views) == 1.0
+    assert helped.succeeded is True
 
 
 def test_no_forbidden_pair_is_returned_even_if_all_are_asked_for(views):
@@ -239,10 +240,11 @@ def test_where_all_rows_of_one_side_are_known_no_other_is_matched(views):
 
 
 def test_many_rows_are_refined_on_a_sample_first(views, monkeypatch):
-    monkeypatch.setattr(run, "SAMPLE_CELLS", 1)
-    monkeypatch.setattr(run, "FEWEST_SAMPLED", 120)
+    monkeypatch.setattr(run, "SAMPLE_CELLS", 120 * 150)
+    monkeypatch.setattr(run, "SAMPLED", 120)
     monkeypatch.setattr(left_out, "MANY", 1)
     found = match(views.A, views.B, known(views, 30))
+    assert found.evidence.held_back == 10
     assert found.succeeded is True
     assert (found.nearest == views.true).mean() > 0.95
 

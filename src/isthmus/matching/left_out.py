@@ -11,7 +11,7 @@ from isthmus._arrays import FloatArray, IntArray
 from isthmus.matching.neighbours import Best, best, without_hubs
 from isthmus.matching.problem import Links, Problem
 from isthmus.matching.refinement import chosen
-from isthmus.matching.run import Run
+from isthmus.matching.run import Run, whole
 from isthmus.matching.scores import Scores
 
 FOLDS, FOLDS_OF_MANY = 10, 4
@@ -46,8 +46,11 @@ def confirmed(done: Run, left_out: Best) -> float:
     return float((left_out.of_rows[i] == done.best.of_rows[i]).mean()) if len(i) else 0.0
 
 
-def ranks(done: Run, pairs: Links) -> IntArray:
+def ranks(done: Run, problem: Problem, pairs: Links) -> IntArray:
     """The place of the partner of each row of A, from 1, among all rows of B; pairs by numbers in the collections."""
+    if not len(pairs):
+        return np.zeros(0, np.intp)
+    done = whole(done, problem)
     i, j = np.searchsorted(done.problem.rows, pairs.i), np.searchsorted(done.problem.columns, pairs.j)
     return _places(done.refined.fair, i, j)
 

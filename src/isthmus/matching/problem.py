@@ -102,14 +102,21 @@ class Problem:
         """The problem of some rows of A, by their places, and all of B."""
         return self._part(places, np.arange(len(self.B)))
 
+    def of_columns(self, places: IntArray) -> Problem:
+        """The problem of all rows of A and some of B, by their places."""
+        return self._part(np.arange(len(self.A)), places)
+
     def _part(self, i: IntArray, j: IntArray) -> Problem:
         veto = None if self.veto is None else self.veto.among(i, j)
         A, B, rows, columns = self.A[i], self.B[j], self.rows[i], self.columns[j]
         return replace(self, A=A, B=B, alike=self.alike.among(i, j), veto=veto, rows=rows, columns=columns)
 
     def permuted(self, rng: Generator) -> Problem:
-        """The problem whose rows of B are alike to what others of them are."""
-        return replace(self, alike=Scores(self.alike.left, self.alike.right[rng.permutation(len(self.B))]))
+        """The problem whose rows of B are alike to what others of them are, and have the labels of these."""
+        order = rng.permutation(len(self.B))
+        alike = Scores(self.alike.left, self.alike.right[order])
+        veto = None if self.veto is None else Scores(self.veto.left, self.veto.right[order])
+        return replace(self, alike=alike, veto=veto)
 
     def bridge(self, links: Links, axes: int | None = None, before: Bridge | None = None) -> Bridge:
         """What the engine learns from the anchors and from linked rows, on the leading axes."""

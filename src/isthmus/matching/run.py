@@ -14,8 +14,9 @@ from isthmus.matching.problem import Problem
 from isthmus.matching.refinement import Refined, Schedule, continued, plain, refined
 
 SAMPLE_CELLS = 10_000_000
-"""With more cells than this, the refinement is done on a sample of the rows of A, and ends on all."""
-FEWEST_SAMPLED = 1000
+"""With more cells than this, the refinement is done on a sample of so many, and ends on all."""
+SAMPLED = 2000
+"""Rows of such a sample."""
 ROUNDS_ON_ALL = 2
 
 
@@ -65,29 +66,40 @@ class Run:
         return self.refined.value
 
 
-def run(
-    problem: Problem, schedule: Schedule, always: IntArray, rng: Generator, tick: Callable[[], None], *, refine: bool
-) -> Run:
-    """From a start by what is known; of many rows on a sample only, in which some rows, by number, are always."""
+def run(problem: Problem, schedule: Schedule, rng: Generator, tick: Callable[[], None], *, refine: bool) -> Run:
+    """From a start by what is known; of many rows on a sample only."""
     if not refine:
         return Run.of(problem, plain(problem, problem.start(), schedule))
-    part = sampled(problem, always, rng)
+    part = sampled(problem, rng)
     return Run.of(part, refined(part, part.start(), schedule, rng, tick))
 
 
-def on_all(done: Run, problem: Problem, tick: Callable[[], None]) -> Run:
-    """The run taken to all rows of the problem, if it was on a sample."""
-    if len(done.problem.A) == len(problem.A):
+def whole(done: Run, problem: Problem) -> Run:
+    """What a run has learned, applied to all rows of the problem, if it was on a sample."""
+    if done.problem is problem:
         return done
     scores = problem.scores(done.refined.bridge)
-    found = Refined(done.refined.bridge, scores, crowding(scores), done.refined.schedule)
-    return Run.of(problem, continued(problem, found, ROUNDS_ON_ALL, tick))
+    return Run.of(problem, Refined(done.refined.bridge, scores, crowding(scores), done.refined.schedule))
 
 
-def sampled(problem: Problem, always: IntArray, rng: Generator) -> Problem:
-    """The problem of so many rows of A that their table with B is not too large; some rows, by number, are always."""
+def on_all(done: Run, problem: Problem, tick: Callable[[], None]) -> Run:
+    """The run continued on all rows of the problem, if it was on a sample."""
+    if done.problem is problem:
+        return done
+    return Run.of(problem, continued(problem, whole(done, problem).refined, ROUNDS_ON_ALL, tick))
+
+
+def sampled(problem: Problem, rng: Generator) -> Problem:
+    """The problem of some rows of A, drawn at random, and of the rows of B that are their likely partners by the start.
+
+    Rows of B drawn at random would mostly not have their partner among those of A.
+    """
     n, m = len(problem.A), len(problem.B)
-    size = max(FEWEST_SAMPLED, SAMPLE_CELLS // m)
-    if size >= n:
+    if n * m <= SAMPLE_CELLS:
         return problem
-    return problem.among(np.union1d(np.searchsorted(problem.rows, always), rng.choice(n, size, replace=False)))
+    part = problem.among(np.sort(rng.choice(n, min(n, SAMPLED), replace=False)))
+    wanted = SAMPLE_CELLS // len(part.A)
+    if wanted >= m:
+        return part
+    likely = best(part.allowed(part.start())).column_scores
+    return part.of_columns(np.sort(np.argpartition(-likely, wanted)[:wanted]))

@@ -85,15 +85,16 @@ def all_runs(
     wrong = _shuffled(kept, for_pairs[1])
     some, nothing, all_known = (problem.knowing(pairs, one_to_one) for pairs in (kept, wrong, known))
 
-    def one(what: str, asked: Problem, schedule: Schedule, always: IntArray, seed: Generator) -> Callable[[], Run]:
-        return lambda: run(asked, schedule, always, seed, counter.of(what), refine=refine)
+    def one(what: str, asked: Problem, schedule: Schedule, seed: Generator) -> Callable[[], Run]:
+        return lambda: run(asked, schedule, seed, counter.of(what), refine=refine)
 
     schedules = (COARSE, FLAT) if refine else (FLAT,)
-    jobs = [one(s.name, some, s, held.i, seed) for s, seed in zip(schedules, for_runs, strict=False)]
+    jobs = [one(s.name, some, s, seed) for s, seed in zip(schedules, for_runs, strict=False)]
     trial = max(at_once(jobs, n_jobs, counter), key=lambda r: r.value)
     schedule = trial.refined.schedule
-    jobs = [one("from nothing", nothing.permuted(for_null[0]), schedule, held.i, for_null[1])]
-    jobs += [one("again", all_known, schedule, held.i[:0], seed) for seed in for_runs[2 : restarts + 1]]
+    nothing = nothing.permuted(for_null[0])
+    jobs = [one("from nothing", nothing, schedule, for_null[1])]
+    jobs += [one("again", all_known, schedule, seed) for seed in for_runs[2 : restarts + 1]]
     null, *finals = at_once(jobs, n_jobs, counter)
     # A run that knew only some of the pairs is not the last word, but its agreement counts.
     order = sorted(finals if len(held) else [trial, *finals], key=lambda r: -r.value)
@@ -109,7 +110,8 @@ def all_runs(
         n_jobs,
         counter,
     )
-    return _seen(problem, known, sides, order[0].value, (ranks(trial, held), ranks(null, held)), for_folds[3], refine)
+    places = ranks(trial, some, held), ranks(null, nothing, held)
+    return _seen(problem, known, sides, order[0].value, places, for_folds[3], refine)
 
 
 def _seen(
