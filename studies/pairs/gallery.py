@@ -64,8 +64,7 @@ def page(folder: Path | None = None) -> str:
             "Descriptions of Debian packages in English and in another language, every text on its own: not one "
             "pair is known, and no dictionary is used. Each language has its own vocabulary (tf-idf of its own "
             "words). isthmus.match is given two tables with different columns, and finds the partners from how texts "
-            "are alike within each language. This page is made by `python -m studies.pairs.gallery` (draw 100); "
-            "figures over several draws are in [pairs.md](pairs.md).",
+            "are alike within each language. This page is made by `python -m studies.pairs.gallery`, on one draw.",
             118,
         ),
     ]
