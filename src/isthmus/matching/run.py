@@ -90,7 +90,7 @@ def on_all(done: Run, problem: Problem, tick: Callable[[], None]) -> Run:
 
 
 def sampled(problem: Problem, rng: Generator) -> Problem:
-    """The problem of some rows of A, drawn at random, and of the rows of B that are likely partners by the start.
+    """The problem of some rows of A, drawn at random, and of the rows of B that the start has as likely partners.
 
     Rows of B drawn at random would mostly not have their partner among those of A.
     """
