@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from isthmus._arrays import FloatArray
 from isthmus.common_space import CommonSpace
 from isthmus.estimators.mapped import MetricEstimator
 from isthmus.exceptions import InputError
+from isthmus.kernels import Kernel
 from isthmus.linalg import PrincipalAxes, principal_axes
 from isthmus.spaces import JointSpace
 
@@ -18,6 +21,25 @@ class PairedMap(MetricEstimator):
     takes_pairs = True
     needs_pairs = True
     intercept = True
+
+    def __init__(
+        self,
+        source_kernel: Kernel | str = "linear",
+        target_kernel: Kernel | str = "linear",
+        *,
+        rule: Any = "nearest",
+        references: str = "source",
+        n_neighbors: int = 1,
+        source_transformer: Any = None,
+        target_transformer: Any = None,
+    ) -> None:
+        self.source_kernel = source_kernel
+        self.target_kernel = target_kernel
+        self.rule = rule
+        self.references = references
+        self.n_neighbors = n_neighbors
+        self.source_transformer = source_transformer
+        self.target_transformer = target_transformer
 
 
 def anchors(

@@ -9,7 +9,6 @@ import numpy as np
 from isthmus.common_space import CommonSpace
 from isthmus.domains import TwoDomains
 from isthmus.estimators.maps.base import PairedMap, anchors, centred_space
-from isthmus.kernels import Kernel
 from isthmus.spaces import JointSpace
 
 
@@ -44,25 +43,6 @@ class RelativeRepresentations(PairedMap):
     >>> (found[:, 0] == np.arange(30)).mean()
     np.float64(1.0)
     """
-
-    def __init__(
-        self,
-        source_kernel: Kernel | str = "linear",
-        target_kernel: Kernel | str = "linear",
-        *,
-        rule: Any = "nearest",
-        references: str = "source",
-        n_neighbors: int = 1,
-        source_transformer: Any = None,
-        target_transformer: Any = None,
-    ) -> None:
-        self.source_kernel = source_kernel
-        self.target_kernel = target_kernel
-        self.rule = rule
-        self.references = references
-        self.n_neighbors = n_neighbors
-        self.source_transformer = source_transformer
-        self.target_transformer = target_transformer
 
     def _learn(self, domains: TwoDomains, joint: JointSpace, settings: Any) -> tuple[CommonSpace, dict[str, Any]]:
         both, axes, weights = anchors(joint)

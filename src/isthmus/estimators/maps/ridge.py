@@ -81,15 +81,17 @@ class RidgeMap(PairedMap):
         source_transformer: Any = None,
         target_transformer: Any = None,
     ) -> None:
-        self.source_kernel = source_kernel
-        self.target_kernel = target_kernel
+        super().__init__(
+            source_kernel,
+            target_kernel,
+            rule=rule,
+            references=references,
+            n_neighbors=n_neighbors,
+            source_transformer=source_transformer,
+            target_transformer=target_transformer,
+        )
         self.penalty = penalty
         self.ways = ways
-        self.rule = rule
-        self.references = references
-        self.n_neighbors = n_neighbors
-        self.source_transformer = source_transformer
-        self.target_transformer = target_transformer
 
     def _checked(self) -> FloatArray:
         super()._checked()
