@@ -11,7 +11,7 @@ from isthmus.study.tables import spanned
 from studies.pairs import retrieval, transfer
 from studies.pairs.findings import THREE, use_sentences, winners_table
 from studies.pairs.rows import MOST_UNPAIRED
-from studies.pairs.tables import Cell, alone_table, cells, difference_table, score_table
+from studies.pairs.tables import Cell, alone_table, cells, difference_table, joined, score_table
 
 ORACLE, SHARED = "class oracle", "shared columns"
 INTERVALS = (
@@ -55,7 +55,7 @@ itself, unless a table says otherwise. {_drawn(first)}
 
 {picture}
 
-{_joined(tables)}
+{joined(tables)}
 
 **What the controls are.** *CCA, unit variates*: as it was before it weighted directions by their correlations. \
 *Shuffled pairs*: the same rows in wrong pairs. *Shuffled within classes*: each row is \
@@ -63,7 +63,7 @@ paired with another of its class; what is found then, is found by class. *Class 
 and nothing else. *Shared columns*: cosines over the columns that have the same name in both domains (the Debian \
 texts share words and names), without any pair. *Random*: chance.
 
-{_joined(further)}
+{joined(further)}
 
 ### Hubs
 
@@ -184,7 +184,7 @@ source's features: a self-trained LDA with 1 or 3 labelled target rows per class
 forgotten, **labels copied through pairs**: the target row of each pair gets the label of its partner, and a \
 classifier of the target alone learns from these. {_drawn(first)}
 
-{_joined(tables)}
+{joined(tables)}
 
 {gains.markdown()}
 
@@ -215,7 +215,3 @@ def transfer_sentence(found: Mapping[str, Board], systems: list[str]) -> str:
 def _drawn(board: Board) -> str:
     words = spanned(board.seeds)
     return f"{words[0].upper()}{words[1:]}; means ± standard deviations over the seeds, the best of a column is bold."
-
-
-def _joined(tables: Iterable[object]) -> str:
-    return "\n\n".join(table.markdown() for table in tables)  # type: ignore[attr-defined]

@@ -153,3 +153,8 @@ def _alone(a: FloatArray, b: FloatArray) -> str:
 def difference(a: FloatArray, b: FloatArray) -> Difference:
     """Of two systems in one group, over the seeds."""
     return paired_difference(a, b)
+
+
+def joined(tables: Iterable[Table]) -> str:
+    """Tables below each other, in Markdown."""
+    return "\n\n".join(table.markdown() for table in tables)

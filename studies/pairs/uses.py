@@ -10,7 +10,7 @@ from isthmus._arrays import FloatArray
 from isthmus.study import Board, Table
 from isthmus.study.tables import ABSENT, spanned
 from studies.pairs import matching
-from studies.pairs.tables import alone_table, score_table, values
+from studies.pairs.tables import alone_table, joined, score_table, values
 
 WORKED_FROM = 0.5
 """Recall@1 from which on a matching counts as a success, whatever it says of itself."""
@@ -44,7 +44,7 @@ def matching_section(found: Mapping[str, Board], null: Mapping[str, Board]) -> s
 known pairs. Either side has 300 to 1,000 rows, in an order of its own; there are fewer rows where objects \
 are too few for both sides. {_capital(spanned(first.seeds))}, each with rows of its own.
 
-{_joined(tables)}
+{joined(tables)}
 
 {unrefined.markdown()}
 
@@ -140,7 +140,7 @@ groups of letters (384 columns). The old index stays as it is; P of its texts ar
 200 other texts are asked for by the new model only. Cosines in the old space, but for "both ways". The old model on \
 its own index is what there was before. {_capital(spanned(first.seeds))}; both directions.
 
-{_joined(tables)}
+{joined(tables)}
 
 {gains.markdown()}
 
@@ -182,7 +182,3 @@ def _by_pairs(found: Mapping[str, Board], columns: list[str], title: str, figure
 
 def _capital(text: str) -> str:
     return f"{text[0].upper()}{text[1:]}"
-
-
-def _joined(tables: list[Table]) -> str:
-    return "\n\n".join(table.markdown() for table in tables)
