@@ -27,7 +27,7 @@ VARIANTS = {
     f"{share}, {P}": f"{share} of the rows have a partner, {P or 'no'} known pairs"
     for share, P in product(SHARES, PAIRS)
 }
-UNREFINED_IN, WRONG_IN, LABELLED_IN = "all, 30", "half, 30", ("all, 0", "half, 0")
+UNREFINED_IN, WRONG_IN, LABELLED_IN = "all, 30", "half, 30", "all, 0"
 """Where there is also a matching without refinement; one with wrong pairs; some with class labels."""
 ROWS = {
     "digits pixels–shape": 400,
@@ -215,13 +215,13 @@ class WithLabels:
 NONE = "none"
 NULL_VARIANTS = {f"{NONE}, 0": "no row has a partner"}
 MATCH, UNREFINED, WRONG = "match", "match, not refined", "match, shuffled pairs"
-LABELLED = {"match, 3 labels per class": 3, "match, 10 labels per class": 10, "match, all labels": None}
+LABELLED = {"match, 3 labels per class": 3, "match, all labels": None}
 """Labels of rows of B; those of A are all known then."""
 ENTRANTS = (
     Entrant(MATCH, Matched),
     Entrant(UNREFINED, Matched(refine=False), variants=(UNREFINED_IN,)),
     Entrant(WRONG, Matched, control=True, rows=WrongPairs(), variants=(WRONG_IN,)),
-    *(Entrant(name, Matched, rows=WithLabels(each), variants=LABELLED_IN) for name, each in LABELLED.items()),
+    *(Entrant(name, Matched, rows=WithLabels(each), variants=(LABELLED_IN,)) for name, each in LABELLED.items()),
 )
 
 

@@ -37,10 +37,7 @@ def matching_section(found: Mapping[str, Board], null: Mapping[str, Board]) -> s
     unrefined = Table(
         "What refinement is worth: recall@1, all rows partnered, 30 pairs", ("data", *both), tuple(rows)
     )
-    labelled = [
-        _labelled(found[variant], f"With class labels and no pairs: recall@1, {matching.VARIANTS[variant]}")
-        for variant in matching.LABELLED_IN
-    ]
+    labelled = _labelled(found[matching.LABELLED_IN], "With class labels and no pairs: recall@1, all rows partnered")
     return f"""\
 ## Matching two collections
 
@@ -52,7 +49,7 @@ are too few for both sides. {_capital(spanned(first.seeds))}, each with rows of 
 
 {unrefined.markdown()}
 
-{joined(labelled)}
+{labelled.markdown()}
 
 {verdict_sentences(found, null)}
 """
