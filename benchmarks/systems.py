@@ -6,6 +6,7 @@ import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from statistics import median
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -36,6 +37,16 @@ class Data:
     fit: tuple[Array, NDArray[np.intp], Array, NDArray[np.intp]]
     new: Array
 
+    @property
+    def pairs(self) -> NDArray[np.intp]:
+        """Each labelled target row with a source row of its class, which no other has (m, 2)."""
+        _, y_source, _, y_target = self.fit
+        found = []
+        for label in np.unique(y_target[y_target >= 0]):
+            rows = zip(np.flatnonzero(y_source == label), np.flatnonzero(y_target == label), strict=False)
+            found += list(rows)
+        return np.array(found)
+
     def cut(self, width: int) -> Data:
         """The same rows with their first columns only."""
         X_source, y_source, X_target, y_target = self.fit
@@ -58,12 +69,19 @@ def _row(system: System, task: Task, data: list[Data], repeats: int) -> SystemRo
         data, remark = [part.cut(width) for part in data], f"on the first {width} columns of either domain"
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        fits = tuple(_median(lambda part=part: system.make().fit(*part.fit), repeats) for part in data)
-        model = system.make().fit(*data[-1].fit)
+        fits = tuple(_median(lambda part=part: _fitted(system, part), repeats) for part in data)
+        model = _fitted(system, data[-1])
         predict = _median(lambda: model.predict(data[-1].new), repeats)
     if any(issubclass(w.category, ConvergenceWarning | SklearnConvergenceWarning) for w in caught):
         remark = f"NOT CONVERGED {remark}".rstrip()
     return SystemRow(system.name, task, n_source, fits, predict, remark)
+
+
+def _fitted(system: System, data: Data) -> Any:
+    """Systems that learn from pairs alone are given some."""
+    if system.needs_pairs:
+        return system.make().fit(*data.fit, pairs=data.pairs)
+    return system.make().fit(*data.fit)
 
 
 def _median(call: Callable[[], object], repeats: int) -> float:
