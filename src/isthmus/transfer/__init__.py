@@ -1,0 +1,1 @@
+"""Labels carried over from one domain to another: guesses from many sides, weighed by evidence."""

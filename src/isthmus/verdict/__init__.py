@@ -1,0 +1,1 @@
+"""Whether a source helps, on rows of one's own."""
