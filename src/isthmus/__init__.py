@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from isthmus.matching import Matching, match
     from isthmus.migration import Adapter, migrate
     from isthmus.registry import systems
+    from isthmus.transfer import LabelTransfer
 
 __all__ = [
     "ARC",
@@ -52,6 +53,7 @@ __all__ = [
     "IsthmusError",
     "Kernel",
     "KnownPairs",
+    "LabelTransfer",
     "Laplacian",
     "Linear",
     "Matching",
@@ -83,6 +85,7 @@ _NAMES = {
     "matching": ("Matching", "match"),
     "migration": ("Adapter", "migrate"),
     "registry": ("systems",),
+    "transfer": ("LabelTransfer",),
 }
 _HOMES = {name: f"isthmus.{module}" for module, names in _NAMES.items() for name in names}
 
