@@ -86,7 +86,7 @@ class LabelTransfer(TwoDomainEstimator):
         The shares that were assumed in the end.
     temperature_ : float
         What scores are divided by to give probabilities. With at least three labels in every labelled class, labelled
-        rows are held out in turn (three folds), and it is the one that makes their classes most likely; otherwise one.
+        rows are held out in turn (three folds), and it makes their classes likely; otherwise one.
 
     Examples
     --------
