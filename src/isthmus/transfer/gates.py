@@ -4,39 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from isthmus._arrays import FloatArray, IntArray
-from isthmus.controls.discriminants import SoftLDA
+from isthmus._arrays import FloatArray
 from isthmus.transfer.guesses import AXES_PER_CLASS, class_means, correlation, guessed_means
 from isthmus.transfer.rows import TransferRows
 
-FOLDS = 5
-CHANCE = 3.0
-"""Standard errors above chance from which the source's rows tell its classes apart."""
 RENAMINGS = 300
-
-
-def source_tells_classes(rows: TransferRows, rng: np.random.Generator) -> bool:
-    """Whether discriminants of the source find the classes of source rows that they have not seen."""
-    view, C = rows.at(AXES_PER_CLASS), rows.n_classes
-    fold = _folds(view.ys, rng)
-    hits = 0
-    for k in range(FOLDS):
-        seen, held = fold != k, fold == k
-        present, y = np.unique(view.ys[seen], return_inverse=True)
-        mean = view.S[seen].mean(axis=0)
-        lda = SoftLDA.of(view.S[seen] - mean, np.eye(len(present))[y])
-        hits += int((present[lda.scores(view.S[held] - mean).argmax(axis=1)] == view.ys[held]).sum())
-    chance = 1.0 / C
-    return bool(hits / len(view.ys) > chance + CHANCE * np.sqrt(chance * (1.0 - chance) / len(view.ys)))
-
-
-def _folds(y: IntArray, rng: np.random.Generator) -> IntArray:
-    """A fold for each row, with the rows of each class dealt out evenly."""
-    fold = np.zeros(len(y), dtype=np.intp)
-    for c in np.unique(y):
-        of_class = rng.permutation(np.flatnonzero(y == c))
-        fold[of_class] = np.arange(len(of_class)) % FOLDS
-    return fold
 
 
 def geometry_against_renamings(rows: TransferRows, P: FloatArray, rng: np.random.Generator) -> float:
