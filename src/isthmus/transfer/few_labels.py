@@ -1,4 +1,4 @@
-"""Every class has a few labels, and rows are few: the ensemble of the target, and what of the source passes a gate."""
+"""Every class has a few labels, and rows are few: the target's ensemble, and what of the source passes a gate."""
 
 from __future__ import annotations
 

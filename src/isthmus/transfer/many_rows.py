@@ -45,7 +45,9 @@ def from_many_rows(rows: TransferRows, own_shares: bool, tell: Tell = silent) ->
     alone = partial(Outcome, own, P[rows.unlabelled], own_rule, weights={"target": 1.0})
     if not source_accuracy(source.points, some.ys, some.n_classes)[1]:
         return alone(reason="its own rows do not tell its classes apart")
-    shares = some.shares if own_shares else floored(np.bincount(some.ys, minlength=some.n_classes).astype(float))
+    counts = np.bincount(some.ys, minlength=some.n_classes).astype(float)
+    unequal = not own_shares and counts.max() > UNEQUAL * counts.min()
+    shares = floored(counts) if unequal else some.shares
     among = posterior(own_rule(some), some)
     guess = taught(target.points, some.yt, among, shares)
     found = soft_pairs(source, some.ys, target, some.yt, guess, shares, tick=lambda: tell("soft pairs"))
@@ -53,10 +55,10 @@ def from_many_rows(rows: TransferRows, own_shares: bool, tell: Tell = silent) ->
     r = {"target": agreement(rows, P[rows.unlabelled])}
     if found.is_open:
         return _open(rows, own, found, evidence, r)
-    alike = shares_alike(target.points, some.yt, among, shares)
-    evidence["shares"] = alike
     closed = f"by geometry alone its classes agree too little with the target's (κ = {found.evidence.kappa:.2f})"
-    if own_shares or shares.max() <= UNEQUAL * shares.min() or alike <= ALIKE:
+    if unequal:
+        evidence["shares"] = shares_alike(target.points, some.yt, among, shares)
+    if evidence.get("shares", 0.0) <= ALIKE:
         return alone(evidence=evidence, agreement=r, reason=closed)
     return _with_shares(rows, shares, P, evidence, r, closed)
 

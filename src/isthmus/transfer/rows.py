@@ -166,6 +166,17 @@ class TransferRows:
         """The same rows under other shares."""
         return replace(self, shares=shares)
 
+    def renamed(self, names: IntArray) -> TransferRows:
+        """The same rows, with the source's class c called ``names[c]``."""
+        return replace(self, ys=np.where(self.ys < 0, -1, names[self.ys]))
+
+    def with_fewer(self, most: int, rng: np.random.Generator) -> TransferRows:
+        """At most so many of the unlabelled rows, drawn at random; no pairs, and no features."""
+        unlabelled = np.flatnonzero(self.unlabelled)
+        kept = ~self.unlabelled
+        kept[rng.permutation(unlabelled)[:most]] = True
+        return replace(self, target=self.target[kept], yt=self.yt[kept], pairs=None, prepared=None)
+
     def among_shared(self) -> TransferRows:
         """Without what the source has no word for: classes are counted among its own.
 

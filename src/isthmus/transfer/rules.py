@@ -98,6 +98,20 @@ class Among:
 
 
 @dataclass(frozen=True, eq=False)
+class Evenly:
+    """A rule that can't tell some classes from each other: they share their probability evenly."""
+
+    rule: Rule
+    classes: IntArray
+
+    def scores(self, Z: FloatArray) -> FloatArray:
+        """Logarithms of probabilities."""
+        P = softmax(self.rule.scores(Z), axis=1)
+        P[:, self.classes] = P[:, self.classes].mean(axis=1, keepdims=True)
+        return np.asarray(np.log(np.maximum(P, np.finfo(float).tiny)))
+
+
+@dataclass(frozen=True, eq=False)
 class Sum:
     """A weighted sum of scores, each brought to mean zero per row and divided by its own unit."""
 
