@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from isthmus.matching import Matching, match
     from isthmus.migration import Adapter, migrate
     from isthmus.registry import systems
+    from isthmus.transfer import SemanticMatching
 
 __all__ = [
     "ARC",
@@ -63,6 +64,7 @@ __all__ = [
     "RelativeRepresentations",
     "RidgeMap",
     "Saenko",
+    "SemanticMatching",
     "__version__",
     "match",
     "migrate",
@@ -83,6 +85,7 @@ _NAMES = {
     "matching": ("Matching", "match"),
     "migration": ("Adapter", "migrate"),
     "registry": ("systems",),
+    "transfer": ("SemanticMatching",),
 }
 _HOMES = {name: f"isthmus.{module}" for module, names in _NAMES.items() for name in names}
 
