@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from isthmus.matching import Matching, match
     from isthmus.migration import Adapter, migrate
     from isthmus.registry import systems
-    from isthmus.transfer import SemanticMatching
+    from isthmus.transfer import LabelTransfer, SemanticMatching
 
 __all__ = [
     "ARC",
@@ -53,6 +53,7 @@ __all__ = [
     "IsthmusError",
     "Kernel",
     "KnownPairs",
+    "LabelTransfer",
     "Laplacian",
     "Linear",
     "Matching",
@@ -85,7 +86,7 @@ _NAMES = {
     "matching": ("Matching", "match"),
     "migration": ("Adapter", "migrate"),
     "registry": ("systems",),
-    "transfer": ("SemanticMatching",),
+    "transfer": ("LabelTransfer", "SemanticMatching"),
 }
 _HOMES = {name: f"isthmus.{module}" for module, names in _NAMES.items() for name in names}
 
