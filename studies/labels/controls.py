@@ -208,7 +208,8 @@ def _balanced_means(L: FloatArray, Y: FloatArray, U: FloatArray) -> FloatArray:
 
 def _clusters(L: FloatArray, y: IntArray, U: FloatArray, names: IntArray, rng: np.random.Generator) -> FloatArray:
     """Balanced guesses (n_u, C): clusters that begin at the labelled means, the others far from all (k-means++)."""
-    Y, least, best = np.eye(len(names))[y], np.inf, np.zeros((len(U), len(names)))
+    Y, least = np.eye(len(names))[y], np.inf
+    best: FloatArray = np.zeros((len(U), len(names)))
     known = names[: len(np.unique(y))]
     for _ in range(RESTARTS):
         M = np.stack([L[y == c].mean(axis=0) for c in known])

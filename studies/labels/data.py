@@ -83,18 +83,14 @@ def digit_pair(folder: Path | None = None) -> Pair:
 
 def _office31(folder: Path | None) -> Pair:
     data = load_office31_released(folder)
-    names = "amazon surf800", "dslr surf600"
-    return Pair(*(data[name] for name in names), *(data.objects[name] for name in names), counts=True)
+    source, target = "amazon surf800", "dslr surf600"
+    return Pair(data[source], data[target], data.objects[source], data.objects[target], counts=True)
 
 
 def _office_caltech(source: str, target: str, folder: Path | None) -> Pair:
     """SURF words of one camera and GoogLeNet's activations of another: no image can be in both."""
     words, nets = load_office_caltech(folder), load_office_caltech(folder, features="googlenet1024")
-    objects = [
-        np.array([f"{name} {k}" for k in range(len(d.y))])
-        for name, d in ((source, words[source]), (target, nets[target]))
-    ]
-    return Pair(words[source], nets[target], *objects, counts=True)
+    return Pair(words[source], nets[target], words.objects[source], nets.objects[target], counts=True)
 
 
 def _mfeat(source: str, target: str) -> Load:

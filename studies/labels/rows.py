@@ -99,8 +99,7 @@ class NamingDraw(Drawn):
         if trial.group == DEMO:
             return demo_rows(int(trial.variant), trial.seed)
         pair = self.pair(trial)
-        protocol = Protocol(self.source, int(trial.variant), self.unlabelled)
-        split = drawn(pair, protocol, self.seed(trial))
+        split = drawn(pair, Protocol(self.source, int(trial.variant), self.unlabelled), self.seed(trial))
         split = replace(split, test=at_most(split.test, pair.target.y, self.test, rng))
         return label_rows(pair, split, half_hidden(int(pair.source.y.max()) + 1, rng))
 
@@ -126,9 +125,9 @@ class PaperDraw(Drawn):
 
     def __call__(self, trial: Trial) -> LabelRows:
         """The rows of a trial; fewer labels of a seed are among more."""
-        protocol = Protocol(self.source, int(trial.variant), self.unlabelled, MOST_TESTED)
-        pair = self.pair(trial)
-        return label_rows(pair, drawn(pair, protocol, self.seed(trial)))
+        pair, rng = self.pair(trial), np.random.default_rng([*self.seed(trial), 1])
+        split = drawn(pair, Protocol(self.source, int(trial.variant), self.unlabelled), self.seed(trial))
+        return label_rows(pair, replace(split, test=np.sort(rng.permutation(split.test)[:MOST_TESTED])))
 
 
 @dataclass(frozen=True)
@@ -160,9 +159,15 @@ def disjoint_rows(pair: Pair, n_source: int, n_target: int, rng: np.random.Gener
 
 
 def drawn(pair: Pair, protocol: Protocol, seed: list[int]) -> Split:
-    """A split of a pair."""
+    """A split of a pair; of what a class has beside labelled rows, no more is unlabelled than tested."""
     objects = {"objects_source": pair.source_objects, "objects_target": pair.target_objects}
-    return protocol.split(pair.source.y, pair.target.y, **objects, seed=seed)
+    split, y = protocol.split(pair.source.y, pair.target.y, **objects, seed=seed), pair.target.y
+    passed, rng = [], np.random.default_rng([*seed, 2])
+    for c in np.unique(y):
+        unlabelled, tested = (rng.permutation(part[y[part] == c]) for part in (split.unlabelled, split.test))
+        passed.append(unlabelled[(len(unlabelled) + len(tested)) // 2 :])
+    moved = np.concatenate(passed)
+    return replace(split, unlabelled=np.setdiff1d(split.unlabelled, moved), test=np.union1d(split.test, moved))
 
 
 def at_most(rows: IntArray, y: IntArray, n: int, rng: np.random.Generator) -> IntArray:
