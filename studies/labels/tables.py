@@ -20,7 +20,7 @@ BEST = "best target-only"
 """Stands for whichever target-only control is best on the data set, by its own score."""
 CLUSTERED = (
     "Differences are means over all groups and seeds of a data set. Their 95 % intervals and p-values are clustered "
-    f"by seed and, where it has at least {FEWEST_GROUPS} groups, by group too, whichever is the more cautious; p-values "
+    f"by seed and, where it has at least {FEWEST_GROUPS} groups, by group too, whichever is more cautious; p-values "
     "are adjusted for all comparisons of a data set in a table (Holm). Bold: the sign is shown. Seeds draw anew from "
     "the same objects: intervals are about the draw, not about other data."
 )

@@ -38,7 +38,7 @@ class Calling:
         """The share of rows that are called by their class, and the same of parts of them."""
         rows: LabelRows = fit.rows
         noted = {USED: float(fit.model.source_used_)} if hasattr(fit.model, "source_used_") else {}
-        right = np.asarray(fit.model.predict(rows.X_test)) == rows.y_test if len(rows.y_test) else np.zeros(0)
+        right = np.asarray(fit.model.predict(rows.X_test)) == rows.y_test
         if self.transductive:
             free = rows.y_target == UNLABELLED
             called = np.asarray(fit.model.predict(rows.X_target[free]))
