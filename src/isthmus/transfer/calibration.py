@@ -15,15 +15,17 @@ from isthmus.transfer.rules import Rule
 
 FEWEST = 3
 """Labels that every labelled class needs for its rows to be held out in turn; as many folds."""
+SPREAD = 0.5
+"""How far the logarithm of the temperature is from zero beforehand."""
 COLDEST, HOTTEST = 0.1, 10.0
 
 
 def temperature(rows: TransferRows, again: Callable[[TransferRows], Rule]) -> float:
     r"""The τ that divides scores so that held-out labels are most likely; one where labels are too few to hold out.
 
-    .. math:: \min_\tau -\sum_{ic} \tilde y_{ic} \log \mathrm{softmax}(s_i / \tau)_c, \qquad
-              \tilde y_{i y_i} = \frac{n_l + 1}{n_l + 2}
+    .. math:: \min_\tau -\sum_i \log \mathrm{softmax}(s_i / \tau)_{y_i} + \frac{(\log \tau)^2}{2 \sigma^2}
 
+    The second term keeps a few labels, which may all be found, from asking for probabilities of one.
     The scores of each labelled row come from a rule that is made ``again`` without the rows of its fold; the guesses
     of the unlabelled rows stay as they are. Classes without a label share the temperature of the others.
     """
@@ -42,13 +44,9 @@ def temperature(rows: TransferRows, again: Callable[[TransferRows], Rule]) -> fl
 
 
 def _best(scores: FloatArray, y: IntArray) -> float:
-    # Labels that are all found would make the best temperature zero: as by Platt, one more row is taken to be lost.
-    n, C = scores.shape
-    Y = np.full((n, C), 1.0 / ((n + 2) * (C - 1)))
-    Y[np.arange(n), y] = (n + 1) / (n + 2)
-
     def loss(logarithm: float) -> float:
-        return -float((Y * log_softmax(scores / np.exp(logarithm), axis=1)).sum())
+        likely = log_softmax(scores / np.exp(logarithm), axis=1)[np.arange(len(y)), y]
+        return float(0.5 * (logarithm / SPREAD) ** 2 - likely.sum())
 
     found = minimize_scalar(loss, bounds=(np.log(COLDEST), np.log(HOTTEST)), method="bounded")
     return float(np.exp(found.x))
