@@ -138,9 +138,11 @@ class RandomNames(OnTargetAxes):
     """Clusters of all classes in the target; those of the unlabelled classes are given their names at random.
 
     What a rule could do without a word from the source: half of the classes by their labels, the others by luck.
+    One draw of names says little: the classes with ``arbitrary_names_`` are there to take the mean over all draws.
     """
 
     discriminant_: tuple[FloatArray, SoftLDA, FloatArray]
+    arbitrary_names_: IntArray
 
     def __init__(
         self, *, random_state: Any = 0, source_transformer: Any = None, target_transformer: Any = None
@@ -160,7 +162,8 @@ class RandomNames(OnTargetAxes):
         P = np.eye(C)[target.y]
         free, unknown = target.y < 0, rng.permutation(np.setdiff1d(np.arange(C), known))
         P[free] = _clusters(Z[target.labelled], target.y[target.labelled], Z[free], np.r_[known, unknown], rng)
-        return {"axes_": axes, "discriminant_": _taught(Z, target.y, P, np.full(C, 1.0 / C))}
+        learned = _taught(Z, target.y, P, np.full(C, 1.0 / C))
+        return {"axes_": axes, "discriminant_": learned, "arbitrary_names_": domains.classes[np.sort(unknown)]}
 
     def scores(self, X: Any) -> FloatArray:
         """Scores of the discriminants."""

@@ -85,7 +85,7 @@ HEADS = {
 Half of the classes, drawn at random, have 3 labelled target rows each, the others none. 20 source rows, 30 \
 unlabelled target rows and at most 50 test rows per class; "digits demo" is `isthmus.datasets.load_digits(3)`. \
 Accuracy is over the test rows of all classes. Target-only rules can't name the other half; clusters with random \
-names are what luck would give.""",
+names are what luck would give, as the mean over all ways to give the names.""",
     "few": """\
 ## Every class labelled, at the paper's size
 

@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from isthmus._arrays import FloatArray, IntArray, Matrix
 from isthmus.domains import UNLABELLED
 from isthmus.study import Entrant, Fit
 from studies.labels.rows import LabelRows
@@ -38,11 +39,11 @@ class Calling:
         """The share of rows that are called by their class, and the same of parts of them."""
         rows: LabelRows = fit.rows
         noted = {USED: float(fit.model.source_used_)} if hasattr(fit.model, "source_used_") else {}
-        right = np.asarray(fit.model.predict(rows.X_test)) == rows.y_test
+        right = rightness(fit.model, rows.X_test, rows.y_test)
         if self.transductive:
             free = rows.y_target == UNLABELLED
-            called = np.asarray(fit.model.predict(rows.X_target[free]))
-            return float(np.mean(called == rows.y_true[free])), {**noted, HELD_OUT: _share(right)}
+            score = rightness(fit.model, rows.X_target[free], rows.y_true[free]).mean()
+            return float(score), {**noted, HELD_OUT: _share(right)}
         named = np.isin(rows.y_test, rows.known)
         return float(right.mean()), {**noted, NAMED: _share(right[named]), UNNAMED: _share(right[~named])}
 
@@ -51,6 +52,18 @@ class Calling:
         return None
 
 
-def _share(right: Any) -> float:
+def rightness(model: Any, X: Matrix, y: IntArray) -> FloatArray:
+    """Whether each row is called by its class (n,), 0 or 1.
+
+    Where a model gave names to some classes at random, it is the mean over all ways to give them: a row of such a
+    class that is called by any of those names is right once in as many.
+    """
+    called = np.asarray(model.predict(X))
+    arbitrary = getattr(model, "arbitrary_names_", ())
+    either = np.isin(y, arbitrary) & np.isin(called, arbitrary)
+    return np.where(either, 1.0 / max(len(arbitrary), 1), (called == y).astype(np.float64))
+
+
+def _share(right: FloatArray) -> float:
     """NaN, which no record keeps, where there are no rows."""
     return float(np.mean(right)) if len(right) else float("nan")

@@ -14,7 +14,7 @@ from studies.labels import STUDIES
 from studies.labels.controls import BalancedKMeans, MeanOfBoth, RandomNames, SourceShares, balancing_offsets
 from studies.labels.parts import FULL, LDA, RANDOM, SPOILT, TARGET_ONLY, TRANSFER
 from studies.labels.rows import DEMO, NamingDraw
-from studies.labels.task import HELD_OUT, NAMED, UNNAMED, USED, Calling
+from studies.labels.task import HELD_OUT, NAMED, UNNAMED, USED, Calling, rightness
 
 D = make_domains(seed=3, n_source=60, n_target=90, n_labelled=9, shift=3.0)
 DIGITS = NamingDraw((DEMO,))(Trial(DEMO, "3", 100))
@@ -62,6 +62,17 @@ def test_random_names_are_drawn_and_labelled_classes_keep_theirs():
     assert all(np.mean(each[named] == DIGITS.y_test[named]) > 0.6 for each in draws)
     assert any((draws[0] != other).mean() > 0.1 for other in draws[1:])
     assert all(set(each) == set(range(10)) for each in draws)
+
+
+def test_arbitrary_names_are_scored_by_the_mean_over_all_ways_to_give_them():
+    called, y, names = np.array([0, 1, 2, 2, 1, 0]), np.array([0, 2, 1, 2, 0, 1]), np.array([1, 2])
+    model = type("Model", (), {"predict": lambda self, X: called, "arbitrary_names_": names})()
+    ways = [np.array([0, 1, 2]), np.array([0, 2, 1])]
+    expected = np.mean([way[called] == y for way in ways], axis=0)
+    np.testing.assert_allclose(rightness(model, None, y), expected)
+    fitted = RandomNames().fit(*DIGITS.fit)
+    np.testing.assert_array_equal(fitted.arbitrary_names_, np.setdiff1d(np.arange(10), DIGITS.known))
+    assert rightness(fitted, DIGITS.X_test, DIGITS.y_test)[~np.isin(DIGITS.y_test, DIGITS.known)].mean() <= 0.2
 
 
 def test_classes_without_a_label_are_never_called_by_k_means():
