@@ -13,7 +13,7 @@ from sklearn.preprocessing import Normalizer, StandardScaler
 from sklearn.svm import LinearSVC
 
 from conftest import make_domains, one_sentence
-from isthmus import MLHD, InputError, SemanticMatching, systems
+from isthmus import MLHD, InputError, LabelTransfer, SemanticMatching, systems
 from isthmus.controls import SelfTrainedLDA
 from isthmus.datasets import load_digits
 from isthmus.evaluation import precision_at_k
@@ -123,6 +123,20 @@ def test_classes_without_a_target_label_are_named_and_never_found_by_the_default
     np.testing.assert_array_equal(model.unlabelled_classes_, [2])
     assert model.transform(D.X_target)[:, 2].max() == 0.0
     assert set(model.predict(D.X_source, "source")) == {0, 1, 2}
+
+
+def test_with_label_transfer_for_the_target_rule_classes_that_nobody_labelled_are_found():
+    d = load_digits(3, random_state=100)
+    half = np.where(d.y_target < 5, d.y_target, -1)
+    args = d.X_source, d.y_source, d.X_target, half
+    hidden = d.y_test >= 5
+    found = []
+    for rule in (None, LabelTransfer()):
+        model = SemanticMatching(target_rule=rule, n_folds=None).fit(*args)
+        numbers = model.kneighbors(d.X_test[hidden], 10)[1]
+        found.append(np.mean(d.y_source[numbers] == d.y_test[hidden][:, None]))
+    assert found[0] < 0.1
+    assert found[1] > 0.6
 
 
 def test_other_rules_can_be_given_and_are_left_alone():

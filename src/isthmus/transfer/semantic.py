@@ -39,8 +39,9 @@ class SemanticMatching(TwoDomainEstimator):
     **When to use it.** To find rows of the same class, where every class has a labelled target row. With 1 to 5
     labels per class it found more of them than MLHD among the first ten, by 2 to 13 points on digits, mfeat, Reuters
     and Debian, and up to 3 points fewer on SNARE-seq (three development seeds). A class that no target row is
-    labelled with is never found by the target's own rule: give it a ``target_rule`` that names such classes. To find
-    the *same object*, or rows that are alike within a class, use a system that learns from pairs, or MLHD.
+    labelled with is never found by the target's own rule: give it ``target_rule=LabelTransfer()``, which names such
+    classes. To find the *same object*, or rows that are alike within a class, use a system that learns from pairs, or
+    MLHD.
 
     Parameters
     ----------
