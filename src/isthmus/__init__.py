@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from isthmus.matching import Matching, match
     from isthmus.migration import Adapter, migrate
     from isthmus.registry import systems
-    from isthmus.transfer import LabelTransfer
+    from isthmus.transfer import LabelTransfer, SemanticMatching
 
 __all__ = [
     "ARC",
@@ -65,6 +65,7 @@ __all__ = [
     "RelativeRepresentations",
     "RidgeMap",
     "Saenko",
+    "SemanticMatching",
     "__version__",
     "match",
     "migrate",
@@ -85,7 +86,7 @@ _NAMES = {
     "matching": ("Matching", "match"),
     "migration": ("Adapter", "migrate"),
     "registry": ("systems",),
-    "transfer": ("LabelTransfer",),
+    "transfer": ("LabelTransfer", "SemanticMatching"),
 }
 _HOMES = {name: f"isthmus.{module}" for module, names in _NAMES.items() for name in names}
 
