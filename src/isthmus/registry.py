@@ -23,7 +23,7 @@ from isthmus.estimators import (
     Saenko,
 )
 from isthmus.estimators.base import TwoDomainEstimator
-from isthmus.transfer import SemanticMatching
+from isthmus.transfer import LabelTransfer, SemanticMatching
 
 __all__ = ["System", "Systems", "systems"]
 
@@ -109,6 +109,7 @@ _TARGET, _TARGET_ALL = "target labels", "target labels, unlabelled target rows"
 _DISTANCES = "distances, also within a domain and within a class"
 _SAME_OBJECT = "finding the same object, from known pairs"
 _SAME_CLASS = "finding rows of the same class, where every class is labelled in the target"
+_NAMES = "naming rows of the target, also of classes that no target row is labelled with"
 _SYSTEMS = Systems(
     (
         System("mlhd", MLHD, "Qian & Chen 2012", _ANY, "metric", best_for=_DISTANCES),
@@ -127,6 +128,14 @@ _SYSTEMS = Systems(
         System(
             "semantic", SemanticMatching, "target's rule × source's rule", _ALL, "similarity", best_for=_SAME_CLASS
         ),
+        System(
+            "label-transfer",
+            LabelTransfer,
+            "starts by evidence, balanced and polished",
+            _ANY,
+            "labels",
+            best_for=_NAMES,
+        ),
         System("target 1-NN", TargetOnly, "nearest labelled target row", _TARGET, "labels", True),
         System("target SVM", _target_svm, "linear support vectors", _TARGET, "labels", True),
         System("target label spreading", _target_label_spreading, "Zhou et al. 2004", _TARGET_ALL, "labels", True),
@@ -142,7 +151,8 @@ def systems() -> Systems:
     """Every system and every control, with its reference, what it learns from, and what it is best for.
 
     To find rows of the same class across the domains, take ``semantic`` where every class has a labelled target row;
-    to measure rows, within a class too, take ``mlhd``; to find the same object, a system that learns from pairs.
+    to name target rows, ``label-transfer``; to measure rows, within a class too, ``mlhd``; to find the same object, a
+    system that learns from pairs.
 
     Examples
     --------
