@@ -99,11 +99,9 @@ def aligned(sides: Sides, start: Scores, rounds: int, teacher: Teacher | None, t
     if max(n, m) <= SAMPLED:
         return _after(sides, start, rounds, teacher, tick)
     rows, columns = sampled(sides.ys), sampled(sides.yt)
-    part = sides.among(rows, columns)
-    maps = _after(part, start.among(rows, columns), max(1, rounds - ROUNDS_ON_ALL), teacher, tick)
-    if teacher is None or rounds <= ROUNDS_ON_ALL:
-        return maps
-    return _after(sides, _next(maps, sides, teacher), ROUNDS_ON_ALL, teacher, tick)
+    on_all = 0 if teacher is None else min(ROUNDS_ON_ALL, rounds - 1)  # a probe need not be exact
+    maps = _after(sides.among(rows, columns), start.among(rows, columns), rounds - on_all, teacher, tick)
+    return _after(sides, _next(maps, sides, teacher), on_all, teacher, tick) if on_all else maps
 
 
 def from_coarse_to_fine(sides: Sides, start: Scores, rounds: int, tick: Callable[[], None]) -> Maps:

@@ -34,6 +34,8 @@ class Evidence:
         How far the guesses and the labels bear the probe out, row by row: 0 to 0.98.
     n_classes : int
         C.
+    labels_per_class : float
+        Labelled rows of the target, over C.
     """
 
     by_guesses: float
@@ -42,6 +44,7 @@ class Evidence:
     identity: float
     trust: float
     n_classes: int
+    labels_per_class: float = 1.0
 
     @property
     def z(self) -> float:
@@ -54,9 +57,13 @@ class Evidence:
         return self.n_classes >= LEAST_CLASSES and self.z > LEAST_Z
 
     def prior(self, probe: FloatArray) -> FloatArray:
-        r""":math:`\log((1 - \rho) / C + \rho\,p)` (n, C): the probe p as a term of self-training."""
+        r"""The probe p as a term of self-training (n, C): the less, the more labels there are.
+
+        .. math:: \log\bigl((1 - \rho) / C + \rho\,p\bigr) / \sqrt{\text{labels per class}}
+        """
         rho = max(self.trust, LEAST_TRUST)
-        return np.asarray(np.log((1.0 - rho) / self.n_classes + rho * probe))
+        mixed = np.log((1.0 - rho) / self.n_classes + rho * probe)
+        return np.asarray(mixed / np.sqrt(max(self.labels_per_class, 1.0)))
 
 
 def evidence_of(probe: FloatArray, guess: FloatArray, codes: IntArray) -> Evidence:
@@ -82,4 +89,5 @@ def evidence_of(probe: FloatArray, guess: FloatArray, codes: IntArray) -> Eviden
         identity(P, Q),
         max(trust(np.log(P + FLOOR), Q), trust(np.log(L + FLOOR), labels) if len(L) else 0.0),
         C,
+        len(labels) / C,
     )
