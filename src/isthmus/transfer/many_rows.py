@@ -24,9 +24,9 @@ UNEQUAL = 2.0
 ALIKE = 0.7
 """The least correlation of the source's shares with those that the target gives by itself."""
 IDENTITY = 0.5
-"""The least agreement of the probe with the target's own guesses, over that of the best renaming. Where another naming
-agrees twice as well, a high z is an accident
-(seen with renamed toy classes: z 2.7 at .36, accuracy .65 for .99)."""
+"""The least agreement of the probe with the target's own guesses, over that of the best renaming.
+
+Where another naming agrees twice as well, a high z is an accident (seen with renamed toy classes: z 2.7 at .36, accuracy .65 for .99)."""
 MAPPED = 2.0 / 3.0
 """The weight of the mapped rule where its gate is open."""
 
