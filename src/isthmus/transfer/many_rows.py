@@ -26,7 +26,8 @@ ALIKE = 0.7
 IDENTITY = 0.5
 """The least agreement of the probe with the target's own guesses, over that of the best renaming.
 
-Where another naming agrees twice as well, a high z is an accident (seen with renamed toy classes: z 2.7 at .36, accuracy .65 for .99)."""
+Where another naming agrees twice as well, a high z is an accident (seen with renamed toy
+classes: z 2.7 at .36, accuracy .65 for .99)."""
 MAPPED = 2.0 / 3.0
 """The weight of the mapped rule where its gate is open."""
 
