@@ -112,6 +112,19 @@ def test_few_classes_are_never_certified() -> None:
     assert not Evidence(3.0, 3.0, 0.9, 1.0, 0.9, 4).is_open
 
 
+def test_a_renaming_that_agrees_twice_as_well_closes_the_gate() -> None:
+    """However far the names at hand are from a typical renaming."""
+    assert not Evidence(3.0, 3.0, 0.2, 0.4, 0.9, 8).is_open
+
+
+def test_a_probe_teaches_less_where_labels_are_many() -> None:
+    """A prior for want of labels; and none of it is more than its trust allows."""
+    probe = np.array([[0.9, 0.1], [0.2, 0.8]])
+    one, four = (Evidence(3.0, 3.0, 0.5, 1.0, 0.5, 2, labels).prior(probe) for labels in (1.0, 4.0))
+    np.testing.assert_allclose(four, one / 2.0)
+    assert np.ptp(one, axis=1).max() < np.log(0.75 / 0.25)
+
+
 def test_labels_open_a_gate_that_poor_guesses_cannot_close() -> None:
     """The probe knows neither; each is evidence for the names of the classes by itself."""
     y = np.repeat(np.arange(C), PER_CLASS)

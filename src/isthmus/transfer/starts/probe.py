@@ -10,8 +10,9 @@ from isthmus._arrays import FloatArray, IntArray
 from isthmus.transfer.agreement import identity, kappa, naming_z
 from isthmus.transfer.starts.signatures import trust
 
-LEAST_Z, LEAST_CLASSES = 2.5, 5
-"""The gate: so many deviations of renamings, and enough classes: of four, one naming in 24 is true by chance."""
+LEAST_Z, IDENTITY, LEAST_CLASSES = 2.5, 0.5, 5
+"""The gate: so many deviations of renamings, no renaming that agrees twice as well, and enough classes: of four, one
+naming in 24 is true by chance."""
 LEAST_TRUST = 0.05
 """How far a probe that has passed is trusted at least."""
 FLOOR = 1e-3
@@ -29,7 +30,7 @@ class Evidence:
     by_labels : float
         The same with the labels of the target, which the probe has not seen.
     kappa, identity : float
-        Agreement with the guesses beyond chance, and over that of the best renaming; told, not used.
+        Agreement with the guesses beyond chance (told, not used), and over that of the best renaming.
     trust : float
         How far the guesses and the labels bear the probe out, row by row: 0 to 0.98.
     n_classes : int
@@ -54,7 +55,7 @@ class Evidence:
     @property
     def is_open(self) -> bool:
         """Whether it is enough."""
-        return self.n_classes >= LEAST_CLASSES and self.z > LEAST_Z
+        return self.n_classes >= LEAST_CLASSES and self.z > LEAST_Z and self.identity >= IDENTITY
 
     def prior(self, probe: FloatArray) -> FloatArray:
         r"""The probe p as a term of self-training (n, C): the less, the more labels there are.
