@@ -117,6 +117,11 @@ class SourceShares(OnTargetAxes):
 
     discriminants_: tuple[tuple[FloatArray, SoftLDA, FloatArray], ...]
 
+    def _views(self, axes: PrincipalAxes, X: Any, n_classes: int) -> list[FloatArray]:
+        """As the self-trained LDA has them: not scaled to unit length again."""
+        Z = axes.coordinates(X)
+        return [Z[:, :k] for k in sorted({min(m * n_classes, Z.shape[1]) for m in COMPONENTS})]
+
     def _learned(self, domains: TwoDomains, settings: None) -> dict[str, Any]:
         target, C = domains.target, len(domains.classes)
         shares = np.bincount(domains.source.y, minlength=C) / len(domains.source.y)

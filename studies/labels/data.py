@@ -63,8 +63,11 @@ Load: TypeAlias = Callable[[Path | None], Pair]
 
 
 def _of(load: Callable[[Path | None], Collection], source: str, target: str, folder: Path | None) -> Pair:
+    """The objects that are in both domains: other objects of one would bring class shares of their own."""
     data = load(folder)
-    return Pair(data[source], data[target], data.objects[source], data.objects[target])
+    objects, i, j = np.intersect1d(data.objects[source], data.objects[target], return_indices=True)
+    one, other = data[source], data[target]
+    return Pair(Domain(one.X[i], one.y[i]), Domain(other.X[j], other.y[j]), objects, objects)
 
 
 def digit_pair(folder: Path | None = None) -> Pair:
