@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from isthmus.matching import Matching, match
     from isthmus.migration import Adapter, migrate
     from isthmus.registry import systems
+    from isthmus.verdict import Verdict, does_source_help
 
 __all__ = [
     "ARC",
@@ -63,7 +64,9 @@ __all__ = [
     "RelativeRepresentations",
     "RidgeMap",
     "Saenko",
+    "Verdict",
     "__version__",
+    "does_source_help",
     "match",
     "migrate",
     "mmd",
@@ -83,6 +86,7 @@ _NAMES = {
     "matching": ("Matching", "match"),
     "migration": ("Adapter", "migrate"),
     "registry": ("systems",),
+    "verdict": ("Verdict", "does_source_help"),
 }
 _HOMES = {name: f"isthmus.{module}" for module, names in _NAMES.items() for name in names}
 
