@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from isthmus.matching import Matching, match
     from isthmus.migration import Adapter, migrate
     from isthmus.registry import systems
+    from isthmus.transfer import LabelTransfer
     from isthmus.verdict import Verdict, does_source_help
 
 __all__ = [
@@ -53,6 +54,7 @@ __all__ = [
     "IsthmusError",
     "Kernel",
     "KnownPairs",
+    "LabelTransfer",
     "Laplacian",
     "Linear",
     "Matching",
@@ -86,6 +88,7 @@ _NAMES = {
     "matching": ("Matching", "match"),
     "migration": ("Adapter", "migrate"),
     "registry": ("systems",),
+    "transfer": ("LabelTransfer",),
     "verdict": ("Verdict", "does_source_help"),
 }
 _HOMES = {name: f"isthmus.{module}" for module, names in _NAMES.items() for name in names}

@@ -1,1 +1,5 @@
 """Labels carried over from one domain to another: guesses from many sides, weighed by evidence."""
+
+from isthmus.transfer.label_transfer import LabelTransfer
+
+__all__ = ["LabelTransfer"]

@@ -13,6 +13,7 @@ from isthmus._validation import number
 from isthmus.estimators.base import TwoDomainEstimator
 from isthmus.exceptions import DataWarning, InputError
 from isthmus.registry import systems
+from isthmus.transfer import LabelTransfer
 from isthmus.verdict.evidence import geometry
 from isthmus.verdict.question import Question, question
 from isthmus.verdict.sentences import sentence, without_tests
@@ -27,7 +28,7 @@ MANY, FEW = 10, 5
 """Splits where there are few rows, and where there are many."""
 LARGE = 2000
 """Rows of both domains, from which on there are many."""
-BEST = "target, the best of these"
+BEST = "best target-only rule"
 
 
 def does_source_help(
@@ -145,18 +146,12 @@ def _rows(each: Setting) -> Iterator[Row]:
 
 def _estimator(system: Any, pairs: Any) -> TwoDomainEstimator:
     if isinstance(system, str):
-        system = _auto() if system == "auto" else systems()[system].make()
+        system = LabelTransfer() if system == "auto" else systems()[system].make()
     if not isinstance(system, TwoDomainEstimator):
         raise InputError(f"system: expected 'auto', a name or a system over two domains, got {system!r:.60}.")
     estimator: TwoDomainEstimator = clone(system)
     estimator._require_use_of(pairs)
     return estimator
-
-
-def _auto() -> TwoDomainEstimator:
-    from isthmus.estimators import MLHD
-
-    return MLHD()
 
 
 def _n_splits(n_splits: int | None, asked: Question) -> int:

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from scipy.spatial.distance import cdist
+from scipy.special import softmax
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.semi_supervised import LabelSpreading
 from sklearn.svm import LinearSVC
@@ -26,8 +27,8 @@ COMPONENTS = (2, 3, 5)
 """Principal axes of k-means, in multiples of the number of classes, as of the self-trained discriminants."""
 KMEANS_ROUNDS, SEED_WEIGHT, TEMPERATURE = 15, 3.0, 0.5
 """A labelled row counts three times in a mean; scores are divided by half of their deviation before balancing."""
-MEAN = "target, mean of these"
-LDA = "target self-trained LDA"
+MEAN, BOTH = "target vote of these", "target LDA and k-means"
+LDA, KMEANS = "target self-trained LDA", "target balanced k-means"
 TIE = 1e-3
 """What the probabilities of the discriminants add to votes: they decide ties, and nothing else."""
 
@@ -39,7 +40,7 @@ class BalancedKMeans(TargetEstimator):
               \mu_c = \frac{\sum_u P_{uc} z_u + w \sum_{l \in c} z_l}{\sum_u P_{uc} + w n_c}
 
     with s the standard deviation of the squared distances. Squared distances are averaged over several numbers of
-    leading columns; rows come on principal axes.
+    leading columns; rows come on principal axes, and classes without a labelled row are never called.
 
     Examples
     --------
@@ -63,11 +64,17 @@ class BalancedKMeans(TargetEstimator):
         L, U = X[domains.target.labelled], X[y < 0]
         return {"means_": tuple(_balanced_means(L[:, :k], seeds, U[:, :k]) for k in sizes), "_present": present}
 
-    def predict(self, X: Any, domain: str = "target") -> NDArray[Any]:
-        """The class of each target row (n,): that of the nearest mean."""
+    def predict_proba(self, X: Any, domain: str = "target") -> FloatArray:
+        """Probabilities of the classes (n, C): squared distances, over all sizes, in units of their own spread."""
         rows = self._rows(X, domain)
         D = np.sum([cdist(rows[:, : M.shape[1]], M, "sqeuclidean") for M in self.means_], axis=0)
-        return np.asarray(self.classes_[self._present[D.argmin(axis=1)]])
+        P = np.zeros((len(D), len(self.classes_)))
+        P[:, self._present] = softmax(-D / (TEMPERATURE * (D.std() or 1.0)), axis=1)
+        return P
+
+    def predict(self, X: Any, domain: str = "target") -> NDArray[Any]:
+        """The class of each target row (n,): that of the nearest mean."""
+        return np.asarray(self.classes_[self.predict_proba(X, domain).argmax(axis=1)])
 
     def _dimension(self) -> int:
         return int(max(M.shape[1] for M in self.means_))
@@ -91,7 +98,7 @@ def _rules(n_rows: int) -> dict[str, TargetEstimator]:
         "target SVM": TargetOnly(LinearSVC(random_state=0)),
         "target label spreading": TargetOnly(spreading),
         LDA: SelfTrainedLDA(),
-        "target balanced k-means": BalancedKMeans(),
+        KMEANS: BalancedKMeans(),
     }
 
 
@@ -123,8 +130,14 @@ class TargetRules(TargetEstimator):
         return np.asarray(self.classes_[np.asarray(votes).argmax(axis=1)])
 
     def called(self, name: str, X: Any) -> NDArray[Any]:
-        """The class that one of the rules gives to each target row (n,)."""
-        return np.asarray(self.classes_[self._codes(name, self._rows(X, "target"))])
+        """The class that one of the rules, or the mean of the two strongest, gives to each target row (n,)."""
+        rows = self._rows(X, "target")
+        return np.asarray(self.classes_[self._both(rows) if name == BOTH else self._codes(name, rows)])
+
+    def _both(self, rows: Matrix) -> IntArray:
+        """By the mean of the probabilities of discriminants and means."""
+        P = self._of(LDA).predict_proba(rows) + self._of(KMEANS).predict_proba(rows)
+        return np.asarray(P.argmax(axis=1), dtype=np.intp)
 
     def _of(self, name: str) -> Any:
         return self.rules_[name]
@@ -143,7 +156,7 @@ def _reading(name: str, model: TargetRules, rows: Rows, X: Matrix) -> NDArray[An
     return model.called(name, X)
 
 
-READINGS: dict[str, Callable[..., Any]] = {name: partial(_reading, name) for name in _rules(1)}
+READINGS: dict[str, Callable[..., Any]] = {name: partial(_reading, name) for name in (*_rules(1), BOTH)}
 """What each rule by itself calls rows, as further columns of one fit."""
 TARGET_ONLY = (*READINGS, MEAN)
 """The columns of all that never see the source."""
