@@ -24,10 +24,8 @@ from isthmus.verdict.target_rules import TARGET_ONLY
 from isthmus.verdict.trials import SPOILT, SYSTEM, study
 from isthmus.verdict.verdict import CurvePoint, Row, Verdict
 
-MANY, FEW = 10, 5
-"""Splits where there are few rows, and where there are many."""
-LARGE = 2000
-"""Rows of both domains, from which on there are many."""
+SPLITS = {500: 10, 2000: 6}
+"""How often labels are hidden, up to so many rows of both domains together; four times beyond."""
 BEST = "best target-only rule"
 
 
@@ -66,7 +64,7 @@ def does_source_help(
         Columns that mean the same in both: pairs of a source and a target column, or names that both have. None:
         columns of equal names, where both are data frames.
     n_splits : int, optional
-        How often labels are hidden, at least 3; None: 10 times, or 5 times from 2,000 rows on.
+        How often labels are hidden, at least 3; None: 10 times up to 500 rows, 6 times up to 2,000, 4 times beyond.
     n_jobs : int
         Splits side by side; -1: one for each core. The verdict is the same.
     random_state : int
@@ -98,7 +96,7 @@ def does_source_help(
     settings: dict[str, Setting] = {}
     if groups := [*steps, *hiding]:
         seeds = tuple(np.random.SeedSequence(seed).generate_state(J).tolist())
-        asking = study(Splits(asked, seeds), estimator, groups, [*steps[:1], *hiding], columns)
+        asking = study(Splits(asked, seeds), estimator, groups, judged or NAMING, columns)
         with warnings.catch_warnings():
             # That classes have no labelled row is our doing.
             warnings.filterwarnings("ignore", "y_target: .* no labelled row", DataWarning)
@@ -156,5 +154,6 @@ def _estimator(system: Any, pairs: Any) -> TwoDomainEstimator:
 
 def _n_splits(n_splits: int | None, asked: Question) -> int:
     if n_splits is None:
-        return MANY if asked.X_source.shape[0] + asked.X_target.shape[0] < LARGE else FEW
+        n = asked.X_source.shape[0] + asked.X_target.shape[0]
+        return next((times for most, times in SPLITS.items() if n <= most), 4)
     return int(number(n_splits, "n_splits", low=3, whole=True))

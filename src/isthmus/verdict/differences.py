@@ -53,8 +53,8 @@ def estimate(D: FloatArray, train: float, units: IntArray | None = None) -> Esti
     of n labelled rows are learned from: the term m / (n - m) is the correction of Nadeau and Bengio (2003), turned to
     what overlaps here, the rows that are learned from. (Their own ratio, n_test / n_train, lays all differences
     between splits to the tested rows. With six labelled rows and a hundred tested ones it would be 17; the tested
-    rows are a term of their own here.) ν is by Satterthwaite. Two more rows, one gained and one lost, are added to
-    the variance, so that a few rows that agree by accident are not taken for a proof (Agresti & Min 2005).
+    rows are a term of their own here.) ν is by Satterthwaite. Half a row that is gained and half a row that is lost
+    are added to the variance, so that a few rows that agree by accident are no proof (Agresti & Min 2005).
 
     Parameters
     ----------
@@ -75,8 +75,8 @@ def estimate(D: FloatArray, train: float, units: IntArray | None = None) -> Esti
     D = D[:, tested]
     splits, rows = np.nanmean(D, axis=1), np.nanmean(D, axis=0)
     means = rows if units is None else _means(rows, units[tested])
-    several = np.r_[means, 1.0, -1.0] if units is None else means
-    V_rows = float(np.var(several, ddof=1)) / len(means) if len(means) > 1 else 1.0
+    more = 1.0 if units is None else 0.0
+    V_rows = float(np.var(means, ddof=1) + more / len(means)) / len(means) if len(means) > 1 else 1.0
     J = len(splits)
     overlap = train / max(len(tested) - train, 1.0)
     V_splits = float(np.var(_left_over(D, rows), ddof=1)) * (1.0 / J + overlap)

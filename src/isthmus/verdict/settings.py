@@ -120,8 +120,8 @@ def _hidden(splits: Splits, seeds: Sequence[int]) -> BoolArray:
 
 
 def _names(every: Mapping[str, FloatArray], hidden: BoolArray, question: Question, train: float) -> Names:
-    named: dict[str, FloatArray] = {n: np.where(hidden, every[n], np.nan) for n in (SYSTEM, *SPOILT)}
-    spoilt = max(float(np.nanmean(named[name])) for name in SPOILT)
+    named = {name: np.where(hidden, every[name], np.nan) for name in (SYSTEM, *SPOILT) if name in every}
+    spoilt = max(float(np.nanmean(each)) for name, each in named.items() if name != SYSTEM)
     classes: IntArray = question.named
     found = estimate(named[SYSTEM], train, question.y_target)
     bounded = Estimate(found.mean, max(found.low, 0.0), min(found.high, 1.0))

@@ -15,12 +15,13 @@ from isthmus.exceptions import InputError
 from isthmus.study import CorruptedSource, Entrant, Fit, Scoreboard, Study
 from isthmus.study.tasks import Classification
 from isthmus.verdict.shared import SHARED, SharedColumns
-from isthmus.verdict.splits import Splits, WithoutSource
-from isthmus.verdict.target_rules import MEAN, READINGS, TargetRules
+from isthmus.verdict.splits import NAMING, Splits, WithoutSource
+from isthmus.verdict.target_rules import READINGS, VOTE, TargetRules
 
 SYSTEM = "with the source"
 SPOILT = {f"{kind} source": kind for kind in KINDS}
 """The columns of the same system with sources that say nothing."""
+FOR_NAMES = "renamed"
 TITLE = "does the source help"
 
 
@@ -40,19 +41,21 @@ class RowByRow(Classification):
         return float(np.mean(right)), dict(zip(map(str, fit.rows.test), map(float, right), strict=True))
 
 
-def study(
-    splits: Splits, system: Any, steps: Sequence[str], judged: Sequence[str], columns: IntArray | None = None
-) -> Study:
-    """The system and all that needs no source in the groups ``steps``; its spoilt sources where it is ``judged``."""
-    alone, where = WithoutSource(splits.question.coordinates), tuple(judged)
+def study(splits: Splits, system: Any, groups: Sequence[str], judged: str, columns: IntArray | None = None) -> Study:
+    """The system and all that needs no source in every group; its spoilt sources where it is ``judged``.
+
+    Where classes are hidden, and that is not what is judged, one kind has to do: :data:`FOR_NAMES`.
+    """
+    alone = WithoutSource(splits.question.coordinates)
+    where = {kind: (judged, NAMING) if kind == FOR_NAMES else (judged,) for kind in KINDS}
     shared = () if columns is None else (Entrant(SHARED, partial(SharedColumns, columns), control=True),)
     entrants = (
         Entrant(SYSTEM, system),
-        *(Entrant(n, system, control=True, rows=CorruptedSource(k), groups=where) for n, k in SPOILT.items()),
-        Entrant(MEAN, TargetRules, control=True, readings=READINGS, rows=alone),
+        *(Entrant(n, system, control=True, rows=CorruptedSource(k), groups=where[k]) for n, k in SPOILT.items()),
+        Entrant(VOTE, TargetRules, control=True, readings=READINGS, rows=alone),
         *shared,
     )
-    return Study(TITLE, splits, entrants, groups=tuple(steps), task=RowByRow())
+    return Study(TITLE, splits, entrants, groups=tuple(groups), task=RowByRow())
 
 
 def right(board: Scoreboard, column: str, group: str, n_rows: int) -> FloatArray:

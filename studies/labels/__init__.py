@@ -1,0 +1,1 @@
+"""Few labels: what a source is worth, and how often the verdict on it is wrong."""
