@@ -1,105 +1,112 @@
-"""Every class has a few labels: the target's own ensemble, and what of the source passes its gates."""
+"""Every class has a few labels, and rows are few: the target's ensemble, and what of the source passes a gate."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
 
 import numpy as np
 
 from isthmus._arrays import FloatArray
-from isthmus.transfer.gates import geometry_against_renamings, source_tells_classes
-from isthmus.transfer.guesses import agreement, class_means, from_scores, guessed_means, squared_distances
+from isthmus.transfer.ensemble import SHARPNESS, averaged, discriminants, guesses_of, in_equal_parts, target_only
+from isthmus.transfer.gates import geometry_against_renamings
+from isthmus.transfer.guesses import agreement
 from isthmus.transfer.outcomes import Outcome, Tell, silent
-from isthmus.transfer.polish import ROUNDS, polished
 from isthmus.transfer.rows import TransferRows, extended
-from isthmus.transfer.rules import NearestMean, Probabilities, Rule, Sum
+from isthmus.transfer.rules import Rule
 from isthmus.transfer.starts.mlhd import mlhd_rounds
-from isthmus.transfer.starts.target import nearest
+from isthmus.transfer.starts.signatures import SignatureStart, signature_start
 
-MULTIPLES = (2, 3, 5)
-"""Axes per class on which the target's learners work; their scores are averaged."""
-CLUSTER_ROUNDS = 15
-SEED_WEIGHT = 3.0
-"""The weight of a labelled row in the mean of its cluster."""
 GEOMETRY = 0.5
 """Deviations above renamings from which the classes' geometry lets MLHD in."""
-SHARPNESS = 2.0
-"""Scores of unit deviation are multiplied by this before they are balanced, and read as logarithms."""
-
-
-def discriminants(
-    rows: TransferRows, P: FloatArray | None = None, prior: FloatArray | float = 0.0, rounds: int = ROUNDS
-) -> Rule:
-    """Self-trained discriminants on several numbers of axes; from guesses P, or from the nearest labels."""
-    starts = [nearest(rows, multiple).P if P is None else P for multiple in MULTIPLES]
-    found = [
-        polished(rows, start, multiple=multiple, rounds=rounds + 1, prior=prior)[1]
-        for start, multiple in zip(starts, MULTIPLES, strict=True)
-    ]
-    return Sum(tuple(map(Probabilities, found)), np.ones(len(found)), np.full(len(found), 1.0 / len(found)))
-
-
-def cluster_means(rows: TransferRows, prior: FloatArray | float = 0.0) -> Rule:
-    """Balanced k-means from the labelled means, on several numbers of axes."""
-    found = []
-    for multiple in MULTIPLES:
-        view = rows.at(multiple)
-        M = class_means(view.L, view.yl, rows.n_classes)
-        for _ in range(CLUSTER_ROUNDS):
-            D = squared_distances(view.U, M)
-            P = from_scores(-D + prior * (D.std() / SHARPNESS), rows.shares)
-            M = guessed_means(view.L, rows.one_hot, view.U, P, SEED_WEIGHT)
-        found.append(NearestMean(M))
-    return Sum.of(tuple(found), rows.target[rows.unlabelled])
-
-
-def target_only(rows: TransferRows, prior: FloatArray | float = 0.0) -> Rule:
-    """The target's own ensemble: discriminants and clusters in equal parts."""
-    members = discriminants(rows, prior=prior), cluster_means(rows, prior)
-    return Sum.of(members, rows.target[rows.unlabelled], np.full(2, 0.5 * SHARPNESS))
 
 
 def from_few_labels(rows: TransferRows, rng: np.random.Generator, tell: Tell = silent) -> Outcome:
-    """The target's ensemble and, behind the geometry gate, what self-trained MLHD makes of it."""
+    """The target's ensemble; with row signatures as a prior, and with self-trained MLHD, where their gates open.
+
+    - Signatures: the target's own guesses, which know nothing of them, must bear them out.
+    - MLHD: signatures are let in, or the classes' geometry agrees better than under other names.
+    - Both: discriminants of the source tell its own classes apart.
+    """
     tell("target alone")
     own = target_only(rows)
     P = guesses_of(own, rows)
     alone = partial(Outcome, own, P, target_only, weights={"target": 1.0})
-    some = rows.among_shared()
-    if len(rows.shared) < 2 or not source_tells_classes(some, rng):
+    some, among = rows.among_shared(), _among(P, rows)
+    tell("signatures")
+    signs = _signatures(some, _among(guesses_of(own, rows, sharpness=1.0 / SHARPNESS), rows))
+    if not signs.source_learns:
         return alone(reason="its own rows do not tell its classes apart")
-    among = P[:, rows.shared] / P[:, rows.shared].sum(axis=1, keepdims=True)
     z = geometry_against_renamings(some, among, rng)
     r = {"target": agreement(rows, P)}
-    if z <= GEOMETRY:
-        reason = f"its classes lie to each other no more as the target's do than under other names (z = {z:.1f})"
-        return alone(evidence={"z": z}, agreement=r, reason=reason)
+    evidence = {"geometry": z, "signatures": signs.trust}
+    if not signs.is_open and z <= GEOMETRY:
+        reason = (
+            "its classes lie to each other no more as the target's do than under other names "
+            f"(z = {z:.1f}), and row signatures do not bear it out (trust {signs.trust:.2f})"
+        )
+        return alone(evidence=evidence, agreement=r, reason=reason)
+    prior = _prior(signs, some, rows)
+    taught = partial(_with_signatures, prior=prior, gate=signs.gate)
+    base = taught(rows, own)
     tell("mlhd")
-    Q = extended(mlhd_rounds(some, among, rng), rows, P)
+    guesses = guesses_of(base, rows, signs.gate * prior)
+    found = mlhd_rounds(some, _among(guesses, rows), rng, signs.gate * prior[:, rows.shared])
+    Q = extended(found, rows, P)
     r["mlhd"] = agreement(rows, Q)
-
-    def again(fewer: TransferRows) -> Rule:
-        return both(fewer, target_only(fewer), Q)
-
-    rule = both(rows, own, Q)
+    rule = _with_mlhd(rows, base, Q)
+    weights = {"target": 0.5 - 0.25 * signs.gate, "signatures": 0.25 * signs.gate, "mlhd": 0.5}
     return Outcome(
         rule,
         guesses_of(rule, rows),
-        again,
-        {"z": z},
+        _again(taught, Q),
+        evidence,
         r,
-        {"target": 0.5, "mlhd": 0.5},
+        {name: weight for name, weight in weights.items() if weight},
         True,
-        f"its classes lie to each other as the target's do (z = {z:.1f})",
+        _reason(z, signs),
     )
 
 
-def both(rows: TransferRows, own: Rule, Q: FloatArray) -> Rule:
-    """A rule of the target and discriminants taught by guesses Q, in equal parts."""
-    members = own, discriminants(rows, Q, rounds=1)
-    return Sum.of(members, rows.target[rows.unlabelled], np.full(2, 0.5 * SHARPNESS))
+def _reason(z: float, signs: SignatureStart) -> str:
+    parts = [f"its classes lie to each other as the target's do (z = {z:.1f})"] if z > GEOMETRY else []
+    parts += [f"row signatures bear it out (trust {signs.trust:.2f})"] if signs.is_open else []
+    return ", and ".join(parts)
 
 
-def guesses_of(rule: Rule, rows: TransferRows) -> FloatArray:
-    """Balanced guesses of the unlabelled rows by a rule."""
-    return from_scores(rule.scores(rows.target[rows.unlabelled]), rows.shares)
+def _again(taught: Callable[..., Rule], Q: FloatArray) -> Callable[[TransferRows], Rule]:
+    return lambda fewer: _with_mlhd(fewer, taught(fewer, target_only(fewer)), Q)
+
+
+def _with_signatures(rows: TransferRows, own: Rule, *, prior: FloatArray, gate: float) -> Rule:
+    """The target's ensemble taught with the prior; half-way, in equal parts with what it is without."""
+    if gate == 0.0:
+        return own
+    taught = target_only(rows, prior)
+    return taught if gate == 1.0 else in_equal_parts(rows, taught, own)
+
+
+def _with_mlhd(rows: TransferRows, base: Rule, Q: FloatArray) -> Rule:
+    """A rule, and discriminants taught by MLHD's guesses Q (n_u, C), in equal parts."""
+    return in_equal_parts(rows, base, averaged(discriminants(rows, Q, rounds=1)))
+
+
+def _signatures(some: TransferRows, guesses: FloatArray) -> SignatureStart:
+    """With the target's own guesses of unlabelled rows (n_u, C'), and its labels."""
+    assert some.prepared is not None
+    known = np.zeros((len(some.yt), some.n_classes))
+    known[~some.unlabelled], known[some.unlabelled] = some.one_hot, guesses
+    return signature_start(some.prepared[0], some.ys, some.prepared[1], known, some.unlabelled)
+
+
+def _prior(signs: SignatureStart, some: TransferRows, rows: TransferRows) -> FloatArray:
+    """Over all classes (n_u, C); none for classes that the source lacks."""
+    prior = np.zeros((int(rows.unlabelled.sum()), rows.n_classes))
+    prior[:, rows.shared] = signs.prior[some.unlabelled]
+    return prior
+
+
+def _among(P: FloatArray, rows: TransferRows) -> FloatArray:
+    """Guesses (n_u, C) among the classes of the source only."""
+    Q = P[:, rows.shared] + 1e-12
+    return np.asarray(Q / Q.sum(axis=1, keepdims=True))

@@ -4,39 +4,19 @@ from __future__ import annotations
 
 import numpy as np
 
-from isthmus._arrays import FloatArray, IntArray
-from isthmus.controls.discriminants import SoftLDA
-from isthmus.transfer.guesses import AXES_PER_CLASS, class_means, correlation, guessed_means
+from isthmus._arrays import FloatArray
+from isthmus.transfer.guesses import AXES_PER_CLASS, agreement, class_means, correlation, guessed_means
+from isthmus.transfer.polish import polished
 from isthmus.transfer.rows import TransferRows
+from isthmus.transfer.starts.procrustes import procrustes_em
+from isthmus.transfer.starts.relative import relative
+from isthmus.transfer.starts.zero_shot import zero_shot
 
-FOLDS = 5
-CHANCE = 3.0
-"""Standard errors above chance from which the source's rows tell its classes apart."""
 RENAMINGS = 300
-
-
-def source_tells_classes(rows: TransferRows, rng: np.random.Generator) -> bool:
-    """Whether discriminants of the source find the classes of source rows that they have not seen."""
-    view, C = rows.at(AXES_PER_CLASS), rows.n_classes
-    fold = _folds(view.ys, rng)
-    hits = 0
-    for k in range(FOLDS):
-        seen, held = fold != k, fold == k
-        present, y = np.unique(view.ys[seen], return_inverse=True)
-        mean = view.S[seen].mean(axis=0)
-        lda = SoftLDA.of(view.S[seen] - mean, np.eye(len(present))[y])
-        hits += int((present[lda.scores(view.S[held] - mean).argmax(axis=1)] == view.ys[held]).sum())
-    chance = 1.0 / C
-    return bool(hits / len(view.ys) > chance + CHANCE * np.sqrt(chance * (1.0 - chance) / len(view.ys)))
-
-
-def _folds(y: IntArray, rng: np.random.Generator) -> IntArray:
-    """A fold for each row, with the rows of each class dealt out evenly."""
-    fold = np.zeros(len(y), dtype=np.intp)
-    for c in np.unique(y):
-        of_class = rng.permutation(np.flatnonzero(y == c))
-        fold[of_class] = np.arange(len(of_class)) % FOLDS
-    return fold
+"""Renamings of classes whose inner products are compared."""
+REFITS, ROUNDS, MOST_ROWS = 10, 5, 1500
+"""Renamed sources that the starts are run with, rounds of their polish, and unlabelled rows in it at most."""
+LEAST_CLASSES = 4
 
 
 def geometry_against_renamings(rows: TransferRows, P: FloatArray, rng: np.random.Generator) -> float:
@@ -53,3 +33,23 @@ def geometry_against_renamings(rows: TransferRows, P: FloatArray, rng: np.random
     orders = [rng.permutation(rows.n_classes) for _ in range(RENAMINGS)]
     null = np.array([correlation(A[np.ix_(order, order)], B) for order in orders])
     return float((correlation(A, B) - null.mean()) / (null.std() + 1e-12))
+
+
+def naming_against_renamings(rows: TransferRows, rng: np.random.Generator) -> float:
+    """How many deviations the mean agreement of four starts lies above that with renamed sources.
+
+    Each renamed source is taken through the same starts and a short polish, so that what a start can make of any
+    source, by fitting its guesses to it, is no evidence. Zero with fewer than four classes, whose names are too few.
+    """
+    if rows.n_classes < LEAST_CLASSES:
+        return 0.0
+    some = rows.with_fewer(MOST_ROWS, rng)
+    orders = [rng.permutation(rows.n_classes) for _ in range(REFITS)]
+    null = np.array([_mean_agreement(some.renamed(order)) for order in orders])
+    return float((_mean_agreement(some) - null.mean()) / (null.std(ddof=1) + 1e-12))
+
+
+def _mean_agreement(rows: TransferRows) -> float:
+    starts = [zero_shot(rows), relative(rows)]
+    starts += [procrustes_em(rows, guess) for guess in starts]
+    return float(np.mean([agreement(rows, polished(rows, guess.P, rounds=ROUNDS)[0]) for guess in starts]))

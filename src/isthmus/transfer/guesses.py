@@ -26,8 +26,8 @@ class Guess:
     uses_source: bool = True
 
 
-def from_scores(scores: FloatArray, shares: FloatArray, temperature: float = TEMPERATURE) -> FloatArray:
-    """Balanced guesses (n, C) from scores of any unit, the larger the better.
+def from_scores(scores: FloatArray, shares: FloatArray, prior: FloatArray | float = 0.0) -> FloatArray:
+    """Balanced guesses (n, C) from scores of any unit, the larger the better, and a prior in logarithms.
 
     Examples
     --------
@@ -36,7 +36,7 @@ def from_scores(scores: FloatArray, shares: FloatArray, temperature: float = TEM
            [0.12, 0.88]])
     """
     deviation = scores.std()
-    return balanced(scores / (deviation if deviation > 0.0 else 1.0) / temperature, shares)
+    return balanced(scores / (deviation if deviation > 0.0 else 1.0) / TEMPERATURE + prior, shares)
 
 
 def class_means(Z: FloatArray, y: IntArray, n_classes: int) -> FloatArray:

@@ -160,7 +160,8 @@ class LabelTransfer(TwoDomainEstimator):
                 "target": Preparation.of(domains.target.X, max(AXES, 5 * C)),
             }
             rows = _rows_of(domains, preparations, settings.shares)
-            found = outcome(rows, settings.rng, tell)
+            own = not isinstance(settings.shares, str) or settings.shares != "auto"
+            found = outcome(rows, settings.rng, own, tell)
             tell("calibration")
             return self._attributes(domains, preparations, rows, found)
 
@@ -176,7 +177,7 @@ class LabelTransfer(TwoDomainEstimator):
             "weights_": found.weights,
             "source_used_": found.source_used,
             "verdict_": verdict(found, domains.classes[rows.unknown]),
-            "shares_": rows.shares,
+            "shares_": rows.shares if found.shares is None else found.shares,
             "temperature_": temperature(rows, found.again),
             "_rules": {"source": source, "target": found.rule},
             "_preparations": preparations,
@@ -244,6 +245,7 @@ def _rows_of(domains: TwoDomains, preparations: dict[str, Preparation], shares: 
         yt,
         assumed(shares, ys, domains.classes),
         domains.pairs,
+        (preparations["source"].prepared(domains.source.X), preparations["target"].prepared(domains.target.X)),
     )
 
 

@@ -5,11 +5,12 @@ from __future__ import annotations
 import numpy as np
 
 from isthmus._arrays import FloatArray
+from isthmus.transfer.gates import naming_against_renamings
 from isthmus.transfer.guesses import Guess, agreement
 from isthmus.transfer.outcomes import Outcome, Tell, silent
 from isthmus.transfer.polish import polished
 from isthmus.transfer.rows import TransferRows, extended
-from isthmus.transfer.rules import Rule, Vote
+from isthmus.transfer.rules import Evenly, Rule, Vote
 from isthmus.transfer.starts.clusters import named_clusters
 from isthmus.transfer.starts.mlhd import mlhd
 from isthmus.transfer.starts.procrustes import procrustes_em
@@ -19,25 +20,26 @@ from isthmus.transfer.starts.zero_shot import zero_shot
 
 SHARPNESS = 10.0
 """The weight of a start is exp(10 r)."""
-
-
-def source_starts(rows: TransferRows, own: FloatArray) -> list[Guess]:
-    """Every start that the source has a part in; ``own`` are clusters of the target (n_u, C)."""
-    some = rows.among_shared()
-    found = [zero_shot(some), relative(some), mlhd(some)]
-    found += [procrustes_em(some, guess) for guess in found]
-    found = [Guess(guess.name, extended(guess.P, rows, own)) for guess in found]
-    return [*found, named_clusters(rows, own)]
+CLOSED, SURE = -1.0, 1.0
+"""Deviations from renamed sources: below the first, the source is left out; above the second, names are sure."""
 
 
 def named(rows: TransferRows, rng: np.random.Generator, tell: Tell = silent) -> Outcome:
-    """The vote of all starts, each polished by the target's own discriminants, with weights exp(10 r)."""
+    """The vote of all starts, each polished by the target's own discriminants, with weights exp(10 r).
+
+    Sources whose classes are renamed at random tell how much agreement a useless source reaches. Below what these
+    give, the source is left out: the target's clusters remain, among which classes without a label can't be told
+    apart and share their probability.
+    """
     tell("clusters")
-    own = polished(rows, clusters(rows, rng).P)[0]
-    tell("starts")
-    starts = source_starts(rows, own)
+    own, own_rule = polished(rows, clusters(rows, rng).P)
+    some = rows.among_shared()
+    tell("renamed sources")
+    z = naming_against_renamings(some, rng) if len(some.known) else CLOSED - 1.0
+    if z < CLOSED:
+        return _alone(rows, own, own_rule, z)
     ends = {}
-    for guess in starts:
+    for guess in source_starts(rows, own):
         tell(f"polishing {guess.name}")
         ends[guess.name] = polished(rows, guess.P)
     r = {name: agreement(rows, P) for name, (P, _) in ends.items()}
@@ -50,4 +52,35 @@ def named(rows: TransferRows, rng: np.random.Generator, tell: Tell = silent) -> 
 
     rule = Vote(tuple(rule for _, rule in ends.values()), weights)
     P = np.einsum("s,snc->nc", weights, np.array(guesses))
-    return Outcome(rule, P, again, {}, r, dict(zip(ends, weights.tolist(), strict=True)), True)
+    named_by = dict(zip(ends, weights.tolist(), strict=True))
+    return Outcome(rule, P, again, {"renamings": z}, r, named_by, True, _reason(max(r.values()), z))
+
+
+def source_starts(rows: TransferRows, own: FloatArray) -> list[Guess]:
+    """Every start that the source has a part in; ``own`` are clusters of the target (n_u, C)."""
+    some = rows.among_shared()
+    found = [zero_shot(some), relative(some), mlhd(some)]
+    found += [procrustes_em(some, guess) for guess in found]
+    if len(some.shares) == rows.n_classes:
+        found.append(named_clusters(rows, own))
+    return [Guess(guess.name, extended(guess.P, rows, own)) for guess in found]
+
+
+def _alone(rows: TransferRows, own: FloatArray, rule: Rule, z: float) -> Outcome:
+    def again(fewer: TransferRows) -> Rule:
+        return Evenly(polished(fewer, own, rounds=1)[1], rows.unknown)
+
+    P = own.copy()
+    P[:, rows.unknown] = P[:, rows.unknown].mean(axis=1, keepdims=True)
+    reason = f"its classes lie to each other less as the target's do than under other names (z = {z:.1f})"
+    return Outcome(
+        Evenly(rule, rows.unknown), P, again, {"renamings": z}, {}, {"target": 1.0}, source_used=False, reason=reason
+    )
+
+
+def _reason(r: float, z: float) -> str:
+    if z > SURE:
+        return (
+            f"its classes lie to each other as the target's do (agreement {r:.2f}, renamings reach less, z = {z:.1f})"
+        )
+    return f"but renamed sources agree about as well (agreement {r:.2f}, z = {z:.1f}), so check the names"

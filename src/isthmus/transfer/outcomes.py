@@ -35,3 +35,5 @@ class Outcome:
     source_used: bool = False
     reason: str = ""
     """Why, for the verdict: the end of a sentence."""
+    shares: FloatArray | None = None
+    """The shares of the classes, where a recipe has found better ones than were assumed."""

@@ -33,4 +33,6 @@ def polished(
     for _ in range(rounds):
         lda = SoftLDA.of(Z, np.vstack([rows.one_hot, P]))
         P = balanced(lda.scores(Z[n:]) + prior, rows.shares)
-    return P, Discriminant(mean, lda)
+    # Discriminants know of no shares. What balances old rows would do for new ones, but is worse.
+    likely = np.log(rows.n_classes * rows.shares)
+    return P, Discriminant(mean, SoftLDA(lda.weights, lda.offsets + likely))

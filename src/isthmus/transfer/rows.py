@@ -108,6 +108,8 @@ class TransferRows:
         Shares of the classes among unlabelled target rows, as far as they are assumed; each above zero.
     pairs : KnownPairs, optional
         Rows of both that are the same object.
+    prepared : (Prepared, Prepared), optional
+        Both domains with all their features, for starts that need them.
     """
 
     source: FloatArray
@@ -116,6 +118,7 @@ class TransferRows:
     yt: IntArray
     shares: FloatArray
     pairs: KnownPairs | None = None
+    prepared: tuple[Prepared, Prepared] | None = None
 
     @property
     def n_classes(self) -> int:
@@ -163,18 +166,34 @@ class TransferRows:
         """The same rows under other shares."""
         return replace(self, shares=shares)
 
-    def among_shared(self) -> TransferRows:
-        """Without what the source has no word for: classes are counted among its own, their labels hidden.
+    def renamed(self, names: IntArray) -> TransferRows:
+        """The same rows, with the source's class c called ``names[c]``."""
+        return replace(self, ys=np.where(self.ys < 0, -1, names[self.ys]))
 
-        Rows of such classes stay, as labelled rows of no class are unlabelled ones; see :func:`extended`.
+    def with_fewer(self, most: int, rng: np.random.Generator) -> TransferRows:
+        """At most so many of the unlabelled rows, drawn at random; no pairs, and no features."""
+        unlabelled = np.flatnonzero(self.unlabelled)
+        kept = ~self.unlabelled
+        kept[rng.permutation(unlabelled)[:most]] = True
+        return replace(self, target=self.target[kept], yt=self.yt[kept], pairs=None, prepared=None)
+
+    def among_shared(self) -> TransferRows:
+        """Without what the source has no word for: classes are counted among its own.
+
+        Labelled source rows and, of the target, unlabelled rows and those of a class that the source has.
         """
         codes = np.full(self.n_classes + 1, -1, dtype=np.intp)
         codes[self.shared] = np.arange(len(self.shared))
-        kept = self.unlabelled | (codes[self.yt] >= 0)
-        shares = self.shares[self.shared]
-        return TransferRows(
-            self.source, codes[self.ys], self.target[kept], codes[self.yt][kept], shares / shares.sum()
-        )
+        ys, yt = codes[self.ys], codes[self.yt]
+        taught, kept = ys >= 0, self.unlabelled | (yt >= 0)
+        sides = None if self.prepared is None else (part(self.prepared[0], taught), part(self.prepared[1], kept))
+        shares = self.shares[self.shared] / self.shares[self.shared].sum()
+        return TransferRows(self.source[taught], ys[taught], self.target[kept], yt[kept], shares, prepared=sides)
+
+
+def part(X: Prepared, rows: BoolArray) -> Prepared:
+    """Some rows of a collection, seen from the same mean."""
+    return X if rows.all() else Prepared(X.features[rows], X.mean, X.centred[rows], X.squares[rows])
 
 
 def extended(P: FloatArray, rows: TransferRows, own: FloatArray) -> FloatArray:

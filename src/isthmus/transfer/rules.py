@@ -8,10 +8,11 @@ from typing import Protocol
 import numpy as np
 from scipy.special import log_softmax, softmax
 
-from isthmus._arrays import FloatArray
+from isthmus._arrays import FloatArray, IntArray
 from isthmus.controls.discriminants import SoftLDA
 from isthmus.matching.preparation import unit
 from isthmus.transfer.guesses import squared_distances
+from isthmus.transfer.starts.mapped_rule import MappedRule
 
 
 class Rule(Protocol):
@@ -67,6 +68,47 @@ class Probabilities:
     def scores(self, Z: FloatArray) -> FloatArray:
         """Probabilities."""
         return np.asarray(softmax(self.rule.scores(Z), axis=1))
+
+
+@dataclass(frozen=True, eq=False)
+class Mapped:
+    """A rule of the source for target rows that are mapped to it, as one for centred coordinates of target rows."""
+
+    rule: MappedRule
+
+    def scores(self, Z: FloatArray) -> FloatArray:
+        """Logarithms of probabilities."""
+        return np.asarray(log_softmax(self.rule.scores(unit(Z)), axis=1))
+
+
+@dataclass(frozen=True, eq=False)
+class Among:
+    """A rule over some of the classes, as one over all: the others keep what another rule gives them."""
+
+    rule: Rule
+    classes: IntArray
+    own: Rule
+
+    def scores(self, Z: FloatArray) -> FloatArray:
+        """Logarithms of probabilities."""
+        P = softmax(self.own.scores(Z), axis=1)
+        P[:, self.classes] = 0.0
+        P[:, self.classes] = softmax(self.rule.scores(Z), axis=1) * (1.0 - P.sum(axis=1, keepdims=True))
+        return np.asarray(np.log(np.maximum(P, np.finfo(float).tiny)))
+
+
+@dataclass(frozen=True, eq=False)
+class Evenly:
+    """A rule that can't tell some classes from each other: they share their probability evenly."""
+
+    rule: Rule
+    classes: IntArray
+
+    def scores(self, Z: FloatArray) -> FloatArray:
+        """Logarithms of probabilities."""
+        P = softmax(self.rule.scores(Z), axis=1)
+        P[:, self.classes] = P[:, self.classes].mean(axis=1, keepdims=True)
+        return np.asarray(np.log(np.maximum(P, np.finfo(float).tiny)))
 
 
 @dataclass(frozen=True, eq=False)

@@ -40,10 +40,13 @@ def mlhd(rows: TransferRows) -> Guess:
     return Guess("mlhd", from_scores(-D, rows.shares))
 
 
-def mlhd_rounds(rows: TransferRows, P: FloatArray, rng: np.random.Generator) -> FloatArray:
+def mlhd_rounds(
+    rows: TransferRows, P: FloatArray, rng: np.random.Generator, prior: FloatArray | float = 0.0
+) -> FloatArray:
     """Guesses (n_u, C) after some self-trained fits, in which guesses are pairs of less weight.
 
-    Each fit is certified, and starts from the multipliers of the one before.
+    Each fit is certified, and starts from the multipliers of the one before. A prior (n_u, C), in logarithms, has a
+    say in the guesses of every round.
     """
     view, C = rows.at(AXES_PER_CLASS), rows.n_classes
     S, ys = (view.S, view.ys) if len(view.S) <= MOST_ROWS else group_means(view, C)[:2]
@@ -58,7 +61,7 @@ def mlhd_rounds(rows: TransferRows, P: FloatArray, rng: np.random.Generator) -> 
         W, multipliers = metric(S, ys, T, y, weights, _shift(view), multipliers)
         A, B = W[: S.shape[1]], W[S.shape[1] :]
         D = squared_distances(view.U @ B, class_means(S @ A, ys, C))
-        P = from_scores(-(D - D.mean(axis=1, keepdims=True)), rows.shares)
+        P = from_scores(-(D - D.mean(axis=1, keepdims=True)), rows.shares, prior=prior)
     return P
 
 

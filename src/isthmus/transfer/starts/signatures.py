@@ -15,6 +15,8 @@ from isthmus.transfer.starts.signature_rule import SignatureRule, centred, sourc
 
 MOST_SOURCE = 2000
 """Rows of the source that the rule is learned from, about: a signature has twelve numbers."""
+MULTIPLES = (1, 2, 3, 5)
+"""Numbers of leading axes whose share of a row is a statistic of it, in multiples of the number of classes."""
 TRUST = 0.25
 """How far the rule is trusted once it is let in."""
 HALF, FULL = 0.1, 0.2
@@ -103,9 +105,10 @@ def signature_start(
     """
     C = guess.shape[1]
     some = sampled(ys, MOST_SOURCE)
-    rule = SignatureRule.calibrated(signatures(source)[some], ys[some], C)
+    leading = tuple(multiple * C for multiple in MULTIPLES)
+    rule = SignatureRule.calibrated(signatures(source, leading)[some], ys[some], C)
     accuracy, learns = source_accuracy(source.points[some], ys[some], C)
-    scores = rule.scores(signatures(target))
+    scores = rule.scores(signatures(target, leading))
     rows = slice(None) if asked is None or not asked.any() else asked
     return SignatureStart(scores, trust(scores[rows], guess[rows]), accuracy, learns)
 

@@ -17,12 +17,12 @@ MOST_ROWS = 4000
 """Clusters are looked for among at most so many unlabelled rows; then all are assigned once."""
 
 
-def nearest(rows: TransferRows, multiple: int = AXES_PER_CLASS) -> Guess:
-    """By the nearest labelled row of each class; every class needs one."""
+def nearest(rows: TransferRows, multiple: int = AXES_PER_CLASS, prior: FloatArray | float = 0.0) -> Guess:
+    """By the nearest labelled row of each class, of which every class needs one, and a prior in logarithms."""
     view = rows.at(multiple)
     D = np.stack([_to_nearest(view.U, view.L[view.yl == c]) for c in range(rows.n_classes)], axis=1)
     unit = float(np.median(D.min(axis=1)) or D.mean() or 1.0)
-    return Guess("target", balanced(-D / (2.0 * unit), rows.shares), uses_source=False)
+    return Guess("target", balanced(-D / (2.0 * unit) + prior, rows.shares), uses_source=False)
 
 
 def _to_nearest(U: FloatArray, L: FloatArray) -> FloatArray:
