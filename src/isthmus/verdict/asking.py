@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -11,22 +10,19 @@ from sklearn.base import clone
 
 from isthmus._validation import number
 from isthmus.estimators.base import TwoDomainEstimator
-from isthmus.exceptions import DataWarning, InputError
+from isthmus.exceptions import InputError
 from isthmus.registry import systems
 from isthmus.transfer import LabelTransfer
-from isthmus.verdict.evidence import geometry
 from isthmus.verdict.question import Question, question
-from isthmus.verdict.sentences import sentence, without_tests
-from isthmus.verdict.settings import Setting, setting
-from isthmus.verdict.shared import SHARED, common_columns
+from isthmus.verdict.reading import verdict_on
+from isthmus.verdict.running import settings
+from isthmus.verdict.settings import Setting
+from isthmus.verdict.shared import common_columns
 from isthmus.verdict.splits import NAMING, Splits
-from isthmus.verdict.target_rules import TARGET_ONLY
-from isthmus.verdict.trials import SPOILT, SYSTEM, study
-from isthmus.verdict.verdict import CurvePoint, Row, Verdict
+from isthmus.verdict.verdict import Verdict
 
-SPLITS = {500: 10, 2000: 6}
+SPLITS = {500: 10, 2000: 5}
 """How often labels are hidden, up to so many rows of both domains together; four times beyond."""
-BEST = "best target-only rule"
 
 
 def does_source_help(
@@ -64,7 +60,8 @@ def does_source_help(
         Columns that mean the same in both: pairs of a source and a target column, or names that both have. None:
         columns of equal names, where both are data frames.
     n_splits : int, optional
-        How often labels are hidden, at least 3; None: 10 times up to 500 rows, 6 times up to 2,000, 4 times beyond.
+        How often labels are hidden, at least 3; None: 10 times up to 500 rows, 5 times up to 2,000, 4 times beyond.
+        More labels per class, and names where they are not in question, are tried half as often.
     n_jobs : int
         Splits side by side; -1: one for each core. The verdict is the same.
     random_state : int
@@ -93,16 +90,11 @@ def does_source_help(
     steps = [str(k) for k in asked.steps]
     hiding = [NAMING] if asked.can_hide else []
     judged = _judged(asked, steps, hiding)
-    settings: dict[str, Setting] = {}
+    measured: dict[str, Setting] = {}
     if groups := [*steps, *hiding]:
-        seeds = tuple(np.random.SeedSequence(seed).generate_state(J).tolist())
-        asking = study(Splits(asked, seeds), estimator, groups, judged or NAMING, columns)
-        with warnings.catch_warnings():
-            # That classes have no labelled row is our doing.
-            warnings.filterwarnings("ignore", "y_target: .* no labelled row", DataWarning)
-            board = asking.run(seeds, n_jobs=n_jobs, progress=progress)
-        settings = {group: setting(board, asked, group, seed) for group in groups}
-    return _verdict(asked, settings, judged, type(estimator).__name__, J)
+        splits = Splits(asked, tuple(np.random.SeedSequence(seed).generate_state(J).tolist()))
+        measured = settings(splits, estimator, groups, judged or NAMING, columns, n_jobs=n_jobs, progress=progress)
+    return verdict_on(asked, measured, judged, type(estimator).__name__, J if measured else 0)
 
 
 def _judged(asked: Question, steps: Sequence[str], hiding: Sequence[str]) -> str | None:
@@ -110,36 +102,6 @@ def _judged(asked: Question, steps: Sequence[str], hiding: Sequence[str]) -> str
     if asked.unnamed and hiding:
         return NAMING
     return steps[0] if steps else None
-
-
-def _verdict(asked: Question, settings: dict[str, Setting], judged: str | None, system: str, J: int) -> Verdict:
-    steps, naming = [s for group, s in settings.items() if group != NAMING], settings.get(NAMING)
-    curve = tuple(
-        CurvePoint(int(s.group), s.accuracy[SYSTEM], s.without, *vars(s.over_target).values()) for s in steps
-    )
-    found, names = geometry(asked), None if naming is None else naming.names
-    rows = tuple(row for each in settings.values() for row in _rows(each))
-    main = None if judged is None else settings[judged]
-    if main is None:
-        text = without_tests(asked.tested(1), naming, found)
-        return Verdict(None, None, None, text, rows, curve, system, J if naming else 0, 0, names, found)
-    gain, text = main.over_target, sentence(main, steps, asked.unnamed, naming)
-    span = (gain.low, gain.high)
-    return Verdict(main.helps, gain.mean, span, text, rows, curve, system, J, main.tested, names, found)
-
-
-def _rows(each: Setting) -> Iterator[Row]:
-    """The comparisons of a setting; single target-only rules without an interval, since the best is judged."""
-    own = each.accuracy[SYSTEM]
-    yield Row(each.group, "", own, None, None, None)
-    for name in TARGET_ONLY:
-        yield Row(each.group, name, each.accuracy[name], own - each.accuracy[name], None, None)
-    yield Row(each.group, BEST, each.without, *vars(each.over_target).values())
-    for name in SPOILT:
-        if name in each.over_spoilt:
-            yield Row(each.group, name, each.accuracy[name], *vars(each.over_spoilt[name]).values())
-    if each.over_shared is not None:
-        yield Row(each.group, SHARED, each.accuracy[SHARED], *vars(each.over_shared).values())
 
 
 def _estimator(system: Any, pairs: Any) -> TwoDomainEstimator:

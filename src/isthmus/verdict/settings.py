@@ -77,8 +77,9 @@ class Names:
     classes: int
 
 
-def setting(board: Scoreboard, question: Question, group: str, seed: int) -> Setting:
-    """What the trials of a group say; they have run. The rows of the board are :class:`Splits` of the question."""
+def setting(board: Scoreboard, splits: Splits, group: str, seed: int) -> Setting:
+    """What the trials of a group say; they have run."""
+    question = splits.question
     entered = {
         name for entrant in board.design.entrants if entrant.takes_part(group, None) for name in entrant.columns
     }
@@ -86,7 +87,7 @@ def setting(board: Scoreboard, question: Question, group: str, seed: int) -> Set
     every = {name: right(board, name, group, len(question.y_target)) for name in columns}
     target, best = best_rule({name: every[name] for name in TARGET_ONLY}, seed)
     train = _labels_shown(question, group)
-    hidden = _hidden(Splits(question, board.seeds), board.seeds) if group == NAMING else None
+    hidden = _hidden(splits, board.seeds) if group == NAMING else None
 
     def over(other: FloatArray) -> Estimate:
         D = every[SYSTEM] - other
