@@ -37,7 +37,7 @@ def sentence(judged: Setting, steps: Sequence[Setting], unnamed: int, naming: Se
     if unnamed and naming is None:
         more.append(f"whether it names the {unnamed} classes that nobody labelled, nobody can test")
     elif naming is not None and naming.names is not None and naming.helps:
-        more.append(f"it also names classes that nobody labelled ({_shares(naming.names)})")
+        more.append(f"it names classes that nobody labelled ({_shares(naming.names)})")
     return "; ".join([text, *filter(None, more)]) + "."
 
 
