@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import permutations
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -13,12 +15,13 @@ from isthmus.controls.discriminants import balanced, balancing
 from isthmus.matching import scores as score_tables
 from isthmus.matching.preparation import Prepared, prepared, scaled
 from isthmus.matching.scores import Scores
-from isthmus.transfer.agreement import identity, kappa
+from isthmus.transfer.agreement import identity, kappa, naming_z
 from isthmus.transfer.starts import alignment
 from isthmus.transfer.starts.barycentres import barycentres, partners
 from isthmus.transfer.starts.mapped_rule import LinearRule
 from isthmus.transfer.starts.own_learner import learned_shares, shares_alike, taught
-from isthmus.transfer.starts.soft_pairs import Evidence, SoftPairs, soft_pairs
+from isthmus.transfer.starts.probe import Evidence, evidence_of
+from isthmus.transfer.starts.soft_pairs import SoftPairs, soft_pairs
 
 C, PER_CLASS = 6, 40
 
@@ -81,7 +84,8 @@ def test_the_probe_does_not_see_the_guesses(two: tuple) -> None:
     first, second = found(two, ys), found(two, ys, np.eye(C)[np.random.default_rng(0).permutation(y)])
     np.testing.assert_array_equal(first.probe, second.probe)
     assert second.evidence.kappa < 0.15
-    assert not second.is_open
+    assert second.evidence.by_guesses < 2.0 < first.evidence.by_guesses
+    assert second.evidence.by_labels == first.evidence.by_labels
 
 
 def test_nothing_given_is_changed(two: tuple) -> None:
@@ -104,8 +108,25 @@ def test_many_rows_are_aligned_on_a_sample_and_end_on_all(two: tuple, monkeypatc
 
 def test_few_classes_are_never_certified() -> None:
     """Of four classes, a chance naming is too often the true one."""
-    assert Evidence(0.9, 1.0, 5).is_open
-    assert not Evidence(0.9, 1.0, 4).is_open
+    assert Evidence(3.0, 3.0, 0.9, 1.0, 0.9, 5).is_open
+    assert not Evidence(3.0, 3.0, 0.9, 1.0, 0.9, 4).is_open
+
+
+def test_labels_open_a_gate_that_poor_guesses_cannot_close() -> None:
+    """The probe knows neither; each is evidence for the names of the classes by itself."""
+    y = np.repeat(np.arange(C), PER_CLASS)
+    probe, poor = 0.8 * np.eye(C)[y] + 0.2 / C, np.full((len(y), C), 1 / C)
+    assert evidence_of(probe, poor, known(y, 3)).is_open
+    assert evidence_of(probe, np.eye(C)[y], np.full_like(y, -1)).is_open
+    assert not evidence_of(probe, poor, np.full_like(y, -1)).is_open
+
+
+@given(st.integers(2, 5), st.integers(0, 10**6))
+def test_naming_z_is_that_of_all_renamings(n_classes: int, seed: int) -> None:
+    """Every permutation, written out, is the oracle."""
+    F = np.random.default_rng(seed).random((n_classes, n_classes))
+    traces = [F[np.arange(n_classes), p].sum() for p in permutations(range(n_classes))]
+    assert naming_z(F) == pytest.approx((np.trace(F) - np.mean(traces)) / np.std(traces))
 
 
 def test_two_classes_and_few_rows_work() -> None:

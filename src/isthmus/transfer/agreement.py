@@ -7,6 +7,9 @@ from scipy.optimize import linear_sum_assignment
 
 from isthmus._arrays import FloatArray
 
+ROUNDING = 1e-9
+"""A deviation below this share of the largest count is none."""
+
 
 def counts(P: FloatArray, Q: FloatArray) -> FloatArray:
     """How many rows have class a by one guess and class b by the other (C, C)."""
@@ -56,3 +59,30 @@ def identity(P: FloatArray, Q: FloatArray) -> float:
     i, j = linear_sum_assignment(-F)
     best = float(F[i, j].sum())
     return float(np.trace(F)) / best if best else 0.0
+
+
+def naming_z(F: FloatArray) -> float:
+    r"""How far two guesses agree under the names that they have, against all renamings of the classes.
+
+    .. math:: z = \frac{\mathrm{tr}\,F - \frac1C \sum_{ab} F_{ab}}{\sqrt{\frac{1}{C - 1} \sum_{ab} G_{ab}^2}}, \qquad
+              G = \bigl(I - \tfrac1C 1 1^T\bigr)\, F\, \bigl(I - \tfrac1C 1 1^T\bigr)
+
+    Mean and deviation of :math:`\sum_a F_{a\,\pi(a)}` over all permutations π are known in closed form; z of perfect
+    agreement of equally large classes is C - 1.
+
+    Parameters
+    ----------
+    F : array (C, C)
+        How often, or with which total probability, class a of one guess meets class b of the other.
+
+    Examples
+    --------
+    >>> round(naming_z(np.eye(5)), 6), round(naming_z(np.roll(np.eye(5), 1, axis=0)), 6), naming_z(np.ones((5, 5)))
+    (4.0, -1.0, 0.0)
+    """
+    C = len(F)
+    G = F - F.mean(axis=0) - F.mean(axis=1)[:, None] + F.mean()
+    deviation = float(np.sqrt((G**2).sum() / max(C - 1, 1)))
+    if deviation <= ROUNDING * float(np.abs(F).max(initial=0.0)):  # all renamings are as good
+        return 0.0
+    return float(np.trace(F) - F.sum() / C) / deviation

@@ -8,7 +8,6 @@ from isthmus._arrays import FloatArray
 from isthmus.transfer.guesses import AXES_PER_CLASS, agreement, class_means, correlation, guessed_means
 from isthmus.transfer.polish import polished
 from isthmus.transfer.rows import TransferRows
-from isthmus.transfer.starts.procrustes import procrustes_em
 from isthmus.transfer.starts.relative import relative
 from isthmus.transfer.starts.zero_shot import zero_shot
 
@@ -36,7 +35,7 @@ def geometry_against_renamings(rows: TransferRows, P: FloatArray, rng: np.random
 
 
 def naming_against_renamings(rows: TransferRows, rng: np.random.Generator) -> float:
-    """How many deviations the mean agreement of four starts lies above that with renamed sources.
+    """How many deviations the mean agreement of two starts lies above that with renamed sources.
 
     Each renamed source is taken through the same starts and a short polish, so that what a start can make of any
     source, by fitting its guesses to it, is no evidence. Zero with fewer than four classes, whose names are too few.
@@ -50,6 +49,5 @@ def naming_against_renamings(rows: TransferRows, rng: np.random.Generator) -> fl
 
 
 def _mean_agreement(rows: TransferRows) -> float:
-    starts = [zero_shot(rows), relative(rows)]
-    starts += [procrustes_em(rows, guess) for guess in starts]
+    starts = zero_shot(rows), relative(rows)
     return float(np.mean([agreement(rows, polished(rows, guess.P, rounds=ROUNDS)[0]) for guess in starts]))

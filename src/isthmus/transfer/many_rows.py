@@ -16,7 +16,7 @@ from isthmus.transfer.polish import ROUNDS
 from isthmus.transfer.rows import TransferRows
 from isthmus.transfer.rules import Among, Mapped, Rule, Vote
 from isthmus.transfer.shares import floored
-from isthmus.transfer.starts.own_learner import shares_alike, taught
+from isthmus.transfer.starts.own_learner import shares_alike
 from isthmus.transfer.starts.signature_rule import source_accuracy
 from isthmus.transfer.starts.soft_pairs import SoftPairs, soft_pairs
 
@@ -49,13 +49,15 @@ def from_many_rows(rows: TransferRows, own_shares: bool, tell: Tell = silent) ->
     unequal = not own_shares and counts.max() > UNEQUAL * counts.min()
     shares = floored(counts) if unequal else some.shares
     among = posterior(own_rule(some), some)
-    guess = taught(target.points, some.yt, among, shares)
-    found = soft_pairs(source, some.ys, target, some.yt, guess, shares, tick=lambda: tell("soft pairs"))
-    evidence = {"kappa": found.evidence.kappa, "identity": found.evidence.identity}
+    found = soft_pairs(source, some.ys, target, some.yt, among, shares, tick=lambda: tell("soft pairs"))
+    evidence = {"soft pairs": found.evidence.z, "kappa": found.evidence.kappa}
     r = {"target": agreement(rows, P[rows.unlabelled])}
     if found.is_open:
         return _open(rows, own, found, evidence, r)
-    closed = f"by geometry alone its classes agree too little with the target's (κ = {found.evidence.kappa:.2f})"
+    closed = (
+        "by geometry alone its classes agree with the target's no better than under other names "
+        f"(z = {found.evidence.z:.1f})"
+    )
     if unequal:
         evidence["shares"] = shares_alike(target.points, some.yt, among, shares)
     if evidence.get("shares", 0.0) <= ALIKE:
@@ -91,8 +93,8 @@ def _open(
     P = posterior(rule, rows)[rows.unlabelled]
     r = r | {"soft pairs": agreement(rows, posterior(with_mapped(own), rows)[rows.unlabelled])}
     reason = (
-        "by geometry alone its classes agree with the target's own guesses, under the same names "
-        f"(κ = {evidence['kappa']:.2f}, {evidence['identity']:.2f} of the best renaming)"
+        "by geometry alone its classes agree with the target's own guesses and labels better than under other names "
+        f"(z = {evidence['soft pairs']:.1f})"
     )
     again: Callable[[TransferRows], Rule] = lambda fewer: with_mapped(own_rule(fewer))  # noqa: E731
     return Outcome(

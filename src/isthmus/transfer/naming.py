@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from isthmus._arrays import FloatArray
+from isthmus.matching.preparation import unit
 from isthmus.transfer.gates import naming_against_renamings
 from isthmus.transfer.guesses import Guess, agreement
 from isthmus.transfer.outcomes import Outcome, Tell, silent
@@ -13,6 +14,7 @@ from isthmus.transfer.rows import TransferRows, extended
 from isthmus.transfer.rules import Evenly, Rule, Vote
 from isthmus.transfer.starts.clusters import named_clusters
 from isthmus.transfer.starts.mlhd import mlhd
+from isthmus.transfer.starts.pairs import paired_rule
 from isthmus.transfer.starts.procrustes import procrustes_em
 from isthmus.transfer.starts.relative import relative
 from isthmus.transfer.starts.target import clusters
@@ -35,9 +37,12 @@ def named(rows: TransferRows, rng: np.random.Generator, tell: Tell = silent) -> 
     own, own_rule = polished(rows, clusters(rows, rng).P)
     some = rows.among_shared()
     tell("renamed sources")
-    z = naming_against_renamings(some, rng) if len(some.known) else CLOSED - 1.0
+    if not len(some.known) or len(rows.shared) < 2:
+        return _alone(rows, own, own_rule, "no class that it tells from others has a labelled target row", {})
+    z = naming_against_renamings(some, rng)
     if z < CLOSED:
-        return _alone(rows, own, own_rule, z)
+        reason = f"its classes lie to each other less as the target's do than under other names (z = {z:.1f})"
+        return _alone(rows, own, own_rule, reason, {"renamings": z})
     ends = {}
     for guess in source_starts(rows, own):
         tell(f"polishing {guess.name}")
@@ -63,19 +68,18 @@ def source_starts(rows: TransferRows, own: FloatArray) -> list[Guess]:
     found += [procrustes_em(some, guess) for guess in found]
     if len(some.shares) == rows.n_classes:
         found.append(named_clusters(rows, own))
+    if rows.pairs is not None:
+        found.append(Guess("pairs", paired_rule(rows).posterior(unit(rows.target[rows.unlabelled]))))
     return [Guess(guess.name, extended(guess.P, rows, own)) for guess in found]
 
 
-def _alone(rows: TransferRows, own: FloatArray, rule: Rule, z: float) -> Outcome:
+def _alone(rows: TransferRows, own: FloatArray, rule: Rule, reason: str, evidence: dict[str, float]) -> Outcome:
     def again(fewer: TransferRows) -> Rule:
         return Evenly(polished(fewer, own, rounds=1)[1], rows.unknown)
 
     P = own.copy()
     P[:, rows.unknown] = P[:, rows.unknown].mean(axis=1, keepdims=True)
-    reason = f"its classes lie to each other less as the target's do than under other names (z = {z:.1f})"
-    return Outcome(
-        Evenly(rule, rows.unknown), P, again, {"renamings": z}, {}, {"target": 1.0}, source_used=False, reason=reason
-    )
+    return Outcome(Evenly(rule, rows.unknown), P, again, evidence, weights={"target": 1.0}, reason=reason)
 
 
 def _reason(r: float, z: float) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TypeAlias
 
 import numpy as np
@@ -23,6 +23,10 @@ FLOOR = 1e-3
 SAMPLED = 4000
 """Of more rows than this, all rounds but the last ones are on a sample of so many, on either side."""
 ROUNDS_ON_ALL = 2
+FEWEST_AXES, GROWTH = 20, 1.25
+"""Axes of the first round from coarse to fine, and by how much their number grows in each."""
+START, DECAY = 3.0, 0.7
+"""The weight of the start in these rounds' scores (both have deviation 1), and what is left of it after each."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -100,6 +104,29 @@ def aligned(sides: Sides, start: Scores, rounds: int, teacher: Teacher | None, t
     if teacher is None or rounds <= ROUNDS_ON_ALL:
         return maps
     return _after(sides, _next(maps, sides, teacher), ROUNDS_ON_ALL, teacher, tick)
+
+
+def from_coarse_to_fine(sides: Sides, start: Scores, rounds: int, tick: Callable[[], None]) -> Maps:
+    """The maps after rounds on few axes at first, then on more and more, with the start as a fading term.
+
+    Labels and guesses are not looked at. The leading axes are common to both collections most of all, and a start
+    that fades keeps the first rounds, that know few axes, from forgetting it. The last round is on all axes.
+    """
+    n, m = start.shape
+    if max(n, m) > SAMPLED:
+        rows, columns = sampled(sides.ys), sampled(sides.yt)
+        sides, start = sides.among(rows, columns), start.among(rows, columns)
+    most = max(sides.A.shape[1], sides.B.shape[1])
+    scores = start
+    maps: Maps | None = None
+    for round_ in range(rounds):
+        tick()
+        axes = most if round_ == rounds - 1 else int(FEWEST_AXES * GROWTH**round_)
+        part = replace(sides, A=unit(sides.A[:, :axes]), B=unit(sides.B[:, :axes]))
+        maps = _learned(part, without_hubs(scores), maps)
+        scores = maps.scores(part).standardised() + START * DECAY ** (round_ + 1) * start
+    assert maps is not None
+    return maps
 
 
 def sampled(codes: IntArray, most: int = SAMPLED) -> IntArray:

@@ -11,41 +11,15 @@ from isthmus._arrays import FloatArray, IntArray
 from isthmus.matching.preparation import Prepared
 from isthmus.matching.scores import Scores
 from isthmus.matching.starts import geometry
-from isthmus.transfer.agreement import identity, kappa
-from isthmus.transfer.starts.alignment import GUESSES, Maps, Sides, aligned
+from isthmus.transfer.starts.alignment import GUESSES, Maps, Sides, aligned, from_coarse_to_fine
 from isthmus.transfer.starts.mapped_rule import LinearRule, MappedRule
+from isthmus.transfer.starts.own_learner import taught
+from isthmus.transfer.starts.probe import Evidence, evidence_of
 
-PROBE, ROUNDS = 8, 12
-"""Rounds from geometry alone, for the gate, and of the final run."""
+PROBE, COARSE, ROUNDS = 8, 16, 12
+"""Rounds from geometry alone, on all axes and from few axes to all, and of the final run."""
 CLOSED = 0.01
 """The weight of the geometry in the start where the gate is closed."""
-KAPPA, IDENTITY, LEAST_CLASSES = 0.15, 0.6, 5
-"""The gate: geometry agrees with the target's own guesses, no renaming of the classes would agree much better, and
-there are enough classes: of four, one naming in 24 is the true one by chance."""
-
-
-@dataclass(frozen=True)
-class Evidence:
-    """What speaks for the names that the source has for its classes, without any label of the target.
-
-    Parameters
-    ----------
-    kappa : float
-        How far the probe agrees with the target's own guesses, beyond chance.
-    identity : float
-        The agreement, over that of the best renaming of the classes.
-    n_classes : int
-        C.
-    """
-
-    kappa: float
-    identity: float
-    n_classes: int
-
-    @property
-    def is_open(self) -> bool:
-        """Whether it is enough."""
-        return self.n_classes >= LEAST_CLASSES and self.kappa > KAPPA and self.identity >= IDENTITY
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,6 +32,9 @@ class SoftPairs:
         Probabilities of the classes by the mapped rule, which knows the labels and guesses of the target.
     probe : array (n_t, C)
         The same from geometry alone: it has seen neither labels nor guesses of the target.
+    guess : array (n_t, C)
+        The target's own guesses with the shares that were asked for, and with the probe as a prior where the gate is
+        open: what led the final run.
     evidence : Evidence
         Of the probe: the gate.
     rule : MappedRule
@@ -66,6 +43,7 @@ class SoftPairs:
 
     posterior: FloatArray
     probe: FloatArray
+    guess: FloatArray
     evidence: Evidence
     rule: MappedRule
 
@@ -96,8 +74,12 @@ def soft_pairs(
 
     and give the next scores; so on for 12 rounds, with the current guesses of classes (the source's classifier on
     mapped rows, and the target's own) as a weak term. Labelled target rows are paired with source rows of their
-    class only. The first scores are those of :func:`isthmus.matching.starts.geometry`, if a probe that knows nothing
-    else agrees with the target's own guesses; if not, nearly only the guesses.
+    class only.
+
+    The first scores are those of :func:`isthmus.matching.starts.geometry`. Whether these speak of the same classes is
+    asked of a probe, two such runs that know no label of the target: if it agrees with the target's own guesses and
+    its labels, by the names that the classes have, it teaches the target's discriminants as a prior. If not, the run
+    starts from the guesses nearly alone.
 
     Parameters
     ----------
@@ -108,13 +90,13 @@ def soft_pairs(
     yt : array (n_t,)
         The same, -1 where unknown.
     guess : array (n_t, C)
-        The target's own guesses, best with the same shares (:func:`~isthmus.transfer.starts.own_learner.taught`).
+        The target's own guesses, which know nothing of the source, not even its shares: they are evidence.
     shares : array (C,)
         Of the classes among target rows, above zero.
     start : Scores, optional
         The geometry of these collections, if it is at hand.
     tick : callable
-        Called once in every round, of which there are 20.
+        Called once in every round, of which there are 36.
 
     Examples
     --------
@@ -128,26 +110,28 @@ def soft_pairs(
     >>> found.posterior.shape
     (150, 5)
     """
-    sides = Sides(source.points, ys, target.points, yt, guess)
     start = (geometry(source, target) if start is None else start).standardised()
+    sides = Sides(source.points, ys, target.points, yt, guess)
     classifier = LinearRule.of(sides.A, ys)
 
     def rule_of(maps: Maps, B: FloatArray) -> MappedRule:
         return MappedRule.of(maps.to_source.map, classifier, B, shares)
 
-    def taught(maps: Maps, part: Sides) -> FloatArray:
+    def teacher(maps: Maps, part: Sides) -> FloatArray:
         return 0.5 * (rule_of(maps, part.B).posterior(part.B) + part.guess)
 
-    blind = replace(sides, yt=np.full_like(yt, -1))
-    probe = rule_of(aligned(blind, start, PROBE, None, tick), sides.B).posterior(sides.B)
-    evidence = _evidence(probe, guess, yt)
+    probe = np.mean([rule_of(maps, sides.B).posterior(sides.B) for maps in _probes(sides, start, tick)], axis=0)
+    evidence = evidence_of(probe, guess, yt)
+    own = taught(sides.B, yt, guess, shares)
+    if evidence.is_open:
+        own = taught(sides.B, yt, own, shares, evidence.prior(probe))
+    sides = replace(sides, guess=own)
     first = (1.0 if evidence.is_open else CLOSED) * start + GUESSES * sides.class_scores()
-    rule = rule_of(aligned(sides, first, ROUNDS, taught, tick), sides.B)
-    return SoftPairs(rule.posterior(sides.B), probe, evidence, rule)
+    rule = rule_of(aligned(sides, first, ROUNDS, teacher, tick), sides.B)
+    return SoftPairs(rule.posterior(sides.B), probe, own, evidence, rule)
 
 
-def _evidence(probe: FloatArray, guess: FloatArray, yt: IntArray) -> Evidence:
-    """On unlabelled rows, or on all where there are none."""
-    asked = yt < 0 if (yt < 0).any() else np.ones(len(yt), dtype=bool)
-    P, Q = probe[asked], guess[asked]
-    return Evidence(kappa(P, Q), identity(P, Q), P.shape[1])
+def _probes(sides: Sides, start: Scores, tick: Callable[[], None]) -> tuple[Maps, Maps]:
+    """Maps that no label of the target has taught."""
+    blind = replace(sides, yt=np.full_like(sides.yt, -1))
+    return aligned(blind, start, PROBE, None, tick), from_coarse_to_fine(blind, start, COARSE, tick)
