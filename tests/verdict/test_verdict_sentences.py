@@ -21,10 +21,9 @@ UNSURE = Estimate(0.02, -0.01, 0.05)
 
 
 def setting(group="1", over=GAIN, spoilt=GAIN, without=0.4, **more):
-    accuracy = {SYSTEM: without + over.mean}
-    return Setting(
-        group, 120, accuracy, "best", without, over, {"noise source": GAIN, "renamed source": spoilt}, **more
-    )
+    accuracy = {SYSTEM: without + over.mean, "best": without}
+    others = {"noise source": GAIN, "renamed source": spoilt}
+    return Setting(group, 120, accuracy, "best", over, others, **more)
 
 
 def test_the_sentence_of_the_issue():

@@ -11,8 +11,6 @@ from scipy.stats import t as student
 from isthmus._arrays import FloatArray, IntArray
 
 CONFIDENCE = 0.95
-FOLDS = 5
-"""Of tested rows: the rule that a fold is compared with is chosen on the others."""
 
 
 @dataclass(frozen=True)
@@ -39,7 +37,7 @@ def points(share: float) -> str:
     return "0.0" if value == 0.0 else f"{value:+.1f}".replace("-", "−")
 
 
-def estimate(D: FloatArray, train: float, units: IntArray | None = None) -> Estimate:
+def estimate(D: FloatArray, train: float, units: IntArray | None = None, of: int = 1) -> Estimate:
     r"""The mean of row-wise differences D (J, n), NaN where a split does not test a row, with a two-way interval.
 
     Splits test the same rows again and learn from the same rows again. Twenty of them are neither twenty times as
@@ -64,12 +62,14 @@ def estimate(D: FloatArray, train: float, units: IntArray | None = None) -> Esti
         m: labelled rows in each fit.
     units : array (n,), optional
         What belongs together, where rows are right or wrong together: the class of each row. None: rows.
+    of : int
+        Among how many this is the smallest: the upper end has the level for all of them.
 
     Examples
     --------
     >>> D = np.array([[1.0, 0.0, 0.0, np.nan], [np.nan, 0.0, 1.0, 0.0], [0.0, np.nan, 0.0, 1.0]])
     >>> print(estimate(D, 1))
-    +33.3 points [−53.6, +120.3]
+    +33.3 points [−50.6, +117.2]
     """
     tested = np.flatnonzero(np.isfinite(D).any(axis=0))
     D = D[:, tested]
@@ -84,8 +84,9 @@ def estimate(D: FloatArray, train: float, units: IntArray | None = None) -> Esti
     if V == 0.0:
         return Estimate(mean, mean, mean)
     freedom = V**2 / (V_rows**2 / max(len(means) - 1, 1) + V_splits**2 / (J - 1))
-    half = float(student.ppf((1.0 + CONFIDENCE) / 2.0, freedom)) * V**0.5
-    return Estimate(mean, mean - half, mean + half)
+    tail = (1.0 - CONFIDENCE) / 2.0
+    down, up = (float(student.isf(each, freedom)) * V**0.5 for each in (tail, tail / of))
+    return Estimate(mean, mean - down, mean + up)
 
 
 def _left_over(D: FloatArray, rows: FloatArray) -> FloatArray:
@@ -102,30 +103,30 @@ def _means(values: FloatArray, units: IntArray) -> FloatArray:
     return np.asarray(np.bincount(codes, weights=values) / np.bincount(codes))
 
 
-def best_rule(right: Mapping[str, FloatArray], seed: int) -> tuple[FloatArray, str]:
-    """What the best of several rules calls right (J, n), and its name.
+def over_best(
+    own: FloatArray, rules: Mapping[str, FloatArray], train: float, units: IntArray | None = None
+) -> tuple[Estimate, str]:
+    """What a system is better than the best of several rules, and the name of that.
 
-    The best by the rows that it is then measured on would be too good by the luck of being chosen. Here the rule for
-    each fifth of the rows is the one that is best on the other rows.
+    To choose the rule by the rows that it is measured on flatters it: the difference errs against the system. Its
+    interval is corrected for the choice. The lower end is the lowest over all rules, so that it is above 0 only if
+    the system is better than each of them; the upper end is the lowest over all rules too, each at a level for all
+    of them together (Bonferroni), which makes up for the luck of the best.
+
+    Parameters
+    ----------
+    own, rules : array (J, n), mapping of str to such
+        Right (1) or wrong (0), NaN where a row is not tested.
+    train, units
+        As in :func:`estimate`.
 
     Examples
     --------
-    >>> a, b = np.ones((2, 10)), np.zeros((2, 10))
-    >>> best_rule({"a": a, "b": b}, 0)[1]
-    'a'
+    >>> own, rule = np.tile([1.0, 1.0, 1.0, 0.0], (3, 10)), np.tile([1.0, 0.0, 0.0, 0.0], (3, 10))
+    >>> print(*over_best(own, {"a": rule, "b": 0.0 * rule}, 4))
+    +50.0 points [+33.0, +69.6] a
     """
-    names, stack = list(right), np.stack(list(right.values()))
-    tested = np.flatnonzero(np.isfinite(stack[0]).any(axis=0))
-    folds = np.full(stack.shape[2], -1)
-    folds[np.random.default_rng(seed).permutation(tested)] = np.arange(len(tested)) % FOLDS
-    chosen = np.full(stack.shape[1:], np.nan)
-    for fold in range(min(FOLDS, len(tested))):
-        others = (folds >= 0) & (folds != fold)
-        at = others if others.any() else folds >= 0
-        chosen[:, folds == fold] = stack[int(np.argmax(_accuracies(stack[:, :, at])))][:, folds == fold]
-    return chosen, names[int(np.argmax(_accuracies(stack)))]
-
-
-def _accuracies(stack: FloatArray) -> FloatArray:
-    """The share of right calls of each rule (r,), every tested row of every split counting the same."""
-    return np.asarray(np.nanmean(stack.reshape(len(stack), -1), axis=1))
+    found = {name: estimate(own - right, train, units, of=len(rules)) for name, right in rules.items()}
+    best = min(found, key=lambda name: found[name].mean)
+    ends = [[getattr(each, end) for each in found.values()] for end in ("low", "high")]
+    return Estimate(found[best].mean, min(ends[0]), min(ends[1])), best

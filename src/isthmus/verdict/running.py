@@ -36,5 +36,5 @@ def settings(
                 # That classes have no labelled row is our doing.
                 warnings.filterwarnings("ignore", "y_target: .* no labelled row", DataWarning)
                 board = asking.run(seeds, n_jobs=n_jobs, progress=progress)
-            found |= {group: setting(board, splits, group, splits.seeds[0]) for group in some}
+            found |= {group: setting(board, splits, group) for group in some}
     return {group: found[group] for group in groups}

@@ -9,7 +9,7 @@ import numpy as np
 
 from isthmus._arrays import BoolArray, FloatArray, IntArray
 from isthmus.study import Scoreboard
-from isthmus.verdict.differences import Estimate, best_rule, estimate
+from isthmus.verdict.differences import Estimate, estimate, over_best
 from isthmus.verdict.question import LABELS_FOR_NAMING, Question
 from isthmus.verdict.shared import SHARED
 from isthmus.verdict.splits import NAMING, Splits
@@ -34,10 +34,8 @@ class Setting:
         Of every column.
     best : str
         The best rule that never sees the source.
-    without : float
-        The accuracy of such rules, each chosen on other rows than it is measured on.
     over_target : Estimate
-        The system, less that.
+        The system, less that; the interval is corrected for the choice of the best.
     over_spoilt : mapping of str to Estimate
         The system, less itself with each kind of spoilt source; empty where it was not asked.
     over_shared : Estimate, optional
@@ -50,11 +48,15 @@ class Setting:
     tested: int
     accuracy: Mapping[str, float]
     best: str
-    without: float
     over_target: Estimate
     over_spoilt: Mapping[str, Estimate] = field(default_factory=dict)
     over_shared: Estimate | None = None
     names: Names | None = None
+
+    @property
+    def without(self) -> float:
+        """The accuracy of the best rule that never sees the source."""
+        return self.accuracy[self.best]
 
     @property
     def helps(self) -> bool | None:
@@ -77,7 +79,7 @@ class Names:
     classes: int
 
 
-def setting(board: Scoreboard, splits: Splits, group: str, seed: int) -> Setting:
+def setting(board: Scoreboard, splits: Splits, group: str) -> Setting:
     """What the trials of a group say; they have run."""
     question = splits.question
     entered = {
@@ -85,27 +87,21 @@ def setting(board: Scoreboard, splits: Splits, group: str, seed: int) -> Setting
     }
     columns = [name for name in board.design.columns if name in entered]
     every = {name: right(board, name, group, len(question.y_target)) for name in columns}
-    target, best = best_rule({name: every[name] for name in TARGET_ONLY}, seed)
     train = _labels_shown(question, group)
     hidden = _hidden(splits, board.seeds) if group == NAMING else None
 
-    def over(other: FloatArray) -> Estimate:
-        D = every[SYSTEM] - other
-        if hidden is None:
-            return estimate(D, train)
-        # A row is another one while its class is hidden; and rows of a hidden class are right or wrong together.
-        D = np.hstack([np.where(hidden, D, np.nan), np.where(hidden, np.nan, D)])
-        return estimate(D, train, np.tile(question.y_target, 2))
-
+    units = None if hidden is None else np.tile(question.y_target, 2)
+    cells = {name: each if hidden is None else _apart(each, hidden) for name, each in every.items()}
+    own = cells[SYSTEM]
+    over_target, best = over_best(own, {name: cells[name] for name in TARGET_ONLY}, train, units)
     return Setting(
         group,
         int(np.isfinite(every[SYSTEM]).any(axis=0).sum()),
         {name: float(np.nanmean(each)) for name, each in every.items()},
         best,
-        float(np.nanmean(target)),
-        over(target),
-        {name: over(every[name]) for name in SPOILT if name in every},
-        over(every[SHARED]) if SHARED in every else None,
+        over_target,
+        {name: estimate(own - cells[name], train, units) for name in SPOILT if name in cells},
+        estimate(own - cells[SHARED], train, units) if SHARED in cells else None,
         None if hidden is None else _names(every, hidden, question, train),
     )
 
@@ -118,6 +114,11 @@ def _labels_shown(question: Question, group: str) -> float:
 def _hidden(splits: Splits, seeds: Sequence[int]) -> BoolArray:
     """Which rows are of a class that a split hides (J, n_t)."""
     return np.stack([np.isin(splits.question.y_target, splits.hidden(seed)) for seed in seeds])
+
+
+def _apart(right: FloatArray, hidden: BoolArray) -> FloatArray:
+    """Columns (J, 2n): a row is another one while its class is hidden."""
+    return np.hstack([np.where(hidden, right, np.nan), np.where(hidden, np.nan, right)])
 
 
 def _names(every: Mapping[str, FloatArray], hidden: BoolArray, question: Question, train: float) -> Names:
