@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from isthmus.matching import Matching, match
     from isthmus.migration import Adapter, migrate
     from isthmus.registry import systems
-    from isthmus.transfer import LabelTransfer
+    from isthmus.transfer import LabelTransfer, SemanticMatching
     from isthmus.verdict import Verdict, does_source_help
 
 __all__ = [
@@ -66,6 +66,7 @@ __all__ = [
     "RelativeRepresentations",
     "RidgeMap",
     "Saenko",
+    "SemanticMatching",
     "Verdict",
     "__version__",
     "does_source_help",
@@ -88,7 +89,7 @@ _NAMES = {
     "matching": ("Matching", "match"),
     "migration": ("Adapter", "migrate"),
     "registry": ("systems",),
-    "transfer": ("LabelTransfer",),
+    "transfer": ("LabelTransfer", "SemanticMatching"),
     "verdict": ("Verdict", "does_source_help"),
 }
 _HOMES = {name: f"isthmus.{module}" for module, names in _NAMES.items() for name in names}

@@ -1,1 +1,8 @@
-"""Few labels: what a source is worth, and how often the verdict on it is wrong."""
+"""Few labels, as a specification on :mod:`isthmus.study`: classes to be named, the paper's size, real sizes.
+
+``python -m studies.labels --help``.
+"""
+
+from studies.labels.parts import STUDIES
+
+__all__ = ["STUDIES"]

@@ -1,66 +1,119 @@
-"""``python -m studies.labels``: studies of few labels."""
+"""``python -m studies.labels``: run the study of few labels, or render runs that are there."""
 
 from __future__ import annotations
 
 import argparse
 import sys
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
-from isthmus._validation import choice
 from isthmus.cli.ending import exit_status
 from isthmus.exceptions import InputError
-from studies.labels.error_rates import PAIRS, QUESTIONS, VARIANTS, rates, study
+from isthmus.storage.files import write_text
+from isthmus.study import Record, Study
+from isthmus.study.records import InFolder
+from studies.labels import STUDIES, error_rates_command
+from studies.labels.data import set_of
+from studies.labels.page import page
 
 PROGRAM = "python -m studies.labels"
+HERE = Path(__file__).parent
+RECORDS, PAGE = HERE / "records", HERE.parents[1] / "docs" / "labels.md"
+RUNS = Path("labels-runs")
+ERROR_RATES = "error-rates"
 DESCRIPTION = """\
-error-rates  how often does_source_help says "helps" of sources that were spoilt on purpose, and of true ones
+What a source is worth where labels are few: classes nobody labelled (naming), the paper's size (few), real sizes
+(real); a page of tables.
 
-Runs are JSON lines in the folder --out, kept one at a time: a run that was stopped goes on where it was when the same
-command is given again. Needs the data sets mfeat, debian, reuters600 and snareseq.
+  run     what is missing of the runs in the folder --records; renders nothing
+  render  the page from the runs of that folder, or the committed ones; runs nothing
+  error-rates  how often does_source_help says "helps" of spoilt sources; error-rates --help has its options
+
+Runs are JSON lines, kept a trial at a time: a run that was stopped, by Ctrl-C or otherwise, goes on where it was when
+the same command is given again. Needs the data sets mfeat, reuters600, debian, snareseq, office31_released and
+office_caltech (surf800, googlenet1024), or those of them that --only names.
+"""
+EXAMPLES = """\
+examples:
+  python -m studies.labels render
+  python -m studies.labels run --seeds 0:10 --jobs 2
+  python -m studies.labels run --parts naming,few --only Reuters,SNARE --seeds 100:102 --records labels-runs
+  python -m studies.labels render --records labels-runs --page labels-runs/page.md
 """
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run a command; the exit status is 0, 2 for bad input, 130 after Ctrl-C."""
-    options = parser().parse_args(arguments)
-    return exit_status(PROGRAM, lambda: _error_rates(options), "Runs are kept; the same command goes on from there.")
+    given = list(sys.argv[1:] if arguments is None else arguments)
+    if given[:1] == [ERROR_RATES]:  # with options of its own
+        return error_rates_command.main(given[1:])
+    options = parser().parse_args(given)
+    action = _run if options.command == "run" else _render
+    return exit_status(
+        PROGRAM, lambda: action(options), "Whole trials are kept; the same command goes on from there."
+    )
 
 
 def parser() -> argparse.ArgumentParser:
     """The options."""
-    raw = argparse.RawDescriptionHelpFormatter
-    parser = argparse.ArgumentParser(PROGRAM, description=DESCRIPTION, formatter_class=raw)
-    commands = parser.add_subparsers(dest="command", required=True, metavar="command")
-    add = commands.add_parser("error-rates", help="of the verdict").add_argument
-    add("--data", type=Path, metavar="FOLDER", help="where the data are ($ISTHMUS_DATA, or a cache of the user)")
-    add("--seeds", default="0:7", metavar="A:B", help="draws of rows, from A up to but not B (%(default)s)")
-    add("--pairs", nargs="+", default=list(PAIRS), metavar="PAIR", help=f"some of: {'; '.join(PAIRS)} (all)")
-    add("--questions", nargs="+", default=list(QUESTIONS), metavar="WORD", help="few, names (both)")
-    add(
-        "--sources", nargs="+", default=["noise", "permuted", "renamed"], metavar="KIND", help="or true (spoilt ones)"
+    parser = argparse.ArgumentParser(
+        PROGRAM, description=DESCRIPTION, epilog=EXAMPLES, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    add("--system", default="auto", metavar="NAME", help="what is tried (%(default)s)")
-    add("--splits", type=int, metavar="N", help="how often labels are hidden in one run (by the number of rows)")
-    add("--jobs", type=int, default=2, metavar="N", help="runs side by side (%(default)s)")
-    add("--out", type=Path, default=Path("labels-runs"), metavar="FOLDER", help="the runs (%(default)s)")
+    add = parser.add_argument
+    add("command", choices=("run", "render", ERROR_RATES), help="what to do")
+    add("--parts", default=",".join(STUDIES), metavar="P,…", help="which parts are run (%(default)s)")
+    add("--only", metavar="D,…", help="which data sets, or groups of them, are run (all)")
+    add("--seeds", type=_seeds, default=range(10), metavar="A:B", help="draws A to B - 1 (0:10)")
+    add("--data", type=Path, metavar="FOLDER", help="where the data are ($ISTHMUS_DATA, or a cache of the user)")
+    add("--jobs", type=int, default=2, metavar="N", help="trials side by side (%(default)s)")
+    add(
+        "--records",
+        type=Path,
+        metavar="FOLDER",
+        help="where the runs are (render: the committed ones; run: labels-runs)",
+    )
+    add("--page", type=Path, default=PAGE, metavar="FILE", help="the page (docs/labels.md)")
     return parser
 
 
-def _error_rates(options: argparse.Namespace) -> None:
-    pairs = [choice(pair, "--pairs", PAIRS) for pair in options.pairs]
-    wanted = [f"{question}, {kind}" for question in options.questions for kind in options.sources]
-    variants = [choice(variant, "--questions, --sources", VARIANTS) for variant in wanted]
-    design = study(options.data, pairs, options.system, options.splits)
-    running = {"n_jobs": options.jobs, "folder": options.out, "progress": True}
-    boards = {each: design.run(_seeds(options.seeds), variants=(each,), **running) for each in variants}
-    print(rates(boards).markdown())
+def _run(options: argparse.Namespace) -> None:
+    for part in options.parts.split(","):
+        if part not in STUDIES:
+            raise InputError(f"--parts: expected some of {', '.join(STUDIES)}, got {part!r}.")
+    studies = [STUDIES[part](options.data) for part in options.parts.split(",")]
+    narrow = [study if options.only is None else narrowed(study, options.only.split(",")) for study in studies]
+    chosen = [study for study in narrow if study is not None]
+    if not chosen:
+        known = dict.fromkeys(set_of(group) for study in studies for group in study.groups)
+        raise InputError(f"--only: expected some of {', '.join(known)}, or groups of them, got {options.only!r}.")
+    for study in chosen:
+        study.run(options.seeds, n_jobs=options.jobs, folder=options.records or RUNS, progress=True)
+
+
+def narrowed(study: Study, names: Sequence[str]) -> Study | None:
+    """The same with the groups of some data sets, or some groups by name; None where it has none of them."""
+    groups = tuple(group for group in study.groups if group in names or set_of(group) in names)
+    return replace(study, groups=groups) if groups else None
+
+
+def _render(options: argparse.Namespace) -> None:
+    write_text(options.page, page(committed_records(options.records or RECORDS)))
+    print(options.page)
+
+
+def committed_records(folder: Path = RECORDS) -> dict[str, list[Record]]:
+    """The records of every part in a folder."""
+    found = {part: list(InFolder(folder, part).read().values()) for part in STUDIES}
+    if not any(found.values()):
+        raise InputError(f"--records: expected a folder with {next(iter(STUDIES))}.jsonl, got {folder}.")
+    return found
 
 
 def _seeds(text: str) -> range:
-    first, _, last = text.partition(":")
-    if not (first.isdigit() and last.isdigit() and int(first) < int(last)):
-        raise InputError(f"--seeds: expected A:B with A below B, got {text!r}.")
+    first, colon, last = text.partition(":")
+    if not (colon and first.isdigit() and last.isdigit() and int(first) < int(last) <= 10_000):
+        raise argparse.ArgumentTypeError(f"expected seeds such as 0:10, got {text!r}")
     return range(int(first), int(last))
 
 
