@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from isthmus.migration import Adapter, migrate
     from isthmus.registry import systems
     from isthmus.transfer import LabelTransfer, SemanticMatching
+    from isthmus.verdict import Verdict, does_source_help
 
 __all__ = [
     "ARC",
@@ -66,7 +67,9 @@ __all__ = [
     "RidgeMap",
     "Saenko",
     "SemanticMatching",
+    "Verdict",
     "__version__",
+    "does_source_help",
     "match",
     "migrate",
     "mmd",
@@ -87,6 +90,7 @@ _NAMES = {
     "migration": ("Adapter", "migrate"),
     "registry": ("systems",),
     "transfer": ("LabelTransfer", "SemanticMatching"),
+    "verdict": ("Verdict", "does_source_help"),
 }
 _HOMES = {name: f"isthmus.{module}" for module, names in _NAMES.items() for name in names}
 

@@ -13,7 +13,7 @@ from isthmus.exceptions import InputError
 from isthmus.storage.files import write_text
 from isthmus.study import Record, Study
 from isthmus.study.records import InFolder
-from studies.labels import STUDIES
+from studies.labels import STUDIES, error_rates_command
 from studies.labels.data import set_of
 from studies.labels.page import page
 
@@ -21,12 +21,14 @@ PROGRAM = "python -m studies.labels"
 HERE = Path(__file__).parent
 RECORDS, PAGE = HERE / "records", HERE.parents[1] / "docs" / "labels.md"
 RUNS = Path("labels-runs")
+ERROR_RATES = "error-rates"
 DESCRIPTION = """\
 What a source is worth where labels are few: classes nobody labelled (naming), the paper's size (few), real sizes
 (real); a page of tables.
 
   run     what is missing of the runs in the folder --records; renders nothing
   render  the page from the runs of that folder, or the committed ones; runs nothing
+  error-rates  how often does_source_help says "helps" of spoilt sources; error-rates --help has its options
 
 Runs are JSON lines, kept a trial at a time: a run that was stopped, by Ctrl-C or otherwise, goes on where it was when
 the same command is given again. Needs the data sets mfeat, reuters600, debian, snareseq, office31_released and
@@ -43,7 +45,10 @@ examples:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run a command; the exit status is 0, 2 for bad input, 130 after Ctrl-C."""
-    options = parser().parse_args(arguments)
+    given = list(sys.argv[1:] if arguments is None else arguments)
+    if given[:1] == [ERROR_RATES]:  # with options of its own
+        return error_rates_command.main(given[1:])
+    options = parser().parse_args(given)
     action = _run if options.command == "run" else _render
     return exit_status(
         PROGRAM, lambda: action(options), "Whole trials are kept; the same command goes on from there."
@@ -56,7 +61,7 @@ def parser() -> argparse.ArgumentParser:
         PROGRAM, description=DESCRIPTION, epilog=EXAMPLES, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     add = parser.add_argument
-    add("command", choices=("run", "render"), help="what to do")
+    add("command", choices=("run", "render", ERROR_RATES), help="what to do")
     add("--parts", default=",".join(STUDIES), metavar="P,…", help="which parts are run (%(default)s)")
     add("--only", metavar="D,…", help="which data sets, or groups of them, are run (all)")
     add("--seeds", type=_seeds, default=range(10), metavar="A:B", help="draws A to B - 1 (0:10)")
