@@ -13,6 +13,7 @@ import argparse
 import os
 import sys
 import textwrap
+import warnings
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -27,6 +28,7 @@ from isthmus import ARC, CCA, MLHD, LabelTransfer
 from isthmus.cli.ending import exit_status
 from isthmus.controls import SelfTrainedLDA
 from isthmus.datasets import load_digits
+from isthmus.exceptions import DataWarning
 from isthmus.plotting import save_figure
 from isthmus.study import Board, CorruptedSource, Entrant, Rows, Study, Trial
 
@@ -172,7 +174,9 @@ def run(options: argparse.Namespace) -> None:
     print(f"{LabelTransfer(random_state=options.seed).fit(*rows.fit).verdict_}\n")
 
     seeds = range(options.seed, options.seed + options.splits)
-    board = study.run(seeds, n_jobs=options.jobs, progress=True)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DataWarning)  # that five digits have no label is what this is about
+        board = study.run(seeds, n_jobs=options.jobs, progress=True)
     print(f"Five of ten digits labelled\n{board.table()}\n\n{NOTES}\n\n{naming_verdict(board)}\n")
     print("Picture:", *save_figure(picture(options.seed, rows, board), options.output / "names"))
 
