@@ -17,7 +17,7 @@ from isthmus.controls import shuffled_pairs
 from isthmus.exceptions import InputError
 from isthmus.study import Entrant, Fit, Study, Trial
 from isthmus.study.rows import name_number
-from studies.pairs.data import views
+from studies.pairs.data import Paired, views
 from studies.pairs.rows import preparation
 
 SHARES = {"all": 1.0, "half": 0.5, "a quarter": 0.25}
@@ -27,15 +27,15 @@ VARIANTS = {
     f"{share}, {P}": f"{share} of the rows have a partner, {P or 'no'} known pairs"
     for share, P in product(SHARES, PAIRS)
 }
-UNREFINED_IN, WRONG_IN = "all, 30", "half, 30"
-"""Where there is also a matching without refinement, and one with wrong pairs."""
+UNREFINED_IN, WRONG_IN, LABELLED_IN = "all, 30", "half, 30", "all, 0"
+"""Where there is also a matching without refinement; one with wrong pairs; some with class labels."""
 ROWS = {
     "digits pixels–shape": 400,
     "mfeat fac–kar": 600,
-    "mfeat fac–pix": 500,
+    "mfeat fac–pix": 1000,
     "Reuters EN–FR": 600,
     "Debian en–fr": 1000,
-    "Debian en–de": 600,
+    "Debian en–de": 1000,
     "SNARE RNA–ATAC": 300,
 }
 """Rows of either side; fewer where the objects do not suffice for both sides."""
@@ -60,12 +60,28 @@ class TwoCollections:
         The row of B that is the same object as each row of A, -1 where there is none.
     pairs : array (P, 2)
         Those that are known.
+    y_source, y_target : array (n,), (m,)
+        The classes of the rows.
+    labelled : array (l,) or None
+        The rows of B whose class may be used, beside those of all rows of A; None: no class may be used.
     """
 
     A: Matrix
     B: Matrix
     partner: IntArray
     pairs: IntArray
+    y_source: IntArray
+    y_target: IntArray
+    labelled: IntArray | None = None
+
+    @property
+    def labels(self) -> dict[str, Any]:
+        """What :func:`isthmus.match` is told of the classes."""
+        if self.labelled is None:
+            return {}
+        y = np.full(len(self.y_target), -1)
+        y[self.labelled] = self.y_target[self.labelled]
+        return {"y_source": self.y_source, "y_target": y}
 
 
 @dataclass(frozen=True)
@@ -94,15 +110,15 @@ class MatchingDraw:
         n = self.rows[trial.group]
         if others:
             ours, theirs = (rng.permutation(len(each.y))[:n] for each in (first, others[0]))
-            return _collections(first.A, others[0].B, ours, theirs, 0, 0, rng)
+            return _collections(first, others[0], ours, theirs, 0, 0, rng)
         n = min(n, int(len(first.y) / (2.0 - share)))
         common, order = round(share * n), rng.permutation(len(first.y))
         theirs = np.r_[order[:common], order[n : 2 * n - common]]
-        return _collections(first.A, first.B, order[:n], theirs, common, int(known), rng)
+        return _collections(first, first, order[:n], theirs, common, int(known), rng)
 
 
 def _collections(
-    A: Matrix, B: Matrix, ours: IntArray, theirs: IntArray, common: int, known: int, rng: np.random.Generator
+    one: Paired, other: Paired, ours: IntArray, theirs: IntArray, common: int, known: int, rng: np.random.Generator
 ) -> TwoCollections:
     """The objects of either side, of which the first ``common`` are the same, in two random orders."""
     if known > common:
@@ -110,10 +126,11 @@ def _collections(
     i, j = rng.permutation(len(ours)), rng.permutation(len(theirs))
     place = np.argsort(j)  # where each object of the other side has come to stand
     partner = np.where(i < common, place[np.minimum(i, len(place) - 1)], -1)
-    X, Z = (preparation(M).fit_transform(M) for M in (A[ours[i]], B[theirs[j]]))
+    ours, theirs = ours[i], theirs[j]
+    X, Z = (preparation(M).fit_transform(M) for M in (one.A[ours], other.B[theirs]))
     have = np.flatnonzero(partner >= 0)
     some = np.sort(rng.permutation(have)[:known])
-    return TwoCollections(X, Z, partner, np.stack([some, partner[some]], axis=1))
+    return TwoCollections(X, Z, partner, np.stack([some, partner[some]], axis=1), one.y[ours], other.y[theirs])
 
 
 @dataclass(frozen=True)
@@ -125,7 +142,7 @@ class Match:
 
     def fit(self, model: Any, rows: TwoCollections) -> None:
         """Match with the pairs that are known."""
-        model.fit(rows.A, rows.B, rows.pairs if len(rows.pairs) else None)
+        model.fit(rows.A, rows.B, rows.pairs if len(rows.pairs) else None, **rows.labels)
 
     def score(self, entrant: Entrant, column: str, fit: Fit) -> tuple[float, Mapping[str, float]]:
         """Recall@1; precision, recall and stated confidence of returned matches; the verdict (1: worked)."""
@@ -164,10 +181,10 @@ class Matched(BaseEstimator):  # type: ignore[misc]
         self.refine = refine
         self.random_state = random_state
 
-    def fit(self, A: Matrix, B: Matrix, pairs: IntArray | None) -> Self:
+    def fit(self, A: Matrix, B: Matrix, pairs: IntArray | None, **labels: Any) -> Self:
         """Match."""
         given = {"system": self.system, "refine": self.refine, "random_state": self.random_state}
-        self.matching_ = isthmus.match(A, B, pairs, **given)
+        self.matching_ = isthmus.match(A, B, pairs, **given, **labels)
         return self
 
 
@@ -181,13 +198,30 @@ class WrongPairs:
         return replace(rows, pairs=shuffled_pairs(rows.pairs, rng))
 
 
+@dataclass(frozen=True)
+class WithLabels:
+    """The same collections with the classes of all rows of A, and of some rows of B per class, or of all."""
+
+    per_class: int | None
+
+    def __call__(self, rows: TwoCollections, seed: int) -> TwoCollections:
+        """The rows with labels."""
+        rng = np.random.default_rng([seed, name_number("labels")])
+        order = rng.permutation(len(rows.y_target))
+        some = [order[rows.y_target[order] == c][: self.per_class] for c in np.unique(rows.y_target)]
+        return replace(rows, labelled=np.sort(np.concatenate(some)))
+
+
 NONE = "none"
 NULL_VARIANTS = {f"{NONE}, 0": "no row has a partner"}
 MATCH, UNREFINED, WRONG = "match", "match, not refined", "match, shuffled pairs"
+LABELLED = {"match, 3 labels per class": 3, "match, all labels": None}
+"""Labels of rows of B; those of A are all known then."""
 ENTRANTS = (
     Entrant(MATCH, Matched),
     Entrant(UNREFINED, Matched(refine=False), variants=(UNREFINED_IN,)),
     Entrant(WRONG, Matched, control=True, rows=WrongPairs(), variants=(WRONG_IN,)),
+    *(Entrant(name, Matched, rows=WithLabels(each), variants=(LABELLED_IN,)) for name, each in LABELLED.items()),
 )
 
 

@@ -12,8 +12,8 @@ from isthmus.study.tables import ABSENT, spanned
 from studies.pairs import matching
 from studies.pairs.tables import alone_table, joined, score_table, values
 
-WORKED_FROM = 0.5
-"""Recall@1 from which on a matching counts as a success, whatever it says of itself."""
+WORKED_FROM, FAILED_BELOW = 0.5, 0.25
+"""Recall@1 from which on a matching counts as a success, and below which as a failure, whatever it says of itself."""
 
 
 def matching_section(found: Mapping[str, Board], null: Mapping[str, Board]) -> str:
@@ -37,6 +37,7 @@ def matching_section(found: Mapping[str, Board], null: Mapping[str, Board]) -> s
     unrefined = Table(
         "What refinement is worth: recall@1, all rows partnered, 30 pairs", ("data", *both), tuple(rows)
     )
+    labelled = _labelled(found[matching.LABELLED_IN], "With class labels and no pairs: recall@1, all rows partnered")
     return f"""\
 ## Matching two collections
 
@@ -48,34 +49,52 @@ are too few for both sides. {_capital(spanned(first.seeds))}, each with rows of 
 
 {unrefined.markdown()}
 
+{labelled.markdown()}
+
 {verdict_sentences(found, null)}
 """
 
 
 def verdict_sentences(found: Mapping[str, Board], null: Mapping[str, Board]) -> str:
     """How often the verdict of a matching is right, over all data sets and variants."""
-    counts = {"worked": [0, 0], "failed": [0, 0]}
-    for board in found.values():
-        for score, said in zip(board.scores(matching.MATCH).ravel(), _said(board, matching.MATCH), strict=True):
-            if np.isfinite(score) and np.isfinite(said):
-                kind = "worked" if score >= WORKED_FROM else "failed"
-                counts[kind][0] += 1
-                counts[kind][1] += int(said == 1.0) if kind == "worked" else int(said != 1.0)
+    runs = [
+        (score, said)
+        for board in found.values()
+        for score, said in zip(board.scores(matching.MATCH).ravel(), _said(board, matching.MATCH), strict=True)
+        if np.isfinite(score) and np.isfinite(said)
+    ]
+    worked = [said for score, said in runs if score >= WORKED_FROM]
+    between = [said for score, said in runs if FAILED_BELOW <= score < WORKED_FROM]
+    failed = [said for score, said in runs if score < FAILED_BELOW]
     wrong = _said(found[matching.WRONG_IN], matching.WRONG)
     nothing = [said for board in null.values() for said in _said(board, matching.MATCH)]
     sentences = [
-        "- **Does it know whether it worked?** A run counts as a success where recall@1 is at least "
-        f"{WORKED_FROM:.0%}. Of {counts['worked'][0]} successes {counts['worked'][1]} are called so; of "
-        f"{counts['failed'][0]} failures {counts['failed'][1]} are not called a success.",
+        f"- **Does it know whether it worked?** Of {len(worked)} runs with a recall@1 of at least {WORKED_FROM:.0%}, "
+        f"{_share(worked, 1.0)} are called a success, {_share(worked, 0.5)} doubtful and {_share(worked, 0.0)} a "
+        f"failure. Of {len(failed)} runs with a recall@1 below {FAILED_BELOW:.0%}, "
+        f"{sum(each != 1.0 for each in failed)} are not called a success. Of the "
+        f"{len(between)} runs in between, {_share(between, 1.0)} are called a success.",
         f"- **Shuffled pairs** (30 wrong ones; half of the rows have a partner): {_not_called(wrong)}.",
         f"- **Nothing to match** (other objects on either side, and unrelated data): {_not_called(nothing)}.",
     ]
     return "\n".join(sentences)
 
 
+def _share(said: list[float], what: float) -> str:
+    count = sum(each == what for each in said)
+    return f"{count} ({count / max(len(said), 1):.0%})"
+
+
 def _not_called(said: list[float]) -> str:
     known = [each for each in said if np.isfinite(each)]
     return f"{sum(each != 1.0 for each in known)} of {len(known)} runs are not called a success"
+
+
+def _labelled(board: Board, title: str) -> Table:
+    """Data sets by what is known of the classes."""
+    names = (matching.MATCH, *matching.LABELLED)
+    rows = [(group, *(_mean(values(board, name)[k]) for name in names)) for k, group in enumerate(board.groups)]
+    return Table(title, ("data", *(name.removeprefix("match, ") for name in names)), tuple(rows))
 
 
 def _said(board: Board, name: str) -> list[float]:

@@ -10,9 +10,10 @@ from isthmus.matching.confidence import _lowered
 from isthmus.matching.verdict import Evidence, sentence, success
 
 GOOD = Evidence(
-    agreement=0.9, confirmed=0.8, null_confirmed=0.2, value=0.8, null_value=0.5, mutual=0.8, null_mutual=0.5, known=0, known_near=0, held_back=0,
+    rows=100, agreement=0.9, confirmed=0.8, null_confirmed=0.2, value=0.8, null_value=0.5, mutual=0.8, null_mutual=0.5, known=0, known_near=0, held_back=0,
     held_back_first=0, held_back_near=0, shuffled_first=0, shuffled_near=0, engine="ridge", schedule="flat",
 )  # fmt: skip
+FEW_PARTNERS = replace(GOOD, rows=1000, agreement=0.3, mutual=0.4, confirmed=0.6, null_mutual=0.3)
 HELD = replace(GOOD, known=30, known_near=28, held_back=10, held_back_first=6, held_back_near=9, shuffled_near=1)
 
 
@@ -20,7 +21,7 @@ HELD = replace(GOOD, known=30, known_near=28, held_back=10, held_back_first=6, h
     ("seen", "expected"),
     [
         (GOOD, True),
-        (replace(GOOD, agreement=0.2), False),
+        (replace(GOOD, agreement=0.1), False),
         (replace(GOOD, null_confirmed=0.79), False),
         (replace(GOOD, null_value=0.79), False),
         (replace(GOOD, known=4, known_near=4), True),
@@ -31,10 +32,14 @@ HELD = replace(GOOD, known=30, known_near=28, held_back=10, held_back_first=6, h
         (replace(HELD, null_mutual=0.8, null_confirmed=0.6), None),
         (replace(GOOD, mutual=0.2, null_mutual=0.5), None),
         (replace(HELD, agreement=0.05), None),
+        (FEW_PARTNERS, True),
+        (replace(FEW_PARTNERS, rows=50), False),
+        (replace(FEW_PARTNERS, agreement=0.2), False),
     ],
     ids=["consensus", "runs differ", "no better than nothing", "no better scores", "known pairs agree", "known pairs contradict",
          "held-back pairs found", "not found", "found from nothing too",
-         "no more partners than by chance", "the same without pairs", "found, but no other row"],
+         "no more partners than by chance", "the same without pairs", "found, but no other row", "few partners, beyond chance", "too few rows to tell",
+         "few partners, runs differ"],
 )  # fmt: skip
 def test_success(seen, expected):
     assert success(seen) is expected
@@ -68,6 +73,11 @@ def test_the_precision_is_what_wrong_pairs_would_not_have_done():
     assert seen.precision == pytest.approx(0.5 / (0.5 + 0.5 * wrong))
     assert replace(GOOD, null_mutual=0.8, null_confirmed=0.8).precision == 0.0
     assert replace(GOOD, null_mutual=0.0).precision == 1.0
+
+
+def test_the_excess_grows_with_the_root_of_the_number_of_rows():
+    assert replace(GOOD, rows=400).excess == pytest.approx(2.0 * GOOD.excess)
+    assert replace(GOOD, mutual=0.0, null_mutual=0.0).excess == 0.0
 
 
 @pytest.mark.parametrize("precision", [0.0, 0.4, 0.9, 1.0])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import sqrt
 
 from isthmus.evaluation.intervals import wilson_interval
 from isthmus.matching.runs import Runs
@@ -11,10 +12,12 @@ NEAR = 10
 """A held-back pair counts as near if the partner is among the first ten."""
 MOST_NEAR = 0.5
 """The share of the held-back pairs that has to be near."""
-MOSTLY_RIGHT = 0.65
+MOSTLY_RIGHT = 0.53
 """The estimated precision that the confirmed pairs have to have; with less, it is doubtful."""
 CONSENSUS = 0.23
 """The consensus from which on a matching without pairs held back has succeeded."""
+RIGHT_CONSENSUS, MANY_ERRORS = 0.1, 6.0
+"""It has also succeeded with so much consensus on right pairs, if the excess is so many standard errors."""
 SOME_CONSENSUS = 0.1
 """With less, most other rows than the known ones have no partner, or not the one that was found."""
 GAIN = 0.03
@@ -29,6 +32,8 @@ class Evidence:
 
     Parameters
     ----------
+    rows : int
+        How many rows of A had no known partner.
     agreement : float
         Among the rows that two runs find mutual partners for, the share for which these are the same.
     confirmed, null_confirmed : float
@@ -47,6 +52,7 @@ class Evidence:
         Who learned, and how the best refinement went.
     """
 
+    rows: int
     agreement: float
     confirmed: float
     null_confirmed: float
@@ -79,10 +85,26 @@ class Evidence:
         q is the share of the rows whose pair is mutual and confirmed, q_0 the same of the run from nothing, which
         finds wrong pairs only: what a row without a partner does. π is then the share of the rows that have one.
         """
-        q, nothing = self.mutual * self.confirmed, self.null_mutual * self.null_confirmed
+        q, nothing = self._confirmed_rows
         if q <= nothing or nothing >= 1.0:
             return 0.0
         return 1.0 - (1.0 - q) / (1.0 - nothing) * nothing / q
+
+    @property
+    def excess(self) -> float:
+        r"""By how many standard errors more rows are confirmed than by chance.
+
+        .. math:: (q - q_0) / \sqrt{(q + q_0) / n}
+
+        q and q_0 as in :attr:`precision`, n is the number of rows.
+        """
+        q, nothing = self._confirmed_rows
+        return (q - nothing) / max(sqrt((q + nothing) / max(self.rows, 1)), 1e-9)
+
+    @property
+    def _confirmed_rows(self) -> tuple[float, float]:
+        """The share of the rows whose pair is mutual and confirmed, and the same of the run from nothing."""
+        return self.mutual * self.confirmed, self.null_mutual * self.null_confirmed
 
     @property
     def contradicted(self) -> bool:
@@ -108,6 +130,7 @@ class Evidence:
 def evidence(runs: Runs, engine: str) -> Evidence:
     """The figures of some runs."""
     return Evidence(
+        rows=len(runs.final.problem.rows),
         agreement=runs.agreement,
         confirmed=runs.confirmed,
         null_confirmed=runs.null_confirmed,
@@ -131,18 +154,25 @@ def success(seen: Evidence) -> bool | None:
     """True, False, or None where it is doubtful.
 
     With pairs held back: at least half of their partners are among the first ten, and more than by the run from
-    nothing. Without: by the consensus, and better scores than from nothing, unless known pairs, however few,
-    contradict. That speaks of the maps; where other rows have hardly more partners than by chance, it is doubtful.
+    nothing. Without: by the consensus, or by less of it where far more rows are confirmed than by chance, and by
+    better scores than from nothing, unless known pairs, however few, contradict. That speaks of the maps; where
+    other rows have hardly more partners than by chance, it is doubtful.
     """
     if seen.held_back:
         maps = seen.held_back_near >= MOST_NEAR * seen.held_back and seen.held_back_near > seen.shuffled_near
         others = seen.consensus >= SOME_CONSENSUS
     else:
-        maps = seen.value >= seen.null_value + GAIN and seen.consensus >= CONSENSUS and not seen.contradicted
+        maps = seen.value >= seen.null_value + GAIN and _agreed(seen) and not seen.contradicted
         others = True
     if not maps:
         return False
     return True if others and seen.precision >= MOSTLY_RIGHT else None
+
+
+def _agreed(seen: Evidence) -> bool:
+    """Where few rows have a partner, runs agree on few of the others: what counts then are rows that are right."""
+    some = seen.consensus * seen.precision >= RIGHT_CONSENSUS and seen.excess >= MANY_ERRORS
+    return seen.consensus >= CONSENSUS or some
 
 
 def sentence(seen: Evidence, succeeded: bool | None, n_pairs: int, shape: tuple[int, int]) -> str:

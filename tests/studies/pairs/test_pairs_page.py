@@ -132,7 +132,8 @@ def test_verdicts_are_counted():
     null = boards(STUDIES["matching-null"](), made_records("matching-null"), SEEDS)
     text = verdict_sentences(boards(study, found, SEEDS), null)
     n = 9 * len(SEEDS)
-    assert f"Of {2 * n} successes {2 * n} are called so; of {5 * n} failures {5 * n} are not" in text
+    assert f"Of {2 * n} runs with a recall@1 of at least 50%, {2 * n} (100%) are called a success" in text
+    assert f"Of {5 * n} runs with a recall@1 below 25%, {5 * n} are not called a success" in text
     assert f"{7 * len(SEEDS)} of {7 * len(SEEDS)} runs are not called a success" in text
 
 

@@ -139,7 +139,9 @@ def test_scores_of_a_matching_by_hand():
         pairs=np.array([[0, 7], [3, 3], [4, 4]]), score=np.ones(3), confidence=np.array([0.9, 0.6, 1.0]),
         nearest=np.array([7, 6, 5, 3, 4]), shape=(5, 9), succeeded=None, verdict="", evidence=None,
     )  # fmt: skip
-    rows = matching.TwoCollections(np.eye(5), np.eye(5), np.array([7, 6, 1, -1, 4]), np.array([[4, 4]]))
+    rows = matching.TwoCollections(
+        np.eye(5), np.eye(5), np.array([7, 6, 1, -1, 4]), np.array([[4, 4]]), np.zeros(5), np.zeros(5)
+    )
     score, others = matching.Match().score(Entrant("match", matching.Matched), "match", Fit(model, rows))
     assert score == pytest.approx(2 / 3)
     assert others == {
@@ -186,3 +188,15 @@ def test_an_adapter_finds_what_the_new_model_would(monkeypatch):
     assert found["ridge"][0] > 2 * found["ridge, shuffled pairs"][0]
     assert found[migration.OLD][1]["recall@1"] == 1.0
     assert found["ridge"][1]["advice"] > found["ridge, shuffled pairs"][1]["advice"] == 0.0
+
+
+def test_labels_are_given_for_so_many_rows_per_class():
+    y = np.repeat([3, 5, 8], [6, 2, 4])
+    rows = matching.TwoCollections(np.eye(12), np.eye(12), np.arange(12), np.zeros((0, 2), int), y, y)
+    assert rows.labels == {}
+    given = matching.WithLabels(3)(rows, 100).labels
+    assert (given["y_source"] == y).all()
+    known = given["y_target"] >= 0
+    assert (given["y_target"][known] == y[known]).all()
+    assert np.bincount(given["y_target"][known], minlength=9)[[3, 5, 8]].tolist() == [3, 2, 3]
+    assert (matching.WithLabels(None)(rows, 100).labels["y_target"] == y).all()
