@@ -23,11 +23,6 @@ UNEQUAL = 2.0
 """Shares matter where the largest is more than so many times the smallest."""
 ALIKE = 0.7
 """The least correlation of the source's shares with those that the target gives by itself."""
-IDENTITY = 0.5
-"""The least agreement of the probe with the target's own guesses, over that of the best renaming.
-
-Where another naming agrees twice as well, a high z is an accident (seen with renamed toy
-classes: z 2.7 at .36, accuracy .65 for .99)."""
 MAPPED = 2.0 / 3.0
 """The weight of the mapped rule where its gate is open."""
 
@@ -56,7 +51,7 @@ def from_many_rows(rows: TransferRows, own_shares: bool, tell: Tell = silent) ->
     found = soft_pairs(source, some.ys, target, some.yt, among, shares, tick=lambda: tell("soft pairs"))
     evidence = {"soft pairs": found.evidence.z, "identity": found.evidence.identity}
     r = {"target": agreement(rows, P[rows.unlabelled])}
-    if found.is_open and found.evidence.identity >= IDENTITY:
+    if found.is_open:
         return _open(rows, own, found, evidence, r)
     closed = (
         "by geometry alone its classes agree with the target's no better than under other names "
