@@ -23,7 +23,7 @@ $(VENV)/.dev: pyproject.toml
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e ".[dev]"
 	@touch $@ $(VENV)/.demo
 
-demo: $(VENV)/.demo ## Learn one metric over two kinds of digit features, with controls and a picture
+demo: $(VENV)/.demo ## Name digits that nobody labelled, by a source with other features: controls, verdict, picture
 	$(BIN)/python examples/digits_demo.py
 
 lint: $(VENV)/.dev ## Format, lint, types (strict) and import layers

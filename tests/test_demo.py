@@ -1,4 +1,4 @@
-"""The demo's verdict says what the numbers say, whichever way they fall, and the demo runs from end to end."""
+"""The demo's verdicts say what the numbers say, whichever way they fall, and the demo runs from end to end."""
 
 import importlib.util
 import sys
@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from isthmus.study import Record
+from isthmus.study import Record, Trial
 
 DEMO = Path(__file__).parents[1] / "examples" / "digits_demo.py"
 
@@ -22,32 +22,51 @@ def demo():
     del sys.modules["digits_demo"]
 
 
-def board(demo, true, control, corrupted):
+def board(study, means):
     """Ten splits of known means, each column with its own small scatter."""
-    study = demo.question(2)
-    means = dict.fromkeys(study.columns, corrupted) | dict.fromkeys(demo.READINGS, true)
-    means |= dict.fromkeys(demo.CONTROLS, 0.1) | {"target SVM": control}
-    scatter = 0.01 * np.random.default_rng(0).normal(size=(len(means), 10))
+    scatter = 0.01 * np.random.default_rng(0).normal(size=(len(study.columns), 10))
     records = [
-        Record("digits", "", "", k, name, "default", {}, means[name] + x, 0.0, "done", None, "isthmus 0")
-        for name, row in zip(means, scatter - scatter.mean(axis=1, keepdims=True), strict=True)
+        Record(study.name, "", "", k, name, "default", {}, means.get(name, 0.4) + x, 0.0, "done", None, "isthmus 0")
+        for name, row in zip(study.columns, scatter - scatter.mean(axis=1, keepdims=True), strict=True)
         for k, x in enumerate(row)
     ]
     return study.board(records, range(10))
 
 
 @pytest.mark.parametrize(
-    ("true", "control", "corrupted", "says"),
+    ("transfer", "bounded", "renamed", "says"),
     [
-        (0.9, 0.8, 0.8, "The source helped.\n  mlhd > target SVM: holds, +10.0"),
-        (0.9, 0.8, 0.9, "MLHD won, but NOT by what the source knows."),
-        (0.8, 0.8, 0.7, "There is NO proof that the source helped; MLHD does learn from it."),
-        (0.7, 0.8, 0.6, "The source did NOT help; MLHD does learn from it.\n  mlhd > target SVM: reversed, -10.0"),
-        (0.7, 0.8, 0.7, "The source did NOT help; nor is it shown to matter"),
+        (0.9, 0.4, 0.5, "The source named the digits that nobody labelled."),
+        (0.9, 0.4, 0.9, "LabelTransfer won, but NOT by what the source knows."),
+        (0.4, 0.4, 0.4, "The source did NOT name the digits"),
+        (0.3, 0.4, 0.2, "The source did NOT name the digits"),
     ],
 )
-def test_verdict(demo, true, control, corrupted, says):
-    assert demo.verdict(board(demo, true, control, corrupted)).startswith(says)
+def test_naming_verdict(demo, transfer, bounded, renamed, says):
+    means = {demo.TRANSFER: transfer, demo.BOUNDED: bounded, demo.CORRUPTED["renamed"]: renamed}
+    assert demo.naming_verdict(board(demo.naming(3), means)).startswith(says)
+
+
+@pytest.mark.parametrize(
+    ("transfer", "control", "says"),
+    [(0.9, 0.8, "The source helped."), (0.8, 0.8, "There is NO proof"), (0.7, 0.8, "The source did NOT help.")],
+)
+def test_worth_verdict_is_against_the_best_control(demo, transfer, control, says):
+    means = {demo.TRANSFER: transfer, "target label spreading": control}
+    said = demo.worth_verdict(board(demo.every_digit(3), means))
+    assert said.startswith(says)
+    assert "LabelTransfer > target label spreading" in said
+
+
+def test_half_of_the_digits_lose_their_labels_and_no_others(demo):
+    rows = demo.naming(3).rows(Trial("", "", 100))
+    half = demo.HalfTheDigits()(rows, 100)
+    hidden = demo.hidden_digits(half)
+    assert len(hidden) == 5
+    assert (half.y_target == np.where(np.isin(rows.y_target, hidden), -1, rows.y_target)).all()
+    renamed = demo.HalfTheDigits("renamed")(rows, 100)
+    assert (renamed.y_target == half.y_target).all()
+    assert (renamed.y_source != half.y_source).all()
 
 
 def test_a_picture_that_can_not_be_written_ends_the_demo_before_its_work(demo, tmp_path, capsys):
@@ -56,13 +75,9 @@ def test_a_picture_that_can_not_be_written_ends_the_demo_before_its_work(demo, t
     assert capsys.readouterr().out == ""
 
 
-def test_the_demo_runs_and_nearest_of_both_is_what_a_fit_with_both_predicts(demo, tmp_path, capsys):
+def test_the_demo_runs_from_end_to_end(demo, tmp_path, capsys):
     assert demo.main(["--splits", "2", "--jobs", "1", "--output", str(tmp_path)]) == 0
     said = capsys.readouterr().out
-    assert "optimal after" in said
-    assert "mlhd by both, renamed" in said
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["common_space.png", "common_space.svg"]
-    rows = demo.question(2).rows(demo.Trial("", "", 0))
-    fitted = [demo.MLHD(references=which).fit(*rows.fit) for which in ("source", "both")]
-    np.testing.assert_array_equal(demo.by_both(fitted[0], rows, rows.X_test), fitted[1].predict(rows.X_test))
-    assert fitted[0].references == "source"
+    assert "LabelTransfer, renamed source" in said
+    assert "All ten digits labelled" in said
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["names.png", "names.svg"]

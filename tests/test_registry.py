@@ -32,7 +32,7 @@ def test_two_fits_of_a_fresh_entry_are_one(system):
 
 def test_what_a_system_learns_is_one_of_three_things():
     learnt = {system.learns for system in systems() if not system.control}
-    assert learnt == {"metric", "similarity"}
+    assert learnt == {"metric", "similarity", "labels"}
     assert {system.learns for system in systems() if system.control} == {"labels"}
     with pytest.raises(InputError, match="learns: expected one of 'metric', 'similarity', 'labels', got 'distances'"):
         System("mine", MLHD, "", "", "distances")

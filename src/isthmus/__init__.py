@@ -35,6 +35,8 @@ if TYPE_CHECKING:
     from isthmus.matching import Matching, match
     from isthmus.migration import Adapter, migrate
     from isthmus.registry import systems
+    from isthmus.transfer import LabelTransfer, SemanticMatching
+    from isthmus.verdict import Verdict, does_source_help
 
 __all__ = [
     "ARC",
@@ -52,6 +54,7 @@ __all__ = [
     "IsthmusError",
     "Kernel",
     "KnownPairs",
+    "LabelTransfer",
     "Laplacian",
     "Linear",
     "Matching",
@@ -63,7 +66,10 @@ __all__ = [
     "RelativeRepresentations",
     "RidgeMap",
     "Saenko",
+    "SemanticMatching",
+    "Verdict",
     "__version__",
+    "does_source_help",
     "match",
     "migrate",
     "mmd",
@@ -83,6 +89,8 @@ _NAMES = {
     "matching": ("Matching", "match"),
     "migration": ("Adapter", "migrate"),
     "registry": ("systems",),
+    "transfer": ("LabelTransfer", "SemanticMatching"),
+    "verdict": ("Verdict", "does_source_help"),
 }
 _HOMES = {name: f"isthmus.{module}" for module, names in _NAMES.items() for name in names}
 

@@ -23,6 +23,7 @@ from isthmus.estimators import (
     Saenko,
 )
 from isthmus.estimators.base import TwoDomainEstimator
+from isthmus.transfer import LabelTransfer, SemanticMatching
 
 __all__ = ["System", "Systems", "systems"]
 
@@ -43,6 +44,8 @@ class System:
     """Distances within and across the domains ("metric"), a "similarity" across them, or nothing but "labels"."""
     control: bool = False
     """Whether it is there to keep the others honest: it never sees the source, or sees a corrupted one."""
+    best_for: str = ""
+    """What to take it for rather than another; empty where no measurement says so."""
 
     def __post_init__(self) -> None:
         choice(self.learns, "learns", ("metric", "similarity", "labels"))
@@ -74,8 +77,8 @@ class Systems:
         return self._entries[choice(name, "system", self._entries)]
 
     def __str__(self) -> str:
-        head = ("system", "learns", "from", "control", "reference")
-        rows = [(s.name, s.learns, s.uses, "yes" if s.control else "no", s.reference) for s in self]
+        head = ("system", "learns", "from", "control", "reference", "best for")
+        rows = [(s.name, s.learns, s.uses, "yes" if s.control else "no", s.reference, s.best_for) for s in self]
         widths = [max(map(len, column)) for column in zip(head, *rows, strict=True)]
         lines = ["  ".join(map(str.ljust, row, widths)).rstrip() for row in (head, *rows)]
         return "\n".join([lines[0], "  ".join("-" * width for width in widths), *lines[1:]])
@@ -103,9 +106,13 @@ _BOTH, _ALL = "labels of both", "labels of both, unlabelled target rows"
 _EITHER, _PAIRS = "labels of both, or pairs", "pairs"
 _ANY = "labels of both, unlabelled rows, pairs"
 _TARGET, _TARGET_ALL = "target labels", "target labels, unlabelled target rows"
+_DISTANCES = "distances, also within a domain and within a class"
+_SAME_OBJECT = "finding the same object, from known pairs"
+_SAME_CLASS = "finding rows of the same class, where every class is labelled in the target"
+_NAMES = "naming rows of the target, also of classes that no target row is labelled with"
 _SYSTEMS = Systems(
     (
-        System("mlhd", MLHD, "Qian & Chen 2012", _ANY, "metric"),
+        System("mlhd", MLHD, "Qian & Chen 2012", _ANY, "metric", best_for=_DISTANCES),
         System("mlhd-rbf", partial(MLHD, "rbf", "rbf"), "Qian & Chen 2012", _ANY, "metric"),
         System("cca+nn", CCA, "Hotelling 1936, pairs as in Kulis et al. 2011", _EITHER, "metric"),
         System("kcca+nn", KCCA, "Akaho 2001, pairs as in Kulis et al. 2011", _EITHER, "metric"),
@@ -114,10 +121,21 @@ _SYSTEMS = Systems(
         System("saenko", Saenko, "Saenko et al. 2010, equal features only", _BOTH, "metric"),
         System("arc", ARC, "Kulis et al. 2011", _BOTH, "similarity"),
         System("arc-rbf", partial(ARC, "rbf", "rbf"), "Kulis et al. 2011", _BOTH, "similarity"),
-        System("ridge", RidgeMap, "Hoerl & Kennard 1970, both ways", _PAIRS, "metric"),
+        System("ridge", RidgeMap, "Hoerl & Kennard 1970, both ways", _PAIRS, "metric", best_for=_SAME_OBJECT),
         System("ridge-rbf", partial(RidgeMap, "rbf", "rbf"), "kernel ridge, both ways", _PAIRS, "metric"),
         System("procrustes", Procrustes, "Schönemann 1966", _PAIRS, "metric"),
         System("relative", RelativeRepresentations, "Moschella et al. 2023", _PAIRS, "metric"),
+        System(
+            "semantic", SemanticMatching, "target's rule × source's rule", _ALL, "similarity", best_for=_SAME_CLASS
+        ),
+        System(
+            "label-transfer",
+            LabelTransfer,
+            "starts by evidence, balanced and polished",
+            _ANY,
+            "labels",
+            best_for=_NAMES,
+        ),
         System("target 1-NN", TargetOnly, "nearest labelled target row", _TARGET, "labels", True),
         System("target SVM", _target_svm, "linear support vectors", _TARGET, "labels", True),
         System("target label spreading", _target_label_spreading, "Zhou et al. 2004", _TARGET_ALL, "labels", True),
@@ -130,12 +148,18 @@ _SYSTEMS = Systems(
 
 
 def systems() -> Systems:
-    """Every system and every control, with its reference and what it learns from.
+    """Every system and every control, with its reference, what it learns from, and what it is best for.
+
+    To find rows of the same class across the domains, take ``semantic`` where every class has a labelled target row;
+    to name target rows, ``label-transfer``; to measure rows, within a class too, ``mlhd``; to find the same object, a
+    system that learns from pairs.
 
     Examples
     --------
     >>> systems()["arc"].learns
     'similarity'
+    >>> systems()["semantic"].best_for
+    'finding rows of the same class, where every class is labelled in the target'
     >>> [system.name for system in systems() if not system.control][:3]
     ['mlhd', 'mlhd-rbf', 'cca+nn']
     """

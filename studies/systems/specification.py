@@ -16,6 +16,7 @@ from sklearn.preprocessing import Normalizer, StandardScaler
 from isthmus import MLHD, systems
 from isthmus._arrays import FloatArray, Matrix, is_sparse
 from isthmus.controls import Corrupted
+from isthmus.registry import System
 from isthmus.study import Entrant, Rows, Study, Trial
 from isthmus.study.rows import name_number, prepared
 from studies.datasets import load_debian, load_mfeat, load_reuters600, load_snareseq
@@ -93,6 +94,12 @@ class UnitLength(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         return X / self.length_
 
 
+def _in_another_study(system: System) -> bool:
+    """Whether it is one of :mod:`isthmus.transfer`, which came after these runs: ``studies/labels`` is about them."""
+    made = system.make()
+    return type(getattr(made, "estimator", made)).__module__.startswith("isthmus.transfer")
+
+
 LDA = "target self-trained LDA"
 WIDE = f"{LDA}, all features"
 FAVOURITES = "mlhd", "mlhd by target rows"
@@ -103,7 +110,7 @@ ENTRANTS = (
     *(
         Entrant(system.name, system.make, control=system.control, rows=_reduced)
         for system in systems()
-        if not system.needs_pairs
+        if not (system.needs_pairs or _in_another_study(system))
     ),
     Entrant(WIDE, systems()[LDA].make, control=True, rows=Reduced(None)),
     Entrant(FAVOURITES[1], _by_target, rows=_reduced),

@@ -115,6 +115,9 @@ def test_sparse_rows_give_what_dense_rows_give(system):
 def test_bad_data_are_refused_in_one_sentence_and_nothing_is_fitted(system, case):
     data, message = BAD_DATA[case]
     estimator = system.make()
+    if case == "unknown class" and estimator.own_classes:
+        assert 7 in estimator.fit(*data).classes_
+        return
     before = set(vars(estimator))
     with pytest.raises(InputError, match=message) as caught:
         estimator.fit(*data)

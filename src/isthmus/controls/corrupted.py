@@ -85,6 +85,7 @@ def _dealt_out(X: Matrix, rng: np.random.Generator) -> Matrix:
     counts = np.diff(columns.indptr)
     rows = [rng.choice(X.shape[0], size=count, replace=False) for count in counts[counts > 0]]
     indices: IntArray = np.concatenate(rows) if rows else np.zeros(0, dtype=np.intp)
+    indices = indices.astype(columns.indices.dtype)  # wider ones are not for all of scikit-learn
     return sp.csc_array((columns.data, indices, columns.indptr), shape=X.shape).tocsr()
 
 

@@ -30,12 +30,34 @@ def balanced(scores: FloatArray, marginal: FloatArray) -> FloatArray:
     array([[0.71, 0.29],
            [0.29, 0.71]])
     """
+    K, u, v = _scaled(scores, marginal)
+    return np.asarray(u[:, None] * K * v)
+
+
+def balancing(scores: FloatArray, marginal: FloatArray) -> FloatArray:
+    r"""What to add to the scores of each class (C,), so that every class has its share: :math:`\log v` of `balanced`.
+
+    With it, rows that come later are assigned as they would have been: :math:`\mathrm{softmax}(S + \log v)`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> added = balancing(np.log([[0.9, 0.1], [0.6, 0.4]]), np.array([0.5, 0.5]))
+    >>> round(float(added[1] - added[0]), 2)
+    1.3
+    """
+    with np.errstate(divide="ignore"):  # a class that has no share has a logarithm of minus infinity
+        return np.asarray(np.log(_scaled(scores, marginal)[2]))
+
+
+def _scaled(scores: FloatArray, marginal: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """The likelihoods K (n, C), and the factors of its rows and columns."""
     K = np.exp(np.maximum(scores - scores.max(axis=1, keepdims=True), FLOOR))
     u = np.ones(len(K))
     for _ in range(SINKHORN_SWEEPS):
         v = len(K) * marginal / (u @ K)
         u = 1.0 / (K @ v)
-    return np.asarray(u[:, None] * K * v)
+    return K, u, v
 
 
 def approximating_shrinkage(S: FloatArray, n: int) -> float:

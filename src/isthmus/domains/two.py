@@ -56,13 +56,19 @@ class Split:
 
 
 def two_domains(
-    X_source: Any, y_source: Any, X_target: Any, y_target: Any, pairs: Any = None, needed: tuple[int, str] = (1, "")
+    X_source: Any,
+    y_source: Any,
+    X_target: Any,
+    y_target: Any,
+    pairs: Any = None,
+    needed: tuple[int, str] = (1, ""),
+    own_classes: bool = False,
 ) -> TwoDomains:
     """Check the arguments of ``fit`` and turn labels of any type into codes.
 
     Without pairs all that ties the domains are labels: every source row has one, and some target row. With pairs,
-    labels are optional in both, all of them or for some rows, and the target may have classes of its own. So many
-    pairs are ``needed``, by whom.
+    labels are optional in both, all of them or for some rows, and the target may have classes of its own; so it may
+    without, where ``own_classes`` says so. So many pairs are ``needed``, by whom.
 
     Examples
     --------
@@ -81,7 +87,10 @@ def two_domains(
         known = as_pairs(pairs, len(ys), len(yt), fewest=needed[0], needs=needed[1])
         return TwoDomains(Domain(Xs, source), Domain(Xt, target), classes, known)
     source, classes = encoded_classes(ys, "y_source")
-    target = encoded(yt, classes, "y_target")
+    if own_classes:
+        (source, target), classes = encoded_known((ys, yt), ("y_source", "y_target"))
+    else:
+        target = encoded(yt, classes, "y_target")
     if (target == UNLABELLED).all():
         raise InputError(f"y_target: expected at least one labelled row, got none among {len(yt)}.")
     return TwoDomains(Domain(Xs, source), Domain(Xt, target), classes)

@@ -35,6 +35,8 @@ class TwoDomainEstimator(BaseEstimator):  # type: ignore[misc]
     """Whether it learns from nothing else."""
     fewest_pairs: ClassVar[int] = 2
     """How many pairs it can learn from, where it is given any."""
+    own_classes: ClassVar[bool] = False
+    """Whether, without pairs too, the target may have classes that the source lacks."""
 
     source_transformer: Any
     target_transformer: Any
@@ -66,7 +68,7 @@ class TwoDomainEstimator(BaseEstimator):  # type: ignore[misc]
         target = fitted_transformer(self.target_transformer, X_target, "X_target")
         rows = transformed(source, X_source, "X_source"), transformed(target, X_target, "X_target")
         needed = self.fewest_pairs, type(self).__name__
-        domains = two_domains(rows[0], y_source, rows[1], y_target, pairs, needed)
+        domains = two_domains(rows[0], y_source, rows[1], y_target, pairs, needed, self.own_classes)
         learned = self._learned(domains, settings)
         # Nothing is set before everything has been computed.
         self.__dict__.update(learned)

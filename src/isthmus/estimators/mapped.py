@@ -203,7 +203,7 @@ class MappedEstimator(TwoDomainEstimator):
 
     def _both(self, A: Any, B: Any, domains: Any) -> tuple[Matrix, Matrix]:
         """Rows of two domains, checked."""
-        names = _two(domains)
+        names = two_names(domains)
         return self._rows(A, names[0], "A"), self._rows(B, names[1], "B")
 
 
@@ -227,7 +227,7 @@ class MetricEstimator(MappedEstimator):
     def get_metric(self, domains: tuple[str, str] = ("source", "target")) -> Callable[[Any, Any], float]:
         """The distance of a row of one domain to a row of another as a plain function of two rows."""
         check_is_fitted(self, "common_space_")
-        names = _two(domains)
+        names = two_names(domains)
 
         def distance(a: Any, b: Any) -> float:
             first, second = (row if is_sparse(row) else np.atleast_2d(row) for row in (a, b))
@@ -262,13 +262,13 @@ class SimilarityEstimator(MappedEstimator):
 
 def _across(domains: Any) -> tuple[str, str]:
     """The names of both domains, in either order."""
-    first, second = _two(domains)
+    first, second = two_names(domains)
     if first == second:
         raise InputError(f"domains: expected one source and one target, got {domains!r}.")
     return first, second
 
 
-def _two(domains: Any) -> tuple[str, str]:
+def two_names(domains: Any) -> tuple[str, str]:
     """Two names of domains."""
     if not isinstance(domains, tuple | list) or len(domains) != 2:
         raise InputError(f"domains: expected two names, such as ('source', 'target'), got {domains!r}.")

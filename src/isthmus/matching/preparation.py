@@ -9,7 +9,7 @@ from sklearn.preprocessing import normalize
 
 from isthmus._arrays import FloatArray, Matrix, as_dense, is_sparse
 from isthmus.exceptions import InputError
-from isthmus.linalg import principal_axes
+from isthmus.linalg import PrincipalAxes, principal_axes
 
 AXES = 200
 """The most principal axes that are used."""
@@ -81,8 +81,8 @@ def prepared(X: Matrix, name: str = "X", k: int = AXES) -> Prepared:
         mean, C = axes.mean, axes.coordinates(X)
         C = C[:, axes.deviations > 0.0]
     else:
-        mean = np.asarray(X.mean(axis=0)).ravel()
-        C = _leading(X, mean, k)
+        axes = leading_axes(X, k)
+        mean, C = axes.mean, axes.coordinates(X)
     if not C.shape[1]:
         raise InputError(f"{name}: expected rows that differ from each other, got {n} that are the same.")
     lengths = np.asarray(X.multiply(X).sum(axis=1)).ravel() if is_sparse(X) else np.einsum("ij,ij->i", X, X)
@@ -90,8 +90,9 @@ def prepared(X: Matrix, name: str = "X", k: int = AXES) -> Prepared:
     return Prepared(X, mean, C.astype(np.float32), np.maximum(squares, 0.0))
 
 
-def _leading(X: Matrix, mean: FloatArray, k: int) -> FloatArray:
-    """Coordinates (n, k) along the leading axes, by block power iterations from fixed random vectors."""
+def leading_axes(X: Matrix, k: int) -> PrincipalAxes:
+    """The first ``k`` principal axes, by block power iterations from fixed random vectors."""
+    mean = np.asarray(X.mean(axis=0)).ravel()
     V = np.random.default_rng(0).normal(size=(X.shape[1], k + SPARE))
     for _ in range(POWERS):
         V = np.linalg.qr(V)[0]
@@ -99,5 +100,6 @@ def _leading(X: Matrix, mean: FloatArray, k: int) -> FloatArray:
         V = np.asarray(X.T @ U) - np.outer(mean, U.sum(axis=0))
     V = np.linalg.qr(V)[0]
     U = np.asarray(X @ V) - mean @ V
-    E = np.linalg.eigh(U.T @ U)[1][:, ::-1]
-    return np.asarray(U @ E[:, :k])
+    values, E = np.linalg.eigh(U.T @ U)
+    deviations = np.sqrt(np.maximum(values[::-1][:k], 0.0) / X.shape[0])
+    return PrincipalAxes(mean, V @ E[:, ::-1][:, :k], deviations)

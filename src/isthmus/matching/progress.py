@@ -20,7 +20,8 @@ SECONDS_BETWEEN_LINES = 5.0
 class ProgressLine(AbstractContextManager["ProgressLine"]):
     """A callback (what is done, rounds so far) that keeps one line of a terminal up to date, or adds to a log."""
 
-    def __init__(self) -> None:
+    def __init__(self, name: str = "match") -> None:
+        self._name = name
         self._began = time.monotonic()
         self._shown = self._began
         self._open = False
@@ -28,7 +29,7 @@ class ProgressLine(AbstractContextManager["ProgressLine"]):
     def __call__(self, what: str, rounds: int) -> None:
         """Show what is being done."""
         now = time.monotonic()
-        line = f"match: {what}, round {rounds}, {now - self._began:.0f} s"
+        line = f"{self._name}: {what}, round {rounds}, {now - self._began:.0f} s"
         if sys.stderr.isatty():
             sys.stderr.write(f"\r\x1b[K{line}")
             self._open = True
@@ -51,10 +52,10 @@ def silent(what: str, rounds: int) -> None:
     """Tell nobody."""
 
 
-def teller(progress: Any) -> Told:
+def teller(progress: Any, name: str = "match") -> Told:
     """Who is told, by the parameter ``progress``: True, False, or a function (what is done, rounds so far)."""
     if isinstance(progress, bool):
-        return ProgressLine() if progress else silent
+        return ProgressLine(name) if progress else silent
     if not callable(progress):
         raise InputError(f"progress: expected True, False or a function, got {progress!r:.60}.")
     told: Told = progress

@@ -84,11 +84,11 @@ def sorted_similarities(X: Prepared, places: IntArray) -> FloatArray:
     return out
 
 
-def signatures(X: Prepared) -> FloatArray:
+def signatures(X: Prepared, leading: tuple[int, ...] = LEADING) -> FloatArray:
     """Twelve statistics of each row that mean the same in any features, as normal scores of their ranks (n, 12)."""
     Z = X.centred.astype(np.float64)
-    found = [(Z[:, :k] ** 2).sum(axis=1) for k in LEADING] + [X.squares]
-    for k in LEADING[1:]:
+    found = [(Z[:, :k] ** 2).sum(axis=1) for k in leading] + [X.squares]
+    for k in leading[1:]:
         U = unit(Z[:, :k])
         found.append(U @ U.mean(axis=0))
     found += _of_features(X.features)

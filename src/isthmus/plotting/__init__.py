@@ -1,12 +1,14 @@
 """Pictures. They need matplotlib, which is imported only when something is drawn.
 
 :func:`plot_common_space` and :func:`plot_before_after` draw a fitted estimator, :func:`plot_recall` what an adapter
-finds; :func:`save_figure` writes any figure, twice the same bytes for the same picture.
+finds, :func:`plot_verdict` what a source is worth; :func:`save_figure` writes any figure, twice the same bytes for
+the same picture.
 """
 
 from isthmus.plotting.canvas import FAINT, OKABE_ITO, TEN_COLOURS, save_figure
 from isthmus.plotting.common_space import plot_before_after, plot_common_space, principal_plane
 from isthmus.plotting.recall import plot_recall
+from isthmus.plotting.verdict import plot_verdict
 
 __all__ = [
     "FAINT",
@@ -15,6 +17,7 @@ __all__ = [
     "plot_before_after",
     "plot_common_space",
     "plot_recall",
+    "plot_verdict",
     "principal_plane",
     "save_figure",
 ]

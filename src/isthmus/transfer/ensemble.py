@@ -1,0 +1,67 @@
+"""The target's own ensemble where every class has a label: self-trained discriminants and balanced clusters."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from isthmus._arrays import FloatArray
+from isthmus.controls.discriminants import balanced
+from isthmus.transfer.guesses import class_means, from_scores, guessed_means, squared_distances
+from isthmus.transfer.polish import ROUNDS, polished
+from isthmus.transfer.rows import TransferRows
+from isthmus.transfer.rules import Discriminant, NearestMean, Probabilities, Rule, Sum
+from isthmus.transfer.starts.target import nearest
+
+MULTIPLES = (2, 3, 5)
+"""Axes per class on which the target's learners work; what they say is averaged."""
+CLUSTER_ROUNDS = 15
+SEED_WEIGHT = 3.0
+"""The weight of a labelled row in the mean of its cluster."""
+SHARPNESS = 2.0
+"""Scores of unit deviation are multiplied by this, and read as logarithms."""
+
+
+def discriminants(
+    rows: TransferRows, P: FloatArray | None = None, prior: FloatArray | float = 0.0, rounds: int = ROUNDS
+) -> tuple[Discriminant, ...]:
+    """Self-trained discriminants on several numbers of axes; from guesses P, or from the nearest labels."""
+    starts = [nearest(rows, multiple, prior).P if P is None else P for multiple in MULTIPLES]
+    return tuple(
+        polished(rows, start, multiple=multiple, rounds=rounds + 1, prior=prior)[1]
+        for start, multiple in zip(starts, MULTIPLES, strict=True)
+    )
+
+
+def averaged(members: tuple[Discriminant, ...]) -> Rule:
+    """The mean of the members' probabilities, as scores."""
+    n = len(members)
+    return Sum(tuple(map(Probabilities, members)), np.ones(n), np.full(n, 1.0 / n))
+
+
+def cluster_means(rows: TransferRows, prior: FloatArray | float = 0.0) -> Rule:
+    """Balanced k-means from the labelled means, on several numbers of axes."""
+    found = []
+    for multiple in MULTIPLES:
+        view = rows.at(multiple)
+        M = class_means(view.L, view.yl, rows.n_classes)
+        for _ in range(CLUSTER_ROUNDS):
+            P = from_scores(-squared_distances(view.U, M), rows.shares, prior)
+            M = guessed_means(view.L, rows.one_hot, view.U, P, SEED_WEIGHT)
+        found.append(NearestMean(M))
+    return Sum.of(tuple(found), rows.target[rows.unlabelled])
+
+
+def target_only(rows: TransferRows, prior: FloatArray | float = 0.0) -> Rule:
+    """Discriminants and clusters in equal parts."""
+    return in_equal_parts(rows, averaged(discriminants(rows, prior=prior)), cluster_means(rows, prior))
+
+
+def in_equal_parts(rows: TransferRows, *members: Rule) -> Rule:
+    """Rules whose scores are brought to one deviation on the unlabelled rows, and averaged."""
+    weights = np.full(len(members), SHARPNESS / len(members))
+    return Sum.of(members, rows.target[rows.unlabelled], weights)
+
+
+def guesses_of(rule: Rule, rows: TransferRows, prior: FloatArray | float = 0.0, sharpness: float = 1.0) -> FloatArray:
+    """Balanced guesses of the unlabelled rows (n_u, C) by a rule."""
+    return balanced(sharpness * rule.scores(rows.target[rows.unlabelled]) + prior, rows.shares)

@@ -1,0 +1,134 @@
+"""The verdict: a value with one sentence, the numbers behind it, a table and a picture."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from isthmus.study import Table
+from isthmus.verdict.differences import points
+from isthmus.verdict.evidence import Geometry
+from isthmus.verdict.settings import Names
+
+WORDS = {True: "helps", False: "does not help", None: "can't tell"}
+
+
+class Row(NamedTuple):
+    """One comparison: in a setting, the system with the source against something else, all as shares."""
+
+    setting: str
+    """Labels per class, or "naming": half of the classes hidden."""
+    against: str
+    """What the system is compared with; "" for the system itself."""
+    accuracy: float
+    """Of what it is compared with."""
+    difference: float | None
+    """The system's accuracy less that; None where there is nothing to compare."""
+    low: float | None
+    high: float | None
+    """The interval of 95 %; None for single target-only rules, of which the best is judged."""
+
+
+class CurvePoint(NamedTuple):
+    """With so many labels per class: accuracy with the source, without it, and their difference, as shares."""
+
+    labels: int
+    with_source: float
+    without: float
+    difference: float
+    low: float
+    high: float
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """Whether a source helps.
+
+    Parameters
+    ----------
+    helps : bool or None
+        True, False, or None for "can't tell".
+    difference : float or None
+        What the source is worth, as a share of the tested rows: the system's accuracy less that of the best rule
+        that never sees the source. None where there was nothing to test.
+    interval : (float, float) or None
+        The interval of 95 % of that.
+    sentence : str
+        All of it in one sentence.
+    rows : tuple of Row
+        Every comparison that was made.
+    curve : tuple of CurvePoint
+        Labels per class, with and without the source.
+    system : str
+        The system that was tried.
+    n_splits, n_tested : int
+        How often labels were hidden, and how many different rows were tested.
+    names : Names or None
+        How well hidden classes were named.
+    geometry : Geometry or None
+        The evidence that needs no test: whether classes lie to each other alike in both domains.
+    """
+
+    helps: bool | None
+    difference: float | None
+    interval: tuple[float, float] | None
+    sentence: str
+    rows: tuple[Row, ...] = ()
+    curve: tuple[CurvePoint, ...] = ()
+    system: str = ""
+    n_splits: int = 0
+    n_tested: int = 0
+    names: Names | None = None
+    geometry: Geometry | None = None
+
+    def __str__(self) -> str:
+        return self.sentence
+
+    @property
+    def table(self) -> Table:
+        """Every comparison: accuracy in per cent, and in points what the system with the source is better."""
+        cells = tuple((row.against or self.system, _setting(row), *_cells(row)) for row in self.rows)
+        notes = (
+            f"Accuracy in per cent, differences in points, {self.n_splits} splits, {self.n_tested} tested rows. "
+            "Intervals of 95 %, for splits that share rows.",
+        )
+        return Table(self.sentence, ("", "labels per class", "accuracy", "better by", "95 %"), cells, notes)
+
+    def plot(self) -> Any:
+        """The curve over labels per class and the comparisons that decide, as a matplotlib figure."""
+        from isthmus.plotting.verdict import plot_verdict
+
+        return plot_verdict(self)
+
+    def to_dict(self) -> dict[str, Any]:
+        """All of it as plain types, for JSON."""
+        names, geometry = self.names, self.geometry
+        return {
+            "helps": self.helps,
+            "verdict": WORDS[self.helps],
+            "difference": self.difference,
+            "interval": None if self.interval is None else list(self.interval),
+            "sentence": self.sentence,
+            "system": self.system,
+            "n_splits": self.n_splits,
+            "n_tested": self.n_tested,
+            "rows": [row._asdict() for row in self.rows],
+            "curve": [point._asdict() for point in self.curve],
+            "names": None if names is None else {
+                "right": names.right.mean, "low": names.right.low, "high": names.right.high,
+                "spoilt": names.spoilt, "classes": names.classes,
+            },
+            "geometry": None if geometry is None else {
+                "correlation": geometry.correlation, "p_value": geometry.p_value,
+            },
+        }  # fmt: skip
+
+
+def _setting(row: Row) -> str:
+    return "half hidden" if row.setting == "naming" else row.setting
+
+
+def _cells(row: Row) -> tuple[str, str, str]:
+    gain = "" if row.difference is None else points(row.difference)
+    span = "" if row.low is None or row.high is None else f"[{points(row.low)}, {points(row.high)}]"
+    return f"{100 * row.accuracy:.1f}", gain, span

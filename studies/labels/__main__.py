@@ -1,0 +1,121 @@
+"""``python -m studies.labels``: run the study of few labels, or render runs that are there."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from isthmus.cli.ending import exit_status
+from isthmus.exceptions import InputError
+from isthmus.storage.files import write_text
+from isthmus.study import Record, Study
+from isthmus.study.records import InFolder
+from studies.labels import STUDIES, error_rates_command
+from studies.labels.data import set_of
+from studies.labels.page import page
+
+PROGRAM = "python -m studies.labels"
+HERE = Path(__file__).parent
+RECORDS, PAGE = HERE / "records", HERE.parents[1] / "docs" / "labels.md"
+RUNS = Path("labels-runs")
+ERROR_RATES = "error-rates"
+DESCRIPTION = """\
+What a source is worth where labels are few: classes nobody labelled (naming), the paper's size (few), real sizes
+(real); a page of tables.
+
+  run     what is missing of the runs in the folder --records; renders nothing
+  render  the page from the runs of that folder, or the committed ones; runs nothing
+  error-rates  how often does_source_help says "helps" of spoilt sources; error-rates --help has its options
+
+Runs are JSON lines, kept a trial at a time: a run that was stopped, by Ctrl-C or otherwise, goes on where it was when
+the same command is given again. Needs the data sets mfeat, reuters600, debian, snareseq, office31_released and
+office_caltech (surf800, googlenet1024), or those of them that --only names.
+"""
+EXAMPLES = """\
+examples:
+  python -m studies.labels render
+  python -m studies.labels run --seeds 0:10 --jobs 2
+  python -m studies.labels run --parts naming,few --only Reuters,SNARE --seeds 100:102 --records labels-runs
+  python -m studies.labels render --records labels-runs --page labels-runs/page.md
+"""
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run a command; the exit status is 0, 2 for bad input, 130 after Ctrl-C."""
+    given = list(sys.argv[1:] if arguments is None else arguments)
+    if given[:1] == [ERROR_RATES]:  # with options of its own
+        return error_rates_command.main(given[1:])
+    options = parser().parse_args(given)
+    action = _run if options.command == "run" else _render
+    return exit_status(
+        PROGRAM, lambda: action(options), "Whole trials are kept; the same command goes on from there."
+    )
+
+
+def parser() -> argparse.ArgumentParser:
+    """The options."""
+    parser = argparse.ArgumentParser(
+        PROGRAM, description=DESCRIPTION, epilog=EXAMPLES, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    add = parser.add_argument
+    add("command", choices=("run", "render", ERROR_RATES), help="what to do")
+    add("--parts", default=",".join(STUDIES), metavar="P,…", help="which parts are run (%(default)s)")
+    add("--only", metavar="D,…", help="which data sets, or groups of them, are run (all)")
+    add("--seeds", type=_seeds, default=range(10), metavar="A:B", help="draws A to B - 1 (0:10)")
+    add("--data", type=Path, metavar="FOLDER", help="where the data are ($ISTHMUS_DATA, or a cache of the user)")
+    add("--jobs", type=int, default=2, metavar="N", help="trials side by side (%(default)s)")
+    add(
+        "--records",
+        type=Path,
+        metavar="FOLDER",
+        help="where the runs are (render: the committed ones; run: labels-runs)",
+    )
+    add("--page", type=Path, default=PAGE, metavar="FILE", help="the page (docs/labels.md)")
+    return parser
+
+
+def _run(options: argparse.Namespace) -> None:
+    for part in options.parts.split(","):
+        if part not in STUDIES:
+            raise InputError(f"--parts: expected some of {', '.join(STUDIES)}, got {part!r}.")
+    studies = [STUDIES[part](options.data) for part in options.parts.split(",")]
+    narrow = [study if options.only is None else narrowed(study, options.only.split(",")) for study in studies]
+    chosen = [study for study in narrow if study is not None]
+    if not chosen:
+        known = dict.fromkeys(set_of(group) for study in studies for group in study.groups)
+        raise InputError(f"--only: expected some of {', '.join(known)}, or groups of them, got {options.only!r}.")
+    for study in chosen:
+        study.run(options.seeds, n_jobs=options.jobs, folder=options.records or RUNS, progress=True)
+
+
+def narrowed(study: Study, names: Sequence[str]) -> Study | None:
+    """The same with the groups of some data sets, or some groups by name; None where it has none of them."""
+    groups = tuple(group for group in study.groups if group in names or set_of(group) in names)
+    return replace(study, groups=groups) if groups else None
+
+
+def _render(options: argparse.Namespace) -> None:
+    write_text(options.page, page(committed_records(options.records or RECORDS)))
+    print(options.page)
+
+
+def committed_records(folder: Path = RECORDS) -> dict[str, list[Record]]:
+    """The records of every part in a folder."""
+    found = {part: list(InFolder(folder, part).read().values()) for part in STUDIES}
+    if not any(found.values()):
+        raise InputError(f"--records: expected a folder with {next(iter(STUDIES))}.jsonl, got {folder}.")
+    return found
+
+
+def _seeds(text: str) -> range:
+    first, colon, last = text.partition(":")
+    if not (colon and first.isdigit() and last.isdigit() and int(first) < int(last) <= 10_000):
+        raise argparse.ArgumentTypeError(f"expected seeds such as 0:10, got {text!r}")
+    return range(int(first), int(last))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

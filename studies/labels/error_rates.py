@@ -1,0 +1,160 @@
+"""How often ``does_source_help`` says "helps" of a source that was spoilt on purpose, and of the true one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from sklearn.base import BaseEstimator
+
+from isthmus import Verdict, does_source_help
+from isthmus._arrays import IntArray, Matrix
+from isthmus.controls.corrupted import KINDS
+from isthmus.datasets import Collection
+from isthmus.domains import UNLABELLED
+from isthmus.evaluation.intervals import wilson_interval
+from isthmus.study import Board, Entrant, Fit, Study, Table, Trial
+from isthmus.study.rows import name_number
+from studies.datasets import load_debian, load_mfeat, load_reuters600, load_snareseq
+from studies.defaults.specification import load_digit_views
+from studies.views import views_of
+
+Loader = Callable[[Path | None], Collection]
+PAIRS: dict[str, tuple[Loader, str, str]] = {
+    "digits pixels→shape": (load_digit_views, "pixels", "shape"),
+    "mfeat fou76→kar64": (load_mfeat, "fou76", "kar64"),
+    "Debian en→fr": (load_debian, "en", "fr"),
+    "Reuters EN→FR": (load_reuters600, "EN", "FR"),
+    "SNARE-seq RNA→ATAC": (load_snareseq, "rna10", "atac19"),
+}
+"""A collection and two of its views."""
+QUESTIONS = {"few": "every class labelled", "names": "a third of the classes without a label"}
+TRUE = "true"
+VARIANTS = {
+    f"{question}, {kind}": f"{words}, {kind} source"
+    for question, words in QUESTIONS.items()
+    for kind in (TRUE, *KINDS)
+}
+SOURCE_PER_CLASS, TARGET_PER_CLASS = 20, 21
+"""The paper's sizes, all of whose target rows are labelled here: with fewer, the verdict could only be open."""
+ANSWERS = {"helps": 1.0, "does not help": 0.0, "can't tell": 0.5}
+
+
+@dataclass(frozen=True, eq=False)
+class TwoCollections:
+    """What the verdict is asked about, and which of its splits."""
+
+    X_source: Matrix
+    y_source: IntArray
+    X_target: Matrix
+    y_target: IntArray
+    seed: int
+
+
+@dataclass(frozen=True)
+class Draw:
+    """The rows of a trial: disjoint objects, a source that is spoilt as the variant says."""
+
+    folder: Path | None = field(default=None, compare=False)
+    pairs: tuple[str, ...] = field(default=tuple(PAIRS), compare=False)
+
+    def check(self) -> None:
+        """Raise if data are not there."""
+        for pair in self.pairs:
+            load, *names = PAIRS[pair]
+            views_of(load, self.folder, *names)
+
+    def __call__(self, trial: Trial) -> TwoCollections:
+        """Both collections, by the seed alone but for what is spoilt."""
+        load, source, target = PAIRS[trial.group]
+        views = views_of(load, self.folder, source, target)
+        question, _, kind = trial.variant.partition(", ")
+        rng = np.random.default_rng([trial.seed, name_number(trial.group)])
+        order = [rng.permutation(np.flatnonzero(views.y == c)) for c in np.unique(views.y)]
+        # A class of few objects gives as many to the target as to the source.
+        ends = [(n := min(SOURCE_PER_CLASS, len(rows) // 2), n + TARGET_PER_CLASS) for rows in order]
+        ours = np.concatenate([rows[:first] for rows, (first, _) in zip(order, ends, strict=True)])
+        theirs = np.concatenate([rows[first:last] for rows, (first, last) in zip(order, ends, strict=True)])
+        X, y, y_target = views.X[ours], views.y[ours], views.y[theirs].copy()
+        if question == "names":
+            classes = rng.permutation(np.unique(y))
+            y_target[np.isin(y_target, classes[: len(classes) // 3])] = UNLABELLED
+        if kind != TRUE:
+            X, y = KINDS[kind](X, y, np.random.default_rng([trial.seed, name_number(trial.group), name_number(kind)]))
+        return TwoCollections(X, np.asarray(y, dtype=np.intp), views.Y[theirs], y_target, trial.seed)
+
+
+class Asked(BaseEstimator):  # type: ignore[misc]
+    """``does_source_help`` as something that a study can run."""
+
+    verdict_: Verdict
+
+    def __init__(self, system: Any = "auto", n_splits: int | None = None) -> None:
+        self.system = system
+        self.n_splits = n_splits
+
+    def fit(self, rows: TwoCollections) -> Self:
+        """Ask."""
+        given = rows.X_source, rows.y_source, rows.X_target, rows.y_target
+        # Other splits than those of the rows themselves, which are drawn by the seed too.
+        seed = 10_000 + rows.seed
+        self.verdict_ = does_source_help(*given, system=self.system, n_splits=self.n_splits, random_state=seed)
+        return self
+
+
+@dataclass(frozen=True)
+class Asking:
+    """To give a verdict; the score is 1 for "helps", 0 for "does not help", a half for "can't tell"."""
+
+    measure: ClassVar[str] = "verdict"
+    needs: ClassVar[tuple[str, ...]] = ("fit",)
+
+    def fit(self, model: Any, rows: Any) -> None:
+        """Ask."""
+        model.fit(rows)
+
+    def score(self, entrant: Entrant, column: str, fit: Fit) -> tuple[float, Mapping[str, float]]:
+        """The verdict as a number, with the difference and its interval."""
+        verdict = fit.model.verdict_
+        low, high = verdict.interval
+        words = "can't tell" if verdict.helps is None else "helps" if verdict.helps else "does not help"
+        return ANSWERS[words], {"difference": verdict.difference, "low": low, "high": high}
+
+    def agreement(self, entrant: Entrant, column: str, fit: Fit) -> float | None:
+        """There is nothing to choose from."""
+        return None
+
+
+def study(
+    folder: Path | None = None, pairs: Iterable[str] = PAIRS, system: Any = "auto", n_splits: int | None = None
+) -> Study:
+    """The study on some pairs. Of four classes none can be hidden: there, "names" asks of few labels too."""
+    draw = Draw(folder, tuple(pairs))
+    entrant = Entrant("verdict", partial(Asked, system, n_splits))
+    return Study("error_rates", draw, (entrant,), groups=draw.pairs, variants=VARIANTS, task=Asking())
+
+
+def rates(boards: Mapping[str, Board]) -> Table:
+    """For each variant: how often each answer was given, and the interval of "helps" (Wilson)."""
+    rows = []
+    for variant, board in boards.items():
+        scores = board.scores("verdict").ravel()
+        rows.append(_row(VARIANTS[variant], scores[np.isfinite(scores)]))
+    spoilt = [board.scores("verdict").ravel() for variant, board in boards.items() if not variant.endswith(TRUE)]
+    every = np.concatenate(spoilt) if spoilt else np.zeros(0)
+    rows.append(_row("all spoilt sources", every[np.isfinite(every)]))
+    head = ("source", "runs", *ANSWERS, "helps, in per cent", "95 %")
+    return Table("How often the verdict says what", head, tuple(rows), footer=1)
+
+
+def _row(name: str, scores: Any) -> tuple[str, ...]:
+    n, hits = len(scores), int(np.sum(scores == 1.0))
+    counts = [str(int(np.sum(scores == answer))) for answer in ANSWERS.values()]
+    if not n:
+        return name, "0", *counts, "–", "–"
+    low, high = wilson_interval(hits, n)
+    return name, str(n), *counts, f"{100 * hits / n:.1f}", f"[{100 * low:.1f}, {100 * high:.1f}]"

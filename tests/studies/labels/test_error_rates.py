@@ -1,0 +1,55 @@
+"""The verdict's error rates: spoilt sources are spoilt, runs are kept, and the table counts."""
+
+import numpy as np
+import pytest
+
+from isthmus.study import Trial
+from studies.labels.__main__ import main
+from studies.labels.error_rates import Draw, rates, study
+
+DIGITS = "digits pixels→shape"
+
+
+def drawn(variant, seed=100):
+    return Draw()(Trial(DIGITS, variant, seed))
+
+
+def test_only_the_source_is_spoilt():
+    true, renamed, noise = (drawn(f"few, {kind}") for kind in ("true", "renamed", "noise"))
+    for spoilt in (renamed, noise):
+        np.testing.assert_array_equal(spoilt.X_target, true.X_target)
+        np.testing.assert_array_equal(spoilt.y_target, true.y_target)
+    np.testing.assert_array_equal(renamed.X_source, true.X_source)
+    assert not (renamed.y_source == true.y_source).any()
+    assert not np.allclose(noise.X_source, true.X_source)
+    assert (true.y_target != -1).all()
+
+
+def test_names_leaves_a_third_of_the_classes_without_a_label():
+    rows = drawn("names, true")
+    assert len(np.unique(rows.y_target[rows.y_target >= 0])) == 7
+    assert len(np.unique(rows.y_source)) == 10
+
+
+def test_a_run_is_kept_and_counted(tmp_path, capsys):
+    asked = ["error-rates", "--seeds", "100:101", "--pairs", DIGITS, "--questions", "few", "--sources", "renamed"]
+    command = [*asked, "--system", "target 1-NN", "--splits", "3", "--jobs", "1", "--out", str(tmp_path)]
+    assert main(command) == 0
+    table = capsys.readouterr().out
+    assert "| every class labelled, renamed source | 1 | 0 | 1 | 0 | 0.0 |" in table
+    kept = (tmp_path / "error_rates.jsonl").read_text()
+    assert main(command) == 0
+    assert (tmp_path / "error_rates.jsonl").read_text() == kept
+    assert capsys.readouterr().out == table
+
+
+def test_the_table_counts_spoilt_sources_together(tmp_path):
+    design = study(pairs=[DIGITS], system="target 1-NN", n_splits=3)
+    empty = {variant: design.board([], (100,), variant) for variant in ("few, true", "few, noise")}
+    assert [row[1] for row in rates(empty).rows] == ["0", "0", "0"]
+
+
+@pytest.mark.parametrize("seeds", ["5", "5:5", "a:b"])
+def test_bad_seeds_are_one_sentence(seeds, capsys):
+    assert main(["error-rates", "--seeds", seeds]) == 2
+    assert "--seeds: expected A:B" in capsys.readouterr().err

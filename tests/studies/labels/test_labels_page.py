@@ -1,0 +1,202 @@
+"""The page on few labels says what its records say, whichever way they fall."""
+
+import re
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from isthmus.exceptions import InputError
+from isthmus.study import Record
+from isthmus.study.plan import Plan
+from isthmus.study.records import VERSIONS, InFolder
+from studies.labels import STUDIES
+from studies.labels.__main__ import PAGE, RECORDS, committed_records, main, narrowed
+from studies.labels.page import TARGET_ONLY, comparisons, page
+from studies.labels.parts import FULL, LDA, RANDOM, SPOILT, TRANSFER
+from studies.labels.tables import BEST, FEWEST_GROUPS, claims, difference_table, judged, results, score_table
+from studies.labels.task import UNNAMED
+
+SEEDS = range(100, 110)
+LEVELS = {TRANSFER: 0.8, FULL: 0.9, RANDOM: 0.45, LDA: 0.5, **dict.fromkeys(SPOILT.values(), 0.5)}
+FIGURES = {UNNAMED: 0.7, "labelled classes": 0.9, "held out": 0.6, "source used": 1.0}
+
+
+def made_records(part, level=lambda record: LEVELS.get(record.system, 0.4)):
+    """A record for every cell of a part, whose score is the level of the system and a little that is drawn."""
+    study, rng = STUDIES[part](None), np.random.default_rng(0)
+    plan = Plan(study, tuple(study.variants), ("default",), tuple(SEEDS))
+    found = []
+    for key, mark in plan.marks.items():
+        record = Record(*key, {}, 0.0, 0.5, "done", None, VERSIONS, None, FIGURES, mark)
+        found.append(replace(record, score=round(float(np.clip(level(record) + 0.004 * rng.normal(), 0, 1)), 4)))
+    return found
+
+
+@pytest.fixture(scope="module")
+def records():
+    return {part: made_records(part) for part in STUDIES}
+
+
+@pytest.fixture(scope="module")
+def text(records):
+    return page(records)
+
+
+def sentence_on(data, text, part=0):
+    return [line for line in text.splitlines() if line.startswith(f"- **{data}.**")][part]
+
+
+def test_the_page_has_every_part_and_nothing_out_of_date(records, text):
+    for words in ("Classes that nobody labelled", "at the paper's size", "at real sizes", "How the runs ended"):
+        assert re.search(f"^## .*{words}", text, re.MULTILINE)
+    assert "of another version" not in text
+    n = sum(map(len, records.values()))
+    assert f"{n} records; 0 failed, 0 were not certified." in text
+    assert "nan" not in re.sub(r"\w+nan\w*|\w*nan\w+", "", text)
+    assert "\n\n\n" not in text
+    assert page(records) == text
+
+
+def test_tables_have_means_over_groups_and_what_was_asked_for(records):
+    study = STUDIES["naming"](None)
+    found = results(study, records["naming"], TARGET_ONLY["naming"])["3"]
+    table = score_table(found, study.columns, "t", {"Debian": 0.49})
+    scores = 100 * np.array([found.board.scores(TRANSFER)[k] for k in found.sets["Debian"]]).mean(axis=0)
+    column = table.head.index("Debian")
+    assert table.rows[0][column] == f"{scores.mean():.1f}±{scores.std(ddof=1):.1f}"
+    assert table.rows[-1] == ("asked for at least", *("49.0" if name == "Debian" else "" for name in table.head[1:]))
+    assert score_table(found, (TRANSFER,), "t", {}, UNNAMED).rows[0][1] == "70.0±0.0"
+
+
+def test_differences_are_paired_and_clear_ones_are_shown_in_every_data_set(records):
+    found = results(STUDIES["few"](None), records["few"], TARGET_ONLY["few"])["1"]
+    table = difference_table(found, [(TRANSFER, LDA)], "t")
+    for data, cell in zip(table.head[1:], table.rows[0][1:], strict=True):
+        gain = 100 * (found.scores(TRANSFER, data) - found.scores(LDA, data)).mean()
+        assert cell.startswith(f"**+{gain:.1f}** ["), data
+
+
+def test_all_comparisons_of_a_data_set_are_one_family(records):
+    found = results(STUDIES["real"](None), records["real"], TARGET_ONLY["real"])["1"]
+    pairs = comparisons("real")
+    each = claims(found, pairs)
+    raw = [each[(*pair, "digits")].difference for pair in pairs]
+    assert all(d.p_adjusted >= d.p_value for d in raw)
+    assert min(d.p_adjusted for d in raw) == pytest.approx(len(pairs) * 2.0**-9)
+
+
+def test_ten_groups_are_clusters_too_and_two_are_not():
+    rng = np.random.default_rng(0)
+    seeds, groups = 0.1 + 0.01 * rng.normal(size=10), rng.normal(size=10)
+    two = judged(seeds[None, :] + groups[:2, None], np.tile(groups[:2, None], 10))
+    assert two.p_value == 2.0**-9
+    torn = np.where(np.arange(FEWEST_GROUPS) % 2, 0.2, -0.2)[:, None] + np.full((FEWEST_GROUPS, 10), 0.001)
+    assert judged(torn, np.zeros_like(torn)).p_value > 0.5, "every seed agrees, the groups do not"
+    assert judged(torn[:, :1], np.zeros((FEWEST_GROUPS, 1))) is None
+
+
+def test_the_best_control_is_found_on_each_data_set():
+    def level(record):
+        return 0.7 if (record.system, record.group.split()[0]) == ("target SVM", "SNARE") else 0.5
+
+    found = results(STUDIES["few"](None), made_records("few", level), TARGET_ONLY["few"])["1"]
+    assert found.best("SNARE") == "target SVM"
+    assert found.resolved(BEST, "SNARE") == "target SVM"
+    assert found.difference(TRANSFER, BEST, "SNARE").mean == pytest.approx(-0.2, abs=0.01)
+
+
+def test_sentences_tell_success(text):
+    said = sentence_on("Debian", text)
+    assert "(asked for: 49.0, reached), and 70.0 % of the rows of classes without a label" in said
+    assert "above it; the true source is shown to be better than noise, permuted and renamed" in said
+    assert "none is shown to do harm, within the −2.0 that were allowed" in said
+
+
+def test_sentences_tell_failure():
+    levels = {TRANSFER: 0.3, LDA: 0.5, RANDOM: 0.45, SPOILT["renamed"]: 0.3}
+    text = page({"naming": made_records("naming", lambda record: levels.get(record.system, 0.45))})
+    said = sentence_on("SNARE", text)
+    assert "(asked for: 60.0, **not reached**)" in said
+    assert ", **below it**; the true source is shown to be better than none of the spoilt ones" in said
+    assert "**shown to do harm: renamed**, **beyond** the −2.0 that were allowed" in said
+    assert "at real sizes" not in text
+
+
+def test_what_is_missing_is_not_judged(records):
+    some = [r for r in records["few"] if not (r.group == "Reuters EN→FR" and r.seed == 100)]
+    text = page({"few": some})
+    assert sentence_on("Reuters", text) == "- **Reuters.** Not run, or not finished."
+    assert "above it" in sentence_on("Debian", text)
+
+
+def test_failures_and_old_records_are_told(records):
+    first, *others = records["naming"]
+    failed = replace(first, score=None, status="failed: too few", figures=None)
+    text = page({"naming": [failed, *(replace(r, fingerprint="0" * 16) for r in others)]})
+    assert f"{failed.system} on {failed.group} (failed: too few): 1" in text
+    assert f"{len(others)} records are of another version" in text
+
+
+# --- the command ----------------------------------------------------------------------------------------------------
+
+
+def test_render_writes_the_page(tmp_path, records, text, capsys):
+    for part, some in records.items():
+        InFolder(tmp_path / "records", part).add(some)
+    target = tmp_path / "docs" / "page.md"
+    assert main(["render", "--records", str(tmp_path / "records"), "--page", str(target)]) == 0
+    assert target.read_text(encoding="utf-8") == text
+    assert "page.md" in capsys.readouterr().out
+
+
+def test_a_run_is_kept_resumed_and_narrowed(tmp_path, capsys):
+    options = ["run", "--parts", "naming", "--only", "digits", "--seeds", "100:101", "--jobs", "1"]
+    assert main([*options, "--records", str(tmp_path)]) == 0
+    kept = (tmp_path / "naming.jsonl").read_text(encoding="utf-8")
+    found = committed_records(tmp_path)["naming"]
+    assert {record.group for record in found} == {"digits"}
+    assert {record.system for record in found} == set(STUDIES["naming"](None).columns)
+    assert all(record.score is not None for record in found)
+    assert main([*options, "--records", str(tmp_path)]) == 0
+    assert (tmp_path / "naming.jsonl").read_text(encoding="utf-8") == kept
+
+
+def test_data_sets_and_single_groups_can_be_chosen():
+    study = STUDIES["few"](None)
+    assert narrowed(study, ["SNARE", "Debian en→fr"]).groups == ("Debian en→fr", "SNARE RNA→ATAC")
+    assert narrowed(study, ["nothing"]) is None
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["render", "--records", "nowhere"], "--records: expected a folder with naming.jsonl, got nowhere."),
+        (["run", "--parts", "naming,nothing"], "--parts: expected some of naming, few, real, got 'nothing'."),
+        (["run", "--only", "nothing"], "--only: expected some of digits demo, digits, mfeat"),
+        (["run", "--data", "nowhere", "--seeds", "100:101", "--records", "new"], "expected the file nowhere"),
+    ],
+)
+def test_bad_input_is_one_sentence(tmp_path, monkeypatch, capsys, arguments, said):
+    monkeypatch.chdir(tmp_path)
+    assert main(arguments) == 2
+    assert said in capsys.readouterr().err
+    assert not (tmp_path / "new").exists()
+
+
+@pytest.mark.parametrize("text", ["10", "5:5", "a:b", "-1:3"])
+def test_seeds_are_a_range(text):
+    with pytest.raises(SystemExit):
+        main(["run", f"--seeds={text}"])
+
+
+def test_the_committed_page_is_what_the_committed_records_give():
+    """Before the first run neither is there."""
+    assert PAGE.exists() == any((RECORDS / f"{part}.jsonl").exists() for part in STUDIES)
+    if PAGE.exists():
+        assert page(committed_records()) == PAGE.read_text(encoding="utf-8")
+
+
+def test_missing_records_are_named(tmp_path):
+    with pytest.raises(InputError, match=r"expected a folder with naming\.jsonl"):
+        committed_records(tmp_path)

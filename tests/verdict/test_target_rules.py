@@ -1,0 +1,67 @@
+"""Rules that never see the source: each is what its name says, and none of them looks."""
+
+import numpy as np
+import pytest
+from scipy.spatial.distance import cdist
+from sklearn.neighbors import KNeighborsClassifier
+
+from conftest import make_domains
+from isthmus.controls import SelfTrainedLDA
+from isthmus.linalg import principal_axes
+from isthmus.matching.preparation import unit
+from isthmus.verdict.balanced_means import BalancedKMeans
+from isthmus.verdict.target_rules import BOTH, KMEANS, LDA, READINGS, TargetRules
+
+
+@pytest.fixture
+def problem():
+    d = make_domains(n_classes=4, n_target=80, n_labelled=12, d_target=30, shift=1.2)
+    Z = principal_axes(d.X_target).coordinates(d.X_target)
+    known = d.y_target != -1
+    return d, Z, known, TargetRules().fit(Z[known], d.y_target[known], Z, d.y_target)
+
+
+def test_the_simple_rules_are_those_of_scikit_learn(problem):
+    d, Z, known, rules = problem
+    U = unit(Z[:, :12])
+    nearest = KNeighborsClassifier(1).fit(U[known], d.y_target[known])
+    np.testing.assert_array_equal(rules.called("target 1-NN", Z), nearest.predict(U))
+
+
+def test_discriminants_are_averaged_over_numbers_of_axes(problem):
+    d, Z, known, rules = problem
+    P = 0
+    for m in (2, 3, 5):
+        U = unit(Z[:, : 4 * m])
+        P = P + SelfTrainedLDA((m,)).fit(U[known], d.y_target[known], U, d.y_target).predict_proba(U)
+    np.testing.assert_array_equal(rules.called(LDA, Z), P.argmax(axis=1))
+
+
+def test_the_vote_is_with_the_majority(problem):
+    _, Z, _, rules = problem
+    five = np.stack([rules.called(name, Z) for name in READINGS if name != BOTH])
+    counts = np.stack([(five == c).sum(axis=0) for c in range(4)])
+    assert (counts[rules.predict(Z), np.arange(len(Z))] == counts.max(axis=0)).all()
+
+
+def test_all_rules_learn(problem):
+    d, Z, _, rules = problem
+    assert min(np.mean(rules.called(name, Z) == d.y_true) for name in READINGS) > 0.8
+
+
+def test_balanced_means_are_a_fixed_point_of_their_guesses():
+    d = make_domains(n_classes=3, n_target=90, n_labelled=9)
+    rule = BalancedKMeans().fit(*d.args)
+    called = rule.predict(d.X_target)
+    np.testing.assert_array_equal(called, cdist(d.X_target, rule.means_, "sqeuclidean").argmin(axis=1))
+    assert np.mean(called == d.y_true) > 0.9
+    np.testing.assert_allclose(rule.predict_proba(d.X_target).sum(axis=1), 1.0)
+    assert KMEANS in READINGS
+
+
+def test_a_class_without_a_label_is_never_called():
+    d = make_domains(n_classes=3, n_target=30, n_labelled=9)
+    y = np.where(d.y_target == 2, -1, d.y_target)
+    rule = BalancedKMeans().fit(d.X_source, d.y_source, d.X_target, y)
+    assert set(rule.predict(d.X_target).tolist()) == {0, 1}
+    np.testing.assert_array_equal(rule.predict_proba(d.X_target)[:, 2], 0.0)
