@@ -21,7 +21,6 @@ from pathlib import Path
 import numpy as np
 from sklearn import datasets
 from sklearn.decomposition import PCA
-from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from isthmus import ARC, CCA, MLHD, LabelTransfer
@@ -65,7 +64,7 @@ def hidden_digits(rows: Rows) -> list[int]:
 
 def naming(labelled: int) -> Study:
     """Who can name digits that no target row is labelled with?"""
-    prepared = make_pipeline(StandardScaler(), PCA(30))
+    prepared = PCA(30)
     by_neighbours = {"source_transformer": prepared, "target_transformer": prepared}
     half = HalfTheDigits()
     return Study.of(
@@ -80,6 +79,8 @@ def naming(labelled: int) -> Study:
             *(Entrant(CORRUPTED[k], LabelTransfer, control=True, rows=HalfTheDigits(k)) for k in KINDS),
             Entrant(WHOLE, SelfTrainedLDA, control=True),
         ],
+        source_transformer=StandardScaler(),
+        target_transformer=StandardScaler(),
         name="naming",
     )
 
@@ -171,7 +172,7 @@ def run(options: argparse.Namespace) -> None:
     study = naming(options.labelled)
     rows = HalfTheDigits()(study.rows(Trial("", "", options.seed)), options.seed)
     print(f"One fit, without target labels of the digits {hidden_digits(rows)}")
-    print(f"{LabelTransfer(random_state=options.seed).fit(*rows.fit).verdict_}\n")
+    print(f"{textwrap.fill(LabelTransfer(random_state=options.seed).fit(*rows.fit).verdict_, 118)}\n")
 
     seeds = range(options.seed, options.seed + options.splits)
     with warnings.catch_warnings():
