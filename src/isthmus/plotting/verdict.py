@@ -33,6 +33,11 @@ def plot_verdict(verdict: WithCurve) -> Any:
     above that curve, the source helps. On the right are the comparisons that have an interval: what the system with
     the source is better than each of them.
 
+    Parameters
+    ----------
+    verdict : Verdict
+        What :func:`isthmus.does_source_help` returned.
+
     Returns
     -------
     matplotlib Figure
