@@ -164,7 +164,7 @@ def test_pairs_are_a_start_of_naming():
     pairs = np.c_[np.flatnonzero(ys == 0)[:4], rows]
     model = LabelTransfer().fit(Xs, ys, Xt, yt, pairs=pairs)
     assert "pairs" in model.weights_
-    assert model.score(Xt, y) > 0.8
+    assert model.score(Xt, y) > 0.75
 
 
 def test_true_shares_help_where_classes_are_uneven():

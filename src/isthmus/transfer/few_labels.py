@@ -12,7 +12,7 @@ from isthmus.transfer.ensemble import SHARPNESS, averaged, discriminants, guesse
 from isthmus.transfer.gates import geometry_against_renamings
 from isthmus.transfer.guesses import agreement
 from isthmus.transfer.outcomes import Outcome, Tell, silent
-from isthmus.transfer.rows import TransferRows, extended
+from isthmus.transfer.rows import TransferRows, among_shared, extended
 from isthmus.transfer.rules import Rule
 from isthmus.transfer.starts.mlhd import mlhd_rounds
 from isthmus.transfer.starts.signatures import SignatureStart, signature_start
@@ -32,9 +32,9 @@ def from_few_labels(rows: TransferRows, rng: np.random.Generator, tell: Tell = s
     own = target_only(rows)
     P = guesses_of(own, rows)
     alone = partial(Outcome, own, P, target_only, weights={"target": 1.0})
-    some, among = rows.among_shared(), _among(P, rows)
+    some, among = rows.among_shared(), among_shared(P, rows)
     tell("signatures")
-    signs = _signatures(some, _among(guesses_of(own, rows, sharpness=1.0 / SHARPNESS), rows))
+    signs = _signatures(some, among_shared(guesses_of(own, rows, sharpness=1.0 / SHARPNESS), rows))
     if not signs.source_learns:
         return alone(reason="its own rows do not tell its classes apart")
     z = geometry_against_renamings(some, among, rng)
@@ -51,7 +51,7 @@ def from_few_labels(rows: TransferRows, rng: np.random.Generator, tell: Tell = s
     base = taught(rows, own)
     tell("mlhd")
     guesses = guesses_of(base, rows, signs.gate * prior)
-    found = mlhd_rounds(some, _among(guesses, rows), rng, signs.gate * prior[:, rows.shared])
+    found = mlhd_rounds(some, among_shared(guesses, rows), rng, signs.gate * prior[:, rows.shared])
     Q = extended(found, rows, P)
     r["mlhd"] = agreement(rows, Q)
     rule = _with_mlhd(rows, base, Q)
@@ -104,9 +104,3 @@ def _prior(signs: SignatureStart, some: TransferRows, rows: TransferRows) -> Flo
     prior = np.zeros((int(rows.unlabelled.sum()), rows.n_classes))
     prior[:, rows.shared] = signs.prior[some.unlabelled]
     return prior
-
-
-def _among(P: FloatArray, rows: TransferRows) -> FloatArray:
-    """Guesses (n_u, C) among the classes of the source only."""
-    Q = P[:, rows.shared] + 1e-12
-    return np.asarray(Q / Q.sum(axis=1, keepdims=True))

@@ -47,7 +47,7 @@ class LabelTransfer(TwoDomainEstimator):
 
     - **Some classes have no labelled target row** (``unlabelled_classes_``). The source gives them their names:
       zero-shot ridge, relative representations, MLHD, rotations between class means, clusters named by graph
-      matching. The weight of a start is :math:`e^{10 r}`, r the agreement of the classes' geometry.
+      matching. The weight of a start is :math:`e^{6 r}`, r the agreement of the classes' geometry.
     - **Every class has some.** The target's own ensemble (self-trained discriminants, balanced k-means) is the floor;
       self-trained MLHD is let in where the classes' geometry agrees better than under other names.
 

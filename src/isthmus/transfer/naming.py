@@ -6,28 +6,35 @@ import numpy as np
 
 from isthmus._arrays import FloatArray
 from isthmus.matching.preparation import unit
+from isthmus.transfer.ensemble import discriminants
 from isthmus.transfer.gates import naming_against_renamings
 from isthmus.transfer.guesses import Guess, agreement
+from isthmus.transfer.many_rows import posterior
 from isthmus.transfer.outcomes import Outcome, Tell, silent
-from isthmus.transfer.polish import polished
-from isthmus.transfer.rows import TransferRows, extended
+from isthmus.transfer.polish import ROUNDS, polished
+from isthmus.transfer.rows import TransferRows, among_shared, extended
 from isthmus.transfer.rules import Evenly, Rule, Vote
 from isthmus.transfer.starts.clusters import named_clusters
-from isthmus.transfer.starts.mlhd import mlhd
+from isthmus.transfer.starts.mlhd import mlhd, mlhd_rounds
 from isthmus.transfer.starts.pairs import paired_rule
 from isthmus.transfer.starts.procrustes import procrustes_em
 from isthmus.transfer.starts.relative import relative
 from isthmus.transfer.starts.target import clusters
 from isthmus.transfer.starts.zero_shot import zero_shot
 
-SHARPNESS = 10.0
-"""The weight of a start is exp(10 r)."""
+SHARPNESS = 6.0
+"""The weight of a start is exp(6 r)."""
+BETTER = 0.05
+"""By so much r has to rise for clusters to be given other names than the vote has for them."""
 CLOSED, SURE = -1.0, 1.0
 """Deviations from renamed sources: below the first, the source is left out; above the second, names are sure."""
 
 
 def named(rows: TransferRows, rng: np.random.Generator, tell: Tell = silent) -> Outcome:
-    """The vote of all starts, each polished by the target's own discriminants, with weights exp(10 r).
+    """The vote of all starts, each polished by the target's own discriminants, with weights exp(6 r).
+
+    What was voted for is a clustering of the target whose names may still be mixed up: graph matching may give it
+    others. Self-trained MLHD goes on from there, and the target's own discriminants have the last word.
 
     Sources whose classes are renamed at random tell how much agreement a useless source reaches. Below what these
     give, the source is left out: the target's clusters remain, among which classes without a label can't be told
@@ -50,15 +57,36 @@ def named(rows: TransferRows, rng: np.random.Generator, tell: Tell = silent) -> 
     r = {name: agreement(rows, P) for name, (P, _) in ends.items()}
     raw = np.exp(SHARPNESS * (np.array(list(r.values())) - max(r.values())))
     weights = raw / raw.sum()
-    guesses = [P for P, _ in ends.values()]
+    voted = np.einsum("s,snc->nc", weights, np.array([P for P, _ in ends.values()]))
+    tell("self-trained mlhd")
+    found = mlhd_rounds(some, among_shared(_best_named(rows, voted), rows), rng)
+    P = extended(found, rows, own)
 
-    def again(fewer: TransferRows) -> Rule:
-        return Vote(tuple(polished(fewer, P, rounds=1)[1] for P in guesses), weights)
+    def taught(fewer: TransferRows, rounds: int) -> Rule:
+        members = discriminants(fewer, P, rounds=rounds)
+        return Vote(members, np.ones(len(members)))
 
-    rule = Vote(tuple(rule for _, rule in ends.values()), weights)
-    P = np.einsum("s,snc->nc", weights, np.array(guesses))
+    rule = taught(rows, ROUNDS - 1)
     named_by = dict(zip(ends, weights.tolist(), strict=True))
-    return Outcome(rule, P, again, {"renamings": z}, r, named_by, True, _reason(max(r.values()), z))
+    return Outcome(
+        rule,
+        posterior(rule, rows)[rows.unlabelled],
+        lambda fewer: taught(fewer, 0),
+        {"renamings": z},
+        r,
+        named_by,
+        True,
+        _reason(max(r.values()), z),
+    )
+
+
+def _best_named(rows: TransferRows, P: FloatArray) -> FloatArray:
+    """Guesses P (n_u, C), or the clusters that they end in under other names, if these agree better by far."""
+    if len(rows.shared) < rows.n_classes:
+        return P
+    ended = polished(rows, P)[0]
+    other = named_clusters(rows, ended).P
+    return other if agreement(rows, other) > agreement(rows, ended) + BETTER else P
 
 
 def source_starts(rows: TransferRows, own: FloatArray) -> list[Guess]:

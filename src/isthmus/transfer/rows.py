@@ -196,6 +196,12 @@ def part(X: Prepared, rows: BoolArray) -> Prepared:
     return X if rows.all() else Prepared(X.features[rows], X.mean, X.centred[rows], X.squares[rows])
 
 
+def among_shared(P: FloatArray, rows: TransferRows) -> FloatArray:
+    """Guesses (n_u, C) among the classes of the source only (n_u, C')."""
+    Q = P[:, rows.shared] + 1e-12
+    return np.asarray(Q / Q.sum(axis=1, keepdims=True))
+
+
 def extended(P: FloatArray, rows: TransferRows, own: FloatArray) -> FloatArray:
     """Guesses P (n_u, C') over the classes of the source as guesses over all classes (n_u, C).
 
