@@ -242,3 +242,19 @@ def test_small_and_odd_problems_give_probabilities(seed, n_classes, n_source, n_
     assert np.isfinite(P).all()
     np.testing.assert_allclose(P.sum(axis=1), 1.0)
     assert model.verdict_.endswith(".")
+
+
+def test_shares_of_the_source_are_used_where_only_they_are_borne_out_and_calibrated():
+    """Four classes can't be certified by renamings; their unequal shares are the same in both domains."""
+    rng = np.random.default_rng(100)
+    y = np.repeat(np.arange(4), [40, 80, 120, 160])
+    sides = []
+    for d in (12, 15):
+        centres = rng.normal(size=(4, d))
+        sides.append(1.5 * centres[y] + rng.normal(size=(len(y), d)))
+    few = np.where(np.isin(np.arange(len(y)) - np.searchsorted(y, y), range(4)), y, -1)
+    model = LabelTransfer().fit(sides[0], y, sides[1], few)
+    assert model.source_used_
+    assert "shares" in model.verdict_
+    np.testing.assert_allclose(model.shares_, [0.1, 0.2, 0.3, 0.4], atol=0.01)
+    assert model.score(sides[1], y) > 0.8

@@ -115,14 +115,24 @@ def _with_shares(
     full = rows.shares.copy()
     full[rows.shared] = shares * full[rows.shared].sum()
     as_source = rows.with_shares(floored(full))
-    rule = own_rule(as_source, P[rows.unlabelled])
+    guesses = P[rows.unlabelled]
+    rule = own_rule(as_source, guesses)
 
     def again(fewer: TransferRows) -> Rule:
-        return own_rule(fewer.with_shares(as_source.shares), P[rows.unlabelled])
+        return own_rule(fewer.with_shares(as_source.shares), guesses)
 
     reason = (
         f"only for the shares of its classes, which are as the target's own (correlation {evidence['shares']:.2f}); "
         + closed
     )
-    P = posterior(rule, rows)[rows.unlabelled]
-    return Outcome(rule, P, again, evidence, r, {"target": 1.0}, True, reason, as_source.shares)
+    return Outcome(
+        rule,
+        posterior(rule, rows)[rows.unlabelled],
+        again,
+        evidence,
+        r,
+        {"target": 1.0},
+        True,
+        reason,
+        as_source.shares,
+    )
