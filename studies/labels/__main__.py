@@ -16,6 +16,7 @@ from isthmus.study.records import InFolder
 from studies.labels import STUDIES, error_rates_command
 from studies.labels.data import set_of
 from studies.labels.page import page
+from studies.options import add_run_options, chosen_parts
 
 PROGRAM = "python -m studies.labels"
 HERE = Path(__file__).parent
@@ -62,26 +63,14 @@ def parser() -> argparse.ArgumentParser:
     )
     add = parser.add_argument
     add("command", choices=("run", "render", ERROR_RATES), help="what to do")
-    add("--parts", default=",".join(STUDIES), metavar="P,…", help="which parts are run (%(default)s)")
     add("--only", metavar="D,…", help="which data sets, or groups of them, are run (all)")
-    add("--seeds", type=_seeds, default=range(10), metavar="A:B", help="draws A to B - 1 (0:10)")
-    add("--data", type=Path, metavar="FOLDER", help="where the data are ($ISTHMUS_DATA, or a cache of the user)")
-    add("--jobs", type=int, default=2, metavar="N", help="trials side by side (%(default)s)")
-    add(
-        "--records",
-        type=Path,
-        metavar="FOLDER",
-        help="where the runs are (render: the committed ones; run: labels-runs)",
-    )
+    add_run_options(parser, STUDIES, RUNS)
     add("--page", type=Path, default=PAGE, metavar="FILE", help="the page (docs/labels.md)")
     return parser
 
 
 def _run(options: argparse.Namespace) -> None:
-    for part in options.parts.split(","):
-        if part not in STUDIES:
-            raise InputError(f"--parts: expected some of {', '.join(STUDIES)}, got {part!r}.")
-    studies = [STUDIES[part](options.data) for part in options.parts.split(",")]
+    studies = [STUDIES[part](options.data) for part in chosen_parts(options.parts, STUDIES)]
     narrow = [study if options.only is None else narrowed(study, options.only.split(",")) for study in studies]
     chosen = [study for study in narrow if study is not None]
     if not chosen:
@@ -108,13 +97,6 @@ def committed_records(folder: Path = RECORDS) -> dict[str, list[Record]]:
     if not any(found.values()):
         raise InputError(f"--records: expected a folder with {next(iter(STUDIES))}.jsonl, got {folder}.")
     return found
-
-
-def _seeds(text: str) -> range:
-    first, colon, last = text.partition(":")
-    if not (colon and first.isdigit() and last.isdigit() and int(first) < int(last) <= 10_000):
-        raise argparse.ArgumentTypeError(f"expected seeds such as 0:10, got {text!r}")
-    return range(int(first), int(last))
 
 
 if __name__ == "__main__":

@@ -9,8 +9,8 @@ from pathlib import Path
 
 from isthmus._validation import choice
 from isthmus.cli.ending import exit_status
-from isthmus.exceptions import InputError
 from studies.labels.error_rates import PAIRS, QUESTIONS, VARIANTS, rates, study
+from studies.options import seed_range
 
 PROGRAM = "python -m studies.labels error-rates"
 DESCRIPTION = """\
@@ -33,7 +33,7 @@ def parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(PROGRAM, description=DESCRIPTION, formatter_class=raw)
     add = parser.add_argument
     add("--data", type=Path, metavar="FOLDER", help="where the data are ($ISTHMUS_DATA, or a cache of the user)")
-    add("--seeds", default="0:7", metavar="A:B", help="draws of rows, from A up to but not B (%(default)s)")
+    add("--seeds", type=seed_range, default=range(7), metavar="A:B", help="draws of rows, A to B - 1 (0:7)")
     add("--pairs", nargs="+", default=list(PAIRS), metavar="PAIR", help=f"some of: {'; '.join(PAIRS)} (all)")
     add("--questions", nargs="+", default=list(QUESTIONS), metavar="WORD", help="few, names (both)")
     add(
@@ -52,12 +52,5 @@ def _error_rates(options: argparse.Namespace) -> None:
     variants = [choice(variant, "--questions, --sources", VARIANTS) for variant in wanted]
     design = study(options.data, pairs, options.system, options.splits)
     running = {"n_jobs": options.jobs, "folder": options.out, "progress": True}
-    boards = {each: design.run(_seeds(options.seeds), variants=(each,), **running) for each in variants}
+    boards = {each: design.run(options.seeds, variants=(each,), **running) for each in variants}
     sys.stdout.write(f"{rates(boards).markdown()}\n")
-
-
-def _seeds(text: str) -> range:
-    first, _, last = text.partition(":")
-    if not (first.isdigit() and last.isdigit() and int(first) < int(last)):
-        raise InputError(f"--seeds: expected A:B with A below B, got {text!r}.")
-    return range(int(first), int(last))

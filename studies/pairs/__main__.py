@@ -13,6 +13,7 @@ from isthmus.exceptions import InputError
 from isthmus.storage.files import write_text
 from isthmus.study import Record
 from isthmus.study.records import InFolder
+from studies.options import add_run_options, chosen_parts
 from studies.pairs import STUDIES, page, write_figures
 
 PROGRAM = "python -m studies.pairs"
@@ -53,26 +54,14 @@ def parser() -> argparse.ArgumentParser:
     )
     add = parser.add_argument
     add("command", choices=("run", "render"), help="what to do")
-    add("--parts", default=",".join(STUDIES), metavar="P,…", help="which parts are run (%(default)s)")
-    add("--seeds", type=_seeds, default=range(10), metavar="A:B", help="draws A to B - 1 (0:10)")
-    add("--data", type=Path, metavar="FOLDER", help="where the data are ($ISTHMUS_DATA, or a cache of the user)")
-    add("--jobs", type=int, default=2, metavar="N", help="trials side by side (%(default)s)")
-    add(
-        "--records",
-        type=Path,
-        metavar="FOLDER",
-        help="where the runs are (render: the committed ones; run: pairs-runs)",
-    )
+    add_run_options(parser, STUDIES, RUNS)
     add("--page", type=Path, default=PAGE, metavar="FILE", help="the page (docs/pairs.md)")
     add("--figures", type=Path, default=FIGURES, metavar="FOLDER", help="its figures (studies/pairs/figures)")
     return parser
 
 
 def _run(options: argparse.Namespace) -> None:
-    for part in options.parts.split(","):
-        if part not in STUDIES:
-            raise InputError(f"--parts: expected some of {', '.join(STUDIES)}, got {part!r}.")
-    for part in options.parts.split(","):
+    for part in chosen_parts(options.parts, STUDIES):
         study = STUDIES[part](options.data)
         study.run(options.seeds, n_jobs=options.jobs, folder=options.records or RUNS, progress=True)
 
@@ -92,13 +81,6 @@ def committed_records(folder: Path = RECORDS) -> dict[str, list[Record]]:
     if missing := [name for name, some in found.items() if not some]:
         raise InputError(f"--records: expected a folder with {missing[0]}.jsonl, got {folder}.")
     return found
-
-
-def _seeds(text: str) -> range:
-    first, colon, last = text.partition(":")
-    if not (colon and first.isdigit() and last.isdigit() and int(first) < int(last) <= 10_000):
-        raise argparse.ArgumentTypeError(f"expected seeds such as 0:10, got {text!r}")
-    return range(int(first), int(last))
 
 
 if __name__ == "__main__":

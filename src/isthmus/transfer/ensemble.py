@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import numpy as np
+from scipy.special import softmax
 
 from isthmus._arrays import FloatArray
 from isthmus.controls.discriminants import balanced
 from isthmus.transfer.guesses import class_means, from_scores, guessed_means, squared_distances
 from isthmus.transfer.polish import ROUNDS, polished
 from isthmus.transfer.rows import TransferRows
-from isthmus.transfer.rules import Discriminant, NearestMean, Probabilities, Rule, Sum
+from isthmus.transfer.rules import Discriminant, NearestMean, Probabilities, Rule, Sum, Vote
 from isthmus.transfer.starts.target import nearest
 
 MULTIPLES = (2, 3, 5)
@@ -36,6 +37,19 @@ def averaged(members: tuple[Discriminant, ...]) -> Rule:
     """The mean of the members' probabilities, as scores."""
     n = len(members)
     return Sum(tuple(map(Probabilities, members)), np.ones(n), np.full(n, 1.0 / n))
+
+
+def own_rule(rows: TransferRows, P: FloatArray | None = None, rounds: int = ROUNDS) -> Rule:
+    """The mean of the probabilities of the target's own discriminants on several numbers of axes."""
+    members = discriminants(rows, P, rounds=rounds)
+    return Vote(members, np.ones(len(members)))
+
+
+def posterior(rule: Rule, rows: TransferRows) -> FloatArray:
+    """Probabilities of the classes of all target rows (n_t, C); labelled ones keep their labels."""
+    P = np.asarray(softmax(rule.scores(rows.target), axis=1))
+    P[~rows.unlabelled] = rows.one_hot
+    return P
 
 
 def cluster_means(rows: TransferRows, prior: FloatArray | float = 0.0) -> Rule:

@@ -5,13 +5,11 @@ from __future__ import annotations
 from functools import partial
 
 import numpy as np
-from scipy.special import softmax
 
 from isthmus._arrays import FloatArray
-from isthmus.transfer.ensemble import discriminants
+from isthmus.transfer.ensemble import own_rule, posterior
 from isthmus.transfer.guesses import agreement
 from isthmus.transfer.outcomes import Outcome, Tell, silent
-from isthmus.transfer.polish import ROUNDS
 from isthmus.transfer.rows import TransferRows
 from isthmus.transfer.rules import Among, Mapped, Rule, Vote
 from isthmus.transfer.shares import floored
@@ -62,19 +60,6 @@ def from_many_rows(rows: TransferRows, own_shares: bool, tell: Tell = silent) ->
     if evidence.get("shares", 0.0) <= ALIKE:
         return alone(evidence=evidence, agreement=r, reason=closed)
     return _with_shares(rows, shares, P, evidence, r, closed)
-
-
-def own_rule(rows: TransferRows, P: FloatArray | None = None, rounds: int = ROUNDS) -> Rule:
-    """The mean of the probabilities of the target's own discriminants on several numbers of axes."""
-    members = discriminants(rows, P, rounds=rounds)
-    return Vote(members, np.ones(len(members)))
-
-
-def posterior(rule: Rule, rows: TransferRows) -> FloatArray:
-    """Probabilities of the classes of all target rows (n_t, C); labelled ones keep their labels."""
-    P = np.asarray(softmax(rule.scores(rows.target), axis=1))
-    P[~rows.unlabelled] = rows.one_hot
-    return P
 
 
 def _open(

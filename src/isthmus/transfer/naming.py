@@ -6,14 +6,13 @@ import numpy as np
 
 from isthmus._arrays import FloatArray
 from isthmus.matching.preparation import unit
-from isthmus.transfer.ensemble import discriminants
+from isthmus.transfer.ensemble import own_rule, posterior
 from isthmus.transfer.gates import naming_against_renamings
 from isthmus.transfer.guesses import Guess, agreement
-from isthmus.transfer.many_rows import posterior
 from isthmus.transfer.outcomes import Outcome, Tell, silent
 from isthmus.transfer.polish import ROUNDS, polished
 from isthmus.transfer.rows import TransferRows, among_shared, extended
-from isthmus.transfer.rules import Evenly, Rule, Vote
+from isthmus.transfer.rules import Evenly, Rule
 from isthmus.transfer.starts.clusters import named_clusters
 from isthmus.transfer.starts.mlhd import mlhd, mlhd_rounds
 from isthmus.transfer.starts.pairs import paired_rule
@@ -41,15 +40,15 @@ def named(rows: TransferRows, rng: np.random.Generator, tell: Tell = silent) -> 
     apart and share their probability.
     """
     tell("clusters")
-    own, own_rule = polished(rows, clusters(rows, rng).P)
+    own, own_discriminant = polished(rows, clusters(rows, rng).P)
     some = rows.among_shared()
     tell("renamed sources")
     if not len(some.known) or len(rows.shared) < 2:
-        return _alone(rows, own, own_rule, "no class that it tells from others has a labelled target row", {})
+        return _alone(rows, own, own_discriminant, "no class that it tells from others has a labelled target row", {})
     z = naming_against_renamings(some, rng)
     if z < CLOSED:
         reason = f"its classes lie to each other less as the target's do than under other names (z = {z:.1f})"
-        return _alone(rows, own, own_rule, reason, {"renamings": z})
+        return _alone(rows, own, own_discriminant, reason, {"renamings": z})
     ends = {}
     for guess in source_starts(rows, own):
         tell(f"polishing {guess.name}")
@@ -62,16 +61,12 @@ def named(rows: TransferRows, rng: np.random.Generator, tell: Tell = silent) -> 
     found = mlhd_rounds(some, among_shared(_best_named(rows, voted), rows), rng)
     P = extended(found, rows, own)
 
-    def taught(fewer: TransferRows, rounds: int) -> Rule:
-        members = discriminants(fewer, P, rounds=rounds)
-        return Vote(members, np.ones(len(members)))
-
-    rule = taught(rows, ROUNDS - 1)
+    rule = own_rule(rows, P, ROUNDS - 1)
     named_by = dict(zip(ends, weights.tolist(), strict=True))
     return Outcome(
         rule,
         posterior(rule, rows)[rows.unlabelled],
-        lambda fewer: taught(fewer, 0),
+        lambda fewer: own_rule(fewer, P, 0),
         {"renamings": z},
         r,
         named_by,

@@ -8,9 +8,9 @@ import numpy as np
 from scipy.special import softmax
 
 from isthmus.transfer.agreement import identity, kappa
-from isthmus.transfer.ensemble import averaged, discriminants, target_only
+from isthmus.transfer.ensemble import averaged, discriminants, posterior, target_only
 from isthmus.transfer.few_labels import from_few_labels
-from isthmus.transfer.many_rows import from_many_rows, posterior
+from isthmus.transfer.many_rows import from_many_rows
 from isthmus.transfer.naming import named
 from isthmus.transfer.outcomes import Outcome, Tell, silent
 from isthmus.transfer.rows import TransferRows

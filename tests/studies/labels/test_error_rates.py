@@ -51,5 +51,6 @@ def test_the_table_counts_spoilt_sources_together(tmp_path):
 
 @pytest.mark.parametrize("seeds", ["5", "5:5", "a:b"])
 def test_bad_seeds_are_one_sentence(seeds, capsys):
-    assert main(["error-rates", "--seeds", seeds]) == 2
-    assert "--seeds: expected A:B" in capsys.readouterr().err
+    with pytest.raises(SystemExit, match="2"):
+        main(["error-rates", "--seeds", seeds])
+    assert f"--seeds: expected seeds such as 0:10, got '{seeds}'" in capsys.readouterr().err
