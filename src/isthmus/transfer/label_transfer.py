@@ -61,8 +61,9 @@ class LabelTransfer(TwoDomainEstimator):
         there are many rows, every class is labelled, and the shares of the source are both unequal and borne out by
         the target. Measured, before MLHD went on from the vote, on five data sets (seeds 120-123, half of the
         classes labelled), mean accuracy with equal, estimated and true shares: .65, .63, .65 where they are equal;
-        .53, .53, .64 where they go from 1 to 5; .50, .52, .64 where one class is missing (target only: .37, .35, .35). With every class labelled: .76,
-        .74, .76; .67, .66, .75; .72, .69, .78 (target only: .75, .66, .71). Give them where you know them.
+        .53, .53, .64 where they go from 1 to 5; .50, .52, .64 where one class is missing (target only: .37, .35,
+        .35). With every class labelled: .76, .74, .76; .67, .66, .75; .72, .69, .78 (target only: .75, .66, .71).
+        Give them where you know them.
     reject_below : float, optional
         Rows whose most likely class has a smaller probability get no class from ``predict``: -1 where classes are
         numbers, None where they are anything else.
