@@ -10,6 +10,7 @@ from scipy.special import softmax
 from isthmus._arrays import BoolArray, FloatArray, IntArray
 from isthmus.matching.preparation import Prepared
 from isthmus.matching.starts import signatures
+from isthmus.transfer.agreement import naming_z
 from isthmus.transfer.starts.alignment import sampled
 from isthmus.transfer.starts.signature_rule import SignatureRule, centred, source_accuracy
 
@@ -37,6 +38,9 @@ class SignatureStart:
         Logarithms of the classes' probabilities by the source's rule; zeros where it can't tell the source's own.
     trust : float
         How far the target's own guesses, which know nothing of signatures, bear them out: 0 to 0.98.
+    names : float
+        How far both agree under the names that the classes have, in deviations over all renamings
+        (:func:`~isthmus.transfer.agreement.naming_z`).
     source_accuracy : float
         Of left-out source rows by the source's own discriminants.
     source_learns : bool
@@ -45,6 +49,7 @@ class SignatureStart:
 
     scores: FloatArray
     trust: float
+    names: float
     source_accuracy: float
     source_learns: bool
 
@@ -110,7 +115,8 @@ def signature_start(
     accuracy, learns = source_accuracy(source.points[some], ys[some], C)
     scores = rule.scores(signatures(target, leading))
     rows = slice(None) if asked is None or not asked.any() else asked
-    return SignatureStart(scores, trust(scores[rows], guess[rows]), accuracy, learns)
+    names = naming_z(softmax(scores[rows], axis=1).T @ guess[rows])
+    return SignatureStart(scores, trust(scores[rows], guess[rows]), names, accuracy, learns)
 
 
 def trust(scores: FloatArray, P: FloatArray) -> float:
