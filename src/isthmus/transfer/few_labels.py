@@ -49,8 +49,8 @@ def from_few_labels(rows: TransferRows, rng: np.random.Generator, tell: Tell = s
         return alone(evidence=evidence, agreement=r, reason=reason)
     if z + signs.names <= 0.0:
         reason = (
-            "the geometry of its classes and row signatures, taken together, agree with the target no better than under "
-            f"other names (z = {z:.1f} and {signs.names:.1f})"
+            "the geometry of its classes and row signatures, taken together, agree with the target no better than "
+            f"under other names (z = {z:.1f} and {signs.names:.1f})"
         )
         return alone(evidence=evidence, agreement=r, reason=reason)
     prior = _prior(signs, some, rows)
