@@ -8,11 +8,12 @@ import numpy as np
 from scipy.special import softmax
 
 from isthmus._arrays import BoolArray, FloatArray, IntArray
+from isthmus.controls.discriminants import centred
 from isthmus.matching.preparation import Prepared
 from isthmus.matching.starts import signatures
 from isthmus.transfer.agreement import naming_z
 from isthmus.transfer.starts.alignment import sampled
-from isthmus.transfer.starts.signature_rule import SignatureRule, centred, source_accuracy
+from isthmus.transfer.starts.signature_rule import SignatureRule, source_accuracy
 
 MOST_SOURCE = 2000
 """Rows of the source that the rule is learned from, about: a signature has twelve numbers."""
