@@ -109,15 +109,25 @@ def signature_start(
     >>> bool((found.posterior.argmax(axis=1) == y).mean() > 0.8), found.source_learns
     (True, False)
     """
-    C = guess.shape[1]
-    some = sampled(ys, MOST_SOURCE)
-    leading = tuple(multiple * C for multiple in MULTIPLES)
-    rule = SignatureRule.calibrated(signatures(source, leading)[some], ys[some], C)
-    accuracy, learns = source_accuracy(source.points[some], ys[some], C)
-    scores = rule.scores(signatures(target, leading))
+    scores = signature_scores(source, ys, target, guess.shape[1])
+    accuracy, learns = learned(source, ys, guess.shape[1])
     rows = slice(None) if asked is None or not asked.any() else asked
     names = naming_z(softmax(scores[rows], axis=1).T @ guess[rows])
     return SignatureStart(scores, trust(scores[rows], guess[rows]), names, accuracy, learns)
+
+
+def signature_scores(source: Prepared, ys: IntArray, target: Prepared, n_classes: int) -> FloatArray:
+    """Logarithms of the classes' probabilities of target rows (n_t, C), by the rule of the source's signatures."""
+    some = sampled(ys, MOST_SOURCE)
+    leading = tuple(multiple * n_classes for multiple in MULTIPLES)
+    rule = SignatureRule.calibrated(signatures(source, leading)[some], ys[some], n_classes)
+    return rule.scores(signatures(target, leading))
+
+
+def learned(source: Prepared, ys: IntArray, n_classes: int) -> tuple[float, bool]:
+    """How well discriminants tell the source's own classes apart, and whether that is beyond chance."""
+    some = sampled(ys, MOST_SOURCE)
+    return source_accuracy(source.points[some], ys[some], n_classes)
 
 
 def trust(scores: FloatArray, P: FloatArray) -> float:
