@@ -37,8 +37,8 @@ def calibrating_power(P: FloatArray, y: IntArray) -> float:
 
     .. math:: \max_a \sum_i \log \frac{P_{i y_i}^a}{\sum_k P_{ik}^a} - \frac{(\log a)^2}{2 \sigma^2}
 
-    with σ = 0.5 (temperature scaling, Guo et al. 2017). The second term keeps a few rows, which may all be right, from
-    asking for probabilities of one. Without rows it is 1.
+    with σ = 0.5 (temperature scaling, Guo et al. 2017). The second term keeps a few rows, which may all be right,
+    from asking for probabilities of one. Without rows it is 1.
 
     Examples
     --------
