@@ -22,6 +22,9 @@ EQUAL = 1e-8
 UPPER, LOWER = 0.5, 1.5
 """The automatic bounds, in units of the spread of the domains."""
 
+TOTAL_WEIGHT = 1e4
+"""The automatic weight of all pairs together: how many there are does not matter (docs/defaults.md)."""
+
 PERCENTILES = 5, 95
 """ITML's automatic bounds, among squared distances."""
 SAMPLE = 5000
@@ -35,6 +38,21 @@ def as_bounds(bounds: Any, scale: float, automatic: tuple[float, float] = (UPPER
     return ordered_bounds(bounds, "squared distances", 0.0)
 
 
+def as_pair_weight(weight: Any, n_pairs: int) -> float:
+    """λ2 of one pair from the parameter ``pair_weight``: a number, or "auto", :data:`TOTAL_WEIGHT` shared by all.
+
+    Examples
+    --------
+    >>> as_pair_weight(2.0, 400), as_pair_weight("auto", 400)
+    (2.0, 25.0)
+    """
+    if isinstance(weight, str) and weight == "auto":
+        return TOTAL_WEIGHT / max(n_pairs, 1)
+    if isinstance(weight, str):
+        raise InputError(f'pair_weight: expected "auto" or a number of at least 0, got {weight!r}.')
+    return number(weight, "pair_weight", low=0.0)
+
+
 def ordered_bounds(bounds: Any, what: str, low: float) -> tuple[float, float]:
     """Two numbers u < l above ``low``."""
     if not isinstance(bounds, tuple | list | np.ndarray) or len(bounds) != 2:
@@ -46,10 +64,23 @@ def ordered_bounds(bounds: Any, what: str, low: float) -> tuple[float, float]:
 
 
 def label_pairs(
-    rows: FloatArray, y: IntArray, runs: list[tuple[slice, slice]], weight: float, bounds: tuple[float, float]
+    rows: FloatArray, y: IntArray, runs: list[tuple[slice, slice]], bounds: tuple[float, float]
 ) -> tuple[Pairs, ...]:
-    """All pairs between runs of rows that can be told apart, a block for each, bounded by whether labels agree."""
-    return tellable(rows, [label_block(y, run, weight, bounds) for run in runs])
+    """All pairs between runs of rows that can be told apart, a block for each, bounded by whether labels agree.
+
+    Each has the weight one.
+    """
+    return tellable(rows, [label_block(y, run, 1.0, bounds) for run in runs])
+
+
+def n_pairs(blocks: Iterable[Pairs]) -> int:
+    """How many pairs have a weight."""
+    return sum(int((pairs.weight > 0.0).sum()) for pairs in blocks)
+
+
+def weighted(blocks: Iterable[Pairs], factor: float) -> tuple[Pairs, ...]:
+    """The blocks with all weights times a factor."""
+    return tuple(replace(pairs, weight=factor * pairs.weight) for pairs in blocks)
 
 
 def label_block(y: IntArray, run: tuple[slice, slice], weight: float, bounds: tuple[float, float]) -> Pairs:

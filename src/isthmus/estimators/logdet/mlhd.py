@@ -11,8 +11,15 @@ from isthmus._validation import choice, number
 from isthmus.common_space import CommonSpace
 from isthmus.domains import KnownPairs, TwoDomains
 from isthmus.estimators.logdet.base import LogDetEstimator
-from isthmus.estimators.logdet.constraints import as_bounds, label_block, label_pairs, tellable
-from isthmus.estimators.logdet.known import KNOWN_BOUNDS, PairedSpace, in_use, require_different, with_known
+from isthmus.estimators.logdet.constraints import as_bounds, label_block, label_pairs, n_pairs, tellable, weighted
+from isthmus.estimators.logdet.known import (
+    KNOWN_BOUNDS,
+    KNOWN_WEIGHT,
+    PairedSpace,
+    in_use,
+    require_different,
+    with_known,
+)
 from isthmus.estimators.solving import Solving
 from isthmus.exceptions import InputError
 from isthmus.kernels import Kernel
@@ -66,8 +73,9 @@ class MLHD(LogDetEstimator):
         The similarity within either domain.
     alignment_weight : float
         λ1 ≥ 0, how much the shift between the means of the domains costs.
-    pair_weight : float
-        λ2 ≥ 0, how much a pair on the wrong side of its bound costs.
+    pair_weight : float or "auto"
+        λ2 ≥ 0, how much a pair on the wrong side of its bound costs; "auto" shares 10,000 among all pairs, so that
+        their number does not matter (docs/defaults.md). With known pairs, whose weights ω are given, it is one.
     alignment : {"penalty", "constraint", "none"}
         How the means are brought together: as a term of the objective, as a bound ``alignment_slack`` on the squared
         shift (the paper's relaxed model), or not at all.
@@ -111,6 +119,8 @@ class MLHD(LogDetEstimator):
         The solver's result: status, certificate, multipliers, trace.
     classes_ : array
         The classes of the source; with known pairs, of both domains.
+    pair_weight_ : float
+        λ2.
     bounds_ : (float, float)
         u and l, of the known pairs where there are any.
     kernels_ : (Kernel, Kernel)
@@ -147,7 +157,7 @@ class MLHD(LogDetEstimator):
         target_kernel: Kernel | str = "linear",
         *,
         alignment_weight: float = 1.0,
-        pair_weight: float = 1.0,
+        pair_weight: float | str = "auto",
         alignment: str = "penalty",
         alignment_slack: float | str = "auto",
         bounds: tuple[float, float] | str = "auto",
@@ -204,33 +214,42 @@ class MLHD(LogDetEstimator):
         spaces = joint.source.space, joint.target.space
         if joint.pairs is None:
             bounds = as_bounds(self.bounds, joint.spread)
-            result = settings.result(self._problem(joint, bounds))
+            problem, weight = self._problem(joint, bounds)
+            result = settings.result(problem)
             space = CommonSpace(*spaces, result.components())
         else:
             bounds = as_bounds(self.bounds, joint.spread, KNOWN_BOUNDS)
-            problem, maps = self._paired_problem(joint, joint.pairs, bounds)
+            weight = KNOWN_WEIGHT if isinstance(self.pair_weight, str) else self.pair_weight
+            problem, maps = self._paired_problem(joint, joint.pairs, bounds, weight)
             result = settings.result(problem)
             space = CommonSpace(*spaces, maps @ result.components(), projected=True)
         if self.n_components is not None:
             space = space.mapped(self._principal_axes(domains, space), projected=True)
-        return space, {"result_": result, "bounds_": bounds, "n_iter_": result.n_iter}
+        return space, {
+            "result_": result,
+            "pair_weight_": weight,
+            "bounds_": bounds,
+            "n_iter_": result.n_iter,
+        }
 
-    def _problem(self, joint: JointSpace, bounds: tuple[float, float]) -> LogDetProblem:
-        """Labelled rows of both domains side by side, the pairs across (and within), the shift of the means."""
+    def _problem(self, joint: JointSpace, bounds: tuple[float, float]) -> tuple[LogDetProblem, float]:
+        """Labelled rows of both domains side by side, the pairs across (and within), the shift of the means; λ2."""
         rows, alignment = joint.rows, None
         if self.alignment != "none":
             alignment = Alignment(joint.shift, self.alignment_weight, self._slack(joint.spread))
-        return LogDetProblem(rows, label_pairs(rows, joint.y, self._runs(joint), self.pair_weight, bounds), alignment)
+        blocks = label_pairs(rows, joint.y, self._runs(joint), bounds)
+        weight = self._pair_weight(n_pairs(blocks))
+        return LogDetProblem(rows, weighted(blocks, weight), alignment), weight
 
     def _paired_problem(
-        self, joint: JointSpace, known: KnownPairs, bounds: tuple[float, float]
+        self, joint: JointSpace, known: KnownPairs, bounds: tuple[float, float], pair_weight: float
     ) -> tuple[LogDetProblem, FloatArray]:
         """The same with known pairs among the pairs across, and the map to the coordinates that it is posed in."""
         require_different(joint, known)
         rows, by_label = joint.rows, as_bounds(self.bounds, joint.spread)
         across, *within = (label_block(joint.y, run, 1.0, by_label) for run in self._runs(joint))
         asked = tellable(rows, [with_known(across, known, bounds), *within])
-        blocks, used = in_use(asked, len(rows), self.pair_weight)
+        blocks, used = in_use(asked, len(rows), pair_weight)
         space, alignment = PairedSpace.of(joint, used, mean=self.alignment != "none"), None
         if self.alignment != "none":
             slack, weight = self._slack(joint.spread), self.alignment_weight * float(known.weights.sum())
