@@ -102,7 +102,7 @@ def made(setting: Setting) -> Any:
     metric: Any = "euclidean"
     if name.endswith("itml"):
         metric = WeighedITML(**weight, percentiles=setting.bounds or (5.0, 95.0))
-    penalty = {"regularization": setting.regularization, "metric": metric}
+    penalty = {"regularization": setting.regularization, "metric": metric, "rule": "nearest"}
     return KCCA(kernel, kernel, **penalty) if curved else CCA(**penalty)
 
 

@@ -50,7 +50,7 @@ def _corrupted(kind: str, grid: Mapping[str, tuple[float, ...]]) -> Entrant:
 
 
 def _cca_itml() -> CCA:
-    return CCA(metric=ITML())
+    return CCA(metric=ITML(), rule="nearest")
 
 
 def _mlhd_unaligned() -> MLHD:

@@ -25,7 +25,9 @@ UPPER, LOWER = 0.5, 1.5
 TOTAL_WEIGHT = 1e4
 """The automatic weight of all pairs together: how many there are does not matter (docs/defaults.md)."""
 
-PERCENTILES = 5, 95
+ITML_WEIGHT = 1e3
+"""The same for ITML."""
+PERCENTILES = 20, 80
 """ITML's automatic bounds, among squared distances."""
 SAMPLE = 5000
 """So many pairs of points are measured for them."""
@@ -38,19 +40,24 @@ def as_bounds(bounds: Any, scale: float, automatic: tuple[float, float] = (UPPER
     return ordered_bounds(bounds, "squared distances", 0.0)
 
 
-def as_pair_weight(weight: Any, n_pairs: int) -> float:
-    """λ2 of one pair from the parameter ``pair_weight``: a number, or "auto", :data:`TOTAL_WEIGHT` shared by all.
+def as_pair_weight(weight: Any, n_pairs: int, total: float = TOTAL_WEIGHT) -> float:
+    """λ2 of one pair from the parameter ``pair_weight``: a number, or "auto", a total that all pairs share.
 
     Examples
     --------
     >>> as_pair_weight(2.0, 400), as_pair_weight("auto", 400)
     (2.0, 25.0)
     """
+    return automatic(weight, "pair_weight", total / max(n_pairs, 1))
+
+
+def automatic(weight: Any, name: str, value: float) -> float:
+    """A weight from a parameter: a number, or "auto" for this value."""
     if isinstance(weight, str) and weight == "auto":
-        return TOTAL_WEIGHT / max(n_pairs, 1)
+        return value
     if isinstance(weight, str):
-        raise InputError(f'pair_weight: expected "auto" or a number of at least 0, got {weight!r}.')
-    return number(weight, "pair_weight", low=0.0)
+        raise InputError(f'{name}: expected "auto" or a number of at least 0, got {weight!r}.')
+    return number(weight, name, low=0.0)
 
 
 def ordered_bounds(bounds: Any, what: str, low: float) -> tuple[float, float]:
@@ -114,8 +121,10 @@ def tellable(rows: FloatArray, blocks: Iterable[Pairs]) -> tuple[Pairs, ...]:
     return tuple(kept)
 
 
-def percentile_bounds(points: FloatArray, random: RandomState) -> tuple[float, float]:
-    """(u, l), the 5th and 95th percentile of the squared distances of pairs of points (n, d).
+def percentile_bounds(
+    points: FloatArray, random: RandomState, percentiles: tuple[float, float] = PERCENTILES
+) -> tuple[float, float]:
+    """(u, l), two percentiles of the squared distances of pairs of points (n, d).
 
     At most :data:`SAMPLE` pairs are measured, all of them where there are no more; pairs of equal points don't
     count. Where the percentiles coincide they are half and one and a half times that distance, as for
@@ -129,7 +138,7 @@ def percentile_bounds(points: FloatArray, random: RandomState) -> tuple[float, f
         j = (i + random.randint(1, n, size=SAMPLE)) % n
     d2 = ((points[i] - points[j]) ** 2).sum(axis=1)
     d2 = d2[d2 > 0]
-    u, l = np.percentile(d2, PERCENTILES).tolist() if len(d2) else (1.0, 1.0)  # noqa: E741
+    u, l = np.percentile(d2, percentiles).tolist() if len(d2) else (1.0, 1.0)  # noqa: E741
     return (u, l) if u < (1.0 - 1e-9) * l else as_bounds("auto", l)
 
 

@@ -14,6 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 from isthmus._arrays import FloatArray
 from isthmus._validation import as_random_state, column_names, number, same_columns
 from isthmus.estimators.logdet.constraints import (
+    ITML_WEIGHT,
     as_bounds,
     as_pair_weight,
     label_pairs,
@@ -42,10 +43,10 @@ class ITML(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  #
     Parameters
     ----------
     pair_weight : float or "auto"
-        γ ≥ 0, how much a pair on the wrong side of its bound costs; "auto" shares 10,000 among all pairs, as
-        :class:`MLHD` does.
+        γ ≥ 0, how much a pair on the wrong side of its bound costs; "auto" shares 1,000 among all pairs, so that
+        their number does not matter (docs/defaults.md).
     bounds : (float, float) or "auto"
-        u < l, squared distances; "auto" takes the 5th and 95th percentile of the squared distances of a sample of
+        u < l, squared distances; "auto" takes the 20th and 80th percentile of the squared distances of a sample of
         pairs of points, or half and one and a half times that distance where the two coincide.
     solver, tol, max_iter, progress
         As in :class:`MLHD`.
@@ -152,7 +153,7 @@ class ITML(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  #
         return self
 
     def _pair_weight(self, n_pairs: int) -> float:
-        return as_pair_weight(self.pair_weight, n_pairs)
+        return as_pair_weight(self.pair_weight, n_pairs, ITML_WEIGHT)
 
     def _bounds(self, pairs: SignedPairs, random: RandomState) -> tuple[float, float]:
         automatic = isinstance(self.bounds, str)

@@ -11,7 +11,15 @@ from isthmus._validation import choice, number
 from isthmus.common_space import CommonSpace
 from isthmus.domains import KnownPairs, TwoDomains
 from isthmus.estimators.logdet.base import LogDetEstimator
-from isthmus.estimators.logdet.constraints import as_bounds, label_block, label_pairs, n_pairs, tellable, weighted
+from isthmus.estimators.logdet.constraints import (
+    as_bounds,
+    automatic,
+    label_block,
+    label_pairs,
+    n_pairs,
+    tellable,
+    weighted,
+)
 from isthmus.estimators.logdet.known import (
     KNOWN_BOUNDS,
     KNOWN_WEIGHT,
@@ -28,6 +36,8 @@ from isthmus.objective import Alignment, DualPoint, LogDetProblem
 from isthmus.solvers import Result, Solver
 from isthmus.spaces import JointSpace
 
+ALIGNMENT_WEIGHT = 100.0
+"""The automatic λ1 (docs/defaults.md)."""
 AUTOMATIC_SLACK = 0.01
 """The automatic bound on the squared shift of the means, in units of the domains' spread."""
 
@@ -71,8 +81,8 @@ class MLHD(LogDetEstimator):
     ----------
     source_kernel, target_kernel : Kernel or {"linear", "rbf", "laplacian", "polynomial", "cosine", "precomputed"}
         The similarity within either domain.
-    alignment_weight : float
-        λ1 ≥ 0, how much the shift between the means of the domains costs.
+    alignment_weight : float or "auto"
+        λ1 ≥ 0, how much the shift between the means of the domains costs; "auto" is 100, with known pairs one.
     pair_weight : float or "auto"
         λ2 ≥ 0, how much a pair on the wrong side of its bound costs; "auto" shares 10,000 among all pairs, so that
         their number does not matter (docs/defaults.md). With known pairs, whose weights ω are given, it is one.
@@ -119,8 +129,8 @@ class MLHD(LogDetEstimator):
         The solver's result: status, certificate, multipliers, trace.
     classes_ : array
         The classes of the source; with known pairs, of both domains.
-    pair_weight_ : float
-        λ2.
+    alignment_weight_, pair_weight_ : float
+        λ1 and λ2.
     bounds_ : (float, float)
         u and l, of the known pairs where there are any.
     kernels_ : (Kernel, Kernel)
@@ -148,6 +158,7 @@ class MLHD(LogDetEstimator):
 
     takes_pairs = True
     result_: Result[DualPoint]
+    alignment_weight_: float
     bounds_: tuple[float, float]
     n_iter_: int
 
@@ -156,7 +167,7 @@ class MLHD(LogDetEstimator):
         source_kernel: Kernel | str = "linear",
         target_kernel: Kernel | str = "linear",
         *,
-        alignment_weight: float = 1.0,
+        alignment_weight: float | str = "auto",
         pair_weight: float | str = "auto",
         alignment: str = "penalty",
         alignment_slack: float | str = "auto",
@@ -195,7 +206,7 @@ class MLHD(LogDetEstimator):
         self.progress = progress
 
     def _checked(self) -> Solving:
-        number(self.alignment_weight, "alignment_weight", low=0.0)
+        self._alignment_weight(known=False)
         choice(self.alignment, "alignment", ("penalty", "constraint", "none"))
         self._slack(1.0)
         choice(self.outside, "outside", ("identity", "zero"))
@@ -227,6 +238,7 @@ class MLHD(LogDetEstimator):
             space = space.mapped(self._principal_axes(domains, space), projected=True)
         return space, {
             "result_": result,
+            "alignment_weight_": self._alignment_weight(known=joint.pairs is not None),
             "pair_weight_": weight,
             "bounds_": bounds,
             "n_iter_": result.n_iter,
@@ -236,7 +248,7 @@ class MLHD(LogDetEstimator):
         """Labelled rows of both domains side by side, the pairs across (and within), the shift of the means; λ2."""
         rows, alignment = joint.rows, None
         if self.alignment != "none":
-            alignment = Alignment(joint.shift, self.alignment_weight, self._slack(joint.spread))
+            alignment = Alignment(joint.shift, self._alignment_weight(known=False), self._slack(joint.spread))
         blocks = label_pairs(rows, joint.y, self._runs(joint), bounds)
         weight = self._pair_weight(n_pairs(blocks))
         return LogDetProblem(rows, weighted(blocks, weight), alignment), weight
@@ -252,13 +264,17 @@ class MLHD(LogDetEstimator):
         blocks, used = in_use(asked, len(rows), pair_weight)
         space, alignment = PairedSpace.of(joint, used, mean=self.alignment != "none"), None
         if self.alignment != "none":
-            slack, weight = self._slack(joint.spread), self.alignment_weight * float(known.weights.sum())
+            slack, total = self._slack(joint.spread), float(known.weights.sum())
+            weight = self._alignment_weight(known=True) * total
             alignment = Alignment(space.shift, weight / bounds[0] if slack is None else weight, slack)
         return LogDetProblem(space.rows, blocks, alignment), space.maps
 
     def _runs(self, joint: JointSpace) -> list[tuple[slice, slice]]:
         source, target = joint.runs
         return [(source, target), (source, source), (target, target)] if self.within_domain else [(source, target)]
+
+    def _alignment_weight(self, *, known: bool) -> float:
+        return automatic(self.alignment_weight, "alignment_weight", KNOWN_WEIGHT if known else ALIGNMENT_WEIGHT)
 
     def _slack(self, spread: float) -> float | None:
         automatic = isinstance(self.alignment_slack, str) and self.alignment_slack == "auto"
