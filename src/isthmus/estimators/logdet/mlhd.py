@@ -56,7 +56,8 @@ class MLHD(LogDetEstimator):
     solution comes with a proof of how close it is to the optimum (``result_.relative_gap``).
 
     The maps into the common space have no intercept: with linear kernels, centre each domain first (a
-    ``StandardScaler`` as transformer will do).
+    ``StandardScaler`` as transformer will do). Rows of length one are better still, for any kernel: standardise,
+    normalise, centre (docs/defaults.md).
 
     **Known pairs.** Where P rows of the source and of the target are known to be the same objects
     (``fit(…, pairs=…)``; then labels are optional), these are drawn together and all other pairs of such rows kept
