@@ -8,13 +8,15 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
+from isthmus._validation import choice
 from isthmus.cli.ending import exit_status
 from isthmus.exceptions import InputError
 from isthmus.storage.files import write_text
 from isthmus.study import Record, Study
 from isthmus.study.records import InFolder
-from studies.labels import STUDIES, error_rates_command
+from studies.labels import STUDIES, error_rates_command, verdicts
 from studies.labels.data import set_of
+from studies.labels.error_rates import PAIRS
 from studies.labels.page import page
 from studies.options import add_run_options, chosen_parts
 
@@ -22,13 +24,14 @@ PROGRAM = "python -m studies.labels"
 HERE = Path(__file__).parent
 RECORDS, PAGE = HERE / "records", HERE.parents[1] / "docs" / "labels.md"
 RUNS = Path("labels-runs")
-ERROR_RATES = "error-rates"
+ERROR_RATES, VERDICTS = "error-rates", "verdicts"
 DESCRIPTION = """\
 What a source is worth where labels are few: classes nobody labelled (naming), the paper's size (few), real sizes
 (real); a page of tables.
 
   run     what is missing of the runs in the folder --records; renders nothing
   render  the page from the runs of that folder, or the committed ones; runs nothing
+  verdicts  what does_source_help says of each data set, and its curve over labels per class
   error-rates  how often does_source_help says "helps" of spoilt sources; error-rates --help has its options
 
 Runs are JSON lines, kept a trial at a time: a run that was stopped, by Ctrl-C or otherwise, goes on where it was when
@@ -50,7 +53,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if given[:1] == [ERROR_RATES]:  # with options of its own
         return error_rates_command.main(given[1:])
     options = parser().parse_args(given)
-    action = _run if options.command == "run" else _render
+    action = {"run": _run, "render": _render, VERDICTS: _ask}[options.command]
     return exit_status(
         PROGRAM, lambda: action(options), "Whole trials are kept; the same command goes on from there."
     )
@@ -62,7 +65,7 @@ def parser() -> argparse.ArgumentParser:
         PROGRAM, description=DESCRIPTION, epilog=EXAMPLES, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     add = parser.add_argument
-    add("command", choices=("run", "render", ERROR_RATES), help="what to do")
+    add("command", choices=("run", "render", VERDICTS, ERROR_RATES), help="what to do")
     add("--only", metavar="D,…", help="which data sets, or groups of them, are run (all)")
     add_run_options(parser, STUDIES, RUNS)
     add("--page", type=Path, default=PAGE, metavar="FILE", help="the page (docs/labels.md)")
@@ -86,9 +89,22 @@ def narrowed(study: Study, names: Sequence[str]) -> Study | None:
     return replace(study, groups=groups) if groups else None
 
 
+def _ask(options: argparse.Namespace) -> None:
+    chosen = PAIRS if options.only is None else [choice(name, "--only", PAIRS) for name in options.only.split(",")]
+    first, jobs = options.seeds[0], options.jobs
+    for said in verdicts.ask(options.data, options.records or RUNS, chosen, seed=first, n_jobs=jobs):
+        print(said, flush=True)
+
+
 def _render(options: argparse.Namespace) -> None:
-    write_text(options.page, page(committed_records(options.records or RECORDS)))
+    write_text(options.page, rendered(options.records or RECORDS))
     print(options.page)
+
+
+def rendered(folder: Path = RECORDS) -> str:
+    """The page of the records in a folder."""
+    errors = list(InFolder(folder, "error_rates").read().values())
+    return page(committed_records(folder), verdicts.section(verdicts.read(folder), errors))
 
 
 def committed_records(folder: Path = RECORDS) -> dict[str, list[Record]]:

@@ -11,8 +11,8 @@ from scipy.special import logsumexp
 
 from isthmus._arrays import FloatArray, IntArray
 from isthmus._validation import as_generator
-from isthmus.controls import SelfTrainedLDA
-from isthmus.controls.discriminants import SoftLDA, balanced
+from isthmus.controls import BalancedKMeans, SelfTrainedLDA
+from isthmus.controls.discriminants import SoftLDA, balanced, balancing, centred, deviation
 from isthmus.controls.target_only import TargetEstimator
 from isthmus.domains import TwoDomains
 from isthmus.linalg import PrincipalAxes, principal_axes
@@ -21,9 +21,6 @@ from isthmus.matching.preparation import unit
 COMPONENTS = (2, 3, 5)
 """Principal axes per class, as those of the self-trained LDA."""
 ROUNDS, LDA_ROUNDS, RESTARTS = 15, 10, 10
-SEED_WEIGHT, TEMPERATURE = 3.0, 0.5
-"""A labelled row counts three times in a mean; scores are divided by half their deviation before balancing."""
-SWEEPS = 50
 
 
 class OnTargetAxes(TargetEstimator):
@@ -52,45 +49,6 @@ class OnTargetAxes(TargetEstimator):
         return len(self.axes_.deviations)
 
 
-class BalancedKMeans(OnTargetAxes):
-    r"""Means of the classes that learn from balanced guesses of the unlabelled rows.
-
-    .. math:: P = \mathrm{balanced}(-\|z_i - \mu_c\|^2 / (\tau s)), \qquad
-              \mu_c = \frac{\sum_u P_{uc} z_u + w \sum_{l \in c} z_l}{\sum_u P_{uc} + w n_c}
-
-    s is the deviation of the squared distances, τ = 0.5, w = 3. Scores are averaged over several numbers of axes.
-
-    Examples
-    --------
-    >>> X_target, y_target = np.array([[0.0, 1], [0.1, 1], [1, 0.1], [1, 0]]), [0, -1, -1, 1]
-    >>> BalancedKMeans().fit([[0.0], [9.0]], [0, 1], X_target, y_target).predict(X_target)
-    array([0, 0, 1, 1])
-    """
-
-    means_: tuple[FloatArray, ...]
-    units_: tuple[float, ...]
-
-    def _learned(self, domains: TwoDomains, settings: None) -> dict[str, Any]:
-        target = domains.target
-        present, codes = np.unique(target.y[target.labelled], return_inverse=True)
-        axes, free, Y = principal_axes(target.X), target.y < 0, np.eye(len(present))[codes]
-        views = self._views(axes, target.X, len(present))
-        means = tuple(_balanced_means(Z[target.labelled], Y, Z[free]) for Z in views)
-        rows = free if free.any() else np.ones(len(free), dtype=bool)
-        units = tuple(_deviation(-cdist(Z[rows], M, "sqeuclidean")) for Z, M in zip(views, means, strict=True))
-        return {"axes_": axes, "means_": means, "units_": units, "_present": present}
-
-    def scores(self, X: Any) -> FloatArray:
-        """Minus squared distances to the means, averaged over the sizes; minus infinity for classes unlabelled."""
-        found = np.full((X.shape[0], len(self.classes_)), -np.inf)
-        views = self._views(self.axes_, X, len(self._present))
-        each = [
-            _centred(-cdist(Z, M, "sqeuclidean")) / s for Z, M, s in zip(views, self.means_, self.units_, strict=True)
-        ]
-        found[:, self._present] = np.mean(each, axis=0)
-        return found
-
-
 class MeanOfBoth(OnTargetAxes):
     """Self-trained LDA and balanced k-means together: the mean of their scores, either in units of its deviation."""
 
@@ -100,13 +58,13 @@ class MeanOfBoth(OnTargetAxes):
     def _learned(self, domains: TwoDomains, settings: None) -> dict[str, Any]:
         rows = domains.source.X, domains.source.y, domains.target.X, domains.target.y
         lda, kmeans = SelfTrainedLDA().fit(*rows), BalancedKMeans().fit(*rows)
-        unit_ = _deviation(lda.predict_proba(domains.target.X))
+        unit_ = deviation(lda.predict_proba(domains.target.X))
         return {"axes_": kmeans.axes_, "members_": (lda, kmeans), "unit_": unit_}
 
     def scores(self, X: Any) -> FloatArray:
         """The mean of both."""
         lda, kmeans = self.members_
-        return np.asarray(_centred(lda.predict_proba(X)) / self.unit_ + kmeans.scores(X))
+        return np.asarray(centred(lda.predict_proba(X)) / self.unit_ + kmeans.scores(X))
 
 
 class SourceShares(OnTargetAxes):
@@ -183,35 +141,7 @@ def _taught(Z: FloatArray, y: IntArray, P: FloatArray, shares: FloatArray) -> tu
     for _ in range(LDA_ROUNDS):
         lda = SoftLDA.of(Z - mean, Q)
         Q[free] = balanced(lda.scores(Z[free] - mean), shares)
-    return mean, lda, balancing_offsets(lda.scores(Z[free] - mean), shares)
-
-
-def balancing_offsets(scores: FloatArray, shares: FloatArray) -> FloatArray:
-    """What to add to the scores of the classes (C,), so that every class gets its share of these rows.
-
-    Examples
-    --------
-    >>> scores, shares = np.log([[0.9, 0.1], [0.6, 0.4]]), np.array([0.5, 0.5])
-    >>> P = np.exp(scores + balancing_offsets(scores, shares))
-    >>> (P / P.sum(axis=1, keepdims=True)).round(2)
-    array([[0.71, 0.29],
-           [0.29, 0.71]])
-    """
-    v = np.zeros(len(shares))
-    for _ in range(SWEEPS if len(scores) else 0):
-        S = scores + v
-        v = v + np.log(len(scores) * shares) - logsumexp(S - logsumexp(S, axis=1, keepdims=True), axis=0)
-    return v
-
-
-def _balanced_means(L: FloatArray, Y: FloatArray, U: FloatArray) -> FloatArray:
-    totals, sizes = SEED_WEIGHT * Y.T @ L, SEED_WEIGHT * Y.sum(axis=0)
-    M = totals / sizes[:, None]
-    for _ in range(ROUNDS if len(U) else 0):
-        scores = -cdist(U, M, "sqeuclidean")
-        P = balanced(scores / (TEMPERATURE * _deviation(scores)), np.full(len(M), 1.0 / len(M)))
-        M = (totals + P.T @ U) / (sizes + P.sum(axis=0))[:, None]
-    return np.asarray(M)
+    return mean, lda, balancing(lda.scores(Z[free] - mean), shares)
 
 
 def _clusters(L: FloatArray, y: IntArray, U: FloatArray, names: IntArray, rng: np.random.Generator) -> FloatArray:
@@ -233,11 +163,3 @@ def _clusters(L: FloatArray, y: IntArray, U: FloatArray, names: IntArray, rng: n
         if cost < least:
             least, best = cost, P
     return best
-
-
-def _centred(S: FloatArray) -> FloatArray:
-    return np.asarray(S - S.mean(axis=1, keepdims=True))
-
-
-def _deviation(S: FloatArray) -> float:
-    return float(_centred(S).std()) or 1.0

@@ -61,6 +61,8 @@ class Draw:
 
     folder: Path | None = field(default=None, compare=False)
     pairs: tuple[str, ...] = field(default=tuple(PAIRS), compare=False)
+    source: int = SOURCE_PER_CLASS
+    target: int = TARGET_PER_CLASS
 
     def check(self) -> None:
         """Raise if data are not there."""
@@ -76,7 +78,7 @@ class Draw:
         rng = np.random.default_rng([trial.seed, name_number(trial.group)])
         order = [rng.permutation(np.flatnonzero(views.y == c)) for c in np.unique(views.y)]
         # A class of few objects gives as many to the target as to the source.
-        ends = [(n := min(SOURCE_PER_CLASS, len(rows) // 2), n + TARGET_PER_CLASS) for rows in order]
+        ends = [(n := min(self.source, len(rows) // 2), n + self.target) for rows in order]
         ours = np.concatenate([rows[:first] for rows, (first, _) in zip(order, ends, strict=True)])
         theirs = np.concatenate([rows[first:last] for rows, (first, last) in zip(order, ends, strict=True)])
         X, y, y_target = views.X[ours], views.y[ours], views.y[theirs].copy()

@@ -45,8 +45,8 @@ def comparisons(part: str) -> list[tuple[str, str]]:
     return [*true, *((name, BAR[part]) for name in SPOILT.values())]
 
 
-def page(records: Mapping[str, Sequence[Record]]) -> str:
-    """The page in Markdown, of the parts of which there are records."""
+def page(records: Mapping[str, Sequence[Record]], verdicts: str = "") -> str:
+    """The page in Markdown, of the parts of which there are records, with a section on the verdict."""
     parts = [part for part in STUDIES if records.get(part)]
     every = [record for part in parts for record in records[part]]
     sections = "\n".join(section(part, records[part]) for part in parts)
@@ -60,7 +60,7 @@ other seeds: `isthmus.LabelTransfer()` with its defaults.
 {HOW}
 
 {sections}
-## How the runs ended
+{verdicts}## How the runs ended
 
 {endings(every)}
 """

@@ -10,9 +10,9 @@ from sklearn.semi_supervised import LabelSpreading
 from sklearn.svm import LinearSVC
 
 from isthmus import ARC, CCA, MLHD
-from isthmus.controls import SelfTrainedLDA, TargetOnly
+from isthmus.controls import BalancedKMeans, SelfTrainedLDA, TargetOnly
 from isthmus.study import CorruptedSource, Entrant, Study
-from studies.labels.controls import BalancedKMeans, MeanOfBoth, RandomNames, SourceShares
+from studies.labels.controls import MeanOfBoth, RandomNames, SourceShares
 from studies.labels.data import groups_of, set_of
 from studies.labels.rows import DEMO, LabelRows, NamingDraw, OnAxes, PaperDraw, RealDraw, all_labelled
 from studies.labels.task import Calling

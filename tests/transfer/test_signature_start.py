@@ -43,7 +43,9 @@ def test_a_rule_of_the_source_names_target_rows(sides: tuple[Prepared, Prepared]
 def test_renamed_and_permuted_sources_are_not_let_in(sides: tuple[Prepared, Prepared], labels: np.ndarray) -> None:
     """Names that disagree with the target's guesses; classes that the source itself can't tell apart."""
     guess = np.eye(3)[labels]
-    assert not signature_start(sides[0], (labels + 1) % 3, sides[1], guess).is_open
+    true, renamed = (signature_start(sides[0], y, sides[1], guess) for y in (labels, (labels + 1) % 3))
+    assert not renamed.is_open
+    assert renamed.names < 0.0 < true.names
     permuted = signature_start(sides[0], np.random.default_rng(0).permutation(labels), sides[1], guess)
     assert not permuted.source_learns
     assert not permuted.is_open
@@ -60,8 +62,8 @@ def test_only_rows_without_a_label_are_evidence(sides: tuple[Prepared, Prepared]
 def test_the_gate_has_three_places() -> None:
     """Closed, half and full; and closed for a source that does not know its own classes."""
     zeros = np.zeros((2, 3))
-    assert [SignatureStart(zeros, t, 0.9, True).gate for t in (0.05, 0.1, 0.15, 0.2)] == [0.0, 0.5, 0.5, 1.0]
-    assert SignatureStart(zeros, 0.9, 0.3, False).gate == 0.0
+    assert [SignatureStart(zeros, t, 0.0, 0.9, True).gate for t in (0.05, 0.1, 0.15, 0.2)] == [0.0, 0.5, 0.5, 1.0]
+    assert SignatureStart(zeros, 0.9, 0.0, 0.3, False).gate == 0.0
 
 
 def test_the_rule_is_kernel_ridge_regression() -> None:

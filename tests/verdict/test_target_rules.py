@@ -2,15 +2,13 @@
 
 import numpy as np
 import pytest
-from scipy.spatial.distance import cdist
 from sklearn.neighbors import KNeighborsClassifier
 
 from conftest import make_domains
 from isthmus.controls import SelfTrainedLDA
 from isthmus.linalg import principal_axes
 from isthmus.matching.preparation import unit
-from isthmus.verdict.balanced_means import BalancedKMeans
-from isthmus.verdict.target_rules import BOTH, KMEANS, LDA, READINGS, TargetRules
+from isthmus.verdict.target_rules import BOTH, LDA, READINGS, TargetRules
 
 
 @pytest.fixture
@@ -47,21 +45,3 @@ def test_the_vote_is_with_the_majority(problem):
 def test_all_rules_learn(problem):
     d, Z, _, rules = problem
     assert min(np.mean(rules.called(name, Z) == d.y_true) for name in READINGS) > 0.8
-
-
-def test_balanced_means_are_a_fixed_point_of_their_guesses():
-    d = make_domains(n_classes=3, n_target=90, n_labelled=9)
-    rule = BalancedKMeans().fit(*d.args)
-    called = rule.predict(d.X_target)
-    np.testing.assert_array_equal(called, cdist(d.X_target, rule.means_, "sqeuclidean").argmin(axis=1))
-    assert np.mean(called == d.y_true) > 0.9
-    np.testing.assert_allclose(rule.predict_proba(d.X_target).sum(axis=1), 1.0)
-    assert KMEANS in READINGS
-
-
-def test_a_class_without_a_label_is_never_called():
-    d = make_domains(n_classes=3, n_target=30, n_labelled=9)
-    y = np.where(d.y_target == 2, -1, d.y_target)
-    rule = BalancedKMeans().fit(d.X_source, d.y_source, d.X_target, y)
-    assert set(rule.predict(d.X_target).tolist()) == {0, 1}
-    np.testing.assert_array_equal(rule.predict_proba(d.X_target)[:, 2], 0.0)

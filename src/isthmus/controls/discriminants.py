@@ -50,6 +50,16 @@ def balancing(scores: FloatArray, marginal: FloatArray) -> FloatArray:
         return np.asarray(np.log(_scaled(scores, marginal)[2]))
 
 
+def centred(scores: FloatArray) -> FloatArray:
+    """Scores (n, C) up to a constant per row: here they sum to zero."""
+    return np.asarray(scores - scores.mean(axis=1, keepdims=True))
+
+
+def deviation(scores: FloatArray) -> float:
+    """The standard deviation of centred scores; one where they are all equal."""
+    return float(centred(scores).std()) or 1.0
+
+
 def _scaled(scores: FloatArray, marginal: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
     """The likelihoods K (n, C), and the factors of its rows and columns."""
     K = np.exp(np.maximum(scores - scores.max(axis=1, keepdims=True), FLOOR))

@@ -26,7 +26,8 @@ def from_few_labels(rows: TransferRows, rng: np.random.Generator, tell: Tell = s
 
     - Signatures: the target's own guesses, which know nothing of them, must bear them out.
     - MLHD: signatures are let in, or the classes' geometry agrees better than under other names.
-    - Both: discriminants of the source tell its own classes apart.
+    - Both: discriminants of the source tell its own classes apart, and geometry and signatures, taken together, agree
+      better with the target under the names that the classes have than under others.
     """
     tell("target alone")
     own = target_only(rows)
@@ -39,11 +40,17 @@ def from_few_labels(rows: TransferRows, rng: np.random.Generator, tell: Tell = s
         return alone(reason="its own rows do not tell its classes apart")
     z = geometry_against_renamings(some, among, rng)
     r = {"target": agreement(rows, P)}
-    evidence = {"geometry": z, "signatures": signs.trust}
+    evidence = {"geometry": z, "signatures": signs.trust, "names": signs.names}
     if not signs.is_open and z <= GEOMETRY:
         reason = (
             "its classes lie to each other no more as the target's do than under other names "
             f"(z = {z:.1f}), and row signatures do not bear it out (trust {signs.trust:.2f})"
+        )
+        return alone(evidence=evidence, agreement=r, reason=reason)
+    if z + signs.names <= 0.0:
+        reason = (
+            "the geometry of its classes and row signatures, taken together, agree with the target no better than "
+            f"under other names (z = {z:.1f} and {signs.names:.1f})"
         )
         return alone(evidence=evidence, agreement=r, reason=reason)
     prior = _prior(signs, some, rows)

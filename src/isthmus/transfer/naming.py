@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
+from scipy.special import softmax
 
 from isthmus._arrays import FloatArray
 from isthmus.matching.preparation import unit
+from isthmus.transfer.agreement import naming_z
 from isthmus.transfer.ensemble import own_rule, posterior
 from isthmus.transfer.gates import naming_against_renamings
 from isthmus.transfer.guesses import Guess, agreement
@@ -18,19 +22,23 @@ from isthmus.transfer.starts.mlhd import mlhd, mlhd_rounds
 from isthmus.transfer.starts.pairs import paired_rule
 from isthmus.transfer.starts.procrustes import procrustes_em
 from isthmus.transfer.starts.relative import relative
+from isthmus.transfer.starts.signatures import learned, signature_scores
 from isthmus.transfer.starts.target import clusters
 from isthmus.transfer.starts.zero_shot import zero_shot
 
-SHARPNESS = 6.0
-"""The weight of a start is exp(6 r)."""
+SHARPNESS, SIGNATURES = 6.0, 0.6
+"""The weight of a start is exp(6 (r + 0.6 s)), with s how far row signatures bear out its names."""
 BETTER = 0.05
-"""By so much r has to rise for clusters to be given other names than the vote has for them."""
+"""By so much r + 0.6 s has to rise for clusters to be given other names than the vote has for them."""
 CLOSED, SURE = -1.0, 1.0
 """Deviations from renamed sources: below the first, the source is left out; above the second, names are sure."""
 
 
 def named(rows: TransferRows, rng: np.random.Generator, tell: Tell = silent) -> Outcome:
-    """The vote of all starts, each polished by the target's own discriminants, with weights exp(6 r).
+    """The vote of all starts, each polished by the target's own discriminants, with weights exp(6 (r + 0.6 s)).
+
+    r is the agreement of the classes' geometry with that of the source, s how far a rule of the source's row
+    signatures, which knows no label of the target, names the rows as the start does.
 
     What was voted for is a clustering of the target whose names may still be mixed up: graph matching may give it
     others. Self-trained MLHD goes on from there, and the target's own discriminants have the last word.
@@ -54,11 +62,13 @@ def named(rows: TransferRows, rng: np.random.Generator, tell: Tell = silent) -> 
         tell(f"polishing {guess.name}")
         ends[guess.name] = polished(rows, guess.P)
     r = {name: agreement(rows, P) for name, (P, _) in ends.items()}
-    raw = np.exp(SHARPNESS * (np.array(list(r.values())) - max(r.values())))
+    merit = _merit(rows)
+    merits = np.array([merit(P) for P, _ in ends.values()])
+    raw = np.exp(SHARPNESS * (merits - merits.max()))
     weights = raw / raw.sum()
     voted = np.einsum("s,snc->nc", weights, np.array([P for P, _ in ends.values()]))
     tell("self-trained mlhd")
-    found = mlhd_rounds(some, among_shared(_best_named(rows, voted), rows), rng)
+    found = mlhd_rounds(some, among_shared(_best_named(rows, voted, merit), rows), rng)
     P = extended(found, rows, own)
 
     rule = own_rule(rows, P, ROUNDS - 1)
@@ -75,13 +85,25 @@ def named(rows: TransferRows, rng: np.random.Generator, tell: Tell = silent) -> 
     )
 
 
-def _best_named(rows: TransferRows, P: FloatArray) -> FloatArray:
+def _merit(rows: TransferRows) -> Callable[[FloatArray], float]:
+    """What speaks for the names of guesses (n_u, C): r, and signatures where the source can tell its own classes."""
+    some = rows.among_shared()
+    assert some.prepared is not None
+    source, target = some.prepared
+    if not learned(source, some.ys, some.n_classes)[1]:
+        return lambda P: agreement(rows, P)
+    signed = softmax(signature_scores(source, some.ys, target, some.n_classes)[some.unlabelled], axis=1)
+    weight = SIGNATURES / (some.n_classes - 1)  # of two perfect guesses, z is C - 1
+    return lambda P: agreement(rows, P) + weight * naming_z(signed.T @ P[:, rows.shared])
+
+
+def _best_named(rows: TransferRows, P: FloatArray, merit: Callable[[FloatArray], float]) -> FloatArray:
     """Guesses P (n_u, C), or the clusters that they end in under other names, if these agree better by far."""
     if len(rows.shared) < rows.n_classes:
         return P
     ended = polished(rows, P)[0]
     other = named_clusters(rows, ended).P
-    return other if agreement(rows, other) > agreement(rows, ended) + BETTER else P
+    return other if merit(other) > merit(ended) + BETTER else P
 
 
 def source_starts(rows: TransferRows, own: FloatArray) -> list[Guess]:

@@ -9,7 +9,7 @@ import numpy as np
 from scipy.special import log_softmax, softmax
 
 from isthmus._arrays import FloatArray, IntArray
-from isthmus.controls.discriminants import SoftLDA
+from isthmus.controls.discriminants import SoftLDA, centred, deviation
 from isthmus.matching.preparation import unit
 from isthmus.transfer.guesses import squared_distances
 from isthmus.transfer.starts.mapped_rule import MappedRule
@@ -122,15 +122,10 @@ class Sum:
     @classmethod
     def of(cls, members: tuple[Rule, ...], Z: FloatArray, weights: FloatArray | None = None) -> Sum:
         """With the deviation of the scores of rows Z as the unit of each."""
-        units = np.array([centred(rule.scores(Z)).std() for rule in members])
-        return cls(members, np.where(units > 0.0, units, 1.0), np.ones(len(members)) if weights is None else weights)
+        units = np.array([deviation(rule.scores(Z)) for rule in members])
+        return cls(members, units, np.ones(len(members)) if weights is None else weights)
 
     def scores(self, Z: FloatArray) -> FloatArray:
         """The sum."""
         parts = zip(self.members, self.weights / self.units, strict=True)
         return np.asarray(sum(factor * centred(rule.scores(Z)) for rule, factor in parts))
-
-
-def centred(scores: FloatArray) -> FloatArray:
-    """Scores with mean zero per row."""
-    return np.asarray(scores - scores.mean(axis=1, keepdims=True))

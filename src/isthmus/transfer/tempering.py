@@ -12,6 +12,8 @@ from isthmus._arrays import FloatArray, IntArray
 
 LEAST = 1e-12
 """A probability below this counts as this: what a rule excludes with certainty can't be brought back by a power."""
+SPREAD = 0.5
+"""How far the logarithm of the power is from zero beforehand."""
 WIDEST = np.log(20.0)
 """The logarithm of the largest power, and minus that of the smallest."""
 
@@ -33,26 +35,25 @@ def tempered(P: FloatArray, power: float) -> FloatArray:
 def calibrating_power(P: FloatArray, y: IntArray) -> float:
     r"""The power a under which probabilities P (n, C) of held-out rows explain their classes y best.
 
-    .. math:: \max_a \sum_i \sum_c \tilde y_{ic} \log \frac{P_{ic}^a}{\sum_k P_{ik}^a}, \qquad
-              \tilde y = (1 - \epsilon)\, \mathrm{onehot}(y) + \epsilon / C, \quad \epsilon = 1 / (n + 1)
+    .. math:: \max_a \sum_i \log \frac{P_{i y_i}^a}{\sum_k P_{ik}^a} - \frac{(\log a)^2}{2 \sigma^2}
 
-    (temperature scaling, Guo et al. 2017). The ε is one row that could be of any class: a rule that was right on all
-    of a few rows is not thereby certain. Without rows it is 1.
+    with σ = 0.5 (temperature scaling, Guo et al. 2017). The second term keeps a few rows, which may all be right,
+    from asking for probabilities of one. Without rows it is 1.
 
     Examples
     --------
     >>> P = np.array([[0.99, 0.01], [0.99, 0.01], [0.99, 0.01], [0.01, 0.99]])
-    >>> calibrating_power(P, np.array([0, 0, 1, 1])) < 0.5  # three right of four, and so sure of each
-    True
+    >>> calibrating_power(P, np.array([0, 0, 1, 1])).__round__(1)  # three right of four, and so sure of each
+    0.6
     """
     n, C = P.shape
     if n == 0 or C < 2:
         return 1.0
-    logarithms, blur = np.log(np.maximum(P, LEAST)), 1.0 / (n + 1)
-    Y = (1 - blur) * np.eye(C)[y] + blur / C
+    logarithms = np.log(np.maximum(P, LEAST))
 
     def loss(t: float) -> float:
-        return -float(np.sum(Y * log_softmax(np.exp(t) * logarithms, axis=1)))
+        likely = log_softmax(np.exp(t) * logarithms, axis=1)[np.arange(n), y]
+        return float(0.5 * (t / SPREAD) ** 2 - likely.sum())
 
     return float(np.exp(minimize_scalar(loss, bounds=(-WIDEST, WIDEST), method="bounded").x))
 

@@ -13,12 +13,11 @@ from sklearn.semi_supervised import LabelSpreading
 from sklearn.svm import LinearSVC
 
 from isthmus._arrays import FloatArray, IntArray, Matrix
-from isthmus.controls import SelfTrainedLDA, TargetOnly
+from isthmus.controls import BalancedKMeans, SelfTrainedLDA, TargetOnly
 from isthmus.controls.target_only import TargetEstimator
 from isthmus.domains import TwoDomains
 from isthmus.matching.preparation import unit
 from isthmus.study import Rows
-from isthmus.verdict.balanced_means import BalancedKMeans
 
 NEIGHBOURS = 7
 """Of label spreading, as scikit-learn has it."""
@@ -72,7 +71,7 @@ class TargetRules(TargetEstimator):
         return {
             "rules_": {name: fitted(rule, AXES) for name, rule in _simple_rules(len(target.X)).items()},
             "discriminants_": {m: fitted(SelfTrainedLDA((m,)), m) for m in SEVERAL},
-            "means_": {m: fitted(BalancedKMeans(), m) for m in SEVERAL},
+            "means_": {m: fitted(BalancedKMeans((m,)), m) for m in SEVERAL},
         }
 
     def predict(self, X: Any, domain: str = "target") -> NDArray[Any]:

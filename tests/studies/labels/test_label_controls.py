@@ -2,16 +2,12 @@
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
-from scipy.special import softmax
 
 from conftest import make_domains
-from isthmus.controls import SelfTrainedLDA
-from isthmus.controls.discriminants import balanced
+from isthmus.controls import BalancedKMeans, SelfTrainedLDA
 from isthmus.study import Entrant, Fit, Trial
 from studies.labels import STUDIES
-from studies.labels.controls import BalancedKMeans, MeanOfBoth, RandomNames, SourceShares, balancing_offsets
+from studies.labels.controls import MeanOfBoth, RandomNames, SourceShares
 from studies.labels.parts import FULL, LDA, RANDOM, SPOILT, TARGET_ONLY, TRANSFER
 from studies.labels.rows import DEMO, NamingDraw
 from studies.labels.task import HELD_OUT, NAMED, UNNAMED, USED, Calling, rightness
@@ -46,14 +42,6 @@ def test_true_shares_of_the_source_help_where_classes_are_uneven():
     source = rng.normal(size=(160, 3)), y
     scores = [model.fit(*source, X, labels).score(X, y) for model in (SelfTrainedLDA(), SourceShares())]
     assert scores[1] > scores[0] + 0.05
-
-
-@given(st.integers(0, 200), st.integers(2, 5))
-def test_offsets_balance_as_sinkhorn_does(seed, C):
-    rng = np.random.default_rng(seed)
-    scores, shares = rng.normal(size=(40, C)), rng.dirichlet(np.full(C, 5.0))
-    P = softmax(scores + balancing_offsets(scores, shares), axis=1)
-    np.testing.assert_allclose(P, balanced(scores, shares), atol=1e-4)
 
 
 def test_random_names_are_drawn_and_labelled_classes_keep_theirs():

@@ -11,7 +11,7 @@ from isthmus.study import Record
 from isthmus.study.plan import Plan
 from isthmus.study.records import VERSIONS, InFolder
 from studies.labels import STUDIES
-from studies.labels.__main__ import PAGE, RECORDS, committed_records, main, narrowed
+from studies.labels.__main__ import PAGE, RECORDS, committed_records, main, narrowed, rendered
 from studies.labels.page import TARGET_ONLY, comparisons, page
 from studies.labels.parts import FULL, LDA, RANDOM, SPOILT, TRANSFER
 from studies.labels.tables import BEST, FEWEST_GROUPS, claims, difference_table, judged, results, score_table
@@ -194,7 +194,7 @@ def test_the_committed_page_is_what_the_committed_records_give():
     """Before the first run neither is there."""
     assert PAGE.exists() == any((RECORDS / f"{part}.jsonl").exists() for part in STUDIES)
     if PAGE.exists():
-        assert page(committed_records()) == PAGE.read_text(encoding="utf-8")
+        assert rendered() == PAGE.read_text(encoding="utf-8")
 
 
 def test_missing_records_are_named(tmp_path):

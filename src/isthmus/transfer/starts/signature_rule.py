@@ -12,7 +12,7 @@ from scipy.spatial.distance import cdist
 from scipy.special import log_softmax
 
 from isthmus._arrays import FloatArray, IntArray
-from isthmus.controls.discriminants import SoftLDA
+from isthmus.controls.discriminants import SoftLDA, centred
 
 RATE, PENALTY = 0.3, 1.0
 """Of the kernel exp(-0.3 |a - b|² / q), with q statistics, and of its ridge."""
@@ -117,11 +117,6 @@ def folds(codes: IntArray) -> Iterator[tuple[IntArray, IntArray]]:
     for k in np.unique(fold):
         if (fold != k).any():
             yield np.flatnonzero(fold != k), np.flatnonzero(fold == k)
-
-
-def centred(F: FloatArray) -> FloatArray:
-    """The same up to a constant per row: rows that sum to zero."""
-    return np.asarray(F - F.mean(axis=1, keepdims=True))
 
 
 def _kernel(A: FloatArray, B: FloatArray) -> FloatArray:

@@ -8,10 +8,12 @@ import numpy as np
 from scipy.special import softmax
 
 from isthmus._arrays import BoolArray, FloatArray, IntArray
+from isthmus.controls.discriminants import centred
 from isthmus.matching.preparation import Prepared
 from isthmus.matching.starts import signatures
+from isthmus.transfer.agreement import naming_z
 from isthmus.transfer.starts.alignment import sampled
-from isthmus.transfer.starts.signature_rule import SignatureRule, centred, source_accuracy
+from isthmus.transfer.starts.signature_rule import SignatureRule, source_accuracy
 
 MOST_SOURCE = 2000
 """Rows of the source that the rule is learned from, about: a signature has twelve numbers."""
@@ -37,6 +39,9 @@ class SignatureStart:
         Logarithms of the classes' probabilities by the source's rule; zeros where it can't tell the source's own.
     trust : float
         How far the target's own guesses, which know nothing of signatures, bear them out: 0 to 0.98.
+    names : float
+        How far both agree under the names that the classes have, in deviations over all renamings
+        (:func:`~isthmus.transfer.agreement.naming_z`).
     source_accuracy : float
         Of left-out source rows by the source's own discriminants.
     source_learns : bool
@@ -45,6 +50,7 @@ class SignatureStart:
 
     scores: FloatArray
     trust: float
+    names: float
     source_accuracy: float
     source_learns: bool
 
@@ -103,14 +109,25 @@ def signature_start(
     >>> bool((found.posterior.argmax(axis=1) == y).mean() > 0.8), found.source_learns
     (True, False)
     """
-    C = guess.shape[1]
-    some = sampled(ys, MOST_SOURCE)
-    leading = tuple(multiple * C for multiple in MULTIPLES)
-    rule = SignatureRule.calibrated(signatures(source, leading)[some], ys[some], C)
-    accuracy, learns = source_accuracy(source.points[some], ys[some], C)
-    scores = rule.scores(signatures(target, leading))
+    scores = signature_scores(source, ys, target, guess.shape[1])
+    accuracy, learns = learned(source, ys, guess.shape[1])
     rows = slice(None) if asked is None or not asked.any() else asked
-    return SignatureStart(scores, trust(scores[rows], guess[rows]), accuracy, learns)
+    names = naming_z(softmax(scores[rows], axis=1).T @ guess[rows])
+    return SignatureStart(scores, trust(scores[rows], guess[rows]), names, accuracy, learns)
+
+
+def signature_scores(source: Prepared, ys: IntArray, target: Prepared, n_classes: int) -> FloatArray:
+    """Logarithms of the classes' probabilities of target rows (n_t, C), by the rule of the source's signatures."""
+    some = sampled(ys, MOST_SOURCE)
+    leading = tuple(multiple * n_classes for multiple in MULTIPLES)
+    rule = SignatureRule.calibrated(signatures(source, leading)[some], ys[some], n_classes)
+    return rule.scores(signatures(target, leading))
+
+
+def learned(source: Prepared, ys: IntArray, n_classes: int) -> tuple[float, bool]:
+    """How well discriminants tell the source's own classes apart, and whether that is beyond chance."""
+    some = sampled(ys, MOST_SOURCE)
+    return source_accuracy(source.points[some], ys[some], n_classes)
 
 
 def trust(scores: FloatArray, P: FloatArray) -> float:

@@ -1,0 +1,95 @@
+"""What ``does_source_help`` says of each data set, and how often it is wrong: a section of the page."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from isthmus import Verdict, does_source_help
+from isthmus.exceptions import InputError
+from isthmus.storage.files import write_text
+from isthmus.study import Record, Table, Trial
+from isthmus.study.tables import signed
+from studies.labels.error_rates import PAIRS, QUESTIONS, TRUE, VARIANTS, Draw, rates, study
+
+FILE = "verdicts.jsonl"
+ROWS_PER_CLASS = 60
+"""Of either domain, as far as there are so many: a user's collection rather than the paper's."""
+HEAD = f"""\
+## What the verdict says
+
+`isthmus.does_source_help` on at most {ROWS_PER_CLASS} rows per class of either domain, all target rows labelled; no \
+object is in both. Once with every class labelled, and once with a third of the classes without a label, where it is \
+asked for names."""
+
+
+def ask(
+    folder: Path | None, out: Path, pairs: Iterable[str] = PAIRS, *, seed: int = 0, n_jobs: int = 1
+) -> Iterator[str]:
+    """Ask of what is missing, and keep every answer as a line of JSON; what was said, one by one."""
+    kept = read(out)
+    draw = Draw(folder, tuple(pairs), ROWS_PER_CLASS, ROWS_PER_CLASS)
+    draw.check()
+    for pair in draw.pairs:
+        for question in QUESTIONS:
+            if any((each["pair"], each["question"], each["seed"]) == (pair, question, seed) for each in kept):
+                continue
+            rows = draw(Trial(pair, f"{question}, {TRUE}", seed))
+            given = rows.X_source, rows.y_source, rows.X_target, rows.y_target
+            verdict: Verdict = does_source_help(*given, random_state=10_000 + seed, n_jobs=n_jobs)
+            kept.append({"pair": pair, "question": question, "seed": seed} | verdict.to_dict())
+            write_text(out / FILE, "".join(f"{json.dumps(each, ensure_ascii=False)}\n" for each in kept))
+            yield f"{pair}, {QUESTIONS[question]}: {verdict}"
+
+
+def read(folder: Path) -> list[dict[str, Any]]:
+    """The answers that are kept in a folder."""
+    path = folder / FILE
+    lines = path.read_text(encoding="utf-8").splitlines() if path.exists() else []
+    try:
+        found = [json.loads(line) for line in lines]
+        return [each for each in found if {"pair", "question", "seed", "sentence", "curve"} <= set(each)]
+    except (ValueError, TypeError) as error:
+        raise InputError(f"{path}: expected a line of JSON for each verdict, got {error}.") from error
+
+
+def section(verdicts: Sequence[Mapping[str, Any]], errors: Sequence[Record]) -> str:
+    """Sentences, curves and error rates; empty without any."""
+    blocks = []
+    if verdicts:
+        blocks += [HEAD, _sentences(verdicts), curves(verdicts).markdown()]
+    if errors:
+        seeds = sorted({record.seed for record in errors})
+        there = [variant for variant in VARIANTS if any(record.variant == variant for record in errors)]
+        boards = {variant: study().board(errors, seeds, variant) for variant in there}
+        blocks += ["## How often the verdict is wrong", ERRORS, rates(boards).markdown()]
+    return "\n\n".join(blocks) + ("\n\n" if blocks else "")
+
+
+ERRORS = """\
+Of a spoilt source, "helps" is wrong. 20 source rows and 21 labelled target rows per class (fewer in small classes), \
+five pairs of views, each asked with every class labelled and with a third of the classes unlabelled; SNARE-seq has \
+four classes, of which none can be hidden, so that both questions are the same there but for the splits."""
+
+
+def _sentences(verdicts: Sequence[Mapping[str, Any]]) -> str:
+    return "\n".join(f"- **{each['pair']}**, {QUESTIONS[each['question']]}: {each['sentence']}" for each in verdicts)
+
+
+def curves(verdicts: Sequence[Mapping[str, Any]]) -> Table:
+    """Accuracy without the source, and what it adds, by labels per class, where every class is labelled."""
+    asked = [each for each in verdicts if each["question"] == "few" and each["curve"]]
+    labels = sorted({point["labels"] for each in asked for point in each["curve"]})
+    rows = tuple((each["pair"], *(_cell(each["curve"], n) for n in labels)) for each in asked)
+    title = "Accuracy of the best rule without the source, and what the source adds in points [95 % interval]"
+    return Table(title, ("labels per class", *map(str, labels)), rows)
+
+
+def _cell(curve: Sequence[Mapping[str, float]], labels: int) -> str:
+    for point in curve:
+        if point["labels"] == labels:
+            low, high = (signed(100 * point[end]).removeprefix("+") for end in ("low", "high"))
+            return f"{100 * point['without']:.1f}, {signed(100 * point['difference'])} [{low}, {high}]"
+    return ""
