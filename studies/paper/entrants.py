@@ -7,11 +7,12 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
+from isthmus.controls import BalancedKMeans
 from isthmus.estimators import ARC, CCA, ITML, MLHD
 from isthmus.registry import systems
 from isthmus.study import CorruptedSource, Entrant, by_target_rows
 from studies.defaults.settings import by_means
-from studies.labels.controls import BalancedKMeans, MeanOfBoth
+from studies.labels.controls import MeanOfBoth
 
 LAMBDA1 = (1e-3, 1e-2, 1e-1, 1e0, 1e1, 1e2)
 LAMBDA2 = (1e-2, 1e-1, 1e0, 1e1, 1e2, 1e3)
