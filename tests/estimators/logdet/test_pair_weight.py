@@ -1,4 +1,4 @@
-"""The automatic weight of pairs: shared by all of them, so that their number does not matter."""
+"""Automatic weights: shared by all pairs, so that their number does not matter, and free of the unit of features."""
 
 import numpy as np
 import pytest
@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from conftest import make_domains
-from isthmus import ITML, MLHD, Saenko
+from isthmus import ITML, MLHD, InputError, Saenko
 from isthmus.estimators.logdet.constraints import TOTAL_WEIGHT
 from isthmus.solvers import DualNewton
 
@@ -58,3 +58,18 @@ def test_itml_shares_its_weight_too():
     twice = ITML(bounds=(1.0, 4.0), solver=TIGHT).fit_pairs(np.concatenate([pairs, pairs]), np.r_[y, y])
     assert model.pair_weight_ * 40 == pytest.approx(twice.pair_weight_ * 80)
     np.testing.assert_allclose(twice.get_mahalanobis_matrix(), model.get_mahalanobis_matrix(), rtol=1e-4, atol=1e-6)
+
+
+@pytest.mark.parametrize("scale", [1e-3, 1e4])
+def test_the_automatic_weight_of_the_alignment_has_no_unit(domains, scale):
+    Xs, ys, Xt, yt = domains.args
+    one, other = (MLHD(solver=TIGHT).fit(Xs * c, ys, Xt * c, yt) for c in (1.0, scale))
+    assert other.alignment_weight_ == pytest.approx(one.alignment_weight_ / scale**2)
+    found = other.pairwise_distances(Xs * scale, Xt * scale)
+    np.testing.assert_allclose(found, scale * one.pairwise_distances(Xs, Xt), rtol=1e-3)
+
+
+def test_a_number_is_the_weight_of_the_alignment(domains):
+    assert MLHD(alignment_weight=2).fit(*domains.args).alignment_weight_ == 2.0
+    with pytest.raises(InputError, match=r'alignment_weight: expected "auto" or a number of at least 0, got \'1\''):
+        MLHD(alignment_weight="1").fit(*domains.args)

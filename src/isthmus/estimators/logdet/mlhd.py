@@ -37,7 +37,7 @@ from isthmus.solvers import Result, Solver
 from isthmus.spaces import JointSpace
 
 ALIGNMENT_WEIGHT = 100.0
-"""The automatic λ1 (docs/defaults.md)."""
+"""The automatic λ1 over the spread of the domains (docs/defaults.md): a squared length has a unit."""
 AUTOMATIC_SLACK = 0.01
 """The automatic bound on the squared shift of the means, in units of the domains' spread."""
 
@@ -83,7 +83,8 @@ class MLHD(LogDetEstimator):
     source_kernel, target_kernel : Kernel or {"linear", "rbf", "laplacian", "polynomial", "cosine", "precomputed"}
         The similarity within either domain.
     alignment_weight : float or "auto"
-        λ1 ≥ 0, how much the shift between the means of the domains costs; "auto" is 100, with known pairs one.
+        λ1 ≥ 0, how much the shift between the means of the domains costs; "auto" is 100 over the spread of the
+        domains, so that their unit does not matter, and one for a constraint or with known pairs, which have none.
     pair_weight : float or "auto"
         λ2 ≥ 0, how much a pair on the wrong side of its bound costs; "auto" shares 10,000 among all pairs, so that
         their number does not matter (docs/defaults.md). With known pairs, whose weights ω are given, it is one.
@@ -207,7 +208,7 @@ class MLHD(LogDetEstimator):
         self.progress = progress
 
     def _checked(self) -> Solving:
-        self._alignment_weight(known=False)
+        self._alignment_weight(1.0)
         choice(self.alignment, "alignment", ("penalty", "constraint", "none"))
         self._slack(1.0)
         choice(self.outside, "outside", ("identity", "zero"))
@@ -239,7 +240,7 @@ class MLHD(LogDetEstimator):
             space = space.mapped(self._principal_axes(domains, space), projected=True)
         return space, {
             "result_": result,
-            "alignment_weight_": self._alignment_weight(known=joint.pairs is not None),
+            "alignment_weight_": self._alignment_weight(joint.spread, known=joint.pairs is not None),
             "pair_weight_": weight,
             "bounds_": bounds,
             "n_iter_": result.n_iter,
@@ -249,7 +250,8 @@ class MLHD(LogDetEstimator):
         """Labelled rows of both domains side by side, the pairs across (and within), the shift of the means; λ2."""
         rows, alignment = joint.rows, None
         if self.alignment != "none":
-            alignment = Alignment(joint.shift, self._alignment_weight(known=False), self._slack(joint.spread))
+            weight = self._alignment_weight(joint.spread)
+            alignment = Alignment(joint.shift, weight, self._slack(joint.spread))
         blocks = label_pairs(rows, joint.y, self._runs(joint), bounds)
         weight = self._pair_weight(n_pairs(blocks))
         return LogDetProblem(rows, weighted(blocks, weight), alignment), weight
@@ -266,7 +268,7 @@ class MLHD(LogDetEstimator):
         space, alignment = PairedSpace.of(joint, used, mean=self.alignment != "none"), None
         if self.alignment != "none":
             slack, total = self._slack(joint.spread), float(known.weights.sum())
-            weight = self._alignment_weight(known=True) * total
+            weight = self._alignment_weight(joint.spread, known=True) * total
             alignment = Alignment(space.shift, weight / bounds[0] if slack is None else weight, slack)
         return LogDetProblem(space.rows, blocks, alignment), space.maps
 
@@ -274,8 +276,10 @@ class MLHD(LogDetEstimator):
         source, target = joint.runs
         return [(source, target), (source, source), (target, target)] if self.within_domain else [(source, target)]
 
-    def _alignment_weight(self, *, known: bool) -> float:
-        return automatic(self.alignment_weight, "alignment_weight", KNOWN_WEIGHT if known else ALIGNMENT_WEIGHT)
+    def _alignment_weight(self, spread: float, *, known: bool = False) -> float:
+        free = known or self.alignment == "constraint"
+        value = KNOWN_WEIGHT if free else ALIGNMENT_WEIGHT / (spread if spread > 0.0 else 1.0)
+        return automatic(self.alignment_weight, "alignment_weight", value)
 
     def _slack(self, spread: float) -> float | None:
         automatic = isinstance(self.alignment_slack, str) and self.alignment_slack == "auto"

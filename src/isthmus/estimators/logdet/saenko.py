@@ -65,7 +65,7 @@ class Saenko(LogDetEstimator):
     >>> X_target, y_target = X_source + [0.0, 5.0], ["a", None, "b", None]
     >>> saenko = Saenko().fit(X_source, y_source, X_target, y_target)
     >>> saenko.pair_distance(X_source, X_target).round(1)
-    array([1.9, 1.9, 1.9, 1.9])
+    array([1.6, 1.6, 1.6, 1.6])
     """
 
     intercept = True  # only differences of rows count
