@@ -8,7 +8,7 @@ import sys
 
 from benchmarks import threads
 
-SECTIONS = ("solvers", "itml", "paired", "systems", "span", "transform", "imports", "matching", "migration")
+SECTIONS = ("solvers", "itml", "paired", "systems", "span", "transform", "imports", "matching", "migration", "labels")
 
 
 def main() -> int:
@@ -19,6 +19,7 @@ def main() -> int:
         environment,
         imports,
         itml_single,
+        labels,
         machine,
         matching,
         migration,
@@ -41,6 +42,7 @@ def main() -> int:
         "matching": matching.run,
         "imports": imports.run,
         "migration": migration.run,
+        "labels": labels.run,
     }
     record, options, problem = Record(), Options(budget=args.budget, repeats=args.repeats), ""
     load = machine.load()

@@ -18,6 +18,8 @@ MULTIPLES = (2, 3, 5)
 CLUSTER_ROUNDS = 15
 SEED_WEIGHT = 3.0
 """The weight of a labelled row in the mean of its cluster."""
+UNSURE, SLOPE = 0.5, 2.5
+"""Clusters that are surer of themselves than the first have a say in the target's ensemble, by this slope."""
 SHARPNESS = 2.0
 """Scores of unit deviation are multiplied by this, and read as logarithms."""
 
@@ -66,14 +68,29 @@ def cluster_means(rows: TransferRows, prior: FloatArray | float = 0.0) -> Rule:
 
 
 def target_only(rows: TransferRows, prior: FloatArray | float = 0.0) -> Rule:
-    """Discriminants and clusters in equal parts."""
-    return in_equal_parts(rows, averaged(discriminants(rows, prior=prior)), cluster_means(rows, prior))
+    """Discriminants and clusters: the clusters count as far as they are sure of themselves."""
+    clusters = cluster_means(rows, prior)
+    part = float(np.clip(SLOPE * (sureness(clusters, rows) - UNSURE), 0.0, 1.0))
+    return mixed(rows, (averaged(discriminants(rows, prior=prior)), clusters), (1.0 - part, part))
+
+
+def sureness(rule: Rule, rows: TransferRows) -> float:
+    r"""How far balanced guesses of the unlabelled rows are from even ones: :math:`(\bar p - 1/C) / (1 - 1/C)`.
+
+    With :math:`\bar p` the mean probability of the best class; one for guesses that are certain.
+    """
+    best = float(guesses_of(mixed(rows, (rule,), (1.0,)), rows).max(axis=1).mean())
+    return (rows.n_classes * best - 1.0) / max(rows.n_classes - 1, 1)
 
 
 def in_equal_parts(rows: TransferRows, *members: Rule) -> Rule:
     """Rules whose scores are brought to one deviation on the unlabelled rows, and averaged."""
-    weights = np.full(len(members), SHARPNESS / len(members))
-    return Sum.of(members, rows.target[rows.unlabelled], weights)
+    return mixed(rows, members, (1.0 / len(members),) * len(members))
+
+
+def mixed(rows: TransferRows, members: tuple[Rule, ...], parts: tuple[float, ...]) -> Rule:
+    """Rules whose scores are brought to one deviation on the unlabelled rows, in these parts."""
+    return Sum.of(members, rows.target[rows.unlabelled], SHARPNESS * np.array(parts))
 
 
 def guesses_of(rule: Rule, rows: TransferRows, prior: FloatArray | float = 0.0, sharpness: float = 1.0) -> FloatArray:
