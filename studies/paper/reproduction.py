@@ -119,6 +119,8 @@ def wanted(name: str, request: Request) -> tuple[str, ...]:
     if name != ALL:
         return (choice(name, "name", SINGLE),)
     groups, every = request.groups, EVERYTHING + ((SENSITIVITY,) if request.oracle else ())
+    if request.records is not None:  # there is nothing to render of what has not been run
+        every = tuple(each for each in every if records_of(_experiment(each).name, request)) or every
     some = [each for each in every if groups is None or not set(_experiment(each).groups).isdisjoint(groups)]
     return tuple(some) or every
 

@@ -270,7 +270,15 @@ def test_the_figures_of_both_pages_are_there(name):
         assert (committed.parent / link).exists(), link
 
 
-@pytest.mark.parametrize("name", EVERYTHING)
+# A table whose trials have not been run with the present defaults has no records, and is not on the page.
+RUN = [name for name in EVERYTHING if (ROOT / "results" / f"{name}.jsonl").exists()]
+
+
+def test_something_was_run():
+    assert "toy" in RUN
+
+
+@pytest.mark.parametrize("name", RUN)
 def test_the_committed_tables_are_made_from_the_committed_records(name):
     made = reproduce(name, COMMITTED)
     for form, (suffix, _) in FORMATS.items():
