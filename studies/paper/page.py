@@ -104,6 +104,7 @@ def page(records: Mapping[str, list[Record]], sets: Sets, figures: Path, beside:
 
 def _opening(records: Mapping[str, list[Record]], sets: Sets) -> Iterator[str]:
     every = [record for name in PAGE for record in records[name]]
+    unrun = [name for name in PAGE if not records[name]]
     bad = [record for record in every if not record.certified]
     yield "# The paper's experiments, run again"
     yield (
@@ -118,6 +119,8 @@ def _opening(records: Mapping[str, list[Record]], sets: Sets) -> Iterator[str]:
         f"{', '.join(_named(seeds) for seeds in sets)}. Tables are of the first set; conclusions are what all sets "
         "agree on."
     )
+    if unrun:
+        yield f"**Not run yet** with the present defaults: {', '.join(unrun)}."
 
 
 _BACKGROUND = f"""\
@@ -328,7 +331,7 @@ def _sensitivity(records: Mapping[str, list[Record]], sets: Sets, link: Link) ->
     if not own:
         yield (
             "From the grids of 0.1, which were not searched again: both weights are given there, so that the new "
-            "default of λ2 changes nothing; the bounds, bandwidths and the rule are the same."
+            "defaults change nothing; the bounds, bandwidths and the rule are the same."
         )
         link = Link(link.folder / BEFORE, f"{link.name}/{BEFORE}")
     for variant, system, every in own or older:
