@@ -19,7 +19,6 @@ from studies.labels.rows import DEMO, LabelRows, NamingDraw, OnAxes, PaperDraw, 
 from studies.labels.task import Calling
 
 TRANSFER = "label transfer"
-FORMER = {"alignment_weight": 1.0, "pair_weight": 1.0}
 LDA, KMEANS, BOTH = "target self-trained LDA", "target balanced k-means", "target mean of LDA and k-means"
 SHARES = "target LDA, the source's class shares"
 RANDOM, FULL = "target clusters, random names", "target LDA, all classes labelled"
@@ -66,7 +65,11 @@ AT_REAL_SIZE = (Entrant(LDA, SelfTrainedLDA, control=True), *TARGET_ONLY[1:])
 NEIGHBOURS = tuple(
     Entrant(f"{name}, 1-NN", make, rows=ON_AXES)
     # With the defaults of 0.1, by which the committed records were made.
-    for name, make in (("mlhd", partial(MLHD, **FORMER)), ("arc", ARC), ("cca", partial(CCA, rule="nearest")))
+    for name, make in (
+        ("mlhd", partial(MLHD, alignment_weight=1.0, pair_weight=1.0)),
+        ("arc", ARC),
+        ("cca", partial(CCA, rule="nearest")),
+    )
 )
 PLAIN = tuple(entrant.name for entrant in TARGET_ONLY)
 """The controls that are in every part."""
