@@ -10,7 +10,7 @@ from typing import Any, ClassVar, TypeAlias
 
 import numpy as np
 
-from isthmus import CCA, systems
+from isthmus import CCA, MLHD, systems
 from isthmus._arrays import FloatArray
 from isthmus.common_space import DOMAINS
 from isthmus.retrieval.hubness import hub_scores
@@ -111,14 +111,14 @@ REGISTERED = {"cca": "cca+nn", "kcca": "kcca+nn"}
 MADE = {
     name: systems()[REGISTERED.get(name, name)].make
     for name in ("ridge", "ridge-rbf", "cca", "kcca", "mlhd", "procrustes", "relative")
-}
-"""What learns from pairs, with the defaults of the library."""
+} | {"mlhd": partial(MLHD, alignment_weight=1.0, pair_weight=1.0)}
+"""What learns from pairs, with the defaults of the library; MLHD's weights are one with pairs, and said here."""
 SYSTEMS = tuple(_system(name, make) for name, make in MADE.items())
 CHEAP = ("10", "30", "100")
 """Where controls of the slower systems take part."""
 SHUFFLED, WITHIN = "shuffled pairs", "pairs shuffled within classes"
 CONTROLS = (
-    Entrant("cca, unit variates", partial(CCA, variates="unit"), control=True),
+    Entrant("cca, unit variates", partial(CCA, variates="unit", rule="nearest"), control=True),
     *(
         Entrant(f"{name}, {words}", MADE[name], control=True, rows=ShuffledPairs(within), variants=where)
         for name, where in (("ridge", None), ("cca", CHEAP), ("mlhd", CHEAP))

@@ -262,7 +262,7 @@ def test_readings_grids_and_own_rows():
     def blind(rows, seed):
         return replace(rows, X_target=0 * rows.X_target, X_test=0 * rows.X_test)
 
-    mlhd = Entrant("mlhd", MLHD, {"pair_weight": (0.1, 1.0)}, readings={"second": by_target_rows})
+    mlhd = Entrant("mlhd", MLHD(pair_weight=1.0), {"pair_weight": (0.1, 1.0)}, readings={"second": by_target_rows})
     entrants = [mlhd, Entrant("noise", MLHD(), control=True, rows=CorruptedSource("noise")),
                 Entrant("blind", TargetOnly(), rows=blind), "target 1-NN"]  # fmt: skip
     study = Study.of(load_toy, entrants)
