@@ -6,11 +6,11 @@ import argparse
 from pathlib import Path
 
 FORMATS = "CSV, TSV or JSON lines (also .gz), Parquet, NPY, NPZ or .h5ad"
-COLUMNS = (
-    "Columns are turned into features by themselves, and what became of each is shown: numbers are scaled, few "
-    "different words become yes or no, texts become weighted words. Write the plan to a file with --write-plan, "
-    "change it there, and give it back with --plan."
-)
+COLUMNS = """\
+Columns are turned into features without a word from you, and what became of each
+is shown: numbers are scaled, a few different words become yes or no, texts become
+weighted words. --write-plan puts that in a file; change it there, and give it back
+with --plan."""
 
 
 def add_files(parser: argparse.ArgumentParser, first: str, second: str, what: tuple[str, str]) -> None:
@@ -25,7 +25,8 @@ def add_columns(parser: argparse.ArgumentParser, *, label: bool) -> None:
     add = columns.add_argument
     if label:
         add("--label", required=True, metavar="COL", help="the column of classes; an empty cell is no label")
-    add("--id", metavar="COL", help="the column that names the rows (their numbers, from 0)")
+    named = "the column that names the rows (their numbers, from 0); may be given again, for the other file"
+    add("--id", action="append", default=[], metavar="COL", help=named)
     add("--text", action="append", default=[], metavar="COL", help="a column that is text; may be given again")
     add("--drop", action="append", default=[], metavar="COL", help="a column to leave out; may be given again")
     add("--plan", type=Path, metavar="FILE", help="a plan that was written with --write-plan")

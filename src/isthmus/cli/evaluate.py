@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 EXAMPLES = """\
 examples:
   isthmus evaluate english.csv french.csv --label section --id package --text description
-  isthmus evaluate old.csv new.csv --label kind --system mlhd --picture verdict.png
+  isthmus evaluate old.csv new.csv --label kind --system mlhd --picture verdict
 
 Labels of TARGET are hidden, several times, and asked for; so it needs some: twenty or more.
 """
@@ -28,9 +28,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_files(parser, "SOURCE", "TARGET", ("rows with labels", "rows with some labels, and other columns"))
     add = parser.add_argument
     add("--pairs", type=Path, metavar="FILE", help="known pairs: two columns, ids of SOURCE and of TARGET (none)")
-    add("--system", default="auto", metavar="NAME", help="what is tried: a name of `isthmus systems` (label transfer)")
+    add(
+        "--system", default="auto", metavar="NAME", help="what is tried: a name of `isthmus systems` (label transfer)"
+    )
     add("--splits", type=int, metavar="N", help="how often labels are hidden (by the number of rows)")
-    add("--picture", type=Path, metavar="FILE", help="the curve over labels per class, as PNG or SVG")
+    add("--picture", type=Path, metavar="FILE", help="the curve over labels per class: FILE.png and FILE.svg")
     add("--seed", type=int, default=0, metavar="N", help="which labels are hidden (0)")
     add("--jobs", type=int, default=2, metavar="N", help="splits at the same time (2)")
     add_columns(parser, label=True)
@@ -64,9 +66,13 @@ def run(options: argparse.Namespace) -> None:
     if options.picture is not None:
         from isthmus.plotting.canvas import save_figure
 
-        for path in save_figure(verdict.plot(), options.picture):
+        for path in save_figure(verdict.plot(), _stem(options.picture)):
             screen.say(f"The picture is in {path}.")
     screen.answer({"source": source.facts, "target": target.facts} | verdict.to_dict())
+
+
+def _stem(path: Path) -> Path:
+    return path.with_suffix("") if path.suffix in (".png", ".svg") else path
 
 
 def shared_features(source: Side, target: Side) -> list[tuple[int, int]] | None:

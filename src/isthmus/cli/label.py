@@ -64,14 +64,16 @@ def run(options: argparse.Namespace) -> None:
     pairs = known_pairs(options.pairs, source, target, screen)
     from isthmus import LabelTransfer
 
-    model = LabelTransfer(
-        reject_below=options.reject_below, random_state=options.seed, progress=screen.progress
-    ).fit(source.X, ys, target.X, yt, pairs=pairs)
+    model = LabelTransfer(reject_below=options.reject_below, random_state=options.seed, progress=screen.progress).fit(
+        source.X, ys, target.X, yt, pairs=pairs
+    )
     screen.say("", model.verdict_)
-    P, called = model.predict_proba(target.X), model.predict(target.X)
     given = np.array([label is not None for label in yt])
+    P, called = model.predict_proba(target.X), np.where(given, yt, model.predict(target.X))
     none = sum(label is None for label in called[~given])
-    screen.say(f"{int((~given).sum()):,} rows without a label got a class" + (f", but for {none:,}." if none else "."))
+    screen.say(
+        f"{int((~given).sum()):,} rows without a label got a class" + (f", but for {none:,}." if none else ".")
+    )
     if options.output is not None:
         _write(options.output, target.ids, model.classes_, P, called, given)
         screen.say(f"They are in {options.output}.")
@@ -94,16 +96,20 @@ def _write(path: Path, ids: Any, classes: Any, P: Any, called: Any, given: Any) 
 
     from isthmus.tables import write_table
 
-    order = np.argsort(-P, axis=1, kind="stable")
-    rows = np.arange(len(P))
+    # A row that was rejected has no class: the best one is told as its runner-up.
+    best = np.array([-1 if label is None else int(np.flatnonzero(classes == label)[0]) for label in called])
+    rows, found = np.arange(len(P)), best >= 0
+    others = P.copy()
+    others[rows[found], best[found]] = -1.0
+    second = others.argmax(axis=1)
     write_table(
         path,
         {
             "id": list(ids),
             "class": list(called),
-            "probability": P[rows, order[:, 0]],
-            "runner_up": [classes[c] for c in order[:, 1]],
-            "runner_up_probability": P[rows, order[:, 1]],
+            "probability": [float(P[i, c]) if c >= 0 else None for i, c in enumerate(best)],
+            "runner_up": [classes[c] for c in second],
+            "runner_up_probability": P[rows, second],
             "given": given,
         },
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -80,9 +81,7 @@ def both_sides(
     return sides[0], sides[1]
 
 
-def _plans(
-    options: argparse.Namespace, tables: tuple[Table, ...], names: tuple[str, str], scale: bool
-) -> list[Plan]:
+def _plans(options: argparse.Namespace, tables: tuple[Table, ...], names: tuple[str, str], scale: bool) -> list[Plan]:
     from isthmus.storage.files import opened
     from isthmus.tables import Plan
 
@@ -94,7 +93,7 @@ def _plans(
         except UnicodeDecodeError:
             raise InputError(f"{options.plan}: expected a plan in UTF-8, got other bytes.") from None
     label = getattr(options, "label", None)
-    asked = [name for name in (label, options.id, *options.text, *options.drop) if name is not None]
+    asked = [name for name in (label, *options.id, *options.text, *options.drop) if name is not None]
     for column in asked:
         if not any(column in table.names for table in tables):
             raise InputError(
@@ -102,14 +101,14 @@ def _plans(
                 f"{', '.join(dict.fromkeys(n for t in tables for n in t.names))[:200]}."
             )
 
-    def there(table: Table, column: str | None) -> str | None:
-        return column if column in table.names else None
+    def first(table: Table, columns: Sequence[str | None]) -> str | None:
+        return next((column for column in columns if column in table.names), None)
 
     plans = [
         Plan.of(
             table,
-            label=there(table, label),
-            id=there(table, options.id),
+            label=first(table, [label]),
+            id=first(table, options.id),
             text=[name for name in options.text if name in table.names],
             drop=[name for name in options.drop if name in table.names],
         )
