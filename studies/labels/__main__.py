@@ -103,8 +103,8 @@ def _render(options: argparse.Namespace) -> None:
 
 def rendered(folder: Path = RECORDS) -> str:
     """The page of the records in a folder."""
-    errors = list(InFolder(folder, "error_rates").read().values())
-    return page(committed_records(folder), verdicts.section(verdicts.read(folder), errors))
+    first, errors = (list(InFolder(folder, name).read().values()) for name in ("few-first", "error_rates"))
+    return page(committed_records(folder), verdicts.section(verdicts.read(folder), errors), first)
 
 
 def committed_records(folder: Path = RECORDS) -> dict[str, list[Record]]:

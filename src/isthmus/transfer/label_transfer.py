@@ -47,8 +47,8 @@ class LabelTransfer(TwoDomainEstimator):
 
     - **Some classes have no labelled target row** (``unlabelled_classes_``). The source gives them their names:
       zero-shot ridge, relative representations, MLHD, rotations between class means, clusters named by graph
-      matching. The weight of a start is :math:`e^{6 (r + 0.6 s)}`, r the agreement of the classes' geometry, s how far
-      row signatures bear out its names. Self-trained MLHD goes on from the vote.
+      matching. The weight of a start is :math:`e^{6 (r + 0.6 s)}`, r the agreement of the classes' geometry, s how
+      far row signatures bear out its names. Self-trained MLHD goes on from the vote.
     - **Every class has some.** The target's own ensemble (self-trained discriminants, balanced k-means) is the floor;
       where rows are few, row signatures and self-trained MLHD are let in, each by a test of its own; where they are
       many, soft pairs by geometry, or the source's shares alone.
