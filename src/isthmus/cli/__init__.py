@@ -21,7 +21,7 @@ COMMANDS = {
 DESCRIPTION = "Join two collections that are described by different features."
 EPILOG = """\
 Files: CSV, TSV or JSON lines (also .gz), Parquet, NPY, NPZ, .h5ad. `isthmus COMMAND --help` has examples.
-Exit status: 0, 2 for bad input (one sentence on standard error), 130 after Ctrl-C. Output files are whole or not there.
+Exit status: 0; 2 for bad input, with one sentence on standard error; 130 after Ctrl-C. No file is half written.
 """
 
 
