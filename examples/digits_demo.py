@@ -65,7 +65,7 @@ def hidden_digits(rows: Rows) -> list[int]:
 def naming(labelled: int) -> Study:
     """Who can name digits that no target row is labelled with?"""
     prepared = PCA(30)
-    by_neighbours = {"source_transformer": prepared, "target_transformer": prepared}
+    by_neighbours = {"rule": "nearest", "source_transformer": prepared, "target_transformer": prepared}
     half = HalfTheDigits()
     return Study.of(
         partial(load_digits, labelled),

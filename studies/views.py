@@ -36,7 +36,15 @@ def views_of(load: Loader, folder: Path | None, source: str, target: str) -> Vie
     return Views(data[source].X[i], data[target].X[j], data[source].y[i])
 
 
-def drawn_split(y: IntArray, seed: Sequence[int], labelled: int = 1, most_labelled: int = 1) -> Split:
+def drawn_split(
+    y: IntArray,
+    seed: Sequence[int],
+    labelled: int = 1,
+    most_labelled: int = 1,
+    *,
+    source: int = SOURCE_PER_CLASS,
+    most_source: int = SOURCE_PER_CLASS,
+) -> Split:
     """Which objects take which part.
 
     Not a :class:`isthmus.evaluation.Protocol`: that one deals out other objects for the same seed, and the published
@@ -50,14 +58,17 @@ def drawn_split(y: IntArray, seed: Sequence[int], labelled: int = 1, most_labell
         The same seed gives the same split.
     labelled, most_labelled : int
         Labelled target rows per class, and the most that any split of the study has: those of fewer are among them.
+    source, most_source : int
+        The same for source rows.
     """
     rng = np.random.default_rng(seed)
     classes = [rng.permutation(np.flatnonzero(y == c)) for c in np.unique(y)]
-    ends = np.cumsum([SOURCE_PER_CLASS, most_labelled, UNLABELLED_PER_CLASS])
+    ends = np.cumsum([most_source, most_labelled, UNLABELLED_PER_CLASS])
     parts = list(zip(*(np.split(rows, ends) for rows in classes), strict=True))
-    source, unlabelled, rest = (np.concatenate(parts[k]) for k in (0, 2, 3))
+    unlabelled, rest = (np.concatenate(parts[k]) for k in (2, 3))
+    learned = np.concatenate([rows[:source] for rows in parts[0]])
     known = np.concatenate([rows[:labelled] for rows in parts[1]])
-    return Split(source, known, unlabelled, rng.permutation(rest)[:MOST_TESTED])
+    return Split(learned, known, unlabelled, rng.permutation(rest)[:MOST_TESTED])
 
 
 def rows_of(views: Views, split: Split) -> Rows:

@@ -89,7 +89,7 @@ def test_the_span_of_labelled_rows_and_means_carries_the_same_metric(monkeypatch
     import isthmus.spaces.side as side
 
     data, new = many_unlabelled(80), [part + 0.1 for part in many_unlabelled(40)[::2]]
-    settings = {"alignment": alignment, "outside": outside, "tol": 1e-12, "max_iter": 500}
+    settings = {"alignment": alignment, "outside": outside, "pair_weight": 1.0, "tol": 1e-12, "max_iter": 500}
     few = MLHD(*kernels, **settings).fit(*data)
     ordinary = side.kernel_side
     monkeypatch.setattr("isthmus.spaces.joint.kernel_side", lambda *a, **k: ordinary(*a, **{**k, "every_row": True}))

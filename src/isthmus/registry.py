@@ -95,7 +95,7 @@ def _target_label_spreading() -> TargetOnly:
 
 
 def _with_itml(projection: Callable[..., CCA]) -> CCA:
-    return projection(metric=ITML(random_state=0))
+    return projection(metric=ITML(random_state=0), rule="nearest")
 
 
 def _corrupted(kind: str) -> Corrupted:
@@ -114,8 +114,12 @@ _SYSTEMS = Systems(
     (
         System("mlhd", MLHD, "Qian & Chen 2012", _ANY, "metric", best_for=_DISTANCES),
         System("mlhd-rbf", partial(MLHD, "rbf", "rbf"), "Qian & Chen 2012", _ANY, "metric"),
-        System("cca+nn", CCA, "Hotelling 1936, pairs as in Kulis et al. 2011", _EITHER, "metric"),
-        System("kcca+nn", KCCA, "Akaho 2001, pairs as in Kulis et al. 2011", _EITHER, "metric"),
+        System(
+            "cca+nn", partial(CCA, rule="nearest"), "Hotelling 1936, pairs as in Kulis et al. 2011", _EITHER, "metric"
+        ),
+        System(
+            "kcca+nn", partial(KCCA, rule="nearest"), "Akaho 2001, pairs as in Kulis et al. 2011", _EITHER, "metric"
+        ),
         System("cca+itml", partial(_with_itml, CCA), "Davis et al. 2007 after CCA", _BOTH, "metric"),
         System("kcca+itml", partial(_with_itml, KCCA), "Davis et al. 2007 after KCCA", _BOTH, "metric"),
         System("saenko", Saenko, "Saenko et al. 2010, equal features only", _BOTH, "metric"),

@@ -1,6 +1,6 @@
-"""How the library's defaults were chosen, as a specification on :mod:`isthmus.study`: docs/bounds.md has the answer.
+"""How the library's defaults were chosen, as specifications on :mod:`isthmus.study`.
 
-``python -m studies.defaults --help``.
+docs/defaults.md and docs/bounds.md have the answers. ``python -m studies.defaults --help``.
 """
 
 from studies.defaults.rules import Rule, RuledMLHD

@@ -122,5 +122,5 @@ class RuledMLHD(MLHD):
 
     def _learn(self, domains: TwoDomains, joint: JointSpace, settings: Solving) -> tuple[CommonSpace, dict[str, Any]]:
         bounded = copy(self)
-        bounded.bounds = self.bounds_rule.bounds(joint, self.alignment_weight)
+        bounded.bounds = self.bounds_rule.bounds(joint, self._alignment_weight(joint.spread))
         return super(RuledMLHD, bounded)._learn(domains, joint, settings)

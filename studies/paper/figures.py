@@ -12,7 +12,7 @@ from isthmus.exceptions import DataWarning
 from isthmus.plotting import principal_plane
 from isthmus.study import Claim
 from isthmus.study.scoreboard import HOLDS, REVERSED
-from studies.paper.comparisons import ORDER, TARGET_ONLY
+from studies.paper.comparisons import COMPARISONS, ORDER, TARGET_ONLY, WHERE_FLAT
 from studies.paper.drawing import Panel, plot_differences, plot_heat_map, plot_table, plot_toy
 from studies.paper.entrants import PAPER
 from studies.paper.experiment import PaperBoard
@@ -74,20 +74,27 @@ def difference_figure(board: PaperBoard, claims: list[Claim]) -> Any:
     run = [(k, claim.statement, claim.difference) for k, claim in enumerate(claims) if claim.difference is not None]
     shown = [claim.verdict in (HOLDS, REVERSED) for claim in claims if claim.difference is not None]
     numbers = np.array([(d.mean, d.low, d.high) for _, _, d in run])
-    heads = ["the paper's order" if k < len(ORDER) else _asked(statement) for k, statement, _ in run]
+    heads = [_asked(*COMPARISONS[k]) for k, _, _ in run]
     return plot_differences(
         [statement.replace(" > ", " − ") for _, statement, _ in run],
         *(100 * numbers).T,
         groups=heads,
         decided=shown,
         title=f"{board.design.title.split(',')[0]}: paired differences with 95 % intervals of each alone; "
-        f"colour: p < 5 % over all {len(run)}. Seeds {board.seeds[0]} to {board.seeds[-1]}; "
+        f"colour: p < 5 % within its question. Seeds {board.seeds[0]} to {board.seeds[-1]}; "
         f"{VARIANTS[board.variant]}",
     )
 
 
-def _asked(statement: str) -> str:
-    return "against the target alone" if statement.endswith(TARGET_ONLY) else "against a corrupted source"
+def _asked(system: str, other: str) -> str:
+    """The question that a comparison belongs to."""
+    if other in TARGET_ONLY:
+        return f"{system} against the target alone"
+    if other.startswith(f"{system}, "):
+        return f"{system} against a corrupted source"
+    if (system, other) in WHERE_FLAT:
+        return "where accuracy is flat in λ2"
+    return "the paper's order" + ("" if (system, other) in ORDER else ", rows called by the nearest class mean")
 
 
 def heat_map(board: PaperBoard, system: str) -> Any:

@@ -15,15 +15,22 @@ from isthmus.study.scoreboard import HOLDS, LEVEL, OPEN, REVERSED, UNRUN
 from isthmus.study.tables import claim_table, spanned
 from studies.paper.artefacts import boards
 from studies.paper.comparisons import (
-    COMPARISONS,
+    AGAINST_CORRUPTED,
+    AGAINST_TARGET,
     CORRUPTED,
+    FAMILIES,
+    FROM_FLAT,
+    JUDGED,
     ORDER,
+    ORDER_BY_MEANS,
     READINGS,
     TARGET_ONLY,
+    WHERE_FLAT,
     agreed,
+    flat_columns,
     sensitivity_claims,
 )
-from studies.paper.entrants import PAPER
+from studies.paper.entrants import FLAT_WEIGHT, PAPER
 from studies.paper.experiment import EXPERIMENTS, PaperBoard
 from studies.paper.findings import Finding
 from studies.paper.rows import VARIANTS
@@ -41,6 +48,10 @@ from studies.paper.tables import (
 TABLES = ("table1", "table2")
 PAGE = ("toy", *TABLES)
 """Whose records the page is about."""
+BEFORE = "0.1"
+"""The folder, within that of the records, of those with the defaults of 0.1: the last whose grids were searched."""
+GRIDS = "grids"
+"""The name of older records of the first table whose grids were searched: a grid has no default in it."""
 Sets = Sequence[tuple[int, ...]]
 
 
@@ -62,7 +73,7 @@ def page(records: Mapping[str, list[Record]], sets: Sets, figures: Path, beside:
     Parameters
     ----------
     records : mapping of str to list of Record
-        By the name of the experiment, as in :data:`PAGE`.
+        By the name of the experiment, as in :data:`PAGE`, and maybe :data:`GRIDS`.
     sets : sequence of tuple of int
         Sets of seeds: tables are of the first, conclusions are what all agree on.
     figures : Path
@@ -85,7 +96,7 @@ def page(records: Mapping[str, list[Record]], sets: Sets, figures: Path, beside:
         *([_BACKGROUND] if findings else []),
         *_toy(records["toy"], sets, link),
         *(part for finding in findings for part in _table(finding, link)),
-        *_sensitivity(records["table1"], sets, link),
+        *_sensitivity(records, sets, link),
         *_again(sets),
     ]
     return "\n\n".join(parts) + "\n"
@@ -93,11 +104,13 @@ def page(records: Mapping[str, list[Record]], sets: Sets, figures: Path, beside:
 
 def _opening(records: Mapping[str, list[Record]], sets: Sets) -> Iterator[str]:
     every = [record for name in PAGE for record in records[name]]
+    unrun = [name for name in PAGE if not records[name]]
     bad = [record for record in every if not record.certified]
     yield "# The paper's experiments, run again"
     yield (
         "Made by `python -m studies.paper … --report`; do not edit. Every sentence about results is computed from "
-        "the records, and a test keeps page and records together."
+        "the records, and a test keeps page and records together. The same with the defaults of 0.1, with grids that "
+        "an oracle searched, is in reproduction-0.1.md; docs/defaults.md says what changed and why."
     )
     yield (
         f"{len(every):,} records; {len(bad)} of them have a fit that failed or was not certified"
@@ -106,6 +119,8 @@ def _opening(records: Mapping[str, list[Record]], sets: Sets) -> Iterator[str]:
         f"{', '.join(_named(seeds) for seeds in sets)}. Tables are of the first set; conclusions are what all sets "
         "agree on."
     )
+    if unrun:
+        yield f"**Not run yet** with the present defaults: {', '.join(unrun)}."
 
 
 _BACKGROUND = f"""\
@@ -119,13 +134,17 @@ anew from the images. Nothing below can show that the paper's numbers are wrong.
 **What the paper leaves open.** It does not say how features were scaled, which bandwidths, bounds and weights \
 its tables stand on, or how a row is labelled. Here rows are scaled to length one (counts by their square \
 roots), all four systems of the tables have RBF kernels with median bandwidths (`mlhd-rbf` and so on in \
-`isthmus.systems()`; the toy problem is linear), and everything else is the library's default; the bounds were \
-chosen on other data (docs/bounds.md). *whole* is {VARIANTS["whole"]}; *held-out* is {VARIANTS["held-out"]}.
+`isthmus.systems()`; the toy problem is linear), and everything else is the library's default, which was \
+chosen on other data (docs/defaults.md, docs/bounds.md). *whole* is {VARIANTS["whole"]}; \
+*held-out* is {VARIANTS["held-out"]}.
 
 **Names.** `kcca+nn`: kernel CCA, then the nearest source row; `kcca+itml`: the same after ITML. `mlhd-rbf` labels a \
 row by its nearest *source* row, as retrieval would; `mlhd-rbf by target rows` by its nearest *labelled target* row \
-under the same metric. Controls without a source are `target 1-NN`, `target SVM`, `target label spreading` and \
-`target self-trained LDA`, all of which know the target's rows only. Controls with a corrupted source are MLHD \
+under the same metric; `… by means` by the nearest class mean of the source (`rule="means"`). \
+`mlhd-rbf λ2={FLAT_WEIGHT:g}` has that weight on each pair, where accuracy no longer depends on it. `label-transfer` \
+is `LabelTransfer`, no system of the paper. Controls without a source are `target 1-NN`, `target SVM`, \
+`target label spreading`, `target self-trained LDA`, `target balanced k-means` and the mean of the last two, all of \
+which know the target's rows only. Controls with a corrupted source are MLHD \
 after the source's rows were replaced by noise of the same mean and covariance (*noise*), its labels dealt out \
 anew (*permuted*) or its classes renamed in a cycle (*renamed*); what MLHD gains with one of them, it does not \
 owe to the source. A *group* is a source and a target.
@@ -142,17 +161,21 @@ def _short(findings: list[Finding]) -> Iterator[str]:
     if all(finding.complete for finding in findings):
         yield _answers(findings)
     head = ("claim", *(finding.name for finding in findings))
-    rows = [(f"{a} > {b}", *(f"{f.verdicts[a, b]} ({f.difference((a, b))})" for f in findings)) for a, b in ORDER]
-    for system in READINGS:
-        for title, pairs in _questions(system):
-            rows.append((f"{system} against {title}", *(finding.beaten(pairs) for finding in findings)))
-    fewest = min(len(board.seeds) for finding in findings for board in finding.boards)
+    rows = [
+        (f"{a} > {b}", *(f"{f.verdicts[a, b]} ({f.difference((a, b))})" for f in findings))
+        for a, b in (*ORDER, *ORDER_BY_MEANS, *WHERE_FLAT)
+    ]
+    asked = [(f"{system} against the target alone", AGAINST_TARGET[system]) for system in JUDGED]
+    asked += [(f"{system} against its corrupted sources", AGAINST_CORRUPTED[system]) for system in READINGS]
+    rows += [(title, *(finding.beaten(pairs) for finding in findings)) for title, pairs in asked]
+    fewest, largest = min(len(b.seeds) for f in findings for b in f.boards), max(map(len, FAMILIES))
     note = (
         f"holds / reversed: p < {LEVEL:g} after Holm's adjustment in every set of seeds, with the sign of the claim "
         "or the opposite one; beats / loses to: the same; open: neither. In brackets the difference in points, one "
-        f"per set. With {fewest} seeds no p-value is below {2.0 ** (1 - fewest):.3f}, where all agree in sign, and "
-        f"{len(COMPARISONS)} comparisons make that {min(1.0, len(COMPARISONS) * 2.0 ** (1 - fewest)):.3f}: *not "
-        "shown* may mean too few seeds as well as no difference."
+        f"per set. p-values are adjusted within each of {len(FAMILIES)} questions. With {fewest} seeds none is below "
+        f"{2.0 ** (1 - fewest):.3f}, where all agree in sign, and the {largest} comparisons of the largest question "
+        f"make that {min(1.0, largest * 2.0 ** (1 - fewest)):.3f}: *not shown* may mean too few seeds as well as no "
+        "difference."
     )
     yield Table("What holds, default settings", head, tuple(rows), (note,)).markdown()
 
@@ -162,31 +185,20 @@ def _answers(findings: list[Finding]) -> str:
     steps = "; ".join(
         f"{a} > {b} holds in {sum(f.verdicts[a, b] == HOLDS for f in findings)} and is reversed in "
         f"{sum(f.verdicts[a, b] == REVERSED for f in findings)}"
-        for a, b in ORDER
+        for a, b in (*ORDER, *WHERE_FLAT[:1])
     )
     worse = sum(f.counted([(system, name) for name in TARGET_ONLY], REVERSED) > 0 for f, system in cases)
     better = sum(
         f.counted([(system, name) for name in TARGET_ONLY], HOLDS) == len(TARGET_ONLY) for f, system in cases
     )
-    corrupted = sum(f.counted(_corrupted(system), HOLDS) == len(CORRUPTED) for f, system in cases)
+    corrupted = sum(f.counted(AGAINST_CORRUPTED[system], HOLDS) == len(CORRUPTED) for f, system in cases)
     return (
         f"- **The paper's order.** Of {n} tables (data set and preparation): {steps}.\n"
-        f"- **The source.** Of {len(cases)} cases ({n} tables, two readings of the metric), in {worse} a rule that "
+        f"- **The source.** Of {len(cases)} cases ({n} tables, {len(READINGS)} readings), in {worse} a rule that "
         f"never sees the source is shown to be better than MLHD, in {better} MLHD is shown to be better than all "
         f"{len(TARGET_ONLY)} such rules, and in {corrupted} it is shown to be better than itself with each of the "
         f"{len(CORRUPTED)} corrupted sources."
     )
-
-
-def _questions(system: str) -> tuple[tuple[str, list[tuple[str, str]]], ...]:
-    return ("the target alone", [(system, name) for name in TARGET_ONLY]), (
-        "its corrupted sources",
-        _corrupted(system),
-    )
-
-
-def _corrupted(system: str) -> list[tuple[str, str]]:
-    return [(system, f"{system}, {kind}") for kind in CORRUPTED]
 
 
 def _order(findings: list[Finding]) -> Iterator[str]:
@@ -220,16 +232,23 @@ def _source(findings: list[Finding]) -> Iterator[str]:
             lines.append(_unfinished(f))
             continue
         best = max(TARGET_ONLY, key=f.mean)
-        for system in READINGS:
-            corrupted = {kind: f.mean(f"{system}, {kind}") for kind in CORRUPTED}
-            lines.append(
+        for system in JUDGED:
+            said = (
                 f"- {f.name}, {system}: {f.mean(system):.1f}. *Is it worth having?* The best rule without a source, "
                 f"{best}, has {f.mean(best):.1f} ({f.difference((system, best))}): "
-                f"{_worth(f.verdicts[system, best])}. *Does it teach anything?* With a corrupted source MLHD has "
-                f"{_listed(corrupted)}: shown to be better than {f.counted(_corrupted(system), HOLDS)} of the "
-                f"{len(CORRUPTED)}, worse than {f.counted(_corrupted(system), REVERSED)}."
+                f"{_worth(f.verdicts[system, best])}."
             )
+            lines.append(said + (_taught(f, system) if system in READINGS else ""))
     yield "\n".join(lines)
+
+
+def _taught(f: Finding, system: str) -> str:
+    corrupted = {kind: f.mean(f"{system}, {kind}") for kind in CORRUPTED}
+    pairs = AGAINST_CORRUPTED[system]
+    return (
+        f" *Does it teach anything?* With a corrupted source MLHD has {_listed(corrupted)}: shown to be better than "
+        f"{f.counted(pairs, HOLDS)} of the {len(CORRUPTED)}, worse than {f.counted(pairs, REVERSED)}."
+    )
 
 
 def _worth(verdict: str) -> str:
@@ -297,42 +316,68 @@ def _table(finding: Finding, link: Link) -> Iterator[str]:
         yield from link.picture(f"{finding.name}: paired differences", f"{stem}-differences")
     yield claim_table(finding.boards, finding.claims, f"{finding.name}: what holds, default settings").markdown()
     yield from link.picture(f"{finding.name}: the paper, ours and the controls", stem)
-    tables = [paper_table(board), control_table(board), retrieval_table(board)]
+    tables = [paper_table(board), control_table(board), control_table(board, corrupted=True), retrieval_table(board)]
     if (searched := board.searched()).has(PAPER[-1], "oracle"):
         tables += [paper_table(searched, "oracle"), settings_table(searched)]
     for table in tables:
         yield table.markdown()
 
 
-def _sensitivity(records: list[Record], sets: Sets, link: Link) -> Iterator[str]:
-    experiment = EXPERIMENTS["table1"]
-    searched = [
-        (variant, every)
-        for variant in experiment.searched_variants
-        if _has_grids((every := boards(experiment, records, variant, sets))[0])
-    ]
-    if not searched:
+def _sensitivity(records: Mapping[str, list[Record]], sets: Sets, link: Link) -> Iterator[str]:
+    own, older = _searched(records["table1"], sets), _searched(records.get(GRIDS, []), sets)
+    if not own and not older:
         return
     yield "## Does accuracy rise with λ1? Is λ2 unimportant?"
-    for variant, every in searched:
-        for system in READINGS:
-            stem = f"sensitivity-{variant}-{system.replace(' ', '-')}"
-            yield from link.picture(f"Accuracy of {system} over λ1 and λ2, {variant}", stem)
-            yield grid_table(every[0], system).markdown()
-            claims = [sensitivity_claims(board, system) for board in every]
-            values = 100 * every[0].grid(system).mean(axis=(0, 1))
-            rises, matters = (agreed([c.verdict for c in same]) for same in zip(*claims, strict=True))
-            yield claim_table(every, claims, f"{system}, {variant}: what holds", BY_SEED).markdown()
-            yield (
-                f"{system}, {variant}: means over λ2 go from {values.mean(axis=1)[0]:.1f} at the smallest λ1 to"
-                f' {values.mean(axis=1)[-1]:.1f} at the largest: "accuracy rises with λ1" is {_is(rises)}. Means over'
-                f" λ1 range over {np.ptp(values.mean(axis=0)):.1f} points as λ2 changes, means over λ2 over"
-                f' {np.ptp(values.mean(axis=1)):.1f} points as λ1 does: "λ2 matters less than λ1" is {_is(matters)}.'
-            )
+    if not own:
+        yield (
+            "From the grids of 0.1, which were not searched again: both weights are given there, so that the new "
+            "defaults change nothing; the bounds, bandwidths and the rule are the same."
+        )
+        link = Link(link.folder / BEFORE, f"{link.name}/{BEFORE}")
+    for variant, system, every in own or older:
+        stem = f"sensitivity-{variant}-{system.replace(' ', '-')}"
+        yield from link.picture(f"Accuracy of {system} over λ1 and λ2, {variant}", stem)
+        yield grid_table(every[0], system).markdown()
+        claims = [sensitivity_claims(board, system) for board in every]
+        values = 100 * every[0].grid(system).mean(axis=(0, 1))
+        rises, matters = (agreed([c.verdict for c in same]) for same in zip(*claims, strict=True))
+        yield claim_table(every, claims, f"{system}, {variant}: what holds", BY_SEED).markdown()
+        yield (
+            f"{system}, {variant}: means over λ2 go from {values.mean(axis=1)[0]:.1f} at the smallest λ1 to"
+            f' {values.mean(axis=1)[-1]:.1f} at the largest: "accuracy rises with λ1" is {_is(rises)}. Means over'
+            f" λ1 range over {np.ptp(values.mean(axis=0)):.1f} points as λ2 changes, means over λ2 over"
+            f' {np.ptp(values.mean(axis=1)):.1f} points as λ1 does: "λ2 matters less than λ1" is {_is(matters)}.'
+        )
+        yield from _where_flat(every, system, variant)
 
 
-def _has_grids(board: PaperBoard) -> bool:
-    return all(np.isfinite(board.grid(system)).all() for system in READINGS)
+def _where_flat(every: list[PaperBoard], system: str, variant: str) -> Iterator[str]:
+    """The same over large λ2 only, if the grid has any."""
+    columns = flat_columns(every[0], system)
+    if not columns:
+        return
+    claims = [sensitivity_claims(board, system, flat=True) for board in every]
+    where = f"λ2 ≥ {FROM_FLAT:g}"
+    yield claim_table(every, claims, f"{system}, {variant}, {where} only: what holds", BY_SEED).markdown()
+    values = 100 * every[0].grid(system).mean(axis=(0, 1))[:, columns]
+    rises, matters = (agreed([c.verdict for c in same]) for same in zip(*claims, strict=True))
+    yield (
+        f"{system}, {variant}, at {where}: accuracy is {values.mean():.1f}, its range over λ2 "
+        f"{np.ptp(values.mean(axis=0)):.1f} points and over λ1 {np.ptp(values.mean(axis=1)):.1f}. There the first "
+        f"claim is {_is(rises)}, the second {_is(matters)}."
+    )
+
+
+def _searched(records: list[Record], sets: Sets) -> list[tuple[str, str, list[PaperBoard]]]:
+    """Variants and systems whose grids are complete in the first set of seeds, with a board for each set."""
+    experiment = EXPERIMENTS["table1"]
+    return [
+        (variant, system, every)
+        for variant in experiment.searched_variants
+        for every in [boards(experiment, records, variant, sets)]
+        for system in READINGS
+        if np.isfinite(every[0].grid(system)).all()
+    ]
 
 
 def _is(verdict: str) -> str:

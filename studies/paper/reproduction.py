@@ -16,12 +16,13 @@ from studies.paper.artefacts import Artefacts, sensitivity_artefacts, table_arte
 from studies.paper.comparisons import READINGS
 from studies.paper.experiment import EXPERIMENTS, Experiment
 from studies.paper.old_names import PaperResults
+from studies.paper.page import BEFORE, GRIDS, PAGE
 
 SENSITIVITY, ALL = "sensitivity", "all"
 NAMES = (*EXPERIMENTS, SENSITIVITY, ALL)
 SINGLE = NAMES[:-1]
-EVERYTHING = ("toy", "table1", "table2", SENSITIVITY)
-"""What "all" means: whatever the data that are described in the documents allow."""
+EVERYTHING = ("toy", "table1", "table2")
+"""What "all" means: whatever the data that are described in the documents allow; with grids, their figure too."""
 SEARCHED = ("oracle", "selected")
 PART = "-part"
 """The ending of files about some groups or variants only: they do not overwrite those about all."""
@@ -94,6 +95,13 @@ def records_of(name: str, request: Request) -> list[Record]:
     return list(PaperResults(request.records or request.out, name).read().values())
 
 
+def page_records(request: Request) -> dict[str, list[Record]]:
+    """All that the page is about: each experiment, and the grids of the first table from before, if there are any."""
+    before = PaperResults((request.records or request.out) / BEFORE, "table1")
+    grids = [record for record in before.read().values() if record.grid is not None]
+    return {name: records_of(name, request) for name in PAGE} | {GRIDS: grids}
+
+
 def artefacts(name: str, experiment: Experiment, variants: Sequence[str], request: Request) -> Artefacts:
     """Tables and figures out of the records that are there."""
     records = records_of(experiment.name, request)
@@ -110,9 +118,11 @@ def wanted(name: str, request: Request) -> tuple[str, ...]:
     """The experiments to run; of "all", those that have one of the groups that were asked for."""
     if name != ALL:
         return (choice(name, "name", SINGLE),)
-    groups = request.groups
-    some = [each for each in EVERYTHING if groups is None or not set(_experiment(each).groups).isdisjoint(groups)]
-    return tuple(some) or EVERYTHING
+    groups, every = request.groups, EVERYTHING + ((SENSITIVITY,) if request.oracle else ())
+    if request.records is not None:  # there is nothing to render of what has not been run
+        every = tuple(each for each in every if records_of(_experiment(each).name, request)) or every
+    some = [each for each in every if groups is None or not set(_experiment(each).groups).isdisjoint(groups)]
+    return tuple(some) or every
 
 
 def _experiment(name: str) -> Experiment:

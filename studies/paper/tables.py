@@ -66,14 +66,16 @@ def paper_table(board: PaperBoard, setting: str = "default") -> Table:
     )
 
 
-def control_table(board: PaperBoard, setting: str = "default") -> Table:
-    """MLHD and the controls on the same rows; mean ± standard deviation over the seeds."""
-    names = [name for name in board.design.columns if name not in PAPER[:-1]]
+def control_table(board: PaperBoard, setting: str = "default", *, corrupted: bool = False) -> Table:
+    """Further readings and the target alone, or corrupted sources; mean ± standard deviation over the seeds."""
+    spoilt = [name for name in board.design.controls if board.design.entrant(name).rows is not None]
+    names = [name for name in board.design.columns if name not in PAPER[:-1] and (name in spoilt) == corrupted]
     names = [name for name in names if board.has(name, setting)] or names
     columns = [mean_cells(board, name, setting) for name in names]
     rows = list(zip(board.groups, *columns, strict=True))
     return Table(
-        f"{board.design.title}: MLHD and controls, {setting} ({SETTINGS[setting]}); {VARIANTS[board.variant]}",
+        f"{board.design.title}: {'corrupted sources' if corrupted else 'MLHD, other readings, the target alone'}, "
+        f"{setting} ({SETTINGS[setting]}); {VARIANTS[board.variant]}",
         ("source → target", *names),
         (*rows, ("mean", *(number_cell(overall(board, name, setting)) for name in names))),
         notes(board, rows) if setting == "default" else (*notes(board, rows), _grids(board)),

@@ -16,7 +16,7 @@ PROTOCOL = f"""\
 Fixed before any test label was seen: {SOURCE_PER_CLASS} labelled source rows per class; 1 labelled and \
 {UNLABELLED_PER_CLASS} unlabelled target rows per class; at most {MOST_TESTED} test rows of the target domain. No \
 object (image, package, cell, document) is in two of source, target and test. Every system gets the same rows, with \
-its defaults:
+its defaults of 0.1 (docs/defaults.md says what has changed since):
 
 1. numeric features are standardised; rows of text are scaled to length one and reduced to {SVD_SIZE} dimensions by \
 a truncated SVD;

@@ -8,14 +8,17 @@ from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
+from numpy.random import RandomState
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.decomposition import PCA, TruncatedSVD
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import Normalizer, StandardScaler
 
-from isthmus import MLHD, systems
+from isthmus import ARC, ITML, MLHD, systems
 from isthmus._arrays import FloatArray, Matrix, is_sparse
 from isthmus.controls import Corrupted
+from isthmus.estimators.logdet.constraints import percentile_bounds
+from isthmus.estimators.logdet.one_space import SignedPairs
 from isthmus.registry import System
 from isthmus.study import Entrant, Rows, Study, Trial
 from isthmus.study.rows import name_number, prepared
@@ -100,15 +103,32 @@ def _in_another_study(system: System) -> bool:
     return type(getattr(made, "estimator", made)).__module__.startswith("isthmus.transfer")
 
 
+class FormerITML(ITML):
+    """ITML with the automatic bounds of 0.1."""
+
+    def _bounds(self, pairs: SignedPairs, random: RandomState) -> tuple[float, float]:
+        return percentile_bounds(pairs.points, random, (5, 95))
+
+
+def as_before(system: System) -> Any:
+    """A system with its defaults at the time of these runs, 0.1: weights were one on each pair (docs/defaults.md)."""
+    model = system.make()
+    weights = [name for name in model.get_params() if name.endswith(("alignment_weight", "pair_weight"))]
+    if isinstance(model, ARC):
+        return model
+    model.set_params(**dict.fromkeys(weights, 1.0))
+    return model.set_params(metric=FormerITML(1.0, random_state=0)) if "metric__pair_weight" in weights else model
+
+
 LDA = "target self-trained LDA"
 WIDE = f"{LDA}, all features"
 FAVOURITES = "mlhd", "mlhd by target rows"
 """The systems that are also taught by corrupted sources."""
-_by_target = partial(MLHD, references="target")
+_by_target = partial(MLHD, references="target", alignment_weight=1.0, pair_weight=1.0)
 _reduced = Reduced(COMPONENTS_PER_CLASS)
 ENTRANTS = (
     *(
-        Entrant(system.name, system.make, control=system.control, rows=_reduced)
+        Entrant(system.name, partial(as_before, system), control=system.control, rows=_reduced)
         for system in systems()
         if not (system.needs_pairs or _in_another_study(system))
     ),

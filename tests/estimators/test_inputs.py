@@ -54,7 +54,7 @@ BAD_PARAMETERS = {
     "word for bounds": ({"bounds": "best"}, 'bounds: expected "auto" or two'),
     "negative prior": ({"alignment_weight": -1.0}, "alignment_weight: expected a number of at least 0, got -1.0"),
     "negative posterior": ({"pair_weight": -0.5}, "pair_weight: expected a number of at least 0, got -0.5"),
-    "string weight": ({"pair_weight": "1"}, "pair_weight: expected a number of at least 0, got '1'"),
+    "string weight": ({"pair_weight": "1"}, "pair_weight: expected \"auto\" or a number of at least 0, got '1'"),
     "NaN weight": ({"alignment_weight": float("nan")}, "alignment_weight: expected a number of at least 0, got nan"),
     "alignment": ({"alignment": "hard"}, "alignment: expected one of 'penalty', 'constraint', 'none', got 'hard'"),
     "slack": ({"alignment": "constraint", "alignment_slack": 0.0}, "alignment_slack: expected a number above 0, got 0.0"),

@@ -6,13 +6,11 @@ from typing import Any
 
 import numpy as np
 
-from isthmus._validation import number
 from isthmus.common_space import CommonSpace
 from isthmus.domains import TwoDomains
-from isthmus.estimators.logdet.constraints import ordered_bounds
+from isthmus.estimators.logdet.constraints import automatic, ordered_bounds
 from isthmus.estimators.mapped import SimilarityEstimator
 from isthmus.estimators.solving import Solving
-from isthmus.exceptions import InputError
 from isthmus.kernels import Kernel
 from isthmus.linalg import principal_axes
 from isthmus.objective.hinge import HingePoint, HingeProblem
@@ -152,11 +150,7 @@ class ARC(SimilarityEstimator):
 
 def _as_weight(weight: Any, scale: float) -> float:
     """λ from ``pair_weight``: given, or "auto" for rows whose mean squared lengths have this product."""
-    if isinstance(weight, str) and weight == "auto":
-        return 1.0 / scale if scale > 0.0 else 1.0
-    if isinstance(weight, str):
-        raise InputError(f'pair_weight: expected "auto" or a number of at least 0, got {weight!r}.')
-    return number(weight, "pair_weight", low=0.0)
+    return automatic(weight, "pair_weight", 1.0 / scale if scale > 0.0 else 1.0)
 
 
 def _as_bounds(bounds: Any) -> tuple[float, float]:

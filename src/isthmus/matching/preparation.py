@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from scipy.stats import spearmanr
 from sklearn.preprocessing import normalize
 
 from isthmus._arrays import FloatArray, Matrix, as_dense, is_sparse
@@ -17,6 +18,11 @@ EXACT = 2500
 """With more rows and more columns than this, the axes are found by products with few vectors."""
 CONSTANT = 1e-12
 """A column whose deviation is below this share of its largest value is constant but for rounding."""
+UNCORRELATED, FALLING, SURELY = 2.0, 0.5, 0.9
+"""Principal components: squared correlations of their columns over what chance gives, and the fall of deviations."""
+FEWEST_COMPONENTS, MOST_LOOKED_AT = 5, 2000
+"""Columns (and rows) that it takes to tell, and rows that are looked at."""
+TINY = np.finfo(np.float64).tiny
 SPARE, POWERS = 40, 6
 """Vectors more than axes, and rounds, of that."""
 
@@ -62,15 +68,65 @@ def scaled(X: Matrix) -> Matrix:
     """Rows of unit length; of dense ones, each column is first brought to mean 0 and deviation 1, or is left out.
 
     What is left out is what does not vary, to the rounding of its own largest value: other columns don't matter.
+    Principal components keep their deviations.
     """
     if is_sparse(X):
         return of_unit_length(X)
     Z = as_dense(X)
+    centre, scale = scaling(Z)
+    return unit((Z - centre) * scale)
+
+
+def scaling(Z: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """The mean of each column (d,), and what to multiply by after it is taken away (d,)."""
     largest = np.abs(Z).max(axis=0)
-    Z = Z / np.where(largest > 0.0, largest, 1.0)
-    Z -= Z.mean(axis=0)
-    deviations = Z.std(axis=0)
-    return unit(Z * np.where(deviations > CONSTANT, 1.0 / np.maximum(deviations, CONSTANT), 0.0))
+    C = Z / np.where(largest > 0.0, largest, 1.0)
+    mean, deviations = C.mean(axis=0), C.std(axis=0)
+    varies = deviations > CONSTANT
+    if are_components(C - mean, deviations * largest):
+        return mean * largest, np.where(varies, 1.0 / max(float((deviations * largest).max()), TINY), 0.0)
+    return mean * largest, np.where(varies, 1.0 / np.where(varies, deviations * largest, 1.0), 0.0)
+
+
+def are_components(C: FloatArray, deviations: FloatArray) -> bool:
+    r"""Whether columns are principal components: of falling deviation, and not correlated with each other.
+
+    Brought to one deviation, such columns would have no principal axes left: what they say lies in their deviations.
+
+    .. math:: \frac{n - 1}{d (d - 1)} \sum_{j \ne k} r_{jk}^2 \le 2, \qquad
+              \mathrm{corr}(\text{rank of } \sigma_j,\; j) \le -\max(0.5, \min(3 / \sqrt{d - 1}, 0.9))
+
+    By chance the first is about 1, and the second about 0 with a deviation of :math:`1 / \sqrt{d - 1}`.
+
+    Parameters
+    ----------
+    C : array (n, d)
+        Columns of mean zero, in any unit.
+    deviations : array (d,)
+        Those of the columns in the units that they came in.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.normal(size=(100, 6)) @ rng.normal(size=(6, 6))
+    >>> Z = (X - X.mean(axis=0)) @ np.linalg.svd(X - X.mean(axis=0), full_matrices=False)[2].T
+    >>> are_components(X - X.mean(axis=0), X.std(axis=0)), are_components(Z, Z.std(axis=0))
+    (False, True)
+    """
+    varies = deviations > 0.0
+    n, d = len(C), int(varies.sum())
+    if d < FEWEST_COMPONENTS or n < FEWEST_COMPONENTS:
+        return False
+    order = spearmanr(np.arange(d), deviations[varies]).statistic
+    by_chance = 3.0 / np.sqrt(d - 1)
+    if not order <= -max(FALLING, min(by_chance, SURELY)):  # NaN where all are equal: already on one scale
+        return False
+    S = C[np.linspace(0, n - 1, min(n, MOST_LOOKED_AT), dtype=np.intp)][:, varies]
+    S = S - S.mean(axis=0)
+    S = S / np.maximum(np.sqrt((S**2).sum(axis=0)), TINY)
+    G = S.T @ S if d <= len(S) else S @ S.T
+    squares = (float((G**2).sum()) - d) / (d * (d - 1))
+    return bool((len(S) - 1) * squares <= UNCORRELATED)
 
 
 def prepared(X: Matrix, name: str = "X", k: int = AXES) -> Prepared:

@@ -10,7 +10,7 @@ import numpy as np
 from isthmus._arrays import BoolArray, FloatArray, IntArray, Matrix, as_dense, is_sparse
 from isthmus.domains import KnownPairs
 from isthmus.linalg import PrincipalAxes, principal_axes
-from isthmus.matching.preparation import CONSTANT, EXACT, Prepared, leading_axes, of_unit_length, unit
+from isthmus.matching.preparation import EXACT, Prepared, leading_axes, of_unit_length, scaling, unit
 
 AXES = 200
 """Principal axes that are kept, unless five per class are more."""
@@ -24,7 +24,8 @@ UNIT = 1e-3
 class Preparation:
     """How rows of one domain become coordinates: columns on one scale, rows of unit length, principal axes.
 
-    Sparse rows, and dense ones that have unit length already, keep the scale of their columns.
+    Sparse rows, and dense ones that have unit length already, keep the scale of their columns; principal components
+    keep their deviations.
     """
 
     centre: FloatArray | None
@@ -65,13 +66,9 @@ def _scaling(X: Matrix) -> tuple[FloatArray | None, FloatArray | None]:
     if is_sparse(X):
         return None, None
     Z = as_dense(X)
-    largest = np.abs(Z).max(axis=0)
-    Z = Z / np.where(largest > 0.0, largest, 1.0)
-    if np.abs(np.sqrt(np.einsum("ij,ij->i", Z * largest, Z * largest)) - 1.0).max() < UNIT:
+    if np.abs(Z).max(initial=0.0) < 1.0 + UNIT and np.abs(np.sqrt(np.einsum("ij,ij->i", Z, Z)) - 1.0).max() < UNIT:
         return None, None
-    mean, deviations = Z.mean(axis=0), Z.std(axis=0)
-    varies = deviations > CONSTANT
-    return mean * largest, np.where(varies, 1.0 / np.where(varies, deviations * largest, 1.0), 0.0)
+    return scaling(Z)
 
 
 def _features(X: Matrix, centre: FloatArray | None, scale: FloatArray | None) -> Matrix:

@@ -94,10 +94,17 @@ def test_every_solution_has_its_certificate(seed, P, weight, labelled):
 def test_two_pairs_are_two_classes():
     # Only then has a pair of different objects the weight 1/(P - 1) = 1 of a pair of different classes.
     A, B = (X / np.sqrt(X.var(axis=0).sum()) for X in views(n=2))
-    options = {"bounds": (0.1, 2.0), "alignment": "none", "solver": TIGHT}
+    options = {"bounds": (0.1, 2.0), "alignment": "none", "pair_weight": 1.0, "solver": TIGHT}
     paired, labelled = MLHD(**options).fit(A, None, B, None, pairs="rows"), MLHD(**options).fit(A, [0, 1], B, [0, 1])
     assert paired.result_.primal == pytest.approx(labelled.result_.primal, rel=1e-9)
     np.testing.assert_allclose(paired.pairwise_distances(A, B), labelled.pairwise_distances(A, B), rtol=1e-4)
+
+
+def test_the_automatic_weight_with_known_pairs_is_one():
+    A, B = views(n=6)
+    automatic, one = (MLHD(**given).fit(A, None, B, None, pairs="rows") for given in ({}, {"pair_weight": 1.0}))
+    assert automatic.pair_weight_ == 1.0
+    np.testing.assert_array_equal(automatic.pairwise_distances(A, B), one.pairwise_distances(A, B))
 
 
 def test_many_pairs_are_classes_whose_differences_weigh_less():

@@ -346,7 +346,7 @@ def test_bad_pairs(domains, pairs, message):
         ({"metric": "cosine"}, 'metric: expected "euclidean" or an object with fit'),
         ({"metric": BaseEstimator}, 'metric: expected "euclidean" or an object with fit'),
         ({"references": "all"}, "references: expected one of"),
-        ({"n_neighbors": 31}, "n_neighbors: expected at most the 30 reference rows, got 31"),
+        ({"rule": "nearest", "n_neighbors": 31}, "n_neighbors: expected at most the 30 reference rows, got 31"),
         ({"source_kernel": "rfb"}, "source_kernel: expected one of"),
     ],
 )

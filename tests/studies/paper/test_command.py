@@ -192,7 +192,7 @@ def test_all_of_it_makes_a_report_that_links_to_figures_that_are_there(capsys, t
         assert title in printed
     text = report.read_text(encoding="utf-8")
     links = re.findall(r"!\[[^]]+\]\(([^)]+)\)", text)
-    assert len(links) == 11  # the toy, each table and its differences in two variants, two readings of the grid
+    assert len(links) == 12  # the toy, each table and its differences in two variants, three readings of the grid
     assert all((report.parent / link).is_file() for link in links)
     assert not re.search(r"\bnan\b|None", text)
 

@@ -10,12 +10,13 @@ from small_tables import GROUPS, record, records_of, small
 from isthmus.evaluation import Difference
 from isthmus.exceptions import InputError
 from isthmus.study import Claim, Table
-from isthmus.study.scoreboard import HOLDS, OPEN, REVERSED, UNRUN
+from isthmus.study.scoreboard import HOLDS, LEVEL, OPEN, REVERSED, UNRUN
 from isthmus.study.tables import claim_table
 from studies.paper.artefacts import boards, sensitivity_artefacts, table_artefacts
 from studies.paper.comparisons import (
     AGAINST_CORRUPTED,
     COMPARISONS,
+    FAMILIES,
     ORDER,
     READINGS,
     agreed,
@@ -397,13 +398,21 @@ def test_a_single_trial_shows_nothing():
 
 def test_p_values_are_adjusted_for_the_whole_family():
     claims = table_claims(board_of(records_of(FULL, noisy(UP, 0.5), SEEDS), experiment=FULL))
-    raw = sorted((c.difference.p_value, c.difference.p_adjusted) for c in claims)
-    m, largest = len(COMPARISONS), 0.0
-    assert len(raw) == m
-    for k, (p, adjusted) in enumerate(raw):
-        largest = max(largest, min(1.0, (m - k) * p))
-        assert adjusted == pytest.approx(largest)
-    assert any(p < 0.05 <= adjusted for p, adjusted in raw)  # which the adjustment alone decides
+    by_pair = dict(zip(COMPARISONS, claims, strict=True))
+    decided = False
+    for pairs in FAMILIES:
+        raw = sorted((by_pair[pair].difference.p_value, by_pair[pair].difference.p_adjusted) for pair in pairs)
+        m, largest = len(pairs), 0.0
+        for k, (p, adjusted) in enumerate(raw):
+            largest = max(largest, min(1.0, (m - k) * p))
+            assert adjusted == pytest.approx(largest)
+            decided |= p < 0.05 <= adjusted
+    assert decided  # something is, by the adjustment alone
+
+
+def test_a_question_is_small_enough_that_ten_seeds_can_answer_it():
+    assert max(map(len, FAMILIES)) * 2.0 ** (1 - 10) < LEVEL
+    assert sum(map(len, FAMILIES)) == len(COMPARISONS)
 
 
 @pytest.mark.parametrize(
@@ -425,7 +434,7 @@ def test_a_difference_of_one_seed_only_is_not_taken_for_two_hundred_trials():
 def test_every_claim_names_columns_of_the_table():
     assert {name for pair in COMPARISONS for name in pair} <= set(EXPERIMENTS["table1"].columns)
     assert len(set(COMPARISONS)) == len(COMPARISONS)
-    assert len(AGAINST_CORRUPTED) == 3 * len(READINGS)
+    assert [len(pairs) for pairs in AGAINST_CORRUPTED.values()] == [3] * len(READINGS)
     assert ORDER == (("mlhd-rbf", "arc-rbf"), ("arc-rbf", "kcca+itml"), ("kcca+itml", "kcca+nn"))
 
 
@@ -484,6 +493,17 @@ def test_sensitivity_verdicts_follow_the_grid(surface, rises, matters):
     board = board_of(grid_records(surface), experiment=FULL)
     for system in READINGS:
         assert [c.verdict for c in sensitivity_claims(board, system)] == [rises, matters]
+
+
+def test_large_weights_are_judged_alone():
+    def surface(a, b):
+        return 0.3 + 0.02 * a if b >= 3 else 0.6 - 0.05 * a
+
+    board = board_of(grid_records(surface), experiment=FULL)
+    everywhere, flat = (sensitivity_claims(board, "mlhd-rbf", flat=flat) for flat in (False, True))
+    assert [c.verdict for c in everywhere] == [REVERSED, REVERSED]
+    assert [c.verdict for c in flat] == [HOLDS, HOLDS]
+    assert {c.verdict for c in sensitivity_claims(board_of([]), "mlhd-rbf", flat=True)} == {UNRUN}
 
 
 def test_a_slope_is_the_rise_a_decade():

@@ -22,7 +22,12 @@ EQUAL = 1e-8
 UPPER, LOWER = 0.5, 1.5
 """The automatic bounds, in units of the spread of the domains."""
 
-PERCENTILES = 5, 95
+TOTAL_WEIGHT = 1e4
+"""The automatic weight of all pairs together: how many there are does not matter (docs/defaults.md)."""
+
+ITML_WEIGHT = 1e3
+"""The same for ITML."""
+PERCENTILES = 20, 80
 """ITML's automatic bounds, among squared distances."""
 SAMPLE = 5000
 """So many pairs of points are measured for them."""
@@ -33,6 +38,26 @@ def as_bounds(bounds: Any, scale: float, automatic: tuple[float, float] = (UPPER
     if isinstance(bounds, str) and bounds == "auto":
         return automatic[0] * scale, automatic[1] * scale
     return ordered_bounds(bounds, "squared distances", 0.0)
+
+
+def as_pair_weight(weight: Any, n_pairs: int, total: float = TOTAL_WEIGHT) -> float:
+    """λ2 of one pair from the parameter ``pair_weight``: a number, or "auto", a total that all pairs share.
+
+    Examples
+    --------
+    >>> as_pair_weight(2.0, 400), as_pair_weight("auto", 400)
+    (2.0, 25.0)
+    """
+    return automatic(weight, "pair_weight", total / max(n_pairs, 1))
+
+
+def automatic(weight: Any, name: str, value: float) -> float:
+    """A weight from a parameter: a number, or "auto" for this value."""
+    if isinstance(weight, str) and weight == "auto":
+        return value
+    if isinstance(weight, str):
+        raise InputError(f'{name}: expected "auto" or a number of at least 0, got {weight!r}.')
+    return number(weight, name, low=0.0)
 
 
 def ordered_bounds(bounds: Any, what: str, low: float) -> tuple[float, float]:
@@ -46,10 +71,23 @@ def ordered_bounds(bounds: Any, what: str, low: float) -> tuple[float, float]:
 
 
 def label_pairs(
-    rows: FloatArray, y: IntArray, runs: list[tuple[slice, slice]], weight: float, bounds: tuple[float, float]
+    rows: FloatArray, y: IntArray, runs: list[tuple[slice, slice]], bounds: tuple[float, float]
 ) -> tuple[Pairs, ...]:
-    """All pairs between runs of rows that can be told apart, a block for each, bounded by whether labels agree."""
-    return tellable(rows, [label_block(y, run, weight, bounds) for run in runs])
+    """All pairs between runs of rows that can be told apart, a block for each, bounded by whether labels agree.
+
+    Each has the weight one.
+    """
+    return tellable(rows, [label_block(y, run, 1.0, bounds) for run in runs])
+
+
+def n_pairs(blocks: Iterable[Pairs]) -> int:
+    """How many pairs have a weight."""
+    return sum(int((pairs.weight > 0.0).sum()) for pairs in blocks)
+
+
+def weighted(blocks: Iterable[Pairs], factor: float) -> tuple[Pairs, ...]:
+    """The blocks with all weights times a factor."""
+    return tuple(replace(pairs, weight=factor * pairs.weight) for pairs in blocks)
 
 
 def label_block(y: IntArray, run: tuple[slice, slice], weight: float, bounds: tuple[float, float]) -> Pairs:
@@ -83,8 +121,10 @@ def tellable(rows: FloatArray, blocks: Iterable[Pairs]) -> tuple[Pairs, ...]:
     return tuple(kept)
 
 
-def percentile_bounds(points: FloatArray, random: RandomState) -> tuple[float, float]:
-    """(u, l), the 5th and 95th percentile of the squared distances of pairs of points (n, d).
+def percentile_bounds(
+    points: FloatArray, random: RandomState, percentiles: tuple[float, float] = PERCENTILES
+) -> tuple[float, float]:
+    """(u, l), two percentiles of the squared distances of pairs of points (n, d).
 
     At most :data:`SAMPLE` pairs are measured, all of them where there are no more; pairs of equal points don't
     count. Where the percentiles coincide they are half and one and a half times that distance, as for
@@ -98,7 +138,7 @@ def percentile_bounds(points: FloatArray, random: RandomState) -> tuple[float, f
         j = (i + random.randint(1, n, size=SAMPLE)) % n
     d2 = ((points[i] - points[j]) ** 2).sum(axis=1)
     d2 = d2[d2 > 0]
-    u, l = np.percentile(d2, PERCENTILES).tolist() if len(d2) else (1.0, 1.0)  # noqa: E741
+    u, l = np.percentile(d2, percentiles).tolist() if len(d2) else (1.0, 1.0)  # noqa: E741
     return (u, l) if u < (1.0 - 1e-9) * l else as_bounds("auto", l)
 
 

@@ -13,7 +13,15 @@ from sklearn.utils.validation import check_is_fitted
 
 from isthmus._arrays import FloatArray
 from isthmus._validation import as_random_state, column_names, number, same_columns
-from isthmus.estimators.logdet.constraints import as_bounds, label_pairs, percentile_bounds
+from isthmus.estimators.logdet.constraints import (
+    ITML_WEIGHT,
+    as_bounds,
+    as_pair_weight,
+    label_pairs,
+    n_pairs,
+    percentile_bounds,
+    weighted,
+)
 from isthmus.estimators.logdet.one_space import SignedPairs, dense, given_pairs, pairs_of_labels
 from isthmus.estimators.solving import Solving, as_solver
 from isthmus.exceptions import InputError
@@ -34,10 +42,11 @@ class ITML(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  #
 
     Parameters
     ----------
-    pair_weight : float
-        γ ≥ 0, how much a pair on the wrong side of its bound costs.
+    pair_weight : float or "auto"
+        γ ≥ 0, how much a pair on the wrong side of its bound costs; "auto" shares 1,000 among all pairs, so that
+        their number does not matter (docs/defaults.md).
     bounds : (float, float) or "auto"
-        u < l, squared distances; "auto" takes the 5th and 95th percentile of the squared distances of a sample of
+        u < l, squared distances; "auto" takes the 20th and 80th percentile of the squared distances of a sample of
         pairs of points, or half and one and a half times that distance where the two coincide.
     solver, tol, max_iter, progress
         As in :class:`MLHD`.
@@ -52,6 +61,8 @@ class ITML(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  #
         The rows of the map into the space where Euclidean distance is the metric: ``M = LᵀL``.
     result_ : Result
         The solver's result: status, certificate, one multiplier per pair, trace.
+    pair_weight_ : float
+        γ.
     bounds_ : (float, float)
         u and l.
     n_iter_, n_features_in_ : int
@@ -68,13 +79,14 @@ class ITML(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  #
 
     components_: FloatArray
     result_: Result[DualPoint]
+    pair_weight_: float
     bounds_: tuple[float, float]
     n_iter_: int
     n_features_in_: int
 
     def __init__(
         self,
-        pair_weight: float = 1.0,
+        pair_weight: float | str = "auto",
         *,
         bounds: tuple[float, float] | str = "auto",
         solver: str | Solver = "newton",
@@ -113,7 +125,7 @@ class ITML(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  #
 
     def _checked(self) -> Solving:
         """The solver, after a look at every parameter."""
-        number(self.pair_weight, "pair_weight", low=0.0)
+        as_pair_weight(self.pair_weight, 1)
         as_bounds(self.bounds, 1.0)
         if self.n_constraints is not None:
             number(self.n_constraints, "n_constraints", low=1, whole=True)
@@ -123,21 +135,29 @@ class ITML(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  #
         self, pairs: SignedPairs, columns: tuple[str, ...] | None, solver: Solving, random: RandomState
     ) -> Self:
         """Each pair's difference is a row, bounded in its distance from one more row, zero."""
-        automatic = isinstance(self.bounds, str)
-        bounds = percentile_bounds(pairs.points, random) if automatic else as_bounds(self.bounds, 1.0)
+        bounds = self._bounds(pairs, random)
         m, d = len(pairs.sign), pairs.points.shape[1]
         rows = np.vstack([pairs.differences, np.zeros((1, d))])
         # The zero row is of the class 1: so are the similar pairs, and the dissimilar ones are not.
         classes = np.append(pairs.sign > 0, True).astype(np.intp)
-        blocks = label_pairs(rows, classes, [(slice(0, m), slice(m, m + 1))], self.pair_weight, bounds)
-        result = solver.result(LogDetProblem(rows, blocks))
+        blocks = label_pairs(rows, classes, [(slice(0, m), slice(m, m + 1))], bounds)
+        weight = self._pair_weight(n_pairs(blocks))
+        result = solver.result(LogDetProblem(rows, weighted(blocks, weight)))
         self.components_ = result.components().T
-        self.result_, self.bounds_, self.n_iter_ = result, bounds, result.n_iter
+        self.result_, self.n_iter_ = result, result.n_iter
+        self.pair_weight_, self.bounds_ = weight, bounds
         self.n_features_in_ = self._n_features_out = d
         self.__dict__.pop("feature_names_in_", None)
         if columns is not None:
             self.feature_names_in_ = np.array(columns, dtype=object)
         return self
+
+    def _pair_weight(self, n_pairs: int) -> float:
+        return as_pair_weight(self.pair_weight, n_pairs, ITML_WEIGHT)
+
+    def _bounds(self, pairs: SignedPairs, random: RandomState) -> tuple[float, float]:
+        automatic = isinstance(self.bounds, str)
+        return percentile_bounds(pairs.points, random) if automatic else as_bounds(self.bounds, 1.0)
 
     def transform(self, X: Any) -> FloatArray:
         """Rows as points (n, d) whose Euclidean distances are the metric; single precision stays single."""

@@ -20,6 +20,8 @@ from isthmus.spaces import JointSpace, Side
 
 KNOWN_BOUNDS = 0.03, 1.0
 """The automatic bounds on known pairs and on pairs of different objects, in units of the spread of the domains."""
+KNOWN_WEIGHT = 1.0
+"""The automatic λ1 and λ2 with known pairs: what each weighs is given with it."""
 
 
 def with_known(block: Pairs, known: KnownPairs, bounds: tuple[float, float]) -> Pairs:

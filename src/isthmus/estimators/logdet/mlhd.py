@@ -11,8 +11,23 @@ from isthmus._validation import choice, number
 from isthmus.common_space import CommonSpace
 from isthmus.domains import KnownPairs, TwoDomains
 from isthmus.estimators.logdet.base import LogDetEstimator
-from isthmus.estimators.logdet.constraints import as_bounds, label_block, label_pairs, tellable
-from isthmus.estimators.logdet.known import KNOWN_BOUNDS, PairedSpace, in_use, require_different, with_known
+from isthmus.estimators.logdet.constraints import (
+    as_bounds,
+    automatic,
+    label_block,
+    label_pairs,
+    n_pairs,
+    tellable,
+    weighted,
+)
+from isthmus.estimators.logdet.known import (
+    KNOWN_BOUNDS,
+    KNOWN_WEIGHT,
+    PairedSpace,
+    in_use,
+    require_different,
+    with_known,
+)
 from isthmus.estimators.solving import Solving
 from isthmus.exceptions import InputError
 from isthmus.kernels import Kernel
@@ -21,6 +36,8 @@ from isthmus.objective import Alignment, DualPoint, LogDetProblem
 from isthmus.solvers import Result, Solver
 from isthmus.spaces import JointSpace
 
+ALIGNMENT_WEIGHT = 100.0
+"""The automatic λ1 over the spread of the domains (docs/defaults.md): a squared length has a unit."""
 AUTOMATIC_SLACK = 0.01
 """The automatic bound on the squared shift of the means, in units of the domains' spread."""
 
@@ -39,7 +56,8 @@ class MLHD(LogDetEstimator):
     solution comes with a proof of how close it is to the optimum (``result_.relative_gap``).
 
     The maps into the common space have no intercept: with linear kernels, centre each domain first (a
-    ``StandardScaler`` as transformer will do).
+    ``StandardScaler`` as transformer will do). Rows of length one are better still, for any kernel: standardise,
+    normalise, centre (docs/defaults.md).
 
     **Known pairs.** Where P rows of the source and of the target are known to be the same objects
     (``fit(…, pairs=…)``; then labels are optional), these are drawn together and all other pairs of such rows kept
@@ -64,10 +82,12 @@ class MLHD(LogDetEstimator):
     ----------
     source_kernel, target_kernel : Kernel or {"linear", "rbf", "laplacian", "polynomial", "cosine", "precomputed"}
         The similarity within either domain.
-    alignment_weight : float
-        λ1 ≥ 0, how much the shift between the means of the domains costs.
-    pair_weight : float
-        λ2 ≥ 0, how much a pair on the wrong side of its bound costs.
+    alignment_weight : float or "auto"
+        λ1 ≥ 0, how much the shift between the means of the domains costs; "auto" is 100 over the spread of the
+        domains, so that their unit does not matter, and one for a constraint or with known pairs, which have none.
+    pair_weight : float or "auto"
+        λ2 ≥ 0, how much a pair on the wrong side of its bound costs; "auto" shares 10,000 among all pairs, so that
+        their number does not matter (docs/defaults.md). With known pairs, whose weights ω are given, it is one.
     alignment : {"penalty", "constraint", "none"}
         How the means are brought together: as a term of the objective, as a bound ``alignment_slack`` on the squared
         shift (the paper's relaxed model), or not at all.
@@ -111,6 +131,8 @@ class MLHD(LogDetEstimator):
         The solver's result: status, certificate, multipliers, trace.
     classes_ : array
         The classes of the source; with known pairs, of both domains.
+    alignment_weight_, pair_weight_ : float
+        λ1 and λ2.
     bounds_ : (float, float)
         u and l, of the known pairs where there are any.
     kernels_ : (Kernel, Kernel)
@@ -138,6 +160,7 @@ class MLHD(LogDetEstimator):
 
     takes_pairs = True
     result_: Result[DualPoint]
+    alignment_weight_: float
     bounds_: tuple[float, float]
     n_iter_: int
 
@@ -146,8 +169,8 @@ class MLHD(LogDetEstimator):
         source_kernel: Kernel | str = "linear",
         target_kernel: Kernel | str = "linear",
         *,
-        alignment_weight: float = 1.0,
-        pair_weight: float = 1.0,
+        alignment_weight: float | str = "auto",
+        pair_weight: float | str = "auto",
         alignment: str = "penalty",
         alignment_slack: float | str = "auto",
         bounds: tuple[float, float] | str = "auto",
@@ -185,7 +208,7 @@ class MLHD(LogDetEstimator):
         self.progress = progress
 
     def _checked(self) -> Solving:
-        number(self.alignment_weight, "alignment_weight", low=0.0)
+        self._alignment_weight(1.0)
         choice(self.alignment, "alignment", ("penalty", "constraint", "none"))
         self._slack(1.0)
         choice(self.outside, "outside", ("identity", "zero"))
@@ -204,42 +227,59 @@ class MLHD(LogDetEstimator):
         spaces = joint.source.space, joint.target.space
         if joint.pairs is None:
             bounds = as_bounds(self.bounds, joint.spread)
-            result = settings.result(self._problem(joint, bounds))
+            problem, weight = self._problem(joint, bounds)
+            result = settings.result(problem)
             space = CommonSpace(*spaces, result.components())
         else:
             bounds = as_bounds(self.bounds, joint.spread, KNOWN_BOUNDS)
-            problem, maps = self._paired_problem(joint, joint.pairs, bounds)
+            weight = KNOWN_WEIGHT if isinstance(self.pair_weight, str) else self.pair_weight
+            problem, maps = self._paired_problem(joint, joint.pairs, bounds, weight)
             result = settings.result(problem)
             space = CommonSpace(*spaces, maps @ result.components(), projected=True)
         if self.n_components is not None:
             space = space.mapped(self._principal_axes(domains, space), projected=True)
-        return space, {"result_": result, "bounds_": bounds, "n_iter_": result.n_iter}
+        return space, {
+            "result_": result,
+            "alignment_weight_": self._alignment_weight(joint.spread, known=joint.pairs is not None),
+            "pair_weight_": weight,
+            "bounds_": bounds,
+            "n_iter_": result.n_iter,
+        }
 
-    def _problem(self, joint: JointSpace, bounds: tuple[float, float]) -> LogDetProblem:
-        """Labelled rows of both domains side by side, the pairs across (and within), the shift of the means."""
+    def _problem(self, joint: JointSpace, bounds: tuple[float, float]) -> tuple[LogDetProblem, float]:
+        """Labelled rows of both domains side by side, the pairs across (and within), the shift of the means; λ2."""
         rows, alignment = joint.rows, None
         if self.alignment != "none":
-            alignment = Alignment(joint.shift, self.alignment_weight, self._slack(joint.spread))
-        return LogDetProblem(rows, label_pairs(rows, joint.y, self._runs(joint), self.pair_weight, bounds), alignment)
+            weight = self._alignment_weight(joint.spread)
+            alignment = Alignment(joint.shift, weight, self._slack(joint.spread))
+        blocks = label_pairs(rows, joint.y, self._runs(joint), bounds)
+        weight = self._pair_weight(n_pairs(blocks))
+        return LogDetProblem(rows, weighted(blocks, weight), alignment), weight
 
     def _paired_problem(
-        self, joint: JointSpace, known: KnownPairs, bounds: tuple[float, float]
+        self, joint: JointSpace, known: KnownPairs, bounds: tuple[float, float], pair_weight: float
     ) -> tuple[LogDetProblem, FloatArray]:
         """The same with known pairs among the pairs across, and the map to the coordinates that it is posed in."""
         require_different(joint, known)
         rows, by_label = joint.rows, as_bounds(self.bounds, joint.spread)
         across, *within = (label_block(joint.y, run, 1.0, by_label) for run in self._runs(joint))
         asked = tellable(rows, [with_known(across, known, bounds), *within])
-        blocks, used = in_use(asked, len(rows), self.pair_weight)
+        blocks, used = in_use(asked, len(rows), pair_weight)
         space, alignment = PairedSpace.of(joint, used, mean=self.alignment != "none"), None
         if self.alignment != "none":
-            slack, weight = self._slack(joint.spread), self.alignment_weight * float(known.weights.sum())
+            slack, total = self._slack(joint.spread), float(known.weights.sum())
+            weight = self._alignment_weight(joint.spread, known=True) * total
             alignment = Alignment(space.shift, weight / bounds[0] if slack is None else weight, slack)
         return LogDetProblem(space.rows, blocks, alignment), space.maps
 
     def _runs(self, joint: JointSpace) -> list[tuple[slice, slice]]:
         source, target = joint.runs
         return [(source, target), (source, source), (target, target)] if self.within_domain else [(source, target)]
+
+    def _alignment_weight(self, spread: float, *, known: bool = False) -> float:
+        free = known or self.alignment == "constraint"
+        value = KNOWN_WEIGHT if free else ALIGNMENT_WEIGHT / (spread if spread > 0.0 else 1.0)
+        return automatic(self.alignment_weight, "alignment_weight", value)
 
     def _slack(self, spread: float) -> float | None:
         automatic = isinstance(self.alignment_slack, str) and self.alignment_slack == "auto"

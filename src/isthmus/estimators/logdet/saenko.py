@@ -9,7 +9,7 @@ import numpy as np
 from isthmus.common_space import CommonSpace
 from isthmus.domains import TwoDomains
 from isthmus.estimators.logdet.base import LogDetEstimator
-from isthmus.estimators.logdet.constraints import as_bounds, label_pairs
+from isthmus.estimators.logdet.constraints import as_bounds, label_pairs, n_pairs, weighted
 from isthmus.estimators.solving import Solving
 from isthmus.exceptions import InputError
 from isthmus.objective import DualPoint, LogDetProblem
@@ -32,8 +32,9 @@ class Saenko(LogDetEstimator):
 
     Parameters
     ----------
-    pair_weight : float
-        λ2 ≥ 0, how much a pair on the wrong side of its bound costs.
+    pair_weight : float or "auto"
+        λ2 ≥ 0, how much a pair on the wrong side of its bound costs; "auto" shares 10,000 among all pairs, so that
+        their number does not matter.
     bounds : (float, float) or "auto"
         u < l, squared distances; "auto" takes half and one and a half times the spread of the domains, as
         :class:`MLHD` does. The shift between their means is no part of it: it is to be overlooked, and bounds
@@ -49,6 +50,8 @@ class Saenko(LogDetEstimator):
         The solver's result; ``result_.matrix()`` is M.
     classes_ : array
         The classes of the source.
+    pair_weight_ : float
+        λ2.
     bounds_ : (float, float)
         u and l.
     n_iter_ : int
@@ -62,7 +65,7 @@ class Saenko(LogDetEstimator):
     >>> X_target, y_target = X_source + [0.0, 5.0], ["a", None, "b", None]
     >>> saenko = Saenko().fit(X_source, y_source, X_target, y_target)
     >>> saenko.pair_distance(X_source, X_target).round(1)
-    array([1.9, 1.9, 1.9, 1.9])
+    array([1.6, 1.6, 1.6, 1.6])
     """
 
     intercept = True  # only differences of rows count
@@ -73,7 +76,7 @@ class Saenko(LogDetEstimator):
     def __init__(
         self,
         *,
-        pair_weight: float = 1.0,
+        pair_weight: float | str = "auto",
         bounds: tuple[float, float] | str = "auto",
         solver: str | Solver = "newton",
         tol: float = 1e-6,
@@ -111,8 +114,14 @@ class Saenko(LogDetEstimator):
         # Labelled rows of both domains one above the other, in the coordinates they share.
         rows = np.vstack([joint.source.points, joint.target.points])
         rows -= rows.mean(axis=0)  # only differences count: an offset would cost digits
-        pairs = label_pairs(rows, joint.y, [joint.runs], self.pair_weight, bounds)
-        result = settings.result(LogDetProblem(rows, pairs))
+        pairs = label_pairs(rows, joint.y, [joint.runs], bounds)
+        weight = self._pair_weight(n_pairs(pairs))
+        result = settings.result(LogDetProblem(rows, weighted(pairs, weight)))
         W = result.components()
         space = CommonSpace(joint.source.space, joint.target.space, np.vstack([W, W]))
-        return space, {"result_": result, "bounds_": bounds, "n_iter_": result.n_iter}
+        return space, {
+            "result_": result,
+            "pair_weight_": weight,
+            "bounds_": bounds,
+            "n_iter_": result.n_iter,
+        }

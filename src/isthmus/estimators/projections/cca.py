@@ -62,7 +62,8 @@ class KCCA(MetricEstimator):
         How the common space is measured. An object with ``fit(X, y)`` and ``components_`` (k', k), such as ITML,
         is cloned and fitted there to the source and the labelled target rows.
     rule, references, n_neighbors, source_transformer, target_transformer
-        As in :class:`MLHD`.
+        As in :class:`MLHD`, but for the rule: rows are called by the nearest class mean, which was better by 3 to 6
+        points of accuracy than the nearest row (docs/defaults.md).
 
     Attributes
     ----------
@@ -104,7 +105,7 @@ class KCCA(MetricEstimator):
         regularization: float | str = "auto",
         variates: str = "auto",
         metric: Any = "euclidean",
-        rule: Any = "nearest",
+        rule: Any = "means",
         references: str = "source",
         n_neighbors: int = 1,
         source_transformer: Any = None,
@@ -200,7 +201,7 @@ class CCA(KCCA):
         regularization: float | str = "auto",
         variates: str = "auto",
         metric: Any = "euclidean",
-        rule: Any = "nearest",
+        rule: Any = "means",
         references: str = "source",
         n_neighbors: int = 1,
         source_transformer: Any = None,
