@@ -11,7 +11,7 @@ import pytest
 import isthmus
 
 MODULES = ["isthmus", "isthmus.objective", "isthmus.solvers", "isthmus.estimators", "isthmus.kernels",
-           "isthmus.exceptions", "isthmus.datasets", "isthmus.discrepancy", "isthmus.evaluation"]  # fmt: skip
+           "isthmus.exceptions", "isthmus.datasets", "isthmus.discrepancy", "isthmus.evaluation", "isthmus.tables"]  # fmt: skip
 
 
 def public_things():

@@ -107,7 +107,8 @@ class Expected:
         if self.finite and not np.isfinite(array).all():
             raise InputError(f"{name}: expected finite {KINDS[self.kind]}, got NaN or inf.")
         most = min(self.high, np.iinfo(np.intp).max) if self.kind == "whole" else self.high
-        for extreme in (array.min().item(), array.max().item()) if array.size else ():
+        values = array if self.finite else array[np.isfinite(array)]
+        for extreme in (values.min().item(), values.max().item()) if values.size else ():
             if not self.low <= extreme <= most:
                 raise InputError(f"{name}: expected {self}, got {extreme!r}.")
         if self.kind == "whole":

@@ -75,7 +75,7 @@ def _matrix(element: Any, name: str) -> Any:
 
 
 def _columns(frame: Any) -> dict[str, Any]:
-    columns = {ROW_NAMES: [str(cell) for cell in frame.index]}
+    columns: dict[str, Any] = {ROW_NAMES: [str(cell) for cell in frame.index]}
     for key in frame.columns:
         values = frame[key]
         plain = values.dtype.kind in "fiu" and isinstance(values.dtype, np.dtype)

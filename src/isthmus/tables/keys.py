@@ -45,7 +45,8 @@ def ids_of(table: Table, plan: Plan) -> tuple[str, ...]:
     """
     if plan.id is None:
         return tuple(map(str, range(table.n_rows)))
-    place, first = table.place(plan.id), {}
+    place = table.place(plan.id)
+    first: dict[str, int] = {}
     for row, word in enumerate(words(table, plan.id)):
         if word is None:
             raise InputError(f"{place}: expected an id in every row, got an empty cell in row {row} (from 0).")

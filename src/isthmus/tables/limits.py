@@ -13,6 +13,8 @@ ROOM = 2**28
 """Bytes that any file may unfold to."""
 FACTOR = 100
 """Times its own size, for larger files. Tables of text shrink by 3 to 20 when they are packed."""
+PIECE = 2**20
+"""Bytes that are unpacked at a time."""
 MOST_COLUMNS = 2**17
 """More would cost more in names than in cells."""
 
@@ -25,11 +27,11 @@ def require_room(claim: int, size: int, name: str) -> None:
     >>> require_room(10**6, 10, "small.npz")
     >>> require_room(10**12, 10, "small.npz")
     Traceback (most recent call last):
-    isthmus.exceptions.InputError: small.npz: expected at most 268435456 bytes of content, got a claim of more.
+    isthmus.exceptions.InputError: small.npz: expected at most 268435456 bytes of content, got more.
     """
     most = max(ROOM, FACTOR * size)
     if claim > most:
-        raise InputError(f"{name}: expected at most {most} bytes of content, got a claim of more.")
+        raise InputError(f"{name}: expected at most {most} bytes of content, got more.")
 
 
 def require_columns(n: int, name: str) -> None:
@@ -42,11 +44,12 @@ def content(file: BufferedReader, name: str, *, packed: bool) -> bytes:
     """All bytes of an open file, unpacked where it is gzipped."""
     if not packed:
         return file.read()
-    most = max(ROOM, FACTOR * fstat(file.fileno()).st_size)
+    found, size = bytearray(), fstat(file.fileno()).st_size
     try:
         with gzip.GzipFile(fileobj=file) as unpacked:
-            found = unpacked.read(most + 1)
+            while piece := unpacked.read(PIECE):
+                found += piece
+                require_room(len(found), size, name)
     except (EOFError, zlib.error, gzip.BadGzipFile):
         raise InputError(f"{name}: expected a gzip file in good order, got another or a part of one.") from None
-    require_room(len(found), most // FACTOR, name)
-    return found
+    return bytes(found)

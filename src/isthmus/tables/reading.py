@@ -57,8 +57,7 @@ def read_table(path: str | os.PathLike[str]) -> Table:
     lower = os.fspath(path).lower()
     packed = lower.endswith(".gz")
     ending = os.path.splitext(lower.removesuffix(".gz") if packed else lower)[1]
-    readers = PACKABLE if packed else PACKABLE | READERS
-    if ending not in readers:
+    if ending not in PACKABLE and (packed or ending not in READERS):
         if os.path.isdir(path):
             raise InputError(f"{name}: expected a file, got a folder.")
         endings = ", ".join([*PACKABLE, *READERS])

@@ -78,4 +78,5 @@ class Categories:
 def _ones(cells: Sequence[str | None], known: Sequence[str]) -> FloatArray:
     code = {word: i for i, word in enumerate(known)}
     codes = np.array([-1 if cell is None else code.get(cell, -1) for cell in cells], dtype=np.intp)
-    return (codes[:, None] == np.arange(len(known))).astype(np.float64)
+    ones: FloatArray = (codes[:, None] == np.arange(len(known))).astype(np.float64)
+    return ones

@@ -47,15 +47,15 @@ class Numbers:
         days = tuple(column.kind == "date" for column in columns)
         names = tuple(column.name for column in columns)
         X = _cells(table, names, days)
-        empty = np.isnan(X)
-        for name, nothing in zip(names, empty.all(axis=0), strict=True):
-            if nothing:
-                raise InputError(f"{table.place(name)}: expected numbers, got only empty cells.")
+        n_empty = np.isnan(X).sum(axis=0)
+        if n_empty.max() == table.n_rows:
+            name = names[int(n_empty.argmax())]
+            raise InputError(f"{table.place(name)}: expected numbers, got only empty cells.")
         imputer = SimpleImputer(strategy="median").fit(X)
         scaler = StandardScaler().fit(imputer.transform(X))
         scaled = np.array([column.scale for column in columns])
         mean, scale = np.where(scaled, scaler.mean_, 0.0), np.where(scaled, scaler.scale_, 1.0)
-        flagged = tuple(bool(some) for some in empty.any(axis=0))
+        flagged = tuple((n_empty > 0).tolist())
         return cls(names, days, flagged, np.asarray(imputer.statistics_, dtype=np.float64), mean, scale)
 
     @classmethod
