@@ -11,10 +11,11 @@ from sklearn.pipeline import Pipeline
 from sklearn.semi_supervised import LabelPropagation, LabelSpreading
 from sklearn.svm import LinearSVC
 
+from isthmus.files.arrays import Array, Labels, Rows
 from isthmus.files.fitted import fitted_kind
 from isthmus.files.kinds import Kind, Kinds, kinds
 from isthmus.files.settings import Setting
-from isthmus.files.shapes import Array, Labels, Rows, Shape, require
+from isthmus.files.shapes import Shape, require
 from isthmus.files.transformers import PREPARING
 
 CLASSIFYING = Kinds()

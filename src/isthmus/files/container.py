@@ -49,7 +49,10 @@ def write(container: Container, path: str | os.PathLike[str]) -> None:
 
 def content(container: Container) -> bytes:
     """The bytes of a file; the checksum is that of all of them, with zeros in its own place."""
-    text = json.dumps(container.about, allow_nan=False, separators=(",", ":"))
+    try:
+        text = json.dumps(container.about, allow_nan=False, separators=(",", ":"))
+    except ValueError:
+        raise InputError("model: expected finite numbers to save, got NaN or inf.") from None
     raw = bytes(_library().save(container.arrays, metadata={TEXT: text, CHECKSUM: BLANK}))
     return raw.replace(_marked(BLANK), _marked(hashlib.sha256(raw).hexdigest()), 1)
 
@@ -65,6 +68,8 @@ def read(path: str | os.PathLike[str]) -> Container:
         return parsed(raw)
     except InputError as error:
         raise InputError(f"{shown(path)}: {error}") from None
+    except MemoryError:
+        raise InputError(f"{shown(path)}: expected a file that fits in memory, got a larger one.") from None
 
 
 def parsed(raw: bytes) -> Container:

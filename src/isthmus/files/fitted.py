@@ -6,9 +6,10 @@ import inspect
 from collections.abc import Callable, Collection, Mapping
 from typing import Any
 
+from isthmus.files.arrays import Labels, Length
 from isthmus.files.kinds import Kind, Kinds
 from isthmus.files.settings import Setting
-from isthmus.files.shapes import ByName, Fields, Labels, Length, Maybe, Shape, require, word
+from isthmus.files.shapes import ByName, Fields, Maybe, Shape, require, word
 
 LEFT_OUT = {"n_jobs", "verbose", "memory", "warm_start"}
 """How work is done, not what; a folder for pickles among them."""

@@ -7,7 +7,9 @@ from typing import Any
 import numpy as np
 
 from isthmus.exceptions import InputError, MissingDependencyError
-from isthmus.files.shapes import Array, MismatchError, Reader, Writer, require
+from isthmus.files.arrays import Array
+from isthmus.files.shapes import MismatchError, Reader, Writer, require
+from isthmus.storage.files import shown
 
 FOREIGN = "skops"
 """The kind of such an object, in files."""
@@ -55,7 +57,7 @@ def foreign(node: dict[str, Any], reader: Reader) -> Any:
     except (MismatchError, MemoryError):
         raise
     except Exception as error:  # of any kind: it is a file of its own
-        raise MismatchError(f"an object of skops in order, got '{str(error)[:100]}'") from None
+        raise MismatchError(f"an object of skops in order, got '{shown(str(error)[:100])}'") from None
     require(type_name(value) == node["type"], f"a {node['type'][:100]}", type_name(value))
     return value
 

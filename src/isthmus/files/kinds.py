@@ -10,6 +10,7 @@ from typing import Any
 from isthmus.exceptions import InputError
 from isthmus.files.foreign import FOREIGN, foreign, packed_foreign
 from isthmus.files.shapes import Fields, MismatchError, Reader, Shape, Writer, require
+from isthmus.storage.files import shown
 
 
 def _nothing(values: dict[str, Any]) -> None:
@@ -110,7 +111,9 @@ class Object:
         except (MismatchError, MemoryError):
             raise
         except Exception as error:  # of any kind: what the object's own type says of wrong values
-            raise MismatchError(f"a {name} in order, got {str(error)[:100] or type(error).__name__}") from None
+            raise MismatchError(
+                f"a {name} in order, got '{shown(str(error)[:100]) or type(error).__name__}'"
+            ) from None
 
 
 def kinds(*entries: Kind) -> Kinds:

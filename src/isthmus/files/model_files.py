@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import warnings
 from collections.abc import Callable, Collection, Mapping
 from typing import Any, TypeVar
 
@@ -15,10 +16,10 @@ from isthmus.exceptions import InputError
 from isthmus.files.container import Container, read, write
 from isthmus.files.kinds import Object
 from isthmus.files.parts import packed_parts, read_parts
-from isthmus.files.shapes import MismatchError, Reader, Writer, require
+from isthmus.files.shapes import MismatchError, Reader, Writer, packed_scalar, require
 from isthmus.files.systems import SYSTEMS, require_answers
 from isthmus.migration import Adapter
-from isthmus.storage.files import opened, shown
+from isthmus.storage.files import as_path, opened, shown
 
 FORMAT = 1
 """Of files that are written; every format that was ever written has a reader below."""
@@ -142,7 +143,9 @@ def _card(model: Any) -> dict[str, Any]:
     """What is worth knowing before a model is loaded."""
     inner = getattr(model, "estimator_", model)
     result = getattr(inner, "result_", None)
-    certificate = None if result is None else {"status": result.status.value, "relative_gap": result.relative_gap}
+    certificate = None
+    if result is not None:
+        certificate = {"status": result.status.value, "relative_gap": packed_scalar(float(result.relative_gap))}
     return {
         "features": getattr(inner, "n_features_", None),
         "classes": [str(name)[:80] for name in getattr(inner, "classes_", ())[:50]],
@@ -155,22 +158,28 @@ def _card(model: Any) -> dict[str, Any]:
 def _model(about: dict[str, Any], reader: Reader) -> Any:
     model = Object(SYSTEMS).read(about.get("model"), reader)
     try:
-        with np.errstate(all="ignore"):
+        with np.errstate(all="ignore"), warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # numbers may be odd, and still be numbers
             require_answers(model)
-    except (InputError, AttributeError, KeyError, IndexError, TypeError, ValueError) as error:
-        raise MismatchError(f"parts that fit each other, got others ({str(error)[:100]})") from None
+    except Exception as error:  # of any kind: who knows what parts that don't fit lead to
+        reason = shown(str(error)[:100]) or type(error).__name__
+        raise MismatchError(f"parts that fit each other, got others ({reason.rstrip('.')})") from None
     return model
 
 
 def _in_order(path: Path, found: Callable[[dict[str, Any], dict[str, NDArray[Any]]], Found]) -> Found:
     """What is found in a file, by the reader of its format; what is not as expected is one sentence."""
-    container = read(path)
+    container = read(as_path(path))
     try:
         about = container.about
         require(isinstance(about, dict), "a model", about)
         return found(READERS[_format(about)](about), container.arrays)
-    except (MismatchError, RecursionError) as error:
-        raise InputError(f"{shown(path)}: expected {str(error) or 'a model'}.") from None
+    except MismatchError as error:
+        raise InputError(f"{shown(path)}: expected {error}.") from None
+    except RecursionError:
+        raise InputError(f"{shown(path)}: expected a model, got parts within parts without end.") from None
+    except MemoryError:
+        raise InputError(f"{shown(path)}: expected a model that fits in memory, got a larger one.") from None
 
 
 def _format(about: dict[str, Any]) -> int:
@@ -195,7 +204,7 @@ READERS: Mapping[int, Callable[[dict[str, Any]], dict[str, Any]]] = {1: _as_it_i
 
 
 def _is_archive(path: Path) -> bool:
-    with opened(path) as file:
+    with opened(as_path(path)) as file:
         return file.read(len(ZIP)) == ZIP
 
 

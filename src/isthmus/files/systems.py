@@ -22,25 +22,11 @@ from isthmus.estimators import (
     Saenko,
 )
 from isthmus.estimators.mapped import MappedEstimator
+from isthmus.files.arrays import Array, Labels, Length, Words
 from isthmus.files.classifiers import CLASSIFYING
 from isthmus.files.kinds import Kind, Kinds, Object, kinds
 from isthmus.files.settings import Setting
-from isthmus.files.shapes import (
-    COUNT,
-    FLAG,
-    NUMBER,
-    TEXT,
-    Array,
-    ByName,
-    Fields,
-    Labels,
-    Length,
-    Many,
-    Maybe,
-    Shape,
-    Words,
-    require,
-)
+from isthmus.files.shapes import COUNT, FLAG, NUMBER, TEXT, ByName, Fields, Many, Maybe, Shape, require
 from isthmus.files.transformers import PREPARING
 from isthmus.files.values import (
     AXES,
@@ -69,6 +55,8 @@ _COMMON: Mapping[str, Shape] = {
     "_columns": ByName(Maybe(Words("columns")), DOMAINS),
 }
 _BOUNDS = Many(NUMBER)
+LONGEST_ROW = 2**20
+"""A model of more columns is not tried: a row would take more than its file."""
 
 Taken = Callable[[Any], dict[str, Any]]
 Restored = Callable[[Any, dict[str, Any]], None]
@@ -179,7 +167,7 @@ _TRANSFER: Mapping[str, Shape] = {
     **_BY_DOMAIN,
     "unlabelled_classes_": Labels("unlabelled"),
     "agreement_": ByName(Setting()),
-    "weights_": ByName(NUMBER),
+    "weights_": ByName(Setting()),
     "source_used_": FLAG,
     "verdict_": TEXT,
     "shares_": Array("C"),
@@ -246,14 +234,18 @@ def require_answers(model: Any) -> None:
 
     Each part is right for itself; that they fit each other is left to those who use them.
     """
-    inner = getattr(model, "estimator_", model)
+    inner = model
+    while isinstance(inner, Corrupted):
+        inner = inner.estimator_
+    inner._checked()
     if isinstance(inner, ITML):
         return
     transformers, columns = inner.transformers_, inner._columns
     try:
         inner.transformers_ = inner._columns = dict.fromkeys(DOMAINS)
         for domain in DOMAINS if not isinstance(inner, TargetOnly | SelfTrainedLDA) else DOMAINS[1:]:
-            zeros = np.zeros((1, inner.n_features_[domain]))
-            inner.transform(zeros, domain)
+            d = inner.n_features_[domain]
+            if d <= LONGEST_ROW:
+                inner.transform(np.zeros((1, d)), domain)
     finally:
         inner.transformers_, inner._columns = transformers, columns

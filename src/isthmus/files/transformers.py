@@ -20,25 +20,11 @@ from sklearn.preprocessing import (
     StandardScaler,
 )
 
+from isthmus.files.arrays import Array, Labels, Words
 from isthmus.files.fitted import fitted_kind
 from isthmus.files.kinds import Kinds, Object, kinds
 from isthmus.files.settings import FUNCTIONS, Setting
-from isthmus.files.shapes import (
-    COUNT,
-    FLAG,
-    NUMBER,
-    TEXT,
-    Array,
-    Labels,
-    Many,
-    Maybe,
-    Reader,
-    Shape,
-    Words,
-    Writer,
-    require,
-    word,
-)
+from isthmus.files.shapes import COUNT, FLAG, NUMBER, TEXT, Many, Maybe, Reader, Shape, Writer, require, word
 
 PREPARING = Kinds()
 """Transformers, and pipelines and column transformers of them: the list is filled below."""

@@ -6,9 +6,10 @@ from typing import Any
 
 from isthmus.common_space import KINDS, CommonSpace
 from isthmus.controls.discriminants import SoftLDA
+from isthmus.files.arrays import Array, Rows
 from isthmus.files.kinds import Kinds, Object, kinds, value_kind
 from isthmus.files.settings import Setting
-from isthmus.files.shapes import COUNT, FLAG, NUMBER, Array, Many, Maybe, Reader, Rows, Shape, Writer, require, word
+from isthmus.files.shapes import COUNT, FLAG, NUMBER, Many, Maybe, Reader, Shape, Writer, require, word
 from isthmus.kernels import RBF, Cosine, Laplacian, Linear, Polynomial, Precomputed
 from isthmus.linalg import PrincipalAxes
 from isthmus.maps import AffineMap
