@@ -31,6 +31,7 @@ if TYPE_CHECKING:
         RidgeMap,
         Saenko,
     )
+    from isthmus.files import load, save
     from isthmus.kernels import RBF, Cosine, Kernel, Laplacian, Linear, Polynomial, Precomputed
     from isthmus.matching import Matching, match
     from isthmus.migration import Adapter, migrate
@@ -70,10 +71,12 @@ __all__ = [
     "Verdict",
     "__version__",
     "does_source_help",
+    "load",
     "match",
     "migrate",
     "mmd",
     "mmd_test",
+    "save",
     "systems",
 ]
 
@@ -85,6 +88,7 @@ _NAMES = {
         *("ARC", "CCA", "ITML", "KCCA", "MLHD", "Saenko"),
         *("Procrustes", "RelativeRepresentations", "RidgeMap"),
     ),
+    "files": ("load", "save"),
     "kernels": ("RBF", "Cosine", "Kernel", "Laplacian", "Linear", "Polynomial", "Precomputed"),
     "matching": ("Matching", "match"),
     "migration": ("Adapter", "migrate"),

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from io import BufferedReader
 from pathlib import Path
+from typing import Any
 from uuid import uuid4
 
 from isthmus.exceptions import InputError
@@ -87,3 +88,29 @@ def write_bytes(path: Path, content: bytes) -> None:
         unfinished.replace(path)
     finally:
         unfinished.unlink(missing_ok=True)
+
+
+def write_whole(path: str | os.PathLike[str], content: bytes) -> None:
+    """Give a file, in a folder that exists, this content, whole or not at all; where that fails, one sentence.
+
+    Examples
+    --------
+    >>> write_whole("no/such/folder/file", b"")
+    Traceback (most recent call last):
+    isthmus.exceptions.InputError: no/such/folder/file: expected a file that can be written, got no folder for it.
+    """
+    where = as_path(path)
+    if not os.path.isdir(where.parent):  # a slip in a name would otherwise become a folder
+        raise InputError(f"{shown(path)}: expected a file that can be written, got no folder for it.")
+    try:
+        write_bytes(where, content)
+    except (OSError, ValueError) as error:
+        reason = error.strerror if isinstance(error, OSError) else str(error)
+        raise InputError(f"{shown(path)}: expected a file that can be written, got '{reason}'.") from None
+
+
+def as_path(path: Any) -> Path:
+    """A path from itself or from its text."""
+    if not isinstance(path, str | os.PathLike):
+        raise InputError(f"path: expected the path of a file, got {path!r:.60}.")
+    return Path(path)
