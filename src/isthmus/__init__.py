@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from isthmus.matching import Matching, match
     from isthmus.migration import Adapter, migrate
     from isthmus.registry import systems
+    from isthmus.retrieval import Index, Matches
     from isthmus.transfer import LabelTransfer, SemanticMatching
     from isthmus.verdict import Verdict, does_source_help
 
@@ -50,6 +51,7 @@ __all__ = [
     "ConvergenceWarning",
     "Cosine",
     "DataWarning",
+    "Index",
     "InputError",
     "IsthmusError",
     "Kernel",
@@ -57,6 +59,7 @@ __all__ = [
     "LabelTransfer",
     "Laplacian",
     "Linear",
+    "Matches",
     "Matching",
     "MissingDependencyError",
     "NotConvergedError",
@@ -89,6 +92,7 @@ _NAMES = {
     "matching": ("Matching", "match"),
     "migration": ("Adapter", "migrate"),
     "registry": ("systems",),
+    "retrieval": ("Index", "Matches"),
     "transfer": ("LabelTransfer", "SemanticMatching"),
     "verdict": ("Verdict", "does_source_help"),
 }
