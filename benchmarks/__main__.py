@@ -8,7 +8,7 @@ import sys
 
 from benchmarks import threads
 
-SECTIONS = ("solvers", "itml", "paired", "systems", "span", "transform", "imports", "matching", "migration")
+SECTIONS = ("solvers", "itml", "paired", "systems", "span", "transform", "imports", "matching", "migration", "index")
 
 
 def main() -> int:
@@ -18,6 +18,7 @@ def main() -> int:
     from benchmarks import (
         environment,
         imports,
+        index,
         itml_single,
         machine,
         matching,
@@ -41,6 +42,7 @@ def main() -> int:
         "matching": matching.run,
         "imports": imports.run,
         "migration": migration.run,
+        "index": index.run,
     }
     record, options, problem = Record(), Options(budget=args.budget, repeats=args.repeats), ""
     load = machine.load()
