@@ -65,8 +65,8 @@ def _exact(X: np.ndarray, Q: np.ndarray, repeats: int) -> Bar:
     ours, theirs = interleaved_medians(calls, repeats)
     same = float(np.mean(index.search(Q, K).ids == bare.kneighbors(Q)[1]))
     return Bar(
-        f"exact index of {len(X):,} x {WIDTH}, {len(Q)} queries: at most {OVERHEAD_BAR:.0%} slower than scikit-learn's "
-        "brute force",
+        f"exact index of {len(X):,} x {WIDTH}, {len(Q)} queries: at most {OVERHEAD_BAR:.0%} slower than brute force "
+        "of scikit-learn",
         f"{ours / theirs - 1.0:+.1%} ({len(Q) / ours:,.0f} queries per second, scikit-learn {len(Q) / theirs:,.0f}; "
         f"{same:.1%} of the rows the same)",
         verdict(ours <= (1.0 + OVERHEAD_BAR) * theirs),
@@ -87,15 +87,11 @@ def _engine(engine: str, X: np.ndarray, Q: np.ndarray, truth: np.ndarray, repeat
     found = index.search(Q, K).ids
     known = truth if len(truth) else found
     recalls = [_recall(rows[: len(known)], known) for rows in (found, bare.search(points, K)[1])]
-    return (
-        Bar(
-            f"{engine} index of {len(X):,} x {WIDTH}, {K} of the nearest: overhead below {OVERHEAD_BAR:.0%} of bare FAISS",
-            f"{ours / theirs - 1.0:+.1%} ({len(Q) / ours:,.0f} queries per second, bare {len(Q) / theirs:,.0f}; recall "
-            f"{recalls[0]:.3f}, bare {recalls[1]:.3f}; built in {built:.0f} s)",
-            verdict(ours < (1.0 + OVERHEAD_BAR) * theirs),
-        ),
-        found,
-    )
+    promise = f"{engine} index of {len(X):,} x {WIDTH}, {K} neighbours: overhead below {OVERHEAD_BAR:.0%} of FAISS"
+    speed = f"{len(Q) / ours:,.0f} queries per second, bare {len(Q) / theirs:,.0f}"
+    recall = f"recall {recalls[0]:.3f}, bare {recalls[1]:.3f}"
+    measured = f"{ours / theirs - 1.0:+.1%} ({speed}; {recall}; built in {built:.0f} s)"
+    return Bar(promise, measured, verdict(ours < (1.0 + OVERHEAD_BAR) * theirs)), found
 
 
 def _recall(found: np.ndarray, known: np.ndarray) -> float:
