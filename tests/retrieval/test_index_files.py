@@ -81,6 +81,16 @@ def test_a_file_that_cannot_be_written_is_one_sentence(tmp_path):
     assert not list(tmp_path.iterdir())
 
 
+def test_what_could_not_be_read_again_is_not_written(monkeypatch, tmp_path):
+    index, _ = filled()
+    monkeypatch.setattr(index_files, "LONGEST_TEXT", 100)
+    with pytest.raises(
+        InputError, match=r"expected an index that fits a file, got one with too many ids or labels\.$"
+    ):
+        index.save(tmp_path / "index")
+    assert not list(tmp_path.iterdir())
+
+
 @pytest.fixture(scope="module")
 def content(tmp_path_factory):
     path = tmp_path_factory.mktemp("index") / "index"

@@ -190,8 +190,8 @@ class Catalogue:
         missing, listed = is_unlabelled(values), values.tolist()
         codes = {label: code for code, label in enumerate(self.classes)}
         for value in (value for value, none in zip(listed, missing, strict=True) if not none):
-            if not isinstance(value, str | int | float):
-                raise InputError(f"labels: expected text or numbers, got {type(value).__name__}.")
+            if not isinstance(value, str | int | float) or value in (np.inf, -np.inf):
+                raise InputError(f"labels: expected text or finite numbers, got {value!r:.60}.")
             codes.setdefault(value, len(codes))
         if len({isinstance(value, str) for value in codes}) > 1:
             raise InputError("labels: expected text only or numbers only, got a mixture.")

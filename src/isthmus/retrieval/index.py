@@ -290,6 +290,8 @@ def as_engine(engine: Any) -> Engine:
 
 def _allowed(rows: Catalogue, label: Any, among: str | None) -> BoolArray | None:
     """Which rows may be found; None for all."""
+    if label is None and among is None and len(rows) == rows.n:
+        return None
     allowed = rows.alive.copy()
     if label is not None:
         value = label.item() if isinstance(label, np.generic) else label

@@ -22,7 +22,7 @@ from isthmus.exceptions import InputError
 from isthmus.retrieval.catalogue import LARGEST_ID, Catalogue
 from isthmus.retrieval.index import ENGINES, Index
 from isthmus.retrieval.measure import common_space, largest_entry
-from isthmus.storage.archives import Expected, read_npz
+from isthmus.storage.archives import LARGEST_ARRAY, Expected, read_npz
 from isthmus.storage.files import as_path, saving, shown
 
 FORMAT, VERSION = "isthmus index", 1
@@ -58,8 +58,12 @@ def save(index: Index, path: str | os.PathLike[str]) -> None:
         "model": fingerprint(index.model),
         "sha256": {name: _checksum(array) for name, array in arrays.items()},
     }
+    text = json.dumps(about)
+    # What could not be read again is not written.
+    if len(text) > LONGEST_TEXT or max(array.nbytes for array in arrays.values()) > LARGEST_ARRAY:
+        raise InputError(f"{shown(path)}: expected an index that fits a file, got one with too many ids or labels.")
     with saving(path) as file:
-        np.savez(file, about=np.array(json.dumps(about)), **arrays)  # type: ignore[arg-type]
+        np.savez(file, about=np.array(text), **arrays)  # type: ignore[arg-type]
 
 
 def load(path: str | os.PathLike[str], model: Any) -> Index:
