@@ -298,7 +298,7 @@ def test_lists_grow_with_the_rows():
     assert index.search(X[:5], 1).ids[:, 0].tolist() == list(range(5))
     index.add(X[100:], "source")
     assert index.search(X[-5:], 1).ids[:, 0].tolist() == list(range(2995, 3000))
-    assert index._structures[""][0]._index.nlist == int(np.sqrt(3000))
+    assert index._structures.plain._index.nlist == int(np.sqrt(3000))
 
 
 def test_single_precision_and_few_at_a_time(engine):

@@ -13,15 +13,14 @@ from isthmus._validation import choice, matrix, number, ordinary
 from isthmus.common_space import DOMAINS, INNER_PRODUCT, CommonSpace
 from isthmus.exceptions import InputError
 from isthmus.retrieval.catalogue import Catalogue, names
-from isthmus.retrieval.engines import Engine, Exact, Structure
+from isthmus.retrieval.engines import Engine, Exact
 from isthmus.retrieval.faiss_engines import HNSW, IVF, Flat
-from isthmus.retrieval.hubness import NEIGHBOURHOOD, SAMPLE, Background, hub_scores
+from isthmus.retrieval.hubness import SAMPLE, Background
 from isthmus.retrieval.matches import Matches
 from isthmus.retrieval.measure import Measure, largest_entry
+from isthmus.retrieval.structures import Structures
 
 ENGINES = {engine.name: engine for engine in (Exact, Flat, HNSW, IVF)}
-PLAIN = ""
-"""The name of the structure over points as they are; those without hubs go by the domain of the queries."""
 
 
 class Index:
@@ -64,7 +63,7 @@ class Index:
         self.dtype = self.engine.dtype if dtype is None else choice(dtype, "dtype", ("float64", "float32"))
         self.measure = Measure.of(model)
         self._rows: Catalogue | None = None
-        self._structures: dict[str, tuple[Structure, int, FloatArray | None]] = {}
+        self._structures = Structures(self.engine, self.measure)
 
     def __len__(self) -> int:
         return 0 if self._rows is None else len(self._rows)
@@ -104,7 +103,7 @@ class Index:
         rows = Catalogue(points.shape[1], self.dtype) if self._rows is None else self._rows
         rows.add(rows.batch(points, domain, ids, labels))
         self._rows = rows
-        self._forget_hubs()
+        self._structures.forget_hubs()
         return self
 
     def remove(self, ids: Any) -> Self:
@@ -114,7 +113,7 @@ class Index:
         more than a quarter of the rows are gone: then the structure is built anew.
         """
         self.catalogue.remove(ids)
-        self._forget_hubs()
+        self._structures.forget_hubs()
         return self
 
     def search(
@@ -153,9 +152,13 @@ class Index:
         available = 0 if rows is None else rows.n if allowed is None else int(allowed.sum())
         if rows is None or available == 0:
             return self._matches(np.empty((len(queries), 0), np.intp), np.empty((len(queries), 0)), int(k))
-        n = min(int(k), available)
+        n, search = min(int(k), available), self._structures
+        if csls and not search.has_hubs(domain):
+            search.measure_hubs(rows, domain, self._background(domain))
         places, scores = (
-            self._plain(queries, n, allowed) if not csls else self._without_hubs(queries, n, allowed, domain)
+            search.without_hubs(rows, queries, n, allowed, domain)
+            if csls
+            else search.nearest(rows, queries, n, allowed)
         )
         distances = -scores if csls or self.measure.kind == INNER_PRODUCT else np.sqrt(np.maximum(-2.0 * scores, 0.0))
         return self._matches(places, distances, int(k))
@@ -212,42 +215,8 @@ class Index:
         rows = self._rows
         if rows is not None and rows.n - len(rows) > self.engine.idle * rows.n:
             rows.close_ranks()
-            self._structures = {}
+            self._structures.forget()
         return rows
-
-    def _forget_hubs(self) -> None:
-        self._structures = {name: found for name, found in self._structures.items() if name == PLAIN}
-
-    def _plain(self, queries: FloatArray, k: int, allowed: BoolArray | None) -> tuple[IntArray, FloatArray]:
-        rows = self.catalogue
-        structure, n, _ = self._structures.get(PLAIN, (None, 0, None))
-        if structure is None or n < rows.n:
-            structure = (
-                self.engine.built(rows.points, self.measure.kind)
-                if structure is None
-                else structure.extended(rows.points)
-            )
-            self._structures[PLAIN] = structure, rows.n, None
-        places = structure.nearest(queries, k, allowed)
-        return _ordered(places, self.measure.scores_at(queries, rows.points, places))
-
-    def _without_hubs(
-        self, queries: FloatArray, k: int, allowed: BoolArray | None, domain: str
-    ) -> tuple[IntArray, FloatArray]:
-        rows, product = self.catalogue, self.measure.kind == INNER_PRODUCT
-        if domain not in self._structures:
-            hubs = hub_scores(self.measure, rows.points, self._background(domain)).astype(np.float64)
-            last = hubs if product else np.sqrt(hubs - hubs.min())
-            points = np.hstack([rows.points, last[:, None].astype(self.dtype)])
-            self._structures[domain] = self.engine.built(points, self.measure.kind), rows.n, hubs
-        structure, _, found = self._structures[domain]
-        last = np.full((len(queries), 1), -1.0 if product else 0.0, dtype=self.dtype)
-        places = structure.nearest(np.hstack([2.0 * queries if product else queries, last]), k, allowed)
-        available = rows.n if allowed is None else int(allowed.sum())
-        near = self._plain(queries, min(NEIGHBOURHOOD, available), allowed)[1].mean(axis=1)
-        assert found is not None
-        scores = 2.0 * self.measure.scores_at(queries, rows.points, places) - near[:, None] - found[places]
-        return _ordered(places, scores)
 
     def _background(self, domain: str) -> FloatArray:
         """Points of a domain, evenly spaced among those of the index, or else those of the fit."""
@@ -303,9 +272,3 @@ def _allowed(rows: Catalogue, label: Any, among: str | None) -> BoolArray | None
     if among is not None:
         allowed &= rows.domains == DOMAINS.index(among)
     return None if allowed.all() else allowed
-
-
-def _ordered(places: IntArray, scores: FloatArray) -> tuple[IntArray, FloatArray]:
-    """The best first, and of equals the one that was added first."""
-    order = np.lexsort((places, -scores), axis=1)
-    return np.take_along_axis(places, order, axis=1), np.take_along_axis(scores, order, axis=1)
