@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from isthmus.matching import Matching, match
     from isthmus.migration import Adapter, migrate
     from isthmus.registry import systems
+    from isthmus.retrieval import Index, Matches
     from isthmus.transfer import LabelTransfer, SemanticMatching
     from isthmus.verdict import Verdict, does_source_help
 
@@ -51,6 +52,7 @@ __all__ = [
     "ConvergenceWarning",
     "Cosine",
     "DataWarning",
+    "Index",
     "InputError",
     "IsthmusError",
     "Kernel",
@@ -58,6 +60,7 @@ __all__ = [
     "LabelTransfer",
     "Laplacian",
     "Linear",
+    "Matches",
     "Matching",
     "MissingDependencyError",
     "NotConvergedError",
@@ -93,6 +96,7 @@ _NAMES = {
     "matching": ("Matching", "match"),
     "migration": ("Adapter", "migrate"),
     "registry": ("systems",),
+    "retrieval": ("Index", "Matches"),
     "transfer": ("LabelTransfer", "SemanticMatching"),
     "verdict": ("Verdict", "does_source_help"),
 }
