@@ -10,7 +10,15 @@ from benchmarks import threads
 
 SECTIONS = (
     "solvers",
-    "itml", "paired", "systems", "span", "transform", "imports", "matching", "migration", "labels",
+    "itml",
+    "paired",
+    "systems",
+    "span",
+    "transform",
+    "imports",
+    "matching",
+    "migration",
+    "labels",
     "index",
 )
 

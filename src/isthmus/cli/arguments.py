@@ -19,12 +19,12 @@ def add_files(parser: argparse.ArgumentParser, first: str, second: str, what: tu
         parser.add_argument(name.lower(), metavar=name, type=Path, help=f"{about}: {FORMATS}")
 
 
-def add_columns(parser: argparse.ArgumentParser, *, label: bool) -> None:
+def add_columns(parser: argparse.ArgumentParser, *, label: bool, required: bool = True) -> None:
     """What the columns are."""
     columns = parser.add_argument_group("columns", COLUMNS)
     add = columns.add_argument
     if label:
-        add("--label", required=True, metavar="COL", help="the column of classes; an empty cell is no label")
+        add("--label", required=required, metavar="COL", help="the column of classes; an empty cell is no label")
     named = "the column that names the rows (their numbers, from 0); may be given again, for the other file"
     add("--id", action="append", default=[], metavar="COL", help=named)
     add("--text", action="append", default=[], metavar="COL", help="a column that is text; may be given again")
