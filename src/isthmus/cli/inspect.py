@@ -28,8 +28,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> None:
     """Tell the card, and what the columns of either file became."""
     screen = Screen.of(options)
-    from isthmus import load_parts
-    from isthmus.files import model_card
+    from isthmus.files import load_parts, model_card
     from isthmus.tables import Features
 
     card, parts = model_card(options.model), load_parts(options.model)

@@ -26,7 +26,7 @@ class Kept:
     @classmethod
     def of(cls, path: Path) -> Kept:
         """From a file; one that was written in Python has no features, and is told so."""
-        from isthmus import load, load_parts
+        from isthmus.files import load, load_parts
         from isthmus.tables import Features
 
         parts = load_parts(path)
