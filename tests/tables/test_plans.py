@@ -120,7 +120,10 @@ def test_what_a_column_is_taken_for(name):
     assert column.name in plan.lines()[1]
 
 
-@given(st.dictionaries(NAMES, st.sampled_from(sorted(CASES)), min_size=1, max_size=5))
+BY_CELLS = sorted(set(CASES) - {"customer_id"})  # which is known by its name, and here columns have any
+
+
+@given(st.dictionaries(NAMES.map("{}.".format), st.sampled_from(BY_CELLS), min_size=1, max_size=5))
 def test_any_mixture_is_planned_or_refused_in_one_sentence(kinds):
     table = Table.of({name: CASES[case][0] for name, case in kinds.items()})
     if not {CASES[case][1] for case in kinds.values()} & set(FEATURES):
