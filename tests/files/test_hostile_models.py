@@ -112,7 +112,7 @@ def test_an_array_is_taken_once(raw, tmp_path):
 
 def test_shapes_that_hide_others(raw, tmp_path):
     box = parsed(raw)
-    arrays = {**box.arrays, "reference_points": np.zeros((0, 2**45))}
+    arrays = {**box.arrays, "state.reference_points": np.zeros((0, 2**45))}
     refused(load, put(tmp_path / "model", content(Container(box.about, arrays))))
 
 

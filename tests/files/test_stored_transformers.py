@@ -23,6 +23,7 @@ from sklearn.preprocessing import (
 )
 
 from isthmus.exceptions import InputError
+from isthmus.files.arrays import Words
 from isthmus.files.container import Container, content, parsed
 from isthmus.files.kinds import Object
 from isthmus.files.shapes import MismatchError, Reader, Writer
@@ -107,6 +108,13 @@ def test_texts(more, words, sublinear):
     vectorizer = TfidfVectorizer(analyzer=words[0], ngram_range=words[1], sublinear_tf=sublinear).fit(texts)
     read = assert_same(vectorizer, texts)
     assert read.vocabulary_ == vectorizer.vocabulary_
+
+
+def test_no_words_at_all():
+    for words in ([], [""], ["", "a", ""]):
+        writer = Writer()
+        node = Words().packed(words, "w", writer)
+        assert Words().read(node, Reader(writer.arrays)) == words
 
 
 def test_stop_words_and_one_letter():

@@ -15,14 +15,16 @@ from isthmus.files.shapes import COUNT, FLAG, MismatchError, Reader, Writer, pac
 
 WIDEST = 2**26
 """Characters of an array of text, with all of its padding."""
+FARTHEST, MOST_APART = 4, 2**20
+"""Rows of a part of a table are kept apart up to four times their length, and so many numbers in all."""
 
 
 @dataclass(frozen=True, init=False)
 class Array:
     """Numbers: floats ("f"), whole numbers ("i") or truth values ("b"), with named or fixed lengths.
 
-    All have to be finite, unless infinities ("inf") or NaN too ("nan") are allowed. Which axis is the inner one in
-    memory is kept: products round differently along another.
+    All have to be finite, unless infinities ("inf") or NaN too ("nan") are allowed. How they lie in memory is kept,
+    which axis is the inner one and how far rows are apart: products round differently otherwise.
     """
 
     axes: tuple[str | int, ...]
@@ -33,26 +35,53 @@ class Array:
         self.__dict__.update(axes=axes, kinds=kinds, allowed=allowed)
 
     def packed(self, value: Any, place: str, writer: Writer) -> Any:
-        """The name, marked where the first axis is the inner one."""
+        """The name, with how the numbers lie where that is not row after row."""
         array = np.asarray(value)
         if array.dtype.kind in "iu":
             array = array.astype(np.int64 if array.dtype.itemsize > 4 else np.int32)
         if array.dtype.kind not in self.kinds or array.dtype.itemsize > 8 or not _all_right(array, self.allowed):
             raise InputError(f"model: expected finite numbers in {place} to save, got others (type {array.dtype}).")
         turned = array.ndim == 2 and abs(array.strides[0]) < abs(array.strides[1])
-        name = writer.put(np.ascontiguousarray(array.T if turned else array), place)
-        return {"turned": name} if turned else name
+        lying = array.T if turned else array
+        name = writer.put(np.ascontiguousarray(lying), place)
+        step = _step(lying)
+        return {"array": name, "turned": turned, "step": step} if turned or step else name
 
     def read(self, node: Any, reader: Reader) -> NDArray[Any]:
         """The array."""
-        turned = isinstance(node, dict) and node.keys() == {"turned"}
-        name = node["turned"] if turned else node
+        if not isinstance(node, dict):
+            node = {"array": node, "turned": False, "step": 0}
+        require(node.keys() == {"array", "turned", "step"}, "an array", node)
+        name, turned, step = node["array"], FLAG.read(node["turned"], reader), COUNT.read(node["step"], reader)
         stored = reader.take(name)
+        if step:
+            stored = _stepped(stored, step)
         array = stored.T if turned else stored
-        reader.require_shape(array.shape, self.axes, name)
+        reader.require_shape(array.shape, self.axes, str(name))
         require(array.dtype.kind in self.kinds, f"an array of type {self.kinds!r}", name)
         require(_all_right(array, self.allowed), "finite numbers", name)
         return array.astype(np.intp) if array.dtype.kind == "i" and array.dtype.itemsize == 8 else array
+
+
+def _step(array: NDArray[Any]) -> int:
+    """How many numbers the rows of a part of a larger table lie apart; 0 where they follow each other."""
+    if array.ndim != 2 or array.strides[1] != array.itemsize or array.strides[0] % array.itemsize:
+        return 0
+    step = array.strides[0] // array.itemsize
+    return step if _apart(array, step) and step > array.shape[1] else 0
+
+
+def _apart(array: NDArray[Any], step: int) -> bool:
+    """Whether rows may lie so far apart: a small file must not take much memory."""
+    n, d = array.shape
+    return d <= step <= FARTHEST * (d + FARTHEST) and n * step <= MOST_APART
+
+
+def _stepped(stored: NDArray[Any], step: int) -> NDArray[Any]:
+    require(stored.ndim == 2 and _apart(stored, step), "rows that are not too far apart", step)
+    table = np.zeros((len(stored), step), dtype=stored.dtype)
+    table[:, : stored.shape[1]] = stored
+    return table[:, : stored.shape[1]]
 
 
 def _all_right(array: NDArray[Any], allowed: str) -> bool:
@@ -131,7 +160,7 @@ class Words:
         reader.require_shape(ends.shape, (self.axis,), node[0])
         content, stops = run.tobytes(), ends.tolist()
         try:
-            return [content[a:b].decode() for a, b in zip([0, *stops[:-1]], stops, strict=True)]
+            return [content[a:b].decode() for a, b in zip([0, *stops], stops, strict=False)]
         except UnicodeDecodeError:
             raise MismatchError("texts in UTF-8, got others") from None
 

@@ -51,8 +51,8 @@ def content(container: Container) -> bytes:
     """The bytes of a file; the checksum is that of all of them, with zeros in its own place."""
     try:
         text = json.dumps(container.about, allow_nan=False, separators=(",", ":"))
-    except ValueError:
-        raise InputError("model: expected finite numbers to save, got NaN or inf.") from None
+    except (ValueError, RecursionError):
+        raise InputError("model: expected finite numbers, not too deep, to save, got others.") from None
     raw = bytes(_library().save(container.arrays, metadata={TEXT: text, CHECKSUM: BLANK}))
     return raw.replace(_marked(BLANK), _marked(hashlib.sha256(raw).hexdigest()), 1)
 

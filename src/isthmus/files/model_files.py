@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from sklearn import __version__ as sklearn_version
 
 from isthmus._version import __version__
-from isthmus.exceptions import InputError
+from isthmus.exceptions import InputError, IsthmusError
 from isthmus.files.container import Container, read, write
 from isthmus.files.kinds import Object
 from isthmus.files.parts import packed_parts, read_parts
@@ -180,6 +180,10 @@ def _in_order(path: Path, found: Callable[[dict[str, Any], dict[str, NDArray[Any
         raise InputError(f"{shown(path)}: expected a model, got parts within parts without end.") from None
     except MemoryError:
         raise InputError(f"{shown(path)}: expected a model that fits in memory, got a larger one.") from None
+    except (IsthmusError, OSError):
+        raise
+    except Exception as error:  # of any kind: no file of a stranger may lead to another
+        raise InputError(f"{shown(path)}: expected a model in order, got a {type(error).__name__}.") from None
 
 
 def _format(about: dict[str, Any]) -> int:
