@@ -187,7 +187,7 @@ def test_missing_categories():
         make_pipeline(StandardScaler(), PolynomialFeatures()),
         SimpleImputer(add_indicator=True),
     ],
-    ids=repr,
+    ids=lambda value: type(value).__name__,
 )
 def test_others_are_named(transformer):
     with pytest.raises(InputError, match=r"expected .* got (PolynomialFeatures|FunctionTransformer|Tfidf|Simple)"):
