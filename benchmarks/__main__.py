@@ -8,7 +8,19 @@ import sys
 
 from benchmarks import threads
 
-SECTIONS = ("solvers", "itml", "paired", "systems", "span", "transform", "imports", "matching", "migration", "labels")
+SECTIONS = (
+    "solvers",
+    "itml",
+    "paired",
+    "systems",
+    "span",
+    "transform",
+    "imports",
+    "matching",
+    "migration",
+    "labels",
+    "index",
+)
 
 
 def main() -> int:
@@ -18,6 +30,7 @@ def main() -> int:
     from benchmarks import (
         environment,
         imports,
+        index,
         itml_single,
         labels,
         machine,
@@ -43,6 +56,7 @@ def main() -> int:
         "imports": imports.run,
         "migration": migration.run,
         "labels": labels.run,
+        "index": index.run,
     }
     record, options, problem = Record(), Options(budget=args.budget, repeats=args.repeats), ""
     load = machine.load()

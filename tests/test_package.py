@@ -11,7 +11,8 @@ import pytest
 import isthmus
 
 MODULES = ["isthmus", "isthmus.objective", "isthmus.solvers", "isthmus.estimators", "isthmus.kernels",
-           "isthmus.exceptions", "isthmus.datasets", "isthmus.discrepancy", "isthmus.evaluation"]  # fmt: skip
+           "isthmus.exceptions", "isthmus.datasets", "isthmus.discrepancy", "isthmus.evaluation", "isthmus.tables",
+           "isthmus.anndata"]  # fmt: skip
 
 
 def public_things():
@@ -41,7 +42,7 @@ def loaded_after(statement):
 def test_optional_packages_are_not_imported_until_they_are_needed():
     # scikit-learn itself may import pandas where it is installed.
     used = loaded_after("from isthmus import *") - loaded_after("import sklearn.neighbors, sklearn.model_selection")
-    assert not used & {"numba", "matplotlib", "pandas", "polars", "cvxpy", "tqdm"}
+    assert not used & {"numba", "matplotlib", "pandas", "polars", "cvxpy", "tqdm", "faiss", "anndata"}
 
 
 def test_an_import_loads_nothing_until_a_name_is_used():

@@ -31,10 +31,12 @@ if TYPE_CHECKING:
         RidgeMap,
         Saenko,
     )
+    from isthmus.files import load, save
     from isthmus.kernels import RBF, Cosine, Kernel, Laplacian, Linear, Polynomial, Precomputed
     from isthmus.matching import Matching, match
     from isthmus.migration import Adapter, migrate
     from isthmus.registry import systems
+    from isthmus.retrieval import Index, Matches
     from isthmus.transfer import LabelTransfer, SemanticMatching
     from isthmus.verdict import Verdict, does_source_help
 
@@ -50,6 +52,7 @@ __all__ = [
     "ConvergenceWarning",
     "Cosine",
     "DataWarning",
+    "Index",
     "InputError",
     "IsthmusError",
     "Kernel",
@@ -57,6 +60,7 @@ __all__ = [
     "LabelTransfer",
     "Laplacian",
     "Linear",
+    "Matches",
     "Matching",
     "MissingDependencyError",
     "NotConvergedError",
@@ -70,10 +74,12 @@ __all__ = [
     "Verdict",
     "__version__",
     "does_source_help",
+    "load",
     "match",
     "migrate",
     "mmd",
     "mmd_test",
+    "save",
     "systems",
 ]
 
@@ -85,10 +91,12 @@ _NAMES = {
         *("ARC", "CCA", "ITML", "KCCA", "MLHD", "Saenko"),
         *("Procrustes", "RelativeRepresentations", "RidgeMap"),
     ),
+    "files": ("load", "save"),
     "kernels": ("RBF", "Cosine", "Kernel", "Laplacian", "Linear", "Polynomial", "Precomputed"),
     "matching": ("Matching", "match"),
     "migration": ("Adapter", "migrate"),
     "registry": ("systems",),
+    "retrieval": ("Index", "Matches"),
     "transfer": ("LabelTransfer", "SemanticMatching"),
     "verdict": ("Verdict", "does_source_help"),
 }

@@ -1,8 +1,9 @@
-"""The command line: ``isthmus systems`` and ``isthmus datasets``, one file each, imported when they are asked for."""
+"""The command line, one file per command, imported when it is asked for."""
 
 from __future__ import annotations
 
 import argparse
+import sys
 from collections.abc import Sequence
 from importlib import import_module
 
@@ -10,21 +11,46 @@ from isthmus._version import __version__
 from isthmus.cli.ending import exit_status
 
 COMMANDS = {
+    "match": "find the rows of two files that are the same object",
+    "label": "give classes to the rows of one file, by another with other columns",
+    "evaluate": "tell whether the other file helps to classify, on your own labels",
+    "fit": "learn one metric over two files, and keep it in a file",
+    "search": "find the nearest rows across the two collections of a model, or to a typed text",
+    "embed": "write rows as points of a model's common space",
+    "inspect": "tell what a model file holds, without opening it in earnest",
+    "migrate": "keep an old index of vectors usable under a new model",
     "systems": "list the systems and controls, and what each learns from",
     "datasets": "list the data sets that come with the library",
 }
-DESCRIPTION = "Learn one metric across two collections that are described by different features."
+DESCRIPTION = "Join two collections that are described by different features."
+EPILOG = """\
+Files: CSV, TSV or JSON lines (also .gz), Parquet, NPY, NPZ, .h5ad. `isthmus COMMAND --help` has examples.
+Exit status: 0; 2 for bad input, with one sentence on standard error; 130 after Ctrl-C. No file is half written.
+"""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run a command; the exit status is 0, 2 for bad input, 130 after Ctrl-C."""
-    return exit_status("isthmus", lambda: _run(arguments))
+    given = list(sys.argv[1:] if arguments is None else arguments)
+    return exit_status("isthmus", lambda: _run(given), "Nothing was written.")
 
 
-def _run(arguments: Sequence[str] | None) -> None:
-    parser = argparse.ArgumentParser("isthmus", description=DESCRIPTION)
-    parser.add_argument("--version", action="version", version=f"isthmus {__version__}")
-    commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True, dest="command")
+def _run(arguments: list[str]) -> None:
+    options = parser(arguments).parse_args(arguments)
+    import_module(f"isthmus.cli.{options.command}").run(options)
+
+
+def parser(arguments: Sequence[str] = ()) -> argparse.ArgumentParser:
+    """The options of all commands; without arguments, or with a command among them, those of that one."""
+    raw = argparse.RawDescriptionHelpFormatter
+    found = argparse.ArgumentParser("isthmus", description=DESCRIPTION, epilog=EPILOG, formatter_class=raw)
+    found.add_argument("--version", action="version", version=f"isthmus {__version__}")
+    commands = found.add_subparsers(title="commands", metavar="COMMAND", required=True, dest="command")
     for name, about in COMMANDS.items():
-        commands.add_parser(name, help=about, description=f"{about[0].upper()}{about[1:]}.")
-    import_module(f"isthmus.cli.{parser.parse_args(arguments).command}").run()
+        description = f"{about[0].upper()}{about[1:]}."
+        command = commands.add_parser(name, help=about, description=description, formatter_class=raw)
+        if not arguments or name in arguments:  # the others are only named
+            module = import_module(f"isthmus.cli.{name}")
+            command.epilog = getattr(module, "EXAMPLES", None)
+            module.add_arguments(command)
+    return found

@@ -1,14 +1,21 @@
 """``isthmus datasets``: what comes with the library."""
 
-import textwrap
+from __future__ import annotations
 
-from isthmus.datasets import load_digits, load_toy
+import argparse
+import textwrap
 
 WIDTH = 100
 
 
-def run() -> None:
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """There are none."""
+
+
+def run(options: argparse.Namespace) -> None:
     """Print what each data set is, its terms of use, and how it is loaded."""
+    from isthmus.datasets import load_digits, load_toy
+
     for load in (load_digits, load_toy):
         pair = load()
         lines = (f"{pair}", pair.description, f"licence: {pair.licence}")

@@ -1,8 +1,16 @@
 """``isthmus systems``: the registry as a table."""
 
-from isthmus.registry import systems
+from __future__ import annotations
+
+import argparse
 
 
-def run() -> None:
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """There are none."""
+
+
+def run(options: argparse.Namespace) -> None:
     """Print every system and control."""
+    from isthmus.registry import systems
+
     print(systems())

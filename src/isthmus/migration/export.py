@@ -11,8 +11,8 @@ import numpy as np
 from isthmus._validation import choice
 from isthmus.exceptions import InputError, MissingDependencyError
 from isthmus.maps import AffineMap
-from isthmus.migration.files import written
 from isthmus.migration.kinds import CURVED, KINDS, Map
+from isthmus.storage.files import write_whole
 
 OPSET = 13
 """Of ONNX: Gemm is as it is now since then, and every runtime of today has it."""
@@ -26,7 +26,7 @@ def export(found: Map, path: str | os.PathLike[str], format: str) -> None:
     if not isinstance(found, AffineMap):
         plain = ", ".join(repr(kind) for kind in KINDS if kind != CURVED)
         raise InputError(f"export: expected a map that is one matrix (kind {plain}), got {CURVED!r}, which is none.")
-    written(path, content(found.astype(np.float32)))
+    write_whole(path, content(found.astype(np.float32)))
 
 
 def _npy(found: AffineMap) -> bytes:

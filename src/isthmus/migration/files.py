@@ -7,7 +7,6 @@ import json
 import os
 from collections.abc import Mapping
 from dataclasses import asdict
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -21,7 +20,7 @@ from isthmus.migration.kinds import CURVED, KINDS, Map
 from isthmus.migration.recall import Figures, Recall, Share
 from isthmus.migration.thresholds import Thresholds
 from isthmus.storage.archives import Expected, read_npz
-from isthmus.storage.files import shown, write_bytes
+from isthmus.storage.files import as_path, shown, write_whole
 
 FORMAT, VERSION = "isthmus adapter", 1
 LONGEST_TEXT = 2**20
@@ -56,24 +55,12 @@ def save(adapter: Adapter, path: str | os.PathLike[str]) -> None:
     arrays |= {"threshold_old": adapter.thresholds.old, "threshold_adapted": adapter.thresholds.adapted}
     content = io.BytesIO()
     np.savez(content, **arrays)
-    written(path, content.getvalue())
-
-
-def written(path: str | os.PathLike[str], content: bytes) -> None:
-    """Give a file, in a folder that exists, this content, whole or not at all; where that fails, one sentence."""
-    where = _path(path)
-    if not os.path.isdir(where.parent):  # a slip in a name would otherwise become a folder
-        raise InputError(f"{shown(path)}: expected a file that can be written, got no folder for it.")
-    try:
-        write_bytes(where, content)
-    except (OSError, ValueError) as error:
-        reason = error.strerror if isinstance(error, OSError) else str(error)
-        raise InputError(f"{shown(path)}: expected a file that can be written, got '{reason}'.") from None
+    write_whole(path, content.getvalue())
 
 
 def load(path: str | os.PathLike[str]) -> Adapter:
     """The adapter in a file, every part of it checked."""
-    where = _path(path)
+    where = as_path(path)
     text = str(read_npz(where, {"about": Expected((), "text", high=LONGEST_TEXT)})["about"])
     try:
         about = _about(text)
@@ -95,12 +82,6 @@ def load(path: str | os.PathLike[str]) -> Adapter:
         raise InputError(f"{shown(path)}: expected {error}.") from None
     except (KeyError, TypeError, AttributeError):
         raise InputError(f"{shown(path)}: expected the text of an adapter, got one with parts missing.") from None
-
-
-def _path(path: Any) -> Path:
-    if not isinstance(path, str | os.PathLike):
-        raise InputError(f"path: expected the path of a file, got {path!r:.60}.")
-    return Path(path)
 
 
 class _NotAsExpectedError(Exception):

@@ -1,13 +1,23 @@
-"""Reference rows in a common space: ranked for other rows, and the rules by which they name a row's class."""
+"""Rows in a common space: ranked for other rows, kept in an index, and the rules by which they name a class."""
 
+from isthmus.retrieval.engines import Exact
+from isthmus.retrieval.faiss_engines import HNSW, IVF, Flat
 from isthmus.retrieval.hubness import Background, hub_scores, ranking
+from isthmus.retrieval.index import Index
+from isthmus.retrieval.matches import Matches
 from isthmus.retrieval.rules import REFERENCES, RULES, DecisionRule, References, decision_rule
 
 __all__ = [
+    "HNSW",
+    "IVF",
     "REFERENCES",
     "RULES",
     "Background",
     "DecisionRule",
+    "Exact",
+    "Flat",
+    "Index",
+    "Matches",
     "References",
     "decision_rule",
     "hub_scores",

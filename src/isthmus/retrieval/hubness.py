@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Protocol
 
 import numpy as np
 
@@ -17,6 +18,14 @@ CELLS = 2**21
 """Scores that are held at once."""
 SAMPLE = 1000
 """So many rows per domain are kept to tell by whether a point is near to everything."""
+
+
+class Scored(Protocol):
+    """What knows the similarities of points: a common space, or a measure."""
+
+    def scores(self, queries: FloatArray, references: FloatArray) -> FloatArray:
+        """All similarities (n, m), the larger the nearer."""
+        ...
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,13 +52,13 @@ class Background:
         return hub_scores(space, points, self.source if domain == "source" else self.target)
 
 
-def hub_scores(space: CommonSpace, points: FloatArray, others: FloatArray, n: int = NEIGHBOURHOOD) -> FloatArray:
+def hub_scores(space: Scored, points: FloatArray, others: FloatArray, n: int = NEIGHBOURHOOD) -> FloatArray:
     """How near each point (m,) is to the other domain: the mean of its n best scores there."""
     return np.concatenate([_best(scores, n) for scores in _blocks(space, points, others)])
 
 
 def ranking(
-    space: CommonSpace, queries: FloatArray, references: FloatArray, k: int, hubs: FloatArray | None = None
+    space: Scored, queries: FloatArray, references: FloatArray, k: int, hubs: FloatArray | None = None
 ) -> tuple[FloatArray, IntArray]:
     r"""The k best references for each query, best first: scores and numbers, both (n, k).
 
@@ -94,7 +103,7 @@ def _best(S: FloatArray, n: int) -> FloatArray:
     return np.asarray(np.partition(S, -k, axis=1)[:, -k:].mean(axis=1))
 
 
-def _blocks(space: CommonSpace, A: FloatArray, B: FloatArray) -> Iterator[FloatArray]:
+def _blocks(space: Scored, A: FloatArray, B: FloatArray) -> Iterator[FloatArray]:
     """The scores of some rows of A after the other, never more than :data:`CELLS` at once."""
     height = max(1, CELLS // max(len(B), 1))
     for start in range(0, len(A), height):

@@ -9,7 +9,8 @@ from __future__ import annotations
 import io
 import math
 import warnings
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -27,6 +28,8 @@ LONGEST_HEADER = 512
 """Bytes. NumPy's header of a plain array has about 120; a long one could be made to exhaust its parser."""
 LARGEST_ARRAY = 2**30
 """Bytes: an array that claims more is refused before any of it is read."""
+MOST_ARRAYS = 2**12
+"""In an archive whose arrays are not known by name."""
 BYTES_OF_CHARACTER = 4
 """In NumPy's arrays of text."""
 KINDS = {"number": "numbers", "whole": "whole numbers", "text": "text"}
@@ -45,6 +48,8 @@ class Expected:
         Finite real numbers, whole numbers (read as ``intp``), or printable unicode text.
     low, high : float
         The smallest and the largest value allowed; of text, ``high`` is the length of the longest.
+    finite : bool
+        Whether numbers have to be finite; where not, NaN and infinite ones are left as they are.
 
     Examples
     --------
@@ -58,6 +63,7 @@ class Expected:
     kind: str
     low: float = -math.inf
     high: float = math.inf
+    finite: bool = True
 
     def __post_init__(self) -> None:
         choice(self.kind, "kind", KINDS)
@@ -98,10 +104,11 @@ class Expected:
             if not _is_printable(array):
                 raise InputError(f"{name}: expected printable text, got other characters, or none at all.")
             return array
-        if not np.isfinite(array).all():
+        if self.finite and not np.isfinite(array).all():
             raise InputError(f"{name}: expected finite {KINDS[self.kind]}, got NaN or inf.")
         most = min(self.high, np.iinfo(np.intp).max) if self.kind == "whole" else self.high
-        for extreme in (array.min().item(), array.max().item()) if array.size else ():
+        values = array if self.finite else array[np.isfinite(array)]
+        for extreme in (values.min().item(), values.max().item()) if values.size else ():
             if not self.low <= extreme <= most:
                 raise InputError(f"{name}: expected {self}, got {extreme!r}.")
         if self.kind == "whole":
@@ -160,12 +167,41 @@ def read_npz(path: Path, expected: Mapping[str, Expected]) -> dict[str, NDArray[
     array([1, 2, 3])
     """
     name = shown(path)
+    with _archive(path) as archive:
+        _require_names(expected, archive.namelist(), name)
+        return {key: _array(archive, key, wanted, f"{name}, {key!r}") for key, wanted in expected.items()}
+
+
+def npz_headers(path: Path) -> dict[str, tuple[np.dtype[Any], tuple[int, ...]]]:
+    """The type and shape that each array of an ``.npz`` archive claims to have; no array is read.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = Path(folder) / "small.npz"
+    ...     np.savez(path, X=np.eye(3))
+    ...     npz_headers(path)
+    {'X': (dtype('float64'), (3, 3))}
+    """
+    name = shown(path)
+    with _archive(path) as archive:
+        members = [member for member in archive.namelist() if member.endswith(".npy")]
+        if len(members) > MOST_ARRAYS:
+            raise InputError(f"{name}: expected at most {MOST_ARRAYS} arrays, got {len(members)}.")
+        keys = [member.removesuffix(".npy") for member in members]
+        return {key: _header(archive, key, f"{name}, {key!r:.60}")[:2] for key in keys}
+
+
+@contextmanager
+def _archive(path: Path) -> Iterator[ZipFile]:
+    """An open archive; what is wrong with it, in one sentence."""
+    name = shown(path)
     with opened(path) as file:
         try:
             with ZipFile(file) as archive, warnings.catch_warnings():
                 warnings.simplefilter("ignore")  # what is odd about a header is refused, or does not matter
-                _require_names(expected, archive.namelist(), name)
-                return {key: _array(archive, key, wanted, f"{name}, {key!r}") for key, wanted in expected.items()}
+                yield archive
         except (InputError, MemoryError, OSError):
             raise
         except Exception as error:  # of any kind: for a bad file the two libraries raise about a dozen
@@ -181,7 +217,8 @@ def _require_names(expected: Collection[str], members: Sequence[str], name: str)
         raise InputError(f"{name}: expected an array {missing[0]!r}, got only {got}{more}.")
 
 
-def _array(archive: ZipFile, key: str, expected: Expected, name: str) -> NDArray[Any]:
+def _header(archive: ZipFile, key: str, name: str) -> tuple[np.dtype[Any], tuple[int, ...], int]:
+    """Type, shape, and where the values start."""
     member = archive.getinfo(f"{key}.npy")
     if member.compress_type not in (ZIP_STORED, ZIP_DEFLATED):
         raise InputError(f"{name}: expected a stored or deflated member, got method {member.compress_type}.")
@@ -192,8 +229,14 @@ def _array(archive: ZipFile, key: str, expected: Expected, name: str) -> NDArray
         raise InputError(f"{name}: expected an .npy array of format 1 or 2, got {version[0]}.{version[1]}.")
     read_header = npy.read_array_header_1_0 if version == (1, 0) else npy.read_array_header_2_0
     shape, _, dtype = read_header(start)
+    return dtype, shape, start.tell()
+
+
+def _array(archive: ZipFile, key: str, expected: Expected, name: str) -> NDArray[Any]:
+    dtype, shape, start = _header(archive, key, name)
     expected.require(dtype, shape, name)
-    wanted, size = math.prod(shape) * dtype.itemsize, member.file_size - start.tell()
+    member = archive.getinfo(f"{key}.npy")
+    wanted, size = math.prod(shape) * dtype.itemsize, member.file_size - start
     if size != wanted:
         raise InputError(f"{name}: expected {wanted} bytes for its shape, got {size}.")
     with archive.open(member) as content:  # zipfile compares the checksum at the end

@@ -6,8 +6,9 @@ import os
 import stat
 from collections.abc import Iterator
 from contextlib import contextmanager
-from io import BufferedReader
+from io import BufferedReader, BufferedWriter
 from pathlib import Path
+from typing import Any
 from uuid import uuid4
 
 from isthmus.exceptions import InputError
@@ -78,12 +79,63 @@ def write_bytes(path: Path, content: bytes) -> None:
     'whole'
     """
     path.parent.mkdir(parents=True, exist_ok=True)
+    with replacing(path) as file:
+        file.write(content)
+
+
+@contextmanager
+def replacing(path: Path) -> Iterator[BufferedWriter]:
+    """A new file to write to, in the same folder, that takes the name of the old one when all is written."""
     unfinished = path.with_name(f".{path.name}.{uuid4().hex}.part")
     try:
         with unfinished.open("wb") as file:
-            file.write(content)
+            yield file
             file.flush()
             os.fsync(file.fileno())
         unfinished.replace(path)
     finally:
         unfinished.unlink(missing_ok=True)
+
+
+@contextmanager
+def saving(path: Any) -> Iterator[BufferedWriter]:
+    """The same for a path of the user's, in a folder that exists; where writing fails, one sentence.
+
+    Examples
+    --------
+    >>> with saving("no-such-folder/file"):
+    ...     pass
+    Traceback (most recent call last):
+    isthmus.exceptions.InputError: no-such-folder/file: expected a file that can be written, got no folder for it.
+    """
+    where = as_path(path)
+    if not os.path.isdir(where.parent):  # a slip in a name would otherwise become a folder
+        raise InputError(f"{shown(path)}: expected a file that can be written, got no folder for it.")
+    try:
+        with replacing(where) as file:
+            yield file
+    except (OSError, ValueError) as error:
+        if isinstance(error, InputError):
+            raise
+        reason = error.strerror if isinstance(error, OSError) else str(error)
+        raise InputError(f"{shown(path)}: expected a file that can be written, got '{reason}'.") from None
+
+
+def write_whole(path: str | os.PathLike[str], content: bytes) -> None:
+    """Give a file, in a folder that exists, this content, whole or not at all; where that fails, one sentence.
+
+    Examples
+    --------
+    >>> write_whole("no/such/folder/file", b"")
+    Traceback (most recent call last):
+    isthmus.exceptions.InputError: no/such/folder/file: expected a file that can be written, got no folder for it.
+    """
+    with saving(path) as file:
+        file.write(content)
+
+
+def as_path(path: Any) -> Path:
+    """A path that was given as text or as a path."""
+    if not isinstance(path, str | os.PathLike):
+        raise InputError(f"path: expected the path of a file, got {path!r:.60}.")
+    return Path(path)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,7 +13,7 @@ from sklearn.preprocessing import Normalizer, StandardScaler
 
 from isthmus._arrays import FloatArray, IntArray, Matrix, is_sparse
 from isthmus._validation import number
-from isthmus.common_space import DOMAINS, largest
+from isthmus.common_space import DOMAINS, INNER_PRODUCT, largest
 from isthmus.controls import SelfTrainedLDA
 from isthmus.domains import UNLABELLED, TwoDomains
 from isthmus.estimators.base import TwoDomainEstimator
@@ -82,6 +82,9 @@ class SemanticMatching(TwoDomainEstimator):
     >>> round(float((d.y_source[numbers] == d.y_test[:, None]).mean()), 2)
     0.92
     """
+
+    kind: ClassVar[str] = INNER_PRODUCT
+    """How points of :meth:`transform` are compared, within a domain too."""
 
     source_rule_: Any
     target_rule_: Any

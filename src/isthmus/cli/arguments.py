@@ -1,0 +1,40 @@
+"""Options that several commands have: two files, what their columns are, and how the command speaks."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+FORMATS = "CSV, TSV or JSON lines (also .gz), Parquet, NPY, NPZ or .h5ad"
+COLUMNS = """\
+Columns are turned into features without a word from you, and what became of each
+is shown: numbers are scaled, a few different words become yes or no, texts become
+weighted words. --write-plan puts that in a file; change it there, and give it back
+with --plan."""
+
+
+def add_files(parser: argparse.ArgumentParser, first: str, second: str, what: tuple[str, str]) -> None:
+    """The two files."""
+    for name, about in zip((first, second), what, strict=True):
+        parser.add_argument(name.lower(), metavar=name, type=Path, help=f"{about}: {FORMATS}")
+
+
+def add_columns(parser: argparse.ArgumentParser, *, label: bool, required: bool = True) -> None:
+    """What the columns are."""
+    columns = parser.add_argument_group("columns", COLUMNS)
+    add = columns.add_argument
+    if label:
+        add("--label", required=required, metavar="COL", help="the column of classes; an empty cell is no label")
+    named = "the column that names the rows (their numbers, from 0); may be given again, for the other file"
+    add("--id", action="append", default=[], metavar="COL", help=named)
+    add("--text", action="append", default=[], metavar="COL", help="a column that is text; may be given again")
+    add("--drop", action="append", default=[], metavar="COL", help="a column to leave out; may be given again")
+    add("--plan", type=Path, metavar="FILE", help="a plan that was written with --write-plan")
+    add("--write-plan", type=Path, metavar="FILE", help="write the plan of both files as TOML, and do nothing else")
+
+
+def add_speech(parser: argparse.ArgumentParser) -> None:
+    """How the command speaks."""
+    speech = parser.add_argument_group("output").add_mutually_exclusive_group()
+    speech.add_argument("--json", action="store_true", help="one JSON object on standard output, for machines")
+    speech.add_argument("--quiet", action="store_true", help="say nothing but errors")

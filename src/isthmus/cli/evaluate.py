@@ -1,0 +1,82 @@
+"""``isthmus evaluate``: whether the source helps, on the user's own rows."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from isthmus.cli.arguments import add_columns, add_files, add_speech
+from isthmus.cli.label import labelled_sides
+from isthmus.cli.screen import Screen
+from isthmus.cli.sides import known_pairs
+
+if TYPE_CHECKING:
+    from isthmus.cli.sides import Side
+
+EXAMPLES = """\
+examples:
+  isthmus evaluate english.csv french.csv --label section --id package --text description
+  isthmus evaluate old.csv new.csv --label kind --system mlhd --picture verdict
+
+Labels of TARGET are hidden, several times, and asked for; so it needs some: twenty or more.
+"""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """The options."""
+    add_files(parser, "SOURCE", "TARGET", ("rows with labels", "rows with some labels, and other columns"))
+    add = parser.add_argument
+    add("--pairs", type=Path, metavar="FILE", help="known pairs: two columns, ids of SOURCE and of TARGET (none)")
+    add(
+        "--system", default="auto", metavar="NAME", help="what is tried: a name of `isthmus systems` (label transfer)"
+    )
+    add("--splits", type=int, metavar="N", help="how often labels are hidden (by the number of rows)")
+    add("--picture", type=Path, metavar="FILE", help="the curve over labels per class: FILE.png and FILE.svg")
+    add("--seed", type=int, default=0, metavar="N", help="which labels are hidden (0)")
+    add("--jobs", type=int, default=2, metavar="N", help="splits at the same time (2)")
+    add_columns(parser, label=True)
+    add_speech(parser)
+
+
+def run(options: argparse.Namespace) -> None:
+    """Ask, and tell: one sentence first, the numbers under it."""
+    screen = Screen.of(options)
+    found = labelled_sides(options, screen)
+    if found is None:
+        return
+    source, target, ys, yt = found
+    pairs = known_pairs(options.pairs, source, target, screen)
+    from isthmus import does_source_help
+
+    verdict = does_source_help(
+        source.X,
+        ys,
+        target.X,
+        yt,
+        system=options.system,
+        pairs=pairs,
+        shared_columns=shared_features(source, target),
+        n_splits=options.splits,
+        n_jobs=options.jobs,
+        random_state=options.seed,
+        progress=screen.progress,
+    )
+    screen.say("", verdict.sentence, "", *verdict.table.text().splitlines()[1:])
+    if options.picture is not None:
+        from isthmus.plotting.canvas import save_figure
+
+        for path in save_figure(verdict.plot(), _stem(options.picture)):
+            screen.say(f"The picture is in {path}.")
+    screen.answer({"source": source.facts, "target": target.facts} | verdict.to_dict())
+
+
+def _stem(path: Path) -> Path:
+    return path.with_suffix("") if path.suffix in (".png", ".svg") else path
+
+
+def shared_features(source: Side, target: Side) -> list[tuple[int, int]] | None:
+    """Features that both have under the same name, words too: what a plain rule could do with them is a control."""
+    places = {name: j for j, name in enumerate(target.features.names)}
+    found = [(i, places[name]) for i, name in enumerate(source.features.names) if name in places]
+    return found or None

@@ -1,0 +1,79 @@
+"""``isthmus fit``: one metric over two files, kept in a file of its own."""
+
+from __future__ import annotations
+
+import argparse
+import warnings
+from pathlib import Path
+from typing import Any
+
+from isthmus.cli.arguments import add_columns, add_files, add_speech
+from isthmus.cli.screen import Screen
+from isthmus.cli.sides import both_sides, known_pairs
+from isthmus.exceptions import DataWarning, InputError
+
+EXAMPLES = """\
+examples:
+  isthmus fit english.csv french.csv --id package --text description --pairs known.csv -o translations.isthmus
+  isthmus fit rna.h5ad atac.h5ad --label cell_type -o cells.isthmus
+  isthmus fit a.csv b.csv --label kind --system mlhd-rbf -o kinds.isthmus
+
+The system is ridge maps both ways where pairs are known, and MLHD where labels are. `isthmus systems` has the others.
+The file is for `isthmus search`, `isthmus embed` and `isthmus inspect`, and for isthmus.load in Python.
+"""
+PAIRS, LABELS = "ridge", "mlhd"
+"""What is learned with, where no system is asked for."""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """The options."""
+    add_files(parser, "SOURCE", "TARGET", ("rows of one collection", "rows of the other"))
+    add = parser.add_argument
+    add("--pairs", type=Path, metavar="FILE", help="known pairs: two columns, ids of SOURCE and of TARGET (none)")
+    add("--system", metavar="NAME", help="a name of `isthmus systems` (by what is known)")
+    add("-o", "--output", type=Path, required=True, metavar="MODEL", help="the file that the model goes to")
+    add_columns(parser, label=True, required=False)
+    add_speech(parser)
+
+
+def run(options: argparse.Namespace) -> None:
+    """Learn, tell what came of it, write the model."""
+    screen = Screen.of(options)
+    sides = both_sides(options, (options.source, options.target), ("source", "target"), screen)
+    if sides is None:
+        return
+    source, target = sides
+    pairs = known_pairs(options.pairs, source, target, screen)
+    ys, yt = source.labels, target.labels
+    if pairs is None and (ys is None or yt is None):
+        raise InputError("fit: expected labels in both files (--label) or known pairs (--pairs), got neither.")
+    from isthmus import save, systems
+
+    name = options.system or (LABELS if pairs is None else PAIRS)
+    system = systems()[name].make()
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always", DataWarning)
+        model = system.fit(source.X, ys, target.X, yt, **({} if pairs is None else {"pairs": pairs}))
+    told = [str(warning.message) for warning in caught if issubclass(warning.category, DataWarning)]
+    known = {"source": source.features.to_parts(), "target": target.features.to_parts()}
+    save(model, options.output, parts=known)
+    certificate = getattr(model, "result_", None)
+    screen.say("", f"{name}: {_summary(model)}", *([] if certificate is None else [str(certificate)]))
+    screen.say(*(f"Mind: {words}" for words in told), f"The model is in {options.output}.")
+    screen.answer(
+        {
+            "source": source.facts,
+            "target": target.facts,
+            "system": name,
+            "pairs": None if pairs is None else len(pairs),
+            "certificate": None if certificate is None else str(certificate),
+            "warnings": told,
+            "output": str(options.output),
+        }
+    )
+
+
+def _summary(model: Any) -> str:
+    classes = getattr(model, "classes_", None)
+    named = "" if classes is None or not len(classes) else f", {len(classes)} classes"
+    return f"{type(model).__name__}{named}"

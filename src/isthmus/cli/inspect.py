@@ -1,0 +1,47 @@
+"""``isthmus inspect``: what a model file says of itself, without making the model."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from typing import Any
+
+from isthmus.cli.arguments import add_speech
+from isthmus.cli.models import DOMAINS, add_model
+from isthmus.cli.screen import Screen
+
+EXAMPLES = """\
+examples:
+  isthmus inspect translations.isthmus
+  isthmus inspect translations.isthmus --json
+
+Nothing in the file is executed.
+"""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """The options."""
+    add_model(parser)
+    add_speech(parser)
+
+
+def run(options: argparse.Namespace) -> None:
+    """Tell the card, and what the columns of either file became."""
+    screen = Screen.of(options)
+    from isthmus.files import load_parts, model_card
+    from isthmus.tables import Features
+
+    card, parts = model_card(options.model), load_parts(options.model)
+    for key, value in card.items():
+        screen.say(f"{key.replace('_', ' ')}: {_words(value)}")
+    columns = {}
+    for domain in DOMAINS:
+        if domain in parts:
+            features = Features.from_parts(*parts[domain])
+            columns[domain] = features.plan.lines()
+            screen.say(f"{domain}:", *(f"    {line}" for line in (*features.plan.lines(), *features.lines())))
+    screen.answer(card | {"columns": columns})
+
+
+def _words(value: Any) -> str:
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)

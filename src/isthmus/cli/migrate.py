@@ -1,0 +1,78 @@
+"""``isthmus migrate``: keep an old index of vectors usable under a new model."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+from isthmus.cli.arguments import add_columns, add_files, add_speech
+from isthmus.cli.screen import Screen
+from isthmus.cli.sides import both_sides, known_pairs
+
+EXAMPLES = """\
+examples:
+  isthmus migrate old.npy new.npy -o adapter/                       # row i of both is the same object
+  isthmus migrate old.parquet new.parquet --id doc --pairs pairs.csv -o adapter/
+
+The folder has adapter.npz (isthmus.Adapter.load), matrix.npy (the plain map from new vectors to old ones, its last
+row the offset; for affine maps) and recall.txt.
+"""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """The options."""
+    add_files(parser, "OLD", "NEW", ("vectors of the old model", "vectors of the new model"))
+    add = parser.add_argument
+    add("--pairs", type=Path, metavar="FILE", help="known pairs: two columns, ids of OLD and of NEW (row by row)")
+    add("-o", "--output", type=Path, metavar="FOLDER", help="where the adapter goes")
+    add("--kind", default="auto", metavar="NAME", help="auto, ridge, procrustes, low_rank or kernel_ridge (auto)")
+    add("--seed", type=int, default=0, metavar="N", help="which pairs are held out (0)")
+    add_columns(parser, label=False)
+    add_speech(parser)
+
+
+def run(options: argparse.Namespace) -> None:
+    """Learn an adapter, tell what held-out pairs say, write it."""
+    screen = Screen.of(options)
+    sides = both_sides(options, (options.old, options.new), ("old", "new"), screen, scale=False)
+    if sides is None:
+        return
+    old, new = sides
+    pairs = known_pairs(options.pairs, old, new, screen)
+    from isthmus import migrate
+    from isthmus.storage.files import write_text
+
+    adapter = migrate(
+        old.X,
+        new.X,
+        "rows" if pairs is None else pairs,
+        kind=options.kind,
+        random_state=options.seed,
+        progress=screen.progress,
+    )
+    recall = adapter.recall
+    learned = [f"    {n:,}: {figures}" for n, figures in zip(recall.n_pairs, recall.figures, strict=True)]
+    controls = [f"    {name}: {figures}" for name, figures in recall.controls.items()]
+    lines = [str(adapter), "By the number of pairs that were learned from:", *learned, "Beside it:", *controls]
+    screen.say("", *lines)
+    if options.output is not None:
+        options.output.mkdir(parents=True, exist_ok=True)
+        adapter.save(options.output / "adapter.npz")
+        write_text(options.output / "recall.txt", "\n".join([*lines, ""]))
+        if adapter.kind != "kernel_ridge":
+            adapter.export(options.output / "matrix.npy")
+        screen.say(f"The adapter is in {options.output}.")
+    screen.answer(
+        {
+            "old": old.facts,
+            "new": new.facts,
+            "kind": adapter.kind,
+            "pairs": adapter.n_pairs,
+            "learned_from": list(recall.n_pairs),
+            "recall_at_1": [float(row[0]) for row in recall.at_1],
+            "recall_at_10": [float(row[0]) for row in recall.at_10],
+            "action": adapter.advice.action,
+            "advice": str(adapter.advice),
+            "output": None if options.output is None else str(options.output),
+        }
+    )

@@ -1,0 +1,47 @@
+"""What a command says: words for people, or one JSON object for machines."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+
+@dataclass(frozen=True)
+class Screen:
+    """Where words go.
+
+    Parameters
+    ----------
+    json : bool
+        Whether one JSON object is printed at the end, and words are left out.
+    quiet : bool
+        Whether nothing is said.
+    """
+
+    json: bool = False
+    quiet: bool = False
+
+    @classmethod
+    def of(cls, options: argparse.Namespace) -> Screen:
+        """As the options ask for."""
+        return cls(options.json, options.quiet)
+
+    @property
+    def progress(self) -> bool:
+        """Whether to show how far long work is: on a terminal that is not to be silent."""
+        return not (self.json or self.quiet) and sys.stderr.isatty()
+
+    def say(self, *lines: str) -> None:
+        """Lines for people."""
+        if not (self.json or self.quiet):
+            for line in lines:
+                print(line, flush=True)
+
+    def answer(self, facts: Mapping[str, Any]) -> None:
+        """The object for machines."""
+        if self.json:
+            print(json.dumps(facts, ensure_ascii=False, allow_nan=False))

@@ -1,0 +1,134 @@
+"""Two files as rows: read, planned, turned into features, and told."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from isthmus.cli.screen import Screen
+from isthmus.exceptions import InputError
+
+if TYPE_CHECKING:
+    from isthmus._arrays import IntArray, Matrix
+    from isthmus.tables import Features, Plan, Table
+
+
+@dataclass(frozen=True, eq=False)
+class Side:
+    """One file."""
+
+    name: str
+    table: Table
+    plan: Plan
+    features: Features
+    X: Matrix
+
+    @property
+    def ids(self) -> Any:
+        """What the rows are called (n,)."""
+        from isthmus.tables import ids_of
+
+        return ids_of(self.table, self.plan)
+
+    @property
+    def labels(self) -> Any:
+        """The classes (n,), None where the cell is empty; None without such a column."""
+        from isthmus.tables import labels_of
+
+        return None if self.plan.label is None else labels_of(self.table, self.plan)
+
+    @property
+    def facts(self) -> dict[str, Any]:
+        """What there is, for machines."""
+        return {"file": str(self.table.path), "rows": self.table.n_rows, "features": int(self.X.shape[1])}
+
+    def lines(self) -> list[str]:
+        """What there is, for the screen."""
+        head = f"{self.name}: {self.table.path}, {self.table.n_rows:,} rows, {self.X.shape[1]:,} features"
+        return [head, *(f"    {line}" for line in self.plan.lines())]
+
+
+def both_sides(
+    options: argparse.Namespace,
+    files: tuple[Path, Path],
+    names: tuple[str, str],
+    screen: Screen,
+    *,
+    scale: bool = True,
+) -> tuple[Side, Side] | None:
+    """Both files as rows; None where only a plan was asked for, which is then written.
+
+    Without ``scale``, numbers are left as they are, unless a plan says otherwise.
+    """
+    from isthmus.storage.files import write_text
+    from isthmus.tables import Features, read_table
+
+    tables = tuple(read_table(path) for path in files)
+    plans = _plans(options, tables, names, scale)
+    if options.write_plan is not None:
+        write_text(options.write_plan, "\n".join(p.to_toml(n) for p, n in zip(plans, names, strict=True)))
+        screen.say(f"The plan is in {options.write_plan}: change it there, and give it back with --plan.")
+        screen.answer({"plan": str(options.write_plan)})
+        return None
+    sides = []
+    for name, table, plan in zip(names, tables, plans, strict=True):
+        features = Features.fit(plan, table)
+        sides.append(Side(name, table, plan, features, features.transform(table)))
+        screen.say(*sides[-1].lines())
+    return sides[0], sides[1]
+
+
+def _plans(options: argparse.Namespace, tables: tuple[Table, ...], names: tuple[str, str], scale: bool) -> list[Plan]:
+    from isthmus.storage.files import opened
+    from isthmus.tables import Plan
+
+    if options.plan is not None:
+        with opened(options.plan) as file:
+            text = file.read(1_000_000)
+        try:
+            return [Plan.from_toml(text.decode("utf-8"), name) for name in names]
+        except UnicodeDecodeError:
+            raise InputError(f"{options.plan}: expected a plan in UTF-8, got other bytes.") from None
+    label = getattr(options, "label", None)
+    asked = [name for name in (label, *options.id, *options.text, *options.drop) if name is not None]
+    for column in asked:
+        if not any(column in table.names for table in tables):
+            raise InputError(
+                f"{tables[0].path} and {tables[1].path}: expected a column {column!r:.60} in one of them, got "
+                f"{', '.join(dict.fromkeys(n for t in tables for n in t.names))[:200]}."
+            )
+
+    def first(table: Table, columns: Sequence[str | None]) -> str | None:
+        return next((column for column in columns if column in table.names), None)
+
+    plans = [
+        Plan.of(
+            table,
+            label=first(table, [label]),
+            id=first(table, options.id),
+            text=[name for name in options.text if name in table.names],
+            drop=[name for name in options.drop if name in table.names],
+        )
+        for table in tables
+    ]
+    return plans if scale else [_unscaled(plan) for plan in plans]
+
+
+def _unscaled(plan: Plan) -> Plan:
+    """The same with numbers as they are."""
+    columns = (replace(column, scale=False) if "scale" in column.settings else column for column in plan.columns)
+    return replace(plan, columns=tuple(columns))
+
+
+def known_pairs(path: Path | None, first: Side, second: Side, screen: Screen) -> IntArray | None:
+    """The pairs of a file as row numbers (m, 2)."""
+    if path is None:
+        return None
+    from isthmus.tables import read_pairs
+
+    pairs = read_pairs(path, first.ids, second.ids)
+    screen.say(f"pairs: {path}, {len(pairs):,}")
+    return pairs

@@ -1,0 +1,125 @@
+"""What the cells of a column say: numbers, days, or words; an empty cell is none of them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from isthmus._arrays import FloatArray
+from isthmus._validation import LARGEST
+from isthmus.exceptions import InputError
+from isthmus.storage.files import shown
+from isthmus.tables.frames import polars
+from isthmus.tables.table import Table
+
+NO_VALUE = ("NA", "N/A", "n/a", "na", "NaN", "nan", "NULL", "null", "None", "none", "?", "-")
+"""Words for an empty cell, in columns whose other cells are numbers or days. Among words they are words."""
+DAY = "%Y-%m-%d"
+MICROSECONDS_PER_DAY = 86_400_000_000
+
+
+def trimmed(series: Any) -> Any:
+    """A column of text without blanks around its cells; cells without any text are empty."""
+    text = series.str.strip_chars()
+    return text.set(text == "", None)
+
+
+def parsed_numbers(series: Any) -> Any:
+    """A column as numbers, empty where a cell is none."""
+    pl = polars()
+    if series.dtype == pl.String:
+        return trimmed(series).cast(pl.Float64, strict=False).fill_nan(None)
+    if series.dtype.is_numeric() or series.dtype in (pl.Boolean, pl.Null):
+        return series.cast(pl.Float64, strict=False).fill_nan(None)
+    return pl.Series(series.name, [None] * len(series), dtype=pl.Float64)
+
+
+def parsed_days(series: Any) -> Any:
+    """A column of dates as days since 1970-01-01, empty where a cell is none."""
+    pl = polars()
+    if series.dtype == pl.String:
+        text = trimmed(series)
+        days = text.str.to_date(DAY, strict=False)
+        moments = text.str.to_datetime("%Y-%m-%dT%H:%M:%S", strict=False, time_unit="us")
+        spaced = text.str.to_datetime("%Y-%m-%d %H:%M:%S", strict=False, time_unit="us")
+        found = moments.fill_null(spaced).fill_null(days.cast(pl.Datetime("us")))
+    elif series.dtype == pl.Date or series.dtype == pl.Datetime:
+        found = series.cast(pl.Datetime("us"))
+    else:
+        return pl.Series(series.name, [None] * len(series), dtype=pl.Float64)
+    return found.to_physical().cast(pl.Float64) / MICROSECONDS_PER_DAY
+
+
+def strangers(series: Any, parsed: Any) -> Any:
+    """Which cells say something that was not understood, and that is no word for an empty cell."""
+    pl = polars()
+    if series.dtype != pl.String:
+        understood = parsed.is_not_null()
+        return (series.is_not_null() & ~understood) if not series.dtype.is_float() else series.is_null() & understood
+    text = trimmed(series)
+    return text.is_not_null() & parsed.is_null() & ~text.is_in(list(NO_VALUE))
+
+
+def numbers(table: Table, name: str, *, days: bool = False) -> FloatArray:
+    """A column as numbers (n,), NaN where a cell is empty.
+
+    Raises
+    ------
+    InputError
+        A cell says something else: one sentence with the first such cell and its row.
+
+    Examples
+    --------
+    >>> numbers(Table.of({"age": ["31", "NA", " 4.5"]}), "age")
+    array([31. ,  nan,  4.5])
+    >>> numbers(Table.of({"age": ["31", "many"]}), "age")
+    Traceback (most recent call last):
+    isthmus.exceptions.InputError: table, column 'age': expected numbers, got 'many' in row 1 (from 0).
+    """
+    series = table.column(name)
+    parsed = (parsed_days if days else parsed_numbers)(series)
+    strange = strangers(series, parsed)
+    if strange.any():
+        row = int(strange.arg_true()[0])
+        expected = "dates such as 2024-05-31" if days else "numbers"
+        raise InputError(
+            f"{table.place(name)}: expected {expected}, got {_shown(series[row])} in row {row} (from 0)."
+        )
+    values: FloatArray = parsed.to_numpy().astype(np.float64)
+    too_large = np.flatnonzero(np.abs(values) > LARGEST)
+    if len(too_large):
+        row = int(too_large[0])
+        got = f"{values[row]:.3g} in row {row} (from 0)"
+        raise InputError(f"{table.place(name)}: expected numbers of at most {LARGEST:.0e}, got {got}.")
+    return values
+
+
+def words(table: Table, name: str) -> list[str | None]:
+    """A column as text, None where a cell is empty; whole numbers without a fraction.
+
+    Examples
+    --------
+    >>> words(Table.of({"kind": [" red", "", None]}), "kind"), words(Table.of({"kind": [1.0, None]}), "kind")
+    (['red', None, None], ['1', None])
+    """
+    pl = polars()
+    series = table.column(name)
+    if series.dtype.is_float():
+        series = series.fill_nan(None)
+    if series.dtype.is_nested() or series.dtype in (pl.Binary, pl.Object):
+        raise InputError(f"{table.place(name)}: expected words or numbers, got cells of type {series.dtype!s:.40}.")
+    text = trimmed(series.cast(pl.String))
+    # "1.0" is what other programs make of a whole number in a column with empty cells.
+    whole = bool(text.str.contains(r"^-?[0-9]+(\.0)?$").all())
+    cells: list[str | None] = (text.str.replace(r"\.0$", "") if whole else text).to_list()
+    return cells
+
+
+def texts(table: Table, name: str) -> list[str]:
+    """A column as text of any length, empty text where a cell is empty."""
+    return [cell or "" for cell in words(table, name)]
+
+
+def _shown(cell: Any) -> str:
+    return shown(repr(cell if len(str(cell)) <= 40 else f"{str(cell)[:40]}…"))

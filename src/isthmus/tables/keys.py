@@ -1,0 +1,105 @@
+"""Names of rows, their classes, and pairs of them."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from isthmus._arrays import IntArray
+from isthmus.exceptions import DataWarning, InputError, warn
+from isthmus.storage.files import shown
+from isthmus.tables.cells import words
+from isthmus.tables.plan import Plan
+from isthmus.tables.reading import read_table
+from isthmus.tables.table import Table
+
+
+def labels_of(table: Table, plan: Plan) -> NDArray[Any]:
+    """The classes of the rows as text (n,), None where the cell is empty.
+
+    Examples
+    --------
+    >>> table = Table.of({"x": [1.5, 2.0, 0.0], "y": ["a", None, "b"]})
+    >>> labels_of(table, Plan.of(table, label="y")).tolist()
+    ['a', None, 'b']
+    """
+    if plan.label is None:
+        raise InputError(f"{table.path}: expected a plan with a column of kind 'label', got none.")
+    labels = np.empty(table.n_rows, dtype=object)
+    labels[:] = words(table, plan.label)
+    return labels
+
+
+def ids_of(table: Table, plan: Plan) -> tuple[str, ...]:
+    """The names of the rows: the cells of the id column, or the numbers of the rows from 0, as text.
+
+    Examples
+    --------
+    >>> table = Table.of({"x": [1.5, 2.0], "name": ["u", "v"]})
+    >>> ids_of(table, Plan.of(table)), ids_of(table, Plan.of(table, id="name"))
+    (('0', '1'), ('u', 'v'))
+    """
+    if plan.id is None:
+        return tuple(map(str, range(table.n_rows)))
+    place = table.place(plan.id)
+    first: dict[str, int] = {}
+    for row, word in enumerate(words(table, plan.id)):
+        if word is None:
+            raise InputError(f"{place}: expected an id in every row, got an empty cell in row {row} (from 0).")
+        if first.setdefault(word, row) != row:
+            rows = f"rows {first[word]} and {row} (from 0)"
+            raise InputError(f"{place}: expected different ids, got {shown(repr(word)[:60])} in {rows}.")
+    return tuple(first)
+
+
+def read_pairs(
+    path: str | os.PathLike[str], source_ids: Sequence[str], target_ids: Sequence[str], *, strict: bool = True
+) -> IntArray:
+    """Known pairs from a file with two columns of ids, source and target.
+
+    Parameters
+    ----------
+    path : str or path
+        Of any kind that :func:`read_table` reads; two columns, the source's first.
+    source_ids, target_ids : sequence of str
+        Of the rows, as :func:`ids_of` gives them.
+    strict : bool
+        Whether an unknown id is an error. If not, its pairs are left out, and a warning says how many.
+
+    Returns
+    -------
+    pairs : array (m, 2)
+        Row numbers in the source and in the target.
+    """
+    table = read_table(path)
+    if len(table.names) != 2:
+        raise InputError(f"{table.path}: expected two columns of ids, source and target, got {len(table.names)}.")
+    sides = [
+        _places(table, name, ids, side, strict=strict)
+        for name, ids, side in zip(table.names, (source_ids, target_ids), ("source", "target"), strict=True)
+    ]
+    pairs = np.column_stack(sides)
+    known = (pairs >= 0).all(axis=1)
+    if not known.any():
+        raise InputError(f"{table.path}: expected at least one pair with known ids, got none in {len(pairs)} rows.")
+    if not known.all():
+        left_out = f"{len(pairs) - int(known.sum())} of {len(pairs)} pairs"
+        warn(f"{table.path}: {left_out} were left out, because the files have no row of that id.", DataWarning)
+    return pairs[known]
+
+
+def _places(table: Table, name: str, ids: Sequence[str], side: str, *, strict: bool) -> IntArray:
+    place = {word: i for i, word in enumerate(ids)}
+    cells = words(table, name)
+    found = np.array([-1 if cell is None else place.get(cell, -1) for cell in cells], dtype=np.intp)
+    unknown = np.flatnonzero(found < 0)
+    if strict and len(unknown):
+        row = int(unknown[0])
+        cell = cells[row]
+        got = "an empty cell" if cell is None else shown(repr(cell)[:60])
+        raise InputError(f"{table.place(name)}: expected ids of {side} rows, got {got} in row {row} (from 0).")
+    return found

@@ -1,0 +1,112 @@
+"""Users' files as tables, by the ending of their names."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping
+from io import BytesIO
+from pathlib import Path
+from typing import Any
+
+from isthmus.exceptions import InputError
+from isthmus.storage.files import opened, shown
+from isthmus.tables.array_files import npy_table, npz_table
+from isthmus.tables.delimited import delimited_columns, require_utf8
+from isthmus.tables.frames import complaints, polars
+from isthmus.tables.h5ad import h5ad_table
+from isthmus.tables.limits import content, require_columns, require_room
+from isthmus.tables.table import Table
+
+BYTES_PER_CELL = 8
+
+
+def read_table(path: str | os.PathLike[str]) -> Table:
+    r"""A user's file as a table.
+
+    Parameters
+    ----------
+    path : str or path
+        Its ending says what it is: ``.csv``, ``.tsv``, ``.jsonl`` (also ``.ndjson``), each also with ``.gz`` behind;
+        ``.parquet``, ``.npy``, ``.npz``, ``.h5ad``.
+
+    Returns
+    -------
+    table : Table
+        Cells of CSV and TSV are text until a plan says what they are. An ``.npy`` file is one matrix, ``data``, that
+        stays in the file. Arrays of an ``.npz`` file are columns (n,) or matrices (n, d). Of an ``.h5ad`` file, ``X``
+        and what is in ``obsm`` are matrices, what is in ``obs`` are columns.
+
+    Raises
+    ------
+    InputError
+        One sentence that names the file. Nothing in a file is ever unpickled or run.
+
+    Examples
+    --------
+    >>> import tempfile, pathlib
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = pathlib.Path(folder) / "people.csv"
+    ...     _ = path.write_text("name,age\nAda,36\nAlan,41\n")
+    ...     table = read_table(path)
+    >>> table.names, table.n_rows, table.column("age").to_list()
+    (('name', 'age'), 2, ['36', '41'])
+    """
+    if not isinstance(path, str | os.PathLike):
+        raise InputError(f"path: expected the path of a file, got {path!r:.60}.")
+    name = shown(path)
+    lower = os.fspath(path).lower()
+    packed = lower.endswith(".gz")
+    ending = os.path.splitext(lower.removesuffix(".gz") if packed else lower)[1]
+    if ending not in PACKABLE and (packed or ending not in READERS):
+        if os.path.isdir(path):
+            raise InputError(f"{name}: expected a file, got a folder.")
+        endings = ", ".join([*PACKABLE, *READERS])
+        raise InputError(f"{name}: expected a name that ends in one of {endings} (the first ones also .gz).")
+    if ending in PACKABLE:
+        with opened(path) as file:
+            found = content(file, name, packed=packed)
+        return Table.of(PACKABLE[ending](found, name), name)
+    return READERS[ending](Path(path), name)
+
+
+def _json_lines(found: bytes, name: str) -> dict[str, Any]:
+    if not found.strip():
+        raise InputError(f"{name}: expected a table, got an empty file.")
+    require_utf8(found, name)
+    with complaints(name, "one JSON object per line, with cells of one type per column"):
+        frame = polars().read_ndjson(found, infer_schema_length=None)
+    return _columns(frame, name)
+
+
+def _parquet(path: Path, name: str) -> Table:
+    pl = polars()
+    with opened(path) as file:
+        found = file.read()
+    if not found:
+        raise InputError(f"{name}: expected a table, got an empty file.")
+    with complaints(name, "a Parquet file in good order"):
+        lazy = pl.scan_parquet(BytesIO(found))
+        width = len(lazy.collect_schema())
+        require_columns(width, name)
+        n = lazy.select(pl.len()).collect().item()
+        require_room(n * width * BYTES_PER_CELL, len(found), name)
+        return Table.of(_columns(pl.read_parquet(BytesIO(found)), name), name)
+
+
+def _columns(frame: Any, name: str) -> dict[str, Any]:
+    require_columns(frame.width, name)
+    return dict(zip(frame.columns, frame.iter_columns(), strict=True))
+
+
+PACKABLE: Mapping[str, Callable[[bytes, str], dict[str, Any]]] = {
+    ".csv": delimited_columns,
+    ".tsv": lambda found, name: delimited_columns(found, name, "\t"),
+    ".jsonl": _json_lines,
+    ".ndjson": _json_lines,
+}
+READERS: Mapping[str, Callable[[Path, str], Table]] = {
+    ".parquet": _parquet,
+    ".npy": npy_table,
+    ".npz": npz_table,
+    ".h5ad": h5ad_table,
+}

@@ -1,0 +1,135 @@
+"""Models on the command line: fitted, kept, opened again; searched, embedded, inspected."""
+
+import csv
+import json
+
+import numpy as np
+import pytest
+
+import isthmus
+from isthmus.cli import main
+
+pytest.importorskip("polars")
+pytest.importorskip("safetensors")
+
+
+def run(capsys, *arguments):
+    """Exit status, standard output, standard error."""
+    try:
+        status = main([str(argument) for argument in arguments])
+    except SystemExit as end:
+        status = end.code
+    return (status, *capsys.readouterr())
+
+
+def write(path, head, rows):
+    with path.open("w", newline="", encoding="utf-8") as file:
+        csv.writer(file).writerows([head, *rows])
+    return path
+
+
+WORDS = ["sun", "moon", "rain", "snow", "wind", "leaf", "tree", "bird", "fish", "stone", "river", "cloud"]
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """Texts of 60 objects in a language and in one whose words are the same backwards; numbers with labels."""
+    where = tmp_path_factory.mktemp("models")
+    rng = np.random.default_rng(0)
+    texts = [" ".join(rng.choice(WORDS, 6)) for _ in range(60)]
+    other = [" ".join(word[::-1] for word in text.split()) for text in texts]
+    write(where / "a.csv", ["name", "text"], [[f"a{i}", text] for i, text in enumerate(texts)])
+    write(where / "b.csv", ["name", "text"], [[f"b{i}", text] for i, text in enumerate(other)])
+    write(where / "pairs.csv", ["a", "b"], [[f"a{i}", f"b{i}"] for i in range(40)])
+    y = np.arange(60) % 3
+    X = 4.0 * rng.normal(size=(3, 5))[y] + rng.normal(size=(60, 5))
+    Z = X @ rng.normal(size=(5, 7))
+    write(where / "x.csv", ["kind", *"abcde"], [["uvw"[c], *row] for c, row in zip(y, X, strict=True)])
+    kinds = ["uvw"[c] if i < 12 else "" for i, c in enumerate(y)]
+    write(where / "z.csv", ["kind", *"fghijkl"], [[kind, *row] for kind, row in zip(kinds, Z, strict=True)])
+    return where
+
+
+@pytest.fixture(scope="module")
+def model(folder):
+    """Fitted to the texts, by pairs."""
+    path = folder / "texts.isthmus"
+    files = str(folder / "a.csv"), str(folder / "b.csv")
+    options = ["--id", "name", "--text", "text", "--pairs", str(folder / "pairs.csv"), "-o", str(path), "--quiet"]
+    assert main(["fit", *files, *options]) == 0
+    return path
+
+
+def test_search_finds_translations_in_either_direction(folder, model, tmp_path, capsys):
+    out = tmp_path / "found.csv"
+    for index, query, domain in (("a.csv", "b.csv", "target"), ("b.csv", "a.csv", "source")):
+        files = ("--index", folder / index, "--query", folder / query, "--from", domain)
+        status, said, wrong = run(capsys, "search", model, *files, "-k", 3, "-o", out)
+        assert (status, wrong) == (0, "")
+        assert "60 queries among 60 rows" in said
+        with out.open(encoding="utf-8") as file:
+            first = [row for row in csv.DictReader(file) if row["rank"] == "1"]
+        assert np.mean([row["query"][1:] == row["found"][1:] for row in first]) > 0.9
+
+
+def test_a_typed_text_is_searched_for(folder, model, capsys):
+    status, said, _ = run(
+        capsys, "search", model, "--index", folder / "a.csv", "--text", "nus noom", "-k", 1, "--json"
+    )
+    assert status == 0
+    assert len(json.loads(said)["found"]) == 1
+
+
+def test_points_are_those_of_the_loaded_model(folder, model, tmp_path, capsys):
+    out = tmp_path / "points.npy"
+    assert run(capsys, "embed", model, folder / "b.csv", "--domain", "target", "-o", out)[0] == 0
+    points = np.load(out)
+    table = tmp_path / "points.csv"
+    assert run(capsys, "embed", model, folder / "b.csv", "--domain", "target", "-o", table)[0] == 0
+    with table.open(encoding="utf-8") as file:
+        rows = list(csv.reader(file))[1:]
+    np.testing.assert_allclose(np.array([row[1:] for row in rows], dtype=float), points, rtol=1e-5, atol=1e-6)
+    assert type(isthmus.load(model)).__name__ == "RidgeMap"
+
+
+def test_blocks_change_nothing(folder, model, tmp_path, capsys, monkeypatch):
+    from isthmus.cli import embed
+
+    whole, parts = tmp_path / "whole.npy", tmp_path / "parts.npy"
+    assert run(capsys, "embed", model, folder / "a.csv", "--domain", "source", "-o", whole)[0] == 0
+    monkeypatch.setattr(embed, "BLOCK", 7)
+    assert run(capsys, "embed", model, folder / "a.csv", "--domain", "source", "-o", parts)[0] == 0
+    np.testing.assert_allclose(np.load(parts), np.load(whole), rtol=1e-5, atol=1e-6)
+
+
+def test_a_model_tells_what_it_is(model, capsys):
+    status, said, _ = run(capsys, "inspect", model)
+    assert status == 0
+    assert "model: RidgeMap" in said
+    assert "text: text" in said
+    assert json.loads(run(capsys, "inspect", model, "--json")[1])["columns"]["source"]
+
+
+def test_labels_give_a_certified_metric(folder, tmp_path, capsys):
+    out = tmp_path / "kinds.isthmus"
+    status, said, wrong = run(capsys, "fit", folder / "x.csv", folder / "z.csv", "--label", "kind", "-o", out)
+    assert (status, wrong) == (0, "")
+    assert "optimal after" in said
+    found = isthmus.load(out)
+    assert found.classes_.tolist() == ["u", "v", "w"]
+
+
+def test_what_can_not_be_learned_is_told(folder, model, tmp_path, capsys):
+    status, said, wrong = run(capsys, "fit", folder / "a.csv", folder / "b.csv", "-o", tmp_path / "m.isthmus")
+    assert (status, said.count("rows")) == (2, 2)
+    assert "expected labels in both files (--label) or known pairs (--pairs), got neither" in wrong
+    assert list(tmp_path.iterdir()) == []
+    status, _, wrong = run(capsys, "search", folder / "a.csv", "--index", folder / "a.csv", "--text", "x")
+    assert status == 2
+    assert wrong.count("\n") == 1
+    plain = tmp_path / "plain.isthmus"
+    isthmus.save(isthmus.RidgeMap().fit(np.eye(4), None, np.eye(4), None, pairs="rows"), plain)
+    assert (
+        "expected a model of `isthmus fit`"
+        in run(capsys, "embed", plain, folder / "a.csv", "--domain", "source", "-o", tmp_path / "p.npy")[2]
+    )

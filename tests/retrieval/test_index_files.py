@@ -1,0 +1,171 @@
+"""Indexes in files: the same to the bit, and files that lie."""
+
+import json
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+
+from conftest import make_domains, one_sentence
+from hostile import FLIPS, flipped, put, refused
+from isthmus import MLHD, Index, InputError
+from isthmus.retrieval import HNSW, IVF, Flat, index_files
+
+
+def filled(model=None, engine="exact", text=True, **options):
+    d = make_domains()
+    ids = [f"ä{i}\n" for i in range(30)] if text else None
+    index = Index(model or MLHD().fit(*d.args), engine, **options)
+    index.add(d.X_source, "source", ids=ids, labels=d.y_source)
+    return index.add(d.X_target, "target", ids=[f"t{i}" for i in range(20)] if text else None), d
+
+
+def same(a, b):
+    for name in ("ids", "distances", "labels", "domains"):
+        np.testing.assert_array_equal(getattr(a, name), getattr(b, name))
+
+
+@pytest.mark.parametrize("engine", ["exact", Flat(), HNSW(links=8), IVF(probes=3)])
+@pytest.mark.parametrize("text", [True, False])
+def test_what_was_saved_is_what_is_loaded(engine, text, tmp_path):
+    if engine != "exact":
+        pytest.importorskip("faiss", reason="the extra is not installed")
+    index, d = filled(engine=engine, text=text)
+    index.save(tmp_path / "index")
+    again = Index.load(tmp_path / "index", index.model)
+    assert again.engine == index.engine
+    assert again.dtype == index.dtype
+    for options in ({}, {"csls": True}, {"label": 1}, {"among": "target"}):
+        same(index.search(d.X_target, 6, **options), again.search(d.X_target, 6, **options))
+    again.save(tmp_path / "again")
+    assert (tmp_path / "again").read_bytes() == (tmp_path / "index").read_bytes()
+
+
+def test_removed_rows_are_not_in_the_file_and_numbers_go_on(tmp_path):
+    index, d = filled(text=False)
+    index.remove([0, 49]).save(tmp_path / "index")
+    again = Index.load(tmp_path / "index", index.model)
+    same(index.search(d.X_target, 6), again.search(d.X_target, 6))
+    assert 49 not in again.add(d.X_target[:1], "target").ids
+    with np.load(tmp_path / "index") as file:
+        assert len(file["ids"]) == 48
+
+
+def test_an_empty_index_and_one_in_several_parts(monkeypatch, tmp_path):
+    Index(dtype="float32").save(tmp_path / "empty")
+    assert len(Index.load(tmp_path / "empty")) == 0
+    monkeypatch.setattr(index_files, "PART", 100)
+    index, d = filled()
+    index.save(tmp_path / "index")
+    same(index.search(d.X_target), Index.load(tmp_path / "index", index.model).search(d.X_target))
+    with np.load(tmp_path / "index") as file:
+        assert "points_9" in file
+
+
+def test_without_its_model_rows_are_points_and_another_model_is_refused(tmp_path):
+    index, d = filled()
+    index.save(tmp_path / "index")
+    same(index.search(d.X_target), Index.load(tmp_path / "index").search(index.model.transform(d.X_target)))
+    other = MLHD(alignment="none").fit(*d.args)
+    with pytest.raises(InputError, match="expected the model that the index was made with, got another") as caught:
+        Index.load(tmp_path / "index", other)
+    assert one_sentence(caught)
+
+
+def test_a_file_that_cannot_be_written_is_one_sentence(tmp_path):
+    index, _ = filled()
+    with pytest.raises(InputError, match=r"expected a file that can be written, got no folder for it\.$"):
+        index.save(tmp_path / "none" / "index")
+    with pytest.raises(InputError, match=r"expected a file that can be written, got '.+'\.$"):
+        index.save(tmp_path)
+    assert not list(tmp_path.iterdir())
+
+
+def test_what_could_not_be_read_again_is_not_written(monkeypatch, tmp_path):
+    index, _ = filled()
+    monkeypatch.setattr(index_files, "LONGEST_TEXT", 100)
+    with pytest.raises(
+        InputError, match=r"expected an index that fits a file, got one with too many ids or labels\.$"
+    ):
+        index.save(tmp_path / "index")
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.fixture(scope="module")
+def content(tmp_path_factory):
+    path = tmp_path_factory.mktemp("index") / "index"
+    filled()[0].save(path)
+    with np.load(path) as file:
+        return path.read_bytes(), dict(file)
+
+
+@given(flips=FLIPS)
+@settings(max_examples=150)
+def test_a_damaged_file_is_one_error_or_the_same_index(flips, content, tmp_path_factory):
+    path = put(tmp_path_factory.mktemp("flipped") / "index", flipped(content[0], flips))
+    try:
+        again = Index.load(path)
+    except InputError as error:
+        sentence = str(error)
+    else:  # bytes that nobody reads, such as the dates in the archive
+        assert len(again) == 50
+        return
+    assert sentence.startswith(str(path))
+    assert sentence.endswith(".")
+
+
+def rewritten(path, arrays, about=(), **changed):
+    said = {**json.loads(str(arrays["about"])), **dict(about)}
+    arrays = {**arrays, **changed}
+    for name, array in changed.items():
+        said["sha256"] = {**said["sha256"], name: index_files._checksum(array)}
+    with path.open("wb") as file:
+        np.savez(file, **{**arrays, "about": np.array(json.dumps(said))})
+    return path
+
+
+LIES = [
+    {"about": {"format": "isthmus adapter"}},
+    {"about": {"version": 2}},
+    {"about": {"version": [1]}},
+    {"about": {"shape": [2**39, 2**39]}},
+    {"about": {"shape": [51, 12]}},
+    {"about": {"shape": "50"}},
+    {"about": {"shape": [-1, 12]}},
+    {"about": {"dtype": "object"}},
+    {"about": {"dtype": "float32"}},
+    {"about": {"engine": {"name": "pickle"}}},
+    {"about": {"engine": {"name": ["exact"]}}},
+    {"about": {"engine": {"name": "hnsw", "links": -4}}},
+    {"about": {"engine": {"name": "exact", "links": 4}}},
+    {"about": {"classes": [0, "x", 2]}},
+    {"about": {"classes": [0]}},
+    {"about": {"classes": [[0], 1, 2]}},
+    {"about": {"sha256": {}}},
+    {"about": {"text_ids": 3}},
+    {"about": {"next_id": -1}},
+    {"ids": np.frombuffer(json.dumps(["same"] * 50).encode(), np.uint8)},
+    {"ids": np.frombuffer(b"[" * 10_000, np.uint8)},
+    {"ids": np.frombuffer(json.dumps(list(range(50))).encode(), np.uint8)},
+    {"codes": np.full(50, 3, np.int32)},
+    {"domains": np.full(50, 2, np.uint8)},
+    {"points_0": np.full((50, 12), np.nan)},
+    {"points_0": np.full((50, 12), 1e300)},
+    {"points_0": np.array([["x"]], dtype=object)},
+]
+
+
+@pytest.mark.parametrize("lie", LIES, ids=lambda lie: str(lie)[:50])
+def test_a_file_that_lies_is_refused(lie, content, tmp_path):
+    arrays = content[1]
+    assert arrays["points_0"].shape == (50, 12)
+    refused(Index.load, rewritten(tmp_path / "index", arrays, **lie))
+
+
+def test_a_small_file_does_not_become_a_large_array(tmp_path):
+    index = Index().add(np.zeros((1000, 8000)), "source")
+    index.save(tmp_path / "large")
+    with np.load(tmp_path / "large") as file, (tmp_path / "small").open("wb") as small:
+        np.savez_compressed(small, **dict(file))
+    assert (tmp_path / "small").stat().st_size < 1e6
+    assert "a file of at least" in refused(Index.load, tmp_path / "small")
