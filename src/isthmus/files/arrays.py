@@ -74,7 +74,7 @@ def _step(array: NDArray[Any]) -> int:
 def _apart(array: NDArray[Any], step: int) -> bool:
     """Whether rows may lie so far apart: a small file must not take much memory."""
     n, d = array.shape
-    return d <= step <= FARTHEST * (d + FARTHEST) and n * step <= MOST_APART
+    return bool(d <= step <= FARTHEST * (d + FARTHEST) and n * step <= MOST_APART)
 
 
 def _stepped(stored: NDArray[Any], step: int) -> NDArray[Any]:
