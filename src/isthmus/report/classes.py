@@ -11,6 +11,7 @@ from isthmus.evaluation.intervals import wilson_interval
 from isthmus.report.figures import confusion
 from isthmus.report.html import element, table
 from isthmus.report.parts import Part
+from isthmus.report.rows import in_order
 
 MOST_CLASSES = 40
 """Of a matrix; the smaller classes are put together."""
@@ -40,7 +41,7 @@ def classes_parts(true: Sequence[str], given: Sequence[str | None], about: str) 
     return [
         element("p", said),
         confusion(matrix, names),
-        element("details", element("summary", "Class by class"), table(head, rows, numbers=(1, 2, 3))),
+        element("details", element("summary", "Class by class"), table(head, rows, kind="narrow", numbers=(1, 2, 3))),
     ]
 
 
@@ -53,5 +54,5 @@ def _names(every: Sequence[str]) -> list[str]:
     """Classes in alphabetic order; of too many the most frequent ones, and one name for the rest."""
     counts = Counter(every)
     refused = counts.pop(NONE, 0)
-    kept = sorted(name for name, _ in sorted(counts.items(), key=lambda item: (-item[1], item[0]))[:MOST_CLASSES])
+    kept = in_order(name for name, _ in sorted(counts.items(), key=lambda item: (-item[1], item[0]))[:MOST_CLASSES])
     return kept + [OTHERS] * (len(counts) > len(kept)) + [NONE] * bool(refused)

@@ -12,7 +12,7 @@ import numpy as np
 
 from isthmus._arrays import FloatArray, Matrix
 from isthmus.linalg import PrincipalAxes, principal_axes
-from isthmus.report.rows import Rows
+from isthmus.report.rows import Rows, in_order
 
 POINTS = 5_000
 """Points that are shown at most, of both domains together."""
@@ -84,7 +84,9 @@ class Cloud:
         """The classes and how many points each has: in alphabetic order, the rest and those without a class last."""
         counts = Counter(self.groups)
         no_class = counts.pop(NO_CLASS, 0)
-        kept = sorted(name for name, _ in sorted(counts.items(), key=lambda item: (-item[1], item[0]))[:MOST_GROUPS])
+        kept = in_order(
+            name for name, _ in sorted(counts.items(), key=lambda item: (-item[1], item[0]))[:MOST_GROUPS]
+        )
         rest = counts.total() - sum(counts[name] for name in kept)
         last = [(OTHERS, rest)] * bool(rest) + [(NO_CLASS, no_class)] * bool(no_class)
         return [(name, counts[name]) for name in kept] + last

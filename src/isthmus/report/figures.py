@@ -126,6 +126,7 @@ def labels_curve(curve: Sequence[dict[str, float]]) -> Figure:
         "type": "scatter",
         "x": [*labels, *reversed(labels)],
         "y": [*high, *reversed(low)],
+        "mode": "lines",
         "fill": "toself",
         "fillcolor": "var(--band)",
         "line": {"width": 0},
@@ -156,9 +157,9 @@ def labels_curve(curve: Sequence[dict[str, float]]) -> Figure:
         },
         "yaxis": {"title": {"text": "accuracy in per cent"}},
         "showlegend": True,
-        "legend": {"orientation": "h", "y": 1.02, "yanchor": "bottom", "x": 0},
+        "legend": {"orientation": "h", "y": -0.22, "yanchor": "top", "x": 0},
     }
-    return Figure("Accuracy over labels per class, with the source and without", [band, *lines], layout)
+    return Figure("Accuracy over labels per class, with the source and without", [band, *lines], layout, 400)
 
 
 def shares(values: FloatArray, name: str) -> Figure:

@@ -67,7 +67,25 @@ def table(
 
     top = element("thead", element("tr", *cells("th", head)))
     body = element("tbody", *(element("tr", *cells("td", row)) for row in rows))
-    return element("table", top, body, class_=kind or None)
+    return element("div", element("table", top, body, class_=kind or None), class_="scroll")
+
+
+def words(text: str) -> Markup:
+    """A text of our own, in which names of commands stand between backticks.
+
+    Examples
+    --------
+    >>> words("See `isthmus fit`.")
+    'See <code>isthmus fit</code>.'
+    """
+    return joined(element("code", part) if i % 2 else part for i, part in enumerate(text.split("`")))
+
+
+def find() -> Markup:
+    """Where one can look for rows of the table below it."""
+    return element(
+        "input", type="search", class_="find", placeholder="find in this table", aria_label="find in this table"
+    )
 
 
 def facts(pairs: Iterable[tuple[str, str]]) -> Markup:

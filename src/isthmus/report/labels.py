@@ -12,8 +12,8 @@ from isthmus.exceptions import InputError
 from isthmus.report.classes import classes_parts
 from isthmus.report.cloud import NO_CLASS, POINTS, Cloud, own_plane
 from isthmus.report.figures import shares
-from isthmus.report.html import Markup, element, table
-from isthmus.report.match import _find
+from isthmus.report.html import Markup, element, find, table
+from isthmus.report.html import words as html_words
 from isthmus.report.parts import Chapter, Part, section
 from isthmus.report.records import Record
 from isthmus.report.request import Request
@@ -41,7 +41,7 @@ def labels_chapter(path: Path, found: Table, record: Record | None, request: Req
     said = verdict if isinstance(verdict, str) else "How the classes were found is not known: the record is missing."
     clouds: list[Part] = []
     if target is not None and source is not None and where is not None:
-        clouds = [element("p", NOTE, class_="note"), _cloud(source, target, where, classes, was_given)]
+        clouds = [element("p", html_words(NOTE), class_="note"), _cloud(source, target, where, classes, was_given)]
     return Chapter(
         "labels",
         path.name,
@@ -85,7 +85,7 @@ def _sizes(classes: list[str | None], was_given: Any, known: dict[str, Any]) -> 
     rows = [
         [NO_CLASS if name is None else name, f"{labelled[name]:,}", f"{n - labelled[name]:,}"] for name, n in order
     ]
-    return table(("class", "labelled", "given here"), rows[:SHOWN], numbers=(1, 2))
+    return table(("class", "labelled", "given here"), rows[:SHOWN], kind="narrow", numbers=(1, 2))
 
 
 def _truth(target: Rows | None, where: Any, classes: list[str | None], was_given: Any) -> list[Part]:
@@ -96,7 +96,7 @@ def _truth(target: Rows | None, where: Any, classes: list[str | None], was_given
     tested = [i for i, label in enumerate(true) if label is not None and not was_given[i]]
     if not tested:
         return []
-    about = f"rows whose label was not given, and is in {Path(target.table.path).name}."
+    about = f"rows whose label was not given, and is in {target.file}."
     return classes_parts([str(true[i]) for i in tested], [classes[i] for i in tested], about)
 
 
@@ -127,4 +127,4 @@ def _rows(found: Table, ids: Any, classes: Any, was_given: Any, target: Rows | N
     note = f"The {SHOWN} least sure of {len(new):,} rows" if len(new) > SHOWN else f"All {len(new):,} rows"
     head = ("row", "class", "probability", "runner-up", "its probability")
     return [shares(probability[new], "probability"), element("p", f"{note}, the least sure first.", class_="note"),
-            _find(), table(head, rows, kind="cards findable", numbers=(2, 4))]  # fmt: skip
+            find(), table(head, rows, kind="cards findable", numbers=(2, 4))]  # fmt: skip

@@ -13,7 +13,8 @@ from isthmus.estimators import RidgeMap
 from isthmus.exceptions import InputError
 from isthmus.report.cloud import DOMAINS, POINTS, Cloud, common_plane, own_plane
 from isthmus.report.figures import shares
-from isthmus.report.html import Markup, element, facts, joined, table
+from isthmus.report.html import Markup, element, facts, find, joined, table
+from isthmus.report.html import words as html_words
 from isthmus.report.parts import Chapter, Part, section
 from isthmus.report.records import Record
 from isthmus.report.request import Request
@@ -139,7 +140,7 @@ def _figures(known: dict[str, Any], n: int, record: Record | None) -> Markup:
         said.append("The file that `isthmus match` puts beside its table is missing: the verdict is in it.")
     elif record.changed:
         said.append("The table was changed after it was written; the verdict is about what it was.")
-    return joined([facts(rows), *(element("p", text, class_="mind") for text in said)])
+    return joined([facts(rows), *(element("p", html_words(text), class_="mind") for text in said)])
 
 
 def _interval(span: Any) -> str:
@@ -163,7 +164,7 @@ def _matches(matched: Matched, seen: Space | None) -> list[Part]:
     n = len(matched.score)
     most = f"The {SHOWN:,} least sure of {n:,} matches" if n > SHOWN else f"All {n:,} matches"
     note = f"{most}, the least sure first."
-    return [shares(matched.confidence, "confidence"), element("p", note, class_="note"), _find(),
+    return [shares(matched.confidence, "confidence"), element("p", note, class_="note"), find(),
             table(head, rows, kind="cards findable", numbers=(2, 3))]  # fmt: skip
 
 
@@ -172,9 +173,3 @@ def _named(matched: Matched, side: int, order: IntArray, seen: Space | None) -> 
     if seen is None:
         return named(ids, [""] * len(ids))
     return named(ids, seen.sides[side].some(seen.pairs[order, side]).excerpts())
-
-
-def _find() -> Markup:
-    return element(
-        "input", type="search", class_="find", placeholder="find in this table", aria_label="find in this table"
-    )

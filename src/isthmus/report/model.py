@@ -10,12 +10,13 @@ from typing import Any
 import numpy as np
 
 from isthmus._arrays import IntArray, Matrix
+from isthmus.common_space import DISTANCE
 from isthmus.exceptions import InputError
 from isthmus.files import load, load_parts, model_card
 from isthmus.report.classes import classes_parts
 from isthmus.report.cloud import DOMAINS, NO_CLASS, POINTS, Cloud, common_plane, own_plane
 from isthmus.report.figures import convergence
-from isthmus.report.html import Markup, element, facts, joined, table
+from isthmus.report.html import Markup, element, facts, joined, table, words
 from isthmus.report.learned import PART, Learned
 from isthmus.report.parts import Chapter, Part, section
 from isthmus.report.request import Request
@@ -35,11 +36,14 @@ def model_chapter(path: Path, request: Request) -> Chapter:
     card, parts = model_card(path), load_parts(path)
     learned = Learned.from_part(*parts[PART]) if PART in parts else None
     features = {name: Features.from_parts(*parts[name]) for name in DOMAINS if name in parts}
-    seen = [] if not request.has_both(path) else _rows_sections(path, features, learned, request)
+    if request.has_both(path):
+        seen = _rows_sections(path, features, learned, request)
+    else:
+        seen = [section("Common space", [element("p", words(NO_ROWS), class_="note")])]
     return Chapter(
         "model",
         path.name,
-        _sentence(card, learned),
+        _sentence(card),
         (
             section("", [_mind(learned)]),
             *seen,
@@ -64,11 +68,12 @@ def _rows_sections(path: Path, features: dict[str, Features], learned: Learned |
         said = f"There is no picture of a common space: {error}" if isinstance(error, InputError) else NO_SPACE
         return [section("Common space", [element("p", said)])]
     classes = _classes(model, some, X[1])
-    known = [label is not None for rows in some for label in rows.labels]
     groups = [group or NO_CLASS for group in classes]
+    alike = set(groups) == {NO_CLASS}
+    known = [alike or label is not None for rows in some for label in rows.labels]
     planes = own_plane(X[0]), own_plane(X[1])
     totals = len(source), len(target)
-    cloud = Cloud((some[0], some[1]), groups, known, planes, after, totals, by_domain=set(groups) == {NO_CLASS})
+    cloud = Cloud((some[0], some[1]), groups, known, planes, after, totals, by_domain=alike)
     return [
         section("Common space", [cloud]),
         section("Classes", _tested(model, features["target"], target, learned)),
@@ -76,6 +81,7 @@ def _rows_sections(path: Path, features: dict[str, Features], learned: Learned |
     ]
 
 
+NO_ROWS = "With `--source FILE --target FILE` there are pictures, classes and neighbours of the rows of these files."
 NO_SPACE = "This system has no common space, so there is no picture of one."
 
 
@@ -99,9 +105,11 @@ def _tested(model: Any, features: Features, target: Rows, learned: Learned | Non
     old = None if learned is None else learned.is_learned(rows.table, features.plan)
     new = np.arange(len(rows)) if old is None else np.flatnonzero(~old)
     if not len(new):
-        return [element("p", f"All {len(rows):,} labelled rows of {target.table.path} were learned from: they say "
-                        "nothing of how often the model is right. A target file with further labels would, and so "
-                        "does `isthmus evaluate`.")]  # fmt: skip
+        said = (
+            f"All {len(rows):,} labelled rows of {target.file} were learned from: they say nothing of how often "
+            "the model is right. A target file with further labels would, and so does `isthmus evaluate`."
+        )
+        return [element("p", words(said))]
     rows = rows.some(new)
     given = [None if c is None else str(c) for c in model.predict(features.transform(rows.table))]
     about = "labelled target rows that were not learned from." if old is not None else (
@@ -122,10 +130,10 @@ def _neighbours(
     index = Index(model).add(features["source"].transform(there.table), "source")
     queries = np.sort(np.random.default_rng(0).permutation(len(target))[:QUERIES])
     found = index.search(X_target[queries], NEIGHBOURS, "target", among="source")
-    asked = target.some(queries)
+    asked, unit = target.some(queries), "distance" if index.measure.kind == DISTANCE else "minus similarity"
     cells = named(there.ids, there.excerpts())
     rows = [
-        [one, *(joined([cells[int(i)], " ", element("span", f"{d:.3f}", class_="score")]) if i >= 0 else ""
+        [one, *(joined([cells[int(i)], " ", element("span", f"{unit} {d:.3f}", class_="score")]) if i >= 0 else ""
                 for i, d in zip(ids, distances, strict=True))]
         for one, ids, distances in zip(named(asked.ids, asked.excerpts()), found.ids, found.distances, strict=True)
     ]  # fmt: skip
@@ -136,14 +144,16 @@ def _neighbours(
     return [element("p", note, class_="note"), table(head, rows, kind="cards")]
 
 
-def _sentence(card: dict[str, Any], learned: Learned | None) -> str:
-    known = card.get("features")
-    sizes = f", over {known.get('source')} and {known.get('target')} features" if isinstance(known, dict) else ""
-    classes = f", {card.get('n_classes')} classes" if card.get("n_classes") else ""
-    proof = card.get("certificate")
-    certified = f": {proof.get('status')}" if isinstance(proof, dict) else ""
-    verdict = card.get("verdict")
-    return f"{card.get('model')}{sizes}{classes}{certified}." + (f" {verdict}" if isinstance(verdict, str) else "")
+def _sentence(card: dict[str, Any]) -> str:
+    known, proof, verdict = card.get("features"), card.get("certificate"), card.get("verdict")
+    said = str(card.get("model"))
+    if isinstance(known, dict):
+        said += f" over {known.get('source')} and {known.get('target')} features"
+    if card.get("n_classes"):
+        said += f", {card.get('n_classes')} classes"
+    if isinstance(proof, dict):
+        said += f"; the solver's result is {proof.get('status')}"
+    return f"{said}." + (f" {verdict}" if isinstance(verdict, str) else "")
 
 
 def _mind(learned: Learned | None) -> Markup | None:

@@ -3,7 +3,9 @@
   const given = JSON.parse(document.getElementById("data").textContent);
   const root = document.documentElement;
   const touch = window.matchMedia("(pointer: coarse)").matches;
-  const config = { displaylogo: false, responsive: true, modeBarButtonsToRemove: ["select2d", "lasso2d", "autoScale2d"] };
+  const config = { displaylogo: false, responsive: true, 
+    modeBarButtons: [["toImage", "zoom2d", "pan2d", "zoomIn2d", "zoomOut2d", "resetScale2d"]] };
+  const first = 60;         // rows of a long table that are shown at first
   const draw = new Map();   // an element of the page, and what draws it
 
   const variable = (name) => getComputedStyle(root).getPropertyValue(name).trim();
@@ -112,10 +114,21 @@
 
   for (const input of document.querySelectorAll("input.find")) {
     const rows = [...input.nextElementSibling.querySelectorAll("tbody tr")];
-    input.addEventListener("input", () => {
+    const texts = rows.map((row) => row.textContent.toLowerCase());
+    const more = document.createElement("button");
+    let most = first;
+    function filter() {
       const words = input.value.toLowerCase();
-      for (const row of rows) row.hidden = !row.textContent.toLowerCase().includes(words);
-    });
+      let found = 0;
+      rows.forEach((row, i) => { row.hidden = !texts[i].includes(words) || ++found > most; });
+      more.hidden = found <= most;
+      more.textContent = "show all " + found;
+    }
+    more.type = "button";
+    more.addEventListener("click", () => { most = Infinity; filter(); });
+    input.addEventListener("input", filter);
+    input.nextElementSibling.after(more);
+    filter();
   }
 
   const dark = window.matchMedia("(prefers-color-scheme: dark)"), button = document.getElementById("theme");

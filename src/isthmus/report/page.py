@@ -127,18 +127,24 @@ def _chapter(chapter: Chapter, i: int, canvas: Canvas, several: bool) -> Markup:
         for j, section in enumerate(chapter.sections)
     ]
     kind = element("p", chapter.kind, " ", element("code", chapter.file), class_="kind")
-    return element("article", kind, element("p", chapter.sentence, class_="sentence"), *inner, class_=chapter.kind)
+    return element(
+        "article",
+        kind,
+        element("p", chapter.sentence[:1].upper() + chapter.sentence[1:], class_="sentence"),
+        *inner,
+        class_=chapter.kind,
+    )
 
 
 def _frame(name: str, height: int, **data: Any) -> Markup:
     given = {f"data_{key}": value for key, value in data.items()}
-    return element("div", class_="figure", role="img", aria_label=name, style=f"height:{height}px", **given)
+    return element("div", class_="figure", role="img", aria_label=name, style=f"--height:{height}px", **given)
 
 
 def _cloud(cloud: Cloud, number: int) -> Markup:
     names = ("source", "target")
     domains = [
-        _chip(f"{name}: {rows.table.path}", len(rows), "domain", k, _colour(k) if cloud.by_domain else None)
+        _chip(f"{name}: {rows.file}", len(rows), "domain", k, _colour(k) if cloud.by_domain else None)
         for k, (name, rows) in enumerate(zip(names, cloud.rows, strict=True))
     ]
     groups = [
@@ -176,7 +182,7 @@ def _explained(cloud: Cloud) -> Iterator[str]:
                 g != NO_CLASS for g, k in zip(cloud.groups, cloud.known, strict=True) if not k
             ):
                 yield "Its colour is the class that it was given, if it was given one."
-    yield "Point at a mark to see its row; drag to zoom, click twice to go back."
+    yield "Point at a mark, or touch it, to see its row; drag to zoom, click twice to go back."
 
 
 def _filter(name: str, chips: Sequence[Markup]) -> Markup:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
@@ -68,6 +69,11 @@ class Rows:
         ids, labels = ids_of(table, here), [None] * table.n_rows if here.label is None else labels_of(table, here)
         return cls(domain, table, here, ids, tuple(labels))
 
+    @property
+    def file(self) -> str:
+        """The name of their file, without its folder: a page may be sent to others."""
+        return Path(self.table.path).name
+
     def some(self, rows: IntArray) -> Rows:
         """Some of the rows."""
         ids, labels = (tuple(values[i] for i in rows) for values in (self.ids, self.labels))
@@ -81,7 +87,7 @@ class Rows:
             return [_short(" · ".join(cell for cell in row if cell)) for row in zip(*cells, strict=True)]
         plain = [c.name for c in self.plan.columns if c.kind in ("category", "number", "date")]
         names = [name for name in plain if name in self.table.names][:COLUMNS_SHOWN]
-        cells = [[_short(cell or "", 24) for cell in words(self.table, name)] for name in names]
+        cells = [[_number(cell or "") for cell in words(self.table, name)] for name in names]
         rows = zip(*cells, strict=True) if names else [()] * len(self)
         return [_short(", ".join(f"{n} {cell}" for n, cell in zip(names, row, strict=True) if cell)) for row in rows]
 
@@ -122,6 +128,26 @@ def sampled(rows: Rows, most: int, first: IntArray | None = None) -> IntArray:
     chosen = rng.permutation(first)[: (most + 1) // 2]
     others = rng.permutation(np.setdiff1d(np.arange(n), chosen))[: most - len(chosen)]
     return np.sort(np.concatenate([chosen, others]))
+
+
+def in_order(names: Iterable[str]) -> list[str]:
+    """Names in alphabetic order, numbers in them by their size.
+
+    Examples
+    --------
+    >>> in_order(["digit 10", "digit 9", "cat"])
+    ['cat', 'digit 9', 'digit 10']
+    """
+    return sorted(names, key=lambda name: [(len(part), part) if part.isdecimal() else (0, part) for part in
+                                           re.split(r"([0-9]+)", name)])  # fmt: skip
+
+
+def _number(cell: str) -> str:
+    """A cell in few characters: numbers with four digits."""
+    try:
+        return f"{float(cell):.4g}"
+    except ValueError:
+        return _short(cell, 24)
 
 
 def _short(text: str, most: int = EXCERPT) -> str:

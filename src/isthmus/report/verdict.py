@@ -7,8 +7,8 @@ from typing import Any
 
 from isthmus.exceptions import InputError
 from isthmus.report.figures import labels_curve
-from isthmus.report.html import element, table
-from isthmus.report.parts import Chapter, section
+from isthmus.report.html import Markup, element, table
+from isthmus.report.parts import Chapter, Part, section
 from isthmus.storage.files import shown
 from isthmus.verdict.differences import points
 
@@ -28,15 +28,15 @@ def verdict_chapter(path: Path, about: dict[str, Any]) -> Chapter:
     rows = [_row(row, place) for row in _list(about, "rows", place)]
     curve = [{key: _number(point, key, place) for key in CURVE} for point in _list(about, "curve", place)]
     curve = [point for point in curve if point["labels"] > 0.0]
-    head = ("compared with", "labels per class", "accuracy", "better by", "95 %")
     system = about.get("system")
-    body = [[row[0] or f"{system or 'the system'} itself", *row[1:]] for row in rows]
+    every = [[row[0] or f"{system or 'the system'} itself", *row[1:]] for row in rows]
     note = (
         f"Accuracy in per cent, differences in points: what the system with the source is better. "
         f"{about.get('n_splits')} splits, {about.get('n_tested')} tested rows; intervals of 95 %, for splits that "
         "share rows."
     )
-    tested = [labels_curve(curve)] if len(curve) > 1 else []
+    band = "The band is the interval of the difference, laid about the curve without the source."
+    tested: list[Part] = [labels_curve(curve), element("p", band, class_="note")] if len(curve) > 1 else []
     return Chapter(
         "verdict",
         path.name,
@@ -45,11 +45,22 @@ def verdict_chapter(path: Path, about: dict[str, Any]) -> Chapter:
             section("Labels per class", tested),
             section(
                 "Comparisons",
-                [element("p", note, class_="note"), table(head, body, numbers=(2, 3, 4))] if body else [],
+                [element("p", note, class_="note"), *_comparisons(every)] if every else [],
             ),
             section("Other evidence", [_evidence(about, place)]),
         ),
     ).without_empty()
+
+
+def _comparisons(every: list[list[str]]) -> list[Markup]:
+    """Those that have an interval, which decide, and the system itself; all others can be opened."""
+    head = ("compared with", "labels per class", "accuracy", "better by", "95 %")
+    deciding = [row for row in every if row[4] or not row[3]]
+    shown = table(head, deciding, kind="cards", numbers=(2, 3, 4))
+    if len(deciding) == len(every):
+        return [shown]
+    whole = table(head, every, kind="cards", numbers=(2, 3, 4))
+    return [shown, element("details", element("summary", f"All {len(every)} comparisons"), whole)]
 
 
 def _row(row: Any, place: str) -> list[str]:
