@@ -33,7 +33,7 @@ class Browser:
         child_in, self._out = os.pipe()
         self._in, child_out = os.pipe()
         # The browser reads from 3 and writes to 4; a shell puts the pipes there.
-        shell = f'exec "$@" 3<&{child_in} 4>&{child_out}'
+        shell = f'exec "$@" 3</dev/fd/{child_in} 4>/dev/fd/{child_out}'
         self._process = subprocess.Popen(
             ["sh", "-c", shell, "sh", CHROMIUM, *options],
             pass_fds=(child_in, child_out),
@@ -44,12 +44,16 @@ class Browser:
         os.close(child_out)
         self._timeout, self._number, self._rest, self._session = timeout, 0, b"", None
         self.complaints, self.requests = [], []
-        target = self.ask("Target.createTarget", url="about:blank")["targetId"]
-        self._session = self.ask("Target.attachToTarget", targetId=target, flatten=True)["sessionId"]
-        for domain in ("Page", "Runtime", "Log", "Network"):
-            self.ask(f"{domain}.enable")
 
     def __enter__(self):
+        try:
+            target = self.ask("Target.createTarget", url="about:blank")["targetId"]
+            self._session = self.ask("Target.attachToTarget", targetId=target, flatten=True)["sessionId"]
+            for domain in ("Page", "Runtime", "Log", "Network"):
+                self.ask(f"{domain}.enable")
+        except BaseException:
+            self.__exit__()
+            raise
         return self
 
     def __exit__(self, *_):

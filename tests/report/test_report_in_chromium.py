@@ -7,7 +7,6 @@ pytest.importorskip("polars")
 pytest.importorskip("plotly")
 
 from browser import CHROMIUM, Browser
-
 from isthmus.report.cloud import Cloud, own_plane
 from isthmus.report.figures import confusion, convergence, labels_curve, shares
 from isthmus.report.html import element, find, table
@@ -135,10 +134,13 @@ def quiet(browser):
     assert browser.requests[0].startswith("file:")
 
 
-def test_a_script_in_the_page_that_is_not_its_own_does_not_run(browser, report, tmp_path):
-    text = report.read_text(encoding="utf-8")
-    spoilt = tmp_path / "spoilt.html"
+def test_a_script_that_is_not_the_page_s_own_does_not_run(browser, tmp_path):
+    plain, spoilt = tmp_path / "plain.html", tmp_path / "spoilt.html"
+    text = page([Chapter("model", "model", "A sentence.", ())], script="")
+    plain.write_text(text, encoding="utf-8")
     spoilt.write_text(text.replace("<main>", "<main><script>document.title = 'evil'</script>"), encoding="utf-8")
+    browser.open(plain)
+    assert browser.complaints == []
     browser.open(spoilt)
     assert browser.value("document.title") == "isthmus report"
     assert any("Content Security Policy" in words for words in browser.complaints)

@@ -14,7 +14,11 @@ pytest.importorskip("plotly")
 
 import isthmus
 from isthmus.cli import main
-from isthmus.report import Request, page, report_page
+from isthmus.files import load_parts
+from isthmus.plotting import principal_plane
+from isthmus.report import Request, report_page, write_report
+from isthmus.report.page import page
+from isthmus.tables import Features, read_table
 from isthmus.verdict.verdict import CurvePoint, Row, Verdict
 
 EVIL = "<script>alert(1)</script>"
@@ -93,13 +97,13 @@ def test_points_of_a_page_are_those_of_the_model(folder, pages):
     assert cloud["id"] == [f"a{i}{EVIL}" for i in range(80)] + [f"b{i}" for i in range(80)]
     assert cloud["names"] == sorted(KINDS)
     assert sum(cloud["known"]) == 80 + 15
-    model, parts = isthmus.load(folder / "model.isthmus"), isthmus.files.load_parts(folder / "model.isthmus")
-    features = {name: isthmus.tables.Features.from_parts(*parts[name]) for name in ("source", "target")}
+    model, parts = isthmus.load(folder / "model.isthmus"), load_parts(folder / "model.isthmus")
+    features = {name: Features.from_parts(*parts[name]) for name in ("source", "target")}
     rows = {
-        name: features[name].transform(isthmus.tables.read_table(folder / f"{file}.csv"))
+        name: features[name].transform(read_table(folder / f"{file}.csv"))
         for name, file in (("source", "a"), ("target", "b"))
     }
-    S, T, share = isthmus.plotting.principal_plane(*(model.transform(rows[name], name) for name in rows))
+    S, T, share = principal_plane(*(model.transform(rows[name], name) for name in rows))
     np.testing.assert_allclose(np.array(cloud["after"]).T, np.vstack([S, T]), rtol=1e-3, atol=1e-3)
     assert cloud["afterShare"] == [f"{part:.0%}" for part in share]
     given = [cloud["class"][80 + i] for i in range(15, 80)]
@@ -171,7 +175,7 @@ def test_nothing_of_a_file_becomes_markup(folder):
     assert len(re.findall(r"<script", page_without_plotly(text))) == 3  # data, plotly and our own
     assert not re.search(r"<(img|iframe|object|link|base|form)", page_without_plotly(text))
     assert text.count("<style>") == text.count("</style>") == 1
-    assert "default-src 'none'" in text
+    assert "default-src &#x27;none&#x27;" in text
 
 
 def page_without_plotly(text):
@@ -232,10 +236,10 @@ def test_what_is_none_of_them_is_told_in_one_sentence(folder, tmp_path, pages):
 def test_what_does_not_fit_together_is_told(folder, tmp_path, pages):
     with pytest.raises(isthmus.InputError, match="expected both --source and --target, or neither"):
         report_page([folder / "model.isthmus"], Request(folder / "a.csv"))
-    with pytest.raises(isthmus.InputError, match="expected the rows that .* names, got none called 'b0'"):
+    with pytest.raises(isthmus.InputError, match=r"expected the rows that .* names, got none called 'b0'"):
         report_page([folder / "matches.csv"], Request(folder / "a.csv", folder / "a.csv"))
     with pytest.raises(isthmus.InputError, match=r"expected a name that ends in \.html"):
-        isthmus.report.write_report([folder / "verdict.json"], tmp_path / "verdict.csv")
+        write_report([folder / "verdict.json"], tmp_path / "verdict.csv")
     plain = tmp_path / "plain.isthmus"
     isthmus.save(isthmus.RidgeMap().fit(np.eye(4), None, np.eye(4), None, pairs="rows"), plain)
     assert "RidgeMap" in report_page([plain])
@@ -248,7 +252,7 @@ def test_without_plotly_the_install_line_is_named(folder, tmp_path, capsys, monk
     status, _, wrong = run(capsys, "report", folder / "verdict.json", "-o", tmp_path / "report.html")
     assert status == 2
     assert 'pip install "isthmus[report]"' in wrong
-    assert page.page([], script="").startswith("<!DOCTYPE html>")
+    assert page([], script="").startswith("<!DOCTYPE html>")
 
 
 def test_many_rows_are_sampled_and_it_is_said(folder, pages, monkeypatch):
@@ -260,7 +264,7 @@ def test_many_rows_are_sampled_and_it_is_said(folder, pages, monkeypatch):
 
 def test_an_evaluation_is_written_for_a_report(folder, tmp_path, capsys, pages):
     out = tmp_path / "verdict.json"
-    asked = ("--label", "kind", "--id", "name", "--system", "target 1-NN", "--splits", 2, "--jobs", 1, "-o", out)
+    asked = ("--label", "kind", "--id", "name", "--system", "target 1-NN", "--splits", 3, "--jobs", 1, "-o", out)
     status, said, wrong = run(capsys, "evaluate", folder / "a.csv", folder / "all.csv", *asked)
     assert (status, wrong) == (0, "")
     known = json.loads(out.read_text(encoding="utf-8"))

@@ -16,7 +16,7 @@ from isthmus.report.figures import confusion, convergence, plain
 from isthmus.report.html import data_block, element, table
 from isthmus.report.learned import Learned, row_marks
 from isthmus.report.rows import Rows, in_order, sampled
-from isthmus.tables import Plan, Table
+from isthmus.tables import Column, Plan, Table
 
 HOSTILE = st.text(alphabet=st.sampled_from("<>&\"'/`=;-!abc script\n\\u0000é"), max_size=60) | st.text(max_size=20)
 
@@ -78,7 +78,7 @@ def test_gaps_that_are_none_are_left_out():
 def made(n, labels=(), domain="source"):
     cells = Table.of({"x": np.arange(float(n)) + 0.5})
     every = tuple(labels) + (None,) * (n - len(labels))
-    return Rows(domain, cells, Plan.of(cells), tuple(f"{domain[0]}{i}" for i in range(n)), every)
+    return Rows(domain, cells, Plan((Column("x", "number"),)), tuple(f"{domain[0]}{i}" for i in range(n)), every)
 
 
 @given(st.integers(1, 60), st.integers(1, 30), st.integers(0, 60))
@@ -141,5 +141,5 @@ def test_rows_are_known_again_in_another_file_and_order():
     ids=["format", "version", "no trace", "a short trace", "marks that are none", "no object"],
 )
 def test_what_a_stranger_wrote_of_a_fit_is_looked_at(about, arrays):
-    with pytest.raises(InputError, match="^fit"):
+    with pytest.raises(InputError, match=r"^fit"):
         Learned.from_part(about, arrays)
