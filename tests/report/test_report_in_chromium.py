@@ -89,7 +89,9 @@ def test_the_page_in_a_browser(browser, report):
         " return {x: b.x + s.xaxis._offset + s.xaxis.d2p(t.x[0]), y: b.y + s.yaxis._offset + s.yaxis.d2p(t.y[0]), id: t.customdata[0][0]} })()"
     )
     browser.point(place["x"], place["y"])
-    told = browser.wait(f"{AFTER}.querySelector('.hoverlayer .hovertext')?.textContent")
+    told = f"({AFTER}.querySelector('.hoverlayer .hovertext')?.textContent || '')"
+    browser.wait(f"{told}.startsWith({place['id']!r})")
+    told = browser.value(told)
     assert "words of" in told
     assert "<b>bold</b>" in told  # as it is in the file, and not in bold
 

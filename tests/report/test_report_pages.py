@@ -69,7 +69,7 @@ def folder(tmp_path_factory):
 @pytest.fixture
 def pages(monkeypatch):
     """Pages without plotly.js, which is no part of what is looked at here."""
-    monkeypatch.setattr("isthmus.report.plotly_script", lambda: "")
+    monkeypatch.setattr("isthmus.report.page.plotly_script", lambda: "")
 
 
 def drawn(text):
@@ -271,3 +271,14 @@ def test_an_evaluation_is_written_for_a_report(folder, tmp_path, capsys, pages):
     assert (known["format"], known["version"]) == ("isthmus verdict", 1)
     assert known["sentence"] in said
     assert "Comparisons" in report_page([out])
+
+
+def test_another_file_of_the_name_of_a_record_is_left_alone(folder, tmp_path, capsys, pages):
+    mine = tmp_path / "labels.csv.json"
+    mine.write_text("my own notes", encoding="utf-8")
+    asked = ("--label", "kind", "--id", "name", "-o", tmp_path / "labels.csv")
+    status, said, wrong = run(capsys, "label", folder / "a.csv", folder / "b.csv", *asked)
+    assert (status, wrong) == (0, "")
+    assert "is another file, and was left as it is" in said
+    assert mine.read_text(encoding="utf-8") == "my own notes"
+    assert "the record is missing" in report_page([tmp_path / "labels.csv"])

@@ -69,7 +69,7 @@ def run(options: argparse.Namespace) -> None:
     source, target, ys, yt = found
     pairs = known_pairs(options.pairs, source, target, screen)
     from isthmus import LabelTransfer
-    from isthmus.report.records import write_record
+    from isthmus.report.records import record_path, write_record
 
     model = LabelTransfer(reject_below=options.reject_below, random_state=options.seed, progress=screen.progress).fit(
         source.X, ys, target.X, yt, pairs=pairs
@@ -93,7 +93,8 @@ def run(options: argparse.Namespace) -> None:
     }
     if options.output is not None:
         _write(options.output, target.ids, model.classes_, P, called, given)
-        write_record(options.output, "label", facts, {"source": source.plan, "target": target.plan})
+        if not write_record(options.output, "label", facts, {"source": source.plan, "target": target.plan}):
+            screen.say(f"{record_path(options.output)} is another file, and was left as it is.")
         screen.say(f"They are in {options.output}.")
     screen.answer(facts)
 

@@ -46,7 +46,7 @@ def run(options: argparse.Namespace) -> None:
     ids = first.ids, second.ids
     pairs = known_pairs(options.pairs, first, second, screen)
     from isthmus import match
-    from isthmus.report.records import write_record
+    from isthmus.report.records import record_path, write_record
     from isthmus.tables import write_table
 
     found = match(
@@ -81,6 +81,7 @@ def run(options: argparse.Namespace) -> None:
                 "confidence": found.confidence,
             },
         )
-        write_record(options.output, "match", facts, {"source": first.plan, "target": second.plan})
+        if not write_record(options.output, "match", facts, {"source": first.plan, "target": second.plan}):
+            screen.say(f"{record_path(options.output)} is another file, and was left as it is.")
         screen.say(f"They are in {options.output}.")
     screen.answer(facts)

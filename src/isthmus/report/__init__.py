@@ -9,8 +9,6 @@ import os
 from collections.abc import Sequence
 
 from isthmus.exceptions import InputError
-from isthmus.report.page import page, plotly_script
-from isthmus.report.recognised import chapter
 from isthmus.report.request import Request
 from isthmus.storage.files import as_path, shown, write_whole
 
@@ -35,6 +33,10 @@ def report_page(things: Sequence[str | os.PathLike[str]], request: Request | Non
     """
     if isinstance(things, str | os.PathLike) or not len(things):
         raise InputError("things: expected a list of files, got none.")
+    # Here: other commands import a part of this package only, and should not wait for all of it.
+    from isthmus.report.page import page, plotly_script
+    from isthmus.report.recognised import chapter
+
     script = plotly_script()  # first: nothing is computed for a page that can't be written
     asked = Request() if request is None else request
     return page([chapter(as_path(path), asked) for path in things], title, script)

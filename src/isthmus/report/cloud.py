@@ -12,7 +12,7 @@ import numpy as np
 
 from isthmus._arrays import FloatArray, Matrix
 from isthmus.linalg import PrincipalAxes, principal_axes
-from isthmus.report.rows import Rows, in_order
+from isthmus.report.rows import Rows, cut, in_order
 
 POINTS = 5_000
 """Points that are shown at most, of both domains together."""
@@ -103,14 +103,14 @@ class Cloud:
         n = self.sizes[0]
         sides = [_columns(self.before[0]), _columns(self.before[1])]
         return {
-            "names": list(place),
+            "names": [cut(name) for name in place],
             "colours": self.colours(),
             "byDomain": self.by_domain,
             "domain": [0] * n + [1] * self.sizes[1],
             "group": [place.get(name, place.get(OTHERS, 0)) for name in self.groups],
             "known": [int(known) for known in self.known],
-            "id": [id for rows in self.rows for id in rows.ids],
-            "class": list(self.groups),
+            "id": [cut(id) for rows in self.rows for id in rows.ids],
+            "class": [cut(name) for name in self.groups],
             "words": [text for rows in self.rows for text in rows.excerpts()],
             "before": [sides[0][0] + sides[1][0], sides[0][1] + sides[1][1]],
             "beforeShare": [_percent(plane.share) for plane in self.before],

@@ -59,7 +59,9 @@ class Learned:
             known = np.array(
                 [i for i, word in enumerate(words(table, plan.label)) if word is not None], dtype=np.intp
             )
-        marks = row_marks(taken(table, known), plan) if len(known) <= MOST_MARKS else None
+        marks: NDArray[np.int64] | None = np.zeros(0, dtype=np.int64)
+        if len(known):
+            marks = row_marks(taken(table, known), plan) if len(known) <= MOST_MARKS else None
         told = None if result is None else str(result)
         return cls(system, told, tuple(warnings), np.array(trace, dtype=np.float64).reshape(-1, len(COLUMNS)), marks)
 

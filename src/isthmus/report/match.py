@@ -16,7 +16,7 @@ from isthmus.report.figures import shares
 from isthmus.report.html import Markup, element, facts, find, joined, table
 from isthmus.report.html import words as html_words
 from isthmus.report.parts import Chapter, Part, section
-from isthmus.report.records import Record
+from isthmus.report.records import Record, is_plain
 from isthmus.report.request import Request
 from isthmus.report.rows import Rows, named, places, sampled
 from isthmus.storage.files import shown
@@ -133,7 +133,7 @@ def _figures(known: dict[str, Any], n: int, record: Record | None) -> Markup:
         if isinstance(about, dict):
             rows.append((f"rows of {Path(str(about.get('file'))).name}", str(about.get("rows"))))
     recall, span = known.get("held_back_recall"), known.get("held_back_interval")
-    if isinstance(recall, int | float):
+    if is_plain(recall):
         rows.append(("held-back pairs that were found", f"{recall:.0%}{_interval(span)}"))
     said = []
     if record is None:
@@ -144,7 +144,7 @@ def _figures(known: dict[str, Any], n: int, record: Record | None) -> Markup:
 
 
 def _interval(span: Any) -> str:
-    plain = isinstance(span, list) and len(span) == 2 and all(isinstance(end, int | float) for end in span)
+    plain = isinstance(span, list) and len(span) == 2 and all(is_plain(end) for end in span)
     return f" [{span[0]:.0%}, {span[1]:.0%}]" if plain else ""
 
 

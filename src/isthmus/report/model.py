@@ -18,7 +18,7 @@ from isthmus.report.cloud import DOMAINS, NO_CLASS, POINTS, Cloud, common_plane,
 from isthmus.report.figures import convergence
 from isthmus.report.html import Markup, element, facts, joined, table, words
 from isthmus.report.learned import PART, Learned
-from isthmus.report.parts import Chapter, Part, section
+from isthmus.report.parts import Chapter, Part, Section, section
 from isthmus.report.request import Request
 from isthmus.report.rows import Rows, named, sampled
 from isthmus.retrieval import Index
@@ -53,7 +53,9 @@ def model_chapter(path: Path, request: Request) -> Chapter:
     ).without_empty()
 
 
-def _rows_sections(path: Path, features: dict[str, Features], learned: Learned | None, request: Request) -> list[Any]:
+def _rows_sections(
+    path: Path, features: dict[str, Features], learned: Learned | None, request: Request
+) -> list[Section]:
     if len(features) < 2:
         raise InputError(
             f"{shown(path)}: expected a model of `isthmus fit`, got one without the features of its files."
@@ -62,23 +64,18 @@ def _rows_sections(path: Path, features: dict[str, Features], learned: Learned |
     source, target = (request.rows(name, features[name].plan) for name in DOMAINS)
     some = [rows.some(sampled(rows, POINTS // 2)) for rows in (source, target)]
     X = [features[rows.domain].transform(rows.table) for rows in some]
+    tested = section("Classes", _tested(model, features["target"], target, learned))
     try:
         after = common_plane(model.transform, X[0], X[1])
-    except (InputError, AttributeError) as error:
-        said = f"There is no picture of a common space: {error}" if isinstance(error, InputError) else NO_SPACE
-        return [section("Common space", [element("p", said)])]
-    classes = _classes(model, some, X[1])
-    groups = [group or NO_CLASS for group in classes]
+    except (InputError, AttributeError):  # controls that never see the source
+        return [section("Common space", [element("p", NO_SPACE)]), tested]
+    groups = [group or NO_CLASS for group in _classes(model, some, X[1])]
     alike = set(groups) == {NO_CLASS}
     known = [alike or label is not None for rows in some for label in rows.labels]
-    planes = own_plane(X[0]), own_plane(X[1])
-    totals = len(source), len(target)
+    planes, totals = (own_plane(X[0]), own_plane(X[1])), (len(source), len(target))
     cloud = Cloud((some[0], some[1]), groups, known, planes, after, totals, by_domain=alike)
-    return [
-        section("Common space", [cloud]),
-        section("Classes", _tested(model, features["target"], target, learned)),
-        section("Neighbours", _neighbours(model, features, source, some[1], X[1])),
-    ]
+    near = section("Neighbours", _neighbours(model, features, source, some[1], X[1]))
+    return [section("Common space", [cloud]), tested, near]
 
 
 NO_ROWS = "With `--source FILE --target FILE` there are pictures, classes and neighbours of the rows of these files."
@@ -97,9 +94,8 @@ def _classes(model: Any, some: Sequence[Rows], X_target: Matrix) -> list[str | N
 
 def _tested(model: Any, features: Features, target: Rows, learned: Learned | None) -> list[Part]:
     """The confusion matrix of labelled target rows that were not learned from."""
-    names = {str(name) for name in getattr(model, "classes_", ())}
-    labelled = np.array([i for i, label in enumerate(target.labels) if label in names], dtype=np.intp)
-    if not len(labelled):
+    labelled = np.array([i for i, label in enumerate(target.labels) if label is not None], dtype=np.intp)
+    if not len(labelled) or not len(getattr(model, "classes_", ())):
         return []
     rows = target.some(labelled[_first(len(labelled))])
     old = None if learned is None else learned.is_learned(rows.table, features.plan)

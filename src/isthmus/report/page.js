@@ -68,8 +68,9 @@
       trace.customdata.push([plain(cloud.id[i]), (d ? "target" : "source") + what,
         cloud.words[i] ? "<br>" + wrapped(cloud.words[i], touch ? 32 : 56) : ""]);
     }
-    // Rows without a label lowest, those of few below nothing.
-    const order = [...found.values()].sort((a, b) => a.marker.symbol.endsWith("open") ? -1 : b.marker.symbol.endsWith("open") ? 1 : b.x.length - a.x.length);
+    // Rows without a label lowest, small groups above large ones.
+    const known = (trace) => Number(!trace.marker.symbol.endsWith("open"));
+    const order = [...found.values()].sort((a, b) => known(a) - known(b) || b.x.length - a.x.length);
     return links.x.length ? [links, ...order] : order;
   }
 

@@ -15,6 +15,7 @@ from isthmus.report.cloud import NO_CLASS, Cloud
 from isthmus.report.figures import Figure
 from isthmus.report.html import Markup, data_block, element, joined
 from isthmus.report.parts import Chapter, Part
+from isthmus.report.rows import cut
 
 SOURCE, TARGET = 0, 1
 
@@ -192,7 +193,7 @@ def _filter(name: str, chips: Sequence[Markup]) -> Markup:
 def _chip(name: str, n: int, kind: str, place: int, colour: str | None) -> Markup:
     box = element("input", type="checkbox", checked=True, **{f"data_{kind}": place})
     dot = [] if colour is None else [element("i", style=f"background:{colour}")]
-    return element("label", box, *dot, element("span", name), element("small", f"{n:,}"))
+    return element("label", box, *dot, element("span", cut(name)), element("small", f"{n:,}"))
 
 
 def _colour(domain: int) -> str:

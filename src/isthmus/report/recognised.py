@@ -10,7 +10,7 @@ from isthmus.report.labels import labels_chapter
 from isthmus.report.match import match_chapter
 from isthmus.report.model import model_chapter
 from isthmus.report.parts import Chapter
-from isthmus.report.records import FORMAT, VERSION, read_json, read_record, record_path, require_version
+from isthmus.report.records import FORMAT, VERSION, is_record, read_json, read_record, record_path, require_version
 from isthmus.report.request import Request
 from isthmus.report.verdict import verdict_chapter
 from isthmus.storage.files import opened, shown
@@ -70,7 +70,7 @@ def _table(path: Path, request: Request) -> Chapter:
 def _is_empty_match(path: Path) -> bool:
     """Whether the record of a table says that no match was found, so that there are no rows to read."""
     place = record_path(path)
-    if not place.exists():
+    if not place.exists() or not is_record(place):
         return False
     about = read_json(place)
     facts = about.get("facts")

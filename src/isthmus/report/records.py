@@ -15,6 +15,10 @@ from isthmus.storage.files import opened, shown, write_whole
 from isthmus.tables import Plan
 
 FORMAT, VERDICT, VERSION = "isthmus record", "isthmus verdict", 1
+START = b'{"format": "isthmus record"'
+"""How a record begins."""
+MOST = 1e9
+"""No number in one is larger."""
 LARGEST = 2**24
 """Bytes of a file of JSON that is read at all."""
 
@@ -53,8 +57,13 @@ def record_path(path: str | os.PathLike[str]) -> Path:
     return table.with_name(f"{table.name}.json")
 
 
-def write_record(path: Path, kind: str, facts: Mapping[str, Any], plans: Mapping[str, Plan]) -> None:
-    """Write the record of a table that has just been written, whole or not at all."""
+def write_record(path: Path, kind: str, facts: Mapping[str, Any], plans: Mapping[str, Plan]) -> bool:
+    """Write the record of a table that has just been written, whole or not at all.
+
+    Whether it was: another file that happens to have its name is left as it is.
+    """
+    if record_path(path).exists() and not is_record(record_path(path)):
+        return False
     about = {
         "format": FORMAT,
         "version": VERSION,
@@ -64,16 +73,17 @@ def write_record(path: Path, kind: str, facts: Mapping[str, Any], plans: Mapping
         "plans": {domain: plan.to_toml() for domain, plan in plans.items()},
     }
     write_whole(record_path(path), json.dumps(about, ensure_ascii=False, allow_nan=False).encode("utf-8", "replace"))
+    return True
 
 
 def read_record(path: Path, kind: str) -> Record | None:
     """The record of a table; None where there is none."""
     place = record_path(path)
-    if not place.exists():
+    if not place.exists() or not is_record(place):
         return None
     about = read_json(place)
-    if about.get("format") != FORMAT or about.get("kind") != kind:
-        raise InputError(f"{shown(place)}: expected the record of a table of `isthmus {kind}`, got another file.")
+    if about.get("kind") != kind:
+        raise InputError(f"{shown(place)}: expected the record of a table of `isthmus {kind}`, got another.")
     require_version(about, VERSION, place)
     known, plans = about.get("facts"), about.get("plans")
     if not isinstance(known, dict) or not isinstance(plans, dict):
@@ -103,6 +113,17 @@ def read_json(path: Path) -> dict[str, Any]:
     if not isinstance(value, dict):
         raise InputError(f"{shown(path)}: expected one JSON object, got {type(value).__name__}.")
     return value
+
+
+def is_plain(value: Any) -> bool:
+    """Whether a value of a stranger's file is a number that can be told."""
+    return isinstance(value, int | float) and abs(value) < MOST
+
+
+def is_record(path: Path) -> bool:
+    """Whether a file begins as a record does."""
+    with opened(path) as file:
+        return file.read(len(START)) == START
 
 
 def _digest(path: Path) -> str:

@@ -18,6 +18,8 @@ from isthmus.tables.cells import words
 
 EXCERPT = 140
 """Characters of a row's text that are shown."""
+NAME = 80
+"""Characters of a name of a row or of a class."""
 COLUMNS_SHOWN = 4
 """Columns that are shown of rows without text."""
 
@@ -84,12 +86,14 @@ class Rows:
         texts = [c.name for c in self.plan.columns if c.kind == "text" and c.name in self.table.names]
         if texts:
             cells = [words(self.table, name) for name in texts]
-            return [_short(" · ".join(cell for cell in row if cell)) for row in zip(*cells, strict=True)]
+            return [cut(" · ".join(cell for cell in row if cell), EXCERPT) for row in zip(*cells, strict=True)]
         plain = [c.name for c in self.plan.columns if c.kind in ("category", "number", "date")]
         names = [name for name in plain if name in self.table.names][:COLUMNS_SHOWN]
         cells = [[_number(cell or "") for cell in words(self.table, name)] for name in names]
         rows = zip(*cells, strict=True) if names else [()] * len(self)
-        return [_short(", ".join(f"{n} {cell}" for n, cell in zip(names, row, strict=True) if cell)) for row in rows]
+        return [
+            cut(", ".join(f"{n} {cell}" for n, cell in zip(names, row, strict=True) if cell), EXCERPT) for row in rows
+        ]
 
 
 def corrected(plan: Plan, table: Table, id: str | None, label: str | None) -> Plan:
@@ -147,11 +151,12 @@ def _number(cell: str) -> str:
     try:
         return f"{float(cell):.4g}"
     except ValueError:
-        return _short(cell, 24)
+        return cut(cell, 24)
 
 
-def _short(text: str, most: int = EXCERPT) -> str:
-    text = " ".join(text.split())
+def cut(text: str, most: int = NAME) -> str:
+    """A text in one line, and cut off where it is too long."""
+    text = " ".join(text[: 20 * most].split())
     return text if len(text) <= most else text[: most - 1].rstrip() + "…"
 
 
@@ -164,6 +169,6 @@ def places(ids: Sequence[str], wanted: Sequence[str | None]) -> IntArray:
 def named(ids: Sequence[str], texts: Sequence[str]) -> list[Markup]:
     """Rows for a table of the page: the name, and a few words."""
     return [
-        joined([element("b", id), *([" ", element("span", text, class_="words")] if text else [])])
+        joined([element("b", cut(id)), *([" ", element("span", text, class_="words")] if text else [])])
         for id, text in zip(ids, texts, strict=True)
     ]
