@@ -103,8 +103,9 @@ class Browser:
 
     def point(self, x, y):
         """Move the mouse to a place of the window."""
-        for step in (-3, 0):
+        for step in (-1, 0):
             self.ask("Input.dispatchMouseEvent", type="mouseMoved", x=x + step, y=y)
+            time.sleep(0.1)  # a hand does not jump either, and pages answer the first of many moves
 
     def picture(self, path, *, whole=False):
         """Write what is seen, or the whole page, as PNG."""

@@ -7,7 +7,7 @@ pytest.importorskip("polars")
 pytest.importorskip("plotly")
 
 from browser import CHROMIUM, Browser
-from isthmus.report.cloud import Cloud, own_plane
+from isthmus.report.cloud import Cloud, Plane, own_plane
 from isthmus.report.figures import confusion, convergence, labels_curve, shares
 from isthmus.report.html import element, find, table
 from isthmus.report.page import page
@@ -31,14 +31,15 @@ def cloud():
         sides.append(
             Rows(domain, cells, Plan.of(cells, text=["text"]), tuple(f"{domain}-{i}" for i in range(40)), classes)
         )
-    planes = [own_plane(rng.normal(size=(n, 3))) for n in (40, 40, 80)]
+    before = own_plane(rng.normal(size=(40, 3))), own_plane(rng.normal(size=(40, 3)))
+    apart = Plane(np.array([(i % 10, i // 10) for i in range(80)], dtype=float), (0.5, 0.25))
     groups = [label for rows in sides for label in rows.labels]
     return Cloud(
         (sides[0], sides[1]),
         groups,
         [i % 4 > 0 for i in range(80)],
-        (planes[0], planes[1]),
-        planes[2],
+        before,
+        apart,
         (40, 40),
         [(0, 0)],
     )
