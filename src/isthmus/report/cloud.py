@@ -26,7 +26,7 @@ NO_CLASS, OTHERS = "no class", "other classes"
 # Neither the darkest nor the lightest colours: they have to be seen on white and on black.
 COLOURS = (
     *("#4e79a7", "#f28e2b", "#e15759", "#59a14f", "#b07aa1"),
-    *("#17a2b8", "#c9a227", "#d37295", "#9c755f", "#7f8fa6"),
+    *("#17a2b8", "#c9a227", "#d37295", "#9c755f", "#8c6bf0"),
 )
 GREY = "#8a8f98"
 DOMAINS = "source", "target"

@@ -38,7 +38,7 @@
       margin: { l: 8, r: 8, t: 30, b: 8 }, dragmode: touch ? false : "zoom",
       modebar: { bgcolor: "rgba(0,0,0,0)", color: variable("--soft"), activecolor: variable("--first") },
       hoverlabel: { align: "left", bgcolor: variable("--surface"), bordercolor: variable("--line"),
-        font: { color: variable("--ink") } },
+        font: { family: getComputedStyle(document.body).fontFamily, color: variable("--ink") } },
     }, found);
   }
 
