@@ -48,7 +48,7 @@ def folder(tmp_path_factory):
     y = np.arange(80) % 3
     H = 3.0 * rng.normal(size=(3, 6))[y] + rng.gamma(0.3, size=(80, 6))
     A, B = H @ rng.normal(size=(6, 9)), H @ rng.normal(size=(6, 12))
-    heads = ["name", "kind", *(f"a{k}" for k in range(9))], ["name", "kind", *(f"b{k}" for k in range(12))]
+    heads = ["name", "kind", *(f"a{k}{EVIL}" for k in range(9))], ["name", "kind", *(f"b{k}" for k in range(12))]
     write(where / "a.csv", heads[0], [[f"a{i}{EVIL}", KINDS[y[i]], *A[i]] for i in range(80)])
     write(where / "b.csv", heads[1], [[f"b{i}", KINDS[y[i]] if i < 15 else "", *B[i]] for i in range(80)])
     write(where / "all.csv", heads[1], [[f"b{i}", KINDS[y[i]], *B[i]] for i in range(80)])
@@ -115,6 +115,16 @@ def test_rows_that_were_learned_from_are_no_test(folder, pages):
     assert "All 15 labelled rows of b.csv were learned from" in text
     text = report_page([folder / "model.isthmus"], both(folder, "all.csv"))
     assert "of 65 labelled target rows that were not learned from" in text
+
+
+def test_a_control_that_never_sees_the_source_has_classes_and_no_space(folder, tmp_path, pages):
+    files, out = [str(folder / "a.csv"), str(folder / "b.csv")], tmp_path / "control.isthmus"
+    options = ["--label", "kind", "--id", "name", "--system", "target 1-NN", "-o", str(out), "--quiet"]
+    assert main(["fit", *files, *options]) == 0
+    text = report_page([out], both(folder, "all.csv"))
+    assert "This system has no common space" in text
+    assert "of 65 labelled target rows that were not learned from" in text
+    assert drawn(text)["clouds"] == []
 
 
 def test_matches_have_texts_candidates_and_a_space(folder, pages):

@@ -2,6 +2,7 @@
 
 import json
 from html.parser import HTMLParser
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -15,7 +16,9 @@ from isthmus.report.cloud import MOST_GROUPS, NO_CLASS, OTHERS, Cloud, Plane, co
 from isthmus.report.figures import confusion, convergence, plain
 from isthmus.report.html import data_block, element, table
 from isthmus.report.learned import Learned, row_marks
+from isthmus.report.page import page
 from isthmus.report.rows import Rows, in_order, sampled
+from isthmus.report.verdict import verdict_chapter
 from isthmus.tables import Column, Plan, Table
 
 HOSTILE = st.text(alphabet=st.sampled_from("<>&\"'/`=;-!abc script\n\\u0000é"), max_size=60) | st.text(max_size=20)
@@ -118,6 +121,13 @@ def test_planes_are_those_of_scikit_learn():
     np.testing.assert_allclose(both.points.std(axis=0), found.points.std(axis=0))
 
 
+def test_points_of_a_strange_model_are_refused():
+    with pytest.raises(InputError, match="expected finite points of the target"):
+        common_plane(
+            lambda rows, domain: rows if domain == "source" else rows * np.inf, np.ones((3, 2)), np.ones((3, 2))
+        )
+
+
 def test_rows_are_known_again_in_another_file_and_order():
     first = Table.of({"n": ["1.0", "2.50", ""], "w": ["red", "blue", "red"], "m": np.eye(3)})
     second = Table.of({"n": [None, 2.5, 1.0, 1.0], "w": ["red", "blue", "red", "blue"], "m": np.eye(3)[[2, 1, 0, 0]]})
@@ -143,3 +153,39 @@ def test_rows_are_known_again_in_another_file_and_order():
 def test_what_a_stranger_wrote_of_a_fit_is_looked_at(about, arrays):
     with pytest.raises(InputError, match=r"^fit"):
         Learned.from_part(about, arrays)
+
+
+VERDICT = {
+    "sentence": "It helps.", "helps": True, "rows": [{"setting": "1", "against": "", "accuracy": 0.5, "difference": 0.1, "low": 0.0, "high": 0.2}],
+    "curve": [dict.fromkeys(("labels", "with_source", "without", "difference", "low", "high"), 1)] * 2,
+    "names": {"right": 0.5, "low": 0.1, "high": 0.9}, "geometry": {"correlation": 0.5, "p_value": 0.1}, "n_splits": 3,
+}  # fmt: skip
+ODD = (
+    st.none()
+    | st.booleans()
+    | st.integers()
+    | st.just(10**400)
+    | st.floats()
+    | HOSTILE
+    | st.lists(st.none())
+    | st.just({})
+)
+
+
+@given(st.data())
+def test_a_verdict_with_odd_parts_is_told_or_refused(data):
+    about = json.loads(json.dumps(VERDICT))
+    within = data.draw(
+        st.sampled_from([about, about["rows"][0], about["curve"][0], about["names"], about["geometry"]])
+    )
+    within[data.draw(st.sampled_from(sorted(within)))] = data.draw(ODD)
+    words = told(about)
+    assert words.count("<script") == 3 or (words.startswith("verdict.json, ") and "\n" not in words)
+
+
+def told(about):
+    """The page of a verdict, or why there is none."""
+    try:
+        return page([verdict_chapter(Path("verdict.json"), about)], script="")
+    except InputError as error:
+        return str(error)

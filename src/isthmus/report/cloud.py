@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from isthmus._arrays import FloatArray, Matrix
+from isthmus.exceptions import InputError
 from isthmus.linalg import PrincipalAxes, principal_axes
 from isthmus.report.rows import Rows, cut, in_order
 
@@ -20,6 +21,8 @@ AXES_FROM = 500
 """Rows of a domain that the axes of a plane are computed from."""
 BLOCK = 500
 """Rows that are points of a common space of many dimensions at the same time."""
+LARGEST = 1e100
+"""Coordinates beyond have no squares."""
 MOST_GROUPS = 40
 """Classes with a colour and a switch of their own; the smaller ones share one."""
 NO_CLASS, OTHERS = "no class", "other classes"
@@ -128,15 +131,23 @@ def own_plane(X: Matrix) -> Plane:
 def common_plane(embedding: Embedding, X_source: Matrix, X_target: Matrix) -> Plane:
     """Rows of both domains in their plane of largest variance, each domain counting one half; the source first."""
     sides = list(zip(DOMAINS, (X_source, X_target), strict=True))
-    some = [np.asarray(embedding(X[_spread(X.shape[0])], domain), dtype=np.float64) for domain, X in sides]
+    some = [_points(embedding, X[_spread(X.shape[0])], domain) for domain, X in sides]
     halves = np.concatenate([np.full(len(points), 0.5 / len(points)) for points in some])
     axes = principal_axes(np.vstack(some), weights=halves)
     parts = [
-        _plane(axes, np.asarray(embedding(X[start : start + BLOCK], domain), dtype=np.float64))
+        _plane(axes, _points(embedding, X[start : start + BLOCK], domain))
         for domain, X in sides
         for start in range(0, X.shape[0], BLOCK)
     ]
     return Plane(np.vstack([part.points for part in parts]), parts[0].share)
+
+
+def _points(embedding: Embedding, X: Matrix, domain: str) -> FloatArray:
+    """Rows as points, of a model that may come from a stranger."""
+    points = np.asarray(embedding(X, domain), dtype=np.float64)
+    if not np.isfinite(points).all() or np.abs(points).max(initial=0.0) > LARGEST:
+        raise InputError(f"model: expected finite points of the {domain}, got others, or beyond {LARGEST:.0e}.")
+    return points
 
 
 def _plane(axes: PrincipalAxes, X: Matrix) -> Plane:

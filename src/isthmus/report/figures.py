@@ -64,7 +64,7 @@ def convergence(gaps: FloatArray, seconds: FloatArray) -> Figure:
     }
     axes = {
         "xaxis": {"title": {"text": "iteration"}},
-        "yaxis": {"title": {"text": "relative gap"}, "type": "log", "exponentformat": "power", "dtick": 2},
+        "yaxis": {"title": {"text": "relative gap"}, "type": "log", "exponentformat": "power", "nticks": 7},
     }
     return Figure("The relative gap by iteration", [trace], axes, 320)
 

@@ -11,6 +11,7 @@ import numpy as np
 
 from isthmus._arrays import IntArray, Matrix
 from isthmus.common_space import DISTANCE
+from isthmus.controls import SelfTrainedLDA, TargetOnly
 from isthmus.exceptions import InputError
 from isthmus.files import load, load_parts, model_card
 from isthmus.report.classes import classes_parts
@@ -65,10 +66,9 @@ def _rows_sections(
     some = [rows.some(sampled(rows, POINTS // 2)) for rows in (source, target)]
     X = [features[rows.domain].transform(rows.table) for rows in some]
     tested = section("Classes", _tested(model, features["target"], target, learned))
-    try:
-        after = common_plane(model.transform, X[0], X[1])
-    except (InputError, AttributeError):  # controls that never see the source
+    if not _has_space(model):
         return [section("Common space", [element("p", NO_SPACE)]), tested]
+    after = common_plane(model.transform, X[0], X[1])
     groups = [group or NO_CLASS for group in _classes(model, some, X[1])]
     alike = set(groups) == {NO_CLASS}
     known = [alike or label is not None for rows in some for label in rows.labels]
@@ -80,6 +80,12 @@ def _rows_sections(
 
 NO_ROWS = "With `--source FILE --target FILE` there are pictures, classes and neighbours of the rows of these files."
 NO_SPACE = "This system has no common space, so there is no picture of one."
+
+
+def _has_space(model: Any) -> bool:
+    """Whether rows of both domains have points: not in controls that never see the source."""
+    inner = getattr(model, "estimator_", model)
+    return hasattr(inner, "transform") and not isinstance(inner, TargetOnly | SelfTrainedLDA)
 
 
 def _classes(model: Any, some: Sequence[Rows], X_target: Matrix) -> list[str | None]:

@@ -139,7 +139,7 @@ def _chapter(chapter: Chapter, i: int, canvas: Canvas, several: bool) -> Markup:
 
 def _frame(name: str, height: int, **data: Any) -> Markup:
     given = {f"data_{key}": value for key, value in data.items()}
-    return element("div", class_="figure", role="img", aria_label=name, style=f"--height:{height}px", **given)
+    return element("div", class_="figure", role="group", aria_label=name, style=f"--height:{height}px", **given)
 
 
 def _cloud(cloud: Cloud, number: int) -> Markup:
