@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from isthmus.exceptions import InputError
-from isthmus.report import labels, match
+from isthmus.report import labels, matched
 from isthmus.report.labels import labels_chapter
 from isthmus.report.match import match_chapter
 from isthmus.report.model import model_chapter
@@ -60,7 +60,7 @@ def _table(path: Path, request: Request) -> Chapter:
         if "expected a name that ends in" in str(error):
             raise InputError(f"{shown(path)}: {EXPECTED}, got another kind of file.") from None
         raise
-    if set(match.COLUMNS) <= set(found.names):
+    if set(matched.COLUMNS) <= set(found.names):
         return match_chapter(path, found, read_record(path, "match"), request)
     if set(labels.COLUMNS) <= set(found.names):
         return labels_chapter(path, found, read_record(path, "label"), request)
