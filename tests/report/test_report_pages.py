@@ -248,6 +248,8 @@ def test_what_does_not_fit_together_is_told(folder, tmp_path, pages):
         report_page([folder / "model.isthmus"], Request(folder / "a.csv"))
     with pytest.raises(isthmus.InputError, match=r"expected the rows that .* names, got none called 'b0'"):
         report_page([folder / "matches.csv"], Request(folder / "a.csv", folder / "a.csv"))
+    with pytest.raises(isthmus.InputError, match="expected a column 'nothing', got name, kind"):
+        report_page([folder / "matches.csv"], both(folder, id=("nothing",)))
     with pytest.raises(isthmus.InputError, match=r"expected a name that ends in \.html"):
         write_report([folder / "verdict.json"], tmp_path / "verdict.csv")
     plain = tmp_path / "plain.isthmus"

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 
 from isthmus.exceptions import InputError
 from isthmus.report.rows import Rows
 from isthmus.storage.files import shown
-from isthmus.tables import Plan
+from isthmus.tables import Plan, Table, read_table
 
 
 @dataclass(frozen=True)
@@ -38,9 +39,20 @@ class Request:
             raise InputError(f"{shown(path)}: expected both --source and --target, or neither, got no {missing}.")
         return self.source is not None
 
+    @cached_property
+    def tables(self) -> dict[str, Table]:
+        """The files that were given, read once; a column that none of them has is one sentence."""
+        given = {name: path for name, path in (("source", self.source), ("target", self.target)) if path is not None}
+        found = {name: read_table(path) for name, path in given.items()}
+        for column in (*self.id, *([] if self.label is None else [self.label])):
+            if not any(column in table.names for table in found.values()):
+                files = " and ".join(table.path for table in found.values())
+                got = ", ".join(dict.fromkeys(name for table in found.values() for name in table.names))
+                raise InputError(f"{files}: expected a column {shown(repr(column)[:60])}, got {shown(got[:200])}.")
+        return found
+
     def rows(self, domain: str, plan: Plan | None) -> Rows:
         """The rows of a file that was given."""
-        path = self.source if domain == "source" else self.target
-        if path is None:
+        if domain not in self.tables:
             raise InputError(f"report: expected a file of {domain} rows (--{domain}), got none.")
-        return Rows.read(path, domain, plan, self.id, self.label)
+        return Rows.of(self.tables[domain], domain, plan, self.id, self.label)

@@ -13,7 +13,7 @@ import numpy as np
 from isthmus._arrays import IntArray
 from isthmus.exceptions import InputError
 from isthmus.report.html import Markup, element, joined
-from isthmus.tables import Column, Plan, Table, ids_of, labels_of, read_table
+from isthmus.tables import Column, Plan, Table, ids_of, labels_of
 from isthmus.tables.cells import words
 
 EXCERPT = 140
@@ -58,11 +58,10 @@ class Rows:
         return len(self.ids)
 
     @classmethod
-    def read(
-        cls, path: Path, domain: str, plan: Plan | None, id: Sequence[str] = (), label: str | None = None
+    def of(
+        cls, table: Table, domain: str, plan: Plan | None, id: Sequence[str] = (), label: str | None = None
     ) -> Rows:
-        """From a file, by a plan that is known or by a new one; the user may name the columns of ids and classes."""
-        table = read_table(path)
+        """From a table, by a plan that is known or by a new one; the user may name the columns of ids and classes."""
         named = next((name for name in id if name in table.names), None)
         label = label if label in table.names else None
         if plan is None:
