@@ -11,11 +11,11 @@ from isthmus._arrays import IntArray
 from isthmus.report.cloud import DOMAINS
 from isthmus.report.figures import shares
 from isthmus.report.html import Markup, element, facts, find, joined, table, words
-from isthmus.report.matched import OTHERS, Matched, Space
+from isthmus.report.matched import Matched, Space
 from isthmus.report.parts import Chapter, Part, section
 from isthmus.report.records import Record, is_plain
 from isthmus.report.request import Request
-from isthmus.report.rows import Rows, named
+from isthmus.report.rows import Rows, cut, named
 from isthmus.tables import Table
 
 SHOWN = 1_000
@@ -35,11 +35,12 @@ def match_chapter(path: Path, found: Table | None, record: Record | None, reques
         sides = request.rows("source", plans.get("source")), request.rows("target", plans.get("target"))
     parts = [section("In figures", [_figures(known, n, record)])]
     if matched is not None:
-        seen = None if sides is None else Space.of(path, matched, sides)
+        order = np.argsort(matched.confidence, kind="stable")[:SHOWN]
+        seen = None if sides is None else Space.of(path, matched, sides, order)
         if seen is not None and seen.cloud is not None:
             note = f"Ridge maps both ways, learned for this picture from {seen.learned_from:,} of the matches."
             parts.append(section("Common space", [element("p", note, class_="note"), seen.cloud]))
-        parts.append(section("Matches", _matches(matched, seen)))
+        parts.append(section("Matches", _matches(matched, order, seen)))
     return Chapter("matches", path.name, sentence, tuple(parts)).without_empty()
 
 
@@ -65,8 +66,7 @@ def _interval(span: Any) -> str:
     return f" [{span[0]:.0%}, {span[1]:.0%}]" if plain else ""
 
 
-def _matches(matched: Matched, seen: Space | None) -> list[Part]:
-    order = np.argsort(matched.confidence, kind="stable")[:SHOWN]
+def _matches(matched: Matched, order: IntArray, seen: Space | None) -> list[Part]:
     cells = [_named(matched, k, order, seen) for k in range(len(DOMAINS))]
     head = ["source", "target", "score", "confidence"]
     rows: list[list[str]] = [
@@ -75,12 +75,14 @@ def _matches(matched: Matched, seen: Space | None) -> list[Part]:
     ]
     if seen is not None and seen.candidates:
         head.append("other candidates")
-        for row, i in zip(rows, order, strict=True):
-            others = [id for id in seen.candidates.get(int(seen.pairs[i, 0]), []) if id != matched.target[i]]
-            row.append(", ".join(others[:OTHERS]))
+        rows = [
+            [*row, ", ".join(cut(id) for id in others)] for row, others in zip(rows, seen.candidates, strict=True)
+        ]
     n = len(matched.score)
     most = f"The {SHOWN:,} least sure of {n:,} matches" if n > SHOWN else f"All {n:,} matches"
     note = f"{most}, the least sure first."
+    if seen is not None and seen.cloud is not None and seen.cloud.sizes[1] < len(seen.sides[1]):
+        note += f" Other candidates are looked for among {seen.cloud.sizes[1]:,} target rows."
     return [shares(matched.confidence, "confidence"), element("p", note, class_="note"), find(),
             table(head, rows, kind="cards findable", numbers=(2, 3))]  # fmt: skip
 

@@ -57,33 +57,36 @@ class Space:
         The common space; None where matches are too few to learn one.
     learned_from : int
         How many of the matches it was learned from.
-    candidates : mapping of int to list of str
-        For rows of the source by number, the ids of the target rows that are nearest there.
+    candidates : list of list of str
+        For each match that is asked for, the ids of target rows that are nearest to its source row there.
     """
 
     sides: tuple[Rows, Rows]
     pairs: IntArray
     cloud: Cloud | None
     learned_from: int
-    candidates: dict[int, list[str]]
+    candidates: list[list[str]]
 
     @classmethod
-    def of(cls, path: Path, matched: Matched, sides: tuple[Rows, Rows]) -> Space:
-        """Ridge maps both ways, from the surest matches."""
+    def of(cls, path: Path, matched: Matched, sides: tuple[Rows, Rows], asked: IntArray) -> Space:
+        """Ridge maps both ways, from the surest matches, and candidates for those that are asked for."""
         pairs = _pairs(path, matched, sides)
         order = np.argsort(-matched.confidence, kind="stable")[:PAIRS]
         chosen = [sampled(rows, POINTS // 2, pairs[order, k]) for k, rows in enumerate(sides)]
         here = _among(pairs, chosen)
         known = here[order][(here[order] >= 0).all(axis=1)]
         if len(known) < FEWEST:
-            return cls(sides, pairs, None, 0, {})
+            return cls(sides, pairs, None, 0, [])
         some = sides[0].some(chosen[0]), sides[1].some(chosen[1])
-        X = [Features.fit(rows.plan, rows.table).transform(rows.table) for rows in some]
+        features = [Features.fit(rows.plan, rows.table) for rows in some]
+        X = [made.transform(rows.table) for made, rows in zip(features, some, strict=True)]
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", DataWarning)  # about a picture, not about the matches
             model = RidgeMap().fit(X[0], None, X[1], None, pairs=known)
-        best = model.search(X[0], X[1], min(OTHERS + 1, len(some[1])), ("source", "target"))[1]
-        candidates = {int(i): [some[1].ids[j] for j in row] for i, row in zip(chosen[0], best, strict=True)}
+        queries = features[0].transform(sides[0].some(pairs[asked, 0]).table)
+        best = model.search(queries, X[1], min(OTHERS + 1, len(some[1])), ("source", "target"))[1]
+        found = [[some[1].ids[j] for j in row] for row in best]
+        others = [[id for id in ids if id != matched.target[i]][:OTHERS] for i, ids in zip(asked, found, strict=True)]
         inside = np.concatenate([np.isin(np.arange(len(rows)), here[:, k]) for k, rows in enumerate(some)])
         cloud = Cloud(
             rows=some,
@@ -95,7 +98,7 @@ class Space:
             links=known[np.random.default_rng(0).permutation(len(known))[:LINKED]].tolist(),
             by_domain=True,
         )
-        return cls(sides, pairs, cloud, len(known), candidates)
+        return cls(sides, pairs, cloud, len(known), others)
 
 
 def _pairs(path: Path, matched: Matched, sides: tuple[Rows, Rows]) -> IntArray:
