@@ -31,7 +31,7 @@ def test_help_names_every_command(capsys):
     status, out, _ = run("--help", capsys=capsys)
     assert status == 0
     for name, about in COMMANDS.items():
-        assert f"{name} " in out
+        assert f"    {name}" in out
         assert about in " ".join(out.split())
         assert run(name, "--help", capsys=capsys)[0] == 0
 

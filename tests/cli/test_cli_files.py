@@ -125,7 +125,7 @@ def test_an_adapter_is_written_to_a_folder(folder, tmp_path, capsys):
 
 def test_a_plan_is_written_changed_and_given_back(folder, tmp_path, capsys):
     plan, files = tmp_path / "plan.toml", (folder / "a.csv", folder / "b.csv")
-    assert run(capsys, "match", *files, *IDS, "--write-plan", plan)[0] == 0
+    assert run(capsys, "match", *files, *IDS, "--plan", plan)[0] == 0
     text = plan.read_text(encoding="utf-8")
     assert "kind" in text
     status, said, _ = run(capsys, "match", *files, "--plan", plan, "--all")

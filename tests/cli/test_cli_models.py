@@ -121,7 +121,7 @@ def test_labels_give_a_certified_metric(folder, tmp_path, capsys):
 
 def test_what_can_not_be_learned_is_told(folder, model, tmp_path, capsys):
     status, said, wrong = run(capsys, "fit", folder / "a.csv", folder / "b.csv", "-o", tmp_path / "m.isthmus")
-    assert (status, said.count("rows")) == (2, 2)
+    assert (status, said) == (2, "")
     assert "expected labels in both files (--label) or known pairs (--pairs), got neither" in wrong
     assert list(tmp_path.iterdir()) == []
     status, _, wrong = run(capsys, "search", folder / "a.csv", "--index", folder / "a.csv", "--text", "x")

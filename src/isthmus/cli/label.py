@@ -7,9 +7,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from isthmus.cli.arguments import add_columns, add_files, add_speech
+from isthmus.cli.outputs import require_table
 from isthmus.cli.screen import Screen
 from isthmus.cli.sides import both_sides, known_pairs
 from isthmus.exceptions import InputError
+from isthmus.storage.files import shown
 
 if TYPE_CHECKING:
     from isthmus.cli.sides import Side
@@ -44,7 +46,9 @@ def labelled_sides(options: argparse.Namespace, screen: Screen) -> tuple[Side, S
         return None
     source, target = sides
     if source.labels is None:
-        raise InputError(f"{source.table.path}: expected a column of classes {options.label!r:.60}, got none.")
+        raise InputError(
+            f"{source.table.path}: expected a column of classes {shown(repr(options.label)[:60])}, got none."
+        )
     y_target = np.full(target.table.n_rows, None, dtype=object) if target.labels is None else target.labels
     for side, y in ((source, source.labels), (target, y_target)):
         given = [label for label in y if label is not None]
@@ -57,6 +61,7 @@ def run(options: argparse.Namespace) -> None:
     import numpy as np
 
     screen = Screen.of(options)
+    require_table(options.output, options.source, options.target, options.pairs, options.plan)
     found = labelled_sides(options, screen)
     if found is None:
         return
