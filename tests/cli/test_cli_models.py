@@ -119,6 +119,15 @@ def test_labels_give_a_certified_metric(folder, tmp_path, capsys):
     assert found.classes_.tolist() == ["u", "v", "w"]
 
 
+def test_fit_writes_a_plan_and_needs_no_output_for_it(folder, tmp_path, capsys):
+    plan, asked = tmp_path / "plan.toml", ("fit", folder / "x.csv", folder / "z.csv", "--label", "kind")
+    status, said, wrong = run(capsys, *asked, "--plan", plan, "--json")
+    assert (status, json.loads(said), wrong) == (0, {"plan": str(plan)}, "")
+    status, said, wrong = run(capsys, *asked, "--plan", plan)
+    assert (status, said, wrong) == (2, "", "isthmus: -o: expected the file that the model goes to, got none.\n")
+    assert run(capsys, *asked, "--plan", plan, "-o", tmp_path / "m.isthmus")[0] == 0
+
+
 def test_what_can_not_be_learned_is_told(folder, model, tmp_path, capsys):
     status, said, wrong = run(capsys, "fit", folder / "a.csv", folder / "b.csv", "-o", tmp_path / "m.isthmus")
     assert (status, said) == (2, "")

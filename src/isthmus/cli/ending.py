@@ -42,12 +42,11 @@ def exit_status(program: str, run: Callable[[], None], after_stop: str = "") -> 
     except (IsthmusError, OSError, MemoryError) as error:
         print(f"{program}: {printable(_sentence(error))}", file=sys.stderr)
         return BAD_INPUT
-    except StoppedError as stop:
-        print(f"{program}: stopped by {stop}. {after_stop}".rstrip(), file=sys.stderr)
-        return SIGNAL + stop.number
-    except KeyboardInterrupt:
-        print(f"{program}: stopped by Ctrl-C. {after_stop}".rstrip(), file=sys.stderr)
-        return INTERRUPTED
+    except KeyboardInterrupt as stop:
+        by, status = (str(stop), SIGNAL + stop.number) if isinstance(stop, StoppedError) else ("Ctrl-C", INTERRUPTED)
+        print(f"{program}: stopped by {by}. {after_stop}".rstrip(), file=sys.stderr)
+        exec("")  # Python remembers an interrupted exec, of a class of data for one, and would end by the signal
+        return status
     return 0
 
 
