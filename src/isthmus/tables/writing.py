@@ -5,12 +5,13 @@ from __future__ import annotations
 import io
 import os
 from collections.abc import Callable, Mapping
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from isthmus.exceptions import InputError
-from isthmus.storage.files import as_path, shown, write_whole
+from isthmus.storage.files import shown, write_bytes
 from isthmus.tables.frames import polars
 
 
@@ -26,26 +27,34 @@ def write_table(path: str | os.PathLike[str], columns: Mapping[str, Any]) -> Non
 
     Examples
     --------
-    >>> import pathlib, tempfile
+    >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     write_table(f"{folder}/answer.csv", {"id": ["u", "v"], "score": [0.5, None]})
-    ...     print(pathlib.Path(f"{folder}/answer.csv").read_text(), end="")
+    ...     print(Path(f"{folder}/answer.csv").read_text(), end="")
     id,score
     u,0.5
     v,
     """
-    ending = table_ending(path)
-    content = io.BytesIO()
-    WRITERS[ending](_frame(columns), content)
-    write_whole(path, content.getvalue())
-
-
-def table_ending(path: str | os.PathLike[str]) -> str:
-    """The ending of a name, which says how a table is written; one sentence where it is none of these."""
-    ending = as_path(path).suffix.lower()
+    if not isinstance(path, str | os.PathLike):
+        raise InputError(f"path: expected the path of a file, got {path!r:.60}.")
+    where, name = Path(path), shown(path)
+    ending = where.suffix.lower()
     if ending not in WRITERS:
-        raise InputError(f"{shown(path)}: expected a name that ends in one of {', '.join(WRITERS)}.")
-    return ending
+        raise InputError(f"{name}: expected a name that ends in one of {', '.join(WRITERS)}.")
+    frame = _frame(columns)
+    if not os.path.isdir(where.parent):
+        raise InputError(f"{name}: expected a file that can be written, got no folder for it.")
+    if os.path.isdir(where):
+        raise InputError(f"{name}: expected a file, got a folder.")
+    content = io.BytesIO()
+    WRITERS[ending](frame, content)
+    try:
+        write_bytes(where, content.getvalue())
+    except InputError:
+        raise
+    except (OSError, ValueError) as error:
+        reason = error.strerror if isinstance(error, OSError) else str(error)
+        raise InputError(f"{name}: expected a file that can be written, got '{reason}'.") from None
 
 
 def _frame(columns: Mapping[str, Any]) -> Any:
