@@ -91,7 +91,7 @@ def test_it_imports_everything_fits_and_keeps_an_adapter(bare, tmp_path):
     optional = {Requirement(each).name for many in PROJECT["optional-dependencies"].values() for each in many}
     absent = optional - {package.metadata["Name"] for package in core_packages()} - {"isthmus"}
     names = ("faiss" if name == "faiss-cpu" else name.replace("-", "_") for name in absent)
-    done = run(bare, "-W", "error", "-c", WORK, *names, cwd=tmp_path)
+    done = run(bare, "-c", WORK, *names, cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     told = json.loads(done.stdout)
     assert told["score"] > 0.5
