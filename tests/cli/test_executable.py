@@ -9,6 +9,7 @@ import subprocess
 import sys
 import threading
 import time
+from contextlib import contextmanager
 from pathlib import Path
 
 import numpy as np
@@ -195,6 +196,25 @@ def test_an_input_is_never_the_output(inputs, tmp_path, capsys):
             assert_refused(run(capsys, [*words, path]), "expected an output beside the inputs, got one of them")
 
 
+@contextmanager
+def small_files():
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (100, limits[1]))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+
+
+def test_nor_is_half_a_picture_left(tmp_path):
+    figures = pytest.importorskip("matplotlib.figure")
+    from isthmus.plotting.canvas import save_figure
+
+    with small_files(), pytest.raises(isthmus.InputError, match="picture.png: .* got 'File too large'"):
+        save_figure(figures.Figure(), tmp_path / "picture")
+    assert list(tmp_path.iterdir()) == []
+
+
 @pytest.mark.parametrize("command", WRITING)
 def test_a_disc_that_becomes_full_leaves_what_was_there(inputs, tmp_path, capsys, command):
     """No file may grow beyond 100 bytes: the system refuses in the middle of the writing."""
@@ -202,12 +222,8 @@ def test_a_disc_that_becomes_full_leaves_what_was_there(inputs, tmp_path, capsys
     old = Path(out[-1]) if command != "migrate" else tmp_path / "out" / "adapter.npz"
     old.parent.mkdir(exist_ok=True)
     old.write_bytes(b"old")
-    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (100, limits[1]))
-    try:
+    with small_files():
         result = run(capsys, out)
-    finally:
-        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
     assert_refused(result, "expected a file that can be written, got 'File too large'")
     assert [path for path in tmp_path.rglob("*") if path.is_file()] == [old]
     assert old.read_bytes() == b"old"
