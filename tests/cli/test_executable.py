@@ -210,7 +210,7 @@ def test_nor_is_half_a_picture_left(tmp_path):
     figures = pytest.importorskip("matplotlib.figure")
     from isthmus.plotting.canvas import save_figure
 
-    with small_files(), pytest.raises(isthmus.InputError, match="picture.png: .* got 'File too large'"):
+    with small_files(), pytest.raises(isthmus.InputError, match=r"picture.png: .* got 'File too large'"):
         save_figure(figures.Figure(), tmp_path / "picture")
     assert list(tmp_path.iterdir()) == []
 
