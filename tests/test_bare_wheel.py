@@ -100,7 +100,7 @@ def test_it_imports_everything_fits_and_keeps_an_adapter(bare, tmp_path):
 
 
 MISSING = {
-    "tables": ("isthmus.tables.read_table('a.csv')", ["match", "a.csv", "a.csv"]),
+    "tables": ("isthmus.tables.read_table('a.csv')", ["match", "a.npy", "b.npy", "-o", "m.csv"]),
     "anndata": ("isthmus.anndata.transfer_labels(None, None, 'kind')", ["match", "a.h5ad", "a.h5ad"]),
     "safetensors": (
         "isthmus.save(isthmus.RidgeMap().fit(E, None, E, None, pairs='rows'), 'm.isthmus')",

@@ -119,6 +119,19 @@ def test_labels_give_a_certified_metric(folder, tmp_path, capsys):
     assert found.classes_.tolist() == ["u", "v", "w"]
 
 
+def test_rows_with_the_same_id_are_pairs_where_nothing_else_is_known(folder, tmp_path, capsys):
+    out, files = tmp_path / "m.isthmus", (tmp_path / "a.csv", tmp_path / "b.csv")
+    for path, start in zip(files, (0, 20), strict=True):  # rows 20 to 59 of one are rows 0 to 39 of the other
+        lines = (folder / path.name).read_text(encoding="utf-8").splitlines()
+        names = [line.replace(path.stem, "", 1) for line in lines[1 + start :]]
+        path.write_text("\n".join([lines[0], *names]), encoding="utf-8")
+    asked = ("fit", *files, "--text", "text", "-o", out)
+    status, said, _ = run(capsys, *asked, "--id", "name", "--json")
+    assert (status, json.loads(said)["pairs"], json.loads(said)["system"]) == (0, 40, "ridge")
+    assert "40 rows with the same id in both files" in run(capsys, *asked, "--id", "name")[1]
+    assert run(capsys, *asked)[0] == 2
+
+
 def test_fit_writes_a_plan_and_needs_no_output_for_it(folder, tmp_path, capsys):
     plan, asked = tmp_path / "plan.toml", ("fit", folder / "x.csv", folder / "z.csv", "--label", "kind")
     status, said, wrong = run(capsys, *asked, "--plan", plan, "--json")
@@ -131,7 +144,7 @@ def test_fit_writes_a_plan_and_needs_no_output_for_it(folder, tmp_path, capsys):
 def test_what_can_not_be_learned_is_told(folder, model, tmp_path, capsys):
     status, said, wrong = run(capsys, "fit", folder / "a.csv", folder / "b.csv", "-o", tmp_path / "m.isthmus")
     assert (status, said) == (2, "")
-    assert "expected labels in both files (--label) or known pairs (--pairs), got neither" in wrong
+    assert "expected labels in both files (--label), known pairs (--pairs) or ids that both files have" in wrong
     assert list(tmp_path.iterdir()) == []
     status, _, wrong = run(capsys, "search", folder / "a.csv", "--index", folder / "a.csv", "--text", "x")
     assert status == 2

@@ -10,7 +10,7 @@ from typing import Any
 from isthmus.cli.arguments import add_columns, add_files, add_speech
 from isthmus.cli.outputs import require_output
 from isthmus.cli.screen import Screen
-from isthmus.cli.sides import both_sides, known_pairs
+from isthmus.cli.sides import both_sides, known_pairs, pairs_by_id
 from isthmus.exceptions import DataWarning, InputError
 
 EXAMPLES = """\
@@ -21,6 +21,7 @@ examples:
   isthmus fit a.csv b.csv --label kind --plan plan.toml          # writes what the columns are, to be changed
 
 The system is ridge maps both ways where pairs are known, and MLHD where labels are. `isthmus systems` has the others.
+Without --pairs and labels, rows with the same id in both files (--id) are the pairs.
 The file is for `isthmus search`, `isthmus embed` and `isthmus inspect`, and for isthmus.load in Python.
 """
 PAIRS, LABELS = "ridge", "mlhd"
@@ -54,7 +55,12 @@ def run(options: argparse.Namespace) -> None:
     pairs = known_pairs(options.pairs, source, target, screen)
     ys, yt = source.labels, target.labels
     if pairs is None and (ys is None or yt is None):
-        raise InputError("fit: expected labels in both files (--label) or known pairs (--pairs), got neither.")
+        pairs = pairs_by_id(source, target, screen)
+    if pairs is None and (ys is None or yt is None):
+        raise InputError(
+            "fit: expected labels in both files (--label), known pairs (--pairs) or ids that both files have (--id), "
+            "got neither."
+        )
     from isthmus import save, systems
 
     name = options.system or (LABELS if pairs is None else PAIRS)

@@ -23,8 +23,10 @@ def require_table(path: Path | None, *inputs: Path | None) -> None:
     """The same for a table, whose ending has to be one of those that can be written."""
     if path is None:
         return
+    from isthmus.tables.frames import polars
     from isthmus.tables.writing import WRITERS
 
+    polars()  # what is missing is told before the work
     if path.suffix.lower() not in WRITERS:
         raise InputError(f"{shown(path)}: expected a name that ends in one of {', '.join(WRITERS)}.")
     require_output(path, *inputs)

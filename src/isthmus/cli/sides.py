@@ -153,3 +153,17 @@ def known_pairs(path: Path | None, first: Side, second: Side, screen: Screen) ->
     pairs = read_pairs(path, first.ids, second.ids)
     screen.say(f"pairs: {path}, {len(pairs):,}")
     return pairs
+
+
+def pairs_by_id(first: Side, second: Side, screen: Screen) -> IntArray | None:
+    """Rows that have the same id in both files, as row numbers (m, 2); None without ids, or without any such row."""
+    import numpy as np
+
+    if first.plan.id is None or second.plan.id is None:
+        return None
+    rows = {name: row for row, name in enumerate(second.ids)}
+    found = [(row, rows[name]) for row, name in enumerate(first.ids) if name in rows]
+    if not found:
+        return None
+    screen.say(f"pairs: {len(found):,} rows with the same id in both files")
+    return np.array(found, dtype=np.intp)
