@@ -11,7 +11,6 @@ from isthmus.cli.outputs import require_table
 from isthmus.cli.screen import Screen
 from isthmus.cli.sides import both_sides, known_pairs
 from isthmus.exceptions import InputError
-from isthmus.storage.files import shown
 
 if TYPE_CHECKING:
     from isthmus.cli.sides import Side
@@ -46,9 +45,7 @@ def labelled_sides(options: argparse.Namespace, screen: Screen) -> tuple[Side, S
         return None
     source, target = sides
     if source.labels is None:
-        raise InputError(
-            f"{source.table.path}: expected a column of classes {shown(repr(options.label)[:60])}, got none."
-        )
+        raise InputError(f"{source.table.path}: expected a column of classes {options.label!r:.60}, got none.")
     y_target = np.full(target.table.n_rows, None, dtype=object) if target.labels is None else target.labels
     for side, y in ((source, source.labels), (target, y_target)):
         given = [label for label in y if label is not None]

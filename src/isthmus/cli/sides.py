@@ -28,9 +28,15 @@ class Side:
     name: str
     table: Table
     plan: Plan
-    ids: tuple[str, ...]
     features: Features
     X: Matrix
+
+    @property
+    def ids(self) -> Any:
+        """What the rows are called (n,)."""
+        from isthmus.tables import ids_of
+
+        return ids_of(self.table, self.plan)
 
     @property
     def labels(self) -> Any:
@@ -78,9 +84,9 @@ def both_sides(
         return None
     sides = []
     for name, table, plan in zip(names, tables, plans, strict=True):
-        ids = ids_of(table, plan)
+        ids_of(table, plan)  # those that are there twice are told before the work
         features = Features.fit(plan, table)
-        sides.append(Side(name, table, plan, ids, features, features.transform(table)))
+        sides.append(Side(name, table, plan, features, features.transform(table)))
         screen.say(*sides[-1].lines())
     return sides[0], sides[1]
 
@@ -138,6 +144,20 @@ def _chosen_plans(options: argparse.Namespace, tables: tuple[Table, ...], scale:
     return plans if scale else [_unscaled(plan) for plan in plans]
 
 
+def pairs_by_id(first: Side, second: Side, screen: Screen) -> IntArray | None:
+    """Rows that have the same id in both files, as row numbers (m, 2); None without ids, or without any such row."""
+    import numpy as np
+
+    if first.plan.id is None or second.plan.id is None:
+        return None
+    rows = {name: row for row, name in enumerate(second.ids)}
+    found = [(row, rows[name]) for row, name in enumerate(first.ids) if name in rows]
+    if not found:
+        return None
+    screen.say(f"pairs: {len(found):,} rows with the same id in both files")
+    return np.array(found, dtype=np.intp)
+
+
 def _unscaled(plan: Plan) -> Plan:
     """The same with numbers as they are."""
     columns = (replace(column, scale=False) if "scale" in column.settings else column for column in plan.columns)
@@ -153,17 +173,3 @@ def known_pairs(path: Path | None, first: Side, second: Side, screen: Screen) ->
     pairs = read_pairs(path, first.ids, second.ids)
     screen.say(f"pairs: {path}, {len(pairs):,}")
     return pairs
-
-
-def pairs_by_id(first: Side, second: Side, screen: Screen) -> IntArray | None:
-    """Rows that have the same id in both files, as row numbers (m, 2); None without ids, or without any such row."""
-    import numpy as np
-
-    if first.plan.id is None or second.plan.id is None:
-        return None
-    rows = {name: row for row, name in enumerate(second.ids)}
-    found = [(row, rows[name]) for row, name in enumerate(first.ids) if name in rows]
-    if not found:
-        return None
-    screen.say(f"pairs: {len(found):,} rows with the same id in both files")
-    return np.array(found, dtype=np.intp)
