@@ -226,7 +226,7 @@ def test_a_disc_that_becomes_full_leaves_what_was_there(inputs, tmp_path, capsys
     old.write_bytes(b"old")
     with small_files():
         result = run(capsys, out)
-    assert_refused(result, "expected a file that can be written, got 'File too large'")
+    assert_refused(result, "expected a file that can be written, got 'File too large")
     assert [path for path in tmp_path.rglob("*") if path.is_file()] == [old]
     assert old.read_bytes() == b"old"
 
@@ -259,10 +259,10 @@ def test_a_full_disc_and_one_that_can_only_be_read(inputs, tmp_path):
     read = started_on_a_disc("migrate", inputs, tmp_path / "2", "mount -t tmpfs -o ro none {place}")
     if full is None or read is None:
         pytest.skip("no mount namespaces here; limits on files and permissions have shown the same")
-    for process, reason, left in ((full, "No space left on device", ["filler"]), (read, "Read-only file system", [])):
-        status, said, err = finished(process)
+    wanted = ("No space left on device", ["filler"]), ("Read-only file system", [])
+    for (status, said, err), (reason, left) in zip([finished(full), finished(read)], wanted, strict=True):
         assert (status, said) == (2, "")
-        assert err.splitlines()[0].endswith(f"expected a file that can be written, got '{reason}'.")
+        assert f"expected a file that can be written, got '{reason}" in err.splitlines()[0]
         assert err.splitlines()[1:] == left
 
 
@@ -292,14 +292,13 @@ def test_every_command_ends_well_by_the_program_itself(inputs, tmp_path):
     bads |= {"inspect": "part.isthmus"}
     with Path("/dev/full").open("w") as full:
         loud = [executed(command, stdout=full) for command in ("systems", "datasets", "--help")]
-        for process in loud:
-            status, _, err = finished(process)
+        for status, _, err in [finished(process) for process in loud]:
             assert (status, err.count("\n")) == (2, 1)
             assert "standard output: expected room for the answer, got 'No space left on device'." in err
     for some in (["fit", "match", "label"], ["evaluate", "inspect"]):  # a few at the same time
         running = [executed(*order(command, inputs, tmp_path / "out", bads[command])) for command in some]
-        for process in running:
-            assert_refused(finished(process))
+        for result in [finished(process) for process in running]:
+            assert_refused(result)
     assert list(tmp_path.iterdir()) == []
 
 
