@@ -78,6 +78,13 @@ def test_endings(capsys):
         "",
         "program: rows: expected some, got none.\nprogram: the disc is full\nprogram: stopped by Ctrl-C. Go on.\n",
     )
+    assert ended(PermissionError(13, "Permission denied", "a\nb")) == 2
+    assert ended(InputError("rows: expected some, got \x1b[2J.")) == 2
+    assert ended(MemoryError()) == 2
+    assert capsys.readouterr().err == (
+        "program: 'a\\nb': Permission denied.\nprogram: rows: expected some, got \\x1b[2J.\n"
+        "program: expected work that fits in memory, got more than there is.\n"
+    )
     with pytest.raises(ZeroDivisionError):  # a mistake of ours is not dressed up as the user's
         ended(ZeroDivisionError())
 

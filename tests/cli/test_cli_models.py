@@ -155,3 +155,26 @@ def test_what_can_not_be_learned_is_told(folder, model, tmp_path, capsys):
         "expected a model of `isthmus fit`"
         in run(capsys, "embed", plain, folder / "a.csv", "--domain", "source", "-o", tmp_path / "p.npy")[2]
     )
+
+
+def test_nothing_that_a_file_says_acts_on_a_terminal(tmp_path, capsys):
+    """Names of columns, ids and labels with escape sequences, in words and as JSON, and in complaints."""
+    table, model = tmp_path / "t.csv", tmp_path / "m.isthmus"
+    rows = [[f"\x1b]0;t\x07{i}", f"\x1b[2J\x9b{i % 3}", i * 1.5, i % 7, i * i % 11] for i in range(45)]
+    write(table, ["\u202eid", "kind", "\x1b[31mred\x9b", "b", "c"], rows)
+    names = ("--id", "\u202eid", "--label", "kind")
+    orders = [
+        ("fit", table, table, *names, "-o", model),
+        ("label", table, table, *names),
+        ("inspect", model),
+        ("search", model, "--index", table, "--query", table, "-k", 2),
+        ("match", table, table, "--id", "\x1b"),
+        ("embed", model, table, "--domain", "\x1b", "-o", tmp_path / "o.csv"),
+    ]
+    for words in orders:
+        for more in ((), ("--json",)):
+            status, out, err = run(capsys, *words, *more)
+            assert all(character.isprintable() for character in (out + err).replace("\n", "")), words
+            if more and status == 0:
+                found = json.loads(out)
+    assert found["found"][0]["query"].startswith("\x1b]0;t\x07")  # and machines get what is there
