@@ -44,6 +44,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> None:
     """Ask, and tell: one sentence first, the numbers under it."""
     screen = Screen.of(options)
+    require_output(options.output, options.source, options.target, options.pairs, options.plan)
     if options.picture is not None:
         from isthmus.plotting.canvas import pyplot
 

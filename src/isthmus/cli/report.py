@@ -6,6 +6,7 @@ import argparse
 from pathlib import Path
 
 from isthmus.cli.arguments import FORMATS, add_speech
+from isthmus.cli.outputs import require_output
 from isthmus.cli.screen import Screen
 
 EXAMPLES = """\
@@ -50,6 +51,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> None:
     """Write the page."""
     screen = Screen.of(options)
+    require_output(options.output, *options.things, options.source, options.target)
     from isthmus.report import Request, write_report
 
     request = Request(options.source, options.target, tuple(options.id), options.label)
