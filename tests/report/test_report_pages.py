@@ -294,3 +294,19 @@ def test_another_file_of_the_name_of_a_record_is_left_alone(folder, tmp_path, ca
     assert "is another file, and was left as it is" in said
     assert mine.read_text(encoding="utf-8") == "my own notes"
     assert "the record is missing" in report_page([tmp_path / "labels.csv"])
+
+
+def test_what_a_command_measured_beside_its_answer_is_on_the_page(folder, tmp_path, pages):
+    for table, name in (("matches.csv", "shared"), ("labels.csv", "held_back")):
+        copy = tmp_path / table
+        copy.write_bytes((folder / table).read_bytes())
+        record = json.loads((folder / f"{table}.json").read_text(encoding="utf-8"))
+        for value, seen in (
+            ({"sentence": f"These alone find 12% {EVIL}."}, True),
+            ({"sentence": 3}, False),
+            (4, False),
+        ):
+            record["facts"][name] = value
+            (tmp_path / f"{table}.json").write_text(json.dumps(record), encoding="utf-8")
+            text = report_page([copy])
+            assert ("These alone find 12% &lt;script&gt;" in text) is seen

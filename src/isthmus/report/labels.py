@@ -15,7 +15,7 @@ from isthmus.report.figures import shares
 from isthmus.report.html import Markup, element, find, table
 from isthmus.report.html import words as html_words
 from isthmus.report.parts import Chapter, Part, section
-from isthmus.report.records import Record
+from isthmus.report.records import Record, sentence_of
 from isthmus.report.request import Request
 from isthmus.report.rows import Rows, named, places, sampled
 from isthmus.storage.files import shown
@@ -47,7 +47,7 @@ def labels_chapter(path: Path, found: Table, record: Record | None, request: Req
         path.name,
         f"{said} {n:,} rows without a label got a class.",
         (
-            section("Classes", [_changed(record), _sizes(classes, was_given, known)]),
+            section("Classes", [_changed(record), _held_back(known), _sizes(classes, was_given)]),
             section("Given and true", _truth(target, where, classes, was_given)),
             section("Both collections", clouds),
             section("The least sure rows", _rows(found, ids, classes, was_given, target, where)),
@@ -79,7 +79,13 @@ def _changed(record: Record | None) -> Markup | None:
     )
 
 
-def _sizes(classes: list[str | None], was_given: Any, known: dict[str, Any]) -> Markup:
+def _held_back(known: dict[str, Any]) -> Markup | None:
+    """How many labels were found that were hidden for a test, where the command measured it."""
+    said = sentence_of(known, "held_back")
+    return None if said is None else element("p", said)
+
+
+def _sizes(classes: list[str | None], was_given: Any) -> Markup:
     every, labelled = Counter(classes), Counter(c for c, given in zip(classes, was_given, strict=True) if given)
     order = sorted(every.items(), key=lambda item: (-item[1], str(item[0])))
     rows = [

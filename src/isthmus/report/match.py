@@ -13,7 +13,7 @@ from isthmus.report.figures import shares
 from isthmus.report.html import Markup, element, facts, find, joined, table, words
 from isthmus.report.matched import Matched, Space
 from isthmus.report.parts import Chapter, Part, section
-from isthmus.report.records import Record, is_plain
+from isthmus.report.records import Record, is_plain, sentence_of
 from isthmus.report.request import Request
 from isthmus.report.rows import Rows, cut, named
 from isthmus.tables import Table
@@ -53,12 +53,14 @@ def _figures(known: dict[str, Any], n: int, record: Record | None) -> Markup:
     recall, span = known.get("held_back_recall"), known.get("held_back_interval")
     if is_plain(recall):
         rows.append(("held-back pairs that were found", f"{recall:.0%}{_interval(span)}"))
+    shared = sentence_of(known, "shared")
+    beside = [] if shared is None else [element("p", shared)]
     said = []
     if record is None:
         said.append("The file that `isthmus match` puts beside its table is missing: the verdict is in it.")
     elif record.changed:
         said.append("The table was changed after it was written; the verdict is about what it was.")
-    return joined([facts(rows), *(element("p", words(text), class_="mind") for text in said)])
+    return joined([facts(rows), *beside, *(element("p", words(text), class_="mind") for text in said)])
 
 
 def _interval(span: Any) -> str:

@@ -115,6 +115,19 @@ def read_json(path: Path) -> dict[str, Any]:
     return value
 
 
+def sentence_of(facts: Mapping[str, Any], name: str) -> str | None:
+    """What a command said of one thing that it measured, such as what both files share.
+
+    Examples
+    --------
+    >>> sentence_of({"shared": {"sentence": "These alone find 12%."}}, "shared")
+    'These alone find 12%.'
+    """
+    about = facts.get(name)
+    said = about.get("sentence") if isinstance(about, dict) else None
+    return said if isinstance(said, str) else None
+
+
 def is_plain(value: Any) -> bool:
     """Whether a value of a stranger's file is a number that can be told."""
     return isinstance(value, int | float) and abs(value) < MOST
