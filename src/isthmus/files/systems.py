@@ -13,9 +13,14 @@ from isthmus.controls import Corrupted, SelfTrainedLDA, TargetOnly
 from isthmus.estimators import (
     ARC,
     CCA,
+    CDSPP,
+    DAMA,
     ITML,
     KCCA,
     MLHD,
+    MTDA,
+    HeMap,
+    ManifoldAlignment,
     Procrustes,
     RelativeRepresentations,
     RidgeMap,
@@ -203,6 +208,7 @@ _CORRELATED: Mapping[str, Shape] = {
     "regularization_": NUMBER,
     "learner_": Maybe(Object(_LEARNER)),
 }
+_PROJECTED: Mapping[str, Shape] = {"eigenvalues_": Array("directions"), "residual_": NUMBER}
 _SOLVED: Mapping[str, Shape] = {"bounds_": _BOUNDS, "n_iter_": COUNT}
 SYSTEMS.by_name.update(
     kinds(
@@ -214,6 +220,9 @@ SYSTEMS.by_name.update(
         _mapped_system(RidgeMap, penalties_=_BOUNDS),
         _mapped_system(Procrustes),
         _mapped_system(RelativeRepresentations),
+        _mapped_system(CDSPP, **_PROJECTED, n_guessed_=COUNT),
+        _mapped_system(ManifoldAlignment, **_PROJECTED, correspondence_=TEXT),
+        *(_mapped_system(of, **_PROJECTED) for of in (DAMA, MTDA, HeMap)),
         _system(LabelTransfer, _TRANSFER, _transfer_parts, _transfer_restored),
         _system(SemanticMatching, _SEMANTIC),
         _system(TargetOnly, {"classifier_": Object(CLASSIFYING, open=True)}),

@@ -2,6 +2,7 @@
 
 from isthmus.maps.affine import AffineMap
 from isthmus.maps.canonical import CanonicalDirections, PairedRows
+from isthmus.maps.eigen import CoupledProblem, JointDirections, JointProblem
 from isthmus.maps.kernel_ridge import KernelMap, kernel_ridge
 from isthmus.maps.low_rank import LowRankFit, low_rank
 from isthmus.maps.procrustes import ProcrustesFit, procrustes
@@ -11,6 +12,9 @@ __all__ = [
     "PENALTIES",
     "AffineMap",
     "CanonicalDirections",
+    "CoupledProblem",
+    "JointDirections",
+    "JointProblem",
     "KernelMap",
     "LowRankFit",
     "PairedRows",

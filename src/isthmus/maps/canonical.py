@@ -9,6 +9,7 @@ import numpy as np
 from isthmus._arrays import FloatArray, Matrix
 from isthmus.exceptions import InputError
 from isthmus.linalg import PrincipalAxes, principal_axes
+from isthmus.maps.eigen import product_svd, standing_signs
 
 NO_CORRELATION = 1e-9
 """What is below this, without a ridge, is rounding."""
@@ -64,21 +65,17 @@ class PairedRows:
         """
         whitening = [_whitening(each, gamma) for each in self.axes]
         # The whitened C_st has the rank of the groups: its SVD is that of two small triangles.
-        (Q_s, T_s), (Q_t, T_t) = (np.linalg.qr((F @ H).T) for F, H in zip(self.sums, whitening, strict=True))
-        U, correlations, Vt = np.linalg.svd(T_s @ T_t.T / self.weights[0].sum(), full_matrices=False)
+        whitened = [(F @ H).T for F, H in zip(self.sums, whitening, strict=True)]
+        U, correlations, V = product_svd(whitened[0], whitened[1], self.weights[0].sum())
         k = int((correlations > NO_CORRELATION / (1.0 + gamma)).sum())
         if k == 0:
             raise InputError(
                 "pairs: expected rows that vary together, got no correlation (one class, one pair, or constant rows)."
             )
-        W = [whitening[0] @ (Q_s @ U[:, :k]), whitening[1] @ (Q_t @ Vt[:k].T)]
+        W = [whitening[0] @ U[:, :k], whitening[1] @ V[:, :k]]
         if unit:
             W = [V / np.sqrt(w @ (X @ V) ** 2 / w.sum()) for X, V, w in zip(self.rows, W, self.weights, strict=True)]
-        # A direction's sign is arbitrary: fix it by the first group that stands out, whatever the order of rows. The
-        # heights are not all zero: the two domains' correlate.
-        heights = self.sums[0] @ W[0] + self.sums[1] @ W[1]
-        first = (np.abs(heights) > 0.5 * np.abs(heights).max(axis=0)).argmax(axis=0)
-        signs = np.sign(heights[first, np.arange(k)])
+        signs = standing_signs(self.sums[0] @ W[0] + self.sums[1] @ W[1])
         offsets = -np.vstack([each.mean @ V for each, V in zip(self.axes, W, strict=True)])
         return CanonicalDirections(W[0] * signs, W[1] * signs, offsets * signs, correlations[:k])
 
