@@ -61,7 +61,8 @@ class ManifoldAlignment(Projection):
         How many nearest neighbours of a row its graph joins it with, by heat weights whose bandwidth is the mean
         squared distance to them.
     regularization : float
-        ε > 0: ε tr(A)/d is added to the diagonal of A, the matrix on the right.
+        ε > 0: ε tr(A)/d is added to the diagonal of A, the matrix on the right. 0.1 was as good as less on real data, and
+        better where there are more columns than rows.
     points, rule, references, n_neighbors, source_transformer, target_transformer
         As in :class:`CDSPP`.
 
@@ -96,7 +97,7 @@ class ManifoldAlignment(Projection):
         n_components: int | None = None,
         correspondence_weight: float = 1.0,
         graph_neighbors: int = 10,
-        regularization: float = 1e-6,
+        regularization: float = 0.1,
         points: str = "unit",
         rule: Any = "means",
         references: str = "both",

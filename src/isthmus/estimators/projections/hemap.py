@@ -21,7 +21,9 @@ from isthmus.maps.eigen import rank
 from isthmus.spaces import JointSpace
 
 USUAL = 20
-"""Directions, unless others are asked for."""
+"""Coordinates, unless another number is asked for."""
+FAINT = 1e-3
+"""Of these, only such whose eigenvalue is at least this part of the largest: maps of others blow up rounding and noise."""
 
 
 class HeMap(Projection):
@@ -36,7 +38,9 @@ class HeMap(Projection):
     feature spaces via spectral transformation*, ICDM 2010. B is made of the leading left singular vectors of
     :math:`F = \begin{pmatrix} 2T & \beta S \\ \beta T & 2S \end{pmatrix}`, of 2r rows and d_s + d_t columns; the maps of
     new rows are the pseudo-inverses of :math:`P_T = B_T^+ T` and :math:`P_S = B_S^+ S`. It learns a metric. Written from
-    memory of the paper and derived anew; its sampling and its Bayesian step were not seen.
+    memory of the paper and derived anew; its sampling and its Bayesian step were not seen. The one orthonormality
+    stands, as published, for one of each half of B; vectors whose halves point in opposite ways, which that lets in, are
+    left out (on real data none was among the first 20).
 
     **It needs pairs.** Row i of S and row i of T share their coordinates: in an arbitrary order of rows, the result is
     chance, and this class refuses to guess one.
@@ -49,7 +53,8 @@ class HeMap(Projection):
         What the rows of S and T are: known pairs, with their weights; or each labelled target row with every source
         row of its class, by class sums, never one by one.
     n_components : int, optional
-        How many coordinates to keep; None keeps 20, and at most as many as either domain's paired rows span.
+        How many coordinates to keep, at most as many as either domain's paired rows span; None keeps 20, and of these
+        only such whose eigenvalue is at least a thousandth of the largest.
     similarity_weight : float
         β > 0, how much rows that are paired have to agree.
     points, rule, references, n_neighbors, source_transformer, target_transformer
@@ -130,8 +135,10 @@ class HeMap(Projection):
         if most < 1:
             raise InputError("X_source: expected paired rows that are not all zero, got such a domain.")
         shared = SharedCoordinates.of(S, T, self.similarity_weight)
-        k = self._size(USUAL, min(most, len(shared.values)))
-        found = shared.maps(k)
+        if not len(shared.values):
+            raise InputError("pairs: expected rows that vary together, got pairs that agree in nothing.")
+        usual = min(USUAL, int((shared.values >= FAINT * shared.values[0]).sum()))
+        found = shared.maps(self._size(usual, min(most, len(shared.values))))
         found = found.signed(np.vstack([found.source, found.target]))
         rows = joint.source.points, joint.target.points
         return self._space(joint, found, rows), {"eigenvalues_": found.values, "residual_": found.residual}
@@ -157,8 +164,11 @@ class SharedCoordinates:
         tall = len(F) > F.shape[1]
         _, singular, Vt = np.linalg.svd(np.linalg.qr(F, mode="r") if tall else F, full_matrices=False)
         values = 0.5 * singular**2
-        q = rank(values)
-        return cls(S, T, F, Vt[:q].T, values[:q])
+        every = cls(S, T, F, Vt[: rank(values)].T, values[: rank(values)])
+        B_T, B_S = np.split(every.coordinates(len(every.values)), 2)
+        # One orthonormality in place of two lets in vectors [b; −b], which set the rows of a pair apart.
+        agreeing = np.einsum("ij,ij->j", B_T, B_S) > 0.0
+        return cls(S, T, F, every.right[:, agreeing], every.values[agreeing])
 
     def coordinates(self, k: int) -> FloatArray:
         """B = [B_T; B_S] (2r, k), with orthonormal columns."""
