@@ -97,8 +97,14 @@ class UnitLength(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         return X / self.length_
 
 
+PROJECTIONS = frozenset({"dama", "cdspp", "cdspp-self", "manifold-alignment", "mtda", "hemap"})
+"""Systems that came after these runs."""
+
+
 def _in_another_study(system: System) -> bool:
-    """Whether it is one of :mod:`isthmus.transfer`, which came after these runs: ``studies/labels`` is about them."""
+    """Whether it came after these runs; of those of :mod:`isthmus.transfer`, ``studies/labels`` is about them."""
+    if system.name in PROJECTIONS:
+        return True
     made = system.make()
     return type(getattr(made, "estimator", made)).__module__.startswith("isthmus.transfer")
 

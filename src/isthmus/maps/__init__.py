@@ -7,6 +7,7 @@ from isthmus.maps.kernel_ridge import KernelMap, kernel_ridge
 from isthmus.maps.low_rank import LowRankFit, low_rank
 from isthmus.maps.procrustes import ProcrustesFit, procrustes
 from isthmus.maps.ridge import PENALTIES, RidgeFit, ridge
+from isthmus.maps.shared import SharedCoordinates
 
 __all__ = [
     "PENALTIES",
@@ -20,6 +21,7 @@ __all__ = [
     "PairedRows",
     "ProcrustesFit",
     "RidgeFit",
+    "SharedCoordinates",
     "kernel_ridge",
     "low_rank",
     "procrustes",

@@ -94,8 +94,8 @@ class JointProblem:
             values, V = sla.eigh(self.B, self.A, subset_by_index=[max(0, r - k - 1), r - 1])  # and the next one
         except np.linalg.LinAlgError:
             raise InputError(
-                "regularization: expected one that makes the rows' scatter positive definite, got too small a one, or "
-                "rows that do not differ."
+                "regularization: expected one that makes the rows' scatter positive definite, got too small a one "
+                "for these rows."
             ) from None
         values, V = values[::-1], V[:, ::-1]
         found = JointDirections(V[: self.n_source], V[self.n_source :], values, 0.0)

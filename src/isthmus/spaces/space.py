@@ -40,7 +40,7 @@ class FeatureSpace:
         return self.n_features
 
     def coordinates(self, X: Matrix) -> Matrix:
-        """Coordinates (n, r) of rows (n, d): the rows, as they are or scaled, of either precision, dense or sparse."""
+        """Coordinates (n, r) of rows (n, d): the rows, as they are or scaled, in their precision, dense or sparse."""
         return _unit_rows(X) if isinstance(self.kernel, Cosine) else X
 
     def outside(self, X: Matrix, C: FloatArray) -> FloatArray:

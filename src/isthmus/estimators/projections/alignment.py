@@ -61,8 +61,8 @@ class ManifoldAlignment(Projection):
         How many nearest neighbours of a row its graph joins it with, by heat weights whose bandwidth is the mean
         squared distance to them.
     regularization : float
-        ε > 0: ε tr(A)/d is added to the diagonal of A, the matrix on the right. 0.1 was as good as less on real data, and
-        better where there are more columns than rows.
+        ε > 0: ε tr(A)/d is added to the diagonal of A, the matrix on the right. 0.1 was as good as less on real data,
+        and better where there are more columns than rows.
     points, rule, references, n_neighbors, source_transformer, target_transformer
         As in :class:`CDSPP`.
 
@@ -170,7 +170,7 @@ class ManifoldAlignment(Projection):
 
 
 def _varying(found: JointDirections, rows: Both, k: int) -> JointDirections:
-    """The first k of k + 1 directions along which rows differ: to map all rows to one point is the smoothest of all."""
+    """The first k of k + 1 directions along which rows differ: the smoothest of all maps every row to one point."""
     points = np.vstack([rows[0] @ found.source, rows[1] @ found.target])
     sizes = np.sqrt((points**2).mean(axis=0))
     left = found.without(points.std(axis=0) <= CONSTANT * sizes)

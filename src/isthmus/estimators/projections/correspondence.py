@@ -44,9 +44,6 @@ class Correspondence:
         if made_of == "labels":
             return cls.of_labels(rows, domains)
         if made_of == "geometry":
-            for X, name in zip(rows, ("X_source", "X_target"), strict=True):
-                if len(X) < 2:
-                    raise InputError(f'{name}: expected at least two rows for correspondence="geometry", got one.')
             return cls.of_table(rows, local_correspondence(*rows, PATTERN, KEPT))
         if domains.pairs is None:
             raise InputError("pairs: expected known pairs of rows, got None.")

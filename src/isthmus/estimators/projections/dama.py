@@ -28,8 +28,8 @@ class DAMA(Projection):
     different classes, across and within the domains, and L that of the nearest neighbours within either domain: Wang
     and Mahadevan, *Heterogeneous domain adaptation using manifold alignment*, IJCAI 2011. The label Laplacians enter
     as sums over classes. It learns a metric, from the labels of both domains and from all their rows. With kernels it
-    is kernel manifold alignment (KEMA). Read in releases of KEMA and CDSPP: the paper's own μ, bandwidth and dimension
-    were not seen, and the defaults here are ours.
+    is kernel manifold alignment (KEMA). Read in the releases of KEMA and CDSPP: the paper's own μ, bandwidth and
+    dimension were not seen, and the defaults here are ours.
 
     Parameters
     ----------

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from isthmus._arrays import FloatArray
 from isthmus._validation import choice, number
 from isthmus.common_space import CommonSpace
 from isthmus.domains import TwoDomains
@@ -16,14 +14,13 @@ from isthmus.estimators.projections.moments import LabelMoments
 from isthmus.exceptions import InputError
 from isthmus.kernels import Kernel
 from isthmus.linalg import principal_axes
-from isthmus.maps import JointDirections
-from isthmus.maps.eigen import rank
+from isthmus.maps import SharedCoordinates
 from isthmus.spaces import JointSpace
 
 USUAL = 20
-"""Coordinates, unless another number is asked for."""
+"""Coordinates of known pairs, unless another number is asked for."""
 FAINT = 1e-3
-"""Of these, only such whose eigenvalue is at least this part of the largest: maps of others blow up rounding and noise."""
+"""Of these, only such whose eigenvalue is at least this part of the largest: maps of others blow up noise."""
 
 
 class HeMap(Projection):
@@ -36,14 +33,16 @@ class HeMap(Projection):
 
     over pairs, row i of S (r, d_s) and of T (r, d_t): Shi, Liu, Fan, Yu and Zhu, *Transfer learning on heterogeneous
     feature spaces via spectral transformation*, ICDM 2010. B is made of the leading left singular vectors of
-    :math:`F = \begin{pmatrix} 2T & \beta S \\ \beta T & 2S \end{pmatrix}`, of 2r rows and d_s + d_t columns; the maps of
-    new rows are the pseudo-inverses of :math:`P_T = B_T^+ T` and :math:`P_S = B_S^+ S`. It learns a metric. Written from
-    memory of the paper and derived anew; its sampling and its Bayesian step were not seen. The one orthonormality
-    stands, as published, for one of each half of B; vectors whose halves point in opposite ways, which that lets in, are
-    left out (on real data none was among the first 20).
 
-    **It needs pairs.** Row i of S and row i of T share their coordinates: in an arbitrary order of rows, the result is
-    chance, and this class refuses to guess one.
+    .. math:: F = \begin{pmatrix} 2T & \beta S \\ \beta T & 2S \end{pmatrix} \qquad (2r, d_t + d_s)
+
+    and the maps of new rows are the pseudo-inverses of :math:`P_T = B_T^+ T` and :math:`P_S = B_S^+ S`. It learns a
+    metric. Written from memory of the paper and derived anew; its sampling and its Bayesian step were not seen. The
+    one orthonormality stands, as published, for one of each half of B; vectors whose halves point in opposite ways,
+    which that lets in, are left out (on real data none was among the first 20).
+
+    **It needs pairs.** Row i of S and row i of T share their coordinates: in an arbitrary order of rows, the result
+    is chance, and this class refuses to guess one.
 
     Parameters
     ----------
@@ -53,8 +52,9 @@ class HeMap(Projection):
         What the rows of S and T are: known pairs, with their weights; or each labelled target row with every source
         row of its class, by class sums, never one by one.
     n_components : int, optional
-        How many coordinates to keep, at most as many as either domain's paired rows span; None keeps 20, and of these
-        only such whose eigenvalue is at least a thousandth of the largest.
+        How many coordinates to keep, at most as many as either domain's paired rows span; None keeps 20, or from
+        labels as many as there are classes, less one, and of these only such whose eigenvalue is at least a
+        thousandth of the largest.
     similarity_weight : float
         β > 0, how much rows that are paired have to agree.
     points, rule, references, n_neighbors, source_transformer, target_transformer
@@ -123,8 +123,8 @@ class HeMap(Projection):
     def _require_use_of(self, pairs: Any) -> None:
         if pairs is None and self.needs_pairs:
             raise InputError(
-                'pairs: expected known pairs of rows, as HeMap learns from nothing else (correspondence="labels" makes '
-                "them from classes; the order of rows is no pairing), got None."
+                "pairs: expected known pairs of rows, as HeMap learns from nothing else and the order of rows is no "
+                'pairing (correspondence="labels" pairs rows of one class), got None.'
             )
         if pairs is not None and not self.needs_pairs:
             raise InputError('pairs: expected None for correspondence="labels", got pairs.')
@@ -137,56 +137,12 @@ class HeMap(Projection):
         shared = SharedCoordinates.of(S, T, self.similarity_weight)
         if not len(shared.values):
             raise InputError("pairs: expected rows that vary together, got pairs that agree in nothing.")
-        usual = min(USUAL, int((shared.values >= FAINT * shared.values[0]).sum()))
+        usual = USUAL if joint.pairs is not None else max(1, joint.n_classes - 1)
+        usual = min(usual, int((shared.values >= FAINT * shared.values[0]).sum()))
         found = shared.maps(self._size(usual, min(most, len(shared.values))))
         found = found.signed(np.vstack([found.source, found.target]))
         rows = joint.source.points, joint.target.points
         return self._space(joint, found, rows), {"eigenvalues_": found.values, "residual_": found.residual}
-
-
-@dataclass(frozen=True, eq=False)
-class SharedCoordinates:
-    """The left singular vectors of F, which are coordinates of paired rows S (r, d_s) and T (r, d_t)."""
-
-    S: FloatArray
-    T: FloatArray
-    F: FloatArray
-    """(2r, d_t + d_s)."""
-    right: FloatArray
-    """Its right singular vectors (d_t + d_s, q)."""
-    values: FloatArray
-    """Half the squares of its singular values (q,), those above zero, largest first."""
-
-    @classmethod
-    def of(cls, S: FloatArray, T: FloatArray, beta: float) -> SharedCoordinates:
-        """For a weight β of the agreement of pairs."""
-        F = agreement_factor(S, T, beta)
-        tall = len(F) > F.shape[1]
-        _, singular, Vt = np.linalg.svd(np.linalg.qr(F, mode="r") if tall else F, full_matrices=False)
-        values = 0.5 * singular**2
-        every = cls(S, T, F, Vt[: rank(values)].T, values[: rank(values)])
-        B_T, B_S = np.split(every.coordinates(len(every.values)), 2)
-        # One orthonormality in place of two lets in vectors [b; −b], which set the rows of a pair apart.
-        agreeing = np.einsum("ij,ij->j", B_T, B_S) > 0.0
-        return cls(S, T, F, every.right[:, agreeing], every.values[agreeing])
-
-    def coordinates(self, k: int) -> FloatArray:
-        """B = [B_T; B_S] (2r, k), with orthonormal columns."""
-        return np.asarray(self.F @ self.right[:, :k] / np.sqrt(2.0 * self.values[:k]))
-
-    def maps(self, k: int) -> JointDirections:
-        """Of new rows of either domain into k coordinates, with the residual of B."""
-        B = self.coordinates(k)
-        B_T, B_S = np.split(B, 2)
-        P_T, P_S = (np.linalg.lstsq(half, X, rcond=None)[0] for half, X in ((B_T, self.T), (B_S, self.S)))
-        errors = 0.5 * self.F @ (self.F.T @ B) - B * self.values[:k]
-        residual = float(np.linalg.norm(errors, axis=0).max() / self.values[0])
-        return JointDirections(np.linalg.pinv(P_S), np.linalg.pinv(P_T), self.values[:k], residual)
-
-
-def agreement_factor(S: FloatArray, T: FloatArray, beta: float) -> FloatArray:
-    """F (2r, d_t + d_s): the objective, without P, is a constant less tr Bᵀ(FFᵀ/2)B / (2 + β)."""
-    return np.block([[2.0 * T, beta * S], [beta * T, 2.0 * S]])
 
 
 def paired_rows(joint: JointSpace) -> Both:
@@ -202,8 +158,8 @@ def paired_rows(joint: JointSpace) -> Both:
 def label_paired_rows(joint: JointSpace) -> Both:
     """As many rows as have labels, and one per class, in place of all pairs of one class: F has the same FᵀF.
 
-    Over the n m pairs of a class, a turn of the pairs among themselves leaves one of the two means, counted n m times,
-    and the deviations from them, each with nothing on the other side.
+    Over the n m pairs of a class, a turn of the pairs among themselves leaves one of the two means, counted n m
+    times, and the deviations from them, each with nothing on the other side.
     """
     rows, y = (joint.source.points, joint.target.points), (joint.source.y, joint.target.y)
     moments = LabelMoments.of(rows, y, joint.n_classes)

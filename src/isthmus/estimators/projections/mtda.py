@@ -22,11 +22,11 @@ class MTDA(Projection):
        \Big( M \mathrm{diag}(1/n) M^T - \frac{s s^T}{N} \Big) v = \lambda
        \Big( Z_l^T Z_l - M \mathrm{diag}(1/n) M^T \Big) v, \qquad z = [x; 0] \text{ or } [0; y]
 
-    with Z_l the N labelled rows of both domains, M (d, C) the sums of their classes, n the sizes, s the sum of all. It
-    learns a metric from the labels of both domains. **This is our reading** of Zhang and Yeung, *Multi-task learning in
-    heterogeneous feature spaces*, AAAI 2011, of which only the abstract could be had: a common space and the
-    criterion of linear discriminants. Their method alternates between maps of the tasks and a common one, and lets
-    the classes of the tasks differ.
+    with Z_l the N labelled rows of both domains, M (d, C) the sums of their classes, n the sizes, s the sum of all.
+    It learns a metric from the labels of both domains. **This is our reading** of Zhang and Yeung, *Multi-task
+    learning in heterogeneous feature spaces*, AAAI 2011, of which only the abstract could be had: a common space and
+    the criterion of linear discriminants. Their method alternates between maps of the tasks and a common one, and
+    lets the classes of the tasks differ.
 
     Parameters
     ----------
