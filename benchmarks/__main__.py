@@ -20,6 +20,7 @@ SECTIONS = (
     "migration",
     "labels",
     "index",
+    "projections",
 )
 
 
@@ -37,6 +38,7 @@ def main() -> int:
         matching,
         migration,
         paired,
+        projections,
         report,
         solvers,
         span,
@@ -57,6 +59,7 @@ def main() -> int:
         "migration": migration.run,
         "labels": labels.run,
         "index": index.run,
+        "projections": projections.run,
     }
     record, options, problem = Record(), Options(budget=args.budget, repeats=args.repeats), ""
     load = machine.load()

@@ -62,14 +62,14 @@ class MappedEstimator(TwoDomainEstimator):
         return as_kernel(self.source_kernel, "source_kernel"), as_kernel(self.target_kernel, "target_kernel")
 
     def _learn(self, domains: TwoDomains, joint: JointSpace, settings: Any) -> tuple[CommonSpace, dict[str, Any]]:
-        """The common space, and further attributes by name; ``references_`` where they are not the labelled rows."""
+        """The common space, and further attributes by name. It changes nothing."""
         raise NotImplementedError
 
     def _learned(self, domains: TwoDomains, settings: Any) -> dict[str, Any]:
         self._require_references(domains)
         joint = self._joint_space(domains)
         space, attributes = self._learn(domains, joint, settings)
-        references = attributes.get("references_") or References.of(domains, space)
+        references = References.of(domains, space)
         if domains.pairs is not None:
             attributes["_background"] = Background.of(domains, space)
         rule = self._decision_rule(references, len(domains.classes))

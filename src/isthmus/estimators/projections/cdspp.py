@@ -130,14 +130,23 @@ class CDSPP(Projection):
             found = self._directions(moments)
             if t < self.n_rounds:
                 y_target = _guessed((X, Y), domains, y_target, found, t / self.n_rounds)
-        space = self._space(joint, found, moments.rows)
-        learned_from = replace(domains, target=replace(domains.target, y=y_target))
-        return space, {
+        return self._space(joint, found, moments.rows), {
             "eigenvalues_": found.values,
             "residual_": found.residual,
             "n_guessed_": int((y_target != domains.target.y).sum()),
-            "references_": References.of(learned_from, space),
+            "codes": y_target,
         }
+
+    def _learned(self, domains: TwoDomains, settings: None) -> dict[str, Any]:
+        """Target rows that the last round learned from are references, under their guessed classes."""
+        learned = super()._learned(domains, settings)
+        codes = learned.pop("codes")
+        if not learned["n_guessed_"]:
+            return learned
+        learned_from = replace(domains, target=replace(domains.target, y=codes))
+        references = References.of(learned_from, learned["common_space_"])
+        rule = self._decision_rule(references, len(domains.classes))
+        return {**learned, "references_": references, "_rule": rule}
 
     def _directions(self, moments: LabelMoments) -> JointDirections:
         (n_s, n_t), (M_s, M_t) = moments.counts, moments.sums
