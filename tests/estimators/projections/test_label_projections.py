@@ -8,11 +8,13 @@ from hypothesis import strategies as st
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from sklearn.metrics import pairwise_distances
 from sklearn.preprocessing import normalize
+from sklearn.utils.estimator_checks import check_estimator
 
-from conftest import make_domains, one_sentence
+from conftest import CANNOT_HOLD, make_domains, one_sentence
 from isthmus import CDSPP, DAMA, MTDA, DataWarning, HeMap, InputError, ManifoldAlignment
 from isthmus.estimators.projections.graphs import HeatGraph
 from isthmus.estimators.projections.moments import LabelMoments
+from isthmus.landmarks import Landmarks
 
 SYSTEMS = {
     "cdspp": CDSPP,
@@ -269,6 +271,24 @@ def test_rows_of_zeros_are_one_sentence(model):
     with pytest.raises(InputError, match=r"expected .*, got") as caught:
         model.fit(np.zeros((36, 5)), ys, np.zeros((30, 7)), yt)
     assert one_sentence(caught)
+
+
+@pytest.mark.parametrize("model", [CDSPP(n_rounds=5), ManifoldAlignment()], ids=str)
+def test_scikit_learns_own_checks_hold_with_the_source_held_fixed(model):
+    rng, y = np.random.default_rng(0), np.arange(48) % 4
+    over_target = model.given_source(rng.normal(size=(48, 6)) * 0.1 + 3 * np.eye(4, 6)[y], y)
+    done = check_estimator(over_target, expected_failed_checks=CANNOT_HOLD, on_fail=None, on_skip=None)
+    assert not {c["check_name"]: c["exception"] for c in done if c["status"] == "failed"}
+    assert sum(c["status"] == "passed" for c in done) > 45
+
+
+def test_landmarks_take_the_place_of_all_rows():
+    """Where they are all rows, nothing is lost."""
+    by_landmarks = DAMA(Landmarks("rbf", 200), Landmarks("rbf", 200)).fit(*D.args)
+    np.testing.assert_allclose(
+        by_landmarks.pairwise_distances(Xs, Xt), DAMA("rbf", "rbf").fit(*D.args).pairwise_distances(Xs, Xt), atol=1e-5
+    )
+    assert DAMA(Landmarks("rbf", 9), Landmarks("rbf", 8)).fit(*D.args).common_space_.components.shape == (17, 2)
 
 
 def test_a_direction_that_is_one_of_many_is_told():

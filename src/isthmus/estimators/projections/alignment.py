@@ -140,10 +140,11 @@ class ManifoldAlignment(Projection):
         made_of = self.correspondence
         if made_of == "auto":
             made_of = "labels" if domains.pairs is None else "pairs"
+        rows = all_rows(domains, joint)
         if made_of != "pairs":
             require_classes(domains, "ManifoldAlignment")
-        rows = all_rows(domains, joint)
-        require_difference(rows)
+        if made_of != "labels":
+            require_difference(rows)
         A, B = self._matrices(rows, Correspondence.of(made_of, rows, domains))
         usual = WITH_PAIRS if made_of == "pairs" else joint.n_classes - 1
         k = self._size(usual, min(X.shape[1] for X in rows))
