@@ -71,6 +71,10 @@ def test_an_indefinite_matrix_is_one_sentence():
         InputError, match="regularization: expected one that makes the rows' scatter positive definite"
     ):
         JointProblem.ridged(np.diag([1.0, -1.0]), np.eye(2), 1, 0.0).directions(1)
+    with pytest.raises(
+        InputError, match="regularization: expected one that makes the rows' scatter positive definite"
+    ):
+        CoupledProblem((np.eye(1), -np.eye(1)), (np.ones((1, 1)), np.ones((1, 1)))).directions()
 
 
 def test_the_first_group_that_stands_out_is_high():

@@ -15,6 +15,10 @@ RANK = 1e-9
 TIED = 1e-9
 """Two values that differ by no more than this part of the largest one are equal after rounding."""
 
+INDEFINITE = (
+    "regularization: expected one that makes the rows' scatter positive definite, got too small a one for these rows."
+)
+
 
 @dataclass(frozen=True, eq=False)
 class JointDirections:
@@ -93,10 +97,7 @@ class JointProblem:
         try:
             values, V = sla.eigh(self.B, self.A, subset_by_index=[max(0, r - k - 1), r - 1])  # and the next one
         except np.linalg.LinAlgError:
-            raise InputError(
-                "regularization: expected one that makes the rows' scatter positive definite, got too small a one "
-                "for these rows."
-            ) from None
+            raise InputError(INDEFINITE) from None
         values, V = values[::-1], V[:, ::-1]
         found = JointDirections(V[: self.n_source], V[self.n_source :], values, 0.0)
         return _certified(found, self.A @ V, self.B @ V, (self.A, self.B)).leading(min(k, r))
@@ -125,7 +126,10 @@ class CoupledProblem:
 
     def directions(self) -> JointDirections:
         """All whose λ is not zero: as many as the rank of B across the blocks."""
-        factors = [np.linalg.cholesky(block) for block in self.A]
+        try:
+            factors = [np.linalg.cholesky(block) for block in self.A]
+        except np.linalg.LinAlgError:
+            raise InputError(INDEFINITE) from None
         whitened = [sla.solve_triangular(L, M, lower=True) for L, M in zip(factors, self.sums, strict=True)]
         U, values, V = product_svd(whitened[0], whitened[1])
         k = rank(values)

@@ -1,5 +1,7 @@
 """CDSPP, DAMA and MTDA: dense Laplacians, scikit-learn and slow loops find the same."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import scipy.linalg as sla
@@ -15,6 +17,7 @@ from isthmus import CDSPP, DAMA, MTDA, DataWarning, HeMap, InputError, ManifoldA
 from isthmus.estimators.projections.graphs import HeatGraph
 from isthmus.estimators.projections.moments import LabelMoments
 from isthmus.landmarks import Landmarks
+from isthmus.maps import JointProblem
 
 SYSTEMS = {
     "cdspp": CDSPP,
@@ -280,6 +283,22 @@ def test_scikit_learns_own_checks_hold_with_the_source_held_fixed(model):
     done = check_estimator(over_target, expected_failed_checks=CANNOT_HOLD, on_fail=None, on_skip=None)
     assert not {c["check_name"]: c["exception"] for c in done if c["status"] == "failed"}
     assert sum(c["status"] == "passed" for c in done) > 45
+
+
+def test_sums_that_cancel_are_zeros():
+    """0.1 + 0.2 − 0.3 is not zero in the last digit."""
+    rows = np.array([[0.1], [0.2], [-0.3]])
+    with pytest.raises(InputError, match="X_source: expected sums of classes that are not zero in both domains"):
+        CDSPP("linear", "linear").fit(np.ones((3, 2)), [0, 0, 0], rows, [0, 0, 0])
+
+
+def test_a_residual_that_proves_nothing_is_told(monkeypatch):
+    solved = JointProblem.directions
+    monkeypatch.setattr(JointProblem, "directions", lambda self, k: replace(solved(self, k), residual=1e-3))
+    with pytest.warns(
+        DataWarning, match=r"residual_: the directions solve their problem up to a part of 1.0e-03 only"
+    ):
+        DAMA().fit(*D.args)
 
 
 def test_landmarks_take_the_place_of_all_rows():

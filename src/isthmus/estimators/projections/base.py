@@ -17,6 +17,8 @@ from isthmus.maps import JointDirections
 from isthmus.spaces import JointSpace
 
 POINTS = ("unit", "plain")
+CERTIFIED = 1e-8
+"""A residual above this is told."""
 Both = tuple[FloatArray, FloatArray]
 """Coordinates of rows of the source and of the target, (n, r_s) and (m, r_t)."""
 
@@ -49,6 +51,12 @@ class Projection(MetricEstimator):
             warn(
                 f"n_components: direction {len(found.values)} has the eigenvalue of the next one; which of them is "
                 "kept is arbitrary.",
+                DataWarning,
+            )
+        if found.residual > CERTIFIED:
+            warn(
+                f"residual_: the directions solve their problem up to a part of {found.residual:.1e} only; these "
+                "rows say too little, and the directions are hardly more than rounding.",
                 DataWarning,
             )
         spaces, W = (joint.source.space, joint.target.space), np.vstack([found.source, found.target])

@@ -156,7 +156,9 @@ class CDSPP(Projection):
         )
         found = CoupledProblem((A_s, A_t), (M_s, M_t)).directions()
         if not len(found.values):
-            raise InputError("X_target: expected labelled rows that are not all zero, got only such, or such sums.")
+            raise InputError(
+                "X_source: expected sums of classes that are not zero in both domains, got only zeros in one."
+            )
         found = found.leading(self._size(len(found.values), len(found.values)))
         return found.signed(moments.heights(found.source, found.target))
 

@@ -133,7 +133,9 @@ class HeMap(Projection):
         S, T = paired_rows(joint) if joint.pairs is not None else label_paired_rows(joint)
         most = min(len(principal_axes(X, centre=False).deviations) for X in (S, T))
         if most < 1:
-            raise InputError("X_source: expected paired rows that are not all zero, got such a domain.")
+            raise InputError(
+                "X_source: expected paired rows that are not zero in both domains, got only zeros in one."
+            )
         shared = SharedCoordinates.of(S, T, self.similarity_weight)
         if not len(shared.values):
             raise InputError("pairs: expected rows that vary together, got pairs that agree in nothing.")

@@ -9,6 +9,10 @@ import scipy.linalg as sla
 
 from isthmus._arrays import FloatArray, IntArray
 from isthmus.domains import UNLABELLED
+from isthmus.linalg import EPS
+
+CANCELLED = 8.0 * EPS
+"""A sum that is no larger than this part of the sum of sizes is rounding."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,7 +44,7 @@ class LabelMoments:
         ys, yt = (part[k] for part, k in zip(y, known, strict=True))
         one_hot = [np.eye(n_classes)[codes] for codes in (ys, yt)]
         counts = one_hot[0].sum(axis=0), one_hot[1].sum(axis=0)
-        return cls((X, Y), (ys, yt), counts, (X.T @ one_hot[0], Y.T @ one_hot[1]))
+        return cls((X, Y), (ys, yt), counts, (_sums(X, one_hot[0]), _sums(Y, one_hot[1])))
 
     @property
     def totals(self) -> FloatArray:
@@ -94,3 +98,9 @@ class LabelMoments:
         totals = self.sums[0].T @ source + self.sums[1].T @ target
         n = self.totals[:, None]
         return np.asarray(totals - n * totals.sum(axis=0) / n.sum())
+
+
+def _sums(X: FloatArray, one_hot: FloatArray) -> FloatArray:
+    """Sums of rows over classes (r, C); what is left where they cancel is rounding, and zero."""
+    sums, sizes = X.T @ one_hot, np.abs(X).T @ one_hot
+    return np.where(np.abs(sums) > CANCELLED * sizes, sums, 0.0)
