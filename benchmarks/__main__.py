@@ -12,6 +12,7 @@ SECTIONS = (
     "solvers",
     "itml",
     "paired",
+    "projections",
     "systems",
     "span",
     "transform",
@@ -20,7 +21,6 @@ SECTIONS = (
     "migration",
     "labels",
     "index",
-    "projections",
 )
 
 
@@ -51,6 +51,7 @@ def main() -> int:
         "solvers": solvers.run,
         "itml": itml_single.run,
         "paired": paired.run,
+        "projections": projections.run,
         "systems": systems.run,
         "span": span.run,
         "transform": transform.run,
@@ -59,7 +60,6 @@ def main() -> int:
         "migration": migration.run,
         "labels": labels.run,
         "index": index.run,
-        "projections": projections.run,
     }
     record, options, problem = Record(), Options(budget=args.budget, repeats=args.repeats), ""
     load = machine.load()

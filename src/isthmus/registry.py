@@ -111,10 +111,6 @@ _BOTH, _ALL = "labels of both", "labels of both, unlabelled target rows"
 _EITHER, _PAIRS = "labels of both, or pairs", "pairs"
 _ANY = "labels of both, unlabelled rows, pairs"
 _TARGET, _TARGET_ALL = "target labels", "target labels, unlabelled target rows"
-_DISTANCES = "distances, also within a domain and within a class"
-_SAME_OBJECT = "finding the same object, from known pairs"
-_SAME_CLASS = "finding rows of the same class, where every class is labelled in the target"
-_NAMES = "naming rows of the target, also of classes that no target row is labelled with"
 _PROJECTIONS = (
     System("dama", DAMA, "Wang & Mahadevan 2011", "labels of both, unlabelled rows", "metric"),
     System("cdspp", CDSPP, "Wang & Breckon 2022", _BOTH, "metric"),
@@ -123,6 +119,10 @@ _PROJECTIONS = (
     System("mtda", MTDA, "after Zhang & Yeung 2011: LDA of the direct sum", _BOTH, "metric"),
     System("hemap", HeMap, "Shi et al. 2010", _PAIRS, "metric"),
 )
+_DISTANCES = "distances, also within a domain and within a class"
+_SAME_OBJECT = "finding the same object, from known pairs"
+_SAME_CLASS = "finding rows of the same class, where every class is labelled in the target"
+_NAMES = "naming rows of the target, also of classes that no target row is labelled with"
 _SYSTEMS = Systems(
     (
         System("mlhd", MLHD, "Qian & Chen 2012", _ANY, "metric", best_for=_DISTANCES),

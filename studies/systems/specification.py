@@ -97,16 +97,17 @@ class UnitLength(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         return X / self.length_
 
 
-PROJECTIONS = frozenset({"dama", "cdspp", "cdspp-self", "manifold-alignment", "mtda", "hemap"})
-"""Systems that came after these runs."""
+LATER = (
+    "isthmus.transfer",
+    *(f"isthmus.estimators.projections.{name}" for name in ("alignment", "cdspp", "dama", "hemap", "mtda")),
+)
+"""Where systems are that came after these runs; ``studies/labels`` is about those of the first."""
 
 
 def _in_another_study(system: System) -> bool:
-    """Whether it came after these runs; of those of :mod:`isthmus.transfer`, ``studies/labels`` is about them."""
-    if system.name in PROJECTIONS:
-        return True
+    """Whether a system came after these runs."""
     made = system.make()
-    return type(getattr(made, "estimator", made)).__module__.startswith("isthmus.transfer")
+    return type(getattr(made, "estimator", made)).__module__.startswith(LATER)
 
 
 class FormerITML(ITML):

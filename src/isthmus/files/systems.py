@@ -203,12 +203,12 @@ def _corrupted_restored(model: Corrupted, found: dict[str, Any]) -> None:
 
 
 _LEARNER = kinds(_system(ITML, _ITML))
+_PROJECTED: Mapping[str, Shape] = {"eigenvalues_": Array("directions"), "residual_": NUMBER}
 _CORRELATED: Mapping[str, Shape] = {
     "correlations_": Array("correlations"),
     "regularization_": NUMBER,
     "learner_": Maybe(Object(_LEARNER)),
 }
-_PROJECTED: Mapping[str, Shape] = {"eigenvalues_": Array("directions"), "residual_": NUMBER}
 _SOLVED: Mapping[str, Shape] = {"bounds_": _BOUNDS, "n_iter_": COUNT}
 SYSTEMS.by_name.update(
     kinds(
@@ -217,12 +217,12 @@ SYSTEMS.by_name.update(
         _mapped_system(ARC, **_SOLVED, objective_=NUMBER, gradient_norm_=NUMBER, pair_weight_=NUMBER),
         _mapped_system(CCA, **_CORRELATED),
         _mapped_system(KCCA, **_CORRELATED),
-        _mapped_system(RidgeMap, penalties_=_BOUNDS),
-        _mapped_system(Procrustes),
-        _mapped_system(RelativeRepresentations),
         _mapped_system(CDSPP, **_PROJECTED, n_guessed_=COUNT),
         _mapped_system(ManifoldAlignment, **_PROJECTED, correspondence_=TEXT),
         *(_mapped_system(of, **_PROJECTED) for of in (DAMA, MTDA, HeMap)),
+        _mapped_system(RidgeMap, penalties_=_BOUNDS),
+        _mapped_system(Procrustes),
+        _mapped_system(RelativeRepresentations),
         _system(LabelTransfer, _TRANSFER, _transfer_parts, _transfer_restored),
         _system(SemanticMatching, _SEMANTIC),
         _system(TargetOnly, {"classifier_": Object(CLASSIFYING, open=True)}),
