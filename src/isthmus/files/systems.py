@@ -206,6 +206,7 @@ _LEARNER = kinds(_system(ITML, _ITML))
 _PROJECTED: Mapping[str, Shape] = {"eigenvalues_": Array("directions"), "residual_": NUMBER}
 _CORRELATED: Mapping[str, Shape] = {
     "correlations_": Array("correlations"),
+    "residual_": NUMBER,
     "regularization_": NUMBER,
     "learner_": Maybe(Object(_LEARNER)),
 }

@@ -79,9 +79,32 @@ class PairedRows:
         offsets = -np.vstack([each.mean @ V for each, V in zip(self.axes, W, strict=True)])
         return CanonicalDirections(W[0] * signs, W[1] * signs, offsets * signs, correlations[:k])
 
+    def residual(self, found: CanonicalDirections, gamma: float) -> float:
+        """How far directions, in any scale, are from ``C_st w_t = λ (C_ss + ρI) w_s`` and back, from rows and sums.
+
+        The largest error, relative to what ``C_st`` and ``λ (C + ρI)`` may do to a vector of that length.
+        """
+        n, size = float(self.weights[0].sum()), float(np.prod([np.linalg.norm(F) for F in self.sums]))
+        W, own = [], []
+        for X, w, axes, V in zip(self.rows, self.weights, self.axes, (found.source, found.target), strict=True):
+            AV = X.T @ (w[:, None] * (X @ V)) / n + _ridge(axes, gamma) * V
+            unit = np.sqrt(np.sum(V * AV, axis=0))
+            W.append(V / unit)
+            own.append(found.correlations * AV / unit)
+        across = self.sums[0].T @ (self.sums[1] @ W[1]) / n, self.sums[1].T @ (self.sums[0] @ W[0]) / n
+        errors = [
+            np.linalg.norm(B - A, axis=0) / (size / n * np.linalg.norm(V, axis=0) + np.linalg.norm(A, axis=0))
+            for B, A, V in zip(across, own, reversed(W), strict=True)
+        ]
+        return float(np.max(errors))
+
 
 def _whitening(axes: PrincipalAxes, gamma: float) -> FloatArray:
     """H (r, q) with ``Hᵀ (C + ρI) H = I`` on the q directions in which the paired rows vary."""
+    return np.asarray(axes.axes / np.sqrt(axes.deviations**2 + _ridge(axes, gamma)))
+
+
+def _ridge(axes: PrincipalAxes, gamma: float) -> float:
+    """ρ, in units of the covariance's mean eigenvalue, weighted by the eigenvalues themselves."""
     variances = axes.deviations**2
-    ridge = gamma * float(np.sum(variances**2) / np.sum(variances)) if len(variances) else 0.0
-    return np.asarray(axes.axes / np.sqrt(variances + ridge))
+    return gamma * float(np.sum(variances**2) / np.sum(variances)) if len(variances) else 0.0
