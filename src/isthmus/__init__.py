@@ -23,18 +23,29 @@ if TYPE_CHECKING:
     from isthmus.estimators import (
         ARC,
         CCA,
+        CDLS,
+        COOT,
+        FGW,
+        GW,
+        HFA,
         ITML,
         KCCA,
+        KPGRL,
         MLHD,
+        FeatureAugmentation,
+        HCDRank,
         Procrustes,
+        PulledBackMetric,
         RelativeRepresentations,
         RidgeMap,
         Saenko,
+        TLRisk,
     )
     from isthmus.files import load, save
     from isthmus.kernels import RBF, Cosine, Kernel, Laplacian, Linear, Polynomial, Precomputed
     from isthmus.matching import Matching, match
     from isthmus.migration import Adapter, migrate
+    from isthmus.recommendation import Recommendation, recommend
     from isthmus.registry import systems
     from isthmus.retrieval import Index, Matches
     from isthmus.transfer import LabelTransfer, SemanticMatching
@@ -43,8 +54,14 @@ if TYPE_CHECKING:
 __all__ = [
     "ARC",
     "CCA",
+    "CDLS",
+    "COOT",
+    "FGW",
+    "GW",
+    "HFA",
     "ITML",
     "KCCA",
+    "KPGRL",
     "MLHD",
     "RBF",
     "Adapter",
@@ -52,6 +69,8 @@ __all__ = [
     "ConvergenceWarning",
     "Cosine",
     "DataWarning",
+    "FeatureAugmentation",
+    "HCDRank",
     "Index",
     "InputError",
     "IsthmusError",
@@ -67,10 +86,13 @@ __all__ = [
     "Polynomial",
     "Precomputed",
     "Procrustes",
+    "PulledBackMetric",
+    "Recommendation",
     "RelativeRepresentations",
     "RidgeMap",
     "Saenko",
     "SemanticMatching",
+    "TLRisk",
     "Verdict",
     "__version__",
     "does_source_help",
@@ -79,6 +101,7 @@ __all__ = [
     "migrate",
     "mmd",
     "mmd_test",
+    "recommend",
     "save",
     "systems",
 ]
@@ -89,12 +112,14 @@ _NAMES = {
     "domains": ("KnownPairs",),
     "estimators": (
         *("ARC", "CCA", "ITML", "KCCA", "MLHD", "Saenko"),
-        *("Procrustes", "RelativeRepresentations", "RidgeMap"),
+        *("Procrustes", "PulledBackMetric", "RelativeRepresentations", "RidgeMap"),
+        *("CDLS", "COOT", "FGW", "GW", "HFA", "KPGRL", "FeatureAugmentation", "HCDRank", "TLRisk"),
     ),
     "files": ("load", "save"),
     "kernels": ("RBF", "Cosine", "Kernel", "Laplacian", "Linear", "Polynomial", "Precomputed"),
     "matching": ("Matching", "match"),
     "migration": ("Adapter", "migrate"),
+    "recommendation": ("Recommendation", "recommend"),
     "registry": ("systems",),
     "retrieval": ("Index", "Matches"),
     "transfer": ("LabelTransfer", "SemanticMatching"),
