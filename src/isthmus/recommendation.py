@@ -103,16 +103,19 @@ _FINDINGS = (
         lambda d: d.labels_source > 0 and d.labels_target > 0 and d.unlabelled_classes > 0,
     ),
     _finding(
-        "classes", "kcca+nn", "docs/pairs.md#labels-through-pairs", 'with rule="linear"; from 100 pairs on 20 points
-        and more above one label per class in the target, and level with ' "labels copied through the pairs, or
-        above", lambda d: d.pairs >= SOME_PAIRS and d.labels_source > 0 and d.labels_target <= 1,
+        "classes",
+        "kcca+nn",
+        "docs/pairs.md#labels-through-pairs",
+        'with rule="linear"; from 100 pairs on 20 points and more above one label per class in the target, and level '
+        "with labels copied through the pairs, or above",
+        lambda d: d.pairs >= SOME_PAIRS and d.labels_source > 0 and d.labels_target <= 1,
     ),
     _finding(
         "classes",
         "label-transfer",
         "docs/labels.md#every-class-labelled-at-real-sizes",
-        "9 to 14 points above the best target-only rule on Debian, 2 to 6 on Reuters, level on mfeat; it leaves out a source "
-        "that does not help",
+        "9 to 14 points above the best target-only rule on Debian, 2 to 6 on Reuters, level on mfeat; it leaves out "
+        "a source that does not help",
         lambda d: d.every_class and d.unlabelled_rows > 0 and d.n_source * d.n_target >= MANY_ROWS**2,
     ),
     _finding(
@@ -275,7 +278,7 @@ def _remarks(data: Data, goal: str) -> Iterator[str]:
     if data.n_source * data.n_target > LARGEST_TABLE:
         yield f"Left out for their tables of n_s × n_t numbers: {', '.join(TABLES)}."
     if goal == "same object" and not data.pairs:
-        yield "Without known pairs, isthmus.match finds some by itself, and says whether it worked (docs/matching.md)."
+        yield "Without known pairs, isthmus.match finds some, and says whether it worked (docs/matching.md)."
     if goal == "classes" and data.every_class:
         yield "Whether your source helps, isthmus.does_source_help tells on your own labels (docs/verdict.md)."
     if goal == "ranking":

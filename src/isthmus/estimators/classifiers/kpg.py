@@ -122,8 +122,8 @@ class KPGRL(TargetClassifier):
         classifier.fit(np.vstack([Y[known], moved]), y)
         if plan.error > self.tol:
             warn(
-                f"KPGRL: stopped after {plan.n_iter} iterations with {plan.error:.1e} of the mass in wrong rows (goal "
-                f"{self.tol:.0e}); a larger regularization converges sooner.",
+                f"KPGRL: stopped after {plan.n_iter} iterations with {plan.error:.1e} of the mass in wrong rows "
+                f"(goal {self.tol:.0e}); a larger regularization converges sooner.",
                 ConvergenceWarning,
             )
         return {"classifier_": classifier, "plan_error_": plan.error, "n_iter_": plan.n_iter}

@@ -102,7 +102,7 @@ def _beside(X: Matrix, Y: Matrix) -> Matrix:
 
 
 def mean_square_rbf(X: Matrix, most: int = 2000) -> RBF:
-    """The RBF kernel exp(-d²/m) with m the mean squared distance of rows to each other and to themselves, as released.
+    """The RBF kernel exp(-d²/m) with m the mean of all squared distances of rows, those to themselves among them.
 
     Of many rows a fixed sample is taken.
     """
