@@ -81,7 +81,7 @@ class HCDRank(TwoDomainEstimator):
     def __init__(
         self,
         *,
-        regularization: float = 0.1,
+        regularization: float = 0.03,
         target_cost: float = 1.0,
         n_preferences: int = 5000,
         tol: float = 1e-4,

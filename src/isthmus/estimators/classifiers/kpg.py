@@ -106,7 +106,10 @@ class KPGRL(TargetClassifier):
         number(self.regularization, "regularization", low=LEAST)
         number(self.tol, "tol", low=0.0, strict=True)
         number(self.max_iter, "max_iter", low=1, whole=True)
-        if self.classifier is not None and not is_classifier(self.classifier):
+        given = self.classifier
+        if given is not None and (
+            isinstance(given, str | type) or not (hasattr(given, "fit") and is_classifier(given))
+        ):
             raise InputError(f"classifier: expected a classifier of scikit-learn, got {self.classifier!r:.60}.")
 
     def _learned(self, domains: TwoDomains, settings: None) -> dict[str, Any]:
