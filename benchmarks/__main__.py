@@ -20,6 +20,7 @@ SECTIONS = (
     "migration",
     "labels",
     "index",
+    "rows",
 )
 
 
@@ -34,6 +35,7 @@ def main() -> int:
         itml_single,
         labels,
         machine,
+        many_rows,
         matching,
         migration,
         paired,
@@ -57,6 +59,7 @@ def main() -> int:
         "migration": migration.run,
         "labels": labels.run,
         "index": index.run,
+        "rows": many_rows.run,
     }
     record, options, problem = Record(), Options(budget=args.budget, repeats=args.repeats), ""
     load = machine.load()
