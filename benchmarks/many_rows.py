@@ -5,6 +5,7 @@ from __future__ import annotations
 import resource
 import warnings
 from collections.abc import Callable
+from functools import partial
 from importlib.util import find_spec
 from typing import Any
 
@@ -42,7 +43,7 @@ def run(record: Record, options: Options, announce: Callable[[str], None]) -> No
         if system.transductive and find_spec("ot") is None:
             record.bars.append(Bar(promise, "POT is not installed", Verdict.NOTE))
             continue
-        half, whole = (seconds(lambda n=n: _fitted(system, n)) for n in (n // 2, n))
+        half, whole = (seconds(partial(_fitted, system, rows)) for rows in (n // 2, n))
         gigabytes = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6
         measured = f"{whole:.2f} s, {half:.2f} s for half of the rows; {gigabytes:.1f} GB at most so far"
         record.bars.append(Bar(promise, measured, verdict(whole < bar)))

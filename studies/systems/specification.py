@@ -97,8 +97,13 @@ class UnitLength(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         return X / self.length_
 
 
-LATER = ("isthmus.transfer", "isthmus.estimators.classifiers", "isthmus.estimators.landmarks")
-LATER += ("isthmus.estimators.transport", "isthmus.estimators.augmentation")
+LATER = (
+    "isthmus.transfer",
+    "isthmus.estimators.augmentation",
+    "isthmus.estimators.classifiers",
+    "isthmus.estimators.landmarks",
+    "isthmus.estimators.transport",
+)
 """Where systems are that came after these runs; ``studies/labels`` is about those of the first."""
 
 

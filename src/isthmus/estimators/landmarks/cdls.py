@@ -15,7 +15,7 @@ from isthmus.estimators.classifiers.base import require_classes
 from isthmus.estimators.landmarks.matching import LandmarkMatching
 from isthmus.estimators.landmarks.weights import Shares, best_weights
 from isthmus.estimators.mapped import MetricEstimator
-from isthmus.exceptions import InputError
+from isthmus.exceptions import ConvergenceWarning, InputError, warn
 from isthmus.linalg import PrincipalAxes, principal_axes
 from isthmus.spaces import FeatureSpace, JointSpace
 
@@ -88,7 +88,7 @@ class CDLS(MetricEstimator):
         share: float = 0.5,
         penalty: float = 0.5,
         n_rounds: int = 5,
-        tol: float = 1e-4,
+        tol: float = 1e-3,
         rule: Any = "linear",
         references: str = "both",
         n_neighbors: int = 1,
@@ -160,9 +160,11 @@ class CDLS(MetricEstimator):
             np.concatenate([matching.codes[0], matching.n_classes + matching.codes[2]]), return_inverse=True
         )[1]
         start = np.concatenate([alpha, beta])
-        z, _ = best_weights(
+        z, value, gap = best_weights(
             lambda z: matching.value_and_gradient(mapped, z), Shares(groups, matching.share), start, self.tol
         )
+        if gap > self.tol * value:
+            warn(f"CDLS: weights stopped at a gap of {gap / value:.1e} (goal {self.tol:.0e}).", ConvergenceWarning)
         return z[: len(mapped)], z[len(mapped) :]
 
 

