@@ -101,7 +101,7 @@ LATER = (
     "isthmus.transfer",
     "isthmus.estimators.augmentation",
     "isthmus.estimators.classifiers",
-    "isthmus.estimators.landmarks",
+    "isthmus.estimators.cdls",
     "isthmus.estimators.transport",
 )
 """Where systems are that came after these runs; ``studies/labels`` is about those of the first."""

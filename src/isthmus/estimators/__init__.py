@@ -2,9 +2,9 @@
 
 from isthmus.estimators.arc import ARC
 from isthmus.estimators.augmentation import FeatureAugmentation
+from isthmus.estimators.cdls import CDLS
 from isthmus.estimators.classifiers import HFA, KPGRL, HCDRank, TLRisk
 from isthmus.estimators.given_source import GivenSource
-from isthmus.estimators.landmarks import CDLS
 from isthmus.estimators.logdet.itml import ITML
 from isthmus.estimators.logdet.mlhd import MLHD
 from isthmus.estimators.logdet.saenko import Saenko

@@ -11,9 +11,9 @@ from isthmus._arrays import FloatArray, IntArray
 from isthmus._validation import number
 from isthmus.common_space import CommonSpace
 from isthmus.domains import UNLABELLED, TwoDomains
+from isthmus.estimators.cdls.matching import LandmarkMatching
+from isthmus.estimators.cdls.weights import Shares, best_weights
 from isthmus.estimators.classifiers.base import require_classes
-from isthmus.estimators.landmarks.matching import LandmarkMatching
-from isthmus.estimators.landmarks.weights import Shares, best_weights
 from isthmus.estimators.mapped import MetricEstimator
 from isthmus.exceptions import ConvergenceWarning, InputError, warn
 from isthmus.linalg import PrincipalAxes, principal_axes

@@ -10,8 +10,8 @@ from sklearn.svm import LinearSVC
 
 from conftest import make_domains, one_sentence
 from isthmus import CDLS, ConvergenceWarning, InputError
-from isthmus.estimators.landmarks.matching import LandmarkMatching
-from isthmus.estimators.landmarks.weights import Shares, best_weights
+from isthmus.estimators.cdls.matching import LandmarkMatching
+from isthmus.estimators.cdls.weights import Shares, best_weights
 
 
 def example(seed=0, share=0.5, n=(12, 5, 9), d=4, m=3, C=3):
