@@ -74,6 +74,7 @@ def test_the_figures_are_those_of_the_pages():
         ("classes", {"labels_source": 20, "pairs": 100, "unlabelled_rows": 5}, "kcca+nn"),
         ("classes", {"labels_source": 20, "labels_target": 3, "unlabelled_rows": 50}, "label-transfer"),
         ("classes", {"labels_source": 20, "labels_target": 3}, "target SVM"),
+        ("classes", {"labels_source": 20, "labels_target": 1}, "target 1-NN"),
         ("same class", {"labels_source": 20, "labels_target": 3}, "semantic"),
         ("same object", {"pairs": 300}, "ridge"),
         ("same object", {"pairs": 20}, "mlhd"),
