@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 from sklearn.svm import SVC
 
 from conftest import make_domains, one_sentence
@@ -29,6 +30,12 @@ def test_it_is_an_svm_on_the_copies():
 def test_as_a_metric_it_is_the_same_for_all_data():
     M = FeatureAugmentation().fit(*D.args).get_mahalanobis_matrix()
     np.testing.assert_array_equal(M, np.kron([[2.0, 1.0], [1.0, 2.0]], np.eye(5)))
+
+
+def test_too_many_columns_are_refused_before_a_table_is_made_of_them():
+    X = sp.csr_array((np.ones(30), (np.arange(30), np.arange(30))), shape=(30, 5000))
+    with pytest.raises(InputError, match="X_source: expected at most 4096 columns, of which three copies are made"):
+        FeatureAugmentation().fit(X, D.y_source, X[:20], D.y_target)
 
 
 def test_different_features_are_refused_in_one_sentence():

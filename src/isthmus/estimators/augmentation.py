@@ -10,7 +10,11 @@ from isthmus.common_space import CommonSpace
 from isthmus.domains import TwoDomains
 from isthmus.estimators.classifiers.base import require_equal_features
 from isthmus.estimators.mapped import MetricEstimator
+from isthmus.exceptions import InputError
 from isthmus.spaces import JointSpace
+
+WIDEST = 4096
+"""The maps are a table of 2d × 3d numbers."""
 
 
 class FeatureAugmentation(MetricEstimator):
@@ -71,6 +75,9 @@ class FeatureAugmentation(MetricEstimator):
 
     def _joint_space(self, domains: TwoDomains) -> JointSpace:
         require_equal_features(domains, "HFA")
+        d = domains.source.X.shape[1]
+        if d > WIDEST:
+            raise InputError(f"X_source: expected at most {WIDEST} columns, of which three copies are made, got {d}.")
         return JointSpace.of_features(domains)
 
     def _learn(self, domains: TwoDomains, joint: JointSpace, settings: Any) -> tuple[CommonSpace, dict[str, Any]]:

@@ -113,6 +113,7 @@ MACHINES = kinds(
             "support": Rows("m", "d"),
             "coefficients": Array("m", "C"),
             "intercepts": Array("C"),
+            "centre": Maybe(Array("d")),
         },
     )
 )

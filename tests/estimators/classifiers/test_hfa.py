@@ -106,6 +106,12 @@ def test_bad_parameters(parameters, message):
     assert one_sentence(caught)
 
 
+def test_the_origin_does_not_matter_to_kernels_of_differences():
+    far = HFA().fit(D.X_source + 1e7, D.y_source, D.X_target - 1e7, D.y_target)
+    near = HFA().fit(*D.args)
+    np.testing.assert_allclose(far.decision_function(D.X_target - 1e7), near.decision_function(D.X_target), atol=1e-3)
+
+
 def test_one_class_can_not_be_told_from_itself():
     with pytest.raises(InputError, match="y_source: expected at least two classes to tell apart, got 1"):
         HFA().fit(D.X_source, np.zeros(12), D.X_target, np.where(D.y_target >= 0, 0, -1))

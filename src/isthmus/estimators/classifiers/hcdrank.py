@@ -15,7 +15,9 @@ from isthmus.domains import Domain, TwoDomains, as_labels
 from isthmus.estimators.base import TwoDomainEstimator
 from isthmus.estimators.classifiers.base import require_equal_features
 from isthmus.estimators.classifiers.coupled_ranking import CoupledRanking
+from isthmus.estimators.complaints import complain
 from isthmus.exceptions import ConvergenceWarning, InputError, warn
+from isthmus.kernels import Linear
 
 
 class HCDRank(TwoDomainEstimator):
@@ -116,6 +118,7 @@ class HCDRank(TwoDomainEstimator):
         A, objective, gap = problem.solved(self.tol)
         if gap > self.tol * objective:
             warn(f"HCDRank: stopped at a gap of {gap / objective:.1e} (goal {self.tol:.0e}).", ConvergenceWarning)
+        complain(domains, (Linear(), Linear()), intercept=True)
         directions = dict(zip(DOMAINS, A.T.copy(), strict=True))
         positions = {
             name: mean_scores(as_dense(domain.X) @ directions[name], domain.y, len(domains.classes))

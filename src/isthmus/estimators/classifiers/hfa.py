@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from isthmus._arrays import FloatArray, Matrix
+from isthmus._arrays import FloatArray, Matrix, is_sparse
 from isthmus._validation import number
 from isthmus.domains import TwoDomains
 from isthmus.estimators.classifiers.base import TargetClassifier, require_classes
 from isthmus.estimators.classifiers.machines import DirectSum, KernelMachine, mean_square_rbf
+from isthmus.estimators.complaints import complain
 from isthmus.exceptions import InputError
-from isthmus.kernels import Kernel, Precomputed, as_kernel
+from isthmus.kernels import RBF, Kernel, Laplacian, Precomputed, as_kernel
+from isthmus.spaces.space import centred
 
 
 class HFA(TargetClassifier):
@@ -104,11 +107,14 @@ class HFA(TargetClassifier):
         target = domains.target
         known = target.labelled
         X, Y = domains.source.X.astype(np.float64), target.X[known].astype(np.float64)
+        centres = _centre(X, settings[0]), _centre(Y, settings[1])
+        X, Y = centred(X, centres[0]), centred(Y, centres[1])
         kernels = _resolved(settings[0], X), _resolved(settings[1], Y)
         y = np.concatenate([domains.source.y, target.y[known]])
         # The SVM on (1 + λ)K with bound C is the SVM on K with bound (1 + λ)C, whose α are (1 + λ) times as large.
         machine = DirectSum(X, Y, kernels).machine(y, len(domains.classes), self.C * (1.0 + self.trace), self.tol)
-        return {"machine_": machine, "kernels_": kernels}
+        complain(domains, kernels, intercept=True)
+        return {"machine_": replace(machine, centre=centres[1]), "kernels_": kernels}
 
     def _scores(self, rows: Matrix) -> FloatArray:
         return self.machine_.scores(rows)
@@ -122,6 +128,13 @@ def _given_kernel(kernel: Any, name: str) -> Kernel | None:
     if isinstance(found, Precomputed):
         raise InputError(f"{name}: expected a kernel of features, got 'precomputed'.")
     return found
+
+
+def _centre(X: Matrix, kernel: Kernel | None) -> FloatArray | None:
+    """The mean of dense rows, for kernels that see differences only: far from the origin these would be rounding."""
+    if is_sparse(X) or not (kernel is None or isinstance(kernel, RBF | Laplacian)):
+        return None
+    return np.asarray(X.mean(axis=0))
 
 
 def _resolved(kernel: Kernel | None, X: Matrix) -> Kernel:

@@ -13,7 +13,9 @@ from isthmus._validation import number
 from isthmus.domains import UNLABELLED, TwoDomains
 from isthmus.estimators.classifiers.base import TargetClassifier, require_classes
 from isthmus.estimators.classifiers.relations import Plan, jensen_shannon, relations, sinkhorn
+from isthmus.estimators.complaints import complain
 from isthmus.exceptions import ConvergenceWarning, InputError, warn
+from isthmus.kernels import Linear
 
 LEAST = 1.0 / 300.0
 """The least entropy for which plans are computed without logarithms."""
@@ -123,6 +125,7 @@ class KPGRL(TargetClassifier):
         y = np.concatenate([domains.target.y[known], domains.source.y])
         classifier = LinearSVC(random_state=0) if self.classifier is None else clone(self.classifier)
         classifier.fit(np.vstack([Y[known], moved]), y)
+        complain(domains, (Linear(), Linear()), intercept=True)
         if plan.error > self.tol:
             warn(
                 f"KPGRL: stopped after {plan.n_iter} iterations with {plan.error:.1e} of the mass in wrong rows "

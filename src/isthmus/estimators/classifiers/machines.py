@@ -11,6 +11,7 @@ from sklearn.svm import SVC
 
 from isthmus._arrays import FloatArray, IntArray, Matrix, as_dense, is_sparse
 from isthmus.kernels import RBF, Kernel, Linear
+from isthmus.spaces.space import centred
 
 CACHE = 500
 """Megabytes of kernel values that libsvm may keep."""
@@ -33,19 +34,22 @@ class KernelMachine:
         a.
     intercepts : array (C,)
         b.
+    centre : array (d,), optional
+        What is taken away from rows before the kernel sees them; the support is without it.
     """
 
     kernel: Kernel
     support: Matrix
     coefficients: FloatArray
     intercepts: FloatArray
+    centre: FloatArray | None = None
 
     def scores(self, X: Matrix) -> FloatArray:
         """The scores (n, C) of rows."""
         scores = np.tile(self.intercepts, (X.shape[0], 1))
         for start in range(0, X.shape[0] if self.support.shape[0] else 0, BLOCK):
             rows = slice(start, start + BLOCK)
-            scores[rows] += self.kernel.gram(X[rows], self.support) @ self.coefficients
+            scores[rows] += self.kernel.gram(centred(X[rows], self.centre), self.support) @ self.coefficients
         return scores
 
 

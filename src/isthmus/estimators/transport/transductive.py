@@ -11,7 +11,9 @@ from isthmus._arrays import FloatArray, IntArray, Matrix, as_dense
 from isthmus._validation import number
 from isthmus.domains import UNLABELLED, TwoDomains
 from isthmus.estimators.classifiers.base import TargetClassifier
+from isthmus.estimators.complaints import complain
 from isthmus.exceptions import InputError, MissingDependencyError
+from isthmus.kernels import Linear
 
 SAME = 1e-9
 """Two rows are the same where no feature differs by more than this part of the largest one."""
@@ -49,6 +51,7 @@ class TransductiveEstimator(TargetClassifier):
         totals = shares.sum(axis=1, keepdims=True)
         P = np.divide(shares, totals, out=np.full_like(shares, 1.0 / shares.shape[1]), where=totals > 0.0)
         P[target.labelled] = np.eye(len(domains.classes))[target.y[target.labelled]]
+        complain(domains, (Linear(), Linear()), intercept=True)
         return {"probabilities_": P, "_fit_rows": Y.copy()}
 
     def _scores(self, rows: Matrix) -> FloatArray:
