@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import argparse
-import json
+
+from isthmus.cli.arguments import add_speech
+from isthmus.cli.screen import Screen
 
 EXAMPLES = """\
 examples:
@@ -11,11 +13,13 @@ examples:
   isthmus systems --without pairs --without equal-features
   isthmus systems --goal classes --labels-source 20 --labels-target 3 --unlabelled-rows 400
   isthmus systems --goal "same object" --pairs 30
+  isthmus fit a.csv b.csv --label kind --system mlhd-rbf -o kinds.isthmus        # a name from the first column
 
 --without leaves out systems that can't do without something. --goal asks which of those that the data allow are
 favoured by the studies, and says which page tells it.
 """
 MISSING = {"labels": "labels", "pairs": "pairs", "unlabelled": "unlabelled", "equal-features": "equal_features"}
+GOALS = ("classes", "same class", "same object", "distances", "ranking")
 COUNTS = {
     "labels_source": "labelled source rows per class",
     "labels_target": "labelled target rows per class, in classes that have any",
@@ -25,25 +29,29 @@ COUNTS = {
     "n_source": "source rows in all",
     "n_target": "target rows in all",
 }
+TOLD = (
+    *("name", "learns", "uses", "needs", "control", "reference", "best_for"),
+    *("takes_pairs", "needs_pairs", "equal_features", "needs_unlabelled", "transductive"),
+)
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """What there is, and what it is for."""
-    add = parser.add_argument
-    add("--without", action="append", default=[], choices=MISSING, help="leave out what needs it; may be given again")
-    add("--json", action="store_true", help="one JSON object on standard output, for machines")
+    """What there is not, or what there is and what it is for; how the command speaks."""
+    missing = "leave out what can't do without it; may be given again"
+    parser.add_argument("--without", action="append", default=[], choices=MISSING, help=missing)
     advice = parser.add_argument_group("what the studies favour")
-    goals = "classes", "same class", "same object", "distances", "ranking"
-    advice.add_argument("--goal", choices=goals, help="what a system is wanted for")
+    advice.add_argument("--goal", choices=GOALS, help="what a system is wanted for")
     for name, about in COUNTS.items():
         advice.add_argument(f"--{name.replace('_', '-')}", type=int, default=0, metavar="N", help=f"{about} (0)")
     advice.add_argument("--equal-features", action="store_true", help="both collections have the same features")
+    add_speech(parser)
 
 
 def run(options: argparse.Namespace) -> None:
     """Print the table, or the advice."""
+    screen = Screen.of(options)
     if options.goal is None:
-        _list(options)
+        _list(options, screen)
         return
     from dataclasses import asdict
 
@@ -51,16 +59,13 @@ def run(options: argparse.Namespace) -> None:
 
     counts = {name: getattr(options, name) for name in COUNTS}
     found = recommend(options.goal, **counts, equal_features=options.equal_features)
-    print(json.dumps(asdict(found), ensure_ascii=False) if options.json else found)
+    screen.say(*str(found).splitlines())
+    screen.answer(asdict(found))
 
 
-def _list(options: argparse.Namespace) -> None:
+def _list(options: argparse.Namespace, screen: Screen) -> None:
     from isthmus.registry import systems
 
     found = systems(**{MISSING[word]: False for word in options.without})
-    if not options.json:
-        print(found)
-        return
-    names = ("name", "learns", "uses", "needs", "control", "reference", "best_for", "transductive")
-    rows = [{name: getattr(system, name) for name in names} for system in found]
-    print(json.dumps({"systems": rows}, ensure_ascii=False))
+    screen.say(*str(found).splitlines())
+    screen.answer({"systems": [{part: getattr(system, part) for part in TOLD} for system in found]})
