@@ -20,6 +20,7 @@ SECTIONS = (
     "migration",
     "labels",
     "index",
+    "streaming",
 )
 
 
@@ -40,6 +41,7 @@ def main() -> int:
         report,
         solvers,
         span,
+        streaming,
         systems,
         transform,
     )
@@ -57,6 +59,7 @@ def main() -> int:
         "migration": migration.run,
         "labels": labels.run,
         "index": index.run,
+        "streaming": streaming.run,
     }
     record, options, problem = Record(), Options(budget=args.budget, repeats=args.repeats), ""
     load = machine.load()

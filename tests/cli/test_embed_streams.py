@@ -8,12 +8,12 @@ import threading
 import numpy as np
 import pytest
 
-pl = pytest.importorskip("polars")
-pytest.importorskip("safetensors")
-
 from isthmus.cli import embed, main
 from isthmus.cli.models import Kept
 from isthmus.tables import limits, read_table, streaming
+
+pl = pytest.importorskip("polars")
+pytest.importorskip("safetensors")
 
 
 @pytest.fixture(scope="module")

@@ -11,11 +11,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-pl = pytest.importorskip("polars")
-
 from isthmus.exceptions import InputError
 from isthmus.tables import IdsSoFar, Plan, RowBlocks, ids_of, limits, read_table, streaming
-from isthmus.tables.cells import words
+from isthmus.tables.cells import numbers, words
+
+pl = pytest.importorskip("polars")
 
 CELLS = st.text(st.sampled_from('ab1.0é ";,\n\t'), max_size=5)
 
@@ -146,8 +146,6 @@ def test_complaints_name_the_row_and_line_of_the_file(tmp_path):
     with pytest.raises(InputError, match="other bytes in line 32"):
         joined(path, 4, 10)
     path.write_bytes("\n".join(["a,b", *lines, "thirty,x"]).encode())
-    from isthmus.tables.cells import numbers
-
     with pytest.raises(InputError, match=r"got 'thirty' in row 30 \(from 0\)"):
         [numbers(table, "a") for table in joined(path, 4, 10)]
 

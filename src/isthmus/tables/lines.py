@@ -11,9 +11,9 @@ QUOTE = b'"'
 def whole_rows(pieces: Iterable[bytes], *, quoted: bool, most: int) -> Iterator[bytes]:
     r"""The same bytes in pieces of whole rows, each of at least ``most`` bytes but the last.
 
-    A row ends with a newline. In CSV (``quoted``) a newline between quotes ends nothing: an odd number of quotes comes
-    before it, since a quote inside of quotes is doubled. Blank lines go to the piece after them, so that no piece ends
-    with one, but for the last.
+    A row ends with a newline. In CSV (``quoted``) a newline between quotes ends nothing: an odd number of quotes is
+    before it, since a quote inside of quotes is doubled. Blank lines go to the piece after them, so that no piece
+    ends with one, but for the last.
 
     Examples
     --------
