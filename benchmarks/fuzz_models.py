@@ -290,6 +290,7 @@ def fuzzed(count: int, folder: Path, seed: int = 100) -> Outcome:
         isthmus.load(path)
     isthmus.save(isthmus.migrate(np.eye(20, 3), np.eye(20, 3)), path)
     isthmus.load(path)
+    repr(StandardScaler())  # for messages: scikit-learn imports its printer when it prints for the first time
 
     def heard(event: str, arguments: Any) -> None:
         written = event == "open" and isinstance(arguments[1], str) and any(c in arguments[1] for c in "wax+")
