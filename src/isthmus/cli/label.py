@@ -45,7 +45,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def labelled_sides(options: argparse.Namespace, screen: Screen) -> Labelled | None:
-    """Both files and their labels; a target without the column has none."""
+    """Both files and their labels; source rows without one are not used, a target without the column has none."""
     import numpy as np
 
     sides = both_sides(options, (options.source, options.target), ("source", "target"), screen)
@@ -54,10 +54,13 @@ def labelled_sides(options: argparse.Namespace, screen: Screen) -> Labelled | No
     source, target = sides
     if source.labels is None:
         raise InputError(f"{source.table.path}: expected a column of classes {options.label!r:.60}, got none.")
+    labelled = np.array([label is not None for label in source.labels])
+    source = source if labelled.all() or not labelled.any() else source.only(labelled)
     y_target = np.full(target.table.n_rows, None, dtype=object) if target.labels is None else target.labels
     for side, y in ((source, source.labels), (target, y_target)):
         given = [label for label in y if label is not None]
-        screen.say(f"{side.name}: {len(given):,} labels of {len(set(given))} classes")
+        others = f"; {len(side.unused):,} rows without a label are not used" if side.unused else ""
+        screen.say(f"{side.name}: {len(given):,} labels of {len(set(given))} classes{others}")
     return source, target, source.labels, y_target
 
 
