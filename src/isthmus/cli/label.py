@@ -69,6 +69,8 @@ def run(options: argparse.Namespace) -> None:
     import numpy as np
 
     screen = Screen.of(options)
+    if options.check is not None and options.check < 0:
+        raise InputError(f"--check: expected a whole number of at least 0, got {options.check}.")
     found = labelled_sides(options, screen)
     if found is None:
         return
@@ -86,7 +88,9 @@ def run(options: argparse.Namespace) -> None:
     screen.say(
         f"{int((~given).sum()):,} rows without a label got a class" + (f", but for {none:,}." if none else ".")
     )
+    screen.passing("known labels are hidden, and asked for")
     control = _held_back(options, model, found, pairs)
+    screen.passing("")
     screen.say(control["sentence"])
     if options.output is not None:
         _write(options.output, target.ids, model.classes_, P, called, given)
