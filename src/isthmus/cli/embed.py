@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from isthmus.cli.arguments import FORMATS, add_speech
 from isthmus.cli.models import DOMAINS, Kept, add_model
+from isthmus.cli.outputs import require_output, require_table
 from isthmus.cli.screen import Screen
 from isthmus.exceptions import InputError
 
@@ -43,6 +44,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> None:
     """Map some rows at a time, and write them."""
     screen = Screen.of(options)
+    check = require_output if options.output.suffix == ".npy" else require_table
+    check(options.output, options.model, options.file)
     kept = Kept.of(options.model)
     if not hasattr(kept.model, "transform"):
         raise InputError(f"{options.model}: expected a model with a common space, got {type(kept.model).__name__}.")

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from isthmus.cli.arguments import add_columns, add_files, add_speech
+from isthmus.cli.outputs import require_table
 from isthmus.cli.screen import Screen
 from isthmus.cli.shared import shared_rows
 from isthmus.cli.sides import both_sides, known_pairs
@@ -71,6 +72,7 @@ def run(options: argparse.Namespace) -> None:
     screen = Screen.of(options)
     if options.check is not None and options.check < 0:
         raise InputError(f"--check: expected a whole number of at least 0, got {options.check}.")
+    require_table(options.output, options.source, options.target, options.pairs, options.plan)
     found = labelled_sides(options, screen)
     if found is None:
         return

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import io
 import os
-import time
+import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import suppress
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import IO, Any
 
@@ -52,6 +52,8 @@ def write_table(path: str | os.PathLike[str], columns: Mapping[str, Any]) -> Non
     WRITERS[ending](frame, content)
     try:
         write_bytes(where, content.getvalue())
+    except InputError:
+        raise
     except (OSError, ValueError) as error:
         reason = error.strerror if isinstance(error, OSError) else str(error)
         raise InputError(f"{name}: expected a file that can be written, got '{reason}'.") from None
@@ -93,19 +95,23 @@ def write_blocks(path: str | os.PathLike[str], blocks: Iterable[Mapping[str, Any
 def _sink_parquet(frames: Iterator[Any], file: IO[bytes]) -> None:
     from polars.io.plugins import register_io_source
 
-    first = next(frames)
+    first, stopped = next(frames), threading.Event()
 
     def source(columns: Any, predicate: Any, n_rows: Any, batch_size: Any) -> Iterator[Any]:
         yield first
-        yield from frames
+        while not stopped.is_set() and (frame := next(frames, None)) is not None:
+            yield frame
 
-    try:
-        register_io_source(source, schema=first.schema).sink_parquet(file, row_group_size=first.height)
-    except KeyboardInterrupt:
-        # polars stops, and so does Python, each by itself: the second must not hit what cleans up.
-        with suppress(KeyboardInterrupt):
-            time.sleep(0.01)
-        raise
+    lazy = register_io_source(source, schema=first.schema)
+    # In a thread of its own, so that whoever asks this one to stop is heard before all is written.
+    with ThreadPoolExecutor(1) as pool:
+        done = pool.submit(lazy.sink_parquet, file, row_group_size=first.height)
+        try:
+            done.result()
+        except polars().exceptions.PolarsError as error:
+            raise OSError((str(error).splitlines() or ["no reason"])[0][:200]) from None
+        finally:
+            stopped.set()
 
 
 def _frame(columns: Mapping[str, Any]) -> Any:
