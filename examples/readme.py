@@ -37,6 +37,8 @@ COMMANDS = (
     f"match english.csv french.csv {WHICH} --drop section --pairs pairs.csv -o matches.csv",
     f"label english.csv french.csv {WHICH} --label section -o labels.csv",
     f"fit english.csv french.csv {WHICH} --drop section --pairs pairs.csv -o translations.isthmus",
+    "report matches.csv --source english.csv --target french.csv -o matches.html",
+    "report translations.isthmus --source english.csv --target french.csv -o translations.html",
 )
 MARK = re.compile(r"(<!-- made by examples/readme\.py: (\w+) -->\n).*?(<!-- end -->)", re.DOTALL)
 FLAGS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE

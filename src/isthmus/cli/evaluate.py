@@ -31,6 +31,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     add("--splits", type=int, metavar="N", help="how often labels are hidden (by the number of rows)")
     add("--picture", type=Path, metavar="FILE", help="the curve over labels per class: FILE.png and FILE.svg")
+    add("-o", "--output", type=Path, metavar="FILE", help="the verdict as JSON, for `isthmus report`")
     add("--seed", type=int, default=0, metavar="N", help="which labels are hidden (0)")
     add("--jobs", type=int, default=2, metavar="N", help="splits at the same time (2)")
     add_columns(parser, label=True)
@@ -40,6 +41,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> None:
     """Ask, and tell: one sentence first, the numbers under it."""
     screen = Screen.of(options)
+    require_output(options.output, options.source, options.target, options.pairs, options.plan)
     if options.picture is not None:
         from isthmus.plotting.canvas import pyplot
 
@@ -71,7 +73,13 @@ def run(options: argparse.Namespace) -> None:
 
         for path in save_figure(verdict.plot(), _stem(options.picture)):
             screen.say(f"The picture is in {path}.")
-    screen.answer({"source": source.facts, "target": target.facts} | verdict.to_dict())
+    facts = {"source": source.facts, "target": target.facts} | verdict.to_dict()
+    if options.output is not None:
+        from isthmus.report.records import write_verdict
+
+        write_verdict(options.output, facts)
+        screen.say(f"The verdict is in {options.output}, for `isthmus report`.")
+    screen.answer(facts)
 
 
 def _stem(path: Path) -> Path:

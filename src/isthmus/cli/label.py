@@ -32,7 +32,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_files(parser, "SOURCE", "TARGET", ("rows with many labels", "rows with few labels, and other columns"))
     add = parser.add_argument
     add("--pairs", type=Path, metavar="FILE", help="known pairs: two columns, ids of SOURCE and of TARGET (none)")
-    add("-o", "--output", type=Path, metavar="FILE", help="id, class, probability, runner-up, given")
+    add(
+        "-o",
+        "--output",
+        type=Path,
+        metavar="FILE",
+        help="id, class, probability, runner-up, given; FILE.json, for `isthmus report`, beside",
+    )
     add("--reject-below", type=float, metavar="P", help="no class where the best has a smaller probability")
     add(
         "--check",
@@ -79,6 +85,7 @@ def run(options: argparse.Namespace) -> None:
     source, target, ys, yt = found
     pairs = known_pairs(options.pairs, source, target, screen)
     from isthmus import LabelTransfer
+    from isthmus.report.records import record_path, write_record
 
     model = LabelTransfer(reject_below=options.reject_below, random_state=options.seed, progress=screen.progress).fit(
         source.X, ys, target.X, yt, pairs=pairs
@@ -94,22 +101,23 @@ def run(options: argparse.Namespace) -> None:
     control = _held_back(options, model, found, pairs)
     screen.passing("")
     screen.say(control["sentence"])
+    facts = {
+        "source": source.facts,
+        "target": target.facts,
+        "verdict": model.verdict_,
+        "source_used": bool(model.source_used_),
+        "classes": [str(c) for c in model.classes_],
+        "unlabelled_classes": [str(c) for c in model.unlabelled_classes_],
+        "rejected": int(none),
+        "held_back": control,
+        "output": None if options.output is None else str(options.output),
+    }
     if options.output is not None:
         _write(options.output, target.ids, model.classes_, P, called, given)
+        if not write_record(options.output, "label", facts, {"source": source.plan, "target": target.plan}):
+            screen.say(f"{record_path(options.output)} is another file, and was left as it is.")
         screen.say(f"They are in {options.output}.")
-    screen.answer(
-        {
-            "source": source.facts,
-            "target": target.facts,
-            "verdict": model.verdict_,
-            "source_used": bool(model.source_used_),
-            "classes": [str(c) for c in model.classes_],
-            "unlabelled_classes": [str(c) for c in model.unlabelled_classes_],
-            "rejected": int(none),
-            "held_back": control,
-            "output": None if options.output is None else str(options.output),
-        }
-    )
+    screen.answer(facts)
 
 
 def _held_back(options: argparse.Namespace, model: Any, sides: Labelled, pairs: Any) -> dict[str, Any]:
