@@ -190,7 +190,7 @@ def _card(card: dict[str, Any], features: dict[str, Features]) -> Markup:
 
 def _words(value: Any) -> str:
     if isinstance(value, dict):
-        return ", ".join(f"{str(name).replace('_', ' ')} {_words(one)}" for name, one in value.items())
+        return ", ".join(f"{name} = {_words(one)}" for name, one in value.items())
     if isinstance(value, float):
         return f"{value:.3g}"
     if isinstance(value, list) and all(isinstance(one, str) for one in value):

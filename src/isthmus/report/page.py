@@ -17,8 +17,6 @@ from isthmus.report.html import Markup, data_block, element, joined
 from isthmus.report.parts import Chapter, Part
 from isthmus.report.rows import cut
 
-SOURCE, TARGET = 0, 1
-
 
 def plotly_script() -> str:
     """The text of plotly.js, which the Python package brings."""
@@ -68,7 +66,7 @@ def page(chapters: Sequence[Chapter], title: str = "isthmus report", script: str
     ('<!DOCTYPE html>', True)
     """
     canvas = Canvas()
-    body = joined(_chapter(chapter, i, canvas, len(chapters) > 1) for i, chapter in enumerate(chapters))
+    body = joined(_chapter(chapter, i, canvas) for i, chapter in enumerate(chapters))
     own = files("isthmus.report")
     scripts = [plotly_script() if script is None else script, own.joinpath("page.js").read_text(encoding="utf-8")]
     style = own.joinpath("page.css").read_text(encoding="utf-8")
@@ -117,7 +115,7 @@ def _contents(chapters: Sequence[Chapter]) -> Markup:
     return element("nav", *links)
 
 
-def _chapter(chapter: Chapter, i: int, canvas: Canvas, several: bool) -> Markup:
+def _chapter(chapter: Chapter, i: int, canvas: Canvas) -> Markup:
     inner = [
         element(
             "section",
