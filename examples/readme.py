@@ -1,6 +1,7 @@
 """Makes what the README shows: runs its commands on two files and its Python, and writes down what they said.
 
     python examples/readme.py --data FOLDER              # the outputs, between the marks that say so
+    python examples/readme.py --data FOLDER --export .   # only the two files and the known pairs
     python examples/readme.py --data FOLDER --pictures   # docs/names.png too, by examples/digits_demo.py: minutes
 
 The two files are made from descriptions of Debian packages (docs/datasets.md says where the texts come from): English
@@ -179,9 +180,13 @@ def main() -> None:
     named = os.environ.get("ISTHMUS_DATA")
     parser.add_argument("--data", type=Path, default=named and Path(named), help="the folder of data (ISTHMUS_DATA)")
     parser.add_argument("--pictures", action="store_true", help="draw docs/names.png too")
+    parser.add_argument("--export", type=Path, metavar="FOLDER", help="only write the two files, and the known pairs")
     options = parser.parse_args()
     if options.data is None or not (options.data / TEXTS).exists():
         parser.error(f"--data: expected a folder with {TEXTS.as_posix()}, got {options.data}.")
+    if options.export is not None:
+        export(options.data, options.export)
+        return
     began = time.perf_counter()
     parts = made(options.data)
     print(f"{len(COMMANDS)} commands, and counting: {time.perf_counter() - began:.0f} s")

@@ -45,8 +45,8 @@ def test_what_counts_as_a_difference():
 
 
 def test_the_commands_say_what_the_readme_shows(script):
-    pytest.importorskip("polars")
-    pytest.importorskip("safetensors")
+    for extra in ("polars", "safetensors", "plotly"):
+        pytest.importorskip(extra)
     if not (data_folder() / script.TEXTS).exists():
         pytest.skip("needs the texts of Debian: docs/datasets.md")
     made = script.made(data_folder())
