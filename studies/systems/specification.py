@@ -97,10 +97,17 @@ class UnitLength(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         return X / self.length_
 
 
+LATER = (
+    "isthmus.transfer",
+    *(f"isthmus.estimators.projections.{name}" for name in ("alignment", "cdspp", "dama", "hemap", "mtda")),
+)
+"""Where systems are that came after these runs; ``studies/labels`` is about those of the first."""
+
+
 def _in_another_study(system: System) -> bool:
-    """Whether it is one of :mod:`isthmus.transfer`, which came after these runs: ``studies/labels`` is about them."""
+    """Whether a system came after these runs."""
     made = system.make()
-    return type(getattr(made, "estimator", made)).__module__.startswith("isthmus.transfer")
+    return type(getattr(made, "estimator", made)).__module__.startswith(LATER)
 
 
 class FormerITML(ITML):

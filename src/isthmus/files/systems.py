@@ -13,9 +13,14 @@ from isthmus.controls import Corrupted, SelfTrainedLDA, TargetOnly
 from isthmus.estimators import (
     ARC,
     CCA,
+    CDSPP,
+    DAMA,
     ITML,
     KCCA,
     MLHD,
+    MTDA,
+    HeMap,
+    ManifoldAlignment,
     Procrustes,
     RelativeRepresentations,
     RidgeMap,
@@ -198,8 +203,10 @@ def _corrupted_restored(model: Corrupted, found: dict[str, Any]) -> None:
 
 
 _LEARNER = kinds(_system(ITML, _ITML))
+_PROJECTED: Mapping[str, Shape] = {"eigenvalues_": Array("directions"), "residual_": NUMBER}
 _CORRELATED: Mapping[str, Shape] = {
     "correlations_": Array("correlations"),
+    "residual_": NUMBER,
     "regularization_": NUMBER,
     "learner_": Maybe(Object(_LEARNER)),
 }
@@ -211,6 +218,9 @@ SYSTEMS.by_name.update(
         _mapped_system(ARC, **_SOLVED, objective_=NUMBER, gradient_norm_=NUMBER, pair_weight_=NUMBER),
         _mapped_system(CCA, **_CORRELATED),
         _mapped_system(KCCA, **_CORRELATED),
+        _mapped_system(CDSPP, **_PROJECTED, n_guessed_=COUNT),
+        _mapped_system(ManifoldAlignment, **_PROJECTED, correspondence_=TEXT),
+        *(_mapped_system(of, **_PROJECTED) for of in (DAMA, MTDA, HeMap)),
         _mapped_system(RidgeMap, penalties_=_BOUNDS),
         _mapped_system(Procrustes),
         _mapped_system(RelativeRepresentations),
