@@ -21,6 +21,7 @@ SECTIONS = (
     "migration",
     "labels",
     "index",
+    "streaming",
 )
 
 
@@ -42,6 +43,7 @@ def main() -> int:
         report,
         solvers,
         span,
+        streaming,
         systems,
         transform,
     )
@@ -60,6 +62,7 @@ def main() -> int:
         "migration": migration.run,
         "labels": labels.run,
         "index": index.run,
+        "streaming": streaming.run,
     }
     record, options, problem = Record(), Options(budget=args.budget, repeats=args.repeats), ""
     load = machine.load()
