@@ -12,6 +12,7 @@ SECTIONS = (
     "solvers",
     "itml",
     "paired",
+    "projections",
     "systems",
     "span",
     "transform",
@@ -21,6 +22,7 @@ SECTIONS = (
     "labels",
     "index",
     "rows",
+    "streaming",
 )
 
 
@@ -39,9 +41,11 @@ def main() -> int:
         matching,
         migration,
         paired,
+        projections,
         report,
         solvers,
         span,
+        streaming,
         systems,
         transform,
     )
@@ -51,6 +55,7 @@ def main() -> int:
         "solvers": solvers.run,
         "itml": itml_single.run,
         "paired": paired.run,
+        "projections": projections.run,
         "systems": systems.run,
         "span": span.run,
         "transform": transform.run,
@@ -60,6 +65,7 @@ def main() -> int:
         "labels": labels.run,
         "index": index.run,
         "rows": many_rows.run,
+        "streaming": streaming.run,
     }
     record, options, problem = Record(), Options(budget=args.budget, repeats=args.repeats), ""
     load = machine.load()

@@ -113,7 +113,7 @@ class CommonSpace:
         dtype = "float32" if X.dtype == np.float32 else "float64"
         offset = 0.0 if self.offsets is None else self.offsets[DOMAINS.index(domain)].astype(dtype)
         if isinstance(space, FeatureSpace) and not self._outside_axes:
-            points = X @ self.map(domain, dtype)
+            points = space.coordinates(X) @ self.map(domain, dtype)
             return self._scaled(np.asarray(points if self.offsets is None else points + offset, dtype=dtype))
         W, axis = self.map(domain), self._outside_axes.get(domain)
         E = np.zeros((X.shape[0], self.dimension), dtype=dtype)

@@ -15,7 +15,9 @@ from isthmus.estimators import (
     ARC,
     CCA,
     CDLS,
+    CDSPP,
     COOT,
+    DAMA,
     FGW,
     GW,
     HFA,
@@ -23,8 +25,11 @@ from isthmus.estimators import (
     KCCA,
     KPGRL,
     MLHD,
+    MTDA,
     FeatureAugmentation,
     HCDRank,
+    HeMap,
+    ManifoldAlignment,
     Procrustes,
     PulledBackMetric,
     RelativeRepresentations,
@@ -190,6 +195,14 @@ _BOTH, _ALL = "labels of both", "labels of both, unlabelled target rows"
 _EITHER, _PAIRS = "labels of both, or pairs", "pairs"
 _ANY = "labels of both, unlabelled rows, pairs"
 _TARGET, _TARGET_ALL = "target labels", "target labels, unlabelled target rows"
+_PROJECTIONS = (
+    System("dama", DAMA, "Wang & Mahadevan 2011", "labels of both, unlabelled rows", "metric"),
+    System("cdspp", CDSPP, "Wang & Breckon 2022", _BOTH, "metric"),
+    System("cdspp-self", partial(CDSPP, n_rounds=5), "Wang & Breckon 2022, self-trained", _ALL, "metric"),
+    System("manifold-alignment", ManifoldAlignment, "Wang & Mahadevan 2009", _ANY, "metric"),
+    System("mtda", MTDA, "after Zhang & Yeung 2011: LDA of the direct sum", _BOTH, "metric"),
+    System("hemap", HeMap, "Shi et al. 2010", _PAIRS, "metric"),
+)
 _DISTANCES = "distances, also within a domain and within a class"
 _SAME_OBJECT = "finding the same object, from known pairs"
 _SAME_CLASS = "finding rows of the same class, where every class is labelled in the target"
@@ -226,6 +239,7 @@ _SYSTEMS = Systems(
         System("ridge-rbf", partial(RidgeMap, "rbf", "rbf"), "kernel ridge, both ways", _PAIRS, "metric"),
         System("procrustes", Procrustes, "Schönemann 1966", _PAIRS, "metric"),
         System("relative", RelativeRepresentations, "Moschella et al. 2023", _PAIRS, "metric"),
+        *_PROJECTIONS,
         System(
             "semantic", SemanticMatching, "target's rule × source's rule", _ALL, "similarity", best_for=_SAME_CLASS
         ),

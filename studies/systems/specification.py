@@ -103,6 +103,7 @@ LATER = (
     "isthmus.estimators.classifiers",
     "isthmus.estimators.cdls",
     "isthmus.estimators.transport",
+    *(f"isthmus.estimators.projections.{name}" for name in ("alignment", "cdspp", "dama", "hemap", "mtda")),
 )
 """Where systems are that came after these runs; ``studies/labels`` is about those of the first."""
 

@@ -51,7 +51,7 @@ def test_inside_and_outside_of_a_new_row_make_up_its_length(kernel, rows):
 def test_a_few_rows_and_the_mean_carry_all_that_is_learned_from(kernel):
     """Mean, products with the mean and variance are those of the span of all rows, whatever the basis."""
     wide = RNG.normal(size=(6, 9))
-    X, rows = (sp.csr_matrix(wide) if isinstance(kernel, Linear) else wide), [4, 1]
+    X, rows = (sp.csr_matrix(wide) if isinstance(kernel, Linear | Cosine) else wide), [4, 1]
     few, every = side(X, kernel, rows), side(X, kernel, rows, every_row=True)
     assert few.space.dimension == 3 < every.space.dimension
     for a, b in ((few.points, few.points), (few.points, few.mean), (few.mean, few.mean)):
@@ -82,6 +82,24 @@ def test_a_linear_kernel_is_no_kernel():
     basis = spanned.space.basis()
     np.testing.assert_allclose(new @ basis, spanned.space.coordinates(sp.csr_matrix(new)), atol=1e-10)
     np.testing.assert_allclose(basis.T @ basis, np.eye(spanned.space.dimension), atol=1e-9)
+
+
+@pytest.mark.parametrize("make", [np.asarray, sp.csr_matrix], ids=["dense", "sparse"])
+def test_a_cosine_of_few_features_is_unit_rows_and_measures_as_the_kernel_does(make):
+    tall = RNG.normal(size=(9, 4))
+    tall[3] = 0.0
+    features, spanned = (
+        side(make(tall), Cosine()),
+        side(sp.csr_matrix(np.hstack([tall, np.zeros((9, 20))])), Cosine()),
+    )
+    assert isinstance(features.space, FeatureSpace)
+    assert isinstance(spanned.space, KernelSpace)
+    np.testing.assert_allclose(features.points @ features.points.T, spanned.points @ spanned.points.T, atol=1e-12)
+    assert (features.variance, features.squared) == pytest.approx((spanned.variance, spanned.squared))
+    single = make(tall.astype(np.float32))
+    assert features.space.coordinates(single).dtype == np.float32
+    with pytest.raises(InputError, match="kernel: expected a linear one"):
+        features.space.basis()
 
 
 def test_sparse_features_are_measured_as_dense_ones_are():

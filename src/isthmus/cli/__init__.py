@@ -22,6 +22,7 @@ COMMANDS = {
     "search": "find the nearest rows across the two collections of a model, or to a typed text",
     "embed": "write rows as points of a model's common space",
     "inspect": "tell what a model file holds, without opening it in earnest",
+    "report": "write what the other commands found as one page for the browser",
     "migrate": "keep an old index of vectors usable under a new model",
     "systems": "list the systems and controls, and what each learns from",
     "datasets": "list the data sets that come with the library",

@@ -4,16 +4,13 @@ from __future__ import annotations
 
 import argparse
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from isthmus.cli.arguments import add_columns, add_files, add_speech
 from isthmus.cli.label import labelled_sides
 from isthmus.cli.outputs import require_output
 from isthmus.cli.screen import Screen
+from isthmus.cli.shared import shared_features
 from isthmus.cli.sides import known_pairs
-
-if TYPE_CHECKING:
-    from isthmus.cli.sides import Side
 
 EXAMPLES = """\
 examples:
@@ -34,6 +31,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     add("--splits", type=int, metavar="N", help="how often labels are hidden (by the number of rows)")
     add("--picture", type=Path, metavar="FILE", help="the curve over labels per class: FILE.png and FILE.svg")
+    add("-o", "--output", type=Path, metavar="FILE", help="the verdict as JSON, for `isthmus report`")
     add("--seed", type=int, default=0, metavar="N", help="which labels are hidden (0)")
     add("--jobs", type=int, default=2, metavar="N", help="splits at the same time (2)")
     add_columns(parser, label=True)
@@ -43,6 +41,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> None:
     """Ask, and tell: one sentence first, the numbers under it."""
     screen = Screen.of(options)
+    require_output(options.output, options.source, options.target, options.pairs, options.plan)
     if options.picture is not None:
         from isthmus.plotting.canvas import pyplot
 
@@ -74,15 +73,14 @@ def run(options: argparse.Namespace) -> None:
 
         for path in save_figure(verdict.plot(), _stem(options.picture)):
             screen.say(f"The picture is in {path}.")
-    screen.answer({"source": source.facts, "target": target.facts} | verdict.to_dict())
+    facts = {"source": source.facts, "target": target.facts} | verdict.to_dict()
+    if options.output is not None:
+        from isthmus.report.records import write_verdict
+
+        write_verdict(options.output, facts)
+        screen.say(f"The verdict is in {options.output}, for `isthmus report`.")
+    screen.answer(facts)
 
 
 def _stem(path: Path) -> Path:
     return path.with_suffix("") if path.suffix in (".png", ".svg") else path
-
-
-def shared_features(source: Side, target: Side) -> list[tuple[int, int]] | None:
-    """Features that both have under the same name, words too: what a plain rule could do with them is a control."""
-    places = {name: j for j, name in enumerate(target.features.names)}
-    found = [(i, places[name]) for i, name in enumerate(source.features.names) if name in places]
-    return found or None

@@ -70,7 +70,10 @@ def run(options: argparse.Namespace) -> None:
         model = system.fit(source.X, ys, target.X, yt, **({} if pairs is None else {"pairs": pairs}))
     told = [str(warning.message) for warning in caught]
     known = {"source": source.features.to_parts(), "target": target.features.to_parts()}
-    save(model, options.output, parts=known)
+    from isthmus.report.learned import PART, Learned
+
+    learned = Learned.of(model, name, told, target.table, target.plan)
+    save(model, options.output, parts=known | {PART: learned.to_part()})
     certificate = getattr(model, "result_", None)
     screen.say("", f"{name}: {_summary(model)}", *([] if certificate is None else [str(certificate)]))
     screen.say(*(f"Mind: {words}" for words in told), f"The model is in {options.output}.")

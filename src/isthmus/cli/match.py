@@ -4,11 +4,17 @@ from __future__ import annotations
 
 import argparse
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from isthmus.cli.arguments import add_columns, add_files, add_speech
 from isthmus.cli.outputs import require_table
 from isthmus.cli.screen import Screen
+from isthmus.cli.shared import shared_rows
 from isthmus.cli.sides import both_sides, known_pairs
+
+if TYPE_CHECKING:
+    from isthmus.cli.sides import Side
+    from isthmus.matching.matching import Matching
 
 EXAMPLES = """\
 examples:
@@ -23,7 +29,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_files(parser, "A", "B", ("rows of one collection", "rows of the other"))
     add = parser.add_argument
     add("--pairs", type=Path, metavar="FILE", help="known pairs: two columns, ids of A and of B (none)")
-    add("-o", "--output", type=Path, metavar="FILE", help="the matches: source, target, score, confidence")
+    add(
+        "-o",
+        "--output",
+        type=Path,
+        metavar="FILE",
+        help="the matches; FILE.json, for `isthmus report`, comes beside it",
+    )
     add("--all", action="store_true", help="matches of little confidence too, and those of a matching that failed")
     add("--seed", type=int, default=0, metavar="N", help="which candidates are hidden (0)")
     add("--jobs", type=int, default=2, metavar="N", help="runs at the same time (2)")
@@ -42,6 +54,7 @@ def run(options: argparse.Namespace) -> None:
     ids = first.ids, second.ids
     pairs = known_pairs(options.pairs, first, second, screen)
     from isthmus import match
+    from isthmus.report.records import record_path, write_record
     from isthmus.tables import write_table
 
     found = match(
@@ -56,6 +69,19 @@ def run(options: argparse.Namespace) -> None:
         progress=screen.progress,
     )
     screen.say("", f"{found}", f"{len(found):,} matches of {found.shape[0]:,} and {found.shape[1]:,} rows.")
+    control = _shared_control(found, pairs, first, second)
+    screen.say(control["sentence"])
+    facts = {
+        "a": first.facts,
+        "b": second.facts,
+        "succeeded": found.succeeded,
+        "verdict": found.verdict,
+        "matches": len(found),
+        "held_back_recall": found.held_back_recall,
+        "held_back_interval": found.held_back_interval,
+        "shared": control,
+        "output": None if options.output is None else str(options.output),
+    }
     if options.output is not None:
         write_table(
             options.output,
@@ -66,16 +92,26 @@ def run(options: argparse.Namespace) -> None:
                 "confidence": found.confidence,
             },
         )
+        if not write_record(options.output, "match", facts, {"source": first.plan, "target": second.plan}):
+            screen.say(f"{record_path(options.output)} is another file, and was left as it is.")
         screen.say(f"They are in {options.output}.")
-    screen.answer(
-        {
-            "a": first.facts,
-            "b": second.facts,
-            "succeeded": found.succeeded,
-            "verdict": found.verdict,
-            "matches": len(found),
-            "held_back_recall": found.held_back_recall,
-            "held_back_interval": found.held_back_interval,
-            "output": None if options.output is None else str(options.output),
-        }
-    )
+    screen.answer(facts)
+
+
+def _shared_control(found: Matching, pairs: Any, first: Side, second: Side) -> dict[str, Any]:
+    """What the words and columns that both files share find by themselves, of the pairs that were held back."""
+    import numpy as np
+
+    from isthmus.matching.shared import shared_recall
+
+    shared = shared_rows(first, second)
+    if shared is None:
+        return {"columns": 0, "recall": None, "sentence": "The files share no words or columns to compare with."}
+    columns, asked = int(shared[0].shape[1]), found.held_back_pairs
+    said = f"The files share {columns:,} words or columns"
+    if not len(asked):
+        return {"columns": columns, "recall": None, "sentence": f"{said}; what these find alone takes pairs to tell."}
+    others = np.setdiff1d(pairs[:, 1], asked[:, 1])
+    recall = shared_recall(*shared, asked, others)
+    which = f"of the {len(asked)} pairs that were held back"
+    return {"columns": columns, "recall": recall, "sentence": f"{said}: these alone find {recall:.0%} {which}."}

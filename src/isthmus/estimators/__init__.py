@@ -9,14 +9,21 @@ from isthmus.estimators.logdet.itml import ITML
 from isthmus.estimators.logdet.mlhd import MLHD
 from isthmus.estimators.logdet.saenko import Saenko
 from isthmus.estimators.maps import Procrustes, PulledBackMetric, RelativeRepresentations, RidgeMap
+from isthmus.estimators.projections.alignment import ManifoldAlignment
 from isthmus.estimators.projections.cca import CCA, KCCA
+from isthmus.estimators.projections.cdspp import CDSPP
+from isthmus.estimators.projections.dama import DAMA
+from isthmus.estimators.projections.hemap import HeMap
+from isthmus.estimators.projections.mtda import MTDA
 from isthmus.estimators.transport import COOT, FGW, GW
 
 __all__ = [
     "ARC",
     "CCA",
     "CDLS",
+    "CDSPP",
     "COOT",
+    "DAMA",
     "FGW",
     "GW",
     "HFA",
@@ -24,9 +31,12 @@ __all__ = [
     "KCCA",
     "KPGRL",
     "MLHD",
+    "MTDA",
     "FeatureAugmentation",
     "GivenSource",
     "HCDRank",
+    "HeMap",
+    "ManifoldAlignment",
     "Procrustes",
     "PulledBackMetric",
     "RelativeRepresentations",

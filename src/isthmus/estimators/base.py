@@ -31,7 +31,7 @@ class TwoDomainEstimator(BaseEstimator):  # type: ignore[misc]
 
     takes_pairs: ClassVar[bool] = False
     """Whether known pairs of rows mean anything to the system."""
-    needs_pairs: ClassVar[bool] = False
+    needs_pairs: bool = False
     """Whether it learns from nothing else."""
     fewest_pairs: ClassVar[int] = 2
     """How many pairs it can learn from, where it is given any."""

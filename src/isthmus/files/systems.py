@@ -14,7 +14,9 @@ from isthmus.estimators import (
     ARC,
     CCA,
     CDLS,
+    CDSPP,
     COOT,
+    DAMA,
     FGW,
     GW,
     HFA,
@@ -22,8 +24,11 @@ from isthmus.estimators import (
     KCCA,
     KPGRL,
     MLHD,
+    MTDA,
     FeatureAugmentation,
     HCDRank,
+    HeMap,
+    ManifoldAlignment,
     Procrustes,
     PulledBackMetric,
     RelativeRepresentations,
@@ -212,8 +217,10 @@ def _corrupted_restored(model: Corrupted, found: dict[str, Any]) -> None:
 
 
 _LEARNER = kinds(_system(ITML, _ITML))
+_PROJECTED: Mapping[str, Shape] = {"eigenvalues_": Array("directions"), "residual_": NUMBER}
 _CORRELATED: Mapping[str, Shape] = {
     "correlations_": Array("correlations"),
+    "residual_": NUMBER,
     "regularization_": NUMBER,
     "learner_": Maybe(Object(_LEARNER)),
 }
@@ -253,6 +260,9 @@ SYSTEMS.by_name.update(
         _mapped_system(ARC, **_SOLVED, objective_=NUMBER, gradient_norm_=NUMBER, pair_weight_=NUMBER),
         _mapped_system(CCA, **_CORRELATED),
         _mapped_system(KCCA, **_CORRELATED),
+        _mapped_system(CDSPP, **_PROJECTED, n_guessed_=COUNT),
+        _mapped_system(ManifoldAlignment, **_PROJECTED, correspondence_=TEXT),
+        *(_mapped_system(of, **_PROJECTED) for of in (DAMA, MTDA, HeMap)),
         _mapped_system(RidgeMap, penalties_=_BOUNDS),
         _mapped_system(Procrustes),
         _mapped_system(RelativeRepresentations),

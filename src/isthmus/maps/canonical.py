@@ -9,6 +9,7 @@ import numpy as np
 from isthmus._arrays import FloatArray, Matrix
 from isthmus.exceptions import InputError
 from isthmus.linalg import PrincipalAxes, principal_axes
+from isthmus.maps.eigen import product_svd, standing_signs
 
 NO_CORRELATION = 1e-9
 """What is below this, without a ridge, is rounding."""
@@ -64,27 +65,46 @@ class PairedRows:
         """
         whitening = [_whitening(each, gamma) for each in self.axes]
         # The whitened C_st has the rank of the groups: its SVD is that of two small triangles.
-        (Q_s, T_s), (Q_t, T_t) = (np.linalg.qr((F @ H).T) for F, H in zip(self.sums, whitening, strict=True))
-        U, correlations, Vt = np.linalg.svd(T_s @ T_t.T / self.weights[0].sum(), full_matrices=False)
+        whitened = [(F @ H).T for F, H in zip(self.sums, whitening, strict=True)]
+        U, correlations, V = product_svd(whitened[0], whitened[1], self.weights[0].sum())
         k = int((correlations > NO_CORRELATION / (1.0 + gamma)).sum())
         if k == 0:
             raise InputError(
                 "pairs: expected rows that vary together, got no correlation (one class, one pair, or constant rows)."
             )
-        W = [whitening[0] @ (Q_s @ U[:, :k]), whitening[1] @ (Q_t @ Vt[:k].T)]
+        W = [whitening[0] @ U[:, :k], whitening[1] @ V[:, :k]]
         if unit:
             W = [V / np.sqrt(w @ (X @ V) ** 2 / w.sum()) for X, V, w in zip(self.rows, W, self.weights, strict=True)]
-        # A direction's sign is arbitrary: fix it by the first group that stands out, whatever the order of rows. The
-        # heights are not all zero: the two domains' correlate.
-        heights = self.sums[0] @ W[0] + self.sums[1] @ W[1]
-        first = (np.abs(heights) > 0.5 * np.abs(heights).max(axis=0)).argmax(axis=0)
-        signs = np.sign(heights[first, np.arange(k)])
+        signs = standing_signs(self.sums[0] @ W[0] + self.sums[1] @ W[1])
         offsets = -np.vstack([each.mean @ V for each, V in zip(self.axes, W, strict=True)])
         return CanonicalDirections(W[0] * signs, W[1] * signs, offsets * signs, correlations[:k])
+
+    def residual(self, found: CanonicalDirections, gamma: float) -> float:
+        """How far directions, in any scale, are from ``C_st w_t = λ (C_ss + ρI) w_s`` and back, from rows and sums.
+
+        The largest error, relative to what ``C_st`` and ``λ (C + ρI)`` may do to a vector of that length.
+        """
+        n, size = float(self.weights[0].sum()), float(np.prod([np.linalg.norm(F) for F in self.sums]))
+        W, own = [], []
+        for X, w, axes, V in zip(self.rows, self.weights, self.axes, (found.source, found.target), strict=True):
+            AV = X.T @ (w[:, None] * (X @ V)) / n + _ridge(axes, gamma) * V
+            unit = np.sqrt(np.sum(V * AV, axis=0))
+            W.append(V / unit)
+            own.append(found.correlations * AV / unit)
+        across = self.sums[0].T @ (self.sums[1] @ W[1]) / n, self.sums[1].T @ (self.sums[0] @ W[0]) / n
+        errors = [
+            np.linalg.norm(B - A, axis=0) / (size / n * np.linalg.norm(V, axis=0) + np.linalg.norm(A, axis=0))
+            for B, A, V in zip(across, own, reversed(W), strict=True)
+        ]
+        return float(np.max(errors))
 
 
 def _whitening(axes: PrincipalAxes, gamma: float) -> FloatArray:
     """H (r, q) with ``Hᵀ (C + ρI) H = I`` on the q directions in which the paired rows vary."""
+    return np.asarray(axes.axes / np.sqrt(axes.deviations**2 + _ridge(axes, gamma)))
+
+
+def _ridge(axes: PrincipalAxes, gamma: float) -> float:
+    """ρ, in units of the covariance's mean eigenvalue, weighted by the eigenvalues themselves."""
     variances = axes.deviations**2
-    ridge = gamma * float(np.sum(variances**2) / np.sum(variances)) if len(variances) else 0.0
-    return np.asarray(axes.axes / np.sqrt(variances + ridge))
+    return gamma * float(np.sum(variances**2) / np.sum(variances)) if len(variances) else 0.0

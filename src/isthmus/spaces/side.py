@@ -10,7 +10,7 @@ import scipy.sparse as sp
 from isthmus._arrays import FloatArray, IntArray, Matrix, as_dense, is_sparse
 from isthmus.domains import UNLABELLED, Domain
 from isthmus.exceptions import InputError
-from isthmus.kernels import RBF, Kernel, Laplacian, Linear, Precomputed, as_kernel
+from isthmus.kernels import RBF, Cosine, Kernel, Laplacian, Linear, Precomputed, as_kernel
 from isthmus.landmarks import Landmarks, OnLandmarks
 from isthmus.linalg import RANK_TOLERANCE, pivoted_cholesky, principal_axes
 from isthmus.spaces.space import BLOCK_BYTES, FeatureSpace, KernelSpace, Space, centred, mean_products, mean_square
@@ -52,17 +52,17 @@ class Side:
         return np.flatnonzero(self.y != UNLABELLED)
 
 
-def feature_side(domain: Domain, rows: IntArray) -> Side:
-    """A domain whose coordinates are its features."""
-    X, y = domain.X, domain.y[rows]
-    if not is_sparse(X):
-        Z = as_dense(X)
+def feature_side(domain: Domain, rows: IntArray, kernel: Kernel | None = None) -> Side:
+    """A domain whose coordinates are its features: as they are, or at unit length where the kernel is the cosine."""
+    y, space = domain.y[rows], FeatureSpace(domain.X.shape[1], kernel or Linear())
+    if not is_sparse(domain.X):
+        Z = as_dense(space.coordinates(as_dense(domain.X)))
         squared = float((Z**2).sum(axis=1).mean())
-        return Side(FeatureSpace(X.shape[1]), Z[rows], y, Z.mean(axis=0), float(Z.var(axis=0).sum()), squared)
-    X = X.astype(np.float64)  # squares of single precision would lose digits
+        return Side(space, Z[rows], y, Z.mean(axis=0), float(Z.var(axis=0).sum()), squared)
+    X = space.coordinates(domain.X.astype(np.float64))  # squares of single precision would lose digits
     mean, squares = (np.asarray(S.mean(axis=0)).ravel() for S in (X, X.multiply(X)))
     variance = float(np.maximum(squares - mean**2, 0.0).sum())
-    return Side(FeatureSpace(X.shape[1]), as_dense(X[rows]), y, mean, variance, float(squares.sum()))
+    return Side(space, as_dense(X[rows]), y, mean, variance, float(squares.sum()))
 
 
 def kernel_side(
@@ -74,8 +74,9 @@ def kernel_side(
     of ``every_row`` costs their Gram matrix; where the metric is zero ``outside``, there is no other way.
     """
     n, d = domain.X.shape
-    if isinstance(kernel, Linear) and outside == "identity" and d <= (n if is_sparse(domain.X) else max(n, WIDE)):
-        return feature_side(domain, rows)
+    narrow = outside == "identity" and d <= (n if is_sparse(domain.X) else max(n, WIDE))
+    if isinstance(kernel, Linear | Cosine) and narrow:
+        return feature_side(domain, rows, kernel)
     if isinstance(kernel, Linear) and d < n:
         return _in_row_space(domain, rows)
     of_differences = _is_of_differences(kernel) and not is_sparse(domain.X)

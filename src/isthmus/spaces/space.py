@@ -12,10 +12,11 @@ from typing import Any, TypeAlias
 
 import numpy as np
 import scipy.linalg as sla
+import scipy.sparse as sp
 
 from isthmus._arrays import FloatArray, Matrix, as_dense, is_sparse
 from isthmus.exceptions import InputError
-from isthmus.kernels import Kernel, Linear, Precomputed
+from isthmus.kernels import Cosine, Kernel, Linear, Precomputed
 from isthmus.linalg import RANK_TOLERANCE
 
 BLOCK_BYTES = 2**25
@@ -26,7 +27,7 @@ SHORTER = 1e-6
 
 @dataclass(frozen=True, eq=False)
 class FeatureSpace:
-    """Features as their own coordinates: the linear kernel, with nothing outside."""
+    """Features as their own coordinates, with nothing outside: the linear kernel, or, at unit length, the cosine."""
 
     n_features: int
     kernel: Kernel = field(default_factory=Linear)
@@ -39,8 +40,8 @@ class FeatureSpace:
         return self.n_features
 
     def coordinates(self, X: Matrix) -> Matrix:
-        """Coordinates (n, r) of rows (n, d): the rows themselves, of either precision, dense or sparse."""
-        return X
+        """Coordinates (n, r) of rows (n, d): the rows, as they are or scaled, in their precision, dense or sparse."""
+        return _unit_rows(X) if isinstance(self.kernel, Cosine) else X
 
     def outside(self, X: Matrix, C: FloatArray) -> FloatArray:
         """Squared lengths (n,) outside the span, for rows with coordinates C: zeros."""
@@ -52,6 +53,7 @@ class FeatureSpace:
 
     def basis(self) -> FloatArray:
         """The basis (d, r) in terms of the features: the identity."""
+        _require_linear(self.kernel)
         return np.eye(self.n_features)
 
 
@@ -125,16 +127,26 @@ class KernelSpace:
 
     def basis(self) -> FloatArray:
         """Landmarks times the inverse factor, for a linear kernel."""
-        if not isinstance(self.kernel, Linear):
-            raise InputError(
-                f"kernel: expected a linear one, whose metric is a matrix over features, got {self.kernel}."
-            )
+        _require_linear(self.kernel)
         rows: Any = self.landmarks.toarray() if is_sparse(self.landmarks) else self.landmarks
         return np.asarray(sla.solve_triangular(self.factor, rows, lower=True).T)
 
 
 Space: TypeAlias = FeatureSpace | KernelSpace
 """What the common space needs to know of a domain."""
+
+
+def _require_linear(kernel: Kernel) -> None:
+    if not isinstance(kernel, Linear):
+        raise InputError(f"kernel: expected a linear one, whose metric is a matrix over features, got {kernel}.")
+
+
+def _unit_rows(X: Matrix) -> Matrix:
+    """Rows of length one, of their own precision; rows of zeros stay zero."""
+    lengths = np.sqrt(Linear().diagonal(X))
+    factors = 1.0 / np.where(lengths > 0.0, lengths, 1.0)
+    scaled = sp.diags_array(factors) @ X if is_sparse(X) else X * factors[:, None]
+    return scaled.astype(X.dtype, copy=False)
 
 
 def centred(X: Matrix, centre: FloatArray | None) -> Matrix:

@@ -17,6 +17,7 @@ from conftest import CANNOT_HOLD, make_domains
 from isthmus import CCA, KCCA, RBF, KnownPairs, Linear
 from isthmus.common_space import CommonSpace
 from isthmus.evaluation import SemiSupervisedSplit
+from isthmus.maps import CanonicalDirections, PairedRows
 from isthmus.spaces import FeatureSpace
 
 KERNELS = [("linear", "linear"), ("rbf", "rbf"), ("cosine", "polynomial"), ("laplacian", "linear")]
@@ -76,6 +77,27 @@ def test_a_dense_generalised_eigenproblem_has_the_same_solution(gamma):
     ):
         theirs = (rows - rows.mean(axis=0)) @ w
         np.testing.assert_allclose(ours, up_to_sign(theirs / theirs.std(axis=0), ours), atol=1e-8)
+
+
+@pytest.mark.parametrize("gamma", [0.0, 0.1])
+@pytest.mark.parametrize("variates", ["unit", "weighted"])
+@pytest.mark.parametrize("kernels", KERNELS[:2])
+def test_the_residual_is_earned_from_the_rows(gamma, variates, kernels):
+    X, Y = paired()
+    rows = np.arange(80)
+    model = KCCA(*kernels, regularization=gamma, variates=variates, n_components=2)
+    assert model.fit(X, None, Y, None, pairs=np.c_[rows, rows]).residual_ <= 1e-8
+    assert KCCA(*kernels, regularization=gamma, variates=variates).fit(*make_domains().args).residual_ <= 1e-8
+
+
+def test_wrong_directions_have_a_residual():
+    X, Y = paired()
+    each = sp.csr_array(sp.identity(80))
+    pairs = PairedRows.of(X, Y, each, each)
+    found = pairs.directions(0.1)
+    wrong = CanonicalDirections(found.source + 1e-3, found.target, found.offsets, found.correlations)
+    assert pairs.residual(found, 0.1) < 1e-12
+    assert pairs.residual(wrong, 0.1) > 1e-5
 
 
 def test_cca_zoo_finds_the_same_variates():

@@ -71,6 +71,8 @@ class KCCA(MetricEstimator):
         What was learned; its offsets are the centring.
     correlations_ : array (k,)
         The maxima above, largest first.
+    residual_ : float
+        The certificate: the largest error of the directions in the equations of the problem, as a part.
     regularization_ : float
         γ.
     learner_ : object or None
@@ -93,6 +95,7 @@ class KCCA(MetricEstimator):
     takes_pairs = True
     intercept = True
     correlations_: FloatArray
+    residual_: float
     regularization_: float
     learner_: Any
 
@@ -154,7 +157,12 @@ class KCCA(MetricEstimator):
             parts=(len(found.correlations),) if weighted else (),
         )
         learner = None if isinstance(self.metric, str) else self._fitted_learner(domains, space)
-        attributes = {"correlations_": found.correlations, "learner_": learner, "regularization_": gamma}
+        attributes = {
+            "correlations_": found.correlations,
+            "residual_": rows.residual(found, gamma),
+            "learner_": learner,
+            "regularization_": gamma,
+        }
         return (space if learner is None else space.mapped(np.asarray(learner.components_).T)), attributes
 
     def _leading(self, found: CanonicalDirections) -> CanonicalDirections:

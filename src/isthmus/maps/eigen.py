@@ -1,0 +1,178 @@
+"""B v = λ A v over the coordinates of two domains: the directions that several systems are about."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import scipy.linalg as sla
+
+from isthmus._arrays import BoolArray, FloatArray
+from isthmus.exceptions import InputError
+
+RANK = 1e-9
+"""A value below this part of the largest one is a zero after rounding."""
+TIED = 1e-9
+"""Two values that differ by no more than this part of the largest one are equal after rounding."""
+
+INDEFINITE = (
+    "regularization: expected one that makes the rows' scatter positive definite, got too small a one for these rows."
+)
+
+
+@dataclass(frozen=True, eq=False)
+class JointDirections:
+    r"""Leading solutions of :math:`B v = \lambda A v`, largest λ first, with :math:`V^T A V = I`.
+
+    Parameters
+    ----------
+    source, target : array (r_s, k) and (r_t, k)
+        The two parts of V.
+    values : array (k,)
+        λ.
+    residual : float
+        The largest :math:`\|Bv - \lambda Av\| / ((\|B\|_F + |\lambda| \|A\|_F) \|v\|)`, from the matrices themselves:
+        v solves, exactly, a problem that differs from this one by no more than that part.
+    tied : bool
+        Whether the last λ is equal to the next one, so that the last direction is one of many.
+    """
+
+    source: FloatArray
+    target: FloatArray
+    values: FloatArray
+    residual: float
+    tied: bool = False
+
+    def signed(self, heights: FloatArray) -> JointDirections:
+        """The same directions, turned so that the first group that stands out is high; heights (groups, k)."""
+        signs = standing_signs(heights)
+        return JointDirections(self.source * signs, self.target * signs, self.values, self.residual, self.tied)
+
+    def leading(self, k: int) -> JointDirections:
+        """The first k."""
+        if k == len(self.values):
+            return self
+        tied = self.values[k - 1] - self.values[k] <= TIED * np.abs(self.values).max()
+        return JointDirections(self.source[:, :k], self.target[:, :k], self.values[:k], self.residual, bool(tied))
+
+    def above_zero(self) -> JointDirections:
+        """Those whose value is more than rounding; none is tied with a zero."""
+        k = rank(self.values)
+        return self.leading(k) if k else self.without(np.ones(len(self.values), dtype=np.bool_))
+
+    def without(self, left_out: BoolArray) -> JointDirections:
+        """Those that are not left out (k,)."""
+        kept = np.flatnonzero(~left_out)
+        return JointDirections(
+            self.source[:, kept], self.target[:, kept], self.values[kept], self.residual, self.tied
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class JointProblem:
+    r"""Symmetric A, positive definite, and B over the coordinates of both domains, those of the source first.
+
+    Examples
+    --------
+    >>> problem = JointProblem.ridged(np.diag([2.0, 4.0]), np.array([[0.0, 1.0], [1.0, 0.0]]), 1, 0.0)
+    >>> found = problem.directions(1)
+    >>> found.values.round(4), found.source.round(4), found.target.round(4), found.residual < 1e-15
+    (array([0.3536]), array([[0.5]]), array([[0.3536]]), True)
+    """
+
+    A: FloatArray
+    B: FloatArray
+    n_source: int
+    """r_s."""
+
+    @classmethod
+    def ridged(cls, A: FloatArray, B: FloatArray, n_source: int, epsilon: float) -> JointProblem:
+        """With A + ε tr(A)/r · I in place of A."""
+        A, B = 0.5 * (A + A.T), 0.5 * (B + B.T)
+        return cls(A + epsilon * float(np.trace(A)) / len(A) * np.eye(len(A)), B, n_source)
+
+    def directions(self, k: int) -> JointDirections:
+        """The k leading ones."""
+        r = len(self.A)
+        try:
+            values, V = sla.eigh(self.B, self.A, subset_by_index=[max(0, r - k - 1), r - 1])  # and the next one
+        except np.linalg.LinAlgError:
+            raise InputError(INDEFINITE) from None
+        values, V = values[::-1], V[:, ::-1]
+        found = JointDirections(V[: self.n_source], V[self.n_source :], values, 0.0)
+        return _certified(found, self.A @ V, self.B @ V, (self.A, self.B)).leading(min(k, r))
+
+
+@dataclass(frozen=True, eq=False)
+class CoupledProblem:
+    r"""A block by block, B across the blocks only: :math:`A = A_s \oplus A_t`, :math:`B_{st} = M_s M_t^T`.
+
+    Parameters
+    ----------
+    A : (array (r_s, r_s), array (r_t, r_t))
+        Symmetric and positive definite.
+    sums : (array (r_s, g), array (r_t, g))
+        :math:`M_s` and :math:`M_t`; g is small where they are sums over groups.
+
+    Examples
+    --------
+    >>> problem = CoupledProblem((np.eye(1) * 2.0, np.eye(1) * 4.0), (np.ones((1, 1)), np.ones((1, 1))))
+    >>> problem.directions().values.round(4)
+    array([0.3536])
+    """
+
+    A: tuple[FloatArray, FloatArray]
+    sums: tuple[FloatArray, FloatArray]
+
+    def directions(self) -> JointDirections:
+        """All whose λ is not zero: as many as the rank of B across the blocks."""
+        try:
+            factors = [np.linalg.cholesky(block) for block in self.A]
+        except np.linalg.LinAlgError:
+            raise InputError(INDEFINITE) from None
+        whitened = [sla.solve_triangular(L, M, lower=True) for L, M in zip(factors, self.sums, strict=True)]
+        U, values, V = product_svd(whitened[0], whitened[1])
+        k = rank(values)
+        # Half of each direction's length is in either block: √½.
+        W_s, W_t = (
+            sla.solve_triangular(L, Q[:, :k], lower=True, trans="T") * np.sqrt(0.5)
+            for L, Q in zip(factors, (U, V), strict=True)
+        )
+        found = JointDirections(W_s, W_t, values[:k], 0.0)
+        (M_s, M_t), (A_s, A_t) = self.sums, self.A
+        across = M_s @ M_t.T
+        BV = np.vstack([across @ W_t, across.T @ W_s])
+        return _certified(found, np.vstack([A_s @ W_s, A_t @ W_t]), BV, (*self.A, across, across))
+
+
+def rank(values: FloatArray) -> int:
+    """How many values, in falling order, are more than rounding."""
+    return int((values > RANK * np.abs(values).max(initial=0.0)).sum())
+
+
+def product_svd(F: FloatArray, G: FloatArray, divisor: float = 1.0) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """U, the singular values, and V of ``F Gᵀ`` over a divisor, for thin F (p, g) and G (q, g), of two triangles."""
+    (Q_s, T_s), (Q_t, T_t) = np.linalg.qr(F), np.linalg.qr(G)
+    U, values, Vt = np.linalg.svd(T_s @ T_t.T / divisor, full_matrices=False)
+    return Q_s @ U, values, Q_t @ Vt.T
+
+
+def standing_signs(heights: FloatArray) -> FloatArray:
+    """The sign (k,) of the first group, of those whose heights (groups, k) are given, that stands out in each column.
+
+    A direction's sign is arbitrary: this one does not depend on the order of rows.
+    """
+    first = (np.abs(heights) > 0.5 * np.abs(heights).max(axis=0)).argmax(axis=0)
+    return np.where(heights[first, np.arange(heights.shape[1])] < 0.0, -1.0, 1.0)
+
+
+def _certified(
+    found: JointDirections, AV: FloatArray, BV: FloatArray, blocks: tuple[FloatArray, ...]
+) -> JointDirections:
+    """With the residual, from the products of the matrices with the directions; the first half of the blocks is A."""
+    half = len(blocks) // 2
+    sizes = [float(np.sqrt(sum(np.sum(part**2) for part in side))) for side in (blocks[:half], blocks[half:])]
+    V = np.vstack([found.source, found.target])
+    lengths = np.linalg.norm(V, axis=0) * (sizes[1] + np.abs(found.values) * sizes[0])
+    errors = np.linalg.norm(BV - AV * found.values, axis=0) / np.where(lengths > 0.0, lengths, 1.0)
+    return JointDirections(found.source, found.target, found.values, float(errors.max(initial=0.0)), found.tied)
