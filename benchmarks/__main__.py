@@ -21,6 +21,8 @@ SECTIONS = (
     "migration",
     "labels",
     "index",
+    "rows",
+    "streaming",
 )
 
 
@@ -35,6 +37,7 @@ def main() -> int:
         itml_single,
         labels,
         machine,
+        many_rows,
         matching,
         migration,
         paired,
@@ -42,6 +45,7 @@ def main() -> int:
         report,
         solvers,
         span,
+        streaming,
         systems,
         transform,
     )
@@ -60,6 +64,8 @@ def main() -> int:
         "migration": migration.run,
         "labels": labels.run,
         "index": index.run,
+        "rows": many_rows.run,
+        "streaming": streaming.run,
     }
     record, options, problem = Record(), Options(budget=args.budget, repeats=args.repeats), ""
     load = machine.load()

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from matplotlib import image
 
 from isthmus.study import Record, Trial
 
@@ -81,3 +82,7 @@ def test_the_demo_runs_from_end_to_end(demo, tmp_path, capsys):
     assert "LabelTransfer, renamed source" in said
     assert "All ten digits labelled" in said
     assert sorted(path.name for path in tmp_path.iterdir()) == ["names.png", "names.svg"]
+    # The README's picture is of eight splits, so its bars are others; the images and their names are of the first.
+    new, shown = (image.imread(folder / "names.png")[:, :1480, :3] for folder in (tmp_path, DEMO.parents[1] / "docs"))
+    assert new.shape == shown.shape
+    assert np.abs(new - shown).mean() < 0.02

@@ -64,8 +64,9 @@ METADATA = {"isthmus": "{}", "sha256": "0" * 64}
         header({"__metadata__": METADATA, "x": {"dtype": "F64", "shape": [2**60], "data_offsets": [0, 8]}}),
         (10**6).to_bytes(8, "little") + b"[" * 10**6,
         (30).to_bytes(8, "little") + b"\xff" * 30,
+        (32).to_bytes(8, "little") + '{"a": 1}'.encode("utf-32-be"),
     ],
-    ids=range(11),
+    ids=range(12),
 )
 def test_other_files(content, tmp_path):
     assert "model file" in refused(load, put(tmp_path / "model", content))

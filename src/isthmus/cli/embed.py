@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from isthmus.cli.arguments import FORMATS, add_speech
 from isthmus.cli.models import DOMAINS, Kept, add_model
@@ -11,13 +13,22 @@ from isthmus.cli.outputs import require_output, require_table
 from isthmus.cli.screen import Screen
 from isthmus.exceptions import InputError
 
+if TYPE_CHECKING:
+    import numpy as np
+
+    from isthmus.tables import RowBlocks, Table
+
 EXAMPLES = """\
 examples:
   isthmus embed translations.isthmus french.csv --domain target -o french.npy
   isthmus embed translations.isthmus english.parquet --domain source -o english.parquet
+
+Files of any length: rows are read, mapped and written some at a time (.npz and .h5ad are read whole).
 """
 BLOCK = 20_000
-"""Rows that are mapped at once."""
+"""Rows that are read, mapped and written at once."""
+WORDS = "category", "text"
+"""Kinds of columns whose cells are words."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -31,36 +42,76 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> None:
-    """Map block by block, and write."""
-    import numpy as np
-
+    """Map some rows at a time, and write them."""
     screen = Screen.of(options)
     check = require_output if options.output.suffix == ".npy" else require_table
     check(options.output, options.model, options.file)
-    from isthmus.storage.files import saving
-    from isthmus.tables import ids_of, read_table, write_table
-
-    kept, table = Kept.of(options.model), read_table(options.file)
+    kept = Kept.of(options.model)
     if not hasattr(kept.model, "transform"):
         raise InputError(f"{options.model}: expected a model with a common space, got {type(kept.model).__name__}.")
+    write = _write_array if options.output.suffix == ".npy" else _write_table
+    n, d = write(kept, options, screen)
+    screen.passing("")
+    screen.say(f"{n:,} points of {d} coordinates are in {options.output}.")
+    screen.answer({"rows": n, "coordinates": d, "output": str(options.output)})
 
-    def points(start: int) -> np.ndarray:
-        rows = kept.rows(table.rows(start, start + BLOCK), options.domain)
-        return np.asarray(kept.model.transform(rows, options.domain), dtype=np.float32)
 
-    first = points(0)
-    starts = range(BLOCK, table.n_rows, BLOCK)
-    shape = table.n_rows, first.shape[1]
-    if options.output.suffix == ".npy":
-        with saving(options.output) as file:
-            header = {"descr": np.lib.format.dtype_to_descr(first.dtype), "fortran_order": False, "shape": shape}
-            np.lib.format.write_array_header_1_0(file, header)
-            file.write(first.tobytes())
-            for start in starts:
-                file.write(points(start).tobytes())
-    else:
-        every = np.concatenate([first, *(points(start) for start in starts)])
-        ids = list(ids_of(table, kept.features[options.domain].plan))
-        write_table(options.output, {"id": ids} | {f"x{j}": every[:, j] for j in range(shape[1])})
-    screen.say(f"{shape[0]:,} points of {shape[1]} coordinates are in {options.output}.")
-    screen.answer({"rows": shape[0], "coordinates": shape[1], "output": str(options.output)})
+def _blocks(kept: Kept, options: argparse.Namespace, *, ids: bool) -> RowBlocks:
+    from isthmus.tables import RowBlocks
+
+    plan = kept.features[options.domain].plan
+    words = [column.name for column in plan.columns if column.kind in WORDS]
+    return RowBlocks(options.file, BLOCK, [*words, *([plan.id] if ids and plan.id is not None else [])])
+
+
+def _points(kept: Kept, table: Table, domain: str, screen: Screen) -> np.ndarray[Any, np.dtype[np.float32]]:
+    import numpy as np
+
+    found = np.asarray(kept.model.transform(kept.rows(table, domain), domain), dtype=np.float32)
+    screen.passing(f"{table.first + table.n_rows:,} rows")
+    return found
+
+
+def _write_array(kept: Kept, options: argparse.Namespace, screen: Screen) -> tuple[int, int]:
+    """One array; how many rows it has is written into its head when all are there."""
+    from numpy.lib.format import dtype_to_descr, write_array_header_1_0
+
+    from isthmus.storage.files import saving
+
+    n, d = 0, 0
+
+    def write_head(file: Any) -> None:
+        write_array_header_1_0(file, {"descr": dtype_to_descr(found.dtype), "fortran_order": False, "shape": (n, d)})
+
+    with saving(options.output) as file:
+        for table in _blocks(kept, options, ids=False):
+            found = _points(kept, table, options.domain, screen)
+            if not n:
+                d = found.shape[1]
+                write_head(file)
+            file.write(found.tobytes())
+            n += len(found)
+        file.seek(0)
+        write_head(file)  # NumPy leaves room for a larger number of rows
+    return n, d
+
+
+def _write_table(kept: Kept, options: argparse.Namespace, screen: Screen) -> tuple[int, int]:
+    from isthmus.tables import IdsSoFar, write_blocks
+
+    blocks, plan, seen, shape = (
+        _blocks(kept, options, ids=True),
+        kept.features[options.domain].plan,
+        IdsSoFar(),
+        [0, 0],
+    )
+
+    def columns() -> Iterator[dict[str, Any]]:
+        for table in blocks:
+            ids, found = seen.of(table, plan), _points(kept, table, options.domain, screen)
+            shape[:] = shape[0] + len(found), found.shape[1]
+            yield {"id": list(ids)} | {f"x{j}": found[:, j] for j in range(shape[1])}
+        seen.require_different(blocks, plan)
+
+    write_blocks(options.output, columns())
+    return shape[0], shape[1]

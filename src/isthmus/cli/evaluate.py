@@ -4,16 +4,13 @@ from __future__ import annotations
 
 import argparse
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from isthmus.cli.arguments import add_columns, add_files, add_speech
 from isthmus.cli.label import labelled_sides
 from isthmus.cli.outputs import require_output
 from isthmus.cli.screen import Screen
+from isthmus.cli.shared import shared_features
 from isthmus.cli.sides import known_pairs
-
-if TYPE_CHECKING:
-    from isthmus.cli.sides import Side
 
 EXAMPLES = """\
 examples:
@@ -87,10 +84,3 @@ def run(options: argparse.Namespace) -> None:
 
 def _stem(path: Path) -> Path:
     return path.with_suffix("") if path.suffix in (".png", ".svg") else path
-
-
-def shared_features(source: Side, target: Side) -> list[tuple[int, int]] | None:
-    """Features that both have under the same name, words too: what a plain rule could do with them is a control."""
-    places = {name: j for j, name in enumerate(target.features.names)}
-    found = [(i, places[name]) for i, name in enumerate(source.features.names) if name in places]
-    return found or None

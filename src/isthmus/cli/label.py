@@ -9,11 +9,14 @@ from typing import TYPE_CHECKING, Any
 from isthmus.cli.arguments import add_columns, add_files, add_speech
 from isthmus.cli.outputs import require_table
 from isthmus.cli.screen import Screen
+from isthmus.cli.shared import shared_rows
 from isthmus.cli.sides import both_sides, known_pairs
 from isthmus.exceptions import InputError
 
 if TYPE_CHECKING:
     from isthmus.cli.sides import Side
+
+    Labelled = tuple[Side, Side, Any, Any]
 
 EXAMPLES = """\
 examples:
@@ -37,13 +40,19 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="id, class, probability, runner-up, given; FILE.json, for `isthmus report`, beside",
     )
     add("--reject-below", type=float, metavar="P", help="no class where the best has a smaller probability")
+    add(
+        "--check",
+        type=int,
+        metavar="N",
+        help="how often known labels are hidden and asked for (by the rows; 0: never)",
+    )
     add("--seed", type=int, default=0, metavar="N", help="of restarts and renamings (0)")
     add_columns(parser, label=True)
     add_speech(parser)
 
 
-def labelled_sides(options: argparse.Namespace, screen: Screen) -> tuple[Side, Side, Any, Any] | None:
-    """Both files and their labels; a target without the column has none."""
+def labelled_sides(options: argparse.Namespace, screen: Screen) -> Labelled | None:
+    """Both files and their labels; source rows without one are not used, a target without the column has none."""
     import numpy as np
 
     sides = both_sides(options, (options.source, options.target), ("source", "target"), screen)
@@ -52,10 +61,13 @@ def labelled_sides(options: argparse.Namespace, screen: Screen) -> tuple[Side, S
     source, target = sides
     if source.labels is None:
         raise InputError(f"{source.table.path}: expected a column of classes {options.label!r:.60}, got none.")
+    labelled = np.array([label is not None for label in source.labels])
+    source = source if labelled.all() or not labelled.any() else source.only(labelled)
     y_target = np.full(target.table.n_rows, None, dtype=object) if target.labels is None else target.labels
     for side, y in ((source, source.labels), (target, y_target)):
         given = [label for label in y if label is not None]
-        screen.say(f"{side.name}: {len(given):,} labels of {len(set(given))} classes")
+        others = f"; {len(side.unused):,} rows without a label are not used" if side.unused else ""
+        screen.say(f"{side.name}: {len(given):,} labels of {len(set(given))} classes{others}")
     return source, target, source.labels, y_target
 
 
@@ -64,6 +76,8 @@ def run(options: argparse.Namespace) -> None:
     import numpy as np
 
     screen = Screen.of(options)
+    if options.check is not None and options.check < 0:
+        raise InputError(f"--check: expected a whole number of at least 0, got {options.check}.")
     require_table(options.output, options.source, options.target, options.pairs, options.plan)
     found = labelled_sides(options, screen)
     if found is None:
@@ -83,6 +97,10 @@ def run(options: argparse.Namespace) -> None:
     screen.say(
         f"{int((~given).sum()):,} rows without a label got a class" + (f", but for {none:,}." if none else ".")
     )
+    screen.passing("known labels are hidden, and asked for")
+    control = _held_back(options, model, found, pairs)
+    screen.passing("")
+    screen.say(control["sentence"])
     facts = {
         "source": source.facts,
         "target": target.facts,
@@ -91,6 +109,7 @@ def run(options: argparse.Namespace) -> None:
         "classes": [str(c) for c in model.classes_],
         "unlabelled_classes": [str(c) for c in model.unlabelled_classes_],
         "rejected": int(none),
+        "held_back": control,
         "output": None if options.output is None else str(options.output),
     }
     if options.output is not None:
@@ -99,6 +118,38 @@ def run(options: argparse.Namespace) -> None:
             screen.say(f"{record_path(options.output)} is another file, and was left as it is.")
         screen.say(f"They are in {options.output}.")
     screen.answer(facts)
+
+
+def _held_back(options: argparse.Namespace, model: Any, sides: Labelled, pairs: Any) -> dict[str, Any]:
+    """How many known labels are found when they are hidden, beside the words and columns that both files share."""
+    from sklearn.base import clone
+
+    from isthmus.verdict.held_back import held_back
+
+    source, target, ys, yt = sides
+    if options.check == 0 or len({label for label in yt if label is not None}) < 2:
+        seen = None
+    else:
+        system, shared = clone(model).set_params(progress=False, reject_below=None), shared_rows(source, target)
+        asked = {"pairs": pairs, "shared": shared, "times": options.check, "random_state": options.seed}
+        seen = held_back(source.X, ys, target.X, yt, system, **asked)
+    if seen is None:
+        why = (
+            "was not asked" if options.check == 0 else "can't be told: it takes classes with two labels in the target"
+        )
+        return {"labels": 0, "accuracy": None, "sentence": f"How many are right {why}."}
+    low, high = seen.interval
+    columns = 0 if shared is None else int(shared[0].shape[1])
+    alone = f"these alone find {seen.shared:.0%}" if columns else "nothing to compare with"
+    return {
+        "labels": seen.tested,
+        "accuracy": seen.accuracy,
+        "interval": seen.interval,
+        "shared_columns": columns,
+        "shared_accuracy": seen.shared,
+        "sentence": f"Of {seen.tested} known labels, half of them hidden at a time, {seen.accuracy:.0%} were found "
+        f"[{low:.0%}, {high:.0%}]; the files share {columns:,} words or columns: {alone}.",
+    }
 
 
 def _write(path: Path, ids: Any, classes: Any, P: Any, called: Any, given: Any) -> None:

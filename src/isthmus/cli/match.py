@@ -4,11 +4,17 @@ from __future__ import annotations
 
 import argparse
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from isthmus.cli.arguments import add_columns, add_files, add_speech
 from isthmus.cli.outputs import require_table
 from isthmus.cli.screen import Screen
+from isthmus.cli.shared import shared_rows
 from isthmus.cli.sides import both_sides, known_pairs
+
+if TYPE_CHECKING:
+    from isthmus.cli.sides import Side
+    from isthmus.matching.matching import Matching
 
 EXAMPLES = """\
 examples:
@@ -63,6 +69,8 @@ def run(options: argparse.Namespace) -> None:
         progress=screen.progress,
     )
     screen.say("", f"{found}", f"{len(found):,} matches of {found.shape[0]:,} and {found.shape[1]:,} rows.")
+    control = _shared_control(found, pairs, first, second)
+    screen.say(control["sentence"])
     facts = {
         "a": first.facts,
         "b": second.facts,
@@ -71,6 +79,7 @@ def run(options: argparse.Namespace) -> None:
         "matches": len(found),
         "held_back_recall": found.held_back_recall,
         "held_back_interval": found.held_back_interval,
+        "shared": control,
         "output": None if options.output is None else str(options.output),
     }
     if options.output is not None:
@@ -87,3 +96,22 @@ def run(options: argparse.Namespace) -> None:
             screen.say(f"{record_path(options.output)} is another file, and was left as it is.")
         screen.say(f"They are in {options.output}.")
     screen.answer(facts)
+
+
+def _shared_control(found: Matching, pairs: Any, first: Side, second: Side) -> dict[str, Any]:
+    """What the words and columns that both files share find by themselves, of the pairs that were held back."""
+    import numpy as np
+
+    from isthmus.matching.shared import shared_recall
+
+    shared = shared_rows(first, second)
+    if shared is None:
+        return {"columns": 0, "recall": None, "sentence": "The files share no words or columns to compare with."}
+    columns, asked = int(shared[0].shape[1]), found.held_back_pairs
+    said = f"The files share {columns:,} words or columns"
+    if not len(asked):
+        return {"columns": columns, "recall": None, "sentence": f"{said}; what these find alone takes pairs to tell."}
+    others = np.setdiff1d(pairs[:, 1], asked[:, 1])
+    recall = shared_recall(*shared, asked, others)
+    which = f"of the {len(asked)} pairs that were held back"
+    return {"columns": columns, "recall": recall, "sentence": f"{said}: these alone find {recall:.0%} {which}."}

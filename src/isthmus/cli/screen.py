@@ -43,6 +43,11 @@ class Screen:
             for line in lines:
                 print(printable(line), flush=True)
 
+    def passing(self, words: str) -> None:
+        """How far long work is: words that the next ones replace, on a terminal."""
+        if self.progress:
+            print(f"\r{words:<40}\r", end="", file=sys.stderr, flush=True)
+
     def answer(self, facts: Mapping[str, Any]) -> None:
         """The object for machines."""
         if self.json:

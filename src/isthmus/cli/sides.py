@@ -14,7 +14,7 @@ from isthmus.exceptions import InputError
 from isthmus.storage.files import opened, require_writable, shown, write_whole
 
 if TYPE_CHECKING:
-    from isthmus._arrays import IntArray, Matrix
+    from isthmus._arrays import BoolArray, IntArray, Matrix
     from isthmus.tables import Features, Plan, Table
 
 LONGEST_PLAN = 2**24
@@ -23,13 +23,14 @@ LONGEST_PLAN = 2**24
 
 @dataclass(frozen=True, eq=False)
 class Side:
-    """One file."""
+    """One file, or some rows of it; then ``unused`` are the ids of the others."""
 
     name: str
     table: Table
     plan: Plan
     features: Features
     X: Matrix
+    unused: tuple[str, ...] = ()
 
     @property
     def ids(self) -> Any:
@@ -49,6 +50,14 @@ class Side:
     def facts(self) -> dict[str, Any]:
         """What there is, for machines."""
         return {"file": str(self.table.path), "rows": self.table.n_rows, "features": int(self.X.shape[1])}
+
+    def only(self, kept: BoolArray) -> Side:
+        """Some of the rows; the features stay those of all."""
+        import numpy as np
+
+        unused = tuple(id for id, keep in zip(self.ids, kept, strict=True) if not keep)
+        rows = np.flatnonzero(kept)
+        return replace(self, table=self.table.take(rows), X=self.X[rows], unused=unused)
 
     def lines(self) -> list[str]:
         """What there is, for the screen."""
@@ -165,11 +174,13 @@ def _unscaled(plan: Plan) -> Plan:
 
 
 def known_pairs(path: Path | None, first: Side, second: Side, screen: Screen) -> IntArray | None:
-    """The pairs of a file as row numbers (m, 2)."""
+    """The pairs of a file as row numbers (m, 2), without those of rows that are not used; None where none is left."""
     if path is None:
         return None
     from isthmus.tables import read_pairs
 
-    pairs = read_pairs(path, first.ids, second.ids)
-    screen.say(f"pairs: {path}, {len(pairs):,}")
-    return pairs
+    every = read_pairs(path, (*first.ids, *first.unused), second.ids)
+    pairs = every[every[:, 0] < first.table.n_rows]
+    others = f", of which {len(every) - len(pairs):,} have no label in the {first.name}, and are not used"
+    screen.say(f"pairs: {path}, {len(every):,}{others if len(pairs) < len(every) else ''}")
+    return pairs if len(pairs) else None

@@ -8,7 +8,7 @@ Z = 1.959963984540054
 """The quantile of the normal distribution that leaves 2.5 % on either side."""
 
 
-def wilson_interval(hits: int, n: int, z: float = Z) -> tuple[float, float]:
+def wilson_interval(hits: float, n: int, z: float = Z) -> tuple[float, float]:
     r"""Wilson's interval for the share of hits among n.
 
     .. math:: \frac{p + z^2 / 2n \pm z \sqrt{p (1 - p) / n + z^2 / 4n^2}}{1 + z^2 / n}, \qquad p = \text{hits} / n

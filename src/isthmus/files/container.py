@@ -95,7 +95,8 @@ def _header(raw: bytes) -> dict[str, Any]:
     if not 0 < length <= min(LONGEST_HEADER, len(raw) - 8):
         raise InputError("expected a model file, got another kind of file, or a part of one.")
     try:
-        header = json.loads(raw[8 : 8 + length], parse_constant=_no_number)
+        # Decoded here: of bytes, json would guess the encoding, and import what decodes it.
+        header = json.loads(raw[8 : 8 + length].decode(), parse_constant=_no_number)
     except (ValueError, RecursionError):
         raise InputError("expected a model file, got one whose header is not in order.") from None
     if not isinstance(header, dict) or len(header) > MOST_ARRAYS:

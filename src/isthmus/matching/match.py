@@ -179,4 +179,5 @@ def _matching(
         succeeded=succeeded,
         verdict=sentence(seen, succeeded, len(i), shape),
         evidence=seen,
+        held_back_pairs=np.stack([runs.held_pairs.i, runs.held_pairs.j], axis=1),
     )

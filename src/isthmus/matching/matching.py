@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -35,6 +35,8 @@ class Matching:
         That in one sentence, with the figures that it rests on; what ``str`` gives.
     evidence : Evidence or None
         These figures; None where all rows were in known pairs, so that nothing was left to match.
+    held_back_pairs : array (h, 2)
+        The known pairs that were held back to measure the recall.
     """
 
     pairs: IntArray
@@ -45,6 +47,7 @@ class Matching:
     succeeded: bool | None
     verdict: str
     evidence: Evidence | None
+    held_back_pairs: IntArray = field(default_factory=lambda: np.zeros((0, 2), np.intp))
 
     @property
     def held_back_recall(self) -> float | None:

@@ -48,6 +48,8 @@ class Runs:
         The ranks of the partners in known pairs, and their scores, by what is learned from all other pairs.
     held_back, shuffled : array (h,)
         The ranks of the partners of the rows that were held back, by a run from the others, and by the null run.
+    held_pairs : Links
+        These rows and their partners.
     """
 
     final: Run
@@ -66,6 +68,7 @@ class Runs:
     known_scores: FloatArray
     held_back: IntArray
     shuffled: IntArray
+    held_pairs: Links
 
 
 def all_runs(
@@ -110,7 +113,7 @@ def all_runs(
         n_jobs,
         counter,
     )
-    places = ranks(trial, some, held), ranks(null, nothing, held)
+    places = held, ranks(trial, some, held), ranks(null, nothing, held)
     return _seen(problem, known, sides, order[0].value, places, for_folds[3], refine)
 
 
@@ -119,7 +122,7 @@ def _seen(
     known: Links,
     sides: list[tuple[Run, Best]],
     value: float,
-    held: tuple[IntArray, IntArray],
+    held: tuple[Links, IntArray, IntArray],
     rng: Generator,
     refine: bool,
 ) -> Runs:
@@ -149,8 +152,9 @@ def _seen(
         null_mutual=_mutual(null[0]),
         known_ranks=known_ranks,
         known_scores=known_scores,
-        held_back=held[0],
-        shuffled=held[1],
+        held_back=held[1],
+        shuffled=held[2],
+        held_pairs=held[0],
     )
 
 

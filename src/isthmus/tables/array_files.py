@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import mmap
 from pathlib import Path
 from typing import Any
 
@@ -32,6 +33,14 @@ def npy_table(path: Path, name: str) -> Table:
     if array.dtype.kind not in "fiu" or array.dtype.itemsize > 8:
         raise InputError(f"{name}: expected numbers, got type {array.dtype.str[1:41]!r}.")
     return Table.of({MATRIX: array}, name)
+
+
+def forget(array: Any) -> None:
+    """Let the memory go that holds parts of an array in a file; they are read again when they are used."""
+    while array is not None and not isinstance(array, mmap.mmap):
+        array = getattr(array, "base", None)
+    if array is not None and hasattr(mmap, "MADV_DONTNEED"):
+        array.madvise(mmap.MADV_DONTNEED)
 
 
 def npz_table(path: Path, name: str) -> Table:

@@ -83,14 +83,13 @@ def numbers(table: Table, name: str, *, days: bool = False) -> FloatArray:
     if strange.any():
         row = int(strange.arg_true()[0])
         expected = "dates such as 2024-05-31" if days else "numbers"
-        raise InputError(
-            f"{table.place(name)}: expected {expected}, got {_shown(series[row])} in row {row} (from 0)."
-        )
+        got = f"{_shown(series[row])} in row {table.first + row} (from 0)"
+        raise InputError(f"{table.place(name)}: expected {expected}, got {got}.")
     values: FloatArray = parsed.to_numpy().astype(np.float64)
     too_large = np.flatnonzero(np.abs(values) > LARGEST)
     if len(too_large):
         row = int(too_large[0])
-        got = f"{values[row]:.3g} in row {row} (from 0)"
+        got = f"{values[row]:.3g} in row {table.first + row} (from 0)"
         raise InputError(f"{table.place(name)}: expected numbers of at most {LARGEST:.0e}, got {got}.")
     return values
 
@@ -103,17 +102,30 @@ def words(table: Table, name: str) -> list[str | None]:
     >>> words(Table.of({"kind": [" red", "", None]}), "kind"), words(Table.of({"kind": [1.0, None]}), "kind")
     (['red', None, None], ['1', None])
     """
+    text = _text(table, name)
+    # "1.0" is what other programs make of a whole number in a column with empty cells.
+    whole = table.whole_numbers[name] if name in table.whole_numbers else _whole(text)
+    cells: list[str | None] = (text.str.replace(r"\.0$", "") if whole else text).to_list()
+    return cells
+
+
+def are_whole_numbers(table: Table, name: str) -> bool:
+    """Whether all cells of a column that are not empty are whole numbers."""
+    return _whole(_text(table, name))
+
+
+def _text(table: Table, name: str) -> Any:
     pl = polars()
     series = table.column(name)
     if series.dtype.is_float():
         series = series.fill_nan(None)
     if series.dtype.is_nested() or series.dtype in (pl.Binary, pl.Object):
         raise InputError(f"{table.place(name)}: expected words or numbers, got cells of type {series.dtype!s:.40}.")
-    text = trimmed(series.cast(pl.String))
-    # "1.0" is what other programs make of a whole number in a column with empty cells.
-    whole = bool(text.str.contains(r"^-?[0-9]+(\.0)?$").all())
-    cells: list[str | None] = (text.str.replace(r"\.0$", "") if whole else text).to_list()
-    return cells
+    return trimmed(series.cast(pl.String))
+
+
+def _whole(text: Any) -> bool:
+    return bool(text.str.contains(r"^-?[0-9]+(\.0)?$").all())
 
 
 def texts(table: Table, name: str) -> list[str]:

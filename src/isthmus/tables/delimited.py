@@ -18,7 +18,9 @@ LONGEST_HEADER = 2**24
 """Bytes."""
 
 
-def delimited_columns(content: bytes, name: str, separator: str | None = None) -> dict[str, Any]:
+def delimited_columns(
+    content: bytes, name: str, separator: str | None = None, *, row: int = 0, line: int = 0
+) -> dict[str, Any]:
     r"""The columns of a CSV file, all of them as text, empty cells as nulls.
 
     Parameters
@@ -29,6 +31,8 @@ def delimited_columns(content: bytes, name: str, separator: str | None = None) -
         Of the file, for messages.
     separator : str, optional
         By default the one of ``,``, ``;`` and tab that is most frequent in the first line.
+    row, line : int
+        How many rows and lines of the file come before this part of it, which has the names above it, too.
 
     Examples
     --------
@@ -38,7 +42,7 @@ def delimited_columns(content: bytes, name: str, separator: str | None = None) -
     header = content[:LONGEST_HEADER].split(b"\n", 1)[0]
     if not content.strip():
         raise InputError(f"{name}: expected a table, got an empty file.")
-    require_utf8(content, name)
+    require_utf8(content, name, line)
     between = separator or _separator(header.decode(errors="replace"))
     require_columns(header.count(between.encode()) + 1, name)
     if between.encode() in header:
@@ -49,7 +53,7 @@ def delimited_columns(content: bytes, name: str, separator: str | None = None) -
     names = _names(frame.row(0), name)
     rows = frame.slice(1)
     if frame.width > 1 and rows.to_series(frame.width - 1).null_count():
-        _require_full_rows(content, name, between, frame.width)
+        _require_full_rows(content, name, between, frame.width, row)
     return dict(zip(names, rows.iter_columns(), strict=True))
 
 
@@ -58,12 +62,12 @@ def _separator(header: str) -> str:
     return max(SEPARATORS, key=bare.count)
 
 
-def require_utf8(content: bytes, name: str) -> None:
-    """Raise, with the line, where a text is not in UTF-8."""
+def require_utf8(content: bytes, name: str, before: int = 0) -> None:
+    """Raise, with the line, where a text is not in UTF-8; so many lines come before it."""
     try:
         content.decode()
     except UnicodeDecodeError as error:
-        line = content.count(b"\n", 0, error.start) + 1
+        line = before + content.count(b"\n", 0, error.start) + 1
         raise InputError(f"{name}: expected text in UTF-8, got other bytes in line {line}.") from None
 
 
@@ -78,7 +82,7 @@ def _names(cells: tuple[str | None, ...], name: str) -> list[str]:
     return names
 
 
-def _require_full_rows(content: bytes, name: str, separator: str, width: int) -> None:
+def _require_full_rows(content: bytes, name: str, separator: str, width: int, before: int) -> None:
     # polars fills short rows up in silence, so where a last cell is empty the cells are counted.
     reader = csv.reader(io.TextIOWrapper(io.BytesIO(content), "utf-8", newline=""), delimiter=separator)
     try:
@@ -87,5 +91,5 @@ def _require_full_rows(content: bytes, name: str, separator: str, width: int) ->
         return
     if short is not None:
         row, got = short
-        where = f"row {row - 1} (from 0)"
+        where = f"row {before + row - 1} (from 0)"
         raise InputError(f"{name}: expected {width} cells in every row, as in the first line, got {got} in {where}.")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -13,6 +13,7 @@ from isthmus._arrays import IntArray
 from isthmus.exceptions import DataWarning, InputError, warn
 from isthmus.storage.files import shown
 from isthmus.tables.cells import words
+from isthmus.tables.frames import polars
 from isthmus.tables.plan import Plan
 from isthmus.tables.reading import read_table
 from isthmus.tables.table import Table
@@ -44,16 +45,63 @@ def ids_of(table: Table, plan: Plan) -> tuple[str, ...]:
     (('0', '1'), ('u', 'v'))
     """
     if plan.id is None:
-        return tuple(map(str, range(table.n_rows)))
+        return tuple(map(str, range(table.first, table.first + table.n_rows)))
     place = table.place(plan.id)
     first: dict[str, int] = {}
     for row, word in enumerate(words(table, plan.id)):
         if word is None:
-            raise InputError(f"{place}: expected an id in every row, got an empty cell in row {row} (from 0).")
+            raise InputError(
+                f"{place}: expected an id in every row, got an empty cell in row {table.first + row} (from 0)."
+            )
         if first.setdefault(word, row) != row:
-            rows = f"rows {first[word]} and {row} (from 0)"
+            rows = f"rows {table.first + first[word]} and {table.first + row} (from 0)"
             raise InputError(f"{place}: expected different ids, got {shown(repr(word)[:60])} in {rows}.")
     return tuple(first)
+
+
+class IdsSoFar:
+    """The ids of a file's rows, some rows at a time, with the complaints that :func:`ids_of` has about all of them.
+
+    Eight bytes are kept per id. Where two of these are equal, the file is read again to see whether the ids are.
+
+    Examples
+    --------
+    >>> table = Table.of({"x": [1.5, 2.0, 2.0], "name": ["u", "v", "u"]})
+    >>> ids, plan = IdsSoFar(), Plan.of(table, id="name")
+    >>> blocks = [table.rows(0, 2), table.rows(2, 3)]
+    >>> [ids.of(block, plan) for block in blocks]
+    [('u', 'v'), ('u',)]
+    >>> ids.require_different(blocks, plan)
+    Traceback (most recent call last):
+    isthmus.exceptions.InputError: table, column 'name': expected different ids, got 'u' in rows 0 and 2 (from 0).
+    """
+
+    def __init__(self) -> None:
+        self._prints: list[NDArray[np.uint64]] = []
+
+    def of(self, table: Table, plan: Plan) -> tuple[str, ...]:
+        """The ids of further rows."""
+        found = ids_of(table, plan)
+        if plan.id is not None:
+            self._prints.append(_prints(found))
+        return found
+
+    def require_different(self, tables: Iterable[Table], plan: Plan) -> None:
+        """Raise where two of all rows have the same id; the tables are only gone through where that is likely."""
+        values, counts = np.unique(np.concatenate(self._prints or [_prints(())]), return_counts=True)
+        twice, first = values[counts > 1], dict[str, int]()
+        for table in tables if len(twice) else ():
+            ids = ids_of(table, plan)
+            for place in np.flatnonzero(np.isin(_prints(ids), twice)).tolist():
+                word, row = ids[place], table.first + place
+                if first.setdefault(word, row) != row:
+                    got = f"{shown(repr(word)[:60])} in rows {first[word]} and {row} (from 0)"
+                    raise InputError(f"{table.place(str(plan.id))}: expected different ids, got {got}.")
+
+
+def _prints(ids: Sequence[str]) -> NDArray[np.uint64]:
+    pl = polars()
+    return np.asarray(pl.Series(ids, dtype=pl.String).hash().to_numpy(), dtype=np.uint64)
 
 
 def read_pairs(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import zlib
+from collections.abc import Iterator
 from io import BufferedReader
 from os import fstat
 
@@ -42,14 +43,21 @@ def require_columns(n: int, name: str) -> None:
 
 def content(file: BufferedReader, name: str, *, packed: bool) -> bytes:
     """All bytes of an open file, unpacked where it is gzipped."""
+    return b"".join(pieces(file, name, packed=packed)) if packed else file.read()
+
+
+def pieces(file: BufferedReader, name: str, *, packed: bool) -> Iterator[bytes]:
+    """The same, some at a time."""
     if not packed:
-        return file.read()
-    found, size = bytearray(), fstat(file.fileno()).st_size
+        while piece := file.read(PIECE):
+            yield piece
+        return
+    found, size = 0, fstat(file.fileno()).st_size
     try:
         with gzip.GzipFile(fileobj=file) as unpacked:
             while piece := unpacked.read(PIECE):
-                found += piece
-                require_room(len(found), size, name)
+                found += len(piece)
+                require_room(found, size, name)
+                yield piece
     except (EOFError, zlib.error, gzip.BadGzipFile):
         raise InputError(f"{name}: expected a gzip file in good order, got another or a part of one.") from None
-    return bytes(found)

@@ -18,6 +18,7 @@ from isthmus.tables.limits import content, require_columns, require_room
 from isthmus.tables.table import Table
 
 BYTES_PER_CELL = 8
+IN_ORDER = "a Parquet file in good order"
 
 
 def read_table(path: str | os.PathLike[str]) -> Table:
@@ -51,17 +52,7 @@ def read_table(path: str | os.PathLike[str]) -> Table:
     >>> table.names, table.n_rows, table.column("age").to_list()
     (('name', 'age'), 2, ['36', '41'])
     """
-    if not isinstance(path, str | os.PathLike):
-        raise InputError(f"path: expected the path of a file, got {path!r:.60}.")
-    name = shown(path)
-    lower = os.fspath(path).lower()
-    packed = lower.endswith(".gz")
-    ending = os.path.splitext(lower.removesuffix(".gz") if packed else lower)[1]
-    if ending not in PACKABLE and (packed or ending not in READERS):
-        if os.path.isdir(path):
-            raise InputError(f"{name}: expected a file, got a folder.")
-        endings = ", ".join([*PACKABLE, *READERS])
-        raise InputError(f"{name}: expected a name that ends in one of {endings} (the first ones also .gz).")
+    name, (ending, packed) = shown(path), kind_of_file(path)
     if ending in PACKABLE:
         with opened(path) as file:
             found = content(file, name, packed=packed)
@@ -69,28 +60,54 @@ def read_table(path: str | os.PathLike[str]) -> Table:
     return READERS[ending](Path(path), name)
 
 
+def kind_of_file(path: str | os.PathLike[str]) -> tuple[str, bool]:
+    """The ending that says what a file is, and whether it is gzipped."""
+    if not isinstance(path, str | os.PathLike):
+        raise InputError(f"path: expected the path of a file, got {path!r:.60}.")
+    lower = os.fspath(path).lower()
+    packed = lower.endswith(".gz")
+    ending = os.path.splitext(lower.removesuffix(".gz") if packed else lower)[1]
+    if ending not in PACKABLE and (packed or ending not in READERS):
+        if os.path.isdir(path):
+            raise InputError(f"{shown(path)}: expected a file, got a folder.")
+        endings = ", ".join([*PACKABLE, *READERS])
+        raise InputError(f"{shown(path)}: expected a name that ends in one of {endings} (the first ones also .gz).")
+    return ending, packed
+
+
+def json_frame(found: bytes, name: str, schema: Any = None, line: int = 0) -> Any:
+    """JSON lines as a data frame; with a schema, a part of a file that has so many lines before it."""
+    require_utf8(found, name, line)
+    with complaints(name, "one JSON object per line, with cells of one type per column"):
+        return polars().read_ndjson(found, schema=schema, infer_schema_length=None)
+
+
 def _json_lines(found: bytes, name: str) -> dict[str, Any]:
     if not found.strip():
         raise InputError(f"{name}: expected a table, got an empty file.")
-    require_utf8(found, name)
-    with complaints(name, "one JSON object per line, with cells of one type per column"):
-        frame = polars().read_ndjson(found, infer_schema_length=None)
-    return _columns(frame, name)
+    return _columns(json_frame(found, name), name)
 
 
 def _parquet(path: Path, name: str) -> Table:
-    pl = polars()
     with opened(path) as file:
         found = file.read()
-    if not found:
+    lazy, _ = scanned_parquet(BytesIO(found), len(found), name)
+    with complaints(name, IN_ORDER):
+        return Table.of(_columns(lazy.collect(), name), name)
+
+
+def scanned_parquet(source: Any, size: int, name: str) -> tuple[Any, int]:
+    """A Parquet file as a lazy frame, and how many rows it has; what it claims is compared with its size."""
+    if not size:
         raise InputError(f"{name}: expected a table, got an empty file.")
-    with complaints(name, "a Parquet file in good order"):
-        lazy = pl.scan_parquet(BytesIO(found))
+    pl = polars()
+    with complaints(name, IN_ORDER):
+        lazy = pl.scan_parquet(source, glob=False, hive_partitioning=False)
         width = len(lazy.collect_schema())
         require_columns(width, name)
-        n = lazy.select(pl.len()).collect().item()
-        require_room(n * width * BYTES_PER_CELL, len(found), name)
-        return Table.of(_columns(pl.read_parquet(BytesIO(found)), name), name)
+        n = int(lazy.select(pl.len()).collect().item())
+        require_room(n * width * BYTES_PER_CELL, size, name)
+    return lazy, n
 
 
 def _columns(frame: Any, name: str) -> dict[str, Any]:

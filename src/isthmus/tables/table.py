@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import Any
 
 import numpy as np
 
-from isthmus._arrays import is_sparse
+from isthmus._arrays import IntArray, is_sparse
 from isthmus.exceptions import InputError
 from isthmus.storage.files import shown
 from isthmus.tables.frames import polars
@@ -32,6 +32,10 @@ class Table:
         n.
     annotations : frozenset of str
         Parts that say something about the rows, and are no features unless a plan says so.
+    first : int
+        The number of the first row in the file, where these are only some of its rows.
+    whole_numbers : mapping of str to bool
+        Whether all cells of a column are whole numbers, in the whole file; columns that are not in it are looked at.
 
     Examples
     --------
@@ -44,6 +48,8 @@ class Table:
     parts: Mapping[str, Any]
     n_rows: int
     annotations: frozenset[str] = frozenset()
+    first: int = 0
+    whole_numbers: Mapping[str, bool] = field(default_factory=dict)
 
     @classmethod
     def of(cls, parts: Mapping[str, Any], path: str = "table", annotations: Iterable[str] = ()) -> Table:
@@ -89,7 +95,13 @@ class Table:
     def rows(self, start: int, stop: int) -> Table:
         """Some consecutive rows: a view, for work in blocks."""
         cut = {name: part[start:stop] for name, part in self.parts.items()}
-        return Table(self.path, MappingProxyType(cut), len(range(self.n_rows)[start:stop]), self.annotations)
+        n, first = len(range(self.n_rows)[start:stop]), self.first + start
+        return replace(self, parts=MappingProxyType(cut), n_rows=n, first=first)
+
+    def take(self, rows: IntArray) -> Table:
+        """Some rows by their numbers, in that order."""
+        taken = {name: part[rows] for name, part in self.parts.items()}
+        return replace(self, parts=MappingProxyType(taken), n_rows=len(rows))
 
     def place(self, name: str) -> str:
         """A column, for messages."""

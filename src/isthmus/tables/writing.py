@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import io
 import os
-from collections.abc import Callable, Mapping
+import threading
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import numpy as np
 
 from isthmus.exceptions import InputError
-from isthmus.storage.files import shown, write_bytes
+from isthmus.storage.files import saving, shown, write_bytes
 from isthmus.tables.frames import polars
 
 
@@ -57,6 +59,61 @@ def write_table(path: str | os.PathLike[str], columns: Mapping[str, Any]) -> Non
         raise InputError(f"{name}: expected a file that can be written, got '{reason}'.") from None
 
 
+def write_blocks(path: str | os.PathLike[str], blocks: Iterable[Mapping[str, Any]]) -> None:
+    """Write columns to such a file, some rows at a time; Parquet gets a row group for each.
+
+    Parameters
+    ----------
+    path : str or path
+        As for :func:`write_table`.
+    blocks : iterable of mapping of str to sequence
+        The same columns each time; at least one.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     write_blocks(f"{folder}/answer.csv", ({"id": [i], "score": [i / 2]} for i in range(2)))
+    ...     print(Path(f"{folder}/answer.csv").read_text(), end="")
+    id,score
+    0,0.0
+    1,0.5
+    """
+    ending = Path(path).suffix.lower()
+    if ending not in WRITERS:
+        raise InputError(f"{shown(path)}: expected a name that ends in one of {', '.join(WRITERS)}.")
+    frames = map(_frame, blocks)
+    with saving(path) as file:
+        if ending == ".parquet":
+            _sink_parquet(frames, file)
+            return
+        for i, frame in enumerate(frames):
+            named = {"include_header": not i} if ending in (".csv", ".tsv") else {}
+            WRITERS[ending](frame, file, **named)
+
+
+def _sink_parquet(frames: Iterator[Any], file: IO[bytes]) -> None:
+    from polars.io.plugins import register_io_source
+
+    first, stopped = next(frames), threading.Event()
+
+    def source(columns: Any, predicate: Any, n_rows: Any, batch_size: Any) -> Iterator[Any]:
+        yield first
+        while not stopped.is_set() and (frame := next(frames, None)) is not None:
+            yield frame
+
+    lazy = register_io_source(source, schema=first.schema)
+    # In a thread of its own, so that whoever asks this one to stop is heard before all is written.
+    with ThreadPoolExecutor(1) as pool:
+        done = pool.submit(lazy.sink_parquet, file, row_group_size=first.height)
+        try:
+            done.result()
+        except polars().exceptions.PolarsError as error:
+            raise OSError((str(error).splitlines() or ["no reason"])[0][:200]) from None
+        finally:
+            stopped.set()
+
+
 def _frame(columns: Mapping[str, Any]) -> Any:
     pl = polars()
     sizes = {name: len(values) for name, values in columns.items()}
@@ -72,9 +129,9 @@ def _cells(values: Any) -> Any:
     return values.tolist() if isinstance(values, np.ndarray) and values.dtype.kind in "OUS" else values
 
 
-WRITERS: Mapping[str, Callable[[Any, io.BytesIO], None]] = {
-    ".csv": lambda frame, file: frame.write_csv(file),
-    ".tsv": lambda frame, file: frame.write_csv(file, separator="\t"),
+WRITERS: Mapping[str, Callable[..., None]] = {
+    ".csv": lambda frame, file, **named: frame.write_csv(file, **named),
+    ".tsv": lambda frame, file, **named: frame.write_csv(file, separator="\t", **named),
     ".jsonl": lambda frame, file: frame.write_ndjson(file),
     ".ndjson": lambda frame, file: frame.write_ndjson(file),
     ".parquet": lambda frame, file: frame.write_parquet(file),

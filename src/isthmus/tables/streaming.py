@@ -1,0 +1,174 @@
+"""Users' files as tables of some rows at a time: whatever a whole table would say, with little memory."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any
+
+from isthmus.exceptions import InputError
+from isthmus.storage.files import opened, shown
+from isthmus.tables.array_files import forget
+from isthmus.tables.cells import are_whole_numbers
+from isthmus.tables.delimited import delimited_columns
+from isthmus.tables.frames import complaints, polars
+from isthmus.tables.limits import pieces, require_columns
+from isthmus.tables.lines import first_row, whole_rows
+from isthmus.tables.reading import IN_ORDER, json_frame, kind_of_file, read_table, scanned_parquet
+from isthmus.tables.table import Table
+
+BLOCK = 20_000
+PART = 2**23
+"""Bytes of a text that are made into cells at once."""
+Frames = Callable[["RowBlocks"], Iterator[Any]]
+
+
+@dataclass(frozen=True, eq=False)
+class RowBlocks:
+    r"""A file, to be gone through as often as wanted, some rows at a time.
+
+    CSV, TSV and JSON lines (also gzipped) and Parquet are read in parts; an ``.npy`` file stays where it is; ``.npz``
+    and ``.h5ad`` are read whole. Cells are those of :func:`~isthmus.tables.read_table`, to the bit: what has to be
+    known of the whole file, types in JSON lines and whether all words of a column are whole numbers, is found out by
+    going through it once more before.
+
+    Parameters
+    ----------
+    path : str or path
+        Of any kind that ``read_table`` reads.
+    size : int
+        How many rows each table has, but for the last.
+    words : sequence of str
+        Columns whose cells are words: ids, categories, texts.
+
+    Examples
+    --------
+    >>> import tempfile, pathlib
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = pathlib.Path(folder) / "people.csv"
+    ...     _ = path.write_text("name,age\nAda,36\nAlan,41\nGrace,85\n")
+    ...     [(table.first, table.column("name").to_list()) for table in RowBlocks(path, 2)]
+    [(0, ['Ada', 'Alan']), (2, ['Grace'])]
+    """
+
+    path: str | os.PathLike[str]
+    size: int = BLOCK
+    words: Sequence[str] = ()
+    known: dict[str, Any] = field(default_factory=dict, init=False, repr=False)
+
+    @property
+    def name(self) -> str:
+        """The file, for messages."""
+        return shown(self.path)
+
+    def __iter__(self) -> Iterator[Table]:
+        if "whole" not in self.known:
+            whole: dict[str, bool] = {}
+            for table in self._tables() if self.words else ():
+                for name in self.words:
+                    if name in table.parts and not table.is_matrix(name) and whole.get(name, True):
+                        whole[name] = are_whole_numbers(table, name)
+            self.known["whole"] = MappingProxyType(whole)
+        for table in self._tables():
+            yield replace(table, whole_numbers=self.known["whole"])
+
+    def _tables(self) -> Iterator[Table]:
+        ending, _ = kind_of_file(self.path)
+        if ending not in FRAMES:
+            yield from self._parts_of_table()
+            return
+        first = 0
+        for frame in _of_size(FRAMES[ending](self), self.size):
+            columns = dict(zip(frame.columns, frame.iter_columns(), strict=True))
+            yield replace(Table.of(columns, self.name), first=first)
+            first += frame.height
+        if not first:
+            raise InputError(f"{self.name}: expected at least one row, got none below the names of the columns.")
+
+    def _parts_of_table(self) -> Iterator[Table]:
+        table = read_table(self.path)
+        for start in range(0, table.n_rows, self.size):
+            yield table.rows(start, start + self.size)
+            for part in table.parts.values():
+                forget(part)
+
+    def _rows(self, *, quoted: bool) -> Iterator[bytes]:
+        _, packed = kind_of_file(self.path)
+        empty = True
+        with opened(self.path) as file:
+            for piece in whole_rows(pieces(file, self.name, packed=packed), quoted=quoted, most=PART):
+                empty = empty and not piece.strip()
+                yield piece
+        if empty:
+            raise InputError(f"{self.name}: expected a table, got an empty file.")
+
+
+def _delimited(blocks: RowBlocks, separator: str | None) -> Iterator[Any]:
+    pl, names, row, line = polars(), b"", 0, 0
+    for piece in blocks._rows(quoted=True):
+        head = names
+        names = names or first_row(piece, quoted=True)
+        if not (head + piece).strip():
+            continue
+        columns = delimited_columns(head + piece, blocks.name, separator, row=row, line=line - head.count(b"\n"))
+        frame = pl.DataFrame(columns)
+        row, line = row + frame.height, line + piece.count(b"\n")
+        yield frame
+
+
+def _json_lines(blocks: RowBlocks) -> Iterator[Any]:
+    if "schema" not in blocks.known:
+        blocks.known["schema"] = _json_schema(blocks)
+    line = 0
+    for piece in blocks._rows(quoted=False):
+        if piece.strip():
+            yield json_frame(piece, blocks.name, blocks.known["schema"], line)
+        line += piece.count(b"\n")
+
+
+def _json_schema(blocks: RowBlocks) -> Any:
+    """The types of the columns: those of all lines together."""
+    schema, needed, line = None, b"", 0
+    for piece in blocks._rows(quoted=False):
+        if piece.strip() and (schema is None or json_frame(piece, blocks.name, line=line).schema != schema):
+            # A type is that of all its cells: parts that change no type any more say nothing new.
+            found = json_frame(needed + piece, blocks.name, line=line - needed.count(b"\n")).schema
+            if found != schema:
+                needed, schema = needed + piece, found
+        line += piece.count(b"\n")
+    require_columns(len(schema or ()), blocks.name)
+    return schema
+
+
+def _parquet(blocks: RowBlocks) -> Iterator[Any]:
+    path = Path(blocks.path).absolute()
+    with opened(path):  # a file, and no pipe
+        lazy, n = scanned_parquet(path, path.stat().st_size, blocks.name)
+    for start in range(0, n, blocks.size):
+        with complaints(blocks.name, IN_ORDER):
+            frame = lazy.slice(start, blocks.size).collect()
+        yield frame
+
+
+def _of_size(frames: Iterable[Any], size: int) -> Iterator[Any]:
+    """The same rows in frames of one size, but for the last."""
+    pl, held = polars(), None
+    for frame in frames:
+        held = frame if held is None else pl.concat([held, frame])
+        while held.height >= size:
+            yield held.head(size)
+            held = held.slice(size)
+    if held is not None and held.height:
+        yield held
+
+
+FRAMES: dict[str, Frames] = {
+    ".csv": lambda blocks: _delimited(blocks, None),
+    ".tsv": lambda blocks: _delimited(blocks, "\t"),
+    ".jsonl": _json_lines,
+    ".ndjson": _json_lines,
+    ".parquet": _parquet,
+}

@@ -1,0 +1,94 @@
+"""What the words and columns find that both files share is told beside what was learned."""
+
+import csv
+import json
+
+import numpy as np
+import pytest
+
+from isthmus.cli import main
+from isthmus.matching.shared import shared_recall
+from isthmus.verdict.held_back import held_back
+
+pytest.importorskip("polars")
+WORDS = ["sun", "moon", "rain", "snow", "wind", "leaf", "tree", "bird", "fish", "stone", "river", "cloud"]
+
+
+def write(path, head, rows):
+    with path.open("w", newline="", encoding="utf-8") as file:
+        csv.writer(file).writerows([head, *rows])
+    return str(path)
+
+
+def answer(capsys, *arguments):
+    assert main([*map(str, arguments), "--json"]) == 0
+    return json.loads(capsys.readouterr().out)
+
+
+def texts(rng, n=60):
+    return [" ".join(rng.choice(WORDS, 6)) for _ in range(n)]
+
+
+@pytest.mark.parametrize(("foreign", "recall"), [(False, 1.0), (True, None)])
+def test_a_matching_beside_the_words_that_both_have(tmp_path, capsys, foreign, recall):
+    rng = np.random.default_rng(0)
+    ours = [f"{text} own{i}" for i, text in enumerate(texts(rng))]
+    theirs = [" ".join(word[::-1] for word in text.split()) if foreign else text for text in ours]
+    a = write(tmp_path / "a.csv", ["name", "words"], [[f"a{i}", text] for i, text in enumerate(ours)])
+    b = write(tmp_path / "b.csv", ["nom", "mots"], [[f"b{i}", text] for i, text in enumerate(theirs)])
+    pairs = write(tmp_path / "p.csv", ["a", "b"], [[f"a{i}", f"b{i}"] for i in range(30)])
+    columns = ("--id", "name", "--id", "nom", "--text", "words", "--text", "mots")
+    facts = answer(capsys, "match", a, b, *columns, "--pairs", pairs, "--jobs", 1)
+    assert facts["shared"]["recall"] == recall
+    assert facts["shared"]["columns"] == (0 if foreign else 72)
+    assert facts["shared"]["sentence"].count(".") == 1
+    # Without pairs there is nothing to count; texts that stand beside numbers are compared by their words, not by axes.
+    a = write(tmp_path / "a.csv", ["words", "x"], [[t, x] for t, x in zip(ours, rng.normal(size=60), strict=True)])
+    b = write(tmp_path / "b.csv", ["mots", "z"], [[t, x] for t, x in zip(theirs, rng.normal(size=60), strict=True)])
+    facts = answer(capsys, "match", a, b, "--text", "words", "--text", "mots", "--jobs", 1)
+    assert facts["shared"] | {"sentence": ""} == {"columns": 0 if foreign else 72, "recall": None, "sentence": ""}
+
+
+def test_a_partner_among_equals_is_found_by_chance():
+    A, B, pairs = np.zeros((2, 3)), np.eye(4, 3), np.array([[0, 1], [1, 2]])
+    assert shared_recall(A, B, pairs) == 0.25
+    assert shared_recall(A, B, pairs, without=np.array([0, 3])) == 0.5
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(50, 6))
+    rows = np.column_stack([np.arange(50), np.arange(50)])
+    assert shared_recall(X, X, rows) == 1.0
+    assert shared_recall(X, -X, rows) == 0.0
+
+
+def test_labels_beside_the_columns_that_both_have(tmp_path, capsys):
+    rng = np.random.default_rng(0)
+    y = np.arange(80) % 4
+    H = 4.0 * rng.normal(size=(4, 5))[y] + rng.normal(size=(80, 5))
+    shared = y + 0.05 * rng.normal(size=80)
+    kinds = np.array(list("wxyz"))[y]
+    rows = [[k if i < 60 else "", s, *x] for i, (k, s, x) in enumerate(zip(kinds, shared, H, strict=True))]
+    source = write(tmp_path / "s.csv", ["kind", "both", *"abcde"], rows)
+    Z = H @ rng.normal(size=(5, 6))
+    given = [k if i < 24 else "" for i, k in enumerate(kinds)]
+    rows = [[k, s, *z] for k, s, z in zip(given, shared, Z, strict=True)]
+    target = write(tmp_path / "t.csv", ["kind", "both", *"fghijk"], rows)
+    facts = answer(capsys, "label", source, target, "--label", "kind")
+    seen = facts["held_back"]
+    assert (seen["shared_columns"], facts["source"]["rows"]) == (1, 60)  # 20 source rows have no label
+    assert 12 <= seen["labels"] <= 24
+    assert seen["accuracy"] > 0.7
+    assert seen["interval"][0] <= seen["accuracy"] <= seen["interval"][1]
+    assert 0.0 <= seen["shared_accuracy"] <= 1.0
+    assert answer(capsys, "label", source, target, "--label", "kind", "--check", 0)["held_back"]["accuracy"] is None
+    # Pairs of source rows that have no label are left out, and pairs of none.
+    pairs = write(tmp_path / "p.csv", ["s", "t"], [[70, 70], [71, 71]])
+    assert main(["label", source, target, "--label", "kind", "--pairs", pairs, "--check", "0"]) == 0
+    assert "pairs: " + pairs + ", 2, of which 2 have no label in the source" in capsys.readouterr().out
+
+
+def test_no_label_is_hidden_where_each_class_has_one():
+    X, y = np.eye(6), np.array([0, 1, 2, 0, 1, 2])
+    from isthmus import ARC
+
+    few = np.array([0, 1, 2, -1, -1, -1])
+    assert held_back(X, y, X, few, ARC()) is None

@@ -1,0 +1,66 @@
+"""The README shows what its commands say: run again on the same two files, and compared."""
+
+import importlib.util
+import re
+from pathlib import Path
+
+import pytest
+
+from conftest import data_folder
+
+ROOT = Path(__file__).parents[1]
+NUMBER = re.compile(r"\d[\d,]*(?:\.\d+)?%?")
+POINTS, SHARE = 25.0, 0.15
+"""How far figures may be off elsewhere: one pair of ten that were held back is ten points, and its interval follows."""
+
+
+@pytest.fixture(scope="module")
+def script():
+    spec = importlib.util.spec_from_file_location("readme", ROOT / "examples" / "readme.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def value(text):
+    return float(text.rstrip("%").replace(",", ""))
+
+
+def differences(shown, said):
+    """What is not the same in two texts: words, or numbers that are further off than other machines bring about."""
+    texts = [" ".join(text.split()) for text in (shown, said)]
+    words = [NUMBER.split(text) for text in texts]
+    if words[0] != words[1]:
+        return [next(f"{a!r}, {b!r}" for a, b in zip(*words, strict=False) if a != b)]
+    pairs = zip(*(NUMBER.findall(text) for text in texts), strict=True)
+    far = [(a, b) for a, b in pairs if abs(value(a) - value(b)) > (POINTS if "%" in a else SHARE * value(a) + 2)]
+    return [f"{a}, {b}" for a, b in far]
+
+
+def test_what_counts_as_a_difference():
+    assert not differences("found 80% of\n10 rows", "found 90% of 10 rows")
+    assert differences("found 80% of 10 rows", "lost 80% of 10 rows")
+    assert differences("found 80% of 10 rows", "found 40% of 10 rows")
+    assert differences("1,200 rows", "900 rows")
+
+
+def test_the_commands_say_what_the_readme_shows(script):
+    for extra in ("polars", "safetensors", "plotly"):
+        pytest.importorskip(extra)
+    if not (data_folder() / script.TEXTS).exists():
+        pytest.skip("needs the texts of Debian: docs/datasets.md")
+    made = script.made(data_folder())
+    text = script.README.read_text(encoding="utf-8")
+    shown = {name: block for _, name, block, _ in re.findall(MARKED, text, re.DOTALL)}
+    assert shown.keys() == made.keys()
+    for name, block in shown.items():
+        assert differences(block, made[name]) == []
+    assert script.with_answers(text, shown) == text
+
+
+MARKED = r"(<!-- made by examples/readme\.py: (\w+) -->\n)(.*?)(<!-- end -->)"
+
+
+def test_outputs_of_python_are_put_right_and_dots_are_kept(script):
+    text = ">>> x = [1, 2, 3]\n>>> x\n[1, ..., 3]\n>>> print(len(x), 'of them')\n4 of them\n\nmore\n"
+    assert script.with_python(text) == text.replace("4 of them", "3 of them")
