@@ -234,10 +234,21 @@ def _hfa_restored(model: HFA, found: dict[str, Any]) -> None:
     _attributes(model, found)
 
 
+def _kpg_restored(model: KPGRL, found: dict[str, Any]) -> None:
+    known = len(getattr(found["classifier_"], "classes_", found["classes_"]))
+    require(known == len(found["classes_"]), "a classifier of all classes", known)
+    _attributes(model, found)
+
+
 _CLASSIFIERS = (
     _system(TLRisk, {"class_models_": Array("C", "d")}),
     _system(HFA, {"machine_": Object(MACHINES), "kernels_": Many(Object(KERNELS))}, None, _hfa_restored),
-    _system(KPGRL, {"classifier_": Object(CLASSIFYING, open=True), "plan_error_": NUMBER, "n_iter_": COUNT}),
+    _system(
+        KPGRL,
+        {"classifier_": Object(CLASSIFYING, open=True), "plan_error_": NUMBER, "n_iter_": COUNT},
+        None,
+        _kpg_restored,
+    ),
     _system(
         HCDRank,
         {
