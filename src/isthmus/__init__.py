@@ -31,7 +31,7 @@ if TYPE_CHECKING:
         RidgeMap,
         Saenko,
     )
-    from isthmus.files import load, save
+    from isthmus.files import load, save, to_onnx
     from isthmus.kernels import RBF, Cosine, Kernel, Laplacian, Linear, Polynomial, Precomputed
     from isthmus.matching import Matching, match
     from isthmus.migration import Adapter, migrate
@@ -81,6 +81,7 @@ __all__ = [
     "mmd_test",
     "save",
     "systems",
+    "to_onnx",
 ]
 
 _NAMES = {
@@ -91,7 +92,7 @@ _NAMES = {
         *("ARC", "CCA", "ITML", "KCCA", "MLHD", "Saenko"),
         *("Procrustes", "RelativeRepresentations", "RidgeMap"),
     ),
-    "files": ("load", "save"),
+    "files": ("load", "save", "to_onnx"),
     "kernels": ("RBF", "Cosine", "Kernel", "Laplacian", "Linear", "Polynomial", "Precomputed"),
     "matching": ("Matching", "match"),
     "migration": ("Adapter", "migrate"),
