@@ -92,6 +92,13 @@ def test_one_domain_bent_and_the_other_not(kernel):
 
 
 @pytest.mark.parametrize("kernel", KERNELS)
+def test_a_projection_to_few_dimensions(kernel):
+    model = MLHD(kernel, kernel, n_components=2).fit(*D.args)
+    for domain in ROWS:
+        agree(model, domain, ROWS[domain])
+
+
+@pytest.mark.parametrize("kernel", KERNELS)
 def test_offsets_and_parts_of_unit_length(kernel):
     model = RidgeMap(kernel, kernel).fit(*D.args, pairs=PAIRS)
     for domain in ROWS:

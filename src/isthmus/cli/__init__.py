@@ -17,6 +17,7 @@ COMMANDS = {
     "fit": "learn one metric over two files, and keep it in a file",
     "search": "find the nearest rows across the two collections of a model, or to a typed text",
     "embed": "write rows as points of a model's common space",
+    "export": "write the maps of a model as ONNX files, for other programs",
     "inspect": "tell what a model file holds, without opening it in earnest",
     "migrate": "keep an old index of vectors usable under a new model",
     "systems": "list the systems and controls, and what each learns from",
