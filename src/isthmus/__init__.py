@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     )
     from isthmus.files import load, save, to_onnx
     from isthmus.kernels import RBF, Cosine, Kernel, Laplacian, Linear, Polynomial, Precomputed
+    from isthmus.landmarks import Landmarks
     from isthmus.matching import Matching, match
     from isthmus.migration import Adapter, migrate
     from isthmus.registry import systems
@@ -58,6 +59,7 @@ __all__ = [
     "Kernel",
     "KnownPairs",
     "LabelTransfer",
+    "Landmarks",
     "Laplacian",
     "Linear",
     "Matches",
@@ -94,6 +96,7 @@ _NAMES = {
     ),
     "files": ("load", "save", "to_onnx"),
     "kernels": ("RBF", "Cosine", "Kernel", "Laplacian", "Linear", "Polynomial", "Precomputed"),
+    "landmarks": ("Landmarks",),
     "matching": ("Matching", "match"),
     "migration": ("Adapter", "migrate"),
     "registry": ("systems",),

@@ -1,8 +1,11 @@
 """The command line: what it says, how it ends, and how little it loads."""
 
 import os
+import resource
+import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -10,7 +13,9 @@ import pytest
 import isthmus
 from isthmus.cli import COMMANDS, main
 from isthmus.cli.ending import exit_status
-from isthmus.exceptions import InputError
+from isthmus.cli.screen import Screen
+from isthmus.exceptions import DataWarning, InputError, warn
+from isthmus.storage.files import saving
 
 
 def run(*arguments, capsys):
@@ -31,7 +36,7 @@ def test_help_names_every_command(capsys):
     status, out, _ = run("--help", capsys=capsys)
     assert status == 0
     for name, about in COMMANDS.items():
-        assert f"{name} " in out
+        assert f"    {name}" in out
         assert about in " ".join(out.split())
         assert run(name, "--help", capsys=capsys)[0] == 0
 
@@ -73,8 +78,73 @@ def test_endings(capsys):
         "",
         "program: rows: expected some, got none.\nprogram: the disc is full\nprogram: stopped by Ctrl-C. Go on.\n",
     )
+    assert ended(PermissionError(13, "Permission denied", "a\nb")) == 2
+    assert ended(InputError("rows: expected some, got \x1b[2J.")) == 2
+    assert ended(MemoryError()) == 2
+    assert capsys.readouterr().err == (
+        "program: 'a\\nb': Permission denied.\nprogram: rows: expected some, got \\x1b[2J.\n"
+        "program: expected work that fits in memory, got more than there is.\n"
+    )
     with pytest.raises(ZeroDivisionError):  # a mistake of ours is not dressed up as the user's
         ended(ZeroDivisionError())
+
+
+@pytest.mark.parametrize("name", ["SIGTERM", "SIGHUP"])
+def test_a_request_to_stop_leaves_as_ctrl_c_does(name, tmp_path, capsys):
+    number = getattr(signal, name)
+
+    def write():
+        with saving(tmp_path / "file") as file:
+            file.write(b"half")
+            os.kill(os.getpid(), number)
+            time.sleep(60)
+
+    assert exit_status("program", write, "Go on.") == 128 + number
+    assert capsys.readouterr() == ("", f"program: stopped by {name}. Go on.\n")
+    assert list(tmp_path.iterdir()) == []
+    assert signal.getsignal(number) == signal.SIG_DFL
+
+
+def test_words_come_at_once_on_a_terminal_and_otherwise_with_the_answer(capsys, monkeypatch):
+    def speak(options):
+        Screen().say("a beginning")
+        raise InputError("rows: expected some, got none.")
+
+    monkeypatch.setattr("isthmus.cli.systems.run", speak)
+    assert run("systems", capsys=capsys) == (2, "", "isthmus: rows: expected some, got none.\n")
+    monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
+    assert run("systems", capsys=capsys) == (2, "a beginning\n", "isthmus: rows: expected some, got none.\n")
+
+
+@pytest.mark.filterwarnings("always")
+def test_warnings_are_one_line_unless_silence_is_asked_for(capsys, monkeypatch):
+    monkeypatch.setattr("isthmus.cli.systems.run", lambda options: warn("a\nb \x1b[2J", DataWarning))
+    assert run("systems", capsys=capsys) == (0, "", "isthmus: mind: a\\nb \\x1b[2J\n")
+    assert run("systems", "--quiet", capsys=capsys) == (0, "", "")
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_help_has_examples_of_its_own_command(name, capsys):
+    status, out, err = run(name, "--help", capsys=capsys)
+    assert (status, err) == (0, "")
+    assert f"\n  isthmus {name} " in out.partition("examples:")[2] + " " or f"$(isthmus {name} " in out
+
+
+def test_help_teaches_the_exit_statuses(capsys):
+    out = run("--help", capsys=capsys)[1]
+    for status in (0, 1, 2, 130):
+        assert f"\n  {status:<3}  " in out
+
+
+def test_help_is_there_at_once():
+    """Processor time of a process that starts, prints its help and ends: the median of five."""
+    taken = []
+    for _ in range(5):
+        before = resource.getrusage(resource.RUSAGE_CHILDREN)
+        assert python("-m", "isthmus", "fit", "--help", stdout=subprocess.DEVNULL).returncode == 0
+        after = resource.getrusage(resource.RUSAGE_CHILDREN)
+        taken.append(after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime)
+    assert sorted(taken)[2] < 0.4
 
 
 @pytest.mark.slow

@@ -125,16 +125,42 @@ def test_an_adapter_is_written_to_a_folder(folder, tmp_path, capsys):
 
 def test_a_plan_is_written_changed_and_given_back(folder, tmp_path, capsys):
     plan, files = tmp_path / "plan.toml", (folder / "a.csv", folder / "b.csv")
-    assert run(capsys, "match", *files, *IDS, "--write-plan", plan)[0] == 0
+    asked = ("match", *files, *IDS, "--plan", plan, "--all", "-o", tmp_path / "matches.csv")
+    status, said, _ = run(capsys, *asked)
+    assert status == 0
+    assert f"The plan is in {plan}, and nothing else was done" in said
+    assert list(tmp_path.iterdir()) == [plan]
     text = plan.read_text(encoding="utf-8")
-    assert "kind" in text
-    status, said, _ = run(capsys, "match", *files, "--plan", plan, "--all")
+    assert '"kind" = { kind = "category"' in text
+    status, said, _ = run(capsys, *asked)  # the same command, now by the plan
     assert status == 0
     assert "kind: category" in said
-    plan.write_text("A = 3", encoding="utf-8")
-    status, said, wrong = run(capsys, "match", *files, "--plan", plan)
-    assert (status, said) == (2, "")
-    assert wrong.count("\n") == 1
+    assert plan.read_text(encoding="utf-8") == text
+    plan.write_text(text.replace('"kind" = { kind = "category"', '"kind" = { kind = "left out"'), encoding="utf-8")
+    assert "kind: left out" in run(capsys, *asked)[1]
+
+
+@pytest.mark.parametrize(
+    ("text", "extra", "words"),
+    [
+        ("A = 3", (), "plan: expected a table [A], got none"),
+        ("A = [", (), "plan: expected a text in TOML"),
+        (b"\xff\xfe", (), "expected a plan in UTF-8"),
+        (None, ("--drop", "a0"), "expected the column 'a0' to be of kind 'left out', as --drop says"),
+        (None, ("--id", "kind"), "expected the column 'kind' to be of kind 'id', as --id says"),
+    ],
+    ids=["no table", "no TOML", "no UTF-8", "another opinion", "another id"],
+)
+def test_a_plan_that_can_not_be_followed_is_told(folder, tmp_path, capsys, text, extra, words):
+    plan, asked = tmp_path / "plan.toml", ("match", folder / "a.csv", folder / "b.csv", "--plan")
+    assert run(capsys, *asked, plan)[0] == 0
+    if text is not None:
+        plan.write_bytes(text if isinstance(text, bytes) else text.encode())
+    status, said, wrong = run(capsys, *asked, plan, *extra)
+    assert (status, said, wrong.count("\n")) == (2, "", 1)
+    assert wrong.startswith(f"isthmus: {plan}: ")
+    assert words in wrong
+    assert run(capsys, *asked, tmp_path / "no" / "plan.toml")[0] == 2
 
 
 @pytest.mark.parametrize(

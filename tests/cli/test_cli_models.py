@@ -119,10 +119,32 @@ def test_labels_give_a_certified_metric(folder, tmp_path, capsys):
     assert found.classes_.tolist() == ["u", "v", "w"]
 
 
+def test_rows_with_the_same_id_are_pairs_where_nothing_else_is_known(folder, tmp_path, capsys):
+    out, files = tmp_path / "m.isthmus", (tmp_path / "a.csv", tmp_path / "b.csv")
+    for path, start in zip(files, (0, 20), strict=True):  # rows 20 to 59 of one are rows 0 to 39 of the other
+        lines = (folder / path.name).read_text(encoding="utf-8").splitlines()
+        names = [line.replace(path.stem, "", 1) for line in lines[1 + start :]]
+        path.write_text("\n".join([lines[0], *names]), encoding="utf-8")
+    asked = ("fit", *files, "--text", "text", "-o", out)
+    status, said, _ = run(capsys, *asked, "--id", "name", "--json")
+    assert (status, json.loads(said)["pairs"], json.loads(said)["system"]) == (0, 40, "ridge")
+    assert "40 rows with the same id in both files" in run(capsys, *asked, "--id", "name")[1]
+    assert run(capsys, *asked)[0] == 2
+
+
+def test_fit_writes_a_plan_and_needs_no_output_for_it(folder, tmp_path, capsys):
+    plan, asked = tmp_path / "plan.toml", ("fit", folder / "x.csv", folder / "z.csv", "--label", "kind")
+    status, said, wrong = run(capsys, *asked, "--plan", plan, "--json")
+    assert (status, json.loads(said), wrong) == (0, {"plan": str(plan)}, "")
+    status, said, wrong = run(capsys, *asked, "--plan", plan)
+    assert (status, said, wrong) == (2, "", "isthmus: -o: expected the file that the model goes to, got none.\n")
+    assert run(capsys, *asked, "--plan", plan, "-o", tmp_path / "m.isthmus")[0] == 0
+
+
 def test_what_can_not_be_learned_is_told(folder, model, tmp_path, capsys):
     status, said, wrong = run(capsys, "fit", folder / "a.csv", folder / "b.csv", "-o", tmp_path / "m.isthmus")
-    assert (status, said.count("rows")) == (2, 2)
-    assert "expected labels in both files (--label) or known pairs (--pairs), got neither" in wrong
+    assert (status, said) == (2, "")
+    assert "expected labels in both files (--label), known pairs (--pairs) or ids that both files have" in wrong
     assert list(tmp_path.iterdir()) == []
     status, _, wrong = run(capsys, "search", folder / "a.csv", "--index", folder / "a.csv", "--text", "x")
     assert status == 2
@@ -133,3 +155,26 @@ def test_what_can_not_be_learned_is_told(folder, model, tmp_path, capsys):
         "expected a model of `isthmus fit`"
         in run(capsys, "embed", plain, folder / "a.csv", "--domain", "source", "-o", tmp_path / "p.npy")[2]
     )
+
+
+def test_nothing_that_a_file_says_acts_on_a_terminal(tmp_path, capsys):
+    """Names of columns, ids and labels with escape sequences, in words and as JSON, and in complaints."""
+    table, model = tmp_path / "t.csv", tmp_path / "m.isthmus"
+    rows = [[f"\x1b]0;t\x07{i}", f"\x1b[2J\x9b{i % 3}", i * 1.5, i % 7, i * i % 11] for i in range(45)]
+    write(table, ["\u202eid", "kind", "\x1b[31mred\x9b", "b", "c"], rows)
+    names = ("--id", "\u202eid", "--label", "kind")
+    orders = [
+        ("fit", table, table, *names, "-o", model),
+        ("label", table, table, *names),
+        ("inspect", model),
+        ("search", model, "--index", table, "--query", table, "-k", 2),
+        ("match", table, table, "--id", "\x1b"),
+        ("embed", model, table, "--domain", "\x1b", "-o", tmp_path / "o.csv"),
+    ]
+    for words in orders:
+        for more in ((), ("--json",)):
+            status, out, err = run(capsys, *words, *more)
+            assert all(character.isprintable() for character in (out + err).replace("\n", "")), words
+            if more and status == 0:
+                found = json.loads(out)
+    assert found["found"][0]["query"].startswith("\x1b]0;t\x07")  # and machines get what is there

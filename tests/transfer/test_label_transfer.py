@@ -193,6 +193,8 @@ def test_no_unlabelled_row_leaves_discriminants_of_the_labelled():
     assert not model.source_used_
     assert "nothing to carry over" in model.verdict_
     assert model.score(Xt, y) > 0.9
+    few = y < 3
+    assert set(LabelTransfer().fit(Xs, ys, Xt[few], y[few]).predict(Xt)) == {0, 1, 2}  # no row is of another class
 
 
 def test_sparse_rows_and_frames_of_words():

@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import argparse
 import sys
+import warnings
 from collections.abc import Sequence
+from contextlib import nullcontext, redirect_stdout
 from importlib import import_module
+from io import StringIO
 
 from isthmus._version import __version__
-from isthmus.cli.ending import exit_status
+from isthmus.cli.ending import exit_status, tell
+from isthmus.storage.files import printable
 
 COMMANDS = {
     "match": "find the rows of two files that are the same object",
@@ -22,23 +26,42 @@ COMMANDS = {
     "migrate": "keep an old index of vectors usable under a new model",
     "systems": "list the systems and controls, and what each learns from",
     "datasets": "list the data sets that come with the library",
+    "completion": "print a script that makes a shell complete commands, options and files",
 }
 DESCRIPTION = "Join two collections that are described by different features."
 EPILOG = """\
 Files: CSV, TSV or JSON lines (also .gz), Parquet, NPY, NPZ, .h5ad. `isthmus COMMAND --help` has examples.
-Exit status: 0; 2 for bad input, with one sentence on standard error; 130 after Ctrl-C. No file is half written.
+
+exit status:
+  0    done
+  1    a mistake of ours, with a traceback: please report it
+  2    bad input, or no room for the output: one sentence on standard error, nothing on standard output
+  130  stopped by Ctrl-C (143 by SIGTERM, 129 by SIGHUP)
+Whatever happens, input files stay as they are, and output files are whole, or as they were before.
 """
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run a command; the exit status is 0, 2 for bad input, 130 after Ctrl-C."""
+    """Run a command; the exit status is 0, 2 for bad input, 130 after Ctrl-C, as ``isthmus --help`` says."""
     given = list(sys.argv[1:] if arguments is None else arguments)
     return exit_status("isthmus", lambda: _run(given), "Nothing was written.")
 
 
 def _run(arguments: list[str]) -> None:
     options = parser(arguments).parse_args(arguments)
-    import_module(f"isthmus.cli.{options.command}").run(options)
+    run = import_module(f"isthmus.cli.{options.command}").run
+    words = StringIO()
+    with warnings.catch_warnings():
+        warnings.showwarning = lambda message, *_, **__: _mind(str(message), quiet=getattr(options, "quiet", False))
+        # A person sees words as they come; in a pipe or a file they are an answer, which there is at the end or not.
+        with nullcontext() if sys.stdout is None or sys.stdout.isatty() else redirect_stdout(words):
+            run(options)
+    tell(words.getvalue())
+
+
+def _mind(message: str, *, quiet: bool) -> None:
+    if not quiet:
+        print(f"isthmus: mind: {printable(message)}", file=sys.stderr)
 
 
 def parser(arguments: Sequence[str] = ()) -> argparse.ArgumentParser:

@@ -9,8 +9,8 @@ FORMATS = "CSV, TSV or JSON lines (also .gz), Parquet, NPY, NPZ or .h5ad"
 COLUMNS = """\
 Columns are turned into features without a word from you, and what became of each
 is shown: numbers are scaled, a few different words become yes or no, texts become
-weighted words. --write-plan puts that in a file; change it there, and give it back
-with --plan."""
+weighted words. --plan FILE writes that to a new file and does nothing else: change
+it there, and give the same command again."""
 
 
 def add_files(parser: argparse.ArgumentParser, first: str, second: str, what: tuple[str, str]) -> None:
@@ -29,8 +29,8 @@ def add_columns(parser: argparse.ArgumentParser, *, label: bool, required: bool 
     add("--id", action="append", default=[], metavar="COL", help=named)
     add("--text", action="append", default=[], metavar="COL", help="a column that is text; may be given again")
     add("--drop", action="append", default=[], metavar="COL", help="a column to leave out; may be given again")
-    add("--plan", type=Path, metavar="FILE", help="a plan that was written with --write-plan")
-    add("--write-plan", type=Path, metavar="FILE", help="write the plan of both files as TOML, and do nothing else")
+    plan = "what the columns of both files are, as TOML: written if there is no such file, else done as it says"
+    add("--plan", type=Path, metavar="FILE", help=plan)
 
 
 def add_speech(parser: argparse.ArgumentParser) -> None:

@@ -5,19 +5,36 @@ from __future__ import annotations
 import argparse
 import textwrap
 
+from isthmus.cli.arguments import add_speech
+from isthmus.cli.screen import Screen
+
+EXAMPLES = """\
+examples:
+  isthmus datasets
+  isthmus datasets --json
+
+In Python: from isthmus.datasets import load_digits; d = load_digits(3, random_state=0)
+"""
 WIDTH = 100
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """There are none."""
+    """How it speaks."""
+    add_speech(parser)
 
 
 def run(options: argparse.Namespace) -> None:
     """Print what each data set is, its terms of use, and how it is loaded."""
+    screen = Screen.of(options)
     from isthmus.datasets import load_digits, load_toy
 
+    facts = []
     for load in (load_digits, load_toy):
         pair = load()
         lines = (f"{pair}", pair.description, f"licence: {pair.licence}")
-        first, *others = (textwrap.fill(line, WIDTH - 4, subsequent_indent="    ") for line in lines)
-        print("\n    ".join([first, *others, f"from isthmus.datasets import {load.__name__}"]), end="\n\n")
+        wrapped = [textwrap.wrap(line, WIDTH - 4, subsequent_indent="    ") for line in lines]
+        first, *others = (part for parts in wrapped for part in parts)
+        screen.say(first, *(f"    {line}" for line in (*others, f"from isthmus.datasets import {load.__name__}")), "")
+        name = load.__name__.removeprefix("load_")
+        facts.append({"name": name, "description": pair.description, "licence": pair.licence})
+    screen.answer({"datasets": facts})

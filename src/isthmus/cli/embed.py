@@ -7,6 +7,7 @@ from pathlib import Path
 
 from isthmus.cli.arguments import FORMATS, add_speech
 from isthmus.cli.models import DOMAINS, Kept, add_model
+from isthmus.cli.outputs import require_output, require_table
 from isthmus.cli.screen import Screen
 from isthmus.exceptions import InputError
 
@@ -34,6 +35,8 @@ def run(options: argparse.Namespace) -> None:
     import numpy as np
 
     screen = Screen.of(options)
+    check = require_output if options.output.suffix == ".npy" else require_table
+    check(options.output, options.model, options.file)
     from isthmus.storage.files import saving
     from isthmus.tables import ids_of, read_table, write_table
 

@@ -3,13 +3,26 @@
 from __future__ import annotations
 
 import os
+import signal
 import sys
-from collections.abc import Callable
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from io import TextIOWrapper
+from types import FrameType
 
-from isthmus.exceptions import IsthmusError
+from isthmus.exceptions import InputError, IsthmusError
+from isthmus.storage.files import printable, shown
 
-INTERRUPTED = 130
+BAD_INPUT, INTERRUPTED, SIGNAL = 2, 130, 128
+
+
+class StoppedError(KeyboardInterrupt):
+    """Another program asks this one to stop: what is half done is tidied up, as after Ctrl-C."""
+
+    def __init__(self, number: int) -> None:
+        self.number = number
+        super().__init__(signal.Signals(number).name)
 
 
 def exit_status(program: str, run: Callable[[], None], after_stop: str = "") -> int:
@@ -17,14 +30,67 @@ def exit_status(program: str, run: Callable[[], None], after_stop: str = "") -> 
     if isinstance(sys.stdout, TextIOWrapper):  # a terminal that has no "→" gets another sign, not a traceback
         sys.stdout.reconfigure(errors="replace")
     try:
-        run()
-        sys.stdout.flush()  # here, where a closed pipe is expected, rather than when Python ends
+        with _requests_to_stop():
+            try:
+                run()
+            except SystemExit:  # the parser has said what there is to say
+                tell()
+                raise
+            tell()
     except BrokenPipeError:  # the reader of a pipe, such as head, has seen enough
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-    except (IsthmusError, OSError) as error:
-        print(f"{program}: {error}", file=sys.stderr)
-        return 2
-    except KeyboardInterrupt:
-        print(f"{program}: stopped by Ctrl-C. {after_stop}".rstrip(), file=sys.stderr)
-        return INTERRUPTED
+        _discard_output()
+    except (IsthmusError, OSError, MemoryError) as error:
+        print(f"{program}: {printable(_sentence(error))}", file=sys.stderr)
+        return BAD_INPUT
+    except KeyboardInterrupt as stop:
+        by, status = (str(stop), SIGNAL + stop.number) if isinstance(stop, StoppedError) else ("Ctrl-C", INTERRUPTED)
+        print(f"{program}: stopped by {by}. {after_stop}".rstrip(), file=sys.stderr)
+        exec("")  # Python remembers an interrupted exec, of a class of data for one, and would end by the signal
+        return status
     return 0
+
+
+def tell(text: str = "") -> None:
+    """Print text as it is, at once: here, where a closed pipe is expected, rather than when Python ends."""
+    if sys.stdout is None:
+        return
+    try:
+        sys.stdout.write(text)
+        sys.stdout.flush()
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        _discard_output()
+        raise InputError(f"standard output: expected room for the answer, got '{error.strerror}'.") from None
+
+
+def _discard_output() -> None:
+    # What could not be written would be tried once more when Python ends, and complained about.
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def _sentence(error: Exception) -> str:
+    if isinstance(error, MemoryError):
+        return "expected work that fits in memory, got more than there is."
+    if isinstance(error, OSError) and error.strerror:
+        return f"{shown(error.filename)}: {error.strerror}." if error.filename else f"{error.strerror}."
+    return str(error)
+
+
+@contextmanager
+def _requests_to_stop() -> Iterator[None]:
+    """Make SIGTERM and SIGHUP leave as Ctrl-C does, unless the caller has other plans for them."""
+
+    def stop(number: int, frame: FrameType | None) -> None:
+        raise StoppedError(number)
+
+    wanted = [getattr(signal, name, None) for name in ("SIGTERM", "SIGHUP")]
+    main = threading.current_thread() is threading.main_thread()
+    taken = [each for each in wanted if main and each is not None and signal.getsignal(each) == signal.SIG_DFL]
+    for each in taken:
+        signal.signal(each, stop)
+    try:
+        yield
+    finally:
+        for each in taken:
+            signal.signal(each, signal.SIG_DFL)

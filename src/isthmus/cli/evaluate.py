@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from isthmus.cli.arguments import add_columns, add_files, add_speech
 from isthmus.cli.label import labelled_sides
+from isthmus.cli.outputs import require_output
 from isthmus.cli.screen import Screen
 from isthmus.cli.sides import known_pairs
 
@@ -42,6 +43,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> None:
     """Ask, and tell: one sentence first, the numbers under it."""
     screen = Screen.of(options)
+    if options.picture is not None:
+        from isthmus.plotting.canvas import pyplot
+
+        pyplot()  # what is missing is told before the work
+        require_output(_stem(options.picture).with_suffix(".png"))
     found = labelled_sides(options, screen)
     if found is None:
         return

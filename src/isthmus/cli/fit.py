@@ -8,8 +8,9 @@ from pathlib import Path
 from typing import Any
 
 from isthmus.cli.arguments import add_columns, add_files, add_speech
+from isthmus.cli.outputs import require_output
 from isthmus.cli.screen import Screen
-from isthmus.cli.sides import both_sides, known_pairs
+from isthmus.cli.sides import both_sides, known_pairs, pairs_by_id
 from isthmus.exceptions import DataWarning, InputError
 
 EXAMPLES = """\
@@ -17,8 +18,10 @@ examples:
   isthmus fit english.csv french.csv --id package --text description --pairs known.csv -o translations.isthmus
   isthmus fit rna.h5ad atac.h5ad --label cell_type -o cells.isthmus
   isthmus fit a.csv b.csv --label kind --system mlhd-rbf -o kinds.isthmus
+  isthmus fit a.csv b.csv --label kind --plan plan.toml          # writes what the columns are, to be changed
 
 The system is ridge maps both ways where pairs are known, and MLHD where labels are. `isthmus systems` has the others.
+Without --pairs and labels, rows with the same id in both files (--id) are the pairs.
 The file is for `isthmus search`, `isthmus embed` and `isthmus inspect`, and for isthmus.load in Python.
 """
 PAIRS, LABELS = "ridge", "mlhd"
@@ -31,7 +34,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
     add("--pairs", type=Path, metavar="FILE", help="known pairs: two columns, ids of SOURCE and of TARGET (none)")
     add("--system", metavar="NAME", help="a name of `isthmus systems` (by what is known)")
-    add("-o", "--output", type=Path, required=True, metavar="MODEL", help="the file that the model goes to")
+    add("-o", "--output", type=Path, metavar="MODEL", help="the file that the model goes to; needed to fit")
     add_columns(parser, label=True, required=False)
     add_speech(parser)
 
@@ -39,14 +42,25 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> None:
     """Learn, tell what came of it, write the model."""
     screen = Screen.of(options)
+    from isthmus.files.container import safetensors_library
+
+    safetensors_library()  # what is missing is told before the work
+    require_output(options.output, options.source, options.target, options.pairs, options.plan)
     sides = both_sides(options, (options.source, options.target), ("source", "target"), screen)
     if sides is None:
         return
+    if options.output is None:
+        raise InputError("-o: expected the file that the model goes to, got none.")
     source, target = sides
     pairs = known_pairs(options.pairs, source, target, screen)
     ys, yt = source.labels, target.labels
     if pairs is None and (ys is None or yt is None):
-        raise InputError("fit: expected labels in both files (--label) or known pairs (--pairs), got neither.")
+        pairs = pairs_by_id(source, target, screen)
+    if pairs is None and (ys is None or yt is None):
+        raise InputError(
+            "fit: expected labels in both files (--label), known pairs (--pairs) or ids that both files have (--id), "
+            "got neither."
+        )
     from isthmus import save, systems
 
     name = options.system or (LABELS if pairs is None else PAIRS)
@@ -54,7 +68,7 @@ def run(options: argparse.Namespace) -> None:
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", DataWarning)
         model = system.fit(source.X, ys, target.X, yt, **({} if pairs is None else {"pairs": pairs}))
-    told = [str(warning.message) for warning in caught if issubclass(warning.category, DataWarning)]
+    told = [str(warning.message) for warning in caught]
     known = {"source": source.features.to_parts(), "target": target.features.to_parts()}
     save(model, options.output, parts=known)
     certificate = getattr(model, "result_", None)

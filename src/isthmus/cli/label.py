@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from isthmus.cli.arguments import add_columns, add_files, add_speech
+from isthmus.cli.outputs import require_table
 from isthmus.cli.screen import Screen
 from isthmus.cli.sides import both_sides, known_pairs
 from isthmus.exceptions import InputError
@@ -57,6 +58,7 @@ def run(options: argparse.Namespace) -> None:
     import numpy as np
 
     screen = Screen.of(options)
+    require_table(options.output, options.source, options.target, options.pairs, options.plan)
     found = labelled_sides(options, screen)
     if found is None:
         return

@@ -6,6 +6,7 @@ import argparse
 from pathlib import Path
 
 from isthmus.cli.arguments import add_columns, add_files, add_speech
+from isthmus.cli.outputs import require_table
 from isthmus.cli.screen import Screen
 from isthmus.cli.sides import both_sides, known_pairs
 
@@ -13,7 +14,7 @@ EXAMPLES = """\
 examples:
   isthmus match english.csv french.csv --id package --text description --pairs known.csv -o matches.csv
   isthmus match rna.h5ad atac.h5ad -o matches.csv
-  isthmus match a.csv b.csv --write-plan plan.toml      # look at the columns first, then --plan plan.toml
+  isthmus match a.csv b.csv --plan plan.toml            # writes what the columns are; change it, and run it again
 """
 
 
@@ -33,6 +34,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> None:
     """Match, tell the verdict, write the matches."""
     screen = Screen.of(options)
+    require_table(options.output, options.a, options.b, options.pairs, options.plan)
     sides = both_sides(options, (options.a, options.b), ("A", "B"), screen)
     if sides is None:
         return

@@ -8,6 +8,8 @@ from pathlib import Path
 from isthmus.cli.arguments import add_columns, add_files, add_speech
 from isthmus.cli.screen import Screen
 from isthmus.cli.sides import both_sides, known_pairs
+from isthmus.storage.files import write_whole
+from isthmus.storage.folders import filling, require_folder
 
 EXAMPLES = """\
 examples:
@@ -17,6 +19,7 @@ examples:
 The folder has adapter.npz (isthmus.Adapter.load), matrix.npy (the plain map from new vectors to old ones, its last
 row the offset; for affine maps) and recall.txt.
 """
+FILES = "adapter.npz", "recall.txt", "matrix.npy"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -34,13 +37,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> None:
     """Learn an adapter, tell what held-out pairs say, write it."""
     screen = Screen.of(options)
+    if options.output is not None:
+        require_folder(options.output)
     sides = both_sides(options, (options.old, options.new), ("old", "new"), screen, scale=False)
     if sides is None:
         return
     old, new = sides
     pairs = known_pairs(options.pairs, old, new, screen)
     from isthmus import migrate
-    from isthmus.storage.files import write_text
 
     adapter = migrate(
         old.X,
@@ -56,11 +60,11 @@ def run(options: argparse.Namespace) -> None:
     lines = [str(adapter), "By the number of pairs that were learned from:", *learned, "Beside it:", *controls]
     screen.say("", *lines)
     if options.output is not None:
-        options.output.mkdir(parents=True, exist_ok=True)
-        adapter.save(options.output / "adapter.npz")
-        write_text(options.output / "recall.txt", "\n".join([*lines, ""]))
-        if adapter.kind != "kernel_ridge":
-            adapter.export(options.output / "matrix.npy")
+        with filling(options.output, FILES) as folder:
+            adapter.save(folder / "adapter.npz")
+            write_whole(folder / "recall.txt", "\n".join([*lines, ""]).encode())
+            if adapter.kind != "kernel_ridge":
+                adapter.export(folder / "matrix.npy")
         screen.say(f"The adapter is in {options.output}.")
     screen.answer(
         {

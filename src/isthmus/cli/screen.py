@@ -9,6 +9,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from isthmus.storage.files import printable
+
 
 @dataclass(frozen=True)
 class Screen:
@@ -36,12 +38,13 @@ class Screen:
         return not (self.json or self.quiet) and sys.stderr.isatty()
 
     def say(self, *lines: str) -> None:
-        """Lines for people."""
+        """Lines for people; what came from files can't act on a terminal."""
         if not (self.json or self.quiet):
             for line in lines:
-                print(line, flush=True)
+                print(printable(line), flush=True)
 
     def answer(self, facts: Mapping[str, Any]) -> None:
         """The object for machines."""
         if self.json:
-            print(json.dumps(facts, ensure_ascii=False, allow_nan=False))
+            text = json.dumps(facts, ensure_ascii=False, allow_nan=False)
+            print("".join(c if c.isprintable() else json.dumps(c)[1:-1] for c in text))

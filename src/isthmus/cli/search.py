@@ -7,6 +7,7 @@ from pathlib import Path
 
 from isthmus.cli.arguments import FORMATS, add_speech
 from isthmus.cli.models import DOMAINS, Kept, add_model, other
+from isthmus.cli.outputs import require_table
 from isthmus.cli.screen import Screen
 from isthmus.exceptions import InputError
 
@@ -40,6 +41,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> None:
     """Search, show, write."""
     screen = Screen.of(options)
+    require_table(options.output, options.model, options.index, options.query)
     from isthmus import Index
     from isthmus.tables import ids_of, read_table, write_table
 

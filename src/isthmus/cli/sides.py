@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -10,10 +11,14 @@ from typing import TYPE_CHECKING, Any
 
 from isthmus.cli.screen import Screen
 from isthmus.exceptions import InputError
+from isthmus.storage.files import opened, require_writable, shown, write_whole
 
 if TYPE_CHECKING:
     from isthmus._arrays import IntArray, Matrix
     from isthmus.tables import Features, Plan, Table
+
+LONGEST_PLAN = 2**24
+"""Bytes."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,42 +68,64 @@ def both_sides(
 
     Without ``scale``, numbers are left as they are, unless a plan says otherwise.
     """
-    from isthmus.storage.files import write_text
-    from isthmus.tables import Features, read_table
+    from isthmus.tables import Features, ids_of, read_table
 
+    new_plan = options.plan is not None and not os.path.lexists(options.plan)
+    if new_plan:
+        require_writable(options.plan)
     tables = tuple(read_table(path) for path in files)
-    plans = _plans(options, tables, names, scale)
-    if options.write_plan is not None:
-        write_text(options.write_plan, "\n".join(p.to_toml(n) for p, n in zip(plans, names, strict=True)))
-        screen.say(f"The plan is in {options.write_plan}: change it there, and give it back with --plan.")
-        screen.answer({"plan": str(options.write_plan)})
+    plans = (
+        _chosen_plans(options, tables, scale) if new_plan or options.plan is None else _given_plans(options, names)
+    )
+    if new_plan:
+        write_whole(options.plan, "\n".join(p.to_toml(n) for p, n in zip(plans, names, strict=True)).encode())
+        screen.say(f"The plan is in {options.plan}, and nothing else was done: change it there, and run this again.")
+        screen.answer({"plan": str(options.plan)})
         return None
     sides = []
     for name, table, plan in zip(names, tables, plans, strict=True):
+        ids_of(table, plan)  # those that are there twice are told before the work
         features = Features.fit(plan, table)
         sides.append(Side(name, table, plan, features, features.transform(table)))
         screen.say(*sides[-1].lines())
     return sides[0], sides[1]
 
 
-def _plans(options: argparse.Namespace, tables: tuple[Table, ...], names: tuple[str, str], scale: bool) -> list[Plan]:
-    from isthmus.storage.files import opened
+def _given_plans(options: argparse.Namespace, names: tuple[str, str]) -> list[Plan]:
     from isthmus.tables import Plan
 
-    if options.plan is not None:
-        with opened(options.plan) as file:
-            text = file.read(1_000_000)
-        try:
-            return [Plan.from_toml(text.decode("utf-8"), name) for name in names]
-        except UnicodeDecodeError:
-            raise InputError(f"{options.plan}: expected a plan in UTF-8, got other bytes.") from None
+    path = shown(options.plan)
+    with opened(options.plan) as file:
+        text = file.read(LONGEST_PLAN)
+    try:
+        plans = [Plan.from_toml(text.decode("utf-8"), name) for name in names]
+    except UnicodeDecodeError:
+        raise InputError(f"{path}: expected a plan in UTF-8, got other bytes.") from None
+    except InputError as error:
+        raise InputError(f"{path}: {error}") from None
+    label = getattr(options, "label", None)
+    roles = {"label": [label] * (label is not None), "id": options.id, "text": options.text, "left out": options.drop}
+    for kind, columns in roles.items():
+        for name in columns:
+            if not any(column.name == name and column.kind == kind for plan in plans for column in plan.columns):
+                option = "--drop" if kind == "left out" else f"--{kind}"
+                raise InputError(
+                    f"{path}: expected the column {shown(repr(name)[:60])} to be of kind {kind!r}, as {option} says, "
+                    "got a plan that says otherwise."
+                )
+    return plans
+
+
+def _chosen_plans(options: argparse.Namespace, tables: tuple[Table, ...], scale: bool) -> list[Plan]:
+    from isthmus.tables import Plan
+
     label = getattr(options, "label", None)
     asked = [name for name in (label, *options.id, *options.text, *options.drop) if name is not None]
     for column in asked:
         if not any(column in table.names for table in tables):
             raise InputError(
-                f"{tables[0].path} and {tables[1].path}: expected a column {column!r:.60} in one of them, got "
-                f"{', '.join(dict.fromkeys(n for t in tables for n in t.names))[:200]}."
+                f"{tables[0].path} and {tables[1].path}: expected a column {shown(repr(column)[:60])} in one of "
+                f"them, got {', '.join(dict.fromkeys(shown(n) for t in tables for n in t.names))[:200]}."
             )
 
     def first(table: Table, columns: Sequence[str | None]) -> str | None:
@@ -115,6 +142,20 @@ def _plans(options: argparse.Namespace, tables: tuple[Table, ...], names: tuple[
         for table in tables
     ]
     return plans if scale else [_unscaled(plan) for plan in plans]
+
+
+def pairs_by_id(first: Side, second: Side, screen: Screen) -> IntArray | None:
+    """Rows that have the same id in both files, as row numbers (m, 2); None without ids, or without any such row."""
+    import numpy as np
+
+    if first.plan.id is None or second.plan.id is None:
+        return None
+    rows = {name: row for row, name in enumerate(second.ids)}
+    found = [(row, rows[name]) for row, name in enumerate(first.ids) if name in rows]
+    if not found:
+        return None
+    screen.say(f"pairs: {len(found):,} rows with the same id in both files")
+    return np.array(found, dtype=np.intp)
 
 
 def _unscaled(plan: Plan) -> Plan:

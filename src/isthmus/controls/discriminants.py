@@ -77,6 +77,10 @@ def approximating_shrinkage(S: FloatArray, n: int) -> float:
     return 1.0 if excess <= 0 else float(min(1.0, (mean_square + mean**2) / excess))
 
 
+NEVER = -1e6
+"""The offset of a class that no row belongs to: finite, for files, and far below any other."""
+
+
 @dataclass(frozen=True, eq=False)
 class SoftLDA:
     """Linear discriminants z ↦ z W + b: weights W (k, C), offsets b (C,), classes equally likely beforehand."""
@@ -88,7 +92,7 @@ class SoftLDA:
     def of(cls, Z: FloatArray, P: FloatArray, shrinkage: float | None = None) -> SoftLDA:
         """From centred rows Z (n, k) that belong to the classes by the weights P (n, C); no shrinkage is OAS."""
         sizes = P.sum(axis=0)
-        M = (P.T @ Z) / sizes[:, None]
+        M = (P.T @ Z) / np.where(sizes > 0, sizes, 1.0)[:, None]
         S = (Z.T @ Z - (M.T * sizes) @ M) / len(Z)
         scale = np.trace(S) / len(S)
         if scale <= 1e-12 * np.mean(Z**2) or scale == 0.0:  # every row at the mean of its class
@@ -96,7 +100,7 @@ class SoftLDA:
         a = approximating_shrinkage(S, len(Z)) if shrinkage is None else shrinkage
         S = (1 - a) * S + a * scale * np.eye(len(S))
         W = sla.solve(S, M.T, assume_a="pos")
-        return cls(W, -0.5 * np.sum(M.T * W, axis=0))
+        return cls(W, np.where(sizes > 0, -0.5 * np.sum(M.T * W, axis=0), NEVER))
 
     def scores(self, Z: FloatArray) -> FloatArray:
         """Logarithms of the classes' probabilities, up to a constant per row (n, C)."""

@@ -53,7 +53,7 @@ def content(container: Container) -> bytes:
         text = json.dumps(container.about, allow_nan=False, separators=(",", ":"))
     except (ValueError, RecursionError):
         raise InputError("model: expected finite numbers, not too deep, to save, got others.") from None
-    raw = bytes(_library().save(container.arrays, metadata={TEXT: text, CHECKSUM: BLANK}))
+    raw = bytes(safetensors_library().save(container.arrays, metadata={TEXT: text, CHECKSUM: BLANK}))
     return raw.replace(_marked(BLANK), _marked(hashlib.sha256(raw).hexdigest()), 1)
 
 
@@ -81,7 +81,7 @@ def parsed(raw: bytes) -> Container:
     _require_bounded(header)
     try:
         about = json.loads(text, parse_constant=_no_number)
-        arrays = _library().load(raw)
+        arrays = safetensors_library().load(raw)
     except (InputError, MissingDependencyError, MemoryError):
         raise
     except Exception as error:  # of any kind: the library has its own, and JSON may be too deep
@@ -147,7 +147,8 @@ def _damaged(reason: str) -> InputError:
     return InputError(f"expected a model file in good order, got a damaged one ({shown(reason).rstrip('.')}).")
 
 
-def _library() -> Any:
+def safetensors_library() -> Any:
+    """The module that reads and writes the format."""
     try:
         import safetensors.numpy
     except ImportError:

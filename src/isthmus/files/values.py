@@ -11,6 +11,7 @@ from isthmus.files.kinds import Kinds, Object, kinds, value_kind
 from isthmus.files.settings import Setting
 from isthmus.files.shapes import COUNT, FLAG, NUMBER, Many, Maybe, Reader, Shape, Writer, require, word
 from isthmus.kernels import RBF, Cosine, Laplacian, Linear, Polynomial, Precomputed
+from isthmus.landmarks import SAMPLINGS, Landmarks
 from isthmus.linalg import PrincipalAxes
 from isthmus.maps import AffineMap
 from isthmus.retrieval import Background
@@ -28,12 +29,15 @@ KERNELS = kinds(
     value_kind(Cosine, {}),
     value_kind(Precomputed, {}),
 )
+_BASES: Shape = Setting(Kinds(dict(KERNELS.by_name)))
+_PLACED = {"kernel": _BASES, "n_landmarks": COUNT, "sampling": word(*SAMPLINGS), "random_state": COUNT}
+KERNELS.by_name.update(kinds(value_kind(Landmarks, _PLACED)).by_name)
 SOLVERS = kinds(
     *(value_kind(of, dict.fromkeys(of.__dataclass_fields__, Setting())) for of in (DualNewton, BregmanProjections))
 )
 
 
-class Landmarks:
+class LandmarkRows:
     """Rows (m, d), or numbers of rows where the kernel is precomputed."""
 
     def packed(self, value: Any, place: str, writer: Writer) -> Any:
@@ -74,7 +78,7 @@ SPACES = kinds(
         KernelSpace,
         {
             "kernel": Object(KERNELS),
-            "landmarks": Landmarks(),
+            "landmarks": LandmarkRows(),
             "factor": Array("r", "r"),
             "n_features": COUNT,
             "complete": FLAG,

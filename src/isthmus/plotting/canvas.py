@@ -12,7 +12,7 @@ import numpy as np
 
 from isthmus._arrays import FloatArray, IntArray
 from isthmus.exceptions import InputError, MissingDependencyError
-from isthmus.storage.files import write_bytes
+from isthmus.storage.files import write_whole
 
 INK, FAINT = "#222222", "#c0c0c0"
 """What is written, and what is unknown."""
@@ -113,5 +113,5 @@ def save_figure(figure: Any, path: str | os.PathLike[str]) -> list[Path]:
         for kind, content in zip(METADATA, drawn.values(), strict=True):
             figure.savefig(content, format=kind, dpi=DPI, metadata=METADATA[kind])
     for destination, content in drawn.items():
-        write_bytes(destination, content.getvalue())
+        write_whole(destination, content.getvalue())
     return list(drawn)

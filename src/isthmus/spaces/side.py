@@ -10,9 +10,10 @@ import scipy.sparse as sp
 from isthmus._arrays import FloatArray, IntArray, Matrix, as_dense, is_sparse
 from isthmus.domains import UNLABELLED, Domain
 from isthmus.exceptions import InputError
-from isthmus.kernels import RBF, Kernel, Laplacian, Linear, Precomputed
+from isthmus.kernels import RBF, Kernel, Laplacian, Linear, Precomputed, as_kernel
+from isthmus.landmarks import Landmarks, OnLandmarks
 from isthmus.linalg import RANK_TOLERANCE, pivoted_cholesky, principal_axes
-from isthmus.spaces.space import FeatureSpace, KernelSpace, Space, centred, mean_products, mean_square
+from isthmus.spaces.space import BLOCK_BYTES, FeatureSpace, KernelSpace, Space, centred, mean_products, mean_square
 
 WIDE = 1024
 """Up to this many columns, dense linear features are their own coordinates even if there are fewer rows."""
@@ -77,10 +78,12 @@ def kernel_side(
         return feature_side(domain, rows)
     if isinstance(kernel, Linear) and d < n:
         return _in_row_space(domain, rows)
-    of_differences = isinstance(kernel, RBF | Laplacian) and not is_sparse(domain.X)
+    of_differences = _is_of_differences(kernel) and not is_sparse(domain.X)
     centre = domain.X.mean(axis=0, dtype=np.float64) if of_differences else None
     X = centred(domain.X, centre)
     kernel = kernel.resolved(X)
+    if isinstance(kernel, OnLandmarks):
+        return _on_landmarks(X, domain.y, rows, kernel, centre)
     complete = outside == "zero" or isinstance(kernel, Precomputed)
     if every_row or complete or len(rows) == n:
         return _spanned_by_all(X, domain.y, rows, kernel, complete, centre, name)
@@ -131,6 +134,26 @@ def _anchored(X: Matrix, y: IntArray, rows: IntArray, kernel: Kernel, centre: Fl
     squared = float(kernel.diagonal(X).mean())
     variance = squared - float(K[m, m])
     return Side(space, C[:m], y[rows], C[m], variance if variance > CANCELLED * squared else 0.0, squared)
+
+
+def _is_of_differences(kernel: Kernel) -> bool:
+    """Whether a kernel sees rows only through their differences, so that any centre will do."""
+    return isinstance(as_kernel(kernel.kernel) if isinstance(kernel, Landmarks) else kernel, RBF | Laplacian)
+
+
+def _on_landmarks(X: Matrix, y: IntArray, rows: IntArray, kernel: OnLandmarks, centre: FloatArray | None) -> Side:
+    """The span of landmarks; all other rows enter by blocks, and leave their sum and their squared length."""
+    d, r = X.shape[1], len(kernel.factor)
+    space = KernelSpace(kernel.kernel, kernel.rows, kernel.factor, d, complete=True, centre=centre)
+    n, size, total, squared = X.shape[0], max(1, BLOCK_BYTES // (8 * r)), np.zeros(r), 0.0
+    for start in range(0, n, size):
+        C = kernel.coordinates(X[start : start + size])
+        total += C.sum(axis=0)
+        squared += float(np.einsum("ij,ij->", C, C))
+    mean, squared = total / n, squared / n
+    variance = squared - float(mean @ mean)
+    variance = variance if variance > CANCELLED * squared else 0.0
+    return Side(space, kernel.coordinates(X[rows]), y[rows], mean, variance, squared)
 
 
 def _in_row_space(domain: Domain, rows: IntArray) -> Side:

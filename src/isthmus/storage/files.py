@@ -60,6 +60,17 @@ def shown(text: object) -> str:
     return short if short.isprintable() else repr(short)
 
 
+def printable(text: str) -> str:
+    r"""A text for a terminal: in one line, and every character that could act on it written as its number.
+
+    Examples
+    --------
+    >>> print(printable("a → b"), printable("red \x1b[31m\n"))
+    a → b red \x1b[31m\n
+    """
+    return text if text.isprintable() else "".join(c if c.isprintable() else repr(c)[1:-1] for c in text)
+
+
 def write_text(path: Path, text: str) -> None:
     """Give a file this text in UTF-8; its folder is made where it is missing."""
     write_bytes(path, text.encode())
@@ -85,8 +96,13 @@ def write_bytes(path: Path, content: bytes) -> None:
 
 @contextmanager
 def replacing(path: Path) -> Iterator[BufferedWriter]:
-    """A new file to write to, in the same folder, that takes the name of the old one when all is written."""
-    unfinished = path.with_name(f".{path.name}.{uuid4().hex}.part")
+    """A new file to write to, in the same folder, that takes the name of the old one when all is written.
+
+    A link stays, and what it points to is replaced.
+    """
+    path = Path(os.path.realpath(path)) if path.is_symlink() else path
+    _require_replaceable(path)
+    unfinished = unfinished_name(path)
     try:
         with unfinished.open("wb") as file:
             yield file
@@ -95,6 +111,19 @@ def replacing(path: Path) -> Iterator[BufferedWriter]:
         unfinished.replace(path)
     finally:
         unfinished.unlink(missing_ok=True)
+
+
+def unfinished_name(path: Path) -> Path:
+    """A name beside a path for what is still being written, which nobody else has."""
+    return path.with_name(f".{path.name[:100]}.{uuid4().hex}.part")
+
+
+def _require_replaceable(path: Path) -> None:
+    # Whoever may do everything would otherwise put a file in the place of /dev/null.
+    if path.is_dir():
+        raise InputError(f"{shown(path)}: expected a file, got a folder.")
+    if path.exists() and not path.is_file():
+        raise InputError(f"{shown(path)}: expected a file that can be written, got a device or a pipe.")
 
 
 @contextmanager
@@ -109,16 +138,42 @@ def saving(path: Any) -> Iterator[BufferedWriter]:
     isthmus.exceptions.InputError: no-such-folder/file: expected a file that can be written, got no folder for it.
     """
     where = as_path(path)
-    if not os.path.isdir(where.parent):  # a slip in a name would otherwise become a folder
-        raise InputError(f"{shown(path)}: expected a file that can be written, got no folder for it.")
+    with writing_complaints(where), replacing(where) as file:
+        yield file
+
+
+@contextmanager
+def writing_complaints(path: Path) -> Iterator[None]:
+    """Whatever a system says while a file or folder is written, as one sentence about it."""
     try:
-        with replacing(where) as file:
-            yield file
+        if not os.path.isdir(path.parent):  # a slip in a name would otherwise become a folder
+            raise InputError(f"{shown(path)}: expected a file that can be written, got no folder for it.")
+        yield
+    except InputError:
+        raise
     except (OSError, ValueError) as error:
-        if isinstance(error, InputError):
-            raise
-        reason = error.strerror if isinstance(error, OSError) else str(error)
+        reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
         raise InputError(f"{shown(path)}: expected a file that can be written, got '{reason}'.") from None
+
+
+def require_writable(path: Any) -> None:
+    """Raise where :func:`saving` would, so that it is known before the work; nothing stays behind.
+
+    Examples
+    --------
+    >>> require_writable("no-such-folder/file")
+    Traceback (most recent call last):
+    isthmus.exceptions.InputError: no-such-folder/file: expected a file that can be written, got no folder for it.
+    """
+    where = as_path(path)
+    with writing_complaints(where):
+        where = Path(os.path.realpath(where)) if where.is_symlink() else where
+        _require_replaceable(where)
+        trial = unfinished_name(where)
+        try:
+            trial.open("xb").close()
+        finally:
+            trial.unlink(missing_ok=True)
 
 
 def write_whole(path: str | os.PathLike[str], content: bytes) -> None:

@@ -50,6 +50,8 @@ def write_table(path: str | os.PathLike[str], columns: Mapping[str, Any]) -> Non
     WRITERS[ending](frame, content)
     try:
         write_bytes(where, content.getvalue())
+    except InputError:
+        raise
     except (OSError, ValueError) as error:
         reason = error.strerror if isinstance(error, OSError) else str(error)
         raise InputError(f"{name}: expected a file that can be written, got '{reason}'.") from None

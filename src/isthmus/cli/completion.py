@@ -1,0 +1,51 @@
+"""``isthmus completion``: what a shell needs to complete commands, options and files."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from typing import Any
+
+from isthmus.cli.ending import tell
+from isthmus.exceptions import MissingDependencyError
+
+EXAMPLES = """\
+examples:
+  eval "$(isthmus completion bash)"                                              # in ~/.bashrc
+  isthmus completion zsh > ~/.zfunc/_isthmus                                     # a folder of $fpath
+  isthmus completion tcsh > ~/.isthmus.tcsh                                      # then: source ~/.isthmus.tcsh
+"""
+SHELLS = "bash", "zsh", "tcsh"
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """The options."""
+    parser.add_argument("shell", choices=SHELLS, help="the shell: bash, zsh or tcsh")
+
+
+def run(options: argparse.Namespace) -> None:
+    """Print the script, made from the options of all commands."""
+    from isthmus.cli import parser
+
+    shtab, every = _library(), parser()
+    _complete_files(every, shtab)
+    tell(shtab.complete(every, shell=options.shell) + "\n")
+
+
+def _complete_files(parser: argparse.ArgumentParser, shtab: Any) -> None:
+    for action in parser._actions:
+        if isinstance(action, argparse._SubParsersAction):
+            for command in action.choices.values():
+                _complete_files(command, shtab)
+        elif action.type is Path:
+            action.complete = shtab.DIRECTORY if action.metavar == "FOLDER" else shtab.FILE  # type: ignore[attr-defined]
+
+
+def _library() -> Any:
+    try:
+        import shtab
+    except ImportError:
+        raise MissingDependencyError(
+            'Completion needs shtab, which is not installed: pip install "isthmus[completion]".'
+        ) from None
+    return shtab

@@ -1,0 +1,374 @@
+"""The program as it is run: whatever goes wrong is one sentence and an exit status, and no file is harmed."""
+
+import csv
+import os
+import resource
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from contextlib import contextmanager
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import isthmus
+from isthmus.cli import main
+from isthmus.storage.files import write_whole
+from isthmus.storage.folders import filling
+
+pytest.importorskip("polars")
+pytest.importorskip("safetensors")
+
+ENVIRONMENT = os.environ | {"PYTHONPATH": str(Path(isthmus.__file__).parents[1]), "OPENBLAS_NUM_THREADS": "1"}
+
+
+def write(path, head, rows):
+    with path.open("w", newline="", encoding="utf-8") as file:
+        csv.writer(file).writerows([head, *rows])
+
+
+def make_inputs(where):
+    """Two views of 30 objects of three classes, pairs and a model of them; and files with one fault each."""
+    rng = np.random.default_rng(100)
+    y = np.arange(30) % 3
+    X = 4.0 * rng.normal(size=(3, 4))[y] + rng.normal(size=(30, 4))
+    Z = X @ rng.normal(size=(4, 6)) + 0.1 * rng.normal(size=(30, 6))
+    kinds = ["uvw"[c] for c in y]
+    write(where / "a.csv", ["id", "kind", *"abcd"], [[f"a{i}", kinds[i], *X[i]] for i in range(30)])
+    write(where / "b.csv", ["id", "kind", *"efghij"], [[f"b{i}", kinds[i] * (i < 24), *Z[i]] for i in range(30)])
+    write(where / "pairs.csv", ["s", "t"], [[f"a{i}", f"b{i}"] for i in range(20)])
+    fitted = ["fit", "a.csv", "b.csv", "--id", "id", "--drop", "kind", "--pairs", "pairs.csv", "-o", "m.isthmus"]
+    assert main([str(where / word) if "." in word else word for word in fitted] + ["--quiet"]) == 0
+    good = (where / "a.csv").read_bytes()
+    first, *rows = good.splitlines(keepends=True)
+    faulty = {
+        "empty.csv": b"",
+        "header.csv": first,
+        "latin.csv": good.replace(b"a7,", b"\xe97,"),
+        "mixed.csv": first + b"".join(rows[:20]) + b"a20,u,1,2,many,4\r\n" + b"".join(rows[21:]),
+        "twice.csv": good + rows[4],
+        "fewer.csv": b"".join(line.rpartition(b",")[0] + b"\r\n" for line in (first, *rows)),
+        "ragged.csv": first + rows[0].replace(b"\r\n", b",9\r\n") + b"".join(rows[1:]),
+        "binary.csv": rng.bytes(500),
+        "binary.parquet": rng.bytes(500),
+        "notes.txt": b"some words",
+        "part.isthmus": (where / "m.isthmus").read_bytes()[:-50],
+    }
+    for name, content in faulty.items():
+        (where / name).write_bytes(content)
+
+
+@pytest.fixture(scope="module")
+def inputs(tmp_path_factory):
+    where = tmp_path_factory.mktemp("inputs")
+    make_inputs(where)
+    before = contents(where)
+    yield where
+    assert contents(where) == before  # after everything that went wrong
+
+
+def contents(folder):
+    return {path.name: path.read_bytes() for path in sorted(folder.iterdir())}
+
+
+NOBODY = 65534
+ID = ("--id", "id")
+ORDERS = {
+    "fit": ("{bad}", "b.csv", *ID, "--drop", "kind", "--pairs", "pairs.csv", "-o", "{out}.isthmus"),
+    "match": ("{bad}", "b.csv", *ID, "--drop", "kind", "--jobs", "1", "--all", "-o", "{out}.csv"),
+    "label": ("{bad}", "b.csv", *ID, "--label", "kind", "-o", "{out}.csv"),
+    "evaluate": ("{bad}", "b.csv", *ID, "--label", "kind", "--jobs", "1", "--picture", "{out}"),
+    "migrate": ("{bad}", "b.csv", *ID, "--drop", "kind", "--pairs", "pairs.csv", "-o", "{out}"),
+    "search": ("m.isthmus", "--index", "{bad}", "--query", "b.csv", "-o", "{out}.csv"),
+    "embed": ("m.isthmus", "{bad}", "--domain", "source", "-o", "{out}.csv"),
+    "inspect": ("{bad}",),
+}
+"""Commands with a place for a bad file, and one for the output."""
+
+
+def order(command, inputs, out, bad="a.csv"):
+    """The words of a command, with whole paths."""
+    words = (word.format(bad=bad, out=out) for word in ORDERS[command])
+    return [command, *(str(inputs / word) if (inputs / word).is_file() or word == bad else word for word in words)]
+
+
+def run(capsys, words):
+    """Exit status, standard output, standard error, without a new process."""
+    try:
+        status = main([str(word) for word in words])
+    except SystemExit as end:
+        status = end.code
+    return (status, *capsys.readouterr())
+
+
+def executed(*words, **options):
+    """The same by the program itself."""
+    ready = {"text": True, "env": ENVIRONMENT, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+    return subprocess.Popen([sys.executable, "-m", "isthmus", *map(str, words)], **ready | options)
+
+
+def finished(process):
+    out, err = process.communicate(timeout=60)
+    return process.returncode, out, err
+
+
+def assert_refused(result, words=""):
+    status, out, err = result
+    assert (status, out) == (2, ""), err
+    assert err.startswith("isthmus: ")
+    assert err.endswith(".\n")
+    assert err.count("\n") == 1
+    assert words in err
+
+
+BAD = {
+    "empty.csv": "expected a table, got an empty file",
+    "header.csv": "expected at least one row, got none below the names of the columns",
+    "latin.csv": "expected text in UTF-8, got other bytes in line 9",
+    "mixed.csv": "column 'c': expected numbers, got 'many' in row 20 (from 0)",
+    "twice.csv": "column 'id': expected different ids, got 'a4' in rows 4 and 30 (from 0)",
+    "ragged.csv": "expected rows with as many cells as there are names",
+    "binary.csv": "expected text in UTF-8",
+    "binary.parquet": "expected a Parquet file in good order",
+    "notes.txt": "expected a name that ends in one of .csv",
+    "part.isthmus": "expected a name that ends in one of .csv",
+    "none.csv": "expected a file, found none",
+}
+
+
+@pytest.mark.parametrize("bad", BAD)
+@pytest.mark.parametrize("command", ORDERS)
+def test_a_bad_file_is_one_sentence(inputs, tmp_path, capsys, command, bad):
+    words = "expected a model file" if command == "inspect" and bad != "none.csv" else BAD[bad]
+    assert_refused(run(capsys, order(command, inputs, tmp_path / "out", bad)), words)
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("bad", [name for name in BAD if name != "part.isthmus"])
+def test_so_is_one_of_pairs(inputs, tmp_path, capsys, bad):
+    words = order("match", inputs, tmp_path / "out")
+    assert_refused(run(capsys, [*words, "--pairs", inputs / bad]), "")
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("command", "extra", "said"),
+    [
+        *[(command, ["--text", "nothing"], "expected a column 'nothing'") for command in list(ORDERS)[:5]],
+        ("label", ["--label", "nothing"], "expected a column 'nothing' in one of them"),
+        ("search", ["--index", "fewer.csv"], "expected a column 'd', got 'id', 'kind', 'a', 'b', 'c'"),
+        ("embed", ["--domain", "target"], "expected a column 'e', got"),
+    ],
+)
+def test_a_missing_column_is_named(inputs, tmp_path, capsys, command, extra, said):
+    extra = [inputs / word if (inputs / word).is_file() else word for word in extra]
+    assert_refused(run(capsys, [*order(command, inputs, tmp_path / "out"), *extra]), said)
+    assert list(tmp_path.iterdir()) == []
+
+
+WRITING = {command: words for command, words in ORDERS.items() if command not in ("inspect", "evaluate")}
+
+
+@pytest.mark.parametrize("command", WRITING)
+def test_where_nothing_can_be_written_is_said_before_the_work(inputs, tmp_path, capsys, command, monkeypatch):
+    """A name that is taken by a folder or a device, no folder, and one where nobody may make files: /proc."""
+    monkeypatch.setattr("isthmus.tables.read_table", None)  # is not reached
+    for place in (tmp_path / "no" / "out", *([Path("/proc/out")] if sys.platform == "linux" else [])):
+        assert_refused(run(capsys, order(command, inputs, place)), "expected a file that can be written, got ")
+    if command != "migrate":
+        ending = WRITING[command][-1].removeprefix("{out}")
+        (tmp_path / f"folder{ending}").mkdir()
+        assert_refused(run(capsys, order(command, inputs, tmp_path / "folder")), "expected a file, got a folder")
+        os.symlink(os.devnull, tmp_path / f"null{ending}")
+        assert_refused(run(capsys, order(command, inputs, tmp_path / "null")), "got a device or a pipe")
+        assert Path(os.devnull).is_char_device()
+
+
+def test_an_input_is_never_the_output(inputs, tmp_path, capsys):
+    for name in ("a.csv", "b.csv", "pairs.csv"):
+        link = tmp_path / name
+        os.symlink(inputs / name, link)
+        words = [*order("match", inputs, tmp_path / "out"), "--pairs", inputs / "pairs.csv", "-o"]
+        for path in (inputs / name, link):
+            assert_refused(run(capsys, [*words, path]), "expected an output beside the inputs, got one of them")
+
+
+@contextmanager
+def small_files():
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (100, limits[1]))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+
+
+def test_nor_is_half_a_picture_left(tmp_path):
+    figures = pytest.importorskip("matplotlib.figure")
+    from isthmus.plotting.canvas import save_figure
+
+    with small_files(), pytest.raises(isthmus.InputError, match=r"picture.png: .* got 'File too large'"):
+        save_figure(figures.Figure(), tmp_path / "picture")
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("command", WRITING)
+def test_a_disc_that_becomes_full_leaves_what_was_there(inputs, tmp_path, capsys, command):
+    """No file may grow beyond 100 bytes: the system refuses in the middle of the writing."""
+    out = order(command, inputs, tmp_path / "out")
+    old = Path(out[-1]) if command != "migrate" else tmp_path / "out" / "adapter.npz"
+    old.parent.mkdir(exist_ok=True)
+    old.write_bytes(b"old")
+    with small_files():
+        result = run(capsys, out)
+    assert_refused(result, "expected a file that can be written, got 'File too large")
+    assert [path for path in tmp_path.rglob("*") if path.is_file()] == [old]
+    assert old.read_bytes() == b"old"
+
+
+def namespace(*script):
+    """A shell in a mount namespace of its own, where anybody may mount; None where the system has none."""
+    tool = shutil.which("unshare")
+    if tool is None or subprocess.run([tool, "-rm", "true"], capture_output=True, check=False).returncode:
+        return None
+    return [tool, "-rm", "sh", "-ec", "; ".join(script)]
+
+
+def started_on_a_disc(command, inputs, place, *mounting):
+    """The program with its output in a folder that was mounted; then the names there, on standard error."""
+    place.mkdir()
+    script = namespace(
+        *(line.format(place=place) for line in mounting), '"$@" || status=$?', f"ls -A {place} >&2", "exit $status"
+    )
+    if script is None:
+        return None
+    words = [sys.executable, "-m", "isthmus", *order(command, inputs, place / "out")]
+    return subprocess.Popen([*script, "sh", *words], env=ENVIRONMENT, text=True, stdout=-1, stderr=-1)
+
+
+@pytest.mark.slow
+def test_a_full_disc_and_one_that_can_only_be_read(inputs, tmp_path):
+    """Small discs of memory, by the program itself."""
+    fill = "head -c 100000 /dev/zero > {place}/filler 2> /dev/null || true"
+    full = started_on_a_disc("embed", inputs, tmp_path / "1", "mount -t tmpfs -o size=16k none {place}", fill)
+    read = started_on_a_disc("migrate", inputs, tmp_path / "2", "mount -t tmpfs -o ro none {place}")
+    if full is None or read is None:
+        pytest.skip("no mount namespaces here; limits on files and permissions have shown the same")
+    wanted = ("No space left on device", ["filler"]), ("Read-only file system", [])
+    for (status, said, err), (reason, left) in zip([finished(full), finished(read)], wanted, strict=True):
+        assert (status, said) == (2, "")
+        assert f"expected a file that can be written, got '{reason}" in err.splitlines()[0]
+        assert err.splitlines()[1:] == left
+
+
+@pytest.mark.parametrize("command", WRITING)
+def test_a_folder_without_permission(inputs, capsys, command):
+    """Root may write anywhere, and is nobody for a while; in a folder of its own, as pytest's are root's alone."""
+    place, me = Path(tempfile.mkdtemp()), os.geteuid()
+    place.chmod(0o555)
+    words = order(command, inputs, place / "out")
+    try:
+        if me == 0:
+            os.seteuid(NOBODY)
+        result = run(capsys, words)
+    finally:
+        os.seteuid(me)
+        place.rmdir()  # it is empty
+    assert_refused(result, "expected a file that can be written, got 'Permission denied'")
+
+
+@pytest.mark.slow
+def test_every_command_ends_well_by_the_program_itself(inputs, tmp_path):
+    """One fault for each, another for each; those without input files have a full disc behind their output.
+
+    Other tests start `migrate` and `embed` on small discs, and kill `search`.
+    """
+    bads = {"fit": "latin.csv", "match": "mixed.csv", "label": "twice.csv", "evaluate": "header.csv"}
+    bads |= {"inspect": "part.isthmus"}
+    with Path("/dev/full").open("w") as full:
+        loud = [executed(command, stdout=full) for command in ("systems", "datasets", "--help")]
+        for status, _, err in [finished(process) for process in loud]:
+            assert (status, err.count("\n")) == (2, 1)
+            assert "standard output: expected room for the answer, got 'No space left on device'." in err
+    for some in (["fit", "match", "label"], ["evaluate", "inspect"]):  # a few at the same time
+        running = [executed(*order(command, inputs, tmp_path / "out", bads[command])) for command in some]
+        for result in [finished(process) for process in running]:
+            assert_refused(result)
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.slow
+def test_two_at_the_same_time_leave_one_whole_file(inputs, tmp_path, capsys):
+    answers = []
+    for domain, name in (("source", "a.csv"), ("target", "b.csv")):
+        words = ["embed", inputs / "m.isthmus", inputs / name, "--domain", domain, "-o"]
+        assert run(capsys, [*words, tmp_path / "alone.npy"])[0] == 0
+        answers.append(((tmp_path / "alone.npy").read_bytes(), [*words, tmp_path / "both.npy"]))
+    (tmp_path / "alone.npy").unlink()
+    running = [executed(*words) for _, words in answers]
+    assert [finished(process)[0] for process in running] == [0, 0]
+    assert (tmp_path / "both.npy").read_bytes() in [content for content, _ in answers]
+    assert [path.name for path in tmp_path.iterdir()] == ["both.npy"]
+
+
+def test_many_at_the_same_time_are_never_seen_in_part(tmp_path):
+    """The same without the processes, which seldom meet: writers in a hurry, and a reader who looks all the time."""
+    path, folder = tmp_path / "file", tmp_path / "folder"
+    answers = [bytes([letter]) * 50_000 for letter in b"xyz"]
+    write_whole(path, answers[0])
+
+    def work(content):
+        for _ in range(15):
+            write_whole(path, content)
+            with filling(folder, ("one", "two")) as place:
+                (place / "one").write_bytes(content)
+                (place / "two").write_bytes(content)
+
+    writers = [threading.Thread(target=work, args=(content,)) for content in answers]
+    for writer in writers:
+        writer.start()
+    while any(writer.is_alive() for writer in writers):
+        assert path.read_bytes() in answers
+    assert (folder / "one").read_bytes() == (folder / "two").read_bytes()
+    assert sorted(path.name for path in tmp_path.rglob("*")) == ["file", "folder", "one", "two"]
+
+
+WAITING = """
+import os, time
+def wait(descriptor):
+    open(os.environ["WRITTEN"], "w").close()
+    time.sleep(60)
+os.fsync = wait
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["SIGKILL", "SIGINT"])
+def test_killed_while_it_writes(inputs, tmp_path, name):
+    """A program that stops for good when all bytes are written, and before the file has its name."""
+    (tmp_path / "sitecustomize.py").write_text(WAITING)
+    out, written = tmp_path / "out", tmp_path / "written"
+    out.mkdir()
+    (out / "found.csv").write_text("old")
+    path = f"{tmp_path}{os.pathsep}{ENVIRONMENT['PYTHONPATH']}"
+    process = executed(
+        *order("search", inputs, out / "found"), env=ENVIRONMENT | {"PYTHONPATH": path, "WRITTEN": str(written)}
+    )
+    until = time.monotonic() + 60
+    while not written.exists() and process.poll() is None and time.monotonic() < until:
+        time.sleep(0.01)
+    assert [file.name.endswith(".part") for file in sorted(out.iterdir())] == [True, False]
+    process.send_signal(getattr(signal, name))
+    status, said, err = finished(process)
+    assert said == ""
+    assert (out / "found.csv").read_text() == "old"
+    if name == "SIGKILL":  # nobody could tidy up, and the unfinished file says that it is one
+        assert (status, err) == (-signal.SIGKILL, "")
+        return
+    assert (status, err) == (130, "isthmus: stopped by Ctrl-C. Nothing was written.\n")
+    assert [file.name for file in out.iterdir()] == ["found.csv"]

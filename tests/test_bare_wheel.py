@@ -1,0 +1,168 @@
+"""The wheel with its core dependencies and nothing else: it works, and each extra that is missing is named."""
+
+import json
+import os
+import subprocess
+import sys
+import tomllib
+from importlib.metadata import distribution
+from importlib.util import find_spec
+from pathlib import Path
+
+import pytest
+from packaging.requirements import Requirement
+
+ROOT = Path(__file__).parents[1]
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+FOR_DEVELOPERS = {"test", "bench", "dev"}
+
+pytestmark = pytest.mark.slow
+
+
+def run(*words, **options):
+    """A process that knows nothing of this one's packages."""
+    kept = {name: value for name, value in os.environ.items() if name not in ("PYTHONPATH", "PYTHONHOME")}
+    ready = {"text": True, "capture_output": True, "env": kept | {"OPENBLAS_NUM_THREADS": "1"}, "timeout": 120}
+    return subprocess.run([str(word) for word in words], check=False, **ready | options)
+
+
+def core_packages():
+    """What the core dependencies bring, by name: they and all that they need themselves."""
+    left, found = [Requirement(each).name for each in PROJECT["dependencies"]], {}
+    while left:
+        package = distribution(left.pop())
+        found[package.metadata["Name"]] = package
+        needs = [Requirement(each) for each in package.requires or ()]
+        left += [need.name for need in needs if need.marker is None or need.marker.evaluate({"extra": ""})]
+        left = [name for name in left if distribution(name).metadata["Name"] not in found]
+    return found.values()
+
+
+@pytest.fixture(scope="module")
+def bare(tmp_path_factory):
+    """A new environment: core packages as links to those that are tested with, and the wheel, installed by pip."""
+    where = tmp_path_factory.mktemp("bare")
+    isolation = ["--no-build-isolation"] if find_spec("hatchling") else []
+    pip = [sys.executable, "-m", "pip", "--disable-pip-version-check"]
+    built = run(*pip, "wheel", "--quiet", "--no-deps", *isolation, ROOT, "-w", where / "wheels")
+    assert built.returncode == 0, built.stderr
+    assert run(sys.executable, "-m", "venv", "--without-pip", where / "venv").returncode == 0
+    python = where / "venv" / "bin" / "python"
+    packages = Path(run(python, "-c", "import sysconfig; print(sysconfig.get_path('purelib'))").stdout.strip())
+    for package in core_packages():
+        for name in {file.parts[0] for file in package.files} - {"..", "__pycache__"}:
+            (packages / name).symlink_to(Path(package.locate_file(name)))
+    (wheel,) = (where / "wheels").glob("*.whl")
+    done = run(*pip, "--python", python, "install", "--quiet", "--no-index", wheel)  # fails where a need is not met
+    assert done.returncode == 0, done.stderr
+    return python
+
+
+def test_the_two_ways_to_start_it(bare, tmp_path):
+    script = bare.with_name("isthmus")
+    for program in ([script], [bare, "-m", "isthmus"]):
+        done = run(*program, "--version", cwd=tmp_path)
+        assert (done.returncode, done.stderr) == (0, "")
+        assert done.stdout.startswith("isthmus ")
+
+
+WORK = """
+import importlib.util, json, sys
+import numpy as np
+import isthmus
+from isthmus.cli import main
+
+assert isthmus.__file__.startswith(sys.prefix), isthmus.__file__
+for name in isthmus.__all__:
+    getattr(isthmus, name)
+for name in sys.argv[1:]:
+    assert importlib.util.find_spec(name) is None, name
+d = isthmus.datasets.load_digits(3, random_state=100)
+score = isthmus.MLHD().fit(d.X_source, d.y_source, d.X_target, d.y_target).score(d.X_test, d.y_test)
+H = np.random.default_rng(100).normal(size=(60, 5))
+adapter = isthmus.migrate(H, H @ np.diag(np.arange(1.0, 6.0)), "rows", kind="ridge")
+adapter.save("adapter.npz")
+found = isthmus.Adapter.load("adapter.npz").to_old(H @ np.diag(np.arange(1.0, 6.0)))
+print(json.dumps({"score": score, "error": float(abs(found - H).max()), "systems": main(["systems", "--quiet"])}))
+"""
+
+
+def test_it_imports_everything_fits_and_keeps_an_adapter(bare, tmp_path):
+    optional = {Requirement(each).name for many in PROJECT["optional-dependencies"].values() for each in many}
+    absent = optional - {package.metadata["Name"] for package in core_packages()} - {"isthmus"}
+    names = ("faiss" if name == "faiss-cpu" else name.replace("-", "_") for name in absent)
+    done = run(bare, "-c", WORK, *names, cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    told = json.loads(done.stdout)
+    assert told["score"] > 0.5
+    assert told["error"] < 0.1
+    assert told["systems"] == 0
+
+
+MISSING = {
+    "tables": ("isthmus.tables.read_table('a.csv')", ["match", "a.npy", "b.npy", "-o", "m.csv"]),
+    "anndata": ("isthmus.anndata.transfer_labels(None, None, 'kind')", ["match", "a.h5ad", "a.h5ad"]),
+    "safetensors": (
+        "isthmus.save(isthmus.RidgeMap().fit(E, None, E, None, pairs='rows'), 'm.isthmus')",
+        ["fit", "a.csv", "a.csv", "-o", "m.isthmus"],
+    ),
+    "skops": ("isthmus.files.foreign.packed_foreign(E, 'here', Trusting())", None),
+    "faiss": ("isthmus.Index(isthmus.RidgeMap().fit(E, None, E, None, pairs='rows'), 'hnsw')", None),
+    "plot": ("isthmus.plotting.canvas.pyplot()", ["evaluate", "a.csv", "a.csv", "--label", "b", "--picture", "p"]),
+    "onnx": ("isthmus.migrate(H, H, 'rows', kind='ridge').export('m.onnx', format='onnx')", None),
+    "fast": ("isthmus.MLHD(solver=isthmus.solvers.BregmanProjections(compiled=True)).fit(*small)", None),
+    "completion": ("isthmus.cli.completion._library()", ["completion", "bash"]),
+    "report": ("isthmus.report.page.plotly_script()", None),
+}
+"""For each extra: what needs it in Python, and a command that does, where there is one."""
+ASKED = """
+import contextlib, importlib, io, json, sys
+import numpy as np
+import isthmus
+from isthmus.cli import main
+
+for name in ("anndata", "cli.completion", "files.foreign", "plotting.canvas", "solvers", "tables"):
+    importlib.import_module(f"isthmus.{name}")
+if "report" in sys.argv[2]:
+    import isthmus.report.page
+
+class Trusting:
+    trust = ["numpy.ndarray"]
+
+E, H = np.eye(4), np.random.default_rng(100).normal(size=(60, 5))
+small = (np.arange(12.0).reshape(6, 2), [0, 1] * 3, np.arange(12.0).reshape(6, 2) ** 2, [0, 1, 0, 1, -1, -1])
+open("a.csv", "w").write("a,b\\n1,x\\n2,y\\n")
+open("a.h5ad", "w").write("nothing")
+told = {}
+for extra, (code, words) in json.loads(sys.argv[1]).items():
+    try:
+        eval(code)
+        told[extra] = ["nothing was missing"]
+    except isthmus.MissingDependencyError as error:
+        told[extra] = [str(error)]
+    if words is not None:
+        out, err = io.StringIO(), io.StringIO()
+        with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+            status = main(words)
+        told[extra].append([status, out.getvalue(), err.getvalue()])
+print(json.dumps(told))
+"""
+
+
+def test_each_missing_extra_is_named_with_the_line_that_installs_it(bare, tmp_path):
+    extras = set(PROJECT["optional-dependencies"]) - FOR_DEVELOPERS
+    assert extras <= set(MISSING)
+    asked = {extra: MISSING[extra] for extra in sorted(extras)}
+    done = run(bare, "-c", ASKED, json.dumps(asked), " ".join(extras), cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    before = {"a.csv", "a.h5ad"}
+    assert {path.name for path in tmp_path.iterdir()} == before
+    for extra, (sentence, *command) in json.loads(done.stdout).items():
+        line = f'pip install "isthmus[{extra}]"'
+        assert sentence.endswith(f"{line}."), (extra, sentence)
+        assert "\n" not in sentence
+        for status, out, err in command:
+            assert (status, out) == (2, ""), (extra, err)
+            assert err.startswith("isthmus: ")
+            assert err.endswith(f"{line}.\n"), (extra, err)
+            assert err.count("\n") == 1
