@@ -44,9 +44,9 @@ def run(options: argparse.Namespace) -> None:
     """Ask, and tell: one sentence first, the numbers under it."""
     screen = Screen.of(options)
     if options.picture is not None:
-        from isthmus.plotting.canvas import pyplot
+        from isthmus.plotting.canvas import figure_type
 
-        pyplot()  # what is missing is told before the work
+        figure_type()  # what is missing is told before the work
         require_output(_stem(options.picture).with_suffix(".png"))
     found = labelled_sides(options, screen)
     if found is None:

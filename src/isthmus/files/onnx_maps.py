@@ -20,9 +20,9 @@ from isthmus.exceptions import InputError
 from isthmus.files.onnx_kernels import kernel_values, known, own_values
 from isthmus.files.onnx_transformers import transformed as after
 from isthmus.files.onnx_transformers import width
-from isthmus.kernels import Linear
+from isthmus.kernels import Cosine, Linear
 from isthmus.linalg import RANK_TOLERANCE
-from isthmus.spaces import FeatureSpace, KernelSpace
+from isthmus.spaces import FeatureSpace
 from isthmus.storage.files import write_bytes
 from isthmus.storage.onnx_graphs import ROWS, Graph
 
@@ -118,7 +118,7 @@ def _one_matrix(space: CommonSpace, domain: str) -> tuple[FloatArray, FloatArray
     """The map as a matrix (d, k) over the features and an offset (k,); None where a kernel bends it."""
     own = space.space(domain)
     known(own.kernel)
-    if isinstance(own, KernelSpace) and (not isinstance(own.kernel, Linear) or domain in space.outside_axes):
+    if not isinstance(own.kernel, Linear) or domain in space.outside_axes:
         return None
     W = space.map(domain) if isinstance(own, FeatureSpace) else own.basis() @ space.map(domain)
     return _padded(W, space.dimension), _offset(space, domain)
@@ -127,6 +127,10 @@ def _one_matrix(space: CommonSpace, domain: str) -> tuple[FloatArray, FloatArray
 def _by_kernel(graph: Graph, rows: str, space: CommonSpace, domain: str) -> str:
     """The map by kernel values; what lies outside the span of the anchors has a column of its own."""
     own: Any = space.space(domain)
+    if isinstance(own, FeatureSpace):
+        return graph.affine(
+            _unit_rows(graph, rows, own), _padded(space.map(domain), space.dimension), _offset(space, domain)
+        )
     if own.centre is not None:
         rows = graph.with_number("Sub", rows, own.centre)
     K, factor = kernel_values(graph, rows, own.kernel, own.landmarks), own.factor
@@ -147,6 +151,13 @@ def _by_kernel(graph: Graph, rows: str, space: CommonSpace, domain: str) -> str:
     counts = graph.apply("Greater", left, graph.with_number("Mul", total, 10 * RANK_TOLERANCE))
     length = graph.apply("Sqrt", graph.apply("Where", counts, left, graph.constant(0.0, np.float64)))
     return graph.apply("Add", points, graph.with_number("MatMul", length, np.eye(space.dimension)[[axis]]))
+
+
+def _unit_rows(graph: Graph, rows: str, own: FeatureSpace) -> str:
+    """Features as coordinates under a kernel that is not linear: under the cosine, at unit length."""
+    if not isinstance(own.kernel, Cosine):
+        raise InputError(f"kernel: expected Linear or Cosine where features are coordinates, got {own.kernel!r:.60}.")
+    return graph.ratio(rows, graph.apply("Sqrt", graph.squares(rows)))
 
 
 def _scaled(graph: Graph, points: str, space: CommonSpace) -> str:

@@ -31,14 +31,19 @@ DPI = 150
 METADATA = {"png": {"Software": None}, "svg": {"Date": None, "Creator": None}}
 
 
-def new_figure(width: float, height: float, **options: Any) -> Any:
-    """A figure that belongs to the caller alone: pyplot neither keeps nor shows it."""
+def figure_type() -> Any:
+    """matplotlib's type of figures, or one sentence on what to install."""
     try:
         from matplotlib.figure import Figure
     except ImportError:
         message = 'Pictures need matplotlib, which is not installed: pip install "isthmus[plot]".'
         raise MissingDependencyError(message) from None
-    return Figure(figsize=(width, height), layout="constrained", **options)
+    return Figure
+
+
+def new_figure(width: float, height: float, **options: Any) -> Any:
+    """A figure that belongs to the caller alone: pyplot neither keeps nor shows it."""
+    return figure_type()(figsize=(width, height), layout="constrained", **options)
 
 
 def given_or_new(ax: Any, width: float, height: float) -> Any:
