@@ -32,7 +32,7 @@ METADATA = {"png": {"Software": None}, "svg": {"Date": None, "Creator": None}}
 
 
 def figure_type() -> Any:
-    """matplotlib's type of figures, or one sentence on what to install."""
+    """Matplotlib's type of figures, or one sentence on what to install."""
     try:
         from matplotlib.figure import Figure
     except ImportError:
