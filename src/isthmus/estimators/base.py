@@ -30,6 +30,8 @@ class TwoDomainEstimator(Manners):
     ``predict``.
     """
 
+    takes_pairs: ClassVar[bool] = False
+    """Whether known pairs of rows mean anything to the system."""
     needs_pairs: ClassVar[bool] = False
     """Whether it learns from nothing else."""
     fewest_pairs: ClassVar[int] = 2

@@ -42,8 +42,7 @@ class Manners(Documented, TransformerMixin, BaseEstimator, auto_wrap_output_keys
     so bring back, the ``fit_transform`` that is taken away here. Every class below has it.
     """
 
-    takes_pairs: ClassVar[bool] = False
-    """Whether known pairs of rows mean anything to the system."""
+    takes_pairs: ClassVar[bool]
 
     @available_if(_one_domain)  # type: ignore[untyped-decorator]
     def fit_transform(self, X: Any, y: Any = None) -> NoReturn:

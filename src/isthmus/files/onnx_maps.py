@@ -118,7 +118,7 @@ def _one_matrix(space: CommonSpace, domain: str) -> tuple[FloatArray, FloatArray
     """The map as a matrix (d, k) over the features and an offset (k,); None where a kernel bends it."""
     own = space.space(domain)
     known(own.kernel)
-    if not isinstance(own.kernel, Linear) or domain in space.outside_axes:
+    if not isinstance(own.kernel, Linear) or space.outside_axis(domain) is not None:
         return None
     W = space.map(domain) if isinstance(own, FeatureSpace) else own.basis() @ space.map(domain)
     return _padded(W, space.dimension), _offset(space, domain)
@@ -141,7 +141,7 @@ def _by_kernel(graph: Graph, rows: str, space: CommonSpace, domain: str) -> str:
         mean = graph.apply("ReduceMean", every, axes=[-1], keepdims=1)
         K = graph.apply("Concat", K, mean, axis=1)
         inverse = np.vstack([np.delete(inverse, own.place, axis=0), inverse[own.place]])
-    W, offset, axis = space.map(domain), _offset(space, domain), space.outside_axes.get(domain)
+    W, offset, axis = space.map(domain), _offset(space, domain), space.outside_axis(domain)
     if axis is None:
         return graph.affine(K, _padded(inverse @ W, space.dimension), offset)
     C = graph.affine(K, inverse, np.zeros(len(inverse)))
