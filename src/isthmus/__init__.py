@@ -36,7 +36,7 @@ if TYPE_CHECKING:
         RidgeMap,
         Saenko,
     )
-    from isthmus.files import load, save
+    from isthmus.files import load, save, to_onnx
     from isthmus.kernels import RBF, Cosine, Kernel, Laplacian, Linear, Polynomial, Precomputed
     from isthmus.landmarks import Landmarks
     from isthmus.matching import Matching, match
@@ -93,6 +93,7 @@ __all__ = [
     "mmd_test",
     "save",
     "systems",
+    "to_onnx",
 ]
 
 _NAMES = {
@@ -104,7 +105,7 @@ _NAMES = {
         *("Procrustes", "RelativeRepresentations", "RidgeMap"),
         *("CDSPP", "DAMA", "MTDA", "HeMap", "ManifoldAlignment"),
     ),
-    "files": ("load", "save"),
+    "files": ("load", "save", "to_onnx"),
     "kernels": ("RBF", "Cosine", "Kernel", "Laplacian", "Linear", "Polynomial", "Precomputed"),
     "landmarks": ("Landmarks",),
     "matching": ("Matching", "match"),
