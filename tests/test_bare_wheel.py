@@ -108,11 +108,15 @@ MISSING = {
     ),
     "skops": ("isthmus.files.foreign.packed_foreign(E, 'here', Trusting())", None),
     "faiss": ("isthmus.Index(isthmus.RidgeMap().fit(E, None, E, None, pairs='rows'), 'hnsw')", None),
-    "plot": ("isthmus.plotting.canvas.pyplot()", ["evaluate", "a.csv", "a.csv", "--label", "b", "--picture", "p"]),
+    "plot": (
+        "isthmus.plotting.canvas.figure_type()",
+        ["evaluate", "a.csv", "a.csv", "--label", "b", "--picture", "p"],
+    ),
     "onnx": ("isthmus.migrate(H, H, 'rows', kind='ridge').export('m.onnx', format='onnx')", None),
     "fast": ("isthmus.MLHD(solver=isthmus.solvers.BregmanProjections(compiled=True)).fit(*small)", None),
     "completion": ("isthmus.cli.completion._library()", ["completion", "bash"]),
     "report": ("isthmus.report.page.plotly_script()", None),
+    "transport": ("isthmus.GW().fit(*small)", None),
 }
 """For each extra: what needs it in Python, and a command that does, where there is one."""
 ASKED = """

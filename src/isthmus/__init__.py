@@ -46,7 +46,7 @@ if TYPE_CHECKING:
         Saenko,
         TLRisk,
     )
-    from isthmus.files import load, save
+    from isthmus.files import load, save, to_onnx
     from isthmus.kernels import RBF, Cosine, Kernel, Laplacian, Linear, Polynomial, Precomputed
     from isthmus.landmarks import Landmarks
     from isthmus.matching import Matching, match
@@ -116,6 +116,7 @@ __all__ = [
     "recommend",
     "save",
     "systems",
+    "to_onnx",
 ]
 
 _NAMES = {
@@ -128,7 +129,7 @@ _NAMES = {
         *("CDLS", "COOT", "FGW", "GW", "HFA", "KPGRL", "FeatureAugmentation", "HCDRank", "TLRisk"),
         *("CDSPP", "DAMA", "MTDA", "HeMap", "ManifoldAlignment"),
     ),
-    "files": ("load", "save"),
+    "files": ("load", "save", "to_onnx"),
     "kernels": ("RBF", "Cosine", "Kernel", "Laplacian", "Linear", "Polynomial", "Precomputed"),
     "landmarks": ("Landmarks",),
     "matching": ("Matching", "match"),

@@ -101,7 +101,7 @@ class _Transferred:
         places = {label: code for code, label in enumerate(system.classes_.tolist())}
         codes[given] = [places[label] for label in y[given].tolist()]
         confidence[given] = 1.0
-        points = system.transform(rows[0], "source"), system.transform(rows[1], "target")
+        points = np.asarray(system.transform(rows[0], "source")), np.asarray(system.transform(rows[1], "target"))
         return cls(points, system.classes_, codes, confidence, given)
 
     def write(self, reference: Any, query: Any, field: str, about: dict[str, Any]) -> None:

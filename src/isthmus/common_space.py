@@ -102,6 +102,10 @@ class CommonSpace:
         needed = [d for d in DOMAINS if not self.space(d).complete]
         return {d: self.components.shape[1] + k for k, d in enumerate(needed)}
 
+    def outside_axis(self, domain: str) -> int | None:
+        """The column of :meth:`embed` that carries the length outside the span; None where a domain needs none."""
+        return self._outside_axes.get(domain)
+
     def embed(self, X: Matrix, domain: str) -> FloatArray:
         """Rows as points of the common space, in their own precision.
 

@@ -13,9 +13,11 @@ import pytest
 
 import isthmus
 from isthmus.cli import COMMANDS, main
+from isthmus.cli import systems as cli_systems
 from isthmus.cli.ending import exit_status
 from isthmus.cli.screen import Screen
 from isthmus.exceptions import DataWarning, InputError, warn
+from isthmus.recommendation import GOALS
 from isthmus.storage.files import saving
 
 
@@ -61,6 +63,7 @@ def test_systems_are_filtered_by_what_there_is_not(capsys):
 
 
 def test_systems_are_recommended_for_a_goal(capsys):
+    assert cli_systems.GOALS == GOALS
     data = ("--labels-source", "20", "--labels-target", "3", "--unlabelled-rows", "400")
     expected = isthmus.recommend(labels_source=20, labels_target=3, unlabelled_rows=400)
     assert run("systems", "--goal", "classes", *data, capsys=capsys) == (0, f"{expected}\n", "")

@@ -82,7 +82,7 @@ def test_a_disk_that_fails_leaves_nothing_behind(tmp_path, monkeypatch):
         raise OSError("No space left on device")
 
     monkeypatch.setattr("pathlib.Path.replace", full)
-    with pytest.raises(OSError, match="No space"):
+    with pytest.raises(InputError, match="No space"):
         save_figure(figure(), tmp_path / "figure")
     assert list(tmp_path.iterdir()) == []
 

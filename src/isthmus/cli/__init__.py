@@ -21,6 +21,7 @@ COMMANDS = {
     "fit": "learn one metric over two files, and keep it in a file",
     "search": "find the nearest rows across the two collections of a model, or to a typed text",
     "embed": "write rows as points of a model's common space",
+    "export": "write the maps of a model as ONNX files, for other programs",
     "inspect": "tell what a model file holds, without opening it in earnest",
     "report": "write what the other commands found as one page for the browser",
     "migrate": "keep an old index of vectors usable under a new model",

@@ -43,9 +43,9 @@ def run(options: argparse.Namespace) -> None:
     screen = Screen.of(options)
     require_output(options.output, options.source, options.target, options.pairs, options.plan)
     if options.picture is not None:
-        from isthmus.plotting.canvas import pyplot
+        from isthmus.plotting.canvas import figure_type
 
-        pyplot()  # what is missing is told before the work
+        figure_type()  # what is missing is told before the work
         require_output(_stem(options.picture).with_suffix(".png"))
     found = labelled_sides(options, screen)
     if found is None:

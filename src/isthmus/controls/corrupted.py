@@ -9,6 +9,7 @@ import scipy.linalg as sla
 import scipy.sparse as sp
 from numpy.typing import NDArray
 from sklearn.base import clone
+from sklearn.utils import InputTags
 from sklearn.utils.validation import check_is_fitted
 
 from isthmus._arrays import FloatArray, IntArray, Matrix, is_sparse
@@ -139,10 +140,8 @@ class Corrupted(TwoDomainEstimator):
         self.estimator_, self.classes_, self.n_features_ = fitted, fitted.classes_, fitted.n_features_
         return self
 
-    @property
-    def target_kernel(self) -> Any:
-        """That of the system: whether target rows are a Gram matrix is read off it."""
-        return getattr(self.estimator, "target_kernel", None)
+    def _input_tags(self, domain: str) -> InputTags:
+        return self.estimator._input_tags(domain)
 
     def predict(self, X: Any, domain: str = "target") -> NDArray[Any]:
         """The class of each row (n,), by the fitted system."""

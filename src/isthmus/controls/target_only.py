@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone
 from sklearn.neighbors import KNeighborsClassifier
+from sklearn.utils import InputTags, get_tags
 
 from isthmus._arrays import FloatArray, Matrix, is_sparse
 from isthmus._validation import choice
@@ -77,6 +78,11 @@ class TargetOnly(TargetEstimator):
         choice(self.unlabelled, "unlabelled", ("auto", "drop", "mark"))
         if self.classifier is not None and not all(hasattr(self.classifier, name) for name in ("fit", "predict")):
             raise InputError(f"classifier: expected an object with fit and predict, got {self.classifier!r}.")
+
+    def _own_tags(self, domain: str) -> InputTags:
+        if domain == "source" or not hasattr(self.classifier, "__sklearn_tags__"):
+            return super()._own_tags(domain)
+        return InputTags(sparse=get_tags(self.classifier).input_tags.sparse)
 
     def _learned(self, domains: TwoDomains, settings: None) -> dict[str, Any]:
         classifier = KNeighborsClassifier(1) if self.classifier is None else clone(self.classifier)

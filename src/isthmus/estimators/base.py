@@ -6,13 +6,14 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator
+from sklearn import config_context
 from sklearn.utils.validation import check_is_fitted
 
-from isthmus._arrays import FloatArray, Matrix
+from isthmus._arrays import FloatArray, Matrix, is_sparse
 from isthmus._validation import choice, column_names, matrix, ordinary, same_columns
 from isthmus.common_space import DOMAINS
 from isthmus.domains import TwoDomains, two_domains
+from isthmus.estimators.manners import Manners
 from isthmus.evaluation.scores import share_predicted
 from isthmus.exceptions import InputError
 from isthmus.spaces.transformed import check_transformer, fitted_transformer, transformed
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
     from isthmus.estimators.given_source import GivenSource
 
 
-class TwoDomainEstimator(BaseEstimator):  # type: ignore[misc]
+class TwoDomainEstimator(Manners):
     """The base of every system over a source and a target, whatever it learns.
 
     A subclass has the parameters ``source_transformer`` and ``target_transformer``, a method :meth:`_checked` that
@@ -75,9 +76,11 @@ class TwoDomainEstimator(BaseEstimator):  # type: ignore[misc]
         source = fitted_transformer(self.source_transformer, X_source, "X_source")
         target = fitted_transformer(self.target_transformer, X_target, "X_target")
         rows = transformed(source, X_source, "X_source"), transformed(target, X_target, "X_target")
+        self._require_dense(*rows)
         needed = self.fewest_pairs, type(self).__name__
         domains = two_domains(rows[0], y_source, rows[1], y_target, pairs, needed, self.own_classes)
-        learned = self._learned(domains, settings)
+        with config_context(transform_output="default"):  # frames are for those who call transform
+            learned = self._learned(domains, settings)
         # Nothing is set before everything has been computed.
         self.__dict__.update(learned)
         self.classes_, self.transformers_ = domains.classes, {"source": source, "target": target}
@@ -92,6 +95,15 @@ class TwoDomainEstimator(BaseEstimator):  # type: ignore[misc]
             raise InputError(f"pairs: expected None, as {name} learns from labels, got pairs.")
         if pairs is None and self.needs_pairs:
             raise InputError(f"pairs: expected known pairs of rows, as {name} learns from nothing else, got None.")
+
+    def _require_dense(self, *rows: Any) -> None:
+        """Raise where rows of a domain are sparse and the system, with these parameters, takes only dense ones."""
+        for X, name in zip(rows, DOMAINS, strict=True):
+            if is_sparse(X) and not self._own_tags(name).sparse:
+                raise InputError(
+                    f"X_{name}: expected dense rows, which is all that {type(self).__name__} takes with these "
+                    "parameters, got sparse ones."
+                )
 
     def _checked(self) -> Any:
         """Whatever :meth:`_learned` wants to have of the parameters, after a look at all that need no data."""

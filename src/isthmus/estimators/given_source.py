@@ -8,7 +8,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin, TransformerMixin, clone
-from sklearn.utils import column_or_1d
+from sklearn.utils import InputTags, column_or_1d
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
@@ -16,8 +16,8 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from isthmus._arrays import FloatArray, IntArray
 from isthmus.domains import as_labels
 from isthmus.estimators.base import TwoDomainEstimator
+from isthmus.estimators.manners import Documented, Manners
 from isthmus.exceptions import InputError
-from isthmus.kernels import Precomputed
 
 
 class Source:
@@ -45,7 +45,7 @@ def _has(method: str) -> Callable[[Any], bool]:
     return lambda self: hasattr(getattr(self, "estimator_", self.estimator), method)
 
 
-class GivenSource(ClassifierMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]
+class GivenSource(Documented, ClassifierMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]
     """A cross-domain estimator as a scikit-learn classifier and transformer over the target.
 
     Made by :meth:`MLHD.given_source`. Parameters of the system are reached as ``estimator__alignment_weight`` and the
@@ -112,7 +112,12 @@ class GivenSource(ClassifierMixin, TransformerMixin, BaseEstimator):  # type: ig
         """Rows that scikit-learn finds good; where a transformer takes them first, their columns only."""
         if getattr(self.estimator, "target_transformer", None) is not None:
             return validate_data(owner, X, skip_check_array=True, **options)
-        return validate_data(owner, X, accept_sparse="csr", dtype=[np.float64, np.float32], **options)
+        accepted = "csr" if self._input_tags().sparse else False
+        return validate_data(owner, X, accept_sparse=accepted, dtype=[np.float64, np.float32], **options)
+
+    def _input_tags(self) -> Any:
+        """What holds of target rows."""
+        return self.estimator._input_tags("target") if isinstance(self.estimator, Manners) else InputTags()
 
     def predict(self, X: Any) -> NDArray[Any]:
         """The class of each target row (n,)."""
@@ -161,8 +166,7 @@ class GivenSource(ClassifierMixin, TransformerMixin, BaseEstimator):  # type: ig
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        tags.input_tags.pairwise = getattr(self.estimator, "target_kernel", None) in ("precomputed", Precomputed())
+        tags.input_tags = self._input_tags()
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags
 

@@ -107,7 +107,8 @@ class MappedEstimator(TwoDomainEstimator):
 
     def _points(self, X: Any, domain: str) -> FloatArray:
         """Rows as points that can be compared with the references."""
-        points = self.transform(X, domain)
+        rows = self._rows(X, domain)
+        points = self.common_space_.embed(rows, domain)
         require_comparable(self.kind, self.references, domain)
         return points
 

@@ -13,10 +13,12 @@ from isthmus.files.shapes import ByName, Fields, Maybe, Shape, require, word
 
 LEFT_OUT = {"n_jobs", "verbose", "memory", "warm_start"}
 """How work is done, not what; a folder for pickles among them."""
+CONTAINER = ByName(word("default", "pandas", "polars"), ("transform",))
+"""What ``set_output`` was told."""
 COMMON: Mapping[str, Shape] = {
     "n_features_in_": Length("d"),
     "feature_names_in_": Labels("d"),
-    "_sklearn_output_config": ByName(word("default", "pandas", "polars"), ("transform",)),
+    "_sklearn_output_config": CONTAINER,
 }
 
 Limits = Mapping[str, Collection[Any]]

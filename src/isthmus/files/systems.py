@@ -40,6 +40,7 @@ from isthmus.estimators.classifiers.base import TargetClassifier
 from isthmus.estimators.mapped import MappedEstimator
 from isthmus.files.arrays import Array, Labels, Length, Words
 from isthmus.files.classifiers import CLASSIFYING
+from isthmus.files.fitted import CONTAINER
 from isthmus.files.kinds import Kind, Kinds, Object, kinds
 from isthmus.files.settings import Setting
 from isthmus.files.shapes import COUNT, FLAG, NUMBER, TEXT, ByName, Fields, Many, Maybe, Shape, require
@@ -96,6 +97,7 @@ def _system(
     names = of._get_param_names()  # type: ignore[attr-defined]
     kept = [name for name in names if name not in _NOT_KEPT]
     every = {**_COMMON, **state} if "source_transformer" in names else dict(state)
+    every["_sklearn_output_config"] = CONTAINER
     fields: dict[str, Shape] = {
         "parameters": Fields(dict.fromkeys(kept, Setting(_PARAMETERS, open=True))),
         "state": Maybe(Fields(every)),
@@ -234,10 +236,21 @@ def _hfa_restored(model: HFA, found: dict[str, Any]) -> None:
     _attributes(model, found)
 
 
+def _kpg_restored(model: KPGRL, found: dict[str, Any]) -> None:
+    known = len(getattr(found["classifier_"], "classes_", found["classes_"]))
+    require(known == len(found["classes_"]), "a classifier of all classes", known)
+    _attributes(model, found)
+
+
 _CLASSIFIERS = (
     _system(TLRisk, {"class_models_": Array("C", "d")}),
     _system(HFA, {"machine_": Object(MACHINES), "kernels_": Many(Object(KERNELS))}, None, _hfa_restored),
-    _system(KPGRL, {"classifier_": Object(CLASSIFYING, open=True), "plan_error_": NUMBER, "n_iter_": COUNT}),
+    _system(
+        KPGRL,
+        {"classifier_": Object(CLASSIFYING, open=True), "plan_error_": NUMBER, "n_iter_": COUNT},
+        None,
+        _kpg_restored,
+    ),
     _system(
         HCDRank,
         {

@@ -1,10 +1,11 @@
-"""A map as a plain matrix, for other programs."""
+"""A map for other programs: as a plain matrix, or as an ONNX graph."""
 
 from __future__ import annotations
 
 import io
 import os
 from collections.abc import Callable, Mapping
+from typing import Any
 
 import numpy as np
 
@@ -13,19 +14,20 @@ from isthmus.exceptions import InputError, MissingDependencyError
 from isthmus.maps import AffineMap
 from isthmus.migration.kinds import CURVED, KINDS, Map
 from isthmus.storage.files import write_whole
-
-OPSET = 13
-"""Of ONNX: Gemm is as it is now since then, and every runtime of today has it."""
-IR_VERSION = 8
-"""Of ONNX files with that operator set."""
+from isthmus.storage.onnx_graphs import ROWS, Graph
 
 
 def export(found: Map, path: str | os.PathLike[str], format: str) -> None:
-    """Write the matrix and offset of an affine map in single precision."""
+    """Write a map in single precision: one matrix and its offset, or, as ONNX, a curved one too."""
     content = FORMATS[choice(format, "format", FORMATS)]
+    if content is _onnx:
+        write_whole(path, _onnx(found))
+        return
     if not isinstance(found, AffineMap):
         plain = ", ".join(repr(kind) for kind in KINDS if kind != CURVED)
-        raise InputError(f"export: expected a map that is one matrix (kind {plain}), got {CURVED!r}, which is none.")
+        raise InputError(
+            f"export: expected a map that is one matrix (kind {plain}), or format 'onnx', got {CURVED!r}."
+        )
     write_whole(path, content(found.astype(np.float32)))
 
 
@@ -39,32 +41,21 @@ def _safetensors(found: AffineMap) -> bytes:
     try:
         from safetensors.numpy import save
     except ImportError:
-        raise _missing("safetensors") from None
+        message = 'This format needs safetensors, which is not installed: pip install "isthmus[safetensors]".'
+        raise MissingDependencyError(message) from None
     return bytes(save({"weight": np.ascontiguousarray(found.W.T), "bias": found.offset}))
 
 
-def _onnx(found: AffineMap) -> bytes:
-    try:
-        from onnx import TensorProto, checker, helper, numpy_helper
-    except ImportError:
-        raise _missing("onnx") from None
-    d, e = found.W.shape
-    constants = [
-        numpy_helper.from_array(np.ascontiguousarray(found.W), "weight"),
-        numpy_helper.from_array(found.offset, "offset"),
-    ]
-    sides = (("rows", d), ("mapped", e))
-    rows, mapped = (helper.make_tensor_value_info(name, TensorProto.FLOAT, ["n", width]) for name, width in sides)
-    node = helper.make_node("Gemm", ["rows", "weight", "offset"], ["mapped"])
-    graph = helper.make_graph([node], "adapter", [rows], [mapped], constants)
-    opset = [helper.make_opsetid("", OPSET)]
-    model = helper.make_model(graph, opset_imports=opset, ir_version=IR_VERSION, producer_name="isthmus")
-    checker.check_model(model)
-    return bytes(model.SerializeToString())
+def _onnx(found: Map) -> bytes:
+    if isinstance(found, AffineMap):
+        plain = found.astype(np.float32)
+        graph = Graph("adapter", plain.W.shape[0])
+        return graph.content(graph.affine(ROWS, plain.W, plain.offset), plain.W.shape[1])
+    graph = Graph("adapter", found.landmarks.shape[1])
+    # Coefficients of a kernel cancel each other: in single precision too little would be left of their sum.
+    values = graph.gaussian(graph.double(ROWS), found.landmarks, found.bandwidth)
+    mapped = graph.affine(values, found.coefficients.astype(np.float64), found.offset)
+    return graph.content(graph.single(mapped), len(found.offset))
 
 
-def _missing(name: str) -> MissingDependencyError:
-    return MissingDependencyError(f'This format needs {name}, which is not installed: pip install "isthmus[{name}]".')
-
-
-FORMATS: Mapping[str, Callable[[AffineMap], bytes]] = {"npy": _npy, "safetensors": _safetensors, "onnx": _onnx}
+FORMATS: Mapping[str, Callable[[Any], bytes]] = {"npy": _npy, "safetensors": _safetensors, "onnx": _onnx}

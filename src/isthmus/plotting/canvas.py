@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from io import BytesIO
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from isthmus._arrays import IntArray
+from isthmus._arrays import FloatArray, IntArray
 from isthmus.exceptions import InputError, MissingDependencyError
 from isthmus.storage.files import write_whole
 
@@ -31,14 +31,44 @@ DPI = 150
 METADATA = {"png": {"Software": None}, "svg": {"Date": None, "Creator": None}}
 
 
-def pyplot() -> Any:
-    """The module of that name, for figures that the user may want shown."""
+def figure_type() -> Any:
+    """Matplotlib's type of figures, or one sentence on what to install."""
     try:
-        from matplotlib import pyplot
+        from matplotlib.figure import Figure
     except ImportError:
         message = 'Pictures need matplotlib, which is not installed: pip install "isthmus[plot]".'
         raise MissingDependencyError(message) from None
-    return pyplot
+    return Figure
+
+
+def new_figure(width: float, height: float, **options: Any) -> Any:
+    """A figure that belongs to the caller alone: pyplot neither keeps nor shows it."""
+    return figure_type()(figsize=(width, height), layout="constrained", **options)
+
+
+def given_or_new(ax: Any, width: float, height: float) -> Any:
+    """The axes to draw in: those of the caller, or those of a new figure."""
+    return new_figure(width, height).subplots() if ax is None else ax
+
+
+def plain(ax: Any) -> Any:
+    """The same axes without a box around them."""
+    ax.spines[["top", "right"]].set_visible(False)
+    return ax
+
+
+def beside(left: FloatArray, right: FloatArray, gap: float) -> FloatArray:
+    """Points (m, 2), moved to the right of others (n, 2), with a gap in units of the width of these."""
+    shift = left[:, 0].max() + gap * np.ptp(left[:, 0]) - right[:, 0].min()
+    return np.column_stack([right[:, 0] + shift, right[:, 1]])
+
+
+def name_clouds(ax: Any, clouds: Mapping[str, FloatArray]) -> None:
+    """Write the name of each cloud of points above its middle, all at one height."""
+    top = max(points[:, 1].max() for points in clouds.values())
+    for name, points in clouds.items():
+        middle = (points[:, 0].min() + points[:, 0].max()) / 2
+        ax.annotate(name, (middle, top), (0, 8), textcoords="offset points", ha="center", va="bottom", color=INK)
 
 
 def key(label: str, marker: Any, size: float, face: Any, edge: Any, **line: Any) -> Any:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, Protocol
 
 from isthmus._arrays import FloatArray
-from isthmus.plotting.canvas import OKABE_ITO, pyplot
+from isthmus.plotting.canvas import OKABE_ITO, given_or_new, plain
 
 
 class RecallCurve(Protocol):
@@ -42,7 +42,7 @@ def plot_recall(recall: RecallCurve, ax: Any = None) -> Any:
     -------
     matplotlib Axes
     """
-    axes = pyplot().subplots()[1] if ax is None else ax
+    axes = given_or_new(ax, 6.4, 4.8)
     curves = {"recall@1": recall.at_1, "recall@10": recall.at_10, "neighbours": recall.overlap}
     for (name, curve), colour, marker in zip(curves.items(), OKABE_ITO, "osD", strict=False):
         if curve is None:
@@ -50,5 +50,5 @@ def plot_recall(recall: RecallCurve, ax: Any = None) -> Any:
         axes.plot(recall.n_pairs, curve[:, 0], color=colour, marker=marker, label=name)
         axes.fill_between(recall.n_pairs, curve[:, 1], curve[:, 2], color=colour, alpha=0.2, linewidth=0)
     axes.set(xscale="log", ylim=(0, 1.02), xlabel="pairs learned from", ylabel="share, with its interval of 95 %")
-    axes.legend()
-    return axes
+    axes.legend(frameon=False)
+    return plain(axes)

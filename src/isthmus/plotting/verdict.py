@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Protocol
 
-from isthmus.plotting.canvas import FAINT, INK, OKABE_ITO, pyplot
+from isthmus.plotting.canvas import FAINT, INK, OKABE_ITO, given_or_new, new_figure, plain
 
 SIZE = 11.0, 4.4
 
@@ -42,22 +42,40 @@ def plot_verdict(verdict: WithCurve) -> Any:
     -------
     matplotlib Figure
     """
-    figure, (left, right) = pyplot().subplots(1, 2, figsize=SIZE, layout="constrained", width_ratios=(1.0, 1.2))
+    figure = new_figure(*SIZE)
+    left, right = figure.subplots(1, 2, width_ratios=(1.0, 1.2))
     figure.suptitle(verdict.sentence, x=0.01, ha="left", wrap=True, fontsize=10)
-    _draw_curve(left, verdict.curve)
-    _draw_comparisons(right, [row for row in verdict.rows if row.low is not None])
-    for ax in (left, right):
-        ax.spines[["top", "right"]].set_visible(False)
+    plot_labels_curve(verdict, left)
+    _draw_comparisons(plain(right), [row for row in verdict.rows if row.low is not None])
     return figure
 
 
-def _draw_curve(ax: Any, curve: Sequence[Any]) -> None:
+def plot_labels_curve(verdict: WithCurve, ax: Any = None) -> Any:
+    """Draw the accuracy of a verdict over labels per class, with the source and without.
+
+    The band is the interval of the difference, laid about the curve without the source: where it is above that
+    curve, the source helps.
+
+    Parameters
+    ----------
+    verdict : Verdict
+        What :func:`isthmus.does_source_help` returned.
+    ax : matplotlib Axes, optional
+        Where; a new figure unless given.
+
+    Returns
+    -------
+    matplotlib Axes
+    """
+    ax, curve = plain(given_or_new(ax, 5.5, 4.2)), verdict.curve
     if not curve:
         ax.text(0.5, 0.5, "too few labels to hide any", ha="center", va="center", color=INK, transform=ax.transAxes)
         ax.set(xticks=[], yticks=[])
-        return
+        return ax
     labels = [point.labels for point in curve]
-    low, high = ([100 * (p.without + end) for p, end in zip(curve, ends, strict=True)] for ends in _ends(curve))
+    # The ends of an interval of differences may lie where no accuracy can be.
+    low = [100 * max(p.without + p.low, 0.0) for p in curve]
+    high = [100 * min(p.without + p.high, 1.0) for p in curve]
     blue, orange = OKABE_ITO[:2]
     if len(curve) > 1:
         ax.fill_between(labels, low, high, color=blue, alpha=0.15, linewidth=0)
@@ -70,10 +88,7 @@ def _draw_curve(ax: Any, curve: Sequence[Any]) -> None:
     ax.set_xticks(labels, [str(k) for k in labels])
     ax.set_xticks([], minor=True)
     ax.legend(frameon=False, loc="best")
-
-
-def _ends(curve: Sequence[Any]) -> tuple[list[float], list[float]]:
-    return [point.low for point in curve], [point.high for point in curve]
+    return ax
 
 
 def _draw_comparisons(ax: Any, rows: Sequence[Any]) -> None:

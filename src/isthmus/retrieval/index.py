@@ -8,16 +8,16 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from isthmus._arrays import BoolArray, FloatArray, IntArray
+from isthmus._arrays import FloatArray
 from isthmus._validation import choice, matrix, number, ordinary
 from isthmus.common_space import DOMAINS, INNER_PRODUCT, CommonSpace
 from isthmus.exceptions import InputError
-from isthmus.retrieval.catalogue import Catalogue, names
+from isthmus.retrieval.catalogue import Catalogue
 from isthmus.retrieval.engines import Engine, Exact
 from isthmus.retrieval.faiss_engines import HNSW, IVF, Flat
-from isthmus.retrieval.hubness import SAMPLE, Background
 from isthmus.retrieval.matches import Matches
 from isthmus.retrieval.measure import Measure, largest_entry
+from isthmus.retrieval.selection import allowed_rows, background, searched_domain
 from isthmus.retrieval.structures import Structures
 
 ENGINES = {engine.name: engine for engine in (Exact, Flat, HNSW, IVF)}
@@ -146,22 +146,24 @@ class Index:
         """
         number(k, "k", low=1, whole=True)
         queries = self._points(X, domain)
-        among = self._among(among, domain)
+        among = searched_domain(among, domain, across=self.measure.across)
         rows = self._tidy()
-        allowed = None if rows is None else _allowed(rows, label, among)
+        allowed = None if rows is None else allowed_rows(rows, label, among)
         available = 0 if rows is None else rows.n if allowed is None else int(allowed.sum())
         if rows is None or available == 0:
-            return self._matches(np.empty((len(queries), 0), np.intp), np.empty((len(queries), 0)), int(k))
+            return Matches.of(
+                self.catalogue, np.empty((len(queries), 0), np.intp), np.empty((len(queries), 0)), int(k)
+            )
         n, search = min(int(k), available), self._structures
         if csls and not search.has_hubs(domain):
-            search.measure_hubs(rows, domain, self._background(domain))
+            search.measure_hubs(rows, domain, background(rows, self.model, domain))
         places, scores = (
             search.without_hubs(rows, queries, n, allowed, domain)
             if csls
             else search.nearest(rows, queries, n, allowed)
         )
         distances = -scores if csls or self.measure.kind == INNER_PRODUCT else np.sqrt(np.maximum(-2.0 * scores, 0.0))
-        return self._matches(places, distances, int(k))
+        return Matches.of(rows, places, distances, int(k))
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write rows, ids, labels and the engine's parameters, whole or not at all; the model is not in the file."""
@@ -200,16 +202,6 @@ class Index:
             )
         return cast
 
-    def _among(self, among: str | None, domain: str) -> str | None:
-        if among is not None:
-            choice(among, "among", DOMAINS)
-        if not self.measure.across:
-            return among
-        other = DOMAINS[1 - DOMAINS.index(domain)]
-        if among not in (None, other):
-            raise InputError(f"among: expected {other!r}, as there is no similarity within a domain, got {among!r}.")
-        return other
-
     def _tidy(self) -> Catalogue | None:
         """The rows, after room has been freed where too many are gone."""
         rows = self._rows
@@ -217,33 +209,6 @@ class Index:
             rows.close_ranks()
             self._structures.forget()
         return rows
-
-    def _background(self, domain: str) -> FloatArray:
-        """Points of a domain, evenly spaced among those of the index, or else those of the fit."""
-        rows = self.catalogue
-        own = np.flatnonzero(rows.alive & (rows.domains == DOMAINS.index(domain)))
-        if len(own):
-            chosen = own[np.unique(np.linspace(0, len(own) - 1, min(SAMPLE, len(own))).astype(np.intp))]
-            return rows.points[chosen]
-        fitted = getattr(self.model, "_background", None)
-        if isinstance(fitted, Background):
-            return np.asarray(fitted.source if domain == "source" else fitted.target, dtype=self.dtype)
-        raise InputError(
-            f"csls: expected rows of the {domain} in the index (or a model that was fitted with known pairs) to tell "
-            "by which rows are near to everything, got none."
-        )
-
-    def _matches(self, places: IntArray, distances: FloatArray, k: int) -> Matches:
-        """What was found, filled up to k."""
-        rows = self.catalogue
-        n, found = places.shape
-        ids: NDArray[Any] = np.full((n, k), None if rows.text_ids else -1, dtype=rows.ids.dtype)
-        codes, domains = np.full((n, k), -1, dtype=np.intp), np.full((n, k), len(DOMAINS))
-        far = np.full((n, k), np.inf)
-        if found:
-            ids[:, :found], codes[:, :found] = rows.ids[places], rows.codes[places]
-            domains[:, :found], far[:, :found] = rows.domains[places], distances
-        return Matches(ids, far, names(rows.classes)[codes], np.array([*DOMAINS, ""])[domains])
 
 
 def as_engine(engine: Any) -> Engine:
@@ -255,20 +220,3 @@ def as_engine(engine: Any) -> Engine:
         return engine
     options = ", ".join(repr(name) for name in ENGINES)
     raise InputError(f"engine: expected one of {options}, or one with parameters, got {engine!r:.60}.")
-
-
-def _allowed(rows: Catalogue, label: Any, among: str | None) -> BoolArray | None:
-    """Which rows may be found; None for all."""
-    if label is None and among is None and len(rows) == rows.n:
-        return None
-    allowed = rows.alive.copy()
-    if label is not None:
-        value = label.item() if isinstance(label, np.generic) else label
-        if value not in rows.classes:
-            shown = ", ".join(repr(each) for each in rows.classes[:5]) or "none"
-            more = ", …" if len(rows.classes) > 5 else ""
-            raise InputError(f"label: expected one of those in the index ({shown}{more}), got {label!r:.60}.")
-        allowed &= rows.codes == rows.classes.index(value)
-    if among is not None:
-        allowed &= rows.domains == DOMAINS.index(among)
-    return None if allowed.all() else allowed

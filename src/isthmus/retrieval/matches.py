@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from isthmus._arrays import FloatArray, IntArray
+from isthmus.common_space import DOMAINS
+from isthmus.retrieval.catalogue import Catalogue, names
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,6 +43,18 @@ class Matches:
     distances: FloatArray
     labels: NDArray[Any]
     domains: NDArray[Any]
+
+    @classmethod
+    def of(cls, rows: Catalogue, places: IntArray, distances: FloatArray, k: int) -> Self:
+        """Rows of a catalogue that were found, by their places (n, at most k), filled up to k."""
+        n, found = places.shape
+        ids: NDArray[Any] = np.full((n, k), None if rows.text_ids else -1, dtype=rows.ids.dtype)
+        codes, domains = np.full((n, k), -1, dtype=np.intp), np.full((n, k), len(DOMAINS))
+        far = np.full((n, k), np.inf)
+        if found:
+            ids[:, :found], codes[:, :found] = rows.ids[places], rows.codes[places]
+            domains[:, :found], far[:, :found] = rows.domains[places], distances
+        return cls(ids, far, names(rows.classes)[codes], np.array([*DOMAINS, ""])[domains])
 
     def __len__(self) -> int:
         return len(self.ids)

@@ -222,6 +222,7 @@ def decision_rule(rule: Any, references: References, n_neighbors: int, n_classes
 def check_rule(rule: Any) -> None:
     """Raise unless this is a rule."""
     classifier = not isinstance(rule, str | type) and hasattr(rule, "fit") and is_classifier(rule)
+    classifier = classifier and not hasattr(rule, "given_source")  # of one domain, that is
     if not classifier and not (isinstance(rule, str) and rule in RULES):
         names = ", ".join(repr(name) for name in RULES)
         raise InputError(f"rule: expected {names} or a classifier of scikit-learn, got {rule!r}.")

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from scipy.special import softmax
 from sklearn.neighbors import NearestNeighbors
 
-from isthmus._arrays import BoolArray, FloatArray, IntArray
+from isthmus._arrays import BoolArray, FloatArray, IntArray, Matrix
 from isthmus._validation import as_generator, number
 from isthmus.controls.discriminants import SoftLDA
 from isthmus.domains import UNLABELLED, TwoDomains
@@ -150,6 +150,9 @@ class LabelTransfer(TwoDomainEstimator):
         told = teller(self.progress, "label transfer")
         return Settings(checked_shares(self.shares), as_generator(self.random_state), told)
 
+    def _needs_labels(self) -> bool:
+        return True
+
     def _threshold(self) -> float:
         return 0.0 if self.reject_below is None else number(self.reject_below, "reject_below", low=0.0, high=1.0)
 
@@ -201,7 +204,9 @@ class LabelTransfer(TwoDomainEstimator):
 
         Of source rows they are those of the source's own discriminants.
         """
-        rows = self._rows(X, domain)
+        return self._posteriors(self._rows(X, domain), domain)
+
+    def _posteriors(self, rows: Matrix, domain: str) -> FloatArray:
         Z = self._preparations[domain].coordinates(rows)
         return _probabilities(self._rules[domain], Z, self.temperature_ if domain == "target" else 1.0)
 
@@ -218,13 +223,14 @@ class LabelTransfer(TwoDomainEstimator):
         Rows of both domains are comparable there, by their classes: half the squared distance is one less the
         affinity :math:`\sum_c \sqrt{p_c q_c}`.
         """
-        return _probability_points(self.predict_proba(X, domain))
+        rows = self._rows(X, domain)
+        return _probability_points(self._posteriors(rows, domain)).astype(rows.dtype, copy=False)
 
     def kneighbors(
         self, X: Any, n_neighbors: int | None = None, domain: str = "target"
     ) -> tuple[FloatArray, IntArray]:
         """Distances and numbers of the labelled source rows that are nearest by class, best first, both (n, k)."""
-        points = self.transform(X, domain)
+        points = _probability_points(self.predict_proba(X, domain))
         references, numbers = self._references
         k = self.n_neighbors if n_neighbors is None else n_neighbors
         number(k, "n_neighbors", low=1, high=len(numbers), whole=True)

@@ -6,10 +6,12 @@ from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn import config_context
 from sklearn.base import clone, is_classifier
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import Normalizer, StandardScaler
+from sklearn.utils import InputTags, get_tags
 
 from isthmus._arrays import FloatArray, IntArray, Matrix, is_sparse
 from isthmus._validation import number
@@ -115,10 +117,19 @@ class SemanticMatching(TwoDomainEstimator):
         if self.n_folds is not None:
             number(self.n_folds, "n_folds", low=2, whole=True)
         source, target = self.source_rule, self.target_rule
-        if source is not None and not (is_classifier(source) and hasattr(source, "predict_proba")):
+        if source is not None and (
+            isinstance(source, TwoDomainEstimator) or not (is_classifier(source) and hasattr(source, "predict_proba"))
+        ):
             raise InputError(f"source_rule: expected a classifier with predict_proba, got {source!r:.60}.")
         if target is not None and not (isinstance(target, TwoDomainEstimator) and hasattr(target, "predict_proba")):
             raise InputError(f"target_rule: expected a system with predict_proba, got {target!r:.60}.")
+
+    def _own_tags(self, domain: str) -> InputTags:
+        rule = self.source_rule if domain == DOMAINS[0] else None
+        takes_sparse = rule is None or get_tags(rule).input_tags.sparse
+        if self.target_rule is not None:
+            takes_sparse = takes_sparse and self.target_rule._input_tags(domain).sparse
+        return InputTags(sparse=takes_sparse)
 
     def _learned(self, domains: TwoDomains, settings: None) -> dict[str, Any]:
         n_classes = len(domains.classes)
@@ -169,11 +180,11 @@ class SemanticMatching(TwoDomainEstimator):
 
     def predict_proba(self, X: Any, domain: str = "target") -> FloatArray:
         """The probabilities of the classes (n, C): the same as :meth:`transform`."""
-        return self.transform(X, domain)
+        return self._posteriors(self._rows(X, domain), domain)
 
     def predict(self, X: Any, domain: str = "target") -> NDArray[Any]:
         """The most probable class of each row (n,)."""
-        best = self.transform(X, domain).argmax(axis=1)
+        best = self.predict_proba(X, domain).argmax(axis=1)
         return np.asarray(self.classes_[best])
 
     def pairwise_similarities(self, A: Any, B: Any, domains: tuple[str, str] = ("source", "target")) -> FloatArray:
@@ -192,7 +203,7 @@ class SemanticMatching(TwoDomainEstimator):
         self, X: Any, n_neighbors: int | None = None, domain: str = "target"
     ) -> tuple[FloatArray, IntArray]:
         """The best source rows of the fit for each row, best first: similarities and row numbers, both (n, k)."""
-        queries = self.transform(X, domain)
+        queries = self.predict_proba(X, domain)
         k = self.n_neighbors if n_neighbors is None else n_neighbors
         return _ranked(
             queries, self._gallery, int(number(k, "n_neighbors", low=1, high=len(self._gallery), whole=True))
@@ -225,7 +236,8 @@ class SemanticMatching(TwoDomainEstimator):
 
     def _posteriors(self, rows: Matrix, domain: str) -> FloatArray:
         rule = self.source_rule_ if domain == DOMAINS[0] else self.target_rule_
-        P = tempered(_probabilities(rule, rows, len(self.classes_)), self.powers_[domain])
+        with config_context(transform_output="default"):  # no frames within a rule: they can't be sparse
+            P = tempered(_probabilities(rule, rows, len(self.classes_)), self.powers_[domain])
         return P.astype(rows.dtype, copy=False) if rows.dtype.kind == "f" else P
 
     def _dimension(self) -> int:

@@ -10,7 +10,7 @@ import numpy as np
 
 from isthmus._arrays import FloatArray
 from isthmus.exceptions import InputError
-from isthmus.plotting.canvas import DPI, FAINT, INK, pyplot
+from isthmus.plotting.canvas import DPI, FAINT, INK, new_figure
 
 PAPER = "#f3f3f3"
 """Every second row of a table."""
@@ -44,8 +44,8 @@ def name_list(values: Sequence[Any], name: str) -> list[str]:
 
 
 def empty_figure(height: float, title: str | None = None, *, width: float = PAGE_WIDTH) -> Any:
-    """A figure of a page's width that belongs to the caller alone: pyplot neither keeps nor shows it."""
-    figure = pyplot().Figure(figsize=(width, height), dpi=DPI, layout="constrained", facecolor="white")
+    """A figure of a page's width that belongs to the caller alone."""
+    figure = new_figure(width, height, dpi=DPI, facecolor="white")
     if title is not None:
         figure.suptitle("\n".join(textwrap.wrap(title, TITLE_LETTERS)), fontsize=LARGE, color=INK)
     return figure

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
+from sklearn.utils import InputTags
 
 from isthmus._arrays import FloatArray, IntArray, Matrix, is_sparse
 from isthmus._validation import choice, number
@@ -120,8 +121,15 @@ class TLRisk(TargetClassifier):
 
     def transform(self, X: Any, domain: str = "target") -> FloatArray:
         """The scores of the classes (n, C), zero for classes that nothing is known of."""
-        scores = super().transform(X, domain)
-        return np.where(np.isneginf(scores), scores.dtype.type(0), scores)
+        rows = self._rows(X, domain)
+        scores = self._scores(rows)
+        return np.where(np.isneginf(scores), 0.0, scores).astype(rows.dtype, copy=False)
+
+    def _needs_labels(self) -> bool:
+        return True
+
+    def _own_tags(self, domain: str) -> InputTags:
+        return InputTags(sparse=True, positive_only=True)
 
 
 def require_non_negative(X: Matrix, name: str) -> Matrix:

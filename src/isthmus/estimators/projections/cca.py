@@ -177,6 +177,9 @@ class KCCA(MetricEstimator):
             return joint.pairs is not None and isinstance(self.metric, str)
         return self.variates == "weighted"
 
+    def _needs_labels(self) -> bool:
+        return not isinstance(self.metric, str)
+
     def _fitted_learner(self, domains: TwoDomains, space: CommonSpace) -> Any:
         """The learner of a metric, fitted to the labelled points of both domains."""
         known = References.of(domains, space).labelled
