@@ -1,7 +1,13 @@
 """Small two-domain problems that many tests share."""
 
 import os
+import signal
 from pathlib import Path
+
+# A run in the background of a shell ignores Ctrl-C, and one under nohup the end of its terminal; tests ask for both.
+signal.signal(signal.SIGINT, signal.default_int_handler)
+if hasattr(signal, "SIGHUP"):
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)
 
 # Two processes share the cores under xdist: more threads than cores only slow each other down.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
