@@ -4,11 +4,6 @@ import os
 import signal
 from pathlib import Path
 
-# A run in the background of a shell ignores Ctrl-C, and one under nohup the end of its terminal; tests ask for both.
-signal.signal(signal.SIGINT, signal.default_int_handler)
-if hasattr(signal, "SIGHUP"):
-    signal.signal(signal.SIGHUP, signal.SIG_DFL)
-
 # Two processes share the cores under xdist: more threads than cores only slow each other down.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 os.environ.setdefault("OMP_NUM_THREADS", "1")
@@ -20,6 +15,11 @@ import pytest
 from hypothesis import settings
 
 from isthmus import InputError
+
+# A run in the background of a shell ignores Ctrl-C, and one under nohup the end of its terminal; tests ask for both.
+signal.signal(signal.SIGINT, signal.default_int_handler)
+if hasattr(signal, "SIGHUP"):
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)
 
 settings.register_profile("house", deadline=None, max_examples=40, derandomize=True)
 settings.load_profile("house")
