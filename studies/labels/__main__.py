@@ -11,7 +11,7 @@ from pathlib import Path
 from isthmus._validation import choice
 from isthmus.cli.ending import exit_status
 from isthmus.exceptions import InputError
-from isthmus.storage.files import write_text
+from isthmus.storage.files import write_bytes, write_text
 from isthmus.study import Record, Study
 from isthmus.study.records import InFolder
 from studies.labels import STUDIES, error_rates_command, verdicts
@@ -97,8 +97,14 @@ def _ask(options: argparse.Namespace) -> None:
 
 
 def _render(options: argparse.Namespace) -> None:
-    write_text(options.page, rendered(options.records or RECORDS))
+    folder = options.records or RECORDS
+    write_text(options.page, rendered(folder))
     print(options.page)
+    if kept := verdicts.read(folder):
+        picture = options.page.parent / verdicts.PICTURE
+        picture.parent.mkdir(exist_ok=True)
+        write_bytes(picture, verdicts.picture(kept))
+        print(picture)
 
 
 def rendered(folder: Path = RECORDS) -> str:

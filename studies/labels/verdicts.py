@@ -4,17 +4,24 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from io import BytesIO
 from pathlib import Path
 from typing import Any
 
 from isthmus import Verdict, does_source_help
 from isthmus.exceptions import InputError
+from isthmus.plotting import plot_labels_curve
+from isthmus.plotting.canvas import METADATA, new_figure
 from isthmus.storage.files import write_text
 from isthmus.study import Record, Table, Trial
 from isthmus.study.tables import signed
+from isthmus.verdict.verdict import CurvePoint
 from studies.labels.error_rates import PAIRS, QUESTIONS, TRUE, VARIANTS, Draw, rates, study
 
 FILE = "verdicts.jsonl"
+PICTURE = "pictures/verdict_curves.png"
+"""Where the page has the curves, as it links to them."""
 ROWS_PER_CLASS = 60
 """Of either domain, as far as there are so many: a user's collection rather than the paper's."""
 HEAD = f"""\
@@ -59,7 +66,7 @@ def section(verdicts: Sequence[Mapping[str, Any]], errors: Sequence[Record]) -> 
     """Sentences, curves and error rates; empty without any."""
     blocks = []
     if verdicts:
-        blocks += [HEAD, _sentences(verdicts), curves(verdicts).markdown()]
+        blocks += [HEAD, _sentences(verdicts), f"![The same curves]({PICTURE})", curves(verdicts).markdown()]
     if errors:
         seeds = sorted({record.seed for record in errors})
         there = [variant for variant in VARIANTS if any(record.variant == variant for record in errors)]
@@ -85,6 +92,27 @@ def curves(verdicts: Sequence[Mapping[str, Any]]) -> Table:
     rows = tuple((each["pair"], *(_cell(each["curve"], n) for n in labels)) for each in asked)
     title = "Accuracy of the best rule without the source, and what the source adds in points [95 % interval]"
     return Table(title, ("labels per class", *map(str, labels)), rows)
+
+
+def picture(verdicts: Sequence[Mapping[str, Any]]) -> bytes:
+    """The curves, a panel for each pair, as a PNG file."""
+    asked = [each for each in verdicts if each["question"] == "few" and each["curve"]]
+    figure = new_figure(3.2 * len(asked), 3.4)
+    for ax, each in zip(figure.subplots(1, len(asked), squeeze=False)[0], asked, strict=True):
+        plot_labels_curve(_Curve(tuple(CurvePoint(**point) for point in each["curve"])), ax)
+        ax.set_title(f"{each['pair']}: {each['verdict']}", fontsize=9)
+    content = BytesIO()
+    figure.savefig(content, format="png", dpi=100, metadata=METADATA["png"])
+    return content.getvalue()
+
+
+@dataclass(frozen=True)
+class _Curve:
+    """What is drawn of a verdict that was kept."""
+
+    curve: tuple[CurvePoint, ...]
+    sentence: str = ""
+    rows: tuple[Any, ...] = ()
 
 
 def _cell(curve: Sequence[Mapping[str, float]], labels: int) -> str:
