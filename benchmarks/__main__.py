@@ -21,6 +21,7 @@ SECTIONS = (
     "migration",
     "labels",
     "index",
+    "rows",
     "streaming",
 )
 
@@ -36,6 +37,7 @@ def main() -> int:
         itml_single,
         labels,
         machine,
+        many_rows,
         matching,
         migration,
         paired,
@@ -62,6 +64,7 @@ def main() -> int:
         "migration": migration.run,
         "labels": labels.run,
         "index": index.run,
+        "rows": many_rows.run,
         "streaming": streaming.run,
     }
     record, options, problem = Record(), Options(budget=args.budget, repeats=args.repeats), ""

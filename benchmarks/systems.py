@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from importlib.util import find_spec
 from statistics import median
 from typing import Any
 
@@ -25,7 +26,6 @@ N_NEW = 1000
 """Target rows to predict."""
 SHARES = (4, 2, 1)
 """The source sizes to fit: n_s divided by these."""
-NEEDS_EQUAL_COLUMNS = "saenko"
 PATIENCE = 1.5
 """Seconds of repeats after which one more is not worth it."""
 
@@ -47,6 +47,17 @@ class Data:
             found += list(rows)
         return np.array(found)
 
+    @property
+    def positive(self) -> Data:
+        """The same rows without signs."""
+        X_source, y_source, X_target, y_target = self.fit
+        return Data((abs(X_source), y_source, abs(X_target), y_target), abs(self.new))
+
+    @property
+    def known(self) -> Data:
+        """The same with rows of the fit in place of new ones."""
+        return Data(self.fit, np.resize(self.fit[2], self.new.shape))
+
     def cut(self, width: int) -> Data:
         """The same rows with their first columns only."""
         X_source, y_source, X_target, y_target = self.fit
@@ -64,9 +75,15 @@ def run(record: Record, options: Options, announce: Callable[[str], None]) -> No
 
 def _row(system: System, task: Task, data: list[Data], repeats: int) -> SystemRow:
     n_source, remark = tuple(len(part.fit[0]) for part in data), ""
-    if system.name == NEEDS_EQUAL_COLUMNS:
+    if system.transductive and find_spec("ot") is None:
+        return SystemRow(system.name, task, n_source, (), None, "POT is not installed")
+    if system.equal_features:
         width = min(task.d_source, task.d_target)
         data, remark = [part.cut(width) for part in data], f"on the first {width} columns of either domain"
+    if system.non_negative:
+        data, remark = [part.positive for part in data], "on absolute values"
+    if system.transductive:
+        data, remark = [part.known for part in data], "predicts rows of the fit"
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         fits = tuple(_median(lambda part=part: _fitted(system, part), repeats) for part in data)

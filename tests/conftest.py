@@ -2,6 +2,7 @@
 
 import os
 import signal
+from importlib.util import find_spec
 from pathlib import Path
 
 # Two processes share the cores under xdist: more threads than cores only slow each other down.
@@ -42,6 +43,29 @@ def make_domains(seed=0, n_classes=3, n_source=30, n_target=20, n_labelled=6, d_
         X_source=X_source, y_source=y_source, X_target=X_target, y_target=y_target, y_true=y_true,
         args=(X_source, y_source, X_target, y_target),
     )  # fmt: skip
+
+
+def rows_for(system, X_source, y_source, X_target, y_target):
+    """The same rows as a system can take them: counts have no sign, and equal features as many columns."""
+    if system.non_negative:
+        X_source, X_target = abs(X_source), abs(X_target)
+    if system.equal_features:
+        d = min(X_source.shape[1], X_target.shape[1])
+        X_source, X_target = X_source[:, :d], X_target[:, :d]
+    return X_source, y_source, X_target, y_target
+
+
+def each_system(things):
+    """A test of each of some systems; those that need POT are skipped where it is not installed."""
+    missing = find_spec("ot") is None
+    reason = 'POT is not installed: pip install "isthmus[transport]"'
+    return pytest.mark.parametrize(
+        "system",
+        [
+            pytest.param(s, id=s.name, marks=pytest.mark.skipif(s.transductive and missing, reason=reason))
+            for s in things
+        ],
+    )
 
 
 @pytest.fixture

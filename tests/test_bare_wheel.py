@@ -116,6 +116,7 @@ MISSING = {
     "fast": ("isthmus.MLHD(solver=isthmus.solvers.BregmanProjections(compiled=True)).fit(*small)", None),
     "completion": ("isthmus.cli.completion._library()", ["completion", "bash"]),
     "report": ("isthmus.report.page.plotly_script()", None),
+    "transport": ("isthmus.GW().fit(*small)", None),
 }
 """For each extra: what needs it in Python, and a command that does, where there is one."""
 ASKED = """

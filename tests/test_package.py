@@ -42,7 +42,7 @@ def loaded_after(statement):
 def test_optional_packages_are_not_imported_until_they_are_needed():
     # scikit-learn itself may import pandas where it is installed.
     used = loaded_after("from isthmus import *") - loaded_after("import sklearn.neighbors, sklearn.model_selection")
-    assert not used & {"numba", "matplotlib", "pandas", "polars", "cvxpy", "tqdm", "faiss", "anndata"}
+    assert not used & {"numba", "matplotlib", "pandas", "polars", "cvxpy", "tqdm", "faiss", "anndata", "ot"}
 
 
 def test_an_import_loads_nothing_until_a_name_is_used():

@@ -5,7 +5,7 @@ import pickle
 import numpy as np
 import pytest
 
-from conftest import make_domains
+from conftest import each_system, make_domains, rows_for
 from isthmus import MLHD, RBF, InputError, systems
 from isthmus.registry import System
 
@@ -21,20 +21,23 @@ def test_it_prints_one_row_per_system():
         systems()["mlhdd"]
 
 
-@pytest.mark.parametrize("system", list(systems()), ids=lambda system: system.name)
+@each_system(systems())
 def test_two_fits_of_a_fresh_entry_are_one(system):
     pairs = np.c_[np.arange(30), np.arange(30)] if system.needs_pairs else None
-    fits = [system.make().fit(*D.args, pairs=pairs) for _ in range(2)]
+    rows = rows_for(system, *D.args)
+    fits = [system.make().fit(*rows, pairs=pairs) for _ in range(2)]
     assert fits[0] is not fits[1]
-    np.testing.assert_array_equal(*(fit.transform(D.X_target) for fit in fits))
-    np.testing.assert_array_equal(*(fit.predict(D.X_target) for fit in fits))
+    np.testing.assert_array_equal(*(fit.transform(rows[2]) for fit in fits))
+    np.testing.assert_array_equal(*(fit.predict(rows[2]) for fit in fits))
 
 
-def test_what_a_system_learns_is_one_of_three_things():
+def test_what_a_system_learns_is_one_of_four_things():
     learnt = {system.learns for system in systems() if not system.control}
-    assert learnt == {"metric", "similarity", "labels"}
+    assert learnt == {"metric", "similarity", "labels", "ranking"}
     assert {system.learns for system in systems() if system.control} == {"labels"}
-    with pytest.raises(InputError, match="learns: expected one of 'metric', 'similarity', 'labels', got 'distances'"):
+    with pytest.raises(
+        InputError, match="learns: expected one of 'metric', 'similarity', 'labels', 'ranking', got 'distances'"
+    ):
         System("mine", MLHD, "", "", "distances")
 
 
@@ -42,6 +45,41 @@ def test_mlhd_is_linear_and_mlhd_rbf_is_not():
     kernels = [systems()[name].make().fit(*D.args).kernels_ for name in ("mlhd", "mlhd-rbf")]
     assert [type(kernel).__name__ for kernel in kernels[0]] == ["Linear", "Linear"]
     assert all(isinstance(kernel, RBF) for kernel in kernels[1])
+
+
+@pytest.mark.parametrize(
+    ("data", "without", "among"),
+    [
+        ({"pairs": False}, {"ridge", "tlrisk", "pulled-back"}, {"hfa", "mlhd", "saenko", "kpg-rl"}),
+        ({"labels": False}, {"hfa", "tlrisk", "arc", "label-transfer"}, {"mlhd", "ridge", "pulled-back"}),
+        ({"unlabelled": False}, {"kpg-rl", "gw", "fgw", "coot"}, {"hfa", "cdls", "label-transfer"}),
+        ({"equal_features": False}, {"saenko", "hcdrank", "feature-augmentation"}, {"hfa", "mlhd"}),
+        ({"labels": True, "pairs": True, "unlabelled": True, "equal_features": True}, set(), {"tlrisk", "gw"}),
+    ],
+)
+def test_the_table_is_filtered_by_what_there_is(data, without, among):
+    found = systems(**data)
+    assert among <= {system.name for system in found}
+    assert not without & {system.name for system in found}
+    assert [system.name for system in systems() if system.name in found] == [system.name for system in found]
+    assert len(str(found).splitlines()) == len(found) + 2
+
+
+def test_nothing_is_learned_from_nothing():
+    assert not len(systems(labels=False, pairs=False))
+    assert len(systems().where(control=True)) + len(systems().where(control=False)) == len(systems())
+
+
+def test_what_a_system_needs_is_said_in_words():
+    words = {name: systems()[name].needs for name in ("mlhd", "ridge", "hfa", "kpg-rl", "hcdrank", "tlrisk")}
+    assert words == {
+        "mlhd": "labels or pairs",
+        "ridge": "pairs",
+        "hfa": "labels",
+        "kpg-rl": "labels, unlabelled rows",
+        "hcdrank": "labels, equal features",
+        "tlrisk": "pairs, labels, counts",
+    }
 
 
 def test_entries_can_be_sent_to_another_process():

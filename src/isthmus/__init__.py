@@ -23,24 +23,35 @@ if TYPE_CHECKING:
     from isthmus.estimators import (
         ARC,
         CCA,
+        CDLS,
         CDSPP,
+        COOT,
         DAMA,
+        FGW,
+        GW,
+        HFA,
         ITML,
         KCCA,
+        KPGRL,
         MLHD,
         MTDA,
+        FeatureAugmentation,
+        HCDRank,
         HeMap,
         ManifoldAlignment,
         Procrustes,
+        PulledBackMetric,
         RelativeRepresentations,
         RidgeMap,
         Saenko,
+        TLRisk,
     )
     from isthmus.files import load, save, to_onnx
     from isthmus.kernels import RBF, Cosine, Kernel, Laplacian, Linear, Polynomial, Precomputed
     from isthmus.landmarks import Landmarks
     from isthmus.matching import Matching, match
     from isthmus.migration import Adapter, migrate
+    from isthmus.recommendation import Recommendation, recommend
     from isthmus.registry import systems
     from isthmus.retrieval import Index, Matches
     from isthmus.transfer import LabelTransfer, SemanticMatching
@@ -49,10 +60,16 @@ if TYPE_CHECKING:
 __all__ = [
     "ARC",
     "CCA",
+    "CDLS",
     "CDSPP",
+    "COOT",
     "DAMA",
+    "FGW",
+    "GW",
+    "HFA",
     "ITML",
     "KCCA",
+    "KPGRL",
     "MLHD",
     "MTDA",
     "RBF",
@@ -61,6 +78,8 @@ __all__ = [
     "ConvergenceWarning",
     "Cosine",
     "DataWarning",
+    "FeatureAugmentation",
+    "HCDRank",
     "HeMap",
     "Index",
     "InputError",
@@ -79,10 +98,13 @@ __all__ = [
     "Polynomial",
     "Precomputed",
     "Procrustes",
+    "PulledBackMetric",
+    "Recommendation",
     "RelativeRepresentations",
     "RidgeMap",
     "Saenko",
     "SemanticMatching",
+    "TLRisk",
     "Verdict",
     "__version__",
     "does_source_help",
@@ -91,6 +113,7 @@ __all__ = [
     "migrate",
     "mmd",
     "mmd_test",
+    "recommend",
     "save",
     "systems",
     "to_onnx",
@@ -102,7 +125,8 @@ _NAMES = {
     "domains": ("KnownPairs",),
     "estimators": (
         *("ARC", "CCA", "ITML", "KCCA", "MLHD", "Saenko"),
-        *("Procrustes", "RelativeRepresentations", "RidgeMap"),
+        *("Procrustes", "PulledBackMetric", "RelativeRepresentations", "RidgeMap"),
+        *("CDLS", "COOT", "FGW", "GW", "HFA", "KPGRL", "FeatureAugmentation", "HCDRank", "TLRisk"),
         *("CDSPP", "DAMA", "MTDA", "HeMap", "ManifoldAlignment"),
     ),
     "files": ("load", "save", "to_onnx"),
@@ -110,6 +134,7 @@ _NAMES = {
     "landmarks": ("Landmarks",),
     "matching": ("Matching", "match"),
     "migration": ("Adapter", "migrate"),
+    "recommendation": ("Recommendation", "recommend"),
     "registry": ("systems",),
     "retrieval": ("Index", "Matches"),
     "transfer": ("LabelTransfer", "SemanticMatching"),

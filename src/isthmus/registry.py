@@ -14,18 +14,28 @@ from isthmus.controls import Corrupted, SelfTrainedLDA, TargetOnly
 from isthmus.estimators import (
     ARC,
     CCA,
+    CDLS,
     CDSPP,
+    COOT,
     DAMA,
+    FGW,
+    GW,
+    HFA,
     ITML,
     KCCA,
+    KPGRL,
     MLHD,
     MTDA,
+    FeatureAugmentation,
+    HCDRank,
     HeMap,
     ManifoldAlignment,
     Procrustes,
+    PulledBackMetric,
     RelativeRepresentations,
     RidgeMap,
     Saenko,
+    TLRisk,
 )
 from isthmus.estimators.base import TwoDomainEstimator
 from isthmus.transfer import LabelTransfer, SemanticMatching
@@ -46,14 +56,15 @@ class System:
     uses: str
     """The data that it learns from."""
     learns: str
-    """Distances within and across the domains ("metric"), a "similarity" across them, or nothing but "labels"."""
+    """Distances within and across the domains ("metric"), a "similarity" across them, nothing but "labels" of target
+    rows, or the "ranking" of rows."""
     control: bool = False
     """Whether it is there to keep the others honest: it never sees the source, or sees a corrupted one."""
     best_for: str = ""
     """What to take it for rather than another; empty where no measurement says so."""
 
     def __post_init__(self) -> None:
-        choice(self.learns, "learns", ("metric", "similarity", "labels"))
+        choice(self.learns, "learns", ("metric", "similarity", "labels", "ranking"))
 
     @property
     def takes_pairs(self) -> bool:
@@ -64,6 +75,40 @@ class System:
     def needs_pairs(self) -> bool:
         """Whether it learns from nothing else."""
         return self.make().needs_pairs
+
+    @property
+    def needs_labels(self) -> bool:
+        """Whether known pairs can't take the place of labels."""
+        return self.learns in ("labels", "ranking") or not self.takes_pairs
+
+    @property
+    def needs_unlabelled(self) -> bool:
+        """Whether it learns nothing without target rows that have no label."""
+        return self.make().needs_unlabelled
+
+    @property
+    def equal_features(self) -> bool:
+        """Whether both domains have to have the same features."""
+        return self.make().equal_features
+
+    @property
+    def non_negative(self) -> bool:
+        """Whether no feature may be negative."""
+        return self.make().non_negative
+
+    @property
+    def transductive(self) -> bool:
+        """Whether it knows the rows of the fit only."""
+        return self.make().transductive
+
+    @property
+    def needs(self) -> str:
+        """What it can't do without, in words."""
+        if not self.needs_labels:
+            return "pairs" if self.needs_pairs else "labels or pairs"
+        named = {"pairs": self.needs_pairs, "labels": True, "unlabelled rows": self.needs_unlabelled}
+        named |= {"equal features": self.equal_features, "counts": self.non_negative}
+        return ", ".join(word for word, needed in named.items() if needed)
 
 
 class Systems:
@@ -78,12 +123,51 @@ class Systems:
     def __len__(self) -> int:
         return len(self._entries)
 
+    def __contains__(self, name: object) -> bool:
+        return name in self._entries or name in self._entries.values()
+
     def __getitem__(self, name: str) -> System:
         return self._entries[choice(name, "system", self._entries)]
 
+    def where(
+        self,
+        *,
+        labels: bool | None = None,
+        pairs: bool | None = None,
+        unlabelled: bool | None = None,
+        equal_features: bool | None = None,
+        control: bool | None = None,
+    ) -> Systems:
+        """Those that can be used with what there is; None leaves a question open.
+
+        Parameters
+        ----------
+        labels, pairs, unlabelled, equal_features : bool, optional
+            Whether there are labels in both domains, known pairs, target rows without a label, and the same features
+            in both. To have more than a system asks for excludes nothing.
+        control : bool, optional
+            Only controls, or none of them.
+
+        Examples
+        --------
+        >>> [system.name for system in systems().where(labels=False, control=False)][:4]
+        ['mlhd', 'mlhd-rbf', 'cca+nn', 'kcca+nn']
+        """
+        missing = {
+            "needs_labels": labels is False,
+            "needs_pairs": pairs is False,
+            "needs_unlabelled": unlabelled is False,
+            "equal_features": equal_features is False,
+        }
+        nothing = labels is False and pairs is False
+        kept = (s for s in self if not nothing and not any(lack and getattr(s, n) for n, lack in missing.items()))
+        return Systems(tuple(s for s in kept if control is None or s.control == control))
+
     def __str__(self) -> str:
-        head = ("system", "learns", "from", "control", "reference", "best for")
-        rows = [(s.name, s.learns, s.uses, "yes" if s.control else "no", s.reference, s.best_for) for s in self]
+        head = ("system", "learns", "from", "needs", "control", "reference", "best for")
+        rows = [
+            (s.name, s.learns, s.uses, s.needs, "yes" if s.control else "no", s.reference, s.best_for) for s in self
+        ]
         widths = [max(map(len, column)) for column in zip(head, *rows, strict=True)]
         lines = ["  ".join(map(str.ljust, row, widths)).rstrip() for row in (head, *rows)]
         return "\n".join([lines[0], "  ".join("-" * width for width in widths), *lines[1:]])
@@ -123,6 +207,19 @@ _DISTANCES = "distances, also within a domain and within a class"
 _SAME_OBJECT = "finding the same object, from known pairs"
 _SAME_CLASS = "finding rows of the same class, where every class is labelled in the target"
 _NAMES = "naming rows of the target, also of classes that no target row is labelled with"
+_CO_OCCURRENCE, _GEOMETRY = "pairs that features occur in together, source labels", "source labels, all rows"
+_CLASSIFIERS = (
+    System("tlrisk", TLRisk, "Dai et al. 2008, from memory", _CO_OCCURRENCE, "labels"),
+    System("pulled-back", PulledBackMetric, "after Qi et al. 2012, our reading", "pairs, source labels", "metric"),
+    System("hfa", HFA, "Duan et al. 2012, solved exactly", _BOTH, "labels"),
+    System("feature-augmentation", FeatureAugmentation, "Daumé 2007, equal features only", _BOTH, "metric"),
+    System("cdls", CDLS, "Tsai et al. 2016", _ALL, "metric"),
+    System("kpg-rl", KPGRL, "Gu et al. 2022", _ALL, "labels"),
+    System("hcdrank", HCDRank, "Wang et al. 2009, equal features only, from memory", _BOTH, "ranking"),
+    System("gw", GW, "Mémoli 2011, rows of the fit only, by POT", _GEOMETRY, "labels"),
+    System("fgw", FGW, "Vayer et al. 2020, rows of the fit only, by POT", _ALL, "labels"),
+    System("coot", COOT, "Redko et al. 2020, rows of the fit only, by POT", _ALL, "labels"),
+)
 _SYSTEMS = Systems(
     (
         System("mlhd", MLHD, "Qian & Chen 2012", _ANY, "metric", best_for=_DISTANCES),
@@ -154,6 +251,7 @@ _SYSTEMS = Systems(
             "labels",
             best_for=_NAMES,
         ),
+        *_CLASSIFIERS,
         System("target 1-NN", TargetOnly, "nearest labelled target row", _TARGET, "labels", True),
         System("target SVM", _target_svm, "linear support vectors", _TARGET, "labels", True),
         System("target label spreading", _target_label_spreading, "Zhou et al. 2004", _TARGET_ALL, "labels", True),
@@ -165,12 +263,24 @@ _SYSTEMS = Systems(
 )
 
 
-def systems() -> Systems:
-    """Every system and every control, with its reference, what it learns from, and what it is best for.
+def systems(
+    *,
+    labels: bool | None = None,
+    pairs: bool | None = None,
+    unlabelled: bool | None = None,
+    equal_features: bool | None = None,
+) -> Systems:
+    """Every system and every control, with its reference, what it learns from and needs, and what it is best for.
 
     To find rows of the same class across the domains, take ``semantic`` where every class has a labelled target row;
     to name target rows, ``label-transfer``; to measure rows, within a class too, ``mlhd``; to find the same object, a
-    system that learns from pairs.
+    system that learns from pairs. :func:`isthmus.recommend` says which the evidence favours for given data.
+
+    Parameters
+    ----------
+    labels, pairs, unlabelled, equal_features : bool, optional
+        What there is: labels in both domains, known pairs, target rows without a label, the same features in both.
+        Only systems that can do with it are listed; None leaves a question open.
 
     Examples
     --------
@@ -180,5 +290,8 @@ def systems() -> Systems:
     'finding rows of the same class, where every class is labelled in the target'
     >>> [system.name for system in systems() if not system.control][:3]
     ['mlhd', 'mlhd-rbf', 'cca+nn']
+    >>> found = systems(pairs=False, unlabelled=False, equal_features=False)
+    >>> "hfa" in found, "kpg-rl" in found, "saenko" in found, "ridge" in found
+    (True, False, False, False)
     """
-    return _SYSTEMS
+    return _SYSTEMS.where(labels=labels, pairs=pairs, unlabelled=unlabelled, equal_features=equal_features)

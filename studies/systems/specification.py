@@ -99,6 +99,10 @@ class UnitLength(TransformerMixin, BaseEstimator):  # type: ignore[misc]
 
 LATER = (
     "isthmus.transfer",
+    "isthmus.estimators.augmentation",
+    "isthmus.estimators.classifiers",
+    "isthmus.estimators.cdls",
+    "isthmus.estimators.transport",
     *(f"isthmus.estimators.projections.{name}" for name in ("alignment", "cdspp", "dama", "hemap", "mtda")),
 )
 """Where systems are that came after these runs; ``studies/labels`` is about those of the first."""

@@ -15,7 +15,7 @@ from sklearn.preprocessing import MaxAbsScaler, StandardScaler
 from sklearn.utils import get_tags
 
 import isthmus
-from conftest import make_domains, one_sentence
+from conftest import each_system, make_domains, one_sentence
 from isthmus import ITML, MLHD, InputError, LabelTransfer, RidgeMap, SemanticMatching, systems
 from isthmus.controls import BalancedKMeans, TargetOnly
 from isthmus.estimators import manners
@@ -24,7 +24,7 @@ D = make_domains(seed=103, n_source=45, n_target=40, n_labelled=12, d_source=6, 
 for X in (D.X_source, D.X_target):
     X -= X.min()  # some systems are for counts, which are never negative
 PAIRS = np.stack([np.arange(25), np.arange(25)], axis=1)
-every_system = pytest.mark.parametrize("system", list(systems()), ids=lambda system: system.name)
+every_system = each_system(systems())
 PREPARED = "semantic", "label-transfer"
 """They scale the columns of dense rows, and leave those of sparse ones alone."""
 KERNELS = ["linear", "rbf", "laplacian", "polynomial", "cosine"]

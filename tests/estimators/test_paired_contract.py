@@ -12,6 +12,8 @@ from sklearn.base import clone
 from isthmus import InputError, KnownPairs, systems
 
 PAIRED = [s for s in systems() if s.takes_pairs and s.learns != "labels" and "itml" not in s.name]
+ONE_WAY = {"pulled-back"}
+"""Systems that measure in the features of the source, not in both."""
 P, N = 40, 30
 
 
@@ -66,7 +68,7 @@ def fixed(system):
     return {"regularization": 0.1} if "cca" in system.name else {}
 
 
-@every_system
+@pytest.mark.parametrize("system", [s for s in PAIRED if s.name not in ONE_WAY], ids=lambda s: s.name)
 def test_swapping_the_domains_transposes_distances(system):
     there, back = fitted(system, **fixed(system)), fitted(system, B, A, **fixed(system))
     np.testing.assert_allclose(

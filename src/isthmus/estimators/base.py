@@ -38,6 +38,14 @@ class TwoDomainEstimator(Manners):
     """How many pairs it can learn from, where it is given any."""
     own_classes: ClassVar[bool] = False
     """Whether, without pairs too, the target may have classes that the source lacks."""
+    needs_unlabelled: ClassVar[bool] = False
+    """Whether it learns nothing without target rows that have no label."""
+    equal_features: ClassVar[bool] = False
+    """Whether both domains have to have the same features."""
+    non_negative: ClassVar[bool] = False
+    """Whether features are counts, or something like it: at least zero."""
+    transductive: ClassVar[bool] = False
+    """Whether it knows the rows of the fit only, and can say nothing of new ones."""
 
     source_transformer: Any
     target_transformer: Any

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -62,14 +63,17 @@ class MappedEstimator(TwoDomainEstimator):
         return as_kernel(self.source_kernel, "source_kernel"), as_kernel(self.target_kernel, "target_kernel")
 
     def _learn(self, domains: TwoDomains, joint: JointSpace, settings: Any) -> tuple[CommonSpace, dict[str, Any]]:
-        """The common space, and further attributes by name. It changes nothing."""
+        """The common space, and further attributes by name. It changes nothing.
+
+        Of these, "reference_weights" (n,) is how much each reference row counts where a classifier learns from them.
+        """
         raise NotImplementedError
 
     def _learned(self, domains: TwoDomains, settings: Any) -> dict[str, Any]:
         self._require_references(domains)
         joint = self._joint_space(domains)
         space, attributes = self._learn(domains, joint, settings)
-        references = References.of(domains, space)
+        references = replace(References.of(domains, space), weights=attributes.pop("reference_weights", None))
         if domains.pairs is not None:
             attributes["_background"] = Background.of(domains, space)
         rule = self._decision_rule(references, len(domains.classes))

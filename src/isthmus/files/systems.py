@@ -13,19 +13,30 @@ from isthmus.controls import Corrupted, SelfTrainedLDA, TargetOnly
 from isthmus.estimators import (
     ARC,
     CCA,
+    CDLS,
     CDSPP,
+    COOT,
     DAMA,
+    FGW,
+    GW,
+    HFA,
     ITML,
     KCCA,
+    KPGRL,
     MLHD,
     MTDA,
+    FeatureAugmentation,
+    HCDRank,
     HeMap,
     ManifoldAlignment,
     Procrustes,
+    PulledBackMetric,
     RelativeRepresentations,
     RidgeMap,
     Saenko,
+    TLRisk,
 )
+from isthmus.estimators.classifiers.base import TargetClassifier
 from isthmus.estimators.mapped import MappedEstimator
 from isthmus.files.arrays import Array, Labels, Length, Words
 from isthmus.files.classifiers import CLASSIFYING
@@ -40,6 +51,7 @@ from isthmus.files.values import (
     COMMON_SPACE,
     DISCRIMINANTS,
     KERNELS,
+    MACHINES,
     PREPARATIONS,
     RULES,
     SOLVERS,
@@ -122,6 +134,7 @@ _MAPPED: Mapping[str, Shape] = {
     "reference_points": Array("n", "k"),
     "reference_codes": Array("n", kinds="i"),
     "n_source": COUNT,
+    "reference_weights": Maybe(Array("n")),
     "fitted_rule": Maybe(Object(CLASSIFYING, open=True)),
     "_background": Object(BACKGROUND),
 }
@@ -133,6 +146,7 @@ def _mapped_parts(model: MappedEstimator) -> dict[str, Any]:
         "reference_points": points.points,
         "reference_codes": points.y,
         "n_source": points.n_source,
+        "reference_weights": points.weights,
         "fitted_rule": rule.classifier if isinstance(rule, Linear) else None,
     }
 
@@ -141,14 +155,14 @@ def _mapped_restored(model: MappedEstimator, found: dict[str, Any]) -> None:
     """Reference rows and the rule are made of the parts; a classifier is the one that was fitted."""
     space, C = found["common_space_"], len(found["classes_"])
     points, y, n = (found.pop(name) for name in ("reference_points", "reference_codes", "n_source"))
-    classifier = found.pop("fitted_rule", None)
+    classifier, weights = found.pop("fitted_rule", None), found.pop("reference_weights", None)
     require(points.shape[1] == space.dimension, "reference rows of the common space", points.shape)
     require(n <= len(y) and (not len(y) or (y.min() >= -1 and y.max() < C)), "reference rows of the classes", n)
     sizes = {name: space.space(name).n_features for name in DOMAINS}
     require(sizes == found["n_features_"], "as many features as the maps have", sizes)
     _attributes(model, found)
     model.kernels_ = space.source.kernel, space.target.kernel
-    model.references_ = References(space, points, y, n)
+    model.references_ = References(space, points, y, n, weights)
     if classifier is None:
         model._rule = model._decision_rule(model.references_, C)
     else:
@@ -212,6 +226,45 @@ _CORRELATED: Mapping[str, Shape] = {
     "regularization_": NUMBER,
     "learner_": Maybe(Object(_LEARNER)),
 }
+_FOUND_ROWS: Mapping[str, Shape] = {"probabilities_": Array("n", "C"), "_fit_rows": Array("n", "d")}
+
+
+def _hfa_restored(model: HFA, found: dict[str, Any]) -> None:
+    machine = found["machine_"]
+    require(len(machine.intercepts) == len(found["classes_"]), "a score of each class", len(machine.intercepts))
+    require(machine.support.shape[1] == found["n_features_"]["target"], "rows of the target", machine.support.shape)
+    _attributes(model, found)
+
+
+def _kpg_restored(model: KPGRL, found: dict[str, Any]) -> None:
+    known = len(getattr(found["classifier_"], "classes_", found["classes_"]))
+    require(known == len(found["classes_"]), "a classifier of all classes", known)
+    _attributes(model, found)
+
+
+_CLASSIFIERS = (
+    _system(TLRisk, {"class_models_": Array("C", "d")}),
+    _system(HFA, {"machine_": Object(MACHINES), "kernels_": Many(Object(KERNELS))}, None, _hfa_restored),
+    _system(
+        KPGRL,
+        {"classifier_": Object(CLASSIFYING, open=True), "plan_error_": NUMBER, "n_iter_": COUNT},
+        None,
+        _kpg_restored,
+    ),
+    _system(
+        HCDRank,
+        {
+            "directions_": ByName(Array("d"), DOMAINS),
+            "_positions": ByName(Array("C", allowed="inf"), DOMAINS),
+            "objective_": NUMBER,
+            "duality_gap_": NUMBER,
+        },
+    ),
+    *(_system(of, _FOUND_ROWS) for of in (GW, FGW, COOT)),
+    _mapped_system(FeatureAugmentation),
+    _mapped_system(CDLS),
+    _mapped_system(PulledBackMetric, learner_=Maybe(Object(_LEARNER)), penalty_=NUMBER),
+)
 _SOLVED: Mapping[str, Shape] = {"bounds_": _BOUNDS, "n_iter_": COUNT}
 SYSTEMS.by_name.update(
     kinds(
@@ -226,6 +279,7 @@ SYSTEMS.by_name.update(
         _mapped_system(RidgeMap, penalties_=_BOUNDS),
         _mapped_system(Procrustes),
         _mapped_system(RelativeRepresentations),
+        *_CLASSIFIERS,
         _system(LabelTransfer, _TRANSFER, _transfer_parts, _transfer_restored),
         _system(SemanticMatching, _SEMANTIC),
         _system(TargetOnly, {"classifier_": Object(CLASSIFYING, open=True)}),
@@ -255,9 +309,10 @@ def require_answers(model: Any) -> None:
     transformers, columns = inner.transformers_, inner._columns
     try:
         inner.transformers_ = inner._columns = dict.fromkeys(DOMAINS)
-        for domain in DOMAINS if not isinstance(inner, TargetOnly | SelfTrainedLDA) else DOMAINS[1:]:
+        of_target = isinstance(inner, TargetOnly | SelfTrainedLDA | TargetClassifier)
+        for domain in DOMAINS if not of_target else DOMAINS[1:]:
             d = inner.n_features_[domain]
             if d <= LONGEST_ROW:
-                inner.transform(np.zeros((1, d)), domain)
+                inner.transform(inner._fit_rows[:1] if inner.transductive else np.zeros((1, d)), domain)
     finally:
         inner.transformers_, inner._columns = transformers, columns

@@ -6,6 +6,7 @@ from typing import Any
 
 from isthmus.common_space import KINDS, CommonSpace
 from isthmus.controls.discriminants import SoftLDA
+from isthmus.estimators.classifiers.machines import KernelMachine
 from isthmus.files.arrays import Array, Rows
 from isthmus.files.kinds import Kinds, Object, kinds, value_kind
 from isthmus.files.settings import Setting
@@ -102,6 +103,18 @@ COMMON_SPACE = kinds(
             "parts": Many(COUNT),
         },
         _check_space,
+    )
+)
+MACHINES = kinds(
+    value_kind(
+        KernelMachine,
+        {
+            "kernel": Object(KERNELS),
+            "support": Rows("m", "d"),
+            "coefficients": Array("m", "C"),
+            "intercepts": Array("C"),
+            "centre": Maybe(Array("d")),
+        },
     )
 )
 BACKGROUND = kinds(value_kind(Background, {"source": Array("n", "k"), "target": Array("m", "k")}))

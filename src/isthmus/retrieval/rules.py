@@ -35,12 +35,15 @@ class References:
         Their label codes, -1 for none.
     n_source : int
         How many are of the source.
+    weights : array (n,), optional
+        How much each counts where a classifier learns from them; equally unless given.
     """
 
     space: CommonSpace
     points: FloatArray
     y: IntArray
     n_source: int
+    weights: FloatArray | None = None
 
     @classmethod
     def of(cls, domains: TwoDomains, space: CommonSpace) -> References:
@@ -57,16 +60,18 @@ class References:
     def labelled(self) -> References:
         """Those that have a label."""
         known = self.y != UNLABELLED
-        n = int(known[: self.n_source].sum())
-        return self if known.all() else References(self.space, self.points[known], self.y[known], n)
+        return self if known.all() else self._some(known, int(known[: self.n_source].sum()))
 
     def among(self, which: str) -> References:
         """Those of "source", "target" or "both"."""
         if choice(which, "references", REFERENCES) == "both":
             return self
         kept = slice(None, self.n_source) if which == "source" else slice(self.n_source, None)
-        y = self.y[kept]
-        return References(self.space, self.points[kept], y, len(y) if which == "source" else 0)
+        return self._some(kept, self.n_source if which == "source" else 0)
+
+    def _some(self, kept: Any, n_source: int) -> References:
+        weights = None if self.weights is None else self.weights[kept]
+        return References(self.space, self.points[kept], self.y[kept], n_source, weights)
 
 
 def require_comparable(kind: str, references: str, domain: str) -> None:
@@ -210,7 +215,8 @@ def decision_rule(rule: Any, references: References, n_neighbors: int, n_classes
         rule = LinearSVC()
     if len(np.unique(references.y)) < 2:
         raise InputError("references: expected at least two classes for a classifier, got one.")
-    return Linear(clone(rule).fit(references.points, references.y), n_classes)
+    weights = {} if references.weights is None else {"sample_weight": references.weights}
+    return Linear(clone(rule).fit(references.points, references.y, **weights), n_classes)
 
 
 def check_rule(rule: Any) -> None:

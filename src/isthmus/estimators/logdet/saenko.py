@@ -68,6 +68,7 @@ class Saenko(LogDetEstimator):
     array([1.6, 1.6, 1.6, 1.6])
     """
 
+    equal_features = True
     intercept = True  # only differences of rows count
     result_: Result[DualPoint]
     bounds_: tuple[float, float]
