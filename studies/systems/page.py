@@ -137,7 +137,6 @@ The same rows, and {N_PAIRS} known pairs of further objects whose class nobody k
 Reuters, the last test rows give way to them). No target row is labelled, but for {enumerated(kept)}, which keeps \
 one label per class. A common space is read by a linear machine of the mapped source rows; a system without one \
 has its own rule. All features of the first step are kept, and the words as they are for systems that take counts. \
-With *shuffled* pairs every source row has the target row of another pair, which is worse than chance: it tells what \
-a row is not. Without a map: the source's own linear machine names the paired source rows, their target rows take \
-the names, and a rule of the target learns from these. The target-only rules have 1 label per class, as above; to \
-them the paired rows are unlabelled rows like others."""
+With *shuffled* pairs every source row has the target row of another pair. Without a map: the source's own linear \
+machine names the paired source rows, their target rows take the names, and a rule of the target learns from these. \
+The target-only rules have 1 label per class, as above; to them the paired rows are unlabelled rows like others."""

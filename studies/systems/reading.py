@@ -33,7 +33,7 @@ def labels_reading(found: Findings, by_source: Mapping[str, Comparison], against
     if beaten := [name for name in gain if against.claims[name].verdict == REVERSED]:
         said.append(
             f"- {len(beaten)} of the {len(gain)} that gain from the source are shown to be below the target alone: "
-            "whoever calls rows by source rows loses with noise, so that a gain over noise is not yet a use."
+            "noise does harm where rows are called by source rows, so that a gain over it is not yet a use."
         )
     return [*said, *(group_reading(found, noise, against, k) for k in range(len(found.groups)))]
 
