@@ -52,7 +52,7 @@ their defaults; new ones take part by themselves. The page of 0.1, with nine sys
 
 
 PROTOCOL = f"""\
-Fixed before any test label of these seeds was seen; one setting for all data.
+Fixed before these runs, on development seeds from 100 on; one setting for all data, and nothing chosen by the result.
 
 - {SOURCE_PER_CLASS} labelled source rows per class; 1 labelled and {UNLABELLED_PER_CLASS} unlabelled target rows \
 per class; at most {MOST_TESTED} test rows of the target domain. No object (image, package, cell, document) is in \
