@@ -92,3 +92,23 @@ def test_no_label_is_hidden_where_each_class_has_one():
 
     few = np.array([0, 1, 2, -1, -1, -1])
     assert held_back(X, y, X, few, ARC()) is None
+
+
+def test_pairs_by_row_numbers_are_of_the_rows_of_the_file(tmp_path):
+    """Source rows without a label are not used, and the numbers of the others stay what they are."""
+    from types import SimpleNamespace
+
+    from isthmus.cli.label import labelled_sides
+    from isthmus.cli.screen import Screen
+    from isthmus.cli.sides import known_pairs
+
+    source = write(
+        tmp_path / "s.csv", ["kind", "a"], [["" if i % 3 == 0 else "uv"[i % 2], i + 0.5] for i in range(12)]
+    )
+    target = write(tmp_path / "t.csv", ["kind", "b"], [["uv"[i % 2], -i - 0.5] for i in range(12)])
+    pairs = write(tmp_path / "p.csv", ["s", "t"], [[i, i] for i in range(12)])
+    asked = SimpleNamespace(source=source, target=target, label="kind", id=[], text=[], drop=[], plan=None)
+    first, second, _, _ = labelled_sides(asked, Screen(quiet=True))
+    found = known_pairs(pairs, first, second, Screen(quiet=True))
+    same = [(float(first.table.column("a")[i]), -float(second.table.column("b")[j])) for i, j in found.tolist()]
+    assert same == [(i + 0.5, i + 0.5) for i in range(12) if i % 3]

@@ -61,13 +61,9 @@ def labelled_sides(options: argparse.Namespace, screen: Screen) -> Labelled | No
     source, target = sides
     if source.labels is None:
         raise InputError(f"{source.table.path}: expected a column of classes {options.label!r:.60}, got none.")
-    labelled = np.array([label is not None for label in source.labels])
-    source = source if labelled.all() or not labelled.any() else source.only(labelled)
+    source = source.labelled()
     y_target = np.full(target.table.n_rows, None, dtype=object) if target.labels is None else target.labels
-    for side, y in ((source, source.labels), (target, y_target)):
-        given = [label for label in y if label is not None]
-        others = f"; {len(side.unused):,} rows without a label are not used" if side.unused else ""
-        screen.say(f"{side.name}: {len(given):,} labels of {len(set(given))} classes{others}")
+    screen.say(source.labels_line(), target.labels_line())
     return source, target, source.labels, y_target
 
 
