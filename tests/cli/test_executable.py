@@ -87,12 +87,18 @@ ORDERS = {
     "search": ("m.isthmus", "--index", "{bad}", "--query", "b.csv", "-o", "{out}.csv"),
     "embed": ("m.isthmus", "{bad}", "--domain", "source", "-o", "{out}.csv"),
     "inspect": ("{bad}",),
+    "export": ("{bad}", "-o", "{out}"),
+    "report": ("{bad}", "-o", "{out}.html"),
 }
+FOLDERS = {"migrate": "adapter.npz", "export": "source.onnx"}
+"""Commands that write a folder, and a file in it."""
+OF_MODELS = "export", "report"
 """Commands with a place for a bad file, and one for the output."""
 
 
-def order(command, inputs, out, bad="a.csv"):
-    """The words of a command, with whole paths."""
+def order(command, inputs, out, bad=None):
+    """The words of a command, with whole paths; nothing is bad unless it is said."""
+    bad = bad or ("m.isthmus" if command in OF_MODELS else "a.csv")
     words = (word.format(bad=bad, out=out) for word in ORDERS[command])
     return [command, *(str(inputs / word) if (inputs / word).is_file() or word == bad else word for word in words)]
 
@@ -144,7 +150,8 @@ BAD = {
 @pytest.mark.parametrize("bad", BAD)
 @pytest.mark.parametrize("command", ORDERS)
 def test_a_bad_file_is_one_sentence(inputs, tmp_path, capsys, command, bad):
-    words = "expected a model file" if command == "inspect" and bad != "none.csv" else BAD[bad]
+    no_model = {"inspect": "expected a model file", "export": "expected a model file", "report": "expected "}
+    words = BAD[bad] if bad == "none.csv" else no_model.get(command, BAD[bad])
     assert_refused(run(capsys, order(command, inputs, tmp_path / "out", bad)), words)
     assert list(tmp_path.iterdir()) == []
 
@@ -180,7 +187,7 @@ def test_where_nothing_can_be_written_is_said_before_the_work(inputs, tmp_path, 
     monkeypatch.setattr("isthmus.tables.read_table", None)  # is not reached
     for place in (tmp_path / "no" / "out", *([Path("/proc/out")] if sys.platform == "linux" else [])):
         assert_refused(run(capsys, order(command, inputs, place)), "expected a file that can be written, got ")
-    if command != "migrate":
+    if command not in FOLDERS:
         ending = WRITING[command][-1].removeprefix("{out}")
         (tmp_path / f"folder{ending}").mkdir()
         assert_refused(run(capsys, order(command, inputs, tmp_path / "folder")), "expected a file, got a folder")
@@ -221,7 +228,7 @@ def test_nor_is_half_a_picture_left(tmp_path):
 def test_a_disc_that_becomes_full_leaves_what_was_there(inputs, tmp_path, capsys, command):
     """No file may grow beyond 100 bytes: the system refuses in the middle of the writing."""
     out = order(command, inputs, tmp_path / "out")
-    old = Path(out[-1]) if command != "migrate" else tmp_path / "out" / "adapter.npz"
+    old = tmp_path / "out" / FOLDERS[command] if command in FOLDERS else Path(out[-1])
     old.parent.mkdir(exist_ok=True)
     old.write_bytes(b"old")
     with small_files():
@@ -289,13 +296,13 @@ def test_every_command_ends_well_by_the_program_itself(inputs, tmp_path):
     Other tests start `migrate` and `embed` on small discs, and kill `search`.
     """
     bads = {"fit": "latin.csv", "match": "mixed.csv", "label": "twice.csv", "evaluate": "header.csv"}
-    bads |= {"inspect": "part.isthmus"}
+    bads |= {"inspect": "part.isthmus", "export": "latin.csv", "report": "notes.txt"}
     with Path("/dev/full").open("w") as full:
         loud = [executed(command, stdout=full) for command in ("systems", "datasets", "--help")]
         for status, _, err in [finished(process) for process in loud]:
             assert (status, err.count("\n")) == (2, 1)
             assert "standard output: expected room for the answer, got 'No space left on device'." in err
-    for some in (["fit", "match", "label"], ["evaluate", "inspect"]):  # a few at the same time
+    for some in (["fit", "match", "label"], ["evaluate", "inspect"], ["export", "report"]):  # a few at the same time
         running = [executed(*order(command, inputs, tmp_path / "out", bads[command])) for command in some]
         for result in [finished(process) for process in running]:
             assert_refused(result)
