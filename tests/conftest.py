@@ -1,6 +1,7 @@
 """Small two-domain problems that many tests share."""
 
 import os
+import signal
 from pathlib import Path
 
 # Two processes share the cores under xdist: more threads than cores only slow each other down.
@@ -41,6 +42,16 @@ def make_domains(seed=0, n_classes=3, n_source=30, n_target=20, n_labelled=6, d_
 @pytest.fixture
 def domains():
     return make_domains()
+
+
+@pytest.fixture
+def usual_signals():
+    """Signals as a program has them on a terminal: in the background of a shell, or under nohup, some are ignored."""
+    usual = {signal.SIGINT: signal.default_int_handler, signal.SIGTERM: signal.SIG_DFL, signal.SIGHUP: signal.SIG_DFL}
+    before = {number: signal.signal(number, handler) for number, handler in usual.items()}
+    yield
+    for number, handler in before.items():
+        signal.signal(number, handler)
 
 
 CANNOT_HOLD = {

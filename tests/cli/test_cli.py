@@ -95,7 +95,7 @@ def test_endings(capsys):
 
 
 @pytest.mark.parametrize("name", ["SIGTERM", "SIGHUP"])
-def test_a_request_to_stop_leaves_as_ctrl_c_does(name, tmp_path, capsys):
+def test_a_request_to_stop_leaves_as_ctrl_c_does(name, tmp_path, capsys, usual_signals):
     number = getattr(signal, name)
 
     def write():

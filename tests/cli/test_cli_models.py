@@ -79,6 +79,9 @@ def test_a_typed_text_is_searched_for(folder, model, capsys):
     )
     assert status == 0
     assert len(json.loads(said)["found"]) == 1
+    asked = ("search", model, "--index", folder / "a.csv", "--text", "nus noom", "-k", 10**15, "--json")
+    status, said, _ = run(capsys, *asked)
+    assert (status, len(json.loads(said)["found"])) == (0, 60)
 
 
 def test_points_are_those_of_the_loaded_model(folder, model, tmp_path, capsys):

@@ -81,7 +81,7 @@ ID = ("--id", "id")
 ORDERS = {
     "fit": ("{bad}", "b.csv", *ID, "--drop", "kind", "--pairs", "pairs.csv", "-o", "{out}.isthmus"),
     "match": ("{bad}", "b.csv", *ID, "--drop", "kind", "--jobs", "1", "--all", "-o", "{out}.csv"),
-    "label": ("{bad}", "b.csv", *ID, "--label", "kind", "-o", "{out}.csv"),
+    "label": ("{bad}", "b.csv", *ID, "--label", "kind", "--check", "0", "-o", "{out}.csv"),
     "evaluate": ("{bad}", "b.csv", *ID, "--label", "kind", "--jobs", "1", "--picture", "{out}"),
     "migrate": ("{bad}", "b.csv", *ID, "--drop", "kind", "--pairs", "pairs.csv", "-o", "{out}"),
     "search": ("m.isthmus", "--index", "{bad}", "--query", "b.csv", "-o", "{out}.csv"),
@@ -194,6 +194,14 @@ def test_where_nothing_can_be_written_is_said_before_the_work(inputs, tmp_path, 
         os.symlink(os.devnull, tmp_path / f"null{ending}")
         assert_refused(run(capsys, order(command, inputs, tmp_path / "null")), "got a device or a pipe")
         assert Path(os.devnull).is_char_device()
+
+
+def test_both_files_of_a_picture_are_looked_at_before_the_work(inputs, tmp_path, capsys, monkeypatch):
+    monkeypatch.setattr("isthmus.tables.read_table", None)  # is not reached
+    for kind in ("png", "svg"):
+        (tmp_path / f"{kind}.v2.{kind}").mkdir()
+        words = order("evaluate", inputs, tmp_path / f"{kind}.v2")
+        assert_refused(run(capsys, words), f"{kind}.v2.{kind}: expected a file, got a folder")
 
 
 def test_an_input_is_never_the_output(inputs, tmp_path, capsys):
@@ -356,7 +364,7 @@ os.fsync = wait
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["SIGKILL", "SIGINT"])
-def test_killed_while_it_writes(inputs, tmp_path, name):
+def test_killed_while_it_writes(inputs, tmp_path, usual_signals, name):
     """A program that stops for good when all bytes are written, and before the file has its name."""
     (tmp_path / "sitecustomize.py").write_text(WAITING)
     out, written = tmp_path / "out", tmp_path / "written"

@@ -82,8 +82,13 @@ def test_labels_beside_the_columns_that_both_have(tmp_path, capsys):
     assert answer(capsys, "label", source, target, "--label", "kind", "--check", 0)["held_back"]["accuracy"] is None
     # Pairs of source rows that have no label are left out, and pairs of none.
     pairs = write(tmp_path / "p.csv", ["s", "t"], [[70, 70], [71, 71]])
+    target = write(
+        tmp_path / "u.csv", ["kind", "both", *"fghijk"], [["", *row[1:]] if row[0] == "w" else row for row in rows]
+    )
     assert main(["label", source, target, "--label", "kind", "--pairs", pairs, "--check", "0"]) == 0
-    assert "pairs: " + pairs + ", 2, of which 2 have no label in the source" in capsys.readouterr().out
+    said = capsys.readouterr().out
+    assert "pairs: " + pairs + ", 2, of which 2 have no label in the source" in said
+    assert "\nWithout a label in the target: w.\n" in said
 
 
 def test_no_label_is_hidden_where_each_class_has_one():
