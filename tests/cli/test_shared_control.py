@@ -75,6 +75,7 @@ def test_labels_beside_the_columns_that_both_have(tmp_path, capsys):
     facts = answer(capsys, "label", source, target, "--label", "kind")
     seen = facts["held_back"]
     assert (seen["shared_columns"], facts["source"]["rows"]) == (1, 60)  # 20 source rows have no label
+    assert (facts["source"]["labels"], facts["target"]["labels"]) == (60, 24)
     assert 12 <= seen["labels"] <= 24
     assert seen["accuracy"] > 0.7
     assert seen["interval"][0] <= seen["accuracy"] <= seen["interval"][1]

@@ -43,7 +43,13 @@ class Side:
     @property
     def facts(self) -> dict[str, Any]:
         """What there is, for machines."""
-        return {"file": str(self.table.path), "rows": self.table.n_rows, "features": int(self.X.shape[1])}
+        sizes = {"rows": self.table.n_rows, "features": int(self.X.shape[1]), "labels": len(self._given)}
+        return {"file": str(self.table.path)} | sizes
+
+    @property
+    def _given(self) -> list[str]:
+        """The labels of the rows that have one."""
+        return [] if self.labels is None else [label for label in self.labels if label is not None]
 
     def only(self, kept: BoolArray) -> Side:
         """Some of the rows; the features stay those of all."""
@@ -62,9 +68,8 @@ class Side:
 
     def labels_line(self) -> str:
         """How many labels there are, for the screen."""
-        given = [] if self.labels is None else [label for label in self.labels if label is not None]
         others = f"; {len(self.unused):,} rows without a label are not used" if self.unused else ""
-        return f"{self.name}: {len(given):,} labels of {len(set(given))} classes{others}"
+        return f"{self.name}: {len(self._given):,} labels of {len(set(self._given))} classes{others}"
 
     def lines(self) -> list[str]:
         """What there is, for the screen."""
