@@ -17,11 +17,6 @@ from hypothesis import settings
 
 from isthmus import InputError
 
-# A run in the background of a shell ignores Ctrl-C, and one under nohup the end of its terminal; tests ask for both.
-signal.signal(signal.SIGINT, signal.default_int_handler)
-if hasattr(signal, "SIGHUP"):
-    signal.signal(signal.SIGHUP, signal.SIG_DFL)
-
 settings.register_profile("house", deadline=None, max_examples=40, derandomize=True)
 settings.load_profile("house")
 
@@ -71,6 +66,16 @@ def each_system(things):
 @pytest.fixture
 def domains():
     return make_domains()
+
+
+@pytest.fixture
+def usual_signals():
+    """Signals as a program has them on a terminal: in the background of a shell, or under nohup, some are ignored."""
+    usual = {signal.SIGINT: signal.default_int_handler, signal.SIGTERM: signal.SIG_DFL, signal.SIGHUP: signal.SIG_DFL}
+    before = {number: signal.signal(number, handler) for number, handler in usual.items()}
+    yield
+    for number, handler in before.items():
+        signal.signal(number, handler)
 
 
 CANNOT_HOLD = {

@@ -5,13 +5,16 @@ from __future__ import annotations
 import argparse
 import warnings
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from isthmus.cli.arguments import add_columns, add_files, add_speech
 from isthmus.cli.outputs import require_output
 from isthmus.cli.screen import Screen
 from isthmus.cli.sides import both_sides, known_pairs, pairs_by_id
 from isthmus.exceptions import DataWarning, InputError
+
+if TYPE_CHECKING:
+    from isthmus.cli.sides import Side
 
 EXAMPLES = """\
 examples:
@@ -53,22 +56,22 @@ def run(options: argparse.Namespace) -> None:
         raise InputError("-o: expected the file that the model goes to, got none.")
     source, target = sides
     pairs = known_pairs(options.pairs, source, target, screen)
-    ys, yt = source.labels, target.labels
-    if pairs is None and (ys is None or yt is None):
+    has_labels = source.labels is not None and target.labels is not None
+    if pairs is None and not has_labels:
         pairs = pairs_by_id(source, target, screen)
-    if pairs is None and (ys is None or yt is None):
+    if pairs is None and not has_labels:
         raise InputError(
             "fit: expected labels in both files (--label), known pairs (--pairs) or ids that both files have (--id), "
             "got neither."
         )
+    if pairs is None:  # with pairs, rows without a label are learned from too
+        source = source.labelled()
+    if source.labels is not None or target.labels is not None:
+        screen.say(source.labels_line(), target.labels_line())
     from isthmus import save, systems
 
     name = options.system or (LABELS if pairs is None else PAIRS)
-    system = systems()[name].make()
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always", DataWarning)
-        model = system.fit(source.X, ys, target.X, yt, **({} if pairs is None else {"pairs": pairs}))
-    told = [str(warning.message) for warning in caught]
+    model, told = _fitted(systems()[name].make(), source, target, pairs, screen)
     known = {"source": source.features.to_parts(), "target": target.features.to_parts()}
     from isthmus.report.learned import PART, Learned
 
@@ -88,6 +91,17 @@ def run(options: argparse.Namespace) -> None:
             "output": str(options.output),
         }
     )
+
+
+def _fitted(system: Any, source: Side, target: Side, pairs: Any, screen: Screen) -> tuple[Any, list[str]]:
+    """The system after it has learned, and what it said of the data."""
+    if "progress" in system.get_params(deep=False):
+        system.set_params(progress=screen.progress)
+    known = {} if pairs is None else {"pairs": pairs}
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always", DataWarning)
+        model = system.fit(source.X, source.labels, target.X, target.labels, **known)
+    return model, [str(warning.message) for warning in caught]
 
 
 def _summary(model: Any) -> str:

@@ -25,6 +25,8 @@ examples:
 
 A class that no row of TARGET is labelled with can still be given: by its place among the others.
 """
+NAMED = 20
+"""Classes that are named in one line."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -61,13 +63,9 @@ def labelled_sides(options: argparse.Namespace, screen: Screen) -> Labelled | No
     source, target = sides
     if source.labels is None:
         raise InputError(f"{source.table.path}: expected a column of classes {options.label!r:.60}, got none.")
-    labelled = np.array([label is not None for label in source.labels])
-    source = source if labelled.all() or not labelled.any() else source.only(labelled)
+    source = source.labelled()
     y_target = np.full(target.table.n_rows, None, dtype=object) if target.labels is None else target.labels
-    for side, y in ((source, source.labels), (target, y_target)):
-        given = [label for label in y if label is not None]
-        others = f"; {len(side.unused):,} rows without a label are not used" if side.unused else ""
-        screen.say(f"{side.name}: {len(given):,} labels of {len(set(given))} classes{others}")
+    screen.say(source.labels_line(), target.labels_line())
     return source, target, source.labels, y_target
 
 
@@ -90,7 +88,7 @@ def run(options: argparse.Namespace) -> None:
     model = LabelTransfer(reject_below=options.reject_below, random_state=options.seed, progress=screen.progress).fit(
         source.X, ys, target.X, yt, pairs=pairs
     )
-    screen.say("", model.verdict_)
+    screen.say("", model.verdict_, *_unnamed(model.unlabelled_classes_))
     given = np.array([label is not None for label in yt])
     P, called = model.predict_proba(target.X), np.where(given, yt, model.predict(target.X))
     none = sum(label is None for label in called[~given])
@@ -118,6 +116,14 @@ def run(options: argparse.Namespace) -> None:
             screen.say(f"{record_path(options.output)} is another file, and was left as it is.")
         screen.say(f"They are in {options.output}.")
     screen.answer(facts)
+
+
+def _unnamed(classes: Any) -> list[str]:
+    """The classes that no target row is labelled with, for the screen."""
+    names = ", ".join(map(str, classes[:NAMED])) + (
+        f" and {len(classes) - NAMED:,} more" if len(classes) > NAMED else ""
+    )
+    return [f"Without a label in the target: {names}."] if len(classes) else []
 
 
 def _held_back(options: argparse.Namespace, model: Any, sides: Labelled, pairs: Any) -> dict[str, Any]:

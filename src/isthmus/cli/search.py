@@ -58,14 +58,15 @@ def run(options: argparse.Namespace) -> None:
         asked = read_table(options.query)
         names = tuple(ids_of(asked, kept.features[options.domain].plan))
         queries = kept.rows(asked, options.domain)
-    found = index.search(queries, options.k, options.domain, csls=options.csls)
+    k = min(options.k, len(index))  # there are no more to find
+    found = index.search(queries, k, options.domain, csls=options.csls)
     lines = [
         {"query": name, "rank": rank + 1, "found": str(id), "distance": float(distance)}
         for name, ids, distances in zip(names, found.ids, found.distances, strict=True)
         for rank, (id, distance) in enumerate(zip(ids, distances, strict=True))
         if id is not None
     ]
-    for line in lines[: SHOWN * options.k]:
+    for line in lines[: SHOWN * k]:
         screen.say(f"{line['query']:<30.30}  {line['rank']:>3}  {line['found']:<40.40}  {line['distance']:.3f}")
     if options.output is not None:
         write_table(options.output, {key: [line[key] for line in lines] for key in lines[0]})
