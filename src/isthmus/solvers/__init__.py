@@ -1,5 +1,6 @@
-"""One loop and one result for every solver: two independent ones of LogDet problems, one of squared hinges."""
+"""One loop and one result for every solver: three independent ones of LogDet problems, one of squared hinges."""
 
+from isthmus.solvers.blocks import BlockNewton, BlockProblem
 from isthmus.solvers.bregman import BregmanProjections
 from isthmus.solvers.hinge import HingeNewton
 from isthmus.solvers.iteration import Callback, IterativeSolver, Problem, Solver
@@ -7,6 +8,8 @@ from isthmus.solvers.newton import DualNewton
 from isthmus.solvers.result import Point, Result, Status, TracePoint
 
 __all__ = [
+    "BlockNewton",
+    "BlockProblem",
     "BregmanProjections",
     "Callback",
     "DualNewton",

@@ -84,7 +84,8 @@ class IterativeSolver(Generic[PointT]):
             if callback is not None:
                 callback(trace[-1])
             gap = abs(gap)  # below zero it measures rounding, and proves no more than that
-            if iteration == 0 or gap < smallest:
+            # Without any proof, as far from the optimum of a block problem, the lower value is the better one.
+            if iteration == 0 or gap < smallest or (gap == smallest == np.inf and point.primal < best.primal):
                 best, smallest = copy(point), gap
             if gap <= self.tol:
                 status = Status.OPTIMAL
