@@ -11,47 +11,18 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import DTypeLike
-from scipy.linalg.blas import dsyrk, dtrmm, ssyrk, strmm
 
-from isthmus._arrays import FloatArray, IntArray
+from isthmus._arrays import FloatArray, IntArray, Matrix
+from isthmus.solvers.blocks.lens import Asked, Lens, Sums, multipliers
 from isthmus.solvers.blocks.reduction import Reduced
+
+__all__ = ["Asked", "Frame", "Sums", "multipliers"]
 
 LEAST = 1e-6
 """A squared distance counts as at least this part of the least bound: single precision has no more digits."""
-
-
-class Sums(NamedTuple):
-    """The sums over pairs of a block, or of several: lower triangle of Tᵀ diag(W 1) T, Tᵀ W, Wᵀ 1."""
-
-    rows: FloatArray
-    across: FloatArray
-    target: FloatArray
-
-    def __add__(self, other: Any) -> Sums:
-        return Sums(*(a + b for a, b in zip(self, other, strict=True)))
-
-
-class Asked(NamedTuple):
-    """What is asked of the pairs of a block (m, n_l): 1/ξ⁰, δ and λ."""
-
-    inverse_bound: FloatArray
-    sign: FloatArray
-    weight: FloatArray | float
-
-
-def multipliers(distances: FloatArray, asked: Asked) -> FloatArray:
-    """W = λ (1/ξ⁰ − 1/d²) of each pair whose bound is broken, else zero."""
-    with np.errstate(divide="ignore"):
-        W = asked.inverse_bound - 1.0 / distances
-    W *= asked.sign
-    np.maximum(W, 0.0, out=W)
-    W *= asked.sign
-    W *= asked.weight
-    return np.asarray(W)
 
 
 @dataclass(frozen=True, eq=False)
@@ -81,18 +52,18 @@ class Frame:
         return np.asarray(self.task.target @ self.L[n:, n:])
 
     @cached_property
-    def _constants(self) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
-        n, (b, c) = self.task.n_source, (self.b, self.c)
+    def lens(self) -> Lens:
+        """What blocks of rows have to know of all this."""
+        n, (b, c), task = self.task.n_source, (self.b, self.c), self.task
         lengths = np.einsum("ij,ij->i", b, b) + np.einsum("ij,ij->i", c, c)
-        arrays = np.asfortranarray(self.L[:n, :n]), -2.0 * b.T, lengths, self.centre
-        return tuple(np.asarray(array, dtype=self.dtype, order="K") for array in arrays)  # type: ignore[return-value]
-
-    @cached_property
-    def _tables(self) -> tuple[FloatArray, FloatArray, FloatArray | None, float]:
-        task = self.task
         inverse, sign, weight = (np.asarray(t, dtype=self.dtype) for t in (1.0 / task.bound, task.sign, task.weight))
         first = float(task.weight.flat[0]) if task.weight.size else 0.0
-        return inverse, sign, None if (task.weight == first).all() else weight, first
+        table = Asked(inverse, sign, first if (task.weight == first).all() else weight)
+        L, centre, b, lengths = (
+            np.asarray(array, dtype=self.dtype, order="K")
+            for array in (np.asfortranarray(self.L[:n, :n]), self.centre, -2.0 * b.T, lengths)
+        )
+        return Lens(L, centre, b, lengths, table, self.least)
 
     @cached_property
     def least(self) -> float:
@@ -101,36 +72,19 @@ class Frame:
 
     def asked(self, codes: IntArray) -> Asked:
         """What is asked of the rows of a block."""
-        inverse, sign, weight, first = self._tables
-        return Asked(inverse[codes], sign[codes], first if weight is None else weight[codes])
+        return self.lens.asked(codes)
 
-    def rows(self, X: FloatArray) -> FloatArray:
-        """t (m, p) of source rows X."""
-        L, _, _, centre = self._constants
-        trmm = strmm if self.dtype == np.float32 else dtrmm
-        T = trmm(1.0, L, np.asarray(X, dtype=self.dtype).T, side=0, lower=1, trans_a=1).T
-        T -= centre
-        return np.asarray(T)
+    def rows(self, X: Matrix) -> FloatArray:
+        """Coordinates t (m, p) of source rows X."""
+        return self.lens.rows(X)
 
     def distances(self, T: FloatArray) -> FloatArray:
         """d² (m, n_l)."""
-        _, b, lengths, _ = self._constants
-        D = T @ b
-        D += np.einsum("ij,ij->i", T, T)[:, None]
-        D += lengths
-        return np.maximum(D, self.least, out=D)
+        return self.lens.distances(T)
 
     def sums(self, T: FloatArray, W: FloatArray) -> Sums:
-        """The block's share; the first by rank-k updates of either sign, at half the price of a product."""
-        degrees, syrk = W.sum(axis=1), ssyrk if self.dtype == np.float32 else dsyrk
-        rows = np.zeros((T.shape[1], T.shape[1]))
-        for sign in (1.0, -1.0):
-            chosen = np.flatnonzero(sign * degrees > 0.0)
-            if len(chosen):
-                part = T[chosen]
-                part *= np.sqrt(np.abs(degrees[chosen]))[:, None]
-                rows += sign * syrk(1.0, part.T, lower=1)
-        return Sums(rows, np.asarray(T.T @ W, dtype=np.float64), W.sum(axis=0, dtype=np.float64))
+        """The block's share in the sums over pairs."""
+        return self.lens.sums(T, W)
 
     def form(self, D: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
         """What a quadratic form ẑᵀDẑ of all pairs is made of: tᵀAt + tᵀV_j + k_j."""

@@ -17,9 +17,10 @@ import numpy as np
 import scipy.linalg as sla
 from numpy.typing import DTypeLike
 
-from isthmus._arrays import FloatArray
+from isthmus._arrays import FloatArray, IntArray, Matrix
 from isthmus.objective import LogDetProblem
-from isthmus.solvers.blocks.frame import Asked, Frame, Sums, multipliers
+from isthmus.solvers.blocks.frame import Frame
+from isthmus.solvers.blocks.lens import Asked, Lens, Sums, multipliers
 from isthmus.solvers.blocks.problem import BlockProblem
 from isthmus.solvers.blocks.reduction import Reduced, reduced
 from isthmus.solvers.blocks.rows import Rows
@@ -60,18 +61,38 @@ class Place:
         return self.gap / max(1.0, abs(self.primal), abs(self.primal - self.gap)) if self.gap < np.inf else np.inf
 
 
+@dataclass(frozen=True, eq=False)
+class PassShare:
+    """What a block adds to a pass: its pairs' loss, and their :class:`Sums`. Small, and fit to travel."""
+
+    lens: Lens
+
+    def __call__(self, X: Matrix, codes: IntArray) -> tuple[FloatArray, ...]:
+        """The loss (), and sums over the pairs of a block."""
+        T = self.lens.rows(X)
+        loss, W = broken(self.lens.distances(T), self.lens.asked(codes))
+        return np.asarray(loss), *self.lens.sums(T, W)
+
+
+@dataclass(frozen=True, eq=False)
+class LossShare:
+    """The loss of a block's pairs alone."""
+
+    lens: Lens
+
+    def __call__(self, X: Matrix, codes: IntArray) -> tuple[FloatArray, ...]:
+        """The loss ()."""
+        return (np.asarray(broken(self.lens.distances(self.lens.rows(X)), self.lens.asked(codes))[0]),)
+
+
 def place(task: Reduced, rows: Rows, L: FloatArray, dtype: DTypeLike = np.float32) -> Place:
     """One pass over all rows."""
-    frame, n = Frame(task, L, dtype), task.n_source
-    loss, sums = 0.0, Sums(np.zeros((n, n)), np.zeros((n, len(task.target))), np.zeros(len(task.target)))
-    for X, codes in rows.blocks():
-        T = frame.rows(X)
-        share, W = broken(frame.distances(T), frame.asked(codes))
-        loss, sums = loss + share, sums + frame.sums(T, W)
+    frame = Frame(task, L, dtype)
+    loss, *sums = rows.total(PassShare(frame.lens))
     Z = task.shifts @ L
     share, w = broken(np.einsum("ij,ij->i", Z, Z), shift_asked(task))
-    E = L.T @ task.precision @ L + frame.lifted(sums) + (Z.T * w) @ Z
-    return Place(frame, loss + share, 0.5 * (E + E.T))
+    E = L.T @ task.precision @ L + frame.lifted(Sums(*sums)) + (Z.T * w) @ Z
+    return Place(frame, float(loss) + share, 0.5 * (E + E.T))
 
 
 def shift_asked(task: Reduced) -> Asked:
@@ -101,14 +122,12 @@ def objective(problem: BlockProblem, W: FloatArray) -> float:
     L = task.inside(W)
     frame, Z = Frame(task, L, np.float64), task.shifts @ L
     loss = broken(np.einsum("ij,ij->i", Z, Z), shift_asked(task))[0]
-    for X, codes in rows.blocks():
-        loss += broken(frame.distances(frame.rows(X)), frame.asked(codes))[0]
+    loss += float(rows.total(LossShare(frame.lens))[0])
     penalty = problem.penalty
     shifts = penalty.rows @ W
     loss += float(penalty.weight @ np.einsum("ij,ij->i", shifts, shifts))
     value = float(np.einsum("ij,ij->", W, W)) - logdet - len(W) + loss
     return value if np.isfinite(value) else np.inf
-
 
 
 def pair_multipliers(problem: Any, W: FloatArray) -> FloatArray:

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import scipy.linalg as sla
 
-from isthmus._arrays import FloatArray
+from isthmus._arrays import FloatArray, as_dense
 from isthmus.linalg import principal_axes
 from isthmus.solvers.blocks.problem import BlockProblem
 from isthmus.solvers.blocks.rows import ArrayRows, Rows
@@ -74,7 +74,7 @@ def reduced(problem: BlockProblem) -> tuple[Reduced, Rows]:
     source, target = None, _basis(np.vstack([problem.target, shifts[:, d:]]))
     if rows.n + len(shifts) < d:
         X, codes = next(iter(rows.blocks(max(1, rows.n))))
-        source = _basis(np.vstack([np.asarray(X, dtype=np.float64), shifts[:, :d]]))
+        source = _basis(np.vstack([as_dense(X), shifts[:, :d]]))
         rows = rows if source is None else ArrayRows(X @ source, codes)
     shifts = np.hstack([_within(shifts[:, :d], source), _within(shifts[:, d:], target)])
     n = len(penalty.rows)

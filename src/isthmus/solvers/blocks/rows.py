@@ -8,11 +8,19 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from isthmus._arrays import FloatArray, IntArray
+from isthmus._arrays import FloatArray, IntArray, Matrix, is_sparse
 from isthmus.exceptions import InputError
+from isthmus.solvers.blocks.threads import summed
 
 BLOCK = 2048
 """Rows that are worked on at once: their products stay in the cache."""
+
+
+class Share(Protocol):
+    """What a block of rows adds to a sum: a value that can be sent to where the rows are."""
+
+    def __call__(self, X: Matrix, codes: IntArray, /) -> tuple[FloatArray, ...]:
+        """Arrays whose shapes are the same for every block, however few rows it has."""
 
 
 class Rows(Protocol):
@@ -26,7 +34,10 @@ class Rows(Protocol):
     def d(self) -> int:
         """How many columns they have."""
 
-    def blocks(self, size: int = BLOCK) -> Iterator[tuple[FloatArray, IntArray]]:
+    def total(self, share: Share) -> tuple[FloatArray, ...]:
+        """The sum of all blocks' shares in double precision, made where the rows are; in every run the same."""
+
+    def blocks(self, size: int = BLOCK) -> Iterator[tuple[Matrix, IntArray]]:
         """All rows and their codes, a block of at most ``size`` at a time, in one order."""
 
     def sample(self, n: int, random: np.random.Generator) -> Rows:
@@ -37,9 +48,11 @@ class Rows(Protocol):
 class ArrayRows:
     """Rows in an array or a memory map, of single or double precision; nothing is copied but what is drawn.
 
+    Sums are made by as many threads as BLAS may use (:mod:`isthmus.solvers.blocks.threads`).
+
     Parameters
     ----------
-    X : array or memory map (n, d)
+    X : array, memory map or CSR matrix (n, d)
         The rows.
     codes : array (n,)
         A number from 0 for each.
@@ -57,26 +70,35 @@ class ArrayRows:
     codes: Any
 
     def __post_init__(self) -> None:
-        if np.ndim(self.X) != 2 or np.asarray(self.X[:0]).dtype.kind != "f":
-            raise InputError(f"X: expected a two-dimensional array of floats, got {np.ndim(self.X)} dimension(s).")
-        if np.shape(self.codes) != (len(self.X),) or np.asarray(self.codes[:0]).dtype.kind not in "iu":
-            raise InputError(f"codes: expected a whole number for each of {len(self.X)} rows, got {self.codes!r:.60}.")
+        shape, kind = np.shape(self.X), getattr(self.X, "dtype", np.dtype(object)).kind
+        if len(shape) != 2 or kind != "f" or (is_sparse(self.X) and self.X.format != "csr"):
+            raise InputError(f"X: expected a two-dimensional array or CSR matrix of floats, got shape {shape}.")
+        if np.shape(self.codes) != shape[:1] or np.asarray(self.codes[:0]).dtype.kind not in "iu":
+            raise InputError(f"codes: expected a whole number for each of {shape[0]} rows, got {self.codes!r:.60}.")
 
     @property
     def n(self) -> int:
         """How many rows there are."""
-        return len(self.X)
+        return int(self.X.shape[0])
 
     @property
     def d(self) -> int:
         """How many columns they have."""
         return int(self.X.shape[1])
 
-    def blocks(self, size: int = BLOCK) -> Iterator[tuple[FloatArray, IntArray]]:
+    def total(self, share: Share) -> tuple[FloatArray, ...]:
+        """In a few threads."""
+        return summed(lambda start: share(*self._part(start, BLOCK)), range(0, max(1, self.n), BLOCK))
+
+    def blocks(self, size: int = BLOCK) -> Iterator[tuple[Matrix, IntArray]]:
         """Views of the rows and of their codes."""
         for start in range(0, self.n, size):
-            part = slice(start, start + size)
-            yield np.asarray(self.X[part]), np.asarray(self.codes[part])
+            yield self._part(start, size)
+
+    def _part(self, start: int, size: int) -> tuple[Matrix, IntArray]:
+        part = slice(start, start + size)
+        X = self.X[part]
+        return X if is_sparse(X) else np.asarray(X), np.asarray(self.codes[part])
 
     def sample(self, n: int, random: np.random.Generator) -> ArrayRows:
         """About n rows, in their order: of each code its share, and at least one."""
@@ -87,4 +109,5 @@ class ArrayRows:
         runs = np.split(order, np.flatnonzero(np.diff(codes[order])) + 1)
         drawn = [random.choice(run, max(1, round(n * len(run) / self.n)), replace=False) for run in runs]
         chosen = np.sort(np.concatenate(drawn))
-        return ArrayRows(np.ascontiguousarray(self.X[chosen]), codes[chosen])
+        X = self.X[chosen]
+        return ArrayRows(X if is_sparse(X) else np.ascontiguousarray(X), codes[chosen])
