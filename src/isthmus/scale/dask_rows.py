@@ -71,10 +71,6 @@ class DaskRows:
     def __post_init__(self) -> None:
         if self.X.ndim != 2 or np.dtype(self.X.dtype).kind != "f":
             raise InputError(f"X: expected a two-dimensional Dask array of floats, got {self.X.ndim} dimension(s).")
-        if np.isnan(np.concatenate([np.asarray(sizes, dtype=float) for sizes in self.X.chunks])).any():
-            raise InputError(
-                "X: expected chunks of known size, got unknown ones; call X.compute_chunk_sizes() first."
-            )
         if len(self.X.chunks[1]) != 1 or self.codes.chunks != self.X.chunks[:1]:
             raise InputError(
                 "codes: expected the chunks of X, which cut no row, got others; DaskRows.of makes them so."
@@ -86,6 +82,10 @@ class DaskRows:
         array, labels = dask().array, f"y_{name}"
         if X.ndim != 2 or not X.shape[1]:
             raise InputError(f"X_{name}: expected a two-dimensional array, got shape {X.shape}.")
+        if any(np.isnan(size) for sizes in X.chunks for size in sizes):
+            raise InputError(
+                f"X_{name}: expected chunks of known size, got others; call compute_chunk_sizes() first."
+            )
         if np.dtype(X.dtype).kind != "f":
             X = X.astype(np.float64)
         X = X.rechunk({1: -1})

@@ -39,6 +39,7 @@ def learned_from_rows(
     """What to set after a fit to rows in blocks, by name, and the number of columns of the target."""
     settings = _block_solving(mlhd, mlhd._checked())
     target = _target(X_target, y_target, classes)
+    _require_votes(mlhd, rows, target)
     found = moments(rows, len(classes))
     joint = JointSpace(_source_side(found, rows.d), _target_side(mlhd, target), len(classes))
     _require_lengths(found, joint.target.points)
@@ -93,6 +94,13 @@ def _target(X_target: Any, y_target: Any, classes: NDArray[Any]) -> Domain:
     if (y == UNLABELLED).all():
         raise InputError(f"y_target: expected at least one labelled row, got none among {len(y)}.")
     return Domain(X, y)
+
+
+def _require_votes(mlhd: MLHD, rows: Rows, target: Domain) -> None:
+    sizes = {"source": min(rows.n, REFERENCE_ROWS), "target": len(target.labelled)}
+    most = sizes.get(mlhd.references, sum(sizes.values()))
+    if isinstance(mlhd.rule, str) and mlhd.rule == "nearest" and mlhd.n_neighbors > most:
+        raise InputError(f"n_neighbors: expected at most the {most} reference rows, got {mlhd.n_neighbors}.")
 
 
 def _source_side(found: Moments, d: int) -> Side:
