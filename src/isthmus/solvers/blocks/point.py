@@ -110,7 +110,6 @@ def objective(problem: BlockProblem, W: FloatArray) -> float:
     return value if np.isfinite(value) else np.inf
 
 
-
 def pair_multipliers(problem: Any, W: FloatArray) -> FloatArray:
     """w (n_pairs,) at the metric W Wᵀ, the shifts' after the pairs'."""
     if isinstance(problem, LogDetProblem):

@@ -60,7 +60,9 @@ class ArrayRows:
         if np.ndim(self.X) != 2 or np.asarray(self.X[:0]).dtype.kind != "f":
             raise InputError(f"X: expected a two-dimensional array of floats, got {np.ndim(self.X)} dimension(s).")
         if np.shape(self.codes) != (len(self.X),) or np.asarray(self.codes[:0]).dtype.kind not in "iu":
-            raise InputError(f"codes: expected a whole number for each of {len(self.X)} rows, got {self.codes!r:.60}.")
+            raise InputError(
+                f"codes: expected a whole number for each of {len(self.X)} rows, got {self.codes!r:.60}."
+            )
 
     @property
     def n(self) -> int:
