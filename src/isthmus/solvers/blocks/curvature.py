@@ -1,10 +1,10 @@
 r"""The Newton system in the frame of a metric, from a sample of rows, and a preconditioner for it.
 
 .. math:: \sum_{ij} c_{ij} (\hat z_{ij}^T D \hat z_{ij})\, \hat z_{ij} \hat z_{ij}^T
-   + \tfrac12 (E_+ D + D E_+) = I - E, \qquad c = \lambda/d^4 \;\text{where the bound is broken}
+   + \tfrac12 (E_\kappa D + D E_\kappa) = I - E, \qquad c = \lambda/d^4 \;\text{where the bound is broken}
 
-with :math:`E_+ = \max(E, \tfrac12 I)` axis by axis far from the optimum, where steps go along geodesics (their second
-order is E, and what is negative in it is left out), and :math:`E_+ = I` near it, where they are straight. Were the
+with :math:`E_\kappa = I + \kappa (E - I)`, and no less than a half along any axis: the second order of a step with the
+bend κ (:mod:`isthmus.solvers.blocks.search`). Were the
 :math:`\hat z` normal
 with :math:`\sum c \hat z \hat z^T = C` and :math:`\sum c = N`, the sum would be
 :math:`2/N\, C D C + \langle C, D\rangle C / N`, which is diagonal but for a rank of one on the axes of C.
@@ -24,7 +24,7 @@ from isthmus.solvers.blocks.rows import Rows
 
 MOST_PRODUCTS = 40
 FLOOR = 0.5
-"""The least eigenvalue of E₊."""
+"""The least eigenvalue of E_κ."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,7 +49,7 @@ class Curvature:
     """ẑ of the constrained shifts (K, d)."""
     shift_c: FloatArray
     upper: FloatArray | None
-    """E₊; None where it is the identity."""
+    """E_κ; None where it is the identity."""
 
     def __call__(self, D: FloatArray) -> FloatArray:
         """The product with a symmetric D (d, d)."""
@@ -77,7 +77,7 @@ def changes(T: FloatArray, A: FloatArray, V: FloatArray, k: FloatArray) -> Float
     return np.asarray(change)
 
 
-def curvature(at: Place, sample: Rows, n: int, *, near: bool) -> Curvature:
+def curvature(at: Place, sample: Rows, n: int, *, bend: float) -> Curvature:
     """The curvature at a place, from a sample of its n rows."""
     frame, factor, parts = at.frame, n / max(1, sample.n), []
     for X, codes in sample.blocks():
@@ -87,9 +87,9 @@ def curvature(at: Place, sample: Rows, n: int, *, near: bool) -> Curvature:
     Z = frame.task.shifts @ frame.L
     c = _second(np.einsum("ij,ij->i", Z, Z), shift_asked(frame.task), 1.0)
     upper = None
-    if not near:
+    if bend > 0.0:
         values, axes = at.spectrum
-        upper = (axes * np.maximum(values, FLOOR)) @ axes.T
+        upper = (axes * np.maximum(1.0 + bend * (values - 1.0), FLOOR)) @ axes.T
     return Curvature(frame, factor, tuple(parts), Z, c, upper)
 
 
@@ -152,4 +152,3 @@ def direction(H: Curvature, R: FloatArray, tolerance: float) -> FloatArray:
         rz, previous = float(np.vdot(r, z)), rz
         p = z + (rz / previous) * p
     return np.asarray(0.5 * (x + x.T))
-

@@ -14,8 +14,8 @@ GROWTH = 4
 """How many times the rows of the level before."""
 COARSEST = 8000
 """With no more rows than twice this there is one level: fewer rows than that tell little of more."""
-SETTLED = 2e-3
-"""A level is left when the model promises a fall of no more than this part of the objective."""
+SETTLED, SETTLED_BEND = 2e-3, 0.25
+"""A level is left when steps of no more than this bend promise a fall of no more than this part of the objective."""
 MOST_STEPS = 60
 """Steps on one level, at most: what is missing is made up for on the next one."""
 SAMPLE, LARGEST_SAMPLE, SHARE = 8000, 50_000, 8
@@ -47,22 +47,22 @@ def level_sizes(n: int) -> list[int]:
     return sizes[::-1]
 
 
-def level_factor(task: Reduced, rows: Rows, random: np.random.Generator, L: FloatArray) -> FloatArray:
-    """The factor of a metric that is nearly as good as the best on a sample of the rows, from one that is not.
+def level_factor(task: Reduced, rows: Rows, random: np.random.Generator, L: FloatArray) -> tuple[FloatArray, float]:
+    """The factor of a metric that is nearly the best on a sample of the rows, from one that is not, and the bend.
 
     A pair on a level weighs as much as it stands for, but at most one where it weighs less than that in the end: with
     more, few rows would be fitted far too closely.
     """
-    most = float(task.weight.max(initial=0.0))
+    most, bend = float(task.weight.max(initial=0.0)), 1.0
     for n in level_sizes(rows.n):
         level = rows.sample(n, random)
         factor = rows.n / level.n
         factor = max(1.0, min(factor, 1.0 / most)) if most > 0.0 else 1.0
         at = place(task.weighted(factor), level, L)
-        for count, step in enumerate(newton_steps(at, level, sample_size(level.n), random)):
-            at = step.at
-            settled = step.near and step.promised <= SETTLED * max(1.0, abs(at.primal))
+        for count, step in enumerate(newton_steps(at, level, sample_size(level.n), random, bend)):
+            at, bend = step.at, step.bend
+            settled = bend <= SETTLED_BEND and step.promised <= SETTLED * max(1.0, abs(at.primal))
             if settled or count == MOST_STEPS:
                 break
         L = at.frame.L
-    return L
+    return L, bend

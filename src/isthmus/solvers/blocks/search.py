@@ -1,7 +1,12 @@
 r"""How far to go along a direction, judged on the sample.
 
-A step turns M = L Lᵀ into :math:`L V h(t\mu) V^T L^T`, with D = V diag(μ) Vᵀ. Far from the optimum the way is a geodesic,
-:math:`h(\mu) = e^\mu`, which never leaves the positive definite matrices; near it is straight, :math:`h(\mu) = 1 + \mu`.
+A step turns M = L Lᵀ into :math:`L V h(t\mu) V^T L^T`, with D = V diag(μ) Vᵀ and a bend κ from 0 to 1:
+
+.. math:: h(\mu) = (1 + (1 - \kappa)\mu)^{1/(1 - \kappa)}, \qquad h(\mu) = 1 + \mu + \tfrac{\kappa}{2} \mu^2 + \dots
+
+At κ = 0 it is a straight line, best near the optimum; at κ = 1 the exponential function, a geodesic, best far away.
+Below h = ½ it goes on as a hyperbola: no step leaves the positive definite matrices, and none makes an axis of M
+collapse, which would need many steps to grow again.
 """
 
 from __future__ import annotations
@@ -18,11 +23,10 @@ from isthmus.solvers.blocks.point import shift_asked
 TRIALS = 12
 FLAT = 0.1
 """A slope of this part of the first one is flat enough."""
-GROWTH = 30.0
-"""The largest logarithm of what a geodesic step may do to an axis."""
-BOUNDARY = 0.9
-"""The part of the way to the boundary of the positive definite matrices that a straight step may go."""
-LONGEST = 64.0
+TAIL = 0.5
+"""Where the hyperbola begins."""
+LONGEST, MOST_GROWTH, MOST_GROWTH_LOGARITHM = 64.0, 100.0, 300.0
+"""The longest step, the largest t μ, and the logarithm of what is out of the question in any case."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,26 +36,30 @@ class Path:
     L: FloatArray
     mu: FloatArray
     axes: FloatArray
-    straight: bool
+    bend: float
+    """κ."""
 
     @property
     def longest(self) -> float:
         """The longest step that is allowed."""
-        if self.straight:
-            return min(LONGEST, BOUNDARY / max(-float(self.mu.min(initial=0.0)), 1e-9))
-        return min(LONGEST, GROWTH / max(float(np.abs(self.mu).max(initial=0.0)), 1e-9))
+        return min(LONGEST, MOST_GROWTH / max(float(self.mu.max(initial=0.0)), 1e-9))
 
-    def stretch(self, t: float) -> FloatArray:
-        """h(t μ)."""
-        return np.asarray(1.0 + t * self.mu if self.straight else np.exp(t * self.mu))
-
-    def rate(self, t: float) -> FloatArray:
-        """The derivative of h(t μ) in t."""
-        return np.asarray(self.mu if self.straight else self.mu * np.exp(t * self.mu))
+    def stretch(self, t: float) -> tuple[FloatArray, FloatArray]:
+        """H(t μ) and its derivative in t."""
+        p, m = 1.0 - self.bend, t * self.mu
+        if p > 0.0:
+            edge, rate = (TAIL**p - 1.0) / p, TAIL ** (1.0 - p)
+            base = 1.0 + p * np.maximum(m, edge)
+            h, change = base ** (1.0 / p), base ** (1.0 / p - 1.0)
+        else:
+            edge, rate = float(np.log(TAIL)), TAIL
+            h = change = np.exp(np.clip(m, edge, MOST_GROWTH_LOGARITHM))
+        below = np.maximum(edge - m, 0.0) * (rate / TAIL)
+        return h / (1.0 + below), self.mu * np.where(below > 0.0, rate / (1.0 + below) ** 2, change)
 
     def factor(self, t: float) -> FloatArray:
         """A factor of the metric there, not triangular."""
-        return np.asarray(self.L @ (self.axes * np.sqrt(self.stretch(t))))
+        return np.asarray(self.L @ (self.axes * np.sqrt(self.stretch(t)[0])))
 
 
 def step_length(path: Path, H: Curvature, slope: float) -> float:
@@ -98,7 +106,7 @@ class _Slopes:
         return cls(path, H, rows, target.astype(frame.dtype), prior, H.shifts @ V)
 
     def __call__(self, t: float) -> float:
-        h, rate = self.path.stretch(t), self.path.rate(t)
+        h, rate = self.path.stretch(t)
         squares, task = self.shifts**2, self.H.frame.task
         slope = float((self.prior - 1.0 / h) @ rate)
         slope += _slope(squares @ h, squares @ rate, shift_asked(task), 0.0)

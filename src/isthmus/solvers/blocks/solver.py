@@ -20,11 +20,13 @@ from isthmus.solvers.blocks.reduction import Reduced, reduced
 from isthmus.solvers.blocks.rows import Rows
 from isthmus.solvers.blocks.steps import newton_steps, start_factor
 from isthmus.solvers.iteration import Callback, IterativeSolver
-from isthmus.solvers.result import Result, relative_gap
+from isthmus.solvers.result import Result
 
 SINGLE = 1e-5
 """Single precision is good for gaps down to this, and for bounds within the range below."""
 SINGLE_RANGE = 1e-12, 1e12
+WARM_BEND = 0.25
+"""The bend of the first step from a given metric."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -93,19 +95,20 @@ class _Work:
 
     def start(self, given: FloatArray | None = None, /) -> MetricPoint:
         """A point from a factor W of the metric of a similar problem, or from ever more rows."""
+        bend = WARM_BEND
         if given is None:
-            L = level_factor(self.task, self.rows, self.random, start_factor(self.task.precision))
+            L, bend = level_factor(self.task, self.rows, self.random, start_factor(self.task.precision))
         else:
             d = len(self.order)
             if np.shape(given) != (d, d):
                 raise InputError(f"start: expected a factor of a metric, shape ({d}, {d}), got {np.shape(given)}.")
             L = self.task.inside(np.asarray(given, dtype=np.float64)[self.order])
         single = SINGLE_RANGE[0] < self.task.bound.min() and self.task.bound.max() < SINGLE_RANGE[1]
-        return self.point(place(self.task, self.rows, L, np.float32 if single else np.float64))
+        return self.point(place(self.task, self.rows, L, np.float32 if single else np.float64), bend)
 
-    def point(self, at: Place) -> MetricPoint:
+    def point(self, at: Place, bend: float = 0.0) -> MetricPoint:
         point = MetricPoint(self.problem, self.task, self.order, at.frame.L, at.primal, at.gap)
-        vars(point)["_work"] = self, at  # not a field: neither copied nor pickled
+        vars(point)["_work"] = self, at, bend  # not a field: neither copied nor pickled
         return point
 
 
@@ -158,19 +161,19 @@ class BlockNewton(IterativeSolver[MetricPoint]):
 
     def iterates(self, start: MetricPoint) -> Iterator[MetricPoint]:
         """Steps on all rows: in single precision as long as that is good for anything, then in double."""
-        work, at = vars(start)["_work"]
-        near, n = False, work.rows.n
+        work, at, bend = vars(start)["_work"]
+        sample = sample_size(work.rows.n)
         if at.frame.dtype == np.float32:
-            if relative_gap(start.gap, start.scale) > max(SINGLE, self.tol):
+            if at.relative_gap > max(SINGLE, self.tol):
                 yield start
-                for step in newton_steps(at, work.rows, sample_size(n), work.random):
-                    at, near = step.at, step.near
+                for step in newton_steps(at, work.rows, sample, work.random, bend):
+                    at, bend = step.at, step.bend
                     if at.relative_gap <= max(SINGLE, self.tol):
                         break
                     yield work.point(at)
             at = place(work.task, work.rows, at.frame.L, np.float64)
         yield work.point(at)
-        for step in newton_steps(at, work.rows, sample_size(n), work.random, near):
+        for step in newton_steps(at, work.rows, sample, work.random, bend):
             yield work.point(step.at)
 
 

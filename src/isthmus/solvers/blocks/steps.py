@@ -15,9 +15,11 @@ from isthmus.solvers.blocks.reduction import triangular
 from isthmus.solvers.blocks.rows import Rows
 from isthmus.solvers.blocks.search import Path, step_length
 
-CG_TOLERANCE_FAR, CG_TOLERANCE_NEAR = 0.25, 0.1
-SHRINK, GROW = -0.5, 1.5
-"""A step that changes no axis of M by more than this is short: the next one may be straight."""
+CG_TOLERANCE = 0.15
+LONG, SHORT = 0.6, 0.3
+"""After a step of at least the first length the next is less bent, after one of less than the second more."""
+LEAST_BEND = 0.004
+"""A smaller bend than this becomes none at all."""
 FALL = 1e-4
 """The part of the fall that the slope promises without which no step is taken."""
 BACKTRACK, SHORTEST = 0.4, 1e-6
@@ -31,29 +33,35 @@ class Step:
 
     at: Place
     promised: float
-    """The fall that the model promised, for the step before; infinite at the start."""
-    near: bool
-    """Whether the step was short."""
+    """The fall that the model promised."""
+    bend: float
+    """The bend κ of the next step."""
 
 
 def newton_steps(
-    at: Place, rows: Rows, sample: int, random: np.random.Generator, near: bool = False
+    at: Place, rows: Rows, sample: int, random: np.random.Generator, bend: float = 1.0
 ) -> Iterator[Step]:
-    """Ever better places on these rows, without end unless no further step falls."""
+    """Ever better places on these rows, without end unless no further step falls.
+
+    Steps begin with a bend, and are straighter the better they do.
+    """
     while True:
-        H = curvature(at, rows.sample(sample, random), rows.n, near=near)
+        H = curvature(at, rows.sample(sample, random), rows.n, bend=bend)
         R = np.eye(len(at.E)) - at.E
-        D = direction(H, R, CG_TOLERANCE_NEAR if near else CG_TOLERANCE_FAR)
+        D = direction(H, R, CG_TOLERANCE)
         slope = -float(np.vdot(R, D))
         if not slope < 0.0 or not np.isfinite(D).all():
             return
-        path = Path(at.frame.L, *sla.eigh(D, driver="evd", check_finite=False), straight=near)
+        path = Path(at.frame.L, *sla.eigh(D, driver="evd", check_finite=False), bend)
         found = _moved(at, rows, path, slope, step_length(path, H, slope))
         if found is None:
             return
         at, t = found
-        near = t * float(path.mu[0]) > SHRINK and t * float(path.mu[-1]) < GROW
-        yield Step(at, -0.5 * slope, near)
+        if t >= LONG:
+            bend = bend / 2.0 if bend > LEAST_BEND else 0.0
+        elif t < SHORT:
+            bend = min(1.0, max(LEAST_BEND, 2.0 * bend))
+        yield Step(at, -0.5 * slope, bend)
 
 
 def _moved(at: Place, rows: Rows, path: Path, slope: float, t: float) -> tuple[Place, float] | None:
