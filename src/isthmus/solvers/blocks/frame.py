@@ -105,7 +105,7 @@ class Frame:
         return Asked(inverse[codes], sign[codes], first if weight is None else weight[codes])
 
     def rows(self, X: FloatArray) -> FloatArray:
-        """t (m, p) of source rows X."""
+        """The coordinates t (m, p) of source rows X."""
         L, _, _, centre = self._constants
         trmm = strmm if self.dtype == np.float32 else dtrmm
         T = trmm(1.0, L, np.asarray(X, dtype=self.dtype).T, side=0, lower=1, trans_a=1).T
