@@ -8,9 +8,9 @@ from typing import Any
 
 from isthmus._validation import choice
 from isthmus.exceptions import InputError
-from isthmus.solvers import BregmanProjections, Callback, DualNewton, Result, TracePoint
+from isthmus.solvers import AutoNewton, BlockNewton, BregmanProjections, Callback, DualNewton, Result, TracePoint
 
-SOLVERS = {"newton": DualNewton, "bregman": BregmanProjections}
+SOLVERS = {"auto": AutoNewton, "newton": DualNewton, "blocks": BlockNewton, "bregman": BregmanProjections}
 SECONDS_BETWEEN_LINES = 5.0
 """How often a log, which can't take a line back, gets a new one."""
 
@@ -46,7 +46,9 @@ def as_solver(solver: Any, tol: Any, max_iter: Any) -> Any:
     if isinstance(solver, str):
         return SOLVERS[choice(solver, "solver", SOLVERS)](tol=tol, max_iter=max_iter)
     if isinstance(solver, type) or not hasattr(solver, "solve"):
-        raise InputError(f'solver: expected "newton", "bregman" or an object with solve(), got {solver!r}.')
+        raise InputError(
+            f'solver: expected "auto", "newton", "blocks", "bregman" or an object with solve(), got {solver!r}.'
+        )
     return solver
 
 

@@ -14,7 +14,7 @@ from isthmus.kernels import RBF, Cosine, Laplacian, Linear, Polynomial, Precompu
 from isthmus.linalg import PrincipalAxes
 from isthmus.maps import AffineMap
 from isthmus.retrieval import Background
-from isthmus.solvers import BregmanProjections, DualNewton
+from isthmus.solvers import AutoNewton, BlockNewton, BregmanProjections, DualNewton
 from isthmus.spaces import FeatureSpace, KernelSpace
 from isthmus.transfer.rows import Preparation
 from isthmus.transfer.rules import Among, Discriminant, Evenly, Mapped, NearestMean, Probabilities, Sum, Vote
@@ -29,7 +29,10 @@ KERNELS = kinds(
     value_kind(Precomputed, {}),
 )
 SOLVERS = kinds(
-    *(value_kind(of, dict.fromkeys(of.__dataclass_fields__, Setting())) for of in (DualNewton, BregmanProjections))
+    *(
+        value_kind(of, dict.fromkeys(of.__dataclass_fields__, Setting()))
+        for of in (AutoNewton, DualNewton, BlockNewton, BregmanProjections)
+    )
 )
 
 

@@ -104,8 +104,9 @@ class MLHD(LogDetEstimator):
     outside : {"identity", "zero"}
         The metric outside the span of the rows of ``fit``; the paper's theorem says zero, its objective implies
         the identity. With known pairs it is zero in any case.
-    solver : {"newton", "bregman"} or Solver
-        An object brings its own tolerance and iteration limit.
+    solver : {"auto", "newton", "blocks", "bregman"} or Solver
+        "auto" takes the Newton method on the dual ("newton") or the one over blocks of rows ("blocks"), whichever is
+        going to be quicker: ``result_.solver`` says which. An object brings its own tolerance and iteration limit.
     tol : float
         The relative duality gap to reach.
     max_iter : int
@@ -179,7 +180,7 @@ class MLHD(LogDetEstimator):
         bounds: tuple[float, float] | str = "auto",
         within_domain: bool = False,
         outside: str = "identity",
-        solver: str | Solver = "newton",
+        solver: str | Solver = "auto",
         tol: float = 1e-6,
         max_iter: int = 200,
         rule: Any = "nearest",

@@ -3,9 +3,8 @@ r"""The Newton system in the frame of a metric, from a sample of rows, and a pre
 .. math:: \sum_{ij} c_{ij} (\hat z_{ij}^T D \hat z_{ij})\, \hat z_{ij} \hat z_{ij}^T
    + \tfrac12 (E_\kappa D + D E_\kappa) = I - E, \qquad c = \lambda/d^4 \;\text{where the bound is broken}
 
-with :math:`E_\kappa = I + \kappa (E - I)`, and no less than a half along any axis: the second order of a step with the
-bend κ (:mod:`isthmus.solvers.blocks.search`). Were the
-:math:`\hat z` normal
+with :math:`E_\kappa = I + \kappa (E - I)`, no less than a half along any axis: the second order of a step with the
+bend κ (:mod:`isthmus.solvers.blocks.search`). Were the :math:`\hat z` normal
 with :math:`\sum c \hat z \hat z^T = C` and :math:`\sum c = N`, the sum would be
 :math:`2/N\, C D C + \langle C, D\rangle C / N`, which is diagonal but for a rank of one on the axes of C.
 """
@@ -114,6 +113,7 @@ class Preconditioner:
     scale: float
 
     def __call__(self, G: FloatArray) -> FloatArray:
+        """The product with a symmetric G (d, d)."""
         g = self.axes.T @ G @ self.axes
         h = g / self.diagonal
         h[np.diag_indices_from(h)] -= self.scale * float(np.diagonal(g) @ self.v) * self.v

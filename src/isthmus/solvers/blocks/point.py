@@ -131,7 +131,7 @@ def objective(problem: BlockProblem, W: FloatArray) -> float:
 
 
 def pair_multipliers(problem: Any, W: FloatArray) -> FloatArray:
-    """w (n_pairs,) at the metric W Wᵀ, the shifts' after the pairs'."""
+    """The multipliers (n_pairs,) at the metric W Wᵀ, the shifts' after the pairs'."""
     if isinstance(problem, LogDetProblem):
         graph = problem.graph
         return multipliers(problem.distances(W), Asked(1.0 / graph.bound, graph.sign, graph.weight))

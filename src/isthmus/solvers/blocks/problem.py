@@ -111,11 +111,11 @@ def as_blocks(problem: LogDetProblem) -> tuple[BlockProblem, IntArray] | None:
     if (of_left & of_right).any() or not len(right):
         return None
     order, d, alignment = np.argsort(~of_left, kind="stable"), int(of_left.sum()), problem.alignment
-    codes, tables = _coded(tables)
+    codes, (sign, weight, bound) = _coded(tables)
     if alignment is not None:
         alignment = Alignment(alignment.rows[:, order], alignment.weight, alignment.slack)
     rows = ArrayRows(np.ascontiguousarray(left[:, order[:d]]), codes)
-    return BlockProblem(rows, right[:, order[d:]], *tables, alignment), order
+    return BlockProblem(rows, right[:, order[d:]], sign, weight, bound, alignment), order
 
 
 def _coded(tables: list[FloatArray]) -> tuple[IntArray, list[FloatArray]]:

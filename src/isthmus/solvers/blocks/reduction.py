@@ -86,7 +86,7 @@ def reduced(problem: BlockProblem) -> tuple[Reduced, Rows]:
 
 def triangular(A: FloatArray) -> FloatArray:
     """The lower triangular L with positive diagonal and L Lᵀ = A Aᵀ."""
-    R = np.linalg.qr(A.T, mode="r")
+    R = np.asarray(np.linalg.qr(A.T, mode="r"))
     return np.asarray(np.tril((R * np.where(np.diagonal(R) < 0.0, -1.0, 1.0)[:, None]).T))
 
 

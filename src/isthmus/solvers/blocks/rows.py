@@ -41,7 +41,7 @@ class Rows(Protocol):
         """All rows and their codes, a block of at most ``size`` at a time, in one order."""
 
     def sample(self, n: int, random: np.random.Generator) -> Rows:
-        """About n rows in memory, drawn at random without repetition, of each code its share; all if there are no more."""
+        """About n different rows at random, in memory, of each code its share; all rows if there are no more."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -63,7 +63,7 @@ class Path:
 
 
 def step_length(path: Path, H: Curvature, slope: float) -> float:
-    """The length at which the sample's objective is flat along the path, its slope at zero set to that of all rows."""
+    """The length at which the sample's objective is flat along the path, with the slope of all rows at zero."""
     slopes = _Slopes.of(path, H)
     bias = slope - slopes(0.0)
     low, high, t = 0.0, np.inf, min(1.0, path.longest)

@@ -61,7 +61,7 @@ class MetricPoint(Compact):
 
     @property
     def multipliers(self) -> FloatArray:
-        """W (n_pairs,) of all pairs, computed when asked for: they are never stored."""
+        """The multipliers (n_pairs,) of all pairs, computed when asked for: they are never stored."""
         return pair_multipliers(self.problem, self.components())
 
     def matrix(self) -> FloatArray:
@@ -100,6 +100,8 @@ class _Work:
             L, bend = level_factor(self.task, self.rows, self.random, start_factor(self.task.precision))
         else:
             d = len(self.order)
+            if np.ndim(given) == 1 and isinstance(self.problem, LogDetProblem):
+                given = self.problem.start(given).components()
             if np.shape(given) != (d, d):
                 raise InputError(f"start: expected a factor of a metric, shape ({d}, {d}), got {np.shape(given)}.")
             L = self.task.inside(np.asarray(given, dtype=np.float64)[self.order])
@@ -153,7 +155,7 @@ class BlockNewton(IterativeSolver[MetricPoint]):
         problem : BlockProblem or LogDetProblem
             What to solve; of the second kind, one with all pairs across two domains.
         start : array (d, d), optional
-            A factor W of the metric W Wᵀ of a similar problem.
+            A factor W of the metric W Wᵀ of a similar problem; or, for a LogDetProblem, its multipliers (n_pairs,).
         callback : callable, optional
             Called with each :class:`~isthmus.solvers.TracePoint`.
         """
