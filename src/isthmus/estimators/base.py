@@ -10,6 +10,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from isthmus._arrays import FloatArray, Matrix
+from isthmus._threads import single_threaded_blas, small
 from isthmus._validation import choice, column_names, matrix, ordinary, same_columns
 from isthmus.common_space import DOMAINS
 from isthmus.domains import TwoDomains, two_domains
@@ -69,7 +70,8 @@ class TwoDomainEstimator(BaseEstimator):  # type: ignore[misc]
         rows = transformed(source, X_source, "X_source"), transformed(target, X_target, "X_target")
         needed = self.fewest_pairs, type(self).__name__
         domains = two_domains(rows[0], y_source, rows[1], y_target, pairs, needed, self.own_classes)
-        learned = self._learned(domains, settings)
+        with single_threaded_blas(small(domains.source.X.shape, domains.target.X.shape)):
+            learned = self._learned(domains, settings)
         # Nothing is set before everything has been computed.
         self.__dict__.update(learned)
         self.classes_, self.transformers_ = domains.classes, {"source": source, "target": target}

@@ -13,12 +13,12 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from isthmus._arrays import FloatArray, IntArray, Matrix, is_sparse
+from isthmus._threads import added, crowded
 from isthmus.exceptions import InputError, MissingDependencyError
 from isthmus.scale.drawing import LOCAL, drawn, shares
 from isthmus.scale.labels import codes_of, distinct, united
 from isthmus.solvers.blocks import ArrayRows, Share
 from isthmus.solvers.blocks.rows import BLOCK
-from isthmus.solvers.blocks.threads import added, single_threaded_blas
 
 FAN = 8
 """So many sums are added at once, on a worker, until one is left."""
@@ -187,5 +187,5 @@ def _partitions(array: Any) -> list[Any]:
 
 def _computed(values: Sequence[Any]) -> tuple[Any, ...]:
     """With one BLAS thread for each of Dask's, where these are in this process; in others Dask sees to that."""
-    with single_threaded_blas():
+    with crowded():
         return tuple(dask().compute(*values))

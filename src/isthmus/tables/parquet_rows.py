@@ -12,12 +12,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from isthmus._arrays import FloatArray, IntArray
+from isthmus._threads import added
 from isthmus.exceptions import InputError
 from isthmus.scale.drawing import drawn, shares
 from isthmus.scale.labels import codes_of, distinct, united
 from isthmus.solvers.blocks import ArrayRows, Share
 from isthmus.solvers.blocks.rows import BLOCK
-from isthmus.solvers.blocks.threads import added
 from isthmus.tables.frames import complaints, polars
 
 RUN = 65_536

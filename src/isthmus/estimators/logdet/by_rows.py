@@ -81,8 +81,8 @@ def _block_solving(mlhd: MLHD, settings: Solving) -> Solving:
             raise InputError(f"{name}: expected {expected} with source rows in blocks, got {getattr(mlhd, name)!r}.")
     if isinstance(settings.solver, BlockNewton):
         return settings
-    if not isinstance(mlhd.solver, str) or mlhd.solver == "bregman":
-        raise InputError(f"solver: expected a word or BlockNewton with source rows in blocks, got {mlhd.solver!r}.")
+    if mlhd.solver != "auto":
+        raise InputError(f"solver: expected 'auto' or 'blocks' with source rows in blocks, got {mlhd.solver!r}.")
     return Solving(BlockNewton(tol=mlhd.tol, max_iter=mlhd.max_iter), settings.callback)
 
 

@@ -16,8 +16,9 @@ from dataclasses import dataclass
 import numpy as np
 import scipy.linalg as sla
 
-from isthmus._arrays import FloatArray
-from isthmus.solvers.blocks.frame import Asked, Frame
+from isthmus._arrays import FloatArray, IntArray, Matrix
+from isthmus._threads import mapped, summed
+from isthmus.solvers.blocks.frame import Asked, Frame, Sums
 from isthmus.solvers.blocks.point import Place, shift_asked
 from isthmus.solvers.blocks.rows import Rows
 
@@ -52,18 +53,14 @@ class Curvature:
 
     def __call__(self, D: FloatArray) -> FloatArray:
         """The product with a symmetric D (d, d)."""
-        form, sums = self.frame.form(D), None
-        for part in self.parts:
-            change = changes(part.T, *form)
-            change *= part.c
-            share = self.frame.sums(part.T, change)
-            sums = share if sums is None else sums + share
+        form, lens = self.frame.form(D), self.frame.lens
+        sums = summed(lambda part: lens.sums(part.T, changes(part.T, *form) * part.c), self.parts)
         product = D.copy()
         if self.upper is not None:
             ED = self.upper @ D
             product = 0.5 * (ED + ED.T)
-        if sums is not None:
-            product += self.frame.lifted(sums)
+        if sums:
+            product += self.frame.lifted(Sums(*sums))
         Z = self.shifts
         return np.asarray(product + (Z.T * (self.shift_c * np.einsum("ij,ij->i", Z @ D, Z))) @ Z)
 
@@ -78,11 +75,15 @@ def changes(T: FloatArray, A: FloatArray, V: FloatArray, k: FloatArray) -> Float
 
 def curvature(at: Place, sample: Rows, n: int, *, bend: float) -> Curvature:
     """The curvature at a place, from a sample of its n rows."""
-    frame, factor, parts = at.frame, n / max(1, sample.n), []
-    for X, codes in sample.blocks():
-        T, asked = frame.rows(X), frame.asked(codes)
-        D = frame.distances(T)
-        parts.append(Part(T, D, asked, _second(D, asked, factor)))
+    frame, factor = at.frame, n / max(1, sample.n)
+    lens = frame.lens
+
+    def part(block: tuple[Matrix, IntArray]) -> Part:
+        T, asked = lens.rows(block[0]), lens.asked(block[1])
+        D = lens.distances(T)
+        return Part(T, D, asked, _second(D, asked, factor))
+
+    parts = mapped(part, list(sample.blocks()))
     Z = frame.task.shifts @ frame.L
     c = _second(np.einsum("ij,ij->i", Z, Z), shift_asked(frame.task), 1.0)
     upper = None
@@ -123,12 +124,9 @@ class Preconditioner:
 def preconditioner(H: Curvature) -> Preconditioner:
     """From the second moments of the sample."""
     frame, Z = H.frame, H.shifts
-    total, sums = float(H.shift_c.sum()), None
-    for part in H.parts:
-        total += float(part.c.sum(dtype=np.float64))
-        share = frame.sums(part.T, part.c)
-        sums = share if sums is None else sums + share
-    C = (Z.T * H.shift_c) @ Z + (0.0 if sums is None else frame.lifted(sums))
+    total = float(H.shift_c.sum()) + sum(float(part.c.sum(dtype=np.float64)) for part in H.parts)
+    sums = summed(lambda part: frame.lens.sums(part.T, part.c), H.parts)
+    C = (Z.T * H.shift_c) @ Z + (frame.lifted(Sums(*sums)) if sums else 0.0)
     values, axes = sla.eigh(C, driver="evd", check_finite=False)
     values, total = np.maximum(values, 0.0), max(total, float(np.finfo(np.float64).tiny))
     e = np.ones(len(C)) if H.upper is None else np.einsum("ij,ij->j", axes, H.upper @ axes)

@@ -9,8 +9,8 @@ from typing import Any, Protocol
 import numpy as np
 
 from isthmus._arrays import FloatArray, IntArray, Matrix, is_sparse
+from isthmus._threads import summed
 from isthmus.exceptions import InputError
-from isthmus.solvers.blocks.threads import summed
 
 BLOCK = 2048
 """Rows that are worked on at once: their products stay in the cache."""
@@ -48,7 +48,7 @@ class Rows(Protocol):
 class ArrayRows:
     """Rows in an array or a memory map, of single or double precision; nothing is copied but what is drawn.
 
-    Sums are made by as many threads as BLAS may use (:mod:`isthmus.solvers.blocks.threads`).
+    Sums are made by as many threads as BLAS may use (:mod:`isthmus._threads`).
 
     Parameters
     ----------

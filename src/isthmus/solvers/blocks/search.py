@@ -16,7 +16,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from isthmus._arrays import FloatArray
-from isthmus.solvers.blocks.curvature import Curvature
+from isthmus._threads import mapped, summed
+from isthmus.solvers.blocks.curvature import Curvature, Part
 from isthmus.solvers.blocks.frame import Asked, multipliers
 from isthmus.solvers.blocks.point import shift_asked
 
@@ -102,7 +103,7 @@ class _Slopes:
         target = frame.b @ V[:n] + frame.c @ V[n:]
         LV = frame.L @ V
         prior = np.einsum("ij,ij->j", LV, frame.task.precision @ LV)
-        rows = tuple(part.T @ turn for part in H.parts)
+        rows = tuple(mapped(lambda part: part.T @ turn, H.parts))
         return cls(path, H, rows, target.astype(frame.dtype), prior, H.shifts @ V)
 
     def __call__(self, t: float) -> float:
@@ -113,14 +114,18 @@ class _Slopes:
         both = np.stack([h, rate], axis=1).astype(self.target.dtype)
         target = np.concatenate([self.target * both[:, 0], self.target * both[:, 1]])
         lengths, m = self.target**2 @ both, len(self.target)
-        for R, part in zip(self.rows, self.H.parts, strict=True):
+
+        def share(block: tuple[FloatArray, Part]) -> tuple[FloatArray]:
+            R, part = block
             cross, own = R @ target.T, R**2 @ both
             cross *= -2.0
             distances, changes = cross[:, :m], cross[:, m:]
             distances += own[:, :1] + lengths[:, 0]
             changes += own[:, 1:] + lengths[:, 1]
-            slope += self.H.factor * _slope(distances, changes, part.asked, self.H.frame.least)
-        return slope
+            return (np.asarray(_slope(distances, changes, part.asked, self.H.frame.least)),)
+
+        sums = summed(share, list(zip(self.rows, self.H.parts, strict=True)))
+        return slope + self.H.factor * float(sums[0]) if sums else slope
 
 
 def _slope(distances: FloatArray, changes: FloatArray, asked: Asked, least: float) -> float:
