@@ -72,7 +72,7 @@ class ArrayRows:
     def __post_init__(self) -> None:
         shape, kind = np.shape(self.X), getattr(self.X, "dtype", np.dtype(object)).kind
         if len(shape) != 2 or kind != "f" or (is_sparse(self.X) and self.X.format != "csr"):
-            raise InputError(f"X: expected a two-dimensional array or CSR matrix of floats, got shape {shape}.")
+            raise InputError(f"X: expected a two-dimensional array of floats, or a CSR matrix, got shape {shape}.")
         if np.shape(self.codes) != shape[:1] or np.asarray(self.codes[:0]).dtype.kind not in "iu":
             raise InputError(f"codes: expected a whole number for each of {shape[0]} rows, got {self.codes!r:.60}.")
 
