@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from isthmus import InputError
+from isthmus import ConvergenceWarning, InputError
 from isthmus.objective import Alignment, LogDetProblem, Pairs
 from isthmus.solvers import AutoNewton, BlockNewton, BlockProblem, DualNewton, Status, grid_results
 from isthmus.solvers.blocks import ArrayRows, as_blocks
@@ -75,14 +75,14 @@ def test_the_curvature_is_the_derivative_of_the_gradient_along_straight_lines():
     at = place(task, rows, task.inside(np.linalg.cholesky(random_matrix(10, 2))), np.float64)
     D = np.random.default_rng(1).normal(size=at.E.shape)
     D = D + D.T
-    H, I, L = curvature(at, rows, rows.n, bend=0.0), np.eye(len(D)), at.frame.L
+    H, one, L = curvature(at, rows, rows.n, bend=0.0), np.eye(len(D)), at.frame.L
 
     def gradient(t):
-        C = np.linalg.cholesky(I + t * D)
+        C = np.linalg.cholesky(one + t * D)
         there = place(task, rows, triangular(L @ C), np.float64)
-        # back from its own frame into that of L: G = L⁻ᵀ... (E − I) of the new factor L₂ is L₂ᵀ g L₂
+        # In the frame of a factor L the gradient g is Lᵀ g L: back into that of the first one.
         back = np.linalg.solve(there.frame.L, L)
-        return back.T @ (there.E - I) @ back
+        return back.T @ (there.E - one) @ back
 
     difference = (gradient(1e-6) - gradient(-1e-6)) / 2e-6
     np.testing.assert_allclose(H(D), difference, rtol=1e-4, atol=1e-4 * np.abs(difference).max())
@@ -201,16 +201,25 @@ def test_the_choice_is_the_dual_for_few_rows_and_blocks_for_many():
     result = AutoNewton().solve(many)
     assert result.solver == "BlockNewton"
     assert "BlockNewton: optimal" in str(result)
-    assert AutoNewton().solve(random_problem(1, 300, 3, within=True)).solver == "DualNewton"
+    assert as_blocks(random_problem(within=True)) is None
     assert AutoNewton(tol=1e-4).solve(many_rows(400)).solver == "BlockNewton"
 
 
-@pytest.mark.filterwarnings("error")
-def test_where_blocks_end_early_the_dual_method_goes_on():
-    problem = random_problem(1, 1500, 8)
-    result = AutoNewton(max_iter=5).solve(problem)
+def test_where_blocks_get_stuck_the_dual_method_goes_on(monkeypatch):
+    problem = random_problem(1, 600, 12)
+    assert AutoNewton().solve(problem).solver == "BlockNewton"
+    monkeypatch.setattr(BlockNewton, "iterates", lambda self, start: iter([start]))
+    result = AutoNewton().solve(problem)
     assert result.solver == "DualNewton"
     assert result.status is Status.OPTIMAL
+
+
+def test_an_iteration_limit_is_told_once():
+    with pytest.warns(ConvergenceWarning, match="BlockNewton: max_iter=2 reached") as caught:
+        result = AutoNewton(max_iter=2).solve(random_problem(1, 1500, 8))
+    assert len(caught) == 1
+    assert result.status is Status.ITERATION_LIMIT
+    assert result.point.primal < result.trace[0].primal
 
 
 def test_pairs_that_count_nothing_are_kept_out():

@@ -12,7 +12,7 @@ from isthmus._arrays import FloatArray
 from isthmus.exceptions import ConvergenceWarning
 from isthmus.objective import LogDetProblem
 from isthmus.solvers.blocks import BlockNewton, BlockProblem, as_blocks
-from isthmus.solvers.iteration import Callback, IterativeSolver
+from isthmus.solvers.iteration import Callback, IterativeSolver, complain
 from isthmus.solvers.newton import DualNewton
 from isthmus.solvers.result import Result, Status
 
@@ -59,7 +59,7 @@ def prefers_blocks(problem: BlockProblem) -> bool:
 class AutoNewton(IterativeSolver[Any]):
     """:class:`DualNewton` or :class:`BlockNewton`, whichever is going to be quicker: the result says which it was.
 
-    Where blocks end without their proof, and the dual method can have the problem, that goes on from there.
+    Where blocks get stuck without their proof, and the dual method can have the problem, that goes on from there.
 
     Examples
     --------
@@ -82,9 +82,10 @@ class AutoNewton(IterativeSolver[Any]):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", ConvergenceWarning)  # the other method has the last word
             result = blocks.solve(problem, start, callback)
-        if result.status is Status.OPTIMAL:
-            return result
-        return dual.solve(problem, result.multipliers, callback)
+        if result.status in (Status.STALLED, Status.INEXACT):
+            return dual.solve(problem, result.multipliers, callback)
+        complain(result, self.max_iter)
+        return result
 
 
 def as_multipliers(problem: LogDetProblem, start: FloatArray | None) -> FloatArray | None:
