@@ -20,6 +20,7 @@ SECTIONS = (
     "migration",
     "labels",
     "index",
+    "cluster",
 )
 
 
@@ -28,6 +29,7 @@ def main() -> int:
     args = _arguments()
     threads.pin()
     from benchmarks import (
+        cluster,
         environment,
         imports,
         index,
@@ -57,6 +59,7 @@ def main() -> int:
         "migration": migration.run,
         "labels": labels.run,
         "index": index.run,
+        "cluster": cluster.run,
     }
     record, options, problem = Record(), Options(budget=args.budget, repeats=args.repeats), ""
     load = machine.load()

@@ -96,7 +96,7 @@ class DaskRows:
         if y.ndim != 1 or y.shape != X.shape[:1]:
             raise InputError(f"{labels}: expected shape {X.shape[:1]} to match X_{name}, got {y.shape}.")
         y = y.rechunk((X.chunks[0],))
-        parts = _computed([dask().delayed(distinct)(part, labels) for part in _partitions(y)])
+        parts = computed([dask().delayed(distinct)(part, labels) for part in partitions(y)])
         classes = united(parts, labels)
         codes = y.map_blocks(codes_of, classes=classes, dtype=np.min_scalar_type(len(classes)))
         return cls(X, codes.persist(), classes)
@@ -113,12 +113,12 @@ class DaskRows:
 
     @cached_property
     def _parts(self) -> list[tuple[Any, Any]]:
-        return list(zip(_partitions(self.X), _partitions(self.codes), strict=True))
+        return list(zip(partitions(self.X), partitions(self.codes), strict=True))
 
     @cached_property
     def counts(self) -> IntArray:
         """How many rows of each code each partition has (P, C)."""
-        found = _computed([dask().delayed(np.bincount)(codes) for _, codes in self._parts])
+        found = computed([dask().delayed(np.bincount)(codes) for _, codes in self._parts])
         width = max(map(len, found))
         return np.stack([np.pad(row, (0, width - len(row))) for row in found])
 
@@ -129,12 +129,12 @@ class DaskRows:
         sums = [delayed(partition_total)(sent, X, codes) for X, codes in self._parts]
         while len(sums) > 1:
             sums = [delayed(added)(sums[start : start + FAN]) for start in range(0, len(sums), FAN)]
-        return tuple(_computed(sums)[0])
+        return tuple(computed(sums)[0])
 
     def blocks(self, size: int = BLOCK) -> Iterator[tuple[Matrix, IntArray]]:
         """All rows, brought here a partition at a time."""
         for part in self._parts:
-            yield from ArrayRows(*_computed(part)).blocks(size)
+            yield from ArrayRows(*computed(part)).blocks(size)
 
     def sample(self, n: int, random: np.random.Generator) -> ArrayRows | DaskRows:
         """About n rows, drawn by the workers: in this process up to :data:`LOCAL`, else in partitions of their own.
@@ -156,7 +156,7 @@ class DaskRows:
             if row.any()
         ]
         if n <= LOCAL:
-            found = _computed(chosen)
+            found = computed(chosen)
             return ArrayRows(stacked([X for X, _ in found]), np.concatenate([codes for _, codes in found]))
         sizes = [size for size in wanted.sum(axis=1).tolist() if size]
         X = _array([part[0] for part in chosen], [(size, self.d) for size in sizes], self.X.dtype)
@@ -181,11 +181,12 @@ def stacked(parts: Sequence[Matrix]) -> Matrix:
     return sp.vstack(parts, format="csr") if is_sparse(parts[0]) else np.concatenate(parts)
 
 
-def _partitions(array: Any) -> list[Any]:
+def partitions(array: Any) -> list[Any]:
+    """The chunks of an array that is cut along its rows only, each to be computed where it lies."""
     return list(array.to_delayed().ravel())
 
 
-def _computed(values: Sequence[Any]) -> tuple[Any, ...]:
+def computed(values: Sequence[Any]) -> tuple[Any, ...]:
     """With one BLAS thread for each of Dask's, where these are in this process; in others Dask sees to that."""
     with crowded():
         return tuple(dask().compute(*values))
