@@ -31,6 +31,11 @@ class Solving:
             raise InputError(f"progress: expected True, False or a function, got {progress!r}.")
         return cls(solver, progress)
 
+    @property
+    def takes_blocks(self) -> bool:
+        """Whether the solver can have a problem whose pairs are not written out."""
+        return isinstance(self.solver, AutoNewton | BlockNewton)
+
     def result(self, problem: Any) -> Result[Any]:
         """The solved problem; the line of progress, if there is one, ends however the work ends."""
         try:

@@ -139,9 +139,8 @@ class Result(Compact, Generic[PointT]):
     @property
     def distances(self: Result[Any]) -> list[FloatArray]:
         """Squared distances of all pairs under :meth:`matrix`, one array per block of pairs."""
-        problem = self.point.problem
-        split: list[FloatArray] = problem.graph.split(problem.distances(self.components()))
-        return split
+        distances: list[FloatArray] = self.point.problem.block_distances(self.components())
+        return distances
 
     def matrix(self: Result[Any]) -> FloatArray:
         """The metric M (d, d), positive definite."""

@@ -29,13 +29,14 @@ from isthmus.estimators.logdet.known import (
     require_different,
     with_known,
 )
+from isthmus.estimators.logdet.large import block_problem, is_large
 from isthmus.estimators.solving import Solving
 from isthmus.exceptions import InputError
 from isthmus.kernels import Kernel
 from isthmus.linalg import principal_axes
 from isthmus.objective import Alignment, DualPoint, LogDetProblem
 from isthmus.scale import as_rows, is_dask, is_rows
-from isthmus.solvers import Result, Solver
+from isthmus.solvers import BlockProblem, Result, Solver
 from isthmus.spaces import JointSpace
 from isthmus.spaces.transformed import fitted_transformer, transformed
 
@@ -263,7 +264,7 @@ class MLHD(LogDetEstimator):
         spaces = joint.source.space, joint.target.space
         if joint.pairs is None:
             bounds = as_bounds(self.bounds, joint.spread)
-            problem, weight = self._problem(joint, bounds)
+            problem, weight = self._problem(joint, bounds, settings)
             result = settings.result(problem)
             space = CommonSpace(*spaces, result.components())
         else:
@@ -282,12 +283,18 @@ class MLHD(LogDetEstimator):
             "n_iter_": result.n_iter,
         }
 
-    def _problem(self, joint: JointSpace, bounds: tuple[float, float]) -> tuple[LogDetProblem, float]:
+    def _problem(
+        self, joint: JointSpace, bounds: tuple[float, float], settings: Solving
+    ) -> tuple[LogDetProblem | BlockProblem, float]:
         """Labelled rows of both domains side by side, the pairs across (and within), the shift of the means; λ2."""
-        rows, alignment = joint.rows, None
+        alignment = None
         if self.alignment != "none":
             weight = self._alignment_weight(joint.spread)
             alignment = Alignment(joint.shift, weight, self._slack(joint.spread))
+        if settings.takes_blocks and not self.within_domain and is_large(joint):
+            weight = self._pair_weight(len(joint.source.points) * len(joint.target.points))
+            return block_problem(joint, bounds, weight, alignment), weight
+        rows = joint.rows
         blocks = label_pairs(rows, joint.y, self._runs(joint), bounds)
         weight = self._pair_weight(n_pairs(blocks))
         return LogDetProblem(rows, weighted(blocks, weight), alignment), weight

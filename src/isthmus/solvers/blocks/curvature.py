@@ -106,7 +106,7 @@ def _second(distances: FloatArray, asked: Asked, factor: float) -> FloatArray:
 
 @dataclass(frozen=True, eq=False)
 class Preconditioner:
-    """The inverse of the normal approximation, on the axes of C."""
+    """The inverse of the normal approximation, on the axes of C; in single precision, which is good enough for it."""
 
     axes: FloatArray
     diagonal: FloatArray
@@ -115,10 +115,10 @@ class Preconditioner:
 
     def __call__(self, G: FloatArray) -> FloatArray:
         """The product with a symmetric G (d, d)."""
-        g = self.axes.T @ G @ self.axes
+        g = self.axes.T @ np.asarray(G, dtype=self.axes.dtype) @ self.axes
         h = g / self.diagonal
         h[np.diag_indices_from(h)] -= self.scale * float(np.diagonal(g) @ self.v) * self.v
-        return np.asarray(self.axes @ h @ self.axes.T)
+        return np.asarray(self.axes @ h @ self.axes.T, dtype=np.float64)
 
 
 def preconditioner(H: Curvature) -> Preconditioner:
@@ -132,6 +132,7 @@ def preconditioner(H: Curvature) -> Preconditioner:
     e = np.ones(len(C)) if H.upper is None else np.einsum("ij,ij->j", axes, H.upper @ axes)
     diagonal = 0.5 * (e[:, None] + e) + (2.0 / total) * np.outer(values, values)
     v = values / np.diagonal(diagonal)
+    axes, diagonal, v = (np.asarray(array, dtype=frame.dtype) for array in (axes, diagonal, v))
     return Preconditioner(axes, diagonal, v, 1.0 / (total + float(values @ v)))
 
 
