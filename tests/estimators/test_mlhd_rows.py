@@ -9,6 +9,7 @@ import numpy as np
 import polars as pl
 import pytest
 import scipy.sparse as sp
+from threadpoolctl import threadpool_info, threadpool_limits
 
 from isthmus import MLHD
 from isthmus.exceptions import DataWarning, InputError
@@ -190,3 +191,16 @@ def test_data_that_it_does_badly_on_are_told_of(data):
         warnings.simplefilter("always", DataWarning)
         MLHD().fit(ArrayRows(data.X_source + 1e3, data.y_source), data.names, data.X_target, data.labels)
     assert any("X_source: the mean is farther" in str(each.message) for each in caught)
+
+
+def test_a_small_fit_has_one_blas_thread_and_gives_back_the_others(data):
+    seen, args = set(), (data.X_source, data.y_source, data.X_target, data.y_target)
+    with threadpool_limits(2, user_api="blas"):
+        MLHD(progress=lambda point: seen.update(blas_threads())).fit(*args)
+        assert blas_threads() == {2}
+    assert seen == {1}
+
+
+def blas_threads():
+    ours = [pool for pool in threadpool_info() if "numpy" in pool["filepath"] or "scipy" in pool["filepath"]]
+    return {pool["num_threads"] for pool in ours if pool["user_api"] == "blas"}

@@ -7,20 +7,20 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from isthmus._arrays import FloatArray, IntArray, as_dense
+from isthmus._arrays import FloatArray, as_dense
 from isthmus._validation import length, matrix, ordinary
 from isthmus.common_space import CommonSpace
 from isthmus.domains import UNLABELLED, Domain
 from isthmus.domains.labels import as_labels, encoded
 from isthmus.estimators.complaints import complain_of_classes, complain_of_features
 from isthmus.estimators.logdet.constraints import as_bounds
+from isthmus.estimators.logdet.large import block_problem
 from isthmus.estimators.solving import Solving
 from isthmus.exceptions import InputError
 from isthmus.kernels import Linear
 from isthmus.objective import Alignment
 from isthmus.retrieval import References
 from isthmus.scale.moments import Moments, moments
-from isthmus.solvers import BlockNewton, BlockProblem
 from isthmus.solvers.blocks import Rows
 from isthmus.spaces import JointSpace
 from isthmus.spaces.side import Side, kernel_side
@@ -37,7 +37,8 @@ def learned_from_rows(
     mlhd: MLHD, rows: Rows, classes: NDArray[Any], X_target: Any, y_target: Any
 ) -> tuple[dict[str, Any], int]:
     """What to set after a fit to rows in blocks, by name, and the number of columns of the target."""
-    settings = _block_solving(mlhd, mlhd._checked())
+    settings = mlhd._checked()
+    _require_blocks(mlhd, settings)
     target = _target(X_target, y_target, classes)
     _require_votes(mlhd, rows, target)
     found = moments(rows, len(classes))
@@ -45,7 +46,10 @@ def learned_from_rows(
     _require_lengths(found, joint.target.points)
     bounds = as_bounds(mlhd.bounds, joint.spread)
     weight = mlhd._pair_weight(rows.n * len(joint.target.points))
-    result = settings.result(_problem(mlhd, rows, joint, bounds, weight))
+    alignment = None
+    if mlhd.alignment != "none":
+        alignment = Alignment(joint.shift, mlhd._alignment_weight(joint.spread), mlhd._slack(joint.spread))
+    result = settings.result(block_problem(joint, bounds, weight, alignment, rows))
     space = CommonSpace(joint.source.space, joint.target.space, result.components())
     references = _references(mlhd, rows, found, joint, target, space)
     if not found.sparse:
@@ -67,8 +71,8 @@ def learned_from_rows(
     }, target.X.shape[1]
 
 
-def _block_solving(mlhd: MLHD, settings: Solving) -> Solving:
-    """The same settings with the block solver; raise where the parameters ask for what blocks can't do."""
+def _require_blocks(mlhd: MLHD, settings: Solving) -> None:
+    """Raise where the parameters ask for what blocks can't do."""
     wanted: dict[str, tuple[Any, Any]] = {
         "source_kernel": (isinstance(mlhd._kernels()[0], Linear), "a linear kernel"),
         "outside": (mlhd.outside == "identity", "'identity'"),
@@ -79,11 +83,8 @@ def _block_solving(mlhd: MLHD, settings: Solving) -> Solving:
     for name, (possible, expected) in wanted.items():
         if not possible:
             raise InputError(f"{name}: expected {expected} with source rows in blocks, got {getattr(mlhd, name)!r}.")
-    if isinstance(settings.solver, BlockNewton):
-        return settings
-    if mlhd.solver != "auto":
+    if not settings.takes_blocks:
         raise InputError(f"solver: expected 'auto' or 'blocks' with source rows in blocks, got {mlhd.solver!r}.")
-    return Solving(BlockNewton(tol=mlhd.tol, max_iter=mlhd.max_iter), settings.callback)
 
 
 def _target(X_target: Any, y_target: Any, classes: NDArray[Any]) -> Domain:
@@ -123,15 +124,6 @@ def _require_lengths(found: Moments, points: FloatArray) -> None:
             f"X_target: expected no labelled row of zeros, as {found.zeros} source row(s) are zero too and no metric "
             "tells them apart, got one."
         )
-
-
-def _problem(mlhd: MLHD, rows: Rows, joint: JointSpace, bounds: tuple[float, float], weight: float) -> BlockProblem:
-    y: IntArray = joint.target.y
-    sign = np.where(np.arange(joint.n_classes)[:, None] == y, 1.0, -1.0)
-    alignment = None
-    if mlhd.alignment != "none":
-        alignment = Alignment(joint.shift, mlhd._alignment_weight(joint.spread), mlhd._slack(joint.spread))
-    return BlockProblem(rows, joint.target.points, sign, weight, np.where(sign > 0.0, *bounds), alignment)
 
 
 def _references(

@@ -6,7 +6,7 @@ import numpy as np
 
 from isthmus.estimators.logdet.constraints import EQUAL
 from isthmus.objective import Alignment
-from isthmus.solvers.blocks import ArrayRows, BlockProblem
+from isthmus.solvers.blocks import ArrayRows, BlockProblem, Rows
 from isthmus.spaces import JointSpace
 
 MANY_PAIRS = 500_000
@@ -25,9 +25,16 @@ def is_large(joint: JointSpace) -> bool:
 
 
 def block_problem(
-    joint: JointSpace, bounds: tuple[float, float], weight: float, alignment: Alignment | None
+    joint: JointSpace,
+    bounds: tuple[float, float],
+    weight: float,
+    alignment: Alignment | None,
+    rows: Rows | None = None,
 ) -> BlockProblem:
-    """All pairs across the domains, bounded by whether labels agree, as a table of classes and target rows."""
+    """All pairs across the domains, bounded by whether labels agree, as a table of classes and target rows.
+
+    The source rows may be elsewhere than among the points of the joint space.
+    """
     sign = np.where(np.arange(joint.n_classes)[:, None] == joint.target.y, 1.0, -1.0)
-    rows = ArrayRows(joint.source.points, joint.source.y)
+    rows = ArrayRows(joint.source.points, joint.source.y) if rows is None else rows
     return BlockProblem(rows, joint.target.points, sign, weight, np.where(sign > 0, *bounds), alignment)
