@@ -25,7 +25,7 @@ from isthmus.solvers.result import Result
 SINGLE = 1e-5
 """Single precision is good for gaps down to this, and for bounds within the range below."""
 SINGLE_RANGE = 1e-12, 1e12
-WARM_BEND = 0.25
+WARM_BEND = 0.0
 """The bend of the first step from a given metric."""
 
 
