@@ -74,6 +74,12 @@ class ArrayRows:
         """How many columns they have."""
         return int(self.X.shape[1])
 
+    def require_codes(self, n_codes: int) -> None:
+        """Raise unless every code is one of so many."""
+        codes = np.asarray(self.codes)
+        if len(codes) and not 0 <= codes.min() <= codes.max() < n_codes:
+            raise InputError(f"codes: expected numbers from 0 to {n_codes - 1}, got {codes.min()} to {codes.max()}.")
+
     def blocks(self, size: int = BLOCK) -> Iterator[tuple[FloatArray, IntArray]]:
         """Views of the rows and of their codes."""
         for start in range(0, self.n, size):

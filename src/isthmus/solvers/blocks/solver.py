@@ -14,7 +14,7 @@ from isthmus.exceptions import InputError
 from isthmus.objective import LogDetProblem
 from isthmus.objective.point import Compact
 from isthmus.solvers.blocks.levels import level_factor, sample_size
-from isthmus.solvers.blocks.point import Place, pair_multipliers, place
+from isthmus.solvers.blocks.point import Place, pair_multipliers, place, require_finite
 from isthmus.solvers.blocks.problem import BlockProblem, as_blocks
 from isthmus.solvers.blocks.reduction import Reduced, reduced
 from isthmus.solvers.blocks.rows import Rows
@@ -106,7 +106,7 @@ class _Work:
                 raise InputError(f"start: expected a factor of a metric, shape ({d}, {d}), got {np.shape(given)}.")
             L = self.task.inside(np.asarray(given, dtype=np.float64)[self.order])
         single = SINGLE_RANGE[0] < self.task.bound.min() and self.task.bound.max() < SINGLE_RANGE[1]
-        return self.point(place(self.task, self.rows, L, np.float32 if single else np.float64), bend)
+        return self.point(require_finite(place(self.task, self.rows, L, np.float32 if single else np.float64)), bend)
 
     def point(self, at: Place, bend: float = 0.0) -> MetricPoint:
         point = MetricPoint(self.problem, self.task, self.order, at.frame.L, at.primal, at.gap)
