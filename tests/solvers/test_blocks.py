@@ -260,7 +260,7 @@ def test_what_it_cannot_have_it_refuses():
         BlockNewton().solve(BlockProblem(rows, np.eye(2), 1.0, 1.0, 1.0))
     with pytest.raises(InputError, match="codes: expected numbers from 0 to 0, got 0 to 3"):
         BlockProblem(ArrayRows(np.eye(4), np.arange(4)), np.eye(2), 1.0, 1.0, 1.0)
-    with pytest.raises(InputError, match="pairs.bound: expected positive"):
+    with pytest.raises(InputError, match=r"pairs\.bound: expected positive"):
         BlockProblem(ArrayRows(np.eye(4), np.zeros(4, dtype=int)), np.eye(2), 1.0, 1.0, [[1.0, 0.0]])
     with pytest.raises(InputError, match="seed: expected"):
         BlockNewton(seed=-1)

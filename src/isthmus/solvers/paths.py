@@ -54,7 +54,7 @@ def grid_results(
 
 
 def warm(result: Result[Any]) -> Any:
-    """What the next problem is started from: multipliers, or the metric's factor where they are too many to write out.
+    """What the next problem is started from: multipliers, or the metric's factor where there are too many.
 
     Multipliers are better: with another λ1 they make another metric, nearer to the new optimum than the old one.
     """
