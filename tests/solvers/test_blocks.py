@@ -255,5 +255,12 @@ def test_what_it_cannot_have_it_refuses():
         ArrayRows(np.eye(2, dtype=int), np.zeros(2, dtype=int))
     with pytest.raises(InputError, match=r"alignment.rows: expected 26 columns"):
         many_rows(30, alignment=Alignment(np.ones(3), 1.0))
+    rows = ArrayRows(np.full((4, 2), np.nan), np.zeros(4, dtype=int))
+    with pytest.raises(InputError, match="rows: expected finite numbers, got NaN"):
+        BlockNewton().solve(BlockProblem(rows, np.eye(2), 1.0, 1.0, 1.0))
+    with pytest.raises(InputError, match="codes: expected numbers from 0 to 0, got 0 to 3"):
+        BlockProblem(ArrayRows(np.eye(4), np.arange(4)), np.eye(2), 1.0, 1.0, 1.0)
+    with pytest.raises(InputError, match=r"pairs\.bound: expected positive"):
+        BlockProblem(ArrayRows(np.eye(4), np.zeros(4, dtype=int)), np.eye(2), 1.0, 1.0, [[1.0, 0.0]])
     with pytest.raises(InputError, match="seed: expected"):
         BlockNewton(seed=-1)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from isthmus.objective import LogDetProblem
 from isthmus.solvers.result import Result
 
 
@@ -53,5 +54,8 @@ def grid_results(
 
 
 def warm(result: Result[Any]) -> Any:
-    """What the solver of a result can start from: multipliers, or the metric's factor where none are stored."""
-    return result.multipliers if result.solver == "DualNewton" else result.components()
+    """What the next problem is started from: multipliers, or the metric's factor where there are too many.
+
+    Multipliers are better: with another λ1 they make another metric, nearer to the new optimum than the old one.
+    """
+    return result.multipliers if isinstance(result.problem, LogDetProblem) else result.components()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from isthmus._arrays import FloatArray
-from isthmus.solvers.blocks.point import place
+from isthmus.solvers.blocks.point import place, require_finite
 from isthmus.solvers.blocks.reduction import Reduced
 from isthmus.solvers.blocks.rows import Rows
 from isthmus.solvers.blocks.steps import newton_steps
@@ -58,7 +58,7 @@ def level_factor(task: Reduced, rows: Rows, random: np.random.Generator, L: Floa
         level = rows.sample(n, random)
         factor = rows.n / level.n
         factor = max(1.0, min(factor, 1.0 / most)) if most > 0.0 else 1.0
-        at = place(task.weighted(factor), level, L)
+        at = require_finite(place(task.weighted(factor), level, L))
         for count, step in enumerate(newton_steps(at, level, sample_size(level.n), random, bend)):
             at, bend = step.at, step.bend
             settled = bend <= SETTLED_BEND and step.promised <= SETTLED * max(1.0, abs(at.primal))

@@ -18,6 +18,7 @@ import scipy.linalg as sla
 from numpy.typing import DTypeLike
 
 from isthmus._arrays import FloatArray, IntArray, Matrix
+from isthmus.exceptions import InputError
 from isthmus.objective import LogDetProblem
 from isthmus.solvers.blocks.frame import Frame
 from isthmus.solvers.blocks.lens import Asked, Lens, Sums, multipliers
@@ -93,6 +94,13 @@ def place(task: Reduced, rows: Rows, L: FloatArray, dtype: DTypeLike = np.float3
     share, w = broken(np.einsum("ij,ij->i", Z, Z), shift_asked(task))
     E = L.T @ task.precision @ L + frame.lifted(Sums(*sums)) + (Z.T * w) @ Z
     return Place(frame, float(loss) + share, 0.5 * (E + E.T))
+
+
+def require_finite(at: Place) -> Place:
+    """The place, unless a row that is no number has spoilt it."""
+    if not np.isfinite(at.E).all():
+        raise InputError("rows: expected finite numbers, got NaN, inf, or numbers too large to be squared.")
+    return at
 
 
 def shift_asked(task: Reduced) -> Asked:

@@ -18,7 +18,7 @@ import numpy as np
 
 from isthmus._arrays import FloatArray, IntArray
 from isthmus.exceptions import InputError
-from isthmus.objective import Alignment, LogDetProblem
+from isthmus.objective import Alignment, LogDetProblem, Pairs
 from isthmus.solvers.blocks.rows import ArrayRows, Rows
 
 
@@ -56,11 +56,16 @@ class BlockProblem:
         target = np.asarray(self.target, dtype=np.float64)
         if target.ndim != 2 or not np.isfinite(target).all():
             raise InputError("target: expected a two-dimensional array of finite numbers, got something else.")
-        tables = [np.asarray(values, dtype=np.float64) for values in (self.sign, self.weight, self.bound)]
-        shape = np.broadcast_shapes(*(np.shape(values) for values in tables), (1, len(target)))
         object.__setattr__(self, "target", target)
-        for name, values in zip(("sign", "weight", "bound"), tables, strict=True):
-            object.__setattr__(self, name, np.broadcast_to(values, shape))
+        n_codes = max(
+            (len(table) for table in (self.sign, self.weight, self.bound) if np.ndim(table) == 2), default=1
+        )
+        if isinstance(self.rows, ArrayRows):
+            self.rows.require_codes(n_codes)
+        # Every check of a block of pairs is one of a table, too.
+        tables = Pairs(slice(0, n_codes), slice(n_codes, n_codes + len(target)), self.sign, self.weight, self.bound)
+        for name in ("sign", "weight", "bound"):
+            object.__setattr__(self, name, getattr(tables, name))
         columns = self.rows.d + target.shape[1]
         if self.alignment is not None and self.alignment.rows.shape[1] != columns:
             raise InputError(

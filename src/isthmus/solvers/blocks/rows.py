@@ -86,6 +86,12 @@ class ArrayRows:
         """How many columns they have."""
         return int(self.X.shape[1])
 
+    def require_codes(self, n_codes: int) -> None:
+        """Raise unless every code is one of so many."""
+        codes = np.asarray(self.codes)
+        if len(codes) and not 0 <= codes.min() <= codes.max() < n_codes:
+            raise InputError(f"codes: expected numbers from 0 to {n_codes - 1}, got {codes.min()} to {codes.max()}.")
+
     def total(self, share: Share) -> tuple[FloatArray, ...]:
         """In a few threads."""
         return summed(lambda start: share(*self._part(start, BLOCK)), range(0, max(1, self.n), BLOCK))

@@ -9,12 +9,13 @@ from typing import Any
 import numpy as np
 
 from isthmus._arrays import FloatArray, IntArray
+from isthmus._threads import single_threaded_blas
 from isthmus._validation import number
 from isthmus.exceptions import InputError
 from isthmus.objective import LogDetProblem
 from isthmus.objective.point import Compact
 from isthmus.solvers.blocks.levels import level_factor, sample_size
-from isthmus.solvers.blocks.point import Place, pair_multipliers, place
+from isthmus.solvers.blocks.point import Place, pair_multipliers, place, require_finite
 from isthmus.solvers.blocks.problem import BlockProblem, as_blocks
 from isthmus.solvers.blocks.reduction import Reduced, reduced
 from isthmus.solvers.blocks.rows import Rows
@@ -25,7 +26,9 @@ from isthmus.solvers.result import Result
 SINGLE = 1e-5
 """Single precision is good for gaps down to this, and for bounds within the range below."""
 SINGLE_RANGE = 1e-12, 1e12
-WARM_BEND = 0.25
+MOST_SINGLE = 1024
+"""Up to so many coordinates threads work on blocks, and none on the few matrices (d, d)."""
+WARM_BEND = 0.0
 """The bend of the first step from a given metric."""
 
 
@@ -106,7 +109,7 @@ class _Work:
                 raise InputError(f"start: expected a factor of a metric, shape ({d}, {d}), got {np.shape(given)}.")
             L = self.task.inside(np.asarray(given, dtype=np.float64)[self.order])
         single = SINGLE_RANGE[0] < self.task.bound.min() and self.task.bound.max() < SINGLE_RANGE[1]
-        return self.point(place(self.task, self.rows, L, np.float32 if single else np.float64), bend)
+        return self.point(require_finite(place(self.task, self.rows, L, np.float32 if single else np.float64)), bend)
 
     def point(self, at: Place, bend: float = 0.0) -> MetricPoint:
         point = MetricPoint(self.problem, self.task, self.order, at.frame.L, at.primal, at.gap)
@@ -159,7 +162,9 @@ class BlockNewton(IterativeSolver[MetricPoint]):
         callback : callable, optional
             Called with each :class:`~isthmus.solvers.TracePoint`.
         """
-        return super().solve(_Work.of(problem, self.seed), start, callback)
+        work = _Work.of(problem, self.seed)
+        with single_threaded_blas(work.task.d <= MOST_SINGLE):
+            return super().solve(work, start, callback)
 
     def iterates(self, start: MetricPoint) -> Iterator[MetricPoint]:
         """Steps on all rows: in single precision as long as that is good for anything, then in double."""
