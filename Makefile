@@ -7,11 +7,11 @@ OUT    ?= reproduced
 ISTHMUS_DATA ?= $(abspath $(wildcard ../shared/data))
 export ISTHMUS_DATA
 
-.PHONY: help demo test lint format bench reproduce render clean
+.PHONY: help demo test lint format bench bench-scale reproduce render clean
 .DEFAULT_GOAL := help
 
 help: ## Show this list
-	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-9s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-11s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 $(VENV)/.demo: pyproject.toml
 	$(PYTHON) -m venv $(VENV)
@@ -41,6 +41,9 @@ format: $(VENV)/.dev ## Rewrite the code in the house's format
 
 bench: $(VENV)/.dev ## Speed and memory, beside metric-learn in an environment of its own
 	$(BIN)/python -m benchmarks
+
+bench-scale: $(VENV)/.dev ## From a hundred rows to a million: growth, memory, beside the dual method (resumable)
+	$(BIN)/python -m benchmarks.scale
 
 reproduce: $(VENV)/.demo ## The paper's tables and figures anew: make reproduce ISTHMUS_DATA=FOLDER
 	$(BIN)/python -m studies.paper all $(if $(ISTHMUS_DATA),--data "$(ISTHMUS_DATA)") --out $(OUT) --jobs $(JOBS) \

@@ -23,6 +23,7 @@ SECTIONS = (
     "index",
     "rows",
     "streaming",
+    "cluster",
 )
 
 
@@ -31,6 +32,7 @@ def main() -> int:
     args = _arguments()
     threads.pin()
     from benchmarks import (
+        cluster,
         environment,
         imports,
         index,
@@ -66,6 +68,7 @@ def main() -> int:
         "index": index.run,
         "rows": many_rows.run,
         "streaming": streaming.run,
+        "cluster": cluster.run,
     }
     record, options, problem = Record(), Options(budget=args.budget, repeats=args.repeats), ""
     load = machine.load()

@@ -21,6 +21,8 @@ from isthmus._arrays import BoolArray, FloatArray, Matrix, as_dense, is_sparse
 from isthmus._validation import as_generator, choice, column_names, matrix, number
 from isthmus.exceptions import InputError
 from isthmus.kernels import RBF, Kernel, KernelSpec, Laplacian, Linear, Precomputed, as_kernel
+from isthmus.scale.kernel_means import partition_mmd
+from isthmus.scale.kinds import is_dask
 
 __all__ = ["MMDTest", "mmd", "mmd_test"]
 
@@ -79,9 +81,11 @@ def mmd(X: Any, Y: Any, kernel: KernelSpec = "rbf", estimator: str = "biased") -
     changes nothing but the rounding, and rows far from zero lose no digits. Sparse rows would not stay sparse; they
     are taken as they are.
 
+    Of Dask arrays the sums are made where their partitions lie; of a linear kernel in O(n + m).
+
     Parameters
     ----------
-    X : array, sparse matrix or data frame of shape (n, d)
+    X : array, sparse matrix, data frame or Dask array of shape (n, d)
         The first sample.
     Y : array, sparse matrix or data frame of shape (m, d)
         The second sample, described by the same features.
@@ -98,6 +102,8 @@ def mmd(X: Any, Y: Any, kernel: KernelSpec = "rbf", estimator: str = "biased") -
     3.5
     """
     choice(estimator, "estimator", ("biased", "unbiased", "linear"))
+    if is_dask(X) or is_dask(Y):
+        return partition_mmd(as_kernel(kernel), X, Y, estimator, _linear_time)
     resolved, Z, n = _prepared(kernel, X, Y, min_rows=1 if estimator == "biased" else 2)
     if estimator == "linear":
         return _linear_time(resolved, Z[:n], Z[n:])

@@ -10,6 +10,7 @@ from sklearn import config_context
 from sklearn.utils.validation import check_is_fitted
 
 from isthmus._arrays import FloatArray, Matrix, is_sparse
+from isthmus._threads import single_threaded_blas, small
 from isthmus._validation import choice, column_names, matrix, ordinary, same_columns
 from isthmus.common_space import DOMAINS
 from isthmus.domains import TwoDomains, two_domains
@@ -79,7 +80,8 @@ class TwoDomainEstimator(Manners):
         self._require_dense(*rows)
         needed = self.fewest_pairs, type(self).__name__
         domains = two_domains(rows[0], y_source, rows[1], y_target, pairs, needed, self.own_classes)
-        with config_context(transform_output="default"):  # frames are for those who call transform
+        kept = single_threaded_blas(small(domains.source.X.shape, domains.target.X.shape))
+        with kept, config_context(transform_output="default"):  # frames are for those who call transform
             learned = self._learned(domains, settings)
         # Nothing is set before everything has been computed.
         self.__dict__.update(learned)

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from isthmus._arrays import as_dense, is_sparse
+from isthmus._arrays import FloatArray, IntArray, as_dense, is_sparse
 from isthmus.common_space import DOMAINS
-from isthmus.domains import Domain, TwoDomains
+from isthmus.domains import TwoDomains
 from isthmus.exceptions import DataWarning, warn
 from isthmus.kernels import Kernel, Linear
 
@@ -27,16 +29,25 @@ def complain(domains: TwoDomains, kernels: tuple[Kernel, Kernel], *, intercept: 
     """
     for name, domain, kernel in zip(DOMAINS, (domains.source, domains.target), kernels, strict=True):
         if isinstance(kernel, Linear) and not is_sparse(domain.X):
-            for text in _about_features(domain, name, intercept):
-                warn(text, DataWarning)
+            X = as_dense(domain.X)
+            complain_of_features(X.mean(axis=0), X.std(axis=0), name, intercept=intercept)
     if domains.pairs is None:  # known pairs draw rows of any class together
-        for text in _about_classes(domains):
-            warn(text, DataWarning)
+        complain_of_classes(domains.source.y, domains.target.y, domains.classes)
 
 
-def _about_features(domain: Domain, name: str, intercept: bool) -> Iterator[str]:
-    X = as_dense(domain.X)
-    mean, deviation = X.mean(axis=0), X.std(axis=0)
+def complain_of_features(mean: FloatArray, deviation: FloatArray, name: str, *, intercept: bool) -> None:
+    """Warn of columns with these means and standard deviations (d,)."""
+    for text in _about_features(mean, deviation, name, intercept):
+        warn(text, DataWarning)
+
+
+def complain_of_classes(source: IntArray, target: IntArray, classes: NDArray[Any]) -> None:
+    """Warn of classes that no target row is labelled with, from the codes of either domain."""
+    for text in _about_classes(source, target, classes):
+        warn(text, DataWarning)
+
+
+def _about_features(mean: FloatArray, deviation: FloatArray, name: str, intercept: bool) -> Iterator[str]:
     variances = np.where(deviation > 1e-12 * np.abs(mean), deviation**2, 0.0)
     total, constant = float(variances.sum()), np.flatnonzero(variances == 0.0)
     if total == 0.0:
@@ -53,14 +64,14 @@ def _about_features(domain: Domain, name: str, intercept: bool) -> Iterator[str]
         )
     if len(constant):
         numbers = ", ".join(map(str, constant[:SHOWN])) + (", …" if len(constant) > SHOWN else "")
-        yield f"X_{name}: {len(constant)} of {X.shape[1]} columns are constant ({numbers}) and say nothing."
+        yield f"X_{name}: {len(constant)} of {len(mean)} columns are constant ({numbers}) and say nothing."
 
 
-def _about_classes(domains: TwoDomains) -> Iterator[str]:
-    without = np.setdiff1d(domains.source.y, domains.target.y)
+def _about_classes(source: IntArray, target: IntArray, classes: NDArray[Any]) -> Iterator[str]:
+    without = np.setdiff1d(source, target)
     if len(without):
-        names = ", ".join(str(domains.classes[c]) for c in without[:SHOWN]) + (", …" if len(without) > SHOWN else "")
+        names = ", ".join(str(classes[c]) for c in without[:SHOWN]) + (", …" if len(without) > SHOWN else "")
         yield (
-            f"y_target: {len(without)} of {len(domains.classes)} classes have no labelled row ({names}); nothing "
+            f"y_target: {len(without)} of {len(classes)} classes have no labelled row ({names}); nothing "
             "draws target rows to them."
         )

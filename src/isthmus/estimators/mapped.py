@@ -17,10 +17,12 @@ from isthmus.common_space import DISTANCE, DOMAINS, INNER_PRODUCT, CommonSpace
 from isthmus.domains import TwoDomains
 from isthmus.estimators.base import TwoDomainEstimator
 from isthmus.estimators.complaints import complain
+from isthmus.estimators.partitions import RowMap, mapped_partitions
 from isthmus.exceptions import InputError
 from isthmus.kernels import Kernel, as_kernel
 from isthmus.retrieval import REFERENCES, Background, DecisionRule, References, decision_rule, ranking
 from isthmus.retrieval.rules import check_rule, offers, require_comparable
+from isthmus.scale.kinds import is_dask
 from isthmus.spaces import JointSpace
 
 PAIR_BLOCK = 128
@@ -97,13 +99,27 @@ class MappedEstimator(TwoDomainEstimator):
 
     def _decide(self, X: Any, domain: str, method: str) -> NDArray[Any]:
         """What the rule, as the parameters now have it, says of rows."""
-        points = self._points(X, domain)
+        points = None if is_dask(X) else self._points(X, domain)
         made_of, rule = self._rule
         if made_of != (self.references, self.rule, self.n_neighbors):
             self._checked()
             self._rule = self._decision_rule(self.references_, len(self.classes_))
             rule = self._rule[1]
+        if points is None:
+            require_comparable(self.kind, self.references, domain)
+            C, kind = len(self.classes_), np.intp if method == "predict" else np.float64
+            return self._partitions(X, domain, None if method == "predict" else C, kind, rule, method)
         return np.asarray(getattr(rule, method)(points))
+
+    def _partitions(
+        self, X: Any, domain: str, width: int | None, dtype: Any, rule: DecisionRule | None = None, method: str = ""
+    ) -> NDArray[Any]:
+        """A Dask array from one of rows: each partition is mapped where it lies."""
+        check_is_fitted(self, "classes_")
+        choice(domain, "domain", DOMAINS)
+        parts = self.transformers_[domain], self.n_features_[domain], self.common_space_, domain
+        mapped: NDArray[Any] = mapped_partitions(RowMap(*parts, rule, method), X, width, dtype)
+        return mapped
 
     def _points(self, X: Any, domain: str) -> FloatArray:
         """Rows as points that can be compared with the references."""
@@ -122,8 +138,9 @@ class MappedEstimator(TwoDomainEstimator):
 
         Parameters
         ----------
-        X : array, sparse matrix or data frame (n, d_t), or (n, d_s) for the source
-            New or old rows. Single precision in gives single precision out.
+        X : array, sparse matrix, data frame or Dask array (n, d_t), or (n, d_s) for the source
+            New or old rows. Single precision in gives single precision out; a Dask array gives one that is computed
+            where its partitions lie.
         domain : {"target", "source"}
             Where the rows come from.
 
@@ -132,6 +149,9 @@ class MappedEstimator(TwoDomainEstimator):
         array (n, k)
             The points; k is the same for both domains.
         """
+        if is_dask(X):
+            check_is_fitted(self, "classes_")
+            return self._partitions(X, domain, self._dimension(), "float32" if X.dtype == np.float32 else "float64")
         rows = self._rows(X, domain)
         return self.common_space_.embed(rows, domain)
 
@@ -143,8 +163,9 @@ class MappedEstimator(TwoDomainEstimator):
 
         They can be changed after ``fit``, by ``set_params``, without learning anew.
         """
-        codes = self._decide(X, domain, "predict")
-        return np.asarray(self.classes_[codes])
+        codes: Any = self._decide(X, domain, "predict")
+        named = codes.map_blocks(self.classes_.take, dtype=self.classes_.dtype) if is_dask(codes) else None
+        return np.asarray(self.classes_[codes]) if named is None else named
 
     @available_if(lambda self: offers(self.rule, "probabilities"))  # type: ignore[untyped-decorator]
     def predict_proba(self, X: Any, domain: str = "target") -> FloatArray:

@@ -8,9 +8,9 @@ from typing import Any
 
 from isthmus._validation import choice
 from isthmus.exceptions import InputError
-from isthmus.solvers import BregmanProjections, Callback, DualNewton, Result, TracePoint
+from isthmus.solvers import AutoNewton, BlockNewton, BregmanProjections, Callback, DualNewton, Result, TracePoint
 
-SOLVERS = {"newton": DualNewton, "bregman": BregmanProjections}
+SOLVERS = {"auto": AutoNewton, "newton": DualNewton, "blocks": BlockNewton, "bregman": BregmanProjections}
 SECONDS_BETWEEN_LINES = 5.0
 """How often a log, which can't take a line back, gets a new one."""
 
@@ -31,6 +31,11 @@ class Solving:
             raise InputError(f"progress: expected True, False or a function, got {progress!r}.")
         return cls(solver, progress)
 
+    @property
+    def takes_blocks(self) -> bool:
+        """Whether the solver can have a problem whose pairs are not written out."""
+        return isinstance(self.solver, AutoNewton | BlockNewton)
+
     def result(self, problem: Any) -> Result[Any]:
         """The solved problem; the line of progress, if there is one, ends however the work ends."""
         try:
@@ -46,7 +51,9 @@ def as_solver(solver: Any, tol: Any, max_iter: Any) -> Any:
     if isinstance(solver, str):
         return SOLVERS[choice(solver, "solver", SOLVERS)](tol=tol, max_iter=max_iter)
     if isinstance(solver, type) or not hasattr(solver, "solve"):
-        raise InputError(f'solver: expected "newton", "bregman" or an object with solve(), got {solver!r}.')
+        raise InputError(
+            f'solver: expected "auto", "newton", "blocks", "bregman" or an object with solve(), got {solver!r}.'
+        )
     return solver
 
 

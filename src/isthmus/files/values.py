@@ -16,7 +16,7 @@ from isthmus.landmarks import SAMPLINGS, Landmarks
 from isthmus.linalg import PrincipalAxes
 from isthmus.maps import AffineMap
 from isthmus.retrieval import Background
-from isthmus.solvers import BregmanProjections, DualNewton
+from isthmus.solvers import AutoNewton, BlockNewton, BregmanProjections, DualNewton
 from isthmus.spaces import FeatureSpace, KernelSpace
 from isthmus.transfer.rows import Preparation
 from isthmus.transfer.rules import Among, Discriminant, Evenly, Mapped, NearestMean, Probabilities, Sum, Vote
@@ -34,7 +34,10 @@ _BASES: Shape = Setting(Kinds(dict(KERNELS.by_name)))
 _PLACED = {"kernel": _BASES, "n_landmarks": COUNT, "sampling": word(*SAMPLINGS), "random_state": COUNT}
 KERNELS.by_name.update(kinds(value_kind(Landmarks, _PLACED)).by_name)
 SOLVERS = kinds(
-    *(value_kind(of, dict.fromkeys(of.__dataclass_fields__, Setting())) for of in (DualNewton, BregmanProjections))
+    *(
+        value_kind(of, dict.fromkeys(of.__dataclass_fields__, Setting()))
+        for of in (AutoNewton, DualNewton, BlockNewton, BregmanProjections)
+    )
 )
 
 

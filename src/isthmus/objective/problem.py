@@ -152,6 +152,10 @@ class LogDetProblem(Compact):
         """The squared distance of each pair under W Wᵀ."""
         return self.graph.distances(self._points @ W)
 
+    def block_distances(self, W: FloatArray) -> list[FloatArray]:
+        """The same, as one array per block of pairs."""
+        return self.graph.split(self.distances(W))
+
     def dual(self, multipliers: FloatArray) -> float:
         """The dual value at any multipliers, a lower bound of every primal value; minus infinity if infeasible."""
         if np.shape(multipliers) != (self.n_pairs,):

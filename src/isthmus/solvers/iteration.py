@@ -84,7 +84,8 @@ class IterativeSolver(Generic[PointT]):
             if callback is not None:
                 callback(trace[-1])
             gap = abs(gap)  # below zero it measures rounding, and proves no more than that
-            if iteration == 0 or gap < smallest:
+            # Without any proof, as far from the optimum of a block problem, the lower value is the better one.
+            if iteration == 0 or gap < smallest or (gap == smallest == np.inf and point.primal < best.primal):
                 best, smallest = copy(point), gap
             if gap <= self.tol:
                 status = Status.OPTIMAL
@@ -93,13 +94,20 @@ class IterativeSolver(Generic[PointT]):
                 status = Status.ITERATION_LIMIT
                 break
         del point  # its matrices are not needed for the certificate, which has some of its own
-        return _earned(Result(best, status, self.tol, tuple(trace), type(self).__name__), self.max_iter)
+        result = _earned(Result(best, status, self.tol, tuple(trace), type(self).__name__))
+        complain(result, self.max_iter)
+        return result
 
 
-def _earned(result: Result[Any], max_iter: int) -> Result[Any]:
-    """The result, optimal only if that is true of what it hands over; otherwise with a warning that says why."""
+def _earned(result: Result[Any]) -> Result[Any]:
+    """The result, optimal only if that is true of what it hands over."""
     if result.status is Status.OPTIMAL and not abs(result.relative_gap) <= result.tolerance:
-        result = replace(result, status=Status.INEXACT)
+        return replace(result, status=Status.INEXACT)
+    return result
+
+
+def complain(result: Result[Any], max_iter: int) -> None:
+    """Warn, unless the result is optimal, and say why it is not."""
     why = {
         Status.ITERATION_LIMIT: f"max_iter={max_iter} reached",
         Status.STALLED: "no further progress",
@@ -108,4 +116,3 @@ def _earned(result: Result[Any], max_iter: int) -> Result[Any]:
     if why is not None:
         gap = f"the relative gap is certified to {abs(result.relative_gap):.1e}, not to {result.tolerance:.0e}"
         warn(f"{result.solver}: {why}; {gap}.", ConvergenceWarning)
-    return result

@@ -12,7 +12,6 @@ import numpy as np
 
 from isthmus._arrays import FloatArray
 from isthmus.exceptions import NotConvergedError
-from isthmus.objective import DualPoint
 from isthmus.objective.point import Compact
 
 
@@ -133,17 +132,17 @@ class Result(Compact, Generic[PointT]):
         return relative_gap(self.duality_gap, self.point.scale)
 
     @property
-    def multipliers(self: Result[DualPoint]) -> FloatArray:
+    def multipliers(self: Result[Any]) -> FloatArray:
         """The signed dual variables (n_pairs,), of a metric."""
-        return self.point.multipliers
+        return np.asarray(self.point.multipliers)
 
     @property
-    def distances(self: Result[DualPoint]) -> list[FloatArray]:
+    def distances(self: Result[Any]) -> list[FloatArray]:
         """Squared distances of all pairs under :meth:`matrix`, one array per block of pairs."""
-        problem = self.point.problem
-        return problem.graph.split(problem.distances(self.components()))
+        distances: list[FloatArray] = self.point.problem.block_distances(self.components())
+        return distances
 
-    def matrix(self: Result[DualPoint]) -> FloatArray:
+    def matrix(self: Result[Any]) -> FloatArray:
         """The metric M (d, d), positive definite."""
         W = self.components()
         return np.asarray(W @ W.T)

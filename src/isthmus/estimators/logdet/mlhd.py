@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
 from isthmus._arrays import FloatArray, as_dense
-from isthmus._validation import choice, number
+from isthmus._validation import choice, column_names, number
 from isthmus.common_space import CommonSpace
 from isthmus.domains import KnownPairs, TwoDomains
 from isthmus.estimators.logdet.base import LogDetEstimator
+from isthmus.estimators.logdet.by_rows import learned_from_rows
 from isthmus.estimators.logdet.constraints import (
     as_bounds,
     automatic,
@@ -28,13 +29,16 @@ from isthmus.estimators.logdet.known import (
     require_different,
     with_known,
 )
+from isthmus.estimators.logdet.large import block_problem, is_large
 from isthmus.estimators.solving import Solving
 from isthmus.exceptions import InputError
 from isthmus.kernels import Kernel
 from isthmus.linalg import principal_axes
 from isthmus.objective import Alignment, DualPoint, LogDetProblem
-from isthmus.solvers import Result, Solver
+from isthmus.scale import as_rows, is_dask, is_rows
+from isthmus.solvers import BlockProblem, Result, Solver
 from isthmus.spaces import JointSpace
+from isthmus.spaces.transformed import fitted_transformer, transformed
 
 ALIGNMENT_WEIGHT = 100.0
 """The automatic λ1 over the spread of the domains (docs/defaults.md): a squared length has a unit."""
@@ -101,8 +105,9 @@ class MLHD(LogDetEstimator):
     outside : {"identity", "zero"}
         The metric outside the span of the rows of ``fit``; the paper's theorem says zero, its objective implies
         the identity. With known pairs it is zero in any case.
-    solver : {"newton", "bregman"} or Solver
-        An object brings its own tolerance and iteration limit.
+    solver : {"auto", "newton", "blocks", "bregman"} or Solver
+        "auto" takes the Newton method on the dual ("newton") or the one over blocks of rows ("blocks"), whichever is
+        going to be quicker: ``result_.solver`` says which. An object brings its own tolerance and iteration limit.
     tol : float
         The relative duality gap to reach.
     max_iter : int
@@ -176,7 +181,7 @@ class MLHD(LogDetEstimator):
         bounds: tuple[float, float] | str = "auto",
         within_domain: bool = False,
         outside: str = "identity",
-        solver: str | Solver = "newton",
+        solver: str | Solver = "auto",
         tol: float = 1e-6,
         max_iter: int = 200,
         rule: Any = "nearest",
@@ -218,6 +223,38 @@ class MLHD(LogDetEstimator):
             number(self.n_components, "n_components", low=1, whole=True)
         return super()._checked()
 
+    def fit(self, X_source: Any, y_source: Any, X_target: Any, y_target: Any, *, pairs: Any = None) -> Self:
+        """Learn from what ties the two domains: labels of both, known pairs, or both kinds of knowledge.
+
+        Parameters
+        ----------
+        X_source : array, sparse matrix, data frame, Dask array or Rows (n_s, d_s)
+            Source rows. Of a Dask array and of :class:`~isthmus.scale.Rows` only sums over blocks are asked, so that
+            there may be more of them than one machine can hold (docs/cluster.md): with a linear kernel, without pairs
+            and without a transformer. The problem is the same. To be compared with, a sample of 10,000 of them is
+            kept, or with ``rule="means"`` the means of all rows of each class.
+        y_source : array or Dask array (n_s,), or None where pairs are given
+            Their classes. Rows bring codes: here are the classes (C,) that these count through, or None where they
+            bring those too.
+        X_target, y_target, pairs
+            As for every system.
+        """
+        if not is_dask(X_source) and not is_rows(X_source):
+            return super().fit(X_source, y_source, X_target, y_target, pairs=pairs)
+        if pairs is not None:
+            raise InputError("pairs: expected None with source rows in blocks, got pairs.")
+        self._checked()
+        rows, classes = as_rows(X_source, y_source)
+        target = fitted_transformer(self.target_transformer, X_target, "X_target")
+        learned, d = learned_from_rows(self, rows, classes, transformed(target, X_target, "X_target"), y_target)
+        self.__dict__.update(learned)  # nothing is set before everything has been computed
+        self.classes_, self.transformers_ = classes, {"source": None, "target": target}
+        self.n_features_, self._columns = (
+            {"source": rows.d, "target": d},
+            {"source": None, "target": column_names(X_target)},
+        )
+        return self
+
     def _joint_space(self, domains: TwoDomains) -> JointSpace:
         # The principal axes of all rows lie in the span of all rows.
         return JointSpace.of(domains, self._kernels(), outside=self.outside, every_row=self.n_components is not None)
@@ -227,7 +264,7 @@ class MLHD(LogDetEstimator):
         spaces = joint.source.space, joint.target.space
         if joint.pairs is None:
             bounds = as_bounds(self.bounds, joint.spread)
-            problem, weight = self._problem(joint, bounds)
+            problem, weight = self._problem(joint, bounds, settings)
             result = settings.result(problem)
             space = CommonSpace(*spaces, result.components())
         else:
@@ -246,12 +283,18 @@ class MLHD(LogDetEstimator):
             "n_iter_": result.n_iter,
         }
 
-    def _problem(self, joint: JointSpace, bounds: tuple[float, float]) -> tuple[LogDetProblem, float]:
+    def _problem(
+        self, joint: JointSpace, bounds: tuple[float, float], settings: Solving
+    ) -> tuple[LogDetProblem | BlockProblem, float]:
         """Labelled rows of both domains side by side, the pairs across (and within), the shift of the means; λ2."""
-        rows, alignment = joint.rows, None
+        alignment = None
         if self.alignment != "none":
             weight = self._alignment_weight(joint.spread)
             alignment = Alignment(joint.shift, weight, self._slack(joint.spread))
+        if settings.takes_blocks and not self.within_domain and is_large(joint):
+            weight = self._pair_weight(len(joint.source.points) * len(joint.target.points))
+            return block_problem(joint, bounds, weight, alignment), weight
+        rows = joint.rows
         blocks = label_pairs(rows, joint.y, self._runs(joint), bounds)
         weight = self._pair_weight(n_pairs(blocks))
         return LogDetProblem(rows, weighted(blocks, weight), alignment), weight

@@ -1,0 +1,136 @@
+"""``python -m benchmarks.scale``: growth to a million rows, and small sizes beside the dual method; resumable.
+
+Each run has a process of its own and adds a line to ``benchmarks/scale.jsonl``; what is there is not run again.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+RECORDS, PAGE = Path(__file__).with_name("scale.jsonl"), Path(__file__).with_name("SCALE.md")
+SIZES = 10_000, 100_000, 1_000_000
+SMALL = 100, 200, 400, 1_000, 2_000
+SEEDS = 100, 101, 102
+PRODUCTS = {"auto": 60.0, "1": 150.0}
+"""Bare products XᵀX that a million rows may take, by weight."""
+SLOPE, MEMORY, FASTER, SLOWER, SAME, TOLERANCE = 1.0, 1.8, 15.0, 1.2, 1e-5, 1e-4
+
+Run = tuple[str, int, str, int]
+
+
+def planned(largest: int) -> list[Run]:
+    """What should be there, small things first."""
+    small: list[Run] = [(kind, n, "1", SEEDS[0]) for n in SMALL for kind in ("auto", "dual")]
+    growth: list[Run] = [("blocks", n, w, seed) for n in SIZES for w in PRODUCTS for seed in SEEDS]
+    real: list[Run] = [("mfeat", n, w, SEEDS[0]) for n in SIZES for w in PRODUCTS]
+    return [run for run in [*small, *sorted([*growth, *real], key=lambda run: run[1])] if run[1] <= largest]
+
+
+def records() -> dict[Run, dict[str, Any]]:
+    """What was measured so far."""
+    lines = RECORDS.read_text(encoding="utf-8").splitlines() if RECORDS.exists() else []
+    found = [json.loads(line) for line in lines]
+    return {(record["kind"], record["n"], record["weight"], record["seed"]): record for record in found}
+
+
+def measure(run: Run) -> None:
+    """Run once more, and keep the record."""
+    command = [sys.executable, "-m", "benchmarks.scale_run", *map(str, run)]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    with RECORDS.open("a", encoding="utf-8") as file:
+        file.write(done.stdout.splitlines()[-1] + "\n")
+
+
+def bars(found: dict[Run, dict[str, Any]]) -> list[tuple[str, str, bool]]:
+    """Promise, measured, kept: as far as it was measured."""
+    rows: list[tuple[str, str, bool]] = []
+    for kind in ("blocks", "mfeat"):
+        for weight, most in PRODUCTS.items():
+            group = [r for r in found.values() if r["kind"] == kind and r["weight"] == weight]
+            million = [r for r in group if r["n"] == SIZES[-1]]
+            if million:
+                logs = np.log([[r["n"], r["seconds"]] for r in group])
+                slope = float(np.polyfit(logs[:, 0], logs[:, 1], 1)[0])
+                rows.append((f"{kind}, weight {weight}: slope ≤ {SLOPE}", f"{slope:.2f}", slope <= SLOPE))
+                worst = max(r["products"] for r in million)
+                rows.append(
+                    (f"{kind}, weight {weight}, 10⁶ rows: ≤ {most:.0f} products", f"{worst:.0f}", worst <= most)
+                )
+                peak = max(r["peak_over_data"] for r in million)
+                rows.append((f"{kind}, weight {weight}: peak < {MEMORY} × data", f"{peak:.2f}", peak < MEMORY))
+    for n in SMALL:
+        auto, dual = (found.get((kind, n, "1", SEEDS[0])) for kind in ("auto", "dual"))
+        if auto and dual:
+            ratio = dual["seconds"] / auto["seconds"]
+            least, near = (FASTER, SAME) if n == SMALL[-1] else (1.0 / SLOWER, TOLERANCE)
+            apart = abs(auto["objective"] - dual["objective"]) / abs(dual["objective"])
+            text = f"{ratio:.2f} ({auto['solver']}), objectives {apart:.0e} apart"
+            rows.append((f"{n} rows: ≥ {least:.2f} × as fast as the dual", text, ratio >= least and apart <= near))
+    return rows
+
+
+def page(found: dict[Run, dict[str, Any]]) -> str:
+    """All records as a table, and the bars."""
+    head = [
+        "data",
+        "rows",
+        "weight",
+        "seed",
+        "solver",
+        "CPU seconds",
+        "products XᵀX",
+        "iterations",
+        "objective",
+        "gap",
+    ]
+    head += ["peak / data"]
+    lines = [
+        "# Scale",
+        "",
+        "Written by `python -m benchmarks.scale`; do not edit. d = 256 + 256, 60 labelled target rows,",
+    ]
+    lines += ["6 classes (mfeat: 216 + 240, 10 classes, bootstrap with noise); relative gap 1e-4, one thread.", ""]
+    lines += ["| " + " | ".join(head) + " |", "|" + "---|" * len(head)]
+    for r in sorted(found.values(), key=lambda r: (r["kind"], r["weight"], r["n"], r["seed"])):
+        cells = [
+            r["kind"],
+            f"{r['n']:,}",
+            r["weight"],
+            r["seed"],
+            r["solver"],
+            f"{r['seconds']:.4g}",
+            f"{r['products']:.4g}",
+        ]
+        cells += [r["iterations"], f"{r['objective']:.7g}", f"{r['gap']:.0e}", f"{r['peak_over_data']:.2f}"]
+        lines.append("| " + " | ".join(map(str, cells)) + " |")
+    lines += ["", "| promise | measured | |", "|---|---|---|"]
+    lines += [f"| {what} | {text} | {'PASS' if kept else 'FAIL'} |" for what, text, kept in bars(found)]
+    return "\n".join(lines) + "\n"
+
+
+def main() -> int:
+    """Measure what is missing, write the page; exit status 1 if a bar is not cleared."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.scale", description=__doc__)
+    parser.add_argument("--largest", type=int, default=SIZES[-1], help="rows of the largest run (1,000,000)")
+    parser.add_argument("--only", nargs="+", default=None, help="kinds to run: blocks, mfeat, auto, dual (all)")
+    parser.add_argument("--seeds", nargs="+", type=int, default=SEEDS, help="seeds to run (all)")
+    args = parser.parse_args()
+    for run in planned(args.largest):
+        if run not in records() and run[3] in args.seeds and (args.only is None or run[0] in args.only):
+            print("…", *run, file=sys.stderr, flush=True)
+            measure(run)
+    found = records()
+    PAGE.write_text(page(found), encoding="utf-8")
+    print(page(found))
+    return int(not all(kept for *_, kept in bars(found)))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,163 @@
+"""A sum over blocks in a few threads: the same in every run with as many threads, and no more of them than allowed.
+
+As many threads work on blocks as BLAS may use at this place, and BLAS gets one in each of them meanwhile. So whoever
+limits BLAS limits us: the environment's OPENBLAS_NUM_THREADS, :func:`threadpoolctl.threadpool_limits`, the processes
+of joblib and the workers of Dask, which have one each. Outside the main thread, as within joblib's or Dask's threads,
+there is one: others are at work beside us.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from functools import cache
+from itertools import pairwise
+from typing import Any, TypeAlias, TypeVar
+
+import numpy as np
+
+from isthmus._arrays import FloatArray
+
+Item = TypeVar("Item")
+Value = TypeVar("Value")
+Sums: TypeAlias = tuple[FloatArray, ...]
+SMALL = 4_000_000
+"""All rows times all columns of a small fit, at most: BLAS hands out work in pieces of microseconds, and
+waits for the slowest thread, which on a busy machine is not even running."""
+
+
+@cache
+def _controller() -> Any:
+    """Of the BLAS libraries that are loaded: to find them takes milliseconds, to ask them does not."""
+    import scipy.linalg  # noqa: F401  (SciPy has a BLAS of its own)
+    from threadpoolctl import ThreadpoolController
+
+    return ThreadpoolController().select(user_api="blas")
+
+
+def _blas_threads() -> int:
+    return max((int(library["num_threads"]) for library in _controller().info()), default=1)
+
+
+class _OneEach:
+    """Who is inside; the first one in sets BLAS to one thread, the last one out sets it back."""
+
+    def __init__(self) -> None:
+        self.lock, self.inside, self.outside = threading.Lock(), 0, 1
+        self.limit: Any = None
+
+    def enter(self) -> None:
+        with self.lock:
+            if not self.inside:
+                self.outside = _blas_threads()
+                self.limit = _controller().limit(limits=1) if self.outside > 1 else None
+            self.inside += 1
+
+    def leave(self) -> None:
+        with self.lock:
+            self.inside -= 1
+            if not self.inside and self.limit is not None:
+                self.limit.restore_original_limits()
+
+
+_one_each, _here = _OneEach(), threading.local()
+
+
+def n_threads() -> int:
+    """How many threads may work on blocks here."""
+    if threading.current_thread() is not threading.main_thread() or getattr(_here, "crowded", False):
+        return 1
+    return _one_each.outside if _one_each.inside else _blas_threads()
+
+
+@contextmanager
+def single_threaded_blas(when: bool = True) -> Iterator[None]:
+    """One BLAS thread in this process while anybody is inside; there may be several threads over blocks."""
+    if not when:
+        yield
+        return
+    _one_each.enter()
+    try:
+        yield
+    finally:
+        _one_each.leave()
+
+
+@contextmanager
+def crowded() -> Iterator[None]:
+    """The same where somebody else has threads for blocks: none of ours inside."""
+    before = getattr(_here, "crowded", False)
+    _here.crowded = True
+    try:
+        with single_threaded_blas():
+            yield
+    finally:
+        _here.crowded = before
+
+
+def small(*shapes: tuple[int, ...]) -> bool:
+    """Whether matrices, of these shapes in all, are so small that a second BLAS thread costs more than it brings.
+
+    Examples
+    --------
+    >>> small((620, 800), (100, 600)), small((5000, 768), (5000, 1536))
+    (True, False)
+    """
+    rows, columns = (sum(shape[axis] for shape in shapes) for axis in (0, 1))
+    return rows * columns <= SMALL
+
+
+def summed(share: Callable[[Item], Sums], items: Sequence[Item]) -> Sums:
+    """The sum of the shares of all items in double precision; nothing where there are none.
+
+    Each thread sums a run of items in their order, and the runs are added in theirs.
+
+    Examples
+    --------
+    >>> [float(part) for part in summed(lambda x: (np.float64(x), np.float64(1.0)), [1.0, 2.0, 4.0])]
+    [7.0, 3.0]
+    """
+    return added(_over_runs(lambda run: _run(share, run), items)) if len(items) else ()
+
+
+def mapped(function: Callable[[Item], Value], items: Sequence[Item]) -> list[Value]:
+    """What the function makes of each item.
+
+    Examples
+    --------
+    >>> mapped(abs, [-1, 2])
+    [1, 2]
+    """
+    return [value for run in _over_runs(lambda run: [function(item) for item in run], items) for value in run]
+
+
+def _over_runs(function: Callable[[Sequence[Item]], Value], items: Sequence[Item]) -> list[Value]:
+    """Of each thread's run of items."""
+    threads = min(n_threads(), len(items))
+    if threads <= 1:
+        return [function(items)]
+    cuts = np.linspace(0, len(items), threads + 1).astype(int)
+    runs = [items[start:stop] for start, stop in pairwise(cuts)]
+    with single_threaded_blas(), ThreadPoolExecutor(threads) as pool:
+        return list(pool.map(function, runs))
+
+
+def _run(share: Callable[[Item], Sums], items: Sequence[Item]) -> Sums:
+    total = [np.array(part, dtype=np.float64) for part in share(items[0])]
+    for item in items[1:]:
+        for sum_, part in zip(total, share(item), strict=True):
+            sum_ += part
+    return tuple(total)
+
+
+def added(parts: Sequence[Sums]) -> Sums:
+    """The sum of several sums, in their order.
+
+    Examples
+    --------
+    >>> added([(np.ones(2),), (np.ones(2),)])
+    (array([2., 2.]),)
+    """
+    return _run(lambda part: part, parts) if len(parts) > 1 else parts[0]

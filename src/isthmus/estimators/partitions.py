@@ -1,0 +1,63 @@
+"""A fitted system over the partitions of a Dask array: each is mapped where it lies."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from isthmus._validation import matrix, ordinary
+from isthmus.common_space import CommonSpace
+from isthmus.exceptions import InputError
+from isthmus.retrieval import DecisionRule
+from isthmus.spaces.transformed import transformed
+
+
+@dataclass(frozen=True, eq=False)
+class RowMap:
+    """What is sent to the partitions: rows of a domain to points of the common space, or to what a rule says of them.
+
+    Parameters
+    ----------
+    transformer : transformer or None
+        The domain's own preparation.
+    n_features : int
+        The columns after that.
+    space : CommonSpace
+        Where the points lie.
+    domain : {"source", "target"}
+        Whose rows they are.
+    rule, method : DecisionRule and str, optional
+        What is asked of whom.
+    """
+
+    transformer: Any
+    n_features: int
+    space: CommonSpace
+    domain: str
+    rule: DecisionRule | None = None
+    method: str = ""
+
+    def __call__(self, X: Any) -> NDArray[Any]:
+        """Points (n, k), or what the rule says."""
+        rows = matrix(transformed(self.transformer, X, "X"), "X", n_columns=self.n_features, min_rows=0)
+        points = self.space.embed(ordinary(rows, "X", smallest=0.0), self.domain)
+        return points if self.rule is None else np.asarray(getattr(self.rule, self.method)(points))
+
+
+def mapped_partitions(made: RowMap, X: Any, width: int | None, dtype: Any) -> Any:
+    """A Dask array (n, width), or (n,) where that is None, with the partitions of X (n, d)."""
+    from isthmus.scale.dask_rows import dask
+
+    if X.ndim != 2:
+        raise InputError(f"X: expected a two-dimensional array, got {X.ndim} dimension(s).")
+    whole, shape = X.rechunk({1: -1}), {"drop_axis": 1} if width is None else {"chunks": (X.chunks[0], (width,))}
+    sent = dask().delayed(made, traverse=False)  # once, not with every partition
+    meta = np.empty((0,) * (1 if width is None else 2), dtype=dtype)
+    return whole.map_blocks(_mapped, made=sent, dtype=dtype, meta=meta, **shape)
+
+
+def _mapped(X: Any, made: RowMap) -> NDArray[Any]:
+    return made(X)

@@ -1,0 +1,150 @@
+r"""A metric with its value, its gradient and a certificate, from one pass over the rows.
+
+.. math:: w_{ij} = \lambda_{ij} (1/\xi^0_{ij} - 1/d^2_{ij}) \;\text{where the bound is broken}, \qquad
+   E = L^T \Big(P + \sum w_{ij} z_{ij} z_{ij}^T\Big) L
+
+In the frame of M = L Lᵀ the gradient is E − I, and the multipliers w prove the gap
+:math:`\operatorname{tr} E - \log\det E - d`, exactly, which is finite where E is positive definite.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import scipy.linalg as sla
+from numpy.typing import DTypeLike
+
+from isthmus._arrays import FloatArray, IntArray, Matrix
+from isthmus.exceptions import InputError
+from isthmus.objective import LogDetProblem
+from isthmus.solvers.blocks.frame import Frame
+from isthmus.solvers.blocks.lens import Asked, Lens, Sums, multipliers
+from isthmus.solvers.blocks.problem import BlockProblem
+from isthmus.solvers.blocks.reduction import Reduced, reduced
+from isthmus.solvers.blocks.rows import Rows
+
+
+@dataclass(frozen=True, eq=False)
+class Place:
+    """A metric L Lᵀ, and what a pass over the rows says of it."""
+
+    frame: Frame
+    loss: float
+    """The losses of all pairs and shifts."""
+    E: FloatArray
+    """(d, d), the gradient plus the identity."""
+
+    @cached_property
+    def spectrum(self) -> tuple[FloatArray, FloatArray]:
+        """The eigenvalues of E, in rising order, and its axes."""
+        values, axes = sla.eigh(self.E, driver="evd", check_finite=False)
+        return values, axes
+
+    @cached_property
+    def primal(self) -> float:
+        """f(M)."""
+        task, L = self.frame.task, self.frame.L
+        trace = float(np.einsum("ij,ij->", L, task.precision @ L))
+        return trace - 2.0 * float(np.log(np.diagonal(L)).sum()) - task.d + self.loss
+
+    @cached_property
+    def gap(self) -> float:
+        """f(M) is at most this far above its minimum."""
+        e = self.spectrum[0]
+        return float((e - 1.0 - np.log(e)).sum()) if not len(e) or e[0] > 0.0 else np.inf
+
+    @property
+    def relative_gap(self) -> float:
+        """The gap in units of the objective, or of one nat."""
+        return self.gap / max(1.0, abs(self.primal), abs(self.primal - self.gap)) if self.gap < np.inf else np.inf
+
+
+@dataclass(frozen=True, eq=False)
+class PassShare:
+    """What a block adds to a pass: its pairs' loss, and their :class:`Sums`. Small, and fit to travel."""
+
+    lens: Lens
+
+    def __call__(self, X: Matrix, codes: IntArray) -> tuple[FloatArray, ...]:
+        """The loss (), and sums over the pairs of a block."""
+        T = self.lens.rows(X)
+        loss, W = broken(self.lens.distances(T), self.lens.asked(codes))
+        return np.asarray(loss), *self.lens.sums(T, W)
+
+
+@dataclass(frozen=True, eq=False)
+class LossShare:
+    """The loss of a block's pairs alone."""
+
+    lens: Lens
+
+    def __call__(self, X: Matrix, codes: IntArray) -> tuple[FloatArray, ...]:
+        """The loss ()."""
+        return (np.asarray(broken(self.lens.distances(self.lens.rows(X)), self.lens.asked(codes))[0]),)
+
+
+def place(task: Reduced, rows: Rows, L: FloatArray, dtype: DTypeLike = np.float32) -> Place:
+    """One pass over all rows."""
+    frame = Frame(task, L, dtype)
+    loss, *sums = rows.total(PassShare(frame.lens))
+    Z = task.shifts @ L
+    share, w = broken(np.einsum("ij,ij->i", Z, Z), shift_asked(task))
+    E = L.T @ task.precision @ L + frame.lifted(Sums(*sums)) + (Z.T * w) @ Z
+    return Place(frame, float(loss) + share, 0.5 * (E + E.T))
+
+
+def require_finite(at: Place) -> Place:
+    """The place, unless a row that is no number has spoilt it."""
+    if not np.isfinite(at.E).all():
+        raise InputError("rows: expected finite numbers, got NaN, inf, or numbers too large to be squared.")
+    return at
+
+
+def shift_asked(task: Reduced) -> Asked:
+    """What is asked of the shifts."""
+    return Asked(1.0 / task.shift_bound, np.ones(len(task.shifts)), task.shift_weight)
+
+
+def broken(distances: FloatArray, asked: Asked) -> tuple[float, FloatArray]:
+    """The loss of pairs at these squared distances, in whose memory we work, and w."""
+    W = multipliers(distances, asked)
+    distances *= asked.inverse_bound
+    ratio = np.where(W != 0.0, distances, 1.0)
+    with np.errstate(divide="ignore"):
+        losses = ratio - np.log(ratio)
+    losses -= 1.0
+    losses *= asked.weight
+    return float(losses.sum(dtype=np.float64)), W
+
+
+def objective(problem: BlockProblem, W: FloatArray) -> float:
+    """The objective at W Wᵀ, in double precision."""
+    task, rows = reduced(problem)
+    try:
+        logdet = 2.0 * float(np.log(np.diagonal(np.linalg.cholesky(W @ W.T))).sum())
+    except np.linalg.LinAlgError:
+        return np.inf
+    L = task.inside(W)
+    frame, Z = Frame(task, L, np.float64), task.shifts @ L
+    loss = broken(np.einsum("ij,ij->i", Z, Z), shift_asked(task))[0]
+    loss += float(rows.total(LossShare(frame.lens))[0])
+    penalty = problem.penalty
+    shifts = penalty.rows @ W
+    loss += float(penalty.weight @ np.einsum("ij,ij->i", shifts, shifts))
+    value = float(np.einsum("ij,ij->", W, W)) - logdet - len(W) + loss
+    return value if np.isfinite(value) else np.inf
+
+
+def pair_multipliers(problem: Any, W: FloatArray) -> FloatArray:
+    """The multipliers (n_pairs,) at the metric W Wᵀ, the shifts' after the pairs'."""
+    if isinstance(problem, LogDetProblem):
+        graph = problem.graph
+        return multipliers(problem.distances(W), Asked(1.0 / graph.bound, graph.sign, graph.weight))
+    task, rows = reduced(problem)
+    L = task.inside(W)
+    frame, Z = Frame(task, L, np.float64), task.shifts @ L
+    parts = [multipliers(frame.distances(frame.rows(X)), frame.asked(codes)).ravel() for X, codes in rows.blocks()]
+    return np.concatenate([*parts, multipliers(np.einsum("ij,ij->i", Z, Z), shift_asked(task))])

@@ -1,0 +1,98 @@
+"""Which Newton method for which problem: by what either is going to cost."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from isthmus._arrays import FloatArray
+from isthmus.exceptions import ConvergenceWarning
+from isthmus.objective import LogDetProblem
+from isthmus.solvers.blocks import BlockNewton, BlockProblem, as_blocks
+from isthmus.solvers.iteration import Callback, IterativeSolver, complain
+from isthmus.solvers.newton import DualNewton
+from isthmus.solvers.result import Result, Status
+
+FEWEST_ROWS = 300
+"""With fewer rows the dual method is quick in any case."""
+MOST_PAIRS = 500_000
+"""With more pairs than this the dual method is no help where blocks fail."""
+DUAL = 1.8e-7
+BLOCKS_FIXED, BLOCKS_CUBE, BLOCKS_ROW = 0.015, 4e-8, 1.2e-8
+"""Measured processor seconds for a relative gap of 1e-6, one thread (docs/scale.md); only their ratios matter."""
+
+
+def dual_seconds(n: int, n_target: int, r: int) -> float:
+    """What the dual method costs, about, for n and n_target rows of rank r: its products go over Gram matrix or rows.
+
+    Examples
+    --------
+    >>> round(dual_seconds(1000, 60, 316), 1)
+    10.8
+    """
+    return DUAL * n * n_target * min(n, 3.7 * r)
+
+
+def block_seconds(n: int, n_target: int, p: int, d: int) -> float:
+    """What blocks cost, about: steps with cubes of all d coordinates, and products with rows in p of them.
+
+    Examples
+    --------
+    >>> round(block_seconds(1000, 60, 256, 316), 1)
+    2.3
+    """
+    return BLOCKS_FIXED + BLOCKS_CUBE * d**3 + BLOCKS_ROW * n * (p * p + p * n_target + 30 * n_target)
+
+
+def prefers_blocks(problem: BlockProblem) -> bool:
+    """Whether the block method is the cheaper one."""
+    n, n_target = problem.rows.n, len(problem.target)
+    shifts = 0 if problem.alignment is None else len(problem.alignment.rows)
+    p, q = min(problem.rows.d, n + shifts), min(problem.target.shape[1], n_target + shifts)
+    return n >= FEWEST_ROWS and block_seconds(n, n_target, p, p + q) < dual_seconds(n, n_target, p + q)
+
+
+@dataclass(frozen=True)
+class AutoNewton(IterativeSolver[Any]):
+    """:class:`DualNewton` or :class:`BlockNewton`, whichever is going to be quicker: the result says which it was.
+
+    Where blocks get stuck without their proof, and the dual method can have the problem, that goes on from there.
+
+    Examples
+    --------
+    >>> from isthmus.objective import Pairs
+    >>> pair = Pairs(slice(0, 1), slice(1, 2), sign=1, weight=1.0, bound=0.5)
+    >>> AutoNewton().solve(LogDetProblem(np.eye(2), (pair,))).solver
+    'DualNewton'
+    """
+
+    def solve(self, problem: Any, start: FloatArray | None = None, callback: Callback | None = None) -> Result[Any]:
+        """The result of the chosen solver; ``start`` is multipliers (n_pairs,) or a factor of a metric (d, d)."""
+        dual, blocks = DualNewton(self.tol, self.max_iter), BlockNewton(self.tol, self.max_iter)
+        if isinstance(problem, BlockProblem):
+            return blocks.solve(problem, start, callback)
+        found = as_blocks(problem) if len(problem.rows) >= FEWEST_ROWS else None
+        if found is None or not prefers_blocks(found[0]):
+            return dual.solve(problem, as_multipliers(problem, start), callback)
+        if problem.n_pairs > MOST_PAIRS:
+            return blocks.solve(problem, start, callback)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ConvergenceWarning)  # the other method has the last word
+            result = blocks.solve(problem, start, callback)
+        if result.status in (Status.STALLED, Status.INEXACT):
+            return dual.solve(problem, result.multipliers, callback)
+        complain(result, self.max_iter)
+        return result
+
+
+def as_multipliers(problem: LogDetProblem, start: FloatArray | None) -> FloatArray | None:
+    """Multipliers to start from: as they are given, or those of a factor W (d, d) of a metric."""
+    if start is None or np.ndim(start) != 2:
+        return start
+    graph, distances = problem.graph, problem.distances(np.asarray(start, dtype=np.float64))
+    with np.errstate(divide="ignore"):
+        w = graph.weight * (1.0 / graph.bound - 1.0 / distances)
+    return np.where(graph.sign * w > 0.0, w, 0.0)

@@ -1,0 +1,52 @@
+"""Means and variances from sums over blocks."""
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as hnp
+
+from isthmus.exceptions import InputError
+from isthmus.scale import ArrayRows
+from isthmus.scale.moments import moments
+
+
+@given(
+    hnp.arrays(np.float64, st.tuples(st.integers(1, 30), st.integers(1, 4)), elements=st.floats(-1e3, 1e3)),
+    st.booleans(),
+)
+def test_they_are_those_of_the_array(X, sparse):
+    codes = np.arange(len(X)) % 3
+    found = moments(ArrayRows(sp.csr_array(X) if sparse else X, codes), 3)
+    np.testing.assert_allclose(found.mean, X.mean(axis=0), atol=1e-9)
+    np.testing.assert_allclose(found.variances, X.var(axis=0), atol=1e-7)
+    np.testing.assert_allclose(found.squared, (X**2).sum(axis=1).mean(), rtol=1e-9, atol=1e-7)
+    assert found.zeros == (~X.any(axis=1)).sum()
+    assert found.sparse == sparse
+    for c in np.unique(codes):
+        np.testing.assert_allclose(found.means[c], X[codes == c].mean(axis=0), atol=1e-9)
+
+
+def test_rows_far_from_zero_keep_their_digits():
+    X = np.random.default_rng(100).normal(size=(5000, 2)) + 1e7
+    found = moments(ArrayRows(X, np.zeros(5000, dtype=int)), 1)
+    np.testing.assert_allclose(found.variances, X.var(axis=0), rtol=1e-9)
+
+
+@pytest.mark.parametrize("bad", [np.nan, np.inf, 1e200])
+def test_what_is_no_number_is_told(bad):
+    X = np.ones((10, 2))
+    X[3, 1] = bad
+    with pytest.raises(InputError, match="X_source: expected finite"):
+        moments(ArrayRows(X, np.zeros(10, dtype=int)), 1)
+
+
+def test_codes_have_to_be_those_of_classes():
+    with pytest.raises(InputError, match="codes: expected numbers from 0 to 1, one per class, got 2"):
+        moments(ArrayRows(np.ones((3, 1)), np.arange(3)), 2)
+
+
+def test_there_have_to_be_rows():
+    with pytest.raises(InputError, match="expected at least 1 row"):
+        moments(ArrayRows(np.empty((0, 1)), np.empty(0, dtype=int)), 2)
