@@ -1,4 +1,4 @@
-"""``python -m benchmarks.landmarks``: what landmarks cost in accuracy and objective, and what they save, on real data.
+"""``python -m benchmarks.landmarks``: what landmarks cost in accuracy and objective, and what they save.
 
 Needs the data sets mfeat and debian (``$ISTHMUS_DATA``); prints two tables in Markdown.
 """
