@@ -14,7 +14,7 @@ GROWTH = 4
 """How many times the rows of the level before."""
 COARSEST = 8000
 """With no more rows than twice this there is one level: fewer rows than that tell little of more."""
-SETTLED, SETTLED_BEND = 2e-3, 0.25
+SETTLED, SETTLED_BEND = 1e-4, 0.25
 """A level is left when steps of no more than this bend promise a fall of no more than this part of the objective."""
 MOST_STEPS = 60
 """Steps on one level, at most: what is missing is made up for on the next one."""
