@@ -10,7 +10,7 @@ from isthmus._validation import choice
 from isthmus.exceptions import InputError
 from isthmus.solvers import AutoNewton, BlockNewton, BregmanProjections, Callback, DualNewton, Result, TracePoint
 
-SOLVERS = {"auto": AutoNewton, "newton": DualNewton, "blocks": BlockNewton, "bregman": BregmanProjections}
+SOLVERS = {"newton": AutoNewton, "dual": DualNewton, "blocks": BlockNewton, "bregman": BregmanProjections}
 SECONDS_BETWEEN_LINES = 5.0
 """How often a log, which can't take a line back, gets a new one."""
 
@@ -52,7 +52,7 @@ def as_solver(solver: Any, tol: Any, max_iter: Any) -> Any:
         return SOLVERS[choice(solver, "solver", SOLVERS)](tol=tol, max_iter=max_iter)
     if isinstance(solver, type) or not hasattr(solver, "solve"):
         raise InputError(
-            f'solver: expected "auto", "newton", "blocks", "bregman" or an object with solve(), got {solver!r}.'
+            f'solver: expected "newton", "dual", "blocks", "bregman" or an object with solve(), got {solver!r}.'
         )
     return solver
 

@@ -52,7 +52,9 @@ def prefers_blocks(problem: BlockProblem) -> bool:
     n, n_target = problem.rows.n, len(problem.target)
     shifts = 0 if problem.alignment is None else len(problem.alignment.rows)
     p, q = min(problem.rows.d, n + shifts), min(problem.target.shape[1], n_target + shifts)
-    return n >= FEWEST_ROWS and block_seconds(n, n_target, p, p + q) < dual_seconds(n, n_target, p + q)
+    if n < FEWEST_ROWS or n_target < 2:  # with one target row, as ITML has it, nothing was measured
+        return False
+    return block_seconds(n, n_target, p, p + q) < dual_seconds(n, n_target, p + q)
 
 
 @dataclass(frozen=True)

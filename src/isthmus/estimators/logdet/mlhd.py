@@ -105,8 +105,8 @@ class MLHD(LogDetEstimator):
     outside : {"identity", "zero"}
         The metric outside the span of the rows of ``fit``; the paper's theorem says zero, its objective implies
         the identity. With known pairs it is zero in any case.
-    solver : {"auto", "newton", "blocks", "bregman"} or Solver
-        "auto" takes the Newton method on the dual ("newton") or the one over blocks of rows ("blocks"), whichever is
+    solver : {"newton", "dual", "blocks", "bregman"} or Solver
+        "newton" takes the Newton method on the dual ("dual") or the one over blocks of rows ("blocks"), whichever is
         going to be quicker: ``result_.solver`` says which. An object brings its own tolerance and iteration limit.
     tol : float
         The relative duality gap to reach.
@@ -181,7 +181,7 @@ class MLHD(LogDetEstimator):
         bounds: tuple[float, float] | str = "auto",
         within_domain: bool = False,
         outside: str = "identity",
-        solver: str | Solver = "auto",
+        solver: str | Solver = "newton",
         tol: float = 1e-6,
         max_iter: int = 200,
         rule: Any = "nearest",
