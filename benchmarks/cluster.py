@@ -21,8 +21,8 @@ QUIET = {
     "distributed.nanny.pre-spawn-environ.MALLOC_TRIM_THRESHOLD_": 2**28,
     "distributed.nanny.pre-spawn-environ.MALLOC_MMAP_THRESHOLD_": 2**28,
 }
-"""Without the first, Dask looks at what its workers do a hundred times per second; without the others, its workers give
-memory back after each block, and get it anew, page by page."""
+"""Without the first, Dask looks at what its workers do a hundred times per second; without the others, its workers
+give memory back after each block, and get it anew, page by page."""
 TOLERANCE = 1e-4
 
 
@@ -170,7 +170,7 @@ def bars(one: Spent, two: Spent, passes: tuple[Spent, Spent], moved: int) -> lis
             verdict(over <= OVERHEAD),
         ),
         Bar(
-            f"{where}, gap {TOLERANCE:.0e}: a whole solve by 2 workers, at most {OVERHEAD:.0%} more than by 1 process",
+            f"{where}, gap {TOLERANCE:.0e}: a whole solve by 2 workers, at most {OVERHEAD:.0%} more than by one",
             f"{two.processor / one.processor - 1.0:+.0%} ({two.processor:.1f} s in {two.iterations} iterations "
             f"against {one.processor:.1f} s in {one.iterations}; wall {two.wall:.1f} s against {one.wall:.1f} s; "
             f"{moved / 1e6:.1f} MB from the workers in all)",
