@@ -12,7 +12,7 @@ import numpy as np
 
 from benchmarks.record import Bar, Options, Record, Verdict, verdict
 
-SOLVED, PASSED = (100_000, 128), (300_000, 256)
+SOLVED, PASSED = (400_000, 128), (300_000, 256)
 """Rows and columns of the problem that is solved, and of that whose passes are timed."""
 LABELLED, CLASSES, PARTITIONS, PASSES = 60, 6, 8, 3
 OVERHEAD = 0.25
