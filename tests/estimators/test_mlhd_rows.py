@@ -144,7 +144,7 @@ def test_a_fitted_system_can_be_pickled(data):
         ({"outside": "zero"}, "outside: expected 'identity'"),
         ({"within_domain": True}, "within_domain: expected False"),
         ({"n_components": 2}, "n_components: expected None"),
-        ({"solver": "bregman"}, "solver: expected 'auto' or 'blocks'"),
+        ({"solver": "bregman"}, "solver: expected 'newton' or 'blocks'"),
         ({"n_neighbors": 301}, "n_neighbors: expected at most the 300"),
     ],
 )

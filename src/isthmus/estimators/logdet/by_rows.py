@@ -84,7 +84,7 @@ def _require_blocks(mlhd: MLHD, settings: Solving) -> None:
         if not possible:
             raise InputError(f"{name}: expected {expected} with source rows in blocks, got {getattr(mlhd, name)!r}.")
     if not settings.takes_blocks:
-        raise InputError(f"solver: expected 'auto' or 'blocks' with source rows in blocks, got {mlhd.solver!r}.")
+        raise InputError(f"solver: expected 'newton' or 'blocks' with source rows in blocks, got {mlhd.solver!r}.")
 
 
 def _target(X_target: Any, y_target: Any, classes: NDArray[Any]) -> Domain:
