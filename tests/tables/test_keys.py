@@ -58,5 +58,5 @@ def test_pairs_are_row_numbers(tmp_path):
     with pytest.raises(InputError, match="at least one pair with known ids, got none in 2 rows"):
         read_pairs(tmp_path / "p.csv", ["c"], ["1"], strict=False)
     write_table(tmp_path / "q.csv", {"source": ["b"]})
-    with pytest.raises(InputError, match="two columns of ids, source and target, got 1"):
+    with pytest.raises(InputError, match="named source and target, got 1"):
         read_pairs(tmp_path / "q.csv", ["a"], ["1"])

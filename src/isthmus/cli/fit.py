@@ -5,13 +5,18 @@ from __future__ import annotations
 import argparse
 import warnings
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from isthmus.cli.arguments import add_columns, add_files, add_speech
+from isthmus.cli.checks import ENOUGH, held_back
 from isthmus.cli.outputs import require_output
 from isthmus.cli.screen import Screen
-from isthmus.cli.sides import both_sides, known_pairs, pairs_by_id
+from isthmus.cli.sides import both_sides, known_pairs, pairs_by_id, with_labels
 from isthmus.exceptions import DataWarning, InputError
+
+if TYPE_CHECKING:
+    from isthmus.cli.checks import HeldBack
+    from isthmus.cli.sides import Side
 
 EXAMPLES = """\
 examples:
@@ -32,7 +37,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The options."""
     add_files(parser, "SOURCE", "TARGET", ("rows of one collection", "rows of the other"))
     add = parser.add_argument
-    add("--pairs", type=Path, metavar="FILE", help="known pairs: two columns, ids of SOURCE and of TARGET (none)")
+    add(
+        "--pairs",
+        type=Path,
+        metavar="FILE",
+        help="known pairs: two columns of ids, or those named source and target (none)",
+    )
     add("--system", metavar="NAME", help="a name of `isthmus systems` (by what is known)")
     add("-o", "--output", type=Path, metavar="MODEL", help="the file that the model goes to; needed to fit")
     add_columns(parser, label=True, required=False)
@@ -53,36 +63,54 @@ def run(options: argparse.Namespace) -> None:
         raise InputError("-o: expected the file that the model goes to, got none.")
     source, target = sides
     pairs = known_pairs(options.pairs, source, target, screen)
-    ys, yt = source.labels, target.labels
-    if pairs is None and (ys is None or yt is None):
+    if pairs is None and (source.labels is None or target.labels is None):
         pairs = pairs_by_id(source, target, screen)
-    if pairs is None and (ys is None or yt is None):
+    if pairs is None and (source.labels is None or target.labels is None):
         raise InputError(
             "fit: expected labels in both files (--label), known pairs (--pairs) or ids that both files have (--id), "
             "got neither."
         )
+    if pairs is None:  # known pairs teach also where there is no label
+        source = with_labels(source)
     from isthmus import save, systems
 
     name = options.system or (LABELS if pairs is None else PAIRS)
-    system = systems()[name].make()
+    system = systems()[name]
+
+    def fitted(known: Any) -> Any:
+        given = {} if known is None else {"pairs": known}
+        return system.make().fit(source.X, source.labels, target.X, target.labels, **given)
+
+    screen.passing("learning")
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", DataWarning)
-        model = system.fit(source.X, ys, target.X, yt, **({} if pairs is None else {"pairs": pairs}))
-    told = [str(warning.message) for warning in caught]
+        model = fitted(pairs)
+    told = list(dict.fromkeys(str(warning.message) for warning in caught))
+    check = None
+    if pairs is not None:
+        screen.passing("known pairs are held back, and asked for")
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", DataWarning)  # the same as before
+            check = held_back(fitted, source, target, pairs)
+        told += _about_pairs(pairs, check)
+    screen.passing("")
     known = {"source": source.features.to_parts(), "target": target.features.to_parts()}
     from isthmus.report.learned import PART, Learned
 
     learned = Learned.of(model, name, told, target.table, target.plan)
     save(model, options.output, parts=known | {PART: learned.to_part()})
     certificate = getattr(model, "result_", None)
-    screen.say("", f"{name}: {_summary(model)}", *([] if certificate is None else [str(certificate)]))
+    screen.say("", f"{name}: {type(model).__name__} of {_known(source, target, pairs)}")
+    screen.say(*([] if certificate is None else [str(certificate)]), *([] if check is None else [check.sentence]))
     screen.say(*(f"Mind: {words}" for words in told), f"The model is in {options.output}.")
+    screen.say(*([] if pairs is None else ["For a one-to-one matching use `isthmus match`."]))
     screen.answer(
         {
             "source": source.facts,
             "target": target.facts,
             "system": name,
             "pairs": None if pairs is None else len(pairs),
+            "held_back": None if check is None else check.facts,
             "certificate": None if certificate is None else str(certificate),
             "warnings": told,
             "output": str(options.output),
@@ -90,7 +118,18 @@ def run(options: argparse.Namespace) -> None:
     )
 
 
-def _summary(model: Any) -> str:
-    classes = getattr(model, "classes_", None)
-    named = "" if classes is None or not len(classes) else f", {len(classes)} classes"
-    return f"{type(model).__name__}{named}"
+def _known(source: Side, target: Side, pairs: Any) -> str:
+    """What was learned from: rows, features, labels, pairs."""
+    sides = [f"{side.table.n_rows:,} rows with {side.X.shape[1]:,} features" for side in (source, target)]
+    counts = [0 if side.labels is None else sum(y is not None for y in side.labels) for side in (source, target)]
+    parts = [f"{counts[0]:,} and {counts[1]:,} labels"] * any(counts)
+    parts += [] if pairs is None else [f"{len(pairs):,} pair{'s' * (len(pairs) > 1)}"]
+    unused = f"; {len(source.unused):,} source rows without a label are not used" if source.unused else ""
+    return f"{sides[0]} and {sides[1]}, by {' and '.join(parts)}{unused}."
+
+
+def _about_pairs(pairs: Any, check: HeldBack | None) -> list[str]:
+    """What speaks against what was learned from pairs."""
+    if len(pairs) < ENOUGH:
+        return [f"with fewer than {ENOUGH} known pairs, none can be held back to tell whether these are enough."]
+    return [check.warning] if check is not None and check.warning else []

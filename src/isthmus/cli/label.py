@@ -10,7 +10,7 @@ from isthmus.cli.arguments import add_columns, add_files, add_speech
 from isthmus.cli.outputs import require_table
 from isthmus.cli.screen import Screen
 from isthmus.cli.shared import shared_rows
-from isthmus.cli.sides import both_sides, known_pairs
+from isthmus.cli.sides import both_sides, known_pairs, labels_line, with_labels
 from isthmus.exceptions import InputError
 
 if TYPE_CHECKING:
@@ -31,7 +31,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The options."""
     add_files(parser, "SOURCE", "TARGET", ("rows with many labels", "rows with few labels, and other columns"))
     add = parser.add_argument
-    add("--pairs", type=Path, metavar="FILE", help="known pairs: two columns, ids of SOURCE and of TARGET (none)")
+    add(
+        "--pairs",
+        type=Path,
+        metavar="FILE",
+        help="known pairs: two columns of ids, or those named source and target (none)",
+    )
     add(
         "-o",
         "--output",
@@ -61,13 +66,9 @@ def labelled_sides(options: argparse.Namespace, screen: Screen) -> Labelled | No
     source, target = sides
     if source.labels is None:
         raise InputError(f"{source.table.path}: expected a column of classes {options.label!r:.60}, got none.")
-    labelled = np.array([label is not None for label in source.labels])
-    source = source if labelled.all() or not labelled.any() else source.only(labelled)
+    source = with_labels(source)
     y_target = np.full(target.table.n_rows, None, dtype=object) if target.labels is None else target.labels
-    for side, y in ((source, source.labels), (target, y_target)):
-        given = [label for label in y if label is not None]
-        others = f"; {len(side.unused):,} rows without a label are not used" if side.unused else ""
-        screen.say(f"{side.name}: {len(given):,} labels of {len(set(given))} classes{others}")
+    screen.say(*(labels_line(side, y) for side, y in ((source, source.labels), (target, y_target))))
     return source, target, source.labels, y_target
 
 

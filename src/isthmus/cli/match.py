@@ -28,7 +28,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The options."""
     add_files(parser, "A", "B", ("rows of one collection", "rows of the other"))
     add = parser.add_argument
-    add("--pairs", type=Path, metavar="FILE", help="known pairs: two columns, ids of A and of B (none)")
+    add(
+        "--pairs",
+        type=Path,
+        metavar="FILE",
+        help="known pairs: two columns of ids, or those named source and target (none)",
+    )
     add(
         "-o",
         "--output",

@@ -26,7 +26,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The options."""
     add_files(parser, "OLD", "NEW", ("vectors of the old model", "vectors of the new model"))
     add = parser.add_argument
-    add("--pairs", type=Path, metavar="FILE", help="known pairs: two columns, ids of OLD and of NEW (row by row)")
+    add(
+        "--pairs",
+        type=Path,
+        metavar="FILE",
+        help="known pairs: two columns of ids, or those named source and target (row by row)",
+    )
     add("-o", "--output", type=Path, metavar="FOLDER", help="where the adapter goes")
     add("--kind", default="auto", metavar="NAME", help="auto, ridge, procrustes, low_rank or kernel_ridge (auto)")
     add("--seed", type=int, default=0, metavar="N", help="which pairs are held out (0)")

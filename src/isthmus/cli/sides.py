@@ -91,13 +91,29 @@ def both_sides(
         screen.say(f"The plan is in {options.plan}, and nothing else was done: change it there, and run this again.")
         screen.answer({"plan": str(options.plan)})
         return None
+    # Ids that are there twice, and pairs of rows that are not there, are told before the work.
+    ids = [ids_of(table, plan) for table, plan in zip(tables, plans, strict=True)]
+    if getattr(options, "pairs", None) is not None:
+        _require_pairs(options.pairs, ids, plans)
     sides = []
     for name, table, plan in zip(names, tables, plans, strict=True):
-        ids_of(table, plan)  # those that are there twice are told before the work
         features = Features.fit(plan, table)
         sides.append(Side(name, table, plan, features, features.transform(table)))
         screen.say(*sides[-1].lines())
     return sides[0], sides[1]
+
+
+def _require_pairs(path: Path, ids: Sequence[Sequence[str]], plans: Sequence[Plan]) -> None:
+    """Raise where a file of pairs can't be used, with what the rows are called."""
+    from isthmus.tables import read_pairs
+    from isthmus.tables.keys import UnknownIdError
+
+    try:
+        read_pairs(path, *ids)
+    except UnknownIdError as error:
+        named = ["row numbers from 0" if plan.id is None else f"the column {plan.id!r:.60}" for plan in plans]
+        called = shown(f"{named[0]} in one file and {named[1]} in the other")
+        raise InputError(f"{str(error)[:-1]}; ids are {called} (--id names such a column).") from None
 
 
 def _given_plans(options: argparse.Namespace, names: tuple[str, str]) -> list[Plan]:
@@ -151,6 +167,21 @@ def _chosen_plans(options: argparse.Namespace, tables: tuple[Table, ...], scale:
         for table in tables
     ]
     return plans if scale else [_unscaled(plan) for plan in plans]
+
+
+def with_labels(side: Side) -> Side:
+    """The rows that have a label, where only some do."""
+    import numpy as np
+
+    labelled = np.array([label is not None for label in side.labels])
+    return side if labelled.all() or not labelled.any() else side.only(labelled)
+
+
+def labels_line(side: Side, y: Any) -> str:
+    """How many labels there are, of how many classes, for the screen."""
+    given = [label for label in y if label is not None]
+    others = f"; {len(side.unused):,} rows without a label are not used" if side.unused else ""
+    return f"{side.name}: {len(given):,} labels of {len(set(given))} classes{others}"
 
 
 def pairs_by_id(first: Side, second: Side, screen: Screen) -> IntArray | None:
