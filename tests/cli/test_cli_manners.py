@@ -6,7 +6,6 @@ import json
 import numpy as np
 import pytest
 
-import isthmus
 from isthmus.cli import main
 
 pytest.importorskip("polars")

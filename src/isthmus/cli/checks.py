@@ -49,8 +49,9 @@ class HeldBack:
         low, high = self.interval
         alone = "nothing to compare with" if self.shared is None else f"these alone find {self.shared:.0%}"
         return (
-            f"Of {self.pairs:,} known pairs that were held back, {self.recall:.0%} were found [{low:.0%}, {high:.0%}], "
-            f"{self.among:.0%} among the first {AMONG}; the files share {self.columns:,} words or columns: {alone}."
+            f"Of {self.pairs:,} known pairs that were held back, {self.recall:.0%} were found "
+            f"[{low:.0%}, {high:.0%}], {self.among:.0%} among the first {AMONG}; the files share {self.columns:,} words "
+            f"or columns: {alone}."
         )
 
     @property
