@@ -73,6 +73,16 @@ def domains():
     return make_domains()
 
 
+@pytest.fixture
+def usual_signals():
+    """Signals as a program has them on a terminal: in the background of a shell, or under nohup, some are ignored."""
+    usual = {signal.SIGINT: signal.default_int_handler, signal.SIGTERM: signal.SIG_DFL, signal.SIGHUP: signal.SIG_DFL}
+    before = {number: signal.signal(number, handler) for number, handler in usual.items()}
+    yield
+    for number, handler in before.items():
+        signal.signal(number, handler)
+
+
 CANNOT_HOLD = {
     "check_classifiers_classes": "it wants classes_ to be the labels in y; here they are those of the source, which "
     "may be more, and which are numbers where the check's labels are words",

@@ -8,6 +8,7 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from unittest import mock
 
 import pytest
 
@@ -107,12 +108,16 @@ def test_endings(capsys):
         "program: 'a\\nb': Permission denied.\nprogram: rows: expected some, got \\x1b[2J.\n"
         "program: expected work that fits in memory, got more than there is.\n"
     )
+    with mock.patch.object(sys, "stderr", None):  # closed: nothing goes to standard output instead
+        assert ended(InputError("rows: expected some, got none.")) == 2
+        assert not Screen().progress
+    assert capsys.readouterr() == ("", "")
     with pytest.raises(ZeroDivisionError):  # a mistake of ours is not dressed up as the user's
         ended(ZeroDivisionError())
 
 
 @pytest.mark.parametrize("name", ["SIGTERM", "SIGHUP"])
-def test_a_request_to_stop_leaves_as_ctrl_c_does(name, tmp_path, capsys):
+def test_a_request_to_stop_leaves_as_ctrl_c_does(name, tmp_path, capsys, usual_signals):
     number = getattr(signal, name)
 
     def write():

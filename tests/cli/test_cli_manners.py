@@ -68,7 +68,7 @@ def test_source_rows_without_a_label_are_left_out_of_a_fit_and_told(folder, tmp_
     status, said, wrong = run(capsys, *asked)
     assert (status, wrong) == (0, "")
     assert "42 rows with 5 features and 60 rows with 7 features, by 42 and 12 labels" in said
-    assert "18 source rows without a label are not used" in said
+    assert "source: 42 labels of 3 classes; 18 rows without a label are not used" in said
     assert json.loads(run(capsys, *asked, "--json")[1])["source"]["rows"] == 42
 
 
@@ -124,3 +124,50 @@ def test_pairs_are_read_before_the_work_and_unknown_ids_lead_to_the_option(folde
     assert (status, said) == (2, "")
     assert "got 'a0' in row 0 (from 0); ids are row numbers from 0 in one file and row numbers from 0" in wrong
     assert "(--id names such a column)" in wrong
+
+
+@pytest.mark.parametrize("text", ["zzzqqq", "", "sun"], ids=["no word", "nothing", "a word of the other language"])
+def test_a_typed_text_of_unknown_words_is_refused(folder, model, capsys, text):
+    status, said, wrong = run(capsys, "search", model, "--index", folder / "a.csv", "--text", text)
+    assert (status, said) == (2, "")
+    assert wrong == f"isthmus: --text: expected a word that the model knows, got none in {text!r}.\n"
+
+
+def test_queries_of_unknown_words_are_named(folder, model, tmp_path, capsys):
+    asked = ("search", model, "--index", folder / "a.csv", "-k", 1, "--query")
+    some = write(tmp_path / "some.csv", ["nom", "texte"], [["q0", "nus noom"], ["q1", "zzz"], ["q2", ""]])
+    status, said, _ = run(capsys, *asked, some)
+    assert status == 0
+    assert "Mind: 2 queries have no word that the model knows: q1, q2." in said
+    assert json.loads(run(capsys, *asked, some, "--json")[1])["unknown"] == ["q1", "q2"]
+    none = write(tmp_path / "none.csv", ["nom", "texte"], [["q1", "zzz"]])
+    assert run(capsys, *asked, none)[0] == 2
+
+
+def test_neighbours_have_a_head_and_a_count(folder, model, capsys):
+    said = run(capsys, "search", model, "--index", folder / "a.csv", "--query", folder / "b.csv", "-k", 2)[1]
+    lines = said.splitlines()
+    assert lines[0].split() == ["query", "rank", "found", "distance"]
+    assert len(lines) == 22
+    assert lines[-1] == "These are the first 10 of 60 queries; -o has all."
+
+
+def test_a_file_of_the_other_domain_leads_to_the_option(folder, model, tmp_path, capsys):
+    swapped = ("search", model, "--index", folder / "b.csv", "--query", folder / "a.csv")
+    status, _, wrong = run(capsys, *swapped)
+    assert status == 2
+    assert "expected the columns of the target, got those of the source; --from source turns that around." in wrong
+    assert run(capsys, *swapped, "--from", "source")[0] == 0
+    for out in ("points.npy", "points.csv"):
+        status, _, wrong = run(capsys, "embed", model, folder / "a.csv", "--domain", "target", "-o", tmp_path / out)
+        assert status == 2
+        assert "got those of the source; --domain source turns that around." in wrong
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_text_for_a_model_of_numbers_leads_to_a_file(folder, tmp_path, capsys):
+    out = tmp_path / "m.isthmus"
+    assert run(capsys, "fit", folder / "x.csv", folder / "z.csv", "--label", "kind", "-o", out)[0] == 0
+    status, _, wrong = run(capsys, "search", out, "--index", folder / "x.csv", "--text", "sun")
+    assert status == 2
+    assert "--query FILE" in wrong

@@ -8,6 +8,7 @@ import pytest
 
 import isthmus
 from isthmus.cli import main
+from isthmus.cli.screen import Screen
 
 pytest.importorskip("polars")
 pytest.importorskip("safetensors")
@@ -78,6 +79,9 @@ def test_a_typed_text_is_searched_for(folder, model, capsys):
     )
     assert status == 0
     assert len(json.loads(said)["found"]) == 1
+    asked = ("search", model, "--index", folder / "a.csv", "--text", "nus noom", "-k", 10**15, "--json")
+    status, said, _ = run(capsys, *asked)
+    assert (status, len(json.loads(said)["found"])) == (0, 60)
 
 
 def test_points_are_those_of_the_loaded_model(folder, model, tmp_path, capsys):
@@ -117,6 +121,20 @@ def test_labels_give_a_certified_metric(folder, tmp_path, capsys):
     assert "optimal after" in said
     found = isthmus.load(out)
     assert found.classes_.tolist() == ["u", "v", "w"]
+
+
+def test_empty_label_cells_are_unlabelled_in_both_files(folder, tmp_path, capsys, monkeypatch):
+    lines = (folder / "x.csv").read_text(encoding="utf-8").splitlines()
+    source = tmp_path / "x.csv"
+    source.write_text("\n".join(",".join(["", *line.split(",")[1:]]) if i in (1, 5) else line
+                                for i, line in enumerate(lines)), encoding="utf-8")  # fmt: skip
+    asked = ("fit", source, folder / "z.csv", "--label", "kind", "-o", tmp_path / "m.isthmus")
+    monkeypatch.setattr(Screen, "progress", True)  # as on a terminal
+    status, said, wrong = run(capsys, *asked)
+    assert status == 0
+    assert "MLHD" in wrong
+    assert "source: 58 labels of 3 classes; 2 rows without a label are not used\n" in said
+    assert "target: 12 labels of 3 classes\n" in said
 
 
 def test_rows_with_the_same_id_are_pairs_where_nothing_else_is_known(folder, tmp_path, capsys):

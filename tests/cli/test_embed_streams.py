@@ -96,7 +96,7 @@ def test_a_row_that_is_no_good_leaves_the_old_file(folder, tmp_path, monkeypatch
 
 @pytest.mark.skipif(os.name == "nt", reason="signals of POSIX")
 @pytest.mark.parametrize("ending", ["npy", "parquet"])
-def test_ctrl_c_leaves_nothing(folder, tmp_path, monkeypatch, ending):
+def test_ctrl_c_leaves_nothing(folder, tmp_path, monkeypatch, usual_signals, ending):
     small(monkeypatch)
     plain, blocks = embed._points, []
 

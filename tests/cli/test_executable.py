@@ -1,6 +1,7 @@
 """The program as it is run: whatever goes wrong is one sentence and an exit status, and no file is harmed."""
 
 import csv
+import json
 import os
 import resource
 import shutil
@@ -81,18 +82,24 @@ ID = ("--id", "id")
 ORDERS = {
     "fit": ("{bad}", "b.csv", *ID, "--drop", "kind", "--pairs", "pairs.csv", "-o", "{out}.isthmus"),
     "match": ("{bad}", "b.csv", *ID, "--drop", "kind", "--jobs", "1", "--all", "-o", "{out}.csv"),
-    "label": ("{bad}", "b.csv", *ID, "--label", "kind", "-o", "{out}.csv"),
+    "label": ("{bad}", "b.csv", *ID, "--label", "kind", "--check", "0", "-o", "{out}.csv"),
     "evaluate": ("{bad}", "b.csv", *ID, "--label", "kind", "--jobs", "1", "--picture", "{out}"),
     "migrate": ("{bad}", "b.csv", *ID, "--drop", "kind", "--pairs", "pairs.csv", "-o", "{out}"),
     "search": ("m.isthmus", "--index", "{bad}", "--query", "b.csv", "-o", "{out}.csv"),
     "embed": ("m.isthmus", "{bad}", "--domain", "source", "-o", "{out}.csv"),
     "inspect": ("{bad}",),
+    "export": ("{bad}", "-o", "{out}"),
+    "report": ("{bad}", "-o", "{out}.html"),
 }
+FOLDERS = {"migrate": "adapter.npz", "export": "source.onnx"}
+"""Commands that write a folder, and a file in it."""
+OF_MODELS = "export", "report"
 """Commands with a place for a bad file, and one for the output."""
 
 
-def order(command, inputs, out, bad="a.csv"):
-    """The words of a command, with whole paths."""
+def order(command, inputs, out, bad=None):
+    """The words of a command, with whole paths; nothing is bad unless it is said."""
+    bad = bad or ("m.isthmus" if command in OF_MODELS else "a.csv")
     words = (word.format(bad=bad, out=out) for word in ORDERS[command])
     return [command, *(str(inputs / word) if (inputs / word).is_file() or word == bad else word for word in words)]
 
@@ -144,7 +151,8 @@ BAD = {
 @pytest.mark.parametrize("bad", BAD)
 @pytest.mark.parametrize("command", ORDERS)
 def test_a_bad_file_is_one_sentence(inputs, tmp_path, capsys, command, bad):
-    words = "expected a model file" if command == "inspect" and bad != "none.csv" else BAD[bad]
+    no_model = {"inspect": "expected a model file", "export": "expected a model file", "report": "expected "}
+    words = BAD[bad] if bad == "none.csv" else no_model.get(command, BAD[bad])
     assert_refused(run(capsys, order(command, inputs, tmp_path / "out", bad)), words)
     assert list(tmp_path.iterdir()) == []
 
@@ -180,13 +188,21 @@ def test_where_nothing_can_be_written_is_said_before_the_work(inputs, tmp_path, 
     monkeypatch.setattr("isthmus.tables.read_table", None)  # is not reached
     for place in (tmp_path / "no" / "out", *([Path("/proc/out")] if sys.platform == "linux" else [])):
         assert_refused(run(capsys, order(command, inputs, place)), "expected a file that can be written, got ")
-    if command != "migrate":
+    if command not in FOLDERS:
         ending = WRITING[command][-1].removeprefix("{out}")
         (tmp_path / f"folder{ending}").mkdir()
         assert_refused(run(capsys, order(command, inputs, tmp_path / "folder")), "expected a file, got a folder")
         os.symlink(os.devnull, tmp_path / f"null{ending}")
         assert_refused(run(capsys, order(command, inputs, tmp_path / "null")), "got a device or a pipe")
         assert Path(os.devnull).is_char_device()
+
+
+def test_both_files_of_a_picture_are_looked_at_before_the_work(inputs, tmp_path, capsys, monkeypatch):
+    monkeypatch.setattr("isthmus.tables.read_table", None)  # is not reached
+    for kind in ("png", "svg"):
+        (tmp_path / f"{kind}.v2.{kind}").mkdir()
+        words = order("evaluate", inputs, tmp_path / f"{kind}.v2")
+        assert_refused(run(capsys, words), f"{kind}.v2.{kind}: expected a file, got a folder")
 
 
 def test_an_input_is_never_the_output(inputs, tmp_path, capsys):
@@ -221,7 +237,7 @@ def test_nor_is_half_a_picture_left(tmp_path):
 def test_a_disc_that_becomes_full_leaves_what_was_there(inputs, tmp_path, capsys, command):
     """No file may grow beyond 100 bytes: the system refuses in the middle of the writing."""
     out = order(command, inputs, tmp_path / "out")
-    old = Path(out[-1]) if command != "migrate" else tmp_path / "out" / "adapter.npz"
+    old = tmp_path / "out" / FOLDERS[command] if command in FOLDERS else Path(out[-1])
     old.parent.mkdir(exist_ok=True)
     old.write_bytes(b"old")
     with small_files():
@@ -282,24 +298,54 @@ def test_a_folder_without_permission(inputs, capsys, command):
     assert_refused(result, "expected a file that can be written, got 'Permission denied'")
 
 
+ONE_AFTER_THE_OTHER = """
+import json, os, runpy, sys
+import isthmus.registry, isthmus.tables  # takes long, and is done once for all
+for words, out, err in json.loads(sys.argv[1]):
+    child = os.fork()
+    if not child:
+        for path, number in ((out, 1), (err, 2)):
+            os.dup2(os.open(path, os.O_WRONLY | os.O_CREAT), number)
+        sys.argv = ["isthmus", *words]
+        runpy.run_module("isthmus", run_name="__main__", alter_sys=True)
+    print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), flush=True)
+"""
+
+
+def each_in_a_process(orders, folder):
+    """Exit status, standard output and standard error of `python -m isthmus` with these words, one after the other."""
+    files = [(f"{folder}/{i}.out", f"{folder}/{i}.err") for i in range(len(orders))]
+    files = [
+        ("/dev/full", err) if len(words) == 1 else (out, err) for words, (out, err) in zip(orders, files, strict=True)
+    ]
+    told = json.dumps([(words, *two) for words, two in zip(orders, files, strict=True)])
+    asked = [sys.executable, "-c", ONE_AFTER_THE_OTHER, told]
+    done = subprocess.run(asked, env=ENVIRONMENT, capture_output=True, text=True, timeout=120, check=True)
+    texts = [["" if path == "/dev/full" else Path(path).read_text() for path in two] for two in files]
+    return [(int(status), *said) for status, said in zip(done.stdout.split(), texts, strict=True)]
+
+
 @pytest.mark.slow
 def test_every_command_ends_well_by_the_program_itself(inputs, tmp_path):
     """One fault for each, another for each; those without input files have a full disc behind their output.
 
-    Other tests start `migrate` and `embed` on small discs, and kill `search`.
+    Each runs in a process of its own, to its very end. Other tests start `migrate` and `embed` on small discs, and
+    kill `search`.
     """
+    place, said = tmp_path / "place", tmp_path / "said"
+    place.mkdir()
+    said.mkdir()
+    loud = [["systems"], ["datasets"], ["--help"]]
     bads = {"fit": "latin.csv", "match": "mixed.csv", "label": "twice.csv", "evaluate": "header.csv"}
-    bads |= {"inspect": "part.isthmus"}
-    with Path("/dev/full").open("w") as full:
-        loud = [executed(command, stdout=full) for command in ("systems", "datasets", "--help")]
-        for status, _, err in [finished(process) for process in loud]:
-            assert (status, err.count("\n")) == (2, 1)
-            assert "standard output: expected room for the answer, got 'No space left on device'." in err
-    for some in (["fit", "match", "label"], ["evaluate", "inspect"]):  # a few at the same time
-        running = [executed(*order(command, inputs, tmp_path / "out", bads[command])) for command in some]
-        for result in [finished(process) for process in running]:
-            assert_refused(result)
-    assert list(tmp_path.iterdir()) == []
+    bads |= {"inspect": "part.isthmus", "export": "latin.csv", "report": "notes.txt"}
+    wrong = [order(name, inputs, place / "out", bad) for name, bad in bads.items()]
+    results = each_in_a_process([*loud, *wrong], said)
+    for status, _, err in results[: len(loud)]:
+        assert (status, err.count("\n")) == (2, 1)
+        assert "standard output: expected room for the answer, got 'No space left on device'." in err
+    for result in results[len(loud) :]:
+        assert_refused(result)
+    assert list(place.iterdir()) == []
 
 
 @pytest.mark.slow
@@ -349,7 +395,7 @@ os.fsync = wait
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["SIGKILL", "SIGINT"])
-def test_killed_while_it_writes(inputs, tmp_path, name):
+def test_killed_while_it_writes(inputs, tmp_path, usual_signals, name):
     """A program that stops for good when all bytes are written, and before the file has its name."""
     (tmp_path / "sitecustomize.py").write_text(WAITING)
     out, written = tmp_path / "out", tmp_path / "written"

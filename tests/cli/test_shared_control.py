@@ -75,6 +75,7 @@ def test_labels_beside_the_columns_that_both_have(tmp_path, capsys):
     facts = answer(capsys, "label", source, target, "--label", "kind")
     seen = facts["held_back"]
     assert (seen["shared_columns"], facts["source"]["rows"]) == (1, 60)  # 20 source rows have no label
+    assert (facts["source"]["labels"], facts["target"]["labels"]) == (60, 24)
     assert 12 <= seen["labels"] <= 24
     assert seen["accuracy"] > 0.7
     assert seen["interval"][0] <= seen["accuracy"] <= seen["interval"][1]
@@ -82,8 +83,13 @@ def test_labels_beside_the_columns_that_both_have(tmp_path, capsys):
     assert answer(capsys, "label", source, target, "--label", "kind", "--check", 0)["held_back"]["accuracy"] is None
     # Pairs of source rows that have no label are left out, and pairs of none.
     pairs = write(tmp_path / "p.csv", ["s", "t"], [[70, 70], [71, 71]])
+    target = write(
+        tmp_path / "u.csv", ["kind", "both", *"fghijk"], [["", *row[1:]] if row[0] == "w" else row for row in rows]
+    )
     assert main(["label", source, target, "--label", "kind", "--pairs", pairs, "--check", "0"]) == 0
-    assert "pairs: " + pairs + ", 2, of which 2 have no label in the source" in capsys.readouterr().out
+    said = capsys.readouterr().out
+    assert "pairs: " + pairs + ", 2, of which 2 have no label in the source" in said
+    assert "\nWithout a label in the target: w.\n" in said
 
 
 def test_no_label_is_hidden_where_each_class_has_one():
@@ -92,3 +98,23 @@ def test_no_label_is_hidden_where_each_class_has_one():
 
     few = np.array([0, 1, 2, -1, -1, -1])
     assert held_back(X, y, X, few, ARC()) is None
+
+
+def test_pairs_by_row_numbers_are_of_the_rows_of_the_file(tmp_path):
+    """Source rows without a label are not used, and the numbers of the others stay what they are."""
+    from types import SimpleNamespace
+
+    from isthmus.cli.label import labelled_sides
+    from isthmus.cli.screen import Screen
+    from isthmus.cli.sides import known_pairs
+
+    source = write(
+        tmp_path / "s.csv", ["kind", "a"], [["" if i % 3 == 0 else "uv"[i % 2], i + 0.5] for i in range(12)]
+    )
+    target = write(tmp_path / "t.csv", ["kind", "b"], [["uv"[i % 2], -i - 0.5] for i in range(12)])
+    pairs = write(tmp_path / "p.csv", ["s", "t"], [[i, i] for i in range(12)])
+    asked = SimpleNamespace(source=source, target=target, label="kind", id=[], text=[], drop=[], plan=None)
+    first, second, _, _ = labelled_sides(asked, Screen(quiet=True))
+    found = known_pairs(pairs, first, second, Screen(quiet=True))
+    same = [(float(first.table.column("a")[i]), -float(second.table.column("b")[j])) for i, j in found.tolist()]
+    assert same == [(i + 0.5, i + 0.5) for i in range(12) if i % 3]

@@ -24,12 +24,12 @@ def raw(tmp_path_factory):
 
 @pytest.mark.filterwarnings("ignore")
 def test_mutations(tmp_path):
-    found = fuzzed(2000, tmp_path)
+    found = fuzzed(1000, tmp_path)
     assert not found.wrong
     assert not found.events
     assert found.right, found
     refusals = sum(n for (_, what), n in found.counts.items() if what == "refused")
-    assert refusals > 1500
+    assert refusals > 750
     # Whoever changes bytes, the checksum knows.
     assert not any(what == "a model" for kind, what in found.counts if kind in ("truncated", "flips", "resized"))
 

@@ -288,7 +288,7 @@ def test_an_evaluation_is_written_for_a_report(folder, tmp_path, capsys, pages):
 def test_another_file_of_the_name_of_a_record_is_left_alone(folder, tmp_path, capsys, pages):
     mine = tmp_path / "labels.csv.json"
     mine.write_text("my own notes", encoding="utf-8")
-    asked = ("--label", "kind", "--id", "name", "-o", tmp_path / "labels.csv")
+    asked = ("--label", "kind", "--id", "name", "--check", "0", "-o", tmp_path / "labels.csv")
     status, said, wrong = run(capsys, "label", folder / "a.csv", folder / "b.csv", *asked)
     assert (status, wrong) == (0, "")
     assert "is another file, and was left as it is" in said

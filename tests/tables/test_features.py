@@ -216,6 +216,15 @@ def test_zero_is_no_scale(parts):
         Features.from_parts(about, arrays | {"0_scale": np.zeros(2)})
 
 
+def test_some_rows_have_the_features_they_have_among_all():
+    table = Table.of({"size": ["1.0", "2.0", "XL", "1.0"]})
+    features = Features.fit(Plan((Column("size", "category"),)), table)
+    every, rows = features.transform(table), np.array([0, 3, 1])
+    np.testing.assert_array_equal(every.sum(axis=1), 1.0)
+    np.testing.assert_array_equal(features.transform(table.take(rows)), every[rows])
+    np.testing.assert_array_equal(features.transform(Table.of({"size": [1, 2]})), every[:2])
+
+
 def test_matrices_alone_are_left_as_they_are():
     X = sp.csr_matrix(np.eye(4, dtype=np.float32))
     table = Table.of({"X": X})

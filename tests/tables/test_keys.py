@@ -57,6 +57,9 @@ def test_pairs_are_row_numbers(tmp_path):
         assert read_pairs(tmp_path / "p.csv", ["a", "b"], ["1", "2"], strict=False).tolist() == [[0, 0]]
     with pytest.raises(InputError, match="at least one pair with known ids, got none in 2 rows"):
         read_pairs(tmp_path / "p.csv", ["c"], ["1"], strict=False)
+    # Among versions "1.0" keeps its fraction, in a file of pairs that has whole numbers only it does not.
+    write_table(tmp_path / "v.csv", {"source": ["2.0", "1.0"], "target": ["3", "1"]})
+    assert read_pairs(tmp_path / "v.csv", ["1.0", "1.5", "2.0"], ["1.0", "2", "3.0"]).tolist() == [[2, 2], [0, 0]]
     write_table(tmp_path / "q.csv", {"source": ["b"]})
     with pytest.raises(InputError, match="named source and target, got 1"):
         read_pairs(tmp_path / "q.csv", ["a"], ["1"])

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from hostile import FLIPS, LITTLE, Entry, archive, flipped, npy, npy_header, put, refused, saved
 from isthmus import InputError, MissingDependencyError
 from isthmus.storage.archives import npz_headers
-from isthmus.tables import limits, read_table, write_table
+from isthmus.tables import RowBlocks, limits, read_table, write_table
 
 WORDS = st.text(st.characters(exclude_categories=("Cs", "Cc", "Zs", "Zl", "Zp")), min_size=1, max_size=8)
 CELLS = st.one_of(st.none(), WORDS, st.sampled_from(['say "x"', "a,b", "two\nlines", "é;ü", "0"]))
@@ -145,6 +145,17 @@ def test_claims_of_archives_and_of_parquet_are_compared_with_the_file(tmp_path, 
     path = tmp_path / "a.parquet"
     pl.DataFrame({f"c{i}": pl.zeros(2**16, eager=True) for i in range(16)}).write_parquet(path, compression="zstd")
     assert "bytes of content" in refused(read_table, path)
+
+
+@pytest.mark.parametrize("dtype", [pl.String, pl.Categorical])
+def test_one_text_said_often_is_refused_before_it_is_unfolded(tmp_path, monkeypatch, dtype):
+    monkeypatch.setattr(limits, "ROOM", 2**20)
+    path = tmp_path / "a.parquet"
+    text = pl.Series("a", ["x" * 2**12, "y"], dtype=dtype).gather([0] * 2**10)
+    pl.DataFrame({"a": text, "b": pl.int_range(2**10, eager=True)}).write_parquet(path, compression="zstd")
+    assert path.stat().st_size * limits.FACTOR < 2**22
+    assert "bytes of content" in refused(read_table, path)
+    assert "bytes of content" in refused(lambda path: list(RowBlocks(path)), path)
 
 
 @given(flips=FLIPS, ending=st.sampled_from(["npz", "npy", "parquet", "csv.gz", "jsonl", "csv"]))

@@ -11,7 +11,7 @@ from importlib import import_module
 from io import StringIO
 
 from isthmus._version import __version__
-from isthmus.cli.ending import exit_status, tell
+from isthmus.cli.ending import complain, exit_status, tell
 from isthmus.storage.files import printable
 
 COMMANDS = {
@@ -62,7 +62,7 @@ def _run(arguments: list[str]) -> None:
 
 def _mind(message: str, *, quiet: bool) -> None:
     if not quiet:
-        print(f"isthmus: mind: {printable(message)}", file=sys.stderr)
+        complain(f"isthmus: mind: {printable(message)}")
 
 
 def parser(arguments: Sequence[str] = ()) -> argparse.ArgumentParser:

@@ -50,8 +50,8 @@ class HeldBack:
         alone = "nothing to compare with" if self.shared is None else f"these alone find {self.shared:.0%}"
         return (
             f"Of {self.pairs:,} known pairs that were held back, {self.recall:.0%} were found "
-            f"[{low:.0%}, {high:.0%}], {self.among:.0%} among the first {AMONG}; the files share {self.columns:,} words "
-            f"or columns: {alone}."
+            f"[{low:.0%}, {high:.0%}], {self.among:.0%} among the first {AMONG}; the files share {self.columns:,} "
+            f"words or columns: {alone}."
         )
 
     @property

@@ -40,11 +40,11 @@ def exit_status(program: str, run: Callable[[], None], after_stop: str = "") -> 
     except BrokenPipeError:  # the reader of a pipe, such as head, has seen enough
         _discard_output()
     except (IsthmusError, OSError, MemoryError) as error:
-        print(f"{program}: {printable(_sentence(error))}", file=sys.stderr)
+        complain(f"{program}: {printable(_sentence(error))}")
         return BAD_INPUT
     except KeyboardInterrupt as stop:
         by, status = (str(stop), SIGNAL + stop.number) if isinstance(stop, StoppedError) else ("Ctrl-C", INTERRUPTED)
-        print(f"{program}: stopped by {by}. {after_stop}".rstrip(), file=sys.stderr)
+        complain(f"{program}: stopped by {by}. {after_stop}".rstrip())
         exec("")  # Python remembers an interrupted exec, of a class of data for one, and would end by the signal
         return status
     return 0
@@ -62,6 +62,12 @@ def tell(text: str = "") -> None:
     except OSError as error:
         _discard_output()
         raise InputError(f"standard output: expected room for the answer, got '{error.strerror}'.") from None
+
+
+def complain(line: str) -> None:
+    """Print a line on standard error, or nowhere if that is closed: ``print`` would then take standard output."""
+    if sys.stderr is not None:
+        print(line, file=sys.stderr)
 
 
 def _discard_output() -> None:

@@ -46,12 +46,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> None:
     """Ask, and tell: one sentence first, the numbers under it."""
     screen = Screen.of(options)
-    require_output(options.output, options.source, options.target, options.pairs, options.plan)
+    inputs = options.source, options.target, options.pairs, options.plan
+    require_output(options.output, *inputs)
     if options.picture is not None:
-        from isthmus.plotting.canvas import figure_type
+        from isthmus.plotting.canvas import KINDS, figure_type
 
         figure_type()  # what is missing is told before the work
-        require_output(_stem(options.picture).with_suffix(".png"))
+        stem = _stem(options.picture)
+        for kind in KINDS:
+            require_output(stem.with_name(f"{stem.name}.{kind}"), *inputs)
     found = labelled_sides(options, screen)
     if found is None:
         return

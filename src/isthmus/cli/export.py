@@ -8,6 +8,7 @@ from pathlib import Path
 from isthmus.cli.arguments import add_speech
 from isthmus.cli.models import add_model
 from isthmus.cli.screen import Screen
+from isthmus.storage.folders import require_folder
 
 EXAMPLES = """\
 examples:
@@ -28,6 +29,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> None:
     """Make both graphs, then write them."""
     screen = Screen.of(options)
+    require_folder(options.output)
     from isthmus.files import export_onnx, load
 
     written = [str(path) for path in export_onnx(load(options.model), options.output)]

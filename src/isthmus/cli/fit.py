@@ -11,7 +11,7 @@ from isthmus.cli.arguments import add_columns, add_files, add_speech
 from isthmus.cli.checks import ENOUGH, held_back
 from isthmus.cli.outputs import require_output
 from isthmus.cli.screen import Screen
-from isthmus.cli.sides import both_sides, known_pairs, pairs_by_id, with_labels
+from isthmus.cli.sides import both_sides, known_pairs, pairs_by_id
 from isthmus.exceptions import DataWarning, InputError
 
 if TYPE_CHECKING:
@@ -63,37 +63,29 @@ def run(options: argparse.Namespace) -> None:
         raise InputError("-o: expected the file that the model goes to, got none.")
     source, target = sides
     pairs = known_pairs(options.pairs, source, target, screen)
-    if pairs is None and (source.labels is None or target.labels is None):
+    has_labels = source.labels is not None and target.labels is not None
+    if pairs is None and not has_labels:
         pairs = pairs_by_id(source, target, screen)
-    if pairs is None and (source.labels is None or target.labels is None):
+    if pairs is None and not has_labels:
         raise InputError(
             "fit: expected labels in both files (--label), known pairs (--pairs) or ids that both files have (--id), "
             "got neither."
         )
-    if pairs is None:  # known pairs teach also where there is no label
-        source = with_labels(source)
+    if pairs is None:  # with pairs, rows without a label are learned from too
+        source = source.labelled()
+    if source.labels is not None or target.labels is not None:
+        screen.say(source.labels_line(), target.labels_line())
     from isthmus import save, systems
 
     name = options.system or (LABELS if pairs is None else PAIRS)
     system = systems()[name]
-
-    def fitted(known: Any) -> Any:
-        given = {} if known is None else {"pairs": known}
-        return system.make().fit(source.X, source.labels, target.X, target.labels, **given)
-
-    screen.passing("learning")
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always", DataWarning)
-        model = fitted(pairs)
-    told = list(dict.fromkeys(str(warning.message) for warning in caught))
+    model, told = _fitted(system.make(), source, target, pairs, screen)
     check = None
     if pairs is not None:
         screen.passing("known pairs are held back, and asked for")
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", DataWarning)  # the same as before
-            check = held_back(fitted, source, target, pairs)
+        check = held_back(lambda some: _fitted(system.make(), source, target, some, screen)[0], source, target, pairs)
+        screen.passing("")
         told += _about_pairs(pairs, check)
-    screen.passing("")
     known = {"source": source.features.to_parts(), "target": target.features.to_parts()}
     from isthmus.report.learned import PART, Learned
 
@@ -118,14 +110,24 @@ def run(options: argparse.Namespace) -> None:
     )
 
 
+def _fitted(system: Any, source: Side, target: Side, pairs: Any, screen: Screen) -> tuple[Any, list[str]]:
+    """The system after it has learned, and what it said of the data."""
+    if "progress" in system.get_params(deep=False):
+        system.set_params(progress=screen.progress)
+    known = {} if pairs is None else {"pairs": pairs}
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always", DataWarning)
+        model = system.fit(source.X, source.labels, target.X, target.labels, **known)
+    return model, list(dict.fromkeys(str(warning.message) for warning in caught))
+
+
 def _known(source: Side, target: Side, pairs: Any) -> str:
     """What was learned from: rows, features, labels, pairs."""
     sides = [f"{side.table.n_rows:,} rows with {side.X.shape[1]:,} features" for side in (source, target)]
-    counts = [0 if side.labels is None else sum(y is not None for y in side.labels) for side in (source, target)]
+    counts = [side.facts["labels"] for side in (source, target)]
     parts = [f"{counts[0]:,} and {counts[1]:,} labels"] * any(counts)
     parts += [] if pairs is None else [f"{len(pairs):,} pair{'s' * (len(pairs) > 1)}"]
-    unused = f"; {len(source.unused):,} source rows without a label are not used" if source.unused else ""
-    return f"{sides[0]} and {sides[1]}, by {' and '.join(parts)}{unused}."
+    return f"{sides[0]} and {sides[1]}, by {' and '.join(parts)}."
 
 
 def _about_pairs(pairs: Any, check: HeldBack | None) -> list[str]:

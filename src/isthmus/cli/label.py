@@ -10,7 +10,7 @@ from isthmus.cli.arguments import add_columns, add_files, add_speech
 from isthmus.cli.outputs import require_table
 from isthmus.cli.screen import Screen
 from isthmus.cli.shared import shared_rows
-from isthmus.cli.sides import both_sides, known_pairs, labels_line, with_labels
+from isthmus.cli.sides import both_sides, known_pairs
 from isthmus.exceptions import InputError
 
 if TYPE_CHECKING:
@@ -25,6 +25,8 @@ examples:
 
 A class that no row of TARGET is labelled with can still be given: by its place among the others.
 """
+NAMED = 20
+"""Classes that are named in one line."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -66,9 +68,9 @@ def labelled_sides(options: argparse.Namespace, screen: Screen) -> Labelled | No
     source, target = sides
     if source.labels is None:
         raise InputError(f"{source.table.path}: expected a column of classes {options.label!r:.60}, got none.")
-    source = with_labels(source)
+    source = source.labelled()
     y_target = np.full(target.table.n_rows, None, dtype=object) if target.labels is None else target.labels
-    screen.say(*(labels_line(side, y) for side, y in ((source, source.labels), (target, y_target))))
+    screen.say(source.labels_line(), target.labels_line())
     return source, target, source.labels, y_target
 
 
@@ -91,7 +93,7 @@ def run(options: argparse.Namespace) -> None:
     model = LabelTransfer(reject_below=options.reject_below, random_state=options.seed, progress=screen.progress).fit(
         source.X, ys, target.X, yt, pairs=pairs
     )
-    screen.say("", model.verdict_)
+    screen.say("", model.verdict_, *_unnamed(model.unlabelled_classes_))
     given = np.array([label is not None for label in yt])
     P, called = model.predict_proba(target.X), np.where(given, yt, model.predict(target.X))
     none = sum(label is None for label in called[~given])
@@ -119,6 +121,14 @@ def run(options: argparse.Namespace) -> None:
             screen.say(f"{record_path(options.output)} is another file, and was left as it is.")
         screen.say(f"They are in {options.output}.")
     screen.answer(facts)
+
+
+def _unnamed(classes: Any) -> list[str]:
+    """The classes that no target row is labelled with, for the screen."""
+    names = ", ".join(map(str, classes[:NAMED])) + (
+        f" and {len(classes) - NAMED:,} more" if len(classes) > NAMED else ""
+    )
+    return [f"Without a label in the target: {names}."] if len(classes) else []
 
 
 def _held_back(options: argparse.Namespace, model: Any, sides: Labelled, pairs: Any) -> dict[str, Any]:

@@ -35,7 +35,7 @@ class Screen:
     @property
     def progress(self) -> bool:
         """Whether to show how far long work is: on a terminal that is not to be silent."""
-        return not (self.json or self.quiet) and sys.stderr.isatty()
+        return not (self.json or self.quiet) and sys.stderr is not None and sys.stderr.isatty()
 
     def say(self, *lines: str) -> None:
         """Lines for people; what came from files can't act on a terminal."""

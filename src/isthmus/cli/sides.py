@@ -23,21 +23,15 @@ LONGEST_PLAN = 2**24
 
 @dataclass(frozen=True, eq=False)
 class Side:
-    """One file, or some rows of it; then ``unused`` are the ids of the others."""
+    """One file, or some rows of it, by the ids that they have in it; then ``unused`` are the ids of the others."""
 
     name: str
     table: Table
     plan: Plan
     features: Features
     X: Matrix
+    ids: tuple[str, ...]
     unused: tuple[str, ...] = ()
-
-    @property
-    def ids(self) -> Any:
-        """What the rows are called (n,)."""
-        from isthmus.tables import ids_of
-
-        return ids_of(self.table, self.plan)
 
     @property
     def labels(self) -> Any:
@@ -49,15 +43,33 @@ class Side:
     @property
     def facts(self) -> dict[str, Any]:
         """What there is, for machines."""
-        return {"file": str(self.table.path), "rows": self.table.n_rows, "features": int(self.X.shape[1])}
+        sizes = {"rows": self.table.n_rows, "features": int(self.X.shape[1]), "labels": len(self._given)}
+        return {"file": str(self.table.path)} | sizes
+
+    @property
+    def _given(self) -> list[str]:
+        """The labels of the rows that have one."""
+        return [] if self.labels is None else [label for label in self.labels if label is not None]
 
     def only(self, kept: BoolArray) -> Side:
         """Some of the rows; the features stay those of all."""
         import numpy as np
 
-        unused = tuple(id for id, keep in zip(self.ids, kept, strict=True) if not keep)
-        rows = np.flatnonzero(kept)
-        return replace(self, table=self.table.take(rows), X=self.X[rows], unused=unused)
+        rows, others = np.flatnonzero(kept), np.flatnonzero(~kept)
+        ids, unused = (tuple(self.ids[i] for i in some) for some in (rows, others))
+        return replace(self, table=self.table.take(rows), X=self.X[rows], ids=ids, unused=unused)
+
+    def labelled(self) -> Side:
+        """The rows that have a label; all rows where none has one."""
+        import numpy as np
+
+        known = np.array([label is not None for label in self.labels])
+        return self if known.all() or not known.any() else self.only(known)
+
+    def labels_line(self) -> str:
+        """How many labels there are, for the screen."""
+        others = f"; {len(self.unused):,} rows without a label are not used" if self.unused else ""
+        return f"{self.name}: {len(self._given):,} labels of {len(set(self._given))} classes{others}"
 
     def lines(self) -> list[str]:
         """What there is, for the screen."""
@@ -96,9 +108,9 @@ def both_sides(
     if getattr(options, "pairs", None) is not None:
         _require_pairs(options.pairs, ids, plans)
     sides = []
-    for name, table, plan in zip(names, tables, plans, strict=True):
+    for name, table, plan, own in zip(names, tables, plans, ids, strict=True):
         features = Features.fit(plan, table)
-        sides.append(Side(name, table, plan, features, features.transform(table)))
+        sides.append(Side(name, table, plan, features, features.transform(table), own))
         screen.say(*sides[-1].lines())
     return sides[0], sides[1]
 
@@ -167,21 +179,6 @@ def _chosen_plans(options: argparse.Namespace, tables: tuple[Table, ...], scale:
         for table in tables
     ]
     return plans if scale else [_unscaled(plan) for plan in plans]
-
-
-def with_labels(side: Side) -> Side:
-    """The rows that have a label, where only some do."""
-    import numpy as np
-
-    labelled = np.array([label is not None for label in side.labels])
-    return side if labelled.all() or not labelled.any() else side.only(labelled)
-
-
-def labels_line(side: Side, y: Any) -> str:
-    """How many labels there are, of how many classes, for the screen."""
-    given = [label for label in y if label is not None]
-    others = f"; {len(side.unused):,} rows without a label are not used" if side.unused else ""
-    return f"{side.name}: {len(given):,} labels of {len(set(given))} classes{others}"
 
 
 def pairs_by_id(first: Side, second: Side, screen: Screen) -> IntArray | None:

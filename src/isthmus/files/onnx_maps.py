@@ -23,7 +23,8 @@ from isthmus.files.onnx_transformers import width
 from isthmus.kernels import Cosine, Linear
 from isthmus.linalg import RANK_TOLERANCE
 from isthmus.spaces import FeatureSpace
-from isthmus.storage.files import write_bytes
+from isthmus.storage.files import write_whole
+from isthmus.storage.folders import filling
 from isthmus.storage.onnx_graphs import ROWS, Graph
 
 
@@ -76,7 +77,7 @@ def to_onnx(model: Any, domain: str = "target", *, transformed: bool = False) ->
 def export_onnx(model: Any, folder: str | os.PathLike[str], *, transformed: bool = False) -> list[Path]:
     """Write ``source.onnx`` and ``target.onnx``, the maps of :func:`to_onnx`, into a folder, and return the paths.
 
-    Both are made before either is written. A folder that does not exist is made.
+    Both are made before either is written, and a new folder appears with both of them or not at all.
 
     Parameters
     ----------
@@ -92,10 +93,11 @@ def export_onnx(model: Any, folder: str | os.PathLike[str], *, transformed: bool
     where = Path(folder)
     if where.exists() and not where.is_dir():
         raise InputError(f"folder: expected a folder, got the file {str(where)!r}.")
-    files = {where / f"{domain}.onnx": to_onnx(model, domain, transformed=transformed) for domain in DOMAINS}
-    for path, content in files.items():
-        write_bytes(path, content)
-    return list(files)
+    files = {f"{domain}.onnx": to_onnx(model, domain, transformed=transformed) for domain in DOMAINS}
+    with filling(where, tuple(files)) as unfinished:
+        for name, content in files.items():
+            write_whole(unfinished / name, content)
+    return [where / name for name in files]
 
 
 def _fitted(model: Any) -> Any:

@@ -29,6 +29,8 @@ DPI = 150
 """Dots per inch."""
 # Neither the day nor the version of the drawing library belongs to the picture.
 METADATA = {"png": {"Software": None}, "svg": {"Date": None, "Creator": None}}
+KINDS = tuple(METADATA)
+"""Of files that a picture is written to."""
 
 
 def figure_type() -> Any:
@@ -112,10 +114,10 @@ def save_figure(figure: Any, path: str | os.PathLike[str]) -> list[Path]:
     stem = Path(path)
     if not stem.name or not stem.parent.is_dir():
         raise InputError(f"path: expected a file name in a folder that exists, got {str(path)!r}.")
-    drawn = {stem.with_name(f"{stem.name}.{kind}"): BytesIO() for kind in METADATA}
+    drawn = {stem.with_name(f"{stem.name}.{kind}"): BytesIO() for kind in KINDS}
     # The salt stands for the random one that would name the parts of an SVG file otherwise.
     with rc_context({"svg.hashsalt": "isthmus", "svg.fonttype": "path"}):
-        for kind, content in zip(METADATA, drawn.values(), strict=True):
+        for kind, content in zip(KINDS, drawn.values(), strict=True):
             figure.savefig(content, format=kind, dpi=DPI, metadata=METADATA[kind])
     for destination, content in drawn.items():
         write_whole(destination, content.getvalue())

@@ -73,12 +73,13 @@ def confusion(table: IntArray, classes: Sequence[str]) -> Figure:
     """A confusion matrix (C, C): true classes in rows, given ones in columns."""
     share = table / np.maximum(table.sum(axis=1, keepdims=True), 1)
     names = [plain(_cut(name, 24)) for name in classes]
+    full = [plain(_cut(name, 80)) for name in classes]
     hover = [
         [
-            f"true: {plain(true)}<br>given: {plain(given)}<br>{table[i, j]:,} rows, {share[i, j]:.0%} of the class"
-            for j, given in enumerate(classes)
+            f"true: {true}<br>given: {given}<br>{table[i, j]:,} rows, {share[i, j]:.0%} of the class"
+            for j, given in enumerate(full)
         ]
-        for i, true in enumerate(classes)
+        for i, true in enumerate(full)
     ]
     places = list(range(len(classes)))
     trace = {

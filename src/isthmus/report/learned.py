@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 
 from isthmus._arrays import BoolArray, FloatArray, as_dense
 from isthmus.exceptions import InputError
-from isthmus.report.rows import taken
 from isthmus.storage.files import shown
 from isthmus.tables import Plan, Table
 from isthmus.tables.cells import numbers, words
@@ -61,7 +60,7 @@ class Learned:
             )
         marks: NDArray[np.int64] | None = np.zeros(0, dtype=np.int64)
         if len(known):
-            marks = row_marks(taken(table, known), plan) if len(known) <= MOST_MARKS else None
+            marks = row_marks(table.take(known), plan) if len(known) <= MOST_MARKS else None
         told = None if result is None else str(result)
         return cls(system, told, tuple(warnings), np.array(trace, dtype=np.float64).reshape(-1, len(COLUMNS)), marks)
 

@@ -6,7 +6,6 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from types import MappingProxyType
 
 import numpy as np
 
@@ -14,7 +13,7 @@ from isthmus._arrays import IntArray
 from isthmus.exceptions import InputError
 from isthmus.report.html import Markup, element, joined
 from isthmus.tables import Column, Plan, Table, ids_of, labels_of
-from isthmus.tables.cells import words
+from isthmus.tables.cells import place_of, words
 
 EXCERPT = 140
 """Characters of a row's text that are shown."""
@@ -22,12 +21,6 @@ NAME = 80
 """Characters of a name of a row or of a class."""
 COLUMNS_SHOWN = 4
 """Columns that are shown of rows without text."""
-
-
-def taken(table: Table, rows: IntArray) -> Table:
-    """Some rows of a table, in the order that is asked for."""
-    parts = {name: part[rows] for name, part in table.parts.items()}
-    return Table(table.path, MappingProxyType(parts), len(rows), table.annotations)
 
 
 @dataclass(frozen=True, eq=False)
@@ -78,7 +71,7 @@ class Rows:
     def some(self, rows: IntArray) -> Rows:
         """Some of the rows."""
         ids, labels = (tuple(values[i] for i in rows) for values in (self.ids, self.labels))
-        return Rows(self.domain, taken(self.table, rows), self.plan, ids, labels)
+        return Rows(self.domain, self.table.take(rows), self.plan, ids, labels)
 
     def excerpts(self) -> list[str]:
         """A few words of each row: of its text, or of its first columns."""
@@ -162,7 +155,7 @@ def cut(text: str, most: int = NAME) -> str:
 def places(ids: Sequence[str], wanted: Sequence[str | None]) -> IntArray:
     """Where names are among others (m,); -1 for those that are not."""
     place = {name: i for i, name in enumerate(ids)}
-    return np.array([-1 if name is None else place.get(name, -1) for name in wanted], dtype=np.intp)
+    return np.array([-1 if name is None else place_of(name, place) for name in wanted], dtype=np.intp)
 
 
 def named(ids: Sequence[str], texts: Sequence[str]) -> list[Markup]:

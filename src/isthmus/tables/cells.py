@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -107,6 +108,20 @@ def words(table: Table, name: str) -> list[str | None]:
     whole = table.whole_numbers[name] if name in table.whole_numbers else _whole(text)
     cells: list[str | None] = (text.str.replace(r"\.0$", "") if whole else text).to_list()
     return cells
+
+
+def place_of(word: str, places: Mapping[str, int]) -> int:
+    """Where a word is among others, -1 for one that is not; "1" and "1.0" are the same where only one is there.
+
+    A column of whole numbers is told without fractions, but some of its rows, or another file, may hold nothing else.
+
+    Examples
+    --------
+    >>> [place_of(word, {"1.0": 0, "2.5": 1, "3": 2}) for word in ("1", "2.5", "3.0", "4")]
+    [0, 1, 2, -1]
+    """
+    other = word.removesuffix(".0") if word.endswith(".0") else f"{word}.0"
+    return places.get(word, places.get(other, -1))
 
 
 def are_whole_numbers(table: Table, name: str) -> bool:

@@ -10,9 +10,10 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from isthmus._arrays import FloatArray, Matrix, is_sparse
+from isthmus._arrays import BoolArray, FloatArray, Matrix, is_sparse
 from isthmus.exceptions import InputError
 from isthmus.storage.files import shown
+from isthmus.tables import cells
 from isthmus.tables.blocks import Block, Categories, MatrixPart, Numbers, Words
 from isthmus.tables.plan import Plan
 from isthmus.tables.table import Table
@@ -80,6 +81,20 @@ class Features:
         if len(found) < len(self.blocks):
             raise InputError("texts: expected features of text only, got a plan with other columns.")
         return _side_by_side(found)
+
+    def unknown_texts(self, texts: Sequence[str]) -> BoolArray:
+        """Which typed texts have no word that was learned from (n,), where all columns are text."""
+        return self._unknown([(block, texts) for block in self.blocks if isinstance(block, Words)], len(texts))
+
+    def unknown_rows(self, table: Table) -> BoolArray:
+        """Which rows have no word that was learned from (n,); none, where not all columns are text."""
+        found = [(block, cells.texts(table, block.column)) for block in self.blocks if isinstance(block, Words)]
+        return self._unknown(found, table.n_rows)
+
+    def _unknown(self, found: Sequence[tuple[Words, Sequence[str]]], n: int) -> BoolArray:
+        if len(found) < len(self.blocks):
+            return np.zeros(n, dtype=bool)
+        return np.all([block.are_unknown(texts) for block, texts in found], axis=0)
 
     def lines(self) -> list[str]:
         """What the features are, for the screen."""

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from isthmus._arrays import IntArray
 from isthmus.exceptions import DataWarning, InputError, warn
 from isthmus.storage.files import shown
-from isthmus.tables.cells import words
+from isthmus.tables.cells import place_of, words
 from isthmus.tables.frames import polars
 from isthmus.tables.plan import Plan
 from isthmus.tables.reading import read_table
@@ -159,7 +159,7 @@ def _id_columns(table: Table) -> tuple[str, ...]:
 def _places(table: Table, name: str, ids: Sequence[str], side: str, *, strict: bool) -> IntArray:
     place = {word: i for i, word in enumerate(ids)}
     cells = words(table, name)
-    found = np.array([-1 if cell is None else place.get(cell, -1) for cell in cells], dtype=np.intp)
+    found = np.array([-1 if cell is None else place_of(cell, place) for cell in cells], dtype=np.intp)
     unknown = np.flatnonzero(found < 0)
     if strict and len(unknown):
         row = int(unknown[0])

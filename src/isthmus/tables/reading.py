@@ -93,7 +93,9 @@ def _parquet(path: Path, name: str) -> Table:
         found = file.read()
     lazy, _ = scanned_parquet(BytesIO(found), len(found), name)
     with complaints(name, IN_ORDER):
-        return Table.of(_columns(lazy.collect(), name), name)
+        frame = lazy.collect()
+        require_text_room(frame, len(found), name)
+        return Table.of(_columns(frame, name), name)
 
 
 def scanned_parquet(source: Any, size: int, name: str) -> tuple[Any, int]:
@@ -108,6 +110,14 @@ def scanned_parquet(source: Any, size: int, name: str) -> tuple[Any, int]:
         n = int(lazy.select(pl.len()).collect().item())
         require_room(n * width * BYTES_PER_CELL, size, name)
     return lazy, n
+
+
+def require_text_room(frame: Any, size: int, name: str) -> None:
+    """Raise where a file of ``size`` bytes says one text so often that all of it would fill the memory."""
+    pl = polars()
+    texts = [column.str for column in frame.iter_columns() if column.dtype == pl.String]
+    texts += [column.cat for column in frame.iter_columns() if column.dtype == pl.Categorical]
+    require_room(sum(int(column.len_bytes().sum() or 0) for column in texts), size, name)
 
 
 def _columns(frame: Any, name: str) -> dict[str, Any]:

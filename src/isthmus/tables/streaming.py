@@ -17,7 +17,7 @@ from isthmus.tables.delimited import delimited_columns
 from isthmus.tables.frames import complaints, polars
 from isthmus.tables.limits import pieces, require_columns
 from isthmus.tables.lines import first_row, whole_rows
-from isthmus.tables.reading import IN_ORDER, json_frame, kind_of_file, read_table, scanned_parquet
+from isthmus.tables.reading import IN_ORDER, json_frame, kind_of_file, read_table, require_text_room, scanned_parquet
 from isthmus.tables.table import Table
 
 BLOCK = 20_000
@@ -145,11 +145,13 @@ def _json_schema(blocks: RowBlocks) -> Any:
 
 def _parquet(blocks: RowBlocks) -> Iterator[Any]:
     path = Path(blocks.path).absolute()
-    with opened(path):  # a file, and no pipe
-        lazy, n = scanned_parquet(path, path.stat().st_size, blocks.name)
+    with opened(path) as file:  # a file, and no pipe
+        size = os.fstat(file.fileno()).st_size
+        lazy, n = scanned_parquet(path, size, blocks.name)
     for start in range(0, n, blocks.size):
         with complaints(blocks.name, IN_ORDER):
             frame = lazy.slice(start, blocks.size).collect()
+            require_text_room(frame, size, blocks.name)
         yield frame
 
 

@@ -7,13 +7,12 @@ import os
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
 from typing import IO, Any
 
 import numpy as np
 
 from isthmus.exceptions import InputError
-from isthmus.storage.files import saving, shown, write_bytes
+from isthmus.storage.files import as_path, saving, shown, write_whole
 from isthmus.tables.frames import polars
 
 
@@ -37,26 +36,9 @@ def write_table(path: str | os.PathLike[str], columns: Mapping[str, Any]) -> Non
     u,0.5
     v,
     """
-    if not isinstance(path, str | os.PathLike):
-        raise InputError(f"path: expected the path of a file, got {path!r:.60}.")
-    where, name = Path(path), shown(path)
-    ending = where.suffix.lower()
-    if ending not in WRITERS:
-        raise InputError(f"{name}: expected a name that ends in one of {', '.join(WRITERS)}.")
-    frame = _frame(columns)
-    if not os.path.isdir(where.parent):
-        raise InputError(f"{name}: expected a file that can be written, got no folder for it.")
-    if os.path.isdir(where):
-        raise InputError(f"{name}: expected a file, got a folder.")
-    content = io.BytesIO()
-    WRITERS[ending](frame, content)
-    try:
-        write_bytes(where, content.getvalue())
-    except InputError:
-        raise
-    except (OSError, ValueError) as error:
-        reason = error.strerror if isinstance(error, OSError) else str(error)
-        raise InputError(f"{name}: expected a file that can be written, got '{reason}'.") from None
+    ending, content = _ending(path), io.BytesIO()
+    WRITERS[ending](_frame(columns), content)
+    write_whole(path, content.getvalue())
 
 
 def write_blocks(path: str | os.PathLike[str], blocks: Iterable[Mapping[str, Any]]) -> None:
@@ -79,9 +61,7 @@ def write_blocks(path: str | os.PathLike[str], blocks: Iterable[Mapping[str, Any
     0,0.0
     1,0.5
     """
-    ending = Path(path).suffix.lower()
-    if ending not in WRITERS:
-        raise InputError(f"{shown(path)}: expected a name that ends in one of {', '.join(WRITERS)}.")
+    ending = _ending(path)
     frames = map(_frame, blocks)
     with saving(path) as file:
         if ending == ".parquet":
@@ -90,6 +70,13 @@ def write_blocks(path: str | os.PathLike[str], blocks: Iterable[Mapping[str, Any
         for i, frame in enumerate(frames):
             named = {"include_header": not i} if ending in (".csv", ".tsv") else {}
             WRITERS[ending](frame, file, **named)
+
+
+def _ending(path: str | os.PathLike[str]) -> str:
+    ending = as_path(path).suffix.lower()
+    if ending not in WRITERS:
+        raise InputError(f"{shown(path)}: expected a name that ends in one of {', '.join(WRITERS)}.")
+    return ending
 
 
 def _sink_parquet(frames: Iterator[Any], file: IO[bytes]) -> None:

@@ -11,7 +11,7 @@ import numpy as np
 from isthmus._arrays import FloatArray
 from isthmus.exceptions import InputError
 from isthmus.tables.blocks.block import strings
-from isthmus.tables.cells import words
+from isthmus.tables.cells import place_of, words
 from isthmus.tables.plan import Column
 from isthmus.tables.table import Table
 
@@ -77,6 +77,6 @@ class Categories:
 
 def _ones(cells: Sequence[str | None], known: Sequence[str]) -> FloatArray:
     code = {word: i for i, word in enumerate(known)}
-    codes = np.array([-1 if cell is None else code.get(cell, -1) for cell in cells], dtype=np.intp)
+    codes = np.array([-1 if cell is None else place_of(cell, code) for cell in cells], dtype=np.intp)
     ones: FloatArray = (codes[:, None] == np.arange(len(known))).astype(np.float64)
     return ones
