@@ -171,3 +171,21 @@ def test_a_text_for_a_model_of_numbers_leads_to_a_file(folder, tmp_path, capsys)
     status, _, wrong = run(capsys, "search", out, "--index", folder / "x.csv", "--text", "sun")
     assert status == 2
     assert "--query FILE" in wrong
+
+
+def test_an_adapter_of_texts_is_learned_on_axes(folder, capsys, monkeypatch):
+    from isthmus.tables import choosing
+
+    monkeypatch.setattr(choosing, "COMPONENTS", 5)
+    asked = ("migrate", folder / "a.csv", folder / "b.csv", *COLUMNS, "--kind", "ridge", "--json")
+    facts = json.loads(run(capsys, *asked, "--pairs", folder / "pairs.csv")[1])
+    assert (facts["old"]["features"], facts["new"]["features"], facts["pairs"]) == (5, 5, 40)
+    assert r"\n" not in run(capsys, *asked[:-1], "--pairs", folder / "pairs.csv")[1]
+
+
+def test_an_adapter_without_pairs_leads_to_the_option(folder, capsys, tmp_path):
+    some = write(tmp_path / "some.csv", ["nom", "texte"], [["b0", "nus noom"], ["b1", "nus dniw"], ["b2", "dniw"]])
+    status, _, wrong = run(capsys, "migrate", folder / "a.csv", some, *COLUMNS)
+    assert status == 2
+    assert wrong.startswith("isthmus: --pairs: expected known pairs")
+    assert "got none, and 60 and 3 rows." in wrong

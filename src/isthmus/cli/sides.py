@@ -15,7 +15,7 @@ from isthmus.storage.files import opened, require_writable, shown, write_whole
 
 if TYPE_CHECKING:
     from isthmus._arrays import BoolArray, IntArray, Matrix
-    from isthmus.tables import Features, Plan, Table
+    from isthmus.tables import Column, Features, Plan, Table
 
 LONGEST_PLAN = 2**24
 """Bytes."""
@@ -87,7 +87,7 @@ def both_sides(
 ) -> tuple[Side, Side] | None:
     """Both files as rows; None where only a plan was asked for, which is then written.
 
-    Without ``scale``, numbers are left as they are, unless a plan says otherwise.
+    Without ``scale``, numbers are left as they are, and texts are put on some axes, unless a plan says otherwise.
     """
     from isthmus.tables import Features, ids_of, read_table
 
@@ -178,7 +178,7 @@ def _chosen_plans(options: argparse.Namespace, tables: tuple[Table, ...], scale:
         )
         for table in tables
     ]
-    return plans if scale else [_unscaled(plan) for plan in plans]
+    return plans if scale else [_as_vectors(plan) for plan in plans]
 
 
 def pairs_by_id(first: Side, second: Side, screen: Screen) -> IntArray | None:
@@ -195,10 +195,16 @@ def pairs_by_id(first: Side, second: Side, screen: Screen) -> IntArray | None:
     return np.array(found, dtype=np.intp)
 
 
-def _unscaled(plan: Plan) -> Plan:
-    """The same with numbers as they are."""
-    columns = (replace(column, scale=False) if "scale" in column.settings else column for column in plan.columns)
-    return replace(plan, columns=tuple(columns))
+def _as_vectors(plan: Plan) -> Plan:
+    """The same with numbers as they are, and texts on some axes: maps of one column per word to another take long."""
+    from isthmus.tables.choosing import COMPONENTS
+
+    def changed(column: Column) -> Column:
+        if column.kind == "text":
+            return replace(column, components=COMPONENTS)
+        return replace(column, scale=False) if "scale" in column.settings else column
+
+    return replace(plan, columns=tuple(map(changed, plan.columns)))
 
 
 def known_pairs(path: Path | None, first: Side, second: Side, screen: Screen) -> IntArray | None:

@@ -94,7 +94,7 @@ class Features:
     def _unknown(self, found: Sequence[tuple[Words, Sequence[str]]], n: int) -> BoolArray:
         if len(found) < len(self.blocks):
             return np.zeros(n, dtype=bool)
-        return np.all([block.are_unknown(texts) for block, texts in found], axis=0)
+        return np.asarray(np.all([block.are_unknown(texts) for block, texts in found], axis=0))
 
     def lines(self) -> list[str]:
         """What the features are, for the screen."""
