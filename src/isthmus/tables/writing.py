@@ -28,10 +28,10 @@ def write_table(path: str | os.PathLike[str], columns: Mapping[str, Any]) -> Non
 
     Examples
     --------
-    >>> import tempfile
+    >>> import pathlib, tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     write_table(f"{folder}/answer.csv", {"id": ["u", "v"], "score": [0.5, None]})
-    ...     print(Path(f"{folder}/answer.csv").read_text(), end="")
+    ...     print(pathlib.Path(f"{folder}/answer.csv").read_text(), end="")
     id,score
     u,0.5
     v,
@@ -53,10 +53,10 @@ def write_blocks(path: str | os.PathLike[str], blocks: Iterable[Mapping[str, Any
 
     Examples
     --------
-    >>> import tempfile
+    >>> import pathlib, tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     write_blocks(f"{folder}/answer.csv", ({"id": [i], "score": [i / 2]} for i in range(2)))
-    ...     print(Path(f"{folder}/answer.csv").read_text(), end="")
+    ...     print(pathlib.Path(f"{folder}/answer.csv").read_text(), end="")
     id,score
     0,0.0
     1,0.5
