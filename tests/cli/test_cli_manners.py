@@ -6,6 +6,7 @@ import json
 import numpy as np
 import pytest
 
+import isthmus
 from isthmus.cli import main
 
 pytest.importorskip("polars")
@@ -189,3 +190,53 @@ def test_an_adapter_without_pairs_leads_to_the_option(folder, capsys, tmp_path):
     assert status == 2
     assert wrong.startswith("isthmus: --pairs: expected known pairs")
     assert "got none, and 60 and 3 rows." in wrong
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (("fit", "{f}/x.csv", "{f}/z.csv", "--label", "kind", "--system", "mhld"), "(did you mean 'mlhd'?)"),
+        (("fit", "{f}/x.csv", "{f}/z.csv", "--label", "kinds"), "(did you mean kind?)"),
+        (("match", "{f}/x.csv", "{f}/z.csv", "-o", "{f}"), "expected the name of a file, got a folder."),
+        (
+            ("fit", "{f}/x.csv", "{f}/z.csv", "--label", "kind", "-o", "{f}"),
+            "expected the name of a file, got a folder.",
+        ),
+    ],
+    ids=["system", "column", "folder for a table", "folder for a model"],
+)
+def test_wrong_turns_are_put_right_in_one_sentence(folder, tmp_path, capsys, arguments, words):
+    out = [] if "-o" in arguments else ["-o", tmp_path / "m.isthmus"]
+    status, _, wrong = run(capsys, *(str(a).replace("{f}", str(folder)) for a in arguments), *out)
+    assert (status, wrong.count("\n")) == (2, 1)
+    assert words in wrong
+    assert len(wrong) < 400
+
+
+def test_a_failed_match_says_that_there_is_none(tmp_path, capsys):
+    rng = np.random.default_rng(0)
+    for name in "ab":
+        write(tmp_path / f"{name}.csv", [f"{name}{i}" for i in range(4)], rng.normal(size=(40, 4)))
+    out = tmp_path / "m.csv"
+    status, said, _ = run(capsys, "match", tmp_path / "a.csv", tmp_path / "b.csv", "-o", out, "--jobs", 1)
+    assert status == 0
+    assert f"No match is in {out}; --all writes doubtful ones too." in said
+    assert len(out.read_text().splitlines()) == 1
+
+
+def test_a_card_has_a_line_per_parameter(folder, tmp_path, capsys):
+    out = tmp_path / "m.isthmus"
+    assert run(capsys, "fit", folder / "x.csv", folder / "z.csv", "--label", "kind", "-o", out)[0] == 0
+    lines = run(capsys, "inspect", out)[1].splitlines()
+    assert lines[1] == "parameters:"
+    assert "    references: source" in lines
+    assert not any("null" in line or line.startswith("verdict") for line in lines)
+
+
+def test_a_file_keeps_no_trace_to_draw(folder, tmp_path, capsys):
+    out = tmp_path / "m.isthmus"
+    assert run(capsys, "fit", folder / "x.csv", folder / "z.csv", "--label", "kind", "-o", out)[0] == 0
+    from isthmus.plotting import plot_convergence
+
+    with pytest.raises(isthmus.InputError, match="a model file keeps none"):
+        plot_convergence(isthmus.load(out))

@@ -73,7 +73,7 @@ def run(options: argparse.Namespace) -> None:
         n_jobs=options.jobs,
         progress=screen.progress,
     )
-    screen.say("", f"{found}", f"{len(found):,} matches of {found.shape[0]:,} and {found.shape[1]:,} rows.")
+    screen.say("", f"{found}")
     control = _shared_control(found, pairs, first, second)
     screen.say(control["sentence"])
     facts = {
@@ -99,7 +99,8 @@ def run(options: argparse.Namespace) -> None:
         )
         if not write_record(options.output, "match", facts, {"source": first.plan, "target": second.plan}):
             screen.say(f"{record_path(options.output)} is another file, and was left as it is.")
-        screen.say(f"They are in {options.output}.")
+        none = f"No match is in {options.output}{'' if options.all else '; --all writes doubtful ones too'}."
+        screen.say(f"The matches are in {options.output}." if len(found) else none)
     screen.answer(facts)
 
 

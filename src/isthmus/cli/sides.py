@@ -6,6 +6,7 @@ import argparse
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from difflib import get_close_matches
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -74,7 +75,7 @@ class Side:
     def lines(self) -> list[str]:
         """What there is, for the screen."""
         head = f"{self.name}: {self.table.path}, {self.table.n_rows:,} rows, {self.X.shape[1]:,} features"
-        return [head, *(f"    {line}" for line in self.plan.lines())]
+        return [head, *(f"    {line}" for line in self.features.plan_lines())]
 
 
 def both_sides(
@@ -160,9 +161,12 @@ def _chosen_plans(options: argparse.Namespace, tables: tuple[Table, ...], scale:
     asked = [name for name in (label, *options.id, *options.text, *options.drop) if name is not None]
     for column in asked:
         if not any(column in table.names for table in tables):
+            names = list(dict.fromkeys(shown(n) for t in tables for n in t.names))
+            near = get_close_matches(column, names, 1)
+            got = ", ".join(names)[:200] + f" (did you mean {near[0]}?)" * bool(near)
             raise InputError(
                 f"{tables[0].path} and {tables[1].path}: expected a column {shown(repr(column)[:60])} in one of "
-                f"them, got {', '.join(dict.fromkeys(shown(n) for t in tables for n in t.names))[:200]}."
+                f"them, got {got}."
             )
 
     def first(table: Table, columns: Sequence[str | None]) -> str | None:

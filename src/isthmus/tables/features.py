@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -95,6 +95,11 @@ class Features:
         if len(found) < len(self.blocks):
             return np.zeros(n, dtype=bool)
         return np.asarray(np.all([block.are_unknown(texts) for block, texts in found], axis=0))
+
+    def plan_lines(self) -> list[str]:
+        """What each column is, for the screen, with the axes of texts as many as there were."""
+        axes = {b.column: 0 if b.axes is None else len(b.axes) for b in self.blocks if isinstance(b, Words)}
+        return [str(replace(c, components=axes[c.name]) if c.name in axes else c) for c in self.plan.columns]
 
     def lines(self) -> list[str]:
         """What the features are, for the screen."""
