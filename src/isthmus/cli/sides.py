@@ -163,7 +163,7 @@ def _chosen_plans(options: argparse.Namespace, tables: tuple[Table, ...], scale:
         if not any(column in table.names for table in tables):
             names = list(dict.fromkeys(shown(n) for t in tables for n in t.names))
             near = get_close_matches(column, names, 1)
-            got = ", ".join(names)[:200] + f" (did you mean {near[0]}?)" * bool(near)
+            got = ", ".join(names)[:200] + "".join(f" (did you mean {name}?)" for name in near)
             raise InputError(
                 f"{tables[0].path} and {tables[1].path}: expected a column {shown(repr(column)[:60])} in one of "
                 f"them, got {got}."
