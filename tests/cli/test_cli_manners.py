@@ -197,10 +197,10 @@ def test_an_adapter_without_pairs_leads_to_the_option(folder, capsys, tmp_path):
     [
         (("fit", "{f}/x.csv", "{f}/z.csv", "--label", "kind", "--system", "mhld"), "(did you mean 'mlhd'?)"),
         (("fit", "{f}/x.csv", "{f}/z.csv", "--label", "kinds"), "(did you mean kind?)"),
-        (("match", "{f}/x.csv", "{f}/z.csv", "-o", "{f}"), "expected the name of a file, got a folder."),
+        (("match", "{f}/x.csv", "{f}/z.csv", "-o", "{f}"), "expected a file, got a folder."),
         (
             ("fit", "{f}/x.csv", "{f}/z.csv", "--label", "kind", "-o", "{f}"),
-            "expected the name of a file, got a folder.",
+            "expected a file, got a folder.",
         ),
     ],
     ids=["system", "column", "folder for a table", "folder for a model"],

@@ -36,7 +36,7 @@ def require_table(path: Path | None, *inputs: Path | None) -> None:
 
 def _require_no_folder(path: Path) -> None:
     if os.path.isdir(path):
-        raise InputError(f"{shown(path)}: expected the name of a file, got a folder.")
+        raise InputError(f"{shown(path)}: expected a file, got a folder.")
 
 
 def _same(path: Path, other: Path) -> bool:
