@@ -17,11 +17,6 @@ from hypothesis import settings
 
 from isthmus import InputError
 
-# A run in the background of a shell ignores Ctrl-C, and one under nohup the end of its terminal; tests ask for both.
-signal.signal(signal.SIGINT, signal.default_int_handler)
-if hasattr(signal, "SIGHUP"):
-    signal.signal(signal.SIGHUP, signal.SIG_DFL)
-
 settings.register_profile("house", deadline=None, max_examples=40, derandomize=True)
 settings.load_profile("house")
 

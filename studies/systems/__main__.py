@@ -1,4 +1,4 @@
-"""``python -m studies.systems``: run all systems on four real pairs, or render runs that are there."""
+"""``python -m studies.systems``: run all systems on real pairs of domains, or render runs that are there."""
 
 from __future__ import annotations
 
@@ -10,31 +10,44 @@ from pathlib import Path
 from isthmus.cli.ending import exit_status
 from isthmus.exceptions import InputError
 from isthmus.storage.files import write_text
+from isthmus.study import Record
 from isthmus.study.records import InFolder
-from studies.systems import old_records, page, study
+from studies.options import add_run_options, chosen_parts
+from studies.systems import STUDIES, packed, page
 
 PROGRAM = "python -m studies.systems"
+HERE = Path(__file__).parent
+RECORDS, PAGE, RUNS = HERE / "records", HERE / "page.md", Path("systems-runs")
 DESCRIPTION = """\
-Every system and control of isthmus.systems() on four real pairs of views: two tables, and what they say.
+Every system and control of isthmus.systems() on real pairs of domains: with labels in both, each taught by its true
+source and by three spoilt ones (labels); with 100 known pairs, true and shuffled (pairs). A page of tables, and what
+they say.
 
-  render  the page from runs that are there: those of this folder, or of the folder --records
-  run     what is missing of the runs in the folder --out, then its page; 20 splits take about two minutes
+  run     what is missing of the runs in the folder --records; renders nothing
+  render  the page from the runs of that folder, or the committed ones; runs nothing
+  pack    the runs of that folder into few lines, as they are committed
 
-Runs are JSON lines, kept a split at a time: a run that was stopped, by Ctrl-C or otherwise, goes on where it was when
-the same command is given again. Needs the data sets mfeat, debian, snareseq and reuters600.
+Runs are JSON lines, kept a trial at a time: a run that was stopped, by Ctrl-C or otherwise, goes on where it was when
+the same command is given again. Ten splits take about 40 minutes of one core. Needs the data sets mfeat, debian,
+snareseq, reuters600 and office_caltech (surf800, googlenet1024); gw, fgw and coot need POT.
 """
 EXAMPLES = """\
 examples:
-  python -m studies.systems render --page studies/systems/page.md
-  python -m studies.systems run --data ~/data --splits 20 --jobs 2
-  python -m studies.systems render --records systems-runs
+  python -m studies.systems render
+  python -m studies.systems run --seeds 0:10 --jobs 2
+  python -m studies.systems run --parts pairs --seeds 100:102 --records systems-runs
+  python -m studies.systems render --records systems-runs --page systems-runs/page.md
+  python -m studies.systems pack --records systems-runs
 """
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run a command; the exit status is 0, 2 for bad input, 130 after Ctrl-C."""
     options = parser().parse_args(arguments)
-    return exit_status(PROGRAM, lambda: _run(options), "Whole splits are kept; the same command goes on from there.")
+    action = {"run": _run, "render": _render, "pack": _pack}[options.command]
+    return exit_status(
+        PROGRAM, lambda: action(options), "Whole trials are kept; the same command goes on from there."
+    )
 
 
 def parser() -> argparse.ArgumentParser:
@@ -42,32 +55,43 @@ def parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         PROGRAM, description=DESCRIPTION, epilog=EXAMPLES, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    add = parser.add_argument
-    add("command", choices=("run", "render"), nargs="?", default="render", help="what to do (%(default)s)")
-    add("--data", type=Path, metavar="FOLDER", help="where the data are ($ISTHMUS_DATA, or a cache of the user)")
-    add("--splits", type=int, default=10, metavar="N", help="at least 2 (%(default)s)")
-    add("--jobs", type=int, default=2, metavar="N", help="splits side by side (%(default)s)")
-    add("--out", type=Path, default=Path("systems-runs"), metavar="FOLDER", help="runs and page (%(default)s)")
-    add("--records", type=Path, metavar="FOLDER", help="render the runs of this folder (the committed ones)")
-    add("--page", type=Path, metavar="FILE", help="write the page there too")
+    parser.add_argument("command", choices=("run", "render", "pack"), help="what to do")
+    add_run_options(parser, STUDIES, RUNS)
+    parser.add_argument("--page", type=Path, default=PAGE, metavar="FILE", help="the page (studies/systems/page.md)")
     return parser
 
 
 def _run(options: argparse.Namespace) -> None:
-    design = study(options.data)
-    if options.command == "run":
-        if options.splits < 2:
-            raise InputError(f"--splits: expected at least 2, got {options.splits}.")
-        design.run(range(options.splits), n_jobs=options.jobs, folder=options.out, progress=True)
-    folder = options.out if options.command == "run" else options.records
-    records = list(old_records() if folder is None else InFolder(folder, design.name).read().values())
-    if not records:
-        raise InputError(f"--records: expected a folder with {design.name}.jsonl, got {folder}.")
-    text = page(design, records) if folder is None else page(design, records, f"{design.name}.jsonl")
-    for path in (options.page, options.out / "page.md" if options.command == "run" else None):
-        if path is not None:
-            write_text(path, text)
-    print(text, end="")
+    for part in chosen_parts(options.parts, STUDIES):
+        design = STUDIES[part](options.data)
+        design.run(options.seeds, n_jobs=options.jobs, folder=options.records or RUNS, progress=True)
+
+
+def _render(options: argparse.Namespace) -> None:
+    records = committed_records() if options.records is None else runs(options.records)
+    write_text(options.page, page(records))
+    print(options.page)
+
+
+def _pack(options: argparse.Namespace) -> None:
+    folder = options.records or RUNS
+    for part in STUDIES:
+        some = [record for record in runs(folder) if record.experiment == part]
+        write_text(RECORDS / f"{part}.jsonl", packed.packed(some))
+        print(RECORDS / f"{part}.jsonl")
+
+
+def runs(folder: Path) -> list[Record]:
+    """The records of both parts in a folder."""
+    found = [record for part in STUDIES for record in InFolder(folder, part).read().values()]
+    if not found:
+        raise InputError(f"--records: expected a folder with {next(iter(STUDIES))}.jsonl, got {folder}.")
+    return found
+
+
+def committed_records() -> list[Record]:
+    """Those that the committed page is made of."""
+    return [record for part in STUDIES for record in packed.read(RECORDS / f"{part}.jsonl")]
 
 
 if __name__ == "__main__":

@@ -1,7 +1,6 @@
-"""The systems' page says what its runs say, and a new run gives the committed scores."""
+"""The page of 0.1 says what its runs say, and a new run with the defaults of 0.1 gives the committed scores."""
 
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -12,9 +11,9 @@ from isthmus.datasets import Collection
 from isthmus.domains import Domain
 from isthmus.exceptions import InputError
 from isthmus.study import Record, Trial
-from studies.systems import old_records, page, specification, study
-from studies.systems.__main__ import main
-from studies.systems.old_records import COMMITTED
+from studies.systems.first import old_records, page, specification, study
+from studies.systems.first.old_records import COMMITTED
+from studies.systems.preparation import Reduced
 
 PAIR = "digits fou76→kar64"
 ONE_PAIR = replace(study(), groups=(PAIR,))
@@ -26,7 +25,7 @@ CLASSES = np.repeat(np.arange(6), 60)
 
 
 def test_the_committed_page_is_what_the_committed_runs_give():
-    assert page(study(), old_records()) == COMMITTED.with_name("page.md").read_text(encoding="utf-8")
+    assert page(study(), old_records()) == COMMITTED.with_name("page-0.1.md").read_text(encoding="utf-8")
 
 
 def test_the_committed_runs_are_those_of_the_study():
@@ -90,7 +89,7 @@ def test_every_system_gets_rows_of_a_common_unit(rows, system, text, numbers):
 def test_a_domain_with_few_features_limits_both():
     rng = np.random.default_rng(0)
     few = replace(toy(rng), X_source=rng.normal(size=(120, 5)))
-    seen = specification.Reduced(3)(few, 0)
+    seen = Reduced(3)(few, 0)
     assert (seen.X_source.shape[1], seen.X_test.shape[1]) == (5, 5)
 
 
@@ -162,22 +161,3 @@ def test_a_system_that_does_not_apply_is_a_dash_and_out_of_the_reading():
 
 def test_runs_of_another_version_are_counted():
     assert "- 210 runs are of another version" in page(ONE_PAIR, runs({}, versions="isthmus 0.0.9, numpy 0"))
-
-
-# --- the command ------------------------------------------------------------------------------------------------------
-
-
-def test_render_writes_the_page_and_nothing_else(tmp_path, monkeypatch, capsys):
-    monkeypatch.chdir(tmp_path)
-    assert main(["render", "--page", "here.md"]) == 0
-    assert capsys.readouterr().out == Path("here.md").read_text(encoding="utf-8")
-    assert [path.name for path in tmp_path.iterdir()] == ["here.md"]
-
-
-@pytest.mark.parametrize(("arguments", "says"), [(["run", "--splits", "1"], "--splits: expected at least 2, got 1."),
-                                                 (["render", "--records", "."], "systems.jsonl")])  # fmt: skip
-def test_bad_input_is_one_line(tmp_path, monkeypatch, capsys, arguments, says):
-    monkeypatch.chdir(tmp_path)
-    assert main(arguments) == 2
-    assert says in capsys.readouterr().err
-    assert not list(tmp_path.iterdir())

@@ -9,7 +9,7 @@ from pathlib import Path
 from isthmus.exceptions import InputError
 from isthmus.study import Record
 
-COMMITTED = Path(__file__).with_name("records.jsonl")
+COMMITTED = Path(__file__).parents[1] / "records-0.1.jsonl"
 
 
 def old_records(path: Path = COMMITTED) -> Iterator[Record]:

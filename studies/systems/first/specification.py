@@ -5,17 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
-from typing import Any, Self
+from typing import Any
 
-import numpy as np
 from numpy.random import RandomState
-from sklearn.base import BaseEstimator, TransformerMixin
-from sklearn.decomposition import PCA, TruncatedSVD
-from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import Normalizer, StandardScaler
 
 from isthmus import ARC, ITML, MLHD, systems
-from isthmus._arrays import FloatArray, Matrix, is_sparse
 from isthmus.controls import Corrupted
 from isthmus.estimators.logdet.constraints import percentile_bounds
 from isthmus.estimators.logdet.one_space import SignedPairs
@@ -23,9 +17,9 @@ from isthmus.registry import System
 from isthmus.study import Entrant, Rows, Study, Trial
 from isthmus.study.rows import name_number, prepared
 from studies.datasets import load_debian, load_mfeat, load_reuters600, load_snareseq
+from studies.systems.preparation import COMPONENTS_PER_CLASS, Reduced, standardising
 from studies.views import Loader, Views, drawn_split, rows_of, views_of
 
-SVD_SIZE, COMPONENTS_PER_CLASS = 100, 3
 PAIRS: dict[str, tuple[Loader, str, str]] = {
     "digits fou76→kar64": (load_mfeat, "fou76", "kar64"),
     "Debian en→fr": (load_debian, "en", "fr"),
@@ -55,63 +49,7 @@ class Standardised:
         """Numeric features standardised, rows of text scaled to length one and reduced by a truncated SVD."""
         views = self.views(trial.group)
         rows = rows_of(views, drawn_split(views.y, [trial.seed, name_number(trial.group)]))
-        return prepared(rows, *(_standardising(X) for X in (rows.X_source, rows.X_target)))
-
-
-def _standardising(X: Matrix) -> Any:
-    if not is_sparse(X):
-        return StandardScaler()
-    return make_pipeline(Normalizer(), TruncatedSVD(SVD_SIZE, algorithm="arpack", random_state=0))
-
-
-@dataclass(frozen=True)
-class Reduced:
-    """The second step: as many principal components of either domain (None: its features), scaled to a common unit.
-
-    The mean squared length of the rows is then one. Where a domain has fewer features than ``per_class`` components
-    for each class, both domains get as many components as it has features.
-    """
-
-    per_class: int | None
-
-    def __call__(self, rows: Rows, seed: int) -> Rows:
-        """The rows, each domain prepared by its training rows."""
-        most = rows.X_source.shape[1], rows.X_target.shape[1]
-        size = None if self.per_class is None else min(self.per_class * len(np.unique(rows.y_source)), *most)
-        each = make_pipeline("passthrough" if size is None else PCA(size, random_state=0), UnitLength())
-        return prepared(rows, each, each)
-
-
-class UnitLength(TransformerMixin, BaseEstimator):  # type: ignore[misc]
-    """All features divided by one number: the rows of the fit then have a mean squared length of one."""
-
-    length_: float
-
-    def fit(self, X: FloatArray, y: Any = None) -> Self:
-        """Take the length of these rows."""
-        self.length_ = float(np.sqrt(np.mean(np.sum(X**2, axis=1))))
-        return self
-
-    def transform(self, X: FloatArray) -> FloatArray:
-        """The rows in its unit."""
-        return X / self.length_
-
-
-LATER = (
-    "isthmus.transfer",
-    "isthmus.estimators.augmentation",
-    "isthmus.estimators.classifiers",
-    "isthmus.estimators.cdls",
-    "isthmus.estimators.transport",
-    *(f"isthmus.estimators.projections.{name}" for name in ("alignment", "cdspp", "dama", "hemap", "mtda")),
-)
-"""Where systems are that came after these runs; ``studies/labels`` is about those of the first."""
-
-
-def _in_another_study(system: System) -> bool:
-    """Whether a system came after these runs."""
-    made = system.make()
-    return type(getattr(made, "estimator", made)).__module__.startswith(LATER)
+        return prepared(rows, *(standardising(X) for X in (rows.X_source, rows.X_target)))
 
 
 class FormerITML(ITML):
@@ -131,6 +69,12 @@ def as_before(system: System) -> Any:
     return model.set_params(metric=FormerITML(1.0, random_state=0)) if "metric__pair_weight" in weights else model
 
 
+SYSTEMS = (
+    *("mlhd", "mlhd-rbf", "cca+nn", "kcca+nn", "cca+itml", "kcca+itml", "saenko", "arc", "arc-rbf"),
+    *("target 1-NN", "target SVM", "target label spreading", "target self-trained LDA"),
+    *("mlhd, noise", "mlhd, permuted", "mlhd, renamed"),
+)
+"""All that there were."""
 LDA = "target self-trained LDA"
 WIDE = f"{LDA}, all features"
 FAVOURITES = "mlhd", "mlhd by target rows"
@@ -140,8 +84,7 @@ _reduced = Reduced(COMPONENTS_PER_CLASS)
 ENTRANTS = (
     *(
         Entrant(system.name, partial(as_before, system), control=system.control, rows=_reduced)
-        for system in systems()
-        if not (system.needs_pairs or _in_another_study(system))
+        for system in map(systems().__getitem__, SYSTEMS)
     ),
     Entrant(WIDE, systems()[LDA].make, control=True, rows=Reduced(None)),
     Entrant(FAVOURITES[1], _by_target, rows=_reduced),
