@@ -53,7 +53,8 @@ def test_an_import_loads_nothing_until_a_name_is_used():
 def test_every_public_name_is_there_listed_and_the_one_of_its_module():
     scope: dict[str, object] = {}
     exec("from isthmus import *", scope)
-    assert set(isthmus.__all__) <= set(scope) & set(dir(isthmus))
+    assert set(isthmus.__all__) <= set(scope)
+    assert set(isthmus.__all__) == set(dir(isthmus))
     assert {*isthmus._HOMES, "__version__"} <= set(isthmus.__all__)
     for name, home in isthmus._HOMES.items():
         assert getattr(isthmus, name) is getattr(importlib.import_module(home), name)

@@ -1,13 +1,14 @@
 """The list of systems: complete, printable, and the same at every fit."""
 
 import pickle
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
 from conftest import each_system, make_domains, rows_for
 from isthmus import MLHD, RBF, InputError, systems
-from isthmus.registry import System
+from isthmus.registry import System, Systems
 
 D = make_domains(seed=3, n_source=45, n_target=40, n_labelled=12, d_source=6, d_target=6, shift=3.0)
 
@@ -85,3 +86,12 @@ def test_what_a_system_needs_is_said_in_words():
 def test_entries_can_be_sent_to_another_process():
     again = pickle.loads(pickle.dumps(list(systems())))
     assert [system.name for system in again] == [system.name for system in systems()]
+
+
+def test_systems_are_a_table_in_notebooks():
+    html = systems()._repr_html_()
+    assert html.count("<tr>") == len(systems()) + 1
+    assert "<td>mlhd</td>" in html
+    odd = Systems((replace(systems()["mlhd"], name="<b>"),))._repr_html_()
+    assert "<b>" not in odd
+    assert "&lt;b&gt;" in odd

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numbers
 from collections.abc import Collection
+from difflib import get_close_matches
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,9 @@ from numpy.typing import NDArray
 
 from isthmus._arrays import Matrix, is_sparse
 from isthmus.exceptions import InputError
+
+MANY = 8
+"""Words that are shown in a message; of more, the first ones."""
 
 
 def matrix(X: Any, name: str, *, n_columns: int | None = None, min_rows: int = 1) -> Matrix:
@@ -130,9 +134,22 @@ def number(
 def choice(value: Any, name: str, options: Collection[str]) -> str:
     """One of a few words."""
     if not isinstance(value, str) or value not in options:
-        words = ", ".join(repr(option) for option in options)
-        raise InputError(f"{name}: expected one of {words}, got {value!r}.")
+        words = ", ".join(repr(option) for option in list(options)[:MANY])
+        more = f", … ({len(options)} in all)" if len(options) > MANY else ""
+        raise InputError(f"{name}: expected one of {words}{more}, got {value!r}{did_you_mean(value, options)}.")
     return value
+
+
+def did_you_mean(value: Any, options: Collection[str]) -> str:
+    """The nearest of many words, for messages; nothing where none is near, or they are few enough to be shown.
+
+    Examples
+    --------
+    >>> did_you_mean("mhld", ["mlhd", *"abcdefgh"]), did_you_mean("xyz", ["mlhd"])
+    (" (did you mean 'mlhd'?)", '')
+    """
+    near = get_close_matches(value, options, 1) if isinstance(value, str) and len(options) > MANY else []
+    return f" (did you mean {near[0]!r}?)" if near else ""
 
 
 def as_generator(value: Any) -> Generator:

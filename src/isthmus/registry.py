@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
+from html import escape
 
 from sklearn.semi_supervised import LabelSpreading
 from sklearn.svm import LinearSVC
@@ -41,6 +42,8 @@ from isthmus.estimators.base import TwoDomainEstimator
 from isthmus.transfer import LabelTransfer, SemanticMatching
 
 __all__ = ["System", "Systems", "systems"]
+
+HEAD = ("system", "learns", "from", "needs", "control", "reference", "best for")
 
 
 @dataclass(frozen=True)
@@ -163,11 +166,19 @@ class Systems:
         kept = (s for s in self if not nothing and not any(lack and getattr(s, n) for n, lack in missing.items()))
         return Systems(tuple(s for s in kept if control is None or s.control == control))
 
-    def __str__(self) -> str:
-        head = ("system", "learns", "from", "needs", "control", "reference", "best for")
-        rows = [
+    def _rows(self) -> list[tuple[str, ...]]:
+        return [
             (s.name, s.learns, s.uses, s.needs, "yes" if s.control else "no", s.reference, s.best_for) for s in self
         ]
+
+    def _repr_html_(self) -> str:
+        """The table for notebooks."""
+        cells = [("th", HEAD), *(("td", row) for row in self._rows())]
+        lines = ["".join(f"<{tag}>{escape(cell)}</{tag}>" for cell in row) for tag, row in cells]
+        return "<table>" + "".join(f"<tr>{line}</tr>" for line in lines) + "</table>"
+
+    def __str__(self) -> str:
+        head, rows = HEAD, self._rows()
         widths = [max(map(len, column)) for column in zip(head, *rows, strict=True)]
         lines = ["  ".join(map(str.ljust, row, widths)).rstrip() for row in (head, *rows)]
         return "\n".join([lines[0], "  ".join("-" * width for width in widths), *lines[1:]])

@@ -103,8 +103,21 @@ def test_dates_are_days():
     table = Table.of({"d": ["1970-01-02", "1970-01-04T12:00:00", None]})
     features = Features.fit(Plan((Column("d", "date", scale=False),)), table)
     assert features.transform(table).tolist() == [[1.0, 0.0], [3.5, 0.0], [2.25, 1.0]]
-    with pytest.raises(InputError, match="expected dates such as 2024-05-31, got 'soon' in row 0"):
+    with pytest.raises(InputError, match="expected dates such as 2024-05-31 or 31/05/2024, got 'soon' in row 0"):
         features.transform(Table.of({"d": ["soon"]}))
+    for cells in (["02/01/1970", "4.1.1970 12:00"], ["02-01-1970 00:00:00", "1970-01-04 12:00"]):
+        assert features.transform(Table.of({"d": cells}))[:, 0].tolist() == [1.0, 3.5]
+    for cell in ("05/31/2024", "31/05/24", "31/05/2024 late", "1/2/3"):
+        with pytest.raises(InputError, match="expected dates"):
+            features.transform(Table.of({"d": [cell]}))
+
+
+def test_axes_are_told_as_many_as_there_are():
+    table = Table.of({"x": [*map(float, range(6))], "t": [f"one word{i} more" for i in range(6)]})
+    plan = Plan((Column("x", "number"), Column("t", "text", components=100)))
+    features = Features.fit(plan, table)
+    assert features.plan_lines()[1] == f"t: text on {len(features.blocks[1].axes)} axes"
+    assert len(features.blocks[1].axes) == 5
 
 
 @given(rows=ROWS)

@@ -61,5 +61,5 @@ def test_pairs_are_row_numbers(tmp_path):
     write_table(tmp_path / "v.csv", {"source": ["2.0", "1.0"], "target": ["3", "1"]})
     assert read_pairs(tmp_path / "v.csv", ["1.0", "1.5", "2.0"], ["1.0", "2", "3.0"]).tolist() == [[2, 2], [0, 0]]
     write_table(tmp_path / "q.csv", {"source": ["b"]})
-    with pytest.raises(InputError, match="two columns of ids, source and target, got 1"):
+    with pytest.raises(InputError, match="named source and target, got 1"):
         read_pairs(tmp_path / "q.csv", ["a"], ["1"])

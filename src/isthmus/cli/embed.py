@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from isthmus.cli.arguments import FORMATS, add_speech
-from isthmus.cli.models import DOMAINS, Kept, add_model
+from isthmus.cli.models import DOMAINS, Kept, add_model, other
 from isthmus.cli.outputs import require_output, require_table
 from isthmus.cli.screen import Screen
 from isthmus.exceptions import InputError
@@ -67,7 +67,8 @@ def _blocks(kept: Kept, options: argparse.Namespace, *, ids: bool) -> RowBlocks:
 def _points(kept: Kept, table: Table, domain: str, screen: Screen) -> np.ndarray[Any, np.dtype[np.float32]]:
     import numpy as np
 
-    found = np.asarray(kept.model.transform(kept.rows(table, domain), domain), dtype=np.float32)
+    remedy = f"--domain {other(domain)}"
+    found = np.asarray(kept.model.transform(kept.rows(table, domain, remedy), domain), dtype=np.float32)
     screen.passing(f"{table.first + table.n_rows:,} rows")
     return found
 
@@ -108,7 +109,8 @@ def _write_table(kept: Kept, options: argparse.Namespace, screen: Screen) -> tup
 
     def columns() -> Iterator[dict[str, Any]]:
         for table in blocks:
-            ids, found = seen.of(table, plan), _points(kept, table, options.domain, screen)
+            found = _points(kept, table, options.domain, screen)
+            ids = seen.of(table, plan)
             shape[:] = shape[0] + len(found), found.shape[1]
             yield {"id": list(ids)} | {f"x{j}": found[:, j] for j in range(shape[1])}
         seen.require_different(blocks, plan)

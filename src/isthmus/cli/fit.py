@@ -8,12 +8,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from isthmus.cli.arguments import add_columns, add_files, add_speech
+from isthmus.cli.checks import ENOUGH, held_back
 from isthmus.cli.outputs import require_output
 from isthmus.cli.screen import Screen
 from isthmus.cli.sides import both_sides, known_pairs, pairs_by_id
 from isthmus.exceptions import DataWarning, InputError
 
 if TYPE_CHECKING:
+    from isthmus.cli.checks import HeldBack
     from isthmus.cli.sides import Side
 
 EXAMPLES = """\
@@ -35,7 +37,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The options."""
     add_files(parser, "SOURCE", "TARGET", ("rows of one collection", "rows of the other"))
     add = parser.add_argument
-    add("--pairs", type=Path, metavar="FILE", help="known pairs: two columns, ids of SOURCE and of TARGET (none)")
+    add(
+        "--pairs",
+        type=Path,
+        metavar="FILE",
+        help="known pairs: two columns of ids, or those named source and target (none)",
+    )
     add("--system", metavar="NAME", help="a name of `isthmus systems` (by what is known)")
     add("-o", "--output", type=Path, metavar="MODEL", help="the file that the model goes to; needed to fit")
     add_columns(parser, label=True, required=False)
@@ -71,21 +78,31 @@ def run(options: argparse.Namespace) -> None:
     from isthmus import save, systems
 
     name = options.system or (LABELS if pairs is None else PAIRS)
-    model, told = _fitted(systems()[name].make(), source, target, pairs, screen)
+    system = systems()[name]
+    model, told = _fitted(system.make(), source, target, pairs, screen)
+    check = None
+    if pairs is not None:
+        screen.passing("known pairs are held back, and asked for")
+        check = held_back(lambda some: _fitted(system.make(), source, target, some, screen)[0], source, target, pairs)
+        screen.passing("")
+        told += _about_pairs(pairs, check)
     known = {"source": source.features.to_parts(), "target": target.features.to_parts()}
     from isthmus.report.learned import PART, Learned
 
     learned = Learned.of(model, name, told, target.table, target.plan)
     save(model, options.output, parts=known | {PART: learned.to_part()})
     certificate = getattr(model, "result_", None)
-    screen.say("", f"{name}: {_summary(model)}", *([] if certificate is None else [str(certificate)]))
+    screen.say("", f"{name}: {type(model).__name__} of {_known(source, target, pairs)}")
+    screen.say(*([] if certificate is None else [str(certificate)]), *([] if check is None else [check.sentence]))
     screen.say(*(f"Mind: {words}" for words in told), f"The model is in {options.output}.")
+    screen.say(*([] if pairs is None else ["For a one-to-one matching use `isthmus match`."]))
     screen.answer(
         {
             "source": source.facts,
             "target": target.facts,
             "system": name,
             "pairs": None if pairs is None else len(pairs),
+            "held_back": None if check is None else check.facts,
             "certificate": None if certificate is None else str(certificate),
             "warnings": told,
             "output": str(options.output),
@@ -101,10 +118,20 @@ def _fitted(system: Any, source: Side, target: Side, pairs: Any, screen: Screen)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", DataWarning)
         model = system.fit(source.X, source.labels, target.X, target.labels, **known)
-    return model, [str(warning.message) for warning in caught]
+    return model, list(dict.fromkeys(str(warning.message) for warning in caught))
 
 
-def _summary(model: Any) -> str:
-    classes = getattr(model, "classes_", None)
-    named = "" if classes is None or not len(classes) else f", {len(classes)} classes"
-    return f"{type(model).__name__}{named}"
+def _known(source: Side, target: Side, pairs: Any) -> str:
+    """What was learned from: rows, features, labels, pairs."""
+    sides = [f"{side.table.n_rows:,} rows with {side.X.shape[1]:,} features" for side in (source, target)]
+    counts = [side.facts["labels"] for side in (source, target)]
+    parts = [f"{counts[0]:,} and {counts[1]:,} labels"] * any(counts)
+    parts += [] if pairs is None else [f"{len(pairs):,} pair{'s' * (len(pairs) > 1)}"]
+    return f"{sides[0]} and {sides[1]}, by {' and '.join(parts)}."
+
+
+def _about_pairs(pairs: Any, check: HeldBack | None) -> list[str]:
+    """What speaks against what was learned from pairs."""
+    if len(pairs) < ENOUGH:
+        return [f"with fewer than {ENOUGH} known pairs, none can be held back to tell whether these are enough."]
+    return [check.warning] if check is not None and check.warning else []

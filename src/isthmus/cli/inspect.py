@@ -33,15 +33,21 @@ def run(options: argparse.Namespace) -> None:
 
     card, parts = model_card(options.model), load_parts(options.model)
     for key, value in card.items():
-        screen.say(f"{key.replace('_', ' ')}: {_words(value)}")
+        if isinstance(value, dict):
+            known = {name: one for name, one in value.items() if one is not None}
+            screen.say(f"{key.replace('_', ' ')}:", *(f"    {name}: {_words(one)}" for name, one in known.items()))
+        elif value is not None:
+            screen.say(f"{key.replace('_', ' ')}: {_words(value)}")
     columns = {}
     for domain in DOMAINS:
         if domain in parts:
             features = Features.from_parts(*parts[domain])
-            columns[domain] = features.plan.lines()
-            screen.say(f"{domain}:", *(f"    {line}" for line in (*features.plan.lines(), *features.lines())))
+            columns[domain] = features.plan_lines()
+            screen.say(f"{domain}:", *(f"    {line}" for line in (*columns[domain], *features.lines())))
     screen.answer(card | {"columns": columns})
 
 
 def _words(value: Any) -> str:
+    if type(value) is int:
+        return f"{value:,}"
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)

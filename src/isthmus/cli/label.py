@@ -33,7 +33,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The options."""
     add_files(parser, "SOURCE", "TARGET", ("rows with many labels", "rows with few labels, and other columns"))
     add = parser.add_argument
-    add("--pairs", type=Path, metavar="FILE", help="known pairs: two columns, ids of SOURCE and of TARGET (none)")
+    add(
+        "--pairs",
+        type=Path,
+        metavar="FILE",
+        help="known pairs: two columns of ids, or those named source and target (none)",
+    )
     add(
         "-o",
         "--output",
@@ -114,7 +119,7 @@ def run(options: argparse.Namespace) -> None:
         _write(options.output, target.ids, model.classes_, P, called, given)
         if not write_record(options.output, "label", facts, {"source": source.plan, "target": target.plan}):
             screen.say(f"{record_path(options.output)} is another file, and was left as it is.")
-        screen.say(f"They are in {options.output}.")
+        screen.say(f"The classes are in {options.output}.")
     screen.answer(facts)
 
 
@@ -145,6 +150,8 @@ def _held_back(options: argparse.Namespace, model: Any, sides: Labelled, pairs: 
         )
         return {"labels": 0, "accuracy": None, "sentence": f"How many are right {why}."}
     low, high = seen.interval
+    never = sum(label is not None for label in yt) - seen.tested
+    others = f" (the other {never:,} of the target {'was' if never == 1 else 'were'} never hidden)" if never else ""
     columns = 0 if shared is None else int(shared[0].shape[1])
     alone = f"these alone find {seen.shared:.0%}" if columns else "nothing to compare with"
     return {
@@ -153,8 +160,8 @@ def _held_back(options: argparse.Namespace, model: Any, sides: Labelled, pairs: 
         "interval": seen.interval,
         "shared_columns": columns,
         "shared_accuracy": seen.shared,
-        "sentence": f"Of {seen.tested} known labels, half of them hidden at a time, {seen.accuracy:.0%} were found "
-        f"[{low:.0%}, {high:.0%}]; the files share {columns:,} words or columns: {alone}.",
+        "sentence": f"Of {seen.tested:,} known labels{others}, half of them hidden at a time, {seen.accuracy:.0%} "
+        f"were found [{low:.0%}, {high:.0%}]; the files share {columns:,} words or columns: {alone}.",
     }
 
 

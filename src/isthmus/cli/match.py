@@ -28,7 +28,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The options."""
     add_files(parser, "A", "B", ("rows of one collection", "rows of the other"))
     add = parser.add_argument
-    add("--pairs", type=Path, metavar="FILE", help="known pairs: two columns, ids of A and of B (none)")
+    add(
+        "--pairs",
+        type=Path,
+        metavar="FILE",
+        help="known pairs: two columns of ids, or those named source and target (none)",
+    )
     add(
         "-o",
         "--output",
@@ -68,7 +73,7 @@ def run(options: argparse.Namespace) -> None:
         n_jobs=options.jobs,
         progress=screen.progress,
     )
-    screen.say("", f"{found}", f"{len(found):,} matches of {found.shape[0]:,} and {found.shape[1]:,} rows.")
+    screen.say("", f"{found}")
     control = _shared_control(found, pairs, first, second)
     screen.say(control["sentence"])
     facts = {
@@ -94,7 +99,8 @@ def run(options: argparse.Namespace) -> None:
         )
         if not write_record(options.output, "match", facts, {"source": first.plan, "target": second.plan}):
             screen.say(f"{record_path(options.output)} is another file, and was left as it is.")
-        screen.say(f"They are in {options.output}.")
+        none = f"No match is in {options.output}{'' if options.all else '; --all writes doubtful ones too'}."
+        screen.say(f"The matches are in {options.output}." if len(found) else none)
     screen.answer(facts)
 
 

@@ -8,6 +8,7 @@ from pathlib import Path
 from isthmus.cli.arguments import add_columns, add_files, add_speech
 from isthmus.cli.screen import Screen
 from isthmus.cli.sides import both_sides, known_pairs
+from isthmus.exceptions import InputError
 from isthmus.storage.files import write_whole
 from isthmus.storage.folders import filling, require_folder
 
@@ -19,6 +20,8 @@ examples:
 The folder has adapter.npz (isthmus.Adapter.load), matrix.npy (the plain map from new vectors to old ones, its last
 row the offset; for affine maps) and recall.txt.
 """
+MANY = 2000
+"""Features from which on maps of all to all take long."""
 FILES = "adapter.npz", "recall.txt", "matrix.npy"
 
 
@@ -26,7 +29,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The options."""
     add_files(parser, "OLD", "NEW", ("vectors of the old model", "vectors of the new model"))
     add = parser.add_argument
-    add("--pairs", type=Path, metavar="FILE", help="known pairs: two columns, ids of OLD and of NEW (row by row)")
+    add(
+        "--pairs",
+        type=Path,
+        metavar="FILE",
+        help="known pairs: two columns of ids, or those named source and target (row by row)",
+    )
     add("-o", "--output", type=Path, metavar="FOLDER", help="where the adapter goes")
     add("--kind", default="auto", metavar="NAME", help="auto, ridge, procrustes, low_rank or kernel_ridge (auto)")
     add("--seed", type=int, default=0, metavar="N", help="which pairs are held out (0)")
@@ -44,6 +52,11 @@ def run(options: argparse.Namespace) -> None:
         return
     old, new = sides
     pairs = known_pairs(options.pairs, old, new, screen)
+    if pairs is None and old.table.n_rows != new.table.n_rows:
+        got = f"none, and {old.table.n_rows:,} and {new.table.n_rows:,} rows"
+        raise InputError(f"--pairs: expected known pairs, or files whose rows are the same objects, got {got}.")
+    if max(old.X.shape[1], new.X.shape[1]) > MANY:
+        screen.say(f"With more than {MANY:,} features this takes minutes; texts take fewer (components, in --plan).")
     from isthmus import migrate
 
     adapter = migrate(
@@ -57,7 +70,13 @@ def run(options: argparse.Namespace) -> None:
     recall = adapter.recall
     learned = [f"    {n:,}: {figures}" for n, figures in zip(recall.n_pairs, recall.figures, strict=True)]
     controls = [f"    {name}: {figures}" for name, figures in recall.controls.items()]
-    lines = [str(adapter), "By the number of pairs that were learned from:", *learned, "Beside it:", *controls]
+    lines = [
+        *str(adapter).splitlines(),
+        "By the number of pairs that were learned from:",
+        *learned,
+        "Beside it:",
+        *controls,
+    ]
     screen.say("", *lines)
     if options.output is not None:
         with filling(options.output, FILES) as folder:

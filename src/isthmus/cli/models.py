@@ -35,9 +35,21 @@ class Kept:
             raise InputError(f"{path}: expected a model of `isthmus fit`, got one without the features of its files.")
         return cls(path, load(path), {domain: Features.from_parts(*parts[domain]) for domain in DOMAINS})
 
-    def rows(self, table: Table, domain: str) -> Any:
-        """The features of a table's rows; it needs the columns that were learned from, and no others."""
+    def rows(self, table: Table, domain: str, remedy: str = "the other domain") -> Any:
+        """The features of a table's rows; it needs the columns that were learned from, and no others.
+
+        The remedy is the option to give where the file has the columns of the other domain instead.
+        """
+        wanted, others = (self._columns(d) for d in (domain, other(domain)))
+        if not wanted <= {*table.names} and others <= {*table.names}:
+            got = f"those of the {other(domain)}; {remedy} turns that around"
+            raise InputError(f"{table.path}: expected the columns of the {domain}, got {got}.")
         return self.features[domain].transform(table)
+
+    def _columns(self, domain: str) -> set[str]:
+        """The columns by which a file of a domain is known."""
+        plan = self.features[domain].plan
+        return {column.name for column in plan.features} | ({plan.id} if plan.id is not None else set())
 
 
 def add_model(parser: argparse.ArgumentParser) -> None:

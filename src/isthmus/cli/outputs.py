@@ -13,6 +13,7 @@ def require_output(path: Path | None, *inputs: Path | None) -> None:
     """Raise where a file could not be written, or is one of the inputs."""
     if path is None:
         return
+    _require_no_folder(path)
     for given in inputs:
         if given is not None and _same(path, given):
             raise InputError(f"{shown(path)}: expected an output beside the inputs, got one of them.")
@@ -27,9 +28,15 @@ def require_table(path: Path | None, *inputs: Path | None) -> None:
     from isthmus.tables.writing import WRITERS
 
     polars()  # what is missing is told before the work
+    _require_no_folder(path)
     if path.suffix.lower() not in WRITERS:
         raise InputError(f"{shown(path)}: expected a name that ends in one of {', '.join(WRITERS)}.")
     require_output(path, *inputs)
+
+
+def _require_no_folder(path: Path) -> None:
+    if os.path.isdir(path):
+        raise InputError(f"{shown(path)}: expected a file, got a folder.")
 
 
 def _same(path: Path, other: Path) -> bool:

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import argparse
 from pathlib import Path
+from typing import Any
 
 from isthmus.cli.arguments import FORMATS, add_speech
 from isthmus.cli.models import DOMAINS, Kept, add_model, other
 from isthmus.cli.outputs import require_table
 from isthmus.cli.screen import Screen
 from isthmus.exceptions import InputError
+from isthmus.storage.files import shown
 
 EXAMPLES = """\
 examples:
@@ -48,16 +50,11 @@ def run(options: argparse.Namespace) -> None:
     if options.k < 1:
         raise InputError(f"-k: expected a whole number of at least 1, got {options.k}.")
     kept, searched = Kept.of(options.model), other(options.domain)
+    names, queries, unknown = _asked(options, kept)
     table = read_table(options.index)
     index = Index(kept.model, options.engine)
-    index.add(kept.rows(table, searched), searched, ids=list(ids_of(table, kept.features[searched].plan)))
-    if options.text is not None:
-        names: tuple[str, ...] = (options.text,)
-        queries = kept.features[options.domain].transform_texts([options.text])
-    else:
-        asked = read_table(options.query)
-        names = tuple(ids_of(asked, kept.features[options.domain].plan))
-        queries = kept.rows(asked, options.domain)
+    rows = kept.rows(table, searched, f"--from {searched}")
+    index.add(rows, searched, ids=list(ids_of(table, kept.features[searched].plan)))
     k = min(options.k, len(index))  # there are no more to find
     found = index.search(queries, k, options.domain, csls=options.csls)
     lines = [
@@ -66,9 +63,39 @@ def run(options: argparse.Namespace) -> None:
         for rank, (id, distance) in enumerate(zip(ids, distances, strict=True))
         if id is not None
     ]
+    screen.say(f"{'query':<30}  {'rank':>4}  {'found':<40}  distance")
     for line in lines[: SHOWN * k]:
-        screen.say(f"{line['query']:<30.30}  {line['rank']:>3}  {line['found']:<40.40}  {line['distance']:.3f}")
+        screen.say(f"{line['query']:<30.30}  {line['rank']:>4}  {line['found']:<40.40}  {line['distance']:8.3f}")
+    if len(names) > SHOWN:
+        screen.say(
+            f"These are the first {SHOWN} of {len(names):,} queries{'' if options.output else '; -o has all'}."
+        )
+    if unknown:
+        which = ", ".join(unknown[:SHOWN]) + ", …" * (len(unknown) > SHOWN)
+        screen.say(f"Mind: {len(unknown):,} queries have no word that the model knows: {which}.")
     if options.output is not None:
         write_table(options.output, {key: [line[key] for line in lines] for key in lines[0]})
         screen.say(f"{len(names):,} queries among {len(index):,} rows: all neighbours are in {options.output}.")
-    screen.answer({"rows": len(index), "queries": len(names), "found": lines if options.output is None else None})
+    facts = {"rows": len(index), "queries": len(names), "unknown": unknown}
+    screen.answer(facts | {"found": lines if options.output is None else None})
+
+
+def _asked(options: argparse.Namespace, kept: Kept) -> tuple[tuple[str, ...], Any, list[str]]:
+    """The names of the queries, their features, and which of them have no word that the model knows."""
+    from isthmus.tables import ids_of, read_table
+
+    features = kept.features[options.domain]
+    if options.text is not None:
+        if not features.plan.is_text_only:
+            got = "one with other columns; --query FILE takes rows of a file"
+            raise InputError(f"--text: expected a model of texts alone, got {got}.")
+        if features.unknown_texts([options.text]).any():
+            got = shown(repr(options.text)[:60])
+            raise InputError(f"--text: expected a word that the model knows, got none in {got}.")
+        return (options.text,), features.transform_texts([options.text]), []
+    table = read_table(options.query)
+    queries = kept.rows(table, options.domain, f"--from {other(options.domain)}")
+    names, unknown = tuple(ids_of(table, features.plan)), features.unknown_rows(table)
+    if unknown.all():
+        raise InputError(f"{table.path}: expected texts with a word that the model knows, got none.")
+    return names, queries, [name for name, nothing in zip(names, unknown, strict=True) if nothing]

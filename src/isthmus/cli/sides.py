@@ -6,6 +6,7 @@ import argparse
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from difflib import get_close_matches
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,7 +16,7 @@ from isthmus.storage.files import opened, require_writable, shown, write_whole
 
 if TYPE_CHECKING:
     from isthmus._arrays import BoolArray, IntArray, Matrix
-    from isthmus.tables import Features, Plan, Table
+    from isthmus.tables import Column, Features, Plan, Table
 
 LONGEST_PLAN = 2**24
 """Bytes."""
@@ -74,7 +75,7 @@ class Side:
     def lines(self) -> list[str]:
         """What there is, for the screen."""
         head = f"{self.name}: {self.table.path}, {self.table.n_rows:,} rows, {self.X.shape[1]:,} features"
-        return [head, *(f"    {line}" for line in self.plan.lines())]
+        return [head, *(f"    {line}" for line in self.features.plan_lines())]
 
 
 def both_sides(
@@ -87,7 +88,7 @@ def both_sides(
 ) -> tuple[Side, Side] | None:
     """Both files as rows; None where only a plan was asked for, which is then written.
 
-    Without ``scale``, numbers are left as they are, unless a plan says otherwise.
+    Without ``scale``, numbers are left as they are, and texts are put on some axes, unless a plan says otherwise.
     """
     from isthmus.tables import Features, ids_of, read_table
 
@@ -103,13 +104,29 @@ def both_sides(
         screen.say(f"The plan is in {options.plan}, and nothing else was done: change it there, and run this again.")
         screen.answer({"plan": str(options.plan)})
         return None
+    # Ids that are there twice, and pairs of rows that are not there, are told before the work.
+    ids = [ids_of(table, plan) for table, plan in zip(tables, plans, strict=True)]
+    if getattr(options, "pairs", None) is not None:
+        _require_pairs(options.pairs, ids, plans)
     sides = []
-    for name, table, plan in zip(names, tables, plans, strict=True):
-        ids = ids_of(table, plan)  # first: those that are there twice are told before the work
+    for name, table, plan, own in zip(names, tables, plans, ids, strict=True):
         features = Features.fit(plan, table)
-        sides.append(Side(name, table, plan, features, features.transform(table), ids))
+        sides.append(Side(name, table, plan, features, features.transform(table), own))
         screen.say(*sides[-1].lines())
     return sides[0], sides[1]
+
+
+def _require_pairs(path: Path, ids: Sequence[Sequence[str]], plans: Sequence[Plan]) -> None:
+    """Raise where a file of pairs can't be used, with what the rows are called."""
+    from isthmus.tables import read_pairs
+    from isthmus.tables.keys import UnknownIdError
+
+    try:
+        read_pairs(path, *ids)
+    except UnknownIdError as error:
+        named = ["row numbers from 0" if plan.id is None else f"the column {plan.id!r:.60}" for plan in plans]
+        called = shown(f"{named[0]} in one file and {named[1]} in the other")
+        raise InputError(f"{str(error)[:-1]}; ids are {called} (--id names such a column).") from None
 
 
 def _given_plans(options: argparse.Namespace, names: tuple[str, str]) -> list[Plan]:
@@ -144,9 +161,12 @@ def _chosen_plans(options: argparse.Namespace, tables: tuple[Table, ...], scale:
     asked = [name for name in (label, *options.id, *options.text, *options.drop) if name is not None]
     for column in asked:
         if not any(column in table.names for table in tables):
+            names = list(dict.fromkeys(shown(n) for t in tables for n in t.names))
+            near = get_close_matches(column, names, 1)
+            got = ", ".join(names)[:200] + "".join(f" (did you mean {name}?)" for name in near)
             raise InputError(
                 f"{tables[0].path} and {tables[1].path}: expected a column {shown(repr(column)[:60])} in one of "
-                f"them, got {', '.join(dict.fromkeys(shown(n) for t in tables for n in t.names))[:200]}."
+                f"them, got {got}."
             )
 
     def first(table: Table, columns: Sequence[str | None]) -> str | None:
@@ -162,7 +182,7 @@ def _chosen_plans(options: argparse.Namespace, tables: tuple[Table, ...], scale:
         )
         for table in tables
     ]
-    return plans if scale else [_unscaled(plan) for plan in plans]
+    return plans if scale else [_as_vectors(plan) for plan in plans]
 
 
 def pairs_by_id(first: Side, second: Side, screen: Screen) -> IntArray | None:
@@ -179,10 +199,16 @@ def pairs_by_id(first: Side, second: Side, screen: Screen) -> IntArray | None:
     return np.array(found, dtype=np.intp)
 
 
-def _unscaled(plan: Plan) -> Plan:
-    """The same with numbers as they are."""
-    columns = (replace(column, scale=False) if "scale" in column.settings else column for column in plan.columns)
-    return replace(plan, columns=tuple(columns))
+def _as_vectors(plan: Plan) -> Plan:
+    """The same with numbers as they are, and texts on some axes: maps of one column per word to another take long."""
+    from isthmus.tables.choosing import COMPONENTS
+
+    def changed(column: Column) -> Column:
+        if column.kind == "text":
+            return replace(column, components=COMPONENTS)
+        return replace(column, scale=False) if "scale" in column.settings else column
+
+    return replace(plan, columns=tuple(map(changed, plan.columns)))
 
 
 def known_pairs(path: Path | None, first: Side, second: Side, screen: Screen) -> IntArray | None:

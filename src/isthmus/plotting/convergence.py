@@ -33,6 +33,9 @@ def plot_convergence(result: Any, ax: Any = None) -> Any:
     matplotlib Axes
     """
     found = getattr(result, "result_", result)
+    if not isinstance(found, Result) and hasattr(found, "common_space_"):
+        got = "one without: a model file keeps none, and neither do systems that are solved at once"
+        raise InputError(f"result: expected a model with the trace of its fit, got {got}.")
     if not isinstance(found, Result):
         raise InputError(
             f"result: expected a Result, or a fitted estimator with result_, got {type(result).__name__}."

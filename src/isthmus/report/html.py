@@ -108,3 +108,14 @@ def data_block(value: Any, name: str) -> Markup:
 def _plain(text: Any) -> str:
     """Text without characters that HTML has no place for."""
     return "".join(c if c.isprintable() or c in "\n\t" else "�" if ord(c) < 32 else c for c in str(text))
+
+
+def thousands(value: object) -> str:
+    """A whole number with commas; anything else as it is.
+
+    Examples
+    --------
+    >>> thousands(12345), thousands(None)
+    ('12,345', 'None')
+    """
+    return f"{value:,}" if type(value) is int else str(value)

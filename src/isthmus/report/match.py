@@ -10,7 +10,7 @@ import numpy as np
 from isthmus._arrays import IntArray
 from isthmus.report.cloud import DOMAINS
 from isthmus.report.figures import shares
-from isthmus.report.html import Markup, element, facts, find, joined, table, words
+from isthmus.report.html import Markup, element, facts, find, joined, table, thousands, words
 from isthmus.report.matched import Matched, Space
 from isthmus.report.parts import Chapter, Part, section
 from isthmus.report.records import Record, is_plain, sentence_of
@@ -49,7 +49,7 @@ def _figures(known: dict[str, Any], n: int, record: Record | None) -> Markup:
     for side in ("a", "b"):
         about = known.get(side)
         if isinstance(about, dict):
-            rows.append((f"rows of {Path(str(about.get('file'))).name}", str(about.get("rows"))))
+            rows.append((f"rows of {Path(str(about.get('file'))).name}", thousands(about.get("rows"))))
     recall, span = known.get("held_back_recall"), known.get("held_back_interval")
     if is_plain(recall):
         rows.append(("held-back pairs that were found", f"{recall:.0%}{_interval(span)}"))

@@ -17,7 +17,7 @@ from isthmus.files import load, load_parts, model_card
 from isthmus.report.classes import classes_parts
 from isthmus.report.cloud import DOMAINS, NO_CLASS, POINTS, Cloud, common_plane, own_plane
 from isthmus.report.figures import convergence
-from isthmus.report.html import Markup, element, facts, joined, table, words
+from isthmus.report.html import Markup, element, facts, joined, table, thousands, words
 from isthmus.report.learned import PART, Learned
 from isthmus.report.parts import Chapter, Part, Section, section
 from isthmus.report.request import Request
@@ -140,7 +140,7 @@ def _neighbours(
         for one, ids, distances in zip(named(asked.ids, asked.excerpts()), found.ids, found.distances, strict=True)
     ]  # fmt: skip
     kept = f" of {len(source):,}, a sample" if len(there) < len(source) else ""
-    note = f"{len(rows)} target rows, and the nearest of {len(there):,} source rows{kept}; the smaller the number, "
+    note = f"{len(rows):,} target rows, and the nearest of {len(there):,} source rows{kept}; the smaller the number, "
     note += "the nearer."
     head = ("target row", *("nearest", "second", "third")[:NEIGHBOURS])
     return [element("p", note, class_="note"), table(head, rows, kind="cards")]
@@ -182,7 +182,7 @@ def _card(card: dict[str, Any], features: dict[str, Features]) -> Markup:
     rows = [(name.replace("_", " "), _words(value)) for name, value in card.items() if value not in (None, [], {})]
     columns = [
         element("details", element("summary", f"Columns of the {domain}"),
-                element("ul", *(element("li", line) for line in (*known.plan.lines(), *known.lines()))))
+                element("ul", *(element("li", line) for line in (*known.plan_lines(), *known.lines()))))
         for domain, known in features.items()
     ]  # fmt: skip
     return joined([facts(rows), *columns])
@@ -193,6 +193,10 @@ def _words(value: Any) -> str:
         return ", ".join(f"{name} = {_words(one)}" for name, one in value.items())
     if isinstance(value, float):
         return f"{value:.3g}"
+    if isinstance(value, list) and value and all(type(one) is int for one in value):
+        return ", ".join(map(thousands, value))
+    if type(value) is int:
+        return thousands(value)
     if isinstance(value, list) and all(isinstance(one, str) for one in value):
         return ", ".join(value)
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)

@@ -60,7 +60,7 @@ def _comparisons(every: list[list[str]]) -> list[Markup]:
     if len(deciding) == len(every):
         return [shown]
     whole = table(head, every, kind="cards", numbers=(2, 3, 4))
-    return [shown, element("details", element("summary", f"All {len(every)} comparisons"), whole)]
+    return [shown, element("details", element("summary", f"All {len(every):,} comparisons"), whole)]
 
 
 def _row(row: Any, place: str) -> list[str]:

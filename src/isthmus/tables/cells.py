@@ -17,6 +17,10 @@ from isthmus.tables.table import Table
 NO_VALUE = ("NA", "N/A", "n/a", "na", "NaN", "nan", "NULL", "null", "None", "none", "?", "-")
 """Words for an empty cell, in columns whose other cells are numbers or days. Among words they are words."""
 DAY = "%Y-%m-%d"
+MOMENTS = ("%Y-%m-%dT%H:%M:%S", "%Y-%m-%d %H:%M:%S", "%Y-%m-%dT%H:%M", "%Y-%m-%d %H:%M")
+DAY_FIRST = tuple(f"%d{sign}%m{sign}%Y" for sign in "/.-")
+"""Where all parts are numbers the day is taken to come first: of a month that comes first no thirteenth is a date."""
+LIKE_DAY_FIRST = r"^[0-9]{1,2}([/.-])[0-9]{1,2}[/.-][0-9]{4}( [0-9]{1,2}:[0-9]{2}(:[0-9]{2})?)?$"
 MICROSECONDS_PER_DAY = 86_400_000_000
 
 
@@ -41,15 +45,26 @@ def parsed_days(series: Any) -> Any:
     pl = polars()
     if series.dtype == pl.String:
         text = trimmed(series)
-        days = text.str.to_date(DAY, strict=False)
-        moments = text.str.to_datetime("%Y-%m-%dT%H:%M:%S", strict=False, time_unit="us")
-        spaced = text.str.to_datetime("%Y-%m-%d %H:%M:%S", strict=False, time_unit="us")
-        found = moments.fill_null(spaced).fill_null(days.cast(pl.Datetime("us")))
+        found = text.str.to_date(DAY, strict=False).cast(pl.Datetime("us"))
+        for style in MOMENTS:
+            found = found.fill_null(text.str.to_datetime(style, strict=False, time_unit="us"))
+        first = is_day_first(text)
+        if first.any():
+            text = text.set(~first, None)  # nothing else, such as a year of two digits
+            for style in DAY_FIRST:
+                found = found.fill_null(text.str.to_date(style, strict=False).cast(pl.Datetime("us")))
+                for clock in ("%H:%M", "%H:%M:%S"):
+                    found = found.fill_null(text.str.to_datetime(f"{style} {clock}", strict=False, time_unit="us"))
     elif series.dtype == pl.Date or series.dtype == pl.Datetime:
         found = series.cast(pl.Datetime("us"))
     else:
         return pl.Series(series.name, [None] * len(series), dtype=pl.Float64)
     return found.to_physical().cast(pl.Float64) / MICROSECONDS_PER_DAY
+
+
+def is_day_first(text: Any) -> Any:
+    """Which cells look like 31/05/2024, with or without a time."""
+    return text.str.contains(LIKE_DAY_FIRST).fill_null(value=False)
 
 
 def strangers(series: Any, parsed: Any) -> Any:
@@ -83,7 +98,7 @@ def numbers(table: Table, name: str, *, days: bool = False) -> FloatArray:
     strange = strangers(series, parsed)
     if strange.any():
         row = int(strange.arg_true()[0])
-        expected = "dates such as 2024-05-31" if days else "numbers"
+        expected = "dates such as 2024-05-31 or 31/05/2024" if days else "numbers"
         got = f"{_shown(series[row])} in row {table.first + row} (from 0)"
         raise InputError(f"{table.place(name)}: expected {expected}, got {got}.")
     values: FloatArray = parsed.to_numpy().astype(np.float64)

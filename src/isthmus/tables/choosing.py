@@ -10,7 +10,7 @@ from typing import Any
 from isthmus._arrays import is_sparse
 from isthmus.exceptions import InputError
 from isthmus.storage.files import shown
-from isthmus.tables.cells import numbers, parsed_days, parsed_numbers, strangers, trimmed
+from isthmus.tables.cells import is_day_first, numbers, parsed_days, parsed_numbers, strangers, trimmed
 from isthmus.tables.frames import polars
 from isthmus.tables.plan import FEATURES, Column
 from isthmus.tables.table import Table
@@ -142,7 +142,8 @@ def _dates(table: Table, name: str, series: Any) -> Choice:
     parsed = parsed_days(series)
     if parsed.null_count() == len(parsed) or strangers(series, parsed).any():
         return None
-    return "date", f"dates{_gaps(parsed)}"
+    day_first = series.dtype == polars().String and bool(is_day_first(trimmed(series)).any())
+    return "date", f"dates{', the day before the month' * day_first}{_gaps(parsed)}"
 
 
 def _words(table: Table, name: str, series: Any) -> Choice:

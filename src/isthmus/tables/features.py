@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from isthmus._arrays import FloatArray, Matrix, is_sparse
+from isthmus._arrays import BoolArray, FloatArray, Matrix, is_sparse
 from isthmus.exceptions import InputError
 from isthmus.storage.files import shown
+from isthmus.tables import cells
 from isthmus.tables.blocks import Block, Categories, MatrixPart, Numbers, Words
 from isthmus.tables.plan import Plan
 from isthmus.tables.table import Table
@@ -80,6 +81,25 @@ class Features:
         if len(found) < len(self.blocks):
             raise InputError("texts: expected features of text only, got a plan with other columns.")
         return _side_by_side(found)
+
+    def unknown_texts(self, texts: Sequence[str]) -> BoolArray:
+        """Which typed texts have no word that was learned from (n,), where all columns are text."""
+        return self._unknown([(block, texts) for block in self.blocks if isinstance(block, Words)], len(texts))
+
+    def unknown_rows(self, table: Table) -> BoolArray:
+        """Which rows have no word that was learned from (n,); none, where not all columns are text."""
+        found = [(block, cells.texts(table, block.column)) for block in self.blocks if isinstance(block, Words)]
+        return self._unknown(found, table.n_rows)
+
+    def _unknown(self, found: Sequence[tuple[Words, Sequence[str]]], n: int) -> BoolArray:
+        if len(found) < len(self.blocks):
+            return np.zeros(n, dtype=bool)
+        return np.asarray(np.all([block.are_unknown(texts) for block, texts in found], axis=0))
+
+    def plan_lines(self) -> list[str]:
+        """What each column is, for the screen, with the axes of texts as many as there were."""
+        axes = {b.column: 0 if b.axes is None else len(b.axes) for b in self.blocks if isinstance(b, Words)}
+        return [str(replace(c, components=axes[c.name]) if c.name in axes else c) for c in self.plan.columns]
 
     def lines(self) -> list[str]:
         """What the features are, for the screen."""

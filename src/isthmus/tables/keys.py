@@ -18,6 +18,13 @@ from isthmus.tables.plan import Plan
 from isthmus.tables.reading import read_table
 from isthmus.tables.table import Table
 
+PAIR = "source", "target"
+"""Columns of a table of pairs, where there are more than two."""
+
+
+class UnknownIdError(InputError):
+    """A pair names a row that a file does not have."""
+
 
 def labels_of(table: Table, plan: Plan) -> NDArray[Any]:
     """The classes of the rows as text (n,), None where the cell is empty.
@@ -107,12 +114,13 @@ def _prints(ids: Sequence[str]) -> NDArray[np.uint64]:
 def read_pairs(
     path: str | os.PathLike[str], source_ids: Sequence[str], target_ids: Sequence[str], *, strict: bool = True
 ) -> IntArray:
-    """Known pairs from a file with two columns of ids, source and target.
+    """Known pairs from a file with two columns of ids; of more columns, those named ``source`` and ``target``.
 
     Parameters
     ----------
     path : str or path
-        Of any kind that :func:`read_table` reads; two columns, the source's first.
+        Of any kind that :func:`read_table` reads; columns named ``source`` and ``target``, as in a table of matches,
+        or two columns of any name, the source's first.
     source_ids, target_ids : sequence of str
         Of the rows, as :func:`ids_of` gives them.
     strict : bool
@@ -124,11 +132,9 @@ def read_pairs(
         Row numbers in the source and in the target.
     """
     table = read_table(path)
-    if len(table.names) != 2:
-        raise InputError(f"{table.path}: expected two columns of ids, source and target, got {len(table.names)}.")
     sides = [
         _places(table, name, ids, side, strict=strict)
-        for name, ids, side in zip(table.names, (source_ids, target_ids), ("source", "target"), strict=True)
+        for name, ids, side in zip(_id_columns(table), (source_ids, target_ids), PAIR, strict=True)
     ]
     pairs = np.column_stack(sides)
     known = (pairs >= 0).all(axis=1)
@@ -140,6 +146,16 @@ def read_pairs(
     return pairs[known]
 
 
+def _id_columns(table: Table) -> tuple[str, ...]:
+    """The columns of ids, the source's first."""
+    if set(PAIR) <= set(table.names):
+        return PAIR
+    if len(table.names) != 2:
+        got = f"{len(table.names)}: {table.shown_names()}"
+        raise InputError(f"{table.path}: expected two columns of ids, or some named source and target, got {got}.")
+    return table.names
+
+
 def _places(table: Table, name: str, ids: Sequence[str], side: str, *, strict: bool) -> IntArray:
     place = {word: i for i, word in enumerate(ids)}
     cells = words(table, name)
@@ -149,5 +165,5 @@ def _places(table: Table, name: str, ids: Sequence[str], side: str, *, strict: b
         row = int(unknown[0])
         cell = cells[row]
         got = "an empty cell" if cell is None else shown(repr(cell)[:60])
-        raise InputError(f"{table.place(name)}: expected ids of {side} rows, got {got} in row {row} (from 0).")
+        raise UnknownIdError(f"{table.place(name)}: expected ids of {side} rows, got {got} in row {row} (from 0).")
     return found

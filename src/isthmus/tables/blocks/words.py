@@ -10,7 +10,7 @@ import numpy as np
 from sklearn.decomposition import TruncatedSVD
 from sklearn.feature_extraction.text import TfidfVectorizer
 
-from isthmus._arrays import FloatArray, Matrix
+from isthmus._arrays import BoolArray, FloatArray, Matrix
 from isthmus.exceptions import InputError
 from isthmus.tables.blocks.block import array, count, strings
 from isthmus.tables.cells import texts
@@ -87,10 +87,17 @@ class Words:
 
     def of_texts(self, found: Sequence[str]) -> Matrix:
         """The features of texts."""
+        X = self._weights(found)
+        return X if self.axes is None else np.ascontiguousarray(X @ self.axes.T)
+
+    def are_unknown(self, found: Sequence[str]) -> BoolArray:
+        """Which texts have none of the words (n,)."""
+        return np.asarray(np.diff(self._weights(found).indptr) == 0)
+
+    def _weights(self, found: Sequence[str]) -> Any:
         vectorizer = TfidfVectorizer(sublinear_tf=True, vocabulary=self.terms)
         vectorizer.idf_ = self.idf
-        X = vectorizer.transform(found)
-        return X if self.axes is None else np.ascontiguousarray(X @ self.axes.T)
+        return vectorizer.transform(found)
 
     def about(self) -> dict[str, Any]:
         """What is not an array, fit for JSON."""
