@@ -159,7 +159,7 @@ def _require_scores(classifier: Any) -> None:
         raise InputError(f"classifier: expected a classifier of scikit-learn, got {classifier!r:.60}.")
     if not (hasattr(classifier, "decision_function") or hasattr(classifier, "predict_proba")):
         raise InputError(
-            f"classifier: expected one with decision_function or predict_proba, got {classifier!r:.60} without either."
+            f"classifier: expected one with decision_function or predict_proba, got {classifier!r:.60} without."
         )
     shapes = {value for name, value in classifier.get_params().items() if name.endswith("decision_function_shape")}
     if "ovo" in shapes:
