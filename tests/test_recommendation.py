@@ -113,6 +113,11 @@ def test_one_pair_is_too_few_for_what_asks_for_two():
     assert recommend(labels_source=5, pairs=1).applicable == ("tlrisk",)
 
 
+def test_a_learner_of_a_metric_is_not_for_pairs_without_labels():
+    assert not {"cca+itml", "kcca+itml"} & set(recommend("same object", pairs=100).applicable)
+    assert {"cca+itml", "cca+nn"} <= set(recommend("same object", pairs=100, labels_source=5).applicable)
+
+
 def test_what_an_applicable_system_asks_for_besides_is_told():
     assert "never negative, such as counts: tlrisk." in str(recommend(labels_source=5, pairs=9))
     assert "Only for the rows of the fit" in str(recommend(labels_source=5, labels_target=1, unlabelled_rows=9))

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
+from sklearn.utils import get_tags
+
 from isthmus._validation import choice, number
 from isthmus.exceptions import InputError
 from isthmus.registry import System, systems
@@ -306,13 +308,18 @@ def recommend(
 
 def _usable(data: Data) -> list[System]:
     """The systems that the data allow."""
-    has_labels = data.labels_source > 0 and data.labels_target > 0
+    has_labels, any_labels = (
+        min(data.labels_source, data.labels_target) > 0,
+        data.labels_source + data.labels_target > 0,
+    )
     found = []
     for system in systems(unlabelled=data.unlabelled_rows > 0, equal_features=data.equal_features):
         # What is translated through pairs needs no label in the target.
         labels = has_labels or (system.needs_pairs and data.labels_source > 0)
         paired = system.takes_pairs and data.pairs >= system.make().fewest_pairs
-        enough = labels if system.needs_labels else has_labels or paired
+        # A metric may be learned after pairs have made a space of both, but not without any label.
+        taught = any_labels or not get_tags(system.make()).target_tags.required
+        enough = labels if system.needs_labels else has_labels or (paired and taught)
         if enough and (paired or not system.needs_pairs) and not _too_large(system, data):
             found.append(system)
     return found
