@@ -6,6 +6,7 @@ import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from conftest import one_sentence
 from isthmus import MLHD, RBF, Cosine, InputError, Landmarks, Laplacian, Linear, Polynomial, Precomputed, load, save
 from isthmus.landmarks import SAMPLINGS, leverage
 
@@ -110,3 +111,17 @@ def test_bad_input_gets_one_sentence(arguments, message):
 def test_landmarks_are_asked_for_first():
     with pytest.raises(InputError, match="expected landmarks by now"):
         Landmarks().gram(X, X)
+
+
+@pytest.mark.parametrize("sampling", ["kmeans", "uniform", "leverage"])
+def test_rows_that_are_there_many_times_are_all_kept(sampling):
+    rows = np.repeat(np.random.default_rng(0).normal(size=(5, 3)), 100, axis=0)
+    kernel = Landmarks("rbf", 50, sampling).resolved(rows)
+    np.testing.assert_allclose(kernel.diagonal(rows), 1.0, atol=1e-9)
+
+
+@pytest.mark.parametrize("sampling", ["kmeans", "uniform", "leverage"])
+def test_rows_of_zeros_have_no_landmark(sampling):
+    with pytest.raises(InputError, match="kernel: expected rows that are not all zero to it") as caught:
+        Landmarks("linear", 5, sampling).resolved(np.zeros((50, 3)))
+    assert one_sentence(caught)

@@ -67,11 +67,70 @@ def test_the_figures_are_those_of_the_pages():
     assert (round(min(gains)), round(max(gains))) == (14, 44)
 
 
+def differences(heading: str, column: str) -> dict[str, float]:
+    """A column of differences below a heading of the page of all systems, by system: that of the last such table."""
+    page = (ROOT / "studies" / "systems" / "page.md").read_text(encoding="utf-8").replace("−", "-")
+    found, place = {}, None
+    for line in page.split(f"\n## {heading}\n")[1].split("\n## ")[0].splitlines():
+        cells = [cell.strip() for cell in line.strip("|").split("|")]
+        if cells[0] == "system":
+            place = cells.index(column) if column in cells else None
+        elif place is not None and (number := re.search(r"[+-]\d+\.\d", cells[place] if line[:1] == "|" else "")):
+            found[cells[0]] = float(number.group())
+    return found
+
+
+def test_the_figures_are_those_of_the_page_of_all_systems():
+    below = differences("100 known pairs", "less the best without a map")
+    assert (round(-max(below.values())), round(-min(below.values()))) == (2, 22)
+    assert max(below, key=below.__getitem__) == "mlhd-rbf"
+    assert round(differences("100 known pairs", "less ridge")["mlhd-rbf"]) == 4
+    assert round(differences("100 known pairs", "less the best target-only rule")["mlhd-rbf"]) == 11
+    equal = differences("Labels in both domains", "Office caltech→amazon")
+    assert (round(equal["feature-augmentation"]), round(equal["saenko"])) == (11, 7)
+    above = differences("Labels in both domains", "all pairs")
+    assert [name for name, points in above.items() if points > 0.0] == ["label-transfer"]
+
+
+def test_the_way_without_a_map_is_told_with_all_of_its_steps():
+    found = recommend(labels_source=20, pairs=100, unlabelled_rows=50)
+    assert found.favoured[0].page == "studies/systems/page.md#100-known-pairs"
+    assert "no map" in str(found)
+    assert "names the paired source rows" in str(found)
+    assert "manifold-alignment" not in {advice.system for advice in found.favoured}
+    assert "no map" not in str(recommend(labels_source=20, pairs=99, unlabelled_rows=50))
+    assert "no map" not in str(recommend(pairs=100, unlabelled_rows=50))
+
+
+def test_without_a_label_there_is_no_class_to_name():
+    assert recommend(pairs=100).applicable == ()
+    assert "ridge" in recommend("same class", pairs=100).applicable
+
+
+def test_one_pair_is_too_few_for_what_asks_for_two():
+    assert "ridge" not in recommend("same object", pairs=1).applicable
+    assert "ridge" in recommend("same object", pairs=2).applicable
+    assert recommend(labels_source=5, pairs=1).applicable == ("tlrisk",)
+
+
+def test_a_learner_of_a_metric_is_not_for_pairs_without_labels():
+    assert not {"cca+itml", "kcca+itml"} & set(recommend("same object", pairs=100).applicable)
+    assert {"cca+itml", "cca+nn"} <= set(recommend("same object", pairs=100, labels_source=5).applicable)
+
+
+def test_what_an_applicable_system_asks_for_besides_is_told():
+    assert "never negative, such as counts: tlrisk." in str(recommend(labels_source=5, pairs=9))
+    assert "Only for the rows of the fit" in str(recommend(labels_source=5, labels_target=1, unlabelled_rows=9))
+    assert "tlrisk" not in str(recommend(labels_source=5, labels_target=1))
+
+
 @pytest.mark.parametrize(
     ("goal", "data", "first"),
     [
         ("classes", {"labels_source": 20, "labels_target": 3, "unlabelled_classes": 2}, "label-transfer"),
-        ("classes", {"labels_source": 20, "pairs": 100, "unlabelled_rows": 5}, "kcca+nn"),
+        ("classes", {"labels_source": 20, "pairs": 100, "unlabelled_rows": 5}, "target self-trained LDA"),
+        ("classes", {"labels_source": 20, "labels_target": 1, "pairs": 100}, "mlhd-rbf"),
+        ("classes", {"labels_source": 20, "labels_target": 1, "equal_features": True}, "feature-augmentation"),
         ("classes", {"labels_source": 20, "labels_target": 3, "unlabelled_rows": 50}, "label-transfer"),
         ("classes", {"labels_source": 20, "labels_target": 3}, "target SVM"),
         ("classes", {"labels_source": 20, "labels_target": 1}, "target 1-NN"),

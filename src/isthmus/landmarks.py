@@ -3,9 +3,10 @@ r"""A kernel by landmarks: what a kernel costs when there are too many rows for 
 A kernel over n rows is a space of up to n dimensions. With m landmarks it is one of m (Nyström), in which a row is
 the projection of what it was: inner products become
 
-.. math:: \tilde k(x, y) = k(x, L)\, k(L, L)^{-1}\, k(L, y) \le k(x, y),
+.. math:: \tilde k(x, y) = k(x, L)\, k(L, L)^{-1}\, k(L, y),
 
-with equality for the landmarks themselves, and for all rows where those are all rows.
+which is k(x, y) where x or y is a landmark, and everywhere where all rows are. No row gets longer:
+:math:`\tilde k(x, x) \le k(x, x)`.
 """
 
 from __future__ import annotations
@@ -28,6 +29,8 @@ __all__ = ["Landmarks", "OnLandmarks"]
 
 LOOKED_AT = 20
 """Landmarks are chosen among at most this many rows for each of them: more change little."""
+ROUNDING = 1e-12
+"""What is left of a row, below this part of the longest one, is rounding and no reason to choose it."""
 
 
 @dataclass(frozen=True)
@@ -115,6 +118,8 @@ class Landmarks(Kernel):
             rng = np.random.default_rng(self.random_state)
             X = SAMPLINGS[self.sampling](X[_some(X.shape[0], LOOKED_AT * m, rng)], kernel, m, rng)
         C, pivots = pivoted_cholesky(kernel.gram(X, X))
+        if not len(pivots):
+            raise InputError("kernel: expected rows that are not all zero to it, got no landmark but zeros.")
         return OnLandmarks(kernel, X[pivots], C[pivots])
 
 
@@ -147,10 +152,12 @@ def leverage(X: Matrix, kernel: Kernel, m: int, rng: np.random.Generator) -> Flo
     """
     S = _uniform(X, kernel, m, rng)
     values, vectors = np.linalg.eigh(kernel.gram(S, S))
-    ridge = max(float(values[: max(1, len(values) // 2)].mean()), np.finfo(np.float64).eps * float(values[-1]))
+    ridge = max(float(values[: max(1, len(values) // 2)].mean()), np.finfo(np.float64).eps * float(values[-1])) or 1.0
     seen = kernel.gram(X, S) @ (vectors / np.sqrt(np.maximum(values, 0.0) + ridge))
-    left = kernel.diagonal(X) - np.einsum("ij,ij->i", seen, seen)
-    return np.asarray(np.maximum(left, 1e-6 * float(np.abs(left).max()) or 1.0))
+    lengths = kernel.diagonal(X)
+    left = lengths - np.einsum("ij,ij->i", seen, seen)
+    least = max(1e-6 * float(np.abs(left).max()), ROUNDING * float(lengths.max()))
+    return np.asarray(np.maximum(left, least or 1.0))
 
 
 Sampling = Callable[[Matrix, Kernel, int, np.random.Generator], Matrix]

@@ -1,12 +1,13 @@
 """Feature augmentation: the copies of Daumé, and any classifier on them."""
 
 import numpy as np
+import pandas as pd
 import pytest
 import scipy.sparse as sp
 from sklearn.svm import SVC
 
 from conftest import make_domains, one_sentence
-from isthmus import FeatureAugmentation, InputError
+from isthmus import FeatureAugmentation, InputError, systems
 
 D = make_domains(seed=3, d_source=5, d_target=5)
 KNOWN = D.y_target >= 0
@@ -44,3 +45,16 @@ def test_different_features_are_refused_in_one_sentence():
     ) as caught:
         FeatureAugmentation().fit(D.X_source, D.y_source, D.X_target[:, :4], D.y_target)
     assert one_sentence(caught)
+
+
+@pytest.mark.parametrize("name", [system.name for system in systems() if system.equal_features])
+def test_columns_of_other_names_or_in_another_order_are_no_equal_features(name):
+    model, source = systems()[name].make(), pd.DataFrame(D.X_source, columns=list("abcde"))
+    for columns in ("baced", "fghij"):
+        target = pd.DataFrame(D.X_target, columns=list(columns))
+        with pytest.raises(InputError, match="X_target: expected the columns of X_source in their order") as caught:
+            model.fit(source, D.y_source, target, D.y_target)
+        assert one_sentence(caught)
+    same = pd.DataFrame(D.X_target, columns=list("abcde"))
+    expected = systems()[name].make().fit(*D.args).transform(D.X_target)
+    np.testing.assert_array_equal(model.fit(source, D.y_source, same, D.y_target).transform(same), expected)

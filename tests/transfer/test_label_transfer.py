@@ -267,3 +267,9 @@ def test_shares_of_the_source_are_used_where_only_they_are_borne_out_and_calibra
     assert "shares" in model.verdict_
     np.testing.assert_allclose(model.shares_, [0.1, 0.2, 0.3, 0.4], atol=0.01)
     assert model.score(sides[1], y) > 0.8
+
+
+def test_a_source_of_equal_rows_leaves_the_target_alone():
+    d = make_domains(seed=3, n_source=30, n_target=40, n_labelled=9, d_source=4, d_target=5, shift=4.0)
+    model = LabelTransfer().fit(np.ones_like(d.X_source), d.y_source, d.X_target, d.y_target)
+    assert model.score(d.X_target, d.y_true) > 0.8

@@ -74,6 +74,7 @@ class TwoDomainEstimator(Manners):
         """
         settings = self._checked()
         self._require_use_of(pairs)
+        self._require_equal_names(X_source, X_target)
         source = fitted_transformer(self.source_transformer, X_source, "X_source")
         target = fitted_transformer(self.target_transformer, X_target, "X_target")
         rows = transformed(source, X_source, "X_source"), transformed(target, X_target, "X_target")
@@ -97,6 +98,16 @@ class TwoDomainEstimator(Manners):
             raise InputError(f"pairs: expected None, as {name} learns from labels, got pairs.")
         if pairs is None and self.needs_pairs:
             raise InputError(f"pairs: expected known pairs of rows, as {name} learns from nothing else, got None.")
+
+    def _require_equal_names(self, X_source: Any, X_target: Any) -> None:
+        """Raise where features have to be equal and two frames name them otherwise: as many are not yet the same."""
+        source, target = column_names(X_source), column_names(X_target)
+        as_given = self.source_transformer is None and self.target_transformer is None
+        if self.equal_features and as_given and source and target and source != target:
+            raise InputError(
+                f"X_target: expected the columns of X_source in their order, as {type(self).__name__} takes column i "
+                f"of both for one feature, got {list(target[:3])} for {list(source[:3])}."
+            )
 
     def _require_dense(self, *rows: Any) -> None:
         """Raise where rows of a domain are sparse and the system, with these parameters, takes only dense ones."""

@@ -49,7 +49,7 @@ class KPGRL(TargetClassifier):
     regularization : float
         ε of at least 1/300, in units of the largest cost; 0.005 as released.
     classifier : scikit-learn classifier, optional
-        What learns from the moved rows; None is a linear support vector machine.
+        What learns from the moved rows, with a score for each class; None is a linear support vector machine.
     tol : float
         How much of the mass of a plan may be in the wrong row.
     max_iter : int
@@ -108,11 +108,8 @@ class KPGRL(TargetClassifier):
         number(self.regularization, "regularization", low=LEAST)
         number(self.tol, "tol", low=0.0, strict=True)
         number(self.max_iter, "max_iter", low=1, whole=True)
-        given = self.classifier
-        if given is not None and (
-            isinstance(given, str | type) or not (hasattr(given, "fit") and is_classifier(given))
-        ):
-            raise InputError(f"classifier: expected a classifier of scikit-learn, got {self.classifier!r:.60}.")
+        if self.classifier is not None:
+            _require_scores(self.classifier)
 
     def _learned(self, domains: TwoDomains, settings: None) -> dict[str, Any]:
         require_classes(domains)
@@ -153,3 +150,17 @@ class KPGRL(TargetClassifier):
             return np.asarray(self.classifier_.predict_proba(points))
         values = np.asarray(self.classifier_.decision_function(points))
         return values if values.ndim == 2 else 0.5 * np.stack([-values, values], axis=1)
+
+
+def _require_scores(classifier: Any) -> None:
+    """Raise unless it is a classifier with a score for each class: scores of pairs of classes look like such."""
+    known = not isinstance(classifier, str | type) and hasattr(classifier, "fit") and is_classifier(classifier)
+    if not known:
+        raise InputError(f"classifier: expected a classifier of scikit-learn, got {classifier!r:.60}.")
+    if not (hasattr(classifier, "decision_function") or hasattr(classifier, "predict_proba")):
+        raise InputError(
+            f"classifier: expected one with decision_function or predict_proba, got {classifier!r:.60} without."
+        )
+    shapes = {value for name, value in classifier.get_params().items() if name.endswith("decision_function_shape")}
+    if "ovo" in shapes:
+        raise InputError("classifier: expected a score for each class, got decision_function_shape='ovo'.")
