@@ -79,7 +79,9 @@ def undisturbed(tmp_path_factory):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("sign", [signal.SIGKILL, signal.SIGTERM, signal.SIGINT], ids=lambda sign: sign.name)
-def test_the_study_of_the_page_may_be_stopped_and_goes_on_to_the_same_records(undisturbed, tmp_path, sign):
+def test_the_study_of_the_page_may_be_stopped_and_goes_on_to_the_same_records(
+    undisturbed, tmp_path, sign, usual_signals
+):
     process = started(tmp_path)
     wait_for_trials(tmp_path, 3, process)
     process.send_signal(sign)  # to the one process: its workers have to find out
