@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import sys
 from dataclasses import dataclass
 from typing import Any
@@ -62,20 +63,32 @@ class ProgressLine:
 
     def __init__(self, name: str, goal: float) -> None:
         self.name, self.goal, self._shown, self._open = name, goal, -SECONDS_BETWEEN_LINES, False
+        self._first: TracePoint | None = None
 
     def __call__(self, point: TracePoint) -> None:
         """Show how far the gap is from its goal."""
         line = (
             f"{self.name}: iteration {point.iteration:>3}, certified gap {point.relative_gap:.1e} "
-            f"(goal {self.goal:.0e}), {point.seconds:.1f} s"
+            f"(goal {self.goal:.0e}), {point.seconds:.1f} s{self._left(point)}"
         )
         if sys.stderr.isatty():
-            sys.stderr.write(f"\r{line}")
+            sys.stderr.write(f"\r\x1b[K{line}")
             self._open = True
         elif point.relative_gap <= self.goal or point.seconds - self._shown >= SECONDS_BETWEEN_LINES:
             sys.stderr.write(f"{line}\n")
             self._shown = point.seconds
         sys.stderr.flush()
+
+    def _left(self, point: TracePoint) -> str:
+        """The time left, if the gap goes on falling by the same factor per second; Newton steps are quicker at the end."""
+        if not 0.0 < point.relative_gap < math.inf:
+            return ""
+        first = self._first = self._first or point
+        fallen = math.log(first.relative_gap / point.relative_gap)
+        if fallen <= 0.0 or not 0.0 < self.goal < point.relative_gap:
+            return ""
+        left = (point.seconds - first.seconds) * math.log(point.relative_gap / self.goal) / fallen
+        return f", about {left:.0f} s left" if left >= 1.0 else ""
 
     def close(self) -> None:
         """End the line."""
