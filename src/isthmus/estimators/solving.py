@@ -80,7 +80,7 @@ class ProgressLine:
         sys.stderr.flush()
 
     def _left(self, point: TracePoint) -> str:
-        """The time left, if the gap goes on falling by the same factor per second; Newton steps are quicker at the end."""
+        """The time left if the gap goes on falling by the same factor per second: Newton steps end sooner."""
         if not 0.0 < point.relative_gap < math.inf:
             return ""
         first = self._first = self._first or point
