@@ -75,7 +75,7 @@ def test_the_curvature_is_the_derivative_of_the_gradient_along_straight_lines():
     at = place(task, rows, task.inside(np.linalg.cholesky(random_matrix(10, 2))), np.float64)
     D = np.random.default_rng(1).normal(size=at.E.shape)
     D = D + D.T
-    H, one, L = curvature(at, rows, rows.n, bend=0.0), np.eye(len(D)), at.frame.L
+    H, one, L = curvature(at, at.frame, rows, rows.n, bend=0.0), np.eye(len(D)), at.frame.L
 
     def gradient(t):
         C = np.linalg.cholesky(one + t * D)

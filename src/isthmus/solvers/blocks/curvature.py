@@ -29,11 +29,10 @@ FLOOR = 0.5
 
 @dataclass(frozen=True, eq=False)
 class Part:
-    """A block of the sample: coordinates, squared distances, what is asked, and c."""
+    """A block of the sample: coordinates, codes, and c."""
 
     T: FloatArray
-    distances: FloatArray
-    asked: Asked
+    codes: IntArray
     c: FloatArray
 
 
@@ -73,15 +72,13 @@ def changes(T: FloatArray, A: FloatArray, V: FloatArray, k: FloatArray) -> Float
     return np.asarray(change)
 
 
-def curvature(at: Place, sample: Rows, n: int, *, bend: float) -> Curvature:
-    """The curvature at a place, from a sample of its n rows."""
-    frame, factor = at.frame, n / max(1, sample.n)
-    lens = frame.lens
+def curvature(at: Place, frame: Frame, sample: Rows, n: int, *, bend: float) -> Curvature:
+    """The curvature at a place, from a sample of its n rows and of its labelled target rows, those of the frame."""
+    lens, factor = frame.lens, n / max(1, sample.n)
 
     def part(block: tuple[Matrix, IntArray]) -> Part:
-        T, asked = lens.rows(block[0]), lens.asked(block[1])
-        D = lens.distances(T)
-        return Part(T, D, asked, _second(D, asked, factor))
+        T, codes = lens.rows(block[0]), block[1]
+        return Part(T, codes, _second(lens.distances(T), lens.asked(codes), factor))
 
     parts = mapped(part, list(sample.blocks()))
     Z = frame.task.shifts @ frame.L

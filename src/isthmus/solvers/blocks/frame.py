@@ -70,6 +70,11 @@ class Frame:
         """The least squared distance that counts."""
         return LEAST * float(self.task.bound.min(initial=1.0)) if self.dtype == np.float32 else 0.0
 
+    def among(self, n: int, random: np.random.Generator) -> Frame:
+        """With a sample of about n of the labelled target rows; itself where there are no more."""
+        some = self.task.among(n, random)
+        return self if some is self.task else Frame(some, self.L, self.dtype)
+
     def asked(self, codes: IntArray) -> Asked:
         """What is asked of the rows of a block."""
         return self.lens.asked(codes)

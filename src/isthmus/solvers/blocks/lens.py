@@ -7,6 +7,7 @@ With M = L Lᵀ a source row has the coordinates t = L₁₁ᵀx, around a centr
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -15,6 +16,10 @@ from numpy.typing import DTypeLike
 from scipy.linalg.blas import dsyrk, dtrmm, ssyrk, strmm
 
 from isthmus._arrays import FloatArray, IntArray, Matrix, is_sparse
+
+WIDTH = 512
+"""Labelled target rows that a block meets at once: what has a number for each of these pairs stays in the cache."""
+EVERY = slice(None)
 
 
 class Sums(NamedTuple):
@@ -69,10 +74,15 @@ class Lens:
         """The precision."""
         return self.L.dtype
 
-    def asked(self, codes: IntArray) -> Asked:
-        """What is asked of the rows of a block."""
+    def strips(self) -> Iterator[slice]:
+        """All labelled target rows, some at a time."""
+        return (slice(start, start + WIDTH) for start in range(0, len(self.lengths), WIDTH))
+
+    def asked(self, codes: IntArray, strip: slice = EVERY) -> Asked:
+        """What is asked of the rows of a block and these target rows."""
         inverse, sign, weight = self.table
-        return Asked(inverse[codes], sign[codes], weight if isinstance(weight, float) else weight[codes])
+        weight = weight if isinstance(weight, float) else weight[:, strip][codes]
+        return Asked(inverse[:, strip][codes], sign[:, strip][codes], weight)
 
     def rows(self, X: Matrix) -> FloatArray:
         """Coordinates t (m, p) of source rows X, dense or sparse."""
@@ -84,21 +94,25 @@ class Lens:
         T -= self.centre
         return np.asarray(T)
 
-    def distances(self, T: FloatArray) -> FloatArray:
-        """d² (m, n_l)."""
-        D = T @ self.b
+    def distances(self, T: FloatArray, strip: slice = EVERY) -> FloatArray:
+        """d² (m, n_l), or of some of the target rows."""
+        D = T @ self.b[:, strip]
         D += np.einsum("ij,ij->i", T, T)[:, None]
-        D += self.lengths
+        D += self.lengths[strip]
         return np.maximum(D, self.least, out=D)
 
     def sums(self, T: FloatArray, W: FloatArray) -> Sums:
-        """The block's share; the first by rank-k updates of either sign, at half the price of a product."""
-        degrees, syrk = W.sum(axis=1), ssyrk if self.dtype == np.float32 else dsyrk
-        rows = np.zeros((T.shape[1], T.shape[1]))
+        """The block's share."""
+        rows = self.squares(T, W.sum(axis=1))
+        return Sums(rows, np.asarray(T.T @ W, dtype=np.float64), W.sum(axis=0, dtype=np.float64))
+
+    def squares(self, T: FloatArray, degrees: FloatArray) -> FloatArray:
+        """The lower triangle of Tᵀ diag(degrees) T, by rank-k updates of either sign: half the price of a product."""
+        rows, syrk = np.zeros((T.shape[1], T.shape[1])), ssyrk if self.dtype == np.float32 else dsyrk
         for sign in (1.0, -1.0):
             chosen = np.flatnonzero(sign * degrees > 0.0)
             if len(chosen):
                 part = T[chosen]
                 part *= np.sqrt(np.abs(degrees[chosen]))[:, None]
                 rows += sign * syrk(1.0, part.T, lower=1)
-        return Sums(rows, np.asarray(T.T @ W, dtype=np.float64), W.sum(axis=0, dtype=np.float64))
+        return rows

@@ -70,9 +70,14 @@ class PassShare:
 
     def __call__(self, X: Matrix, codes: IntArray) -> tuple[FloatArray, ...]:
         """The loss (), and sums over the pairs of a block."""
-        T = self.lens.rows(X)
-        loss, W = broken(self.lens.distances(T), self.lens.asked(codes))
-        return np.asarray(loss), *self.lens.sums(T, W)
+        lens, T = self.lens, self.lens.rows(X)
+        across, target = np.empty((T.shape[1], len(lens.lengths))), np.empty(len(lens.lengths))
+        loss, degrees = 0.0, np.zeros(len(T), dtype=T.dtype)
+        for strip in lens.strips():
+            part, W = broken(lens.distances(T, strip), lens.asked(codes, strip))
+            loss, degrees = loss + part, degrees + W.sum(axis=1)
+            across[:, strip], target[strip] = T.T @ W, W.sum(axis=0, dtype=np.float64)
+        return np.asarray(loss), *Sums(lens.squares(T, degrees), across, target)
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,7 +88,9 @@ class LossShare:
 
     def __call__(self, X: Matrix, codes: IntArray) -> tuple[FloatArray, ...]:
         """The loss ()."""
-        return (np.asarray(broken(self.lens.distances(self.lens.rows(X)), self.lens.asked(codes))[0]),)
+        lens, T = self.lens, self.lens.rows(X)
+        losses = (broken(lens.distances(T, strip), lens.asked(codes, strip))[0] for strip in lens.strips())
+        return (np.asarray(sum(losses)),)
 
 
 def place(task: Reduced, rows: Rows, L: FloatArray, dtype: DTypeLike = np.float32) -> Place:

@@ -134,7 +134,19 @@ def as_blocks(problem: LogDetProblem) -> tuple[BlockProblem, IntArray] | None:
 
 def _coded(tables: list[FloatArray]) -> tuple[IntArray, list[FloatArray]]:
     """Equal rows of all tables as one row each, and which of them each row was."""
-    stacked = np.ascontiguousarray(np.hstack(tables))
-    keys = stacked.view(np.dtype((np.void, stacked.itemsize * stacked.shape[1]))).ravel()
+    first, codes = equal_rows(np.hstack(tables))
+    return codes, [np.ascontiguousarray(table[first]) for table in tables]
+
+
+def equal_rows(table: FloatArray) -> tuple[IntArray, IntArray]:
+    """The first row of each kind (C,), and which kind each row is (n,).
+
+    Examples
+    --------
+    >>> equal_rows(np.array([[1.0, 2.0], [0.0, 2.0], [1.0, 2.0]]))[0].size
+    2
+    """
+    table = np.ascontiguousarray(table)
+    keys = table.view(np.dtype((np.void, table.itemsize * table.shape[1]))).ravel()
     _, first, codes = np.unique(keys, return_index=True, return_inverse=True)
-    return codes.ravel(), [np.ascontiguousarray(table[first]) for table in tables]
+    return first, codes.ravel()

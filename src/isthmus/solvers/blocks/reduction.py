@@ -13,8 +13,8 @@ import scipy.linalg as sla
 
 from isthmus._arrays import FloatArray, as_dense
 from isthmus.linalg import principal_axes
-from isthmus.solvers.blocks.problem import BlockProblem
-from isthmus.solvers.blocks.rows import ArrayRows, Rows
+from isthmus.solvers.blocks.problem import BlockProblem, equal_rows
+from isthmus.solvers.blocks.rows import ArrayRows, Rows, systematic
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,6 +48,25 @@ class Reduced:
     def weighted(self, factor: float) -> Reduced:
         """The same with all pairs' weights times a factor."""
         return replace(self, weight=factor * self.weight)
+
+    def among(self, n: int, random: np.random.Generator) -> Reduced:
+        """The same over about n of the labelled target rows, which weigh as much as all: an importance sample.
+
+        A row is drawn with a probability in proportion to the weight of its pairs, and weighs as much more as it was
+        less likely; of each kind of rows, that is class, there is its share.
+        """
+        mass = self.weight.sum(axis=0)
+        if n >= len(mass) or not mass.any():
+            return self
+        chance = np.minimum(n * mass / mass.sum(), 1.0)
+        chosen = systematic(chance, equal_rows(np.vstack([self.sign, self.bound]).T)[1], random)
+        return replace(
+            self,
+            target=self.target[chosen],
+            sign=self.sign[:, chosen],
+            weight=self.weight[:, chosen] / chance[chosen],
+            bound=self.bound[:, chosen],
+        )
 
     def inside(self, W: FloatArray) -> FloatArray:
         """A lower triangular factor (d, d) of the metric W Wᵀ within the span."""

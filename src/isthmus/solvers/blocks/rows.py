@@ -117,3 +117,21 @@ class ArrayRows:
         chosen = np.sort(np.concatenate(drawn))
         X = self.X[chosen]
         return ArrayRows(X if is_sparse(X) else np.ascontiguousarray(X), codes[chosen])
+
+
+def systematic(chance: FloatArray, codes: IntArray, random: np.random.Generator) -> IntArray:
+    """Different places at random, in rising order: each with its own chance, and of each code its share, about.
+
+    Places of one code are mixed up and put one behind the other. Their chances are steps of a staircase that begins
+    at a random height; a place is drawn where it passes a whole number.
+
+    Examples
+    --------
+    >>> codes = np.repeat([0, 1], 50)
+    >>> codes[systematic(np.full(100, 0.04), codes, np.random.default_rng(0))]
+    array([0, 0, 1, 1])
+    """
+    order = random.permutation(len(codes))
+    order = order[np.argsort(codes[order], kind="stable")]
+    heights = np.floor(np.cumsum(chance[order]) + random.random())
+    return np.sort(order[np.diff(heights, prepend=0.0) > 0.0])

@@ -26,6 +26,8 @@ FLAT = 0.1
 """A slope of this part of the first one is flat enough."""
 TAIL = 0.5
 """Where the hyperbola begins."""
+PAIRS = 2_000_000
+"""About so many pairs of the sample are enough to tell a slope, which is one number."""
 LONGEST, MOST_GROWTH, MOST_GROWTH_LOGARITHM = 64.0, 100.0, 300.0
 """The longest step, the largest t μ, and the logarithm of what is out of the question in any case."""
 
@@ -89,8 +91,10 @@ class _Slopes:
 
     path: Path
     H: Curvature
+    every: int
+    """Of so many rows of the sample one is looked at."""
     rows: tuple[FloatArray, ...]
-    """The sample's rows along the axes of the path."""
+    """These rows along the axes of the path."""
     target: FloatArray
     prior: FloatArray
     shifts: FloatArray
@@ -103,8 +107,9 @@ class _Slopes:
         target = frame.b @ V[:n] + frame.c @ V[n:]
         LV = frame.L @ V
         prior = np.einsum("ij,ij->j", LV, frame.task.precision @ LV)
-        rows = tuple(mapped(lambda part: part.T @ turn, H.parts))
-        return cls(path, H, rows, target.astype(frame.dtype), prior, H.shifts @ V)
+        every = max(1, sum(part.c.size for part in H.parts) // PAIRS)
+        rows = tuple(mapped(lambda part: part.T[::every] @ turn, H.parts))
+        return cls(path, H, every, rows, target.astype(frame.dtype), prior, H.shifts @ V)
 
     def __call__(self, t: float) -> float:
         h, rate = self.path.stretch(t)
@@ -122,10 +127,11 @@ class _Slopes:
             distances, changes = cross[:, :m], cross[:, m:]
             distances += own[:, :1] + lengths[:, 0]
             changes += own[:, 1:] + lengths[:, 1]
-            return (np.asarray(_slope(distances, changes, part.asked, self.H.frame.least)),)
+            asked = self.H.frame.asked(part.codes[:: self.every])
+            return (np.asarray(_slope(distances, changes, asked, self.H.frame.least)),)
 
         sums = summed(share, list(zip(self.rows, self.H.parts, strict=True)))
-        return slope + self.H.factor * float(sums[0]) if sums else slope
+        return slope + self.H.factor * self.every * float(sums[0]) if sums else slope
 
 
 def _slope(distances: FloatArray, changes: FloatArray, asked: Asked, least: float) -> float:

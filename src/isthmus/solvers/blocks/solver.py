@@ -169,7 +169,7 @@ class BlockNewton(IterativeSolver[MetricPoint]):
     def iterates(self, start: MetricPoint) -> Iterator[MetricPoint]:
         """Steps on all rows: in single precision as long as that is good for anything, then in double."""
         work, at, bend = vars(start)["_work"]
-        sample = sample_size(work.rows.n)
+        sample = sample_size(work.rows.n, len(work.task.target))
         if at.frame.dtype == np.float32:
             if at.relative_gap > max(SINGLE, self.tol):
                 yield start

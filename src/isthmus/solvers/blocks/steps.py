@@ -39,14 +39,15 @@ class Step:
 
 
 def newton_steps(
-    at: Place, rows: Rows, sample: int, random: np.random.Generator, bend: float = 1.0
+    at: Place, rows: Rows, sample: tuple[int, int], random: np.random.Generator, bend: float = 1.0
 ) -> Iterator[Step]:
     """Ever better places on these rows, without end unless no further step falls.
 
-    Steps begin with a bend, and are straighter the better they do.
+    Steps begin with a bend, and are straighter the better they do. Their curvature is that of a sample: of so many
+    rows, and so many labelled target rows.
     """
     while True:
-        H = curvature(at, rows.sample(sample, random), rows.n, bend=bend)
+        H = curvature(at, at.frame.among(sample[1], random), rows.sample(sample[0], random), rows.n, bend=bend)
         R = np.eye(len(at.E)) - at.E
         D = direction(H, R, CG_TOLERANCE)
         slope = -float(np.vdot(R, D))
