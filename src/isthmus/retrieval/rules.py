@@ -17,6 +17,8 @@ from isthmus.exceptions import InputError
 RULES = ("nearest", "means", "linear")
 REFERENCES = (*DOMAINS, "both")
 NOTHING_TO_NAME = "references: expected labelled rows to predict a class from, got none in the fit."
+BLOCK = 2**16
+"""Rows that are mapped at once."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,11 +52,14 @@ class References:
         """Of the rows of two domains."""
         parts = list(zip(DOMAINS, (domains.source, domains.target), strict=True))
         rows = [part.labelled if len(part.labelled) else np.arange(part.X.shape[0]) for _, part in parts]
-        points = [
-            space.embed(part.X[r], name).astype(np.float64) for r, (name, part) in zip(rows, parts, strict=True)
-        ]
+        points, place = np.empty((sum(map(len, rows)), space.dimension)), 0
+        for (name, part), r in zip(parts, rows, strict=True):
+            for start in range(0, len(r), BLOCK):  # the points of many rows are large enough once
+                found = space.embed(part.X[r[start : start + BLOCK]], name)
+                points[place : place + len(found)] = found
+                place += len(found)
         y = np.concatenate([part.y[r] for r, (_, part) in zip(rows, parts, strict=True)])
-        return cls(space, np.vstack(points), y, len(points[0]))
+        return cls(space, points, y, len(rows[0]))
 
     @property
     def labelled(self) -> References:

@@ -12,7 +12,7 @@ from isthmus.domains import UNLABELLED, Domain
 from isthmus.exceptions import InputError
 from isthmus.kernels import RBF, Cosine, Kernel, Laplacian, Linear, Precomputed, as_kernel
 from isthmus.landmarks import Landmarks, OnLandmarks
-from isthmus.linalg import RANK_TOLERANCE, pivoted_cholesky, principal_axes
+from isthmus.linalg import RANK_TOLERANCE, column_moments, pivoted_cholesky, principal_axes
 from isthmus.spaces.space import BLOCK_BYTES, FeatureSpace, KernelSpace, Space, centred, mean_products, mean_square
 
 WIDE = 1024
@@ -57,8 +57,9 @@ def feature_side(domain: Domain, rows: IntArray, kernel: Kernel | None = None) -
     y, space = domain.y[rows], FeatureSpace(domain.X.shape[1], kernel or Linear())
     if not is_sparse(domain.X):
         Z = as_dense(space.coordinates(as_dense(domain.X)))
-        squared = float((Z**2).sum(axis=1).mean())
-        return Side(space, Z[rows], y, Z.mean(axis=0), float(Z.var(axis=0).sum()), squared)
+        mean, variances = column_moments(Z)
+        squared = float(np.einsum("ij,ij->i", Z, Z).mean())
+        return Side(space, Z if len(rows) == len(Z) else Z[rows], y, mean, float(variances.sum()), squared)
     X = space.coordinates(domain.X.astype(np.float64))  # squares of single precision would lose digits
     mean, squares = (np.asarray(S.mean(axis=0)).ravel() for S in (X, X.multiply(X)))
     variance = float(np.maximum(squares - mean**2, 0.0).sum())
