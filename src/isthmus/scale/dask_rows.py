@@ -15,11 +15,13 @@ from numpy.typing import NDArray
 from isthmus._arrays import FloatArray, IntArray, Matrix, is_sparse
 from isthmus._threads import added, crowded
 from isthmus.exceptions import InputError, MissingDependencyError
-from isthmus.scale.drawing import LOCAL, drawn, shares
 from isthmus.scale.labels import codes_of, distinct, united
 from isthmus.solvers.blocks import ArrayRows, Share
+from isthmus.solvers.blocks.drawing import Draw, drawn
 from isthmus.solvers.blocks.rows import BLOCK
 
+LOCAL = 50_000
+"""No more rows than this are brought to one place: larger samples stay in partitions."""
 FAN = 8
 """So many sums are added at once, on a worker, until one is left."""
 
@@ -137,32 +139,27 @@ class DaskRows:
             yield from ArrayRows(*computed(part)).blocks(size)
 
     def sample(self, n: int, random: np.random.Generator) -> ArrayRows | DaskRows:
-        """About n rows, drawn by the workers: in this process up to :data:`LOCAL`, else in partitions of their own.
-
-        A sample of some size is drawn once: it is the one thing that is not small, and may not travel for every step.
-        """
+        """About n rows, drawn by the workers: brought here up to :data:`LOCAL`, else in partitions of their own."""
         if n >= self.n > LOCAL:
             return self
-        kept: dict[int, ArrayRows | DaskRows] = vars(self).setdefault("_samples", {})
-        if n not in kept:
-            kept[n] = self._drawn(n, random)
-        return kept[n]
-
-    def _drawn(self, n: int, random: np.random.Generator) -> ArrayRows | DaskRows:
-        wanted, seeds = shares(self.counts, min(n, self.n), random), random.integers(2**63, size=len(self._parts))
-        chosen = [
-            dask().delayed(drawn, nout=2)(*part, row, int(seed))
-            for part, row, seed in zip(self._parts, wanted, seeds, strict=True)
-            if row.any()
-        ]
+        parts = self._parts
+        if n < self.n:
+            parts = self._drawn(Draw(self.counts.sum(axis=0), n, int(random.integers(2**63))))
         if n <= LOCAL:
-            found = computed(chosen)
+            found = computed(parts)
             return ArrayRows(stacked([X for X, _ in found]), np.concatenate([codes for _, codes in found]))
-        sizes = [size for size in wanted.sum(axis=1).tolist() if size]
-        X = _array([part[0] for part in chosen], [(size, self.d) for size in sizes], self.X.dtype)
-        codes = _array([part[1] for part in chosen], [(size,) for size in sizes], self.codes.dtype)
+        parts = dask().persist(*parts)
+        sizes = computed([dask().delayed(len)(part[1]) for part in parts])
+        X = _array([part[0] for part in parts], [(size, self.d) for size in sizes], self.X.dtype)
+        codes = _array([part[1] for part in parts], [(size,) for size in sizes], self.codes.dtype)
         X, codes = dask().persist(X, codes)
         return DaskRows(X, codes, self.classes)
+
+    def _drawn(self, draw: Draw) -> list[Any]:
+        """What is drawn of each partition, and where it lies."""
+        before = np.cumsum(self.counts, axis=0) - self.counts
+        cut = dask().delayed(drawn, nout=2)
+        return [cut(*part, draw, row) for part, row in zip(self._parts, before, strict=True)]
 
 
 def _array(parts: Sequence[Any], shapes: Sequence[tuple[int, ...]], dtype: Any) -> Any:

@@ -14,9 +14,9 @@ from numpy.typing import NDArray
 from isthmus._arrays import FloatArray, IntArray
 from isthmus._threads import added
 from isthmus.exceptions import InputError
-from isthmus.scale.drawing import drawn, shares
 from isthmus.scale.labels import codes_of, distinct, united
 from isthmus.solvers.blocks import ArrayRows, Share
+from isthmus.solvers.blocks.drawing import Draw, drawn
 from isthmus.solvers.blocks.rows import BLOCK
 from isthmus.tables.frames import complaints, polars
 
@@ -127,12 +127,9 @@ class ParquetRows:
         """About n rows in memory: of each code its share, and at least one."""
         if n >= self.n:
             return self
-        wanted, seeds = shares(self.counts, n, random), random.integers(2**63, size=len(self._starts))
-        parts = [
-            drawn(*self._run(start), row, int(seed))
-            for start, row, seed in zip(self._starts, wanted, seeds, strict=True)
-            if row.any()
-        ]
+        draw = Draw(self.counts.sum(axis=0), n, int(random.integers(2**63)))
+        before = np.cumsum(self.counts, axis=0) - self.counts
+        parts = [drawn(*self._run(start), draw, row) for start, row in zip(self._starts, before, strict=True)]
         X, codes = (np.concatenate(each) for each in zip(*parts, strict=True))
         return ArrayRows(X, codes)
 

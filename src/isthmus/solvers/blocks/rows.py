@@ -11,6 +11,7 @@ import numpy as np
 from isthmus._arrays import FloatArray, IntArray, Matrix, is_sparse
 from isthmus._threads import summed
 from isthmus.exceptions import InputError
+from isthmus.solvers.blocks.drawing import Draw, drawn
 
 BLOCK = 2048
 """Rows that are worked on at once: their products stay in the cache."""
@@ -41,7 +42,10 @@ class Rows(Protocol):
         """All rows and their codes, a block of at most ``size`` at a time, in one order."""
 
     def sample(self, n: int, random: np.random.Generator) -> Rows:
-        """About n different rows at random, in memory, of each code its share; all rows if there are no more."""
+        """About n different rows at random, of each code its share; all rows if there are no more.
+
+        They are those of a :class:`~isthmus.solvers.blocks.drawing.Draw`: the same rows whoever holds them.
+        """
 
 
 @dataclass(frozen=True, eq=False)
@@ -110,10 +114,6 @@ class ArrayRows:
         """About n rows, in their order: of each code its share, and at least one."""
         if n >= self.n:
             return self
-        codes = np.asarray(self.codes)
-        order = np.argsort(codes, kind="stable")
-        runs = np.split(order, np.flatnonzero(np.diff(codes[order])) + 1)
-        drawn = [random.choice(run, max(1, round(n * len(run) / self.n)), replace=False) for run in runs]
-        chosen = np.sort(np.concatenate(drawn))
-        X = self.X[chosen]
-        return ArrayRows(X if is_sparse(X) else np.ascontiguousarray(X), codes[chosen])
+        counts = np.bincount(np.asarray(self.codes))
+        draw = Draw(counts, n, int(random.integers(2**63)))
+        return ArrayRows(*drawn(self.X, self.codes, draw, np.zeros_like(counts)))
