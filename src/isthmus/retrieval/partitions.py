@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from dataclasses import dataclass
 from typing import Any
 
@@ -9,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from isthmus._arrays import FloatArray
+from isthmus._threads import single_threaded_blas
 from isthmus._validation import matrix, ordinary
 from isthmus.common_space import CommonSpace
 from isthmus.exceptions import InputError
@@ -62,7 +64,8 @@ def mapped_partitions(made: RowMap, X: Any, width: int | None, dtype: Any) -> An
 
 
 def _mapped(X: Any, made: RowMap) -> NDArray[Any]:
-    return made(X)
+    with single_threaded_blas(threading.current_thread() is not threading.main_thread()):  # others are at work too
+        return made(X)
 
 
 def fetched(points: Any, dtype: str, width: int | None = None) -> FloatArray:
