@@ -17,17 +17,6 @@ SOLVED, PASSED = ((100_000, 128), (400_000, 128), (100_000, 384)), (300_000, 256
 SEEDS = 100, 101, 102
 LABELLED, CLASSES, PARTITIONS, PASSES, IDLE, MANY = 60, 6, 8, 5, 5.0, 512
 OVERHEAD = 0.25
-QUIET = {
-    "distributed.worker.profile.enabled": False,
-    "distributed.admin.tick.interval": "1s",
-    "distributed.worker.memory.monitor-interval": "1s",
-    "distributed.admin.system-monitor.interval": "10s",
-    "distributed.nanny.pre-spawn-environ.MALLOC_TRIM_THRESHOLD_": 2**28,
-    "distributed.nanny.pre-spawn-environ.MALLOC_MMAP_THRESHOLD_": 2**28,
-}
-"""Without the first, Dask looks at what its workers do a hundred times per second; without the next three, every
-process measures itself fifty, ten and two times per second; without the last two, workers give memory back after each
-block, and get it anew, page by page."""
 TOLERANCE = 1e-4
 
 
@@ -46,6 +35,8 @@ def run(record: Record, options: Options, say: Callable[[str], None]) -> None:
     """Add the rows of this section to the record."""
     import dask
     from distributed import Client, LocalCluster
+
+    from isthmus.scale import QUIET
 
     with (
         dask.config.set(QUIET),

@@ -22,6 +22,17 @@ from isthmus.solvers.blocks.rows import BLOCK
 
 LOCAL = 50_000
 """No more rows than this are brought to one place: larger samples stay in partitions."""
+QUIET = {
+    "distributed.worker.profile.enabled": False,
+    "distributed.admin.tick.interval": "1s",
+    "distributed.worker.memory.monitor-interval": "1s",
+    "distributed.admin.system-monitor.interval": "10s",
+    "distributed.nanny.pre-spawn-environ.MALLOC_TRIM_THRESHOLD_": 2**28,
+    "distributed.nanny.pre-spawn-environ.MALLOC_MMAP_THRESHOLD_": 2**28,
+}
+"""For ``dask.config.set``, before a cluster is started. Without the first, Dask looks at what its workers do a
+hundred times per second; without the next three, every process measures itself fifty, ten and two times per second;
+without the last two, workers give memory back after each block, and get it anew, page by page."""
 FAN = 8
 """So many sums are added at once, on a worker, until one is left."""
 

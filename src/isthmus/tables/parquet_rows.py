@@ -28,7 +28,8 @@ RUN = 65_536
 class ParquetRows:
     """Source rows of one Parquet file, or of several with the same columns, for ``fit`` of :class:`isthmus.MLHD`.
 
-    Each pass reads the files once more; no more than a run of rows is in memory.
+    Each pass reads the files once more, and each sample too. In memory are a run of rows and, where there are over
+    32,000, the samples that the solver begins with: a quarter of the rows at most.
 
     Parameters
     ----------
