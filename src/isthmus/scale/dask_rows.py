@@ -135,6 +135,11 @@ class DaskRows:
         width = max(map(len, found))
         return np.stack([np.pad(row, (0, width - len(row))) for row in found])
 
+    @cached_property
+    def _here(self) -> ArrayRows:
+        """All rows in this process."""
+        return brought(self._parts)
+
     def total(self, share: Share) -> tuple[FloatArray, ...]:
         """On the workers: the share goes there once, as a part of the graph, which survives a worker's death."""
         delayed = dask().delayed
@@ -151,14 +156,11 @@ class DaskRows:
 
     def sample(self, n: int, random: np.random.Generator) -> ArrayRows | DaskRows:
         """About n rows, drawn by the workers: brought here up to :data:`LOCAL`, else in partitions of their own."""
-        if n >= self.n > LOCAL:
-            return self
-        parts = self._parts
-        if n < self.n:
-            parts = self._drawn(Draw(self.counts.sum(axis=0), n, int(random.integers(2**63))))
+        if n >= self.n:
+            return self if self.n > LOCAL else self._here
+        parts = self._drawn(Draw(self.counts.sum(axis=0), n, int(random.integers(2**63))))
         if n <= LOCAL:
-            found = computed(parts)
-            return ArrayRows(stacked([X for X, _ in found]), np.concatenate([codes for _, codes in found]))
+            return brought(parts)
         parts = dask().persist(*parts)
         sizes = computed([dask().delayed(len)(part[1]) for part in parts])
         X = _array([part[0] for part in parts], [(size, self.d) for size in sizes], self.X.dtype)
@@ -184,9 +186,10 @@ def partition_total(share: Share, X: Matrix, codes: IntArray) -> tuple[FloatArra
     return ArrayRows(X, codes).total(share)
 
 
-def stacked(parts: Sequence[Matrix]) -> Matrix:
-    """Rows of several partitions as one, dense or sparse."""
-    return sp.vstack(parts, format="csr") if is_sparse(parts[0]) else np.concatenate(parts)
+def brought(parts: Sequence[Any]) -> ArrayRows:
+    """Rows of several partitions with their codes, dense or sparse, as one in this process."""
+    X, codes = zip(*computed(parts), strict=True)
+    return ArrayRows(sp.vstack(X, format="csr") if is_sparse(X[0]) else np.concatenate(X), np.concatenate(codes))
 
 
 def partitions(array: Any) -> list[Any]:
