@@ -17,7 +17,7 @@ from isthmus._threads import added, crowded
 from isthmus.exceptions import InputError, MissingDependencyError
 from isthmus.scale.labels import codes_of, distinct, united
 from isthmus.solvers.blocks import ArrayRows, Share
-from isthmus.solvers.blocks.drawing import Draw, drawn
+from isthmus.solvers.blocks.drawing import Draw, code_counts, drawn
 from isthmus.solvers.blocks.rows import BLOCK
 
 LOCAL = 50_000
@@ -131,7 +131,7 @@ class DaskRows:
     @cached_property
     def counts(self) -> IntArray:
         """How many rows of each code each partition has (P, C)."""
-        found = computed([dask().delayed(np.bincount)(codes) for _, codes in self._parts])
+        found = computed([dask().delayed(code_counts)(codes) for _, codes in self._parts])
         width = max(map(len, found))
         return np.stack([np.pad(row, (0, width - len(row))) for row in found])
 

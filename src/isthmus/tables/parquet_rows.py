@@ -16,7 +16,7 @@ from isthmus._threads import added
 from isthmus.exceptions import InputError
 from isthmus.scale.labels import codes_of, distinct, united
 from isthmus.solvers.blocks import ArrayRows, Share
-from isthmus.solvers.blocks.drawing import Draw, drawn
+from isthmus.solvers.blocks.drawing import Draw, code_counts, drawn
 from isthmus.solvers.blocks.rows import BLOCK
 from isthmus.tables.frames import complaints, polars
 
@@ -109,7 +109,7 @@ class ParquetRows:
     def counts(self) -> IntArray:
         """How many rows of each code each run has (runs, C)."""
         C = len(self.classes)
-        return np.stack([np.bincount(codes_of(y, self.classes), minlength=C) for y in self._labels()])
+        return np.stack([code_counts(codes_of(y, self.classes), C) for y in self._labels()])
 
     def total(self, share: Share) -> tuple[FloatArray, ...]:
         """A run at a time, in a few threads."""

@@ -76,6 +76,17 @@ class Draw:
         return np.random.Generator(counter).random(start % AT_ONCE + stop - start)[start % AT_ONCE :]
 
 
+def code_counts(codes: IntArray, least: int = 0) -> IntArray:
+    """How many rows of each code there are (C,).
+
+    Examples
+    --------
+    >>> code_counts(np.array([0, 2, 2], dtype=np.uint64))
+    array([1, 0, 2])
+    """
+    return np.bincount(np.asarray(codes).astype(np.intp, copy=False), minlength=least)
+
+
 def drawn(X: Matrix, codes: IntArray, draw: Draw, before: IntArray) -> tuple[Matrix, IntArray]:
     """The rows of a part that are drawn, in their order, and their codes.
 
@@ -96,7 +107,7 @@ def drawn(X: Matrix, codes: IntArray, draw: Draw, before: IntArray) -> tuple[Mat
     array([0, 1])
     """
     codes = np.asarray(codes)
-    counts = np.bincount(codes, minlength=len(before))
+    counts = code_counts(codes, len(before))
     # Of small numbers sorting takes no comparisons; then the rows of a code lie side by side.
     order = np.argsort(codes.astype(np.min_scalar_type(len(counts))), kind="stable")
     shift = np.cumsum(counts) - counts - before

@@ -11,7 +11,7 @@ import numpy as np
 from isthmus._arrays import FloatArray, IntArray, Matrix, is_sparse
 from isthmus._threads import summed
 from isthmus.exceptions import InputError
-from isthmus.solvers.blocks.drawing import Draw, drawn
+from isthmus.solvers.blocks.drawing import Draw, code_counts, drawn
 
 BLOCK = 2048
 """Rows that are worked on at once: their products stay in the cache."""
@@ -114,6 +114,6 @@ class ArrayRows:
         """About n rows, in their order: of each code its share, and at least one."""
         if n >= self.n:
             return self
-        counts = np.bincount(np.asarray(self.codes))
+        counts = code_counts(self.codes)
         draw = Draw(counts, n, int(random.integers(2**63)))
         return ArrayRows(*drawn(self.X, self.codes, draw, np.zeros_like(counts)))
