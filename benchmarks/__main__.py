@@ -24,6 +24,7 @@ SECTIONS = (
     "rows",
     "streaming",
     "cluster",
+    "blas",
 )
 
 
@@ -32,6 +33,7 @@ def main() -> int:
     args = _arguments()
     threads.pin()
     from benchmarks import (
+        blas,
         cluster,
         environment,
         imports,
@@ -69,6 +71,7 @@ def main() -> int:
         "rows": many_rows.run,
         "streaming": streaming.run,
         "cluster": cluster.run,
+        "blas": blas.run,
     }
     record, options, problem = Record(), Options(budget=args.budget, repeats=args.repeats), ""
     load = machine.load()

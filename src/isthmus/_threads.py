@@ -41,6 +41,16 @@ def _blas_threads() -> int:
     return max((int(library["num_threads"]) for library in _controller().info()), default=1)
 
 
+def _anybody_may_limit() -> None:
+    """The first thread that limits OpenBLAS is the only one that can, until it lets go (threadpoolctl from 3.8 on).
+
+    But the last one out is often another thread than the first one in, and the caller's are to have their say again.
+    """
+    for library in _controller().lib_controllers:
+        if hasattr(library, "clear_controlling_thread"):
+            library.clear_controlling_thread(force=True)
+
+
 class _OneEach:
     """Who is inside; the first one in sets BLAS to one thread, the last one out sets it back."""
 
@@ -52,6 +62,7 @@ class _OneEach:
         with self.lock:
             if not self.inside:
                 self.outside = _blas_threads()
+                _anybody_may_limit()
                 self.limit = _controller().limit(limits=1) if self.outside > 1 else None
             self.inside += 1
 
@@ -59,7 +70,9 @@ class _OneEach:
         with self.lock:
             self.inside -= 1
             if not self.inside and self.limit is not None:
+                _anybody_may_limit()
                 self.limit.restore_original_limits()
+                _anybody_may_limit()
 
 
 _one_each, _here = _OneEach(), threading.local()

@@ -13,7 +13,7 @@ from threadpoolctl import threadpool_info, threadpool_limits
 
 from isthmus import MLHD
 from isthmus.exceptions import DataWarning, InputError
-from isthmus.scale import ArrayRows
+from isthmus.scale import ArrayRows, dask_rows
 from isthmus.solvers import DualNewton
 from isthmus.tables.parquet_rows import ParquetRows
 from tests.conftest import make_domains
@@ -40,20 +40,24 @@ def data():
 def as_kind(kind, data, folder):
     """The source as rows of some kind, and what goes where its labels go."""
     X, y = data.X_source, data.y_source
+    rows_each = len(X) // 4 - 5
     if kind == "dask":
-        return da.from_array(X, chunks=(70, 3)), data.names[y]
+        return da.from_array(X, chunks=(rows_each, 3)), data.names[y]
     if kind == "dask labels":
-        return da.from_array(X, chunks=(70, 3)), da.from_array(data.names[y], chunks=100)
+        return da.from_array(X, chunks=(rows_each, 3)), da.from_array(data.names[y], chunks=len(y) // 3)
     if kind == "dask, sparse":
-        return da.from_array(X, chunks=(70, -1)).map_blocks(sp.csr_array), data.names[y]
+        return da.from_array(X, chunks=(rows_each, -1)).map_blocks(sp.csr_array), data.names[y]
     if kind == "parquet":
         frame = pl.DataFrame({f"x{k}": X[:, k] for k in range(X.shape[1])} | {"name": data.names[y]})
         frame.write_parquet(folder / "rows.parquet", row_group_size=64)
         return ParquetRows(folder / "rows.parquet", label="name", dtype="float64"), None
+    if kind == "memory map":
+        np.save(folder / "rows.npy", X)
+        return ArrayRows(np.load(folder / "rows.npy", mmap_mode="r"), y), data.names
     return ArrayRows(sp.csr_array(X) if kind == "sparse" else X, y), data.names
 
 
-KINDS = ["array", "sparse", "dask", "dask labels", "dask, sparse", "parquet"]
+KINDS = ["array", "memory map", "sparse", "dask", "dask labels", "dask, sparse", "parquet"]
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -73,6 +77,26 @@ def test_the_optimum_is_that_of_the_fit_to_arrays(kind, data, tmp_path):
     assert (found.predict(data.X_target) == exact.predict(data.X_target)).all()
     distances = (each.kneighbors(data.X_target, 5)[0] for each in (found, exact))
     np.testing.assert_allclose(*distances, atol=1e-4)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", KINDS[1:])
+def test_the_steps_over_levels_are_those_of_the_array(kind, tmp_path, monkeypatch):
+    """The same samples are drawn whoever holds the rows: each step is the same, but for rounding."""
+    monkeypatch.setattr(dask_rows, "LOCAL", 9000)  # of three levels one is brought here
+    many = make_domains(seed=100, n_source=140_000, n_target=40, n_labelled=9)
+    many.names = np.array(["cat", "dog", "eel"])
+    labels = np.where(many.y_target >= 0, many.names[many.y_target], None)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DataWarning)
+        expected, found = (
+            MLHD(tol=1e-9, rule="means").fit(*as_kind(each, many, tmp_path), many.X_target, labels)
+            for each in ("array", kind)
+        )
+    traces = [[point.primal for point in each.result_.trace] for each in (expected, found)]
+    assert len(traces[0]) == len(traces[1])
+    np.testing.assert_allclose(traces[0], traces[1], rtol=1e-6)
+    np.testing.assert_allclose(found.get_mahalanobis_matrix(), expected.get_mahalanobis_matrix(), atol=1e-5)
 
 
 @pytest.mark.parametrize("settings", [{"alignment": "constraint"}, {"alignment": "none"}, {"target_kernel": "rbf"}, {"pair_weight": 0.5, "bounds": (3.0, 9.0)}])  # fmt: skip

@@ -9,7 +9,7 @@ import dask.array as da
 import numpy as np
 import pytest
 
-from isthmus import MLHD
+from isthmus import MLHD, Index
 from tests.conftest import make_domains
 
 pytestmark = pytest.mark.slow
@@ -62,6 +62,21 @@ def test_two_processes_find_what_one_finds_and_a_death_changes_nothing(client, d
     assert (survived.predict(new).compute() == one.predict(data.X_target)).all()
     # Nobody uses more threads than the worker was given.
     assert set(client.run(_threads_of_blas).values()) == {1}
+
+
+def test_an_index_takes_rows_from_the_workers(client, data):
+    model = fitted(data)
+    rows = da.from_array(data.X_source, chunks=(700, 8)).persist()
+    ids, labels = (da.from_array(each, chunks=900) for each in (np.arange(6000) + 7, data.y_source))
+    plain = Index(model, dtype="float32").add(data.X_source, "source", ids=np.arange(6000) + 7, labels=data.y_source)
+    for kind in (model, model.common_space_):
+        index = Index(kind, dtype="float32").add(rows, "source", ids=ids, labels=labels)
+        assert index.ids.tolist() == list(range(7, 6007))
+        np.testing.assert_allclose(index.catalogue.points, plain.catalogue.points, rtol=1e-5, atol=1e-6)
+        found = index.search(da.from_array(data.X_target, chunks=(11, -1)), 5)
+        expected = plain.search(data.X_target, 5)
+        np.testing.assert_allclose(found.distances, expected.distances, rtol=1e-4)
+        assert (found.labels[:, 0] == expected.labels[:, 0]).all()
 
 
 def _threads_of_blas():

@@ -73,9 +73,9 @@ def test_a_sample_has_of_each_class_its_share(local, monkeypatch):
     assert [of.pop(tuple(row)) for row in parts.tolist()] == rows.classes[codes].tolist()  # pop: none of them twice
 
 
-def test_a_sample_is_drawn_once_and_all_rows_are_no_sample(monkeypatch):
+def test_every_sample_is_another_and_all_rows_are_no_sample(monkeypatch):
     rows, random = DaskRows.of(da.from_array(X, chunks=(60, 3)), y), np.random.default_rng(100)
-    assert rows.sample(100, random) is rows.sample(100, random)
+    assert not np.array_equal(rows.sample(100, random).X, rows.sample(100, random).X)
     assert rows.sample(500, random).n == 500
     monkeypatch.setattr(module, "LOCAL", 10)
     assert rows.sample(500, random) is rows

@@ -17,10 +17,10 @@ from isthmus.common_space import DISTANCE, DOMAINS, INNER_PRODUCT, CommonSpace
 from isthmus.domains import TwoDomains
 from isthmus.estimators.base import TwoDomainEstimator
 from isthmus.estimators.complaints import complain
-from isthmus.estimators.partitions import RowMap, mapped_partitions
 from isthmus.exceptions import InputError
 from isthmus.kernels import Kernel, as_kernel
 from isthmus.retrieval import REFERENCES, Background, DecisionRule, References, decision_rule, ranking
+from isthmus.retrieval.partitions import RowMap, mapped_partitions
 from isthmus.retrieval.rules import check_rule, offers, require_comparable
 from isthmus.scale.kinds import is_dask
 from isthmus.spaces import JointSpace

@@ -9,16 +9,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from isthmus._arrays import FloatArray
-from isthmus._validation import choice, matrix, number, ordinary
+from isthmus._validation import choice, number
 from isthmus.common_space import DOMAINS, INNER_PRODUCT, CommonSpace
 from isthmus.exceptions import InputError
 from isthmus.retrieval.catalogue import Catalogue
 from isthmus.retrieval.engines import Engine, Exact
 from isthmus.retrieval.faiss_engines import HNSW, IVF, Flat
 from isthmus.retrieval.matches import Matches
-from isthmus.retrieval.measure import Measure, largest_entry
+from isthmus.retrieval.measure import Measure, kept_points
+from isthmus.retrieval.partitions import RowMap, fetched, mapped_partitions
 from isthmus.retrieval.selection import allowed_rows, background, searched_domain
 from isthmus.retrieval.structures import Structures
+from isthmus.scale.kinds import is_dask
 
 ENGINES = {engine.name: engine for engine in (Exact, Flat, HNSW, IVF)}
 
@@ -89,14 +91,14 @@ class Index:
 
         Parameters
         ----------
-        X : array, sparse matrix or data frame (n, d)
-            Rows of the domain.
+        X : array, sparse matrix, data frame or Dask array (n, d)
+            Rows of the domain. Those of a Dask array become points where they lie, and only points come here.
         domain : {"source", "target"}
             Where they come from.
-        ids : array (n,), optional
+        ids : array or Dask array (n,), optional
             Text, or whole numbers of at least 0; of one kind in the whole index, and each once. Without, rows are
             numbered on from the largest number so far.
-        labels : array (n,), optional
+        labels : array or Dask array (n,), optional
             Text or numbers; -1, None or NaN for none.
         """
         points = self._points(X, domain)
@@ -130,7 +132,7 @@ class Index:
 
         Parameters
         ----------
-        X : array, sparse matrix or data frame (n, d)
+        X : array, sparse matrix, data frame or Dask array (n, d)
             Rows to find neighbours of.
         k : int
             How many. Where the index, or the filter, has fewer, the rest is filled as :class:`Matches` says.
@@ -185,22 +187,15 @@ class Index:
         """Rows as points, in the precision of the index."""
         choice(domain, "domain", DOMAINS)
         if isinstance(self.model, CommonSpace):
-            X = ordinary(matrix(X, "X", n_columns=self.model.space(domain).n_features), "X", smallest=0.0)
-            points = self.model.embed(X, domain)
+            points: Any = self._embedded(self.model, X, domain)
         else:
             points = X if self.model is None else self.model.transform(X, domain)
         width = None if self._rows is None else self._rows.points.shape[1]
-        checked = matrix(points, "X", n_columns=width)
-        with np.errstate(over="ignore"):
-            cast = np.ascontiguousarray(
-                checked.toarray() if hasattr(checked, "toarray") else checked, dtype=self.dtype
-            )
-        limit = largest_entry(self.dtype)
-        if cast.size and not np.abs(cast).max() < limit:
-            raise InputError(
-                f"X: expected points whose entries are below {limit:.0e}, got larger; scale the rows first."
-            )
-        return cast
+        return fetched(points, self.dtype, width) if is_dask(points) else kept_points(points, self.dtype, width=width)
+
+    def _embedded(self, space: CommonSpace, X: Any, domain: str) -> Any:
+        made = RowMap(None, space.space(domain).n_features, space, domain)
+        return mapped_partitions(made, X, space.dimension, self.dtype) if is_dask(X) else made(X)
 
     def _tidy(self) -> Catalogue | None:
         """The rows, after room has been freed where too many are gone."""

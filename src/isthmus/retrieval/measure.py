@@ -7,8 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from isthmus._arrays import FloatArray, IntArray
+from isthmus._arrays import FloatArray, IntArray, is_sparse
+from isthmus._validation import matrix
 from isthmus.common_space import DISTANCE, INNER_PRODUCT, CommonSpace
+from isthmus.exceptions import InputError
 
 CELLS = 2**22
 """Numbers that are held at once where pairs of points are compared."""
@@ -63,6 +65,23 @@ class Measure:
             q, r = queries[part, None, :].astype(np.float64), references[places[part]].astype(np.float64)
             found[part] = (q * r).sum(axis=2) if self.kind == INNER_PRODUCT else -0.5 * np.square(q - r).sum(axis=2)
         return found
+
+
+def kept_points(points: Any, dtype: str, *, width: int | None = None, least: int = 1) -> FloatArray:
+    """Points (n, k) as an index keeps them: dense, finite, in its precision, not too large.
+
+    Examples
+    --------
+    >>> kept_points([[1, 2]], "float32")
+    array([[1., 2.]], dtype=float32)
+    """
+    checked = matrix(points, "X", n_columns=width, min_rows=least)
+    with np.errstate(over="ignore"):
+        cast = np.ascontiguousarray(checked.toarray() if is_sparse(checked) else checked, dtype=dtype)
+    limit = largest_entry(dtype)
+    if cast.size and not np.abs(cast).max() < limit:
+        raise InputError(f"X: expected points whose entries are below {limit:.0e}, got larger; scale the rows first.")
+    return cast
 
 
 def largest_entry(dtype: str) -> float:

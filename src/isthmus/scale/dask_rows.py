@@ -15,11 +15,24 @@ from numpy.typing import NDArray
 from isthmus._arrays import FloatArray, IntArray, Matrix, is_sparse
 from isthmus._threads import added, crowded
 from isthmus.exceptions import InputError, MissingDependencyError
-from isthmus.scale.drawing import LOCAL, drawn, shares
 from isthmus.scale.labels import codes_of, distinct, united
 from isthmus.solvers.blocks import ArrayRows, Share
+from isthmus.solvers.blocks.drawing import Draw, code_counts, drawn
 from isthmus.solvers.blocks.rows import BLOCK
 
+LOCAL = 50_000
+"""No more rows than this are brought to one place: larger samples stay in partitions."""
+QUIET = {
+    "distributed.worker.profile.enabled": False,
+    "distributed.admin.tick.interval": "1s",
+    "distributed.worker.memory.monitor-interval": "1s",
+    "distributed.admin.system-monitor.interval": "10s",
+    "distributed.nanny.pre-spawn-environ.MALLOC_TRIM_THRESHOLD_": 2**28,
+    "distributed.nanny.pre-spawn-environ.MALLOC_MMAP_THRESHOLD_": 2**28,
+}
+"""For ``dask.config.set``, before a cluster is started. Without the first, Dask looks at what its workers do a
+hundred times per second; without the next three, every process measures itself fifty, ten and two times per second;
+without the last two, workers give memory back after each block, and get it anew, page by page."""
 FAN = 8
 """So many sums are added at once, on a worker, until one is left."""
 
@@ -118,9 +131,14 @@ class DaskRows:
     @cached_property
     def counts(self) -> IntArray:
         """How many rows of each code each partition has (P, C)."""
-        found = computed([dask().delayed(np.bincount)(codes) for _, codes in self._parts])
+        found = computed([dask().delayed(code_counts)(codes) for _, codes in self._parts])
         width = max(map(len, found))
         return np.stack([np.pad(row, (0, width - len(row))) for row in found])
+
+    @cached_property
+    def _here(self) -> ArrayRows:
+        """All rows in this process."""
+        return brought(self._parts)
 
     def total(self, share: Share) -> tuple[FloatArray, ...]:
         """On the workers: the share goes there once, as a part of the graph, which survives a worker's death."""
@@ -137,32 +155,24 @@ class DaskRows:
             yield from ArrayRows(*computed(part)).blocks(size)
 
     def sample(self, n: int, random: np.random.Generator) -> ArrayRows | DaskRows:
-        """About n rows, drawn by the workers: in this process up to :data:`LOCAL`, else in partitions of their own.
-
-        A sample of some size is drawn once: it is the one thing that is not small, and may not travel for every step.
-        """
-        if n >= self.n > LOCAL:
-            return self
-        kept: dict[int, ArrayRows | DaskRows] = vars(self).setdefault("_samples", {})
-        if n not in kept:
-            kept[n] = self._drawn(n, random)
-        return kept[n]
-
-    def _drawn(self, n: int, random: np.random.Generator) -> ArrayRows | DaskRows:
-        wanted, seeds = shares(self.counts, min(n, self.n), random), random.integers(2**63, size=len(self._parts))
-        chosen = [
-            dask().delayed(drawn, nout=2)(*part, row, int(seed))
-            for part, row, seed in zip(self._parts, wanted, seeds, strict=True)
-            if row.any()
-        ]
+        """About n rows, drawn by the workers: brought here up to :data:`LOCAL`, else in partitions of their own."""
+        if n >= self.n:
+            return self if self.n > LOCAL else self._here
+        parts = self._drawn(Draw(self.counts.sum(axis=0), n, int(random.integers(2**63))))
         if n <= LOCAL:
-            found = computed(chosen)
-            return ArrayRows(stacked([X for X, _ in found]), np.concatenate([codes for _, codes in found]))
-        sizes = [size for size in wanted.sum(axis=1).tolist() if size]
-        X = _array([part[0] for part in chosen], [(size, self.d) for size in sizes], self.X.dtype)
-        codes = _array([part[1] for part in chosen], [(size,) for size in sizes], self.codes.dtype)
+            return brought(parts)
+        parts = dask().persist(*parts)
+        sizes = computed([dask().delayed(len)(part[1]) for part in parts])
+        X = _array([part[0] for part in parts], [(size, self.d) for size in sizes], self.X.dtype)
+        codes = _array([part[1] for part in parts], [(size,) for size in sizes], self.codes.dtype)
         X, codes = dask().persist(X, codes)
         return DaskRows(X, codes, self.classes)
+
+    def _drawn(self, draw: Draw) -> list[Any]:
+        """What is drawn of each partition, and where it lies."""
+        before = np.cumsum(self.counts, axis=0) - self.counts
+        cut = dask().delayed(drawn, nout=2)
+        return [cut(*part, draw, row) for part, row in zip(self._parts, before, strict=True)]
 
 
 def _array(parts: Sequence[Any], shapes: Sequence[tuple[int, ...]], dtype: Any) -> Any:
@@ -176,9 +186,10 @@ def partition_total(share: Share, X: Matrix, codes: IntArray) -> tuple[FloatArra
     return ArrayRows(X, codes).total(share)
 
 
-def stacked(parts: Sequence[Matrix]) -> Matrix:
-    """Rows of several partitions as one, dense or sparse."""
-    return sp.vstack(parts, format="csr") if is_sparse(parts[0]) else np.concatenate(parts)
+def brought(parts: Sequence[Any]) -> ArrayRows:
+    """Rows of several partitions with their codes, dense or sparse, as one in this process."""
+    X, codes = zip(*computed(parts), strict=True)
+    return ArrayRows(sp.vstack(X, format="csr") if is_sparse(X[0]) else np.concatenate(X), np.concatenate(codes))
 
 
 def partitions(array: Any) -> list[Any]:

@@ -8,9 +8,9 @@ from hypothesis import strategies as st
 from isthmus.objective import LogDetProblem, Pairs
 from isthmus.solvers import BlockNewton, BlockProblem, DualNewton, Status
 from isthmus.solvers.blocks import ArrayRows, lens, levels, search
+from isthmus.solvers.blocks.drawing import systematic
 from isthmus.solvers.blocks.point import place
 from isthmus.solvers.blocks.reduction import reduced
-from isthmus.solvers.blocks.rows import systematic
 
 
 def problem(n=400, n_target=150, uneven=False, dtype=np.float64, seed=100):

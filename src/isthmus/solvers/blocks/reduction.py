@@ -13,8 +13,9 @@ import scipy.linalg as sla
 
 from isthmus._arrays import FloatArray, as_dense
 from isthmus.linalg import principal_axes
+from isthmus.solvers.blocks.drawing import systematic
 from isthmus.solvers.blocks.problem import BlockProblem, equal_rows
-from isthmus.solvers.blocks.rows import ArrayRows, Rows, systematic
+from isthmus.solvers.blocks.rows import ArrayRows, Rows
 
 
 @dataclass(frozen=True, eq=False)

@@ -11,6 +11,7 @@ import numpy as np
 from isthmus._arrays import FloatArray, IntArray, Matrix, is_sparse
 from isthmus._threads import summed
 from isthmus.exceptions import InputError
+from isthmus.solvers.blocks.drawing import Draw, code_counts, drawn
 
 BLOCK = 2048
 """Rows that are worked on at once: their products stay in the cache."""
@@ -41,7 +42,10 @@ class Rows(Protocol):
         """All rows and their codes, a block of at most ``size`` at a time, in one order."""
 
     def sample(self, n: int, random: np.random.Generator) -> Rows:
-        """About n different rows at random, in memory, of each code its share; all rows if there are no more."""
+        """About n different rows at random, of each code its share; all rows if there are no more.
+
+        They are those of a :class:`~isthmus.solvers.blocks.drawing.Draw`: the same rows whoever holds them.
+        """
 
 
 @dataclass(frozen=True, eq=False)
@@ -110,28 +114,6 @@ class ArrayRows:
         """About n rows, in their order: of each code its share, and at least one."""
         if n >= self.n:
             return self
-        codes = np.asarray(self.codes)
-        order = np.argsort(codes, kind="stable")
-        runs = np.split(order, np.flatnonzero(np.diff(codes[order])) + 1)
-        drawn = [random.choice(run, max(1, round(n * len(run) / self.n)), replace=False) for run in runs]
-        chosen = np.sort(np.concatenate(drawn))
-        X = self.X[chosen]
-        return ArrayRows(X if is_sparse(X) else np.ascontiguousarray(X), codes[chosen])
-
-
-def systematic(chance: FloatArray, codes: IntArray, random: np.random.Generator) -> IntArray:
-    """Different places at random, in rising order: each with its own chance, and of each code its share, about.
-
-    Places of one code are mixed up and put one behind the other. Their chances are steps of a staircase that begins
-    at a random height; a place is drawn where it passes a whole number.
-
-    Examples
-    --------
-    >>> codes = np.repeat([0, 1], 50)
-    >>> codes[systematic(np.full(100, 0.04), codes, np.random.default_rng(0))]
-    array([0, 0, 1, 1])
-    """
-    order = random.permutation(len(codes))
-    order = order[np.argsort(codes[order], kind="stable")]
-    heights = np.floor(np.cumsum(chance[order]) + random.random())
-    return np.sort(order[np.diff(heights, prepend=0.0) > 0.0])
+        counts = code_counts(self.codes)
+        draw = Draw(counts, n, int(random.integers(2**63)))
+        return ArrayRows(*drawn(self.X, self.codes, draw, np.zeros_like(counts)))

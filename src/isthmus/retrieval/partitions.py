@@ -1,17 +1,21 @@
-"""A fitted system over the partitions of a Dask array: each is mapped where it lies."""
+"""What was learned over the partitions of a Dask array: each is mapped where it lies, and points are fetched."""
 
 from __future__ import annotations
 
+import threading
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from isthmus._arrays import FloatArray
+from isthmus._threads import single_threaded_blas
 from isthmus._validation import matrix, ordinary
 from isthmus.common_space import CommonSpace
 from isthmus.exceptions import InputError
-from isthmus.retrieval import DecisionRule
+from isthmus.retrieval.measure import kept_points
+from isthmus.retrieval.rules import DecisionRule
 from isthmus.spaces.transformed import transformed
 
 
@@ -60,4 +64,16 @@ def mapped_partitions(made: RowMap, X: Any, width: int | None, dtype: Any) -> An
 
 
 def _mapped(X: Any, made: RowMap) -> NDArray[Any]:
-    return made(X)
+    with single_threaded_blas(threading.current_thread() is not threading.main_thread()):  # others are at work too
+        return made(X)
+
+
+def fetched(points: Any, dtype: str, width: int | None = None) -> FloatArray:
+    """The points (n, k) of a Dask array as an index keeps them: so they travel, and lie here in their order."""
+    from isthmus.scale.dask_rows import computed, dask, partitions
+
+    if points.ndim != 2:
+        raise InputError(f"X: expected a two-dimensional array, got {points.ndim} dimension(s).")
+    kept = dask().delayed(kept_points)
+    parts = [kept(part, dtype, width=width, least=0) for part in partitions(points.rechunk({1: -1}))]
+    return kept_points(np.concatenate(computed(parts)), dtype)
