@@ -59,8 +59,8 @@ def main() -> int:
 
 PREFACE = (
     "Made by `python -m benchmarks.shapes`. Seconds of processor time for `fit` (one thread), and the most memory\n"
-    f"that its process held. No run may take more than {SECONDS} s or {BYTES // 2**30} GB; where one did, larger sizes\n"
-    "were not tried (–)."
+    f"that its process held. No run may take more than {SECONDS} s or {BYTES // 2**30} GB; where one did, larger\n"
+    "sizes were not tried (–)."
 )
 
 
