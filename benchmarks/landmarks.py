@@ -33,7 +33,7 @@ def main() -> int:
     """Measure what is missing, write tables and figure; exit status 1 if a bar is not cleared."""
     threads.pin()
     warnings.simplefilter("ignore")
-    found = _found()
+    found = records()
     for name in SETS:
         for seed in SEEDS:
             missing = [run for run in _planned(name, seed) if run not in found]
@@ -41,7 +41,7 @@ def main() -> int:
             for run in missing:
                 print("…", *run, file=sys.stderr, flush=True)
                 lines.add(RECORDS, measure(rows, run))
-    found = _found()
+    found = records()
     parts = {"benchmarks.landmarks: fits": fits(found), "benchmarks.landmarks: kernels": kernels(found)}
     lines.fill(lines.DOCS / "scale.md", parts)
     from benchmarks.curves import draw_landmarks
@@ -154,7 +154,8 @@ def _planned(name: str, seed: int) -> list[Run]:
     return [(name, seed, "exact", 0), *((name, seed, sampling, m) for m in NUMBERS for sampling in SAMPLINGS)]
 
 
-def _found() -> dict[Run, dict[str, Any]]:
+def records() -> dict[Run, dict[str, Any]]:
+    """What was measured so far."""
     return {(r["data"], r["seed"], r["sampling"], r["m"]): r for r in lines.read(RECORDS)}
 
 

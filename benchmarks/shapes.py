@@ -49,11 +49,10 @@ def main() -> int:
         _, sizes, systems = PLAN[shape]
         for system in systems:
             _grow(shape, system, sizes)
-    found = _found()
-    tables = "\n".join(f"{title} (rows):\n\n{table(shape, found)}" for shape, (title, *_) in PLAN.items())
-    PAGE.write_text(f"# Users' shapes\n\n{PREFACE}\n\n{tables}", encoding="utf-8")
-    lines.fill(lines.DOCS / "scale.md", {"benchmarks.shapes: tables": f"{PREFACE}\n\n{tables}"})
-    print(tables)
+    made = tables(records())
+    PAGE.write_text(f"# Users' shapes\n\n{made}", encoding="utf-8")
+    lines.fill(lines.DOCS / "scale.md", {"benchmarks.shapes: tables": made})
+    print(made)
     return 0
 
 
@@ -62,6 +61,12 @@ PREFACE = (
     f"that its process held. No run may take more than {SECONDS} s or {BYTES // 2**30} GB; where one did, larger\n"
     "sizes were not tried (–)."
 )
+
+
+def tables(found: dict[Run, dict[str, Any]]) -> str:
+    """A table for each shape, after what they have in common."""
+    each = (f"{title} (rows):\n\n{table(shape, found)}" for shape, (title, *_) in PLAN.items())
+    return "\n".join([f"{PREFACE}\n", *each])
 
 
 def table(shape: str, found: dict[Run, dict[str, Any]]) -> str:
@@ -88,10 +93,10 @@ def _grow(shape: str, system: str, sizes: tuple[int, ...]) -> None:
     if system == "metric-learn ITML":
         environment.ensure()
     for n in sizes:
-        if (shape, system, n) not in _found():
+        if (shape, system, n) not in records():
             print("…", shape, system, n, file=sys.stderr, flush=True)
             lines.add(RECORDS, _measured(shape, system, n))
-        if _found()[shape, system, n]["status"] != "done":
+        if records()[shape, system, n]["status"] != "done":
             return
 
 
@@ -104,7 +109,8 @@ def _measured(shape: str, system: str, n: int) -> dict[str, Any]:
         return {"shape": shape, "system": system, "n": n, "status": "time"}
 
 
-def _found() -> dict[Run, dict[str, Any]]:
+def records() -> dict[Run, dict[str, Any]]:
+    """What was measured so far."""
     return {(r["shape"], r["system"], r["n"]): r for r in lines.read(RECORDS)}
 
 
