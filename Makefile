@@ -42,8 +42,10 @@ format: $(VENV)/.dev ## Rewrite the code in the house's format
 bench: $(VENV)/.dev ## Speed and memory, beside metric-learn in an environment of its own
 	$(BIN)/python -m benchmarks
 
-bench-scale: $(VENV)/.dev ## From a hundred rows to a million: growth, memory, beside the dual method (resumable)
+bench-scale: $(VENV)/.dev ## From a hundred rows to a million: growth, memory, users' shapes, landmarks (resumable)
 	$(BIN)/python -m benchmarks.scale
+	$(BIN)/python -m benchmarks.shapes
+	$(BIN)/python -m benchmarks.landmarks
 
 reproduce: $(VENV)/.demo ## The paper's tables and figures anew: make reproduce ISTHMUS_DATA=FOLDER
 	$(BIN)/python -m studies.paper all $(if $(ISTHMUS_DATA),--data "$(ISTHMUS_DATA)") --out $(OUT) --jobs $(JOBS) \

@@ -1,22 +1,25 @@
 """``python -m benchmarks.scale``: growth to a million rows, and small sizes beside the dual method; resumable.
 
 Each run has a process of its own and adds a line to ``benchmarks/scale.jsonl``; what is there is not run again.
+The page, the figure and a table of docs/scale.md are made of these.
 """
 
 from __future__ import annotations
 
 import argparse
-import json
-import subprocess
 import sys
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from benchmarks import lines
+
 RECORDS, PAGE = Path(__file__).with_name("scale.jsonl"), Path(__file__).with_name("SCALE.md")
 SIZES = 10_000, 100_000, 1_000_000
-SMALL = 100, 200, 400, 1_000, 2_000
+SMALL = 100, 200, 400, 1_000, 2_000, 4_000, 10_000
+BAR, HOPELESS, PATIENCE = 2_000, 10_000, 5.0
+"""Where the blocks have to be so much faster; from where on the dual is stopped, at so many times their seconds."""
 SEEDS = 100, 101, 102
 PRODUCTS = {"auto": 60.0, "1": 150.0}
 """Bare products XᵀX that a million rows may take, by weight."""
@@ -35,17 +38,16 @@ def planned(largest: int) -> list[Run]:
 
 def records() -> dict[Run, dict[str, Any]]:
     """What was measured so far."""
-    lines = RECORDS.read_text(encoding="utf-8").splitlines() if RECORDS.exists() else []
-    found = [json.loads(line) for line in lines]
-    return {(record["kind"], record["n"], record["weight"], record["seed"]): record for record in found}
+    return {(record["kind"], record["n"], record["weight"], record["seed"]): record for record in lines.read(RECORDS)}
 
 
 def measure(run: Run) -> None:
     """Run once more, and keep the record."""
-    command = [sys.executable, "-m", "benchmarks.scale_run", *map(str, run)]
-    done = subprocess.run(command, capture_output=True, text=True, check=True)
-    with RECORDS.open("a", encoding="utf-8") as file:
-        file.write(done.stdout.splitlines()[-1] + "\n")
+    kind, n, weight, seed = run
+    beside = records().get(("auto", n, weight, seed))
+    limited = kind == "dual" and n >= HOPELESS and beside is not None
+    limit = [PATIENCE * beside["seconds"]] if limited and beside else []
+    lines.add(RECORDS, lines.measured("benchmarks.scale_run", *run, *limit))
 
 
 def bars(found: dict[Run, dict[str, Any]]) -> list[tuple[str, str, bool]]:
@@ -65,54 +67,54 @@ def bars(found: dict[Run, dict[str, Any]]) -> list[tuple[str, str, bool]]:
                 )
                 peak = max(r["peak_over_data"] for r in million)
                 rows.append((f"{kind}, weight {weight}: peak < {MEMORY} × data", f"{peak:.2f}", peak < MEMORY))
-    for n in SMALL:
-        auto, dual = (found.get((kind, n, "1", SEEDS[0])) for kind in ("auto", "dual"))
-        if auto and dual:
-            ratio = dual["seconds"] / auto["seconds"]
-            least, near = (FASTER, SAME) if n == SMALL[-1] else (1.0 / SLOWER, TOLERANCE)
-            apart = abs(auto["objective"] - dual["objective"]) / abs(dual["objective"])
-            text = f"{ratio:.2f} ({auto['solver']}), objectives {apart:.0e} apart"
-            rows.append((f"{n} rows: ≥ {least:.2f} × as fast as the dual", text, ratio >= least and apart <= near))
+    for n, auto, dual in _small(found):
+        ratio = dual["seconds"] / auto["seconds"]
+        least, near = (FASTER, SAME) if n == BAR else (1.0 / SLOWER, TOLERANCE)
+        apart = abs(auto["objective"] - dual["objective"]) / abs(dual["objective"])
+        text = f"{ratio:.2f} ({auto['solver']}), objectives {apart:.0e} apart"
+        if dual["status"] == "stopped":
+            apart, text = 0.0, f"> {ratio:.2f} ({auto['solver']}): the dual was stopped at a gap of {dual['gap']:.0e}"
+        rows.append((f"{n} rows: ≥ {least:.2f} × as fast as the dual", text, ratio >= least and apart <= near))
     return rows
+
+
+def _small(found: dict[Run, dict[str, Any]]) -> list[tuple[int, dict[str, Any], dict[str, Any]]]:
+    """Sizes at which both the automatic choice and the dual were measured."""
+    both = [(n, *(found.get((kind, n, "1", SEEDS[0])) for kind in ("auto", "dual"))) for n in SMALL]
+    return [(n, auto, dual) for n, auto, dual in both if auto and dual]
+
+
+def small(found: dict[Run, dict[str, Any]]) -> str:
+    """The automatic choice beside the dual method."""
+    head = ("source rows", "dual, s", "choice, s", "which", "times as fast", "objectives, relative")
+    rows = []
+    for n, auto, dual in _small(found):
+        change = (auto["objective"] - dual["objective"]) / abs(dual["objective"])
+        words = "equal" if change == 0.0 else f"{abs(change):.0e}" + " (blocks is lower)" * (change < 0)
+        least = "> " if dual["status"] == "stopped" else ""
+        if least:
+            words = f"the dual was stopped, at a gap of {dual['gap']:.0e}"
+        which = {"BlockNewton": "blocks", "DualNewton": "dual"}[auto["solver"]]
+        times = f"{least}{dual['seconds'] / auto['seconds']:.2g}"
+        rows.append((f"{n:,}", f"{least}{dual['seconds']:.3g}", f"{auto['seconds']:.3g}", which, times, words))
+    return lines.table(head, rows)
 
 
 def page(found: dict[Run, dict[str, Any]]) -> str:
     """All records as a table, and the bars."""
-    head = [
-        "data",
-        "rows",
-        "weight",
-        "seed",
-        "solver",
-        "CPU seconds",
-        "products XᵀX",
-        "iterations",
-        "objective",
-        "gap",
-    ]
-    head += ["peak / data"]
-    lines = [
-        "# Scale",
-        "",
-        "Written by `python -m benchmarks.scale`; do not edit. d = 256 + 256, 60 labelled target rows,",
-    ]
-    lines += ["6 classes (mfeat: 216 + 240, 10 classes, bootstrap with noise); relative gap 1e-4, one thread.", ""]
-    lines += ["| " + " | ".join(head) + " |", "|" + "---|" * len(head)]
+    head = ["data", "rows", "weight", "seed", "solver", "CPU seconds", "products XᵀX", "iterations", "objective"]
+    text = (
+        "# Scale\n\nWritten by `python -m benchmarks.scale`; do not edit. d = 256 + 256, 60 labelled target rows,\n"
+        "6 classes (mfeat: 216 + 240, 10 classes, bootstrap with noise); relative gap 1e-4, one thread.\n\n"
+    )
+    rows = []
     for r in sorted(found.values(), key=lambda r: (r["kind"], r["weight"], r["n"], r["seed"])):
-        cells = [
-            r["kind"],
-            f"{r['n']:,}",
-            r["weight"],
-            r["seed"],
-            r["solver"],
-            f"{r['seconds']:.4g}",
-            f"{r['products']:.4g}",
-        ]
-        cells += [r["iterations"], f"{r['objective']:.7g}", f"{r['gap']:.0e}", f"{r['peak_over_data']:.2f}"]
-        lines.append("| " + " | ".join(map(str, cells)) + " |")
-    lines += ["", "| promise | measured | |", "|---|---|---|"]
-    lines += [f"| {what} | {text} | {'PASS' if kept else 'FAIL'} |" for what, text, kept in bars(found)]
-    return "\n".join(lines) + "\n"
+        what = r["kind"], f"{r['n']:,}", r["weight"], r["seed"], r["solver"]
+        costs = f"{r['seconds']:.4g}", f"{r['products']:.4g}", r["iterations"]
+        rows.append((*what, *costs, f"{r['objective']:.7g}", f"{r['gap']:.0e}", f"{r['peak_over_data']:.2f}"))
+    promises = [(what, text, "PASS" if kept else "FAIL") for what, text, kept in bars(found)]
+    text += lines.table([*head, "gap", "peak / data"], rows)
+    return text + "\n" + lines.table(("promise", "measured", ""), promises)
 
 
 def main() -> int:
@@ -128,6 +130,10 @@ def main() -> int:
             measure(run)
     found = records()
     PAGE.write_text(page(found), encoding="utf-8")
+    lines.fill(lines.DOCS / "scale.md", {"benchmarks.scale: small": small(found)})
+    from benchmarks.curves import draw_scale
+
+    draw_scale(list(found.values()))
     print(page(found))
     return int(not all(kept for *_, kept in bars(found)))
 

@@ -1,6 +1,7 @@
-"""One measurement of scale, in a process of its own: ``python -m benchmarks.scale_run KIND N WEIGHT SEED``.
+"""One measurement of scale, in a process of its own: ``python -m benchmarks.scale_run KIND N WEIGHT SEED [LIMIT]``.
 
-It prints one line of JSON. Seconds are processor time, memory is the most that the process ever held.
+After LIMIT seconds of processor time the solver is stopped, at the end of its step, wherever it is. It prints
+one line of JSON. Seconds are processor time, memory is the most that the process ever held.
 """
 
 from __future__ import annotations
@@ -8,6 +9,8 @@ from __future__ import annotations
 import json
 import resource
 import sys
+from time import process_time
+from typing import Any
 
 from benchmarks import threads
 
@@ -16,10 +19,12 @@ PRODUCT_ROWS = 50_000
 """So many rows of a bare product are timed, and scaled."""
 
 
-def main(kind: str, n: int, weight: str, seed: int) -> dict[str, object]:
-    """The figures of a run."""
-    from time import process_time
+class _Stopped(Exception):  # noqa: N818  (no error: what it was asked for)
+    """The limit is reached; with the figures so far."""
 
+
+def main(kind: str, n: int, weight: str, seed: int, limit: float = float("inf")) -> dict[str, object]:
+    """The figures of a run."""
     from benchmarks.scale_data import blown_up, synthetic
     from isthmus.solvers import AutoNewton, BlockNewton, DualNewton
 
@@ -30,7 +35,7 @@ def main(kind: str, n: int, weight: str, seed: int) -> dict[str, object]:
     problem = rows.written_out(value) if written else rows.problem(value)
     memory_before = _peak()
     began = process_time()
-    result = solvers.get(kind, BlockNewton)(tol=TOLERANCE).solve(problem)
+    figures = _solved(solvers.get(kind, BlockNewton)(tol=TOLERANCE), problem, limit)
     seconds, peak = process_time() - began, _peak()
     part = rows.X[:PRODUCT_ROWS].astype("float64")
     part.T @ part
@@ -39,11 +44,28 @@ def main(kind: str, n: int, weight: str, seed: int) -> dict[str, object]:
     product = (process_time() - began) * n / len(part)
     return {
         "kind": kind, "n": n, "weight": weight, "seed": seed, "seconds": round(seconds, 3),
-        "product": round(product, 5), "products": round(seconds / product, 1), "iterations": result.n_iter,
-        "objective": result.primal, "gap": result.relative_gap, "status": result.status.value,
-        "solver": result.solver, "peak_over_data": round(peak / rows.X.nbytes, 3),
-        "before_over_data": round(memory_before / rows.X.nbytes, 3),
+        "product": round(product, 5), "products": round(seconds / product, 1), **figures,
+        "peak_over_data": round(peak / rows.X.nbytes, 3), "before_over_data": round(memory_before / rows.X.nbytes, 3),
     }  # fmt: skip
+
+
+def _solved(solver: Any, problem: Any, limit: float) -> dict[str, object]:
+    end = process_time() + limit
+
+    def watch(point: Any) -> None:
+        if process_time() > end and point.relative_gap > TOLERANCE:
+            raise _Stopped(point)
+
+    try:
+        result = solver.solve(problem, callback=watch)
+    except _Stopped as stopped:
+        point = stopped.args[0]
+        iterations, objective, gap = point.iteration, point.primal, point.relative_gap
+        status, name = "stopped", type(solver).__name__
+    else:
+        iterations, objective, gap = result.n_iter, result.primal, result.relative_gap
+        status, name = result.status.value, result.solver
+    return {"iterations": iterations, "objective": objective, "gap": gap, "status": status, "solver": name}
 
 
 def _peak() -> int:
@@ -52,5 +74,5 @@ def _peak() -> int:
 
 if __name__ == "__main__":
     threads.pin()
-    kind, n, weight, seed = sys.argv[1:]
-    print(json.dumps(main(kind, int(n), weight, int(seed))))
+    kind, n, weight, seed, *limit = sys.argv[1:]
+    print(json.dumps(main(kind, int(n), weight, int(seed), *map(float, limit))))

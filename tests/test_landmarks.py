@@ -60,6 +60,12 @@ def test_more_landmarks_come_nearer():
         assert errors[0] > 2 * errors[1] > 4 * errors[2]
 
 
+def test_centres_are_as_many_as_asked_for_and_leave_less_of_the_rows_than_rows_at_random():
+    centres, rows = (Landmarks(RBF(1.0), 90, sampling).resolved(X) for sampling in ("kmeans", "uniform"))
+    assert len(centres.rows) == 90
+    assert (1.0 - centres.diagonal(X)).sum() < 0.7 * (1.0 - rows.diagonal(X)).sum()
+
+
 def test_rows_that_stand_alone_have_more_leverage():
     rows = np.vstack([0.1 * X, [[50.0, 0.0, 0.0, 0.0]]])
     scores = leverage(rows, RBF(1.0), 30, np.random.default_rng(3))

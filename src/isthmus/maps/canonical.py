@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -64,9 +65,7 @@ class PairedRows:
         The variates have unit variance over the pairs, or are left as ``wᵀ (C + ρI) w = 1`` makes them.
         """
         whitening = [_whitening(each, gamma) for each in self.axes]
-        # The whitened C_st has the rank of the groups: its SVD is that of two small triangles.
-        whitened = [(F @ H).T for F, H in zip(self.sums, whitening, strict=True)]
-        U, correlations, V = product_svd(whitened[0], whitened[1], self.weights[0].sum())
+        U, correlations, V = self._whitened_svd(gamma, whitening)
         k = int((correlations > NO_CORRELATION / (1.0 + gamma)).sum())
         if k == 0:
             raise InputError(
@@ -78,6 +77,22 @@ class PairedRows:
         signs = standing_signs(self.sums[0] @ W[0] + self.sums[1] @ W[1])
         offsets = -np.vstack([each.mean @ V for each, V in zip(self.axes, W, strict=True)])
         return CanonicalDirections(W[0] * signs, W[1] * signs, offsets * signs, correlations[:k])
+
+    def _whitened_svd(self, gamma: float, whitening: list[FloatArray]) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """U, the singular values, and V of the whitened C_st."""
+        if len(self.sums[0]) < min(H.shape[1] for H in whitening):
+            # It has the rank of the groups: its SVD is that of two small triangles.
+            whitened = [(F @ H).T for F, H in zip(self.sums, whitening, strict=True)]
+            return product_svd(whitened[0], whitened[1], self.weights[0].sum())
+        scales = [1.0 / np.sqrt(axes.deviations**2 + _ridge(axes, gamma)) for axes in self.axes]
+        U, values, Vt = np.linalg.svd(scales[0][:, None] * self._across * scales[1], full_matrices=False)
+        return U, values, Vt.T
+
+    @cached_property
+    def _across(self) -> FloatArray:
+        """C_st along the axes of either side, whatever the ridge."""
+        along = [F @ axes.axes for F, axes in zip(self.sums, self.axes, strict=True)]
+        return np.asarray(along[0].T @ along[1] / self.weights[0].sum())
 
     def residual(self, found: CanonicalDirections, gamma: float) -> float:
         """How far directions, in any scale, are from ``C_st w_t = λ (C_ss + ρI) w_s`` and back, from rows and sums.

@@ -1,0 +1,36 @@
+"""Pages on scale are what the records say: nothing in their tables is typed in."""
+
+from pathlib import Path
+
+import pytest
+
+from benchmarks import landmarks, lines, scale, shapes
+
+DOCS = (lines.DOCS / "scale.md").read_text(encoding="utf-8")
+
+
+def test_a_part_is_put_between_its_marks_and_nowhere_else(tmp_path: Path) -> None:
+    page = tmp_path / "page.md"
+    page.write_text("a\n<!-- made by x: y -->\nold\n<!-- end -->\nb\n<!-- end -->\n", encoding="utf-8")
+    lines.fill(page, {"x: y": "\\1 new\n"})
+    assert page.read_text(encoding="utf-8") == "a\n<!-- made by x: y -->\n\\1 new\n<!-- end -->\nb\n<!-- end -->\n"
+    with pytest.raises(ValueError, match=r"page\.md: expected one place for 'z', got 0"):
+        lines.fill(page, {"z": ""})
+
+
+def test_the_page_of_growth_is_what_was_measured() -> None:
+    found = scale.records()
+    assert scale.PAGE.read_text(encoding="utf-8") == scale.page(found)
+    assert scale.small(found) in DOCS
+
+
+def test_the_tables_of_landmarks_are_what_was_measured() -> None:
+    found = landmarks.records()
+    assert landmarks.fits(found) in DOCS
+    assert landmarks.kernels(found) in DOCS
+
+
+def test_the_page_of_shapes_is_what_was_measured() -> None:
+    tables = shapes.tables(shapes.records())
+    assert tables in DOCS
+    assert tables in shapes.PAGE.read_text(encoding="utf-8")
