@@ -15,7 +15,7 @@ from isthmus.tables.array_files import forget
 from isthmus.tables.cells import are_whole_numbers
 from isthmus.tables.delimited import delimited_columns
 from isthmus.tables.frames import complaints, polars
-from isthmus.tables.limits import pieces, require_columns
+from isthmus.tables.limits import mapped, pieces, require_columns
 from isthmus.tables.lines import first_row, whole_rows
 from isthmus.tables.reading import IN_ORDER, json_frame, kind_of_file, read_table, require_text_room, scanned_parquet
 from isthmus.tables.table import Table
@@ -163,9 +163,9 @@ def _json_schema(blocks: RowBlocks, tick: Callable[[], None]) -> Any:
 
 def _parquet(blocks: RowBlocks) -> Iterator[Any]:
     path = Path(blocks.path).absolute()
-    with opened(path) as file:  # a file, and no pipe
-        size = os.fstat(file.fileno()).st_size
-        lazy, n = scanned_parquet(path, size, blocks.name)
+    with opened(path) as file, mapped(file) as content:  # a file, and no pipe
+        size = len(content)
+        lazy, n = scanned_parquet(path, content, blocks.name)
     for start in range(0, n, blocks.size):
         with complaints(blocks.name, IN_ORDER):
             frame = lazy.slice(start, blocks.size).collect()
