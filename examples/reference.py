@@ -7,6 +7,7 @@ python examples/reference.py --check    # whether that file is what the docstrin
 import inspect
 import re
 import sys
+from enum import Enum
 from importlib import import_module
 from importlib.resources import files
 
@@ -193,8 +194,8 @@ def section(name, value, module, text):
     home = module if module != "isthmus.estimators" else value.__module__
     pieces = [element("h3", name, " ", element("small", home, class_="type"))]
     doc = inspect.getdoc(value) if value.__doc__ or not inspect.isclass(value) else None
-    if inspect.isclass(value) and issubclass(value, Exception | Warning):
-        pieces.append(element("p", element("b", name), class_="signature"))
+    if inspect.isclass(value) and (issubclass(value, Exception | Enum) or getattr(value, "_is_protocol", False)):
+        pieces.append(element("p", element("b", name), class_="signature"))  # how these are made is Python's affair
     elif module != "isthmus.estimators":
         pieces.append(signature(name, value))
     pieces.append(text.docstring(doc or ""))
