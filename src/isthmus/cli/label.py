@@ -6,7 +6,7 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from isthmus.cli.arguments import add_columns, add_files, add_speech
+from isthmus.cli.arguments import add_columns, add_files, add_speech, natural
 from isthmus.cli.outputs import require_table
 from isthmus.cli.screen import Screen
 from isthmus.cli.shared import shared_rows
@@ -50,11 +50,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--reject-below", type=float, metavar="P", help="no class where the best has a smaller probability")
     add(
         "--check",
-        type=int,
+        type=natural,
         metavar="N",
         help="how often known labels are hidden and asked for (by the rows; 0: never)",
     )
-    add("--seed", type=int, default=0, metavar="N", help="of restarts and renamings (0)")
+    add("--seed", type=natural, default=0, metavar="N", help="of restarts and renamings (0)")
     add_columns(parser, label=True)
     add_speech(parser)
 
@@ -80,8 +80,6 @@ def run(options: argparse.Namespace) -> None:
     import numpy as np
 
     screen = Screen.of(options)
-    if options.check is not None and options.check < 0:
-        raise InputError(f"--check: expected a whole number of at least 0, got {options.check}.")
     require_table(options.output, options.source, options.target, options.pairs, options.plan)
     found = labelled_sides(options, screen)
     if found is None:
