@@ -67,3 +67,11 @@ def test_the_version_is_in_one_place():
     from importlib.metadata import version
 
     assert isthmus.__version__ == version("isthmus")
+
+
+def test_modules_are_loaded_on_first_use_too():
+    found = subprocess.check_output(
+        [sys.executable, "-c", "import isthmus; print(isthmus.datasets.load_toy.__module__)"], text=True
+    )
+    assert found.startswith("isthmus.datasets")
+    assert all(inspect.ismodule(getattr(isthmus, name)) for name in isthmus._MODULES)

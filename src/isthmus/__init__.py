@@ -1,6 +1,6 @@
 """isthmus: one metric across two collections that are described by different features.
 
-Names are loaded on first use: ``import isthmus`` costs next to nothing.
+Names and modules are loaded on first use: ``import isthmus`` costs next to nothing.
 """
 
 from importlib import import_module
@@ -140,10 +140,15 @@ _NAMES = {
     "transfer": ("LabelTransfer", "SemanticMatching"),
     "verdict": ("Verdict", "does_source_help"),
 }
+_MODULES = frozenset(
+    {"anndata", "controls", "datasets", "evaluation", "plotting", "scale", "solvers", "study", "tables"}
+)
 _HOMES = {name: f"isthmus.{module}" for module, names in _NAMES.items() for name in names}
 
 
 def __getattr__(name: str) -> Any:
+    if name in _MODULES:
+        return import_module(f"isthmus.{name}")
     if name not in _HOMES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     value = globals()[name] = getattr(import_module(_HOMES[name]), name)

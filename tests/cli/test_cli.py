@@ -45,13 +45,6 @@ def test_help_names_every_command(capsys):
         assert run(name, "--help", capsys=capsys)[0] == 0
 
 
-@pytest.mark.parametrize("arguments", [[], ["nonsense"], ["systems", "--colour"], ["reproduce", "toy"]], ids=" ".join)
-def test_what_is_no_command_is_refused(capsys, arguments):
-    status, out, err = run(*arguments, capsys=capsys)
-    assert (status, out) == (2, "")
-    assert "isthmus: error: " in err
-
-
 def test_systems_are_the_registry(capsys):
     assert run("systems", capsys=capsys) == (0, f"{isthmus.systems()}\n", "")
 
@@ -199,3 +192,24 @@ def test_the_command_line_itself_loads_no_estimator():
     loaded = subprocess.run([sys.executable, "-c", code, folder], text=True, capture_output=True, check=True).stdout
     assert "isthmus.cli.ending" in loaded
     assert not {"numpy", "sklearn", "scipy", "joblib"} & set(loaded.split())
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["systems", "--colour"], "unrecognized arguments: --colour; `isthmus --help`"),
+        (["match", "a.csv"], "the following arguments are required: B; `isthmus match --help`"),
+        (["nothing"], "argument COMMAND: invalid choice: 'nothing'"),
+        (["match", "a", "b", "--seed", "x"], "argument --seed: expected a whole number of at least 0, got 'x'"),
+        (["label", "a", "b", "--label", "c", "--check", "-1"], "argument --check: expected a whole number"),
+        (["embed", "m", "f", "--domain", "both", "-o", "x"], "argument --domain: invalid choice: 'both'"),
+        ([], "the following arguments are required: COMMAND; `isthmus --help`"),
+    ],
+)
+def test_wrong_words_are_one_sentence(capsys, words, said):
+    with pytest.raises(SystemExit) as end:
+        main(words)
+    out, err = capsys.readouterr()
+    assert (end.value.code, out, err.count("\n")) == (2, "", 1)
+    assert err.startswith(f"isthmus: {said}")
+    assert err.endswith(" tells what there is.\n")

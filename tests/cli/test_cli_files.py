@@ -182,3 +182,14 @@ def test_bad_input_is_one_sentence_and_nothing_is_written(folder, tmp_path, caps
     assert words in wrong
     assert wrong.count("\n") == 1
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("command", "option"),
+    [("match", ("--jobs", "0")), ("label", ("--reject-below", "7")), ("evaluate", ("--splits", "0"))],
+)
+def test_a_wrong_value_is_told_by_the_name_of_its_option(folder, capsys, command, option):
+    label = ("--label", "kind") if command != "match" else ()
+    status, said, wrong = run(capsys, command, folder / "a.csv", folder / "b.csv", *IDS, *label, *option)
+    assert (status, said) == (2, "")
+    assert wrong.startswith(f"isthmus: {option[0]}: expected a ")

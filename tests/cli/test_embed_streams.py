@@ -98,7 +98,7 @@ def test_a_row_that_is_no_good_leaves_the_old_file(folder, tmp_path, monkeypatch
 @pytest.mark.parametrize("ending", ["npy", "parquet"])
 def test_ctrl_c_leaves_nothing(folder, tmp_path, monkeypatch, usual_signals, ending):
     small(monkeypatch)
-    plain, blocks = embed._points, []
+    plain, blocks = Kept.rows, []
 
     def interrupted(*given):
         blocks.append(1)
@@ -107,7 +107,7 @@ def test_ctrl_c_leaves_nothing(folder, tmp_path, monkeypatch, usual_signals, end
             threading.Event().wait(0.2)
         return plain(*given)
 
-    monkeypatch.setattr(embed, "_points", interrupted)
+    monkeypatch.setattr(Kept, "rows", interrupted)
     out = tmp_path / f"points.{ending}"
     asked = [str(folder / "m.isthmus"), str(folder / "a.csv"), "--domain", "source", "-o", str(out), "--quiet"]
     assert main(["embed", *asked]) == 130

@@ -148,13 +148,58 @@ BAD = {
 }
 
 
-@pytest.mark.parametrize("bad", BAD)
-@pytest.mark.parametrize("command", ORDERS)
-def test_a_bad_file_is_one_sentence(inputs, tmp_path, capsys, command, bad):
+ONE_AFTER_THE_OTHER = """
+import gc, importlib.util, json, os, runpy, sys
+for name in sys.argv[2].split():  # takes long, and is done once for all
+    if importlib.util.find_spec(name.partition(".")[0]):
+        importlib.import_module(name)
+gc.freeze()
+for words, out, err in json.loads(sys.argv[1]):
+    child = os.fork()
+    if not child:
+        for path, number in ((out, 1), (err, 2)):
+            os.dup2(os.open(path, os.O_WRONLY | os.O_CREAT), number)
+        sys.argv = ["isthmus", *words]
+        runpy.run_module("isthmus", run_name="__main__", alter_sys=True)
+    print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), flush=True)
+"""
+
+
+IMPORTED = "isthmus.registry isthmus.tables isthmus.files isthmus.report matplotlib.figure polars plotly.offline"
+
+
+def each_in_a_process(orders, folder):
+    """Exit status, standard output and standard error of `python -m isthmus` with these words, one after the other."""
+    files = [(f"{folder}/{i}.out", f"{folder}/{i}.err") for i in range(len(orders))]
+    files = [
+        ("/dev/full", err) if len(words) == 1 else (out, err) for words, (out, err) in zip(orders, files, strict=True)
+    ]
+    told = json.dumps([(words, *two) for words, two in zip(orders, files, strict=True)])
+    asked = [sys.executable, "-c", ONE_AFTER_THE_OTHER, told, IMPORTED]
+    done = subprocess.run(asked, env=ENVIRONMENT, capture_output=True, text=True, timeout=300, check=True)
+    texts = [["" if path == "/dev/full" else Path(path).read_text() for path in two] for two in files]
+    return [(int(status), *said) for status, said in zip(done.stdout.split(), texts, strict=True)]
+
+
+@pytest.mark.slow
+def test_a_bad_file_is_one_sentence_by_the_program_itself(inputs, tmp_path):
+    """Every file for every command, each in a process of its own, to its very end."""
+    place, said = tmp_path / "place", tmp_path / "said"
+    place.mkdir()
+    said.mkdir()
     no_model = {"inspect": "expected a model file", "export": "expected a model file", "report": "expected "}
-    words = BAD[bad] if bad == "none.csv" else no_model.get(command, BAD[bad])
-    assert_refused(run(capsys, order(command, inputs, tmp_path / "out", bad)), words)
-    assert list(tmp_path.iterdir()) == []
+    every = [(command, bad) for command in ORDERS for bad in BAD]
+    results = each_in_a_process([order(command, inputs, place / "out", bad) for command, bad in every], said)
+    for (command, bad), result in zip(every, results, strict=True):
+        assert_refused(result, BAD[bad] if bad == "none.csv" else no_model.get(command, BAD[bad]))
+    assert list(place.iterdir()) == []
+
+
+@pytest.mark.slow
+def test_a_full_disc_behind_standard_output_is_one_sentence(tmp_path):
+    for status, _, err in each_in_a_process([["systems"], ["datasets"], ["--help"]], tmp_path):
+        assert (status, err.count("\n")) == (2, 1)
+        assert "standard output: expected room for the answer, got 'No space left on device'." in err
 
 
 @pytest.mark.parametrize("bad", [name for name in BAD if name != "part.isthmus"])
@@ -296,56 +341,6 @@ def test_a_folder_without_permission(inputs, capsys, command):
         os.seteuid(me)
         place.rmdir()  # it is empty
     assert_refused(result, "expected a file that can be written, got 'Permission denied'")
-
-
-ONE_AFTER_THE_OTHER = """
-import json, os, runpy, sys
-import isthmus.registry, isthmus.tables  # takes long, and is done once for all
-for words, out, err in json.loads(sys.argv[1]):
-    child = os.fork()
-    if not child:
-        for path, number in ((out, 1), (err, 2)):
-            os.dup2(os.open(path, os.O_WRONLY | os.O_CREAT), number)
-        sys.argv = ["isthmus", *words]
-        runpy.run_module("isthmus", run_name="__main__", alter_sys=True)
-    print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), flush=True)
-"""
-
-
-def each_in_a_process(orders, folder):
-    """Exit status, standard output and standard error of `python -m isthmus` with these words, one after the other."""
-    files = [(f"{folder}/{i}.out", f"{folder}/{i}.err") for i in range(len(orders))]
-    files = [
-        ("/dev/full", err) if len(words) == 1 else (out, err) for words, (out, err) in zip(orders, files, strict=True)
-    ]
-    told = json.dumps([(words, *two) for words, two in zip(orders, files, strict=True)])
-    asked = [sys.executable, "-c", ONE_AFTER_THE_OTHER, told]
-    done = subprocess.run(asked, env=ENVIRONMENT, capture_output=True, text=True, timeout=120, check=True)
-    texts = [["" if path == "/dev/full" else Path(path).read_text() for path in two] for two in files]
-    return [(int(status), *said) for status, said in zip(done.stdout.split(), texts, strict=True)]
-
-
-@pytest.mark.slow
-def test_every_command_ends_well_by_the_program_itself(inputs, tmp_path):
-    """One fault for each, another for each; those without input files have a full disc behind their output.
-
-    Each runs in a process of its own, to its very end. Other tests start `migrate` and `embed` on small discs, and
-    kill `search`.
-    """
-    place, said = tmp_path / "place", tmp_path / "said"
-    place.mkdir()
-    said.mkdir()
-    loud = [["systems"], ["datasets"], ["--help"]]
-    bads = {"fit": "latin.csv", "match": "mixed.csv", "label": "twice.csv", "evaluate": "header.csv"}
-    bads |= {"inspect": "part.isthmus", "export": "latin.csv", "report": "notes.txt"}
-    wrong = [order(name, inputs, place / "out", bad) for name, bad in bads.items()]
-    results = each_in_a_process([*loud, *wrong], said)
-    for status, _, err in results[: len(loud)]:
-        assert (status, err.count("\n")) == (2, 1)
-        assert "standard output: expected room for the answer, got 'No space left on device'." in err
-    for result in results[len(loud) :]:
-        assert_refused(result)
-    assert list(place.iterdir()) == []
 
 
 @pytest.mark.slow

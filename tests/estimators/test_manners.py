@@ -17,6 +17,7 @@ from sklearn.utils import get_tags
 import isthmus
 from conftest import each_system, make_domains, one_sentence
 from isthmus import ITML, MLHD, InputError, LabelTransfer, RidgeMap, SemanticMatching, systems
+from isthmus._reference import PAGE, reference_names
 from isthmus.controls import BalancedKMeans, TargetOnly
 from isthmus.estimators import manners
 
@@ -223,7 +224,14 @@ def test_the_diagram_links_to_the_documentation(estimator, monkeypatch):
     monkeypatch.setattr(manners, "documentation", lambda: "https://example.org/isthmus/{page}")
     assert 'href="https://example.org/isthmus/{page}"' in estimator._repr_html_()
     monkeypatch.setattr(manners, "documentation", lambda: "")
+    assert f'href="{PAGE.as_uri()}#{type(estimator).__name__}"' in estimator._repr_html_()
+    monkeypatch.setattr(manners, "reference_uri", lambda: "")
     assert "href=" not in estimator._repr_html_(), "a link that leads nowhere, or to others, is worse than none"
+
+
+@every_system
+def test_the_link_leads_to_the_place_of_the_system(system):
+    assert type(system.make()).__name__ in reference_names()
 
 
 def test_the_address_is_that_of_the_package(monkeypatch):

@@ -2,15 +2,15 @@
 
 import math
 
-from isthmus.estimators.solving import ProgressLine
+from isthmus.estimators.solving import GapLine
 from isthmus.solvers import TracePoint
 
 
 def lines(capsys, *points):
-    line = ProgressLine("MLHD", 1e-6)
+    line = GapLine("MLHD", 1e-6)
     for iteration, (gap, seconds) in enumerate(points):
         line(TracePoint(iteration, 1.0, 0.0, gap, seconds))
-    line.close()
+    line.end()
     return capsys.readouterr().err.splitlines()
 
 

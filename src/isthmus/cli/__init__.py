@@ -9,9 +9,11 @@ from collections.abc import Sequence
 from contextlib import nullcontext, redirect_stdout
 from importlib import import_module
 from io import StringIO
+from typing import NoReturn
 
 from isthmus._version import __version__
-from isthmus.cli.ending import complain, exit_status, tell
+from isthmus.cli.ending import BAD_INPUT, complain, exit_status, tell
+from isthmus.exceptions import InputError
 from isthmus.storage.files import printable
 
 COMMANDS = {
@@ -27,8 +29,19 @@ COMMANDS = {
     "migrate": "keep an old index of vectors usable under a new model",
     "systems": "list the systems and controls, and what each learns from",
     "datasets": "list the data sets that come with the library",
+    "docs": "open the reference, which comes with the package, in the browser",
     "completion": "print a script that makes a shell complete commands, options and files",
 }
+PARAMETERS = {
+    "n_jobs": "jobs",
+    "random_state": "seed",
+    "reject_below": "reject_below",
+    "n_splits": "splits",
+    "system": "system",
+    "kind": "kind",
+    "engine": "engine",
+}
+"""The options that parameters of functions have here."""
 DESCRIPTION = "Join two collections that are described by different features."
 EPILOG = """\
 Files: CSV, TSV or JSON lines (also .gz), Parquet, NPY, NPZ, .h5ad. `isthmus COMMAND --help` has examples.
@@ -56,8 +69,18 @@ def _run(arguments: list[str]) -> None:
         warnings.showwarning = lambda message, *_, **__: _mind(str(message), quiet=getattr(options, "quiet", False))
         # A person sees words as they come; in a pipe or a file they are an answer, which there is at the end or not.
         with nullcontext() if sys.stdout is None or sys.stdout.isatty() else redirect_stdout(words):
-            run(options)
+            try:
+                run(options)
+            except InputError as error:
+                raise InputError(_by_option(str(error), options)) from None
     tell(words.getvalue())
+
+
+def _by_option(sentence: str, options: argparse.Namespace) -> str:
+    """The same about the option, where it speaks of the parameter of a function that the option stands for."""
+    name, colon, rest = sentence.partition(":")
+    option = PARAMETERS.get(name, "")
+    return f"--{option.replace('_', '-')}{colon}{rest}" if option and hasattr(options, option) else sentence
 
 
 def _mind(message: str, *, quiet: bool) -> None:
@@ -65,10 +88,18 @@ def _mind(message: str, *, quiet: bool) -> None:
         complain(f"isthmus: mind: {printable(message)}")
 
 
+class Parser(argparse.ArgumentParser):
+    """One whose complaints are one sentence, too."""
+
+    def error(self, message: str) -> NoReturn:
+        """Say what is wrong with the words of a command, and end."""
+        self.exit(BAD_INPUT, f"isthmus: {message}; `{self.prog} --help` tells what there is.\n")
+
+
 def parser(arguments: Sequence[str] = ()) -> argparse.ArgumentParser:
     """The options of all commands; without arguments, or with a command among them, those of that one."""
     raw = argparse.RawDescriptionHelpFormatter
-    found = argparse.ArgumentParser("isthmus", description=DESCRIPTION, epilog=EPILOG, formatter_class=raw)
+    found = Parser("isthmus", description=DESCRIPTION, epilog=EPILOG, formatter_class=raw)
     found.add_argument("--version", action="version", version=f"isthmus {__version__}")
     commands = found.add_subparsers(title="commands", metavar="COMMAND", required=True, dest="command")
     for name, about in COMMANDS.items():

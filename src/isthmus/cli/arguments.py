@@ -13,6 +13,17 @@ weighted words. --plan FILE writes that to a new file and does nothing else: cha
 it there, and give the same command again."""
 
 
+def natural(word: str) -> int:
+    """A whole number of at least 0, as an option's word."""
+    try:
+        value = int(word)
+    except ValueError:
+        value = -1
+    if value < 0:
+        raise argparse.ArgumentTypeError(f"expected a whole number of at least 0, got {word!r:.60}")
+    return value
+
+
 def add_files(parser: argparse.ArgumentParser, first: str, second: str, what: tuple[str, str]) -> None:
     """The two files."""
     for name, about in zip((first, second), what, strict=True):

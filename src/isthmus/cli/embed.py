@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,10 +13,12 @@ from isthmus.cli.models import DOMAINS, Kept, add_model, other
 from isthmus.cli.outputs import require_output, require_table
 from isthmus.cli.screen import Screen
 from isthmus.exceptions import InputError
+from isthmus.storage.files import shown
 
 if TYPE_CHECKING:
     import numpy as np
 
+    from isthmus._progress import ProgressLine
     from isthmus.tables import RowBlocks, Table
 
 EXAMPLES = """\
@@ -50,8 +53,12 @@ def run(options: argparse.Namespace) -> None:
     if not hasattr(kept.model, "transform"):
         raise InputError(f"{options.model}: expected a model with a common space, got {type(kept.model).__name__}.")
     write = _write_array if options.output.suffix == ".npy" else _write_table
-    n, d = write(kept, options, screen)
-    screen.passing("")
+    blocks = _blocks(kept, options, ids=write is _write_table)
+    with screen.line("embed") as line:
+        blocks.look(lambda part: line.tell(f"looking through {shown(options.file)}", part))
+        line.restart()
+        n, d = write(kept, options, _Points(kept, blocks, options.domain, line))
+        line.clear()
     screen.say(f"{n:,} points of {d} coordinates are in {options.output}.")
     screen.answer({"rows": n, "coordinates": d, "output": str(options.output)})
 
@@ -64,16 +71,26 @@ def _blocks(kept: Kept, options: argparse.Namespace, *, ids: bool) -> RowBlocks:
     return RowBlocks(options.file, BLOCK, [*words, *([plan.id] if ids and plan.id is not None else [])])
 
 
-def _points(kept: Kept, table: Table, domain: str, screen: Screen) -> np.ndarray[Any, np.dtype[np.float32]]:
-    import numpy as np
+@dataclass(frozen=True, eq=False)
+class _Points:
+    """Tables of some rows each, with their points; how far they are is told."""
 
-    remedy = f"--domain {other(domain)}"
-    found = np.asarray(kept.model.transform(kept.rows(table, domain, remedy), domain), dtype=np.float32)
-    screen.passing(f"{table.first + table.n_rows:,} rows")
-    return found
+    kept: Kept
+    blocks: RowBlocks
+    domain: str
+    line: ProgressLine
+
+    def __iter__(self) -> Iterator[tuple[Table, np.ndarray[Any, np.dtype[np.float32]]]]:
+        import numpy as np
+
+        remedy = f"--domain {other(self.domain)}"
+        for table in self.blocks:
+            rows = self.kept.rows(table, self.domain, remedy)
+            yield table, np.asarray(self.kept.model.transform(rows, self.domain), dtype=np.float32)
+            self.line.tell(f"{table.first + table.n_rows:,} rows", self.blocks.part)
 
 
-def _write_array(kept: Kept, options: argparse.Namespace, screen: Screen) -> tuple[int, int]:
+def _write_array(kept: Kept, options: argparse.Namespace, points: _Points) -> tuple[int, int]:
     """One array; how many rows it has is written into its head when all are there."""
     from numpy.lib.format import dtype_to_descr, write_array_header_1_0
 
@@ -85,8 +102,7 @@ def _write_array(kept: Kept, options: argparse.Namespace, screen: Screen) -> tup
         write_array_header_1_0(file, {"descr": dtype_to_descr(found.dtype), "fortran_order": False, "shape": (n, d)})
 
     with saving(options.output) as file:
-        for table in _blocks(kept, options, ids=False):
-            found = _points(kept, table, options.domain, screen)
+        for _, found in points:
             if not n:
                 d = found.shape[1]
                 write_head(file)
@@ -97,23 +113,17 @@ def _write_array(kept: Kept, options: argparse.Namespace, screen: Screen) -> tup
     return n, d
 
 
-def _write_table(kept: Kept, options: argparse.Namespace, screen: Screen) -> tuple[int, int]:
+def _write_table(kept: Kept, options: argparse.Namespace, points: _Points) -> tuple[int, int]:
     from isthmus.tables import IdsSoFar, write_blocks
 
-    blocks, plan, seen, shape = (
-        _blocks(kept, options, ids=True),
-        kept.features[options.domain].plan,
-        IdsSoFar(),
-        [0, 0],
-    )
+    plan, seen, shape = kept.features[options.domain].plan, IdsSoFar(), [0, 0]
 
     def columns() -> Iterator[dict[str, Any]]:
-        for table in blocks:
-            found = _points(kept, table, options.domain, screen)
+        for table, found in points:
             ids = seen.of(table, plan)
             shape[:] = shape[0] + len(found), found.shape[1]
             yield {"id": list(ids)} | {f"x{j}": found[:, j] for j in range(shape[1])}
-        seen.require_different(blocks, plan)
+        seen.require_different(points.blocks, plan)
 
     write_blocks(options.output, columns())
     return shape[0], shape[1]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from isthmus.cli.arguments import add_columns, add_files, add_speech
+from isthmus.cli.arguments import add_columns, add_files, add_speech, natural
 from isthmus.cli.label import labelled_sides
 from isthmus.cli.outputs import require_output
 from isthmus.cli.screen import Screen
@@ -37,7 +37,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--splits", type=int, metavar="N", help="how often labels are hidden (by the number of rows)")
     add("--picture", type=Path, metavar="FILE", help="the curve over labels per class: FILE.png and FILE.svg")
     add("-o", "--output", type=Path, metavar="FILE", help="the verdict as JSON, for `isthmus report`")
-    add("--seed", type=int, default=0, metavar="N", help="which labels are hidden (0)")
+    add("--seed", type=natural, default=0, metavar="N", help="which labels are hidden (0)")
     add("--jobs", type=int, default=2, metavar="N", help="splits at the same time (2)")
     add_columns(parser, label=True)
     add_speech(parser)

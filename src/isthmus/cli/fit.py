@@ -79,13 +79,17 @@ def run(options: argparse.Namespace) -> None:
 
     name = options.system or (LABELS if pairs is None else PAIRS)
     system = systems()[name]
-    model, told = _fitted(system.make(), source, target, pairs, screen)
     check = None
-    if pairs is not None:
-        screen.passing("known pairs are held back, and asked for")
-        check = held_back(lambda some: _fitted(system.make(), source, target, some, screen)[0], source, target, pairs)
-        screen.passing("")
-        told += _about_pairs(pairs, check)
+    with screen.line("fit") as line:
+        line.tell("learning")
+        model, told = _fitted(system.make(), source, target, pairs, screen)
+        if pairs is not None:
+            line.tell("known pairs are held back, and asked for", 0.5)  # of two fits, one is done
+            check = held_back(
+                lambda some: _fitted(system.make(), source, target, some, screen)[0], source, target, pairs
+            )
+            told += _about_pairs(pairs, check)
+        line.clear()
     known = {"source": source.features.to_parts(), "target": target.features.to_parts()}
     from isthmus.report.learned import PART, Learned
 

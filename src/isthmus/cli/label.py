@@ -6,7 +6,7 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from isthmus.cli.arguments import add_columns, add_files, add_speech
+from isthmus.cli.arguments import add_columns, add_files, add_speech, natural
 from isthmus.cli.outputs import require_table
 from isthmus.cli.screen import Screen
 from isthmus.cli.shared import shared_rows
@@ -14,6 +14,7 @@ from isthmus.cli.sides import both_sides, known_pairs
 from isthmus.exceptions import InputError
 
 if TYPE_CHECKING:
+    from isthmus._progress import ProgressLine
     from isthmus.cli.sides import Side
 
     Labelled = tuple[Side, Side, Any, Any]
@@ -49,11 +50,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--reject-below", type=float, metavar="P", help="no class where the best has a smaller probability")
     add(
         "--check",
-        type=int,
+        type=natural,
         metavar="N",
         help="how often known labels are hidden and asked for (by the rows; 0: never)",
     )
-    add("--seed", type=int, default=0, metavar="N", help="of restarts and renamings (0)")
+    add("--seed", type=natural, default=0, metavar="N", help="of restarts and renamings (0)")
     add_columns(parser, label=True)
     add_speech(parser)
 
@@ -79,8 +80,6 @@ def run(options: argparse.Namespace) -> None:
     import numpy as np
 
     screen = Screen.of(options)
-    if options.check is not None and options.check < 0:
-        raise InputError(f"--check: expected a whole number of at least 0, got {options.check}.")
     require_table(options.output, options.source, options.target, options.pairs, options.plan)
     found = labelled_sides(options, screen)
     if found is None:
@@ -90,6 +89,7 @@ def run(options: argparse.Namespace) -> None:
     from isthmus import LabelTransfer
     from isthmus.report.records import record_path, write_record
 
+    line = screen.line("label")
     model = LabelTransfer(reject_below=options.reject_below, random_state=options.seed, progress=screen.progress).fit(
         source.X, ys, target.X, yt, pairs=pairs
     )
@@ -100,9 +100,9 @@ def run(options: argparse.Namespace) -> None:
     screen.say(
         f"{int((~given).sum()):,} rows without a label got a class" + (f", but for {none:,}." if none else ".")
     )
-    screen.passing("known labels are hidden, and asked for")
-    control = _held_back(options, model, found, pairs)
-    screen.passing("")
+    with line:
+        control = _held_back(options, model, found, pairs, line)
+        line.clear()
     screen.say(control["sentence"])
     facts = {
         "source": source.facts,
@@ -131,7 +131,9 @@ def _unnamed(classes: Any) -> list[str]:
     return [f"Without a label in the target: {names}."] if len(classes) else []
 
 
-def _held_back(options: argparse.Namespace, model: Any, sides: Labelled, pairs: Any) -> dict[str, Any]:
+def _held_back(
+    options: argparse.Namespace, model: Any, sides: Labelled, pairs: Any, line: ProgressLine
+) -> dict[str, Any]:
     """How many known labels are found when they are hidden, beside the words and columns that both files share."""
     from sklearn.base import clone
 
@@ -143,7 +145,12 @@ def _held_back(options: argparse.Namespace, model: Any, sides: Labelled, pairs: 
     else:
         system, shared = clone(model).set_params(progress=False, reject_below=None), shared_rows(source, target)
         asked = {"pairs": pairs, "shared": shared, "times": options.check, "random_state": options.seed}
-        seen = held_back(source.X, ys, target.X, yt, system, **asked)
+
+        def told(done: int, times: int) -> None:  # one more fit was done before these
+            what = f"known labels are hidden, and asked for: {done + 1} of {times}"
+            line.tell(what, (done + 1) / (times + 1))
+
+        seen = held_back(source.X, ys, target.X, yt, system, progress=told, **asked)
     if seen is None:
         why = (
             "was not asked" if options.check == 0 else "can't be told: it takes classes with two labels in the target"

@@ -6,7 +6,7 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from isthmus.cli.arguments import add_columns, add_files, add_speech
+from isthmus.cli.arguments import add_columns, add_files, add_speech, natural
 from isthmus.cli.outputs import require_table
 from isthmus.cli.screen import Screen
 from isthmus.cli.shared import shared_rows
@@ -42,7 +42,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="the matches; FILE.json, for `isthmus report`, comes beside it",
     )
     add("--all", action="store_true", help="matches of little confidence too, and those of a matching that failed")
-    add("--seed", type=int, default=0, metavar="N", help="which candidates are hidden (0)")
+    add("--seed", type=natural, default=0, metavar="N", help="which candidates are hidden (0)")
     add("--jobs", type=int, default=2, metavar="N", help="runs at the same time (2)")
     add_columns(parser, label=False)
     add_speech(parser)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from isthmus.cli.arguments import add_columns, add_files, add_speech
+from isthmus.cli.arguments import add_columns, add_files, add_speech, natural
 from isthmus.cli.screen import Screen
 from isthmus.cli.sides import both_sides, known_pairs
 from isthmus.exceptions import InputError
@@ -37,7 +37,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     add("-o", "--output", type=Path, metavar="FOLDER", help="where the adapter goes")
     add("--kind", default="auto", metavar="NAME", help="auto, ridge, procrustes, low_rank or kernel_ridge (auto)")
-    add("--seed", type=int, default=0, metavar="N", help="which pairs are held out (0)")
+    add("--seed", type=natural, default=0, metavar="N", help="which pairs are held out (0)")
     add_columns(parser, label=False)
     add_speech(parser)
 

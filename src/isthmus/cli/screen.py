@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from isthmus._progress import ProgressLine
 from isthmus.storage.files import printable
 
 
@@ -43,10 +44,9 @@ class Screen:
             for line in lines:
                 print(printable(line), flush=True)
 
-    def passing(self, words: str) -> None:
-        """How far long work is: words that the next ones replace, on a terminal."""
-        if self.progress:
-            print(f"\r{words:<40}\r", end="", file=sys.stderr, flush=True)
+    def line(self, name: str) -> ProgressLine:
+        """A line that tells how far long work is, or one that says nothing."""
+        return ProgressLine(name, mute=not self.progress)
 
     def answer(self, facts: Mapping[str, Any]) -> None:
         """The object for machines."""

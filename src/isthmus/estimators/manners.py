@@ -11,6 +11,7 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils import ClassifierTags, InputTags, get_tags
 from sklearn.utils.metaestimators import available_if
 
+from isthmus._reference import reference_uri
 from isthmus.common_space import DOMAINS
 from isthmus.kernels import Precomputed
 
@@ -24,14 +25,20 @@ def _one_domain(estimator: Any) -> NoReturn:
 
 
 class Documented:
-    """A link to the documentation in the diagram of an estimator, by scikit-learn's guide for developers."""
+    """A link to the documentation in the diagram of an estimator, by scikit-learn's guide for developers.
+
+    It goes to the address that the package names, or to the estimator on the page that comes with the package.
+    """
 
     _doc_link_module = "isthmus"
 
     @property
     def _doc_link_template(self) -> str:
         """The address, with braces doubled, as names are filled in; none where it is empty."""
-        return documentation().replace("{", "{{").replace("}", "}}")
+        page = documentation()
+        place = "" if page else "#{estimator_name}"
+        address = (page or reference_uri()).replace("{", "{{").replace("}", "}}")
+        return address + place if address else ""
 
 
 class Manners(Documented, TransformerMixin, BaseEstimator, auto_wrap_output_keys=None):  # type: ignore[misc,call-arg]

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import math
-import sys
 from dataclasses import dataclass
 from typing import Any
 
+from isthmus._progress import ProgressLine, asked_for, left
 from isthmus._validation import choice
 from isthmus.exceptions import InputError
 from isthmus.solvers import AutoNewton, BlockNewton, BregmanProjections, Callback, DualNewton, Result, TracePoint
 
 SOLVERS = {"newton": AutoNewton, "dual": DualNewton, "blocks": BlockNewton, "bregman": BregmanProjections}
-SECONDS_BETWEEN_LINES = 5.0
-"""How often a log, which can't take a line back, gets a new one."""
 
 
 @dataclass(frozen=True)
@@ -26,11 +24,7 @@ class Solving:
     @classmethod
     def of(cls, solver: Any, progress: Any, name: str, goal: float) -> Solving:
         """With the callback of the parameter ``progress``: False, True, or a function of a TracePoint."""
-        if isinstance(progress, bool):
-            return cls(solver, ProgressLine(name, getattr(solver, "tol", goal)) if progress else None)
-        if not callable(progress):
-            raise InputError(f"progress: expected True, False or a function, got {progress!r}.")
-        return cls(solver, progress)
+        return cls(solver, asked_for(progress, lambda: GapLine(name, getattr(solver, "tol", goal)), None))
 
     @property
     def takes_blocks(self) -> bool:
@@ -43,8 +37,8 @@ class Solving:
             solved: Result[Any] = self.solver.solve(problem, callback=self.callback)
             return solved
         finally:
-            if isinstance(self.callback, ProgressLine):
-                self.callback.close()
+            if isinstance(self.callback, GapLine):
+                self.callback.end()
 
 
 def as_solver(solver: Any, tol: Any, max_iter: Any) -> Any:
@@ -58,40 +52,26 @@ def as_solver(solver: Any, tol: Any, max_iter: Any) -> Any:
     return solver
 
 
-class ProgressLine:
-    """A callback that keeps one line of a terminal up to date, or adds a line to a log now and then."""
+class GapLine(ProgressLine):
+    """A callback that shows how far the certified gap is from its goal."""
 
     def __init__(self, name: str, goal: float) -> None:
-        self.name, self.goal, self._shown, self._open = name, goal, -SECONDS_BETWEEN_LINES, False
+        super().__init__(name)
+        self.goal = goal
         self._first: TracePoint | None = None
 
     def __call__(self, point: TracePoint) -> None:
-        """Show how far the gap is from its goal."""
+        """Show one iteration; of a log, the first and the last always."""
         line = (
             f"{self.name}: iteration {point.iteration:>3}, certified gap {point.relative_gap:.1e} "
             f"(goal {self.goal:.0e}), {point.seconds:.1f} s{self._left(point)}"
         )
-        if sys.stderr.isatty():
-            sys.stderr.write(f"\r\x1b[K{line}")
-            self._open = True
-        elif point.relative_gap <= self.goal or point.seconds - self._shown >= SECONDS_BETWEEN_LINES:
-            sys.stderr.write(f"{line}\n")
-            self._shown = point.seconds
-        sys.stderr.flush()
+        self.show(line, point.seconds, always=point.iteration == 0 or point.relative_gap <= self.goal)
 
     def _left(self, point: TracePoint) -> str:
         """The time left if the gap goes on falling by the same factor per second: Newton steps end sooner."""
         if not 0.0 < point.relative_gap < math.inf:
             return ""
         first = self._first = self._first or point
-        fallen = math.log(first.relative_gap / point.relative_gap)
-        if fallen <= 0.0 or not 0.0 < self.goal < point.relative_gap:
-            return ""
-        left = (point.seconds - first.seconds) * math.log(point.relative_gap / self.goal) / fallen
-        return f", about {left:.0f} s left" if left >= 1.0 else ""
-
-    def close(self) -> None:
-        """End the line."""
-        if self._open:
-            sys.stderr.write("\n")
-            self._open = False
+        fallen, whole = (math.log(first.relative_gap / gap) for gap in (point.relative_gap, self.goal or math.nan))
+        return left(fallen / whole if whole > 0.0 else 0.0, point.seconds - first.seconds)

@@ -21,6 +21,11 @@ TIE = 1e-6
 """Scores that differ by less are equal, to rounding."""
 
 
+def folds_of(problem: Problem) -> int:
+    """How many parts the rows are in."""
+    return FOLDS if problem.cells <= MANY else FOLDS_OF_MANY
+
+
 def out_of_fold(done: Run, rng: Generator, tick: Callable[[], None]) -> Best:
     """The best partner of each row when its own pair was not learned from, and the score; of columns nothing.
 
@@ -28,7 +33,7 @@ def out_of_fold(done: Run, rng: Generator, tick: Callable[[], None]) -> Best:
     """
     problem, n = done.problem, len(done.problem.A)
     links = chosen(done.best)
-    folds = FOLDS if n * len(problem.B) <= MANY else FOLDS_OF_MANY
+    folds = folds_of(problem)
     fold = rng.permutation(n) % folds
     partner, score = np.zeros(n, np.intp), np.zeros(n, np.float32)
     for part in range(folds):

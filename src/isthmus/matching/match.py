@@ -19,7 +19,7 @@ from isthmus.matching.labels import check_labels, class_codes, differ
 from isthmus.matching.matching import Matching
 from isthmus.matching.preparation import prepared
 from isthmus.matching.problem import Links
-from isthmus.matching.progress import Counter, ProgressLine, teller
+from isthmus.matching.progress import Counter, RoundsLine, teller
 from isthmus.matching.runs import Runs, all_runs
 from isthmus.matching.starts import problem_of
 from isthmus.matching.verdict import Evidence, evidence, sentence, success
@@ -88,7 +88,7 @@ def match(
     n_jobs : int
         How many runs at the same time, in threads; each has one thread for linear algebra. The result is the same.
     progress : bool or function
-        Whether to show how far it is; or who is told (what is done, rounds so far).
+        Whether to show how far it is, and about how long it will take; or who is told (what is done, rounds so far).
 
     Returns
     -------
@@ -133,9 +133,9 @@ def match(
     ys, yt = class_codes(y_source, X.shape[0], y_target, Z.shape[0])
     check_labels(ys, yt, known)
     jobs = int(number(n_jobs, "n_jobs", low=1, whole=True))
-    with told if isinstance(told, ProgressLine) else nullcontext(), threadpool_limits(1):
+    with told if isinstance(told, RoundsLine) else nullcontext(), threadpool_limits(1):
         counter = Counter(told)
-        counter.of("axes")()
+        counter.of("axes", 0.0)()
         problem = problem_of(prepared(X, "A"), prepared(Z, "B"), ys, yt, engine)
         side = side_without_rows(problem, known, bool(one_to_one))
         if side is not None:

@@ -91,6 +91,11 @@ class Problem:
         """How many axes there are, on the side that has more."""
         return int(max(self.A.shape[1], self.B.shape[1]))
 
+    @property
+    def cells(self) -> int:
+        """How many pairs of rows there are."""
+        return len(self.A) * len(self.B)
+
     def knowing(self, known: Links, one_to_one: bool) -> Problem:
         """The problem of the rows that are not in known pairs; of B, all are left if several rows can share one."""
         rows = np.setdiff1d(np.arange(len(self.A)), known.i)

@@ -1,51 +1,30 @@
-"""Runs at the same time, and how far they are, on one line of the terminal."""
+"""Runs at the same time, and how far they are."""
 
 from __future__ import annotations
 
-import sys
-import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_EXCEPTION, CancelledError, Future, ThreadPoolExecutor, wait
-from contextlib import AbstractContextManager
+from contextlib import contextmanager
 from threading import Lock
 from typing import Any, TypeVar
 
-from isthmus.exceptions import InputError
+from isthmus._progress import ProgressLine, asked_for
 
 T = TypeVar("T")
-SECONDS_BETWEEN_LINES = 5.0
-"""How often a log, which can't take a line back, gets a new one."""
+Told = Callable[[str, int], None]
+Tick = Callable[[], None]
+EXPECTED = 0.5
+"""A run that may end early is expected to take this share of the rounds that are left to it: most take about half."""
 
 
-class ProgressLine(AbstractContextManager["ProgressLine"]):
-    """A callback (what is done, rounds so far) that keeps one line of a terminal up to date, or adds to a log."""
+class RoundsLine(ProgressLine):
+    """A callback (what is done, rounds so far) that also knows which part of all work is done, when it is told."""
 
-    def __init__(self, name: str = "match") -> None:
-        self._name = name
-        self._began = time.monotonic()
-        self._shown = self._began
-        self._open = False
+    part = 0.0
 
     def __call__(self, what: str, rounds: int) -> None:
         """Show what is being done."""
-        now = time.monotonic()
-        line = f"{self._name}: {what}, round {rounds}, {now - self._began:.0f} s"
-        if sys.stderr.isatty():
-            sys.stderr.write(f"\r\x1b[K{line}")
-            self._open = True
-        elif now - self._shown >= SECONDS_BETWEEN_LINES:
-            sys.stderr.write(f"{line}\n")
-            self._shown = now
-        sys.stderr.flush()
-
-    def __exit__(self, *error: object) -> None:
-        """End the line, however the work ended."""
-        if self._open:
-            sys.stderr.write("\n")
-            self._open = False
-
-
-Told = Callable[[str, int], None]
+        self.tell(f"{what}, round {rounds}", self.part)
 
 
 def silent(what: str, rounds: int) -> None:
@@ -54,31 +33,67 @@ def silent(what: str, rounds: int) -> None:
 
 def teller(progress: Any, name: str = "match") -> Told:
     """Who is told, by the parameter ``progress``: True, False, or a function (what is done, rounds so far)."""
-    if isinstance(progress, bool):
-        return ProgressLine(name) if progress else silent
-    if not callable(progress):
-        raise InputError(f"progress: expected True, False or a function, got {progress!r:.60}.")
-    told: Told = progress
-    return told
+    return asked_for(progress, lambda: RoundsLine(name), silent)
 
 
 class Counter:
-    """Rounds of all runs, told to somebody; runs at the same time take turns in telling."""
+    """Rounds of all runs, told to somebody; runs at the same time take turns in telling.
+
+    Work is counted in rounds of a run. What is expected of it (:meth:`expect`) and not done yet is the part left.
+
+    Examples
+    --------
+    >>> counter = Counter(silent)
+    >>> counter.expect(30.0)
+    >>> with counter.run("flat", most=60) as tick:
+    ...     tick()
+    ...     counter.part
+    0.0327...
+    >>> counter.part
+    1.0
+    """
 
     def __init__(self, told: Told) -> None:
         self._told, self._rounds, self._stopped, self._lock = told, 0, False, Lock()
+        self._done = self._left = 0.0
 
-    def of(self, what: str) -> Callable[[], None]:
-        """What a run calls in each of its rounds; it raises where another run has been stopped."""
+    @property
+    def part(self) -> float:
+        """Of all work that is expected, the part that is done; 0 where nobody knows."""
+        left = max(0.0, self._left)
+        return self._done / (self._done + left) if self._done else 0.0
+
+    def expect(self, work: float) -> None:
+        """So much work is to come."""
+        self._left += work
+
+    def of(self, what: str, cost: float = 1.0) -> Tick:
+        """What is called in each round of so much work; it raises where another run has been stopped."""
+        return lambda: self._tick(what, cost, cost)
+
+    @contextmanager
+    def run(self, what: str, most: int) -> Iterator[Tick]:
+        """The same for a run of so many rounds at most; half of them are expected."""
+        used = 0
 
         def tick() -> None:
-            with self._lock:
-                if self._stopped:
-                    raise CancelledError
-                self._rounds += 1
-                self._told(what, self._rounds)
+            nonlocal used
+            used += 1
+            self._tick(what, 1.0, EXPECTED)
 
-        return tick
+        yield tick
+        with self._lock:
+            self._left -= EXPECTED * (most - used)
+
+    def _tick(self, what: str, done: float, less: float) -> None:
+        with self._lock:
+            if self._stopped:
+                raise CancelledError
+            self._rounds += 1
+            if isinstance(self._told, RoundsLine):
+                self._told.part = self.part  # before this round, which begins now
+            self._told(what, self._rounds)
+            self._done, self._left = self._done + done, self._left - less
 
     def stop(self) -> None:
         """End all runs in their next round."""

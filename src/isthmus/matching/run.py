@@ -95,7 +95,7 @@ def sampled(problem: Problem, rng: Generator) -> Problem:
     Rows of B drawn at random would mostly not have their partner among those of A.
     """
     n, m = len(problem.A), len(problem.B)
-    if n * m <= SAMPLE_CELLS:
+    if problem.cells <= SAMPLE_CELLS:
         return problem
     part = problem.among(np.sort(rng.choice(n, min(n, SAMPLED), replace=False)))
     wanted = SAMPLE_CELLS // len(part.A)

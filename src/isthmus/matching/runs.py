@@ -10,13 +10,13 @@ import numpy as np
 from numpy.random import Generator
 
 from isthmus._arrays import BoolArray, FloatArray, IntArray
-from isthmus.matching.left_out import confirmed, out_of_fold, ranks, without_known
+from isthmus.matching.left_out import confirmed, folds_of, out_of_fold, ranks, without_known
 from isthmus.matching.neighbours import Best
 from isthmus.matching.polishing import polished
 from isthmus.matching.problem import Links, Problem
-from isthmus.matching.progress import Counter, at_once
-from isthmus.matching.refinement import COARSE, FLAT, Schedule
-from isthmus.matching.run import Partners, Run, on_all, run
+from isthmus.matching.progress import EXPECTED, Counter, at_once
+from isthmus.matching.refinement import COARSE, FLAT, ROUNDS, Schedule
+from isthmus.matching.run import ROUNDS_ON_ALL, SAMPLE_CELLS, Partners, Run, on_all, run
 
 ENOUGH_TO_HOLD_BACK = 15
 """With fewer known pairs than this, none is held back."""
@@ -88,8 +88,15 @@ def all_runs(
     wrong = _shuffled(kept, for_pairs[1])
     some, nothing, all_known = (problem.knowing(pairs, one_to_one) for pairs in (kept, wrong, known))
 
+    cost = max(1.0, all_known.cells / SAMPLE_CELLS) if refine else 1.0
+    counter.expect(_work(all_known, restarts, cost, refine))
+
     def one(what: str, asked: Problem, schedule: Schedule, seed: Generator) -> Callable[[], Run]:
-        return lambda: run(asked, schedule, seed, counter.of(what), refine=refine)
+        def work() -> Run:
+            with counter.run(what, ROUNDS if refine else 0) as tick:
+                return run(asked, schedule, seed, tick, refine=refine)
+
+        return work
 
     schedules = (COARSE, FLAT) if refine else (FLAT,)
     jobs = [one(s.name, some, s, seed) for s, seed in zip(schedules, for_runs, strict=False)]
@@ -104,8 +111,8 @@ def all_runs(
     best_two = (order[0], order[1] if len(order) > 1 else trial)
 
     def side(r: Run, seed: Generator) -> tuple[Run, Best]:
-        r = on_all(r, some if r is trial else all_known, counter.of("all rows"))
-        return r, out_of_fold(r, seed, counter.of("rows left out"))
+        r = on_all(r, some if r is trial else all_known, counter.of("all rows", cost))
+        return r, out_of_fold(r, seed, counter.of("rows left out", cost))
 
     sides = at_once(
         [partial(side, r, seed) for r, seed in zip(best_two, for_folds, strict=False)]
@@ -114,7 +121,16 @@ def all_runs(
         counter,
     )
     places = held, ranks(trial, some, held), ranks(null, nothing, held)
-    return _seen(problem, known, sides, order[0].value, places, for_folds[3], refine)
+    polish = partial(out_of_fold, rng=for_folds[3], tick=counter.of("polishing", cost)) if refine else None
+    return _seen(problem, known, sides, order[0].value, places, polish)
+
+
+def _work(problem: Problem, restarts: int, cost: float, refine: bool) -> float:
+    """About how many rounds of a run all of it takes, where a round on all rows costs so many of them."""
+    if not refine:
+        return 3.0 * folds_of(problem)
+    on_all = 2.0 * ROUNDS_ON_ALL * (cost > 1.0) + 3.0 * folds_of(problem)  # two sides, and one of them polished
+    return (restarts + 2) * EXPECTED * ROUNDS + folds_of(problem) + cost * on_all
 
 
 def _seen(
@@ -123,16 +139,15 @@ def _seen(
     sides: list[tuple[Run, Best]],
     value: float,
     held: tuple[Links, IntArray, IntArray],
-    rng: Generator,
-    refine: bool,
+    polish: Callable[[Run], Best] | None,
 ) -> Runs:
     """What all runs come to: whether it worked is asked before polishing, which brings even wrong pairs into line."""
     n = len(problem.A)
     (_, left_out), second, null = sides
     agreement = _agreement(*(Partners.of(r.problem, r.best, n) for r, _ in sides[:2]))
-    final, other = (polished(*s) if refine else s[0] for s in (sides[0], second))
-    if refine:
-        left_out = out_of_fold(final, rng, lambda: None)
+    final, other = (s[0] if polish is None else polished(*s) for s in (sides[0], second))
+    if polish is not None:
+        left_out = polish(final)
     found_left_out, left_out_score = np.zeros(n, dtype=bool), np.zeros(n)
     found_left_out[final.problem.rows] = left_out.of_rows == final.best.of_rows
     left_out_score[final.problem.rows] = left_out.row_scores

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -16,10 +15,13 @@ from isthmus.migration.held_out import Fold, Gallery, folds, gallery, sizes
 from isthmus.migration.kinds import KINDS, Map, best_kind
 from isthmus.migration.recall import Figures, Recall, figures
 from isthmus.migration.search import Score, inner_products, unit_rows
+from isthmus.migration.steps import Steps
 
 MOST_SHUFFLED = 1000
 """Pairs that are mixed up for the control: chance is no better for more."""
 
+BOTH_WAYS = 2
+"""What the controls, and learning both ways, are worth among the steps."""
 COMPARED = 2_000
 """Pairs that kinds are compared on: kernel ridge takes the cube of their number."""
 
@@ -34,12 +36,12 @@ class Measures:
     """Which pairs are learned from, and which are searched for."""
     same_name: tuple[Matrix, Matrix] | None
     """The columns with the same names, where there are any: of the new rows of the pairs, and of the gallery."""
-    tell: Callable[[str], None]
+    tell: Steps
     rng: Generator
 
     @classmethod
     def of(cls, A: Matrix, B: Matrix, known: KnownPairs, names: tuple[IntArray, IntArray] | None,
-           tell: Callable[[str], None], rng: Generator) -> Measures:  # fmt: skip
+           tell: Steps, rng: Generator) -> Measures:  # fmt: skip
         """With pairs held out, from all rows of either side and the places of columns of the same name."""
         parts = folds(len(known), rng)
         weights = None if np.ptp(known.weights) == 0.0 else known.weights
@@ -56,6 +58,15 @@ class Measures:
         """The neighbours of each fold's queries that the new model finds."""
         return [self.rows.neighbours(fold.queries) for fold in self.folds]
 
+    @property
+    def _least(self) -> int:
+        """Pairs that every fold can learn from."""
+        return min(len(fold.learned) for fold in self.folds)
+
+    def n_steps(self, *, auto: bool) -> int:
+        """Of the figures, with or without those that a kind is chosen by."""
+        return len(KINDS) * auto + len(sizes(self._least)) + BOTH_WAYS
+
     def chosen_kind(self) -> str:
         """The kind that finds held-out pairs best."""
         found = {}
@@ -67,14 +78,13 @@ class Measures:
 
     def recall(self, kind: str) -> tuple[Recall, list[tuple[Map, Map]]]:
         """The curve and the controls, and the maps of each fold: to the old space, and to the new one."""
-        rows = self.rows
-        least = min(len(fold.learned) for fold in self.folds)
+        rows, least = self.rows, self._least
         curve = {}
         for size in sizes(least):
             self.tell(f"learning from {size} pairs")
             maps = [rows.fitted(kind, fold.learned[:size]) for fold in self.folds]
             curve[size] = self._figures([rows.adapted(m) for m in maps])
-        self.tell("controls")
+        self.tell("controls", BOTH_WAYS)
         both = [(m, rows.fitted(kind, f.learned[:least], back=True)) for m, f in zip(maps, self.folds, strict=True)]
         wrong = [
             rows.fitted(kind, fold.learned[: min(least, MOST_SHUFFLED)], shuffled=self.rng) for fold in self.folds

@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable
+from contextlib import nullcontext
 from typing import Any
 
 import numpy as np
 from numpy.random import Generator
 
 from isthmus._arrays import IntArray
+from isthmus._progress import ProgressLine, asked_for
 from isthmus._validation import as_generator, choice, column_names, matrix, number, ordinary
 from isthmus.domains import KnownPairs, as_pairs
-from isthmus.exceptions import InputError
 from isthmus.migration.adapter import Adapter
 from isthmus.migration.kinds import AUTO, KINDS
-from isthmus.migration.measures import Measures
+from isthmus.migration.measures import BOTH_WAYS, Measures
+from isthmus.migration.steps import Steps
 
 FEWEST = 10
 """Pairs: with fewer no figure on held-out ones means anything."""
@@ -53,7 +54,7 @@ def migrate(
     random_state : None, int, Generator or RandomState
         Which pairs are held out, shuffled and sampled.
     progress : bool or function
-        Whether to say what is being done, on the standard error stream; or a function that is told.
+        Whether to show what is being done, and about how long it will take; or a function that is told what.
 
     Returns
     -------
@@ -79,24 +80,27 @@ def migrate(
     """
     choice(kind, "kind", (*KINDS, AUTO))
     most = int(number(max_pairs, "max_pairs", low=FEWEST, whole=True))
-    tell = _teller(progress)
+    told = asked_for(progress, lambda: ProgressLine("migrate"), _silent)
     rng = as_generator(random_state)
     A, B = (ordinary(matrix(X, name), name) for X, name in ((old, "old"), (new, "new")))
     sizes = A.shape[0], B.shape[0]
     known = as_pairs(pairs, *sizes, fewest=FEWEST, one_to_one=True, needs="an adapter", names=("old", "new"))
     known = _sampled(known, most, rng)
     names = column_names(old), column_names(new)
-    measures = Measures.of(A, B, known, _shared_columns(*names), tell, rng)
-    if kind == AUTO:
-        kind = measures.chosen_kind()
-    recall, maps = measures.recall(kind)
-    table = measures.rows.thresholds(
-        tuple((to_old, fold.queries) for (to_old, _), fold in zip(maps, measures.folds, strict=True))
-    )
-    tell(f"learning from all {len(known)} pairs")
-    everything = np.arange(len(known))
-    forth, back = measures.rows.fitted(kind, everything), measures.rows.fitted(kind, everything, back=True)
-    return Adapter(kind, forth, back, len(known), recall, table, *names)
+    with told if isinstance(told, ProgressLine) else nullcontext():
+        steps = Steps(told)
+        measures = Measures.of(A, B, known, _shared_columns(*names), steps, rng)
+        steps.expect(measures.n_steps(auto=kind == AUTO) + BOTH_WAYS)
+        if kind == AUTO:
+            kind = measures.chosen_kind()
+        recall, maps = measures.recall(kind)
+        table = measures.rows.thresholds(
+            tuple((to_old, fold.queries) for (to_old, _), fold in zip(maps, measures.folds, strict=True))
+        )
+        steps(f"learning from all {len(known)} pairs", BOTH_WAYS)
+        everything = np.arange(len(known))
+        forth, back = measures.rows.fitted(kind, everything), measures.rows.fitted(kind, everything, back=True)
+        return Adapter(kind, forth, back, len(known), recall, table, *names)
 
 
 def _sampled(known: KnownPairs, most: int, rng: Generator) -> KnownPairs:
@@ -114,13 +118,5 @@ def _shared_columns(old: tuple[str, ...] | None, new: tuple[str, ...] | None) ->
     return tuple(np.array([names.index(name) for name in common]) for names in (old, new))  # type: ignore[return-value]
 
 
-def _teller(progress: Any) -> Callable[[str], None]:
-    if isinstance(progress, bool):
-        return _say if progress else lambda what: None
-    if not callable(progress):
-        raise InputError(f"progress: expected True, False or a function, got {progress!r}.")
-    return progress  # type: ignore[no-any-return]
-
-
-def _say(what: str) -> None:
-    sys.stderr.write(f"migrate: {what}\n")
+def _silent(what: str) -> None:
+    """Tell nobody."""

@@ -1,42 +1,26 @@
-"""How far a run is, on one line of the terminal, with the time that is left."""
+"""How many trials of a run are done, as a bar on one line of the terminal, with the time that is left."""
 
 from __future__ import annotations
 
-import sys
-import time
-from contextlib import AbstractContextManager
+from isthmus._progress import ProgressLine, duration
 
 WIDTH = 24
 SECONDS_BETWEEN_LINES = 30.0
-"""How often a log, which can't take a line back, gets a new one."""
+"""How often a log gets a new line: runs take hours."""
 
 
-class Progress(AbstractContextManager["Progress"]):
-    """A callback (done, all) that keeps one line of a terminal up to date, or adds a line to a log now and then."""
+class Progress(ProgressLine):
+    """A callback (done, all)."""
 
     def __init__(self, name: str) -> None:
-        self.name = name
-        self._began = self._shown = time.monotonic()
-        self._open = False
+        super().__init__(name, SECONDS_BETWEEN_LINES)
 
     def __call__(self, done: int, total: int) -> None:
         """Show how many of the trials are done."""
-        now = time.monotonic()
         if done == 0:
-            self._began = now
-        line = self.line(done, total, now - self._began)
-        if sys.stderr.isatty():
-            sys.stderr.write(f"\r\x1b[K{line}")
-            self._open = True
-        elif done in (0, total) or now - self._shown >= SECONDS_BETWEEN_LINES:
-            sys.stderr.write(f"{line}\n")
-            self._shown = now
-        sys.stderr.flush()
-
-    def say(self, text: str) -> None:
-        """Add a line of its own."""
-        self.end()
-        sys.stderr.write(f"{self.name}: {text}\n")
+            self.restart()
+        seconds = self.seconds
+        self.show(self.line(done, total, seconds), seconds, always=done in (0, total))
 
     def line(self, done: int, total: int, seconds: float) -> str:
         """What is shown.
@@ -51,20 +35,5 @@ class Progress(AbstractContextManager["Progress"]):
         bar = "#" * (WIDTH * done // total)
         count = f"{self.name} [{bar:.<{WIDTH}}] {done:>{len(str(total))}} of {total} trials"
         if done in (0, total):
-            return f"{count}, {_duration(seconds)}" if done else count
-        return f"{count}, {_duration(seconds)}, {_duration(seconds / done * (total - done))} left"
-
-    def end(self, *error: object) -> None:
-        """End the line that is open, however the work ended."""
-        if self._open:
-            sys.stderr.write("\n")
-            self._open = False
-
-    __exit__ = end
-
-
-def _duration(seconds: float) -> str:
-    whole = round(seconds)
-    if whole >= 3600:
-        return f"{whole // 3600} h {whole % 3600 // 60} min"
-    return f"{whole // 60} min {whole % 60} s" if whole >= 60 else f"{whole} s"
+            return f"{count}, {duration(seconds)}" if done else count
+        return f"{count}, {duration(seconds)}, {duration(seconds / done * (total - done))} left"

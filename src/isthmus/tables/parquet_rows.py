@@ -18,7 +18,10 @@ from isthmus.scale.labels import codes_of, distinct, united
 from isthmus.solvers.blocks import ArrayRows, Share
 from isthmus.solvers.blocks.drawing import Draw, code_counts, drawn
 from isthmus.solvers.blocks.rows import BLOCK
+from isthmus.storage.files import opened, shown
 from isthmus.tables.frames import complaints, polars
+from isthmus.tables.limits import mapped
+from isthmus.tables.parquet_pages import require_pages
 
 RUN = 65_536
 """Rows that are read at once: about a row group, so that none is decoded many times."""
@@ -61,6 +64,9 @@ class ParquetRows:
         if np.dtype(self.dtype) not in (np.float32, np.float64):
             raise InputError(f"dtype: expected float32 or float64, got {self.dtype!r}.")
         with self._complaints():
+            for path in self._paths:
+                with opened(path) as file, mapped(file) as content:
+                    require_pages(content, shown(path))
             schema = self._frame.collect_schema()
         columns = [c for c in schema if c != self.label] if self.columns is None else list(self.columns)
         missing = [name for name in (self.label, *columns) if name not in schema]
@@ -77,10 +83,13 @@ class ParquetRows:
         if not self.n:
             raise InputError(f"{self._name}: expected at least one row, got none.")
 
+    @property
+    def _paths(self) -> list[Any]:
+        return [self.path] if isinstance(self.path, str | Path) else list(self.path)
+
     @cached_property
     def _frame(self) -> Any:
-        paths = [self.path] if isinstance(self.path, str | Path) else list(self.path)
-        return polars().scan_parquet(paths, glob=False)
+        return polars().scan_parquet(self._paths, glob=False)
 
     @property
     def _name(self) -> str:

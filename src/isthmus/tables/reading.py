@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Mapping
 from io import BytesIO
+from mmap import mmap
 from pathlib import Path
 from typing import Any
 
@@ -15,9 +16,9 @@ from isthmus.tables.delimited import delimited_columns, require_utf8
 from isthmus.tables.frames import complaints, polars
 from isthmus.tables.h5ad import h5ad_table
 from isthmus.tables.limits import content, require_columns, require_room
+from isthmus.tables.parquet_pages import BYTES_PER_CELL, require_pages
 from isthmus.tables.table import Table
 
-BYTES_PER_CELL = 8
 IN_ORDER = "a Parquet file in good order"
 
 
@@ -91,19 +92,21 @@ def _json_lines(found: bytes, name: str) -> dict[str, Any]:
 def _parquet(path: Path, name: str) -> Table:
     with opened(path) as file:
         found = file.read()
-    lazy, _ = scanned_parquet(BytesIO(found), len(found), name)
+    lazy, _ = scanned_parquet(BytesIO(found), found, name)
     with complaints(name, IN_ORDER):
         frame = lazy.collect()
         require_text_room(frame, len(found), name)
         return Table.of(_columns(frame, name), name)
 
 
-def scanned_parquet(source: Any, size: int, name: str) -> tuple[Any, int]:
+def scanned_parquet(source: Any, content: bytes | mmap, name: str) -> tuple[Any, int]:
     """A Parquet file as a lazy frame, and how many rows it has; what it claims is compared with its size."""
+    size = len(content)
     if not size:
         raise InputError(f"{name}: expected a table, got an empty file.")
     pl = polars()
     with complaints(name, IN_ORDER):
+        require_pages(content, name)
         lazy = pl.scan_parquet(source, glob=False, hive_partitioning=False)
         width = len(lazy.collect_schema())
         require_columns(width, name)

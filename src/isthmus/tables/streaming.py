@@ -15,7 +15,7 @@ from isthmus.tables.array_files import forget
 from isthmus.tables.cells import are_whole_numbers
 from isthmus.tables.delimited import delimited_columns
 from isthmus.tables.frames import complaints, polars
-from isthmus.tables.limits import pieces, require_columns
+from isthmus.tables.limits import mapped, pieces, require_columns
 from isthmus.tables.lines import first_row, whole_rows
 from isthmus.tables.reading import IN_ORDER, json_frame, kind_of_file, read_table, require_text_room, scanned_parquet
 from isthmus.tables.table import Table
@@ -23,6 +23,7 @@ from isthmus.tables.table import Table
 BLOCK = 20_000
 PART = 2**23
 """Bytes of a text that are made into cells at once."""
+JSON = ".jsonl", ".ndjson"
 Frames = Callable[["RowBlocks"], Iterator[Any]]
 
 
@@ -64,14 +65,29 @@ class RowBlocks:
         """The file, for messages."""
         return shown(self.path)
 
+    @property
+    def part(self) -> float:
+        """Which part of the file the last table, or the last look, has come to."""
+        return float(self.known.get("part", 0.0))
+
+    def look(self, told: Callable[[float], None] = lambda part: None) -> None:
+        """Find out what has to be known of the whole file, unless it is known; ``told`` hears which part is done."""
+        if "whole" in self.known:
+            return
+        typed = kind_of_file(self.path)[0] in JSON
+        passes = typed + bool(self.words)
+        if typed:
+            self.known["schema"] = _json_schema(self, lambda: told(self.part / passes))
+        whole: dict[str, bool] = {}
+        for table in self._tables() if self.words else ():
+            for name in self.words:
+                if name in table.parts and not table.is_matrix(name) and whole.get(name, True):
+                    whole[name] = are_whole_numbers(table, name)
+            told((typed + self.part) / passes)
+        self.known["whole"] = MappingProxyType(whole)
+
     def __iter__(self) -> Iterator[Table]:
-        if "whole" not in self.known:
-            whole: dict[str, bool] = {}
-            for table in self._tables() if self.words else ():
-                for name in self.words:
-                    if name in table.parts and not table.is_matrix(name) and whole.get(name, True):
-                        whole[name] = are_whole_numbers(table, name)
-            self.known["whole"] = MappingProxyType(whole)
+        self.look()
         for table in self._tables():
             yield replace(table, whole_numbers=self.known["whole"])
 
@@ -91,6 +107,7 @@ class RowBlocks:
     def _parts_of_table(self) -> Iterator[Table]:
         table = read_table(self.path)
         for start in range(0, table.n_rows, self.size):
+            self.known["part"] = min(1.0, (start + self.size) / table.n_rows)
             yield table.rows(start, start + self.size)
             for part in table.parts.values():
                 forget(part)
@@ -99,8 +116,10 @@ class RowBlocks:
         _, packed = kind_of_file(self.path)
         empty = True
         with opened(self.path) as file:
+            size = os.fstat(file.fileno()).st_size
             for piece in whole_rows(pieces(file, self.name, packed=packed), quoted=quoted, most=PART):
                 empty = empty and not piece.strip()
+                self.known["part"] = file.tell() / max(1, size)
                 yield piece
         if empty:
             raise InputError(f"{self.name}: expected a table, got an empty file.")
@@ -120,8 +139,6 @@ def _delimited(blocks: RowBlocks, separator: str | None) -> Iterator[Any]:
 
 
 def _json_lines(blocks: RowBlocks) -> Iterator[Any]:
-    if "schema" not in blocks.known:
-        blocks.known["schema"] = _json_schema(blocks)
     line = 0
     for piece in blocks._rows(quoted=False):
         if piece.strip():
@@ -129,10 +146,11 @@ def _json_lines(blocks: RowBlocks) -> Iterator[Any]:
         line += piece.count(b"\n")
 
 
-def _json_schema(blocks: RowBlocks) -> Any:
+def _json_schema(blocks: RowBlocks, tick: Callable[[], None]) -> Any:
     """The types of the columns: those of all lines together."""
     schema, needed, line = None, b"", 0
     for piece in blocks._rows(quoted=False):
+        tick()
         if piece.strip() and (schema is None or json_frame(piece, blocks.name, line=line).schema != schema):
             # A type is that of all its cells: parts that change no type any more say nothing new.
             found = json_frame(needed + piece, blocks.name, line=line - needed.count(b"\n")).schema
@@ -145,13 +163,14 @@ def _json_schema(blocks: RowBlocks) -> Any:
 
 def _parquet(blocks: RowBlocks) -> Iterator[Any]:
     path = Path(blocks.path).absolute()
-    with opened(path) as file:  # a file, and no pipe
-        size = os.fstat(file.fileno()).st_size
-        lazy, n = scanned_parquet(path, size, blocks.name)
+    with opened(path) as file, mapped(file) as content:  # a file, and no pipe
+        size = len(content)
+        lazy, n = scanned_parquet(path, content, blocks.name)
     for start in range(0, n, blocks.size):
         with complaints(blocks.name, IN_ORDER):
             frame = lazy.slice(start, blocks.size).collect()
             require_text_room(frame, size, blocks.name)
+        blocks.known["part"] = min(1.0, (start + blocks.size) / n)
         yield frame
 
 

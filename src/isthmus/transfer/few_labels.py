@@ -29,12 +29,12 @@ def from_few_labels(rows: TransferRows, rng: np.random.Generator, tell: Tell = s
     - Both: discriminants of the source tell its own classes apart, and geometry and signatures, taken together, agree
       better with the target under the names that the classes have than under others.
     """
-    tell("target alone")
+    tell("target alone", 4)
     own = target_only(rows)
     P = guesses_of(own, rows)
     alone = partial(Outcome, own, P, target_only, weights={"target": 1.0})
     some, among = rows.among_shared(), among_shared(P, rows)
-    tell("signatures")
+    tell("signatures", 3)
     signs = _signatures(some, among_shared(guesses_of(own, rows, sharpness=1.0 / SHARPNESS), rows))
     if not signs.source_learns:
         return alone(reason="its own rows do not tell its classes apart")
@@ -56,7 +56,7 @@ def from_few_labels(rows: TransferRows, rng: np.random.Generator, tell: Tell = s
     prior = _prior(signs, some, rows)
     taught = partial(_with_signatures, prior=prior, gate=signs.gate)
     base = taught(rows, own)
-    tell("mlhd")
+    tell("mlhd", 2)
     guesses = guesses_of(base, rows, signs.gate * prior)
     found = mlhd_rounds(some, among_shared(guesses, rows), rng, signs.gate * prior[:, rows.shared])
     Q = extended(found, rows, P)

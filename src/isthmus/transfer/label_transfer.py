@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from contextlib import ExitStack
+from contextlib import nullcontext
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,7 +17,7 @@ from isthmus.controls.discriminants import SoftLDA
 from isthmus.domains import UNLABELLED, TwoDomains
 from isthmus.estimators.base import TwoDomainEstimator
 from isthmus.exceptions import InputError
-from isthmus.matching.progress import ProgressLine, Told, teller
+from isthmus.matching.progress import RoundsLine, Told, teller
 from isthmus.transfer.calibration import temperature
 from isthmus.transfer.guesses import AXES_PER_CLASS
 from isthmus.transfer.outcomes import Outcome
@@ -157,14 +157,16 @@ class LabelTransfer(TwoDomainEstimator):
         return 0.0 if self.reject_below is None else number(self.reject_below, "reject_below", low=0.0, high=1.0)
 
     def _learned(self, domains: TwoDomains, settings: Settings) -> dict[str, Any]:
+        told = settings.told
         steps = iter(range(1, 1_000_000))
-        with ExitStack() as stack:
-            if isinstance(settings.told, ProgressLine):
-                stack.enter_context(settings.told)
 
-            def tell(what: str) -> None:
-                settings.told(what, next(steps))
+        def tell(what: str, left: int = 0) -> None:
+            step = next(steps)
+            if isinstance(told, RoundsLine):
+                told.part = (step - 2) / (step - 2 + left) if left else 0.0  # to prepare is no step
+            told(what, step)
 
+        with told if isinstance(told, RoundsLine) else nullcontext():
             tell("preparing")
             C = len(domains.classes)
             preparations = {
@@ -177,7 +179,7 @@ class LabelTransfer(TwoDomainEstimator):
             if own and isinstance(settings.shares, str) and settings.shares == "estimated" and len(found.P):
                 rows = with_estimated_shares(rows, found)
                 found = outcome(rows, settings.rng, own, tell)
-            tell("calibration")
+            tell("calibration", 1)
             return self._attributes(domains, preparations, rows, found)
 
     def _attributes(

@@ -15,7 +15,7 @@ from isthmus.transfer.rules import Among, Mapped, Rule, Vote
 from isthmus.transfer.shares import floored
 from isthmus.transfer.starts.own_learner import shares_alike
 from isthmus.transfer.starts.signature_rule import source_accuracy
-from isthmus.transfer.starts.soft_pairs import SoftPairs, soft_pairs
+from isthmus.transfer.starts.soft_pairs import ALL_ROUNDS, SoftPairs, soft_pairs
 
 UNEQUAL = 2.0
 """Shares matter where the largest is more than so many times the smallest."""
@@ -33,7 +33,7 @@ def from_many_rows(rows: TransferRows, own_shares: bool, tell: Tell = silent) ->
       that the target finds by itself.
     - Both: discriminants of the source tell its own classes apart.
     """
-    tell("target alone")
+    tell("target alone", ALL_ROUNDS + 2)
     own = own_rule(rows)
     P = posterior(own, rows)
     some = rows.among_shared()
@@ -46,7 +46,10 @@ def from_many_rows(rows: TransferRows, own_shares: bool, tell: Tell = silent) ->
     unequal = not own_shares and counts.max() > UNEQUAL * counts.min()
     shares = floored(counts) if unequal else some.shares
     among = posterior(own_rule(some), some)
-    found = soft_pairs(source, some.ys, target, some.yt, among, shares, tick=lambda: tell("soft pairs"))
+    left = iter(range(ALL_ROUNDS + 1, 1, -1))
+    found = soft_pairs(
+        source, some.ys, target, some.yt, among, shares, tick=lambda: tell("soft pairs", next(left, 1))
+    )
     evidence = {"soft pairs": found.evidence.z, "identity": found.evidence.identity}
     r = {"target": agreement(rows, P[rows.unlabelled])}
     if found.is_open:

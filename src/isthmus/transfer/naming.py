@@ -47,27 +47,25 @@ def named(rows: TransferRows, rng: np.random.Generator, tell: Tell = silent) -> 
     give, the source is left out: the target's clusters remain, among which classes without a label can't be told
     apart and share their probability.
     """
-    tell("clusters")
+    tell("clusters", 5)
     own, own_discriminant = polished(rows, clusters(rows, rng).P)
     some = rows.among_shared()
-    tell("renamed sources")
+    tell("renamed sources", 4)
     if not len(some.known) or len(rows.shared) < 2:
         return _alone(rows, own, own_discriminant, "no class that it tells from others has a labelled target row", {})
     z = naming_against_renamings(some, rng)
     if z < CLOSED:
         reason = f"its classes lie to each other less as the target's do than under other names (z = {z:.1f})"
         return _alone(rows, own, own_discriminant, reason, {"renamings": z})
-    ends = {}
-    for guess in source_starts(rows, own):
-        tell(f"polishing {guess.name}")
-        ends[guess.name] = polished(rows, guess.P)
+    tell("starts", 3)
+    ends = {guess.name: polished(rows, guess.P) for guess in source_starts(rows, own)}
     r = {name: agreement(rows, P) for name, (P, _) in ends.items()}
     merit = _merit(rows)
     merits = np.array([merit(P) for P, _ in ends.values()])
     raw = np.exp(SHARPNESS * (merits - merits.max()))
     weights = raw / raw.sum()
     voted = np.einsum("s,snc->nc", weights, np.array([P for P, _ in ends.values()]))
-    tell("self-trained mlhd")
+    tell("self-trained mlhd", 2)
     found = mlhd_rounds(some, among_shared(_best_named(rows, voted, merit), rows), rng)
     P = extended(found, rows, own)
 

@@ -9,11 +9,11 @@ from isthmus._arrays import FloatArray
 from isthmus.transfer.rows import TransferRows
 from isthmus.transfer.rules import Rule
 
-Tell = Callable[[str], None]
-"""Who is told what is being done."""
+Tell = Callable[[str, int], None]
+"""Who is told what is being done, and how many steps are left, this one among them."""
 
 
-def silent(what: str) -> None:
+def silent(what: str, left: int) -> None:
     """Tell nobody."""
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -59,6 +60,7 @@ def held_back(
     shared: tuple[Matrix, Matrix] | None = None,
     times: int | None = None,
     random_state: int = 0,
+    progress: Callable[[int, int], None] = lambda done, times: None,
 ) -> HeldBack | None:
     """Hide half of the labels of each class of the target, fit, and ask for them; some times.
 
@@ -74,6 +76,8 @@ def held_back(
         How often; None: by the number of rows.
     random_state : int
         Which labels are hidden.
+    progress : function
+        Told, before each time, how many are done, and of how many.
 
     Returns
     -------
@@ -97,6 +101,7 @@ def held_back(
     splits = Splits(asked, tuple(np.random.SeedSequence(random_state).generate_state(J).tolist()))
     right, plain = (np.full((J, asked.X_target.shape[0]), np.nan) for _ in range(2))
     for split, seed in enumerate(splits.seeds):
+        progress(split, J)
         rows = splits(Trial(str(MOST), "", seed))
         if not len(rows.test):  # all of them were in pairs
             return None

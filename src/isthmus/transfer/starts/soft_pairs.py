@@ -18,6 +18,7 @@ from isthmus.transfer.starts.probe import Evidence, evidence_of
 
 PROBE, COARSE, ROUNDS = 8, 16, 12
 """Rounds from geometry alone, on all axes and from few axes to all, and of the final run."""
+ALL_ROUNDS = PROBE + COARSE + ROUNDS
 CLOSED = 0.01
 """The weight of the geometry in the start where the gate is closed."""
 

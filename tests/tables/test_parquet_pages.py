@@ -1,0 +1,176 @@
+"""The headers of Parquet files: all that polars writes is let through, bombs and broken ones are one sentence."""
+
+import datetime
+import io
+import subprocess
+import sys
+import time
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from isthmus.exceptions import InputError
+from isthmus.tables import RowBlocks, limits, read_table
+from isthmus.tables.parquet_pages import _Claims, require_pages
+from isthmus.tables.parquet_rows import ParquetRows
+from isthmus.tables.thrift import Compact
+
+pl = pytest.importorskip("polars")
+
+
+def frame(n=500):
+    words = [f"word {i % 7}" for i in range(n)]
+    return pl.DataFrame(
+        {
+            "x": [i / 3 for i in range(n)],
+            "some": [i if i % 3 else None for i in range(n)],
+            "yes": [i % 2 == 0 for i in range(n)],
+            "word": words,
+            "text": [f"{i} {'long ' * (i % 20)}" for i in range(n)],
+            "kind": pl.Series(words, dtype=pl.Categorical),
+            "day": [datetime.date(2024, 1, 1)] * n,
+            "list": [[1.0] * (i % 4) for i in range(n)],
+            "pair": pl.Series([[1.0, 2.0]] * n, dtype=pl.Array(pl.Float32, 2)),
+            "struct": [{"a": i, "b": {"c": str(i)}} for i in range(n)],
+            "nothing": pl.Series([None] * n, dtype=pl.Float64),
+        }
+    )
+
+
+def written(table, **settings):
+    content = io.BytesIO()
+    table.write_parquet(content, **settings)
+    return content.getvalue()
+
+
+@pytest.mark.parametrize("compression", ["uncompressed", "snappy", "gzip", "brotli", "lz4", "zstd"])
+@pytest.mark.parametrize("more", [{}, {"statistics": False}, {"row_group_size": 70, "data_page_size": 100}])
+def test_whatever_polars_writes_is_counted_to_the_last_value(compression, more):
+    """The values that the pages claim are those that there are, and unpacked bytes no less than the values need."""
+    table = frame()
+    content = written(table, compression=compression, **more)
+    require_pages(content, "table")
+    claims = counted(content)
+    assert claims.rows == table.height
+    flat = table.select("x", "day", "list", "struct")
+    assert claims.unpacked >= 8 * flat["x"].len() + sum(len(t) for t in table["text"])
+    assert claims.cells >= 8 * (table.height * 10 + 2 * table.height)  # `pair` has two values a row
+
+
+def counted(content):
+    """What was added up."""
+    found = []
+    plain = _Claims.of_footer
+
+    def of_footer(self, footer):
+        plain(self, footer)
+        found.append(self)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(_Claims, "of_footer", of_footer)
+        require_pages(content, "table")
+    return found[0]
+
+
+@pytest.mark.parametrize("table", [frame(0), pl.DataFrame(), frame(1)])
+def test_tables_with_hardly_anything_in_them_have_good_headers(table):
+    require_pages(written(table), "table")
+
+
+ASKED = """
+import resource, sys, time
+from isthmus.exceptions import InputError
+from isthmus.tables import RowBlocks, read_table
+import polars, isthmus.tables.parquet_rows
+polars.DataFrame({"a": [1]}).lazy().collect()
+before, began = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss, time.process_time()
+for read in (read_table, lambda path: next(iter(RowBlocks(path)))):
+    try:
+        read(sys.argv[1])
+    except InputError as error:
+        print(error)
+print(time.process_time() - began, (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) // 1024)
+"""
+
+
+def refused(path):
+    """What a new process says to a file, the processor seconds, and the memory in MB that it took."""
+    done = subprocess.run([sys.executable, "-c", ASKED, str(path)], capture_output=True, text=True, check=True)
+    *said, figures = done.stdout.splitlines()
+    seconds, memory = map(float, figures.split())
+    return said, seconds, memory
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="memory is in kB there")
+@pytest.mark.parametrize("kind", ["text", "list", "numbers"])
+def test_a_bomb_is_refused_at_once(tmp_path, kind):
+    """Hundreds of megabytes in a small file: texts of one letter and many lengths, a list of zeros, zeros."""
+    path = tmp_path / "bomb.parquet"
+    bombs = {
+        "text": lambda: ["a" * n for n in range(40_000, 46_500)],
+        "list": lambda: pl.zeros(34_000_000, eager=True).reshape((-1, 1000)).arr.to_list(),
+        "numbers": lambda: pl.zeros(34_000_000, eager=True),
+    }
+    pl.DataFrame({"a": bombs[kind]()}).write_parquet(path, compression="zstd", row_group_size=2**30)
+    assert path.stat().st_size < 2**20
+    said, seconds, memory = refused(path)
+    assert said == [f"{path}: expected at most {limits.ROOM} bytes of content, got more."] * 2
+    assert seconds < 1.0
+    assert memory < 200.0
+
+
+def test_what_is_encrypted_cut_or_elsewhere_is_one_sentence(tmp_path):
+    good, path = written(frame(50)), tmp_path / "a.parquet"
+    length = int.from_bytes(good[-8:-4], "little")
+    wrong = {
+        "an encrypted one": good[:-4] + b"PARE",
+        "another file, or a part of one": good[:-20],
+        "a footer that is longer than the file": good[:-8] + (2**31).to_bytes(4, "little") + b"PAR1",
+        "a header": good[:-8] + (length - 30).to_bytes(4, "little") + b"PAR1",
+        "a column outside of the file": b"PAR1" + good[-length - 8 :],
+    }
+    for said, content in wrong.items():
+        path.write_bytes(content)
+        for read in (read_table, lambda file: next(iter(RowBlocks(file))), lambda file: ParquetRows(file, "x")):
+            with pytest.raises(InputError, match=r"a\.parquet: expected .* got: ") as caught:
+                read(path)
+            assert said in str(caught.value) or said == "a header"
+
+
+def test_numbers_and_structures_without_an_end_are_refused():
+    deep = b"\x1c" * 60 + b"\x00" * 60
+    for content, wanted in (
+        (b"\x16" + b"\xff" * 20, {1: int}),
+        (deep, {}),
+        (b"\x19\xfc\xff\xff\xff\x0f", {}),
+        (b"", {}),
+    ):
+        with pytest.raises(ValueError, match=r"without an end|too deep|cut off"):
+            Compact(content).structure(wanted)
+
+
+SMALL = written(frame(40), compression="zstd", row_group_size=20)
+FOOTER = len(SMALL) - 8 - int.from_bytes(SMALL[-8:-4], "little")
+
+
+@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(
+    flips=st.lists(st.tuples(st.integers(FOOTER, len(SMALL) - 1), st.integers(1, 255)), min_size=1, max_size=6),
+    anywhere=st.lists(st.tuples(st.integers(0, len(SMALL) - 1), st.integers(1, 255)), max_size=2),
+)
+def test_mutated_footers_are_a_table_or_one_sentence(tmp_path, flips, anywhere):
+    content = bytearray(SMALL)
+    for place, change in [*flips, *anywhere]:
+        content[place] ^= change
+    path = tmp_path / "a.parquet"
+    path.write_bytes(content)
+    began, said = time.process_time(), []
+    for read in (lambda file: read_table(file).names, lambda file: [t.names for t in RowBlocks(file)]):
+        try:
+            assert read(path)
+        except InputError as error:
+            said.append(str(error))
+    assert all(sentence.startswith(f"{path}: expected ") for sentence in said)
+    assert time.process_time() - began < 5.0
