@@ -54,12 +54,12 @@ class Rows:
         return sign, np.full(sign.shape, each), np.where(sign > 0.0, 0.5, 1.5) * self.spread
 
 
-def synthetic(n: int, seed: int) -> Rows:
+def synthetic(n: int, seed: int, n_labelled: int = N_LABELLED) -> Rows:
     """Gaussian classes with a decaying spectrum, turned and stretched a little per class; rows of unit length."""
     source, target = _domain(1), _domain(2)
     y, X = _drawn(source, np.random.default_rng(100 + seed), n)
-    balanced = np.arange(N_LABELLED) % N_CLASSES
-    _, Y = _drawn(target, np.random.default_rng(200 + seed), N_LABELLED + N_UNLABELLED, balanced)
+    balanced = np.arange(n_labelled) % N_CLASSES
+    _, Y = _drawn(target, np.random.default_rng(200 + seed), n_labelled + N_UNLABELLED, balanced)
     return _rows(X, y, Y, balanced)
 
 

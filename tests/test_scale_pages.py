@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks import landmarks, lines, scale, shapes
+from benchmarks import landmarks, lines, scale, shapes, target_rows
 
 DOCS = (lines.DOCS / "scale.md").read_text(encoding="utf-8")
 
@@ -34,3 +34,7 @@ def test_the_page_of_shapes_is_what_was_measured() -> None:
     tables = shapes.tables(shapes.records())
     assert tables in DOCS
     assert tables in shapes.PAGE.read_text(encoding="utf-8")
+
+
+def test_the_table_of_labelled_target_rows_is_what_was_measured() -> None:
+    assert target_rows.table() in DOCS
