@@ -213,3 +213,19 @@ def test_wrong_words_are_one_sentence(capsys, words, said):
     assert (end.value.code, out, err.count("\n")) == (2, "", 1)
     assert err.startswith(f"isthmus: {said}")
     assert err.endswith(" tells what there is.\n")
+
+
+NOISE = """
+import os, sys
+from isthmus.cli.ending import libraries_silenced
+with libraries_silenced():
+    os.write(2, b"panicked at")
+    print("our words", file=sys.stderr)
+os.write(2, b"after\\n")
+print("later", file=sys.stderr)
+"""
+
+
+def test_a_library_that_panics_is_not_heard_and_python_is():
+    done = python("-c", NOISE, capture_output=True)
+    assert (done.returncode, done.stderr) == (0, "our words\nafter\nlater\n")

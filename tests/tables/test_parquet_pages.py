@@ -5,6 +5,7 @@ import io
 import subprocess
 import sys
 import time
+from base64 import b85decode
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -137,6 +138,39 @@ def test_what_is_encrypted_cut_or_elsewhere_is_one_sentence(tmp_path):
             with pytest.raises(InputError, match=r"a\.parquet: expected .* got: ") as caught:
                 read(path)
             assert said in str(caught.value) or said == "a header"
+
+
+# By pyarrow 26: texts in the coding DELTA_BYTE_ARRAY, 2,000 of 200,000 letters and 50 of 100; a table without rows.
+BOMB = (
+    "P(e~L6#y09+!z(q0W1}u9~BN21{DSz0000ewJ-gkFBby<ECK)|0|Nj60H7ZMfB^*14*&oX0000$4Fdpx0R+$wg0&d`v=|Z+5)uFa"
+    "05uHMFi^ul4Fh2W0Nwp~E(p9(a0H7wFeo4fwEzHEVK6Z=Gc+|eH#j*00K>QZxb={OD-{G8EHwZa26JO*Wo=;<0ss{ZB?1@$VI=@e"
+    "8~^|S7N8#)92p!Y02~zz86^e|85jX!6$}=j9~O+=7#4y8CJ0F!6#x|u6#@V}7ND=Z{Q?;V872Ur9{>OV7L45(7N8#{2o{0@04N}E"
+    "VRCVGWppiLaBwYQa&m8XAa-SPb7^mGATl;CFfK6}92@`u0FVFx08l|vF#"
+)
+DELTA = (
+    "P(e~L6#x~C1QnP8EEQxG4iyF!1{?qY04TLD{a^+F6#@Vh0|Ed50AvAx0R%Dt00#g70Av7w0R%G20mlIc2LJ#7GMP*!lgVUZFflSS"
+    "G&MFiI5`CXTS^3YdQ&(8DkNirFckzDEHwZa26JO*Wo=;<0ss{ZB?1@$VI=@e8~^|S7GxP585|}692E>1B?b-|7y)4w3>IV-wgeW!"
+    "0VW7Z92Ec+4iy3bJQnm$83q|90Av6F02a0c7Gx#}7Qz7lC?IfQa&dKKbS-0Wa4lhSa&LDac4cyNX>V>IGBz$SE-@J#8~^|ShX4Qo"
+    "P(e~L"
+)
+EMPTY = (
+    "P(e~L6$BLk6#`5Z02Kfd0000L1Q{$f02l^yV`yb<VHE-Z6$~W;7y)4=08AVJ000&M85|iLCIB223>hT=1{oLuVHE-v02Uk;9wq=L"
+    "2q_#D1Qh@k0ssI27917;CI}WD04N}EVRCVGWppiLaBwYQa&m8XAa-SPb7^mGATl;CFfK6}92@`u0D1rb08l|vF#"
+)
+
+
+def test_texts_that_say_how_much_they_share_are_let_in_where_that_is_little(tmp_path):
+    path = tmp_path / "a.parquet"
+    path.write_bytes(b85decode(BOMB))
+    for read in (read_table, lambda file: next(iter(RowBlocks(file))), lambda file: ParquetRows(file, "x")):
+        with pytest.raises(InputError, match=r"got: texts in the coding DELTA_BYTE_ARRAY, which may fill the memory"):
+            read(path)
+    path.write_bytes(b85decode(DELTA))
+    assert read_table(path).column("a").to_list() == ["a" * 100 + str(i % 10) for i in range(50)]
+
+
+def test_a_table_without_rows_by_another_writer_has_good_headers():
+    require_pages(b85decode(EMPTY), "table")
 
 
 def test_numbers_and_structures_without_an_end_are_refused():

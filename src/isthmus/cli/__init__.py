@@ -12,7 +12,7 @@ from io import StringIO
 from typing import NoReturn
 
 from isthmus._version import __version__
-from isthmus.cli.ending import BAD_INPUT, complain, exit_status, tell
+from isthmus.cli.ending import BAD_INPUT, complain, exit_status, libraries_silenced, tell
 from isthmus.exceptions import InputError
 from isthmus.storage.files import printable
 
@@ -68,7 +68,8 @@ def _run(arguments: list[str]) -> None:
     with warnings.catch_warnings():
         warnings.showwarning = lambda message, *_, **__: _mind(str(message), quiet=getattr(options, "quiet", False))
         # A person sees words as they come; in a pipe or a file they are an answer, which there is at the end or not.
-        with nullcontext() if sys.stdout is None or sys.stdout.isatty() else redirect_stdout(words):
+        on_terminal = sys.stdout is None or sys.stdout.isatty()
+        with libraries_silenced(), nullcontext() if on_terminal else redirect_stdout(words):
             try:
                 run(options)
             except InputError as error:

@@ -7,7 +7,7 @@ import signal
 import sys
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from io import TextIOWrapper
 from types import FrameType
 
@@ -15,6 +15,7 @@ from isthmus.exceptions import InputError, IsthmusError
 from isthmus.storage.files import printable, shown
 
 BAD_INPUT, INTERRUPTED, SIGNAL = 2, 130, 128
+STDERR = 2
 
 
 class StoppedError(KeyboardInterrupt):
@@ -68,6 +69,28 @@ def complain(line: str) -> None:
     """Print a line on standard error, or nowhere if that is closed: ``print`` would then take standard output."""
     if sys.stderr is not None:
         print(line, file=sys.stderr)
+
+
+@contextmanager
+def libraries_silenced() -> Iterator[None]:
+    """Let Python alone write to standard error: a library that panics prints there, and we say it again."""
+    before = sys.__stderr__
+    if before is None or sys.stderr is not before:  # it is closed, or somebody has another one in its place
+        yield
+        return
+    kept, nowhere = os.dup(STDERR), os.open(os.devnull, os.O_WRONLY)
+    before.flush()
+    sys.stderr = os.fdopen(os.dup(STDERR), "w", 1, encoding=before.encoding, errors=before.errors)
+    os.dup2(nowhere, STDERR)
+    os.close(nowhere)
+    try:
+        yield
+    finally:
+        with suppress(OSError):  # whoever reads it has gone
+            sys.stderr.close()
+        sys.stderr = before
+        os.dup2(kept, STDERR)
+        os.close(kept)
 
 
 def _discard_output() -> None:

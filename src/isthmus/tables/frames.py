@@ -36,8 +36,11 @@ def complaints(name: str, expected: str) -> Iterator[None]:
     except (IsthmusError, MemoryError, OSError):
         raise
     except BaseException as error:  # a panic of polars is no Exception
-        if not isinstance(error, Exception) and type(error).__name__ != "PanicException":
+        panic = type(error).__name__ == "PanicException"
+        if not isinstance(error, Exception) and not panic:
             raise
+        if panic:  # its words are about the reader, not about the file
+            raise InputError(f"{name}: expected {expected}, got another.") from None
         lines = str(error.args[0] if error.args else "").strip().splitlines()
         reason = shown(lines[0][:120]) if lines else type(error).__name__
         raise InputError(f"{name}: expected {expected}, got: {reason.rstrip('.')}.") from None

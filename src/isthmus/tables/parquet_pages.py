@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-from isthmus.tables.limits import require_columns, require_room
+from isthmus.tables.limits import FACTOR, ROOM, require_columns, require_room
 from isthmus.tables.thrift import INTEGERS, STRUCT, Compact
 
 MARK, ENCRYPTED = b"PAR1", b"PARE"
@@ -23,11 +23,13 @@ COLUMNS, ROWS = 1, 3
 CHUNK = {1: bool, 3: {5: int, 6: int, 7: int, 9: int, 11: int}, 8: bool}
 """A column in a row group: whether it is in another file; its values, its bytes when they are unpacked and as they
 are, where data and dictionary begin; whether it is encrypted."""
-PAGE = {2: int, 3: int, 5: {1: int}, 7: {1: int}, 8: {1: int}}
-"""Bytes of a page when it is unpacked, and as it is; values, by the kind of the page."""
+PAGE = {2: int, 3: int, 5: {1: int, 2: int}, 7: {1: int}, 8: {1: int, 4: int}}
+"""Bytes of a page when it is unpacked, and as it is; values and their coding, by the kind of the page."""
 
 
 KINDS = DATA, DICTIONARY, DATA_2 = 5, 7, 8
+SHARED_PREFIXES = 7
+"""DELTA_BYTE_ARRAY, a coding where each text says how much of the one before it has in front: that may be all."""
 
 
 def require_pages(content: Any, name: str) -> None:
@@ -76,6 +78,8 @@ class _Claims:
     unpacked: int = 0
     cells: int = 0
     """Bytes, by what is said of the pages, and of their values."""
+    prefixes: int = 0
+    """Bytes, if all texts of a page have the longest that it can hold in front."""
     walked: int = 0
     """Bytes of all pages: they share none, so that these are no more than the file has."""
     chunks: int = 0
@@ -131,9 +135,10 @@ class _Claims:
             raise ValueError("a column outside of the file")
         if 8 in chunk:
             raise ValueError("an encrypted one")
-        values, unpacked, length, data, dictionary = (self._natural(chunk[3].get(key, 0)) for key in (5, 6, 7, 9, 11))
-        start = dictionary or data
-        if start > data or length > self.data_end - start:
+        about = chunk[3]
+        values, unpacked, length = (self._natural(about.get(key, 0)) for key in (5, 6, 7))
+        start = self._natural(about.get(11, about.get(9, 0)))  # the dictionary, if there is one, comes first
+        if length > self.data_end - start:
             raise ValueError("a column outside of the file")
         self.walked += length
         self.claimed += max(unpacked, values * width)
@@ -164,5 +169,9 @@ class _Claims:
             seen += n if DICTIONARY not in page else 0
             self.unpacked += unpacked
             self.cells += n * width
-            require_room(self.unpacked, len(self.content), self.name)
-            require_room(self.cells, len(self.content), self.name)
+            for claim in (self.unpacked, self.cells):
+                require_room(claim, len(self.content), self.name)
+            if SHARED_PREFIXES in (page.get(DATA, {}).get(2), page.get(DATA_2, {}).get(4)):
+                self.prefixes += n * unpacked
+            if self.prefixes > max(ROOM, FACTOR * len(self.content)):
+                raise ValueError("texts in the coding DELTA_BYTE_ARRAY, which may fill the memory; write them plain")
