@@ -2,6 +2,7 @@
 
 import os
 import signal
+import time
 import warnings
 
 import dask
@@ -10,6 +11,7 @@ import numpy as np
 import pytest
 
 from isthmus import MLHD, Index
+from isthmus.scale import QUIET, DaskRows
 from tests.conftest import make_domains
 
 pytestmark = pytest.mark.slow
@@ -18,7 +20,7 @@ pytestmark = pytest.mark.slow
 @pytest.fixture(scope="module")
 def client():
     distributed = pytest.importorskip("distributed")
-    with warnings.catch_warnings(), dask.config.set({"distributed.worker.multiprocessing-method": "spawn"}):
+    with warnings.catch_warnings(), dask.config.set({**QUIET, "distributed.worker.multiprocessing-method": "spawn"}):
         warnings.simplefilter("ignore")  # of the cluster's own
         with (
             distributed.LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as cluster,
@@ -77,6 +79,29 @@ def test_an_index_takes_rows_from_the_workers(client, data):
         expected = plain.search(data.X_target, 5)
         np.testing.assert_allclose(found.distances, expected.distances, rtol=1e-4)
         assert (found.labels[:, 0] == expected.labels[:, 0]).all()
+
+
+def test_rows_stay_where_they_lie_even_if_others_have_nothing_to_do(client):
+    holder, idle = sorted(client.scheduler_info()["workers"])[:2]
+    with dask.annotate(workers=[holder]):
+        X = da.random.default_rng(100).normal(size=(40_000, 32), chunks=(5000, -1)).persist(optimize_graph=False)
+    rows = DaskRows.of(X, np.arange(40_000) % 3)
+    rows.total(_slow_sum)  # codes may travel, once
+    before = client.run(_sent)[holder]
+    for _ in range(3):
+        rows.total(_slow_sum)
+        rows.sample(30, np.random.default_rng(100))
+    assert client.run(_sent)[holder] - before < 5000 * 32 * 8  # less than one partition of eight
+    assert idle not in {worker for holders in rows._holders for worker in holders}
+
+
+def _slow_sum(X, codes):
+    time.sleep(0.03)
+    return (X.sum(axis=0),)
+
+
+def _sent(dask_worker):
+    return dask_worker.transfer_outgoing_bytes_total
 
 
 def _threads_of_blas():

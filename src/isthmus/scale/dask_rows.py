@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import repeat
 from typing import Any
 from uuid import uuid4
 
@@ -23,6 +26,7 @@ from isthmus.solvers.blocks.rows import BLOCK
 LOCAL = 50_000
 """No more rows than this are brought to one place: larger samples stay in partitions."""
 QUIET = {
+    "distributed.scheduler.work-stealing": False,
     "distributed.worker.profile.enabled": False,
     "distributed.admin.tick.interval": "1s",
     "distributed.worker.memory.monitor-interval": "1s",
@@ -30,9 +34,10 @@ QUIET = {
     "distributed.nanny.pre-spawn-environ.MALLOC_TRIM_THRESHOLD_": 2**28,
     "distributed.nanny.pre-spawn-environ.MALLOC_MMAP_THRESHOLD_": 2**28,
 }
-"""For ``dask.config.set``, before a cluster is started. Without the first, Dask looks at what its workers do a
-hundred times per second; without the next three, every process measures itself fifty, ten and two times per second;
-without the last two, workers give memory back after each block, and get it anew, page by page."""
+"""For ``dask.config.set``, before a cluster is started. Without the first, rows travel to workers that are idle;
+without the second, Dask looks at what its workers do a hundred times per second; without the next three, every
+process measures itself fifty, ten and two times per second; without the last two, workers give memory back after each
+block, and get it anew, page by page."""
 FAN = 8
 """So many sums are added at once, on a worker, until one is left."""
 
@@ -136,6 +141,26 @@ class DaskRows:
         return np.stack([np.pad(row, (0, width - len(row))) for row in found])
 
     @cached_property
+    def _holders(self) -> list[list[str]]:
+        """The workers that hold each partition; none where nobody does, or there are no workers."""
+        keys = [X.key for X, _ in self._parts]
+        distributed: Any = sys.modules.get("distributed")
+        futures = distributed.futures_of(self.X) if distributed is not None else []
+        if not futures:
+            return [[] for _ in keys]
+        distributed.wait(futures)
+        found = futures[0].client.who_has(futures)
+        return [list(found.get(key, ())) for key in keys]
+
+    def _each(self, function: Any, *others: Any) -> list[Any]:
+        """A function of each partition, made by who holds it as long as he lives: no rows travel to even out work."""
+        made = []
+        for holders, part, *rest in zip(self._holders, self._parts, *others, strict=True):
+            with dask().annotate(workers=holders, allow_other_workers=True) if holders else nullcontext():
+                made.append(function(*part, *rest))
+        return made
+
+    @cached_property
     def _here(self) -> ArrayRows:
         """All rows in this process."""
         return brought(self._parts)
@@ -144,10 +169,10 @@ class DaskRows:
         """On the workers: the share goes there once, as a part of the graph, which survives a worker's death."""
         delayed = dask().delayed
         sent = delayed(share, name=f"share-{uuid4().hex}", traverse=False)
-        sums = [delayed(partition_total)(sent, X, codes) for X, codes in self._parts]
+        sums = self._each(delayed(partition_total), repeat(sent, len(self._parts)))
         while len(sums) > 1:
             sums = [delayed(added)(sums[start : start + FAN]) for start in range(0, len(sums), FAN)]
-        return tuple(computed(sums)[0])
+        return tuple(computed(sums, as_it_is=True)[0])
 
     def blocks(self, size: int = BLOCK) -> Iterator[tuple[Matrix, IntArray]]:
         """All rows, brought here a partition at a time."""
@@ -161,7 +186,7 @@ class DaskRows:
         parts = self._drawn(Draw(self.counts.sum(axis=0), n, int(random.integers(2**63))))
         if n <= LOCAL:
             return brought(parts)
-        parts = dask().persist(*parts)
+        parts = dask().persist(*parts, optimize_graph=False)
         sizes = computed([dask().delayed(len)(part[1]) for part in parts])
         X = _array([part[0] for part in parts], [(size, self.d) for size in sizes], self.X.dtype)
         codes = _array([part[1] for part in parts], [(size,) for size in sizes], self.codes.dtype)
@@ -171,8 +196,7 @@ class DaskRows:
     def _drawn(self, draw: Draw) -> list[Any]:
         """What is drawn of each partition, and where it lies."""
         before = np.cumsum(self.counts, axis=0) - self.counts
-        cut = dask().delayed(drawn, nout=2)
-        return [cut(*part, draw, row) for part, row in zip(self._parts, before, strict=True)]
+        return self._each(dask().delayed(drawn, nout=2), repeat(draw, len(before)), before)
 
 
 def _array(parts: Sequence[Any], shapes: Sequence[tuple[int, ...]], dtype: Any) -> Any:
@@ -181,14 +205,14 @@ def _array(parts: Sequence[Any], shapes: Sequence[tuple[int, ...]], dtype: Any) 
     return array.concatenate([array.from_delayed(part, shape, dtype) for part, shape in pairs])
 
 
-def partition_total(share: Share, X: Matrix, codes: IntArray) -> tuple[FloatArray, ...]:
+def partition_total(X: Matrix, codes: IntArray, share: Share) -> tuple[FloatArray, ...]:
     """The share of one partition, a block at a time."""
     return ArrayRows(X, codes).total(share)
 
 
 def brought(parts: Sequence[Any]) -> ArrayRows:
     """Rows of several partitions with their codes, dense or sparse, as one in this process."""
-    X, codes = zip(*computed(parts), strict=True)
+    X, codes = zip(*computed(parts, as_it_is=True), strict=True)
     return ArrayRows(sp.vstack(X, format="csr") if is_sparse(X[0]) else np.concatenate(X), np.concatenate(codes))
 
 
@@ -197,7 +221,10 @@ def partitions(array: Any) -> list[Any]:
     return list(array.to_delayed().ravel())
 
 
-def computed(values: Sequence[Any]) -> tuple[Any, ...]:
-    """With one BLAS thread for each of Dask's, where these are in this process; in others Dask sees to that."""
+def computed(values: Sequence[Any], *, as_it_is: bool = False) -> tuple[Any, ...]:
+    """With one BLAS thread for each of Dask's, where these are in this process; in others Dask sees to that.
+
+    A graph of partitions needs no further work, which may lose by whom its tasks should be done.
+    """
     with crowded():
-        return tuple(dask().compute(*values))
+        return tuple(dask().compute(*values, optimize_graph=not as_it_is))
