@@ -11,7 +11,7 @@ import scipy.linalg as sla
 from isthmus._arrays import FloatArray, IntArray
 from isthmus.estimators.logdet.given_rows import GivenRows
 from isthmus.kernels import Precomputed
-from isthmus.objective import LogDetProblem
+from isthmus.objective import DualPoint, LogDetProblem
 from isthmus.solvers import Result
 from isthmus.spaces import FeatureSpace, Space
 
@@ -20,9 +20,9 @@ from isthmus.spaces import FeatureSpace, Space
 class Carried:
     """A result from one set of rows, as the start of a problem over another.
 
-    Multipliers belong to pairs of rows: those of pairs that are in both problems are kept, new pairs begin with zero.
-    So it does not matter that coordinates change, as those of a kernel do with the rows that span them. Where pairs
-    are not written out it is the metric itself, in the coordinates of the new problem.
+    What blocks have found is a metric, and that is the start, in the coordinates of the new problem. What the dual
+    has found are multipliers. They belong to pairs of rows: those of pairs that are in both problems are kept, new
+    pairs begin with zero. So it does not matter that coordinates change, as those of a kernel do with their rows.
     """
 
     result: Result[Any]
@@ -31,10 +31,11 @@ class Carried:
     after: GivenRows
 
     def __call__(self, problem: Any, *spaces: Space) -> FloatArray | None:
-        """Multipliers or a factor of a metric; None where neither can be told."""
-        if isinstance(problem, LogDetProblem):
-            return self.multipliers(problem) if isinstance(self.result.problem, LogDetProblem) else None
-        return self.factor(*spaces)
+        """A factor of a metric, or multipliers; None where neither can be told."""
+        written_out = isinstance(problem, LogDetProblem) and isinstance(self.result.problem, LogDetProblem)
+        by_metric = not written_out or not isinstance(self.result.point, DualPoint)
+        start = self.factor(*spaces) if spaces and by_metric else None
+        return self.multipliers(problem) if start is None and written_out else start
 
     def multipliers(self, problem: LogDetProblem) -> FloatArray:
         """Of each pair of the new problem what it had in the old one."""
