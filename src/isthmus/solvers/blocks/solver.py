@@ -28,10 +28,9 @@ SINGLE = 1e-5
 SINGLE_RANGE = 1e-12, 1e12
 MOST_SINGLE = 1024
 """Up to so many coordinates threads work on blocks, and none on the few matrices (d, d)."""
-WARM_BEND = 0.0
-"""The bend of the first step from a given metric."""
-FAR = 1e-2
-"""With a larger relative gap than this a given metric goes over the levels too: steps on fewer rows cost less."""
+FAR, FAR_BEND = 1e-2, 0.25
+"""With a larger relative gap than this a given metric goes over the levels too, as steps on fewer rows cost less, and
+the first step has this bend; with a smaller one it has none."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -108,11 +107,13 @@ class _Work:
         if np.shape(given) != (d, d):
             raise InputError(f"start: expected a factor of a metric, shape ({d}, {d}), got {np.shape(given)}.")
         L = self.task.inside(np.asarray(given, dtype=np.float64)[self.order])
-        at, bend = self._place(L), WARM_BEND
-        if at.relative_gap > FAR and level_sizes(self.rows.n):
-            over_levels = self._over_levels(L)
-            at, bend = min((at, bend), over_levels, key=lambda found: found[0].primal)
-        return self.point(at, bend)
+        at = self._place(L)
+        if at.relative_gap <= FAR:
+            return self.point(at)
+        starts = [(at, FAR_BEND)]
+        if level_sizes(self.rows.n):
+            starts.append(self._over_levels(L))
+        return self.point(*min(starts, key=lambda found: found[0].primal))
 
     def _over_levels(self, L: FloatArray) -> tuple[Place, float]:
         """A place that ever more rows lead to, and the bend of the next step."""
