@@ -7,7 +7,7 @@ from typing import Any
 
 from benchmarks import threads
 
-SIZES = ((500, 60, 5), (5_000, 60, 3), (100_000, 60, 1))
+SIZES = ((60, 5, 9), (150, 60, 9), (500, 60, 5), (5_000, 60, 3), (100_000, 60, 1))
 """Source rows, columns of either domain, and how often it is measured."""
 LABELLED, UNLABELLED, CLASSES = 30, 170, 6
 TOLERANCE = 1e-6

@@ -12,7 +12,6 @@ from isthmus._arrays import FloatArray
 from isthmus._validation import choice
 from isthmus.exceptions import InputError
 from isthmus.solvers import AutoNewton, BlockNewton, BregmanProjections, Callback, DualNewton, Result, TracePoint
-from isthmus.solvers.choice import as_multipliers
 from isthmus.spaces import Space
 
 Start: TypeAlias = Callable[..., FloatArray | None]
@@ -47,8 +46,6 @@ class Solving:
     def result(self, problem: Any, *spaces: Space) -> Result[Any]:
         """The solved problem; the line of progress, if there is one, ends however the work ends."""
         start = None if self.start is None else self.start(problem, *spaces)
-        if start is not None and not self.takes_blocks:
-            start = as_multipliers(problem, start)
         try:
             solved: Result[Any] = self.solver.solve(
                 problem, callback=self.callback, **({} if start is None else {"start": start})

@@ -105,7 +105,8 @@ class LogDetEstimator(MetricEstimator):
         after = GivenRows(source[0], source[1], target[0], target[1], pairs)
         if pairs is None:
             spaces = self.common_space_.source, self.common_space_.target
-            settings = replace(settings, start=Carried(self.result_, spaces, given, after))
+            carried = Carried(self.result_, spaces, given, after, settings.takes_blocks)
+            settings = replace(settings, start=carried)
         return self._fit(*after.arguments, settings)
 
     def _require_more(self, domain: str, X: Any) -> None:

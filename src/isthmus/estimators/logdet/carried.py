@@ -13,6 +13,8 @@ from isthmus.estimators.logdet.given_rows import GivenRows
 from isthmus.kernels import Precomputed
 from isthmus.objective import DualPoint, LogDetProblem
 from isthmus.solvers import Result
+from isthmus.solvers.blocks import as_blocks
+from isthmus.solvers.choice import prefers_blocks
 from isthmus.spaces import FeatureSpace, Space
 
 
@@ -20,22 +22,30 @@ from isthmus.spaces import FeatureSpace, Space
 class Carried:
     """A result from one set of rows, as the start of a problem over another.
 
-    What blocks have found is a metric, and that is the start, in the coordinates of the new problem. What the dual
-    has found are multipliers. They belong to pairs of rows: those of pairs that are in both problems are kept, new
-    pairs begin with zero. So it does not matter that coordinates change, as those of a kernel do with their rows.
+    Blocks start from a metric, in the coordinates of the new problem; the dual starts from multipliers. These belong
+    to pairs of rows: those of pairs that are in both problems are kept, new pairs begin with zero. So it does not
+    matter that coordinates change, as those of a kernel do with their rows.
     """
 
     result: Result[Any]
     spaces: tuple[Space, Space]
     before: GivenRows
     after: GivenRows
+    takes_blocks: bool
+    """Whether the solver can work over blocks."""
 
     def __call__(self, problem: Any, *spaces: Space) -> FloatArray | None:
         """A factor of a metric, or multipliers; None where neither can be told."""
+        start = self.factor(*spaces) if self.takes_blocks and spaces and self._by_blocks(problem) else None
         written_out = isinstance(problem, LogDetProblem) and isinstance(self.result.problem, LogDetProblem)
-        by_metric = not written_out or not isinstance(self.result.point, DualPoint)
-        start = self.factor(*spaces) if spaces and by_metric else None
         return self.multipliers(problem) if start is None and written_out else start
+
+    def _by_blocks(self, problem: Any) -> bool:
+        """Whether blocks are the quicker way from here, however few the rows are."""
+        if not isinstance(problem, LogDetProblem) or not isinstance(self.result.point, DualPoint):
+            return True
+        found = as_blocks(problem)
+        return found is not None and prefers_blocks(found[0], fewest=0)
 
     def multipliers(self, problem: LogDetProblem) -> FloatArray:
         """Of each pair of the new problem what it had in the old one."""
