@@ -69,6 +69,21 @@ def test_new_rows_of_both_domains(monkeypatch, kernel, many):
     assert updated.n_iter_ < fresh.n_iter_ or kernel == "rbf"
 
 
+def test_blocks_go_on_where_the_dual_has_begun_and_they_are_quicker():
+    some = make_domains(seed=102, n_source=150, n_target=60, n_labelled=18)
+    more = np.where(np.arange(60) < 24, some.y_true, -1)
+    model, fresh = (
+        MLHD(tol=1e-8).fit(*some.args),
+        MLHD(tol=1e-8).fit(some.X_source, some.y_source, some.X_target, more),
+    )
+    assert model.result_.solver == fresh.result_.solver == "DualNewton"
+    assert_same(model.update(y_target=more), fresh)
+    assert model.result_.solver == "BlockNewton"
+    insisting = MLHD(tol=1e-8, solver="dual").fit(*some.args).update(y_target=more)
+    assert insisting.result_.solver == "DualNewton"
+    assert_same(insisting, fresh, saved=False)
+
+
 def test_landmarks_carry_the_metric(monkeypatch):
     monkeypatch.setattr(large, "MANY_PAIRS", 0)
     rbf = Landmarks(isthmus.RBF(3.0), 20)
