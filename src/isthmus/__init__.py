@@ -45,6 +45,8 @@ if TYPE_CHECKING:
         RidgeMap,
         Saenko,
         TLRisk,
+        WeightSearch,
+        weight_path,
     )
     from isthmus.files import load, save, to_onnx
     from isthmus.kernels import RBF, Cosine, Kernel, Laplacian, Linear, Polynomial, Precomputed
@@ -106,6 +108,7 @@ __all__ = [
     "SemanticMatching",
     "TLRisk",
     "Verdict",
+    "WeightSearch",
     "__version__",
     "does_source_help",
     "load",
@@ -117,6 +120,7 @@ __all__ = [
     "save",
     "systems",
     "to_onnx",
+    "weight_path",
 ]
 
 _NAMES = {
@@ -124,7 +128,7 @@ _NAMES = {
     "discrepancy": ("mmd", "mmd_test"),
     "domains": ("KnownPairs",),
     "estimators": (
-        *("ARC", "CCA", "ITML", "KCCA", "MLHD", "Saenko"),
+        *("ARC", "CCA", "ITML", "KCCA", "MLHD", "Saenko", "WeightSearch", "weight_path"),
         *("Procrustes", "PulledBackMetric", "RelativeRepresentations", "RidgeMap"),
         *("CDLS", "COOT", "FGW", "GW", "HFA", "KPGRL", "FeatureAugmentation", "HCDRank", "TLRisk"),
         *("CDSPP", "DAMA", "MTDA", "HeMap", "ManifoldAlignment"),

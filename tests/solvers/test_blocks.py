@@ -195,6 +195,21 @@ def test_a_grid_of_weights_has_the_optima_of_its_cells(solver):
             assert grid[i][j].primal == pytest.approx(TIGHT.solve(problem(first, second)).primal, rel=1e-7)
 
 
+@pytest.mark.parametrize("written_out", [True, False])
+def test_a_grid_over_blocks_saves_half_the_steps_of_its_cells_and_ends_at_their_optima(written_out):
+    def problem(first, second):
+        posed = random_problem(3, 60, 5, weight=second, alignment_weight=first)
+        return posed if written_out else as_blocks(posed)[0]
+
+    weights, solver = [1.0, 2.0, 4.0, 8.0], BlockNewton()
+    grid = grid_results(problem, weights, weights, solver)
+    cold = [[solver.solve(problem(first, second)) for second in weights] for first in weights]
+    for warm_row, cold_row in zip(grid, cold, strict=True):
+        assert [w.primal for w in warm_row] == pytest.approx([c.primal for c in cold_row], rel=2e-6)
+    steps = [sum(result.n_iter for row in results for result in row) for results in (grid, cold)]
+    assert steps[0] <= 0.5 * steps[1]
+
+
 def test_the_choice_is_the_dual_for_few_rows_and_blocks_for_many():
     assert AutoNewton().solve(random_problem(1, 40, 5)).solver == "DualNewton"
     many = random_problem(1, 1500, 8)

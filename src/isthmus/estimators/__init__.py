@@ -8,6 +8,8 @@ from isthmus.estimators.given_source import GivenSource
 from isthmus.estimators.logdet.itml import ITML
 from isthmus.estimators.logdet.mlhd import MLHD
 from isthmus.estimators.logdet.saenko import Saenko
+from isthmus.estimators.logdet.weight_path import weight_path
+from isthmus.estimators.logdet.weight_search import WeightSearch
 from isthmus.estimators.maps import Procrustes, PulledBackMetric, RelativeRepresentations, RidgeMap
 from isthmus.estimators.projections.alignment import ManifoldAlignment
 from isthmus.estimators.projections.cca import CCA, KCCA
@@ -43,4 +45,6 @@ __all__ = [
     "RidgeMap",
     "Saenko",
     "TLRisk",
+    "WeightSearch",
+    "weight_path",
 ]

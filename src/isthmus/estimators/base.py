@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
@@ -21,6 +23,19 @@ from isthmus.spaces.transformed import check_transformer, fitted_transformer, tr
 
 if TYPE_CHECKING:
     from isthmus.estimators.given_source import GivenSource
+
+
+@dataclass(frozen=True, eq=False)
+class Prepared:
+    """The rows of a fit, ready to be learned from."""
+
+    domains: TwoDomains
+    transformers: dict[str, Any]
+    columns: dict[str, tuple[str, ...] | None]
+
+    def alone(self) -> AbstractContextManager[None]:
+        """One BLAS thread where the rows are few."""
+        return single_threaded_blas(small(self.domains.source.X.shape, self.domains.target.X.shape))
 
 
 class TwoDomainEstimator(Manners):
@@ -72,7 +87,17 @@ class TwoDomainEstimator(Manners):
             row for each; or "rows", where row i is row i; or, as a tuple, the ids of all rows of either domain; or
             :class:`~isthmus.KnownPairs`, with weights.
         """
-        settings = self._checked()
+        return self._fit(X_source, y_source, X_target, y_target, pairs, self._checked())
+
+    def _fit(self, X_source: Any, y_source: Any, X_target: Any, y_target: Any, pairs: Any, settings: Any) -> Self:
+        """The conductor: :meth:`fit` with settings that say more than the parameters, such as where to start."""
+        prepared = self._prepared(X_source, y_source, X_target, y_target, pairs)
+        with prepared.alone(), config_context(transform_output="default"):  # frames are for those who call transform
+            learned = self._learned(prepared.domains, settings)
+        return self._set(prepared, learned)
+
+    def _prepared(self, X_source: Any, y_source: Any, X_target: Any, y_target: Any, pairs: Any) -> Prepared:
+        """The rows of a fit, checked and behind their transformers; nothing is set."""
         self._require_use_of(pairs)
         self._require_equal_names(X_source, X_target)
         source = fitted_transformer(self.source_transformer, X_source, "X_source")
@@ -81,14 +106,15 @@ class TwoDomainEstimator(Manners):
         self._require_dense(*rows)
         needed = self.fewest_pairs, type(self).__name__
         domains = two_domains(rows[0], y_source, rows[1], y_target, pairs, needed, self.own_classes)
-        kept = single_threaded_blas(small(domains.source.X.shape, domains.target.X.shape))
-        with kept, config_context(transform_output="default"):  # frames are for those who call transform
-            learned = self._learned(domains, settings)
-        # Nothing is set before everything has been computed.
+        columns = {"source": column_names(X_source), "target": column_names(X_target)}
+        return Prepared(domains, {"source": source, "target": target}, columns)
+
+    def _set(self, prepared: Prepared, learned: dict[str, Any]) -> Self:
+        """What a fit leaves behind: called when everything has been computed, and not before."""
+        domains = prepared.domains
         self.__dict__.update(learned)
-        self.classes_, self.transformers_ = domains.classes, {"source": source, "target": target}
+        self.classes_, self.transformers_, self._columns = domains.classes, prepared.transformers, prepared.columns
         self.n_features_ = {"source": domains.source.X.shape[1], "target": domains.target.X.shape[1]}
-        self._columns = {"source": column_names(X_source), "target": column_names(X_target)}
         return self
 
     def _require_use_of(self, pairs: Any) -> None:

@@ -73,7 +73,10 @@ class MappedEstimator(TwoDomainEstimator):
 
     def _learned(self, domains: TwoDomains, settings: Any) -> dict[str, Any]:
         self._require_references(domains)
-        joint = self._joint_space(domains)
+        return self._learned_in(self._joint_space(domains), domains, settings)
+
+    def _learned_in(self, joint: JointSpace, domains: TwoDomains, settings: Any) -> dict[str, Any]:
+        """The same in a joint space that is known already."""
         space, attributes = self._learn(domains, joint, settings)
         references = replace(References.of(domains, space), weights=attributes.pop("reference_weights", None))
         if domains.pairs is not None:

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeAlias
 
+from isthmus._arrays import FloatArray
 from isthmus._progress import ProgressLine, asked_for, left
 from isthmus._validation import choice
 from isthmus.exceptions import InputError
 from isthmus.solvers import AutoNewton, BlockNewton, BregmanProjections, Callback, DualNewton, Result, TracePoint
+from isthmus.spaces import Space
 
+Start: TypeAlias = Callable[..., FloatArray | None]
 SOLVERS = {"newton": AutoNewton, "dual": DualNewton, "blocks": BlockNewton, "bregman": BregmanProjections}
 
 
@@ -20,6 +24,8 @@ class Solving:
 
     solver: Any
     callback: Callback | None
+    start: Start | None = None
+    """Where to begin, of a problem in two spaces: multipliers, a factor of a metric, or nothing."""
 
     @classmethod
     def of(cls, solver: Any, progress: Any, name: str, goal: float) -> Solving:
@@ -31,10 +37,13 @@ class Solving:
         """Whether the solver can have a problem whose pairs are not written out."""
         return isinstance(self.solver, AutoNewton | BlockNewton)
 
-    def result(self, problem: Any) -> Result[Any]:
+    def result(self, problem: Any, *spaces: Space) -> Result[Any]:
         """The solved problem; the line of progress, if there is one, ends however the work ends."""
+        start = None if self.start is None else self.start(problem, *spaces)
         try:
-            solved: Result[Any] = self.solver.solve(problem, callback=self.callback)
+            solved: Result[Any] = self.solver.solve(
+                problem, callback=self.callback, **({} if start is None else {"start": start})
+            )
             return solved
         finally:
             if isinstance(self.callback, GapLine):

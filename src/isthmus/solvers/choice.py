@@ -47,12 +47,12 @@ def block_seconds(n: int, n_target: int, p: int, d: int) -> float:
     return BLOCKS_FIXED + BLOCKS_CUBE * d**3 + BLOCKS_ROW * n * (p * p + p * n_target + 30 * n_target)
 
 
-def prefers_blocks(problem: BlockProblem) -> bool:
-    """Whether the block method is the cheaper one."""
+def prefers_blocks(problem: BlockProblem, fewest: int = FEWEST_ROWS) -> bool:
+    """Whether the block method is the cheaper one, for no fewer rows than this."""
     n, n_target = problem.rows.n, len(problem.target)
     shifts = 0 if problem.alignment is None else len(problem.alignment.rows)
     p, q = min(problem.rows.d, n + shifts), min(problem.target.shape[1], n_target + shifts)
-    if n < FEWEST_ROWS or n_target < 2:  # with one target row, as ITML has it, nothing was measured
+    if n < fewest or n_target < 2:  # with one target row, as ITML has it, nothing was measured
         return False
     return block_seconds(n, n_target, p, p + q) < dual_seconds(n, n_target, p + q)
 
@@ -76,8 +76,10 @@ class AutoNewton(IterativeSolver[Any]):
         dual, blocks = DualNewton(self.tol, self.max_iter), BlockNewton(self.tol, self.max_iter)
         if isinstance(problem, BlockProblem):
             return blocks.solve(problem, start, callback)
-        found = as_blocks(problem) if len(problem.rows) >= FEWEST_ROWS else None
-        if found is None or not prefers_blocks(found[0]):
+        # A metric is a start for blocks, and a poor one for the dual.
+        fewest = 0 if start is not None and np.ndim(start) == 2 else FEWEST_ROWS
+        found = as_blocks(problem) if len(problem.rows) >= fewest else None
+        if found is None or not prefers_blocks(found[0], fewest):
             return dual.solve(problem, as_multipliers(problem, start), callback)
         if problem.n_pairs > MOST_PAIRS:
             return blocks.solve(problem, start, callback)

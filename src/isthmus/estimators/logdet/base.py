@@ -1,12 +1,22 @@
-"""What LogDet systems over two domains share: bounds on pairs made from labels, a solver, a certificate."""
+"""What LogDet systems over two domains share: bounds on pairs made from labels, a solver, a certificate, updates."""
 
 from __future__ import annotations
 
-from typing import Any
+from dataclasses import replace
+from typing import Any, Self
 
+from sklearn.utils.validation import check_is_fitted
+
+from isthmus.common_space import DOMAINS
+from isthmus.estimators.logdet.carried import Carried
 from isthmus.estimators.logdet.constraints import as_bounds, as_pair_weight
+from isthmus.estimators.logdet.given_rows import GivenRows
 from isthmus.estimators.mapped import MetricEstimator
 from isthmus.estimators.solving import Solving, as_solver
+from isthmus.exceptions import InputError
+from isthmus.kernels import Precomputed
+from isthmus.scale import is_dask
+from isthmus.solvers import Result
 
 
 class LogDetEstimator(MetricEstimator):
@@ -19,6 +29,8 @@ class LogDetEstimator(MetricEstimator):
     tol: float
     max_iter: int
     progress: Any
+    result_: Result[Any]
+    _given: GivenRows
 
     def _checked(self) -> Solving:
         super()._checked()
@@ -30,3 +42,81 @@ class LogDetEstimator(MetricEstimator):
     def _pair_weight(self, n_pairs: int) -> float:
         """λ2 of each of so many pairs that labels make."""
         return as_pair_weight(self.pair_weight, n_pairs)
+
+    def _fit(self, X_source: Any, y_source: Any, X_target: Any, y_target: Any, pairs: Any, settings: Solving) -> Self:
+        super()._fit(X_source, y_source, X_target, y_target, pairs, settings)
+        self._given = GivenRows(X_source, y_source, X_target, y_target, pairs)
+        return self
+
+    def update(
+        self,
+        X_source: Any = None,
+        y_source: Any = None,
+        X_target: Any = None,
+        y_target: Any = None,
+        *,
+        pairs: Any = None,
+    ) -> Self:
+        """Learn again with more rows or labels, from the metric that was learned before.
+
+        The result is that of :meth:`fit` on all rows, old and new, to the tolerance: kernels, transformers and
+        everything automatic follow the rows. Only the way is shorter. The parameters are those that hold now, so that
+        without arguments it is a fit with other parameters to the same rows.
+
+        For that a fitted system refers to the arrays that it was given. They are not copied: do not change them in
+        place. A pickle has them with it; a model file (:func:`isthmus.save`) has not, and its model can't be updated.
+
+        Parameters
+        ----------
+        X_source, y_source : rows of the kind that ``fit`` got, and a label for each; optional
+            New source rows, which come after the old ones. Labels alone are those of all old rows anew.
+        X_target, y_target : the same of the target, optional
+            New target rows, labelled or not (-1, None or NaN). Labels alone are those of all old rows anew: this is
+            how rows that were in the fit without a label get one.
+        pairs : as for ``fit``, optional
+            All known pairs, by rows of old and new together; None keeps those of the fit. With pairs the way is not
+            shorter.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from isthmus import MLHD
+        >>> rng, y = np.random.default_rng(100), np.arange(400) % 4
+        >>> X_source = rng.normal(size=(4, 20))[y] + rng.normal(size=(400, 20))
+        >>> X_target = rng.normal(size=(4, 10))[y[:50]] + rng.normal(size=(50, 10))
+        >>> known = np.where(np.arange(50) < 40, y[:50], -1)
+        >>> model = MLHD().fit(X_source, y, X_target, known)
+        >>> before, model = model.n_iter_, model.update(y_target=y[:50])    # ten of the rows got a label
+        >>> anew = MLHD().fit(X_source, y, X_target, y[:50])
+        >>> model.n_iter_ < anew.n_iter_, bool(abs(model.result_.primal / anew.result_.primal - 1) < 2e-6)
+        (True, True)
+        """
+        check_is_fitted(self, "classes_")
+        settings, given = self._checked(), getattr(self, "_given", None)
+        if given is None:
+            raise InputError(
+                f"update: expected a {type(self).__name__} with the rows of its fit, got one without, as from a "
+                "model file; fit it to all rows."
+            )
+        for domain, X in zip(DOMAINS, (X_source, X_target), strict=True):
+            self._require_more(domain, X)
+        source, target = given.with_more("source", X_source, y_source), given.with_more("target", X_target, y_target)
+        pairs = given.numbered_pairs() if pairs is None else pairs
+        after = GivenRows(source[0], source[1], target[0], target[1], pairs)
+        if pairs is None:
+            spaces = self.common_space_.source, self.common_space_.target
+            carried = Carried(self.result_, spaces, given, after, settings.takes_blocks)
+            settings = replace(settings, start=carried)
+        return self._fit(*after.arguments, settings)
+
+    def _require_more(self, domain: str, X: Any) -> None:
+        """Raise unless these, if any, are rows that could stand beside those of the fit."""
+        name = f"X_{domain}"
+        if X is None:
+            return
+        if isinstance(self.kernels_[DOMAINS.index(domain)], Precomputed):
+            raise InputError(f"{name}: expected None with a precomputed kernel (fit to all rows), got rows.")
+        if not is_dask(X):
+            self._rows(X, domain, name)
+        elif X.ndim != 2 or X.shape[1] != self.n_features_[domain]:
+            raise InputError(f"{name}: expected {self.n_features_[domain]} columns, as in fit, got shape {X.shape}.")

@@ -34,10 +34,9 @@ REFERENCE_ROWS = 10_000
 
 
 def learned_from_rows(
-    mlhd: MLHD, rows: Rows, classes: NDArray[Any], X_target: Any, y_target: Any
+    mlhd: MLHD, settings: Solving, rows: Rows, classes: NDArray[Any], X_target: Any, y_target: Any
 ) -> tuple[dict[str, Any], int]:
     """What to set after a fit to rows in blocks, by name, and the number of columns of the target."""
-    settings = mlhd._checked()
     _require_blocks(mlhd, settings)
     target = _target(X_target, y_target, classes)
     _require_votes(mlhd, rows, target)
@@ -49,8 +48,9 @@ def learned_from_rows(
     alignment = None
     if mlhd.alignment != "none":
         alignment = Alignment(joint.shift, mlhd._alignment_weight(joint.spread), mlhd._slack(joint.spread))
-    result = settings.result(block_problem(joint, bounds, weight, alignment, rows))
-    space = CommonSpace(joint.source.space, joint.target.space, result.components())
+    spaces = joint.source.space, joint.target.space
+    result = settings.result(block_problem(joint, bounds, weight, alignment, rows), *spaces)
+    space = CommonSpace(*spaces, result.components())
     references = _references(mlhd, rows, found, joint, target, space)
     if not found.sparse:
         complain_of_features(found.mean, np.sqrt(found.variances), "source", intercept=False)

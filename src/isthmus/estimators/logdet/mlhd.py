@@ -21,6 +21,7 @@ from isthmus.estimators.logdet.constraints import (
     tellable,
     weighted,
 )
+from isthmus.estimators.logdet.given_rows import GivenRows
 from isthmus.estimators.logdet.known import (
     KNOWN_BOUNDS,
     KNOWN_WEIGHT,
@@ -239,15 +240,19 @@ class MLHD(LogDetEstimator):
         X_target, y_target, pairs
             As for every system.
         """
+        return super().fit(X_source, y_source, X_target, y_target, pairs=pairs)
+
+    def _fit(self, X_source: Any, y_source: Any, X_target: Any, y_target: Any, pairs: Any, settings: Solving) -> Self:
         if not is_dask(X_source) and not is_rows(X_source):
-            return super().fit(X_source, y_source, X_target, y_target, pairs=pairs)
+            return super()._fit(X_source, y_source, X_target, y_target, pairs, settings)
         if pairs is not None:
             raise InputError("pairs: expected None with source rows in blocks, got pairs.")
-        self._checked()
         rows, classes = as_rows(X_source, y_source)
         target = fitted_transformer(self.target_transformer, X_target, "X_target")
-        learned, d = learned_from_rows(self, rows, classes, transformed(target, X_target, "X_target"), y_target)
+        prepared = transformed(target, X_target, "X_target")
+        learned, d = learned_from_rows(self, settings, rows, classes, prepared, y_target)
         self.__dict__.update(learned)  # nothing is set before everything has been computed
+        self._given = GivenRows(X_source, y_source, X_target, y_target)
         self.classes_, self.transformers_ = classes, {"source": None, "target": target}
         self.n_features_, self._columns = (
             {"source": rows.d, "target": d},
@@ -265,7 +270,7 @@ class MLHD(LogDetEstimator):
         if joint.pairs is None:
             bounds = as_bounds(self.bounds, joint.spread)
             problem, weight = self._problem(joint, bounds, settings)
-            result = settings.result(problem)
+            result = settings.result(problem, *spaces)
             space = CommonSpace(*spaces, result.components())
         else:
             bounds = as_bounds(self.bounds, joint.spread, KNOWN_BOUNDS)

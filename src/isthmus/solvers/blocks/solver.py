@@ -14,7 +14,7 @@ from isthmus._validation import number
 from isthmus.exceptions import InputError
 from isthmus.objective import LogDetProblem
 from isthmus.objective.point import Compact
-from isthmus.solvers.blocks.levels import level_factor, sample_size
+from isthmus.solvers.blocks.levels import level_factor, level_sizes, sample_size
 from isthmus.solvers.blocks.point import Place, pair_multipliers, place, require_finite
 from isthmus.solvers.blocks.problem import BlockProblem, as_blocks
 from isthmus.solvers.blocks.reduction import Reduced, reduced
@@ -28,8 +28,9 @@ SINGLE = 1e-5
 SINGLE_RANGE = 1e-12, 1e12
 MOST_SINGLE = 1024
 """Up to so many coordinates threads work on blocks, and none on the few matrices (d, d)."""
-WARM_BEND = 0.0
-"""The bend of the first step from a given metric."""
+FAR, FAR_BEND = 1e-2, 0.25
+"""With a larger relative gap than this a given metric goes over the levels too, as steps on fewer rows cost less, and
+the first step has this bend; with a smaller one it has none."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -98,18 +99,30 @@ class _Work:
 
     def start(self, given: FloatArray | None = None, /) -> MetricPoint:
         """A point from a factor W of the metric of a similar problem, or from ever more rows."""
-        bend = WARM_BEND
         if given is None:
-            L, bend = level_factor(self.task, self.rows, self.random, start_factor(self.task.precision))
-        else:
-            d = len(self.order)
-            if np.ndim(given) == 1 and isinstance(self.problem, LogDetProblem):
-                given = self.problem.start(given).components()
-            if np.shape(given) != (d, d):
-                raise InputError(f"start: expected a factor of a metric, shape ({d}, {d}), got {np.shape(given)}.")
-            L = self.task.inside(np.asarray(given, dtype=np.float64)[self.order])
+            return self.point(*self._over_levels(start_factor(self.task.precision)))
+        d = len(self.order)
+        if np.ndim(given) == 1 and isinstance(self.problem, LogDetProblem):
+            given = self.problem.start(given).components()
+        if np.shape(given) != (d, d):
+            raise InputError(f"start: expected a factor of a metric, shape ({d}, {d}), got {np.shape(given)}.")
+        L = self.task.inside(np.asarray(given, dtype=np.float64)[self.order])
+        at = self._place(L)
+        if at.relative_gap <= FAR:
+            return self.point(at)
+        starts = [(at, FAR_BEND)]
+        if level_sizes(self.rows.n):
+            starts.append(self._over_levels(L))
+        return self.point(*min(starts, key=lambda found: found[0].primal))
+
+    def _over_levels(self, L: FloatArray) -> tuple[Place, float]:
+        """A place that ever more rows lead to, and the bend of the next step."""
+        L, bend = level_factor(self.task, self.rows, self.random, L)
+        return self._place(L), bend
+
+    def _place(self, L: FloatArray) -> Place:
         single = SINGLE_RANGE[0] < self.task.bound.min() and self.task.bound.max() < SINGLE_RANGE[1]
-        return self.point(require_finite(place(self.task, self.rows, L, np.float32 if single else np.float64)), bend)
+        return require_finite(place(self.task, self.rows, L, np.float32 if single else np.float64))
 
     def point(self, at: Place, bend: float = 0.0) -> MetricPoint:
         point = MetricPoint(self.problem, self.task, self.order, at.frame.L, at.primal, at.gap)
