@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from statistics import median
+from statistics import mean, median
 from typing import Any
 
 from benchmarks import lines
@@ -46,10 +46,8 @@ def draw_landmarks(found: dict[tuple[str, int, str, int], dict[str, Any]]) -> No
     first, *others = (plain(ax) for ax in figure.subplots(1, 1 + len(SETS)))
     for colour, (sampling, label) in zip(OKABE_ITO, METHODS.items(), strict=False):
         style = {"color": colour, "marker": "o", "ms": 3.5, "label": label}
-        errors = [
-            median(100 * column(found, name, sampling, m, "kernel_error").mean() for name in SETS) for m in NUMBERS
-        ]
-        first.loglog(NUMBERS, errors, **style)
+        errors = [mean(column(found, name, sampling, m, "kernel_error").mean() for name in SETS) for m in NUMBERS]
+        first.loglog(NUMBERS, [100 * error for error in errors], **style)
         for ax, name in zip(others, SETS, strict=True):
             ax.loglog(NUMBERS, [changes(found, name, sampling, m).max() for m in NUMBERS], **style)
     first.set(title="kernel, all data", ylabel="error, %", xlabel="landmarks or features")

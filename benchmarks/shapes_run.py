@@ -120,14 +120,6 @@ def _ridge(rows: Any) -> None:
     Ridge().fit(rows.source, _dense(rows.target))
 
 
-def _ridge_cv(rows: Any) -> None:
-    from sklearn.linear_model import RidgeCV
-
-    from isthmus.maps import PENALTIES
-
-    RidgeCV(PENALTIES).fit(rows.source, _dense(rows.target))
-
-
 def _orthogonal(rows: Any) -> None:
     import numpy as np
     from scipy.linalg import orthogonal_procrustes
@@ -189,6 +181,9 @@ SYSTEMS: dict[str, Fit] = {
     "Procrustes": _paired(lambda: _isthmus("Procrustes")),
     "CCA": _paired(lambda: _isthmus("CCA")),
     "CCA, labels": _labelled(lambda: _isthmus("CCA")),
+    "RidgeMap, 100 axes": _paired(lambda: _isthmus("RidgeMap", **_axes(sparse=True))),
+    "Procrustes, 100 axes": _paired(lambda: _isthmus("Procrustes", **_axes(sparse=True))),
+    "CCA, 100 axes": _paired(lambda: _isthmus("CCA", **_axes(sparse=True))),
     "MLHD, pairs": _paired(_mlhd),
     "MLHD, pairs, 100 axes": _paired(lambda: _mlhd(**_axes(sparse=False))),
     "MLHD": _labelled(_mlhd),
@@ -197,7 +192,6 @@ SYSTEMS: dict[str, Fit] = {
         lambda: _mlhd(source_kernel=_isthmus("Landmarks", kernel="linear", n_landmarks=LANDMARKS))
     ),
     "scikit-learn Ridge": _ridge,
-    "scikit-learn RidgeCV": _ridge_cv,
     "SciPy orthogonal_procrustes": _orthogonal,
     "metric-learn ITML": _itml,
     "scikit-learn NCA": _nca,

@@ -111,7 +111,7 @@ class _Work:
         if at.relative_gap <= FAR:
             return self.point(at)
         starts = [(at, FAR_BEND)]
-        if level_sizes(self.rows.n):
+        if level_sizes(self.rows.n, len(self.task.target)):
             starts.append(self._over_levels(L))
         return self.point(*min(starts, key=lambda found: found[0].primal))
 
