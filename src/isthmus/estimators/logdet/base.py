@@ -48,6 +48,10 @@ class LogDetEstimator(MetricEstimator):
         self._given = GivenRows(X_source, y_source, X_target, y_target, pairs)
         return self
 
+    def __getstate__(self) -> dict[str, Any]:
+        """What is copied and pickled: not the rows of the fit, which may be many, and are the caller's."""
+        return {name: value for name, value in super().__getstate__().items() if name != "_given"}
+
     def update(
         self,
         X_source: Any = None,
@@ -64,7 +68,7 @@ class LogDetEstimator(MetricEstimator):
         without arguments it is a fit with other parameters to the same rows.
 
         For that a fitted system refers to the arrays that it was given. They are not copied: do not change them in
-        place. A pickle has them with it; a model file (:func:`isthmus.save`) has not, and its model can't be updated.
+        place. Neither a pickle nor a model file (:func:`isthmus.save`) has them: what comes out of one can't be updated.
 
         Parameters
         ----------
@@ -96,7 +100,7 @@ class LogDetEstimator(MetricEstimator):
         if given is None:
             raise InputError(
                 f"update: expected a {type(self).__name__} with the rows of its fit, got one without, as from a "
-                "model file; fit it to all rows."
+                "file; fit it to all rows."
             )
         for domain, X in zip(DOMAINS, (X_source, X_target), strict=True):
             self._require_more(domain, X)
