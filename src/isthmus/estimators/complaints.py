@@ -8,11 +8,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from isthmus._arrays import FloatArray, IntArray, as_dense, is_sparse
+from isthmus._arrays import FloatArray, IntArray, is_sparse
 from isthmus.common_space import DOMAINS
 from isthmus.domains import TwoDomains
 from isthmus.exceptions import DataWarning, warn
 from isthmus.kernels import Kernel, Linear
+from isthmus.scale import ArrayRows
+from isthmus.scale.moments import moments
 
 OFF_CENTRE = 1.0
 """The squared length of a mean, in units of the variance around it, from which on features count as uncentred."""
@@ -29,8 +31,8 @@ def complain(domains: TwoDomains, kernels: tuple[Kernel, Kernel], *, intercept: 
     """
     for name, domain, kernel in zip(DOMAINS, (domains.source, domains.target), kernels, strict=True):
         if isinstance(kernel, Linear) and not is_sparse(domain.X):
-            X = as_dense(domain.X)
-            complain_of_features(X.mean(axis=0), X.std(axis=0), name, intercept=intercept)
+            found = moments(ArrayRows(domain.X), 1, f"X_{name}")
+            complain_of_features(found.mean, np.sqrt(found.variances), name, intercept=intercept)
     if domains.pairs is None:  # known pairs draw rows of any class together
         complain_of_classes(domains.source.y, domains.target.y, domains.classes)
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 import scipy.sparse as sp
 
-from isthmus._arrays import FloatArray, IntArray
+from isthmus._arrays import FloatArray, as_dense
+from isthmus.estimators.stand_ins import StandIns
 from isthmus.exceptions import InputError
 from isthmus.maps import CanonicalDirections, PairedRows
 from isthmus.spaces import JointSpace
@@ -16,33 +17,53 @@ OFFERED = (0.003, 0.01, 0.03, 0.1, 0.3, 1.0, 3.0)
 """The regularizations that are tried."""
 FOLDS, FEWEST, OTHERWISE = 5, 10, 0.3
 """With fewer pairs than this there is nothing to hold out, and the regularization is the last of these."""
+MANY, HELD_OUT = 10_000, 2000
+"""Of more pairs than this so many are held out once: five folds of all would compare all with all."""
 
 
 def held_out_regularization(joint: JointSpace) -> float:
-    """The offered γ under which partners of held-out pairs rank best (mean reciprocal rank, both directions)."""
-    if joint.pairs is None or len(joint.pairs) < FEWEST:
+    """The offered γ under which partners of held-out pairs rank best (mean reciprocal rank, both directions).
+
+    In five folds; of more than :data:`MANY` pairs in one, whose pairs are taken off the sums over all.
+    """
+    if joint.pairs is None:
         return OTHERWISE
-    A, B = joint.source.points[joint.pairs.source], joint.target.points[joint.pairs.target]
+    if not isinstance(joint, StandIns):
+        return _of_folds(
+            joint.source.points[joint.pairs.source], joint.target.points[joint.pairs.target], joint.pairs.weights
+        )
+    held = joint.many.n if joint.many.n <= MANY else HELD_OUT
+    Z, weights, _ = joint.many.sample(held, np.random.default_rng(0))
+    source, target = joint.moments.layout.sides
+    A, B = as_dense(Z[:, source]), as_dense(Z[:, target])
+    if joint.many.n <= MANY:
+        return _of_folds(A, B, weights)
+    X, Y = joint.moments.without(Z, weights).stand_ins()
+    each = sp.eye_array(len(X)).tocsr()
+    return OFFERED[int(_reciprocal_ranks(PairedRows.of(X, Y, each, each), A, B).argmax())]
+
+
+def _of_folds(A: FloatArray, B: FloatArray, weights: FloatArray) -> float:
+    if len(A) < FEWEST:
+        return OTHERWISE
     fold = np.random.default_rng(0).permutation(len(A)) % FOLDS
     totals = np.zeros(len(OFFERED))
     for k in range(FOLDS):
-        train, test = np.flatnonzero(fold != k), np.flatnonzero(fold == k)
-        totals += _reciprocal_ranks(A, B, joint.pairs.weights, train, test)
+        train, test = fold != k, fold == k
+        L, R = sp.diags_array(weights[train]).tocsr(), sp.eye_array(int(train.sum())).tocsr()
+        totals += _reciprocal_ranks(PairedRows.of(A[train], B[train], L, R), A[test], B[test])
     return OFFERED[int(totals.argmax())]
 
 
-def _reciprocal_ranks(
-    A: FloatArray, B: FloatArray, weights: FloatArray, train: IntArray, test: IntArray
-) -> FloatArray:
-    """The mean reciprocal rank of each offered γ, or zero where the rows left do not vary together."""
-    L, R = sp.diags_array(weights[train]).tocsr(), sp.eye_array(len(train)).tocsr()
-    rows, scores = PairedRows.of(A[train], B[train], L, R), np.zeros(len(OFFERED))
+def _reciprocal_ranks(rows: PairedRows, A: FloatArray, B: FloatArray) -> FloatArray:
+    """The mean reciprocal rank of held-out pairs for each γ, or zero where the rows left do not vary together."""
+    scores = np.zeros(len(OFFERED))
     for k, gamma in enumerate(OFFERED):
         try:
             found = rows.directions(gamma, unit=False).weighted(POWER)
         except InputError:
             continue
-        S = _cosines(found, A[test], B[test])
+        S = _cosines(found, A, B)
         own = np.diagonal(S)
         ranks = [1.0 + (own[:, None] < S).sum(axis=1), 1.0 + (own[None, :] < S).sum(axis=0)]
         scores[k] = np.mean([1.0 / r for r in ranks])
