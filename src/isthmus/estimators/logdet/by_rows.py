@@ -28,6 +28,7 @@ from isthmus.spaces.space import FeatureSpace
 
 if TYPE_CHECKING:
     from isthmus.estimators.logdet.mlhd import MLHD
+    from isthmus.estimators.mapped import MappedEstimator
 
 REFERENCE_ROWS = 10_000
 """So many source rows, of each class its share, are kept to compare others with."""
@@ -97,7 +98,7 @@ def _target(X_target: Any, y_target: Any, classes: NDArray[Any]) -> Domain:
     return Domain(X, y)
 
 
-def _require_votes(mlhd: MLHD, rows: Rows, target: Domain) -> None:
+def _require_votes(mlhd: MappedEstimator, rows: Rows, target: Domain) -> None:
     sizes = {"source": min(rows.n, REFERENCE_ROWS), "target": len(target.labelled)}
     most = sizes.get(mlhd.references, sum(sizes.values()))
     if isinstance(mlhd.rule, str) and mlhd.rule == "nearest" and mlhd.n_neighbors > most:
@@ -110,7 +111,7 @@ def _source_side(found: Moments, d: int) -> Side:
     return Side(FeatureSpace(d), none, codes, found.mean, float(found.variances.sum()), found.squared)
 
 
-def _target_side(mlhd: MLHD, target: Domain) -> Side:
+def _target_side(mlhd: MappedEstimator, target: Domain) -> Side:
     kernel = mlhd._kernels()[1]
     return kernel_side(
         target, target.labelled, kernel, outside="identity", every_row=False, mean=True, name="X_target"
@@ -127,10 +128,10 @@ def _require_lengths(found: Moments, points: FloatArray) -> None:
 
 
 def _references(
-    mlhd: MLHD, rows: Rows, found: Moments, joint: JointSpace, target: Domain, space: CommonSpace
+    mlhd: MappedEstimator, rows: Rows, found: Moments, joint: JointSpace, target: Domain, space: CommonSpace
 ) -> References:
     """The means of the classes of the source for the rule that wants no more, else a sample of its rows."""
-    if isinstance(mlhd.rule, str) and mlhd.rule == "means":
+    if isinstance(mlhd.rule, str) and mlhd.rule == "means" and not space.parts:  # which are not linear
         y = np.flatnonzero(found.counts)
         X: Any = found.means[y]
     else:
