@@ -21,7 +21,7 @@ def paired_rows(joint: JointSpace) -> PairedRows:
 
 
 def _of_class_sums(joint: ManyRows) -> PairedRows:
-    """Of source rows in blocks: few rows with their covariance over the pairs, and their class sums, stand for them."""
+    """Of source rows in blocks: few rows with their covariance over the pairs, and their class sums."""
     counts, means, y = joint.found.counts, joint.found.means, joint.target.y
     of_target = np.bincount(y, minlength=len(counts)).astype(np.float64)
     n = float(counts @ of_target)
