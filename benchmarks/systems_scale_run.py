@@ -61,12 +61,26 @@ def paired(n: int, widths: tuple[int, int], seed: int) -> Data:
     return Data((ArrayRows(A), None, ArrayRows(B), None), "rows", (A, B), (tables[1][n:], tables[0][n:]))
 
 
+def labelled(n: int, seed: int) -> Data:
+    """The classes of ``benchmarks.scale``: labelled source rows, and 60 labelled target rows."""
+    import numpy as np
+
+    from benchmarks.scale_data import N_CLASSES, synthetic
+    from isthmus.scale import ArrayRows
+
+    rows, others = synthetic(n, seed), [synthetic(1, seed + k) for k in range(1000, 1010)]
+    new = np.vstack([each.target for each in others]), np.concatenate([each.y_target for each in others])
+    arguments = ArrayRows(rows.X, rows.y), np.arange(N_CLASSES), rows.target, rows.y_target
+    return Data(arguments, None, (rows.X,), new)
+
+
 def systems() -> dict[str, Any]:
     """Each kind: an unfitted system."""
-    from isthmus import CCA, KCCA, Landmarks, Procrustes, RidgeMap
+    from isthmus import ARC, CCA, KCCA, Landmarks, Procrustes, RidgeMap
 
     marks = Landmarks("rbf", LANDMARKS)
-    return {"procrustes": Procrustes(), "ridge": RidgeMap(), "cca": CCA(), "kcca": KCCA(marks, marks)}
+    by_pairs = {"procrustes": Procrustes(), "ridge": RidgeMap(), "cca": CCA(), "kcca": KCCA(marks, marks)}
+    return {**by_pairs, "arc": ARC(rule="means"), "cca by labels": CCA()}
 
 
 def main(kind: str, n: int, d_source: int, d_target: int, seed: int) -> dict[str, object]:
@@ -75,7 +89,9 @@ def main(kind: str, n: int, d_source: int, d_target: int, seed: int) -> dict[str
 
     import numpy as np
 
-    data, system = paired(n, (d_source, d_target), seed), systems()[kind]
+    by_labels = kind in ("arc", "cca by labels")
+    data = labelled(n, seed) if by_labels else paired(n, (d_source, d_target), seed)
+    system = systems()[kind]
     before = _peak()
     began = process_time()
     system.fit(*data.arguments, pairs=data.pairs)
