@@ -1,4 +1,4 @@
-"""ARC and CCA by labels over source rows in blocks: what they are over arrays."""
+"""ARC, CCA by labels, CDSPP and MTDA over source rows in blocks: what they are over arrays."""
 
 import dask
 import dask.array as da
@@ -6,9 +6,10 @@ import numpy as np
 import polars as pl
 import pytest
 import scipy.sparse as sp
+from sklearn.base import clone
 from sklearn.preprocessing import StandardScaler
 
-from isthmus import ARC, CCA, ITML, KCCA, InputError
+from isthmus import ARC, CCA, CDSPP, ITML, KCCA, MTDA, InputError, Landmarks
 from isthmus.estimators import arc as arc_module
 from isthmus.objective.hinge import HingeProblem
 from isthmus.scale import ArrayRows
@@ -109,8 +110,7 @@ def test_cca_by_labels_is_that_over_arrays(kind, settings, data, tmp_path):
     assert found.residual_ < 1e-12
     distances = (each.pairwise_distances(data.X_source, data.X_target) for each in (found, exact))
     np.testing.assert_allclose(*distances, atol=1e-7)
-    if settings.get("variates") != "weighted":  # means of points of unit length are those of a sample
-        assert (found.predict(data.X_target) == exact.predict(data.X_target)).all()
+    assert (found.predict(data.X_target) == exact.predict(data.X_target)).all()
     assert found.regularization_ == exact.regularization_
 
 
@@ -122,11 +122,41 @@ def make_shifted(data):
     return shifted
 
 
+PROJECTIONS = {
+    "cdspp": CDSPP(),
+    "cdspp, plain": CDSPP("linear", "linear", points="plain"),
+    "mtda": MTDA(),
+    "mtda, cosine": MTDA("cosine", "rbf"),
+    "mtda, landmarks": MTDA(Landmarks("rbf", 40), "linear"),
+    "kcca": KCCA(Landmarks("rbf", 40), "rbf"),
+    "arc, landmarks": ARC(Landmarks("rbf", 40), "linear", tol=1e-16),
+}
+
+
+@pytest.mark.parametrize("kind", ["array", "dask", "parquet"])
+@pytest.mark.parametrize("name", PROJECTIONS)
+def test_projections_by_labels_are_those_over_arrays(name, kind, data, tmp_path):
+    system, data = PROJECTIONS[name], make_shifted(data) if "cosine" not in name else data
+    exact = clone(system).fit(data.X_source, data.names[data.y_source], data.X_target, data.labels)
+    rows, y = as_kind(kind, data, tmp_path)
+    found = clone(system).fit(rows, y, data.X_target, data.labels)
+    measure = "pairwise_similarities" if "arc" in name else "pairwise_distances"
+    values = (getattr(each, measure)(data.X_source, data.X_target) for each in (found, exact))
+    np.testing.assert_allclose(*values, atol=1e-6)
+    assert (found.predict(data.X_target) == exact.predict(data.X_target)).all()
+    np.testing.assert_allclose(found.references_.points**2, exact.references_.points**2, atol=1e-6)
+
+
 @pytest.mark.parametrize(
     ("system", "pairs", "message"),
     [
-        (ARC("rbf"), None, "source_kernel: expected a linear kernel with source rows in blocks"),
-        (KCCA(), None, "source_kernel: expected a linear kernel with source rows in blocks"),
+        (
+            ARC("rbf"),
+            None,
+            "source_kernel: expected a linear one, the cosine or Landmarks with source rows in blocks",
+        ),
+        (KCCA(), None, "source_kernel: expected a linear one, the cosine or Landmarks with source rows in blocks"),
+        (CDSPP(n_rounds=3), None, "n_rounds: expected 1 with source rows in blocks"),
         (ARC(source_transformer=StandardScaler()), None, "source_transformer: expected None with source rows"),
         (CCA(metric=ITML()), None, "metric: expected .euclidean. with source rows in blocks"),
         (ARC(), [[0, 0]], "pairs: expected None"),

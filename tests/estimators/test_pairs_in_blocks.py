@@ -166,18 +166,23 @@ def test_partitions_of_new_rows_are_mapped():
 @pytest.mark.parametrize(
     ("system", "rows", "pairs", "message"),
     [
-        (RidgeMap("rbf"), (A, B), "rows", "source_kernel: expected a linear one, the cosine or Landmarks with rows"),
+        (
+            RidgeMap("rbf"),
+            (A, B),
+            "rows",
+            "source_kernel: expected a linear one, the cosine or Landmarks with source",
+        ),
         (
             RidgeMap(source_transformer=StandardScaler()),
             (A, B),
             "rows",
-            "source_transformer: expected None with rows",
+            "source_transformer: expected None with source rows",
         ),
         (RidgeMap(), (A, B[:9]), "rows", "pairs: expected equally many rows"),
         (RidgeMap(), (A, B), [[0, 0], [1, 1]], 'pairs: expected "rows" or KnownPairs'),
         (RidgeMap(), (A, B), KnownPairs([[0, 1], [1, 0]]), "pairs: expected row i to be row i"),
         (RidgeMap(), (A, B), None, "pairs: expected known pairs of rows"),
-        (CCA(), (A, B), None, 'pairs: expected "rows"'),
+        (CCA(), (A, B), None, "y_source: expected the classes"),
         (Procrustes(), (A[:1], B[:1]), "rows", "pairs: expected at least 2 for Procrustes"),
         (Procrustes(), (A, np.ones_like(B)), "rows", "pairs: expected target rows that differ"),
         (RidgeMap(), (A, np.where(B > 3.0, np.nan, B)), "rows", "X_target: expected finite numbers"),

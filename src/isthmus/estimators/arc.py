@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 
@@ -12,13 +12,12 @@ from isthmus.common_space import CommonSpace
 from isthmus.domains import TwoDomains
 from isthmus.estimators.logdet.constraints import automatic, ordered_bounds
 from isthmus.estimators.logdet.large import MANY_PAIRS
-from isthmus.estimators.many_rows import ManyRows, fitted_to_rows
+from isthmus.estimators.many_rows import ManyRows, RowsByLabel
 from isthmus.estimators.mapped import SimilarityEstimator
 from isthmus.estimators.solving import Solving
 from isthmus.kernels import Kernel
 from isthmus.linalg import principal_axes
 from isthmus.objective.hinge import HingePoint
-from isthmus.scale import is_dask, is_rows
 from isthmus.solvers import HingeNewton, Result
 from isthmus.solvers.blocks import ArrayRows, BlockHingeNewton, HingeBlocks, Rows
 from isthmus.solvers.blocks.hinges import HingeBlockPoint
@@ -28,7 +27,7 @@ AUTO_BOUNDS = (0.0, 1.0)
 """Rows of one class are similar, rows of different classes are not; the unit of a similarity is free."""
 
 
-class ARC(SimilarityEstimator):
+class ARC(RowsByLabel, SimilarityEstimator):
     r"""Learn a similarity between rows of two domains that have different features.
 
     .. math::
@@ -135,23 +134,6 @@ class ARC(SimilarityEstimator):
         _as_bounds(self.bounds)
         _as_weight(self.pair_weight, 1.0)
         return Solving.of(HingeNewton(self.tol, self.max_iter), self.progress, "ARC", self.tol)
-
-    def fit(self, X_source: Any, y_source: Any, X_target: Any, y_target: Any, *, pairs: Any = None) -> Self:
-        """Learn from labels of both domains.
-
-        Parameters
-        ----------
-        X_source : array, sparse matrix, data frame, Dask array or Rows (n_s, d_s)
-            Source rows. Of a Dask array and of :class:`~isthmus.scale.Rows` only sums over blocks are asked, as in
-            :class:`MLHD`: with a linear kernel and without a transformer.
-        y_source, X_target, y_target
-            As in :class:`MLHD`.
-        pairs : None
-            It learns from labels.
-        """
-        if not is_dask(X_source) and not is_rows(X_source):
-            return super().fit(X_source, y_source, X_target, y_target, pairs=pairs)
-        return fitted_to_rows(self, X_source, y_source, X_target, y_target, pairs)
 
     def _learn(self, domains: TwoDomains, joint: JointSpace, settings: Solving) -> tuple[CommonSpace, dict[str, Any]]:
         # Whatever a space does with the outside of the span: the optimal W is zero there.

@@ -3,26 +3,33 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any, TypeVar
+from typing import Any, Self, TypeVar
 
 import numpy as np
 import scipy.sparse as sp
 
 from isthmus._arrays import FloatArray, IntArray, Matrix, is_sparse
 from isthmus._validation import column_names
+from isthmus.common_space import DOMAINS
 from isthmus.domains import Domain, TwoDomains
 from isthmus.estimators.complaints import complain_of_classes, complain_of_features
-from isthmus.estimators.logdet.by_rows import _references, _require_votes, _source_side, _target, _target_side
+from isthmus.estimators.logdet.by_rows import REFERENCE_ROWS, _references, _require_votes, _target
 from isthmus.estimators.mapped import MappedEstimator
 from isthmus.exceptions import InputError
-from isthmus.kernels import Linear
+from isthmus.kernels import Cosine, Kernel, Linear
+from isthmus.landmarks import Landmarks
 from isthmus.linalg import RANK_TOLERANCE
-from isthmus.scale.kinds import as_rows
+from isthmus.scale.beside import CoordinateRows
+from isthmus.scale.kinds import as_rows, is_dask, is_rows
 from isthmus.scale.moments import Moments, moments
 from isthmus.solvers.blocks import Rows
 from isthmus.spaces import JointSpace
+from isthmus.spaces.side import Side, kernel_side
+from isthmus.spaces.space import FeatureSpace, Space
 from isthmus.spaces.transformed import fitted_transformer, transformed
 
+PLAIN: dict[str, Any] = {"outside": "identity", "every_row": False, "mean": False}
+"""Of all rows without a label nothing is asked, as by :meth:`MappedEstimator._joint_space`."""
 System = TypeVar("System", bound=MappedEstimator)
 
 
@@ -74,34 +81,73 @@ class _Within:
         return (np.asarray(S + (self.means.T * total) @ self.means),)
 
 
-def fitted_to_rows(
-    system: System, X_source: Any, y_source: Any, X_target: Any, y_target: Any, pairs: Any = None
-) -> System:
+class RowsByLabel(MappedEstimator):
+    """The base of systems that learn from labels by sums over classes and blocks of source rows."""
+
+    def fit(self, X_source: Any, y_source: Any, X_target: Any, y_target: Any, *, pairs: Any = None) -> Self:
+        """Learn from labels of both domains.
+
+        Parameters
+        ----------
+        X_source : array, sparse matrix, data frame, Dask array or Rows (n_s, d_s)
+            Source rows. Of a Dask array and of :class:`~isthmus.scale.Rows` only sums over blocks are asked, as in
+            :class:`~isthmus.MLHD`: without a transformer, with a kernel that is linear, the cosine or
+            :class:`~isthmus.Landmarks`. To be compared with, a sample of 10,000 of them is kept.
+        y_source, X_target, y_target
+            As in :class:`~isthmus.MLHD`.
+        pairs : None
+            It learns from labels.
+        """
+        if not is_dask(X_source) and not is_rows(X_source):
+            return super().fit(X_source, y_source, X_target, y_target, pairs=pairs)
+        self._require_use_of(pairs)
+        self._require_blocks()
+        return fitted_to_rows(self, X_source, y_source, X_target, y_target)
+
+    def _require_blocks(self) -> None:
+        """Raise where the parameters ask for what blocks can't do."""
+        require_blocks(self, ("source",))
+
+
+def require_blocks(system: MappedEstimator, domains: tuple[str, ...]) -> None:
+    """Raise where kernels or transformers of domains ask for what blocks can't do."""
+    kernels = dict(zip(DOMAINS, system._kernels(), strict=True))
+    for name in domains:
+        if not isinstance(kernels[name], Linear | Cosine | Landmarks):
+            raise InputError(
+                f"{name}_kernel: expected a linear one, the cosine or Landmarks with {name} rows in blocks, got "
+                f"{kernels[name]!r:.60}."
+            )
+        transformer = getattr(system, f"{name}_transformer")
+        if transformer is not None:
+            raise InputError(
+                f"{name}_transformer: expected None with {name} rows in blocks, got {transformer!r:.60}."
+            )
+
+
+def block_space(domain: Domain, kernel: Kernel, name: str) -> Space:
+    """The coordinates of a domain of which a sample is known; landmarks are chosen there."""
+    if isinstance(kernel, Linear | Cosine):
+        return FeatureSpace(domain.X.shape[1], kernel)
+    some = np.arange(1)
+    return kernel_side(domain, some, kernel, **PLAIN, name=name).space
+
+
+def fitted_to_rows(system: System, X_source: Any, y_source: Any, X_target: Any, y_target: Any) -> System:
     """The system, fitted to source rows in blocks by labels, as :class:`~isthmus.MLHD` is."""
     settings = system._checked()
-    if pairs is not None:
-        raise InputError("pairs: expected None with labelled source rows in blocks, got pairs.")
-    if not isinstance(system._kernels()[0], Linear):
-        raise InputError(
-            f"source_kernel: expected a linear kernel with source rows in blocks, got {system._kernels()[0]!r:.60}."
-        )
-    if system.source_transformer is not None:
-        raise InputError(
-            f"source_transformer: expected None with source rows in blocks, got {system.source_transformer!r:.60}."
-        )
     rows, classes = as_rows(X_source, y_source)
     transformer = fitted_transformer(system.target_transformer, X_target, "X_target")
     target = _target(transformed(transformer, X_target, "X_target"), y_target, classes)
     _require_votes(system, rows, target)
-    found = moments(rows, len(classes))
-    sides = _source_side(found, rows.d), _target_side(system, target)
-    joint = ManyRows(*sides, len(classes), many=rows, found=found)
-    domains = TwoDomains(Domain(sides[0].points, sides[0].y), target, classes)
+    joint = _joint(system, rows, target, len(classes))
+    domains = TwoDomains(Domain(joint.source.points, joint.source.y), target, classes)
     space, attributes = system._learn(domains, joint, settings)
-    references = _references(system, rows, found, joint, target, space)
-    if not found.sparse:
+    references = _references(system, rows, joint.found, joint, target, space)
+    if isinstance(space.source.kernel, Linear) and not joint.found.sparse:
+        found = joint.found
         complain_of_features(found.mean, np.sqrt(found.variances), "source", intercept=system.intercept)
-    complain_of_classes(np.flatnonzero(found.counts), target.y, classes)
+    complain_of_classes(np.flatnonzero(joint.found.counts), target.y, classes)
     learned = {
         "common_space_": space,
         "kernels_": (space.source.kernel, space.target.kernel),
@@ -112,5 +158,20 @@ def fitted_to_rows(
         "n_features_": {"source": rows.d, "target": target.X.shape[1]},
         "_columns": {"source": None, "target": column_names(X_target)},
     }
-    system.__dict__.update(attributes | learned)  # nothing is set before everything has been computed
+    fitted = {name: value for name, value in attributes.items() if name.endswith("_")}
+    system.__dict__.update(fitted | learned)  # nothing is set before everything has been computed
     return system
+
+
+def _joint(system: MappedEstimator, rows: Rows, target: Domain, n_classes: int) -> ManyRows:
+    kernel = system._kernels()[0]
+    space: Space
+    none, space = np.empty(0, dtype=np.intp), FeatureSpace(rows.d, kernel)
+    if isinstance(kernel, Landmarks):
+        sample = rows.sample(min(rows.n, REFERENCE_ROWS), np.random.default_rng(0))
+        space = block_space(Domain(*next(iter(sample.blocks(max(1, sample.n))))), kernel, "X_source")
+    many = rows if isinstance(kernel, Linear) else CoordinateRows(rows, space)
+    found = moments(many, n_classes)
+    source = Side(space, np.empty((0, many.d)), none, found.mean, float(found.variances.sum()), found.squared)
+    other = kernel_side(target, target.labelled, system._kernels()[1], **PLAIN, name="X_target")
+    return ManyRows(source, other, n_classes, many=many, found=found)

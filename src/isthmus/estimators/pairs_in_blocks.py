@@ -9,21 +9,21 @@ from numpy.typing import NDArray
 
 from isthmus._arrays import FloatArray, IntArray
 from isthmus._validation import length, matrix, ordinary
+from isthmus.common_space import DOMAINS
 from isthmus.domains import UNLABELLED, Domain, KnownPairs, TwoDomains
 from isthmus.domains.labels import as_labels, encoded_known
 from isthmus.domains.pairs import ROWS
 from isthmus.estimators.complaints import complain_of_features
 from isthmus.estimators.logdet.by_rows import REFERENCE_ROWS
+from isthmus.estimators.many_rows import block_space, require_blocks
 from isthmus.estimators.mapped import MetricEstimator
 from isthmus.estimators.stand_ins import StandIns
 from isthmus.exceptions import InputError
-from isthmus.kernels import Cosine, Kernel, Linear
-from isthmus.landmarks import Landmarks
+from isthmus.kernels import Linear
 from isthmus.scale import ArrayRows, is_dask, is_rows
 from isthmus.scale.dask_rows import whole_rows
 from isthmus.scale.row_pairs import RowPairs
 from isthmus.spaces import JointSpace
-from isthmus.spaces.side import kernel_side
 from isthmus.spaces.space import FeatureSpace, Space
 
 
@@ -68,19 +68,12 @@ class PairsInBlocks(MetricEstimator):
 
     def _require_blocks(self) -> None:
         """Raise where the parameters ask for what blocks can't do."""
-        for name, kernel in zip(("source_kernel", "target_kernel"), self._kernels(), strict=True):
-            if not isinstance(kernel, Linear | Cosine | Landmarks):
-                raise InputError(
-                    f"{name}: expected a linear one, the cosine or Landmarks with rows in blocks, got {kernel!r:.60}."
-                )
-        for name in ("source_transformer", "target_transformer"):
-            if getattr(self, name) is not None:
-                raise InputError(f"{name}: expected None with rows in blocks, got {getattr(self, name)!r:.60}.")
+        require_blocks(self, DOMAINS)
 
     def _spaces(self, domains: TwoDomains) -> tuple[Space, Space]:
-        """The coordinates of either domain; landmarks are chosen among the sample."""
-        named = zip(("X_source", "X_target"), (domains.source, domains.target), self._kernels(), strict=True)
-        source, target = (_space(*each) for each in named)
+        """The coordinates of either domain."""
+        named = zip((domains.source, domains.target), self._kernels(), ("X_source", "X_target"), strict=True)
+        source, target = (block_space(*each) for each in named)
         return source, target
 
     def _complain_of(self, joint: StandIns) -> None:
@@ -147,10 +140,3 @@ def _sampled(pairs: RowPairs, classes: NDArray[Any]) -> TwoDomains:
     y = np.divmod(codes.astype(np.intp), len(classes) + 1)  # without classes all codes are 0, for none
     rows = KnownPairs(np.repeat(np.arange(Z.shape[0])[:, None], 2, axis=1))
     return TwoDomains(Domain(Z[:, source], y[0] - 1), Domain(Z[:, target], y[1] - 1), classes, rows)
-
-
-def _space(name: str, domain: Domain, kernel: Kernel) -> Space:
-    if isinstance(kernel, Linear | Cosine):
-        return FeatureSpace(domain.X.shape[1], kernel)
-    some = np.arange(1)
-    return kernel_side(domain, some, kernel, outside="identity", every_row=False, mean=False, name=name).space

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 
-from isthmus._arrays import IntArray, Matrix, is_sparse
+from isthmus._arrays import FloatArray, IntArray, Matrix, is_sparse
+from isthmus.solvers.blocks import Rows, Share
+from isthmus.solvers.blocks.rows import BLOCK
 from isthmus.spaces.space import Space
 
 
@@ -72,3 +74,60 @@ def beside(*parts: Matrix, spaces: Sequence[Space | None]) -> Matrix:
     if all(is_sparse(block) or block.shape[1] == 1 for block in blocks) and is_sparse(blocks[0]):
         return sp.hstack(blocks, format="csr")
     return np.hstack([block.toarray() if is_sparse(block) else block for block in blocks])
+
+
+@dataclass(frozen=True, eq=False)
+class CoordinateRows:
+    """Rows in the coordinates of a space, made a block at a time where the rows are.
+
+    Parameters
+    ----------
+    rows : Rows
+        As they were given.
+    space : Space
+        What turns them into coordinates.
+
+    Examples
+    --------
+    >>> from isthmus.kernels import Cosine
+    >>> from isthmus.solvers.blocks import ArrayRows
+    >>> from isthmus.spaces import FeatureSpace
+    >>> unit = CoordinateRows(ArrayRows(np.array([[3.0, 4.0]])), FeatureSpace(2, Cosine()))
+    >>> [X for X, _ in unit.blocks()]
+    [array([[0.6, 0.8]])]
+    """
+
+    rows: Rows
+    space: Space
+
+    @property
+    def n(self) -> int:
+        """How many rows there are."""
+        return self.rows.n
+
+    @property
+    def d(self) -> int:
+        """How many coordinates they have."""
+        return self.space.dimension
+
+    def total(self, share: Share) -> tuple[FloatArray, ...]:
+        """Where the rows are."""
+        return self.rows.total(_InCoordinates(share, self.space))
+
+    def blocks(self, size: int = BLOCK) -> Iterator[tuple[Matrix, IntArray]]:
+        """All rows, in their order."""
+        return ((self.space.coordinates(X), codes) for X, codes in self.rows.blocks(size))
+
+    def sample(self, n: int, random: np.random.Generator) -> CoordinateRows:
+        """About n rows at random."""
+        return CoordinateRows(self.rows.sample(n, random), self.space)
+
+
+@dataclass(frozen=True, eq=False)
+class _InCoordinates:
+    share: Share
+    space: Space
+
+    def __call__(self, X: Matrix, codes: IntArray) -> tuple[FloatArray, ...]:
+        """What the coordinates of a block add."""
+        return self.share(self.space.coordinates(X), codes)

@@ -111,7 +111,7 @@ def _source_side(found: Moments, d: int) -> Side:
     return Side(FeatureSpace(d), none, codes, found.mean, float(found.variances.sum()), found.squared)
 
 
-def _target_side(mlhd: MappedEstimator, target: Domain) -> Side:
+def _target_side(mlhd: MLHD, target: Domain) -> Side:
     kernel = mlhd._kernels()[1]
     return kernel_side(
         target, target.labelled, kernel, outside="identity", every_row=False, mean=True, name="X_target"
@@ -131,7 +131,9 @@ def _references(
     mlhd: MappedEstimator, rows: Rows, found: Moments, joint: JointSpace, target: Domain, space: CommonSpace
 ) -> References:
     """The means of the classes of the source for the rule that wants no more, else a sample of its rows."""
-    if isinstance(mlhd.rule, str) and mlhd.rule == "means" and not space.parts:  # which are not linear
+    # Points of unit length, and coordinates of a kernel, have other means; and with others a mean counts for one row.
+    linear = isinstance(space.source.kernel, Linear) and not space.parts and mlhd.references != "both"
+    if isinstance(mlhd.rule, str) and mlhd.rule == "means" and linear:
         y = np.flatnonzero(found.counts)
         X: Any = found.means[y]
     else:

@@ -11,7 +11,7 @@ from isthmus._arrays import FloatArray
 from isthmus._validation import choice, number
 from isthmus.common_space import CommonSpace
 from isthmus.domains import TwoDomains
-from isthmus.estimators.many_rows import fitted_to_rows
+from isthmus.estimators.many_rows import fitted_to_rows, require_blocks
 from isthmus.estimators.pairs_in_blocks import PairsInBlocks
 from isthmus.estimators.projections.held_out import POWER, held_out_regularization
 from isthmus.estimators.projections.incidence import paired_rows
@@ -154,6 +154,7 @@ class KCCA(PairsInBlocks):
         """
         if pairs is not None or not (is_dask(X_source) or is_rows(X_source)):
             return super().fit(X_source, y_source, X_target, y_target, pairs=pairs)
+        require_blocks(self, ("source",))
         if not isinstance(self.metric, str):
             raise InputError(f'metric: expected "euclidean" with source rows in blocks, got {self.metric!r:.60}.')
         return fitted_to_rows(self, X_source, y_source, X_target, y_target)
