@@ -146,6 +146,7 @@ def test_of_many_pairs_some_are_held_out_once(monkeypatch):
         ranks = [1 + (np.diagonal(D)[:, None] > D).sum(axis=1), 1 + (np.diagonal(D)[None] > D).sum(axis=0)]
         scores.append(np.mean([1.0 / r for r in ranks]))
     assert model.regularization_ == held_out.OFFERED[int(np.argmax(scores))]
+    assert CCA().fit(a, None, b, None, pairs="rows").regularization_ == model.regularization_
 
 
 def test_a_sample_of_pairs_is_kept_to_be_compared_with(monkeypatch):

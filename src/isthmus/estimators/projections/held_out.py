@@ -17,42 +17,42 @@ OFFERED = (0.003, 0.01, 0.03, 0.1, 0.3, 1.0, 3.0)
 """The regularizations that are tried."""
 FOLDS, FEWEST, OTHERWISE = 5, 10, 0.3
 """With fewer pairs than this there is nothing to hold out, and the regularization is the last of these."""
-MANY, HELD_OUT = 10_000, 2000
-"""Of more pairs than this so many are held out once: five folds of all would compare all with all."""
+MANY, HELD_OUT = 5000, 1000
+"""Of more pairs than this so many are held out once: five folds would compare all with all."""
 
 
 def held_out_regularization(joint: JointSpace) -> float:
     """The offered γ under which partners of held-out pairs rank best (mean reciprocal rank, both directions).
 
-    In five folds; of more than :data:`MANY` pairs in one, whose pairs are taken off the sums over all.
+    In five folds; of more than :data:`MANY` pairs once, as all others are learned from then.
     """
     if joint.pairs is None:
         return OTHERWISE
     if not isinstance(joint, StandIns):
-        return _of_folds(
-            joint.source.points[joint.pairs.source], joint.target.points[joint.pairs.target], joint.pairs.weights
-        )
-    held = joint.many.n if joint.many.n <= MANY else HELD_OUT
-    Z, weights, _ = joint.many.sample(held, np.random.default_rng(0))
-    source, target = joint.moments.layout.sides
-    A, B = as_dense(Z[:, source]), as_dense(Z[:, target])
-    if joint.many.n <= MANY:
-        return _of_folds(A, B, weights)
+        known = joint.pairs
+        A, B = joint.source.points[known.source], joint.target.points[known.target]
+        return OFFERED[int(_of_arrays(A, B, known.weights).argmax())]
+    many = joint.many.n > MANY
+    Z, weights, _ = joint.many.sample(HELD_OUT if many else joint.many.n, np.random.default_rng(0))
+    A, B = (as_dense(Z[:, columns]) for columns in joint.moments.layout.sides)
+    if not many:
+        return OFFERED[int(_of_arrays(A, B, weights).argmax())]
     X, Y = joint.moments.without(Z, weights).stand_ins()
     each = sp.eye_array(len(X)).tocsr()
     return OFFERED[int(_reciprocal_ranks(PairedRows.of(X, Y, each, each), A, B).argmax())]
 
 
-def _of_folds(A: FloatArray, B: FloatArray, weights: FloatArray) -> float:
-    if len(A) < FEWEST:
-        return OTHERWISE
-    fold = np.random.default_rng(0).permutation(len(A)) % FOLDS
-    totals = np.zeros(len(OFFERED))
-    for k in range(FOLDS):
+def _of_arrays(A: FloatArray, B: FloatArray, weights: FloatArray) -> FloatArray:
+    """The sum over folds of the ranks of what each holds out, for each γ."""
+    n, rng, totals = len(A), np.random.default_rng(0), np.zeros(len(OFFERED))
+    if n < FEWEST:
+        return np.asarray(np.isclose(OFFERED, OTHERWISE), dtype=np.float64)
+    fold = rng.permutation(n) % FOLDS if n <= MANY else np.isin(np.arange(n), rng.choice(n, HELD_OUT, False)) - 1
+    for k in range(FOLDS if n <= MANY else 1):
         train, test = fold != k, fold == k
         L, R = sp.diags_array(weights[train]).tocsr(), sp.eye_array(int(train.sum())).tocsr()
         totals += _reciprocal_ranks(PairedRows.of(A[train], B[train], L, R), A[test], B[test])
-    return OFFERED[int(totals.argmax())]
+    return totals
 
 
 def _reciprocal_ranks(rows: PairedRows, A: FloatArray, B: FloatArray) -> FloatArray:
