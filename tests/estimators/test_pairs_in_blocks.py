@@ -203,6 +203,8 @@ def test_other_rows_and_wide_ones_are_told(tmp_path, monkeypatch):
         InputError, match="X_source: expected a Dask array or ArrayRows where pairs are known, got Par"
     ):
         RidgeMap().fit(ParquetRows(tmp_path / "rows.parquet", label="y"), None, A[:2], None, pairs="rows")
+    with pytest.raises(InputError, match="X_target: expected rows without codes where pairs are known"):
+        RidgeMap().fit(ArrayRows(A), None, ArrayRows(B, np.arange(N) % 2), None, pairs="rows")
     monkeypatch.setattr(stand_ins, "WIDEST", 14)
     with pytest.raises(InputError, match="X_source: expected at most 14 coordinates of both domains"):
         RidgeMap().fit(ArrayRows(A), None, ArrayRows(B), None, pairs="rows")

@@ -90,6 +90,10 @@ def _table(X: Any, name: str) -> Any:
     if is_dask(X):
         return whole_rows(X, name)
     if isinstance(X, ArrayRows):
+        if np.any(X.codes):
+            raise InputError(
+                f"{name}: expected rows without codes where pairs are known, as labels are y, got codes."
+            )
         return X.X
     if is_rows(X):
         raise InputError(f"{name}: expected a Dask array or ArrayRows where pairs are known, got {type(X).__name__}.")
