@@ -44,6 +44,7 @@ bench: $(VENV)/.dev ## Speed and memory, beside metric-learn in an environment o
 
 bench-scale: $(VENV)/.dev ## From a hundred rows to a million: growth, memory, beside the dual method (resumable)
 	$(BIN)/python -m benchmarks.scale
+	$(BIN)/python -m benchmarks.systems_scale
 
 reproduce: $(VENV)/.demo ## The paper's tables and figures anew: make reproduce ISTHMUS_DATA=FOLDER
 	$(BIN)/python -m studies.paper all $(if $(ISTHMUS_DATA),--data "$(ISTHMUS_DATA)") --out $(OUT) --jobs $(JOBS) \

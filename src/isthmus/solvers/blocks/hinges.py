@@ -11,7 +11,7 @@ import numpy as np
 from isthmus._arrays import FloatArray, IntArray, Matrix, as_dense
 from isthmus.exceptions import InputError
 from isthmus.linalg import conjugate_gradients
-from isthmus.objective.hinge import HingeProblem
+from isthmus.objective.hinge import HingePoint, HingeProblem
 from isthmus.objective.point import Compact
 from isthmus.solvers.blocks.rows import Rows
 from isthmus.solvers.hinge import DECREASE, LOOSEST_STEP, ROUNDING, SHORTEST_STEP, HingeNewton
@@ -172,18 +172,19 @@ class BlockHingeNewton(IterativeSolver[HingeBlockPoint]):
         preconditioner = 1.0 / (2.0 + 2.0 * sample.weight * squares).ravel()
         while True:
             yield point
-            accuracy = min(LOOSEST_STEP, max(BEST_STEP, point.gradient_norm / max(first, 1e-300)))
-            model, shape = sample.at(point.W), point.W.shape
-            step = conjugate_gradients(
-                lambda v, model=model, shape=shape: model.curvature(v.reshape(shape)).ravel(),  # type: ignore[misc]
-                -point.gradient.ravel(),
-                preconditioner,
-                accuracy,
-            )
-            following = _line_search(point, step.reshape(shape))
+            accuracy = min(LOOSEST_STEP, max(BEST_STEP, point.gradient_norm / first))
+            following = _line_search(point, _step(sample.at(point.W), point.gradient, preconditioner, accuracy))
             if following is None:
                 return
             point = following
+
+
+def _step(model: HingePoint, gradient: FloatArray, preconditioner: FloatArray, accuracy: float) -> FloatArray:
+    """Newton's step for a gradient, with the curvature of a model."""
+    V = conjugate_gradients(
+        lambda v: model.curvature(v.reshape(gradient.shape)).ravel(), -gradient.ravel(), preconditioner, accuracy
+    )
+    return V.reshape(gradient.shape)
 
 
 def _optimum(sample: HingeProblem, W: FloatArray) -> FloatArray:
