@@ -45,6 +45,7 @@ bench: $(VENV)/.dev ## Speed and memory, beside metric-learn in an environment o
 bench-scale: $(VENV)/.dev ## From a hundred rows to a million: growth, memory, users' shapes, landmarks (resumable)
 	$(BIN)/python -m benchmarks.scale
 	$(BIN)/python -m benchmarks.target_rows
+	$(BIN)/python -m benchmarks.systems_scale
 	$(BIN)/python -m benchmarks.shapes
 	$(BIN)/python -m benchmarks.landmarks
 

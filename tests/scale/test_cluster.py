@@ -10,7 +10,7 @@ import dask.array as da
 import numpy as np
 import pytest
 
-from isthmus import MLHD, Index
+from isthmus import CCA, MLHD, Index, RidgeMap
 from isthmus.scale import QUIET, DaskRows
 from tests.conftest import make_domains
 
@@ -108,3 +108,14 @@ def _threads_of_blas():
     from threadpoolctl import threadpool_info
 
     return max(pool["num_threads"] for pool in threadpool_info() if pool["user_api"] == "blas")
+
+
+@pytest.mark.filterwarnings("ignore::ResourceWarning", "ignore::pytest.PytestUnraisableExceptionWarning")
+@pytest.mark.parametrize("system", [RidgeMap(), CCA()], ids=["ridge", "cca"])
+def test_pairs_of_rows_meet_on_the_workers(client, data, system):
+    rows, order = data.X_source, np.random.default_rng(100).normal(size=(8, 5))
+    both = da.from_array(rows, chunks=(500, 8)), da.from_array(rows @ order, chunks=(700, 5))
+    with dask.config.set(scheduler="synchronous"):
+        one = system.fit(both[0], None, both[1], None, pairs="rows").common_space_.components
+    two = system.fit(both[0], None, both[1], None, pairs="rows").common_space_.components
+    assert np.array_equal(one, two)

@@ -2,26 +2,32 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
+from isthmus._arrays import FloatArray
 from isthmus.common_space import CommonSpace
 from isthmus.domains import TwoDomains
 from isthmus.estimators.logdet.constraints import automatic, ordered_bounds
+from isthmus.estimators.logdet.large import MANY_PAIRS
+from isthmus.estimators.many_rows import ManyRows, RowsByLabel
 from isthmus.estimators.mapped import SimilarityEstimator
 from isthmus.estimators.solving import Solving
 from isthmus.kernels import Kernel
 from isthmus.linalg import principal_axes
-from isthmus.objective.hinge import HingePoint, HingeProblem
+from isthmus.objective.hinge import HingePoint
 from isthmus.solvers import HingeNewton, Result
+from isthmus.solvers.blocks import ArrayRows, BlockHingeNewton, HingeBlocks, Rows
+from isthmus.solvers.blocks.hinges import HingeBlockPoint
 from isthmus.spaces import JointSpace
 
 AUTO_BOUNDS = (0.0, 1.0)
 """Rows of one class are similar, rows of different classes are not; the unit of a similarity is free."""
 
 
-class ARC(SimilarityEstimator):
+class ARC(RowsByLabel, SimilarityEstimator):
     r"""Learn a similarity between rows of two domains that have different features.
 
     .. math::
@@ -87,7 +93,7 @@ class ARC(SimilarityEstimator):
     array(['a', 'b'], dtype=object)
     """
 
-    result_: Result[HingePoint]
+    result_: Result[HingePoint] | Result[HingeBlockPoint]
     objective_: float
     gradient_norm_: float
     n_iter_: int
@@ -131,14 +137,19 @@ class ARC(SimilarityEstimator):
 
     def _learn(self, domains: TwoDomains, joint: JointSpace, settings: Solving) -> tuple[CommonSpace, dict[str, Any]]:
         # Whatever a space does with the outside of the span: the optimal W is zero there.
-        axes = [principal_axes(side.points, centre=False).axes for side in (joint.source, joint.target)]
-        A, B = joint.source.points @ axes[0], joint.target.points @ axes[1]
+        target = principal_axes(joint.target.points, centre=False).axes
+        B = joint.target.points @ target
         u, l = _as_bounds(self.bounds)  # noqa: E741
-        sign = np.where(joint.source.y[:, None] == joint.target.y[None, :], 1.0, -1.0)
-        weight = _as_weight(self.pair_weight, float((A**2).sum() / len(A) * (B**2).sum() / len(B)))
-        result = settings.result(HingeProblem(A, B, sign, np.where(sign > 0, l, u), weight))
+        sign = np.where(np.arange(joint.n_classes)[:, None] == joint.target.y, 1.0, -1.0)
+        rows, axes, squared = _source(joint)
+        weight = _as_weight(self.pair_weight, squared * float((B**2).sum() / len(B)))
+        blocks = HingeBlocks(rows, axes, B, sign, np.where(sign > 0, l, u), weight)
+        if isinstance(joint, ManyRows) or blocks.n_pairs > MANY_PAIRS:
+            result = replace(settings, solver=BlockHingeNewton(self.tol, self.max_iter)).result(blocks)
+        else:
+            result = settings.result(blocks.written_out())
         spaces = joint.source.space, joint.target.space
-        return CommonSpace.of_products(spaces, (axes[0], axes[1]), result.point.W), {
+        return CommonSpace.of_products(spaces, (axes, target), result.point.W), {
             "result_": result,
             "n_iter_": result.n_iter,
             "objective_": result.point.primal,
@@ -146,6 +157,15 @@ class ARC(SimilarityEstimator):
             "pair_weight_": weight,
             "bounds_": (u, l),
         }
+
+
+def _source(joint: JointSpace) -> tuple[Rows, FloatArray, float]:
+    """Source rows with the codes of their classes, axes that they lie along, their mean squared length."""
+    if isinstance(joint, ManyRows):
+        return joint.many, joint.axes(), joint.found.squared
+    X = joint.source.points
+    squared = float(np.einsum("ij,ij->", X, X) / len(X))
+    return ArrayRows(X, joint.source.y), principal_axes(X, centre=False).axes, squared
 
 
 def _as_weight(weight: Any, scale: float) -> float:

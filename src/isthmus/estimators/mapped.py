@@ -73,17 +73,18 @@ class MappedEstimator(TwoDomainEstimator):
 
     def _learned(self, domains: TwoDomains, settings: Any) -> dict[str, Any]:
         self._require_references(domains)
-        return self._learned_in(self._joint_space(domains), domains, settings)
+        learned = self._learned_in(self._joint_space(domains), domains, settings)
+        complain(domains, learned["kernels_"], intercept=self.intercept)
+        return learned
 
     def _learned_in(self, joint: JointSpace, domains: TwoDomains, settings: Any) -> dict[str, Any]:
-        """The same in a joint space that is known already."""
+        """What to set after learning from a joint space; rows of the domains are what others are compared with."""
         space, attributes = self._learn(domains, joint, settings)
         references = replace(References.of(domains, space), weights=attributes.pop("reference_weights", None))
         if domains.pairs is not None:
             attributes["_background"] = Background.of(domains, space)
         rule = self._decision_rule(references, len(domains.classes))
         kernels = space.source.kernel, space.target.kernel
-        complain(domains, kernels, intercept=self.intercept)
         return {**attributes, "common_space_": space, "kernels_": kernels, "references_": references, "_rule": rule}
 
     def _require_references(self, domains: TwoDomains) -> None:

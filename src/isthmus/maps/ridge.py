@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -42,6 +42,54 @@ class RidgeFit:
     penalty: float
     place: int
     error: float
+
+
+@dataclass(frozen=True, eq=False)
+class Spectrum:
+    """What enters of centred and weighted inputs A (n, d) and outputs B (n, e), along the axes of the inputs.
+
+    Parameters
+    ----------
+    s : array (r,)
+        The singular values of A.
+    V : array (d, r)
+        Its right singular vectors.
+    Z : array (r, e)
+        Uᵀ B, with its left singular vectors U.
+    """
+
+    s: FloatArray
+    V: FloatArray
+    Z: FloatArray
+
+    @property
+    def values(self) -> FloatArray:
+        """Eigenvalues of the Gram matrix."""
+        return np.asarray(self.s**2)
+
+    def coefficients(self, penalty: float) -> FloatArray:
+        """W (d, e)."""
+        return np.asarray(self.V @ ((self.s / (self.values + self.s.dtype.type(penalty)))[:, None] * self.Z))
+
+    def best(
+        self,
+        penalties: FloatArray,
+        near: int | None,
+        n: int,
+        squared: float,
+        errors: Callable[[FloatArray], Sequence[float]],
+    ) -> tuple[float, int, float]:
+        """The penalty with the least error among those offered, its place, and the error.
+
+        The search begins ``near`` one, or where generalised cross-validation of n rows, whose outputs have this sum
+        of ``squared`` lengths, has its minimum.
+        """
+        offered = penalties * float(self.values.mean())
+        start = min(max(near or 0, 0), len(penalties) - 1)
+        if near is None:
+            start = _generalised(self.values, self.Z, n, squared, offered)
+        place, error = _downhill(lambda places: errors(offered[places]), start, len(penalties))
+        return float(offered[place]), place, error
 
 
 def ridge(
@@ -87,23 +135,32 @@ def ridge(
     A[:, (X[0] == X).all(axis=0)] = 0.0  # of constant columns a weighted mean leaves rounding, which is no signal
     if weights is not None:
         A, B = A * np.sqrt(w)[:, None], B * np.sqrt(w)[:, None]
-    U, s, V = _thin_svd(A)
-    if not len(s):  # constant inputs predict the mean
+    U, found = spectrum(A, B)
+    if not len(found.s):  # constant inputs predict the mean
         others = np.maximum(
             1.0 - share, np.finfo(X.dtype).eps
         )  # none are left of one pair, or of one by far heaviest
         error = float(((B / others[:, None]) ** 2).sum(dtype=np.float64))
         return RidgeFit(AffineMap(np.zeros((X.shape[1], Y.shape[1]), X.dtype), x_mean, y_mean), 0.0, 0, error)
-    Z = U.T @ B
-    values = s**2
-    unit = float(values.mean())
-    offered = penalties * unit
     many = len(X) >= MANY * X.shape[1] and X.dtype == np.float64
-    left_out = (_leave_one_out_of_many if many else _leave_one_out)(U, values, Z, B, share)
-    start = _generalised(values, Z, B, offered) if near is None else min(max(near, 0), len(penalties) - 1)
-    place, error = _downhill(lambda k: left_out(float(offered[k])), start, len(penalties))
-    W = V @ ((s / (values + X.dtype.type(offered[place])))[:, None] * Z)
-    return RidgeFit(AffineMap(np.asarray(W), x_mean, y_mean), float(offered[place]), place, error)
+    left_out = (_leave_one_out_of_many if many else _leave_one_out)(U, found.values, found.Z, B, share)
+    squared = float(np.einsum("ij,ij->", B, B, dtype=np.float64))
+    best = found.best(penalties, near, len(X), squared, lambda offered: [left_out(float(each)) for each in offered])
+    penalty, place, error = best
+    return RidgeFit(AffineMap(found.coefficients(penalty), x_mean, y_mean), penalty, place, error)
+
+
+def spectrum(A: FloatArray, B: FloatArray) -> tuple[FloatArray, Spectrum]:
+    """U (n, r), and the spectrum, of centred and weighted inputs A (n, d) and outputs B (n, e).
+
+    Examples
+    --------
+    >>> U, found = spectrum(np.array([[2.0], [-2.0]]), np.array([[1.0], [-1.0]]))
+    >>> found.values, found.coefficients(0.0).round(9)
+    (array([8.]), array([[0.5]]))
+    """
+    U, s, V = _thin_svd(A)
+    return U, Spectrum(s, V, np.asarray(U.T @ B))
 
 
 def _thin_svd(A: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
@@ -156,25 +213,24 @@ def _leave_one_out_of_many(
     return error
 
 
-def _generalised(values: FloatArray, Z: FloatArray, B: FloatArray, offered: FloatArray) -> int:
+def _generalised(values: FloatArray, Z: FloatArray, n: int, squared: float, offered: FloatArray) -> int:
     """Where generalised cross-validation has its minimum: every row is taken to have the same leverage."""
     explained = np.einsum("ij,ij->i", Z, Z, dtype=np.float64)
-    rest = max(float(np.einsum("ij,ij->", B, B, dtype=np.float64) - explained.sum()), 0.0)
+    rest = max(float(squared - explained.sum()), 0.0)
     taken = offered[:, None] / (values[None, :] + offered[:, None])
-    outside = max(len(B) - 1.0 - len(values), 0.0)
+    outside = max(n - 1.0 - len(values), 0.0)
     return int(np.argmin((taken**2 @ explained + rest) / (outside + taken.sum(axis=1)) ** 2))
 
 
-def _downhill(error: Callable[[int], float], start: int, n: int) -> tuple[int, float]:
-    """The first place, from ``start``, that is no worse than its neighbours."""
+def _downhill(errors: Callable[[list[int]], Sequence[float]], start: int, n: int) -> tuple[int, float]:
+    """The first place, from ``start``, that is no worse than its neighbours, whose errors are asked for at once."""
     known: dict[int, float] = {}
-
-    def at(k: int) -> float:
-        return known.setdefault(k, error(k)) if k not in known else known[k]
-
     place = start
     while True:
-        best = min((k for k in (place, place - 1, place + 1) if 0 <= k < n), key=at)
+        near = [k for k in (place, place - 1, place + 1) if 0 <= k < n]
+        missing = [k for k in near if k not in known]
+        known.update(zip(missing, errors(missing) if missing else [], strict=True))
+        best = min(near, key=known.__getitem__)
         if best == place:
-            return place, at(place)
+            return place, known[place]
         place = best

@@ -98,15 +98,7 @@ class DaskRows:
     def of(cls, X: Any, y: Any, name: str = "source") -> DaskRows:
         """Rows with labels of any type, in a Dask array or an ordinary one; codes are kept on the workers."""
         array, labels = dask().array, f"y_{name}"
-        if X.ndim != 2 or not X.shape[1]:
-            raise InputError(f"X_{name}: expected a two-dimensional array, got shape {X.shape}.")
-        if any(np.isnan(size) for sizes in X.chunks for size in sizes):
-            raise InputError(
-                f"X_{name}: expected chunks of known size, got others; call compute_chunk_sizes() first."
-            )
-        if np.dtype(X.dtype).kind != "f":
-            X = X.astype(np.float64)
-        X = X.rechunk({1: -1})
+        X = whole_rows(X, f"X_{name}")
         if y is None:
             raise InputError(f"{labels}: expected one label per row, got None.")
         if not isinstance(y, array.Array):
@@ -205,6 +197,15 @@ def _array(parts: Sequence[Any], shapes: Sequence[tuple[int, ...]], dtype: Any) 
     return array.concatenate([array.from_delayed(part, shape, dtype) for part, shape in pairs])
 
 
+def whole_rows(X: Any, name: str) -> Any:
+    """A Dask array of floats, in chunks of known size that cut no row."""
+    if X.ndim != 2 or not X.shape[1]:
+        raise InputError(f"{name}: expected a two-dimensional array, got shape {X.shape}.")
+    if any(np.isnan(size) for sizes in X.chunks for size in sizes):
+        raise InputError(f"{name}: expected chunks of known size, got others; call compute_chunk_sizes() first.")
+    return (X if np.dtype(X.dtype).kind == "f" else X.astype(np.float64)).rechunk({1: -1})
+
+
 def partition_total(X: Matrix, codes: IntArray, share: Share) -> tuple[FloatArray, ...]:
     """The share of one partition, a block at a time."""
     return ArrayRows(X, codes).total(share)
@@ -213,7 +214,12 @@ def partition_total(X: Matrix, codes: IntArray, share: Share) -> tuple[FloatArra
 def brought(parts: Sequence[Any]) -> ArrayRows:
     """Rows of several partitions with their codes, dense or sparse, as one in this process."""
     X, codes = zip(*computed(parts, as_it_is=True), strict=True)
-    return ArrayRows(sp.vstack(X, format="csr") if is_sparse(X[0]) else np.concatenate(X), np.concatenate(codes))
+    return ArrayRows(stacked(X), np.concatenate(codes))
+
+
+def stacked(parts: Sequence[Matrix]) -> Matrix:
+    """Rows of several blocks as one, dense or sparse."""
+    return sp.vstack(parts, format="csr") if is_sparse(parts[0]) else np.concatenate(parts)
 
 
 def partitions(array: Any) -> list[Any]:

@@ -68,7 +68,7 @@ class LogDetEstimator(MetricEstimator):
         without arguments it is a fit with other parameters to the same rows.
 
         For that a fitted system refers to the arrays that it was given. They are not copied: do not change them in
-        place. Neither a pickle nor a model file (:func:`isthmus.save`) has them: what comes out of one can't be updated.
+        place. No pickle and no model file (:func:`isthmus.save`) has them: what comes from one can't be updated.
 
         Parameters
         ----------

@@ -28,6 +28,7 @@ from isthmus.spaces.space import FeatureSpace
 
 if TYPE_CHECKING:
     from isthmus.estimators.logdet.mlhd import MLHD
+    from isthmus.estimators.mapped import MappedEstimator
 
 REFERENCE_ROWS = 10_000
 """So many source rows, of each class its share, are kept to compare others with."""
@@ -97,7 +98,7 @@ def _target(X_target: Any, y_target: Any, classes: NDArray[Any]) -> Domain:
     return Domain(X, y)
 
 
-def _require_votes(mlhd: MLHD, rows: Rows, target: Domain) -> None:
+def _require_votes(mlhd: MappedEstimator, rows: Rows, target: Domain) -> None:
     sizes = {"source": min(rows.n, REFERENCE_ROWS), "target": len(target.labelled)}
     most = sizes.get(mlhd.references, sum(sizes.values()))
     if isinstance(mlhd.rule, str) and mlhd.rule == "nearest" and mlhd.n_neighbors > most:
@@ -127,10 +128,12 @@ def _require_lengths(found: Moments, points: FloatArray) -> None:
 
 
 def _references(
-    mlhd: MLHD, rows: Rows, found: Moments, joint: JointSpace, target: Domain, space: CommonSpace
+    mlhd: MappedEstimator, rows: Rows, found: Moments, joint: JointSpace, target: Domain, space: CommonSpace
 ) -> References:
     """The means of the classes of the source for the rule that wants no more, else a sample of its rows."""
-    if isinstance(mlhd.rule, str) and mlhd.rule == "means":
+    # Points of unit length, and coordinates of a kernel, have other means; and with others a mean counts for one row.
+    linear = isinstance(space.source.kernel, Linear) and not space.parts and mlhd.references != "both"
+    if isinstance(mlhd.rule, str) and mlhd.rule == "means" and linear:
         y = np.flatnonzero(found.counts)
         X: Any = found.means[y]
     else:

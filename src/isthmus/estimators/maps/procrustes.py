@@ -7,11 +7,12 @@ from typing import Any
 from isthmus.common_space import CommonSpace
 from isthmus.domains import TwoDomains
 from isthmus.estimators.maps.base import PairedMap, anchors, centred_space
+from isthmus.estimators.pairs_in_blocks import PairsInBlocks
 from isthmus.maps import procrustes
 from isthmus.spaces import JointSpace
 
 
-class Procrustes(PairedMap):
+class Procrustes(PairsInBlocks, PairedMap):
     r"""Turn either domain onto the other, so that paired rows agree best.
 
     .. math:: \max_{U, V} \sum_i w_i \langle U^T a_i, V^T b_i \rangle \quad\text{s.t.}\quad U^T U = V^T V = I

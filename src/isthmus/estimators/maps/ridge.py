@@ -11,14 +11,17 @@ from isthmus._validation import choice, number
 from isthmus.common_space import CommonSpace
 from isthmus.domains import TwoDomains
 from isthmus.estimators.maps.base import PairedMap, anchors, centred_space
+from isthmus.estimators.pairs_in_blocks import PairsInBlocks
+from isthmus.estimators.stand_ins import StandIns
 from isthmus.kernels import Kernel
 from isthmus.maps import PENALTIES, ridge
+from isthmus.scale.left_out import ridge_of_pairs
 from isthmus.spaces import JointSpace
 
 WAYS = ("both", "to target", "to source")
 
 
-class RidgeMap(PairedMap):
+class RidgeMap(PairsInBlocks, PairedMap):
     r"""Predict the rows of either domain from those of the other, and compare with what is there.
 
     .. math::
@@ -102,7 +105,11 @@ class RidgeMap(PairedMap):
 
     def _learn(self, domains: TwoDomains, joint: JointSpace, settings: Any) -> tuple[CommonSpace, dict[str, Any]]:
         (A, B), axes, weights = anchors(joint)
-        f, g = (ridge(X, Y, weights=weights, penalties=settings) for X, Y in ((A, B), (B, A)))
+        if isinstance(joint, StandIns):
+            both = joint.many, joint.moments, (A, B), (axes[0].axes, axes[1].axes), settings
+            f, g = ridge_of_pairs(*both), ridge_of_pairs(*both, back=True)
+        else:
+            f, g = (ridge(X, Y, weights=weights, penalties=settings) for X, Y in ((A, B), (B, A)))
         halves = {"to target": (f.map.W, np.eye(B.shape[1])), "to source": (np.eye(A.shape[1]), g.map.W)}
         kept = list(halves.values()) if self.ways == "both" else [halves[self.ways]]
         maps = [np.hstack([half[k] for half in kept]) for k in (0, 1)]

@@ -11,7 +11,14 @@ from isthmus._arrays import FloatArray
 from isthmus._validation import choice, number
 from isthmus.common_space import CommonSpace
 from isthmus.domains import TwoDomains
-from isthmus.estimators.projections.base import Both, Projection, all_rows, require_classes, require_difference
+from isthmus.estimators.projections.base import (
+    Both,
+    Projection,
+    all_rows,
+    mean_point,
+    require_classes,
+    require_difference,
+)
 from isthmus.estimators.projections.correspondence import Correspondence
 from isthmus.estimators.projections.graphs import HeatGraph
 from isthmus.estimators.projections.moments import LabelMoments
@@ -154,7 +161,7 @@ class ManifoldAlignment(Projection):
         heights = moments.heights(found.source, found.target) if len(domains.classes) > 1 else found.source
         found = found.signed(heights)
         learned_from = joint.source.points, joint.target.points
-        return self._space(joint, found, learned_from), {
+        return self._space(joint, found, mean_point(found, learned_from)), {
             "correspondence_": made_of,
             "eigenvalues_": found.values,
             "residual_": found.residual,

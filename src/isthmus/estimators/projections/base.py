@@ -45,8 +45,8 @@ class Projection(MetricEstimator):
             raise InputError(f"n_components: expected at most {most} with these rows, got {self.n_components}.")
         return int(self.n_components)
 
-    def _space(self, joint: JointSpace, found: JointDirections, rows: Both) -> CommonSpace:
-        """The common space; at unit length, points are seen from the mean of these rows there."""
+    def _space(self, joint: JointSpace, found: JointDirections, mean: FloatArray) -> CommonSpace:
+        """The common space; at unit length, points are seen from a mean (k,) of rows there."""
         if found.tied:
             warn(
                 f"n_components: direction {len(found.values)} has the eigenvalue of the next one; which of them is "
@@ -62,7 +62,6 @@ class Projection(MetricEstimator):
         spaces, W = (joint.source.space, joint.target.space), np.vstack([found.source, found.target])
         if self.points == "plain":
             return CommonSpace(*spaces, W, projected=True)
-        mean = np.vstack([rows[0] @ found.source, rows[1] @ found.target]).mean(axis=0)
         return CommonSpace(*spaces, W, projected=True, offsets=-np.vstack([mean, mean]), parts=(W.shape[1],))
 
 
@@ -73,6 +72,11 @@ def all_rows(domains: TwoDomains, joint: JointSpace) -> Both:
         for side, domain in ((joint.source, domains.source), (joint.target, domains.target))
     )
     return source, target
+
+
+def mean_point(found: JointDirections, rows: Both) -> FloatArray:
+    """The mean (k,) of rows of both domains along the directions."""
+    return np.asarray(np.vstack([rows[0] @ found.source, rows[1] @ found.target]).mean(axis=0))
 
 
 def require_classes(domains: TwoDomains, system: str) -> None:

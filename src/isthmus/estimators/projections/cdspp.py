@@ -11,8 +11,9 @@ from isthmus._arrays import FloatArray, IntArray
 from isthmus._validation import number
 from isthmus.common_space import CommonSpace
 from isthmus.domains import TwoDomains
+from isthmus.estimators.many_rows import RowsByLabel
 from isthmus.estimators.projections.base import Both, Projection, all_rows
-from isthmus.estimators.projections.moments import LabelMoments
+from isthmus.estimators.projections.moments import LabelMoments, label_moments
 from isthmus.estimators.projections.self_training import chosen, class_guesses
 from isthmus.exceptions import InputError
 from isthmus.kernels import Kernel
@@ -24,7 +25,7 @@ ACROSS = 0.5
 """What a row of the other domain counts in the weight of a class, as in the release."""
 
 
-class CDSPP(Projection):
+class CDSPP(RowsByLabel, Projection):
     r"""Project rows of one class together across two domains, while either domain keeps its classes' structure.
 
     .. math::
@@ -119,6 +120,11 @@ class CDSPP(Projection):
         number(self.regularization, "regularization", low=0.0, strict=True)
         number(self.n_rounds, "n_rounds", low=1, whole=True)
 
+    def _require_blocks(self) -> None:
+        super()._require_blocks()
+        if self.n_rounds > 1:
+            raise InputError(f"n_rounds: expected 1 with source rows in blocks, got {self.n_rounds}.")
+
     def _joint_space(self, domains: TwoDomains) -> JointSpace:
         return JointSpace.of(domains, self._kernels(), every_row=self.n_rounds > 1, mean=False)
 
@@ -126,11 +132,11 @@ class CDSPP(Projection):
         X, Y = all_rows(domains, joint)
         y_source, y_target = domains.source.y, domains.target.y
         for t in range(1, self.n_rounds + 1):
-            moments = LabelMoments.of((X, Y), (y_source, y_target), joint.n_classes)
+            moments = label_moments(joint, ((X, Y), (y_source, y_target)))
             found = self._directions(moments)
             if t < self.n_rounds:
                 y_target = _guessed((X, Y), domains, y_target, found, t / self.n_rounds)
-        return self._space(joint, found, moments.rows), {
+        return self._space(joint, found, moments.middle(found.source, found.target)), {
             "eigenvalues_": found.values,
             "residual_": found.residual,
             "n_guessed_": int((y_target != domains.target.y).sum()),

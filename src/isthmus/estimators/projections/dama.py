@@ -116,7 +116,7 @@ class DAMA(Projection):
         k = self._size(usual, len(A) if self.topology_weight > 0.0 else min(usual, len(A)))
         found = JointProblem.ridged(A, moments.apart, rows[0].shape[1], self.regularization).directions(k)
         found = found.signed(moments.heights(found.source, found.target))
-        return self._space(joint, found, moments.rows), {
+        return self._space(joint, found, moments.middle(found.source, found.target)), {
             "eigenvalues_": found.values,
             "residual_": found.residual,
         }

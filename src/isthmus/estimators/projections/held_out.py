@@ -5,9 +5,11 @@ from __future__ import annotations
 import numpy as np
 import scipy.sparse as sp
 
-from isthmus._arrays import FloatArray, IntArray
+from isthmus._arrays import FloatArray, as_dense
+from isthmus.estimators.stand_ins import StandIns
 from isthmus.exceptions import InputError
 from isthmus.maps import CanonicalDirections, PairedRows
+from isthmus.solvers.blocks.drawing import Draw
 from isthmus.spaces import JointSpace
 
 POWER = 2.0
@@ -16,33 +18,57 @@ OFFERED = (0.003, 0.01, 0.03, 0.1, 0.3, 1.0, 3.0)
 """The regularizations that are tried."""
 FOLDS, FEWEST, OTHERWISE = 5, 10, 0.3
 """With fewer pairs than this there is nothing to hold out, and the regularization is the last of these."""
+MANY, HELD_OUT = 5000, 1000
+"""Of more pairs than this so many are held out once: five folds would compare all with all."""
 
 
 def held_out_regularization(joint: JointSpace) -> float:
-    """The offered γ under which partners of held-out pairs rank best (mean reciprocal rank, both directions)."""
-    if joint.pairs is None or len(joint.pairs) < FEWEST:
+    """The offered γ under which partners of held-out pairs rank best (mean reciprocal rank, both directions).
+
+    In five folds; of more than :data:`MANY` pairs once, as all others are learned from then.
+    """
+    if joint.pairs is None:
         return OTHERWISE
-    A, B = joint.source.points[joint.pairs.source], joint.target.points[joint.pairs.target]
-    fold = np.random.default_rng(0).permutation(len(A)) % FOLDS
-    totals = np.zeros(len(OFFERED))
-    for k in range(FOLDS):
-        train, test = np.flatnonzero(fold != k), np.flatnonzero(fold == k)
-        totals += _reciprocal_ranks(A, B, joint.pairs.weights, train, test)
-    return OFFERED[int(totals.argmax())]
+    if not isinstance(joint, StandIns):
+        known = joint.pairs
+        A, B = joint.source.points[known.source], joint.target.points[known.target]
+        return OFFERED[int(_of_arrays(A, B, known.weights).argmax())]
+    many = joint.many.n > MANY
+    Z, weights, _ = joint.many.sample(HELD_OUT if many else joint.many.n, np.random.default_rng(0))
+    A, B = (as_dense(Z[:, columns]) for columns in joint.moments.layout.sides)
+    if not many:
+        return OFFERED[int(_of_arrays(A, B, weights).argmax())]
+    X, Y = joint.moments.without(Z, weights).stand_ins()
+    each = sp.eye_array(len(X)).tocsr()
+    return OFFERED[int(_reciprocal_ranks(PairedRows.of(X, Y, each, each), A, B).argmax())]
 
 
-def _reciprocal_ranks(
-    A: FloatArray, B: FloatArray, weights: FloatArray, train: IntArray, test: IntArray
-) -> FloatArray:
-    """The mean reciprocal rank of each offered γ, or zero where the rows left do not vary together."""
-    L, R = sp.diags_array(weights[train]).tocsr(), sp.eye_array(len(train)).tocsr()
-    rows, scores = PairedRows.of(A[train], B[train], L, R), np.zeros(len(OFFERED))
+def _of_arrays(A: FloatArray, B: FloatArray, weights: FloatArray) -> FloatArray:
+    """The sum over folds of the ranks of what each holds out, for each γ."""
+    n, rng, totals = len(A), np.random.default_rng(0), np.zeros(len(OFFERED))
+    if n < FEWEST:
+        return np.asarray(np.isclose(OFFERED, OTHERWISE), dtype=np.float64)
+    if n > MANY:  # the pairs that a sample of rows in blocks has
+        folds = [np.isin(np.arange(n), Draw(np.array([n]), HELD_OUT, int(rng.integers(2**63))).ranks(0, 0, n))]
+    else:
+        fold = rng.permutation(n) % FOLDS
+        folds = [fold == k for k in range(FOLDS)]
+    for test in folds:
+        train = ~test
+        L, R = sp.diags_array(weights[train]).tocsr(), sp.eye_array(int(train.sum())).tocsr()
+        totals += _reciprocal_ranks(PairedRows.of(A[train], B[train], L, R), A[test], B[test])
+    return totals
+
+
+def _reciprocal_ranks(rows: PairedRows, A: FloatArray, B: FloatArray) -> FloatArray:
+    """The mean reciprocal rank of held-out pairs for each γ, or zero where the rows left do not vary together."""
+    scores = np.zeros(len(OFFERED))
     for k, gamma in enumerate(OFFERED):
         try:
             found = rows.directions(gamma, unit=False).weighted(POWER)
         except InputError:
             continue
-        S = _cosines(found, A[test], B[test])
+        S = _cosines(found, A, B)
         own = np.diagonal(S)
         ranks = [1.0 + (own[:, None] < S).sum(axis=1), 1.0 + (own[None, :] < S).sum(axis=0)]
         scores[k] = np.mean([1.0 / r for r in ranks])

@@ -9,7 +9,7 @@ import numpy as np
 from isthmus._validation import choice, number
 from isthmus.common_space import CommonSpace
 from isthmus.domains import TwoDomains
-from isthmus.estimators.projections.base import Both, Projection, require_difference
+from isthmus.estimators.projections.base import Both, Projection, mean_point, require_difference
 from isthmus.estimators.projections.moments import LabelMoments
 from isthmus.exceptions import InputError
 from isthmus.kernels import Kernel
@@ -144,7 +144,10 @@ class HeMap(Projection):
         found = shared.maps(self._size(usual, min(most, len(shared.values))))
         found = found.signed(np.vstack([found.source, found.target]))
         rows = joint.source.points, joint.target.points
-        return self._space(joint, found, rows), {"eigenvalues_": found.values, "residual_": found.residual}
+        return self._space(joint, found, mean_point(found, rows)), {
+            "eigenvalues_": found.values,
+            "residual_": found.residual,
+        }
 
 
 def paired_rows(joint: JointSpace) -> Both:

@@ -6,7 +6,35 @@ import numpy as np
 import scipy.sparse as sp
 
 from isthmus._arrays import Matrix
+from isthmus.estimators.many_rows import ManyRows
+from isthmus.linalg import pivoted_cholesky, principal_axes
+from isthmus.maps import PairedRows
 from isthmus.spaces import JointSpace
+
+
+def paired_rows(joint: JointSpace) -> PairedRows:
+    """The rows of both domains, paired by what is known: pairs, or classes."""
+    if isinstance(joint, ManyRows):
+        return _of_class_sums(joint)
+    L, R = label_incidence(joint) if joint.pairs is None else pair_incidence(joint)
+    return PairedRows.of(joint.source.points, joint.target.points, L, R)
+
+
+def _of_class_sums(joint: ManyRows) -> PairedRows:
+    """Of source rows in blocks: few rows with their covariance over the pairs, and their class sums."""
+    counts, means, y = joint.found.counts, joint.found.means, joint.target.y
+    of_target = np.bincount(y, minlength=len(counts)).astype(np.float64)
+    n = float(counts @ of_target)
+    mean = (counts * of_target) @ means / n
+    D = means - mean
+    F, _ = pivoted_cholesky((joint.within(of_target) + (D.T * (counts * of_target)) @ D) / n, None)
+    stand_ins = np.sqrt(max(1, F.shape[1])) * np.vstack([F.T, -F.T, np.zeros((1 - min(1, F.shape[1]), len(mean)))])
+    B, weights = joint.target.points, counts[y].astype(np.float64)
+    axes = principal_axes(stand_ins + mean), principal_axes(B, weights=weights)
+    sums = np.zeros((len(counts), B.shape[1]))
+    np.add.at(sums, y, B - axes[1].mean)
+    shares = np.full(len(stand_ins), n / len(stand_ins))
+    return PairedRows((stand_ins, B - axes[1].mean), axes, (shares, weights), (counts[:, None] * D, sums))
 
 
 def label_incidence(joint: JointSpace) -> tuple[Matrix, Matrix]:

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 import scipy.linalg as sla
 
 from isthmus._arrays import FloatArray, IntArray
 from isthmus.domains import UNLABELLED
+from isthmus.estimators.many_rows import ManyRows
 from isthmus.linalg import EPS
+from isthmus.spaces import JointSpace
 
 CANCELLED = 8.0 * EPS
 """A sum that is no larger than this part of the sum of sizes is rounding."""
@@ -93,11 +95,55 @@ class LabelMoments:
         M, n = self.stacked, self.totals
         return np.asarray((M / np.where(n > 0.0, n, 1.0)) @ M.T)
 
+    def middle(self, source: FloatArray, target: FloatArray) -> FloatArray:
+        """The mean (k,) of all labelled rows along directions (r_s, k), (r_t, k)."""
+        s = self.sums[0].sum(axis=1) @ source + self.sums[1].sum(axis=1) @ target
+        return np.asarray(s / float(self.totals.sum()))
+
     def heights(self, source: FloatArray, target: FloatArray) -> FloatArray:
         """How high the classes stand (C, k) along directions (r_s, k), (r_t, k), as seen from the mean of all."""
         totals = self.sums[0].T @ source + self.sums[1].T @ target
         n = self.totals[:, None]
         return np.asarray(totals - n * totals.sum(axis=0) / n.sum())
+
+
+@dataclass(frozen=True, eq=False)
+class BlockLabelMoments(LabelMoments):
+    """The same of source rows in blocks: they are none of its rows, and each scatter of theirs is a pass.
+
+    Parameters
+    ----------
+    many : ManyRows
+        The source rows.
+    """
+
+    many: ManyRows = field(kw_only=True)
+
+    @classmethod
+    def of_many(cls, joint: ManyRows) -> BlockLabelMoments:
+        """Of a joint space whose source rows stay where they are."""
+        target = LabelMoments.of(
+            (joint.source.points, joint.target.points), (joint.source.y, joint.target.y), joint.n_classes
+        )
+        counts, means = joint.found.counts.astype(np.float64), joint.found.means
+        return cls(target.rows, target.y, (counts, target.counts[1]), (counts * means.T, target.sums[1]), many=joint)
+
+    def weighted(self, weights: tuple[FloatArray, FloatArray]) -> tuple[FloatArray, FloatArray]:
+        """Around the means of the classes, and of these."""
+        _, target = super().weighted(weights)
+        means = self.many.found.means
+        return self.many.within(weights[0]) + (means.T * (weights[0] * self.counts[0])) @ means, target
+
+
+def label_moments(
+    joint: JointSpace,
+    labelled: tuple[tuple[FloatArray, FloatArray], tuple[IntArray, IntArray]] | None = None,
+) -> LabelMoments:
+    """Of the rows that are learned from, or of other ones with other codes; of source rows in blocks by passes."""
+    if isinstance(joint, ManyRows):
+        return BlockLabelMoments.of_many(joint)
+    rows, y = labelled or ((joint.source.points, joint.target.points), (joint.source.y, joint.target.y))
+    return LabelMoments.of(rows, y, joint.n_classes)
 
 
 def _sums(X: FloatArray, one_hot: FloatArray) -> FloatArray:

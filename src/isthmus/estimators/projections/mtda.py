@@ -7,14 +7,15 @@ from typing import Any
 from isthmus._validation import number
 from isthmus.common_space import CommonSpace
 from isthmus.domains import TwoDomains
+from isthmus.estimators.many_rows import RowsByLabel
 from isthmus.estimators.projections.base import Projection, require_classes
-from isthmus.estimators.projections.moments import LabelMoments
+from isthmus.estimators.projections.moments import label_moments
 from isthmus.kernels import Kernel
 from isthmus.maps import JointProblem
 from isthmus.spaces import JointSpace
 
 
-class MTDA(Projection):
+class MTDA(RowsByLabel, Projection):
     r"""Linear discriminant analysis of the direct sum of two domains, whose classes are the same.
 
     .. math::
@@ -85,14 +86,13 @@ class MTDA(Projection):
 
     def _learn(self, domains: TwoDomains, joint: JointSpace, settings: None) -> tuple[CommonSpace, dict[str, Any]]:
         require_classes(domains, "MTDA")
-        rows = joint.source.points, joint.target.points
-        moments = LabelMoments.of(rows, (joint.source.y, joint.target.y), joint.n_classes)
+        moments = label_moments(joint)
         A, B = moments.within_classes, moments.between_classes
-        problem = JointProblem.ridged(A, B, rows[0].shape[1], self.regularization)
+        problem = JointProblem.ridged(A, B, joint.source.space.dimension, self.regularization)
         found = problem.directions(min(joint.n_classes - 1, len(A))).above_zero()
         found = found.leading(self._size(len(found.values), len(found.values)))
         found = found.signed(moments.heights(found.source, found.target))
-        return self._space(joint, found, moments.rows), {
+        return self._space(joint, found, moments.middle(found.source, found.target)), {
             "eigenvalues_": found.values,
             "residual_": found.residual,
         }

@@ -1,7 +1,18 @@
-"""The block Newton solver: the primal in M over blocks of source rows, for hundreds of rows to millions."""
+"""Solvers over blocks of source rows, for hundreds of rows to millions: of the primal in M, and of squared hinges."""
 
+from isthmus.solvers.blocks.hinges import BlockHingeNewton, HingeBlocks
 from isthmus.solvers.blocks.problem import BlockProblem, as_blocks
 from isthmus.solvers.blocks.rows import ArrayRows, Rows, Share
 from isthmus.solvers.blocks.solver import BlockNewton, MetricPoint
 
-__all__ = ["ArrayRows", "BlockNewton", "BlockProblem", "MetricPoint", "Rows", "Share", "as_blocks"]
+__all__ = [
+    "ArrayRows",
+    "BlockHingeNewton",
+    "BlockNewton",
+    "BlockProblem",
+    "HingeBlocks",
+    "MetricPoint",
+    "Rows",
+    "Share",
+    "as_blocks",
+]

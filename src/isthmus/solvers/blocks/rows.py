@@ -58,8 +58,8 @@ class ArrayRows:
     ----------
     X : array, memory map or CSR matrix (n, d)
         The rows.
-    codes : array (n,)
-        A number from 0 for each.
+    codes : array (n,), optional
+        A number from 0 for each; unless given, nothing tells them apart and it is 0.
 
     Examples
     --------
@@ -71,12 +71,14 @@ class ArrayRows:
     """
 
     X: Any
-    codes: Any
+    codes: Any = None
 
     def __post_init__(self) -> None:
         shape, kind = np.shape(self.X), getattr(self.X, "dtype", np.dtype(object)).kind
         if len(shape) != 2 or kind != "f" or (is_sparse(self.X) and self.X.format != "csr"):
             raise InputError(f"X: expected a two-dimensional array of floats, or a CSR matrix, got shape {shape}.")
+        if self.codes is None:
+            object.__setattr__(self, "codes", np.broadcast_to(np.uint8(0), shape[:1]))
         if np.shape(self.codes) != shape[:1] or np.asarray(self.codes[:0]).dtype.kind not in "iu":
             raise InputError(f"codes: expected a whole number for each of {shape[0]} rows, got {self.codes!r:.60}.")
 
