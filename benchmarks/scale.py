@@ -9,6 +9,7 @@ from __future__ import annotations
 import argparse
 import sys
 from pathlib import Path
+from statistics import median
 from typing import Any
 
 import numpy as np
@@ -100,6 +101,26 @@ def small(found: dict[Run, dict[str, Any]]) -> str:
     return lines.table(head, rows)
 
 
+def growth(found: dict[Run, dict[str, Any]]) -> str:
+    """Medians over the seeds of the blocks, and the one seed of real rows."""
+    head = (
+        "data",
+        "source rows",
+        "shared weights: seconds, products",
+        "weight 1: seconds, products",
+        "peak memory / data",
+    )
+    rows = []
+    for kind, n in ((kind, n) for kind in ("blocks", "mfeat") for n in SIZES):
+        groups = [[r for key, r in found.items() if key[:3] == (kind, n, weight)] for weight in PRODUCTS]
+        if not all(groups):
+            continue
+        costs = [f"{median(r['seconds'] for r in g):.3g}, {median(r['products'] for r in g):.3g}" for g in groups]
+        peak = max(r["peak_over_data"] for group in groups for r in group)
+        rows.append(({"blocks": "made"}.get(kind, kind), f"{n:,}", *costs, f"{peak:.2f}"))
+    return lines.table(head, rows)
+
+
 def page(found: dict[Run, dict[str, Any]]) -> str:
     """All records as a table, and the bars."""
     head = ["data", "rows", "weight", "seed", "solver", "CPU seconds", "products XᵀX", "iterations", "objective"]
@@ -130,7 +151,8 @@ def main() -> int:
             measure(run)
     found = records()
     PAGE.write_text(page(found), encoding="utf-8")
-    lines.fill(lines.DOCS / "scale.md", {"benchmarks.scale: small": small(found)})
+    parts = {"benchmarks.scale: small": small(found), "benchmarks.scale: growth": growth(found)}
+    lines.fill(lines.DOCS / "scale.md", parts)
     from benchmarks.curves import draw_scale
 
     draw_scale(list(found.values()))

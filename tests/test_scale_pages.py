@@ -22,6 +22,7 @@ def test_the_page_of_growth_is_what_was_measured() -> None:
     found = scale.records()
     assert scale.PAGE.read_text(encoding="utf-8") == scale.page(found)
     assert scale.small(found) in DOCS
+    assert scale.growth(found) in DOCS
 
 
 def test_the_tables_of_landmarks_are_what_was_measured() -> None:
