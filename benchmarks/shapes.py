@@ -85,7 +85,8 @@ def table(shape: str, found: dict[Run, dict[str, Any]]) -> str:
         tried = [found.get((shape, system, n)) for n in sizes]
         passed = any(record and record["status"] != "done" for record in tried)
         cells = [_cell(record) if record else "–" if passed else "not run" for record in tried]
-        rows.append((system, *cells, f"{done[-1]:,}" if done else "none"))
+        least = "" if passed or len(done) == len(sizes) else "≥ "  # who has not passed the limit may go on
+        rows.append((system, *cells, f"{least}{done[-1]:,}" if done else "none" if passed else "not run"))
     return lines.table(("system", *(f"{n:,}" for n in sizes), "largest"), rows)
 
 
