@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -65,8 +66,47 @@ class HingeProblem:
         return np.asarray(self.source.T @ (C @ self.target))
 
 
+class HingeCertificate(Compact):
+    """What the gradient at a matrix W proves, however value and gradient were computed."""
+
+    if TYPE_CHECKING:
+
+        @property
+        def W(self) -> FloatArray: ...  # noqa: D102
+
+        @property
+        def primal(self) -> float: ...  # noqa: D102
+
+        @property
+        def gradient(self) -> FloatArray: ...  # noqa: D102
+
+    @cached_property
+    def gradient_norm(self) -> float:
+        """The Frobenius norm of the gradient."""
+        return float(np.linalg.norm(self.gradient))
+
+    @property
+    def gap(self) -> float:
+        """No matrix has a value lower than f(W) by more than this: ‖∇f‖²/4, as f − ‖·‖² is convex."""
+        return 0.25 * self.gradient_norm**2
+
+    @property
+    def dual(self) -> float:
+        """A lower bound of f at every matrix."""
+        return self.primal - self.gap
+
+    @property
+    def scale(self) -> float:
+        """The unit of a relative gap: f itself, so that any unit of W or of the rows cancels."""
+        return self.primal
+
+    def components(self) -> FloatArray:
+        """W."""
+        return self.W
+
+
 @dataclass(frozen=True, eq=False)
-class HingePoint(Compact):
+class HingePoint(HingeCertificate):
     """A matrix W (r_s, r_l) with its similarities X W Yᵀ; all else is a property."""
 
     problem: HingeProblem
@@ -89,30 +129,6 @@ class HingePoint(Compact):
         """The gradient 2 W − 2 λ Xᵀ (δ ∘ h) Y."""
         problem = self.problem
         return 2.0 * (self.W - problem.weight * problem.collected(problem.sign * self.violations))
-
-    @cached_property
-    def gradient_norm(self) -> float:
-        """Its Frobenius norm."""
-        return float(np.linalg.norm(self.gradient))
-
-    @property
-    def gap(self) -> float:
-        """No matrix has a value lower than f(W) by more than this: ‖∇f‖²/4, as f − ‖·‖² is convex."""
-        return 0.25 * self.gradient_norm**2
-
-    @property
-    def dual(self) -> float:
-        """A lower bound of f at every matrix."""
-        return self.primal - self.gap
-
-    @property
-    def scale(self) -> float:
-        """The unit of a relative gap: f itself, so that any unit of W or of the rows cancels."""
-        return self.primal
-
-    def components(self) -> FloatArray:
-        """W."""
-        return self.W
 
     def curvature(self, V: FloatArray) -> FloatArray:
         """The (generalised) Hessian applied to V: 2 V + 2 λ Xᵀ ([h > 0] ∘ X V Yᵀ) Y."""

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 
 from isthmus._arrays import FloatArray, IntArray, Matrix, as_dense
 from isthmus.exceptions import InputError
 from isthmus.linalg import conjugate_gradients
-from isthmus.objective.hinge import HingePoint, HingeProblem
-from isthmus.objective.point import Compact
+from isthmus.objective.hinge import HingeCertificate, HingePoint, HingeProblem
 from isthmus.solvers.blocks.rows import Rows
 from isthmus.solvers.hinge import DECREASE, LOOSEST_STEP, ROUNDING, SHORTEST_STEP, HingeNewton
 from isthmus.solvers.iteration import IterativeSolver
@@ -89,37 +87,13 @@ class HingeBlocks:
 
 
 @dataclass(frozen=True, eq=False)
-class HingeBlockPoint(Compact):
+class HingeBlockPoint(HingeCertificate):
     """A matrix W (r_s, r_l) with f(W) and its gradient."""
 
     problem: HingeBlocks
     W: FloatArray
     primal: float
     gradient: FloatArray
-
-    @cached_property
-    def gradient_norm(self) -> float:
-        """The gradient's Frobenius norm."""
-        return float(np.linalg.norm(self.gradient))
-
-    @property
-    def gap(self) -> float:
-        """No matrix has a value lower than f(W) by more than this: ‖∇f‖²/4, as f − ‖·‖² is convex."""
-        return 0.25 * self.gradient_norm**2
-
-    @property
-    def dual(self) -> float:
-        """A lower bound of f at every matrix."""
-        return self.primal - self.gap
-
-    @property
-    def scale(self) -> float:
-        """The unit of a relative gap: f itself."""
-        return self.primal
-
-    def components(self) -> FloatArray:
-        """W."""
-        return self.W
 
 
 @dataclass(frozen=True, eq=False)
