@@ -40,7 +40,7 @@ class Source:
         return f"Source({' × '.join(map(str, np.shape(self.X)))})"
 
 
-def _has(method: str) -> Callable[[Any], bool]:
+def has_method(method: str) -> Callable[[Any], bool]:
     """Whether the system has a method, as the parameters now have it."""
     return lambda self: hasattr(getattr(self, "estimator_", self.estimator), method)
 
@@ -97,7 +97,15 @@ class GivenSource(Documented, ClassifierMixin, TransformerMixin, BaseEstimator):
         # scikit-learn notes the columns on the object it is given, before anyone knows whether the fit succeeds.
         columns = GivenSource(self.estimator, self.source)
         rows = self._validated(columns, X)
-        estimator = clone(self.estimator).fit(self.source.X, self.source.y, rows, _labels(y))
+        return self._holding(clone(self.estimator).fit(self.source.X, self.source.y, rows, _labels(y)), columns)
+
+    def around(self, estimator: TwoDomainEstimator, X: Any) -> Self:
+        """The same with a system that was fitted already, to these target rows."""
+        columns = GivenSource(self.estimator, self.source)
+        self._validated(columns, X)
+        return self._holding(estimator, columns)
+
+    def _holding(self, estimator: TwoDomainEstimator, columns: GivenSource) -> Self:
         self.__dict__.pop("feature_names_in_", None)
         self.__dict__.update({name: value for name, value in vars(columns).items() if name.endswith("_in_")})
         self.estimator_, self.classes_ = estimator, estimator.classes_
@@ -129,26 +137,26 @@ class GivenSource(Documented, ClassifierMixin, TransformerMixin, BaseEstimator):
         rows = self._rows(X)
         return np.asarray(self.estimator_.transform(rows))
 
-    @available_if(_has("predict_proba"))  # type: ignore[untyped-decorator]
+    @available_if(has_method("predict_proba"))  # type: ignore[untyped-decorator]
     def predict_proba(self, X: Any) -> FloatArray:
         """Probabilities of the classes (n, C), where the rule gives any."""
         rows = self._rows(X)
         return np.asarray(self.estimator_.predict_proba(rows))
 
-    @available_if(_has("decision_function"))  # type: ignore[untyped-decorator]
+    @available_if(has_method("decision_function"))  # type: ignore[untyped-decorator]
     def decision_function(self, X: Any) -> FloatArray:
         """Scores of the classes, where the rule gives any."""
         rows = self._rows(X)
         return np.asarray(self.estimator_.decision_function(rows))
 
-    @available_if(_has("kneighbors"))  # type: ignore[untyped-decorator]
+    @available_if(has_method("kneighbors"))  # type: ignore[untyped-decorator]
     def kneighbors(self, X: Any, n_neighbors: int | None = None) -> tuple[FloatArray, IntArray]:
         """Distances (or similarities) and numbers of the best reference rows for target rows, both (n, k)."""
         rows = self._rows(X)
         distances, numbers = self.estimator_.kneighbors(rows, n_neighbors)
         return distances, numbers
 
-    @available_if(_has("pairwise_distances"))  # type: ignore[untyped-decorator]
+    @available_if(has_method("pairwise_distances"))  # type: ignore[untyped-decorator]
     def pairwise_distances(self, A: Any, B: Any, domains: tuple[str, str] = ("source", "target")) -> FloatArray:
         """All distances (n, m) between rows A of one domain and rows B of another, or of the same."""
         check_is_fitted(self)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from inspect import signature
 from typing import Any, TypeAlias
 
 from isthmus._arrays import FloatArray
@@ -39,11 +40,11 @@ class Solving:
 
     def result(self, problem: Any, *spaces: Space) -> Result[Any]:
         """The solved problem; the line of progress, if there is one, ends however the work ends."""
-        start = None if self.start is None else self.start(problem, *spaces)
+        options: dict[str, Any] = {"callback": self.callback}
+        if self.start is not None and "start" in signature(self.solver.solve).parameters:
+            options["start"] = self.start(problem, *spaces)
         try:
-            solved: Result[Any] = self.solver.solve(
-                problem, callback=self.callback, **({} if start is None else {"start": start})
-            )
+            solved: Result[Any] = self.solver.solve(problem, **options)
             return solved
         finally:
             if isinstance(self.callback, GapLine):

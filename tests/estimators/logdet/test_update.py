@@ -16,7 +16,7 @@ from conftest import make_domains, one_sentence
 from isthmus import MLHD, InputError, Landmarks, Saenko
 from isthmus.estimators.logdet import large
 from isthmus.scale import ArrayRows
-from isthmus.solvers import BlockProblem
+from isthmus.solvers import BlockProblem, DualNewton
 
 D = make_domains(seed=101, n_source=60, n_target=40, n_labelled=12)
 MORE = np.where(np.arange(40) < 16, D.y_true, -1)
@@ -171,7 +171,7 @@ REFUSED = [
     ({"X_target": D.X_target[:2]}, "y_target: expected a label for each new row"),
     ({"X_target": D.X_target[:2], "y_target": [0]}, r"y_target: expected shape \(2,\) to match X_target, got \(1,\)"),
     ({"X_target": D.X_target[:2] * np.nan, "y_target": [0, 1]}, "X_target: expected finite numbers"),
-    ({"X_target": frames(D.X_target, "pandas"), "y_target": MORE}, "X_target: expected ndarray, as in fit, got"),
+    ({"X_target": frames(D.X_target, "pandas"), "y_target": MORE}, "X_target: expected numpy.ndarray, as in fit, got"),
     ({"y_target": MORE[:5]}, r"y_target: expected shape \(40,\) to match X_target, got \(5,\)"),
     ({"y_target": np.full(40, 7)}, "y_target: expected"),
     ({"X_source": D.X_source[:1], "y_source": [-1]}, "y_source: expected a label for every row"),
@@ -216,8 +216,29 @@ def test_a_model_from_a_file_or_a_pickle_says_that_it_has_no_rows(tmp_path):
     isthmus.save(model, tmp_path / "model.isthmus")
     for thawed in (isthmus.load(tmp_path / "model.isthmus"), pickle.loads(pickle.dumps(model))):
         np.testing.assert_array_equal(thawed.predict(D.X_target), model.predict(D.X_target))
-        with pytest.raises(InputError, match="with the rows of its fit, got one without, as from a file") as caught:
+        with pytest.raises(
+            InputError, match="with the rows of its fit, got a copy without them, as from a file"
+        ) as caught:
             thawed.update(y_target=MORE)
         assert one_sentence(caught)
     with pytest.raises(ValueError, match="not fitted"):
         MLHD().update(y_target=MORE)
+
+
+def test_a_solver_that_takes_no_start_is_asked_without():
+    class Cold:
+        def solve(self, problem, callback=None):
+            return DualNewton().solve(problem, callback=callback)
+
+    model = MLHD(solver=Cold()).fit(*D.args).update(y_target=MORE)
+    fresh = MLHD(solver="dual").fit(*D.args[:3], MORE)
+    assert model.result_.primal == pytest.approx(fresh.result_.primal, rel=2e-6)
+
+
+def test_rows_without_labels_come_again_and_again_and_are_of_one_kind():
+    model = MLHD().fit(D.X_source[:30], None, D.X_target[:30], None, pairs="rows")
+    for _ in range(2):
+        model.update(X_target=D.X_target[30:32])
+    with pytest.raises(InputError, match="X_target: expected dense rows, as in fit, got sparse ones") as caught:
+        model.update(X_target=sp.csr_matrix(D.X_target[30:32]))
+    assert one_sentence(caught)

@@ -1,6 +1,8 @@
 """Systems along a path of weights are those of single fits; a search finds what a grid search finds."""
 
+import gc
 import pickle
+import weakref
 
 import numpy as np
 import pandas as pd
@@ -8,11 +10,13 @@ import pytest
 from sklearn.base import clone
 from sklearn.model_selection import GridSearchCV
 from sklearn.preprocessing import StandardScaler
+from sklearn.utils import get_tags
 
 from conftest import make_domains, one_sentence
 from isthmus import ARC, MLHD, InputError, WeightSearch, weight_path
 from isthmus.estimators.logdet import large
 from isthmus.evaluation import SemiSupervisedSplit
+from isthmus.exceptions import DataWarning
 from isthmus.scale import ArrayRows
 from isthmus.solvers import BlockProblem
 
@@ -121,3 +125,60 @@ def test_a_search_over_something_else_is_refused():
     assert one_sentence(caught)
     with pytest.raises(ValueError, match="not fitted"):
         WeightSearch(MLHD().given_source(D.X_source, D.y_source)).predict(D.X_target)
+
+
+def test_a_cell_without_a_score_ranks_last_as_in_a_grid_search():
+    def scoring(model, X, y):
+        return np.nan if model.estimator.pair_weight == 0.001 else 0.9
+
+    over_target = MLHD().given_source(D.X_source, D.y_source)
+    with pytest.warns(UserWarning, match="1 of 2 pairs of weights have no score in some fold, and rank last"):
+        search = WeightSearch(over_target, None, [0.001, 0.1], cv=3, scoring=scoring).fit(D.X_target, D.y_target)
+    assert (search.best_index_, search.best_score_) == (1, 0.9)
+    assert search.cv_results_["rank_test_score"].tolist() == [2, 1]
+    with pytest.raises(InputError, match="scoring: expected a score for some weights, got NaN for all of them"):
+        WeightSearch(over_target, None, [0.001], cv=3, scoring=scoring).fit(D.X_target, D.y_target)
+
+
+def test_bad_input_of_a_search_is_one_sentence():
+    over_target = MLHD().given_source(D.X_source, D.y_source)
+    for search, rows, words in (
+        (WeightSearch(over_target), (D.X_target[:5], D.y_target), "y: expected shape"),
+        (WeightSearch(over_target, scoring=["accuracy"]), (D.X_target, D.y_target), "scoring: expected one score"),
+        (
+            WeightSearch(over_target, [[1.0], [1.0, 2.0]]),
+            (D.X_target, D.y_target),
+            "alignment_weights: expected a list",
+        ),
+    ):
+        with pytest.raises(InputError, match=words) as caught:
+            search.fit(*rows)
+        assert one_sentence(caught)
+
+
+def test_a_search_has_what_its_estimator_has():
+    over_target = MLHD(rule="linear").given_source(D.X_source, D.y_source)
+    splits = list(SemiSupervisedSplit(3).split(D.X_target, D.y_target))
+    search = WeightSearch(over_target, None, ["auto", 0.1], cv=splits).fit(D.X_target, D.y_target)
+    assert search.n_features_in_ == D.X_target.shape[1]
+    assert search.cv_results_["param_estimator__pair_weight"].tolist() == ["auto", 0.1]
+    assert hasattr(search, "decision_function") == hasattr(search.best_estimator_, "decision_function")
+    assert get_tags(search).input_tags.sparse
+
+
+def test_nobody_but_the_caller_holds_the_models_of_a_path():
+    alive = []
+    for model in weight_path(MLHD(), *D.args, pair_weights=[0.01, 0.1, 1.0]):
+        alive.append(weakref.ref(model))
+        del model
+        gc.collect()
+        assert alive[-1]() is None
+
+
+def test_a_path_complains_of_the_data_once():
+    moved = D.X_source + 100.0, *D.args[1:]
+    with pytest.warns(DataWarning, match="centre the rows first") as once:
+        MLHD().fit(*moved)
+    with pytest.warns(DataWarning, match="centre the rows first") as told:
+        list(weight_path(MLHD(), *moved, pair_weights=[0.01, 0.1]))
+    assert [str(each.message) for each in told] == [str(each.message) for each in once]

@@ -63,12 +63,13 @@ class LogDetEstimator(MetricEstimator):
     ) -> Self:
         """Learn again with more rows or labels, from the metric that was learned before.
 
-        The result is that of :meth:`fit` on all rows, old and new, to the tolerance: kernels, transformers and
-        everything automatic follow the rows. Only the way is shorter. The parameters are those that hold now, so that
-        without arguments it is a fit with other parameters to the same rows.
+        The metric is that of :meth:`fit` on all rows, old and new, to the tolerance: kernels, transformers and
+        everything automatic follow the rows. The axes of the common space may be turned, which distances don't see.
+        Only the way is another: as a rule shorter, but not with very few rows or very many (docs/scale.md). The
+        parameters are those that hold now: without arguments it is a fit with other parameters to the same rows.
 
         For that a fitted system refers to the arrays that it was given. They are not copied: do not change them in
-        place. No pickle and no model file (:func:`isthmus.save`) has them: what comes from one can't be updated.
+        place. No copy, pickle or model file (:func:`isthmus.save`) has them: what comes from one can't be updated.
 
         Parameters
         ----------
@@ -99,8 +100,8 @@ class LogDetEstimator(MetricEstimator):
         settings, given = self._checked(), getattr(self, "_given", None)
         if given is None:
             raise InputError(
-                f"update: expected a {type(self).__name__} with the rows of its fit, got one without, as from a "
-                "file; fit it to all rows."
+                f"update: expected {type(self).__name__} with the rows of its fit, got a copy without them, as from "
+                "a file; fit it to all rows."
             )
         for domain, X in zip(DOMAINS, (X_source, X_target), strict=True):
             self._require_more(domain, X)

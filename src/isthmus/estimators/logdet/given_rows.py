@@ -56,9 +56,11 @@ class GivenRows:
             )
         if y is None and labels is not None:
             raise InputError(f"{names[1]}: expected a label for each new row (-1 where there is none), got None.")
+        if labels is None and y is None:
+            return appended_rows(rows, X, names[0]), None
         if labels is None:
             labels = np.full(_count(rows), -1)
-        new = np.full(_count(X), -1) if y is None else y if is_dask(y) else as_labels(y, names[1])
+        new = y if is_dask(y) else as_labels(y, names[1])
         length(new, _count(X), names[1], names[0])
         return appended_rows(rows, X, names[0]), appended_labels(labels, new, names[1])
 
@@ -81,7 +83,7 @@ def appended_rows(old: Any, new: Any, name: str) -> Any:
         array = dask().array
         return array.concatenate([old, array.asarray(new)])
     if framed != hasattr(new, "columns") or (framed and type(old) is not type(new)):
-        raise InputError(f"{name}: expected {type(old).__name__}, as in fit, got {type(new).__name__}.")
+        raise InputError(f"{name}: expected {_kind(old)}, as in fit, got {_kind(new)}.")
     if framed and module == "pandas":
         import pandas
 
@@ -90,9 +92,16 @@ def appended_rows(old: Any, new: Any, name: str) -> Any:
         import polars
 
         return polars.concat([old, new], how="vertical_relaxed")
-    if is_sparse(old) or is_sparse(new):
+    if is_sparse(old) != is_sparse(new):
+        kinds = ("sparse", "dense") if is_sparse(old) else ("dense", "sparse")
+        raise InputError(f"{name}: expected {kinds[0]} rows, as in fit, got {kinds[1]} ones.")
+    if is_sparse(old):
         return sp.vstack([old, new], format="csr")
     return np.concatenate([np.asarray(old), np.asarray(new)])
+
+
+def _kind(rows: Any) -> str:
+    return f"{type(rows).__module__.partition('.')[0]}.{type(rows).__name__}"
 
 
 def appended_labels(old: Any, new: Any, name: str) -> Any:

@@ -11,6 +11,7 @@ from sklearn import config_context
 from sklearn.base import clone
 
 from isthmus._arrays import FloatArray
+from isthmus.estimators.complaints import complain
 from isthmus.estimators.logdet.given_rows import GivenRows
 from isthmus.estimators.logdet.mlhd import MLHD
 from isthmus.estimators.solving import Solving
@@ -35,9 +36,9 @@ def weight_path(
 ) -> Iterator[MLHD]:
     """Fitted systems along a grid of weights, one after the other, each started from its neighbours.
 
-    Each is what ``clone(estimator).set_params(alignment_weight=λ1, pair_weight=λ2).fit(…)`` would be, to the
-    tolerance, in about a third of the time (docs/scale.md). Rows are prepared once, for all of them. They come with
-    λ1 changing fastest; whoever does not keep them holds one at a time.
+    Each has the metric that ``clone(estimator).set_params(alignment_weight=λ1, pair_weight=λ2).fit(…)`` would have,
+    to the tolerance, in about a third of the time (docs/scale.md); the axes of the common space may be turned. Rows
+    are prepared once, for all. They come with λ1 changing fastest; who does not keep them holds one at a time.
 
     Parameters
     ----------
@@ -72,20 +73,22 @@ def grid(estimator: Any, first: Any, second: Any) -> tuple[list[Any], list[Any]]
     found = []
     for values, name in ((first, WEIGHTS[0]), (second, WEIGHTS[1])):
         values = [getattr(estimator, name)] if values is None else values
-        if isinstance(values, str) or np.ndim(values) != 1 or not len(values):
+        flat = isinstance(values, Sequence | np.ndarray) and not isinstance(values, str)
+        if not flat or not len(values) or any(np.ndim(value) for value in values):
             raise InputError(f"{name}s: expected a list of weights, got {values!r:.60}.")
         found.append(list(values))
     return found[0], found[1]
 
 
 def _fitted(models: list[MLHD], given: GivenRows, n_rows: int) -> Iterator[MLHD]:
-    fit, waiting, ready = _fit_of(models[0], given), models[::-1], list[MLHD]()
+    fit, waiting, ready, n_columns = _fit_of(models[0], given), models[::-1], list[MLHD](), len(models) // n_rows
+    models.clear()  # who gets a model is the only one to hold it
 
     def solve(i: int, j: int, start: FloatArray | None) -> Result[Any]:
         ready.append(fit(waiting.pop(), start))
         return ready[0].result_
 
-    for _ in along_grid(solve, n_rows, len(models) // n_rows):
+    for _ in along_grid(solve, n_rows, n_columns):
         yield ready.pop()
 
 
@@ -97,14 +100,18 @@ def _fit_of(first: MLHD, given: GivenRows) -> Callable[[MLHD, FloatArray | None]
 
     if is_dask(given.X_source) or is_rows(given.X_source):
         return lambda model, start: model._fit(*given.arguments, settings(model, start))
-    prepared = first._prepared(*given.arguments)
+    prepared, complained = first._prepared(*given.arguments), False
     with prepared.alone():
         first._require_references(prepared.domains)
         joint = first._joint_space(prepared.domains)
 
     def fit(model: MLHD, start: FloatArray | None) -> MLHD:
+        nonlocal complained
         with prepared.alone(), config_context(transform_output="default"):
             learned = model._learned_in(joint, prepared.domains, settings(model, start))
+        if not complained:
+            complain(prepared.domains, learned["kernels_"], intercept=model.intercept)
+            complained = True
         return model._set(prepared, {**learned, "_given": given})
 
     return fit

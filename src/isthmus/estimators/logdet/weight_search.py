@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from numbers import Integral
 from typing import Any, Self
 
 import numpy as np
@@ -11,22 +12,26 @@ from numpy.typing import NDArray
 from scipy.stats import rankdata
 from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, clone
 from sklearn.metrics import check_scoring
+from sklearn.utils import get_tags
+from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from isthmus._arrays import FloatArray, IntArray
+from isthmus._validation import length
 from isthmus.domains import as_labels
-from isthmus.estimators.given_source import GivenSource
+from isthmus.estimators.given_source import GivenSource, has_method
 from isthmus.estimators.logdet.mlhd import MLHD
 from isthmus.estimators.logdet.weight_path import grid, weight_path
 from isthmus.evaluation import SemiSupervisedSplit
-from isthmus.exceptions import InputError
+from isthmus.exceptions import InputError, warn
 
 
 class WeightSearch(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
     """The weights of :class:`MLHD` by cross-validation over target rows, with the manners of ``GridSearchCV``.
 
     What ``GridSearchCV`` over ``estimator__alignment_weight`` and ``estimator__pair_weight`` finds, to the solver's
-    tolerance; but each fold prepares its rows once and goes along :func:`isthmus.weight_path`.
+    tolerance, with every rule that goes by distances; but each fold prepares its rows once and goes along
+    :func:`isthmus.weight_path`.
 
     Parameters
     ----------
@@ -38,7 +43,7 @@ class WeightSearch(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # type:
         As for ``GridSearchCV``; None is the estimator's own ``score``.
     cv : int or splitter
         A number of folds of the labelled rows (:class:`~isthmus.evaluation.SemiSupervisedSplit`: unlabelled ones are
-        in every training part), or any splitter.
+        in every training part), any splitter, or a list of (train, test).
     n_jobs : int, optional
         Folds at once, in processes of joblib.
 
@@ -91,9 +96,12 @@ class WeightSearch(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # type:
         """Search with target rows X (n, d_t) and classes y (n,): -1, None or NaN where unknown."""
         if not isinstance(self.estimator, GivenSource) or not isinstance(self.estimator.estimator, MLHD):
             raise InputError(f"estimator: expected MLHD(…).given_source(…), got {self.estimator!r:.60}.")
+        if not (self.scoring is None or isinstance(self.scoring, str) or callable(self.scoring)):
+            raise InputError(f"scoring: expected one score, by name or as a function, got {self.scoring!r:.60}.")
         weights = grid(self.estimator.estimator, self.alignment_weights, self.pair_weights)
         scorer, labels = check_scoring(self.estimator, scoring=self.scoring), as_labels(y, "y")
-        splits = list((self.cv if hasattr(self.cv, "split") else SemiSupervisedSplit(self.cv)).split(X, labels))
+        length(labels, X.shape[0] if hasattr(X, "shape") else len(X), "y", "X")
+        splits = self._splits(X, labels)
         work = (delayed(_scores)(self.estimator, weights, X, labels, *split, scorer) for split in splits)
         results = _results(weights, np.array(Parallel(n_jobs=self.n_jobs)(work)))
         best = int(results["rank_test_score"].argmin())
@@ -102,6 +110,12 @@ class WeightSearch(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # type:
         self.best_params_, self.best_score_ = results["params"][best], float(results["mean_test_score"][best])
         self.best_estimator_, self.classes_ = estimator, estimator.classes_
         return self
+
+    def _splits(self, X: Any, labels: NDArray[Any]) -> list[tuple[IntArray, IntArray]]:
+        """Folds by a number, by a splitter, or as they are given."""
+        if hasattr(self.cv, "split"):
+            return list(self.cv.split(X, labels))
+        return list(SemiSupervisedSplit(self.cv).split(X, labels) if isinstance(self.cv, Integral) else self.cv)
 
     def _best(self) -> GivenSource:
         check_is_fitted(self, "best_estimator_")
@@ -114,6 +128,26 @@ class WeightSearch(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # type:
     def transform(self, X: Any) -> FloatArray:
         """Target rows as points of the common space (n, k), by the best weights."""
         return self._best().transform(X)
+
+    @available_if(has_method("predict_proba"))  # type: ignore[untyped-decorator]
+    def predict_proba(self, X: Any) -> FloatArray:
+        """Probabilities of the classes (n, C), by the best weights, where the rule gives any."""
+        return np.asarray(self._best().predict_proba(X))
+
+    @available_if(has_method("decision_function"))  # type: ignore[untyped-decorator]
+    def decision_function(self, X: Any) -> FloatArray:
+        """Scores of the classes, by the best weights, where the rule gives any."""
+        return np.asarray(self._best().decision_function(X))
+
+    @property
+    def n_features_in_(self) -> int:
+        """How many columns target rows have."""
+        return int(self._best().n_features_in_)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags = get_tags(self.estimator).input_tags
+        return tags
 
     def score(self, X: Any, y: Any) -> float:
         """What ``scoring`` says of the best weights on these rows."""
@@ -134,7 +168,8 @@ def _scores(
     source, (X_train, X_test) = given.source, (_taken(X, rows) for rows in (train, test))
     options = {"alignment_weights": first, "pair_weights": second}
     path = weight_path(given.estimator, source.X, source.y, X_train, y[train], **options)
-    scores = [float(scorer(model, X_test, y[test])) for model in path]
+    models = (GivenSource(model, source).around(model, X_train) for model in path)
+    scores = [float(scorer(model, X_test, y[test])) for model in models]
     return np.reshape(scores, (len(second), len(first))).T.ravel()
 
 
@@ -150,11 +185,27 @@ def _results(weights: tuple[list[Any], list[Any]], scores: FloatArray) -> dict[s
     names = "estimator__alignment_weight", "estimator__pair_weight"
     cells = [(first, second) for first in weights[0] for second in weights[1]]
     mean = scores.mean(axis=0)
+    missing = np.isnan(mean)
+    if missing.all():
+        raise InputError("scoring: expected a score for some weights, got NaN for all of them.")
+    if missing.any():
+        warn(
+            f"{missing.sum()} of {len(cells)} pairs of weights have no score in some fold, and rank last.",
+            UserWarning,
+        )
+    ranked = np.where(missing, np.nanmin(mean) - 1.0, mean)
     return {
         "params": [dict(zip(names, cell, strict=True)) for cell in cells],
-        **{f"param_{name}": np.array(values) for name, values in zip(names, zip(*cells, strict=True), strict=True)},
+        **{f"param_{name}": _objects(values) for name, values in zip(names, zip(*cells, strict=True), strict=True)},
         **{f"split{k}_test_score": fold for k, fold in enumerate(scores)},
         "mean_test_score": mean,
         "std_test_score": scores.std(axis=0),
-        "rank_test_score": rankdata(-mean, method="min").astype(np.int32),
+        "rank_test_score": rankdata(-ranked, method="min").astype(np.int32),
     }
+
+
+def _objects(values: Sequence[Any]) -> NDArray[Any]:
+    """Weights as they are: a word among numbers makes no words of these."""
+    found = np.empty(len(values), dtype=object)
+    found[:] = values
+    return found
