@@ -25,8 +25,6 @@ MODULES = {
     "isthmus.solvers": "Solvers",
     "isthmus.scale": "Rows in blocks, and on a cluster",
 }
-SHARED = "isthmus.estimators.base", "isthmus.estimators.mapped", "isthmus.estimators.manners"
-"""Where the methods are that many systems have: told once, under the classes they come from."""
 LISTED = ("Parameters", "Attributes", "Returns", "Yields", "Raises", "Warns", "See Also", "Other Parameters")
 HEADING = re.compile(r"^([A-Z][A-Za-z ]+)\n-{3,} *$", re.MULTILINE)
 INLINE = re.compile(r":(\w+):`(~?)([^`<]+?)(?:<[^`]+>)?`|``(.+?)``|`([^`]+)`|\*\*(.+?)\*\*", re.DOTALL)
@@ -75,19 +73,26 @@ def public():
         owner = import_module(module)
         each = [(name, getattr(owner, name)) for name in sorted(owner.__all__, key=str.lower)]
         found[module] = about, [(n, v) for n, v in each if inspect.isclass(v) or inspect.isfunction(v)]
-    bases = {b for _, names in found.values() for _, v in names if inspect.isclass(v) for b in shared_bases(v)}
+    classes = {v for _, names in found.values() for _, v in names if inspect.isclass(v)}
+    bases = {b for cls in classes for b in shared_bases(cls)} - classes
     found["isthmus.estimators"] = "What systems have in common", sorted((b.__name__, b) for b in bases)
     return found
 
 
+def bases_of(cls):
+    return [b for b in cls.__mro__[1:] if b.__module__.partition(".")[0] == "isthmus"]
+
+
 def shared_bases(cls):
-    return [b for b in cls.__mro__[1:] if b.__module__ in SHARED and own_members(b)]
+    """Where the methods are that several classes have: told once, under the classes they come from."""
+    return [b for b in bases_of(cls) if not b.__name__.startswith("_") and own_members(b)]
 
 
 def own_members(cls):
-    """Public methods and properties that are written in a class itself, with their docstrings."""
+    """Public methods and properties that are written in a class itself or a private base, with their docstrings."""
     found = {}
-    for name, value in vars(cls).items():
+    private = [b for b in bases_of(cls) if b.__name__.startswith("_")]
+    for name, value in (item for owner in (*reversed(private), cls) for item in vars(owner).items()):
         function = inspect.unwrap(getattr(value, "__func__", None) or getattr(value, "fget", None) or value)
         function = getattr(function, "func", function)  # a cached property
         if name.startswith("_") or not inspect.isfunction(function) or not function.__doc__:
@@ -206,19 +211,33 @@ def section(name, value, module, text):
             pieces.append(
                 element("section", head, text.docstring(function.__doc__), id=f"{name}.{member}", class_="method")
             )
-            words.append(member)
-        pieces += also(value, text)
+        inherited = inherited_members(value, text)
+        words += [f"{name}.{member}" for member in (*own_members(value), *inherited)]
+        pieces += also(name, inherited)
     return element("section", *pieces, id=name, class_="name", data_words=f"{module}.{' '.join(words)}".lower())
 
 
-def also(cls, text):
-    """Links to methods that come from the classes that systems share."""
-    if not any(cls is not b for b in shared_bases(cls)):
-        return []
-    links = {m: f"{b.__name__}.{m}" for b in reversed(shared_bases(cls)) for m in own_members(b)}
-    links = {m: place for m, place in links.items() if m not in own_members(cls) and place in text.known}
-    named = [piece for m in sorted(links) for piece in (element("a", m, href=f"#{links[m]}"), ", ")]
-    return [element("p", "Also: ", *named[:-1], ".", class_="also")] if named else []
+def inherited_members(cls, text):
+    """The methods that a class has of others, nearest first, with the class that each comes from."""
+    found = {}
+    for base in shared_bases(cls):
+        for member in sorted(own_members(base).keys() - own_members(cls).keys()):
+            if f"{base.__name__}.{member}" in text.known:
+                found.setdefault(member, base.__name__)
+    return found
+
+
+def also(name, inherited):
+    """Links to the methods that come from other classes; ``isthmus docs`` reads them too."""
+    pieces, before = ["Also: "], ""
+    for base in dict.fromkeys(inherited.values()):
+        for member in (m for m, where in inherited.items() if where == base):
+            link = element("a", member, data_name=f"{name}.{member}", href=f"#{base}.{member}")
+            pieces += [before, link]
+            before = ", "
+        pieces += [" of ", element("a", base, href=f"#{base}")]
+        before = "; "
+    return [element("p", *pieces, ".", class_="also")] if inherited else []
 
 
 def page():

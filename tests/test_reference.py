@@ -1,5 +1,6 @@
 """The page that comes with the package: what the docstrings say, whole, and without a network."""
 
+import inspect
 import json
 import re
 import subprocess
@@ -12,7 +13,7 @@ import pytest
 
 import isthmus
 from browser import CHROMIUM, Browser
-from isthmus._reference import PAGE, reference_names
+from isthmus._reference import PAGE, reference_names, reference_places
 from isthmus.cli import main
 
 ROOT = Path(__file__).parents[1]
@@ -58,10 +59,37 @@ def test_every_public_name_has_a_place_and_every_link_leads_somewhere():
     assert "0x7f" not in text  # no address of this process
 
 
+def documented(cls, name):
+    """Whether a class, or a base of this package, has a docstring for a public method or property."""
+    inside = [b for b in cls.__mro__ if b.__module__.startswith("isthmus.") and name in vars(b)]
+    return not name.startswith("_") and any(
+        (callable(vars(b)[name]) or isinstance(vars(b)[name], property)) and inspect.getdoc(vars(b)[name])
+        for b in inside
+    )
+
+
+def test_every_method_has_a_place_also_where_it_is_inherited():
+    places = reference_places()
+    assert set(places.values()) == set(reference_names())
+    classes = [each for name in isthmus.__all__ if inspect.isclass(each := getattr(isthmus, name))]
+    wanted = {f"{cls.__name__}.{name}": cls for cls in classes for name in dir(cls) if documented(cls, name)}
+    assert len(wanted) > 200
+    assert wanted.keys() <= places.keys()
+    for name, cls in wanted.items():
+        assert places[name].partition(".")[0] in {b.__name__ for b in cls.__mro__}
+
+
 def test_docs_opens_the_page_at_a_name(monkeypatch, capsys):
     opened = []
     monkeypatch.setattr(webbrowser, "open", lambda address: opened.append(address) or True)
-    for words, place in (([], ""), (["mlhd"], "#MLHD"), (["isthmus.Index.search"], "#Index.search")):
+    for words, place in (
+        ([], ""),
+        (["mlhd"], "#MLHD"),
+        (["isthmus.Index.search"], "#Index.search"),
+        (["isthmus.matching.match"], "#match"),
+        (["mlhd.update"], "#LogDetEstimator.update"),
+        (["MLHD.predict"], "#MappedEstimator.predict"),
+    ):
         assert main(["docs", *words]) == 0
         assert opened.pop() == PAGE.as_uri() + place
         assert capsys.readouterr() == (f"The reference is {PAGE.as_uri()}{place}.\n", "")
@@ -75,12 +103,23 @@ def test_docs_opens_the_page_at_a_name(monkeypatch, capsys):
 
 
 @pytest.mark.parametrize(
-    ("name", "near"), [("mlh", " (did you mean MLHD?)"), ("Indx", " (did you mean Index?)"), ("??", "")]
+    ("name", "near"),
+    [
+        ("mlh", "MLHD"),
+        ("Indx", "Index"),
+        ("MLHD.updat", "MLHD.update"),
+        ("MLDH.predict", "MLHD.predict"),
+        ("predict", "TwoDomainEstimator.predict"),
+        ("MLHD.match", "match"),
+        ("MLHD.xyz", None),
+        ("??", None),
+    ],
 )
 def test_a_name_that_is_not_there_is_one_sentence(monkeypatch, capsys, name, near):
     monkeypatch.setattr(webbrowser, "open", None)
+    hint = f" (did you mean {near}?)" if near else ""
     assert main(["docs", name]) == 2
-    assert capsys.readouterr() == ("", f"isthmus: NAME: expected a name of the reference, got {name!r}{near}.\n")
+    assert capsys.readouterr() == ("", f"isthmus: NAME: expected a name of the reference, got {name!r}{hint}.\n")
 
 
 @pytest.mark.skipif(CHROMIUM is None, reason="no Chromium on the PATH")

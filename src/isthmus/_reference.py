@@ -7,6 +7,7 @@ from pathlib import Path
 
 PAGE = Path(__file__).with_name("reference.html")
 NAME = re.compile(r'<section id="([\w.]+)"')
+INHERITED = re.compile(r'data-name="([\w.]+)" href="#([\w.]+)"')
 
 
 def reference_uri() -> str:
@@ -29,3 +30,16 @@ def reference_names() -> list[str]:
     True
     """
     return NAME.findall(PAGE.read_text(encoding="utf-8"))
+
+
+def reference_places() -> dict[str, str]:
+    """The anchor that tells of each name: of an inherited method, that of the class which it comes from.
+
+    Examples
+    --------
+    >>> places = reference_places()
+    >>> places["MLHD"], places["MLHD.update"]
+    ('MLHD', 'LogDetEstimator.update')
+    """
+    page = PAGE.read_text(encoding="utf-8")
+    return dict(INHERITED.findall(page)) | {name: name for name in NAME.findall(page)}

@@ -6,16 +6,19 @@ import argparse
 import webbrowser
 from difflib import get_close_matches
 
-from isthmus._reference import PAGE, reference_names
+from isthmus._reference import PAGE, reference_places
 from isthmus.cli.arguments import add_speech
 from isthmus.cli.screen import Screen
 from isthmus.exceptions import InputError
 from isthmus.storage.files import shown
 
+NEAR = 0.75
+"""How like a name a hint has to be, from 0 to 1."""
 EXAMPLES = """\
 examples:
   isthmus docs                # opens the reference; it is one file, and asks no network for anything
   isthmus docs LabelTransfer
+  isthmus docs MLHD.update
   isthmus docs --path         # prints where it is
 """
 
@@ -45,9 +48,23 @@ def run(options: argparse.Namespace) -> None:
 
 def _known(name: str) -> str:
     """The anchor of a name, in large or small letters, which may begin with the modules that it is in."""
-    known, parts = {each.lower(): each for each in reference_names()}, name.lower().split(".")
-    for place in (".".join(parts[-2:]), parts[-1]):
-        if place in known:
-            return known[place]
-    hint = "".join(f" (did you mean {known[near]}?)" for near in get_close_matches(parts[-1], known, 1))
+    places, parts = reference_places(), name.split(".")
+    known = {each.lower(): place for each, place in places.items()}
+    in_class = len(parts) > 1 and parts[-2] in places
+    for words in (parts[-2:],) if in_class else (parts[-2:], parts[-1:]):
+        if (place := known.get(".".join(words).lower())) is not None:
+            return place
+    hint = "".join(f" (did you mean {near}?)" for near in _near(parts, list(places)))
     raise InputError(f"NAME: expected a name of the reference, got {shown(repr(name)[:60])}{hint}.")
+
+
+def _near(parts: list[str], names: list[str]) -> list[str]:
+    """The name that was probably meant: of the same class, on its own, or of any class; none if nothing is near."""
+    alone = {n.lower(): n for n in names if "." not in n}
+    owner = [alone[near] for near in get_close_matches(".".join(parts[-2:-1]).lower(), alone, 1, NEAR)]
+    methods = {n.partition(".")[2].lower(): n for n in names if "." in n}
+    within = {n.partition(".")[2].lower(): n for n in names if n.partition(".")[0] in owner and "." in n}
+    for known in (within, alone, methods):
+        for near in get_close_matches(parts[-1].lower(), known, 1, NEAR):
+            return [known[near]]
+    return []
