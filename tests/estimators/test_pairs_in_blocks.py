@@ -135,10 +135,9 @@ def test_labels_name_rows_of_the_other_domain():
 def test_of_many_pairs_some_are_held_out_once(monkeypatch):
     """The chosen regularization is that of a plain computation: learn without the sample, rank the sample."""
     monkeypatch.setattr(held_out, "MANY", 50)
-    monkeypatch.setattr(held_out, "HELD_OUT", 80)
     a, b, *_ = views(101, noise=1.5)
     model = CCA().fit(ArrayRows(a), None, ArrayRows(b), None, pairs="rows")
-    test = Draw(np.array([N]), 80, int(np.random.default_rng(0).integers(2**63))).ranks(0, 0, N)
+    test = Draw(np.array([N]), held_out.fold_size(N), int(np.random.default_rng(0).integers(2**63))).ranks(0, 0, N)
     rest = np.setdiff1d(np.arange(N), test)
     scores = []
     for gamma in held_out.OFFERED:

@@ -171,7 +171,10 @@ REFUSED = [
     ({"X_target": D.X_target[:2]}, "y_target: expected a label for each new row"),
     ({"X_target": D.X_target[:2], "y_target": [0]}, r"y_target: expected shape \(2,\) to match X_target, got \(1,\)"),
     ({"X_target": D.X_target[:2] * np.nan, "y_target": [0, 1]}, "X_target: expected finite numbers"),
-    ({"X_target": frames(D.X_target, "pandas"), "y_target": MORE}, "X_target: expected numpy.ndarray, as in fit, got"),
+    (
+        {"X_target": frames(D.X_target, "pandas"), "y_target": MORE},
+        "X_target: expected numpy.ndarray, as in fit, got",
+    ),
     ({"y_target": MORE[:5]}, r"y_target: expected shape \(40,\) to match X_target, got \(5,\)"),
     ({"y_target": np.full(40, 7)}, "y_target: expected"),
     ({"X_source": D.X_source[:1], "y_source": [-1]}, "y_source: expected a label for every row"),

@@ -54,8 +54,8 @@ class KCCA(PairsInBlocks):
     regularization : float or "auto"
         γ ≥ 0, free of any scale: the unit is each covariance's mean eigenvalue, weighted by the eigenvalues
         themselves. "auto" is 0.1 where labels make the pairs, and with ten known pairs or more the one of
-        {0.003, 0.01, …, 3} that finds held-out pairs best, in five folds; of more than 5,000 pairs 1,000 are
-        held out once. Zero is the textbook's CCA, on the
+        {0.003, 0.01, …, 3} that finds held-out pairs best, in five folds; of more than 2,000 pairs one fold of
+        at most 1,000 is held out. Zero is the textbook's CCA, on the
         directions in which the paired rows vary (the pseudo-inverse, where a covariance is singular); with more
         coordinates than pairs all its correlations are one and mean nothing.
     variates : {"auto", "unit", "weighted"}

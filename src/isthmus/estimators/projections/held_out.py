@@ -18,8 +18,8 @@ OFFERED = (0.003, 0.01, 0.03, 0.1, 0.3, 1.0, 3.0)
 """The regularizations that are tried."""
 FOLDS, FEWEST, OTHERWISE = 5, 10, 0.3
 """With fewer pairs than this there is nothing to hold out, and the regularization is the last of these."""
-MANY, HELD_OUT = 5000, 1000
-"""Of more pairs than this so many are held out once: five folds would compare all with all."""
+MANY, HELD_OUT = 2000, 1000
+"""Of more pairs than this one fold is held out, of at most so many: five would cost five times as much."""
 
 
 def held_out_regularization(joint: JointSpace) -> float:
@@ -34,7 +34,7 @@ def held_out_regularization(joint: JointSpace) -> float:
         A, B = joint.source.points[known.source], joint.target.points[known.target]
         return OFFERED[int(_of_arrays(A, B, known.weights).argmax())]
     many = joint.many.n > MANY
-    Z, weights, _ = joint.many.sample(HELD_OUT if many else joint.many.n, np.random.default_rng(0))
+    Z, weights, _ = joint.many.sample(fold_size(joint.many.n) if many else joint.many.n, np.random.default_rng(0))
     A, B = (as_dense(Z[:, columns]) for columns in joint.moments.layout.sides)
     if not many:
         return OFFERED[int(_of_arrays(A, B, weights).argmax())]
@@ -43,13 +43,24 @@ def held_out_regularization(joint: JointSpace) -> float:
     return OFFERED[int(_reciprocal_ranks(PairedRows.of(X, Y, each, each), A, B).argmax())]
 
 
+def fold_size(n: int) -> int:
+    """How many of many pairs are held out.
+
+    Examples
+    --------
+    >>> fold_size(3000), fold_size(100_000)
+    (600, 1000)
+    """
+    return min(HELD_OUT, n // FOLDS)
+
+
 def _of_arrays(A: FloatArray, B: FloatArray, weights: FloatArray) -> FloatArray:
     """The sum over folds of the ranks of what each holds out, for each γ."""
     n, rng, totals = len(A), np.random.default_rng(0), np.zeros(len(OFFERED))
     if n < FEWEST:
         return np.asarray(np.isclose(OFFERED, OTHERWISE), dtype=np.float64)
     if n > MANY:  # the pairs that a sample of rows in blocks has
-        folds = [np.isin(np.arange(n), Draw(np.array([n]), HELD_OUT, int(rng.integers(2**63))).ranks(0, 0, n))]
+        folds = [np.isin(np.arange(n), Draw(np.array([n]), fold_size(n), int(rng.integers(2**63))).ranks(0, 0, n))]
     else:
         fold = rng.permutation(n) % FOLDS
         folds = [fold == k for k in range(FOLDS)]
