@@ -201,6 +201,17 @@ def test_a_table_without_rows_by_another_writer_has_good_headers():
     require_pages(b85decode(EMPTY), "table")
 
 
+def test_a_dictionary_at_0_is_none():
+    content = written(frame(10).select("x"))
+    claims = _Claims(content, "table", len(content) - 8 - int.from_bytes(content[-8:-4], "little"), widths=[8])
+    walked = []
+    claims._pages = lambda *pages: walked.append(pages[0])
+    for more in ({}, {11: 0}, {11: 7}):
+        claims.walked = 0
+        claims._chunk({3: {5: 10, 6: 80, 7: 1, 9: 4} | more}, 8)
+    assert walked == [4, 4, 7]
+
+
 def test_numbers_and_structures_without_an_end_are_refused():
     deep = b"\x1c" * 60 + b"\x00" * 60
     for content, wanted in (

@@ -147,7 +147,8 @@ class _Claims:
             raise ValueError("an encrypted one")
         about = chunk[3]
         values, unpacked, length = (self._natural(about.get(key, 0)) for key in (5, 6, 7))
-        start = self._natural(about.get(11, about.get(9, 0)))  # the dictionary, if there is one, comes first
+        # The dictionary, if there is one, comes first; some writers say 0 where there is none.
+        start = self._natural(about.get(11, 0)) or self._natural(about.get(9, 0))
         if length > self.data_end - start:
             raise ValueError("a column outside of the file")
         self.walked += length
