@@ -211,6 +211,16 @@ def test_other_rows_and_wide_ones_are_told(tmp_path, monkeypatch):
         RidgeMap().fit(ArrayRows(A), None, ArrayRows(B), None, pairs="rows")
 
 
+def test_columns_of_a_frame_keep_their_order():
+    import pandas as pd
+
+    frame = pd.DataFrame(A, columns=[f"c{i}" for i in range(A.shape[1])])
+    model = RidgeMap().fit(frame, None, ArrayRows(B), None, pairs="rows")
+    np.testing.assert_array_equal(model.pairwise_distances(frame, QB), model.pairwise_distances(A, QB))
+    with pytest.raises(InputError, match="expected the columns in the order of fit"):
+        model.pairwise_distances(frame[frame.columns[::-1]], QB)
+
+
 def test_constant_columns_are_told_of():
     with pytest.warns(DataWarning, match="X_source: 1 of 7 columns are constant"):
         RidgeMap().fit(ArrayRows(np.c_[A, np.ones(N)]), None, ArrayRows(B), None, pairs="rows")

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from isthmus._arrays import FloatArray, IntArray
-from isthmus._validation import length, matrix, ordinary
+from isthmus._validation import column_names, length, matrix, ordinary
 from isthmus.common_space import DOMAINS
 from isthmus.domains import UNLABELLED, Domain, KnownPairs, TwoDomains
 from isthmus.domains.labels import as_labels, encoded_known
@@ -59,7 +59,7 @@ class PairsInBlocks(MetricEstimator):
         self.__dict__.update(learned)  # nothing is set before everything has been computed
         self.classes_, self.transformers_ = classes, {"source": None, "target": None}
         self.n_features_ = {"source": tables[0].shape[1], "target": tables[1].shape[1]}
-        self._columns = {"source": None, "target": None}
+        self._columns = {"source": column_names(X_source), "target": column_names(X_target)}
         return self
 
     def _joint_space(self, domains: TwoDomains) -> JointSpace:
