@@ -88,7 +88,8 @@ def _dense(X: Any, name: str) -> NDArray[Any]:
             table = table.astype(np.float64)
         except (TypeError, ValueError):
             found = next((v for v in table.flat if not isinstance(v, numbers.Number)), table)
-            raise InputError(f"{name}: expected numbers, got {type(found).__name__} {found!r:.40}.") from None
+            shown = f" {found!r:.40}" if isinstance(found, str | bytes) else ""  # whatever else may be a whole table
+            raise InputError(f"{name}: expected numbers, got {type(found).__name__}{shown}.") from None
     return table
 
 

@@ -221,6 +221,13 @@ def test_columns_of_a_frame_keep_their_order():
         model.pairwise_distances(frame[frame.columns[::-1]], QB)
 
 
+def test_target_rows_in_blocks_without_pairs_are_told_of_pairs():
+    with pytest.raises(
+        InputError, match='pairs: expected "rows" or KnownPairs of them with rows in blocks, got None'
+    ):
+        CCA().fit(A, np.arange(N) % 2, ArrayRows(B[:9]), np.arange(9) % 2)
+
+
 def test_constant_columns_are_told_of():
     with pytest.warns(DataWarning, match="X_source: 1 of 7 columns are constant"):
         RidgeMap().fit(ArrayRows(np.c_[A, np.ones(N)]), None, ArrayRows(B), None, pairs="rows")
