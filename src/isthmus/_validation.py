@@ -11,7 +11,7 @@ import numpy as np
 from numpy.random import Generator, RandomState
 from numpy.typing import NDArray
 
-from isthmus._arrays import Matrix, is_sparse
+from isthmus._arrays import FloatArray, Matrix, is_sparse
 from isthmus.exceptions import InputError
 
 MANY = 8
@@ -65,11 +65,32 @@ def ordinary(X: Matrix, name: str, smallest: float = SMALLEST) -> Matrix:
     values = X.data if is_sparse(X) else X
     largest = max(float(values.max(initial=0.0)), -float(values.min(initial=0.0)))
     if largest > LARGEST or 0.0 < largest < smallest:
-        raise InputError(
-            f"{name}: expected features whose largest is between {smallest:.0e} and {LARGEST:.0e}, "
-            f"got {largest:.3g}; scale them first."
-        )
+        raise _extraordinary(name, f"{largest:.3g}", smallest)
     return X
+
+
+def ordinary_moments(mean: FloatArray, variances: FloatArray, name: str) -> None:
+    """Raise for rows of which only moments are known where their size leaves no room.
+
+    Examples
+    --------
+    >>> ordinary_moments(np.array([0.0]), np.array([1e-150]), "X")
+    Traceback (most recent call last):
+    isthmus.exceptions.InputError: X: expected features whose largest is between 1e-60 and 1e+60, got ...; scale ...
+    """
+    sizes = np.maximum(np.abs(mean), np.sqrt(np.maximum(variances, 0.0)))
+    size = float(sizes.max(initial=0.0))
+    if not size <= LARGEST:  # squares of the largest ones are no numbers any more
+        raise _extraordinary(name, "larger ones")
+    if 0.0 < size < SMALLEST:
+        raise _extraordinary(name, "smaller ones")
+
+
+def _extraordinary(name: str, got: str, smallest: float = SMALLEST) -> InputError:
+    return InputError(
+        f"{name}: expected features whose largest is between {smallest:.0e} and {LARGEST:.0e}, "
+        f"got {got}; scale them first."
+    )
 
 
 def _dense(X: Any, name: str) -> NDArray[Any]:
@@ -88,7 +109,8 @@ def _dense(X: Any, name: str) -> NDArray[Any]:
             table = table.astype(np.float64)
         except (TypeError, ValueError):
             found = next((v for v in table.flat if not isinstance(v, numbers.Number)), table)
-            raise InputError(f"{name}: expected numbers, got {type(found).__name__} {found!r:.40}.") from None
+            shown = f" {found!r:.40}" if isinstance(found, str | bytes) else ""  # whatever else may be a whole table
+            raise InputError(f"{name}: expected numbers, got {type(found).__name__}{shown}.") from None
     return table
 
 

@@ -7,6 +7,7 @@ from sklearn.exceptions import NotFittedError
 
 from conftest import make_domains, one_sentence
 from isthmus import MLHD, InputError, Kernel
+from isthmus.scale import ArrayRows
 from isthmus.solvers import DualNewton
 
 D = make_domains()
@@ -131,3 +132,8 @@ def test_nothing_works_before_fit(method):
     single = (Xt,) if method in ("transform", "predict", "kneighbors") else ()
     with pytest.raises(NotFittedError):
         getattr(MLHD(), method)(*arguments.get(method, single))
+
+
+def test_of_an_object_that_is_no_table_the_type_is_told():
+    with pytest.raises(InputError, match=r"^X_target: expected numbers, got ArrayRows\.$"):
+        MLHD().fit(Xs, ys, ArrayRows(np.eye(3)), yt)

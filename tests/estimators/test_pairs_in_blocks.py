@@ -210,6 +210,32 @@ def test_other_rows_and_wide_ones_are_told(tmp_path, monkeypatch):
         RidgeMap().fit(ArrayRows(A), None, ArrayRows(B), None, pairs="rows")
 
 
+def test_columns_of_a_frame_keep_their_order():
+    import pandas as pd
+
+    frame = pd.DataFrame(A, columns=[f"c{i}" for i in range(A.shape[1])])
+    model = RidgeMap().fit(frame, None, ArrayRows(B), None, pairs="rows")
+    np.testing.assert_array_equal(model.pairwise_distances(frame, QB), model.pairwise_distances(A, QB))
+    with pytest.raises(InputError, match="expected the columns in the order of fit"):
+        model.pairwise_distances(frame[frame.columns[::-1]], QB)
+
+
+def test_target_rows_in_blocks_without_pairs_are_told_of_pairs():
+    with pytest.raises(
+        InputError, match='pairs: expected "rows" or KnownPairs of them with rows in blocks, got None'
+    ):
+        CCA().fit(A, np.arange(N) % 2, ArrayRows(B[:9]), np.arange(9) % 2)
+
+
+@pytest.mark.parametrize("kernel", ["linear", "cosine", Landmarks("rbf", 20)])
+@pytest.mark.parametrize("size", [1e-170, 1e100, 1e200])
+def test_sizes_without_room_for_products_are_told_whatever_the_kernel(kernel, size):
+    with pytest.raises(
+        InputError, match=r"X_source: expected features whose largest is between 1e-60 and 1e\+60, got"
+    ):
+        KCCA(kernel, "linear").fit(ArrayRows(A * size), None, ArrayRows(B), None, pairs="rows")
+
+
 def test_constant_columns_are_told_of():
     with pytest.warns(DataWarning, match="X_source: 1 of 7 columns are constant"):
         RidgeMap().fit(ArrayRows(np.c_[A, np.ones(N)]), None, ArrayRows(B), None, pairs="rows")

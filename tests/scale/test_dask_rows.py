@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
+from isthmus import CCA, MLHD, RidgeMap
 from isthmus.exceptions import InputError, MissingDependencyError
 from isthmus.scale import ArrayRows, DaskRows
 from isthmus.scale import dask_rows as module
@@ -108,3 +109,23 @@ def test_without_dask_there_is_the_line_that_installs_it(monkeypatch):
     monkeypatch.setitem(sys.modules, "dask", None)
     with pytest.raises(MissingDependencyError, match=r'pip install "isthmus\[dask\]"'):
         DaskRows.of(X, y)
+
+
+@pytest.mark.parametrize("dtype", [complex, str, object, "datetime64[s]"])
+def test_arrays_of_other_than_real_numbers_are_told(dtype):
+    X, y = np.arange(12).reshape(6, 2), np.arange(6) % 2
+    other = da.from_array(X.astype(dtype), chunks=(3, 2))
+    for fit in (
+        lambda: MLHD().fit(other, y, X.astype(float), y),
+        lambda: CCA().fit(other, y, X.astype(float), y),
+        lambda: RidgeMap().fit(other, None, X.astype(float), None, pairs="rows"),
+    ):
+        with pytest.raises(InputError, match=r"^X_source: expected real numbers, got values of type \S+\.$"):
+            fit()
+
+
+@pytest.mark.parametrize("dtype", [bool, np.int8, np.uint16, np.float32])
+def test_whole_numbers_are_rows_too(dtype):
+    X = np.arange(12).reshape(6, 2) % 2
+    rows = DaskRows.of(da.from_array(X.astype(dtype), chunks=(3, 2)), np.arange(6) % 2)
+    assert rows.total(lambda X, codes: (X.sum(axis=0),))[0].tolist() == X.sum(axis=0).tolist()

@@ -7,13 +7,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
+from isthmus._validation import ordinary
 from isthmus.exceptions import InputError
 from isthmus.scale import ArrayRows
 from isthmus.scale.moments import moments
 
 
 @given(
-    hnp.arrays(np.float64, st.tuples(st.integers(1, 30), st.integers(1, 4)), elements=st.floats(-1e3, 1e3)),
+    hnp.arrays(
+        np.float64,
+        st.tuples(st.integers(1, 30), st.integers(1, 4)),
+        elements=st.integers(-(10**6), 10**6).map(lambda value: value / 999.0),
+    ),
     st.booleans(),
 )
 def test_they_are_those_of_the_array(X, sparse):
@@ -34,12 +39,28 @@ def test_rows_far_from_zero_keep_their_digits():
     np.testing.assert_allclose(found.variances, X.var(axis=0), rtol=1e-9)
 
 
-@pytest.mark.parametrize("bad", [np.nan, np.inf, 1e200])
+@pytest.mark.parametrize("bad", [np.nan, np.inf])
 def test_what_is_no_number_is_told(bad):
     X = np.ones((10, 2))
     X[3, 1] = bad
     with pytest.raises(InputError, match="X_source: expected finite"):
         moments(ArrayRows(X, np.zeros(10, dtype=int)), 1)
+
+
+@pytest.mark.parametrize("size", [1e-170, 1e-62, 1e62, 1e100, 1e200])
+@pytest.mark.parametrize("far", [0.0, 1.0])
+def test_sizes_without_room_for_products_are_told_as_of_arrays(size, far):
+    X = size * (np.array([[1.0, -1.0], [-1.0, 1.0], [0.5, 0.5], [-0.5, -0.4]]) + far)
+    with pytest.raises(InputError) as plain:
+        ordinary(X, "X_source")
+    with pytest.raises(InputError) as caught:
+        moments(ArrayRows(X, np.zeros(4, dtype=int)), 1)
+    assert str(caught.value).split(", got")[0] == str(plain.value).split(", got")[0]
+
+
+@pytest.mark.parametrize("size", [0.0, 1e-59, 1e59])
+def test_sizes_with_room_are_let_in(size):
+    assert moments(ArrayRows(size * np.eye(3), np.zeros(3, dtype=int)), 1).counts.tolist() == [3]
 
 
 def test_codes_have_to_be_those_of_classes():

@@ -106,12 +106,23 @@ def test_ridge_over_blocks_is_ridge_over_rows(seed, n, d_source, d_target, weigh
 
 
 @pytest.mark.parametrize(("side", "name"), [(0, "X_source"), (1, "X_target")])
-@pytest.mark.parametrize("bad", [np.nan, np.inf, 1e200])
+@pytest.mark.parametrize("bad", [np.nan, np.inf])
 def test_what_is_no_number_is_told(bad, side, name):
     both = rows(0, 20, 2, 2)[:2]
     both[side][3, 1] = bad
     with pytest.raises(InputError, match=f"{name}: expected finite numbers"):
         pair_moments(RowPairs.of(*both))
+
+
+@pytest.mark.parametrize(("side", "name"), [(0, "X_source"), (1, "X_target")])
+@pytest.mark.parametrize("size", [1e-170, 1e-62, 1e62, 1e100, 1e200])
+@pytest.mark.parametrize("kind", ["array", "sparse", "dask"])
+def test_sizes_without_room_for_products_are_told(side, name, size, kind):
+    X, Y, w = rows(0, 20, 2, 2)
+    both = [X, Y]
+    both[side] = both[side] * size
+    with pytest.raises(InputError, match=f"^{name}: expected features whose largest is between 1e-60 and 1e.60, got"):
+        pair_moments(as_pairs(kind, *both, w))
 
 
 def test_a_share_travels():

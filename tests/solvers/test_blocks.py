@@ -4,6 +4,7 @@ import pickle
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -279,3 +280,17 @@ def test_what_it_cannot_have_it_refuses():
         BlockProblem(ArrayRows(np.eye(4), np.zeros(4, dtype=int)), np.eye(2), 1.0, 1.0, [[1.0, 0.0]])
     with pytest.raises(InputError, match="seed: expected"):
         BlockNewton(seed=-1)
+
+
+@pytest.mark.parametrize(
+    ("X", "got"),
+    [
+        (np.ones((2, 3), dtype=np.int32), r"int32 of shape \(2, 3\)"),
+        ([[1.0, 2.0]], r"list of shape \(1, 2\)"),
+        (sp.csc_array(np.ones((2, 3))), r"float64 in CSC of shape \(2, 3\)"),
+        (np.ones(3), r"float64 of shape \(3,\)"),
+    ],
+)
+def test_what_are_no_rows_is_told_by_its_type(X, got):
+    with pytest.raises(InputError, match=rf"^X: expected .* or a CSR matrix, got {got}\.$"):
+        ArrayRows(X)

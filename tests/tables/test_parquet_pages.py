@@ -12,7 +12,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from isthmus.exceptions import InputError
-from isthmus.tables import RowBlocks, limits, read_table
+from isthmus.tables import RowBlocks, limits, parquet_rows, read_table
 from isthmus.tables.parquet_pages import _Claims, require_pages
 from isthmus.tables.parquet_rows import ParquetRows
 from isthmus.tables.thrift import Compact
@@ -117,9 +117,37 @@ def test_a_bomb_is_refused_at_once(tmp_path, kind):
     pl.DataFrame({"a": bombs[kind]()}).write_parquet(path, compression="zstd", row_group_size=2**30)
     assert path.stat().st_size < 2**20
     said, seconds, memory = refused(path)
-    assert said == [f"{path}: expected at most {limits.ROOM} bytes of content, got more."] * 2
+    for sentence, what in zip(said, ["a file", "a run of 20000 rows"], strict=True):
+        assert sentence.startswith(
+            f"{path}: expected {what} that unfolds to at most {limits.ROOM} bytes, got one that"
+        )
     assert seconds < 1.0
     assert memory < 200.0
+
+
+@pytest.mark.parametrize("group", [100, 1000, 10_000])
+def test_of_rows_that_are_read_in_runs_only_a_run_counts(tmp_path, monkeypatch, group):
+    """Forty columns of few values: a page is next to nothing, the whole is six times the room."""
+    monkeypatch.setattr(limits, "ROOM", 2**20)
+    monkeypatch.setattr(limits, "FACTOR", 1)
+    path, n = tmp_path / "a.parquet", 20_000
+    pl.DataFrame({f"c{i}": [0.0, 1.0] * (n // 2) for i in range(40)}).write_parquet(path, row_group_size=group)
+    with pytest.raises(
+        InputError, match=r"expected a file that unfolds to at most \d+ bytes, got one that claims \d+ or"
+    ):
+        read_table(path)
+    monkeypatch.setattr(parquet_rows, "RUN", 1000)
+    readers = [lambda: sum(t.n_rows for t in RowBlocks(path, 1000)), lambda: ParquetRows(path, "c0").n]
+    for read in readers:
+        if group <= 1000:
+            assert read() == n
+        else:  # a row group is more than a run, and is what is unpacked
+            with pytest.raises(InputError, match=r"expected a run of 1000 rows that unfolds to at most"):
+                read()
+    monkeypatch.setattr(parquet_rows, "RUN", n)
+    for read in (lambda: list(RowBlocks(path, n)), lambda: ParquetRows(path, "c0")):  # many groups in one run
+        with pytest.raises(InputError, match=r"expected a run of 20000 rows that unfolds to at most"):
+            read()
 
 
 def test_what_is_encrypted_cut_or_elsewhere_is_one_sentence(tmp_path):
@@ -171,6 +199,17 @@ def test_texts_that_say_how_much_they_share_are_let_in_where_that_is_little(tmp_
 
 def test_a_table_without_rows_by_another_writer_has_good_headers():
     require_pages(b85decode(EMPTY), "table")
+
+
+def test_a_dictionary_at_0_is_none():
+    content = written(frame(10).select("x"))
+    claims = _Claims(content, "table", len(content) - 8 - int.from_bytes(content[-8:-4], "little"), widths=[8])
+    walked = []
+    claims._pages = lambda *pages: walked.append(pages[0])
+    for more in ({}, {11: 0}, {11: 7}):
+        claims.walked = 0
+        claims._chunk({3: {5: 10, 6: 80, 7: 1, 9: 4} | more}, 8)
+    assert walked == [4, 4, 7]
 
 
 def test_numbers_and_structures_without_an_end_are_refused():

@@ -9,7 +9,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from isthmus._arrays import FloatArray, IntArray, Matrix, is_sparse
-from isthmus._validation import column_names
+from isthmus._validation import column_names, ordinary
 from isthmus.common_space import DOMAINS
 from isthmus.domains import Domain, TwoDomains
 from isthmus.estimators.complaints import complain_of_classes, complain_of_features
@@ -127,6 +127,7 @@ def require_blocks(system: MappedEstimator, domains: tuple[str, ...]) -> None:
 
 def block_space(domain: Domain, kernel: Kernel, name: str) -> Space:
     """The coordinates of a domain of which a sample is known; landmarks are chosen there."""
+    ordinary(domain.X, name)  # what is asked of coordinates says nothing of the features of some kernels
     if isinstance(kernel, Linear | Cosine):
         return FeatureSpace(domain.X.shape[1], kernel)
     some = np.arange(1)

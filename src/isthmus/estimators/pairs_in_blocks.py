@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from isthmus._arrays import FloatArray, IntArray
-from isthmus._validation import length, matrix, ordinary
+from isthmus._validation import column_names, length, matrix, ordinary
 from isthmus.common_space import DOMAINS
 from isthmus.domains import UNLABELLED, Domain, KnownPairs, TwoDomains
 from isthmus.domains.labels import as_labels, encoded_known
@@ -48,6 +48,7 @@ class PairsInBlocks(MetricEstimator):
         self._require_use_of(pairs)
         tables = _table(X_source, "X_source"), _table(X_target, "X_target")
         self._require_blocks()
+        _require_rows(pairs)
         n = _number_of_pairs(tables)
         codes, classes = _codes(y_source, y_target, n)
         weights = _weights(pairs, n, (self.fewest_pairs, type(self).__name__))
@@ -59,7 +60,7 @@ class PairsInBlocks(MetricEstimator):
         self.__dict__.update(learned)  # nothing is set before everything has been computed
         self.classes_, self.transformers_ = classes, {"source": None, "target": None}
         self.n_features_ = {"source": tables[0].shape[1], "target": tables[1].shape[1]}
-        self._columns = {"source": None, "target": None}
+        self._columns = {"source": column_names(X_source), "target": column_names(X_target)}
         return self
 
     def _joint_space(self, domains: TwoDomains) -> JointSpace:
@@ -100,6 +101,12 @@ def _table(X: Any, name: str) -> Any:
     return ordinary(matrix(X, name), name)
 
 
+def _require_rows(pairs: Any) -> None:
+    """Raise unless something is said of row i and row i."""
+    if not isinstance(pairs, KnownPairs) and not (isinstance(pairs, str) and pairs == ROWS):
+        raise InputError(f'pairs: expected "rows" or KnownPairs of them with rows in blocks, got {pairs!r:.60}.')
+
+
 def _number_of_pairs(tables: tuple[Any, Any]) -> int:
     n, m = (table.shape[0] for table in tables)
     if n != m:
@@ -107,13 +114,10 @@ def _number_of_pairs(tables: tuple[Any, Any]) -> int:
     return int(n)
 
 
-def _weights(pairs: Any, n: int, needed: tuple[int, str]) -> FloatArray | None:
+def _weights(pairs: KnownPairs | str, n: int, needed: tuple[int, str]) -> FloatArray | None:
     """The weights of the pairs (n,), or None where they are all one."""
-    if isinstance(pairs, KnownPairs):
-        if len(pairs) != n or not (pairs.rows == np.arange(n)[:, None]).all():
-            raise InputError("pairs: expected row i to be row i with rows in blocks, got other pairs.")
-    elif not isinstance(pairs, str) or pairs != ROWS:
-        raise InputError(f'pairs: expected "rows" or KnownPairs of them with rows in blocks, got {pairs!r:.60}.')
+    if not isinstance(pairs, str) and (len(pairs) != n or not (pairs.rows == np.arange(n)[:, None]).all()):
+        raise InputError("pairs: expected row i to be row i with rows in blocks, got other pairs.")
     if n < needed[0]:
         raise InputError(f"pairs: expected at least {needed[0]} for {needed[1]}, got {n}.")
     return None if isinstance(pairs, str) or (pairs.weights == 1.0).all() else pairs.weights

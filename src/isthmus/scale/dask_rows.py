@@ -203,6 +203,8 @@ def whole_rows(X: Any, name: str) -> Any:
         raise InputError(f"{name}: expected a two-dimensional array, got shape {X.shape}.")
     if any(np.isnan(size) for sizes in X.chunks for size in sizes):
         raise InputError(f"{name}: expected chunks of known size, got others; call compute_chunk_sizes() first.")
+    if np.dtype(X.dtype).kind not in "fiub":
+        raise InputError(f"{name}: expected real numbers, got values of type {X.dtype}.")
     return (X if np.dtype(X.dtype).kind == "f" else X.astype(np.float64)).rechunk({1: -1})
 
 

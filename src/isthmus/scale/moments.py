@@ -9,6 +9,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from isthmus._arrays import FloatArray, IntArray, Matrix, is_sparse
+from isthmus._validation import ordinary_moments
 from isthmus.exceptions import InputError
 from isthmus.solvers.blocks import Rows
 
@@ -96,8 +97,9 @@ def moments(rows: Rows, n_classes: int, name: str = "X_source") -> Moments:
     with np.errstate(over="ignore", invalid="ignore"):
         sums, counts, zeros, sparse = rows.total(_ClassSums(n_classes))
         mean = sums.sum(axis=0) / rows.n
-        (squares,) = rows.total(_Deviations(mean)) if np.isfinite(mean).all() else (mean,)
-    if not np.isfinite(squares).all():
-        raise InputError(f"{name}: expected finite numbers without NaN or inf, got others.")
+        if not np.isfinite(mean).all():
+            raise InputError(f"{name}: expected finite numbers without NaN or inf, got others.")
+        (squares,) = rows.total(_Deviations(mean))
+        ordinary_moments(mean, squares / rows.n, name)
     means, variances = sums / np.maximum(counts, 1.0)[:, None], np.maximum(squares, 0.0) / rows.n
     return Moments(counts.astype(np.intp), means, variances, int(zeros), bool(sparse))

@@ -8,9 +8,12 @@ from typing import Any
 import numpy as np
 
 from isthmus._arrays import FloatArray, IntArray, Matrix, is_sparse
+from isthmus._validation import ordinary_moments
 from isthmus.exceptions import InputError
 from isthmus.linalg import pivoted_cholesky
 from isthmus.scale.row_pairs import Layout, RowPairs
+
+SIDES = "X_source", "X_target"
 
 
 @dataclass(frozen=True, eq=False)
@@ -164,13 +167,14 @@ def pair_moments(pairs: RowPairs) -> PairMoments:
         mean = sums / weight
         _require_finite(mean, layout)
         scatter, rest = pairs.rows.total(_Scatter(layout, mean))
-    _require_finite(np.diagonal(scatter), layout)
+        for columns, name in zip(layout.sides, SIDES, strict=True):
+            ordinary_moments(mean[columns], np.diagonal(scatter)[columns] / weight, name)
     # A long sum is off by more than the rounding of its terms: what is left of the mean is taken off, too.
     scatter -= np.outer(rest, rest) / weight
     return PairMoments(layout, float(weight), mean + rest / weight, 0.5 * (scatter + scatter.T))
 
 
 def _require_finite(values: FloatArray, layout: Layout) -> None:
-    for columns, name in zip(layout.sides, ("X_source", "X_target"), strict=True):
+    for columns, name in zip(layout.sides, SIDES, strict=True):
         if not np.isfinite(values[columns]).all():
             raise InputError(f"{name}: expected finite numbers without NaN or inf, got others.")

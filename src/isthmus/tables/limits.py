@@ -22,19 +22,21 @@ MOST_COLUMNS = 2**17
 """More would cost more in names than in cells."""
 
 
-def require_room(claim: int, size: int, name: str) -> None:
-    """Raise where a file of ``size`` bytes claims to hold ``claim`` bytes, and that is out of all proportion.
+def require_room(claim: int, size: int, name: str, what: str = "a file") -> None:
+    """Raise where a file of ``size`` bytes, or a part of it, claims ``claim`` bytes: out of all proportion.
 
     Examples
     --------
     >>> require_room(10**6, 10, "small.npz")
     >>> require_room(10**12, 10, "small.npz")
     Traceback (most recent call last):
-    isthmus.exceptions.InputError: small.npz: expected at most 268435456 bytes of content, got more.
+    isthmus.exceptions.InputError: small.npz: expected a file that unfolds to at most 268435456 bytes, got ...
     """
     most = max(ROOM, FACTOR * size)
     if claim > most:
-        raise InputError(f"{name}: expected at most {most} bytes of content, got more.")
+        raise InputError(
+            f"{name}: expected {what} that unfolds to at most {most} bytes, got one that claims {claim} or more."
+        )
 
 
 def require_columns(n: int, name: str) -> None:

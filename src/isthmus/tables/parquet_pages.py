@@ -32,7 +32,7 @@ SHARED_PREFIXES = 7
 """DELTA_BYTE_ARRAY, a coding where each text says how much of the one before it has in front: that may be all."""
 
 
-def require_pages(content: Any, name: str) -> None:
+def require_pages(content: Any, name: str, at_once: int | None = None) -> None:
     """Raise where a Parquet file unfolds to more than one of its size may, or where its headers are out of order.
 
     Parameters
@@ -41,6 +41,8 @@ def require_pages(content: Any, name: str) -> None:
         The whole file; of a large one only the headers are looked at.
     name : str
         Of the file, for messages.
+    at_once : int, optional
+        How many rows are read at a time: only the row groups that these are in are then added up. Without, all are.
 
     Raises
     ------
@@ -59,17 +61,19 @@ def require_pages(content: Any, name: str) -> None:
     start = size - TAIL - length
     if start < len(MARK):
         raise ValueError("a footer that is longer than the file")
-    _Claims(content, name, start).of_footer(Compact(content, start, size - TAIL))
+    _Claims(content, name, start, at_once).of_footer(Compact(content, start, size - TAIL))
 
 
 @dataclass
 class _Claims:
-    """The sums so far."""
+    """The sums so far: of the file, or of as many row groups as have a run of rows."""
 
     content: Any
     name: str
     data_end: int
     """Where the footer begins: pages are before it."""
+    at_once: int | None = None
+    """Rows of a run."""
     widths: list[int] = field(default_factory=list)
     """Bytes of a value of each column."""
     rows: int = 0
@@ -96,6 +100,10 @@ class _Claims:
             else:
                 footer.skip(kind)
 
+    def _require_room(self, claim: int) -> None:
+        what = "a file" if self.at_once is None else f"a run of {self.at_once} rows"
+        require_room(claim, len(self.content), self.name, what)
+
     def _structures(self, reader: Compact, kind: int) -> int:
         n, inner = reader.elements(kind)
         if n and inner != STRUCT:
@@ -111,13 +119,15 @@ class _Claims:
 
     def _group(self, footer: Compact) -> None:
         found = False
+        if self.at_once is not None and self.rows >= self.at_once:  # a run is in two such sums at most
+            self.rows = self.claimed = self.unpacked = self.cells = self.prefixes = 0
         for number, kind in footer.fields():
             if number == COLUMNS:
                 self._columns(footer, self._structures(footer, kind))
                 found = True
             elif number == ROWS and kind in INTEGERS:
                 self.rows += self._natural(footer.integer())
-                require_room(self.rows * sum(self.widths), len(self.content), self.name)
+                self._require_room(self.rows * sum(self.widths))
             else:
                 footer.skip(kind)
         if not found or not self.widths:
@@ -137,14 +147,15 @@ class _Claims:
             raise ValueError("an encrypted one")
         about = chunk[3]
         values, unpacked, length = (self._natural(about.get(key, 0)) for key in (5, 6, 7))
-        start = self._natural(about.get(11, about.get(9, 0)))  # the dictionary, if there is one, comes first
+        # The dictionary, if there is one, comes first; some writers say 0 where there is none.
+        start = self._natural(about.get(11, 0)) or self._natural(about.get(9, 0))
         if length > self.data_end - start:
             raise ValueError("a column outside of the file")
         self.walked += length
         self.claimed += max(unpacked, values * width)
         if self.walked > self.data_end:
             raise ValueError("columns that share their bytes")
-        require_room(self.claimed, len(self.content), self.name)
+        self._require_room(self.claimed)
         self._pages(start, start + length, values, width)
 
     def _natural(self, value: int) -> int:
@@ -170,7 +181,7 @@ class _Claims:
             self.unpacked += unpacked
             self.cells += n * width
             for claim in (self.unpacked, self.cells):
-                require_room(claim, len(self.content), self.name)
+                self._require_room(claim)
             if SHARED_PREFIXES in (page.get(DATA, {}).get(2), page.get(DATA_2, {}).get(4)):
                 self.prefixes += n * unpacked
             if self.prefixes > max(ROOM, FACTOR * len(self.content)):

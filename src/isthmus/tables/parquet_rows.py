@@ -66,7 +66,7 @@ class ParquetRows:
         with self._complaints():
             for path in self._paths:
                 with opened(path) as file, mapped(file) as content:
-                    require_pages(content, shown(path))
+                    require_pages(content, shown(path), RUN)
             schema = self._frame.collect_schema()
         columns = [c for c in schema if c != self.label] if self.columns is None else list(self.columns)
         missing = [name for name in (self.label, *columns) if name not in schema]

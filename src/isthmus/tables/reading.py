@@ -99,19 +99,19 @@ def _parquet(path: Path, name: str) -> Table:
         return Table.of(_columns(frame, name), name)
 
 
-def scanned_parquet(source: Any, content: bytes | mmap, name: str) -> tuple[Any, int]:
+def scanned_parquet(source: Any, content: bytes | mmap, name: str, at_once: int | None = None) -> tuple[Any, int]:
     """A Parquet file as a lazy frame, and how many rows it has; what it claims is compared with its size."""
     size = len(content)
     if not size:
         raise InputError(f"{name}: expected a table, got an empty file.")
     pl = polars()
     with complaints(name, IN_ORDER):
-        require_pages(content, name)
+        require_pages(content, name, at_once)
         lazy = pl.scan_parquet(source, glob=False, hive_partitioning=False)
         width = len(lazy.collect_schema())
         require_columns(width, name)
         n = int(lazy.select(pl.len()).collect().item())
-        require_room(n * width * BYTES_PER_CELL, size, name)
+        require_room(min(n, at_once or n) * width * BYTES_PER_CELL, size, name)
     return lazy, n
 
 

@@ -165,7 +165,7 @@ def _parquet(blocks: RowBlocks) -> Iterator[Any]:
     path = Path(blocks.path).absolute()
     with opened(path) as file, mapped(file) as content:  # a file, and no pipe
         size = len(content)
-        lazy, n = scanned_parquet(path, content, blocks.name)
+        lazy, n = scanned_parquet(path, content, blocks.name, blocks.size)
     for start in range(0, n, blocks.size):
         with complaints(blocks.name, IN_ORDER):
             frame = lazy.slice(start, blocks.size).collect()

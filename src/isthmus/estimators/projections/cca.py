@@ -148,7 +148,8 @@ class KCCA(PairsInBlocks):
         ----------
         X_source, X_target : array, sparse matrix, data frame, Dask array or ArrayRows (n_s, d_s) and (n_t, d_t)
             Rows of either domain. With pairs, both may be in blocks, as in :class:`RidgeMap`; with labels, those of
-            the source, as in :class:`MLHD`: with a linear kernel for the source, and without a ``metric`` to learn.
+            the source, as in :class:`MLHD`: with a source kernel that is linear, the cosine or
+            :class:`~isthmus.Landmarks`, and without a ``metric`` to learn.
         y_source, y_target, pairs
             As for every system.
         """

@@ -74,9 +74,13 @@ class ArrayRows:
     codes: Any = None
 
     def __post_init__(self) -> None:
-        shape, kind = np.shape(self.X), getattr(self.X, "dtype", np.dtype(object)).kind
-        if len(shape) != 2 or kind != "f" or (is_sparse(self.X) and self.X.format != "csr"):
-            raise InputError(f"X: expected a two-dimensional array of floats, or a CSR matrix, got shape {shape}.")
+        shape, dtype = np.shape(self.X), getattr(self.X, "dtype", None)
+        form = self.X.format if is_sparse(self.X) else None
+        if len(shape) != 2 or dtype is None or dtype.kind != "f" or form not in (None, "csr"):
+            kind = type(self.X).__name__ if dtype is None else f"{dtype}{f' in {form.upper()}' if form else ''}"
+            raise InputError(
+                f"X: expected a two-dimensional array of floats, or a CSR matrix, got {kind} of shape {shape}."
+            )
         if self.codes is None:
             object.__setattr__(self, "codes", np.broadcast_to(np.uint8(0), shape[:1]))
         if np.shape(self.codes) != shape[:1] or np.asarray(self.codes[:0]).dtype.kind not in "iu":
