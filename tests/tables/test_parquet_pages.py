@@ -117,7 +117,7 @@ def test_a_bomb_is_refused_at_once(tmp_path, kind):
     pl.DataFrame({"a": bombs[kind]()}).write_parquet(path, compression="zstd", row_group_size=2**30)
     assert path.stat().st_size < 2**20
     said, seconds, memory = refused(path)
-    for sentence, what in zip(said, ["a file", "a run of 20000 rows"], strict=True):
+    for sentence, what in zip(said, ["a file", "a row group or a run of 20000 rows"], strict=True):
         assert sentence.startswith(
             f"{path}: expected {what} that unfolds to at most {limits.ROOM} bytes, got one that"
         )
@@ -142,11 +142,13 @@ def test_of_rows_that_are_read_in_runs_only_a_run_counts(tmp_path, monkeypatch, 
         if group <= 1000:
             assert read() == n
         else:  # a row group is more than a run, and is what is unpacked
-            with pytest.raises(InputError, match=r"expected a run of 1000 rows that unfolds to at most"):
+            with pytest.raises(
+                InputError, match=r"expected a row group or a run of 1000 rows that unfolds to at most"
+            ):
                 read()
     monkeypatch.setattr(parquet_rows, "RUN", n)
     for read in (lambda: list(RowBlocks(path, n)), lambda: ParquetRows(path, "c0")):  # many groups in one run
-        with pytest.raises(InputError, match=r"expected a run of 20000 rows that unfolds to at most"):
+        with pytest.raises(InputError, match=r"expected a row group or a run of 20000 rows that unfolds to at most"):
             read()
 
 

@@ -101,7 +101,7 @@ class _Claims:
                 footer.skip(kind)
 
     def _require_room(self, claim: int) -> None:
-        what = "a file" if self.at_once is None else f"a run of {self.at_once} rows"
+        what = "a file" if self.at_once is None else f"a row group or a run of {self.at_once} rows"
         require_room(claim, len(self.content), self.name, what)
 
     def _structures(self, reader: Compact, kind: int) -> int:
