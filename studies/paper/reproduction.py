@@ -11,7 +11,6 @@ from isthmus._validation import choice
 from isthmus.exceptions import DataWarning, InputError
 from isthmus.study import Record
 from isthmus.study.plan import Plan, carry_out
-from isthmus.study.progress import Progress
 from studies.paper.artefacts import Artefacts, sensitivity_artefacts, table_artefacts, toy_artefacts
 from studies.paper.comparisons import READINGS
 from studies.paper.experiment import EXPERIMENTS, Experiment
@@ -80,11 +79,11 @@ def reproduce(name: str, request: Request, progress: bool = False) -> Artefacts:
     if request.records is None:
         run = variants if request.variants is not None else experiment.run_variants or variants
         for plan in _plans(name, experiment, run or tuple(experiment.variants), request):
-            with Progress(name) as bar, warnings.catch_warnings():
+            with warnings.catch_warnings():
                 if name == "toy":  # its domains lie apart, and far from the origin, on purpose: that is no news
                     warnings.simplefilter("ignore", DataWarning)
                 results = PaperResults(request.out, experiment.name)
-                carry_out(plan, results, n_jobs=request.jobs, progress=bar if progress else None)
+                carry_out(plan, results, n_jobs=request.jobs, progress=progress)
     made = artefacts(name, experiment, variants or tuple(experiment.variants), request)
     whole = request.groups is None and variants == tuple(experiment.variants)
     return made if whole or name == "toy" else made.renamed(PART)
