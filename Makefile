@@ -15,7 +15,7 @@ help: ## Show this list
 
 $(VENV)/.demo: pyproject.toml
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e ".[fast,plot]"
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e ".[fast,plot,progress]"
 	@touch $@
 
 $(VENV)/.dev: pyproject.toml

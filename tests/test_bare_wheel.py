@@ -118,10 +118,11 @@ MISSING = {
     "report": ("isthmus.report.page.plotly_script()", None),
     "transport": ("isthmus.GW().fit(*small)", None),
     "dask": ("isthmus.scale.dask_rows.dask()", None),
+    "progress": ("raised(lambda: isthmus.migrate(H, H, 'rows', kind='ridge', progress=True))", None),
 }
 """For each extra: what needs it in Python, and a command that does, where there is one."""
 ASKED = """
-import contextlib, importlib, io, json, sys
+import contextlib, importlib, io, json, sys, warnings
 import numpy as np
 import isthmus
 from isthmus.cli import main
@@ -133,6 +134,13 @@ if "report" in sys.argv[2]:
 
 class Trusting:
     trust = ["numpy.ndarray"]
+
+def raised(work):
+    """A warning as an error: what is missing is no reason to stop."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        work()
+    raise isthmus.MissingDependencyError(*(str(each.message) for each in caught))
 
 E, H = np.eye(4), np.random.default_rng(100).normal(size=(60, 5))
 small = (np.arange(12.0).reshape(6, 2), [0, 1] * 3, np.arange(12.0).reshape(6, 2) ** 2, [0, 1, 0, 1, -1, -1])
