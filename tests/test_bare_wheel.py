@@ -136,7 +136,6 @@ class Trusting:
     trust = ["numpy.ndarray"]
 
 def raised(work):
-    """A warning as an error: what is missing is no reason to stop."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         work()
