@@ -203,14 +203,13 @@ def test_old_records_are_rendered_but_not_taken_for_new_ones(capsys, tmp_path, s
     file = tmp_path / "table1.jsonl"
     lines = [json.loads(line) for line in file.read_text().splitlines()]
     old = [{k: v for k, v in line.items() if k != "fingerprint"} for line in lines]
-    for line in old:
-        line["system"] = line["system"].replace("-rbf", "")
-    file.write_text("".join(json.dumps(line) + "\n" for line in old))
+    before = "".join(json.dumps(line) + "\n" for line in old)
+    file.write_text(before)
     status, out, err = run("table1", "--records", tmp_path, *arguments[:4], "--groups", "EN-FR", capsys=capsys)
     assert status == 0
     assert "mlhd-rbf" in out
     assert "a new run replaces them" not in out
-    assert file.read_text().count('"mlhd"') == 2  # rendering leaves the records as they are
+    assert file.read_text() == before  # rendering leaves the records as they are
     status, out, err = run("table1", *arguments, capsys=capsys)
     assert status == 0
     assert f"table1: {len(lines)} records of another version, or of other systems or rows, moved to" in err
