@@ -7,7 +7,7 @@ OUT    ?= reproduced
 ISTHMUS_DATA ?= $(abspath $(wildcard ../shared/data))
 export ISTHMUS_DATA
 
-.PHONY: help demo test lint format bench bench-scale reproduce render reference clean
+.PHONY: help demo test lint format bench bench-scale reproduce render clean
 .DEFAULT_GOAL := help
 
 help: ## Show this list
@@ -15,7 +15,7 @@ help: ## Show this list
 
 $(VENV)/.demo: pyproject.toml
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e ".[fast,plot]"
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e ".[fast,plot,progress]"
 	@touch $@
 
 $(VENV)/.dev: pyproject.toml
@@ -59,9 +59,6 @@ render: $(VENV)/.demo ## Tables and figures once more from the committed records
 	$(BIN)/python -m studies.paper all --records results --out rendered > /dev/null
 	@for file in $$(cd results && ls *.txt *.md *.tex *.png *.svg); do \
 	  cmp -s rendered/$$file results/$$file && echo "$$file: as in results/" || echo "$$file: NOT as in results/"; done
-
-reference: $(VENV)/.dev ## The reference that comes with the package, made anew from the docstrings
-	$(BIN)/python examples/reference.py
 
 clean: ## Remove environments and caches
 	rm -rf $(VENV) .venv-metric-learn .pytest_cache .mypy_cache .ruff_cache .hypothesis build dist demo-output reproduced \

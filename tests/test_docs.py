@@ -142,3 +142,42 @@ def test_identities(left: str, right: str, names: dict[str, Any]) -> None:
 def test_the_sizes_of_the_page_are_all_different_and_complete() -> None:
     assert len(set(SIZES.values())) == len(SIZES)
     assert [cells[0] for cells in table("Sizes")] == list(SIZES)
+
+
+def advice(system: str, figure: str) -> bool:
+    """Return whether a row of the table "Which one to use" that names a system contains a figure."""
+    section = (ROOT / "docs" / "systems.md").read_text(encoding="utf-8").split("\n## Which one to use\n")[1]
+    lines = [line for line in section.split("\n## ")[0].splitlines() if line.startswith("|")]
+    return any(f"`{system}`" in line and figure in line for line in lines)
+
+
+def differences(heading: str, column: str) -> dict[str, float]:
+    """Return the differences by system in a column of the last such table below a heading of the study of systems."""
+    page = (ROOT / "studies" / "systems" / "page.md").read_text(encoding="utf-8").replace("−", "-")
+    found, place = {}, None
+    for line in page.split(f"\n## {heading}\n")[1].split("\n## ")[0].splitlines():
+        cells = [cell.strip() for cell in line.strip("|").split("|")]
+        if cells[0] == "system":
+            place = cells.index(column) if column in cells else None
+        elif place is not None and (number := re.search(r"[+-]\d+\.\d", cells[place] if line[:1] == "|" else "")):
+            found[cells[0]] = float(number.group())
+    return found
+
+
+def test_the_table_of_systems_has_the_figures_of_the_studies():
+    labels = (ROOT / "docs" / "labels.md").read_text(encoding="utf-8")
+    nobody = labels.split("## Classes that nobody labelled")[1].split("\n## ")[0]
+    line = next(x for x in nobody.splitlines() if x.startswith("| label transfer less best target-only"))
+    gains = [float(x) for x in re.findall(r"\+(\d+\.\d)\*?\*? \[", line)]
+    assert advice("label-transfer", f"{min(gains):.0f} to {max(gains):.0f} points")
+    below = differences("100 known pairs", "less the best without a map")
+    assert advice("target self-trained LDA", f"{-max(below.values()):.0f} to {-min(below.values()):.0f} points")
+    assert max(below, key=below.__getitem__) == "mlhd-rbf"
+    assert advice("mlhd-rbf", f"{differences('100 known pairs', 'less ridge')['mlhd-rbf']:.0f} points above `ridge`")
+    above = differences("100 known pairs", "less the best target-only rule")["mlhd-rbf"]
+    assert advice("mlhd-rbf", f"{above:.0f} above the best target-only rule")
+    equal = differences("Labels in both domains", "Office caltech→amazon")
+    assert advice("feature-augmentation", f"{equal['feature-augmentation']:.0f} points")
+    assert advice("feature-augmentation", f"(`saenko`: {equal['saenko']:.0f})")
+    both = differences("Labels in both domains", "all pairs")
+    assert [name for name, points in both.items() if points > 0.0] == ["label-transfer"]

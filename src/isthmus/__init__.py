@@ -53,7 +53,6 @@ if TYPE_CHECKING:
     from isthmus.landmarks import Landmarks
     from isthmus.matching import Matching, match
     from isthmus.migration import Adapter, migrate
-    from isthmus.recommendation import Recommendation, recommend
     from isthmus.registry import systems
     from isthmus.retrieval import Index, Matches
     from isthmus.transfer import LabelTransfer, SemanticMatching
@@ -101,7 +100,6 @@ __all__ = [
     "Precomputed",
     "Procrustes",
     "PulledBackMetric",
-    "Recommendation",
     "RelativeRepresentations",
     "RidgeMap",
     "Saenko",
@@ -116,7 +114,6 @@ __all__ = [
     "migrate",
     "mmd",
     "mmd_test",
-    "recommend",
     "save",
     "systems",
     "to_onnx",
@@ -138,7 +135,6 @@ _NAMES = {
     "landmarks": ("Landmarks",),
     "matching": ("Matching", "match"),
     "migration": ("Adapter", "migrate"),
-    "recommendation": ("Recommendation", "recommend"),
     "registry": ("systems",),
     "retrieval": ("Index", "Matches"),
     "transfer": ("LabelTransfer", "SemanticMatching"),

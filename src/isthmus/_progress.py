@@ -1,147 +1,212 @@
-"""How far long work is: one line of a terminal that is kept up to date, or a line of a log now and then."""
+"""Progress of long work: a tqdm bar, a function of the caller, or nothing."""
 
 from __future__ import annotations
 
 import shutil
 import sys
-import time
-from collections.abc import Callable
-from typing import Any, Self, TypeVar
+from collections.abc import Callable, Iterator
+from concurrent.futures import CancelledError
+from contextlib import contextmanager
+from functools import cache
+from importlib.util import find_spec
+from threading import Lock, RLock
+from typing import Any, Self, TextIO
 
-from isthmus.exceptions import InputError
+from isthmus.exceptions import InputError, warn
 
-S = TypeVar("S")
-T = TypeVar("T")
-SECONDS_BETWEEN_LINES = 5.0
-"""How often a log, which can't take a line back, gets a new one."""
-SOON = 1.0
-"""Seconds: before, nobody knows how long the rest will take; after, it is not worth telling."""
+FORMAT = "{desc} {percentage:3.0f}%|{bar}| {elapsed}<{remaining}"
+SECONDS_BETWEEN_LINES = 30.0
+"""How often a log, where no line can be overwritten, gets a new one."""
+SMOOTHING = 0.01
+"""Of the pace that the time left is computed from: nearly its mean, without the preparations at a fraction of 0."""
+EXPECTED = 0.5
+"""The share of its rounds that a run which may stop early is expected to take: most take about half."""
 
 
-class ProgressLine:
-    """A line on the standard error stream.
+def has_tqdm() -> bool:
+    """Return whether bars can be shown."""
+    return find_spec("tqdm") is not None
+
+
+class Progress:
+    """Report how far long work is.
 
     Parameters
     ----------
+    progress : bool or callable
+        Whether to show a bar with the time left on standard error; or a function that is called instead.
     name : str
-        Of the work.
-    every : float
-        Seconds between two lines of a log.
-    mute : bool
-        Whether nothing is shown.
-    clock : callable
-        The time in seconds.
+        What the work is called on the bar.
+    leave : bool
+        Whether the last state stays on a terminal when the work ends.
+
+    Examples
+    --------
+    >>> with Progress(print, "fit") as progress:
+    ...     progress.report("round 3 of 4", 0.5)
+    ...     progress.report("round 4 of 4", 0.75, 4, "rounds")
+    round 3 of 4
+    4 rounds
     """
 
-    def __init__(
-        self,
-        name: str,
-        every: float = SECONDS_BETWEEN_LINES,
-        *,
-        mute: bool = False,
-        clock: Callable[[], float] = time.monotonic,
-    ) -> None:
-        self.name = name
-        self._every, self._mute, self._clock = every, mute, clock
-        self._open = False
-        self.restart()
+    def __init__(self, progress: Any, name: str, *, leave: bool = True) -> None:
+        if not isinstance(progress, bool) and not callable(progress):
+            raise InputError(f"progress: expected True, False or a function, got {progress!r:.60}.")
+        self.name, self.leave = name, leave
+        self._function: Callable[..., Any] | None = None if isinstance(progress, bool) else progress
+        self._bar: Any = None
+        self.shown = progress is True and has_tqdm()
+        if progress is True and not self.shown:
+            warn('progress: needs tqdm, which is not installed; use: pip install "isthmus[progress]".', UserWarning)
+
+    @property
+    def active(self) -> bool:
+        """Whether reports go anywhere."""
+        return self.shown or self._function is not None
+
+    def report(self, text: str, fraction: float = 0.0, *values: Any) -> None:
+        """Report what is being done and the fraction of all work done before it.
+
+        A function of the caller gets the values, or the text where there are none.
+        """
+        if self._function is not None:
+            self._function(*(values or (text,)))
+        elif self.shown and sys.stderr is not None:
+            description = f"{self.name}: {text}"
+            if self._bar is None:
+                self._bar = _open_bar(sys.stderr, description, self.leave)
+            self._bar.set_description_str(description, refresh=False)
+            self._bar.update(max(0.0, fraction - self._bar.n))
+
+    def write(self, text: str) -> None:
+        """Write a line of its own above the bar."""
+        if self.shown and sys.stderr is not None:
+            _bar_class().write(f"{self.name}: {text}", file=sys.stderr)
+
+    def close(self) -> None:
+        """Close the bar as it is; the next report opens another one."""
+        if self._bar is not None:
+            self._bar.close()
+            self._bar = None
 
     def __enter__(self) -> Self:
         return self
 
-    def restart(self) -> None:
-        """The work begins now."""
-        self._began, self._shown, self._prepared = self._clock(), 0.0, 0.0
+    def __exit__(self, error: Any, *_: object) -> None:
+        if self._bar is not None and error is None:
+            self._bar.n = self._bar.total
+        self.close()
+
+
+class WorkCounter:
+    """Count the work of runs, some of them in threads, and report the fraction done.
+
+    Work is counted in rounds. What is expected (:meth:`expect`) and not done yet is left.
+
+    Parameters
+    ----------
+    progress : Progress
+        What the work is reported to.
+    numbered : bool
+        Whether rounds are numbered: then a function of the caller gets (what is being done, rounds so far), else the
+        text alone.
+
+    Examples
+    --------
+    >>> counter = WorkCounter(Progress(False, "match"))
+    >>> counter.expect(30.0)
+    >>> with counter.count_rounds("flat", most=60) as count:
+    ...     count()
+    ...     counter.fraction
+    0.0327...
+    >>> counter.fraction
+    1.0
+    """
+
+    def __init__(self, progress: Progress, *, numbered: bool = True) -> None:
+        self._progress, self._numbered = progress, numbered
+        self._rounds, self._stopped, self._lock = 0, False, Lock()
+        self._done = self._left = 0.0
 
     @property
-    def seconds(self) -> float:
-        """Since the work began."""
-        return self._clock() - self._began
+    def fraction(self) -> float:
+        """The fraction of all expected work that is done; 0 where nothing is."""
+        left = max(0.0, self._left)
+        return self._done / (self._done + left) if self._done else 0.0
 
-    def show(self, text: str, seconds: float, *, always: bool = False) -> None:
-        """Put a text in place of the last one; of a log, add it after enough seconds, or always."""
-        if self._mute or sys.stderr is None:
-            return
-        if sys.stderr.isatty():
-            room = shutil.get_terminal_size().columns - 1  # a line that is broken can't be taken back
-            sys.stderr.write(f"\r\x1b[K{text[:room]}")
-            self._open = True
-        elif always or seconds - self._shown >= self._every:
-            sys.stderr.write(f"{text}\n")
-            self._shown = seconds
-        sys.stderr.flush()
+    def expect(self, work: float) -> None:
+        """Add work that is to come."""
+        self._left += work
 
-    def tell(self, what: str, part: float = 0.0) -> None:
-        """Show what is done, since when, and, by the part of all work that is done, for how long.
+    @contextmanager
+    def count_rounds(self, what: str, most: int) -> Iterator[Callable[[], None]]:
+        """Yield what a run that may end before its last round calls at each; half of the rounds are expected."""
+        used = 0
 
-        As long as that part is 0, the time goes to preparations, which say nothing of the rest.
-        """
-        seconds = self.seconds
-        self._prepared = self._prepared if part else seconds
-        since = f", {duration(seconds)}" if seconds >= SOON else ""
-        self.show(f"{self.name}: {what}{since}{left(part, seconds - self._prepared)}", seconds)
+        def count() -> None:
+            nonlocal used
+            used += 1
+            self.count(what, 1.0, EXPECTED)
 
-    def clear(self) -> None:
-        """Take the line back: on a terminal nothing is left of it."""
-        if self._open:
-            sys.stderr.write("\r\x1b[K")
-            sys.stderr.flush()
-            self._open = False
+        yield count
+        with self._lock:
+            self._left -= EXPECTED * (most - used)
 
-    def say(self, text: str) -> None:
-        """Add a line of its own."""
-        self.end()
-        if sys.stderr is not None:
-            sys.stderr.write(f"{self.name}: {text}\n")
+    def count(self, what: str, cost: float = 1.0, expected: float | None = None) -> None:
+        """Count a round that begins, of a cost that was expected; raise once :meth:`stop` was called."""
+        with self._lock:
+            if self._stopped:
+                raise CancelledError
+            self._rounds += 1
+            if self._numbered:
+                self._progress.report(f"{what}, round {self._rounds}", self.fraction, what, self._rounds)
+            else:
+                self._progress.report(what, self.fraction)
+            self._done, self._left = self._done + cost, self._left - (cost if expected is None else expected)
 
-    def end(self, *error: object) -> None:
-        """End the line that is open, however the work ended."""
-        if self._open:
-            sys.stderr.write("\n")
-            self._open = False
-
-    __exit__ = end
+    def stop(self) -> None:
+        """End all runs at their next round."""
+        self._stopped = True
 
 
-def duration(seconds: float) -> str:
-    """A time in words.
+class _Lines:
+    """Write each state of a bar as a line of its own, for logs."""
 
-    Examples
-    --------
-    >>> duration(9.6), duration(150.0), duration(6000.0)
-    ('10 s', '2 min 30 s', '1 h 40 min')
-    """
-    whole = round(seconds)
-    if whole >= 3600:
-        return f"{whole // 3600} h {whole % 3600 // 60} min"
-    return f"{whole // 60} min {whole % 60} s" if whole >= 60 else f"{whole} s"
+    def __init__(self, stream: TextIO) -> None:
+        self._stream = stream
 
+    def write(self, text: str) -> None:
+        """Write a state, without what would overwrite the last one."""
+        if line := text.strip():
+            self._stream.write(f"{line}\n")
 
-def left(part: float, seconds: float) -> str:
-    """The time left, with a comma before it, if the rest goes on as the part that took so many seconds.
-
-    Examples
-    --------
-    >>> left(0.25, 60.0), left(0.0, 60.0), left(1.0, 60.0)
-    (', about 3 min 0 s left', '', '')
-    """
-    if not 0.0 < part < 1.0 or seconds < SOON:
-        return ""
-    rest = seconds * (1.0 - part) / part
-    return f", about {duration(rest)} left" if rest >= SOON else ""
+    def flush(self) -> None:
+        """Flush the stream."""
+        self._stream.flush()
 
 
-def asked_for(progress: Any, line: Callable[[], S], silent: T) -> S | T:
-    """Who is told, by a parameter ``progress``: a line, nobody, or a function of the caller's.
+def _open_bar(stream: TextIO, description: str, leave: bool) -> Any:
+    terminal, size = stream.isatty(), shutil.get_terminal_size()  # not tqdm's: that of a pseudo-terminal may be 0 × 0
+    return _bar_class()(
+        total=1.0,
+        desc=description,
+        leave=leave,
+        file=stream if terminal else _Lines(stream),
+        ncols=size.columns - 1 if terminal else None,  # a wrapped line can't be overwritten
+        nrows=size.lines,
+        mininterval=0.0 if terminal else SECONDS_BETWEEN_LINES,
+        miniters=0,
+        smoothing=SMOOTHING,
+        bar_format=FORMAT,
+    )
 
-    Examples
-    --------
-    >>> asked_for(False, lambda: "a line", "nobody")
-    'nobody'
-    """
-    if isinstance(progress, bool):
-        return line() if progress else silent
-    if not callable(progress):
-        raise InputError(f"progress: expected True, False or a function, got {progress!r:.60}.")
-    told: T = progress
-    return told
+
+@cache
+def _bar_class() -> Any:
+    from tqdm import tqdm
+
+    class Bar(tqdm):  # type: ignore[misc]
+        monitor_interval = 0  # no thread that outlives the work
+        _lock = RLock()  # tqdm's own belongs to multiprocessing, which may start a process for it
+
+    return Bar

@@ -285,7 +285,7 @@ def systems(
 
     To find rows of the same class across the domains, take ``semantic`` where every class has a labelled target row;
     to name target rows, ``label-transfer``; to measure rows, within a class too, ``mlhd``; to find the same object, a
-    system that learns from pairs. :func:`isthmus.recommend` says which the evidence favours for given data.
+    system that learns from pairs. ``docs/systems.md`` lists which system the studies favour for which data.
 
     Parameters
     ----------

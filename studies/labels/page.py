@@ -24,14 +24,6 @@ TARGET_ONLY = {"naming": PLAIN, "few": (*PLAIN, BOTH), "real": (*PLAIN, BOTH)}
 """Who stands for the target alone; the source's class shares are a word of the source."""
 BAR = {"naming": RANDOM, "few": LDA, "real": LDA}
 """What a spoilt source must not fall below."""
-ASKED: dict[str, dict[str, dict[str, float]]] = {
-    "naming": {
-        "3": {"digits demo": 0.87, "digits": 0.80, "mfeat": 0.57, "Debian": 0.49, "Reuters": 0.47, "SNARE": 0.60}
-    },
-    "few": {"1": {"Reuters": 0.485, "Debian": 0.455}},
-    "real": {"1": {"Debian": 0.57}, "3": {"Debian": 0.71}, "10": {"Debian": 0.785}},
-}
-"""What was set as the aim before the runs, by part, variant and data set."""
 ALLOWED = {"naming": -2.0, "real": -1.0}
 """How many points a spoilt source may fall below that, set before the runs; elsewhere it must not be shown to."""
 OTHERS = {"naming": (FULL,), "few": (), "real": (SHARES,)}
@@ -109,19 +101,19 @@ def section(part: str, records: Sequence[Record]) -> str:
     found = results(study, records, TARGET_ONLY[part])
     blocks = [HEADS[part]]
     for variant, each in found.items():
-        asked, words = ASKED[part].get(variant, {}), study.variants[variant]
+        words = study.variants[variant]
         blocks.append(f"### {words[0].upper()}{words[1:]}")
-        blocks.append(score_table(each, study.columns, "Accuracy in per cent", asked).markdown())
+        blocks.append(score_table(each, study.columns, "Accuracy in per cent").markdown())
         if part == "naming":
             title = "Accuracy on the classes without a label"
-            blocks.append(score_table(each, study.columns[:-1], title, {}, UNNAMED).markdown())
+            blocks.append(score_table(each, study.columns[:-1], title, UNNAMED).markdown())
         if part == "real":
             names = (TRANSFER, LDA, SHARES, *SPOILT.values())
-            blocks.append(score_table(each, names, "Accuracy on rows held out", {}, HELD_OUT).markdown())
+            blocks.append(score_table(each, names, "Accuracy on rows held out", HELD_OUT).markdown())
         pairs = comparisons(part)
         blocks.append(difference_table(each, pairs, "Paired differences in points [95 % interval]").markdown())
         judgements = claims(each, pairs)
-        blocks.append("\n".join(sentence(part, variant, each, data, judgements) for data in each.sets))
+        blocks.append("\n".join(sentence(part, each, data, judgements) for data in each.sets))
     return "\n\n".join(blocks) + "\n"
 
 
@@ -132,7 +124,7 @@ def first_run(records: Sequence[Record]) -> str:
     found = results(STUDIES["few"](None), records, TARGET_ONLY["few"])["1"]
     names = (TRANSFER, *SPOILT.values(), LDA, KMEANS, BOTH)
     title = "The first run, seeds 0 to 9, 1 label per class: accuracy in per cent"
-    return f"{FIRST}\n\n{score_table(found, names, title, ASKED['few']['1']).markdown()}\n\n"
+    return f"{FIRST}\n\n{score_table(found, names, title).markdown()}\n\n"
 
 
 FIRST = """\
@@ -144,14 +136,12 @@ Office-Caltech. The part of k-means was then made to go by how sure it is of its
 (docs/research.md), and the runs above are of fresh seeds."""
 
 
-def sentence(
-    part: str, variant: str, found: Results, data: str, judgements: Mapping[tuple[str, str, str], Claim]
-) -> str:
+def sentence(part: str, found: Results, data: str, judgements: Mapping[tuple[str, str, str], Claim]) -> str:
     """What the numbers say of a data set, whichever way they fall."""
     level, best = found.mean(TRANSFER, data), found.best(data)
     if level != level or found.mean(best, data) != found.mean(best, data):
         return f"- **{data}.** Not run, or not finished."
-    said = [f"- **{data}.** Label transfer: {_number(level)} %{_aim(part, variant, data, level)}"]
+    said = [f"- **{data}.** Label transfer: {_number(level)} %"]
     if part == "naming":
         said[0] += f", and {_number(found.mean(TRANSFER, data, UNNAMED))} % of the rows of classes without a label"
     bar = judgements[TRANSFER, BEST, data]
@@ -177,13 +167,6 @@ def _harm(part: str, found: Results, data: str, judgements: Mapping[tuple[str, s
         "" if allowed is None else f", {'**beyond**' if far else 'within'} the {signed(allowed)} that were allowed"
     )
     return f"spoilt sources, in points from {bar}: {levels}; {shown}{limit}"
-
-
-def _aim(part: str, variant: str, data: str, level: float) -> str:
-    aim = ASKED[part].get(variant, {}).get(data)
-    if aim is None:
-        return ""
-    return f" (asked for: {100 * aim:.1f}, {'reached' if level >= 100 * aim else '**not reached**'})"
 
 
 def _against(claim: Claim) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -86,27 +86,16 @@ def results(study: Study, records: Iterable[Record], target_only: Sequence[str])
     return {v: Results(study.board(found, seeds, v), tuple(target_only)) for v in study.variants}
 
 
-def score_table(
-    found: Results, names: Sequence[str], title: str, asked: Mapping[str, float], figure: str | None = None
-) -> Table:
-    """Systems by data sets: mean ± standard deviation over the seeds of the mean over the groups, in per cent.
-
-    The last row is what was asked for, where something was.
-    """
+def score_table(found: Results, names: Sequence[str], title: str, figure: str | None = None) -> Table:
+    """Systems by data sets: mean ± standard deviation over the seeds of the mean over the groups, in per cent."""
     rows = [(name, *(_mean_cell(found, name, data, figure) for data in found.sets)) for name in names]
-    if asked:
-        rows.append(("asked for at least", *(_asked(asked, data) for data in found.sets)))
-    return Table(title, ("system", *found.sets), tuple(rows), footer=1 if asked else 0)
+    return Table(title, ("system", *found.sets), tuple(rows))
 
 
 def _mean_cell(found: Results, name: str, data: str, figure: str | None) -> str:
     scores = 100.0 * found.scores(name, data, figure)
     mark = "†" if found.board.uncertified(name)[found.sets[data]].any() else ""
     return mean_cell(scores.mean(axis=0)) + mark if np.isfinite(scores).any() else ABSENT
-
-
-def _asked(asked: Mapping[str, float], data: str) -> str:
-    return f"{100 * asked[data]:.1f}" if data in asked else ""
 
 
 def claims(found: Results, pairs: Sequence[tuple[str, str]]) -> dict[tuple[str, str, str], Claim]:

@@ -28,8 +28,8 @@ HEAD = f"""\
 ## What the verdict says
 
 `isthmus.does_source_help` on at most {ROWS_PER_CLASS} rows per class of either domain, all target rows labelled; no \
-object is in both. Once with every class labelled, and once with a third of the classes without a label, where it is \
-asked for names."""
+object is in both. Once with every class labelled, and once with a third of the classes without a label, where it \
+names them."""
 
 
 def ask(

@@ -155,7 +155,7 @@ def migration_section(found: Mapping[str, Board]) -> str:
 
 All 10,992 English Debian descriptions, embedded twice: by words (latent semantic analysis, 256 columns) and by \
 groups of letters (384 columns). The old index stays as it is; P of its texts are embedded by the new model too, and \
-200 other texts are asked for by the new model only. Cosines in the old space, but for "both ways". The old model on \
+200 other texts are queries of the new model only. Cosines in the old space, but for "both ways". The old model on \
 its own index is what there was before. {_capital(spanned(first.seeds))}; both directions.
 
 {joined(tables)}

@@ -104,12 +104,14 @@ def table_artefacts(
 def sensitivity_artefacts(
     experiment: Experiment, records: Sequence[Record], variants: Sequence[str], sets: Sequence[tuple[int, ...]]
 ) -> Artefacts:
-    """The heat maps over λ1 and λ2, for each reading of the metric."""
+    """The heat maps over λ1 and λ2, for each reading of the metric whose grid was searched, or for all."""
+    searched = {record.system for record in records if record.grid is not None}
+    readings = [system for system in READINGS if system in searched] or READINGS
     tables: list[Table] = []
     figures: dict[str, Callable[[], Any]] = {}
     for variant in [v for v in variants if v in experiment.searched_variants]:
         every = boards(experiment, records, variant, sets)
-        for system in READINGS:
+        for system in readings:
             claims = [sensitivity_claims(board, system) for board in every]
             tables += [
                 grid_table(every[0], system),

@@ -103,7 +103,7 @@ def _run(options: argparse.Namespace) -> None:
 
 
 def _request(options: argparse.Namespace) -> Request:
-    """What is asked for, checked."""
+    """Return the request that the options describe, checked."""
     unknown = [variant for variant in options.variants or () if variant not in VARIANTS]
     if unknown:
         raise InputError(f"variants: expected some of {', '.join(VARIANTS)}, got {unknown[0]!r}.")

@@ -29,7 +29,7 @@ class Experiment(Study):
     published : tuple of Published
         What the paper printed, one row for each group; empty where it printed no numbers.
     run_variants : tuple of str, optional
-        Those that are run unless others are asked for; None: all.
+        Those that are run unless others are named; None: all.
     searched_variants : tuple of str
         Where grids are searched, if at all.
     searched_seeds : int

@@ -48,10 +48,8 @@ from studies.paper.tables import (
 TABLES = ("table1", "table2")
 PAGE = ("toy", *TABLES)
 """Whose records the page is about."""
-BEFORE = "0.1"
-"""The folder, within that of the records, of those with the defaults of 0.1: the last whose grids were searched."""
 GRIDS = "grids"
-"""The name of older records of the first table whose grids were searched: a grid has no default in it."""
+"""The name of records of the first table's grids that were searched apart from it: a grid has no default in it."""
 Sets = Sequence[tuple[int, ...]]
 
 
@@ -109,8 +107,7 @@ def _opening(records: Mapping[str, list[Record]], sets: Sets) -> Iterator[str]:
     yield "# The paper's experiments, run again"
     yield (
         "Made by `python -m studies.paper … --report`; do not edit. Every sentence about results is computed from "
-        "the records, and a test keeps page and records together. The same with the defaults of 0.1, with grids that "
-        "an oracle searched, is in reproduction-0.1.md; docs/defaults.md says what changed and why."
+        "the records, and a test keeps page and records together."
     )
     yield (
         f"{len(every):,} records; {len(bad)} of them have a fit that failed or was not certified"
@@ -324,17 +321,16 @@ def _table(finding: Finding, link: Link) -> Iterator[str]:
 
 
 def _sensitivity(records: Mapping[str, list[Record]], sets: Sets, link: Link) -> Iterator[str]:
-    own, older = _searched(records["table1"], sets), _searched(records.get(GRIDS, []), sets)
-    if not own and not older:
+    own, apart = _searched(records["table1"], sets), _searched(records.get(GRIDS, []), sets)
+    if not own and not apart:
         return
     yield "## Does accuracy rise with λ1? Is λ2 unimportant?"
     if not own:
         yield (
-            "From the grids of 0.1, which were not searched again: both weights are given there, so that the new "
-            "defaults change nothing; the bounds, bandwidths and the rule are the same."
+            "The grids were searched before the tables were run with the present defaults: a grid sets both weights, "
+            "so that their defaults don't matter; the bounds, bandwidths and the rule are the same."
         )
-        link = Link(link.folder / BEFORE, f"{link.name}/{BEFORE}")
-    for variant, system, every in own or older:
+    for variant, system, every in own or apart:
         stem = f"sensitivity-{variant}-{system.replace(' ', '-')}"
         yield from link.picture(f"Accuracy of {system} over λ1 and λ2, {variant}", stem)
         yield grid_table(every[0], system).markdown()

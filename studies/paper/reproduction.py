@@ -11,12 +11,11 @@ from isthmus._validation import choice
 from isthmus.exceptions import DataWarning, InputError
 from isthmus.study import Record
 from isthmus.study.plan import Plan, carry_out
-from isthmus.study.progress import Progress
+from isthmus.study.records import InFolder
 from studies.paper.artefacts import Artefacts, sensitivity_artefacts, table_artefacts, toy_artefacts
 from studies.paper.comparisons import READINGS
 from studies.paper.experiment import EXPERIMENTS, Experiment
-from studies.paper.old_names import PaperResults
-from studies.paper.page import BEFORE, GRIDS, PAGE
+from studies.paper.page import GRIDS, PAGE
 
 SENSITIVITY, ALL = "sensitivity", "all"
 NAMES = (*EXPERIMENTS, SENSITIVITY, ALL)
@@ -80,11 +79,11 @@ def reproduce(name: str, request: Request, progress: bool = False) -> Artefacts:
     if request.records is None:
         run = variants if request.variants is not None else experiment.run_variants or variants
         for plan in _plans(name, experiment, run or tuple(experiment.variants), request):
-            with Progress(name) as bar, warnings.catch_warnings():
+            with warnings.catch_warnings():
                 if name == "toy":  # its domains lie apart, and far from the origin, on purpose: that is no news
                     warnings.simplefilter("ignore", DataWarning)
-                results = PaperResults(request.out, experiment.name)
-                carry_out(plan, results, n_jobs=request.jobs, progress=bar if progress else None)
+                results = InFolder(request.out, experiment.name)
+                carry_out(plan, results, n_jobs=request.jobs, progress=progress)
     made = artefacts(name, experiment, variants or tuple(experiment.variants), request)
     whole = request.groups is None and variants == tuple(experiment.variants)
     return made if whole or name == "toy" else made.renamed(PART)
@@ -92,19 +91,19 @@ def reproduce(name: str, request: Request, progress: bool = False) -> Artefacts:
 
 def records_of(name: str, request: Request) -> list[Record]:
     """The records of an experiment, of this request or to render."""
-    return list(PaperResults(request.records or request.out, name).read().values())
+    return list(InFolder(request.records or request.out, name).read().values())
 
 
 def page_records(request: Request) -> dict[str, list[Record]]:
-    """All that the page is about: each experiment, and the grids of the first table from before, if there are any."""
-    before = PaperResults((request.records or request.out) / BEFORE, "table1")
-    grids = [record for record in before.read().values() if record.grid is not None]
-    return {name: records_of(name, request) for name in PAGE} | {GRIDS: grids}
+    """Return the records of the page: those of each experiment, and grids that were searched apart from it."""
+    return {name: records_of(name, request) for name in PAGE} | {GRIDS: records_of(SENSITIVITY, request)}
 
 
 def artefacts(name: str, experiment: Experiment, variants: Sequence[str], request: Request) -> Artefacts:
     """Tables and figures out of the records that are there."""
     records = records_of(experiment.name, request)
+    if name == SENSITIVITY and not any(record.grid for record in records):
+        records = records_of(SENSITIVITY, request)
     if request.records is not None and not records:
         raise InputError(f"{request.records}: expected records of {experiment.name} (*.jsonl), got none.")
     if name == "toy":
@@ -115,11 +114,12 @@ def artefacts(name: str, experiment: Experiment, variants: Sequence[str], reques
 
 
 def wanted(name: str, request: Request) -> tuple[str, ...]:
-    """The experiments to run; of "all", those that have one of the groups that were asked for."""
+    """The experiments to run; of "all", those that have one of the requested groups."""
     if name != ALL:
         return (choice(name, "name", SINGLE),)
     groups, every = request.groups, EVERYTHING + ((SENSITIVITY,) if request.oracle else ())
     if request.records is not None:  # there is nothing to render of what has not been run
+        every += () if request.oracle or not records_of(SENSITIVITY, request) else (SENSITIVITY,)
         every = tuple(each for each in every if records_of(_experiment(each).name, request)) or every
     some = [each for each in every if groups is None or not set(_experiment(each).groups).isdisjoint(groups)]
     return tuple(some) or every

@@ -19,7 +19,7 @@ or by the system's own rule; beside them ridge, a rule that needs no map, and ta
 it beat the best target-only rule? Of the pairs: does it learn from them (true less shuffled), and is that above the
 target alone, above no map, above ridge? All over trials, adjusted for the number of systems (Holm).
 
-``python -m studies.systems --help``. The runs of 0.1 are kept in :mod:`studies.systems.first`.
+``python -m studies.systems --help``.
 """
 
 from collections.abc import Callable

@@ -34,8 +34,7 @@ def page(records: Iterable[Record]) -> str:
 
 Made by `python -m studies.systems` from the records in `studies/systems/records`, seeds {seeds[0]} to {seeds[-1]}. \
 {"; ".join(dict.fromkeys(record.versions for record in every))}. The systems are those of `isthmus.systems()` with \
-their defaults; new ones take part by themselves. The page of 0.1, with nine systems on four pairs, is kept: \
-[page-0.1.md](page-0.1.md).
+their defaults; new ones take part by themselves.
 
 {PROTOCOL}
 
@@ -56,8 +55,8 @@ Fixed before these runs, on development seeds from 100 on; one setting for all d
 
 - {SOURCE_PER_CLASS} labelled source rows per class; 1 labelled and {UNLABELLED_PER_CLASS} unlabelled target rows \
 per class; at most {MOST_TESTED} test rows of the target domain. No object (image, package, cell, document) is in \
-two of source, target and test. On the four pairs of 0.1 the splits are the first ones of its page. Times are of \
-the fit, the median over trials, on one thread.
+two of source, target and test. Times are of the fit, \
+the median over trials, on one thread.
 - Numbers are standardised; rows of text are scaled to length one and reduced to {SVD_SIZE} dimensions by a \
 truncated SVD; of visual words and activations the square roots are scaled to length one. Then both domains are \
 reduced to the same number of principal components, {COMPONENTS_PER_CLASS} per class or as many as the smaller \

@@ -18,7 +18,6 @@ from isthmus.cli import systems as cli_systems
 from isthmus.cli.ending import exit_status
 from isthmus.cli.screen import Screen
 from isthmus.exceptions import DataWarning, InputError, warn
-from isthmus.recommendation import GOALS
 from isthmus.storage.files import saving
 
 
@@ -49,23 +48,16 @@ def test_systems_are_the_registry(capsys):
     assert run("systems", capsys=capsys) == (0, f"{isthmus.systems()}\n", "")
 
 
-def test_systems_are_filtered_by_what_there_is_not(capsys):
-    status, out, err = run("systems", "--without", "pairs", "--without", "equal-features", capsys=capsys)
+def test_systems_are_filtered_by_the_data_at_hand(capsys):
+    status, out, err = run("systems", "--no-pairs", "--labels", "--no-equal-features", capsys=capsys)
     assert (status, out, err) == (0, f"{isthmus.systems(pairs=False, equal_features=False)}\n", "")
-    found = json.loads(run("systems", "--without", "labels", "--json", capsys=capsys)[1])["systems"]
-    assert [row["name"] for row in found] == [system.name for system in isthmus.systems(labels=False)]
-
-
-def test_systems_are_recommended_for_a_goal(capsys):
-    assert cli_systems.GOALS == GOALS
-    data = ("--labels-source", "20", "--labels-target", "3", "--unlabelled-rows", "400")
-    expected = isthmus.recommend(labels_source=20, labels_target=3, unlabelled_rows=400)
-    assert run("systems", "--goal", "classes", *data, capsys=capsys) == (0, f"{expected}\n", "")
-    told = json.loads(run("systems", "--goal", "classes", *data, "--json", capsys=capsys)[1])
-    assert told["favoured"][0]["system"] == "label-transfer"
-    status, out, err = run("systems", "--goal", "classes", "--pairs", "-3", capsys=capsys)
-    assert (status, out) == (2, "")
-    assert "pairs: expected a whole number of at least 0, got -3." in err
+    found = json.loads(run("systems", "--no-labels", "--no-controls", "--json", capsys=capsys)[1])["systems"]
+    assert [row["name"] for row in found] == [s.name for s in isthmus.systems(labels=False).where(control=False)]
+    for name in cli_systems.FILTERS:
+        assert (
+            run("systems", f"--no-{name.replace('_', '-')}", capsys=capsys)[1]
+            == f"{isthmus.systems(**{name: False})}\n"
+        )
 
 
 def test_datasets_say_what_each_is_and_how_to_load_it(capsys):

@@ -1,4 +1,4 @@
-"""The manners of scikit-learn: frames on demand, tags that are true, a diagram with a link."""
+"""The manners of scikit-learn: frames on demand, tags that are true."""
 
 import numpy as np
 import pandas as pd
@@ -17,9 +17,7 @@ from sklearn.utils import get_tags
 import isthmus
 from conftest import each_system, make_domains, one_sentence
 from isthmus import ITML, MLHD, InputError, LabelTransfer, RidgeMap, SemanticMatching, systems
-from isthmus._reference import PAGE, reference_names
 from isthmus.controls import BalancedKMeans, TargetOnly
-from isthmus.estimators import manners
 
 D = make_domains(seed=103, n_source=45, n_target=40, n_labelled=12, d_source=6, d_target=6, shift=3.0)
 for X in (D.X_source, D.X_target):
@@ -215,32 +213,3 @@ def test_a_system_over_two_domains_is_no_rule():
         with pytest.raises(InputError, match=r"^(rule|source_rule): expected") as caught:
             estimator.fit(*D.args)
         assert one_sentence(caught)
-
-
-@pytest.mark.parametrize(
-    "estimator", [MLHD(), ITML(), MLHD().given_source(D.X_source, D.y_source)], ids=["system", "one space", "view"]
-)
-def test_the_diagram_links_to_the_documentation(estimator, monkeypatch):
-    monkeypatch.setattr(manners, "documentation", lambda: "https://example.org/isthmus/{page}")
-    assert 'href="https://example.org/isthmus/{page}"' in estimator._repr_html_()
-    monkeypatch.setattr(manners, "documentation", lambda: "")
-    assert f'href="{PAGE.as_uri()}#{type(estimator).__name__}"' in estimator._repr_html_()
-    monkeypatch.setattr(manners, "reference_uri", lambda: "")
-    assert "href=" not in estimator._repr_html_(), "a link that leads nowhere, or to others, is worse than none"
-
-
-@every_system
-def test_the_link_leads_to_the_place_of_the_system(system):
-    assert type(system.make()).__name__ in reference_names()
-
-
-def test_the_address_is_that_of_the_package(monkeypatch):
-    class Metadata:
-        def get_all(self, name):
-            assert name == "Project-URL"
-            return ["Source, https://example.org/code", "Documentation, https://example.org/docs"]
-
-    monkeypatch.setattr(manners, "metadata", lambda name: Metadata())
-    manners.documentation.cache_clear()
-    assert manners.documentation() == "https://example.org/docs"
-    manners.documentation.cache_clear()

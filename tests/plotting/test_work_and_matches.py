@@ -48,7 +48,7 @@ def test_several_solvers_share_axes_and_one_goal(model):
     assert plot_convergence(model.result_, ax) is ax
     plot_convergence(MLHD(solver="bregman", tol=1e-3).fit(*D.args), ax)
     texts = [text.get_text() for text in ax.get_legend().get_texts()]
-    assert [text.partition(":")[0] for text in texts] == ["DualNewton", "asked for", "BregmanProjections"]
+    assert [text.partition(":")[0] for text in texts] == ["DualNewton", "tolerance", "BregmanProjections"]
     assert ax.lines[0].get_color() != ax.lines[3].get_color()
 
 

@@ -29,7 +29,6 @@ COMMANDS = {
     "migrate": "keep an old index of vectors usable under a new model",
     "systems": "list the systems and controls, and what each learns from",
     "datasets": "list the data sets that come with the library",
-    "docs": "open the reference, which comes with the package, in the browser",
     "completion": "print a script that makes a shell complete commands, options and files",
 }
 PARAMETERS = {

@@ -18,7 +18,7 @@ from isthmus.storage.files import shown
 if TYPE_CHECKING:
     import numpy as np
 
-    from isthmus._progress import ProgressLine
+    from isthmus._progress import Progress
     from isthmus.tables import RowBlocks, Table
 
 EXAMPLES = """\
@@ -54,11 +54,10 @@ def run(options: argparse.Namespace) -> None:
         raise InputError(f"{options.model}: expected a model with a common space, got {type(kept.model).__name__}.")
     write = _write_array if options.output.suffix == ".npy" else _write_table
     blocks = _blocks(kept, options, ids=write is _write_table)
-    with screen.line("embed") as line:
-        blocks.look(lambda part: line.tell(f"looking through {shown(options.file)}", part))
-        line.restart()
-        n, d = write(kept, options, _Points(kept, blocks, options.domain, line))
-        line.clear()
+    with screen.bar("embed") as bar:
+        blocks.look(lambda part: bar.report(f"looking through {shown(options.file)}", part))
+        bar.close()  # the pace of looking is not that of mapping
+        n, d = write(kept, options, _Points(kept, blocks, options.domain, bar))
     screen.say(f"{n:,} points of {d} coordinates are in {options.output}.")
     screen.answer({"rows": n, "coordinates": d, "output": str(options.output)})
 
@@ -78,7 +77,7 @@ class _Points:
     kept: Kept
     blocks: RowBlocks
     domain: str
-    line: ProgressLine
+    bar: Progress
 
     def __iter__(self) -> Iterator[tuple[Table, np.ndarray[Any, np.dtype[np.float32]]]]:
         import numpy as np
@@ -87,7 +86,7 @@ class _Points:
         for table in self.blocks:
             rows = self.kept.rows(table, self.domain, remedy)
             yield table, np.asarray(self.kept.model.transform(rows, self.domain), dtype=np.float32)
-            self.line.tell(f"{table.first + table.n_rows:,} rows", self.blocks.part)
+            self.bar.report(f"{table.first + table.n_rows:,} rows", self.blocks.part)
 
 
 def _write_array(kept: Kept, options: argparse.Namespace, points: _Points) -> tuple[int, int]:

@@ -80,16 +80,15 @@ def run(options: argparse.Namespace) -> None:
     name = options.system or (LABELS if pairs is None else PAIRS)
     system = systems()[name]
     check = None
-    with screen.line("fit") as line:
-        line.tell("learning")
+    with screen.bar("fit") as bar:
+        bar.report("learning")
         model, told = _fitted(system.make(), source, target, pairs, screen)
         if pairs is not None:
-            line.tell("known pairs are held back, and asked for", 0.5)  # of two fits, one is done
+            bar.report("measuring on held-out pairs", 0.5)  # of two fits, one is done
             check = held_back(
                 lambda some: _fitted(system.make(), source, target, some, screen)[0], source, target, pairs
             )
             told += _about_pairs(pairs, check)
-        line.clear()
     known = {"source": source.features.to_parts(), "target": target.features.to_parts()}
     from isthmus.report.learned import PART, Learned
 

@@ -14,7 +14,7 @@ from isthmus.cli.sides import both_sides, known_pairs
 from isthmus.exceptions import InputError
 
 if TYPE_CHECKING:
-    from isthmus._progress import ProgressLine
+    from isthmus._progress import Progress
     from isthmus.cli.sides import Side
 
     Labelled = tuple[Side, Side, Any, Any]
@@ -89,7 +89,6 @@ def run(options: argparse.Namespace) -> None:
     from isthmus import LabelTransfer
     from isthmus.report.records import record_path, write_record
 
-    line = screen.line("label")
     model = LabelTransfer(reject_below=options.reject_below, random_state=options.seed, progress=screen.progress).fit(
         source.X, ys, target.X, yt, pairs=pairs
     )
@@ -100,9 +99,8 @@ def run(options: argparse.Namespace) -> None:
     screen.say(
         f"{int((~given).sum()):,} rows without a label got a class" + (f", but for {none:,}." if none else ".")
     )
-    with line:
-        control = _held_back(options, model, found, pairs, line)
-        line.clear()
+    with screen.bar("label") as bar:
+        control = _held_back(options, model, found, pairs, bar)
     screen.say(control["sentence"])
     facts = {
         "source": source.facts,
@@ -131,9 +129,7 @@ def _unnamed(classes: Any) -> list[str]:
     return [f"Without a label in the target: {names}."] if len(classes) else []
 
 
-def _held_back(
-    options: argparse.Namespace, model: Any, sides: Labelled, pairs: Any, line: ProgressLine
-) -> dict[str, Any]:
+def _held_back(options: argparse.Namespace, model: Any, sides: Labelled, pairs: Any, bar: Progress) -> dict[str, Any]:
     """How many known labels are found when they are hidden, beside the words and columns that both files share."""
     from sklearn.base import clone
 
@@ -146,11 +142,10 @@ def _held_back(
         system, shared = clone(model).set_params(progress=False, reject_below=None), shared_rows(source, target)
         asked = {"pairs": pairs, "shared": shared, "times": options.check, "random_state": options.seed}
 
-        def told(done: int, times: int) -> None:  # one more fit was done before these
-            what = f"known labels are hidden, and asked for: {done + 1} of {times}"
-            line.tell(what, (done + 1) / (times + 1))
+        def report(done: int, times: int) -> None:
+            bar.report(f"measuring on held-out labels: {done + 1} of {times}", done / times)
 
-        seen = held_back(source.X, ys, target.X, yt, system, progress=told, **asked)
+        seen = held_back(source.X, ys, target.X, yt, system, progress=report, **asked)
     if seen is None:
         why = (
             "was not asked" if options.check == 0 else "can't be told: it takes classes with two labels in the target"

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from isthmus._progress import ProgressLine
+from isthmus._progress import Progress, has_tqdm
 from isthmus.storage.files import printable
 
 
@@ -35,8 +35,8 @@ class Screen:
 
     @property
     def progress(self) -> bool:
-        """Whether to show how far long work is: on a terminal that is not to be silent."""
-        return not (self.json or self.quiet) and sys.stderr is not None and sys.stderr.isatty()
+        """Whether to show how far long work is: on a terminal that is not to be silent, where tqdm is installed."""
+        return not (self.json or self.quiet) and sys.stderr is not None and sys.stderr.isatty() and has_tqdm()
 
     def say(self, *lines: str) -> None:
         """Lines for people; what came from files can't act on a terminal."""
@@ -44,9 +44,9 @@ class Screen:
             for line in lines:
                 print(printable(line), flush=True)
 
-    def line(self, name: str) -> ProgressLine:
-        """A line that tells how far long work is, or one that says nothing."""
-        return ProgressLine(name, mute=not self.progress)
+    def bar(self, name: str) -> Progress:
+        """Return the progress of a command's own steps: a bar that is cleared at the end, or nothing."""
+        return Progress(self.progress, name, leave=False)
 
     def answer(self, facts: Mapping[str, Any]) -> None:
         """The object for machines."""

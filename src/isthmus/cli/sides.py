@@ -16,7 +16,7 @@ from isthmus.storage.files import opened, require_writable, shown, write_whole
 
 if TYPE_CHECKING:
     from isthmus._arrays import BoolArray, IntArray, Matrix
-    from isthmus._progress import ProgressLine
+    from isthmus._progress import Progress
     from isthmus.tables import Column, Features, Plan, Table
 
 LONGEST_PLAN = 2**24
@@ -96,8 +96,8 @@ def both_sides(
     new_plan = options.plan is not None and not os.path.lexists(options.plan)
     if new_plan:
         require_writable(options.plan)
-    line = screen.line("isthmus")
-    tables = tuple(_read(path, line) for path in files)
+    bar = screen.bar("isthmus")
+    tables = tuple(_read(path, bar) for path in files)
     plans = (
         _chosen_plans(options, tables, scale) if new_plan or options.plan is None else _given_plans(options, names)
     )
@@ -112,23 +112,20 @@ def both_sides(
         _require_pairs(options.pairs, ids, plans)
     sides = []
     for name, table, plan, own in zip(names, tables, plans, ids, strict=True):
-        with line:
-            line.tell(f"features of {table.path}")
+        with bar:
+            bar.report(f"features of {table.path}")
             features = Features.fit(plan, table)
             sides.append(Side(name, table, plan, features, features.transform(table), own))
-            line.clear()
         screen.say(*sides[-1].lines())
     return sides[0], sides[1]
 
 
-def _read(path: Path, line: ProgressLine) -> Table:
+def _read(path: Path, bar: Progress) -> Table:
     from isthmus.tables import read_table
 
-    with line:
-        line.tell(f"reading {shown(path)}")
-        table = read_table(path)
-        line.clear()
-    return table
+    with bar:
+        bar.report(f"reading {shown(path)}")
+        return read_table(path)
 
 
 def _require_pairs(path: Path, ids: Sequence[Sequence[str]], plans: Sequence[Plan]) -> None:

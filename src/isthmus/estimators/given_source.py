@@ -16,7 +16,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from isthmus._arrays import FloatArray, IntArray
 from isthmus.domains import as_labels
 from isthmus.estimators.base import TwoDomainEstimator
-from isthmus.estimators.manners import Documented, Manners
+from isthmus.estimators.manners import Manners
 from isthmus.exceptions import InputError
 
 
@@ -45,7 +45,7 @@ def has_method(method: str) -> Callable[[Any], bool]:
     return lambda self: hasattr(getattr(self, "estimator_", self.estimator), method)
 
 
-class GivenSource(Documented, ClassifierMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]
+class GivenSource(ClassifierMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]
     """A cross-domain estimator as a scikit-learn classifier and transformer over the target.
 
     Made by :meth:`MLHD.given_source`. Parameters of the system are reached as ``estimator__alignment_weight`` and the

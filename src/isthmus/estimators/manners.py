@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import fields
-from functools import cache
-from importlib.metadata import PackageNotFoundError, metadata
 from typing import Any, ClassVar, NoReturn
 
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils import ClassifierTags, InputTags, get_tags
 from sklearn.utils.metaestimators import available_if
 
-from isthmus._reference import reference_uri
 from isthmus.common_space import DOMAINS
 from isthmus.kernels import Precomputed
 
@@ -24,25 +21,8 @@ def _one_domain(estimator: Any) -> NoReturn:
     raise AttributeError(f"{name} has no fit_transform, as two domains have two results: fit, then transform either.")
 
 
-class Documented:
-    """A link to the documentation in the diagram of an estimator, by scikit-learn's guide for developers.
-
-    It goes to the address that the package names, or to the estimator on the page that comes with the package.
-    """
-
-    _doc_link_module = "isthmus"
-
-    @property
-    def _doc_link_template(self) -> str:
-        """The address, with braces doubled, as names are filled in; none where it is empty."""
-        page = documentation()
-        place = "" if page else "#{estimator_name}"
-        address = (page or reference_uri()).replace("{", "{{").replace("}", "}}")
-        return address + place if address else ""
-
-
-class Manners(Documented, TransformerMixin, BaseEstimator, auto_wrap_output_keys=None):  # type: ignore[misc,call-arg]
-    """Tags, ``set_output`` and a link to the documentation, for estimators over two domains.
+class Manners(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None):  # type: ignore[misc,call-arg]
+    """Provide tags and ``set_output`` for estimators over two domains.
 
     ``set_output`` comes with :class:`sklearn.base.TransformerMixin`, which puts what ``transform`` returns into a
     data frame with the names of ``get_feature_names_out``. This class itself goes without: the mixin would wrap, and
@@ -94,14 +74,3 @@ def both(source: InputTags, target: InputTags) -> InputTags:
     """
     values = {each.name: (getattr(source, each.name), getattr(target, each.name)) for each in fields(InputTags)}
     return InputTags(**{name: any(two) if name in RESTRICTIONS else all(two) for name, two in values.items()})
-
-
-@cache
-def documentation() -> str:
-    """The address of the documentation that the installed package names; empty where it names none."""
-    try:
-        addresses = metadata("isthmus").get_all("Project-URL") or []
-    except PackageNotFoundError:
-        return ""
-    named = (address.partition(", ") for address in addresses)
-    return next((address for name, _, address in named if name.lower() == "documentation"), "")

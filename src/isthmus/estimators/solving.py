@@ -1,4 +1,4 @@
-"""The parameters ``solver``, ``tol``, ``max_iter`` and ``progress``: who solves, and who is told how far it is."""
+"""The parameters ``solver``, ``tol``, ``max_iter`` and ``progress``: the solver, and reports of its iterations."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from inspect import signature
 from typing import Any, TypeAlias
 
 from isthmus._arrays import FloatArray
-from isthmus._progress import ProgressLine, asked_for, left
+from isthmus._progress import Progress
 from isthmus._validation import choice
 from isthmus.exceptions import InputError
 from isthmus.solvers import AutoNewton, BlockNewton, BregmanProjections, Callback, DualNewton, Result, TracePoint
@@ -21,17 +21,19 @@ SOLVERS = {"newton": AutoNewton, "dual": DualNewton, "blocks": BlockNewton, "bre
 
 @dataclass(frozen=True)
 class Solving:
-    """A solver, and who is told of each iteration."""
+    """A solver, and the progress that each iteration is reported to."""
 
     solver: Any
-    callback: Callback | None
+    progress: Progress
+    goal: float
+    """The relative gap at which the work is done."""
     start: Start | None = None
     """Where to begin, of a problem in two spaces: multipliers, a factor of a metric, or nothing."""
 
     @classmethod
     def of(cls, solver: Any, progress: Any, name: str, goal: float) -> Solving:
-        """With the callback of the parameter ``progress``: False, True, or a function of a TracePoint."""
-        return cls(solver, asked_for(progress, lambda: GapLine(name, getattr(solver, "tol", goal)), None))
+        """Check the parameter ``progress``: False, True, or a function of a TracePoint."""
+        return cls(solver, Progress(progress, name), getattr(solver, "tol", goal))
 
     @property
     def takes_blocks(self) -> bool:
@@ -39,16 +41,13 @@ class Solving:
         return isinstance(self.solver, AutoNewton | BlockNewton)
 
     def result(self, problem: Any, *spaces: Space) -> Result[Any]:
-        """The solved problem; the line of progress, if there is one, ends however the work ends."""
-        options: dict[str, Any] = {"callback": self.callback}
+        """Solve a problem; the bar, if there is one, is closed however the work ends."""
+        options: dict[str, Any] = {"callback": gap_callback(self.progress, self.goal)}
         if self.start is not None and "start" in signature(self.solver.solve).parameters:
             options["start"] = self.start(problem, *spaces)
-        try:
+        with self.progress:
             solved: Result[Any] = self.solver.solve(problem, **options)
             return solved
-        finally:
-            if isinstance(self.callback, GapLine):
-                self.callback.end()
 
 
 def as_solver(solver: Any, tol: Any, max_iter: Any) -> Any:
@@ -62,26 +61,22 @@ def as_solver(solver: Any, tol: Any, max_iter: Any) -> Any:
     return solver
 
 
-class GapLine(ProgressLine):
-    """A callback that shows how far the certified gap is from its goal."""
+def gap_callback(progress: Progress, goal: float) -> Callback | None:
+    """Return a callback that reports how far the certified gap is from its goal; None where nobody listens.
 
-    def __init__(self, name: str, goal: float) -> None:
-        super().__init__(name)
-        self.goal = goal
-        self._first: TracePoint | None = None
+    The fraction of the work is that of the powers of ten between the first finite gap and the goal: the time left is
+    that of a gap which goes on falling at the same rate. Newton steps end sooner.
+    """
+    first: float | None = None
 
-    def __call__(self, point: TracePoint) -> None:
-        """Show one iteration; of a log, the first and the last always."""
-        line = (
-            f"{self.name}: iteration {point.iteration:>3}, certified gap {point.relative_gap:.1e} "
-            f"(goal {self.goal:.0e}), {point.seconds:.1f} s{self._left(point)}"
-        )
-        self.show(line, point.seconds, always=point.iteration == 0 or point.relative_gap <= self.goal)
+    def report(point: TracePoint) -> None:
+        nonlocal first
+        gap, fraction = point.relative_gap, 0.0
+        if 0.0 < gap < math.inf:
+            first = first or gap
+            fallen, whole = math.log(first / gap), math.log(first / goal) if goal > 0.0 else math.inf
+            fraction = min(1.0, max(0.0, fallen / whole)) if whole > 0.0 else 1.0
+        text = f"iteration {point.iteration}, certified gap {gap:.1e} (goal {goal:.0e})"
+        progress.report(text, fraction, point)
 
-    def _left(self, point: TracePoint) -> str:
-        """The time left if the gap goes on falling by the same factor per second: Newton steps end sooner."""
-        if not 0.0 < point.relative_gap < math.inf:
-            return ""
-        first = self._first = self._first or point
-        fallen, whole = (math.log(first.relative_gap / gap) for gap in (point.relative_gap, self.goal or math.nan))
-        return left(fallen / whole if whole > 0.0 else 0.0, point.seconds - first.seconds)
+    return report if progress.active else None

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from contextlib import nullcontext
 from typing import Any
 
 import numpy as np
 from threadpoolctl import threadpool_limits  # scikit-learn brings it
 
 from isthmus._arrays import IntArray
+from isthmus._progress import Progress, WorkCounter
 from isthmus._validation import as_generator, choice, number
 from isthmus.exceptions import InputError
 from isthmus.matching.complete import known_alone, side_without_rows
@@ -19,7 +19,6 @@ from isthmus.matching.labels import check_labels, class_codes, differ
 from isthmus.matching.matching import Matching
 from isthmus.matching.preparation import prepared
 from isthmus.matching.problem import Links
-from isthmus.matching.progress import Counter, RoundsLine, teller
 from isthmus.matching.runs import Runs, all_runs
 from isthmus.matching.starts import problem_of
 from isthmus.matching.verdict import Evidence, evidence, sentence, success
@@ -88,7 +87,7 @@ def match(
     n_jobs : int
         How many runs at the same time, in threads; each has one thread for linear algebra. The result is the same.
     progress : bool or function
-        Whether to show how far it is, and about how long it will take; or who is told (what is done, rounds so far).
+        Whether to show a bar with the time left; or a function that is called with (what is done, rounds so far).
 
     Returns
     -------
@@ -124,7 +123,7 @@ def match(
     enough = number(min_confidence, "min_confidence", low=0.0, high=1.0)
     restarts = int(number(n_restarts, "n_restarts", low=2, whole=True))
     engine, engine_name = as_engine(system)
-    told = teller(progress)
+    reports = Progress(progress, "match")
     X = unit_rows(A, source_transformer, "A", "source_transformer")
     Z = unit_rows(B, target_transformer, "B", "target_transformer")
     known = known_links(pairs, X.shape[0], Z.shape[0], one_to_one)
@@ -133,9 +132,9 @@ def match(
     ys, yt = class_codes(y_source, X.shape[0], y_target, Z.shape[0])
     check_labels(ys, yt, known)
     jobs = int(number(n_jobs, "n_jobs", low=1, whole=True))
-    with told if isinstance(told, RoundsLine) else nullcontext(), threadpool_limits(1):
-        counter = Counter(told)
-        counter.of("axes", 0.0)()
+    with reports, threadpool_limits(1):
+        counter = WorkCounter(reports)
+        counter.count("axes", 0.0)
         problem = problem_of(prepared(X, "A"), prepared(Z, "B"), ys, yt, engine)
         side = side_without_rows(problem, known, bool(one_to_one))
         if side is not None:

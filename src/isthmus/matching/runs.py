@@ -2,22 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from concurrent.futures import FIRST_EXCEPTION, CancelledError, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass
 from functools import partial
+from typing import TypeVar
 
 import numpy as np
 from numpy.random import Generator
 
 from isthmus._arrays import BoolArray, FloatArray, IntArray
+from isthmus._progress import EXPECTED, WorkCounter
 from isthmus.matching.left_out import confirmed, folds_of, out_of_fold, ranks, without_known
 from isthmus.matching.neighbours import Best
 from isthmus.matching.polishing import polished
 from isthmus.matching.problem import Links, Problem
-from isthmus.matching.progress import EXPECTED, Counter, at_once
 from isthmus.matching.refinement import COARSE, FLAT, ROUNDS, Schedule
 from isthmus.matching.run import ROUNDS_ON_ALL, SAMPLE_CELLS, Partners, Run, on_all, run
 
+T = TypeVar("T")
 ENOUGH_TO_HOLD_BACK = 15
 """With fewer known pairs than this, none is held back."""
 
@@ -76,7 +79,7 @@ def all_runs(
     known: Links,
     restarts: int,
     rng: Generator,
-    counter: Counter,
+    counter: WorkCounter,
     *,
     refine: bool,
     one_to_one: bool,
@@ -93,35 +96,37 @@ def all_runs(
 
     def one(what: str, asked: Problem, schedule: Schedule, seed: Generator) -> Callable[[], Run]:
         def work() -> Run:
-            with counter.run(what, ROUNDS if refine else 0) as tick:
-                return run(asked, schedule, seed, tick, refine=refine)
+            with counter.count_rounds(what, ROUNDS if refine else 0) as count:
+                return run(asked, schedule, seed, count, refine=refine)
 
         return work
 
     schedules = (COARSE, FLAT) if refine else (FLAT,)
     jobs = [one(s.name, some, s, seed) for s, seed in zip(schedules, for_runs, strict=False)]
-    trial = max(at_once(jobs, n_jobs, counter), key=lambda r: r.value)
+    trial = max(_run_jobs(jobs, n_jobs, counter), key=lambda r: r.value)
     schedule = trial.refined.schedule
     nothing = nothing.permuted(for_null[0])
     jobs = [one("from nothing", nothing, schedule, for_null[1])]
     jobs += [one("again", all_known, schedule, seed) for seed in for_runs[2 : restarts + 1]]
-    null, *finals = at_once(jobs, n_jobs, counter)
+    null, *finals = _run_jobs(jobs, n_jobs, counter)
     # A run that knew only some of the pairs is not the last word, but its agreement counts.
     order = sorted(finals if len(held) else [trial, *finals], key=lambda r: -r.value)
     best_two = (order[0], order[1] if len(order) > 1 else trial)
 
     def side(r: Run, seed: Generator) -> tuple[Run, Best]:
-        r = on_all(r, some if r is trial else all_known, counter.of("all rows", cost))
-        return r, out_of_fold(r, seed, counter.of("rows left out", cost))
+        r = on_all(r, some if r is trial else all_known, partial(counter.count, "all rows", cost))
+        return r, out_of_fold(r, seed, partial(counter.count, "rows left out", cost))
 
-    sides = at_once(
+    sides = _run_jobs(
         [partial(side, r, seed) for r, seed in zip(best_two, for_folds, strict=False)]
-        + [lambda: (null, out_of_fold(null, for_folds[2], counter.of("rows left out")))],
+        + [lambda: (null, out_of_fold(null, for_folds[2], partial(counter.count, "rows left out")))],
         n_jobs,
         counter,
     )
     places = held, ranks(trial, some, held), ranks(null, nothing, held)
-    polish = partial(out_of_fold, rng=for_folds[3], tick=counter.of("polishing", cost)) if refine else None
+    polish = (
+        partial(out_of_fold, rng=for_folds[3], tick=partial(counter.count, "polishing", cost)) if refine else None
+    )
     return _seen(problem, known, sides, order[0].value, places, polish)
 
 
@@ -194,3 +199,25 @@ def _shuffled(links: Links, rng: Generator) -> Links:
     """Each row with the partner of another; none, where there is one pair only."""
     order = rng.permutation(len(links)) if len(links) > 1 else np.zeros(0, np.intp)
     return Links(links.i[order], links.j[np.roll(order, 1)], links.weights[order])
+
+
+def _run_jobs(jobs: Sequence[Callable[[], T]], n_jobs: int, counter: WorkCounter) -> list[T]:
+    """Return the results of jobs, up to ``n_jobs`` of them in threads; where one fails or is interrupted, all end."""
+    if n_jobs == 1 or len(jobs) == 1:
+        return [job() for job in jobs]
+    with ThreadPoolExecutor(n_jobs) as pool:
+        futures = [pool.submit(job) for job in jobs]
+        try:
+            return [future.result() for future in _await_all(futures)]
+        except BaseException:
+            counter.stop()
+            for future in futures:
+                future.cancel()
+            raise
+
+
+def _await_all(futures: list[Future[T]]) -> list[Future[T]]:
+    """Return the futures when all are done; or, when one has failed, those that failed, the cause first."""
+    done, _ = wait(futures, return_when=FIRST_EXCEPTION)
+    failed = [future for future in done if future.exception() is not None]
+    return sorted(failed, key=lambda f: isinstance(f.exception(), CancelledError)) or futures

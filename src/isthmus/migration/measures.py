@@ -9,13 +9,13 @@ import numpy as np
 from numpy.random import Generator
 
 from isthmus._arrays import IntArray, Matrix, as_dense
+from isthmus._progress import WorkCounter
 from isthmus.domains import KnownPairs
 from isthmus.migration.adapter import both_ways
 from isthmus.migration.held_out import Fold, Gallery, folds, gallery, sizes
 from isthmus.migration.kinds import KINDS, Map, best_kind
 from isthmus.migration.recall import Figures, Recall, figures
 from isthmus.migration.search import Score, inner_products, unit_rows
-from isthmus.migration.steps import Steps
 
 MOST_SHUFFLED = 1000
 """Pairs that are mixed up for the control: chance is no better for more."""
@@ -36,12 +36,12 @@ class Measures:
     """Which pairs are learned from, and which are searched for."""
     same_name: tuple[Matrix, Matrix] | None
     """The columns with the same names, where there are any: of the new rows of the pairs, and of the gallery."""
-    tell: Steps
+    work: WorkCounter
     rng: Generator
 
     @classmethod
     def of(cls, A: Matrix, B: Matrix, known: KnownPairs, names: tuple[IntArray, IntArray] | None,
-           tell: Steps, rng: Generator) -> Measures:  # fmt: skip
+           work: WorkCounter, rng: Generator) -> Measures:  # fmt: skip
         """With pairs held out, from all rows of either side and the places of columns of the same name."""
         parts = folds(len(known), rng)
         weights = None if np.ptp(known.weights) == 0.0 else known.weights
@@ -51,7 +51,7 @@ class Measures:
         same = None
         if names is not None:
             same = unit_rows(pair_rows[1][:, names[1]]), unit_rows(rows.rows[:, names[0]])
-        return cls(rows, parts, same, tell, rng)
+        return cls(rows, parts, same, work, rng)
 
     @cached_property
     def wanted(self) -> list[IntArray | None]:
@@ -71,7 +71,7 @@ class Measures:
         """The kind that finds held-out pairs best."""
         found = {}
         for kind in KINDS:
-            self.tell(f"trying {kind}")
+            self.work.count(f"trying {kind}")
             maps = [self.rows.fitted(kind, fold.learned[:COMPARED]) for fold in self.folds]
             found[kind] = self._figures([self.rows.adapted(m) for m in maps]).quality
         return best_kind(found)
@@ -81,10 +81,10 @@ class Measures:
         rows, least = self.rows, self._least
         curve = {}
         for size in sizes(least):
-            self.tell(f"learning from {size} pairs")
+            self.work.count(f"learning from {size} pairs")
             maps = [rows.fitted(kind, fold.learned[:size]) for fold in self.folds]
             curve[size] = self._figures([rows.adapted(m) for m in maps])
-        self.tell("controls", BOTH_WAYS)
+        self.work.count("controls", BOTH_WAYS)
         both = [(m, rows.fitted(kind, f.learned[:least], back=True)) for m, f in zip(maps, self.folds, strict=True)]
         wrong = [
             rows.fitted(kind, fold.learned[: min(least, MOST_SHUFFLED)], shuffled=self.rng) for fold in self.folds

@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from contextlib import nullcontext
 from typing import Any
 
 import numpy as np
 from numpy.random import Generator
 
 from isthmus._arrays import IntArray
-from isthmus._progress import ProgressLine, asked_for
+from isthmus._progress import Progress, WorkCounter
 from isthmus._validation import as_generator, choice, column_names, matrix, number, ordinary
 from isthmus.domains import KnownPairs, as_pairs
 from isthmus.migration.adapter import Adapter
 from isthmus.migration.kinds import AUTO, KINDS
 from isthmus.migration.measures import BOTH_WAYS, Measures
-from isthmus.migration.steps import Steps
 
 FEWEST = 10
 """Pairs: with fewer no figure on held-out ones means anything."""
@@ -54,7 +52,7 @@ def migrate(
     random_state : None, int, Generator or RandomState
         Which pairs are held out, shuffled and sampled.
     progress : bool or function
-        Whether to show what is being done, and about how long it will take; or a function that is told what.
+        Whether to show a bar with the time left; or a function that is called with what is being done.
 
     Returns
     -------
@@ -80,24 +78,24 @@ def migrate(
     """
     choice(kind, "kind", (*KINDS, AUTO))
     most = int(number(max_pairs, "max_pairs", low=FEWEST, whole=True))
-    told = asked_for(progress, lambda: ProgressLine("migrate"), _silent)
+    reports = Progress(progress, "migrate")
     rng = as_generator(random_state)
     A, B = (ordinary(matrix(X, name), name) for X, name in ((old, "old"), (new, "new")))
     sizes = A.shape[0], B.shape[0]
     known = as_pairs(pairs, *sizes, fewest=FEWEST, one_to_one=True, needs="an adapter", names=("old", "new"))
     known = _sampled(known, most, rng)
     names = column_names(old), column_names(new)
-    with told if isinstance(told, ProgressLine) else nullcontext():
-        steps = Steps(told)
-        measures = Measures.of(A, B, known, _shared_columns(*names), steps, rng)
-        steps.expect(measures.n_steps(auto=kind == AUTO) + BOTH_WAYS)
+    with reports:
+        work = WorkCounter(reports, numbered=False)
+        measures = Measures.of(A, B, known, _shared_columns(*names), work, rng)
+        work.expect(measures.n_steps(auto=kind == AUTO) + BOTH_WAYS)
         if kind == AUTO:
             kind = measures.chosen_kind()
         recall, maps = measures.recall(kind)
         table = measures.rows.thresholds(
             tuple((to_old, fold.queries) for (to_old, _), fold in zip(maps, measures.folds, strict=True))
         )
-        steps(f"learning from all {len(known)} pairs", BOTH_WAYS)
+        work.count(f"learning from all {len(known)} pairs", BOTH_WAYS)
         everything = np.arange(len(known))
         forth, back = measures.rows.fitted(kind, everything), measures.rows.fitted(kind, everything, back=True)
         return Adapter(kind, forth, back, len(known), recall, table, *names)
@@ -116,7 +114,3 @@ def _shared_columns(old: tuple[str, ...] | None, new: tuple[str, ...] | None) ->
     if old is None or new is None or not common:
         return None
     return tuple(np.array([names.index(name) for name in common]) for names in (old, new))  # type: ignore[return-value]
-
-
-def _silent(what: str) -> None:
-    """Tell nobody."""

@@ -17,8 +17,8 @@ FEW = 60
 def plot_convergence(result: Any, ax: Any = None) -> Any:
     """Draw how far each iterate was proven to be from the optimum, and how far the result is.
 
-    The curve is the relative duality gap of the iterates, on a logarithmic scale; the dashed line is the gap that
-    was asked for. The star is the certificate: the gap of the matrix that was handed over, computed from the data.
+    The curve is the relative duality gap of the iterates, on a logarithmic scale; the dashed line is the
+    tolerance. The star is the certificate: the gap of the matrix that was handed over, computed from the data.
     Several results may be drawn into the same axes.
 
     Parameters
@@ -53,7 +53,7 @@ def plot_convergence(result: Any, ax: Any = None) -> Any:
         ax.plot(steps[-1], found.relative_gap, marker="*", ms=15, color=colour, mec=INK, mew=0.8, ls="none")
     if first:
         ax.axhline(
-            found.tolerance, color=INK, linestyle="--", linewidth=1.0, label=f"asked for: {found.tolerance:.0e}"
+            found.tolerance, color=INK, linestyle="--", linewidth=1.0, label=f"tolerance: {found.tolerance:.0e}"
         )
     ax.set(yscale="log", xlabel="iteration", ylabel="certified gap, relative to the objective")
     ax.xaxis.get_major_locator().set_params(integer=True)

@@ -86,7 +86,7 @@ class Result(Compact, Generic[PointT]):
     status: Status
     """Why the solver stopped."""
     tolerance: float
-    """The relative gap that was asked for."""
+    """The relative gap at which a solver stops."""
     trace: tuple[TracePoint, ...]
     """Every iteration, the starting point first."""
     solver: str

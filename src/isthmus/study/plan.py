@@ -13,13 +13,14 @@ from collections.abc import Generator, Mapping
 from contextlib import closing
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import joblib
 
+from isthmus._progress import Progress
 from isthmus.exceptions import DataWarning, warn
 from isthmus.study.design import Design
 from isthmus.study.fits import run_trial
-from isthmus.study.progress import Progress
 from isthmus.study.records import InFolder, Key, Record
 from isthmus.study.rows import Trial
 
@@ -63,25 +64,25 @@ class Plan:
         return list(left.items())
 
 
-def carry_out(
-    plan: Plan, results: InFolder | None = None, *, n_jobs: int = 1, progress: Progress | None = None
-) -> list[Record]:
+def carry_out(plan: Plan, results: InFolder | None = None, *, n_jobs: int = 1, progress: Any = False) -> list[Record]:
     """Run what is missing of a plan and return its records; what is there, and is of this study, is not run again.
 
     Every trial is written when it is finished. When the run is interrupted, what is finished stays. Without a place
-    for results, they are in memory only.
+    for results, they are in memory only. ``progress`` is True, False or a function of (trials done, trials in all).
     """
+    reports = Progress(progress, plan.design.name)
     if plan.missing({} if results is None else results.read()):
         getattr(plan.design.rows, "check", lambda: None)()  # before anything is written, or a worker started
     if results is None:
-        return [record for trial in _trials(plan, {}, n_jobs, progress) for record in trial]
-    with results.held():
+        with reports:
+            return [record for trial in _trials(plan, {}, n_jobs, reports) for record in trial]
+    with results.held(), reports:
         if stale := plan.stale(results.read()):
             results.set_aside(stale)
             said = f"{len(stale)} records of another version, or of other systems or rows, moved to {results.aside}."
-            progress.say(said) if progress else warn(said, UserWarning)
+            reports.write(said) if reports.shown else warn(said, UserWarning)
         try:
-            with closing(_trials(plan, results.read(), n_jobs, progress)) as trials:
+            with closing(_trials(plan, results.read(), n_jobs, reports)) as trials:
                 for records in trials:
                     results.add(records)
         finally:
@@ -90,28 +91,28 @@ def carry_out(
     return [done[key] for key in plan.marks]
 
 
-def _trials(
-    plan: Plan, done: Mapping[Key, Record], n_jobs: int, progress: Progress | None
-) -> Generator[list[Record]]:
-    """The records of the trials that are left, as they finish; at the end it is told what the fits warned of."""
+def _trials(plan: Plan, done: Mapping[Key, Record], n_jobs: int, progress: Progress) -> Generator[list[Record]]:
+    """Yield the records of the trials that are left, as they finish; at the end, warn as the fits did."""
     left, warned = plan.missing(done), Counter[tuple[str, type[Warning]]]()
     runs = (joblib.delayed(_run_trial)(plan.design, *each) for each in left)
     workers = joblib.Parallel(
         n_jobs, return_as="generator_unordered", initializer=_follow, initargs=(os.getpid(),)
     )  # a worker follows before its first trial, or it would wait for one when nobody is left to send it
-    if progress:
-        progress(0, len(left))
+    _report(progress, 0, len(left))
     for n, (records, seen) in enumerate(workers(runs), start=1):
         yield records  # kept by the caller before it is counted
         warned.update(seen)
-        if progress:
-            progress(n, len(left))
-    with warnings.catch_warnings(record=progress is not None) as told:  # what is silenced is not said either
+        _report(progress, n, len(left))
+    with warnings.catch_warnings(record=progress.shown) as caught:  # what is silenced is not written either
         for (text, category), n in warned.most_common(MOST_WARNINGS):
             warn(f"{text} ({n} times)", category)
-    if progress and told:
-        for each in told:
-            progress.say(str(each.message))
+    for each in caught or ():
+        progress.write(str(each.message))
+
+
+def _report(progress: Progress, done: int, total: int) -> None:
+    text = f"{done} of {total} trials" if total else "all trials were there already"
+    progress.report(text, done / total if total else 1.0, done, total)
 
 
 def _run_trial(

@@ -13,7 +13,6 @@ from isthmus.exceptions import InputError
 from isthmus.study.design import Design
 from isthmus.study.entrants import SETTINGS, Entrant, Figure
 from isthmus.study.plan import Plan, carry_out
-from isthmus.study.progress import Progress
 from isthmus.study.records import InFolder, Record
 from isthmus.study.rows import Loader, PairRows
 from isthmus.study.tables import Board
@@ -75,7 +74,7 @@ class Study(Design):
         variants: Sequence[str] | None = None,
         n_jobs: int = 1,
         folder: str | os.PathLike[str] | None = None,
-        progress: bool = False,
+        progress: Any = False,
     ) -> Board:
         """Run every trial that is not there yet; the board is of the first variant.
 
@@ -92,8 +91,8 @@ class Study(Design):
         folder : path, optional
             Where records are kept, trial by trial: a run that was stopped goes on from there. Records that another
             version, other systems or other rows have left there are set aside and run again. None: in memory only.
-        progress : bool
-            Whether to show on standard error how many trials are done, and how long the others will take.
+        progress : bool or function
+            Whether to show a bar with the time left; or a function that is called with (trials done, trials in all).
         """
         every = _several(seeds, "seeds", "whole numbers, such as range(20)")
         draws = tuple(int(number(seed, "seeds", low=0, whole=True)) for seed in every)
@@ -107,9 +106,7 @@ class Study(Design):
             for name, (given, known) in words.items()
         )
         results = None if folder is None else InFolder(folder, self.name)
-        with Progress(self.name) as bar:
-            plan = Plan(self, chosen, asked, draws)
-            records = carry_out(plan, results, n_jobs=n_jobs, progress=bar if progress else None)
+        records = carry_out(Plan(self, chosen, asked, draws), results, n_jobs=n_jobs, progress=progress)
         return self.board(records, draws, chosen[0])
 
     def board(self, records: Iterable[Record], seeds: Sequence[int], variant: str | None = None) -> Board:

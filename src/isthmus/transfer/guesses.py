@@ -23,7 +23,6 @@ class Guess:
 
     name: str
     P: FloatArray
-    uses_source: bool = True
 
 
 def from_scores(scores: FloatArray, shares: FloatArray, prior: FloatArray | float = 0.0) -> FloatArray:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from contextlib import nullcontext
 from dataclasses import dataclass
+from itertools import count
 from typing import Any
 
 import numpy as np
@@ -12,12 +12,12 @@ from scipy.special import softmax
 from sklearn.neighbors import NearestNeighbors
 
 from isthmus._arrays import BoolArray, FloatArray, IntArray, Matrix
+from isthmus._progress import Progress
 from isthmus._validation import as_generator, number
 from isthmus.controls.discriminants import SoftLDA
 from isthmus.domains import UNLABELLED, TwoDomains
 from isthmus.estimators.base import TwoDomainEstimator
 from isthmus.exceptions import InputError
-from isthmus.matching.progress import RoundsLine, Told, teller
 from isthmus.transfer.calibration import temperature
 from isthmus.transfer.guesses import AXES_PER_CLASS
 from isthmus.transfer.outcomes import Outcome
@@ -34,7 +34,7 @@ class Settings:
 
     shares: str | FloatArray
     rng: np.random.Generator
-    told: Told
+    progress: Progress
 
 
 class LabelTransfer(TwoDomainEstimator):
@@ -72,7 +72,7 @@ class LabelTransfer(TwoDomainEstimator):
     random_state : int, Generator, RandomState or None
         For restarts of clusters and draws of renamings.
     progress : bool or function
-        Whether to say what is being done; a function gets (what, steps so far).
+        Whether to show a bar with the time left; or a function that is called with (what is done, steps so far).
     source_transformer, target_transformer : transformer or pipeline of scikit-learn, optional
         As in :class:`~isthmus.MLHD`. Rows are prepared in any case: dense columns to mean 0 and deviation 1 (unless
         all rows have unit length), rows to unit length, then principal axes.
@@ -147,8 +147,8 @@ class LabelTransfer(TwoDomainEstimator):
         super()._checked()
         self._threshold()
         number(self.n_neighbors, "n_neighbors", low=1, whole=True)
-        told = teller(self.progress, "label transfer")
-        return Settings(checked_shares(self.shares), as_generator(self.random_state), told)
+        progress = Progress(self.progress, "label transfer")
+        return Settings(checked_shares(self.shares), as_generator(self.random_state), progress)
 
     def _needs_labels(self) -> bool:
         return True
@@ -157,17 +157,15 @@ class LabelTransfer(TwoDomainEstimator):
         return 0.0 if self.reject_below is None else number(self.reject_below, "reject_below", low=0.0, high=1.0)
 
     def _learned(self, domains: TwoDomains, settings: Settings) -> dict[str, Any]:
-        told = settings.told
-        steps = iter(range(1, 1_000_000))
+        steps = count(1)
 
-        def tell(what: str, left: int = 0) -> None:
+        def report(what: str, left: int = 0) -> None:
             step = next(steps)
-            if isinstance(told, RoundsLine):
-                told.part = (step - 2) / (step - 2 + left) if left else 0.0  # to prepare is no step
-            told(what, step)
+            fraction = (step - 2) / (step - 2 + left) if left else 0.0  # the first step, preparing, is not counted
+            settings.progress.report(what, fraction, what, step)
 
-        with told if isinstance(told, RoundsLine) else nullcontext():
-            tell("preparing")
+        with settings.progress:
+            report("preparing")
             C = len(domains.classes)
             preparations = {
                 "source": Preparation.of(domains.source.X, max(AXES, 5 * C)),
@@ -175,11 +173,11 @@ class LabelTransfer(TwoDomainEstimator):
             }
             rows = _rows_of(domains, preparations, settings.shares)
             own = not isinstance(settings.shares, str) or settings.shares != "auto"
-            found = outcome(rows, settings.rng, own, tell)
+            found = outcome(rows, settings.rng, own, report)
             if own and isinstance(settings.shares, str) and settings.shares == "estimated" and len(found.P):
                 rows = with_estimated_shares(rows, found)
-                found = outcome(rows, settings.rng, own, tell)
-            tell("calibration", 1)
+                found = outcome(rows, settings.rng, own, report)
+            report("calibration", 1)
             return self._attributes(domains, preparations, rows, found)
 
     def _attributes(

@@ -37,7 +37,7 @@ def does_source_help(
     n_splits: int | None = None,
     n_jobs: int = 1,
     random_state: int = 0,
-    progress: bool = False,
+    progress: Any = False,
 ) -> Verdict:
     """Whether a source helps to call the rows of a target by their class.
 
@@ -66,8 +66,8 @@ def does_source_help(
         Splits side by side; -1: one for each core. The verdict is the same.
     random_state : int
         Which labels are hidden, and whatever systems draw.
-    progress : bool
-        Whether to show on standard error how far it is.
+    progress : bool or function
+        Whether to show a bar with the time left; or a function that is called with (trials done, trials in all).
 
     Returns
     -------

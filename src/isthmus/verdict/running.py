@@ -24,7 +24,7 @@ def settings(
     columns: IntArray | None = None,
     *,
     n_jobs: int = 1,
-    progress: bool = False,
+    progress: Any = False,
 ) -> dict[str, Setting]:
     """What was measured in each group; the others come with more labels, or with classes hidden."""
     others, half = [group for group in groups if group != judged], max(FEWEST, (len(splits.seeds) + 1) // 2)

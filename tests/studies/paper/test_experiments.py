@@ -19,6 +19,7 @@ from isthmus.study import plan as plan_module
 from isthmus.study.entrants import SETTINGS
 from isthmus.study.fits import fitted_outcome, run_trial
 from isthmus.study.plan import Plan, carry_out
+from isthmus.study.records import InFolder
 from isthmus.study.tasks import reverse_agreement
 from studies.paper.artefacts import sensitivity_artefacts, table_artefacts
 from studies.paper.comparisons import READINGS
@@ -26,7 +27,6 @@ from studies.paper.entrants import MLHD_RBF, TABLE, TOY
 from studies.paper.experiment import EXPERIMENTS
 from studies.paper.features import components, scaled
 from studies.paper.formats import FORMATS
-from studies.paper.old_names import PaperResults
 from studies.paper.reproduction import Request, reproduce
 from studies.paper.rows import VARIANTS
 
@@ -388,7 +388,7 @@ def test_an_infinite_gap_can_be_written(monkeypatch, tmp_path):
     experiment = small("table1", entrants=(Entrant("mlhd-rbf", limited),))
     (found,) = run_trial(experiment, TRIALS["table1"], [("mlhd-rbf", "default")])
     assert found.gap is None
-    PaperResults(tmp_path, "table1").add([found])
+    InFolder(tmp_path, "table1").add([found])
 
 
 @pytest.mark.parametrize(
@@ -404,14 +404,14 @@ def test_a_failing_entrant_does_not_stop_the_others(tmp_path, monkeypatch, error
     experiment = replace(small("table1", entrants=entrants), groups=shrunk()["table1"].groups[:1])
     experiment = replace(experiment, published=experiment.published[:1])
     plan = Plan(experiment, ("whole",), tuple(SETTINGS), (0,))
-    found = {(r.system, r.setting): r for r in carry_out(plan, PaperResults(tmp_path, "table1"))}
+    found = {(r.system, r.setting): r for r in carry_out(plan, InFolder(tmp_path, "table1"))}
     for setting in SETTINGS:
         for column in ("arc-rbf", *READINGS):
             assert found[column, setting].score is None
             assert f"failed: {error}" in found[column, setting].status
         assert found["kcca+nn", setting].score is not None
     assert found["arc-rbf", "default"].status.startswith("failed: ")
-    assert plan.missing(PaperResults(tmp_path, "table1").read()) == []  # and it is not run again
+    assert plan.missing(InFolder(tmp_path, "table1").read()) == []  # and it is not run again
     made = table_artefacts(experiment, list(found.values()), ("whole",), [(0,)])
     for table in made.tables[:2]:
         (index,) = [k for k, name in enumerate(table.head) if name in ("mlhd-rbf ours", "mlhd-rbf")]
@@ -448,7 +448,7 @@ def plans(experiment, seeds=(0, 1)):
 
 def bytes_of(experiment, folder, seeds=(0, 1), figures=True):
     """Every file that is made from the records, by name; figures take their time."""
-    records = list(PaperResults(folder, experiment.name).read().values())
+    records = list(InFolder(folder, experiment.name).read().values())
     for made in (
         table_artefacts(experiment, records, BOTH, [seeds]),
         sensitivity_artefacts(experiment, records, ("whole",), [seeds[:1]]),
@@ -467,7 +467,7 @@ def finished(request, tmp_path_factory):
     """A run from beginning to end, and its tables and figures."""
     folder, experiment = tmp_path_factory.mktemp("finished"), few(request.param)
     for plan in plans(experiment):
-        carry_out(plan, PaperResults(folder, experiment.name))
+        carry_out(plan, InFolder(folder, experiment.name))
     return experiment, folder, bytes_of(experiment, folder)
 
 
@@ -491,7 +491,7 @@ def test_a_run_that_was_stopped_and_resumed_gives_the_same_bytes_and_repeats_not
             raise Stop
 
     monkeypatch.setattr(plan_module, "run_trial", counted)
-    results = PaperResults(tmp_path, experiment.name)
+    results = InFolder(tmp_path, experiment.name)
     with pytest.raises(Stop):
         carry_out(plans(experiment)[0], results, progress=stopping)
     assert len(results.read()) == k * len(experiment.columns)
@@ -516,8 +516,8 @@ def test_a_run_that_was_stopped_and_resumed_gives_the_same_bytes_and_repeats_not
 
 def test_a_lost_column_is_all_that_is_run_again(finished, tmp_path):
     experiment, folder, expected = finished
-    results = PaperResults(tmp_path, experiment.name)
-    records = list(PaperResults(folder, experiment.name).read().values())
+    results = InFolder(tmp_path, experiment.name)
+    records = list(InFolder(folder, experiment.name).read().values())
     results.add([r for r in records if not (r.system == "arc-rbf" and r.setting == "default" and r.seed == 1)])
     left = plans(experiment)[0].missing(results.read())
     assert len(left) == 2 * len(experiment.groups)
@@ -531,12 +531,12 @@ def test_a_lost_column_is_all_that_is_run_again(finished, tmp_path):
 def test_one_job_and_two_give_the_same_tables(finished, tmp_path):
     experiment, _, expected = finished
     for plan in plans(experiment):
-        carry_out(plan, PaperResults(tmp_path, experiment.name), n_jobs=2)
+        carry_out(plan, InFolder(tmp_path, experiment.name), n_jobs=2)
     assert bytes_of(experiment, tmp_path, figures=False) == texts_of(expected)
 
 
 def test_an_interruption_keeps_what_is_finished_and_is_passed_on(tmp_path):
-    experiment, results = few("table1"), PaperResults(tmp_path, "table1")
+    experiment, results = few("table1"), InFolder(tmp_path, "table1")
 
     def interrupting(done, total):
         if done == 2:
@@ -552,10 +552,10 @@ def test_progress_counts_the_trials_that_are_left(tmp_path):
     experiment, seen = few("table1"), []
     one = replace(experiment, entrants=(experiment.entrant("target 1-NN"),))
     plan = Plan(one, ("whole",), ("default",), (0,))
-    carry_out(plan, PaperResults(tmp_path, "table1"), progress=lambda *at: seen.append(at))
+    carry_out(plan, InFolder(tmp_path, "table1"), progress=lambda *at: seen.append(at))
     assert seen == [(k, 3) for k in range(4)]
     seen.clear()
-    carry_out(plan, PaperResults(tmp_path, "table1"), progress=lambda *at: seen.append(at))
+    carry_out(plan, InFolder(tmp_path, "table1"), progress=lambda *at: seen.append(at))
     assert seen == [(0, 0)]
 
 
@@ -569,7 +569,7 @@ def test_seeds_come_first_so_that_an_early_stop_has_something_of_every_group():
 
 
 def test_a_plan_takes_its_own_records_only(tmp_path):
-    experiment, results = shrunk()["table1"], PaperResults(tmp_path, "table1")
+    experiment, results = shrunk()["table1"], InFolder(tmp_path, "table1")
     plan = Plan(replace(experiment, entrants=(experiment.entrant("arc-rbf"),)), ("whole",), ("default",), (0,))
     mine = [record(key[4], group=key[1], fingerprint=mark) for key, mark in plan.marks.items()]
     assert len(mine) == 2 * len(experiment.groups)  # two readings
@@ -581,16 +581,6 @@ def test_a_plan_takes_its_own_records_only(tmp_path):
     ]
     results.add(foreign + mine)
     assert carry_out(plan, results) == mine
-
-
-def test_old_names_become_present_ones_as_records_are_read(tmp_path):
-    results = PaperResults(tmp_path, "table1")
-    results.add([record("mlhd", parameters={"weight": 1.0}), record("arc-rbf", seed=1)])
-    results.merge()
-    assert {(key[4], *found.parameters) for key, found in results.read().items()} == {
-        ("mlhd-rbf", "pair_weight"),
-        ("arc-rbf",),
-    }
 
 
 # --- the whole way, by name -----------------------------------------------------------------------------------------
@@ -607,7 +597,7 @@ def test_reproduce_narrows_groups_and_variants(small_experiments, tmp_path, name
     group = few(name).groups[1]
     request = Request(None, tmp_path, ((0,), (1,)), False, ("held-out",), (group,))
     made = reproduce(name, request)
-    records = PaperResults(tmp_path, name).read().values()
+    records = InFolder(tmp_path, name).read().values()
     assert {r.group for r in records} == {group}
     assert {r.variant for r in records} == {"held-out"}
     assert {r.seed for r in records} == {0, 1}

@@ -17,7 +17,7 @@ from studies.paper.findings import Finding
 from studies.paper.formats import FORMATS
 from studies.paper.page import GRIDS, PAGE
 from studies.paper.page import page as page_of
-from studies.paper.reproduction import EVERYTHING, Request, page_records, reproduce
+from studies.paper.reproduction import EVERYTHING, SENSITIVITY, Request, page_records, reproduce
 
 ROOT = Path(__file__).parents[3]
 SETS = (tuple(range(10)), tuple(range(10, 20)))
@@ -246,11 +246,10 @@ def test_grids_of_another_run_are_said_to_be_such(tmp_path, small_experiments):
     found = table_records("table1", ABOVE, searched=True)
     grids = [r for r in found if r.grid is not None]
     own = {"toy": [], "table1": [r for r in found if r.grid is None], "table2": []}
-    (tmp_path / "0.1").mkdir()
-    (tmp_path / "0.1" / "sensitivity-whole-mlhd-rbf.png").touch()
+    (tmp_path / "sensitivity-whole-mlhd-rbf.png").touch()
     text = section(page_of(own | {GRIDS: grids}, SETS, tmp_path, tmp_path), "Does accuracy rise with λ1?")
-    assert "From the grids of 0.1, which were not searched again" in text
-    assert text.count("](./0.1/sensitivity-whole-mlhd-rbf.png)") == 1
+    assert "searched before the tables were run with the present defaults" in text
+    assert text.count("](./sensitivity-whole-mlhd-rbf.png)") == 1
     assert "Does accuracy rise" not in page_of(own, SETS, tmp_path, tmp_path)
 
 
@@ -263,15 +262,14 @@ def test_the_committed_page_is_made_from_the_committed_records():
     assert committed.read_text(encoding="utf-8") == made
 
 
-@pytest.mark.parametrize("name", ["reproduction.md", "reproduction-0.1.md"])
-def test_the_figures_of_both_pages_are_there(name):
-    committed = ROOT / "docs" / name
+def test_the_figures_of_the_page_are_there():
+    committed = ROOT / "docs" / "reproduction.md"
     for link in re.findall(r"!\[[^]]+\]\(([^)]+)\)", committed.read_text(encoding="utf-8")):
         assert (committed.parent / link).exists(), link
 
 
 # A table whose trials have not been run with the present defaults has no records, and is not on the page.
-RUN = [name for name in EVERYTHING if (ROOT / "results" / f"{name}.jsonl").exists()]
+RUN = [name for name in (*EVERYTHING, SENSITIVITY) if (ROOT / "results" / f"{name}.jsonl").exists()]
 
 
 def test_something_was_run():

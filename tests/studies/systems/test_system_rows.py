@@ -8,7 +8,9 @@ from isthmus.domains import UNLABELLED
 from isthmus.study import Trial
 from studies.systems import rows as module
 from studies.systems.data import Sides
+from studies.systems.preparation import Reduced
 from studies.systems.rows import Draw, Sees, named_by_source
+from studies.views import Views, drawn_split, rows_of
 
 PAIR, N_CLASSES = "small", 6
 
@@ -142,3 +144,13 @@ def test_without_a_map_the_sources_machine_names_paired_rows(monkeypatch):
     assert (seen.y_target[paired] == true).mean() > 0.9
     assert (np.delete(seen.y_target, paired) == UNLABELLED).all()
     assert seen.pairs is None
+
+
+def test_a_domain_with_few_features_limits_both():
+    rng = np.random.default_rng(0)
+    classes = np.repeat(np.arange(6), 60)
+    X, Y = (rng.normal(size=(len(classes), d)) for d in (5, 30))
+    seen = Reduced(3)(rows_of(Views(X, Y, classes), drawn_split(classes, [0])), 0)
+    assert (seen.X_source.shape[1], seen.X_target.shape[1], seen.X_test.shape[1]) == (5, 5, 5)
+    for rows in (seen.X_source, seen.X_target):
+        assert np.mean(np.sum(rows**2, axis=1)) == pytest.approx(1.0)

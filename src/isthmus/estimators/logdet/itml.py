@@ -23,14 +23,13 @@ from isthmus.estimators.logdet.constraints import (
     weighted,
 )
 from isthmus.estimators.logdet.one_space import SignedPairs, dense, given_pairs, pairs_of_labels
-from isthmus.estimators.manners import Documented
 from isthmus.estimators.solving import Solving, as_solver
 from isthmus.exceptions import InputError
 from isthmus.objective import DualPoint, LogDetProblem
 from isthmus.solvers import Result, Solver
 
 
-class ITML(Documented, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]
+class ITML(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]
     r"""The metric nearest to the Euclidean one that draws similar points together and keeps others apart.
 
     .. math::

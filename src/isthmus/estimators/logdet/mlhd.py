@@ -125,7 +125,7 @@ class MLHD(LogDetEstimator):
     source_transformer, target_transformer : transformer or pipeline of scikit-learn, optional
         The preparation of either domain, fitted to all of its rows, labelled or not.
     progress : bool or callable
-        Show a line of progress on standard error, or call this with each :class:`~isthmus.solvers.TracePoint`.
+        Show a bar with the time left on standard error, or call this with each :class:`~isthmus.solvers.TracePoint`.
 
     Attributes
     ----------

@@ -16,7 +16,7 @@ from isthmus.objective import LogDetProblem
 from isthmus.objective.point import Compact
 from isthmus.solvers.blocks.levels import level_factor, level_sizes, sample_size
 from isthmus.solvers.blocks.point import Place, pair_multipliers, place, require_finite
-from isthmus.solvers.blocks.problem import BlockProblem, as_blocks
+from isthmus.solvers.blocks.problem import as_blocks
 from isthmus.solvers.blocks.reduction import Reduced, reduced
 from isthmus.solvers.blocks.rows import Rows
 from isthmus.solvers.blocks.steps import newton_steps, start_factor
@@ -195,14 +195,3 @@ class BlockNewton(IterativeSolver[MetricPoint]):
         yield work.point(at)
         for step in newton_steps(at, work.rows, sample, work.random, bend):
             yield work.point(step.at)
-
-
-def solvable(problem: Any) -> bool:
-    """Whether a problem can be solved over blocks.
-
-    Examples
-    --------
-    >>> solvable(LogDetProblem(np.eye(2)))
-    False
-    """
-    return isinstance(problem, BlockProblem) or as_blocks(problem) is not None

@@ -22,7 +22,7 @@ def nearest(rows: TransferRows, multiple: int = AXES_PER_CLASS, prior: FloatArra
     view = rows.at(multiple)
     D = np.stack([_to_nearest(view.U, view.L[view.yl == c]) for c in range(rows.n_classes)], axis=1)
     unit = float(np.median(D.min(axis=1)) or D.mean() or 1.0)
-    return Guess("target", balanced(-D / (2.0 * unit) + prior, rows.shares), uses_source=False)
+    return Guess("target", balanced(-D / (2.0 * unit) + prior, rows.shares))
 
 
 def _to_nearest(U: FloatArray, L: FloatArray) -> FloatArray:
@@ -48,7 +48,7 @@ def clusters(rows: TransferRows, rng: np.random.Generator) -> Guess:
         if cost < least:
             best, least = M, cost
     assert best is not None
-    return Guess("clusters", _assigned(view.U, best, rows.shares), uses_source=False)
+    return Guess("clusters", _assigned(view.U, best, rows.shares))
 
 
 def _assigned(U: FloatArray, M: FloatArray, shares: FloatArray) -> FloatArray:
