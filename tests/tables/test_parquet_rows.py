@@ -113,9 +113,18 @@ def test_the_width_of_nested_types_counts(tmp_path, little_room, dtype):
 def test_what_is_encrypted_or_cut_is_one_sentence(table):
     path = table[0][0]
     good = path.read_bytes()
-    for content in (good[:-4] + b"PARE", good[:-20], good[:-8] + (2**31).to_bytes(4, "little") + b"PAR1", good[-300:]):
+    for content in (
+        good[:-4] + b"PARE",
+        good[:-20],
+        good[:-8] + (2**31).to_bytes(4, "little") + b"PAR1",
+        good[-300:],
+    ):
         path.write_bytes(content)
-        for read in (read_table, lambda file: list(RowBlocks(file)), lambda file: list(ParquetRows(file, "label").blocks())):
+        for read in (
+            read_table,
+            lambda file: list(RowBlocks(file)),
+            lambda file: list(ParquetRows(file, "label").blocks()),
+        ):
             with pytest.raises(InputError, match=r"first\.parquet: expected .* got") as caught:
                 read(path)
             assert one_sentence(caught)
