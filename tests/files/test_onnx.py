@@ -165,7 +165,9 @@ TRANSFORMERS = {
 CENTRED = ["standard", "centre only", "min-max", "pca", "whitened", "one after the other"]
 
 
-@pytest.mark.parametrize(("name", "shift"), [(name, 0.0) for name in TRANSFORMERS] + [(name, 1e3) for name in CENTRED])
+@pytest.mark.parametrize(
+    ("name", "shift"), [(name, 0.0) for name in TRANSFORMERS] + [(name, 1e3) for name in CENTRED]
+)
 def test_the_scaler_is_a_part_of_the_map(name, shift):
     own = TRANSFORMERS[name]
     d = D.X_source + shift, D.y_source, D.X_target - shift, D.y_target

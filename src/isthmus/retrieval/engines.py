@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import dataclass
-from typing import Any, ClassVar, Protocol
+from typing import Any, ClassVar, TypeAlias
 
 import numpy as np
 from sklearn.neighbors import NearestNeighbors
@@ -30,43 +30,13 @@ FEWEST_PER_LIST = 39
 """Points that a list needs; with fewer FAISS warns."""
 
 
-class Structure(Protocol):
-    """Points that can be searched."""
-
-    def extend(self, points: FloatArray) -> Structure:
-        """Return the structure over more points, of which those that it has are the first."""
-        ...
-
-    def nearest(self, queries: FloatArray, k: int, allowed: BoolArray | None) -> IntArray:
-        """Return the positions (n, k) of the nearest allowed points, in any order; there are at least k."""
-        ...
-
-
-class Engine(Protocol):
-    """A way to build a structure."""
-
-    name: ClassVar[str]
-    dtype: ClassVar[str]
-    """The precision in which points are kept."""
-
-    def check_installed(self) -> None:
-        """Raise where what the engine needs is not installed."""
-        ...
-
-    def build(self, points: FloatArray, kind: str) -> Structure:
-        """Return the structure over points (n, d), at least one, compared by distance or inner product."""
-        ...
-
-
 @dataclass(frozen=True)
 class Exact:
     """Look at every point, by scikit-learn, block by block: no table of all queries and points is held."""
 
     name: ClassVar[str] = "exact"
     dtype: ClassVar[str] = "float64"
-
-    def check_installed(self) -> None:
-        """Do nothing: nothing is needed."""
+    """The precision in which points are kept."""
 
     def build(self, points: FloatArray, kind: str) -> AllPoints:
         """Return all points as they are."""
@@ -121,10 +91,6 @@ class FaissEngine:
 
     name: ClassVar[str]
     dtype: ClassVar[str] = "float32"
-
-    def check_installed(self) -> None:
-        """Raise where FAISS is not installed."""
-        _import_faiss()
 
     def build(self, points: FloatArray, kind: str) -> FaissStructure:
         """Return the structure over points (n, d)."""
@@ -267,16 +233,19 @@ class FaissStructure:
         return AllPoints(self._points, self._kind).nearest(Q, k, allowed)
 
 
-ENGINES = {engine.name: engine for engine in (Exact, Flat, HNSW, IVF)}
+Engine: TypeAlias = Exact | Flat | HNSW | IVF
+Structure: TypeAlias = AllPoints | FaissStructure
+ENGINES: dict[str, type[Engine]] = {engine.name: engine for engine in (Exact, Flat, HNSW, IVF)}
 
 
 def as_engine(engine: Any) -> Engine:
     """Return an engine by its name, or as it is; raise where it is none, or not installed."""
-    made = ENGINES[engine]() if isinstance(engine, str) and engine in ENGINES else engine
-    if not isinstance(made, Exact | Flat | HNSW | IVF):
+    made: Any = ENGINES[engine]() if isinstance(engine, str) and engine in ENGINES else engine
+    if not isinstance(made, Engine):
         options = ", ".join(repr(name) for name in ENGINES)
         raise InputError(f"engine: expected one of {options}, or one with parameters, got {engine!r:.60}.")
-    made.check_installed()
+    if isinstance(made, FaissEngine):
+        _import_faiss()
     return made
 
 

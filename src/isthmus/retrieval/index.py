@@ -177,8 +177,8 @@ class Index:
             nothing = np.empty(0, np.int64)
             return IndexedRows(np.empty((0, 1), self.dtype), nothing, nothing, nothing)
         if len(self._blocks) > 1:  # only now, so that adding row by row doesn't copy all rows each time
-            columns = (np.concatenate([getattr(b, name) for b in self._blocks]) for name in COLUMNS)
-            self._blocks = [IndexedRows(*columns, self._blocks[-1].classes)]
+            columns = {name: np.concatenate([getattr(b, name) for b in self._blocks]) for name in COLUMNS}
+            self._blocks = [IndexedRows(**columns, classes=self._blocks[-1].classes)]
         return self._blocks[0]
 
     @property
@@ -338,16 +338,16 @@ class Index:
         """Return the positions and the CSLS scores (n, k), the best first."""
         product = self.measure.kind == INNER_PRODUCT
         if domain not in self._hubs:
-            hubs = hub_scores(self.measure, rows.points, self._background(rows, domain)).astype(np.float64)
-            last = hubs if product else np.sqrt(hubs - hubs.min())
-            points = np.hstack([rows.points, last[:, None].astype(rows.points.dtype)])
-            self._hubs[domain] = self.engine.build(points, self.measure.kind), hubs
+            near = hub_scores(self.measure, rows.points, self._background(rows, domain)).astype(np.float64)
+            more = near if product else np.sqrt(near - near.min())
+            points = np.hstack([rows.points, more[:, None].astype(rows.points.dtype)])
+            self._hubs[domain] = self.engine.build(points, self.measure.kind), near
         structure, hubs = self._hubs[domain]
         last = np.full((len(queries), 1), -1.0 if product else 0.0, dtype=queries.dtype)
         positions = structure.nearest(np.hstack([2.0 * queries if product else queries, last]), k, allowed)
         available = len(rows.ids) if allowed is None else int(allowed.sum())
-        near = self._search(rows, queries, min(NEIGHBOURHOOD, available), allowed, domain)[1].mean(axis=1)
-        scores = 2.0 * self.measure.scores_at(queries, rows.points, positions) - near[:, None] - hubs[positions]
+        own = self._search(rows, queries, min(NEIGHBOURHOOD, available), allowed, domain)[1].mean(axis=1)
+        scores = 2.0 * self.measure.scores_at(queries, rows.points, positions) - own[:, None] - hubs[positions]
         return _sort(positions, scores)
 
     def _background(self, rows: IndexedRows, domain: str) -> FloatArray:

@@ -36,6 +36,7 @@ def save(index: Index, path: str | os.PathLike[str]) -> None:
     rows = index.rows
     n, width = rows.points.shape
     step = _rows_per_part(width, index.dtype)
+    arrays: dict[str, NDArray[Any]]
     arrays = {f"points_{i}": rows.points[start : start + step] for i, start in enumerate(range(0, n, step))}
     ids = np.frombuffer(json.dumps(rows.ids.tolist()).encode(), np.uint8) if rows.text_ids else rows.ids
     arrays |= {"ids": ids, "codes": rows.codes, "domains": rows.domains}
@@ -43,7 +44,7 @@ def save(index: Index, path: str | os.PathLike[str]) -> None:
         {
             "format": FORMAT,
             "version": VERSION,
-            "engine": {"name": index.engine.name, **asdict(index.engine)},  # type: ignore[call-overload]
+            "engine": {"name": index.engine.name, **asdict(index.engine)},
             "dtype": index.dtype,
             "shape": [n, width],
             "text_ids": rows.text_ids,
@@ -114,29 +115,24 @@ def _check(right: bool, path: Any, expected: str) -> None:
 
 
 def _check_header(text: str, path: str) -> dict[str, Any]:
-    """Return the header with the engine that it names; raise unless every entry is what :func:`save` writes."""
+    """Return the header with the engine that it names; raise unless every entry is one that :func:`save` writes."""
     try:
         header: dict[str, Any] = json.loads(text)
-        _check(header["format"] == FORMAT, path, "an index")
-        _check(header["version"] == VERSION, path, f"version {VERSION} of the format; save the index again")
-        n, width = header["shape"]
-        _check(type(n) is int and type(width) is int and 0 <= n < 2**40 and 0 < width < 2**40, path, "a shape")
-        _check(header["dtype"] in ("float32", "float64"), path, "float32 or float64")
-        _check(type(header["text_ids"]) is bool, path, "a kind of ids")
-        classes = header["classes"]
-        words = {isinstance(each, str) for each in classes}
-        plain = all(
-            type(each) in (str, int, bool) or (type(each) is float and math.isfinite(each)) for each in classes
-        )
-        _check(type(classes) is list and plain and len(words) < 2, path, "labels of one kind")
-        _check(len(set(classes)) == len(classes), path, "every label once")
-        options = dict(header["engine"])
-        return header | {"model": header["model"], "engine": ENGINES[options.pop("name")](**options)}
-    except InputError as error:
-        problem = str(error)
-        raise InputError(problem if problem.startswith(path) else f"{path}: {problem}") from None
-    except (KeyError, TypeError, ValueError, AttributeError, OverflowError, RecursionError):
-        raise InputError(f"{path}: expected the header of an index, got another.") from None
+        (n, width), classes, options = header["shape"], header["classes"], dict(header["engine"])
+        right = [
+            (header["format"], header["version"]) == (FORMAT, VERSION),
+            all(type(size) is int and 0 <= size < 2**40 for size in (n, width)) and width > 0,
+            header["dtype"] in ("float32", "float64") and type(header["text_ids"]) is bool,
+            type(header["model"]) in (str, type(None)),
+            type(classes) is list and len(set(classes)) == len(classes),
+            all(type(c) in (str, int, bool) or (type(c) is float and math.isfinite(c)) for c in classes),
+            len({type(c) is str for c in classes}) < 2,
+        ]
+        header["engine"] = ENGINES[options.pop("name")](**options)
+    except (InputError, KeyError, TypeError, ValueError, AttributeError, OverflowError, RecursionError):
+        right = [False]
+    _check(all(right), path, f"the header of an index (version {VERSION} of the format)")
+    return header
 
 
 def _read_ids(content: NDArray[Any], n: int, path: Any) -> NDArray[Any]:
