@@ -97,6 +97,8 @@ class IndexedRows:
 
     def allowed(self, label: Any, among: str | None) -> BoolArray | None:
         """Return which rows a filter lets through; None for all."""
+        if label is None and among is None:
+            return None
         allowed = np.ones(len(self.ids), dtype=np.bool_)
         if label is not None:
             value = label.item() if isinstance(label, np.generic) else label
@@ -160,6 +162,7 @@ class Index:
         self.measure = Measure.of(model)
         self._blocks: list[IndexedRows] = []
         self._ids: set[Any] = set()
+        self._next_id = 0
         self._structure: Structure | None = None
         self._n_built = 0
         self._hubs: dict[str, tuple[Structure, FloatArray]] = {}
@@ -273,6 +276,7 @@ class Index:
         """Add rows that have been checked."""
         self._blocks.append(rows)
         self._ids |= set(rows.ids.tolist())
+        self._next_id = 0 if rows.text_ids else max(self._next_id, int(rows.ids.max()) + 1)
         self._hubs = {}  # how near rows are to everything has changed
 
     def _points(self, X: Any, domain: str) -> FloatArray:
@@ -292,8 +296,7 @@ class Index:
         if ids is None and text:
             raise InputError("ids: expected an id for each row, as the rows before have ids that are text, got None.")
         if ids is None:
-            first = max((int(block.ids.max()) + 1 for block in self._blocks), default=0)
-            return np.arange(first, first + n, dtype=np.int64)
+            return np.arange(self._next_id, self._next_id + n, dtype=np.int64)
         values = as_labels(ids, "ids", "id")
         length(values, n, "ids", "X")
         words = values.dtype.kind in "UO" and all(isinstance(value, str) for value in values.tolist())
