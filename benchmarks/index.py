@@ -81,7 +81,7 @@ def _engine(engine: str, X: np.ndarray, Q: np.ndarray, truth: np.ndarray, repeat
     index = isthmus.Index(model, engine).add(X, "source")
     built = seconds(lambda: index.search(Q[:1], K))
     points = model.embed(Q, "target")
-    bare = index._structures.plain._index  # the very structure: two graphs would be slow for two reasons
+    bare = index._structure.index  # the very structure: two graphs would be slow for two reasons
     calls = (lambda: seconds(lambda: index.search(Q, K)), lambda: seconds(lambda: bare.search(points, K)))
     ours, theirs = interleaved_medians(calls, repeats)
     found = index.search(Q, K).ids

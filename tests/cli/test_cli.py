@@ -1,5 +1,6 @@
 """The command line: what it says, how it ends, and how little it loads."""
 
+import importlib
 import json
 import os
 import resource
@@ -221,3 +222,10 @@ print("later", file=sys.stderr)
 def test_a_library_that_panics_is_not_heard_and_python_is():
     done = python("-c", NOISE, capture_output=True)
     assert (done.returncode, done.stderr) == (0, "our words\nafter\nlater\n")
+
+
+def test_importing_the_main_module_runs_nothing(monkeypatch, capsys):
+    monkeypatch.delitem(sys.modules, "isthmus.__main__", raising=False)
+    monkeypatch.setattr(sys, "argv", ["isthmus", "--no-such-option"])
+    assert importlib.import_module("isthmus.__main__").main is main
+    assert capsys.readouterr() == ("", "")

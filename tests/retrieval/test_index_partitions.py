@@ -41,9 +41,9 @@ def test_it_is_the_index_of_the_array(model, kind, dtype, data, mlhd):
     for columns in ({"ids": ids, "labels": data.y_source}, dask_columns):
         index = Index(model, dtype=dtype).add(lazy, "source", **columns)
         assert index.ids.tolist() == ids.tolist()
-        assert index.catalogue.points.dtype == dtype
-        np.testing.assert_allclose(index.catalogue.points, expected.catalogue.points, rtol=1e-5, atol=1e-6)
-        np.testing.assert_array_equal(index.catalogue.codes, expected.catalogue.codes)
+        assert index.rows.points.dtype == dtype
+        np.testing.assert_allclose(index.rows.points, expected.rows.points, rtol=1e-5, atol=1e-6)
+        np.testing.assert_array_equal(index.rows.codes, expected.rows.codes)
     found, wanted = index.search(lazy[:7], 3, "source"), expected.search(X[:7], 3, "source")
     np.testing.assert_array_equal(found.ids, wanted.ids)
     assert index.add(lazy[:0:-1], "source", ids=[f"again {i}" for i in range(n - 1)]).ids[-1] == f"again {n - 2}"
@@ -62,7 +62,7 @@ def test_only_points_travel_and_in_the_precision_of_the_index(data, mlhd, monkey
     monkeypatch.setattr(dask_rows, "computed", lambda values: arrived.append(real(values)) or arrived[-1])
     index = Index(mlhd.common_space_, dtype="float32").add(da.from_array(data.X_source, chunks=(40, -1)), "source")
     (parts,) = arrived
-    width = index.catalogue.points.shape[1]
+    width = index.rows.points.shape[1]
     assert [(part.shape, part.dtype) for part in parts] == [((m, width), np.float32) for m in (40, 40, 10)]
 
 

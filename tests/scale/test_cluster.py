@@ -74,7 +74,7 @@ def test_an_index_takes_rows_from_the_workers(client, data):
     for kind in (model, model.common_space_):
         index = Index(kind, dtype="float32").add(rows, "source", ids=ids, labels=labels)
         assert index.ids.tolist() == list(range(7, 6007))
-        np.testing.assert_allclose(index.catalogue.points, plain.catalogue.points, rtol=1e-5, atol=1e-6)
+        np.testing.assert_allclose(index.rows.points, plain.rows.points, rtol=1e-5, atol=1e-6)
         found = index.search(da.from_array(data.X_target, chunks=(11, -1)), 5)
         expected = plain.search(data.X_target, 5)
         np.testing.assert_allclose(found.distances, expected.distances, rtol=1e-4)

@@ -18,6 +18,12 @@ def test_the_lack_of_anndata_is_told_with_the_install_line(tmp_path, monkeypatch
         read_table(put(tmp_path / "a.h5ad", b"x"))
 
 
+def test_the_lack_of_h5py_is_told_with_the_install_line(tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "h5py", None)
+    with pytest.raises(MissingDependencyError, match=r'needs h5py, .* pip install "isthmus\[anndata\]"'):
+        read_table(put(tmp_path / "a.h5ad", b"x"))
+
+
 @pytest.fixture
 def stored(tmp_path):
     anndata = pytest.importorskip("anndata", reason="the extra anndata is not installed")

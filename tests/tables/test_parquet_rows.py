@@ -4,9 +4,10 @@ import numpy as np
 import polars as pl
 import pytest
 
+from conftest import one_sentence
 from isthmus.exceptions import InputError
 from isthmus.solvers.blocks import ArrayRows
-from isthmus.tables import parquet_rows
+from isthmus.tables import RowBlocks, limits, parquet_rows, read_table
 from isthmus.tables.parquet_rows import ParquetRows
 
 
@@ -71,7 +72,7 @@ def test_other_files_are_told_in_one_sentence(tmp_path, frame, settings, message
 
 def test_what_is_no_parquet_is_told(tmp_path):
     (tmp_path / "rows.parquet").write_bytes(b"nothing of the kind")
-    with pytest.raises(InputError, match=r"rows.parquet: expected Parquet files"):
+    with pytest.raises(InputError, match=r"rows.parquet: expected a Parquet file in good order, got"):
         ParquetRows(tmp_path / "rows.parquet", "label")
 
 
@@ -79,3 +80,51 @@ def test_labels_that_are_missing_are_told(tmp_path):
     pl.DataFrame({"a": [1.0, 2.0], "label": ["x", None]}).write_parquet(tmp_path / "rows.parquet")
     with pytest.raises(InputError, match="label: expected a label for every row"):
         _ = ParquetRows(tmp_path / "rows.parquet", "label").classes
+
+
+@pytest.fixture
+def little_room(monkeypatch):
+    monkeypatch.setattr(limits, "ROOM", 2**20)
+    monkeypatch.setattr(limits, "FACTOR", 1)
+
+
+def test_of_rows_that_are_read_in_runs_only_a_run_counts(tmp_path, monkeypatch, little_room):
+    """Forty columns of two values: the file is small, the whole table six times the allowed size."""
+    path, n = tmp_path / "a.parquet", 20_000
+    pl.DataFrame({f"c{i}": [0.0, 1.0] * (n // 2) for i in range(40)}).write_parquet(path)
+    with pytest.raises(InputError, match=r"expected a file that unfolds to at most \d+ bytes, got one that claims"):
+        read_table(path)
+    monkeypatch.setattr(parquet_rows, "RUN", 1000)
+    assert sum(table.n_rows for table in RowBlocks(path, 1000)) == ParquetRows(path, "c0").n == n
+    monkeypatch.setattr(parquet_rows, "RUN", n)
+    for read in (lambda: list(RowBlocks(path, n)), lambda: ParquetRows(path, "c0")):
+        with pytest.raises(InputError, match=r"expected a run of 20000 rows that unfolds to at most"):
+            read()
+
+
+@pytest.mark.parametrize("dtype", [pl.Array(pl.Float32, 300), pl.Struct({f"f{i}": pl.Float64 for i in range(300)})])
+def test_the_width_of_nested_types_counts(tmp_path, little_room, dtype):
+    row = [0.0] * 300 if isinstance(dtype, pl.Array) else {f"f{i}": 0.0 for i in range(300)}
+    pl.DataFrame({"a": pl.Series([row] * 1000, dtype=dtype)}).write_parquet(tmp_path / "a.parquet")
+    with pytest.raises(InputError, match=r"a\.parquet: expected a file that unfolds to at most"):
+        read_table(tmp_path / "a.parquet")
+
+
+def test_what_is_encrypted_or_cut_is_one_sentence(table):
+    path = table[0][0]
+    good = path.read_bytes()
+    for content in (
+        good[:-4] + b"PARE",
+        good[:-20],
+        good[:-8] + (2**31).to_bytes(4, "little") + b"PAR1",
+        good[-300:],
+    ):
+        path.write_bytes(content)
+        for read in (
+            read_table,
+            lambda file: list(RowBlocks(file)),
+            lambda file: list(ParquetRows(file, "label").blocks()),
+        ):
+            with pytest.raises(InputError, match=r"first\.parquet: expected .* got") as caught:
+                read(path)
+            assert one_sentence(caught)

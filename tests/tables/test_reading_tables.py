@@ -86,6 +86,7 @@ WRONG = {
     "bad.jsonl": (b'{"a": 1}\n{"a":\n', "one JSON object per line"),
     "list.jsonl": (b"[1, 2]\n", "one JSON object per line"),
     "deep.jsonl": (b'{"a":' + b"[" * 9999 + b"]" * 9999 + b"}\n", "one JSON object per line"),
+    "spread.jsonl": (b'{"a":' + b"[ " * 99 + b"] " * 99 + b"}\n", "got more than 64 lists in lists in line 1"),
     "latin.jsonl": (b'{"a": "\xe9"}\n', "UTF-8, got other bytes in line 1"),
     "empty.parquet": (b"", "got an empty file"),
     "csv.parquet": (b"a,b\n1,2\n", "Parquet file in good order"),
@@ -210,6 +211,12 @@ def test_lists_of_one_length_are_a_matrix_and_others_are_not(tmp_path):
         tmp_path / "a.parquet"
     )
     assert read_table(tmp_path / "a.parquet").matrix("v").tolist() == [[1.0, 2.0], [3.0, 4.0]]
+
+
+def test_brackets_in_texts_and_lists_beside_each_other_are_not_deep(tmp_path):
+    rows = [{"text": "[{" * 99 + '\\"['}, {"text": "x"}, {"text": "y", "v": [[1]] * 99}]
+    assert len(put(tmp_path / "a.jsonl", "\n".join(map(json.dumps, rows)).encode()).read_bytes()) > 500
+    assert read_table(tmp_path / "a.jsonl").column("text").to_list() == [row["text"] for row in rows]
 
 
 def test_polars_is_not_imported_before_a_table_needs_it():

@@ -147,7 +147,7 @@ class Adapter:
         return load(path)
 
     def export(self, path: str | os.PathLike[str], format: str = "npy", *, direction: str = TO_OLD) -> None:
-        """Write one map for other programs: as a plain matrix, or as an ONNX graph.
+        """Write one affine map for other programs: as a plain matrix, or as an ONNX graph.
 
         Parameters
         ----------
@@ -155,13 +155,13 @@ class Adapter:
             Where; its folder has to exist.
         format : {"npy", "safetensors", "onnx"}
             ``"npy"``: one array M (d + 1, e), ``X @ M[:-1] + M[-1]``. ``"safetensors"``: ``weight`` (e, d) and
-            ``bias`` (e,), as linear layers have them. ``"onnx"``: a graph from ``rows`` to ``mapped``, of a curved
-            map too. Each is in single precision.
+            ``bias`` (e,), as linear layers have them. ``"onnx"``: a graph from ``rows`` to ``mapped``. Each is in
+            single precision. The map of kind "kernel_ridge" is not affine, and is refused.
         direction : {"to_old", "to_new"}
         """
-        from isthmus.migration.export import export
+        from isthmus.files.onnx import export_map  # lazily: tasks don't depend on files
 
-        export(self._map(choice(direction, "direction", (TO_OLD, TO_NEW))), path, format)
+        export_map(self._map(choice(direction, "direction", (TO_OLD, TO_NEW))), path, format)
 
     def __str__(self) -> str:
         d_new, d_old = self.shape

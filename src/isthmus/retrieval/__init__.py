@@ -1,10 +1,8 @@
 """Rows in a common space: ranked for other rows, kept in an index, and the rules by which they name a class."""
 
-from isthmus.retrieval.engines import Exact
-from isthmus.retrieval.faiss_engines import HNSW, IVF, Flat
+from isthmus.retrieval.engines import HNSW, IVF, Exact, Flat
 from isthmus.retrieval.hubness import Background, hub_scores, ranking
-from isthmus.retrieval.index import Index
-from isthmus.retrieval.matches import Matches
+from isthmus.retrieval.index import Index, Matches
 from isthmus.retrieval.rules import REFERENCES, RULES, DecisionRule, References, decision_rule
 
 __all__ = [

@@ -1,63 +1,45 @@
-"""Engines: ways to find the nearest of many points. This one looks at all of them; the others are of FAISS."""
+"""Engines: how the nearest of many points are found, by scikit-learn or by FAISS (extra ``faiss``).
+
+Those of FAISS (flat, HNSW graphs, inverted lists) work in single precision. Their structures live in memory only:
+they are built from points, and never read from a file, as FAISS trusts its files.
+"""
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import dataclass
-from typing import Any, ClassVar, Protocol
+from typing import Any, ClassVar, TypeAlias
 
 import numpy as np
 from sklearn.neighbors import NearestNeighbors
 
 from isthmus._arrays import BoolArray, FloatArray, IntArray
+from isthmus._validation import number
 from isthmus.common_space import INNER_PRODUCT
+from isthmus.exceptions import InputError, MissingDependencyError
 
 NOTHING = -1
-"""The place of a row that was not found."""
-
-
-class Structure(Protocol):
-    """Points that can be searched."""
-
-    def extended(self, points: FloatArray) -> Structure:
-        """The same over more points, of which those that it has are the first."""
-        ...
-
-    def nearest(self, queries: FloatArray, k: int, allowed: BoolArray | None) -> IntArray:
-        """The places (n, k) of the nearest allowed points, in any order; k is at most as many as there are."""
-        ...
-
-
-class Engine(Protocol):
-    """How to build one."""
-
-    name: ClassVar[str]
-    dtype: ClassVar[str]
-    """The precision in which points are kept."""
-    idle: ClassVar[float]
-    """The share of removed rows that it carries along; with more it is built anew."""
-
-    def require(self) -> None:
-        """Raise where what the engine needs is not installed."""
-        ...
-
-    def built(self, points: FloatArray, kind: str) -> Structure:
-        """The structure over some points (n, d), at least one, compared by distance or inner product."""
-        ...
+"""The position that FAISS gives for a row it has not found."""
+FEW = 0.05
+"""Where a filter leaves a smaller share of the points, all of these are looked at: a graph would miss most."""
+GROWTH = 4
+"""Inverted lists are rebuilt when there are more than this many times the points that they were built from."""
+POINTS_PER_LIST, ROUNDS = 64, 10
+"""Points that k-means sees for each list, and its iterations: more of either hardly changes what is found."""
+FEWEST_PER_LIST = 39
+"""Points that a list needs; with fewer FAISS warns."""
 
 
 @dataclass(frozen=True)
 class Exact:
-    """Every point is looked at, by scikit-learn, block by block: no table of all queries and points is held."""
+    """Look at every point, by scikit-learn, block by block: no table of all queries and points is held."""
 
     name: ClassVar[str] = "exact"
     dtype: ClassVar[str] = "float64"
-    idle: ClassVar[float] = 0.0
+    """The precision in which points are kept."""
 
-    def require(self) -> None:
-        """Nothing is needed."""
-
-    def built(self, points: FloatArray, kind: str) -> AllPoints:
-        """All points as they are."""
+    def build(self, points: FloatArray, kind: str) -> AllPoints:
+        """Return all points as they are."""
         return AllPoints(points, kind)
 
 
@@ -75,37 +57,204 @@ class AllPoints:
     """
 
     def __init__(self, points: FloatArray, kind: str) -> None:
-        self._given, self._kind = points, kind
-        self._longest = 0.0
+        self._kind, self._longest = kind, 0.0
         if kind == INNER_PRODUCT:
             squares = np.einsum("ij,ij->i", points, points)
             self._longest = float(np.sqrt(squares.max()))
             last = np.sqrt(np.maximum(squares.max() - squares, 0.0))
             points = np.hstack([points, last[:, None]]).astype(points.dtype)
         self._points = points
-        self._search = _fitted(points)
+        self._search = NearestNeighbors(algorithm="brute").fit(points)
 
-    def extended(self, points: FloatArray) -> AllPoints:
-        """The same over all these points."""
+    def extend(self, points: FloatArray) -> AllPoints:
+        """Return the structure over all these points."""
         return AllPoints(points, self._kind)
 
     def nearest(self, queries: FloatArray, k: int, allowed: BoolArray | None) -> IntArray:
-        """The places (n, k) of the nearest allowed points, the nearest first."""
-        Q = self._placed(queries)
-        if allowed is None:
-            return np.asarray(self._search.kneighbors(Q, k, return_distance=False), dtype=np.intp)
-        places = np.flatnonzero(allowed)
-        return np.asarray(places[_fitted(self._points[places]).kneighbors(Q, k, return_distance=False)])
-
-    def _placed(self, queries: FloatArray) -> FloatArray:
+        """Return the positions (n, k) of the nearest allowed points, the nearest first."""
         # In the precision of the points: scikit-learn is several times slower on a mixture.
         Q = queries.astype(self._points.dtype, copy=False)
-        if self._kind != INNER_PRODUCT:
-            return Q
-        lengths = np.sqrt(np.einsum("ij,ij->i", Q, Q))[:, None]
-        scaled = Q * (self._longest / np.where(lengths > 0.0, lengths, 1.0))
-        return np.hstack([scaled, np.zeros_like(lengths)]).astype(Q.dtype)
+        if self._kind == INNER_PRODUCT:
+            lengths = np.sqrt(np.einsum("ij,ij->i", Q, Q))[:, None]
+            scaled = Q * (self._longest / np.where(lengths > 0.0, lengths, 1.0))
+            Q = np.hstack([scaled, np.zeros_like(lengths)]).astype(Q.dtype)
+        if allowed is None:
+            return np.asarray(self._search.kneighbors(Q, k, return_distance=False), dtype=np.intp)
+        positions = np.flatnonzero(allowed)
+        search = NearestNeighbors(algorithm="brute").fit(self._points[positions])
+        return np.asarray(positions[search.kneighbors(Q, k, return_distance=False)])
 
 
-def _fitted(points: FloatArray) -> Any:
-    return NearestNeighbors(algorithm="brute").fit(points)
+@dataclass(frozen=True)
+class FaissEngine:
+    """What the engines of FAISS share."""
+
+    name: ClassVar[str]
+    dtype: ClassVar[str] = "float32"
+
+    def build(self, points: FloatArray, kind: str) -> FaissStructure:
+        """Return the structure over points (n, d)."""
+        single = np.ascontiguousarray(points, dtype=np.float32)
+        faiss = _import_faiss()
+        metric = faiss.METRIC_INNER_PRODUCT if kind == INNER_PRODUCT else faiss.METRIC_L2
+        index = self._empty(faiss, single.shape, metric)
+        if not index.is_trained:
+            index.train(single)
+        index.add(single)
+        return FaissStructure(self, index, single, kind)
+
+    def _empty(self, faiss: Any, shape: tuple[int, ...], metric: int) -> Any:
+        raise NotImplementedError
+
+    def parameters(self, faiss: Any, selector: Any) -> Any:
+        """Return what goes with a search among some of the points."""
+        raise NotImplementedError
+
+
+@dataclass(frozen=True)
+class Flat(FaissEngine):
+    """Look at every point."""
+
+    name: ClassVar[str] = "flat"
+
+    def _empty(self, faiss: Any, shape: tuple[int, ...], metric: int) -> Any:
+        return faiss.IndexFlat(shape[1], metric)
+
+    def parameters(self, faiss: Any, selector: Any) -> Any:
+        """Return the selector alone."""
+        return faiss.SearchParameters(sel=selector)
+
+
+@dataclass(frozen=True)
+class HNSW(FaissEngine):
+    """A graph of neighbours in layers (Malkov and Yashunin 2018): fast, and some neighbours are missed.
+
+    Parameters
+    ----------
+    links : int
+        Neighbours of a point in the graph.
+    build_breadth, search_breadth : int
+        Candidates that are kept while a point is added, and while one is searched.
+    """
+
+    links: int = 32
+    build_breadth: int = 40
+    search_breadth: int = 64
+
+    name: ClassVar[str] = "hnsw"
+
+    def __post_init__(self) -> None:
+        number(self.links, "links", low=2, high=512, whole=True)
+        number(self.build_breadth, "build_breadth", low=1, high=2**16, whole=True)
+        number(self.search_breadth, "search_breadth", low=1, high=2**20, whole=True)
+
+    def _empty(self, faiss: Any, shape: tuple[int, ...], metric: int) -> Any:
+        index = faiss.IndexHNSWFlat(shape[1], int(self.links), metric)
+        index.hnsw.efConstruction, index.hnsw.efSearch = int(self.build_breadth), int(self.search_breadth)
+        return index
+
+    def parameters(self, faiss: Any, selector: Any) -> Any:
+        """Return the selector and the breadth."""
+        return faiss.SearchParametersHNSW(sel=selector, efSearch=int(self.search_breadth))
+
+
+@dataclass(frozen=True)
+class IVF(FaissEngine):
+    """Inverted lists: points are grouped by k-means, and only the groups nearest to a query are looked at.
+
+    Parameters
+    ----------
+    lists : int, optional
+        Groups; by default the square root of the number of points.
+    probes : int
+        Groups that are looked at.
+    """
+
+    lists: int | None = None
+    probes: int = 16
+
+    name: ClassVar[str] = "ivf"
+
+    def __post_init__(self) -> None:
+        if self.lists is not None:
+            number(self.lists, "lists", low=1, high=2**24, whole=True)
+        number(self.probes, "probes", low=1, high=2**24, whole=True)
+
+    def _empty(self, faiss: Any, shape: tuple[int, ...], metric: int) -> Any:
+        n, d = shape
+        wanted = int(np.sqrt(n)) if self.lists is None else int(self.lists)
+        # The quantizer is handed over: FAISS would otherwise free it with its Python wrapper.
+        quantizer = faiss.IndexFlat(d, metric)
+        index = faiss.IndexIVFFlat(quantizer, d, max(1, min(wanted, n // FEWEST_PER_LIST)), metric)
+        index.own_fields = True
+        quantizer.this.disown()
+        index.nprobe, index.cp.niter, index.cp.max_points_per_centroid = int(self.probes), ROUNDS, POINTS_PER_LIST
+        index.cp.min_points_per_centroid = 1  # a single list is fine for few points, and no reason for a warning
+        return index
+
+    def parameters(self, faiss: Any, selector: Any) -> Any:
+        """Return the selector and the number of groups."""
+        return faiss.SearchParametersIVF(sel=selector, nprobe=int(self.probes))
+
+
+class FaissStructure:
+    """An index of FAISS over points (n, d), which are kept for what it can't do."""
+
+    def __init__(self, engine: FaissEngine, index: Any, points: FloatArray, kind: str) -> None:
+        self._engine, self.index, self._points, self._kind = engine, index, points, kind
+        self._n_built = len(points)
+
+    def extend(self, points: FloatArray) -> FaissStructure:
+        """Return the structure over more points: the new ones are added, or inverted lists rebuilt."""
+        if isinstance(self._engine, IVF) and len(points) > GROWTH * self._n_built:
+            return self._engine.build(points, self._kind)
+        self.index.add(np.ascontiguousarray(points[self.index.ntotal :], dtype=np.float32))
+        self._points = points
+        return self
+
+    def nearest(self, queries: FloatArray, k: int, allowed: BoolArray | None) -> IntArray:
+        """Return the positions (n, k) of allowed points that are near, if not always the nearest."""
+        Q = np.ascontiguousarray(queries, dtype=np.float32)
+        if allowed is None:
+            positions = self.index.search(Q, k)[1]
+        elif (count := int(allowed.sum())) == k or count < FEW * len(allowed):
+            return self._look_at_all(Q, k, allowed)
+        else:
+            faiss = _import_faiss()
+            selector = faiss.IDSelectorBitmap(np.packbits(allowed, bitorder="little"))
+            positions = self.index.search(Q, k, params=self._engine.parameters(faiss, selector))[1]
+        positions = np.asarray(positions, dtype=np.intp)
+        short = np.flatnonzero((positions == NOTHING).any(axis=1))
+        if len(short):  # a graph may lead nowhere, and lists may be too short: better slow than wrong
+            positions[short] = self._look_at_all(Q[short], k, allowed)
+        return positions
+
+    def _look_at_all(self, Q: FloatArray, k: int, allowed: BoolArray | None) -> IntArray:
+        return AllPoints(self._points, self._kind).nearest(Q, k, allowed)
+
+
+Engine: TypeAlias = Exact | Flat | HNSW | IVF
+Structure: TypeAlias = AllPoints | FaissStructure
+ENGINES: dict[str, type[Engine]] = {engine.name: engine for engine in (Exact, Flat, HNSW, IVF)}
+
+
+def as_engine(engine: Any) -> Engine:
+    """Return an engine by its name, or as it is; raise where it is none, or not installed."""
+    made: Any = ENGINES[engine]() if isinstance(engine, str) and engine in ENGINES else engine
+    if not isinstance(made, Engine):
+        options = ", ".join(repr(name) for name in ENGINES)
+        raise InputError(f"engine: expected one of {options}, or one with parameters, got {engine!r:.60}.")
+    if isinstance(made, FaissEngine):
+        _import_faiss()
+    return made
+
+
+def _import_faiss() -> Any:
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of its wrappers, which no caller can do anything about
+            import faiss
+    except ImportError:
+        message = 'engine: expected FAISS to be installed, got none: pip install "isthmus[faiss]".'
+        raise MissingDependencyError(message) from None
+    return faiss

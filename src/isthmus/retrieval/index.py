@@ -1,34 +1,131 @@
-"""Index: rows of one or both domains in a common space, to be searched by rows of either."""
+"""Index: rows of one or both domains in a common space, searched by rows of either."""
 
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from isthmus._arrays import FloatArray
-from isthmus._validation import choice, number
+from isthmus._arrays import BoolArray, FloatArray, IntArray
+from isthmus._validation import choice, length, number
 from isthmus.common_space import DOMAINS, INNER_PRODUCT, CommonSpace
+from isthmus.domains.labels import UNLABELLED, as_labels, is_unlabelled
 from isthmus.exceptions import InputError
-from isthmus.retrieval.catalogue import Catalogue
-from isthmus.retrieval.engines import Engine, Exact
-from isthmus.retrieval.faiss_engines import HNSW, IVF, Flat
-from isthmus.retrieval.matches import Matches
+from isthmus.retrieval.engines import Structure, as_engine
+from isthmus.retrieval.hubness import NEIGHBOURHOOD, SAMPLE, Background, hub_scores
 from isthmus.retrieval.measure import Measure, kept_points
 from isthmus.retrieval.partitions import RowMap, fetched, mapped_partitions
-from isthmus.retrieval.selection import allowed_rows, background, searched_domain
-from isthmus.retrieval.structures import Structures
 from isthmus.scale.kinds import is_dask
 
-ENGINES = {engine.name: engine for engine in (Exact, Flat, HNSW, IVF)}
+LARGEST_ID = 2**62
+"""Rows can be numbered on from there."""
+MOST_FOUND = 2**27
+"""Queries times neighbours of one search: several gigabytes of answers."""
+
+
+@dataclass(frozen=True, eq=False)
+class Matches:
+    """The nearest rows of an index for each query, the nearest first.
+
+    Where fewer than k rows can be found, the remaining entries of a row hold the id -1 (None where ids are text), the
+    distance infinity, the label -1 (None where labels are not numbers), and the domain "".
+
+    Parameters
+    ----------
+    ids : array (n, k)
+        Of the rows that were found.
+    distances : array (n, k)
+        The smaller the nearer: Euclidean distances; for a similarity, minus the inner product; with CSLS, minus the
+        score.
+    labels : array (n, k)
+        Of the rows that were found; -1 (None where labels are not numbers) for those without one.
+    domains : array (n, k)
+        "source" or "target".
+
+    Examples
+    --------
+    >>> ids, distances = np.array([[7, -1]]), np.array([[0.5, np.inf]])
+    >>> Matches(ids, distances, labels=ids, domains=np.array([["source", ""]])).counts
+    array([1])
+    """
+
+    ids: NDArray[Any]
+    distances: FloatArray
+    labels: NDArray[Any]
+    domains: NDArray[Any]
+
+    def __len__(self) -> int:
+        return len(self.ids)
+
+    @property
+    def counts(self) -> IntArray:
+        """The number of rows found for each query (n,)."""
+        return np.asarray(np.isfinite(self.distances).sum(axis=1), dtype=np.intp)
+
+
+@dataclass(frozen=True, eq=False)
+class IndexedRows:
+    """The rows of an index, as plain arrays.
+
+    Parameters
+    ----------
+    points : array (n, d)
+    ids : array (n,)
+        Whole numbers, or text as objects.
+    codes : array (n,)
+        Labels as positions in ``classes``, -1 for none.
+    domains : array (n,)
+        Positions in ("source", "target").
+    classes : tuple
+        The labels, in the order in which they came.
+    """
+
+    points: FloatArray
+    ids: NDArray[Any]
+    codes: IntArray
+    domains: NDArray[Any]
+    classes: tuple[Any, ...] = ()
+
+    @property
+    def text_ids(self) -> bool:
+        """Whether ids are text."""
+        return self.ids.dtype == object
+
+    def allowed(self, label: Any, among: str | None) -> BoolArray | None:
+        """Return which rows a filter lets through; None for all."""
+        if label is None and among is None:
+            return None
+        allowed = np.ones(len(self.ids), dtype=np.bool_)
+        if label is not None:
+            value = label.item() if isinstance(label, np.generic) else label
+            if value not in self.classes:
+                shown = ", ".join(repr(each) for each in self.classes[:5]) or "none"
+                more = ", …" if len(self.classes) > 5 else ""
+                raise InputError(f"label: expected one of those in the index ({shown}{more}), got {label!r:.60}.")
+            allowed &= self.codes == self.classes.index(value)
+        if among is not None:
+            allowed &= self.domains == DOMAINS.index(among)
+        return None if allowed.all() else allowed
+
+    def matches(self, positions: IntArray, distances: FloatArray, k: int) -> Matches:
+        """Return the rows at some positions (n, at most k), filled up to k."""
+        n, found = positions.shape
+        ids: NDArray[Any] = np.full((n, k), None if self.text_ids else -1, dtype=self.ids.dtype)
+        codes, domains = np.full((n, k), -1, dtype=np.intp), np.full((n, k), len(DOMAINS))
+        far = np.full((n, k), np.inf)
+        ids[:, :found], codes[:, :found] = self.ids[positions], self.codes[positions]
+        domains[:, :found], far[:, :found] = self.domains[positions], distances
+        return Matches(ids, far, label_names(self.classes)[codes], np.array([*DOMAINS, ""])[domains])
 
 
 class Index:
     r"""Rows of one or both domains in the common space of a model, ready to be searched.
 
-    With ``csls=True`` rows that are near to everything are set back: the score of a query q and a row r is
+    With ``csls=True`` hubs, rows that are near to everything, are ranked lower: the score of a query q and a row r is
     :math:`2 s(q, r) - h(q) - h(r)`, with h the mean of the ten best similarities: of the query among the rows that
     are searched, of a row among those of the query's domain (at most 1,000 of them; of the index, or else of a fit
     with known pairs). It is a search for the nearest points all the same, with one more coordinate, for any engine:
@@ -61,30 +158,36 @@ class Index:
             raise InputError(f"model: expected one with transform(X, domain), got {type(model).__name__}.")
         self.model = model
         self.engine = as_engine(engine)
-        self.engine.require()
         self.dtype = self.engine.dtype if dtype is None else choice(dtype, "dtype", ("float64", "float32"))
         self.measure = Measure.of(model)
-        self._rows: Catalogue | None = None
-        self._structures = Structures(self.engine, self.measure)
+        self._blocks: list[IndexedRows] = []
+        self._ids: set[Any] = set()
+        self._next_id = 0
+        self._structure: Structure | None = None
+        self._n_built = 0
+        self._hubs: dict[str, tuple[Structure, FloatArray]] = {}
 
     def __len__(self) -> int:
-        return 0 if self._rows is None else len(self._rows)
-
-    def __contains__(self, id: Any) -> bool:
-        return self._rows is not None and id in self._rows.places
+        return len(self._ids)
 
     def __repr__(self) -> str:
         return f"Index({type(self.model).__name__}, engine={self.engine.name!r}): {len(self)} rows"
 
     @property
-    def ids(self) -> NDArray[Any]:
-        """The ids of all rows, in the order in which they were added."""
-        return np.array(self.catalogue.kept()["ids"])
+    def rows(self) -> IndexedRows:
+        """All rows, in the order in which they were added."""
+        if not self._blocks:
+            nothing = np.empty(0, np.int64)
+            return IndexedRows(np.empty((0, 1), self.dtype), nothing, nothing, nothing)
+        if len(self._blocks) > 1:  # only now, so that adding row by row doesn't copy all rows each time
+            columns = {name: np.concatenate([getattr(b, name) for b in self._blocks]) for name in COLUMNS}
+            self._blocks = [IndexedRows(**columns, classes=self._blocks[-1].classes)]
+        return self._blocks[0]
 
     @property
-    def catalogue(self) -> Catalogue:
-        """The rows; before the first is added, a catalogue without any."""
-        return Catalogue(1, self.dtype) if self._rows is None else self._rows
+    def ids(self) -> NDArray[Any]:
+        """The ids of all rows, in the order in which they were added."""
+        return self.rows.ids.copy()
 
     def add(self, X: Any, domain: str, ids: Any = None, labels: Any = None) -> Self:
         """Add rows; where anything is wrong with one, none is added.
@@ -101,21 +204,12 @@ class Index:
         labels : array or Dask array (n,), optional
             Text or numbers; -1, None or NaN for none.
         """
-        points = self._points(X, domain)
-        rows = Catalogue(points.shape[1], self.dtype) if self._rows is None else self._rows
-        rows.add(rows.batch(points, domain, ids, labels))
-        self._rows = rows
-        self._structures.forget_hubs()
-        return self
-
-    def remove(self, ids: Any) -> Self:
-        """Remove rows by their ids; where one is not in the index, none is removed.
-
-        They are struck off at once. Their room is freed at the next search, or, with engines that can't remove, when
-        more than a quarter of the rows are gone: then the structure is built anew.
-        """
-        self.catalogue.remove(ids)
-        self._structures.forget_hubs()
+        points = self._points(X, domain).copy()  # without a model they may be the caller's array
+        n = len(points)
+        numbers = self._check_ids(ids, n)
+        codes, classes = encode_labels(labels, n, self._blocks[-1].classes if self._blocks else ())
+        added = IndexedRows(points, numbers, codes, np.full(n, DOMAINS.index(domain), np.uint8), classes)
+        self._put(added)
         return self
 
     def search(
@@ -128,7 +222,7 @@ class Index:
         among: str | None = None,
         csls: bool = False,
     ) -> Matches:
-        """The k nearest rows of the index for each row.
+        """Return the k nearest rows of the index for each row.
 
         Parameters
         ----------
@@ -144,74 +238,175 @@ class Index:
             Only rows of this domain are. Where the similarity is defined across the domains only, they are always
             those of the other one.
         csls : bool
-            Whether rows that are near to everything are set back.
+            Whether hubs are ranked lower.
         """
         number(k, "k", low=1, whole=True)
         queries = self._points(X, domain)
-        among = searched_domain(among, domain, across=self.measure.across)
-        rows = self._tidy()
-        allowed = None if rows is None else allowed_rows(rows, label, among)
-        available = 0 if rows is None else rows.n if allowed is None else int(allowed.sum())
-        if rows is None or available == 0:
-            return Matches.of(
-                self.catalogue, np.empty((len(queries), 0), np.intp), np.empty((len(queries), 0)), int(k)
-            )
-        n, search = min(int(k), available), self._structures
-        if csls and not search.has_hubs(domain):
-            search.measure_hubs(rows, domain, background(rows, self.model, domain))
-        places, scores = (
-            search.without_hubs(rows, queries, n, allowed, domain)
-            if csls
-            else search.nearest(rows, queries, n, allowed)
-        )
-        distances = -scores if csls or self.measure.kind == INNER_PRODUCT else np.sqrt(np.maximum(-2.0 * scores, 0.0))
-        return Matches.of(rows, places, distances, int(k))
+        if int(k) * len(queries) > MOST_FOUND:
+            most = MOST_FOUND // len(queries)
+            raise InputError(f"k: expected at most {most} neighbours for {len(queries)} row(s), got {k:.4g}.")
+        among, rows = self._searched_domain(among, domain), self.rows
+        allowed = rows.allowed(label, among)
+        available = len(rows.ids) if allowed is None else int(allowed.sum())
+        if not available:
+            return rows.matches(np.empty((len(queries), 0), np.intp), np.empty((len(queries), 0)), int(k))
+        n = min(int(k), available)
+        search = self._search_csls if csls else self._search
+        positions, scores = search(rows, queries, n, allowed, domain)
+        similarity = csls or self.measure.kind == INNER_PRODUCT
+        return rows.matches(positions, -scores if similarity else np.sqrt(np.maximum(-2.0 * scores, 0.0)), int(k))
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write rows, ids, labels and the engine's parameters, whole or not at all; the model is not in the file."""
-        from isthmus.retrieval.index_files import save
+        from isthmus.retrieval.index_file import save
 
         save(self, path)
 
     @classmethod
     def load(cls, path: str | os.PathLike[str], model: Any = None) -> Index:
-        """The index in a file, for the model that it was made with; without one, rows are points already.
+        """Return the index in a file, for the model that it was made with; without one, rows are points already.
 
-        Every part is checked, and nothing in the file is run: the engine's structure is built anew from the points.
+        Every part is checked, and nothing in the file is run: the engine's structure is built from the points.
         """
-        from isthmus.retrieval.index_files import load
+        from isthmus.retrieval.index_file import load
 
         return load(path, model)
 
+    def _put(self, rows: IndexedRows) -> None:
+        """Add rows that have been checked."""
+        self._blocks.append(rows)
+        self._ids |= set(rows.ids.tolist())
+        self._next_id = 0 if rows.text_ids else max(self._next_id, int(rows.ids.max()) + 1)
+        self._hubs = {}  # how near rows are to everything has changed
+
     def _points(self, X: Any, domain: str) -> FloatArray:
-        """Rows as points, in the precision of the index."""
+        """Return rows as points, in the precision of the index."""
         choice(domain, "domain", DOMAINS)
         if isinstance(self.model, CommonSpace):
-            points: Any = self._embedded(self.model, X, domain)
+            made = RowMap(None, self.model.space(domain).n_features, self.model, domain)
+            points = mapped_partitions(made, X, self.model.dimension, self.dtype) if is_dask(X) else made(X)
         else:
             points = X if self.model is None else self.model.transform(X, domain)
-        width = None if self._rows is None else self._rows.points.shape[1]
+        width = self._blocks[0].points.shape[1] if self._blocks else None
         return fetched(points, self.dtype, width) if is_dask(points) else kept_points(points, self.dtype, width=width)
 
-    def _embedded(self, space: CommonSpace, X: Any, domain: str) -> Any:
-        made = RowMap(None, space.space(domain).n_features, space, domain)
-        return mapped_partitions(made, X, space.dimension, self.dtype) if is_dask(X) else made(X)
+    def _check_ids(self, ids: Any, n: int) -> NDArray[Any]:
+        """Return the ids of n new rows; raise where they are not of the kind of those in the index, or not new."""
+        text = self._blocks[0].text_ids if self._blocks else None
+        if ids is None and text:
+            raise InputError("ids: expected an id for each row, as the rows before have ids that are text, got None.")
+        if ids is None:
+            return np.arange(self._next_id, self._next_id + n, dtype=np.int64)
+        values = as_labels(ids, "ids", "id")
+        length(values, n, "ids", "X")
+        words = values.dtype.kind in "UO" and all(isinstance(value, str) for value in values.tolist())
+        if not words and not (values.dtype.kind in "iu" and values.min() >= 0 and values.max() <= LARGEST_ID):
+            raise InputError("ids: expected text or whole numbers of at least 0, got others.")
+        if text is not None and words != text:
+            kinds = {True: "text", False: "whole numbers"}
+            raise InputError(f"ids: expected {kinds[text]}, as the rows before have, got {kinds[words]}.")
+        listed = values.tolist()
+        if len(set(listed)) < n:
+            raise InputError("ids: expected every id once, got one twice.")
+        if (known := next((each for each in listed if each in self._ids), None)) is not None:
+            raise InputError(f"ids: expected ids that are not in the index, got {known!r:.60}, which is.")
+        return np.array(listed, dtype=object if words else np.int64)
 
-    def _tidy(self) -> Catalogue | None:
-        """The rows, after room has been freed where too many are gone."""
-        rows = self._rows
-        if rows is not None and rows.n - len(rows) > self.engine.idle * rows.n:
-            rows.close_ranks()
-            self._structures.forget()
-        return rows
+    def _searched_domain(self, among: str | None, domain: str) -> str | None:
+        """Return the domain whose rows are searched by rows of a domain; None for both."""
+        if among is not None:
+            choice(among, "among", DOMAINS)
+        if not self.measure.across:
+            return among
+        other = DOMAINS[1 - DOMAINS.index(domain)]
+        if among not in (None, other):
+            raise InputError(f"among: expected {other!r}, as there is no similarity within a domain, got {among!r}.")
+        return other
+
+    def _search(
+        self, rows: IndexedRows, queries: FloatArray, k: int, allowed: BoolArray | None, domain: str
+    ) -> tuple[IntArray, FloatArray]:
+        """Return the positions and the similarities (n, k) of the nearest allowed rows, the nearest first."""
+        if self._structure is None:
+            self._structure = self.engine.build(rows.points, self.measure.kind)
+        elif self._n_built < len(rows.ids):
+            self._structure = self._structure.extend(rows.points)
+        self._n_built = len(rows.ids)
+        positions = self._structure.nearest(queries, k, allowed)
+        return _sort(positions, self.measure.scores_at(queries, rows.points, positions))
+
+    def _search_csls(
+        self, rows: IndexedRows, queries: FloatArray, k: int, allowed: BoolArray | None, domain: str
+    ) -> tuple[IntArray, FloatArray]:
+        """Return the positions and the CSLS scores (n, k), the best first."""
+        product = self.measure.kind == INNER_PRODUCT
+        if domain not in self._hubs:
+            near = hub_scores(self.measure, rows.points, self._background(rows, domain)).astype(np.float64)
+            more = near if product else np.sqrt(near - near.min())
+            points = np.hstack([rows.points, more[:, None].astype(rows.points.dtype)])
+            self._hubs[domain] = self.engine.build(points, self.measure.kind), near
+        structure, hubs = self._hubs[domain]
+        last = np.full((len(queries), 1), -1.0 if product else 0.0, dtype=queries.dtype)
+        positions = structure.nearest(np.hstack([2.0 * queries if product else queries, last]), k, allowed)
+        available = len(rows.ids) if allowed is None else int(allowed.sum())
+        own = self._search(rows, queries, min(NEIGHBOURHOOD, available), allowed, domain)[1].mean(axis=1)
+        scores = 2.0 * self.measure.scores_at(queries, rows.points, positions) - own[:, None] - hubs[positions]
+        return _sort(positions, scores)
+
+    def _background(self, rows: IndexedRows, domain: str) -> FloatArray:
+        """Return points of a domain, evenly spaced among those of the index, or else those of the model's fit."""
+        own = np.flatnonzero(rows.domains == DOMAINS.index(domain))
+        if len(own):
+            chosen = own[np.unique(np.linspace(0, len(own) - 1, min(SAMPLE, len(own))).astype(np.intp))]
+            return rows.points[chosen]
+        fitted = getattr(self.model, "_background", None)
+        if isinstance(fitted, Background):
+            return np.asarray(fitted.source if domain == "source" else fitted.target, dtype=rows.points.dtype)
+        raise InputError(
+            f"csls: expected rows of the {domain} in the index, or a model fitted with known pairs, to measure "
+            "hubs by, got none; add some, or search without csls."
+        )
 
 
-def as_engine(engine: Any) -> Engine:
-    """An engine by its name, or as it is."""
-    if isinstance(engine, str) and engine in ENGINES:
-        made: Engine = ENGINES[engine]()
-        return made
-    if isinstance(engine, Exact | Flat | HNSW | IVF):
-        return engine
-    options = ", ".join(repr(name) for name in ENGINES)
-    raise InputError(f"engine: expected one of {options}, or one with parameters, got {engine!r:.60}.")
+COLUMNS = ("points", "ids", "codes", "domains")
+
+
+def encode_labels(labels: Any, n: int, classes: Sequence[Any]) -> tuple[IntArray, tuple[Any, ...]]:
+    """Return labels as positions among the classes, -1 for none, and the classes with the new ones behind."""
+    if labels is None:
+        return np.full(n, UNLABELLED, dtype=np.intp), tuple(classes)
+    values = as_labels(labels, "labels")
+    length(values, n, "labels", "X")
+    listed = [None if none else v for v, none in zip(values.tolist(), is_unlabelled(values), strict=True)]
+    codes = {label: code for code, label in enumerate(classes)}
+    for value in listed:
+        if value is None:
+            continue
+        if not isinstance(value, str | int | float) or value in (np.inf, -np.inf):
+            raise InputError(f"labels: expected text or finite numbers, got {value!r:.60}.")
+        codes.setdefault(value, len(codes))
+    if len({isinstance(value, str) for value in codes}) > 1:
+        raise InputError("labels: expected text only or numbers only, got a mixture.")
+    codes[None] = UNLABELLED
+    coded = np.array([codes[value] for value in listed], dtype=np.intp)
+    return coded, tuple(codes)[:-1]
+
+
+def label_names(classes: Sequence[Any]) -> NDArray[Any]:
+    """Return labels by their codes (C + 1,), the mark for none last, where the code -1 finds it.
+
+    Examples
+    --------
+    >>> label_names([3, 5])[[0, -1]], label_names(["a"])[[0, -1]]
+    (array([ 3, -1]), array(['a', None], dtype=object))
+    """
+    plain = np.asarray(classes) if len(classes) else np.empty(0, dtype=object)
+    if plain.dtype.kind in "iuf":
+        return np.append(plain, UNLABELLED)
+    return np.array([*classes, None], dtype=object)
+
+
+def _sort(positions: IntArray, scores: FloatArray) -> tuple[IntArray, FloatArray]:
+    """Return the best first, and of equals the one that was added first."""
+    order = np.lexsort((positions, -scores), axis=1)
+    return np.take_along_axis(positions, order, axis=1), np.take_along_axis(scores, order, axis=1)

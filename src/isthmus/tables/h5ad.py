@@ -25,8 +25,9 @@ def h5ad_table(path: Path, name: str) -> Table:
     try:
         import h5py
         from anndata.io import read_elem
-    except ImportError:
-        message = 'This format needs anndata, which is not installed: pip install "isthmus[anndata]".'
+    except ImportError as error:
+        missing = "h5py" if error.name == "h5py" else "anndata"
+        message = f'This format needs {missing}, which is not installed: pip install "isthmus[anndata]".'
         raise MissingDependencyError(message) from None
     with opened(path) as file:
         size = len(file.read(1)) and path.stat().st_size

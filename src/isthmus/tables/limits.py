@@ -5,9 +5,7 @@ from __future__ import annotations
 import gzip
 import zlib
 from collections.abc import Iterator
-from contextlib import AbstractContextManager, nullcontext
 from io import BufferedReader
-from mmap import ACCESS_READ, mmap
 from os import fstat
 
 from isthmus.exceptions import InputError
@@ -43,13 +41,6 @@ def require_columns(n: int, name: str) -> None:
     """Raise where there are more columns than a table may have."""
     if n > MOST_COLUMNS:
         raise InputError(f"{name}: expected at most {MOST_COLUMNS} columns, got {n}.")
-
-
-def mapped(file: BufferedReader) -> AbstractContextManager[bytes | mmap]:
-    """All bytes of an open file, which stay there until they are looked at."""
-    if not fstat(file.fileno()).st_size:
-        return nullcontext(b"")
-    return mmap(file.fileno(), 0, access=ACCESS_READ)
 
 
 def content(file: BufferedReader, name: str, *, packed: bool) -> bytes:

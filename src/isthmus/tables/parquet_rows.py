@@ -18,10 +18,9 @@ from isthmus.scale.labels import codes_of, distinct, united
 from isthmus.solvers.blocks import ArrayRows, Share
 from isthmus.solvers.blocks.drawing import Draw, code_counts, drawn
 from isthmus.solvers.blocks.rows import BLOCK
-from isthmus.storage.files import opened, shown
+from isthmus.storage.files import shown
 from isthmus.tables.frames import complaints, polars
-from isthmus.tables.limits import mapped
-from isthmus.tables.parquet_pages import require_pages
+from isthmus.tables.reading import scan_parquet
 
 RUN = 65_536
 """Rows that are read at once: about a row group, so that none is decoded many times."""
@@ -65,8 +64,7 @@ class ParquetRows:
             raise InputError(f"dtype: expected float32 or float64, got {self.dtype!r}.")
         with self._complaints():
             for path in self._paths:
-                with opened(path) as file, mapped(file) as content:
-                    require_pages(content, shown(path), RUN)
+                scan_parquet(Path(path), shown(path), RUN)
             schema = self._frame.collect_schema()
         columns = [c for c in schema if c != self.label] if self.columns is None else list(self.columns)
         missing = [name for name in (self.label, *columns) if name not in schema]

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Callable, Mapping
-from io import BytesIO
-from mmap import mmap
 from pathlib import Path
 from typing import Any
+
+import numpy as np
 
 from isthmus.exceptions import InputError
 from isthmus.storage.files import opened, shown
@@ -16,10 +17,15 @@ from isthmus.tables.delimited import delimited_columns, require_utf8
 from isthmus.tables.frames import complaints, polars
 from isthmus.tables.h5ad import h5ad_table
 from isthmus.tables.limits import content, require_columns, require_room
-from isthmus.tables.parquet_pages import BYTES_PER_CELL, require_pages
 from isthmus.tables.table import Table
 
+OBJECTS = "one JSON object per line, with cells of one type per column"
+DEEPEST = 64
+"""Lists and objects within each other in a line of JSON: the time that polars takes grows with the cube of them."""
+STRING = re.compile(rb'"(?:[^"\\]|\\.)*"')
 IN_ORDER = "a Parquet file in good order"
+BYTES_PER_VALUE = 8
+"""At most, of a number in memory; of a text or a list, what polars needs besides its content."""
 
 
 def read_table(path: str | os.PathLike[str]) -> Table:
@@ -79,8 +85,18 @@ def kind_of_file(path: str | os.PathLike[str]) -> tuple[str, bool]:
 def json_frame(found: bytes, name: str, schema: Any = None, line: int = 0) -> Any:
     """JSON lines as a data frame; with a schema, a part of a file that has so many lines before it."""
     require_utf8(found, name, line)
-    with complaints(name, "one JSON object per line, with cells of one type per column"):
+    for number, text in enumerate(found.split(b"\n"), start=line + 1):
+        if text.count(b"[") + text.count(b"{") > DEEPEST and _depth(text) > DEEPEST:
+            raise InputError(f"{name}: expected {OBJECTS}, got more than {DEEPEST} lists in lists in line {number}.")
+    with complaints(name, OBJECTS):
         return polars().read_ndjson(found, schema=schema, infer_schema_length=None)
+
+
+def _depth(text: bytes) -> int:
+    """Return how deep lists and objects lie within each other in a line of JSON."""
+    codes = np.frombuffer(STRING.sub(b" ", text), np.uint8)
+    opening, closing = (np.isin(codes, np.frombuffer(marks, np.uint8)) for marks in (b"[{", b"]}"))
+    return int(np.cumsum(opening.astype(np.intp) - closing).max(initial=0))
 
 
 def _json_lines(found: bytes, name: str) -> dict[str, Any]:
@@ -90,29 +106,51 @@ def _json_lines(found: bytes, name: str) -> dict[str, Any]:
 
 
 def _parquet(path: Path, name: str) -> Table:
-    with opened(path) as file:
-        found = file.read()
-    lazy, _ = scanned_parquet(BytesIO(found), found, name)
+    lazy, _, size = scan_parquet(path, name)
     with complaints(name, IN_ORDER):
         frame = lazy.collect()
-        require_text_room(frame, len(found), name)
+        require_text_room(frame, size, name)
         return Table.of(_columns(frame, name), name)
 
 
-def scanned_parquet(source: Any, content: bytes | mmap, name: str, at_once: int | None = None) -> tuple[Any, int]:
-    """A Parquet file as a lazy frame, and how many rows it has; what it claims is compared with its size."""
-    size = len(content)
+def scan_parquet(path: Path, name: str, run: int | None = None) -> tuple[Any, int, int]:
+    """Return a Parquet file as a lazy frame, its number of rows and its size in bytes.
+
+    Rows × columns × bytes per value, all from the footer, are compared with the size of the file before a value is
+    read. The footer doesn't say how long texts and lists are: files from strangers belong under a memory limit.
+
+    Parameters
+    ----------
+    path : Path
+        The file.
+    name : str
+        Of the file, for messages.
+    run : int, optional
+        The number of rows read at a time; without, all of them.
+    """
+    with opened(path) as file:  # a regular file: polars would wait for a pipe
+        size = os.fstat(file.fileno()).st_size
     if not size:
         raise InputError(f"{name}: expected a table, got an empty file.")
     pl = polars()
     with complaints(name, IN_ORDER):
-        require_pages(content, name, at_once)
-        lazy = pl.scan_parquet(source, glob=False, hive_partitioning=False)
-        width = len(lazy.collect_schema())
-        require_columns(width, name)
+        lazy = pl.scan_parquet(path.absolute(), glob=False, hive_partitioning=False)
+        schema = lazy.collect_schema()
+        require_columns(len(schema), name)
         n = int(lazy.select(pl.len()).collect().item())
-        require_room(min(n, at_once or n) * width * BYTES_PER_CELL, size, name)
-    return lazy, n
+        claim = min(n, run or n) * sum(map(_value_bytes, schema.dtypes()))
+        require_room(claim, size, name, "a file" if run is None else f"a run of {run} rows")
+    return lazy, n, size
+
+
+def _value_bytes(dtype: Any) -> int:
+    """Return the bytes that a value of a column takes, as far as its type says."""
+    pl = polars()
+    if isinstance(dtype, pl.Array):
+        return int(dtype.size) * _value_bytes(dtype.inner)
+    if isinstance(dtype, pl.Struct):
+        return sum(_value_bytes(field.dtype) for field in dtype.fields)
+    return BYTES_PER_VALUE
 
 
 def require_text_room(frame: Any, size: int, name: str) -> None:

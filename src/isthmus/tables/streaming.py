@@ -15,9 +15,9 @@ from isthmus.tables.array_files import forget
 from isthmus.tables.cells import are_whole_numbers
 from isthmus.tables.delimited import delimited_columns
 from isthmus.tables.frames import complaints, polars
-from isthmus.tables.limits import mapped, pieces, require_columns
+from isthmus.tables.limits import pieces, require_columns
 from isthmus.tables.lines import first_row, whole_rows
-from isthmus.tables.reading import IN_ORDER, json_frame, kind_of_file, read_table, require_text_room, scanned_parquet
+from isthmus.tables.reading import IN_ORDER, json_frame, kind_of_file, read_table, require_text_room, scan_parquet
 from isthmus.tables.table import Table
 
 BLOCK = 20_000
@@ -162,10 +162,7 @@ def _json_schema(blocks: RowBlocks, tick: Callable[[], None]) -> Any:
 
 
 def _parquet(blocks: RowBlocks) -> Iterator[Any]:
-    path = Path(blocks.path).absolute()
-    with opened(path) as file, mapped(file) as content:  # a file, and no pipe
-        size = len(content)
-        lazy, n = scanned_parquet(path, content, blocks.name, blocks.size)
+    lazy, n, size = scan_parquet(Path(blocks.path), blocks.name, blocks.size)
     for start in range(0, n, blocks.size):
         with complaints(blocks.name, IN_ORDER):
             frame = lazy.slice(start, blocks.size).collect()

@@ -83,11 +83,16 @@ def _sink_parquet(frames: Iterator[Any], file: IO[bytes]) -> None:
     from polars.io.plugins import register_io_source
 
     first, stopped = next(frames), threading.Event()
+    failures: list[Exception] = []
 
     def source(columns: Any, predicate: Any, n_rows: Any, batch_size: Any) -> Iterator[Any]:
         yield first
-        while not stopped.is_set() and (frame := next(frames, None)) is not None:
-            yield frame
+        try:
+            while not stopped.is_set() and (frame := next(frames, None)) is not None:
+                yield frame
+        except Exception as error:
+            failures.append(error)
+            raise
 
     lazy = register_io_source(source, schema=first.schema)
     # In a thread of its own, so that whoever asks this one to stop is heard before all is written.
@@ -96,6 +101,8 @@ def _sink_parquet(frames: Iterator[Any], file: IO[bytes]) -> None:
         try:
             done.result()
         except polars().exceptions.PolarsError as error:
+            if failures:  # older versions of polars raise an error of their own that quotes this one
+                raise failures[0] from None
             raise OSError((str(error).splitlines() or ["no reason"])[0][:200]) from None
         finally:
             stopped.set()
