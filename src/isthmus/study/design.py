@@ -25,8 +25,8 @@ class Design:
         The stem of the file of records.
     rows : callable
         The rows of a :class:`Trial`: :class:`Rows`, or whatever the task takes. If it has a method ``check``, that is
-        called before anything is run. If it has methods ``load(trial)`` and ``draw(data, trial)``, the content of
-        what ``load`` returns enters the fingerprint of every record, unless it is None.
+        called before anything is run. If it has methods ``load_data(trial)`` and ``draw_rows(data, trial)``, the
+        content of what ``load_data`` returns enters the fingerprint of every record, unless it is None.
     entrants : tuple of Entrant
         Systems and controls.
     title, protocol : str
@@ -107,17 +107,17 @@ class Design:
     def draw(self, trial: Trial) -> tuple[Any, str]:
         """Return the rows of a trial and the fingerprint of the data that they were drawn from."""
         rows: Any = self.rows
-        if not hasattr(rows, "load"):
+        if not hasattr(rows, "load_data"):
             return rows(trial), ""
-        data = rows.load(trial)
-        return rows.draw(data, trial), _data_fingerprint(data)
+        data = rows.load_data(trial)
+        return rows.draw_rows(data, trial), _data_fingerprint(data)
 
     def data_fingerprint(self, trial: Trial) -> str:
         """Return the fingerprint of what a loader gives for a trial; "" where the rows have no loader.
 
         A loader may read files, and those may change: only what it returns tells.
         """
-        load = getattr(self.rows, "load", lambda trial: None)
+        load = getattr(self.rows, "load_data", lambda trial: None)
         return _data_fingerprint(load(trial))
 
     @cached_property
