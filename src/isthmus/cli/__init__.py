@@ -40,6 +40,8 @@ PARAMETERS = {
     "system": "system",
     "kind": "kind",
     "engine": "engine",
+    "sep": "sep",
+    "decimal": "decimal",
 }
 """The options that parameters of functions have here."""
 DESCRIPTION = "Join two collections that are described by different features."

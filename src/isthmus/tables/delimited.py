@@ -6,6 +6,7 @@ import csv
 import io
 import re
 from collections import Counter
+from contextlib import suppress
 from dataclasses import dataclass
 from itertools import zip_longest
 from typing import Any
@@ -20,9 +21,10 @@ NO_VALUE = ("NA", "N/A", "n/a", "na", "NaN", "nan", "NULL", "null", "None", "non
 """Words for an empty cell, in columns whose other cells are numbers or days. Among words they are words."""
 SEPARATORS = (",", ";", "\t", "|")
 DECIMAL_MARKS = (".", ",")
+BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 LONGEST_HEADER = 2**24
 """Bytes."""
-SAMPLE = 2**18
+SAMPLE = 2**16
 """Bytes at the beginning of a file, from which separator and decimal mark are detected."""
 MOSTLY = 0.9
 """From this share of numbers on, the other cells of a column are taken for mistakes."""
@@ -75,6 +77,7 @@ def detect_dialect(content: bytes, sep: str | None = None, decimal: str | None =
     >>> detect_dialect(b'name,price,note\nnut,"1,500",a;b\n')
     Dialect(sep=',', decimal='.')
     """
+    check_dialect(sep, decimal)
     text = content[:SAMPLE].decode(errors="replace").removeprefix("\ufeff")
     header = re.sub(r'"[^"]*"', "", first_row(text.encode(), quoted=True).decode())
     found = {each: header.count(each) for each in SEPARATORS if each in header}
@@ -90,10 +93,8 @@ def detect_dialect(content: bytes, sep: str | None = None, decimal: str | None =
 
 def _sample_rows(text: str, sep: str, *, complete: bool) -> list[list[str]]:
     rows = []
-    try:
+    with suppress(csv.Error):  # cells longer than that module allows
         rows.extend(row for row in csv.reader(io.StringIO(text, newline=""), delimiter=sep) if row)
-    except csv.Error:  # cells longer than that module allows
-        pass
     return rows if complete else rows[:-1]  # the last one may be cut
 
 
@@ -140,6 +141,8 @@ def delimited_columns(content: bytes, name: str, separator: str, *, row: int = 0
     require_columns(header.count(separator.encode()) + 1, name)
     if separator.encode() in header:
         content = content.rstrip(b"\r\n")  # rows of several cells can't be blank lines
+    if content.startswith(b"x"):  # with some characters after it, polars takes that for a file of zlib
+        content = BYTE_ORDER_MARK + content
     pl = polars()
     with complaints(name, "rows with as many cells as there are names, and quotes only around whole cells"):
         frame = pl.read_csv(content, has_header=False, infer_schema=False, separator=separator)

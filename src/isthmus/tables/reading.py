@@ -13,7 +13,7 @@ from typing import Any
 from isthmus.exceptions import InputError
 from isthmus.storage.files import opened, shown
 from isthmus.tables.array_files import npy_table, npz_table
-from isthmus.tables.delimited import check_dialect, delimited_columns, detect_dialect, require_utf8
+from isthmus.tables.delimited import delimited_columns, detect_dialect, require_utf8
 from isthmus.tables.frames import complaints, polars
 from isthmus.tables.h5ad import h5ad_table
 from isthmus.tables.limits import content, require_columns, require_room
@@ -59,7 +59,6 @@ def read_table(path: str | os.PathLike[str], *, sep: str | None = None, decimal:
     >>> table.names, table.n_rows, table.column("age").to_list()
     (('name', 'age'), 2, ['36', '41'])
     """
-    check_dialect(sep, decimal)
     name, (ending, packed) = shown(path), kind_of_file(path)
     if ending not in PACKABLE:
         return READERS[ending](Path(path), name)
@@ -67,7 +66,7 @@ def read_table(path: str | os.PathLike[str], *, sep: str | None = None, decimal:
         found = content(file, name, packed=packed)
     if ending not in DELIMITED:
         return Table.of(_json_lines(found, name), name)
-    dialect = detect_dialect(found, sep or DELIMITED[ending], decimal)
+    dialect = detect_dialect(found, DELIMITED[ending] if sep is None else sep, decimal)
     return replace(Table.of(delimited_columns(found, name, dialect.sep), name), dialect=dialect)
 
 

@@ -13,7 +13,7 @@ from isthmus.exceptions import InputError
 from isthmus.storage.files import opened, shown
 from isthmus.tables.array_files import forget
 from isthmus.tables.cells import are_whole_numbers
-from isthmus.tables.delimited import SAMPLE, Dialect, check_dialect, delimited_columns, detect_dialect
+from isthmus.tables.delimited import SAMPLE, Dialect, delimited_columns, detect_dialect
 from isthmus.tables.frames import complaints, polars
 from isthmus.tables.limits import mapped, pieces, require_columns
 from isthmus.tables.lines import first_row, whole_rows
@@ -81,17 +81,16 @@ class RowBlocks:
     def dialect(self) -> Dialect | None:
         """Separator and decimal mark of a CSV or TSV file, detected from its beginning; None of others."""
         ending, packed = kind_of_file(self.path)
-        if "dialect" not in self.known:
+        if ending in DELIMITED and "dialect" not in self.known:
             head = bytearray()
             with opened(self.path) as file:
-                for piece in pieces(file, self.name, packed=packed) if ending in DELIMITED else ():
+                for piece in pieces(file, self.name, packed=packed):
                     head += piece
-                    if len(head) > SAMPLE:  # one more shows that this is not all
+                    if len(head) > SAMPLE:  # one more byte shows that this is not all
                         break
-            sep = self.sep or DELIMITED.get(ending)
-            self.known["dialect"] = detect_dialect(bytes(head), sep, self.decimal) if ending in DELIMITED else None
-        found: Dialect | None = self.known["dialect"]
-        return found
+            sep = DELIMITED[ending] if self.sep is None else self.sep
+            self.known["dialect"] = detect_dialect(bytes(head), sep, self.decimal)
+        return self.known.get("dialect")
 
     @property
     def part(self) -> float:
@@ -154,7 +153,6 @@ class RowBlocks:
 
 
 def _delimited(blocks: RowBlocks) -> Iterator[Any]:
-    check_dialect(blocks.sep, blocks.decimal)
     pl, names, row, line = polars(), b"", 0, 0
     separator = "," if blocks.dialect is None else blocks.dialect.sep
     for piece in blocks._rows(quoted=True):
