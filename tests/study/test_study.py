@@ -1,5 +1,9 @@
 """A user's study: fair rows from any pair, honest comparisons, and no record taken for what it is not."""
 
+import copy
+import os
+import subprocess
+import sys
 import warnings
 from dataclasses import replace
 from functools import partial
@@ -18,12 +22,13 @@ from isthmus.evaluation import Protocol
 from isthmus.exceptions import DataWarning, InputError
 from isthmus.kernels import RBF
 from isthmus.study import CorruptedSource, Entrant, Study, Trial, by_target_rows, plan
-from isthmus.study.fingerprints import described, fingerprint
+from isthmus.study.fingerprints import SCHEME, described, fingerprint
 from isthmus.study.records import InFolder
 from isthmus.study.rows import PairRows, drawn_rows, fixed_rows
 
 PROTOCOL = Protocol(4, 1, 3, test=20)
 QUICK = ["target 1-NN", "cca+nn"]
+CAPTURED = {"capture_output": True, "text": True, "check": True}
 
 
 UNTESTED = {"X_test": None, "y_test": None, "test_ids": None}
@@ -429,6 +434,101 @@ def test_a_text_for_a_value_has_no_address_and_sees_what_differs():
     assert described(Plain(1)) == texts[0]
 
 
+def drawn_from(generator):
+    generator.normal()
+    return generator
+
+
+def middle(n, value):
+    cells = list(range(n))
+    cells[n // 2] = value
+    return cells
+
+
+DIFFERENT = {
+    "generators": (np.random.default_rng(0), np.random.default_rng(1)),
+    "generators of one kind, drawn from": (np.random.default_rng(0), drawn_from(np.random.default_rng(0))),
+    "old generators": (np.random.RandomState(0), np.random.RandomState(1)),
+    "seed sequences": (np.random.SeedSequence(0), np.random.SeedSequence(1)),
+    "lists": (middle(5000, 0), middle(5000, 1)),
+    "object arrays": (
+        np.array([None, np.arange(3000)], dtype=object),
+        np.array([None, middle(3000, 0)], dtype=object),
+    ),
+    "masks": (np.ma.array([1, 2], mask=[0, 1]), np.ma.array([1, 2], mask=[1, 0])),
+    "COO": (sp.coo_array(np.eye(3)), sp.coo_array(2 * np.eye(3))),
+    "dates": (np.array(["2020-01-01"], "M8[D]"), np.array(["2020-01-02"], "M8[D]")),
+    "bound methods": (np.random.default_rng(0).normal, np.random.default_rng(1).normal),
+    "defaults of functions": (lambda x=1: x, lambda x=2: x),
+    "inner functions": (lambda X: [x + 1 for x in X], lambda X: [x + 2 for x in X]),
+    "sets": (set(middle(5000, 0)), set(middle(5000, 5001))),
+}
+
+
+@pytest.mark.parametrize(("one", "two"), DIFFERENT.values(), ids=DIFFERENT.keys())
+def test_content_that_differs_anywhere_is_another_fingerprint(one, two):
+    assert fingerprint(one) == fingerprint(copy.deepcopy(one)) != fingerprint(two)
+
+
+@pytest.mark.parametrize("library", ["pandas", "polars"])
+@pytest.mark.parametrize("cell", [-1, None, "word"])
+def test_a_frame_that_differs_in_the_middle_is_another(library, cell):
+    module = pytest.importorskip(library)
+    words = library == "polars" and isinstance(cell, str)
+    frames = [
+        module.DataFrame({"a": list(map(str, cells)) if words else cells, "b": [1.5] * 1000})
+        for cells in (list(range(1000)), middle(1000, cell), list(range(1000)))
+    ]
+    first, second, again = map(fingerprint, frames)
+    assert first == again != second
+    assert len({fingerprint(frame["a"]) for frame in frames}) == 2
+
+
+def test_the_index_and_the_categories_of_a_frame_count():
+    pd = pytest.importorskip("pandas")
+    frame = pd.DataFrame({"a": [1, 2]})
+    other = [frame.set_axis(index, axis=0) for index in ([1, 0], pd.to_datetime(["2020", "2021"]))]
+    kinds = [pd.Series(pd.Categorical(["u", "v"], categories=names)) for names in (["u", "v"], ["v", "u"])]
+    assert len(set(map(fingerprint, [frame, *other, *kinds]))) == 5
+
+
+def test_one_content_in_another_layout_is_the_same():
+    A = np.arange(12.0).reshape(3, 4)
+    assert fingerprint(A) == fingerprint(np.asfortranarray(A)) == fingerprint(A[::-1].copy()[::-1])
+    assert fingerprint(A) != fingerprint(A.T.copy()) != fingerprint(A.astype(np.float32))
+    assert fingerprint(sp.csr_array(A)) == fingerprint(sp.coo_array(A)) == fingerprint(sp.csc_array(A))
+
+
+def test_sets_and_mappings_have_no_order_and_cycles_end():
+    assert described({"a": 1, "b": 2}) == described({"b": 2, "a": 1})
+    held = {"x": 1}
+    held["self"] = held
+    assert "cycle" in described(held)
+
+
+def test_where_in_the_package_a_class_is_does_not_matter(monkeypatch):
+    """Modules may be moved: what is asked is the same."""
+    before = described([MLHD(), RBF(1.0), load_toy])
+    for each in (MLHD, RBF, load_toy):
+        monkeypatch.setattr(each, "__module__", "isthmus.somewhere.else_")
+    assert described([MLHD(), RBF(1.0), load_toy]) == before
+    monkeypatch.setattr(MLHD, "__module__", "another.package")
+    assert described(MLHD()) not in before
+
+
+def test_a_text_is_the_same_in_another_process():
+    code = (
+        "from isthmus.study.fingerprints import fingerprint; import numpy as np; "
+        "print(fingerprint({'a', 'b', 'c'}, np.random.default_rng(0), lambda x: x in {'u', 'v', 'w'}))"
+    )
+    paths = {"PYTHONPATH": os.pathsep.join(sys.path)}
+    found = [
+        subprocess.run([sys.executable, "-c", code], env=os.environ | paths | {"PYTHONHASHSEED": seed}, **CAPTURED)
+        for seed in ("1", "2")
+    ]
+    assert found[0].stdout == found[1].stdout != ""
+
+
 def test_the_version_of_the_package_enters(monkeypatch):
     before = fingerprint("a")
     monkeypatch.setattr("isthmus.study.fingerprints.__version__", "99")
@@ -502,6 +602,39 @@ def test_a_stale_record_is_run_again_and_the_run_says_how_many(tmp_path, capsys)
     assert "study: 6 records of another version, or of other systems or rows, moved to " in capsys.readouterr().err
 
 
+LOADS = []
+
+
+def test_records_of_other_data_are_run_again(tmp_path):
+    """A loader has the same name and the same code whatever is in the file that it reads."""
+    file, loads = tmp_path / "shift", LOADS
+
+    def load(random_state):
+        LOADS.append(random_state)
+        shift = float(file.read_text().split(",")[random_state])
+        return numbered_pair(X_target=numbered_pair().X_target + shift)
+
+    def run(study, **changes):
+        return study.run(seeds=range(3), folder=tmp_path / "runs", **changes)
+
+    study = Study.of(load, ["target 1-NN"], protocol=PROTOCOL)
+    file.write_text("0,0,0")
+    run(study)
+    assert sorted(loads) == [0, 1, 2]  # a first run loads no more than it needs
+    kept = text(tmp_path / "runs")
+    run(study)
+    assert text(tmp_path / "runs") == kept
+    file.write_text("0,1,0")  # for one seed only, and the study is the same object
+    with pytest.warns(UserWarning, match="^1 records of another version, or of other systems or rows, moved to"):
+        run(study)
+    changed = [a != b for a, b in zip(kept.splitlines(), text(tmp_path / "runs").splitlines(), strict=True)]
+    assert changed == [False, True, False]
+    del loads[:]
+    records = InFolder(tmp_path / "runs", "study").read().values()
+    assert study.board(records, range(3)).outdated() == 0
+    assert loads == []  # a table is made without the data
+
+
 @pytest.mark.parametrize("lost", ["fingerprint", "version"])
 def test_records_of_another_version_or_without_a_fingerprint_are_not_reused(tmp_path, monkeypatch, lost):
     study = base()
@@ -529,7 +662,23 @@ def test_a_table_says_how_many_of_its_records_are_out_of_date(tmp_path):
     assert note([replace(r, fingerprint=None) for r in found]) == []  # of this version, from before fingerprints
     old = [replace(found[0], versions="isthmus 0.0.1, numpy 1", fingerprint=None), *found[1:]]
     assert note(old) == ["1 records are of another version, or of other systems or rows: a new run replaces them."]
-    assert note([replace(r, fingerprint="0" * 16) for r in found])[0].startswith("4 records are of another version")
+    assert note([replace(r, fingerprint=f"{SCHEME}0") for r in found])[0].startswith(
+        "4 records are of another version"
+    )
+
+
+def test_fingerprints_of_an_earlier_scheme_are_shown_by_version_and_never_resumed(tmp_path):
+    """Pages of committed records are rendered as they are; nothing says that a new run would find the same."""
+    study = base()
+    study.run(seeds=range(2), folder=tmp_path)
+    results = InFolder(tmp_path, "study")
+    old = [replace(r, fingerprint="0123456789abcdef") for r in results.read().values()]
+    assert study.board(old, range(2)).outdated() == 0
+    assert study.board([replace(r, versions="isthmus 0.0.1") for r in old], range(2)).outdated() == 4
+    results.add(old)
+    results.merge()
+    with pytest.warns(UserWarning, match="^4 records of another version"):
+        study.run(seeds=range(2), folder=tmp_path)
 
 
 def test_a_system_that_is_not_there_is_told_by_every_reading_of_a_board():

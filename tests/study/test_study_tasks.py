@@ -6,14 +6,11 @@ import numpy as np
 import pytest
 from sklearn.base import BaseEstimator
 
-from isthmus.controls import TargetOnly
 from isthmus.datasets import load_toy
 from isthmus.exceptions import InputError
 from isthmus.study import Entrant, Study, Trial
-from isthmus.study.fingerprints import fingerprint
 from isthmus.study.plan import Plan
 from isthmus.study.records import InFolder
-from isthmus.study.tasks import CLASSIFICATION, Classification
 
 
 class Guess(BaseEstimator):
@@ -96,11 +93,3 @@ def test_a_system_without_what_the_task_needs_is_refused_at_once():
 def test_records_of_another_task_are_not_reused():
     first, second = (study.fingerprint("v", "guess", "default") for study in (STUDY, replace(STUDY, task=Near(2.0))))
     assert first != second
-
-
-def test_the_first_task_leaves_fingerprints_as_they_were():
-    """Records that were written before there were tasks stay valid."""
-    study = Study.of(load_toy, [Entrant("nn", TargetOnly)])
-    before = fingerprint(study._fingerprints[0], "", TargetOnly(), None, None, {})
-    assert study.fingerprint("", "nn", "default") == before
-    assert Classification() == CLASSIFICATION

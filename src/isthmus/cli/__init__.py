@@ -39,6 +39,8 @@ PARAMETERS = {
     "system": "system",
     "kind": "kind",
     "engine": "engine",
+    "sep": "sep",
+    "decimal": "decimal",
 }
 """The options that parameters of functions have here."""
 DESCRIPTION = "Join two collections that are described by different features."
@@ -57,7 +59,7 @@ Whatever happens, input files stay as they are, and output files are whole, or a
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run a command; the exit status is 0, 2 for bad input, 130 after Ctrl-C, as ``isthmus --help`` says."""
     given = list(sys.argv[1:] if arguments is None else arguments)
-    return exit_status("isthmus", lambda: _run(given), "Nothing was written.")
+    return exit_status("isthmus", lambda: _run(given), "Nothing was written.", tell_written=True)
 
 
 def _run(arguments: list[str]) -> None:

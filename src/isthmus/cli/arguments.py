@@ -5,6 +5,10 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
+from isthmus.exceptions import InputError
+
+SIGNS = {"tab": "\t", "\\t": "\t"}
+"""Words for separators that are hard to type."""
 FORMATS = "CSV, TSV or JSON lines (also .gz), Parquet, NPY, NPZ or .h5ad"
 COLUMNS = """\
 Columns are turned into features without a word from you, and what became of each
@@ -42,6 +46,29 @@ def add_columns(parser: argparse.ArgumentParser, *, label: bool, required: bool 
     add("--drop", action="append", default=[], metavar="COL", help="a column to leave out; may be given again")
     plan = "what the columns of both files are, as TOML: written if there is no such file, else done as it says"
     add("--plan", type=Path, metavar="FILE", help=plan)
+    add_format(parser)
+
+
+def add_format(parser: argparse.ArgumentParser, *, files: int = 2) -> None:
+    """How the cells and numbers of CSV files are written."""
+    add = parser.add_argument_group("CSV files", "Detected and shown, unless they are given.").add_argument
+    again = "; may be given again, for the other file" if files > 1 else ""
+    said = f"what separates the cells: one character, tab or auto (auto){again}"
+    add("--sep", action="append", default=[], metavar="CHAR", help=said)
+    said = f"the decimal mark of numbers: . or , or auto (auto){again}"
+    add("--decimal", action="append", default=[], metavar="MARK", help=said)
+
+
+def format_of(options: argparse.Namespace, file: int) -> dict[str, str | None]:
+    """Return the arguments ``sep`` and ``decimal`` of ``read_table`` for the first file (0) or the second (1)."""
+    found: dict[str, str | None] = {}
+    for name in ("sep", "decimal"):
+        given = getattr(options, name)
+        if len(given) > 2:
+            raise InputError(f"--{name}: expected one for each file, got {len(given)}.")
+        word = given[min(file, len(given) - 1)] if given else "auto"
+        found[name] = None if word == "auto" else SIGNS.get(word, word)
+    return found
 
 
 def add_speech(parser: argparse.ArgumentParser) -> None:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from isthmus.cli.arguments import FORMATS, add_speech
+from isthmus.cli.arguments import FORMATS, add_format, add_speech, format_of
 from isthmus.cli.models import DOMAINS, Kept, add_model, other
 from isthmus.cli.outputs import require_output, require_table
 from isthmus.cli.screen import Screen
@@ -41,6 +41,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("file", metavar="FILE", type=Path, help=f"rows of one domain: {FORMATS}")
     add("--domain", choices=DOMAINS, required=True, help="which")
     add("-o", "--output", type=Path, required=True, metavar="FILE", help="points as .npy (rows in order) or a table")
+    add_format(parser, files=1)
     add_speech(parser)
 
 
@@ -54,6 +55,7 @@ def run(options: argparse.Namespace) -> None:
         raise InputError(f"{options.model}: expected a model with a common space, got {type(kept.model).__name__}.")
     write = _write_array if options.output.suffix == ".npy" else _write_table
     blocks = _blocks(kept, options, ids=write is _write_table)
+    screen.say(*([] if blocks.dialect is None else [f"{shown(options.file)}: {blocks.dialect}"]))
     with screen.bar("embed") as bar:
         blocks.look(lambda part: bar.report(f"looking through {shown(options.file)}", part))
         bar.close()  # the pace of looking is not that of mapping
@@ -67,7 +69,8 @@ def _blocks(kept: Kept, options: argparse.Namespace, *, ids: bool) -> RowBlocks:
 
     plan = kept.features[options.domain].plan
     words = [column.name for column in plan.columns if column.kind in WORDS]
-    return RowBlocks(options.file, BLOCK, [*words, *([plan.id] if ids and plan.id is not None else [])])
+    named = [*words, *([plan.id] if ids and plan.id is not None else [])]
+    return RowBlocks(options.file, BLOCK, named, **format_of(options, 0))
 
 
 @dataclass(frozen=True, eq=False)

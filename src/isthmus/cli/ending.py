@@ -9,10 +9,11 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from io import TextIOWrapper
+from pathlib import Path
 from types import FrameType
 
 from isthmus.exceptions import InputError, IsthmusError
-from isthmus.storage.files import printable, shown
+from isthmus.storage.files import printable, recording_writes, shown
 
 BAD_INPUT, INTERRUPTED, SIGNAL = 2, 130, 128
 STDERR = 2
@@ -26,8 +27,18 @@ class StoppedError(KeyboardInterrupt):
         super().__init__(signal.Signals(number).name)
 
 
-def exit_status(program: str, run: Callable[[], None], after_stop: str = "") -> int:
-    """Run a command: 0, 2 for bad input, 130 after Ctrl-C, when ``after_stop`` says how to go on."""
+def exit_status(program: str, run: Callable[[], None], after_stop: str = "", *, tell_written: bool = False) -> int:
+    """Run a command: 0, 2 for bad input, 130 after Ctrl-C, when ``after_stop`` says how to go on.
+
+    With ``tell_written``, the message after Ctrl-C names the files that were written before it, if any.
+    """
+    with recording_writes() as list_written:
+        return _exit_status(program, run, after_stop, list_written if tell_written else lambda: [])
+
+
+def _exit_status(
+    program: str, run: Callable[[], None], after_stop: str, list_written: Callable[[], list[Path]]
+) -> int:
     if isinstance(sys.stdout, TextIOWrapper):  # a terminal that has no "→" gets another sign, not a traceback
         sys.stdout.reconfigure(errors="replace")
     try:
@@ -45,7 +56,8 @@ def exit_status(program: str, run: Callable[[], None], after_stop: str = "") -> 
         return BAD_INPUT
     except KeyboardInterrupt as stop:
         by, status = (str(stop), SIGNAL + stop.number) if isinstance(stop, StoppedError) else ("Ctrl-C", INTERRUPTED)
-        complain(f"{program}: stopped by {by}. {after_stop}".rstrip())
+        written = ", ".join(shown(path) for path in list_written())
+        complain(f"{program}: stopped by {by}. {f'Written before: {written}.' if written else after_stop}".rstrip())
         exec("")  # Python remembers an interrupted exec, of a class of data for one, and would end by the signal
         return status
     return 0

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from isthmus.cli.arguments import FORMATS, add_speech
+from isthmus.cli.arguments import FORMATS, add_format, add_speech, format_of
 from isthmus.cli.outputs import require_output
 from isthmus.cli.screen import Screen
 
@@ -45,6 +45,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--id", action="append", default=[], metavar="COL", help=named)
     add("--label", metavar="COL", help="the column of classes (as it was before)")
     add("--title", default="isthmus report", metavar="TEXT", help="above the page (isthmus report)")
+    add_format(parser)
     add_speech(parser)
 
 
@@ -54,7 +55,8 @@ def run(options: argparse.Namespace) -> None:
     require_output(options.output, *options.things, options.source, options.target)
     from isthmus.report import Request, write_report
 
-    request = Request(options.source, options.target, tuple(options.id), options.label)
+    written = format_of(options, 0), format_of(options, 1)
+    request = Request(options.source, options.target, tuple(options.id), options.label, written)
     write_report(options.things, options.output, request, options.title)
     size = options.output.stat().st_size
     screen.say(f"The report is in {options.output} ({size / 1e6:.1f} MB): open it in a browser.")

@@ -6,7 +6,7 @@ import argparse
 from pathlib import Path
 from typing import Any
 
-from isthmus.cli.arguments import FORMATS, add_speech
+from isthmus.cli.arguments import FORMATS, add_format, add_speech, format_of
 from isthmus.cli.models import DOMAINS, Kept, add_model, other
 from isthmus.cli.outputs import require_table
 from isthmus.cli.screen import Screen
@@ -37,6 +37,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--csls", action="store_true", help="set back rows that are near to everything")
     add("--engine", default="exact", metavar="NAME", help="exact, or flat, hnsw, ivf of FAISS (exact)")
     add("-o", "--output", type=Path, metavar="FILE", help="query, rank, found, distance")
+    add_format(parser)
     add_speech(parser)
 
 
@@ -50,8 +51,9 @@ def run(options: argparse.Namespace) -> None:
     if options.k < 1:
         raise InputError(f"-k: expected a whole number of at least 1, got {options.k}.")
     kept, searched = Kept.of(options.model), other(options.domain)
-    names, queries, unknown = _asked(options, kept)
-    table = read_table(options.index)
+    names, queries, unknown = _asked(options, kept, screen)
+    table = read_table(options.index, **format_of(options, 0))
+    screen.say(*([] if table.dialect is None else [f"{table.path}: {table.dialect}"]))
     index = Index(kept.model, options.engine)
     rows = kept.rows(table, searched, f"--from {searched}")
     index.add(rows, searched, ids=list(ids_of(table, kept.features[searched].plan)))
@@ -80,7 +82,7 @@ def run(options: argparse.Namespace) -> None:
     screen.answer(facts | {"found": lines if options.output is None else None})
 
 
-def _asked(options: argparse.Namespace, kept: Kept) -> tuple[tuple[str, ...], Any, list[str]]:
+def _asked(options: argparse.Namespace, kept: Kept, screen: Screen) -> tuple[tuple[str, ...], Any, list[str]]:
     """The names of the queries, their features, and which of them have no word that the model knows."""
     from isthmus.tables import ids_of, read_table
 
@@ -93,7 +95,8 @@ def _asked(options: argparse.Namespace, kept: Kept) -> tuple[tuple[str, ...], An
             got = shown(repr(options.text)[:60])
             raise InputError(f"--text: expected a word that the model knows, got none in {got}.")
         return (options.text,), features.transform_texts([options.text]), []
-    table = read_table(options.query)
+    table = read_table(options.query, **format_of(options, 1))
+    screen.say(*([] if table.dialect is None else [f"{table.path}: {table.dialect}"]))
     queries = kept.rows(table, options.domain, f"--from {other(options.domain)}")
     names, unknown = tuple(ids_of(table, features.plan)), features.unknown_rows(table)
     if unknown.all():

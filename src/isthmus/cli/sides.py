@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import argparse
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from isthmus.cli.arguments import format_of
 from isthmus.cli.screen import Screen
 from isthmus.exceptions import InputError
 from isthmus.storage.files import opened, require_writable, shown, write_whole
@@ -46,7 +47,9 @@ class Side:
     def facts(self) -> dict[str, Any]:
         """What there is, for machines."""
         sizes = {"rows": self.table.n_rows, "features": int(self.X.shape[1]), "labels": len(self._given)}
-        return {"file": str(self.table.path)} | sizes
+        dialect = self.table.dialect
+        written = {} if dialect is None else {"separator": dialect.sep, "decimal": dialect.decimal}
+        return {"file": str(self.table.path)} | sizes | written
 
     @property
     def _given(self) -> list[str]:
@@ -76,7 +79,8 @@ class Side:
     def lines(self) -> list[str]:
         """What there is, for the screen."""
         head = f"{self.name}: {self.table.path}, {self.table.n_rows:,} rows, {self.X.shape[1]:,} features"
-        return [head, *(f"    {line}" for line in self.features.plan_lines())]
+        written = "" if self.table.dialect is None else f"; {self.table.dialect}"
+        return [f"{head}{written}", *(f"    {line}" for line in self.features.plan_lines())]
 
 
 def both_sides(
@@ -97,7 +101,7 @@ def both_sides(
     if new_plan:
         require_writable(options.plan)
     bar = screen.bar("isthmus")
-    tables = tuple(_read(path, bar) for path in files)
+    tables = tuple(_read(path, bar, format_of(options, i)) for i, path in enumerate(files))
     plans = (
         _chosen_plans(options, tables, scale) if new_plan or options.plan is None else _given_plans(options, names)
     )
@@ -120,12 +124,12 @@ def both_sides(
     return sides[0], sides[1]
 
 
-def _read(path: Path, bar: Progress) -> Table:
+def _read(path: Path, bar: Progress, written: Mapping[str, str | None]) -> Table:
     from isthmus.tables import read_table
 
     with bar:
         bar.report(f"reading {shown(path)}")
-        return read_table(path)
+        return read_table(path, **written)
 
 
 def _require_pairs(path: Path, ids: Sequence[Sequence[str]], plans: Sequence[Plan]) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -25,12 +25,15 @@ class Request:
         Columns that name the rows, where the plan of the command is not known or has another.
     label : str, optional
         The column of classes, in the same way.
+    written : pair of mapping
+        ``sep`` and ``decimal`` of either file, for ``read_table``; what is not given is detected.
     """
 
     source: Path | None = None
     target: Path | None = None
     id: Sequence[str] = ()
     label: str | None = None
+    written: tuple[Mapping[str, str | None], Mapping[str, str | None]] = ({}, {})
 
     def has_both(self, path: Path) -> bool:
         """Whether there are both files; with one alone there would be no common space to show."""
@@ -43,7 +46,8 @@ class Request:
     def tables(self) -> dict[str, Table]:
         """The files that were given, read once; a column that none of them has is one sentence."""
         given = {name: path for name, path in (("source", self.source), ("target", self.target)) if path is not None}
-        found = {name: read_table(path) for name, path in given.items()}
+        written = dict(zip(("source", "target"), self.written, strict=True))
+        found = {name: read_table(path, **written[name]) for name, path in given.items()}
         for column in (*self.id, *([] if self.label is None else [self.label])):
             if not any(column in table.names for table in found.values()):
                 files = " and ".join(table.path for table in found.values())

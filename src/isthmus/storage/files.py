@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from io import BufferedReader, BufferedWriter
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
-from isthmus.exceptions import InputError
+from isthmus.exceptions import InputError, warn
 
 
 @contextmanager
@@ -72,14 +72,12 @@ def printable(text: str) -> str:
 
 
 def write_text(path: Path, text: str) -> None:
-    """Give a file this text in UTF-8; its folder is made where it is missing."""
+    """Write a text to a file in UTF-8, whole or not at all; make its folder where it is missing."""
     write_bytes(path, text.encode())
 
 
 def write_bytes(path: Path, content: bytes) -> None:
-    """Give a file this content: written under another name in the same folder, then renamed.
-
-    A reader sees the old file or the new one, never a part; where writing fails, the old one stays.
+    """Write bytes to a file, whole or not at all; make its folder where it is missing.
 
     Examples
     --------
@@ -96,25 +94,115 @@ def write_bytes(path: Path, content: bytes) -> None:
 
 @contextmanager
 def replacing(path: Path) -> Iterator[BufferedWriter]:
-    """A new file to write to, in the same folder, that takes the name of the old one when all is written.
+    """Open a temporary file in the folder of ``path`` that is renamed to ``path`` when all is written.
 
-    A link stays, and what it points to is replaced.
+    A reader sees the old file or the new one, never a part; where writing fails, the old one stays and the temporary
+    file is removed. The new file has the mode and the owner of the one that it replaces, else those that the umask
+    asks for. File and folder are synchronised with the disc. A symbolic link stays, and its target is replaced.
     """
     path = Path(os.path.realpath(path)) if path.is_symlink() else path
     _require_replaceable(path)
     unfinished = unfinished_name(path)
     try:
-        with unfinished.open("wb") as file:
+        # Nobody else may read what is written until the file has the mode of the old one.
+        flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
+        descriptor = os.open(unfinished, flags, 0o600 if path.exists() else 0o666)
+        with os.fdopen(descriptor, "wb") as file:
             yield file
             file.flush()
+            keep_mode(unfinished, path)
             os.fsync(file.fileno())
-        unfinished.replace(path)
-    finally:
+        rename_written(unfinished, path)
+    except BaseException:
         unfinished.unlink(missing_ok=True)
+        raise
+    sync_folder(path.parent)
+
+
+def keep_mode(new: Path, old: Path) -> None:
+    """Give a new file the owner and the mode of the one that it is going to replace, where there is one."""
+    try:
+        wanted = os.stat(old)
+    except FileNotFoundError:
+        return
+    given = os.stat(new)
+    if (wanted.st_uid, wanted.st_gid) != (given.st_uid, given.st_gid) and hasattr(os, "chown"):
+        with suppress(PermissionError):  # only root may give files away
+            os.chown(new, wanted.st_uid, wanted.st_gid)
+    if stat.S_IMODE(wanted.st_mode) != stat.S_IMODE(given.st_mode):
+        os.chmod(new, stat.S_IMODE(wanted.st_mode))
+
+
+def rename_written(unfinished: Path, path: Path) -> None:
+    """Rename a finished file or folder to its final name, and note it for :func:`recording_writes`."""
+    found = os.stat(unfinished)
+    for record in _recordings:  # before the rename: there is no moment at which a new file is not known
+        record.append((path, found.st_dev, found.st_ino))
+    try:
+        os.replace(unfinished, path)
+    except OSError:
+        # Network file systems may repeat a rename that was done, and then report that there is nothing to rename.
+        if not _is_same_file(path, found.st_dev, found.st_ino):
+            raise
+
+
+def sync_folder(folder: Path) -> None:
+    """Write the names in a folder to the disc, so that a rename survives a power failure; else warn.
+
+    What was renamed has its final name already, so a failure here doesn't mean that it was not written.
+    """
+    if os.name == "nt":  # folders can't be opened there
+        return
+    try:
+        descriptor = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
+    except OSError as error:
+        warn(
+            f"{shown(folder)}: files were written, but the folder could not be synchronised with the disc "
+            f"({error.strerror}); a power failure may undo that.",
+            UserWarning,
+        )
+
+
+_recordings: list[list[tuple[Path, int, int]]] = []
+
+
+@contextmanager
+def recording_writes() -> Iterator[Callable[[], list[Path]]]:
+    """Yield a function that lists the files and folders that were replaced or created since.
+
+    The list is made from what is on the disc when it is asked for: whether a file has its final name is answered by
+    its inode, so the answer is right wherever a writer was interrupted.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder, recording_writes() as list_written:
+    ...     write_whole(f"{folder}/a.txt", b"whole")
+    ...     [path.name for path in list_written()]
+    ['a.txt']
+    """
+    record: list[tuple[Path, int, int]] = []
+    _recordings.append(record)
+    try:
+        yield lambda: list(dict.fromkeys(path for path, *file in record if _is_same_file(path, *file)))
+    finally:
+        _recordings[:] = [other for other in _recordings if other is not record]
+
+
+def _is_same_file(path: Path, device: int, inode: int) -> bool:
+    try:
+        found = os.stat(path)
+    except OSError:
+        return False
+    return (found.st_dev, found.st_ino) == (device, inode)
 
 
 def unfinished_name(path: Path) -> Path:
-    """A name beside a path for what is still being written, which nobody else has."""
+    """Return a unique name in the same folder, for what is still being written."""
     return path.with_name(f".{path.name[:100]}.{uuid4().hex}.part")
 
 

@@ -10,7 +10,7 @@ from typing import Any
 from isthmus._validation import choice
 from isthmus.exceptions import InputError
 from isthmus.study.entrants import Entrant, Figure
-from isthmus.study.fingerprints import described, fingerprint
+from isthmus.study.fingerprints import SCHEME, described, fingerprint
 from isthmus.study.rows import Trial
 from isthmus.study.tasks import CLASSIFICATION, Task
 
@@ -25,7 +25,8 @@ class Design:
         The stem of the file of records.
     rows : callable
         The rows of a :class:`Trial`: :class:`Rows`, or whatever the task takes. If it has a method ``check``, that is
-        called before anything is run.
+        called before anything is run. If it has methods ``load_data(trial)`` and ``draw_rows(data, trial)``, the
+        content of what ``load_data`` returns enters the fingerprint of every record, unless it is None.
     entrants : tuple of Entrant
         Systems and controls.
     title, protocol : str
@@ -90,17 +91,40 @@ class Design:
                 yield from entrant.cells(settings)
 
     def fingerprint(self, variant: str, column: str, setting: str) -> str:
-        """What stands in a record that this design produces: a record with another one is not reused."""
+        """Return what the fingerprint of a record that this design produces begins with.
+
+        The record's own continues with :meth:`data_fingerprint`, where there is one. A record with another
+        fingerprint is not reused.
+        """
         rows, found = self._fingerprints
         if (variant, column, setting) not in found:
             entrant = self.entrant(column)
             noted = self.figures if setting == "default" else {**entrant.grid, "": setting}
             system = entrant.made(), entrant.rows, entrant.readings.get(column), noted
-            task = () if self.task == CLASSIFICATION else (self.task,)  # records from before there were others
-            found[variant, column, setting] = fingerprint(rows, variant, *system, *task)
+            found[variant, column, setting] = fingerprint(rows, variant, *system, self.task)
         return found[variant, column, setting]
+
+    def draw(self, trial: Trial) -> tuple[Any, str]:
+        """Return the rows of a trial and the fingerprint of the data that they were drawn from."""
+        rows: Any = self.rows
+        if not hasattr(rows, "load_data"):
+            return rows(trial), ""
+        data = rows.load_data(trial)
+        return rows.draw_rows(data, trial), _data_fingerprint(data)
+
+    def data_fingerprint(self, trial: Trial) -> str:
+        """Return the fingerprint of what a loader gives for a trial; "" where the rows have no loader.
+
+        A loader may read files, and those may change: only what it returns tells.
+        """
+        load = getattr(self.rows, "load_data", lambda trial: None)
+        return _data_fingerprint(load(trial))
 
     @cached_property
     def _fingerprints(self) -> tuple[str, dict[tuple[str, str, str], str]]:
         """The rows as a text, and what was found so far: rows may be large, and are asked for in every trial."""
         return described(self.rows), {}
+
+
+def _data_fingerprint(data: Any) -> str:
+    return "" if data is None else f"-{fingerprint(data).removeprefix(SCHEME)}"

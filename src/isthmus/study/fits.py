@@ -26,19 +26,19 @@ DIGITS = 4
 def run_trial(design: Design, trial: Trial, wanted: Collection[tuple[str, str]]) -> list[Record]:
     """Records of the wanted (column, setting) pairs; on one thread, so that every run gives the same numbers."""
     with threadpool_limits(1):
-        rows = design.rows(trial)
+        rows, data = design.draw(trial)
         records = [
             record
             for entrant in design.entrants
             for settings in (("default",), ("oracle", "selected"))
             if any((column, setting) in wanted for column in entrant.columns for setting in settings)
-            for record in _records(design, entrant, settings, rows, trial)
+            for record in _records(design, entrant, settings, rows, trial, data)
         ]
     return [record for record in records if (record.system, record.setting) in wanted]
 
 
 def _records(
-    design: Design, entrant: Entrant, settings: tuple[str, ...], rows: Any, trial: Trial
+    design: Design, entrant: Entrant, settings: tuple[str, ...], rows: Any, trial: Trial, data: str
 ) -> Iterator[Record]:
     """One fit, or one for each point of the grid, and what each column and setting makes of them."""
     default = settings == ("default",)
@@ -55,7 +55,7 @@ def _records(
             best = int(np.argmax([-1.0 if value is None else value for value in by]))
             ending = round(seconds, 3), _status(outcomes), max(gaps, default=None), VERSIONS
             grid = None if default else tuple(by)
-            mark = design.fingerprint(trial.variant, column, setting)
+            mark = design.fingerprint(trial.variant, column, setting) + data
             name = design.name, *trial, column, setting
             chosen = {parameter: written(value) for parameter, value in points[best].items()}
             figures = {**(outcomes[best].figures or {}), **outcomes[best].details.get(column, {})} or None

@@ -41,7 +41,7 @@ class Plan:
 
     @cached_property
     def marks(self) -> dict[Key, str]:
-        """The fingerprint of each record, seed by seed: a run that was stopped early has something of every group."""
+        """What the fingerprint of each record begins with; seed by seed, so that an early stop has all groups."""
         design = self.design
         return {
             (design.name, group, variant, seed, *cell): design.fingerprint(variant, *cell)
@@ -53,7 +53,22 @@ class Plan:
 
     def stale(self, records: Mapping[Key, Record]) -> set[Key]:
         """Records of this plan that something else has produced: another system, other rows, another version."""
-        return {key for key, mark in self.marks.items() if key in records and records[key].fingerprint != mark}
+        there = {key: mark for key, mark in self.marks.items() if key in records}
+        stale = {key for key, mark in there.items() if not (records[key].fingerprint or "").startswith(mark)}
+        # Loading takes time, and only tells something about records that are not stale anyway.
+        return stale | {
+            k for k, mark in there.items() if k not in stale and records[k].fingerprint != mark + self._data(k)
+        }
+
+    def _data(self, key: Key) -> str:
+        """The fingerprint of what a loader gives for a record now, loaded once for all records of a trial."""
+        if (key[1], key[3]) not in self._loaded:
+            self._loaded[key[1], key[3]] = self.design.data_fingerprint(Trial(*key[1:4]))
+        return self._loaded[key[1], key[3]]
+
+    @cached_property
+    def _loaded(self) -> dict[tuple[str, int], str]:
+        return {}
 
     def missing(self, records: Mapping[Key, Record]) -> list[tuple[Trial, list[tuple[str, str]]]]:
         """Trials that are not finished, with the columns and settings that each lacks."""

@@ -102,8 +102,16 @@ class PairRows:
 
     def __call__(self, trial: Trial) -> Rows:
         """The rows of a trial."""
+        return self.draw_rows(self.load_data(trial), trial)
+
+    def load_data(self, trial: Trial) -> DomainPair | None:
+        """Return what a loader gives for the seed of a trial; None for a pair in memory."""
         each = self.pairs[trial.group]
-        pair = each if isinstance(each, DomainPair) else each(random_state=trial.seed)
+        return None if isinstance(each, DomainPair) else each(random_state=trial.seed)
+
+    def draw_rows(self, loaded: DomainPair | None, trial: Trial) -> Rows:
+        """Return the rows of a trial out of what :meth:`load_data` returned for it."""
+        pair: Any = self.pairs[trial.group] if loaded is None else loaded
         self._check(trial.group, pair)
         seed = [trial.seed, name_number(trial.group)]
         rows = fixed_rows(pair) if self.protocol is None else drawn_rows(pair, self.protocol, seed)

@@ -14,6 +14,7 @@ from isthmus.evaluation import Difference, holm, paired_difference
 from isthmus.exceptions import InputError
 from isthmus.study.design import Design
 from isthmus.study.entrants import SETTINGS
+from isthmus.study.fingerprints import SCHEME
 from isthmus.study.records import Record
 
 LEVEL = 0.05
@@ -99,11 +100,18 @@ class Scoreboard:
         return np.array([any(r is not None and not r.certified for r in row) for row in rows])
 
     def outdated(self) -> int:
-        """How many records are of another version, or of other systems or rows than the study now has."""
+        """Count the records of another version, or of other systems or rows than the study now has.
+
+        Nothing is loaded for that: data of loaders are compared when a run is resumed. Records without a fingerprint,
+        or with one of an earlier scheme, can't be compared: they count by their version alone.
+        """
         cells = set(self.design.cells(tuple(SETTINGS)))
         return sum(
             not r.of_this_version
-            or r.fingerprint not in (None, self.design.fingerprint(r.variant, r.system, r.setting))
+            or (
+                (r.fingerprint or "").startswith(SCHEME)
+                and not str(r.fingerprint).startswith(self.design.fingerprint(r.variant, r.system, r.setting))
+            )
             for r in self._records.values()
             if (r.system, r.setting) in cells
         )

@@ -11,11 +11,10 @@ from isthmus._arrays import FloatArray
 from isthmus._validation import LARGEST
 from isthmus.exceptions import InputError
 from isthmus.storage.files import shown
+from isthmus.tables.delimited import NO_VALUE
 from isthmus.tables.frames import polars
 from isthmus.tables.table import Table
 
-NO_VALUE = ("NA", "N/A", "n/a", "na", "NaN", "nan", "NULL", "null", "None", "none", "?", "-")
-"""Words for an empty cell, in columns whose other cells are numbers or days. Among words they are words."""
 DAY = "%Y-%m-%d"
 MOMENTS = ("%Y-%m-%dT%H:%M:%S", "%Y-%m-%d %H:%M:%S", "%Y-%m-%dT%H:%M", "%Y-%m-%d %H:%M")
 DAY_FIRST = tuple(f"%d{sign}%m{sign}%Y" for sign in "/.-")
@@ -30,11 +29,14 @@ def trimmed(series: Any) -> Any:
     return text.set(text == "", None)
 
 
-def parsed_numbers(series: Any) -> Any:
-    """A column as numbers, empty where a cell is none."""
+def parsed_numbers(series: Any, decimal: str = ".") -> Any:
+    """A column as numbers, empty where a cell is none; a point is no decimal mark where a comma is."""
     pl = polars()
     if series.dtype == pl.String:
-        return trimmed(series).cast(pl.Float64, strict=False).fill_nan(None)
+        text = trimmed(series)
+        if decimal != ".":
+            text = text.set(text.str.contains(".", literal=True), None).str.replace(decimal, ".", literal=True)
+        return text.cast(pl.Float64, strict=False).fill_nan(None)
     if series.dtype.is_numeric() or series.dtype in (pl.Boolean, pl.Null):
         return series.cast(pl.Float64, strict=False).fill_nan(None)
     return pl.Series(series.name, [None] * len(series), dtype=pl.Float64)
@@ -94,11 +96,12 @@ def numbers(table: Table, name: str, *, days: bool = False) -> FloatArray:
     isthmus.exceptions.InputError: table, column 'age': expected numbers, got 'many' in row 1 (from 0).
     """
     series = table.column(name)
-    parsed = (parsed_days if days else parsed_numbers)(series)
+    parsed = parsed_days(series) if days else parsed_numbers(series, table.decimal)
     strange = strangers(series, parsed)
     if strange.any():
         row = int(strange.arg_true()[0])
-        expected = "dates such as 2024-05-31 or 31/05/2024" if days else "numbers"
+        mark = f' with the decimal mark "{table.decimal}"' if table.decimal != "." else ""
+        expected = "dates such as 2024-05-31 or 31/05/2024" if days else f"numbers{mark}"
         got = f"{_shown(series[row])} in row {table.first + row} (from 0)"
         raise InputError(f"{table.place(name)}: expected {expected}, got {got}.")
     values: FloatArray = parsed.to_numpy().astype(np.float64)
@@ -120,8 +123,8 @@ def words(table: Table, name: str) -> list[str | None]:
     """
     text = _text(table, name)
     # "1.0" is what other programs make of a whole number in a column with empty cells.
-    whole = table.whole_numbers[name] if name in table.whole_numbers else _whole(text)
-    cells: list[str | None] = (text.str.replace(r"\.0$", "") if whole else text).to_list()
+    whole = table.whole_numbers[name] if name in table.whole_numbers else _whole(text, table.decimal)
+    cells: list[str | None] = (text.str.replace(rf"[{table.decimal}]0$", "") if whole else text).to_list()
     return cells
 
 
@@ -141,7 +144,7 @@ def place_of(word: str, places: Mapping[str, int]) -> int:
 
 def are_whole_numbers(table: Table, name: str) -> bool:
     """Whether all cells of a column that are not empty are whole numbers."""
-    return _whole(_text(table, name))
+    return _whole(_text(table, name), table.decimal)
 
 
 def _text(table: Table, name: str) -> Any:
@@ -154,8 +157,8 @@ def _text(table: Table, name: str) -> Any:
     return trimmed(series.cast(pl.String))
 
 
-def _whole(text: Any) -> bool:
-    return bool(text.str.contains(r"^-?[0-9]+(\.0)?$").all())
+def _whole(text: Any, decimal: str) -> bool:
+    return bool(text.str.contains(rf"^-?[0-9]+([{decimal}]0)?$").all())
 
 
 def texts(table: Table, name: str) -> list[str]:

@@ -11,6 +11,7 @@ from isthmus._arrays import is_sparse
 from isthmus.exceptions import InputError
 from isthmus.storage.files import shown
 from isthmus.tables.cells import is_day_first, numbers, parsed_days, parsed_numbers, strangers, trimmed
+from isthmus.tables.delimited import MOSTLY
 from isthmus.tables.frames import polars
 from isthmus.tables.plan import FEATURES, Column
 from isthmus.tables.table import Table
@@ -21,8 +22,6 @@ LONGEST_CATEGORY = 40
 """Characters, on average: longer words are texts."""
 REPEATED = 0.8
 """At most this share of the cells of a category are different: some words come back."""
-MOSTLY = 0.9
-"""From this share of numbers on, the other cells of a column are taken for mistakes."""
 SURE_OF_ID = 10
 """Rows below which whole numbers in a row prove nothing."""
 COMPONENTS = 100
@@ -118,7 +117,7 @@ def _numeric(table: Table, name: str, series: Any) -> Choice:
         return None
     if series.dtype == pl.String and trimmed(series).str.contains(CODE).any():
         return None
-    parsed = parsed_numbers(series)
+    parsed = parsed_numbers(series, table.decimal)
     strange, understood = int(strangers(series, parsed).sum()), len(parsed) - parsed.null_count()
     if not understood or understood < MOSTLY * (understood + strange):
         return None

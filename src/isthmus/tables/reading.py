@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,7 @@ import numpy as np
 from isthmus.exceptions import InputError
 from isthmus.storage.files import opened, shown
 from isthmus.tables.array_files import npy_table, npz_table
-from isthmus.tables.delimited import delimited_columns, require_utf8
+from isthmus.tables.delimited import delimited_columns, detect_dialect, require_utf8
 from isthmus.tables.frames import complaints, polars
 from isthmus.tables.h5ad import h5ad_table
 from isthmus.tables.limits import content, require_columns, require_room
@@ -28,7 +29,7 @@ BYTES_PER_VALUE = 8
 """At most, of a number in memory; of a text or a list, what polars needs besides its content."""
 
 
-def read_table(path: str | os.PathLike[str]) -> Table:
+def read_table(path: str | os.PathLike[str], *, sep: str | None = None, decimal: str | None = None) -> Table:
     r"""A user's file as a table.
 
     Parameters
@@ -36,11 +37,16 @@ def read_table(path: str | os.PathLike[str]) -> Table:
     path : str or path
         Its ending says what it is: ``.csv``, ``.tsv``, ``.jsonl`` (also ``.ndjson``), each also with ``.gz`` behind;
         ``.parquet``, ``.npy``, ``.npz``, ``.h5ad``.
+    sep : str, optional
+        What separates the cells of a CSV or TSV file. None: detected from the first line and rows; tab in TSV.
+    decimal : {".", ","}, optional
+        The decimal mark of numbers in such a file. None: detected from the rows.
 
     Returns
     -------
     table : Table
-        Cells of CSV and TSV are text until a plan says what they are. An ``.npy`` file is one matrix, ``data``, that
+        Cells of CSV and TSV are text until a plan says what they are; ``dialect`` has the separator and the decimal
+        mark that they were read by. An ``.npy`` file is one matrix, ``data``, that
         stays in the file. Arrays of an ``.npz`` file are columns (n,) or matrices (n, d). Of an ``.h5ad`` file, ``X``
         and what is in ``obsm`` are matrices, what is in ``obs`` are columns.
 
@@ -60,11 +66,14 @@ def read_table(path: str | os.PathLike[str]) -> Table:
     (('name', 'age'), 2, ['36', '41'])
     """
     name, (ending, packed) = shown(path), kind_of_file(path)
-    if ending in PACKABLE:
-        with opened(path) as file:
-            found = content(file, name, packed=packed)
-        return Table.of(PACKABLE[ending](found, name), name)
-    return READERS[ending](Path(path), name)
+    if ending not in PACKABLE:
+        return READERS[ending](Path(path), name)
+    with opened(path) as file:
+        found = content(file, name, packed=packed)
+    if ending not in DELIMITED:
+        return Table.of(_json_lines(found, name), name)
+    dialect = detect_dialect(found, DELIMITED[ending] if sep is None else sep, decimal)
+    return replace(Table.of(delimited_columns(found, name, dialect.sep), name), dialect=dialect)
 
 
 def kind_of_file(path: str | os.PathLike[str]) -> tuple[str, bool]:
@@ -166,12 +175,9 @@ def _columns(frame: Any, name: str) -> dict[str, Any]:
     return dict(zip(frame.columns, frame.iter_columns(), strict=True))
 
 
-PACKABLE: Mapping[str, Callable[[bytes, str], dict[str, Any]]] = {
-    ".csv": delimited_columns,
-    ".tsv": lambda found, name: delimited_columns(found, name, "\t"),
-    ".jsonl": _json_lines,
-    ".ndjson": _json_lines,
-}
+DELIMITED: Mapping[str, str | None] = {".csv": None, ".tsv": "\t"}
+"""Formats of text, and their separators; None: to be detected."""
+PACKABLE = (*DELIMITED, ".jsonl", ".ndjson")
 READERS: Mapping[str, Callable[[Path, str], Table]] = {
     ".parquet": _parquet,
     ".npy": npy_table,

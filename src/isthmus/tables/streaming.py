@@ -13,11 +13,19 @@ from isthmus.exceptions import InputError
 from isthmus.storage.files import opened, shown
 from isthmus.tables.array_files import forget
 from isthmus.tables.cells import are_whole_numbers
-from isthmus.tables.delimited import delimited_columns
+from isthmus.tables.delimited import SAMPLE, Dialect, delimited_columns, detect_dialect
 from isthmus.tables.frames import complaints, polars
 from isthmus.tables.limits import pieces, require_columns
 from isthmus.tables.lines import first_row, whole_rows
-from isthmus.tables.reading import IN_ORDER, json_frame, kind_of_file, read_table, require_text_room, scan_parquet
+from isthmus.tables.reading import (
+    DELIMITED,
+    IN_ORDER,
+    json_frame,
+    kind_of_file,
+    read_table,
+    require_text_room,
+    scan_parquet,
+)
 from isthmus.tables.table import Table
 
 BLOCK = 20_000
@@ -44,6 +52,8 @@ class RowBlocks:
         How many rows each table has, but for the last.
     words : sequence of str
         Columns whose cells are words: ids, categories, texts.
+    sep, decimal : str, optional
+        As of ``read_table``.
 
     Examples
     --------
@@ -58,12 +68,29 @@ class RowBlocks:
     path: str | os.PathLike[str]
     size: int = BLOCK
     words: Sequence[str] = ()
+    sep: str | None = None
+    decimal: str | None = None
     known: dict[str, Any] = field(default_factory=dict, init=False, repr=False)
 
     @property
     def name(self) -> str:
         """The file, for messages."""
         return shown(self.path)
+
+    @property
+    def dialect(self) -> Dialect | None:
+        """Separator and decimal mark of a CSV or TSV file, detected from its beginning; None of others."""
+        ending, packed = kind_of_file(self.path)
+        if ending in DELIMITED and "dialect" not in self.known:
+            head = bytearray()
+            with opened(self.path) as file:
+                for piece in pieces(file, self.name, packed=packed):
+                    head += piece
+                    if len(head) > SAMPLE:  # one more byte shows that this is not all
+                        break
+            sep = DELIMITED[ending] if self.sep is None else self.sep
+            self.known["dialect"] = detect_dialect(bytes(head), sep, self.decimal)
+        return self.known.get("dialect")
 
     @property
     def part(self) -> float:
@@ -99,7 +126,7 @@ class RowBlocks:
         first = 0
         for frame in _of_size(FRAMES[ending](self), self.size):
             columns = dict(zip(frame.columns, frame.iter_columns(), strict=True))
-            yield replace(Table.of(columns, self.name), first=first)
+            yield replace(Table.of(columns, self.name), first=first, dialect=self.dialect)
             first += frame.height
         if not first:
             raise InputError(f"{self.name}: expected at least one row, got none below the names of the columns.")
@@ -125,8 +152,9 @@ class RowBlocks:
             raise InputError(f"{self.name}: expected a table, got an empty file.")
 
 
-def _delimited(blocks: RowBlocks, separator: str | None) -> Iterator[Any]:
+def _delimited(blocks: RowBlocks) -> Iterator[Any]:
     pl, names, row, line = polars(), b"", 0, 0
+    separator = "," if blocks.dialect is None else blocks.dialect.sep
     for piece in blocks._rows(quoted=True):
         head = names
         names = names or first_row(piece, quoted=True)
@@ -184,8 +212,8 @@ def _of_size(frames: Iterable[Any], size: int) -> Iterator[Any]:
 
 
 FRAMES: dict[str, Frames] = {
-    ".csv": lambda blocks: _delimited(blocks, None),
-    ".tsv": lambda blocks: _delimited(blocks, "\t"),
+    ".csv": _delimited,
+    ".tsv": _delimited,
     ".jsonl": _json_lines,
     ".ndjson": _json_lines,
     ".parquet": _parquet,

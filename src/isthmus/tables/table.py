@@ -12,6 +12,7 @@ import numpy as np
 from isthmus._arrays import IntArray, is_sparse
 from isthmus.exceptions import InputError
 from isthmus.storage.files import shown
+from isthmus.tables.delimited import Dialect
 from isthmus.tables.frames import polars
 
 NAMES_SHOWN = 8
@@ -36,6 +37,8 @@ class Table:
         The number of the first row in the file, where these are only some of its rows.
     whole_numbers : mapping of str to bool
         Whether all cells of a column are whole numbers, in the whole file; columns that are not in it are looked at.
+    dialect : Dialect, optional
+        Separator and decimal mark of a CSV or TSV file; None of others.
 
     Examples
     --------
@@ -50,6 +53,7 @@ class Table:
     annotations: frozenset[str] = frozenset()
     first: int = 0
     whole_numbers: Mapping[str, bool] = field(default_factory=dict)
+    dialect: Dialect | None = None
 
     @classmethod
     def of(cls, parts: Mapping[str, Any], path: str = "table", annotations: Iterable[str] = ()) -> Table:
@@ -66,6 +70,11 @@ class Table:
         if n == 0:
             raise InputError(f"{path}: expected at least one row, got none below the names of the columns.")
         return cls(path, MappingProxyType(found), n, frozenset(annotations))
+
+    @property
+    def decimal(self) -> str:
+        """The decimal mark of numbers that are text."""
+        return "." if self.dialect is None else self.dialect.decimal
 
     @property
     def names(self) -> tuple[str, ...]:
