@@ -220,7 +220,11 @@ def brought(parts: Sequence[Any]) -> ArrayRows:
 
 
 def stacked(parts: Sequence[Matrix]) -> Matrix:
-    """Rows of several blocks as one, dense or sparse."""
+    """Rows of several blocks as one, all of them dense or all of them sparse."""
+    if len({is_sparse(part) for part in parts}) > 1:
+        raise InputError(
+            "X: expected partitions that are all dense or all CSR, got both; convert them by X.map_blocks first."
+        )
     return sp.vstack(parts, format="csr") if is_sparse(parts[0]) else np.concatenate(parts)
 
 
