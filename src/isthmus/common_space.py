@@ -12,6 +12,7 @@ from sklearn.metrics import pairwise
 from sklearn.neighbors import NearestNeighbors
 
 from isthmus._arrays import FloatArray, IntArray, Matrix
+from isthmus._threads import cap_methods
 from isthmus._validation import choice, matrix, number, shown
 from isthmus.exceptions import InputError
 from isthmus.spaces import FeatureSpace, Space
@@ -25,6 +26,7 @@ QUERY_BLOCK = 1024
 """Points that are compared with all others at once."""
 
 
+@cap_methods
 @dataclass(frozen=True, eq=False)
 class CommonSpace:
     r"""Two linear maps into one space, where rows of two domains are compared.
@@ -90,6 +92,12 @@ class CommonSpace:
         r = self.source.dimension
         first = choice(domain, "domain", DOMAINS) == "source"
         return np.asarray(self.components[:r] if first else self.components[r:], dtype=dtype)
+
+    @property
+    def held_shape(self) -> tuple[int, int]:
+        """The shape of the components, for :func:`isthmus._threads.cap_threads`."""
+        rows, columns = self.components.shape
+        return rows, columns
 
     @property
     def dimension(self) -> int:

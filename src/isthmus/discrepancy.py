@@ -18,6 +18,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from isthmus._arrays import BoolArray, FloatArray, Matrix, as_dense, is_sparse
+from isthmus._threads import cap_threads
 from isthmus._validation import as_generator, choice, column_names, matrix, number
 from isthmus.exceptions import InputError
 from isthmus.kernels import RBF, Kernel, KernelSpec, Laplacian, Linear, Precomputed, as_kernel
@@ -61,6 +62,7 @@ class MMDTest:
         )
 
 
+@cap_threads
 def mmd(X: Any, Y: Any, kernel: KernelSpec = "rbf", estimator: str = "biased") -> float:
     r"""The squared maximum mean discrepancy of two samples.
 
@@ -111,6 +113,7 @@ def mmd(X: Any, Y: Any, kernel: KernelSpec = "rbf", estimator: str = "biased") -
     return float(_statistics(resolved, Z, observed, unbiased=estimator == "unbiased")[0][0])
 
 
+@cap_threads
 def mmd_test(
     X: Any,
     Y: Any,

@@ -9,6 +9,7 @@ import numpy as np
 from threadpoolctl import threadpool_limits  # scikit-learn brings it
 
 from isthmus._arrays import IntArray
+from isthmus._threads import cap_threads
 from isthmus._validation import as_generator, check_flag, choice, number
 from isthmus.exceptions import InputError
 from isthmus.matching.complete import known_alone, side_without_rows
@@ -31,6 +32,7 @@ MOST_RESTARTS = 1000
 """All runs are kept until the best one is known: more would be a mistake, and fill the memory."""
 
 
+@cap_threads
 def match(
     A: Any,
     B: Any,

@@ -11,6 +11,7 @@ from numpy.random import Generator
 
 from isthmus._arrays import IntArray
 from isthmus._progress import ProgressLine, asked_for
+from isthmus._threads import cap_threads
 from isthmus._validation import as_generator, choice, column_names, matrix, number, ordinary
 from isthmus.domains import KnownPairs, as_pairs
 from isthmus.migration.adapter import Adapter
@@ -24,6 +25,7 @@ MOST = 20_000
 """Pairs that are learned from; a random sample of more. Held-out figures have long stopped rising there."""
 
 
+@cap_threads
 def migrate(
     old: Any,
     new: Any,

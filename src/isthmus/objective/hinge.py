@@ -38,6 +38,12 @@ class HingeProblem:
             in_range(np.abs(getattr(self, name)).max(initial=0.0), name, power)
 
     @property
+    def held_shape(self) -> tuple[int, int]:
+        """All rows and all columns, for :func:`isthmus._threads.cap_threads`."""
+        (n, d), (m, e) = self.source.shape, self.target.shape
+        return n + m, d + e
+
+    @property
     def n_pairs(self) -> int:
         """The number of pairs."""
         return int(np.size(self.sign))

@@ -55,6 +55,12 @@ class LogDetProblem(Compact):
     pairs: tuple[Pairs, ...] = ()
     alignment: Alignment | None = None
 
+    @property
+    def held_shape(self) -> tuple[int, int]:
+        """The shape of the rows, for :func:`isthmus._threads.cap_threads`."""
+        n, d = self.rows.shape
+        return n, d
+
     def __post_init__(self) -> None:
         rows = np.asarray(self.rows, dtype=np.float64)
         if rows.ndim != 2:

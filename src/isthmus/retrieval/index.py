@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from isthmus._arrays import FloatArray
+from isthmus._threads import cap_methods
 from isthmus._validation import choice, number
 from isthmus.common_space import DOMAINS, INNER_PRODUCT, CommonSpace
 from isthmus.exceptions import InputError
@@ -25,6 +26,7 @@ from isthmus.scale.kinds import is_dask
 ENGINES = {engine.name: engine for engine in (Exact, Flat, HNSW, IVF)}
 
 
+@cap_methods
 class Index:
     r"""Rows of one or both domains in the common space of a model, ready to be searched.
 
@@ -69,6 +71,11 @@ class Index:
 
     def __len__(self) -> int:
         return 0 if self._rows is None else len(self._rows)
+
+    @property
+    def held_shape(self) -> tuple[int, int]:
+        """Rows and columns of the index, for :func:`isthmus._threads.cap_threads`."""
+        return len(self), self.catalogue.points.shape[1]
 
     def __contains__(self, id: Any) -> bool:
         return self._rows is not None and id in self._rows.places
