@@ -8,6 +8,7 @@ there is one: others are at work beside us.
 
 from __future__ import annotations
 
+import sys
 import threading
 from collections.abc import Callable, Container, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -40,9 +41,11 @@ def _controller() -> Any:
 
 
 @cache
-def _openmp_controller() -> Any:
-    """Of the OpenMP library of scikit-learn, whose searches for neighbours wait for idle threads as BLAS does."""
-    import sklearn.neighbors  # noqa: F401  (or its library may not be loaded yet)
+def _openmp_controller(loaded: bool) -> Any:
+    """Of the OpenMP library of scikit-learn, whose searches for neighbours wait for idle threads as BLAS does.
+
+    It can be found once it is ``loaded``, so that there are two answers to keep.
+    """
     from threadpoolctl import ThreadpoolController
 
     return ThreadpoolController().select(user_api="openmp")
@@ -156,7 +159,7 @@ def cap_threads(function: Entry) -> Entry:
         shapes = [shape for value in (*args, *options.values()) if (shape := _shape_of(value)) is not None]
         if not shapes or not small(*shapes):
             return function(*args, **options)
-        with single_threaded_blas(), _openmp_controller().limit(limits=1):
+        with single_threaded_blas(), _openmp_controller("sklearn.neighbors" in sys.modules).limit(limits=1):
             return function(*args, **options)
 
     capped.caps_threads = True  # type: ignore[attr-defined]

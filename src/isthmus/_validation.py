@@ -6,8 +6,9 @@ import numbers
 import sys
 from collections import Counter
 from collections.abc import Collection
+from dataclasses import dataclass, fields  # noqa: F401  (the first for an example)
 from difflib import get_close_matches
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.random import Generator, RandomState
@@ -188,6 +189,34 @@ def shown(value: Any, most: int = 60) -> str:
     except ValueError:  # Python refuses to write whole numbers of thousands of digits
         return type(value).__name__
     return text if len(text) <= most else f"{text[: most - 1]}…"
+
+
+Kind = TypeVar("Kind", bound=type)
+LONGEST = 300
+"""Characters of a representation, at most."""
+
+
+def short_repr(cls: Kind) -> Kind:
+    """Decorate a dataclass: its representation is one short line, whatever it holds.
+
+    Examples
+    --------
+    >>> @short_repr
+    ... @dataclass
+    ... class Points:
+    ...     X: Any
+    ...     name: str = "a"
+    >>> Points(np.zeros((5000, 3)))
+    Points(X=array of shape (5000, 3), name='a')
+    """
+
+    def represent(self: Any) -> str:
+        parts = (f"{each.name}={shown(getattr(self, each.name))}" for each in fields(self) if each.repr)
+        text = f"{type(self).__name__}({', '.join(parts)})"
+        return text if len(text) <= LONGEST else f"{text[: LONGEST - 2]}…)"
+
+    cls.__repr__ = represent  # type: ignore[misc]
+    return cls
 
 
 def check_flag(value: Any, name: str) -> bool:

@@ -13,7 +13,7 @@ from sklearn.neighbors import NearestNeighbors
 
 from isthmus._arrays import FloatArray, IntArray, Matrix
 from isthmus._threads import cap_methods
-from isthmus._validation import choice, matrix, number, shown
+from isthmus._validation import choice, matrix, number, short_repr, shown
 from isthmus.exceptions import InputError
 from isthmus.spaces import FeatureSpace, Space
 
@@ -27,6 +27,7 @@ QUERY_BLOCK = 1024
 
 
 @cap_methods
+@short_repr
 @dataclass(frozen=True, eq=False)
 class CommonSpace:
     r"""Two linear maps into one space, where rows of two domains are compared.

@@ -19,7 +19,7 @@ import scipy.sparse as sp
 
 from isthmus._arrays import BoolArray, FloatArray, Matrix, as_dense, is_sparse
 from isthmus._threads import cap_threads
-from isthmus._validation import as_generator, choice, column_names, matrix, number
+from isthmus._validation import as_generator, choice, column_names, matrix, number, short_repr
 from isthmus.exceptions import InputError
 from isthmus.kernels import RBF, Kernel, KernelSpec, Laplacian, Linear, Precomputed, as_kernel
 from isthmus.scale.kernel_means import partition_mmd
@@ -35,6 +35,7 @@ TIE = 32 * np.finfo(np.float64).eps
 """Two statistics closer than this, relative to the mean k(z, z), differ by rounding only."""
 
 
+@short_repr
 @dataclass(frozen=True)
 class MMDTest:
     """The outcome of :func:`mmd_test`."""

@@ -9,11 +9,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from isthmus._arrays import FloatArray
+from isthmus._validation import short_repr
 from isthmus.exceptions import InputError
 from isthmus.objective.pairs import in_range
 from isthmus.objective.point import Compact
 
 
+@short_repr
 @dataclass(frozen=True, eq=False)
 class HingeProblem:
     r"""The objective of Kulis et al. (2011), similar and dissimilar pairs alike by a sign.
@@ -111,6 +113,7 @@ class HingeCertificate(Compact):
         return self.W
 
 
+@short_repr
 @dataclass(frozen=True, eq=False)
 class HingePoint(HingeCertificate):
     """A matrix W (r_s, r_l) with its similarities X W Yᵀ; all else is a property."""

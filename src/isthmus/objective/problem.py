@@ -10,6 +10,7 @@ import numpy as np
 import scipy.linalg as sla
 
 from isthmus._arrays import FloatArray, IntArray
+from isthmus._validation import short_repr
 from isthmus.exceptions import InputError
 from isthmus.objective.basis import Prior, basis, row_factor
 from isthmus.objective.graph import PairGraph
@@ -17,6 +18,7 @@ from isthmus.objective.pairs import Alignment, Pairs, in_range
 from isthmus.objective.point import Compact, DualPoint
 
 
+@short_repr
 @dataclass(frozen=True, eq=False)
 class LogDetProblem(Compact):
     r"""Find the metric nearest to the identity that respects bounds on pairs and keeps mean shifts short.

@@ -9,10 +9,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from isthmus._arrays import FloatArray, IntArray
+from isthmus._validation import short_repr
 from isthmus.common_space import DOMAINS
 from isthmus.retrieval.catalogue import Catalogue, names
 
 
+@short_repr
 @dataclass(frozen=True, eq=False)
 class Matches:
     """The nearest rows of an index for each query, the nearest first.

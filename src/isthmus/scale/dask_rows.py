@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from isthmus._arrays import FloatArray, IntArray, Matrix, is_sparse
 from isthmus._threads import added, crowded
+from isthmus._validation import short_repr
 from isthmus.exceptions import InputError, MissingDependencyError
 from isthmus.scale.labels import codes_of, distinct, united
 from isthmus.solvers.blocks import ArrayRows, Share
@@ -53,6 +54,7 @@ def dask() -> Any:
     return dask
 
 
+@short_repr
 @dataclass(frozen=True, eq=False)
 class DaskRows:
     """Rows in the partitions of a Dask array, and their codes in those of another.
