@@ -72,6 +72,7 @@ def by_target_rows(model: Any, rows: Rows, X: Matrix) -> NDArray[Any]:
     return np.asarray(rows.y_target[rows.labelled][distances.argmin(axis=1)])
 
 
+@short_repr
 @dataclass(frozen=True)
 class Entrant:
     """One fit of a study, and the columns that it fills.
