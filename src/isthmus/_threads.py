@@ -8,12 +8,15 @@ there is one: others are at work beside us.
 
 from __future__ import annotations
 
+import sys
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Container, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from functools import cache
+from functools import cache, wraps
+from inspect import isgeneratorfunction
 from itertools import pairwise
+from types import FunctionType
 from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
@@ -37,8 +40,19 @@ def _controller() -> Any:
     return ThreadpoolController().select(user_api="blas")
 
 
+@cache
+def _openmp_controller(loaded: bool) -> Any:
+    """Of the OpenMP library of scikit-learn, whose searches for neighbours wait for idle threads as BLAS does.
+
+    It can be found once it is ``loaded``, so that there are two answers to keep.
+    """
+    from threadpoolctl import ThreadpoolController
+
+    return ThreadpoolController().select(user_api="openmp")
+
+
 def _blas_threads() -> int:
-    return max((int(library["num_threads"]) for library in _controller().info()), default=1)
+    return max((int(library.get_num_threads()) for library in _controller().lib_controllers), default=1)
 
 
 def _anybody_may_limit() -> None:
@@ -120,6 +134,68 @@ def small(*shapes: tuple[int, ...]) -> bool:
     """
     rows, columns = (sum(shape[axis] for shape in shapes) for axis in (0, 1))
     return rows * columns <= SMALL
+
+
+Entry = TypeVar("Entry", bound=Callable[..., Any])
+UNCAPPED = frozenset({"fit", "update"})
+"""Methods of an estimator that see to it themselves, once its transformers have said how wide rows become."""
+
+
+def cap_threads(function: Entry) -> Entry:
+    """Decorate a public function: one thread of BLAS, and of OpenMP, while it works on small arrays.
+
+    The size is that of all arguments together: arrays, frames, rows in blocks, lists of rows, and objects that say by
+    ``held_shape`` how many rows they hold. Where nothing says any size, nothing is capped.
+
+    Examples
+    --------
+    >>> blas_here = cap_threads(lambda X: _blas_threads())
+    >>> blas_here(np.zeros((30, 20)))
+    1
+    """
+
+    @wraps(function)
+    def capped(*args: Any, **options: Any) -> Any:
+        shapes = [shape for value in (*args, *options.values()) if (shape := _shape_of(value)) is not None]
+        if not shapes or not small(*shapes):
+            return function(*args, **options)
+        with single_threaded_blas(), _openmp_controller("sklearn.neighbors" in sys.modules).limit(limits=1):
+            return function(*args, **options)
+
+    capped.caps_threads = True  # type: ignore[attr-defined]
+    return capped  # type: ignore[return-value]
+
+
+def cap_methods(cls: type[Item], uncapped: Container[str] = ()) -> type[Item]:
+    """Decorate a class: :func:`cap_threads` on every public method that the class itself defines.
+
+    Examples
+    --------
+    >>> @cap_methods
+    ... class Threads:
+    ...     def of(self, X):
+    ...         return _blas_threads()
+    >>> Threads().of(np.zeros((30, 20)))
+    1
+    """
+    for name, method in list(vars(cls).items()):
+        if name.startswith("_") or name in uncapped:
+            continue
+        if isinstance(method, FunctionType) and not isgeneratorfunction(method):
+            setattr(cls, name, cap_threads(method))
+        elif isinstance(inner := getattr(method, "fn", None), FunctionType):  # behind scikit-learn's available_if
+            method.fn = cap_threads(inner)
+    return cls
+
+
+def _shape_of(value: Any) -> tuple[int, int] | None:
+    """Rows and columns of an argument, or None where it is no table."""
+    shape = getattr(value, "held_shape", None) or getattr(value, "shape", None)
+    if isinstance(value, list | tuple) and len(value) and isinstance(value[0], list | tuple | np.ndarray):
+        shape = len(value), np.size(value[0])
+    elif shape is None and hasattr(value, "blocks") and hasattr(value, "total"):
+        shape = value.n, value.d
+    return shape if isinstance(shape, tuple) and len(shape) == 2 else None
 
 
 def summed(share: Callable[[Item], Sums], items: Sequence[Item]) -> Sums:

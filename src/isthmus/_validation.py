@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import numbers
+import sys
+from collections import Counter
 from collections.abc import Collection
+from dataclasses import dataclass, fields  # noqa: F401  (the first for an example)
 from difflib import get_close_matches
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.random import Generator, RandomState
@@ -142,15 +145,112 @@ def length(y: Any, n: int, name: str, of: str) -> None:
 def number(
     value: Any, name: str, *, low: float = -np.inf, high: float = np.inf, strict: bool = False, whole: bool = False
 ) -> float:
-    """A finite real number within ``[low, high]``, or above ``low`` where ``strict``."""
+    """Check a finite real number within ``[low, high]``, or above ``low`` where ``strict``.
+
+    A whole number is at most :data:`sys.maxsize`, unless ``high`` allows more: no array has more rows, and NumPy can
+    not count further.
+
+    Examples
+    --------
+    >>> number(2**70, "k", low=1, whole=True)
+    Traceback (most recent call last):
+    isthmus.exceptions.InputError: k: expected a whole number of at least 1 and at most 9223372036854775807, got ...
+    """
+    too_large = whole and high == np.inf and isinstance(value, numbers.Integral) and value > sys.maxsize
     kind = "a whole number" if whole else "a number"
     limits = f" {'above' if strict else 'of at least'} {low:g}" if low > -np.inf else ""
-    limits += f" and at most {high:g}" if high < np.inf else ""
+    limits += f" and at most {sys.maxsize}" if too_large else f" and at most {high:g}" if high < np.inf else ""
     wanted = numbers.Integral if whole else numbers.Real
-    real = float(value) if isinstance(value, wanted) and not isinstance(value, bool | np.bool_) else np.nan
-    if not np.isfinite(real) or real < low or real > high or (strict and real == low):
-        raise InputError(f"{name}: expected {kind}{limits}, got {value!r}.")
+    real = _real(value) if isinstance(value, wanted) and not isinstance(value, bool | np.bool_) else np.nan
+    if too_large or not np.isfinite(real) or real < low or real > high or (strict and real == low):
+        raise InputError(f"{name}: expected {kind}{limits}, got {shown(value)}.")
     return real
+
+
+def _real(value: Any) -> float:
+    try:
+        return float(value)
+    except OverflowError:  # a whole number, or a fraction, beyond the range of floats
+        return np.inf
+
+
+def shown(value: Any, most: int = 60) -> str:
+    """Return a value as messages show it: short, on one line, with the shape of an array instead of its entries.
+
+    Examples
+    --------
+    >>> shown("x"), shown(np.zeros((500, 2))), shown(10**5000)
+    ("'x'", 'array of shape (500, 2)', 'int')
+    """
+    if len(shape := getattr(value, "shape", ()) or ()):
+        return f"{'array' if isinstance(value, np.ndarray) else type(value).__name__} of shape {shape}"
+    try:
+        text = " ".join(repr(value).split())
+    except ValueError:  # Python refuses to write whole numbers of thousands of digits
+        return type(value).__name__
+    return text if len(text) <= most else f"{text[: most - 1]}…"
+
+
+Kind = TypeVar("Kind", bound=type)
+LONGEST = 300
+"""Characters of a representation, at most."""
+
+
+def short_repr(cls: Kind) -> Kind:
+    """Decorate a dataclass: its representation is one short line, whatever it holds.
+
+    Examples
+    --------
+    >>> @short_repr
+    ... @dataclass
+    ... class Points:
+    ...     X: Any
+    ...     name: str = "a"
+    >>> Points(np.zeros((5000, 3)))
+    Points(X=array of shape (5000, 3), name='a')
+    """
+
+    def represent(self: Any) -> str:
+        parts = (f"{each.name}={shown(getattr(self, each.name))}" for each in fields(self) if each.repr)
+        text = f"{type(self).__name__}({', '.join(parts)})"
+        return text if len(text) <= LONGEST else f"{text[: LONGEST - 2]}…)"
+
+    cls.__repr__ = represent  # type: ignore[misc]
+    return cls
+
+
+def check_flag(value: Any, name: str) -> bool:
+    """Check True or False, of Python or NumPy."""
+    if not isinstance(value, bool | np.bool_):
+        raise InputError(f"{name}: expected True or False, got {shown(value)}.")
+    return bool(value)
+
+
+def check_numbers(values: Any, name: str, expected: str) -> FloatArray:
+    """Check a one-dimensional array of numbers, which may be NaN; ``expected`` says what they are.
+
+    Examples
+    --------
+    >>> check_numbers("x", "p_values", "one number per test")
+    Traceback (most recent call last):
+    isthmus.exceptions.InputError: p_values: expected one number per test, got 'x'.
+    """
+    try:
+        array = np.asarray(values, dtype=np.float64)
+    except (TypeError, ValueError, OverflowError):
+        array = None
+    if array is None or array.ndim != 1:
+        raise InputError(f"{name}: expected {expected}, got {shown(values)}.")
+    return array
+
+
+def check_column_names(X: Any, name: str) -> None:
+    """Raise where two columns of a data frame have one name."""
+    repeated = [column for column, count in Counter(column_names(X) or ()).items() if count > 1]
+    if repeated:
+        raise InputError(
+            f"{name}: expected columns with different names, got {repeated[0]!r} more than once; rename one of them."
+        )
 
 
 def choice(value: Any, name: str, options: Collection[str]) -> str:
@@ -158,7 +258,7 @@ def choice(value: Any, name: str, options: Collection[str]) -> str:
     if not isinstance(value, str) or value not in options:
         words = ", ".join(repr(option) for option in list(options)[:MANY])
         more = f", … ({len(options)} in all)" if len(options) > MANY else ""
-        raise InputError(f"{name}: expected one of {words}{more}, got {value!r}{did_you_mean(value, options)}.")
+        raise InputError(f"{name}: expected one of {words}{more}, got {shown(value)}{did_you_mean(value, options)}.")
     return value
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 import scipy.linalg as sla
@@ -11,7 +12,8 @@ from sklearn.metrics import pairwise
 from sklearn.neighbors import NearestNeighbors
 
 from isthmus._arrays import FloatArray, IntArray, Matrix
-from isthmus._validation import choice
+from isthmus._threads import cap_methods
+from isthmus._validation import choice, matrix, number, short_repr, shown
 from isthmus.exceptions import InputError
 from isthmus.spaces import FeatureSpace, Space
 
@@ -24,6 +26,8 @@ QUERY_BLOCK = 1024
 """Points that are compared with all others at once."""
 
 
+@cap_methods
+@short_repr
 @dataclass(frozen=True, eq=False)
 class CommonSpace:
     r"""Two linear maps into one space, where rows of two domains are compared.
@@ -87,7 +91,14 @@ class CommonSpace:
     def map(self, domain: str, dtype: str = "float64") -> FloatArray:
         """:math:`W_s` or :math:`W_t`."""
         r = self.source.dimension
-        return np.asarray(self.components[:r] if domain == "source" else self.components[r:], dtype=dtype)
+        first = choice(domain, "domain", DOMAINS) == "source"
+        return np.asarray(self.components[:r] if first else self.components[r:], dtype=dtype)
+
+    @property
+    def held_shape(self) -> tuple[int, int]:
+        """The shape of the components, for :func:`isthmus._threads.cap_threads`."""
+        rows, columns = self.components.shape
+        return rows, columns
 
     @property
     def dimension(self) -> int:
@@ -106,7 +117,7 @@ class CommonSpace:
         """The column of :meth:`embed` that carries the length outside the span; None where a domain needs none."""
         return self._outside_axes.get(domain)
 
-    def embed(self, X: Matrix, domain: str) -> FloatArray:
+    def embed(self, X: Any, domain: str) -> FloatArray:
         """Rows as points of the common space, in their own precision.
 
         Comparing points there compares rows: exactly so across the domains, and to every row that was learned from.
@@ -114,6 +125,7 @@ class CommonSpace:
         what is outside; :meth:`squared_distances` is exact for them too.
         """
         space = self.space(domain)
+        X = self._rows(X, domain)
         dtype = "float32" if X.dtype == np.float32 else "float64"
         offset = 0.0 if self.offsets is None else self.offsets[DOMAINS.index(domain)].astype(dtype)
         if isinstance(space, FeatureSpace) and not self._outside_axes:
@@ -129,6 +141,10 @@ class CommonSpace:
                 E[rows, axis] = np.sqrt(space.outside(X[rows], C))
         return self._scaled(E)
 
+    def _rows(self, X: Any, domain: str, name: str = "X") -> Matrix:
+        """Check rows of a domain; there may be none."""
+        return matrix(X, name, n_columns=self.space(domain).n_features, min_rows=0)
+
     def _scaled(self, E: FloatArray) -> FloatArray:
         """Points (n, k), changed in place to parts of unit length; a part that is zero stays zero."""
         start = 0
@@ -139,8 +155,10 @@ class CommonSpace:
             start += width
         return E
 
-    def squared_distances(self, A: Matrix, B: Matrix, domains: tuple[str, str]) -> FloatArray:
+    def squared_distances(self, A: Any, B: Any, domains: tuple[str, str]) -> FloatArray:
         """All squared distances (n, m) between rows of the named domains, either of which may be either."""
+        domains = two_names(domains)
+        A, B = self._rows(A, domains[0], "A"), self._rows(B, domains[1], "B")
         if domains[0] != domains[1] or domains[0] not in self._outside_axes:
             return _euclidean(self.embed(A, domains[0]), self.embed(B, domains[1]))
         space, W = self.space(domains[0]), self.map(domains[0])
@@ -149,8 +167,10 @@ class CommonSpace:
         left_out = left_out - 2.0 * space.outside_products(A, B, CA, CB)
         return _euclidean(CA @ W, CB @ W) + np.maximum(left_out, 0.0)
 
-    def similarities(self, A: Matrix, B: Matrix, domains: tuple[str, str]) -> FloatArray:
+    def similarities(self, A: Any, B: Any, domains: tuple[str, str]) -> FloatArray:
         """All inner products (n, m) of rows of one domain and rows of the other."""
+        domains = two_names(domains)
+        A, B = self._rows(A, domains[0], "A"), self._rows(B, domains[1], "B")
         if domains[0] == domains[1]:
             raise InputError(
                 "domains: expected one source and one target, as this similarity is not defined within a domain, "
@@ -160,6 +180,7 @@ class CommonSpace:
 
     def rank(self, queries: FloatArray, references: FloatArray, k: int) -> tuple[FloatArray, IntArray]:
         """The k best of some points for each query point, best first: distances or inner products, and numbers."""
+        k = int(number(k, "k", low=1, high=len(references), whole=True))
         if self.kind == DISTANCE:
             # In the precision of the references: scikit-learn is several times slower on a mixture.
             found = NearestNeighbors(n_neighbors=k, algorithm="brute").fit(references)
@@ -200,6 +221,14 @@ class CommonSpace:
                 B, part = self.space(domain).basis(), slice(start, start + self.space(domain).n_features)
                 M[part, part] += np.eye(len(B)) - B @ B.T
         return np.asarray(M)
+
+
+def two_names(domains: Any) -> tuple[str, str]:
+    """Check two names of domains."""
+    if not isinstance(domains, tuple | list) or len(domains) != 2:
+        raise InputError(f"domains: expected two names, such as ('source', 'target'), got {shown(domains)}.")
+    first, second = (choice(domain, "domains", DOMAINS) for domain in domains)
+    return first, second
 
 
 def _euclidean(A: FloatArray, B: FloatArray) -> FloatArray:

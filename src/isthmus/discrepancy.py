@@ -18,7 +18,8 @@ import numpy as np
 import scipy.sparse as sp
 
 from isthmus._arrays import BoolArray, FloatArray, Matrix, as_dense, is_sparse
-from isthmus._validation import as_generator, choice, column_names, matrix, number
+from isthmus._threads import cap_threads
+from isthmus._validation import as_generator, choice, column_names, matrix, number, short_repr
 from isthmus.exceptions import InputError
 from isthmus.kernels import RBF, Kernel, KernelSpec, Laplacian, Linear, Precomputed, as_kernel
 from isthmus.scale.kernel_means import partition_mmd
@@ -34,6 +35,7 @@ TIE = 32 * np.finfo(np.float64).eps
 """Two statistics closer than this, relative to the mean k(z, z), differ by rounding only."""
 
 
+@short_repr
 @dataclass(frozen=True)
 class MMDTest:
     """The outcome of :func:`mmd_test`."""
@@ -61,6 +63,7 @@ class MMDTest:
         )
 
 
+@cap_threads
 def mmd(X: Any, Y: Any, kernel: KernelSpec = "rbf", estimator: str = "biased") -> float:
     r"""The squared maximum mean discrepancy of two samples.
 
@@ -111,6 +114,7 @@ def mmd(X: Any, Y: Any, kernel: KernelSpec = "rbf", estimator: str = "biased") -
     return float(_statistics(resolved, Z, observed, unbiased=estimator == "unbiased")[0][0])
 
 
+@cap_threads
 def mmd_test(
     X: Any,
     Y: Any,

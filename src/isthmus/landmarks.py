@@ -22,7 +22,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import pairwise_distances_argmin
 
 from isthmus._arrays import FloatArray, IntArray, Matrix, is_sparse
-from isthmus._validation import choice, number
+from isthmus._validation import choice, number, short_repr
 from isthmus.exceptions import InputError
 from isthmus.kernels import Kernel, KernelSpec, Precomputed, as_kernel
 from isthmus.linalg import pivoted_cholesky
@@ -37,6 +37,7 @@ ROUNDING = 1e-12
 """What is left of a row, below this part of the longest one, is rounding and no reason to choose it."""
 
 
+@short_repr
 @dataclass(frozen=True)
 class OnLandmarks(Kernel):
     """A kernel with its landmarks: what :class:`Landmarks` is once the rows of a domain are known.

@@ -10,7 +10,7 @@ from sklearn.base import clone
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.utils import InputTags, get_tags
 
-from isthmus._arrays import FloatArray, Matrix, is_sparse
+from isthmus._arrays import FloatArray, IntArray, Matrix, is_sparse
 from isthmus._validation import choice
 from isthmus.domains import UNLABELLED, TwoDomains
 from isthmus.estimators.base import TwoDomainEstimator
@@ -90,7 +90,7 @@ class TargetOnly(TargetEstimator):
         rows = slice(None) if self._marks(classifier) else target.labelled
         # Where no label reaches a row, label spreading divides by zero and guesses the first class.
         with np.errstate(invalid="ignore"):
-            classifier.fit(target.X[rows], target.y[rows])
+            _fit_classifier(classifier, target.X[rows], target.y[rows])
         if UNLABELLED in getattr(classifier, "classes_", ()):
             raise InputError(
                 "unlabelled: expected 'mark' only with a classifier that takes -1 for no label, "
@@ -119,3 +119,20 @@ class TargetOnly(TargetEstimator):
 
     def _dimension(self) -> int:
         return self.n_features_["target"]
+
+
+def _fit_classifier(classifier: Any, X: Matrix, y: IntArray) -> None:
+    """Fit a classifier of the user's; what it refuses becomes one sentence."""
+    try:
+        classifier.fit(X, y)
+    except (TypeError, ValueError) as error:
+        name, n_classes = type(classifier).__name__, len(np.unique(y[y != UNLABELLED]))
+        if n_classes < 2:
+            raise InputError(
+                f"y_target: expected labelled rows of at least two classes for {name}, got one; label a row of "
+                "another class, or use a classifier that takes one."
+            ) from error
+        reason = " ".join(str(error).split())[:200]
+        raise InputError(
+            f"classifier: expected one that takes the labelled target rows, got {name}: {reason}"
+        ) from error

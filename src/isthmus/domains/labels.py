@@ -89,4 +89,7 @@ def as_labels(y: Any, name: str, kind: str = "label") -> NDArray[Any]:
         raise InputError(f"{name}: expected one {kind} per row, got a row with several.")
     if array.dtype.kind == "O" and all(isinstance(v, numbers.Real) and not isinstance(v, bool) for v in array):
         return np.asarray(array.tolist())
+    if array.dtype.kind == "O" and any(isinstance(v, np.str_ | np.bool_ | np.number) for v in array):
+        plain = [v.item() if isinstance(v, np.str_ | np.bool_ | np.number) else v for v in array]
+        return np.array([*plain, None], dtype=object)[:-1]  # None: or NumPy would look into strings
     return array

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from isthmus._arrays import FloatArray, IntArray
+from isthmus._validation import short_repr
 from isthmus.domains.labels import as_labels, is_unlabelled
 from isthmus.exceptions import InputError
 
@@ -24,6 +25,7 @@ NAMES: Names = ("source", "target")
 """What the two sides are called in messages, unless a function has other names for them."""
 
 
+@short_repr
 @dataclass(frozen=True, eq=False)
 class KnownPairs:
     """Rows of a source and of a target that are the same object.

@@ -9,12 +9,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from isthmus._arrays import IntArray, Matrix
-from isthmus._validation import length, matrix, ordinary
+from isthmus._validation import length, matrix, ordinary, short_repr
 from isthmus.domains.labels import UNLABELLED, as_labels, encoded, encoded_classes, encoded_known
 from isthmus.domains.pairs import KnownPairs, as_pairs
 from isthmus.exceptions import InputError
 
 
+@short_repr
 @dataclass(frozen=True, eq=False)
 class Domain:
     """One collection: rows X (n, d), label codes y (n,) with -1 for none, and the names of its columns."""
@@ -29,6 +30,7 @@ class Domain:
         return np.flatnonzero(self.y != UNLABELLED)
 
 
+@short_repr
 @dataclass(frozen=True, eq=False)
 class TwoDomains:
     """A source and a target, with the classes that their codes count through, and what is known of them as pairs."""
@@ -41,6 +43,7 @@ class TwoDomains:
     """Rows of both that are the same object."""
 
 
+@short_repr
 @dataclass(frozen=True, eq=False)
 class Split:
     """Which rows of a source domain and of a target domain take which part, as row numbers."""
@@ -63,12 +66,14 @@ def two_domains(
     pairs: Any = None,
     needed: tuple[int, str] = (1, ""),
     own_classes: bool = False,
+    needs_target_labels: bool = True,
 ) -> TwoDomains:
     """Check the arguments of ``fit`` and turn labels of any type into codes.
 
     Without pairs all that ties the domains are labels: every source row has one, and some target row. With pairs,
     labels are optional in both, all of them or for some rows, and the target may have classes of its own; so it may
-    without, where ``own_classes`` says so. So many pairs are ``needed``, by whom.
+    without, where ``own_classes`` says so. So many pairs are ``needed``, by whom. Where the labels of the source are
+    enough, ``needs_target_labels`` is False, and ``y_target`` may be None.
 
     Examples
     --------
@@ -81,7 +86,7 @@ def two_domains(
     Xs, Xt = (ordinary(matrix(X, name), name) for X, name in ((X_source, "X_source"), (X_target, "X_target")))
     optional = pairs is not None
     ys = _labels(y_source, Xs.shape[0], "y_source", "X_source", optional)
-    yt = _labels(y_target, Xt.shape[0], "y_target", "X_target", optional)
+    yt = _labels(y_target, Xt.shape[0], "y_target", "X_target", optional or not needs_target_labels)
     if optional:
         (source, target), classes = encoded_known((ys, yt), ("y_source", "y_target"))
         known = as_pairs(pairs, len(ys), len(yt), fewest=needed[0], needs=needed[1])
@@ -91,7 +96,7 @@ def two_domains(
         (source, target), classes = encoded_known((ys, yt), ("y_source", "y_target"))
     else:
         target = encoded(yt, classes, "y_target")
-    if (target == UNLABELLED).all():
+    if needs_target_labels and (target == UNLABELLED).all():
         raise InputError(f"y_target: expected at least one labelled row, got none among {len(yt)}.")
     return TwoDomains(Domain(Xs, source), Domain(Xt, target), classes)
 

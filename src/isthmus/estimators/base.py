@@ -54,6 +54,8 @@ class TwoDomainEstimator(Manners):
     """How many pairs it can learn from, where it is given any."""
     own_classes: ClassVar[bool] = False
     """Whether, without pairs too, the target may have classes that the source lacks."""
+    needs_target_labels: bool = True
+    """Whether, without pairs, some target row has to have a label: if not, the source's are enough."""
     needs_unlabelled: ClassVar[bool] = False
     """Whether it learns nothing without target rows that have no label."""
     equal_features: ClassVar[bool] = False
@@ -80,7 +82,7 @@ class TwoDomainEstimator(Manners):
             Their classes, of any type; with pairs, -1, None or NaN where unknown.
         X_target : array, sparse matrix or data frame (n_l + n_u, d_t)
             Target rows, labelled or not; with a ``target_transformer``, whatever that takes.
-        y_target : array (n_l + n_u,), or None where pairs are given
+        y_target : array (n_l + n_u,), or None where pairs are given, or ``needs_target_labels`` is False
             Their classes; -1, None or NaN where unknown. With pairs, they may be others than those of the source.
         pairs : array (m, 2), "rows", (ids, ids) or KnownPairs, optional
             Rows that are the same object, for systems that learn from pairs: the numbers of a source and a target
@@ -105,7 +107,9 @@ class TwoDomainEstimator(Manners):
         rows = transformed(source, X_source, "X_source"), transformed(target, X_target, "X_target")
         self._require_dense(*rows)
         needed = self.fewest_pairs, type(self).__name__
-        domains = two_domains(rows[0], y_source, rows[1], y_target, pairs, needed, self.own_classes)
+        domains = two_domains(
+            rows[0], y_source, rows[1], y_target, pairs, needed, self.own_classes, self.needs_target_labels
+        )
         columns = {"source": column_names(X_source), "target": column_names(X_target)}
         return Prepared(domains, {"source": source, "target": target}, columns)
 

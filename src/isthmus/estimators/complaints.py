@@ -32,7 +32,8 @@ def complain(domains: TwoDomains, kernels: tuple[Kernel, Kernel], *, intercept: 
         if isinstance(kernel, Linear) and not is_sparse(domain.X):
             mean, variance = column_moments(domain.X)
             complain_of_features(mean, np.sqrt(variance), name, intercept=intercept)
-    if domains.pairs is None:  # known pairs draw rows of any class together
+    # Known pairs draw rows of any class together, and who learns without target labels misses none.
+    if domains.pairs is None and len(domains.target.labelled):
         complain_of_classes(domains.source.y, domains.target.y, domains.classes)
 
 

@@ -14,6 +14,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from isthmus._arrays import FloatArray, IntArray
+from isthmus._validation import check_column_names, matrix
 from isthmus.domains import as_labels
 from isthmus.estimators.base import TwoDomainEstimator
 from isthmus.estimators.manners import Manners
@@ -118,10 +119,14 @@ class GivenSource(ClassifierMixin, TransformerMixin, BaseEstimator):  # type: ig
 
     def _validated(self, owner: Any, X: Any, **options: Any) -> Any:
         """Rows that scikit-learn finds good; where a transformer takes them first, their columns only."""
+        check_column_names(X, "X")
         if getattr(self.estimator, "target_transformer", None) is not None:
             return validate_data(owner, X, skip_check_array=True, **options)
         accepted = "csr" if self._input_tags().sparse else False
-        return validate_data(owner, X, accept_sparse=accepted, dtype=[np.float64, np.float32], **options)
+        # NaN and inf are refused below, in one sentence; all else in scikit-learn's words, which its checks ask for.
+        types = [np.float64, np.float32]
+        rows = validate_data(owner, X, accept_sparse=accepted, dtype=types, ensure_all_finite=False, **options)
+        return matrix(rows, "X")
 
     def _input_tags(self) -> Any:
         """What holds of target rows."""

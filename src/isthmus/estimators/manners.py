@@ -9,6 +9,7 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils import ClassifierTags, InputTags, get_tags
 from sklearn.utils.metaestimators import available_if
 
+from isthmus._threads import UNCAPPED, cap_methods
 from isthmus.common_space import DOMAINS
 from isthmus.kernels import Precomputed
 
@@ -30,6 +31,17 @@ class Manners(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None):  # t
     """
 
     takes_pairs: ClassVar[bool]
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        """Small work takes one BLAS thread, in every public method of every system."""
+        cap_methods(cls, UNCAPPED)  # before scikit-learn wraps what is there in what set_output asks for
+        super().__init_subclass__(**options)
+
+    @property
+    def held_shape(self) -> tuple[int, int] | None:
+        """The shape of the reference rows, for :func:`isthmus._threads.cap_threads`; None where there are none."""
+        points = getattr(getattr(self, "references_", None), "points", None)
+        return None if points is None else (points.shape[0], points.shape[1])
 
     @available_if(_one_domain)  # type: ignore[untyped-decorator]
     def fit_transform(self, X: Any, y: Any = None) -> NoReturn:

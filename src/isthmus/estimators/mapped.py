@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from isthmus._arrays import FloatArray, IntArray, Matrix, is_sparse
 from isthmus._validation import choice, number
-from isthmus.common_space import DISTANCE, DOMAINS, INNER_PRODUCT, CommonSpace
+from isthmus.common_space import DISTANCE, DOMAINS, INNER_PRODUCT, CommonSpace, two_names
 from isthmus.domains import TwoDomains
 from isthmus.estimators.base import TwoDomainEstimator
 from isthmus.estimators.complaints import complain
@@ -295,12 +295,4 @@ def _across(domains: Any) -> tuple[str, str]:
     first, second = two_names(domains)
     if first == second:
         raise InputError(f"domains: expected one source and one target, got {domains!r}.")
-    return first, second
-
-
-def two_names(domains: Any) -> tuple[str, str]:
-    """Two names of domains."""
-    if not isinstance(domains, tuple | list) or len(domains) != 2:
-        raise InputError(f"domains: expected two names, such as ('source', 'target'), got {domains!r}.")
-    first, second = (choice(domain, "domains", DOMAINS) for domain in domains)
     return first, second

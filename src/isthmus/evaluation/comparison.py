@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -10,7 +11,7 @@ from scipy.stats import rankdata
 from scipy.stats import t as student
 
 from isthmus._arrays import FloatArray
-from isthmus._validation import as_generator, choice, length, number
+from isthmus._validation import as_generator, check_numbers, choice, length, number, shown
 from isthmus.exceptions import InputError
 
 TESTS = ("permutation", "wilcoxon")
@@ -113,7 +114,7 @@ def paired_difference(
     choice(test, "test", TESTS)
     if clusters is None:
         clusters = np.arange(len(first))
-    if np.ndim(next(iter(clusters), 0)) == 0:
+    if not isinstance(clusters, Iterable) or np.ndim(next(iter(clusters), 0)) == 0:
         clusters = [clusters]
     means = [_cluster_means(first - second, each) for each in clusters]
     found = [_difference(units, len(first), confidence, test, random_state) for units in means]
@@ -133,9 +134,10 @@ def holm(p_values: Any) -> FloatArray:
     >>> holm([0.01, 0.04, 0.03])
     array([0.03, 0.06, 0.06])
     """
-    p = np.asarray(p_values, dtype=np.float64)
-    if p.ndim != 1 or not ((p >= 0) & (p <= 1)).all():
-        raise InputError(f"p_values: expected a one-dimensional array of numbers from 0 to 1, got {p_values!r:.60}.")
+    expected = "a one-dimensional array of numbers from 0 to 1"
+    p = check_numbers(p_values, "p_values", expected)
+    if not ((p >= 0) & (p <= 1)).all():
+        raise InputError(f"p_values: expected {expected}, got {shown(p_values)}.")
     order = np.argsort(p, kind="stable")
     adjusted = np.empty_like(p)
     adjusted[order] = np.minimum(1.0, np.maximum.accumulate(p[order] * np.arange(len(p), 0, -1)))
@@ -197,12 +199,9 @@ def _cluster_means(d: FloatArray, clustering: Any) -> FloatArray:
 
 
 def _scores(values: Any, name: str) -> FloatArray:
-    try:
-        scores = np.asarray(values, dtype=np.float64)
-    except (TypeError, ValueError):
-        raise InputError(f"{name}: expected one number per split, got {values!r:.60}.") from None
-    if scores.ndim != 1 or not len(scores):
-        raise InputError(f"{name}: expected one number per split, got shape {scores.shape}.")
+    scores = check_numbers(values, name, "one number per split")
+    if not len(scores):
+        raise InputError(f"{name}: expected one number per split, got none.")
     if not np.isfinite(scores).all():
         raise InputError(f"{name}: expected finite numbers, got {scores[~np.isfinite(scores)][0]}.")
     return scores

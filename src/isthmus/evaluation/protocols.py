@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from isthmus._arrays import FloatArray, IntArray
-from isthmus._validation import choice, number
-from isthmus.domains import Split
+from isthmus._validation import check_flag, choice, number
+from isthmus.domains import Split, as_labels
 from isthmus.evaluation.quotas import Quota, Supply, check_one_class, numbered, one_row_per_object, quota
 from isthmus.exceptions import InputError
 
@@ -72,9 +72,7 @@ class Protocol:
             if name != "test" or self.test is not None:
                 whole = int(number(getattr(self, name), name, low=low, whole=True))
                 object.__setattr__(self, name, whole)  # NumPy's integers can't be written as JSON
-        if not isinstance(self.disjoint, bool | np.bool_):
-            raise InputError(f"disjoint: expected True or False, got {self.disjoint!r}.")
-        object.__setattr__(self, "disjoint", bool(self.disjoint))
+        object.__setattr__(self, "disjoint", check_flag(self.disjoint, "disjoint"))
         choice(self.small_classes, "small_classes", SMALL_CLASSES)
 
     def split(
@@ -166,8 +164,8 @@ def _rows(n: int, kind: str) -> str:
 
 
 def _codes(y: Any, name: str) -> IntArray:
-    codes = np.asarray(y)
-    if codes.ndim != 1 or not len(codes) or codes.dtype.kind not in "iu":
+    codes = as_labels(y, name, "whole number")
+    if not len(codes) or codes.dtype.kind not in "iu":
         raise InputError(
             f"{name}: expected one whole number per row, got values of type {codes.dtype} in shape {codes.shape}."
         )
@@ -177,8 +175,8 @@ def _codes(y: Any, name: str) -> IntArray:
 
 
 def _generator(seed: Any) -> np.random.Generator:
-    for part in seed if isinstance(seed, Sequence) and not isinstance(seed, str) and len(seed) else [seed]:
-        number(part, "seed", low=0, whole=True)
+    for part in seed if isinstance(seed, Sequence) and not isinstance(seed, str | bytes) and len(seed) else [seed]:
+        number(part, "seed", low=0, high=2.0**128, whole=True)  # as many bits as SeedSequence draws
     return np.random.default_rng(seed)
 
 

@@ -8,6 +8,7 @@ import numpy as np
 
 from isthmus._arrays import FloatArray, IntArray
 from isthmus._validation import length
+from isthmus.domains import as_labels
 from isthmus.exceptions import InputError
 
 
@@ -62,7 +63,8 @@ def numbered(source: Any, target: Any, n_source: int, n_target: int) -> tuple[In
     if source is None or target is None:
         missing = "objects_source" if source is None else "objects_target"
         raise InputError(f"{missing}: expected the objects of both domains or of neither, got None.")
-    source, target = np.asarray(source), np.asarray(target)
+    source = as_labels(source, "objects_source", "object")
+    target = as_labels(target, "objects_target", "object")
     length(source, n_source, "objects_source", "y_source")
     length(target, n_target, "objects_target", "y_target")
     numbers: dict[Any, int] = {}

@@ -11,7 +11,7 @@ from sklearn.base import BaseEstimator
 from sklearn.model_selection import StratifiedKFold
 
 from isthmus._arrays import BoolArray, IntArray
-from isthmus._validation import number
+from isthmus._validation import length, number, shown
 from isthmus.domains import as_labels, is_unlabelled
 from isthmus.exceptions import InputError
 
@@ -34,11 +34,11 @@ class SemiSupervisedSplit(BaseEstimator):  # type: ignore[misc]
     def __init__(self, cv: Any = 5) -> None:
         self.cv = cv
 
-    def _splitter(self) -> Any:
+    def _splitter(self, n_labelled: float = np.inf) -> Any:
         if isinstance(self.cv, numbers.Integral) and not isinstance(self.cv, bool):
-            return StratifiedKFold(int(number(self.cv, "cv", low=2, whole=True)))
+            return StratifiedKFold(int(number(self.cv, "cv", low=2, high=max(2, n_labelled), whole=True)))
         if not (hasattr(self.cv, "split") and hasattr(self.cv, "get_n_splits")):
-            raise InputError(f"cv: expected a number of folds or a splitter of scikit-learn, got {self.cv!r:.60}.")
+            raise InputError(f"cv: expected a number of folds or a splitter of scikit-learn, got {shown(self.cv)}.")
         return self.cv
 
     def _labelled(self, y: Any, groups: Any) -> tuple[BoolArray, tuple[Any, Any, Any]]:
@@ -49,13 +49,16 @@ class SemiSupervisedSplit(BaseEstimator):  # type: ignore[misc]
         if not kept.any():
             raise InputError("y: expected at least one labelled row to split, got none.")
         labels = np.array(as_labels(y, "y")[kept].tolist())
-        return kept, (np.zeros((len(labels), 1)), labels, None if groups is None else np.asarray(groups)[kept])
+        if groups is not None:
+            groups = as_labels(groups, "groups", "group")
+            length(groups, len(kept), "groups", "y")
+        return kept, (np.zeros((len(labels), 1)), labels, None if groups is None else groups[kept])
 
     def split(self, X: Any, y: Any, groups: Any = None) -> Iterator[tuple[IntArray, IntArray]]:
         """Pairs of training and test row numbers."""
         kept, inner = self._labelled(y, groups)
         labelled, unlabelled = np.flatnonzero(kept), np.flatnonzero(~kept)
-        for train, test in self._splitter().split(*inner):
+        for train, test in self._splitter(len(labelled)).split(*inner):
             yield np.sort(np.concatenate([labelled[train], unlabelled])), labelled[test]
 
     def get_n_splits(self, X: Any = None, y: Any = None, groups: Any = None) -> int:

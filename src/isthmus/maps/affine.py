@@ -9,8 +9,10 @@ from typing import Any
 import numpy as np
 
 from isthmus._arrays import FloatArray, Matrix
+from isthmus._validation import short_repr
 
 
+@short_repr
 @dataclass(frozen=True, eq=False)
 class AffineMap:
     r""":math:`x \mapsto W^T (x - m_x) + m_y`.

@@ -8,6 +8,7 @@ from functools import cached_property
 import numpy as np
 
 from isthmus._arrays import FloatArray, Matrix
+from isthmus._validation import short_repr
 from isthmus.exceptions import InputError
 from isthmus.linalg import PrincipalAxes, principal_axes
 from isthmus.maps.eigen import product_svd, standing_signs
@@ -16,6 +17,7 @@ NO_CORRELATION = 1e-9
 """What is below this, without a ridge, is rounding."""
 
 
+@short_repr
 @dataclass(frozen=True, eq=False)
 class CanonicalDirections:
     """W_s (r_s, k), W_t (r_t, k), the offsets (2, k) that centre them, and the correlations (k,), largest first."""
@@ -35,6 +37,7 @@ class CanonicalDirections:
         return CanonicalDirections(self.source[:, :k], self.target[:, :k], self.offsets[:, :k], self.correlations[:k])
 
 
+@short_repr
 @dataclass(frozen=True, eq=False)
 class PairedRows:
     """Two sets of rows, paired ``(L Rᵀ)_ij`` times, with all that does not depend on a ridge.

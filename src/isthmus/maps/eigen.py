@@ -8,6 +8,7 @@ import numpy as np
 import scipy.linalg as sla
 
 from isthmus._arrays import BoolArray, FloatArray
+from isthmus._validation import short_repr
 from isthmus.exceptions import InputError
 
 RANK = 1e-9
@@ -20,6 +21,7 @@ INDEFINITE = (
 )
 
 
+@short_repr
 @dataclass(frozen=True, eq=False)
 class JointDirections:
     r"""Leading solutions of :math:`B v = \lambda A v`, largest λ first, with :math:`V^T A V = I`.
@@ -68,6 +70,7 @@ class JointDirections:
         )
 
 
+@short_repr
 @dataclass(frozen=True, eq=False)
 class JointProblem:
     r"""Symmetric A, positive definite, and B over the coordinates of both domains, those of the source first.
@@ -103,6 +106,7 @@ class JointProblem:
         return _certified(found, self.A @ V, self.B @ V, (self.A, self.B)).leading(min(k, r))
 
 
+@short_repr
 @dataclass(frozen=True, eq=False)
 class CoupledProblem:
     r"""A block by block, B across the blocks only: :math:`A = A_s \oplus A_t`, :math:`B_{st} = M_s M_t^T`.

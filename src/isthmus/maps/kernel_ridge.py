@@ -10,6 +10,7 @@ import scipy.linalg as sla
 from scipy.spatial.distance import pdist
 
 from isthmus._arrays import FloatArray, Matrix, as_dense
+from isthmus._validation import short_repr
 from isthmus.maps.ridge import ridge
 
 MOST_LANDMARKS = 1000
@@ -22,6 +23,7 @@ SMALLEST = 1e-9
 """Eigenvalues of the kernel matrix below this share of the largest are rounding."""
 
 
+@short_repr
 @dataclass(frozen=True, eq=False)
 class KernelMap:
     r""":math:`x \mapsto C^T k(Z, x) + c` with :math:`k(z, x) = \exp(-\lVert z - x \rVert^2 / 2 \sigma^2)`.

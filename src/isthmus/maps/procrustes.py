@@ -8,6 +8,7 @@ import numpy as np
 import scipy.linalg as sla
 
 from isthmus._arrays import FloatArray
+from isthmus._validation import short_repr
 from isthmus.maps.affine import AffineMap
 
 ROUNDING = 10.0
@@ -15,6 +16,7 @@ ROUNDING = 10.0
 about such directions."""
 
 
+@short_repr
 @dataclass(frozen=True, eq=False)
 class ProcrustesFit:
     r"""What an orthogonal map has learned: :math:`X_c^T \mathrm{diag}(w)\, Y_c = U \mathrm{diag}(\sigma) V^T`.

@@ -7,9 +7,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from isthmus._arrays import FloatArray
+from isthmus._validation import short_repr
 from isthmus.maps.eigen import TIED, JointDirections, rank
 
 
+@short_repr
 @dataclass(frozen=True, eq=False)
 class SharedCoordinates:
     """The left singular vectors of F, which are coordinates of paired rows S (r, d_s) and T (r, d_t)."""

@@ -9,7 +9,8 @@ from threadpoolctl import threadpool_limits  # scikit-learn brings it
 
 from isthmus._arrays import IntArray
 from isthmus._progress import Progress, WorkCounter
-from isthmus._validation import as_generator, choice, number
+from isthmus._threads import cap_threads
+from isthmus._validation import as_generator, check_flag, choice, number
 from isthmus.exceptions import InputError
 from isthmus.matching.complete import known_alone, side_without_rows
 from isthmus.matching.confidence import accepted, confidences
@@ -26,8 +27,11 @@ from isthmus.matching.verdict import Evidence, evidence, sentence, success
 KEEP = ("sure", "all")
 SURE = 0.5
 """Matches of less confidence are left out."""
+MOST_RESTARTS = 1000
+"""All runs are kept until the best one is known: more would be a mistake, and fill the memory."""
 
 
+@cap_threads
 def match(
     A: Any,
     B: Any,
@@ -79,7 +83,7 @@ def match(
     min_confidence : float
         What is enough, between 0 and 1.
     n_restarts : int
-        How many runs with different candidates hidden, at least two; the best counts.
+        How many runs with different candidates hidden, from 2 to 1,000; the best counts.
     source_transformer, target_transformer : "auto", None or a transformer of scikit-learn
         What is done with the rows of A and of B first. "auto": columns of dense rows are standardised.
     random_state : int, Generator, RandomState or None
@@ -117,11 +121,9 @@ def match(
     """
     rng = as_generator(random_state)
     choice(keep, "keep", KEEP)
-    for value, name in ((refine, "refine"), (one_to_one, "one_to_one")):
-        if not isinstance(value, bool | np.bool_):
-            raise InputError(f"{name}: expected True or False, got {value!r:.60}.")
+    refine, one_to_one = check_flag(refine, "refine"), check_flag(one_to_one, "one_to_one")
     enough = number(min_confidence, "min_confidence", low=0.0, high=1.0)
-    restarts = int(number(n_restarts, "n_restarts", low=2, whole=True))
+    restarts = int(number(n_restarts, "n_restarts", low=2, high=MOST_RESTARTS, whole=True))
     engine, engine_name = as_engine(system)
     reports = Progress(progress, "match")
     X = unit_rows(A, source_transformer, "A", "source_transformer")
@@ -136,13 +138,11 @@ def match(
         counter = WorkCounter(reports)
         counter.count("axes", 0.0)
         problem = problem_of(prepared(X, "A"), prepared(Z, "B"), ys, yt, engine)
-        side = side_without_rows(problem, known, bool(one_to_one))
+        side = side_without_rows(problem, known, one_to_one)
         if side is not None:
             return known_alone(problem, known, side)
-        runs = all_runs(
-            problem, known, restarts, rng, counter, refine=bool(refine), one_to_one=bool(one_to_one), n_jobs=jobs
-        )
-    return _matching(runs, known, evidence(runs, engine_name), (ys, yt), keep == "all", enough, bool(one_to_one))
+        runs = all_runs(problem, known, restarts, rng, counter, refine=refine, one_to_one=one_to_one, n_jobs=jobs)
+    return _matching(runs, known, evidence(runs, engine_name), (ys, yt), keep == "all", enough, one_to_one)
 
 
 def _matching(

@@ -76,3 +76,7 @@ class Matching:
 
     def __str__(self) -> str:
         return self.verdict
+
+    def __repr__(self) -> str:
+        n, m = self.shape
+        return f"<Matching of {n} and {m} rows: {len(self)} pairs, succeeded={self.succeeded}>"

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from isthmus._arrays import FloatArray, Matrix
+from isthmus._threads import cap_methods
 from isthmus._validation import choice, matrix, ordinary, same_columns
 from isthmus.migration.advice import Advice, advice
 from isthmus.migration.kinds import Map, single
@@ -22,6 +23,7 @@ from isthmus.migration.thresholds import ADAPTED, Thresholds
 TO_OLD, TO_NEW = "to_old", "to_new"
 
 
+@cap_methods
 @dataclass(frozen=True, eq=False)
 class Adapter:
     """Maps between an old space and a new one, and what held-out pairs say about them; made by :func:`migrate`.

@@ -10,6 +10,7 @@ from numpy.random import Generator
 
 from isthmus._arrays import IntArray
 from isthmus._progress import Progress, WorkCounter
+from isthmus._threads import cap_threads
 from isthmus._validation import as_generator, choice, column_names, matrix, number, ordinary
 from isthmus.domains import KnownPairs, as_pairs
 from isthmus.migration.adapter import Adapter
@@ -22,6 +23,7 @@ MOST = 20_000
 """Pairs that are learned from; a random sample of more. Held-out figures have long stopped rising there."""
 
 
+@cap_threads
 def migrate(
     old: Any,
     new: Any,

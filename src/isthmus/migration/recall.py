@@ -9,6 +9,7 @@ import numpy as np
 from numpy.random import Generator
 
 from isthmus._arrays import FloatArray
+from isthmus._validation import short_repr
 from isthmus.evaluation.intervals import wilson_interval
 
 N_RESAMPLES = 1000
@@ -64,6 +65,7 @@ class Figures:
         return f"recall@1 {self.at_1}, @10 {self.at_10}{overlap}"
 
 
+@short_repr
 @dataclass(frozen=True, eq=False)
 class Recall:
     """Held-out pairs searched in the old index, after learning from ever more of the other pairs.

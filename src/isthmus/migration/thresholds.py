@@ -7,13 +7,14 @@ from dataclasses import dataclass
 import numpy as np
 
 from isthmus._arrays import FloatArray
-from isthmus._validation import choice, number
+from isthmus._validation import choice, number, short_repr
 
 OLD, ADAPTED = "old", "adapted"
 SHARES: FloatArray = np.concatenate([np.geomspace(1e-6, 0.1, 161), np.linspace(0.105, 1.0, 180)])
 """Of the rows that pass; close together where few do, since that is where cut-offs are."""
 
 
+@short_repr
 @dataclass(frozen=True, eq=False)
 class Thresholds:
     """Cut-offs that let the same share of the index pass.

@@ -95,10 +95,11 @@ class PairGraph:
 
     def distances(self, B: FloatArray) -> FloatArray:
         """Squared Euclidean distances of all pairs of rows of ``B`` (n, r); exact zeros where rows coincide."""
-        centre = B.mean(axis=0)  # a common offset would only cost digits
         size = max(256, CHUNK // max(1, B.shape[1]))
         parts = []
         for block in self.blocks:
+            # A common offset would only cost digits; that of a domain is common to pairs within it.
+            centre = (B[block.left] if block.left == block.right else B).mean(axis=0)
             right = B[block.right] - centre
             for start in range(block.left.start, block.left.stop, size):
                 left = B[start : min(start + size, block.left.stop)] - centre

@@ -9,11 +9,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from isthmus._arrays import FloatArray
+from isthmus._validation import short_repr
 from isthmus.exceptions import InputError
 from isthmus.objective.pairs import in_range
 from isthmus.objective.point import Compact
 
 
+@short_repr
 @dataclass(frozen=True, eq=False)
 class HingeProblem:
     r"""The objective of Kulis et al. (2011), similar and dissimilar pairs alike by a sign.
@@ -36,6 +38,12 @@ class HingeProblem:
     def __post_init__(self) -> None:
         for name, power in (("source", 1), ("target", 1), ("bound", 2)):
             in_range(np.abs(getattr(self, name)).max(initial=0.0), name, power)
+
+    @property
+    def held_shape(self) -> tuple[int, int]:
+        """All rows and all columns, for :func:`isthmus._threads.cap_threads`."""
+        (n, d), (m, e) = self.source.shape, self.target.shape
+        return n + m, d + e
 
     @property
     def n_pairs(self) -> int:
@@ -105,6 +113,7 @@ class HingeCertificate(Compact):
         return self.W
 
 
+@short_repr
 @dataclass(frozen=True, eq=False)
 class HingePoint(HingeCertificate):
     """A matrix W (r_s, r_l) with its similarities X W Yᵀ; all else is a property."""

@@ -10,12 +10,14 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from isthmus._arrays import FloatArray
+from isthmus._validation import short_repr
 from isthmus.exceptions import InputError
 
 LONGEST = 1e70
 """Lengths up to this, and down to its inverse, have fourth powers that are doubles: the Hessian is made of them."""
 
 
+@short_repr
 @dataclass(frozen=True, eq=False)
 class Pairs:
     r"""Bounds on the squared distances between each row of one run and each row of another.
@@ -69,6 +71,7 @@ class Pairs:
         return self.left.stop - self.left.start, self.right.stop - self.right.start
 
 
+@short_repr
 @dataclass(frozen=True, eq=False)
 class Alignment:
     r"""Mean shifts :math:`\bar z_k` that should be short in the learned metric.

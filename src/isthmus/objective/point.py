@@ -11,6 +11,7 @@ from scipy.linalg.blas import dtrmm
 from scipy.linalg.lapack import dpotrf, dtrtri
 
 from isthmus._arrays import FloatArray
+from isthmus._validation import short_repr
 
 if TYPE_CHECKING:
     from isthmus.objective.problem import LogDetProblem
@@ -24,6 +25,7 @@ class Compact:
         return {name: value for name, value in vars(self).items() if name in names or isinstance(value, float)}
 
 
+@short_repr
 @dataclass(frozen=True, eq=False)
 class DualPoint(Compact):
     """Multipliers w; all else follows from them, and from the problem's data."""

@@ -10,6 +10,7 @@ import numpy as np
 import scipy.linalg as sla
 
 from isthmus._arrays import FloatArray, IntArray
+from isthmus._validation import short_repr
 from isthmus.exceptions import InputError
 from isthmus.objective.basis import Prior, basis, row_factor
 from isthmus.objective.graph import PairGraph
@@ -17,6 +18,7 @@ from isthmus.objective.pairs import Alignment, Pairs, in_range
 from isthmus.objective.point import Compact, DualPoint
 
 
+@short_repr
 @dataclass(frozen=True, eq=False)
 class LogDetProblem(Compact):
     r"""Find the metric nearest to the identity that respects bounds on pairs and keeps mean shifts short.
@@ -54,6 +56,12 @@ class LogDetProblem(Compact):
     rows: Any
     pairs: tuple[Pairs, ...] = ()
     alignment: Alignment | None = None
+
+    @property
+    def held_shape(self) -> tuple[int, int]:
+        """The shape of the rows, for :func:`isthmus._threads.cap_threads`."""
+        n, d = self.rows.shape
+        return n, d
 
     def __post_init__(self) -> None:
         rows = np.asarray(self.rows, dtype=np.float64)

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from isthmus._arrays import FloatArray
+from isthmus._threads import cap_threads
 from isthmus._validation import matrix
 from isthmus.linalg import principal_axes
 from isthmus.plotting.canvas import beside, name_clouds, new_figure
@@ -18,6 +19,7 @@ GAP = 0.15
 """Between the two domains, in units of the width of the source."""
 
 
+@cap_threads
 def plot_before_after(
     space: Any,
     X_source: Any,

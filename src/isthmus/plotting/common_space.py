@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from isthmus._arrays import FloatArray, as_dense
+from isthmus._threads import cap_threads
 from isthmus._validation import matrix
 from isthmus.exceptions import InputError
 from isthmus.linalg import principal_axes
@@ -16,6 +17,7 @@ from isthmus.plotting.rows import Rows
 WIDTH, HEIGHT = 7.5, 5.5
 
 
+@cap_threads
 def plot_common_space(
     space: Any,
     X_source: Any,
@@ -73,6 +75,7 @@ def plot_common_space(
     return ax
 
 
+@cap_threads
 def principal_plane(source: Any, target: Any) -> tuple[FloatArray, FloatArray, FloatArray]:
     """Points of both domains in their common plane of largest variance, each domain counting one half.
 

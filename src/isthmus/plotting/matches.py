@@ -7,6 +7,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from isthmus._arrays import FloatArray, IntArray, Matrix
+from isthmus._threads import cap_threads
 from isthmus._validation import matrix, number
 from isthmus.exceptions import InputError
 from isthmus.linalg import principal_axes
@@ -87,6 +88,7 @@ def plot_confidence(matching: Matched, ax: Any = None) -> Any:
     return ax
 
 
+@cap_threads
 def plot_matches(matching: Matched, A: Any, B: Any, *, most: int = 100, ax: Any = None) -> Any:
     """Draw both collections side by side, and lines between rows that were matched.
 

@@ -9,6 +9,7 @@ from typing import Protocol
 import numpy as np
 
 from isthmus._arrays import FloatArray, IntArray
+from isthmus._validation import short_repr
 from isthmus.common_space import DOMAINS, CommonSpace, largest
 from isthmus.domains import TwoDomains
 
@@ -28,6 +29,7 @@ class Scored(Protocol):
         ...
 
 
+@short_repr
 @dataclass(frozen=True, eq=False)
 class Background:
     """Some points of either domain, against which it is measured how near others are to everything.

@@ -11,7 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from isthmus._arrays import BoolArray, FloatArray, IntArray
-from isthmus._validation import choice, length, number
+from isthmus._threads import cap_methods
+from isthmus._validation import choice, length, number, short_repr
 from isthmus.common_space import DOMAINS, INNER_PRODUCT, CommonSpace
 from isthmus.domains.labels import UNLABELLED, as_labels, is_unlabelled
 from isthmus.exceptions import InputError
@@ -27,6 +28,7 @@ MOST_FOUND = 2**27
 """Queries times neighbours of one search: several gigabytes of answers."""
 
 
+@short_repr
 @dataclass(frozen=True, eq=False)
 class Matches:
     """The nearest rows of an index for each query, the nearest first.
@@ -122,6 +124,7 @@ class IndexedRows:
         return Matches(ids, far, label_names(self.classes)[codes], np.array([*DOMAINS, ""])[domains])
 
 
+@cap_methods
 class Index:
     r"""Rows of one or both domains in the common space of a model, ready to be searched.
 
@@ -169,6 +172,11 @@ class Index:
 
     def __len__(self) -> int:
         return len(self._ids)
+
+    @property
+    def held_shape(self) -> tuple[int, int]:
+        """Rows and columns of the index, for :func:`isthmus._threads.cap_threads`."""
+        return len(self), self._blocks[0].points.shape[1] if self._blocks else 0
 
     def __repr__(self) -> str:
         return f"Index({type(self.model).__name__}, engine={self.engine.name!r}): {len(self)} rows"

@@ -9,7 +9,7 @@ import numpy as np
 from sklearn.base import clone, is_classifier
 
 from isthmus._arrays import FloatArray, IntArray
-from isthmus._validation import choice
+from isthmus._validation import choice, short_repr
 from isthmus.common_space import DISTANCE, DOMAINS, CommonSpace
 from isthmus.domains import UNLABELLED, TwoDomains
 from isthmus.exceptions import InputError
@@ -21,6 +21,7 @@ BLOCK = 2**16
 """Rows that are mapped at once."""
 
 
+@short_repr
 @dataclass(frozen=True, eq=False)
 class References:
     """Points of a common space that others are compared with: those of the source, then those of the target.

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from isthmus._arrays import FloatArray, IntArray, Matrix, is_sparse
 from isthmus._threads import added, crowded
+from isthmus._validation import short_repr
 from isthmus.exceptions import InputError, MissingDependencyError
 from isthmus.scale.labels import codes_of, distinct, united
 from isthmus.solvers.blocks import ArrayRows, Share
@@ -53,6 +54,7 @@ def dask() -> Any:
     return dask
 
 
+@short_repr
 @dataclass(frozen=True, eq=False)
 class DaskRows:
     """Rows in the partitions of a Dask array, and their codes in those of another.
@@ -220,7 +222,11 @@ def brought(parts: Sequence[Any]) -> ArrayRows:
 
 
 def stacked(parts: Sequence[Matrix]) -> Matrix:
-    """Rows of several blocks as one, dense or sparse."""
+    """Rows of several blocks as one, all of them dense or all of them sparse."""
+    if len({is_sparse(part) for part in parts}) > 1:
+        raise InputError(
+            "X: expected partitions that are all dense or all CSR, got both; convert them by X.map_blocks first."
+        )
     return sp.vstack(parts, format="csr") if is_sparse(parts[0]) else np.concatenate(parts)
 
 

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from isthmus._arrays import FloatArray
+from isthmus._threads import cap_threads
 from isthmus.exceptions import ConvergenceWarning
 from isthmus.objective import LogDetProblem
 from isthmus.solvers.blocks import BlockNewton, BlockProblem, as_blocks
@@ -71,6 +72,7 @@ class AutoNewton(IterativeSolver[Any]):
     'DualNewton'
     """
 
+    @cap_threads
     def solve(self, problem: Any, start: FloatArray | None = None, callback: Callback | None = None) -> Result[Any]:
         """The result of the chosen solver; ``start`` is multipliers (n_pairs,) or a factor of a metric (d, d)."""
         dual, blocks = DualNewton(self.tol, self.max_iter), BlockNewton(self.tol, self.max_iter)

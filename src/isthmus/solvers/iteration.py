@@ -11,6 +11,7 @@ from typing import Any, Generic, Protocol, TypeAlias, TypeVar
 import numpy as np
 
 from isthmus._arrays import FloatArray
+from isthmus._threads import cap_threads
 from isthmus._validation import number
 from isthmus.exceptions import ConvergenceWarning, warn
 from isthmus.objective import DualPoint, LogDetProblem
@@ -59,6 +60,7 @@ class IterativeSolver(Generic[PointT]):
         """The start and ever better points of its problem, without end unless no progress is possible."""
         raise NotImplementedError
 
+    @cap_threads
     def solve(
         self, problem: Problem[PointT], start: FloatArray | None = None, callback: Callback | None = None
     ) -> Result[PointT]:

@@ -15,6 +15,7 @@ import scipy.linalg as sla
 import scipy.sparse as sp
 
 from isthmus._arrays import FloatArray, Matrix, as_dense, is_sparse
+from isthmus._validation import short_repr
 from isthmus.exceptions import InputError
 from isthmus.kernels import Cosine, Kernel, Linear, Precomputed
 from isthmus.linalg import RANK_TOLERANCE
@@ -57,6 +58,7 @@ class FeatureSpace:
         return np.eye(self.n_features)
 
 
+@short_repr
 @dataclass(frozen=True, eq=False)
 class KernelSpace:
     r"""The span of anchors under a kernel: :math:`c(x) = L^{-1} k(\text{anchors}, x)`.

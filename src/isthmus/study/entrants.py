@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from sklearn.base import clone
 
 from isthmus._arrays import FloatArray, Matrix
-from isthmus._validation import choice
+from isthmus._validation import choice, short_repr
 from isthmus.evaluation import mean_average_precision, precision_at_k
 from isthmus.exceptions import InputError
 from isthmus.registry import systems
@@ -27,6 +27,7 @@ SETTINGS = {
 """How the parameters of a fit are chosen."""
 
 
+@short_repr
 @dataclass(frozen=True, eq=False)
 class Fit:
     """A fitted model and the rows of its trial (:class:`Rows`, but for tasks with others): what is scored."""
@@ -71,6 +72,7 @@ def by_target_rows(model: Any, rows: Rows, X: Matrix) -> NDArray[Any]:
     return np.asarray(rows.y_target[rows.labelled][distances.argmin(axis=1)])
 
 
+@short_repr
 @dataclass(frozen=True)
 class Entrant:
     """One fit of a study, and the columns that it fills.

@@ -11,6 +11,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from isthmus._arrays import IntArray, Matrix, is_sparse
+from isthmus._validation import short_repr
 from isthmus.controls.corrupted import KINDS
 from isthmus.datasets import DomainPair
 from isthmus.domains import UNLABELLED, as_labels, encoded
@@ -30,6 +31,7 @@ class Trial(NamedTuple):
     seed: int
 
 
+@short_repr
 @dataclass(frozen=True, eq=False)
 class Rows:
     """What a system is fitted to, and what it is tested on; classes are codes, -1 where there is no label."""

@@ -15,11 +15,10 @@ from sklearn.utils import InputTags, get_tags
 
 from isthmus._arrays import FloatArray, IntArray, Matrix, is_sparse
 from isthmus._validation import number
-from isthmus.common_space import DOMAINS, INNER_PRODUCT, largest
+from isthmus.common_space import DOMAINS, INNER_PRODUCT, largest, two_names
 from isthmus.controls import SelfTrainedLDA
 from isthmus.domains import UNLABELLED, TwoDomains
 from isthmus.estimators.base import TwoDomainEstimator
-from isthmus.estimators.mapped import two_names
 from isthmus.exceptions import InputError
 from isthmus.transfer.tempering import cross_fitted_power, tempered
 

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
+from isthmus._threads import cap_threads
 from isthmus._validation import number
 from isthmus.estimators.base import TwoDomainEstimator
 from isthmus.exceptions import InputError
@@ -25,6 +26,7 @@ SPLITS = {500: 10, 2000: 5}
 """How often labels are hidden, up to so many rows of both domains together; four times beyond."""
 
 
+@cap_threads
 def does_source_help(
     X_source: Any,
     y_source: Any,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
+from isthmus._validation import short_repr
 from isthmus.study import Table
 from isthmus.verdict.differences import points
 from isthmus.verdict.evidence import Geometry
@@ -40,6 +41,7 @@ class CurvePoint(NamedTuple):
     high: float
 
 
+@short_repr
 @dataclass(frozen=True)
 class Verdict:
     """Whether a source helps.

@@ -11,6 +11,10 @@ from scipy.spatial.distance import cdist
 
 from conftest import make_domains
 from isthmus import MLHD, RBF, ConvergenceWarning
+from isthmus.domains import two_domains
+from isthmus.estimators.logdet.constraints import label_pairs
+from isthmus.objective import Pairs
+from isthmus.objective.graph import PairGraph
 from isthmus.solvers import BregmanProjections, DualNewton, Status
 
 COMBINATIONS = [("source", "target"), ("target", "source"), ("source", "source"), ("target", "target")]
@@ -507,3 +511,29 @@ def test_a_sparse_gram_matrix_is_a_gram_matrix(domains):
     dense = MLHD(target_kernel="precomputed", references="both").fit(Xs, ys, K, yt)
     sparse = MLHD(target_kernel="precomputed", references="both").fit(Xs, ys, sp.csr_matrix(K), yt)
     np.testing.assert_allclose(sparse.transform(sp.csr_matrix(K)), dense.transform(K), atol=1e-8)
+
+
+@pytest.mark.parametrize("offset", [1e3, 1e6])
+def test_pairs_within_a_domain_are_the_same_wherever_it_lies(domains, offset):
+    """The limit below which rows count as equal knows their spread, not their distance from the origin."""
+
+    def weights(shift):
+        model = MLHD(within_domain=True, max_iter=1)
+        X_source = domains.X_source - domains.X_source.mean(axis=0) + shift
+        two = two_domains(X_source, domains.y_source, domains.X_target, domains.y_target)
+        joint = model._joint_space(two)
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            blocks = label_pairs(joint.rows, joint.y, model._runs(joint), (0.5, 1.5))
+        return [pairs.weight for pairs in blocks]
+
+    for here, there in zip(weights(0.0), weights(offset), strict=True):
+        np.testing.assert_array_equal(here, there)
+
+
+def test_distances_within_a_domain_do_not_lose_digits_to_its_offset():
+    X = np.random.default_rng(0).normal(size=(20, 3))
+    rows = np.block([[X + 1e6, np.zeros((20, 2))], [np.zeros((5, 3)), np.ones((5, 2))]])
+    pairs = Pairs(slice(0, 20), slice(0, 20), np.ones((20, 20)), np.ones((20, 20)), np.ones((20, 20)))
+    exact = ((X[:, None] - X) ** 2).sum(axis=2).ravel()
+    np.testing.assert_allclose(PairGraph((pairs,), 25).distances(rows), exact, rtol=1e-7, atol=1e-9)

@@ -106,8 +106,10 @@ def tellable(rows: FloatArray, blocks: Iterable[Pairs]) -> tuple[Pairs, ...]:
     Equal rows that belong apart can't be told apart by any metric, and nearly equal ones not in double precision:
     such pairs get no weight, and one warning says how many there are.
     """
-    kept, hopeless, least = [], 0, EQUAL * rows.var(axis=0).sum()
+    kept, hopeless = [], 0
     for pairs in blocks:
+        # Around the mean of either end: how far a domain lies from the origin says nothing about its rows.
+        least = EQUAL * max(rows[run].var(axis=0).sum() for run in (pairs.left, pairs.right))
         distances = PairGraph((pairs,), len(rows)).distances(rows).reshape(pairs.shape)
         equal = (distances <= least) & (pairs.sign < 0) & (pairs.weight > 0)
         hopeless += int(equal.sum())

@@ -12,6 +12,7 @@ from sklearn.metrics import roc_auc_score
 from sklearn.utils.validation import check_is_fitted
 
 from isthmus._arrays import FloatArray
+from isthmus._threads import cap_methods
 from isthmus._validation import as_random_state, column_names, number, same_columns
 from isthmus.estimators.logdet.constraints import (
     ITML_WEIGHT,
@@ -29,7 +30,12 @@ from isthmus.objective import DualPoint, LogDetProblem
 from isthmus.solvers import Result, Solver
 
 
+<<<<<<< HEAD
 class ITML(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]
+=======
+@cap_methods
+class ITML(Documented, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]
+>>>>>>> mend-estimators
     r"""The metric nearest to the Euclidean one that draws similar points together and keeps others apart.
 
     .. math::

@@ -7,7 +7,7 @@ from typing import Any, Self
 import numpy as np
 
 from isthmus._arrays import FloatArray, as_dense
-from isthmus._validation import choice, column_names, number
+from isthmus._validation import check_flag, choice, column_names, number
 from isthmus.common_space import CommonSpace
 from isthmus.domains import KnownPairs, TwoDomains
 from isthmus.estimators.logdet.base import LogDetEstimator
@@ -218,8 +218,7 @@ class MLHD(LogDetEstimator):
         choice(self.alignment, "alignment", ("penalty", "constraint", "none"))
         self._slack(1.0)
         choice(self.outside, "outside", ("identity", "zero"))
-        if not isinstance(self.within_domain, bool | np.bool_):
-            raise InputError(f"within_domain: expected True or False, got {self.within_domain!r}.")
+        check_flag(self.within_domain, "within_domain")
         if self.n_components is not None:
             number(self.n_components, "n_components", low=1, whole=True)
         return super()._checked()

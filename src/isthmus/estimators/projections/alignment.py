@@ -57,7 +57,8 @@ class ManifoldAlignment(Projection):
     correspondence : {"auto", "pairs", "labels", "geometry"}
         What C is. Known pairs, with their weights; or one for all rows of one class; or, from the rows alone, how
         alike a row and its four nearest neighbours lie in either domain: the distances among them are compared under
-        all orders and scales, and the ten best of each source row kept, which takes 24 n_s n_t products. "auto" takes
+        all orders and scales, and the ten best of each source row kept, which takes 24 n_s n_t products; no target
+        row needs a label. "auto" takes
         pairs where they are given, and labels where not.
     n_components : int, optional
         How many directions to keep; None keeps 20 with pairs, else as many as there are classes, less one, and at
@@ -132,6 +133,11 @@ class ManifoldAlignment(Projection):
         number(self.correspondence_weight, "correspondence_weight", low=0.0, strict=True)
         number(self.graph_neighbors, "graph_neighbors", low=1, whole=True)
         number(self.regularization, "regularization", low=0.0, strict=True)
+
+    @property
+    def needs_target_labels(self) -> bool:  # type: ignore[override]
+        """Whether labels say what corresponds."""
+        return self.correspondence != "geometry"
 
     def _require_use_of(self, pairs: Any) -> None:
         super()._require_use_of(pairs)

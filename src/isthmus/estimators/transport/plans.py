@@ -20,9 +20,9 @@ class GW(TransductiveEstimator):
 
     .. math:: \min_{\pi}\; \sum_{ijkl} (d_s(x_i, x_k) - d_t(y_j, y_l))^2\, \pi_{ij} \pi_{kl}
 
-    It sees no target label. The problem is not convex, and what comes out depends on the start (all rows alike).
-    **It is transductive**: it names the unlabelled rows of the fit, and has no map for others. Time grows with n_s
-    n_t (n_s + n_t) per iteration. In our table it is at chance (docs/systems.md).
+    It sees no target label, and needs none: ``y_target`` may be None. The problem is not convex, and what comes out
+    depends on the start (all rows alike). **It is transductive**: it names the unlabelled rows of the fit, and has no
+    map for others. Time grows with n_s n_t (n_s + n_t) per iteration. In our table it is at chance (docs/systems.md).
 
     F. Mémoli, *Gromov–Wasserstein distances and the metric approach to object matching*, 2011; by POT
     (``pip install "isthmus[transport]"``).
@@ -41,6 +41,8 @@ class GW(TransductiveEstimator):
     classes_ : array
         The classes of the source.
     """
+
+    needs_target_labels = False
 
     def __init__(
         self, *, max_iter: int = 1000, source_transformer: Any = None, target_transformer: Any = None
@@ -70,7 +72,7 @@ class FGW(TransductiveEstimator):
     Parameters
     ----------
     structure : float
-        α in [0, 1]; 0.5 is POT's default.
+        α in [0, 1]; 0.5 is POT's default, one sees no target label and needs none.
     max_iter, source_transformer, target_transformer
         As in :class:`GW`.
 
@@ -97,6 +99,11 @@ class FGW(TransductiveEstimator):
         super()._checked()
         number(self.structure, "structure", low=0.0, high=1.0)
 
+    @property
+    def needs_target_labels(self) -> bool:  # type: ignore[override]
+        """Whether labels count at all."""
+        return bool(self.structure < 1.0)
+
     def _plan(self, domains: TwoDomains, X: FloatArray, Y: FloatArray) -> FloatArray:
         plan = library().gromov.fused_gromov_wasserstein(
             label_costs(domains), distances(X), distances(Y), alpha=float(self.structure), max_iter=int(self.max_iter)
@@ -118,7 +125,7 @@ class COOT(TransductiveEstimator):
     Parameters
     ----------
     label_weight : float
-        μ ≥ 0, in units of the mean squared value of a feature; zero sees no target label.
+        μ ≥ 0, in units of the mean squared value of a feature; zero sees no target label and needs none.
     max_iter, source_transformer, target_transformer
         As in :class:`GW`.
 
@@ -144,6 +151,11 @@ class COOT(TransductiveEstimator):
     def _checked(self) -> None:
         super()._checked()
         number(self.label_weight, "label_weight", low=0.0)
+
+    @property
+    def needs_target_labels(self) -> bool:  # type: ignore[override]
+        """Whether labels count at all."""
+        return bool(self.label_weight > 0.0)
 
     def _plan(self, domains: TwoDomains, X: FloatArray, Y: FloatArray) -> FloatArray:
         unit = float(np.mean(np.concatenate([X.ravel() ** 2, Y.ravel() ** 2]))) or 1.0

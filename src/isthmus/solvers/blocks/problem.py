@@ -17,11 +17,13 @@ from typing import Any
 import numpy as np
 
 from isthmus._arrays import FloatArray, IntArray
+from isthmus._validation import short_repr
 from isthmus.exceptions import InputError
 from isthmus.objective import Alignment, LogDetProblem, Pairs
 from isthmus.solvers.blocks.rows import ArrayRows, Rows
 
 
+@short_repr
 @dataclass(frozen=True, eq=False)
 class BlockProblem:
     """The same convex problem as :class:`~isthmus.objective.LogDetProblem`, for pairs across two domains.

@@ -12,12 +12,14 @@ import numpy as np
 import scipy.linalg as sla
 
 from isthmus._arrays import FloatArray, as_dense
+from isthmus._validation import short_repr
 from isthmus.linalg import principal_axes
 from isthmus.solvers.blocks.drawing import systematic
 from isthmus.solvers.blocks.problem import BlockProblem, equal_rows
 from isthmus.solvers.blocks.rows import ArrayRows, Rows
 
 
+@short_repr
 @dataclass(frozen=True, eq=False)
 class Reduced:
     """What does not depend on the source rows one by one, in an orthonormal basis: small, and the same everywhere."""

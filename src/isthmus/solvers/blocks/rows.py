@@ -10,6 +10,7 @@ import numpy as np
 
 from isthmus._arrays import FloatArray, IntArray, Matrix, is_sparse
 from isthmus._threads import summed
+from isthmus._validation import short_repr
 from isthmus.exceptions import InputError
 from isthmus.solvers.blocks.drawing import Draw, code_counts, drawn
 
@@ -48,6 +49,7 @@ class Rows(Protocol):
         """
 
 
+@short_repr
 @dataclass(frozen=True, eq=False)
 class ArrayRows:
     """Rows in an array or a memory map, of single or double precision; nothing is copied but what is drawn.

@@ -10,7 +10,7 @@ import numpy as np
 
 from isthmus._arrays import FloatArray, IntArray
 from isthmus._threads import single_threaded_blas
-from isthmus._validation import number
+from isthmus._validation import number, short_repr
 from isthmus.exceptions import InputError
 from isthmus.objective import LogDetProblem
 from isthmus.objective.point import Compact
@@ -33,6 +33,7 @@ FAR, FAR_BEND = 1e-2, 0.25
 the first step has this bend; with a smaller one it has none."""
 
 
+@short_repr
 @dataclass(frozen=True, eq=False)
 class MetricPoint(Compact):
     """A metric, its value and the gap that its own multipliers prove."""

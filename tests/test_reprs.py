@@ -1,0 +1,88 @@
+"""What is printed of a result is short, however large the arrays in it are."""
+
+from __future__ import annotations
+
+import dataclasses
+import inspect
+from typing import Any
+
+import numpy as np
+import pytest
+
+import isthmus
+from isthmus import datasets, domains, estimators, evaluation, maps, objective, retrieval, scale, solvers, study
+from isthmus.migration import thresholds
+
+MOST = 300
+LARGE = np.arange(900.0).reshape(30, 30)  # NumPy writes arrays up to a thousand entries in full
+RNG = np.random.default_rng(0)
+
+
+@pytest.fixture(scope="module")
+def results() -> dict[str, Any]:
+    hidden = RNG.gamma(0.3, size=(300, 8))
+    A, B = hidden @ RNG.normal(size=(8, 30)), hidden @ RNG.normal(size=(8, 25))
+    y, marked = np.arange(300) % 3, np.where(np.arange(300) < 30, np.arange(300) % 3, -1)
+    model = isthmus.MLHD(tol=1e-3).fit(A, y, B, marked)
+    curved = isthmus.MLHD("rbf", "rbf", tol=1e-2).fit(A[:60], y[:60], B[:60], marked[:60])
+    adapter = isthmus.migrate(A, B)
+    return {
+        "matching": isthmus.match(A, B),
+        "adapter": adapter,
+        "recall": adapter.recall,
+        "thresholds": adapter.thresholds,
+        "map": adapter.old_from_new,
+        "advice": adapter.advice,
+        "result": model.result_,
+        "point": model.result_.point,
+        "problem": model.result_.problem,
+        "space": model.common_space_,
+        "references": model.references_,
+        "curved space": curved.common_space_,
+        "kernel space": curved.common_space_.source,
+        "index": isthmus.Index(model).add(A, "source"),
+        "matches": isthmus.Index(model).add(A, "source").search(B, 5),
+        "pairs": isthmus.KnownPairs(np.repeat(np.arange(300)[:, None], 2, axis=1)),
+        "domains": domains.two_domains(A, y, B, marked),
+        "split": evaluation.Protocol().split(y, y, seed=0),
+        "protocol": evaluation.Protocol(),
+        "test": isthmus.mmd_test(A, A[::-1], n_permutations=99),
+        "verdict": isthmus.does_source_help(A[:90], y[:90], B[:90], marked[:90], n_splits=3),
+        "rows": scale.ArrayRows(A),
+        "digits": datasets.load_digits(),
+        "given": isthmus.MLHD().given_source(A, y),
+    }
+
+
+def test_results_are_short(results: dict[str, Any]) -> None:
+    for name, value in results.items():
+        assert len(repr(value)) <= MOST, name
+        assert "array([" not in repr(value), name
+        assert "\n" not in repr(value) or name == "digits", name
+
+
+def test_a_matching_tells_what_it_is(results: dict[str, Any]) -> None:
+    found = results["matching"]
+    sentence = f"<Matching of 300 and 300 rows: {len(found.pairs)} pairs, succeeded={found.succeeded}>"
+    assert repr(found) == sentence
+
+
+def public_dataclasses() -> list[Any]:
+    modules = isthmus, domains, estimators, evaluation, maps, objective, retrieval, scale, solvers, study, thresholds
+    found = {value for module in modules for value in vars(module).values() if inspect.isclass(value)}
+    found |= {getattr(isthmus, name) for name in isthmus.__all__ if inspect.isclass(getattr(isthmus, name))}
+    return sorted((each for each in found if dataclasses.is_dataclass(each)), key=lambda each: each.__name__)
+
+
+@pytest.mark.parametrize("cls", public_dataclasses(), ids=lambda cls: cls.__name__)
+def test_a_public_dataclass_prints_no_array(cls: Any) -> None:
+    value = object.__new__(cls)
+    arrays = [
+        field.name
+        for field in dataclasses.fields(cls)
+        if "Array" in str(field.type) or "Matrix" in str(field.type) or field.type == "Any"
+    ]
+    for field in dataclasses.fields(cls):
+        object.__setattr__(value, field.name, LARGE if field.name in arrays else 1)
+    if arrays and "__str__" not in vars(cls):
+        assert len(repr(value)) <= MOST
