@@ -30,12 +30,8 @@ from isthmus.objective import DualPoint, LogDetProblem
 from isthmus.solvers import Result, Solver
 
 
-<<<<<<< HEAD
-class ITML(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]
-=======
 @cap_methods
-class ITML(Documented, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]
->>>>>>> mend-estimators
+class ITML(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]
     r"""The metric nearest to the Euclidean one that draws similar points together and keeps others apart.
 
     .. math::
