@@ -16,7 +16,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from isthmus._arrays import FloatArray, IntArray
 from isthmus.domains import as_labels
 from isthmus.estimators.base import TwoDomainEstimator
-from isthmus.estimators.manners import Documented, Manners
+from isthmus.estimators.manners import Documented, SklearnCompatible
 from isthmus.exceptions import InputError
 
 
@@ -125,7 +125,7 @@ class GivenSource(Documented, ClassifierMixin, TransformerMixin, BaseEstimator):
 
     def _input_tags(self) -> Any:
         """What holds of target rows."""
-        return self.estimator._input_tags("target") if isinstance(self.estimator, Manners) else InputTags()
+        return self.estimator._input_tags("target") if isinstance(self.estimator, SklearnCompatible) else InputTags()
 
     def predict(self, X: Any) -> NDArray[Any]:
         """The class of each target row (n,)."""

@@ -41,7 +41,7 @@ class Documented:
         return address + place if address else ""
 
 
-class Manners(Documented, TransformerMixin, BaseEstimator, auto_wrap_output_keys=None):  # type: ignore[misc,call-arg]
+class SklearnCompatible(Documented, TransformerMixin, BaseEstimator, auto_wrap_output_keys=None):  # type: ignore[misc,call-arg]
     """Tags, ``set_output`` and a link to the documentation, for estimators over two domains.
 
     ``set_output`` comes with :class:`sklearn.base.TransformerMixin`, which puts what ``transform`` returns into a

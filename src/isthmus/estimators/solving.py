@@ -36,7 +36,7 @@ class Solving:
     @property
     def takes_blocks(self) -> bool:
         """Whether the solver can have a problem whose pairs are not written out."""
-        return isinstance(self.solver, AutoNewton | BlockNewton)
+        return takes_blocks(self.solver)
 
     def result(self, problem: Any, *spaces: Space) -> Result[Any]:
         """The solved problem; the line of progress, if there is one, ends however the work ends."""
@@ -49,6 +49,12 @@ class Solving:
         finally:
             if isinstance(self.callback, GapLine):
                 self.callback.end()
+
+
+def takes_blocks(solver: Any) -> bool:
+    """Return whether a solver, or the solver of that name, can have a problem whose pairs are not written out."""
+    kind = SOLVERS[solver] if isinstance(solver, str) else type(solver)
+    return issubclass(kind, AutoNewton | BlockNewton)
 
 
 def as_solver(solver: Any, tol: Any, max_iter: Any) -> Any:

@@ -11,16 +11,16 @@ from numpy.typing import NDArray
 from isthmus._arrays import FloatArray
 from isthmus._validation import choice, number
 from isthmus.common_space import DOMAINS, INNER_PRODUCT, CommonSpace
+from isthmus.domains.blocks import as_partitions
 from isthmus.exceptions import InputError
 from isthmus.retrieval.catalogue import Catalogue
 from isthmus.retrieval.engines import Engine, Exact
 from isthmus.retrieval.faiss_engines import HNSW, IVF, Flat
 from isthmus.retrieval.matches import Matches
 from isthmus.retrieval.measure import Measure, kept_points
-from isthmus.retrieval.partitions import RowMap, fetched, mapped_partitions
+from isthmus.retrieval.partitions import RowMap, fetched
 from isthmus.retrieval.selection import allowed_rows, background, searched_domain
 from isthmus.retrieval.structures import Structures
-from isthmus.scale.kinds import is_dask
 
 ENGINES = {engine.name: engine for engine in (Exact, Flat, HNSW, IVF)}
 
@@ -191,11 +191,13 @@ class Index:
         else:
             points = X if self.model is None else self.model.transform(X, domain)
         width = None if self._rows is None else self._rows.points.shape[1]
-        return fetched(points, self.dtype, width) if is_dask(points) else kept_points(points, self.dtype, width=width)
+        parts = as_partitions(points)
+        return fetched(parts, self.dtype, width) if parts else kept_points(points, self.dtype, width=width)
 
     def _embedded(self, space: CommonSpace, X: Any, domain: str) -> Any:
         made = RowMap(None, space.space(domain).n_features, space, domain)
-        return mapped_partitions(made, X, space.dimension, self.dtype) if is_dask(X) else made(X)
+        parts = as_partitions(X)
+        return parts.map(made, space.dimension, self.dtype) if parts else made(X)
 
     def _tidy(self) -> Catalogue | None:
         """The rows, after room has been freed where too many are gone."""

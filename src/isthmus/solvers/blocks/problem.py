@@ -17,9 +17,9 @@ from typing import Any
 import numpy as np
 
 from isthmus._arrays import FloatArray, IntArray
+from isthmus._rows import ArrayRows, Rows
 from isthmus.exceptions import InputError
 from isthmus.objective import Alignment, LogDetProblem, Pairs
-from isthmus.solvers.blocks.rows import ArrayRows, Rows
 
 
 @dataclass(frozen=True, eq=False)
