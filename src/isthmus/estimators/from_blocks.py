@@ -20,7 +20,7 @@ from isthmus._validation import ordinary
 from isthmus.common_space import DOMAINS, CommonSpace
 from isthmus.domains import UNLABELLED, Domain, KnownPairs, TwoDomains
 from isthmus.estimators.complaints import warn_about_classes, warn_about_columns, warn_about_features
-from isthmus.estimators.mapped import MappedEstimator
+from isthmus.estimators.mapped import MappedEstimator, MetricEstimator
 from isthmus.exceptions import InputError
 from isthmus.kernels import Cosine, Kernel, Linear
 from isthmus.landmarks import Landmarks
@@ -231,7 +231,7 @@ class BlockEstimator(MappedEstimator):
         return learned
 
 
-class PairMomentEstimator(BlockEstimator):
+class PairMomentEstimator(BlockEstimator, MetricEstimator):
     """The base of systems whose closed form is a function of the means and second moments of known pairs."""
 
     def _joint_space(self, domains: TwoDomains) -> JointSpace:
