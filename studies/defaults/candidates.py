@@ -58,7 +58,9 @@ class WeighedMLHD(MLHD):
     def _pair_weight(self, n_pairs: int) -> float:
         return 1.0 if self.total_weight is None else self.total_weight / n_pairs
 
-    def _fit_joint(self, domains: TwoDomains, joint: JointSpace, settings: Solving) -> tuple[CommonSpace, dict[str, Any]]:
+    def _fit_joint(
+        self, domains: TwoDomains, joint: JointSpace, settings: Solving
+    ) -> tuple[CommonSpace, dict[str, Any]]:
         bounded = copy(self)
         bounded.bounds = (self.factors[0] * joint.spread, self.factors[1] * joint.spread)
         return super(WeighedMLHD, bounded)._fit_joint(domains, joint, settings)
@@ -74,7 +76,9 @@ class WeighedARC(ARC):
         self.kernel = kernel
         self.total_weight = total_weight
 
-    def _fit_joint(self, domains: TwoDomains, joint: JointSpace, settings: Solving) -> tuple[CommonSpace, dict[str, Any]]:
+    def _fit_joint(
+        self, domains: TwoDomains, joint: JointSpace, settings: Solving
+    ) -> tuple[CommonSpace, dict[str, Any]]:
         weighed = copy(self)
         if self.total_weight is not None:
             A, B = joint.source.points, joint.target.points

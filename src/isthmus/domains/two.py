@@ -148,8 +148,7 @@ class TwoDomains:
             _check_any_label(target)
         if pairs is not None and known is None:
             sides = names[0].removeprefix("X_"), names[1].removeprefix("X_")
-            options = {"fewest": fewest_pairs, "needs": pairs_for, "one_to_one": one_to_one, "names": sides}
-            known = as_pairs(pairs, n, m, **options)
+            known = as_pairs(pairs, n, m, fewest=fewest_pairs, one_to_one=one_to_one, needs=pairs_for, names=sides)
         return cls(Domain(Xs, source), Domain(Xt, target), classes, known, _check_shared(shared, n, m))
 
     @classmethod

@@ -105,7 +105,7 @@ class MappedEstimator(TwoDomainEstimator):
     def _decide(self, X: Any, domain: str, method: str) -> NDArray[Any]:
         """What the rule, as the parameters now have it, says of rows."""
         partitions = as_partitions(X)
-        points = self._points(X, domain) if partitions is None else None
+        points: Any = self._points(X, domain) if partitions is None else None
         made_of, rule = self._rule
         if made_of != (self.references, self.rule, self.n_neighbors):
             self._validate()

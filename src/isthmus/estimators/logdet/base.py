@@ -107,7 +107,9 @@ class LogDetEstimator(MetricEstimator):
             before.with_more("source", X_source, y_source),
             before.with_more("target", X_target, y_target),
         )
-        after = TrainingData(*source, *target, before.numbered_pairs() if pairs is None else pairs)
+        after = TrainingData(
+            source[0], source[1], target[0], target[1], before.numbered_pairs() if pairs is None else pairs
+        )
         if after.pairs is None:
             spaces = self.common_space_.source, self.common_space_.target
             start = WarmStart(self.result_, spaces, before, after, settings.takes_blocks)
