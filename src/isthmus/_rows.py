@@ -1,8 +1,8 @@
 """Rows in blocks: what is computed over many rows without holding them in one place, and random samples of them.
 
 A sample is drawn by row numbers: the same rows whoever holds them, and in however many parts. The rows of a code are
-cut into as many runs as rows are wanted, from a random row on and around the end, and of each run one row is drawn. So
-every row is equally likely, and each part can compute which of its own rows are drawn from three numbers per code.
+cut into as many runs as rows are wanted, from a random row on and around the end, and of each run one row is drawn.
+So every row is equally likely, and each part can compute which of its own rows are drawn from three numbers per code.
 """
 
 from __future__ import annotations

@@ -102,7 +102,7 @@ def mmd(X: Any, Y: Any, kernel: KernelSpec = "rbf", estimator: str = "biased") -
     3.5
     """
     choice(estimator, "estimator", ("biased", "unbiased", "linear"))
-    if any(as_partitions(rows) is not None for rows in (X, Y)):
+    if as_partitions(X, "X") or as_partitions(Y, "Y"):
         return partition_mmd(as_kernel(kernel), X, Y, estimator, _linear_time)
     resolved, Z, n = _prepared(kernel, X, Y, min_rows=1 if estimator == "biased" else 2)
     if estimator == "linear":

@@ -371,7 +371,7 @@ class Partitions:
         return computed([dask().delayed(function)(part) for part in partitions(self.X)])
 
 
-def as_partitions(X: Any) -> Partitions | None:
+def as_partitions(X: Any, name: str = "X") -> Partitions | None:
     """Return the partitions of a Dask array; None for rows that are in this process.
 
     Examples
@@ -382,7 +382,7 @@ def as_partitions(X: Any) -> Partitions | None:
     if not is_dask(X):
         return None
     if X.ndim != 2:
-        raise InputError(f"X: expected a two-dimensional array, got {X.ndim} dimension(s).")
+        raise InputError(f"{name}: expected a two-dimensional array, got {X.ndim} dimension(s).")
     return Partitions(X.rechunk({1: -1}))
 
 

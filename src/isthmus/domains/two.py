@@ -129,9 +129,7 @@ class TwoDomains:
             for X, domain, name in inputs
         )
         n, m = (X.n if isinstance(X, Rows) else X.shape[0] for X in (Xs, Xt))
-        known = None
-        if pairs is not None and blocks:
-            known = _check_pairs_in_order(pairs, n, m, fewest_pairs, pairs_for)
+        known = _check_pairs_in_order(pairs, n, m, fewest_pairs, pairs_for) if blocks else None
         optional = optional_labels or pairs is not None
         ys, yt = (
             _check_labels(y, size, label, name, optional)

@@ -1,8 +1,8 @@
 """Fits to rows that are nowhere as one array: joint spaces and references from sums over blocks.
 
 With labels, the source rows stay in blocks, and all that is known of them are moments and further sums
-(:class:`ManyRows`). With known pairs, both domains may be in blocks, and closed forms are computed from few pairs that
-have the moments of all of them (:class:`MomentPairs`). Everything else is the code for arrays.
+(:class:`ManyRows`). With known pairs, both domains may be in blocks, and closed forms are computed from few pairs
+that have the moments of all of them (:class:`MomentPairs`). Everything else is the code for arrays.
 """
 
 from __future__ import annotations
@@ -140,7 +140,7 @@ class MomentPairs(JointSpace):
 
 
 class BlockEstimator(MappedEstimator):
-    """The base of systems that learn from source rows in blocks by labels, and where they take pairs by these, too."""
+    """The base of systems that learn from source rows in blocks by labels; with known pairs, from both domains."""
 
     def _block_domains(self, pairs: Any) -> tuple[str, ...]:
         return ("source",) if pairs is None else DOMAINS
@@ -200,7 +200,7 @@ class BlockEstimator(MappedEstimator):
 
     def _block_references(self, rows: Rows, joint: ManyRows, target: Domain, space: CommonSpace) -> References:
         """Return class means of the source for a rule that needs no more, else a sample of its rows."""
-        # Points of unit length, and coordinates of a kernel, have other means; among others a mean counts for one row.
+        # Points of unit length and coordinates of a kernel have other means; beside rows, a mean counts for one row.
         linear = isinstance(space.source.kernel, Linear) and not space.parts and self.references != "both"
         if isinstance(self.rule, str) and self.rule == "means" and linear:
             y = np.flatnonzero(joint.found.counts)
@@ -233,6 +233,9 @@ class BlockEstimator(MappedEstimator):
 
 class PairMomentEstimator(BlockEstimator, MetricEstimator):
     """The base of systems whose closed form is a function of the means and second moments of known pairs."""
+
+    def _block_domains(self, pairs: Any) -> tuple[str, ...]:
+        return DOMAINS
 
     def _joint_space(self, domains: TwoDomains) -> JointSpace:
         """Return few pairs with the moments of many pairs in arrays, too."""

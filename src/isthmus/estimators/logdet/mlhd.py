@@ -357,6 +357,6 @@ def is_large(joint: JointSpace) -> bool:
 def block_problem(
     joint: JointSpace, bounds: tuple[float, float], weight: float, alignment: Alignment | None, rows: Rows
 ) -> BlockProblem:
-    """Bound all pairs of source rows and target points by whether labels agree: a table of classes and target rows."""
+    """Bound all pairs of source rows and target points by whether labels agree: a table of classes by target rows."""
     sign = np.where(np.arange(joint.n_classes)[:, None] == joint.target.y, 1.0, -1.0)
     return BlockProblem(rows, joint.target.points, sign, weight, np.where(sign > 0, *bounds), alignment)
