@@ -83,11 +83,15 @@ def measure_source(package: Path) -> dict[str, str]:
         if isinstance(node, ast.Import | ast.ImportFrom)
     )
     public = sum(
-        isinstance(node, Definition) and not node.name.startswith("_") for tree in trees.values() for node in tree.body
+        isinstance(node, Definition) and not node.name.startswith("_")
+        for tree in trees.values()
+        for node in tree.body
     )
     stems = collections.Counter(path.name for path in sources if path.stem not in ("__init__", "__main__"))
     classes = collections.Counter(n.name for t in trees.values() for n in ast.walk(t) if isinstance(n, ast.ClassDef))
-    participles = [n.name for t in trees.values() for n in functions(t) if PARTICIPLE.search(n.name) and not is_property(n)]
+    participles = [
+        n.name for t in trees.values() for n in functions(t) if PARTICIPLE.search(n.name) and not is_property(n)
+    ]
     comments = sum(count_comments(text) for text in sources.values())
     return {
         "files": f"{len(sources)}",
@@ -139,7 +143,9 @@ def walk_jobs() -> Iterator[tuple[str, int]]:
     known = np.where(np.arange(90) < 30, y, -1)
     jobs: dict[str, Callable[[], object]] = {
         "MLHD.fit": lambda: MLHD().fit(source, y, target, known),
-        "LabelTransfer.fit and predict": lambda: LabelTransfer(random_state=0).fit(source, y, target, known).predict(target),
+        "LabelTransfer.fit and predict": lambda: (
+            LabelTransfer(random_state=0).fit(source, y, target, known).predict(target)
+        ),
         "match": lambda: match(source, target, pairs=np.c_[:20, :20], random_state=0),
         "migrate": lambda: migrate(source, target),
     }
@@ -165,7 +171,10 @@ def _has_module(name: str) -> bool:
 def _write_tables(folder: Path, source, target, y, known) -> list[str]:
     for name, rows, labels in (("a", source, y), ("b", target, known)):
         head = ",".join(["label", *(f"{name}{i}" for i in range(rows.shape[1]))])
-        lines = [",".join(["" if c < 0 else f"c{c}", *(f"{v:.5f}" for v in row)]) for c, row in zip(labels, rows, strict=True)]
+        lines = [
+            ",".join(["" if c < 0 else f"c{c}", *(f"{v:.5f}" for v in row)])
+            for c, row in zip(labels, rows, strict=True)
+        ]
         (folder / f"{name}.csv").write_text("\n".join([head, *lines]) + "\n")
     return [f"{folder}/a.csv", f"{folder}/b.csv", "--label", "label"]
 

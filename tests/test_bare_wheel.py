@@ -117,7 +117,7 @@ MISSING = {
     "completion": ("isthmus.cli.completion._library()", ["completion", "bash"]),
     "report": ("isthmus.report.page.plotly_script()", None),
     "transport": ("isthmus.GW().fit(*small)", None),
-    "dask": ("isthmus.scale.dask_rows.dask()", None),
+    "dask": ("isthmus.domains.blocks.dask()", None),
     "progress": ("raised(lambda: isthmus.migrate(H, H, 'rows', kind='ridge', progress=True))", None),
 }
 """For each extra: what needs it in Python, and a command that does, where there is one."""
@@ -127,7 +127,7 @@ import numpy as np
 import isthmus
 from isthmus.cli import main
 
-for name in ("anndata", "cli.completion", "files.foreign", "plotting.canvas", "scale.dask_rows", "solvers", "tables"):
+for name in ("anndata", "cli.completion", "files.foreign", "plotting.canvas", "domains.blocks", "solvers", "tables"):
     importlib.import_module(f"isthmus.{name}")
 if "report" in sys.argv[2]:
     import isthmus.report.page

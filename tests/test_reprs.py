@@ -43,7 +43,7 @@ def results() -> dict[str, Any]:
         "index": isthmus.Index(model).add(A, "source"),
         "matches": isthmus.Index(model).add(A, "source").search(B, 5),
         "pairs": isthmus.KnownPairs(np.repeat(np.arange(300)[:, None], 2, axis=1)),
-        "domains": domains.two_domains(A, y, B, marked),
+        "domains": domains.TwoDomains.of(A, y, B, marked),
         "split": evaluation.Protocol().split(y, y, seed=0),
         "protocol": evaluation.Protocol(),
         "test": isthmus.mmd_test(A, A[::-1], n_permutations=99),

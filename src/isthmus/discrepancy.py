@@ -20,10 +20,10 @@ import scipy.sparse as sp
 from isthmus._arrays import BoolArray, FloatArray, Matrix, as_dense, is_sparse
 from isthmus._threads import cap_threads
 from isthmus._validation import as_generator, choice, column_names, matrix, number, short_repr
+from isthmus.domains.blocks import as_partitions
 from isthmus.exceptions import InputError
 from isthmus.kernels import RBF, Kernel, KernelSpec, Laplacian, Linear, Precomputed, as_kernel
 from isthmus.scale.kernel_means import partition_mmd
-from isthmus.scale.kinds import is_dask
 
 __all__ = ["MMDTest", "mmd", "mmd_test"]
 
@@ -105,7 +105,7 @@ def mmd(X: Any, Y: Any, kernel: KernelSpec = "rbf", estimator: str = "biased") -
     3.5
     """
     choice(estimator, "estimator", ("biased", "unbiased", "linear"))
-    if is_dask(X) or is_dask(Y):
+    if as_partitions(X, "X") or as_partitions(Y, "Y"):
         return partition_mmd(as_kernel(kernel), X, Y, estimator, _linear_time)
     resolved, Z, n = _prepared(kernel, X, Y, min_rows=1 if estimator == "biased" else 2)
     if estimator == "linear":

@@ -58,10 +58,12 @@ class WeighedMLHD(MLHD):
     def _pair_weight(self, n_pairs: int) -> float:
         return 1.0 if self.total_weight is None else self.total_weight / n_pairs
 
-    def _learn(self, domains: TwoDomains, joint: JointSpace, settings: Solving) -> tuple[CommonSpace, dict[str, Any]]:
+    def _fit_joint(
+        self, domains: TwoDomains, joint: JointSpace, settings: Solving
+    ) -> tuple[CommonSpace, dict[str, Any]]:
         bounded = copy(self)
         bounded.bounds = (self.factors[0] * joint.spread, self.factors[1] * joint.spread)
-        return super(WeighedMLHD, bounded)._learn(domains, joint, settings)
+        return super(WeighedMLHD, bounded)._fit_joint(domains, joint, settings)
 
 
 class WeighedARC(ARC):
@@ -74,12 +76,14 @@ class WeighedARC(ARC):
         self.kernel = kernel
         self.total_weight = total_weight
 
-    def _learn(self, domains: TwoDomains, joint: JointSpace, settings: Solving) -> tuple[CommonSpace, dict[str, Any]]:
+    def _fit_joint(
+        self, domains: TwoDomains, joint: JointSpace, settings: Solving
+    ) -> tuple[CommonSpace, dict[str, Any]]:
         weighed = copy(self)
         if self.total_weight is not None:
             A, B = joint.source.points, joint.target.points
             weighed.pair_weight = self.total_weight / float((A**2).sum() * (B**2).sum())
-        return super(WeighedARC, weighed)._learn(domains, joint, settings)
+        return super(WeighedARC, weighed)._fit_joint(domains, joint, settings)
 
 
 class WeighedITML(ITML):

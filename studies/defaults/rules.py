@@ -120,7 +120,9 @@ class RuledMLHD(MLHD):
         self.bounds_rule = bounds_rule
         self.kernel = kernel
 
-    def _learn(self, domains: TwoDomains, joint: JointSpace, settings: Solving) -> tuple[CommonSpace, dict[str, Any]]:
+    def _fit_joint(
+        self, domains: TwoDomains, joint: JointSpace, settings: Solving
+    ) -> tuple[CommonSpace, dict[str, Any]]:
         bounded = copy(self)
         bounded.bounds = self.bounds_rule.bounds(joint, self._alignment_weight(joint.spread))
-        return super(RuledMLHD, bounded)._learn(domains, joint, settings)
+        return super(RuledMLHD, bounded)._fit_joint(domains, joint, settings)

@@ -55,7 +55,7 @@ class MeanOfBoth(OnTargetAxes):
     members_: tuple[SelfTrainedLDA, BalancedKMeans]
     unit_: float
 
-    def _learned(self, domains: TwoDomains, settings: None) -> dict[str, Any]:
+    def _fit_domains(self, domains: TwoDomains, settings: None) -> dict[str, Any]:
         rows = domains.source.X, domains.source.y, domains.target.X, domains.target.y
         lda, kmeans = SelfTrainedLDA().fit(*rows), BalancedKMeans().fit(*rows)
         unit_ = deviation(lda.predict_proba(domains.target.X))
@@ -80,7 +80,7 @@ class SourceShares(OnTargetAxes):
         Z = axes.coordinates(X)
         return [Z[:, :k] for k in sorted({min(m * n_classes, Z.shape[1]) for m in COMPONENTS})]
 
-    def _learned(self, domains: TwoDomains, settings: None) -> dict[str, Any]:
+    def _fit_domains(self, domains: TwoDomains, settings: None) -> dict[str, Any]:
         target, C = domains.target, len(domains.classes)
         shares = np.bincount(domains.source.y, minlength=C) / len(domains.source.y)
         begin = SelfTrainedLDA().fit(domains.source.X, domains.source.y, target.X, target.y).predict_proba(target.X)
@@ -117,7 +117,7 @@ class RandomNames(OnTargetAxes):
         Z = axes.coordinates(X)
         return [unit(Z[:, : 3 * n_classes])]
 
-    def _learned(self, domains: TwoDomains, settings: None) -> dict[str, Any]:
+    def _fit_domains(self, domains: TwoDomains, settings: None) -> dict[str, Any]:
         target, C, rng = domains.target, len(domains.classes), as_generator(self.random_state)
         axes = principal_axes(target.X)
         (Z,) = self._views(axes, target.X, C)

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from isthmus import CCA, InputError, KnownPairs
-from isthmus.domains import as_pairs, two_domains
+from isthmus.domains import TwoDomains, as_pairs
 
 A = np.array([[0.0, 1.0], [2.0, 0.5], [3.0, 3.0], [1.0, 4.0]])
 B = np.array([[1.0], [0.2], [2.5], [4.0]])
@@ -109,12 +109,12 @@ def test_a_claim_of_one_to_one_can_be_broken():
 
 
 def test_labels_are_optional_where_pairs_are_given_and_classes_may_differ():
-    domains = two_domains(A, ["x", None, "y", None], B, ["z", "x", None, None], "rows")
+    domains = TwoDomains.of(A, ["x", None, "y", None], B, ["z", "x", None, None], "rows")
     assert domains.classes.tolist() == ["x", "y", "z"]
     np.testing.assert_array_equal(domains.source.y, [0, -1, 1, -1])
     np.testing.assert_array_equal(domains.target.y, [2, 0, -1, -1])
     with pytest.raises(InputError, match="y_source: expected one label per row, got None"):
-        two_domains(A, None, B, ["x", "x", "y", "y"])
+        TwoDomains.of(A, None, B, ["x", "x", "y", "y"])
 
 
 def test_without_labels_rows_are_compared_and_not_named():

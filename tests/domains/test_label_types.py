@@ -11,7 +11,7 @@ import pytest
 
 import isthmus
 from isthmus import InputError
-from isthmus.domains import as_labels, two_domains
+from isthmus.domains import TwoDomains, as_labels
 
 MIXED = [np.str_("b"), "a", np.str_("a"), "c"]
 RNG = np.random.default_rng(0)
@@ -22,13 +22,13 @@ X_S, X_T = RNG.normal(size=(40, 5)) + 2.0 * Y[:, None], RNG.normal(size=(40, 4))
 @pytest.mark.parametrize("make", [list, lambda y: np.array(y, dtype=object), lambda y: pd.Series(y, dtype=object)])
 def test_strings_of_numpy_become_plain_ones(make: Any) -> None:
     X = np.eye(4)
-    plain = two_domains(X, ["b", "a", "a", "c"], X, ["a", None, None, "b"])
-    found = two_domains(X, make(MIXED), X, make([np.str_("a"), None, None, "b"]))
+    plain = TwoDomains.of(X, ["b", "a", "a", "c"], X, ["a", None, None, "b"])
+    found = TwoDomains.of(X, make(MIXED), X, make([np.str_("a"), None, None, "b"]))
     assert [type(label) for label in found.classes] == [str] * 3
     assert found.classes.tolist() == plain.classes.tolist()
     np.testing.assert_array_equal(found.source.y, plain.source.y)
     np.testing.assert_array_equal(found.target.y, plain.target.y)
-    with_pairs = two_domains(X, make(MIXED), X, None, "rows")
+    with_pairs = TwoDomains.of(X, make(MIXED), X, None, "rows")
     assert {type(label) for label in with_pairs.classes} == {str}
 
 

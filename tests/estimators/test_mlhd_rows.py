@@ -12,8 +12,9 @@ import scipy.sparse as sp
 from threadpoolctl import threadpool_info, threadpool_limits
 
 from isthmus import MLHD
+from isthmus.domains import blocks as dask_rows
 from isthmus.exceptions import DataWarning, InputError
-from isthmus.scale import ArrayRows, dask_rows
+from isthmus.scale import ArrayRows
 from isthmus.solvers import DualNewton
 from isthmus.tables.parquet_rows import ParquetRows
 from tests.conftest import make_domains

@@ -10,11 +10,11 @@ import scipy.sparse as sp
 from sklearn.preprocessing import StandardScaler
 
 from isthmus import CCA, KCCA, InputError, KnownPairs, Landmarks, Procrustes, RidgeMap
-from isthmus.estimators import stand_ins
+from isthmus._rows import Draw
+from isthmus.estimators import from_blocks
 from isthmus.estimators.projections import held_out
 from isthmus.exceptions import DataWarning
 from isthmus.scale import ArrayRows
-from isthmus.solvers.blocks.drawing import Draw
 from isthmus.tables.parquet_rows import ParquetRows
 
 N, NEW = 400, 30
@@ -102,7 +102,7 @@ def test_many_pairs_in_arrays_go_the_same_way(name, sparse, monkeypatch):
     rows = A[order], B
     pairs = KnownPairs(np.c_[np.argsort(order), np.arange(N)][:300], rng.uniform(0.5, 2.0, size=300))
     exact = pickle.loads(pickle.dumps(SYSTEMS[name].fit(*_with(rows), pairs=pairs)))
-    monkeypatch.setattr(stand_ins, "small", lambda *shapes: False)
+    monkeypatch.setattr(from_blocks, "small", lambda *shapes: False)
     found = SYSTEMS[name].fit(*_with([kind(X) for X in rows]), pairs=pairs)
     assert_same(found, exact)
     np.testing.assert_allclose(found.references_.points**2, exact.references_.points**2, atol=1e-8)
@@ -150,9 +150,9 @@ def test_of_many_pairs_some_are_held_out_once(monkeypatch):
 
 
 def test_a_sample_of_pairs_is_kept_to_be_compared_with(monkeypatch):
-    from isthmus.estimators import pairs_in_blocks
+    from isthmus.estimators import from_blocks
 
-    monkeypatch.setattr(pairs_in_blocks, "REFERENCE_ROWS", 50)
+    monkeypatch.setattr(from_blocks, "REFERENCE_ROWS", 50)
     model = Procrustes().fit(da.from_array(A, chunks=(70, -1)), None, da.from_array(B, chunks=(70, -1)), None, pairs="rows")  # fmt: skip
     assert model.references_.n_source == 50
     assert model.kneighbors(QB, 3)[1].max() < 50
@@ -205,7 +205,7 @@ def test_other_rows_and_wide_ones_are_told(tmp_path, monkeypatch):
         RidgeMap().fit(ParquetRows(tmp_path / "rows.parquet", label="y"), None, A[:2], None, pairs="rows")
     with pytest.raises(InputError, match="X_target: expected rows without codes where pairs are known"):
         RidgeMap().fit(ArrayRows(A), None, ArrayRows(B, np.arange(N) % 2), None, pairs="rows")
-    monkeypatch.setattr(stand_ins, "WIDEST", 14)
+    monkeypatch.setattr(from_blocks, "WIDEST", 14)
     with pytest.raises(InputError, match="X_source: expected at most 14 coordinates of both domains"):
         RidgeMap().fit(ArrayRows(A), None, ArrayRows(B), None, pairs="rows")
 

@@ -5,7 +5,7 @@ import pytest
 
 from conftest import one_sentence
 from isthmus import InputError
-from isthmus.matching.labels import FAR, alike_by_class, check_labels, class_codes, veto
+from isthmus.matching.labels import FAR, alike_by_class, check_labels, veto
 from isthmus.matching.neighbours import best
 from isthmus.matching.problem import NONE, Links
 from isthmus.matching.refinement import chosen
@@ -16,18 +16,6 @@ def test_rows_of_different_known_classes_are_forbidden_and_no_others():
     ys, yt = np.array([0, 1, -1]), np.array([0, 1, -1, 2])
     expected = [[0, 1, 0, 1], [1, 0, 0, 1], [0, 0, 0, 0]]
     np.testing.assert_array_equal(-veto(ys, yt).table() / FAR, expected)
-
-
-def test_without_labels_no_code_is_given():
-    ys, yt = class_codes(None, 2, ["a", "b"], 2)
-    np.testing.assert_array_equal(ys, [-1, -1])
-    np.testing.assert_array_equal(yt, [0, 1])
-
-
-@pytest.mark.parametrize(("ys", "yt"), [([1, 2, 3], None), ([1, 2], ["a", "b"])])
-def test_labels_of_another_length_or_type_are_refused(ys, yt):
-    with pytest.raises(InputError, match="y_"):
-        class_codes(ys, 2, yt, 2)
 
 
 @pytest.mark.parametrize(

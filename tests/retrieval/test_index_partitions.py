@@ -56,7 +56,7 @@ def test_rows_are_numbered_on(data, mlhd):
 
 
 def test_only_points_travel_and_in_the_precision_of_the_index(data, mlhd, monkeypatch):
-    from isthmus.scale import dask_rows
+    from isthmus.domains import blocks as dask_rows
 
     arrived, real = [], dask_rows.computed
     monkeypatch.setattr(dask_rows, "computed", lambda values: arrived.append(real(values)) or arrived[-1])

@@ -9,9 +9,9 @@ import pytest
 import scipy.sparse as sp
 
 from isthmus import CCA, MLHD, RidgeMap
+from isthmus.domains import blocks as module
 from isthmus.exceptions import InputError, MissingDependencyError
 from isthmus.scale import ArrayRows, DaskRows
-from isthmus.scale import dask_rows as module
 
 RANDOM = np.random.default_rng(100)
 X = RANDOM.normal(size=(500, 3))

@@ -11,9 +11,9 @@ import scipy.sparse as sp
 from hypothesis import given
 from hypothesis import strategies as st
 
+from isthmus._rows import Draw, drawn
+from isthmus.domains import blocks as module
 from isthmus.scale import ArrayRows, DaskRows
-from isthmus.scale import dask_rows as module
-from isthmus.solvers.blocks.drawing import Draw, drawn
 from isthmus.tables import parquet_rows
 from isthmus.tables.parquet_rows import ParquetRows
 

@@ -8,7 +8,7 @@ import scipy.sparse as sp
 from scipy.spatial.distance import cdist
 
 from isthmus import RBF, Cosine, InputError, Laplacian, Linear, Polynomial, Precomputed
-from isthmus.domains import Domain, two_domains
+from isthmus.domains import Domain, TwoDomains
 from isthmus.kernels import Kernel
 from isthmus.spaces import FeatureSpace, JointSpace, KernelSpace
 from isthmus.spaces.side import kernel_side
@@ -203,7 +203,7 @@ def test_far_from_the_origin_a_kernel_of_differences_sees_the_same(kernel):
 
 def test_the_joint_space_sets_both_domains_side_by_side():
     y, hidden = ["a", "b", "a", "b", "a", "b"], ["a", None, "b", None, None]
-    domains = two_domains(A, y, B, hidden, pairs=[[1, 3], [0, 0]])
+    domains = TwoDomains.of(A, y, B, hidden, pairs=[[1, 3], [0, 0]])
     joint = JointSpace.of(domains, (Linear(), RBF()))
     assert len(joint.target.points) == 3  # two with a label, one more in a pair
     np.testing.assert_array_equal(joint.target.y, [0, 1, -1])
@@ -219,6 +219,6 @@ def test_the_joint_space_sets_both_domains_side_by_side():
 
 
 def test_equal_rows_have_a_spread_all_the_same():
-    domains = two_domains(np.ones((3, 2)), [0, 1, 0], np.full((4, 1), 2.0), [0, -1, -1, 1])
+    domains = TwoDomains.of(np.ones((3, 2)), [0, 1, 0], np.full((4, 1), 2.0), [0, -1, -1, 1])
     assert JointSpace.of(domains, (Linear(), Linear())).spread == pytest.approx(2.0 + 4.0)
     assert JointSpace.of(domains, (RBF(), RBF())).spread == pytest.approx(2.0)

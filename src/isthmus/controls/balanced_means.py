@@ -66,14 +66,14 @@ class BalancedKMeans(TargetEstimator):
         self.source_transformer = source_transformer
         self.target_transformer = target_transformer
 
-    def _checked(self) -> None:
-        super()._checked()
+    def _validate(self) -> None:
+        super()._validate()
         if not isinstance(self.components, list | tuple | np.ndarray) or not len(self.components):
             raise InputError(f"components: expected a sequence of whole numbers, got {self.components!r}.")
         for multiple in self.components:
             number(multiple, "components", low=1, whole=True)
 
-    def _learned(self, domains: TwoDomains, settings: None) -> dict[str, Any]:
+    def _fit_domains(self, domains: TwoDomains, settings: None) -> dict[str, Any]:
         target = domains.target
         present, codes = np.unique(target.y[target.labelled], return_inverse=True)
         axes, free, Y = principal_axes(target.X), target.y < 0, np.eye(len(present))[codes]

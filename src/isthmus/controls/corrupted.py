@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 import scipy.linalg as sla
@@ -16,6 +16,7 @@ from isthmus._arrays import FloatArray, IntArray, Matrix, is_sparse
 from isthmus._validation import as_generator, choice, length, matrix
 from isthmus.domains import encoded_classes
 from isthmus.estimators.base import TwoDomainEstimator
+from isthmus.estimators.training_data import TrainingData
 from isthmus.exceptions import InputError
 
 
@@ -130,15 +131,16 @@ class Corrupted(TwoDomainEstimator):
         self.kind = kind
         self.random_state = random_state
 
-    def fit(self, X_source: Any, y_source: Any, X_target: Any, y_target: Any, *, pairs: Any = None) -> Self:
-        """Corrupt the source, then fit the system; the arguments are its own, and are not changed."""
+    def _validate(self) -> Any:
         if not isinstance(self.estimator, TwoDomainEstimator):
             raise InputError(f"estimator: expected a system over two domains, got {self.estimator!r}.")
-        corrupt = KINDS[choice(self.kind, "kind", KINDS)]
-        X, y = corrupt(X_source, y_source, as_generator(self.random_state))
-        fitted = clone(self.estimator).fit(X, y, X_target, y_target, pairs=pairs)
-        self.estimator_, self.classes_, self.n_features_ = fitted, fitted.classes_, fitted.n_features_
-        return self
+        return KINDS[choice(self.kind, "kind", KINDS)]
+
+    def _fit_data(self, data: TrainingData, settings: Any) -> dict[str, Any]:
+        """Corrupt the source as it was given, then fit the system; its own transformers and checks see the result."""
+        X, y = settings(data.X_source, data.y_source, as_generator(self.random_state))
+        fitted = clone(self.estimator).fit(X, y, data.X_target, data.y_target, pairs=data.pairs)
+        return {"estimator_": fitted, "classes_": fitted.classes_, "n_features_": fitted.n_features_}
 
     def _input_tags(self, domain: str) -> InputTags:
         return self.estimator._input_tags(domain)

@@ -91,7 +91,7 @@ class SelfTrainedLDA(TargetEstimator):
         self.source_transformer = source_transformer
         self.target_transformer = target_transformer
 
-    def _learned(self, domains: TwoDomains, settings: tuple[list[int], float | None]) -> dict[str, Any]:
+    def _fit_domains(self, domains: TwoDomains, settings: tuple[list[int], float | None]) -> dict[str, Any]:
         multiples, shrinkage = settings
         target = domains.target
         present, codes = np.unique(target.y[target.labelled], return_inverse=True)
@@ -106,8 +106,8 @@ class SelfTrainedLDA(TargetEstimator):
         discriminants = tuple(next(islice(each, self.n_rounds, None)) for each in rounds)
         return {"axes_": axes, "discriminants_": discriminants, "_present": present}
 
-    def _checked(self) -> tuple[list[int], float | None]:
-        super()._checked()
+    def _validate(self) -> tuple[list[int], float | None]:
+        super()._validate()
         number(self.n_rounds, "n_rounds", low=1, whole=True)
         choice(self.marginal, "marginal", ("uniform", "labelled"))
         if not isinstance(self.components, list | tuple | np.ndarray) or not len(self.components):

@@ -73,8 +73,8 @@ class TargetOnly(TargetEstimator):
         self.source_transformer = source_transformer
         self.target_transformer = target_transformer
 
-    def _checked(self) -> None:
-        super()._checked()
+    def _validate(self) -> None:
+        super()._validate()
         choice(self.unlabelled, "unlabelled", ("auto", "drop", "mark"))
         if self.classifier is not None and not all(hasattr(self.classifier, name) for name in ("fit", "predict")):
             raise InputError(f"classifier: expected an object with fit and predict, got {self.classifier!r}.")
@@ -84,7 +84,7 @@ class TargetOnly(TargetEstimator):
             return super()._own_tags(domain)
         return InputTags(sparse=get_tags(self.classifier).input_tags.sparse)
 
-    def _learned(self, domains: TwoDomains, settings: None) -> dict[str, Any]:
+    def _fit_domains(self, domains: TwoDomains, settings: None) -> dict[str, Any]:
         classifier = KNeighborsClassifier(1) if self.classifier is None else clone(self.classifier)
         target = domains.target
         rows = slice(None) if self._marks(classifier) else target.labelled

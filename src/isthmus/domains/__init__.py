@@ -2,12 +2,13 @@
 
 from isthmus.domains.labels import UNLABELLED, as_labels, encoded, encoded_classes, is_unlabelled
 from isthmus.domains.pairs import KnownPairs, as_pairs
-from isthmus.domains.two import Domain, Split, TwoDomains, two_domains
+from isthmus.domains.two import Domain, SharedFeatures, Split, TwoDomains
 
 __all__ = [
     "UNLABELLED",
     "Domain",
     "KnownPairs",
+    "SharedFeatures",
     "Split",
     "TwoDomains",
     "as_labels",
@@ -15,5 +16,4 @@ __all__ = [
     "encoded",
     "encoded_classes",
     "is_unlabelled",
-    "two_domains",
 ]

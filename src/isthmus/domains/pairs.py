@@ -20,6 +20,7 @@ ROWS = "rows"
 """The word for: row i of the source and row i of the target are the same object."""
 FORMS = 'row numbers (m, 2), "rows", two columns of ids or KnownPairs'
 """All that pairs can be given as."""
+NONE_GIVEN = "pairs: expected at least one pair, got none."
 Names: TypeAlias = tuple[str, str]
 NAMES: Names = ("source", "target")
 """What the two sides are called in messages, unless a function has other names for them."""
@@ -69,6 +70,19 @@ class KnownPairs:
             kinds = [", ".join(sorted({type(key).__name__ for key in ids})) or "none" for ids in columns]
             raise InputError(f"pairs: expected ids that both sides have, got none (of type {' and '.join(kinds)}).")
         return cls(np.array([[columns[0][key], columns[1][key]] for key in common], dtype=np.intp), weights)
+
+    @classmethod
+    def in_order(cls, n: int) -> Self:
+        """Return n pairs of row i and row i, each of weight one.
+
+        They differ by construction: the search for equal pairs, which sorts all of them, is left out.
+        """
+        if not n:
+            raise InputError(NONE_GIVEN)
+        pairs = object.__new__(cls)
+        object.__setattr__(pairs, "rows", np.broadcast_to(np.arange(n)[:, None], (n, 2)))
+        object.__setattr__(pairs, "weights", np.ones(n))
+        return pairs
 
     def __len__(self) -> int:
         return len(self.rows)
@@ -155,7 +169,7 @@ def _known(pairs: Any, sizes: tuple[int, int], names: Names) -> KnownPairs:
             raise InputError(f"pairs: expected {FORMS}, got {pairs!r}.")
         if sizes[0] != sizes[1]:
             raise InputError(f'pairs: expected equally many rows for "rows", got {sizes[0]} and {sizes[1]}.')
-        return KnownPairs(np.repeat(np.arange(sizes[0])[:, None], 2, axis=1))
+        return KnownPairs.in_order(sizes[0])
     if isinstance(pairs, tuple) and len(pairs) == 2:
         found = [len(as_labels(ids, *_id_words(name))) for ids, name in zip(pairs, names, strict=True)]
         for n, size, name in zip(found, sizes, names, strict=True):
@@ -176,7 +190,7 @@ def _whole_numbers(rows: Any) -> IntArray:
     if not array.ndim:  # an iterator, a set, a dictionary, one number, None
         raise InputError(f"pairs: expected {FORMS}, got {'None' if rows is None else type(rows).__name__}.")
     if not len(array):
-        raise InputError("pairs: expected at least one pair, got none.")
+        raise InputError(NONE_GIVEN)
     whole = array.dtype.kind in "iu" or (array.dtype.kind == "O" and all(_is_whole(value) for value in array.flat))
     if array.ndim != 2 or array.shape[1] != 2 or not whole:
         kind = f"{type(rows).__name__} of objects" if array.dtype.kind == "O" else str(array.dtype)

@@ -10,9 +10,8 @@ import numpy as np
 from isthmus._arrays import FloatArray
 from isthmus.common_space import CommonSpace
 from isthmus.domains import TwoDomains
+from isthmus.estimators.from_blocks import MANY_PAIRS, BlockEstimator, ManyRows
 from isthmus.estimators.logdet.constraints import automatic, ordered_bounds
-from isthmus.estimators.logdet.large import MANY_PAIRS
-from isthmus.estimators.many_rows import ManyRows, RowsByLabel
 from isthmus.estimators.mapped import SimilarityEstimator
 from isthmus.estimators.solving import Solving
 from isthmus.kernels import Kernel
@@ -27,7 +26,7 @@ AUTO_BOUNDS = (0.0, 1.0)
 """Rows of one class are similar, rows of different classes are not; the unit of a similarity is free."""
 
 
-class ARC(RowsByLabel, SimilarityEstimator):
+class ARC(BlockEstimator, SimilarityEstimator):
     r"""Learn a similarity between rows of two domains that have different features.
 
     .. math::
@@ -129,13 +128,15 @@ class ARC(RowsByLabel, SimilarityEstimator):
         self.target_transformer = target_transformer
         self.progress = progress
 
-    def _checked(self) -> Solving:
-        super()._checked()
+    def _validate(self) -> Solving:
+        super()._validate()
         _as_bounds(self.bounds)
         _as_weight(self.pair_weight, 1.0)
         return Solving.of(HingeNewton(self.tol, self.max_iter), self.progress, "ARC", self.tol)
 
-    def _learn(self, domains: TwoDomains, joint: JointSpace, settings: Solving) -> tuple[CommonSpace, dict[str, Any]]:
+    def _fit_joint(
+        self, domains: TwoDomains, joint: JointSpace, settings: Solving
+    ) -> tuple[CommonSpace, dict[str, Any]]:
         # Whatever a space does with the outside of the span: the optimal W is zero there.
         target = principal_axes(joint.target.points, centre=False).axes
         B = joint.target.points @ target

@@ -80,7 +80,7 @@ class FeatureAugmentation(MetricEstimator):
             raise InputError(f"X_source: expected at most {WIDEST} columns, of which three copies are made, got {d}.")
         return JointSpace.of_features(domains)
 
-    def _learn(self, domains: TwoDomains, joint: JointSpace, settings: Any) -> tuple[CommonSpace, dict[str, Any]]:
+    def _fit_joint(self, domains: TwoDomains, joint: JointSpace, settings: Any) -> tuple[CommonSpace, dict[str, Any]]:
         copies = np.array([[1.0, 1.0, 0.0], [1.0, 0.0, 1.0]])
         W = np.kron(copies, np.eye(domains.source.X.shape[1]))
         return CommonSpace(joint.source.space, joint.target.space, W), {}

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from contextlib import AbstractContextManager
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
@@ -15,8 +16,10 @@ from isthmus._arrays import FloatArray, Matrix, is_sparse
 from isthmus._threads import single_threaded_blas, small
 from isthmus._validation import choice, column_names, matrix, ordinary, same_columns
 from isthmus.common_space import DOMAINS
-from isthmus.domains import TwoDomains, two_domains
-from isthmus.estimators.manners import Manners
+from isthmus.domains import TwoDomains
+from isthmus.domains.blocks import has_blocks
+from isthmus.estimators.manners import SklearnCompatible
+from isthmus.estimators.training_data import TrainingData
 from isthmus.evaluation.scores import share_predicted
 from isthmus.exceptions import InputError
 from isthmus.spaces.transformed import check_transformer, fitted_transformer, transformed
@@ -33,17 +36,32 @@ class Prepared:
     transformers: dict[str, Any]
     columns: dict[str, tuple[str, ...] | None]
 
-    def alone(self) -> AbstractContextManager[None]:
-        """One BLAS thread where the rows are few."""
-        return single_threaded_blas(small(self.domains.source.X.shape, self.domains.target.X.shape))
+    @contextmanager
+    def surroundings(self) -> Iterator[None]:
+        """Use one BLAS thread where the rows are few, and no data frames: those are for callers of transform."""
+        shapes = self.domains.source.shape, self.domains.target.shape
+        few = not self.domains.in_blocks and small(*shapes)
+        with single_threaded_blas(few), config_context(transform_output="default"):
+            yield
+
+    @property
+    def attributes(self) -> dict[str, Any]:
+        """What every fitted system has, by name."""
+        domains = self.domains
+        return {
+            "classes_": domains.classes,
+            "transformers_": self.transformers,
+            "n_features_": {"source": domains.source.shape[1], "target": domains.target.shape[1]},
+            "_columns": self.columns,
+        }
 
 
-class TwoDomainEstimator(Manners):
+class TwoDomainEstimator(SklearnCompatible):
     """The base of every system over a source and a target, whatever it learns.
 
-    A subclass has the parameters ``source_transformer`` and ``target_transformer``, a method :meth:`_checked` that
-    looks at its other parameters, a method :meth:`_learned` that turns two domains into the attributes to set, and
-    ``predict``.
+    A subclass has the parameters ``source_transformer`` and ``target_transformer``, and implements hooks of
+    :meth:`fit`, which it does not override: :meth:`_validate` checks its parameters, :meth:`_fit_domains` (and
+    :meth:`_fit_blocks` for rows in blocks) turns two domains into the attributes to set. It has a ``predict``.
     """
 
     takes_pairs: ClassVar[bool] = False
@@ -77,9 +95,11 @@ class TwoDomainEstimator(Manners):
         Parameters
         ----------
         X_source : array, sparse matrix or data frame (n_s, d_s)
-            Source rows; with a ``source_transformer``, whatever that takes.
+            Source rows; with a ``source_transformer``, whatever that takes. For systems that learn from blocks, see
+            the notes, also a Dask array or :class:`~isthmus.scale.Rows`.
         y_source : array (n_s,), or None where pairs are given
-            Their classes, of any type; with pairs, -1, None or NaN where unknown.
+            Their classes, of any type; with pairs, -1, None or NaN where unknown. Rows in blocks other than Dask
+            arrays bring codes: here are the classes (C,) that these count through, or None where they bring these.
         X_target : array, sparse matrix or data frame (n_l + n_u, d_t)
             Target rows, labelled or not; with a ``target_transformer``, whatever that takes.
         y_target : array (n_l + n_u,), or None where pairs are given, or ``needs_target_labels`` is False
@@ -88,40 +108,72 @@ class TwoDomainEstimator(Manners):
             Rows that are the same object, for systems that learn from pairs: the numbers of a source and a target
             row for each; or "rows", where row i is row i; or, as a tuple, the ids of all rows of either domain; or
             :class:`~isthmus.KnownPairs`, with weights.
+
+        Notes
+        -----
+        MLHD, ARC, CDSPP, MTDA, CCA and KCCA learn by labels from source rows in blocks, RidgeMap, Procrustes, CCA and
+        KCCA by known pairs (``pairs="rows"``) from rows of both domains in blocks (docs/cluster.md): there may be
+        more of them than one machine can hold, as only sums over blocks are computed. Rows in blocks are not
+        transformed, and their kernel is linear, the cosine or :class:`~isthmus.Landmarks` (for MLHD, linear). The
+        problem is the same. For comparisons, a sample of 10,000 rows is kept, or with ``rule="means"`` and a linear
+        kernel the means of all source rows of each class.
         """
-        return self._fit(X_source, y_source, X_target, y_target, pairs, self._checked())
+        return self._fit(TrainingData(X_source, y_source, X_target, y_target, pairs), self._validate())
 
-    def _fit(self, X_source: Any, y_source: Any, X_target: Any, y_target: Any, pairs: Any, settings: Any) -> Self:
-        """The conductor: :meth:`fit` with settings that say more than the parameters, such as where to start."""
-        prepared = self._prepared(X_source, y_source, X_target, y_target, pairs)
-        with prepared.alone(), config_context(transform_output="default"):  # frames are for those who call transform
-            learned = self._learned(prepared.domains, settings)
-        return self._set(prepared, learned)
+    def _fit(self, data: TrainingData, settings: Any) -> Self:
+        """Conduct a fit with settings that say more than the parameters, such as where to start.
 
-    def _prepared(self, X_source: Any, y_source: Any, X_target: Any, y_target: Any, pairs: Any) -> Prepared:
-        """The rows of a fit, checked and behind their transformers; nothing is set."""
-        self._require_use_of(pairs)
-        self._require_equal_names(X_source, X_target)
-        source = fitted_transformer(self.source_transformer, X_source, "X_source")
-        target = fitted_transformer(self.target_transformer, X_target, "X_target")
-        rows = transformed(source, X_source, "X_source"), transformed(target, X_target, "X_target")
-        self._require_dense(*rows)
-        needed = self.fewest_pairs, type(self).__name__
-        domains = two_domains(
-            rows[0], y_source, rows[1], y_target, pairs, needed, self.own_classes, self.needs_target_labels
-        )
-        columns = {"source": column_names(X_source), "target": column_names(X_target)}
-        return Prepared(domains, {"source": source, "target": target}, columns)
-
-    def _set(self, prepared: Prepared, learned: dict[str, Any]) -> Self:
-        """What a fit leaves behind: called when everything has been computed, and not before."""
-        domains = prepared.domains
-        self.__dict__.update(learned)
-        self.classes_, self.transformers_, self._columns = domains.classes, prepared.transformers, prepared.columns
-        self.n_features_ = {"source": domains.source.X.shape[1], "target": domains.target.X.shape[1]}
+        Attributes are set when all of them have been computed, and not before.
+        """
+        self.__dict__.update(self._fit_data(data, settings))
         return self
 
-    def _require_use_of(self, pairs: Any) -> None:
+    def _fit_data(self, data: TrainingData, settings: Any) -> dict[str, Any]:
+        """Return all attributes to set, by name, from rows as they were given. Nothing is changed."""
+        return self._fit_prepared(self._prepare(data), settings)
+
+    def _fit_prepared(self, prepared: Prepared, settings: Any) -> dict[str, Any]:
+        """Return all attributes to set, by name, from rows in arrays or in blocks. Nothing is changed."""
+        fit = self._fit_blocks if prepared.domains.in_blocks else self._fit_domains
+        with prepared.surroundings():
+            return {**fit(prepared.domains, settings), **prepared.attributes}
+
+    def _prepare(self, data: TrainingData) -> Prepared:
+        """Return the rows of a fit behind their transformers, checked. Nothing is changed."""
+        self._check_use_of(data.pairs)
+        self._check_equal_names(data.X_source, data.X_target)
+        blocks = tuple(name for name in self._block_domains(data.pairs) if has_blocks(data.rows(name)))
+        if blocks:
+            self._check_blocks(blocks, data.pairs)
+        transformers, rows = {}, {}
+        for name in DOMAINS:
+            X, transformer = data.rows(name), getattr(self, f"{name}_transformer")
+            transformers[name] = fitted_transformer(transformer, X, f"X_{name}")
+            rows[name] = transformed(transformers[name], X, f"X_{name}")
+        self._check_dense(*rows.values())
+        domains = TwoDomains.of(
+            rows["source"],
+            data.y_source,
+            rows["target"],
+            data.y_target,
+            data.pairs,
+            own_classes=self.own_classes,
+            needs_target_labels=self.needs_target_labels,
+            fewest_pairs=self.fewest_pairs,
+            pairs_for=type(self).__name__,
+            blocks=blocks,
+        )
+        columns = {name: None if name in blocks else column_names(data.rows(name)) for name in DOMAINS}
+        return Prepared(domains, transformers, columns)
+
+    def _block_domains(self, pairs: Any) -> tuple[str, ...]:
+        """Return the domains whose rows may come in blocks; without any, all rows are brought into one array."""
+        return ()
+
+    def _check_blocks(self, blocks: tuple[str, ...], pairs: Any) -> None:
+        """Raise where the parameters ask for what can't be computed from rows of these domains in blocks."""
+
+    def _check_use_of(self, pairs: Any) -> None:
         """Raise where pairs are given to a system that has no use for them, or missing where it has no other."""
         name = type(self).__name__
         if pairs is not None and not self.takes_pairs:
@@ -129,7 +181,7 @@ class TwoDomainEstimator(Manners):
         if pairs is None and self.needs_pairs:
             raise InputError(f"pairs: expected known pairs of rows, as {name} learns from nothing else, got None.")
 
-    def _require_equal_names(self, X_source: Any, X_target: Any) -> None:
+    def _check_equal_names(self, X_source: Any, X_target: Any) -> None:
         """Raise where features have to be equal and two frames name them otherwise: as many are not yet the same."""
         source, target = column_names(X_source), column_names(X_target)
         as_given = self.source_transformer is None and self.target_transformer is None
@@ -139,7 +191,7 @@ class TwoDomainEstimator(Manners):
                 f"of both for one feature, got {list(target[:3])} for {list(source[:3])}."
             )
 
-    def _require_dense(self, *rows: Any) -> None:
+    def _check_dense(self, *rows: Any) -> None:
         """Raise where rows of a domain are sparse and the system, with these parameters, takes only dense ones."""
         for X, name in zip(rows, DOMAINS, strict=True):
             if is_sparse(X) and not self._own_tags(name).sparse:
@@ -148,13 +200,17 @@ class TwoDomainEstimator(Manners):
                     "parameters, got sparse ones."
                 )
 
-    def _checked(self) -> Any:
-        """Whatever :meth:`_learned` wants to have of the parameters, after a look at all that need no data."""
+    def _validate(self) -> Any:
+        """Check the parameters as far as they need no data, and return the settings that the other hooks take."""
         for name in DOMAINS:
             check_transformer(getattr(self, f"{name}_transformer"), f"{name}_transformer")
 
-    def _learned(self, domains: TwoDomains, settings: Any) -> dict[str, Any]:
-        """What to set, by name. It changes nothing."""
+    def _fit_domains(self, domains: TwoDomains, settings: Any) -> dict[str, Any]:
+        """Return the attributes to set, by name, from rows in arrays. It changes nothing."""
+        raise NotImplementedError
+
+    def _fit_blocks(self, domains: TwoDomains, settings: Any) -> dict[str, Any]:
+        """Return the attributes to set, by name, from rows in blocks. It changes nothing."""
         raise NotImplementedError
 
     def predict(self, X: Any, domain: str = "target") -> NDArray[Any]:

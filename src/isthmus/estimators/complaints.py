@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from isthmus._arrays import FloatArray, IntArray, is_sparse
 from isthmus.common_space import DOMAINS
-from isthmus.domains import TwoDomains
+from isthmus.domains import Domain, TwoDomains
 from isthmus.exceptions import DataWarning, warn
 from isthmus.kernels import Kernel, Linear
 from isthmus.linalg import column_moments
@@ -23,27 +23,32 @@ SHOWN = 5
 """Of several classes or columns, so many are named."""
 
 
-def complain(domains: TwoDomains, kernels: tuple[Kernel, Kernel], *, intercept: bool) -> None:
+def warn_about_data(domains: TwoDomains, kernels: tuple[Kernel, Kernel], *, intercept: bool) -> None:
     """Warn, once of each kind, of what a system does badly on.
 
     With a linear kernel features enter as they are; with an ``intercept``, their origin does not matter.
     """
     for name, domain, kernel in zip(DOMAINS, (domains.source, domains.target), kernels, strict=True):
-        if isinstance(kernel, Linear) and not is_sparse(domain.X):
-            mean, variance = column_moments(domain.X)
-            complain_of_features(mean, np.sqrt(variance), name, intercept=intercept)
-    # Known pairs draw rows of any class together, and who learns without target labels misses none.
+        warn_about_columns(domain, kernel, name, intercept=intercept)
+    # Known pairs draw rows of any class together, and a system that learns without target labels misses none.
     if domains.pairs is None and len(domains.target.labelled):
-        complain_of_classes(domains.source.y, domains.target.y, domains.classes)
+        warn_about_classes(domains.source.y, domains.target.y, domains.classes)
 
 
-def complain_of_features(mean: FloatArray, deviation: FloatArray, name: str, *, intercept: bool) -> None:
+def warn_about_columns(domain: Domain, kernel: Kernel, name: str, *, intercept: bool) -> None:
+    """Warn of the columns of a domain where these are its coordinates."""
+    if isinstance(kernel, Linear) and not is_sparse(domain.X):
+        mean, variance = column_moments(domain.X)
+        warn_about_features(mean, np.sqrt(variance), name, intercept=intercept)
+
+
+def warn_about_features(mean: FloatArray, deviation: FloatArray, name: str, *, intercept: bool) -> None:
     """Warn of columns with these means and standard deviations (d,)."""
     for text in _about_features(mean, deviation, name, intercept):
         warn(text, DataWarning)
 
 
-def complain_of_classes(source: IntArray, target: IntArray, classes: NDArray[Any]) -> None:
+def warn_about_classes(source: IntArray, target: IntArray, classes: NDArray[Any]) -> None:
     """Warn of classes that no target row is labelled with, from the codes of either domain."""
     for text in _about_classes(source, target, classes):
         warn(text, DataWarning)

@@ -17,7 +17,7 @@ from isthmus._arrays import FloatArray, IntArray
 from isthmus._validation import check_column_names, matrix
 from isthmus.domains import as_labels
 from isthmus.estimators.base import TwoDomainEstimator
-from isthmus.estimators.manners import Manners
+from isthmus.estimators.manners import SklearnCompatible
 from isthmus.exceptions import InputError
 
 
@@ -130,7 +130,7 @@ class GivenSource(ClassifierMixin, TransformerMixin, BaseEstimator):  # type: ig
 
     def _input_tags(self) -> Any:
         """What holds of target rows."""
-        return self.estimator._input_tags("target") if isinstance(self.estimator, Manners) else InputTags()
+        return self.estimator._input_tags("target") if isinstance(self.estimator, SklearnCompatible) else InputTags()
 
     def predict(self, X: Any) -> NDArray[Any]:
         """The class of each target row (n,)."""

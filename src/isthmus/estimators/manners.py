@@ -22,7 +22,7 @@ def _one_domain(estimator: Any) -> NoReturn:
     raise AttributeError(f"{name} has no fit_transform, as two domains have two results: fit, then transform either.")
 
 
-class Manners(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None):  # type: ignore[misc,call-arg]
+class SklearnCompatible(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None):  # type: ignore[misc,call-arg]
     """Provide tags and ``set_output`` for estimators over two domains.
 
     ``set_output`` comes with :class:`sklearn.base.TransformerMixin`, which puts what ``transform`` returns into a

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
@@ -15,14 +16,14 @@ from isthmus._arrays import FloatArray, IntArray, Matrix, is_sparse
 from isthmus._validation import choice, number
 from isthmus.common_space import DISTANCE, DOMAINS, INNER_PRODUCT, CommonSpace, two_names
 from isthmus.domains import TwoDomains
+from isthmus.domains.blocks import Partitions, as_partitions
 from isthmus.estimators.base import TwoDomainEstimator
-from isthmus.estimators.complaints import complain
+from isthmus.estimators.complaints import warn_about_data
 from isthmus.exceptions import InputError
 from isthmus.kernels import Kernel, as_kernel
 from isthmus.retrieval import REFERENCES, Background, DecisionRule, References, decision_rule, ranking
-from isthmus.retrieval.partitions import RowMap, mapped_partitions
+from isthmus.retrieval.partitions import RowMap
 from isthmus.retrieval.rules import check_rule, offers, require_comparable
-from isthmus.scale.kinds import is_dask
 from isthmus.spaces import JointSpace
 
 PAIR_BLOCK = 128
@@ -33,7 +34,7 @@ class MappedEstimator(TwoDomainEstimator):
     """The base of systems that map both domains into a common space.
 
     A subclass has the parameters ``references``, ``rule`` and ``n_neighbors``, kernels (or a :meth:`_joint_space` of
-    its own), and a method :meth:`_learn` with its formula.
+    its own), and a method :meth:`_fit_joint` with its formula.
     """
 
     kind: ClassVar[str] = DISTANCE
@@ -50,8 +51,8 @@ class MappedEstimator(TwoDomainEstimator):
     references_: References
     _rule: tuple[Any, DecisionRule]
 
-    def _checked(self) -> Any:
-        super()._checked()
+    def _validate(self) -> Any:
+        super()._validate()
         self._kernels()
         require_comparable(self.kind, choice(self.references, "references", REFERENCES), "target")
         number(self.n_neighbors, "n_neighbors", low=1, whole=True)
@@ -64,22 +65,22 @@ class MappedEstimator(TwoDomainEstimator):
     def _kernels(self) -> tuple[Kernel, Kernel]:
         return as_kernel(self.source_kernel, "source_kernel"), as_kernel(self.target_kernel, "target_kernel")
 
-    def _learn(self, domains: TwoDomains, joint: JointSpace, settings: Any) -> tuple[CommonSpace, dict[str, Any]]:
-        """The common space, and further attributes by name. It changes nothing.
+    def _fit_joint(self, domains: TwoDomains, joint: JointSpace, settings: Any) -> tuple[CommonSpace, dict[str, Any]]:
+        """Return the common space, and further attributes by name. It changes nothing.
 
         Of these, "reference_weights" (n,) is how much each reference row counts where a classifier learns from them.
         """
         raise NotImplementedError
 
-    def _learned(self, domains: TwoDomains, settings: Any) -> dict[str, Any]:
-        self._require_references(domains)
-        learned = self._learned_in(self._joint_space(domains), domains, settings)
-        complain(domains, learned["kernels_"], intercept=self.intercept)
+    def _fit_domains(self, domains: TwoDomains, settings: Any) -> dict[str, Any]:
+        self._check_references(domains)
+        learned = self._fit_space(self._joint_space(domains), domains, settings)
+        warn_about_data(domains, learned["kernels_"], intercept=self.intercept)
         return learned
 
-    def _learned_in(self, joint: JointSpace, domains: TwoDomains, settings: Any) -> dict[str, Any]:
+    def _fit_space(self, joint: JointSpace, domains: TwoDomains, settings: Any) -> dict[str, Any]:
         """What to set after learning from a joint space; rows of the domains are what others are compared with."""
-        space, attributes = self._learn(domains, joint, settings)
+        space, attributes = self._fit_joint(domains, joint, settings)
         references = replace(References.of(domains, space), weights=attributes.pop("reference_weights", None))
         if domains.pairs is not None:
             attributes["_background"] = Background.of(domains, space)
@@ -87,7 +88,7 @@ class MappedEstimator(TwoDomainEstimator):
         kernels = space.source.kernel, space.target.kernel
         return {**attributes, "common_space_": space, "kernels_": kernels, "references_": references, "_rule": rule}
 
-    def _require_references(self, domains: TwoDomains) -> None:
+    def _check_references(self, domains: TwoDomains) -> None:
         """Raise, before anything is learned, where labelled references are fewer than votes, but not none."""
         sizes = {"source": len(domains.source.labelled), "target": len(domains.target.labelled)}
         sizes["both"] = sum(sizes.values())
@@ -103,26 +104,29 @@ class MappedEstimator(TwoDomainEstimator):
 
     def _decide(self, X: Any, domain: str, method: str) -> NDArray[Any]:
         """What the rule, as the parameters now have it, says of rows."""
-        points = None if is_dask(X) else self._points(X, domain)
+        partitions = as_partitions(X)
+        points: Any = self._points(X, domain) if partitions is None else None
         made_of, rule = self._rule
         if made_of != (self.references, self.rule, self.n_neighbors):
-            self._checked()
+            self._validate()
             self._rule = self._decision_rule(self.references_, len(self.classes_))
             rule = self._rule[1]
-        if points is None:
-            require_comparable(self.kind, self.references, domain)
-            C, kind = len(self.classes_), np.intp if method == "predict" else np.float64
-            return self._partitions(X, domain, None if method == "predict" else C, kind, rule, method)
-        return np.asarray(getattr(rule, method)(points))
+        decide = partial(_decide, rule=rule, method=method, classes=self.classes_)
+        if partitions is None:
+            return decide(points)
+        require_comparable(self.kind, self.references, domain)
+        if method == "predict":
+            return self._map_partitions(partitions, domain, None, self.classes_.dtype, decide)
+        return self._map_partitions(partitions, domain, len(self.classes_), np.float64, decide)
 
-    def _partitions(
-        self, X: Any, domain: str, width: int | None, dtype: Any, rule: DecisionRule | None = None, method: str = ""
+    def _map_partitions(
+        self, partitions: Partitions, domain: str, width: int | None, dtype: Any, function: Any = None
     ) -> NDArray[Any]:
-        """A Dask array from one of rows: each partition is mapped where it lies."""
+        """Return a Dask array: the points of each partition, or a function of them, computed where it lies."""
         check_is_fitted(self, "classes_")
         choice(domain, "domain", DOMAINS)
         parts = self.transformers_[domain], self.n_features_[domain], self.common_space_, domain
-        mapped: NDArray[Any] = mapped_partitions(RowMap(*parts, rule, method), X, width, dtype)
+        mapped: NDArray[Any] = partitions.map(RowMap(*parts, function), width, dtype)
         return mapped
 
     def _points(self, X: Any, domain: str) -> FloatArray:
@@ -153,9 +157,10 @@ class MappedEstimator(TwoDomainEstimator):
         array (n, k)
             The points; k is the same for both domains.
         """
-        if is_dask(X):
+        if (partitions := as_partitions(X)) is not None:
             check_is_fitted(self, "classes_")
-            return self._partitions(X, domain, self._dimension(), "float32" if X.dtype == np.float32 else "float64")
+            dtype = "float32" if X.dtype == np.float32 else "float64"
+            return self._map_partitions(partitions, domain, self._dimension(), dtype)
         rows = self._rows(X, domain)
         return self.common_space_.embed(rows, domain)
 
@@ -167,9 +172,7 @@ class MappedEstimator(TwoDomainEstimator):
 
         They can be changed after ``fit``, by ``set_params``, without learning anew.
         """
-        codes: Any = self._decide(X, domain, "predict")
-        named = codes.map_blocks(self.classes_.take, dtype=self.classes_.dtype) if is_dask(codes) else None
-        return np.asarray(self.classes_[codes]) if named is None else named
+        return self._decide(X, domain, "predict")
 
     @available_if(lambda self: offers(self.rule, "probabilities"))  # type: ignore[untyped-decorator]
     def predict_proba(self, X: Any, domain: str = "target") -> FloatArray:
@@ -288,6 +291,12 @@ class SimilarityEstimator(MappedEstimator):
         """W over the features of both domains (d_s, d_t); linear kernels only."""
         check_is_fitted(self, "common_space_")
         return self.common_space_.feature_matrix()
+
+
+def _decide(points: FloatArray, rule: DecisionRule, method: str, classes: NDArray[Any]) -> NDArray[Any]:
+    """Return what a method of a rule says of points; classes for "predict"."""
+    found = getattr(rule, method)(points)
+    return np.asarray(classes[found] if method == "predict" else found)
 
 
 def _across(domains: Any) -> tuple[str, str]:

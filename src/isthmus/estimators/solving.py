@@ -38,7 +38,7 @@ class Solving:
     @property
     def takes_blocks(self) -> bool:
         """Whether the solver can have a problem whose pairs are not written out."""
-        return isinstance(self.solver, AutoNewton | BlockNewton)
+        return takes_blocks(self.solver)
 
     def result(self, problem: Any, *spaces: Space) -> Result[Any]:
         """Solve a problem; the bar, if there is one, is closed however the work ends."""
@@ -48,6 +48,12 @@ class Solving:
         with self.progress:
             solved: Result[Any] = self.solver.solve(problem, **options)
             return solved
+
+
+def takes_blocks(solver: Any) -> bool:
+    """Return whether a solver, or the solver of that name, can have a problem whose pairs are not written out."""
+    kind = SOLVERS[solver] if isinstance(solver, str) else type(solver)
+    return issubclass(kind, AutoNewton | BlockNewton)
 
 
 def as_solver(solver: Any, tol: Any, max_iter: Any) -> Any:

@@ -303,7 +303,7 @@ def require_answers(model: Any) -> None:
     inner = model
     while isinstance(inner, Corrupted):
         inner = inner.estimator_
-    inner._checked()
+    inner._validate()
     if isinstance(inner, ITML):
         return
     transformers, columns = inner.transformers_, inner._columns

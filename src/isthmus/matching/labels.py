@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from isthmus._arrays import BoolArray, FloatArray, IntArray
-from isthmus._validation import length
-from isthmus.domains import UNLABELLED, as_labels, is_unlabelled
 from isthmus.exceptions import InputError
 from isthmus.matching.neighbours import NO_PARTNER
 from isthmus.matching.preparation import unit
@@ -17,35 +13,6 @@ from isthmus.matching.scores import Scores
 
 FAR = -2.0 * NO_PARTNER
 """Taken off the score of two rows of different classes."""
-
-
-def class_codes(y_source: Any, n: int, y_target: Any, m: int) -> tuple[IntArray, IntArray]:
-    """The labels of both sides as codes of one list of classes, -1 for none.
-
-    Examples
-    --------
-    >>> class_codes(["cat", None, "dog"], 3, ["dog", "cow"], 2)
-    (array([ 0, -1,  2]), array([2, 1]))
-    """
-    sides = [_labels(y, k, name) for y, k, name in ((y_source, n, "y_source"), (y_target, m, "y_target"))]
-    known = [value for labels, missing in sides for value, none in zip(labels, missing, strict=True) if not none]
-    try:
-        codes = {value: code for code, value in enumerate(sorted(set(known)))}
-    except TypeError:
-        raise InputError("y_target: expected labels of the type of y_source, got a mixture.") from None
-    ys, yt = (
-        np.array([UNLABELLED if none else codes[value] for value, none in zip(*side, strict=True)], dtype=np.intp)
-        for side in sides
-    )
-    return ys, yt
-
-
-def _labels(y: Any, n: int, name: str) -> tuple[list[Any], list[bool]]:
-    if y is None:
-        return [None] * n, [True] * n
-    labels = as_labels(y, name)
-    length(labels, n, name, "the rows")
-    return labels.tolist(), is_unlabelled(labels).tolist()
 
 
 def differ(ys: IntArray, yt: IntArray) -> BoolArray:

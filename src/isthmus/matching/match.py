@@ -15,8 +15,8 @@ from isthmus.exceptions import InputError
 from isthmus.matching.complete import known_alone, side_without_rows
 from isthmus.matching.confidence import accepted, confidences
 from isthmus.matching.engines import as_engine
-from isthmus.matching.input import AUTO, known_links, unit_rows
-from isthmus.matching.labels import check_labels, class_codes, differ
+from isthmus.matching.input import AUTO, known_links, two_collections
+from isthmus.matching.labels import check_labels, differ
 from isthmus.matching.matching import Matching
 from isthmus.matching.preparation import prepared
 from isthmus.matching.problem import Links
@@ -126,18 +126,17 @@ def match(
     restarts = int(number(n_restarts, "n_restarts", low=2, high=MOST_RESTARTS, whole=True))
     engine, engine_name = as_engine(system)
     reports = Progress(progress, "match")
-    X = unit_rows(A, source_transformer, "A", "source_transformer")
-    Z = unit_rows(B, target_transformer, "B", "target_transformer")
-    known = known_links(pairs, X.shape[0], Z.shape[0], one_to_one)
+    transformers = source_transformer, target_transformer
+    domains = two_collections(A, B, y_source, y_target, pairs, transformers, one_to_one=one_to_one)
+    known, ys, yt = known_links(domains.pairs), domains.source.y, domains.target.y
     if not refine and not len(known):
         raise InputError("refine: expected True where no pairs are known, got False.")
-    ys, yt = class_codes(y_source, X.shape[0], y_target, Z.shape[0])
     check_labels(ys, yt, known)
     jobs = int(number(n_jobs, "n_jobs", low=1, whole=True))
     with reports, threadpool_limits(1):
         counter = WorkCounter(reports)
         counter.count("axes", 0.0)
-        problem = problem_of(prepared(X, "A"), prepared(Z, "B"), ys, yt, engine)
+        problem = problem_of(prepared(domains.source.X, "A"), prepared(domains.target.X, "B"), ys, yt, engine)
         side = side_without_rows(problem, known, one_to_one)
         if side is not None:
             return known_alone(problem, known, side)

@@ -11,8 +11,10 @@ from numpy.random import Generator
 from isthmus._arrays import IntArray
 from isthmus._progress import Progress, WorkCounter
 from isthmus._threads import cap_threads
-from isthmus._validation import as_generator, choice, column_names, matrix, number, ordinary
-from isthmus.domains import KnownPairs, as_pairs
+from isthmus._validation import as_generator, choice, column_names, number
+from isthmus.domains import KnownPairs, TwoDomains
+from isthmus.domains.pairs import FORMS
+from isthmus.exceptions import InputError
 from isthmus.migration.adapter import Adapter
 from isthmus.migration.kinds import AUTO, KINDS
 from isthmus.migration.measures import BOTH_WAYS, Measures
@@ -82,14 +84,15 @@ def migrate(
     most = int(number(max_pairs, "max_pairs", low=FEWEST, whole=True))
     reports = Progress(progress, "migrate")
     rng = as_generator(random_state)
-    A, B = (ordinary(matrix(X, name), name) for X, name in ((old, "old"), (new, "new")))
-    sizes = A.shape[0], B.shape[0]
-    known = as_pairs(pairs, *sizes, fewest=FEWEST, one_to_one=True, needs="an adapter", names=("old", "new"))
-    known = _sampled(known, most, rng)
+    needed: dict[str, Any] = {"fewest_pairs": FEWEST, "pairs_for": "an adapter", "one_to_one": True}
+    domains = TwoDomains.of(old, None, new, None, pairs, names=("old", "new"), optional_labels=True, **needed)
+    if domains.pairs is None:
+        raise InputError(f"pairs: expected {FORMS}, got None.")
+    known = _sampled(domains.pairs, most, rng)
     names = column_names(old), column_names(new)
     with reports:
         work = WorkCounter(reports, numbered=False)
-        measures = Measures.of(A, B, known, _shared_columns(*names), work, rng)
+        measures = Measures.of(domains.source.X, domains.target.X, known, _shared_columns(*names), work, rng)
         work.expect(measures.n_steps(auto=kind == AUTO) + BOTH_WAYS)
         if kind == AUTO:
             kind = measures.chosen_kind()

@@ -14,13 +14,13 @@ from isthmus._arrays import BoolArray, FloatArray, IntArray
 from isthmus._threads import cap_methods
 from isthmus._validation import choice, length, number, short_repr
 from isthmus.common_space import DOMAINS, INNER_PRODUCT, CommonSpace
+from isthmus.domains.blocks import as_partitions
 from isthmus.domains.labels import UNLABELLED, as_labels, is_unlabelled
 from isthmus.exceptions import InputError
 from isthmus.retrieval.engines import Structure, as_engine
 from isthmus.retrieval.hubness import NEIGHBOURHOOD, SAMPLE, Background, hub_scores
 from isthmus.retrieval.measure import Measure, kept_points
-from isthmus.retrieval.partitions import RowMap, fetched, mapped_partitions
-from isthmus.scale.kinds import is_dask
+from isthmus.retrieval.partitions import RowMap, fetched
 
 LARGEST_ID = 2**62
 """Rows can be numbered on from there."""
@@ -292,11 +292,13 @@ class Index:
         choice(domain, "domain", DOMAINS)
         if isinstance(self.model, CommonSpace):
             made = RowMap(None, self.model.space(domain).n_features, self.model, domain)
-            points = mapped_partitions(made, X, self.model.dimension, self.dtype) if is_dask(X) else made(X)
+            parts = as_partitions(X)
+            points = parts.map(made, self.model.dimension, self.dtype) if parts else made(X)
         else:
             points = X if self.model is None else self.model.transform(X, domain)
         width = self._blocks[0].points.shape[1] if self._blocks else None
-        return fetched(points, self.dtype, width) if is_dask(points) else kept_points(points, self.dtype, width=width)
+        parts = as_partitions(points)
+        return fetched(parts, self.dtype, width) if parts else kept_points(points, self.dtype, width=width)
 
     def _check_ids(self, ids: Any, n: int) -> NDArray[Any]:
         """Return the ids of n new rows; raise where they are not of the kind of those in the index, or not new."""

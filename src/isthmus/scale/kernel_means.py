@@ -14,10 +14,9 @@ import numpy as np
 
 from isthmus._arrays import FloatArray, Matrix, as_dense
 from isthmus._validation import matrix
+from isthmus.domains.blocks import as_partitions, computed, dask, partitions
 from isthmus.exceptions import InputError
 from isthmus.kernels import MEDIAN_ROWS, RBF, Kernel, Laplacian, Linear, Precomputed
-from isthmus.scale.dask_rows import computed, dask, partitions
-from isthmus.scale.kinds import is_dask
 
 TILE = 2048
 """Rows of either side whose kernel values are held at once."""
@@ -55,7 +54,7 @@ def partition_mmd(
 
 
 def _rows(X: Any, name: str, least: int) -> Any:
-    if not is_dask(X):
+    if as_partitions(X) is None:
         table = matrix(X, name, min_rows=least)
         return dask().array.from_array(as_dense(table), chunks=(TILE, -1))
     if X.ndim != 2 or np.isnan(X.shape[0]) or X.shape[0] < least:

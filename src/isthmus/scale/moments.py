@@ -9,9 +9,9 @@ import numpy as np
 import scipy.sparse as sp
 
 from isthmus._arrays import FloatArray, IntArray, Matrix, is_sparse
+from isthmus._rows import Rows
 from isthmus._validation import ordinary_moments
 from isthmus.exceptions import InputError
-from isthmus.solvers.blocks import Rows
 
 
 @dataclass(frozen=True, eq=False)
@@ -87,7 +87,7 @@ def moments(rows: Rows, n_classes: int, name: str = "X_source") -> Moments:
 
     Examples
     --------
-    >>> from isthmus.solvers.blocks import ArrayRows
+    >>> from isthmus._rows import ArrayRows
     >>> found = moments(ArrayRows(np.array([[1.0], [3.0], [8.0]]), np.array([0, 0, 1])), 2)
     >>> found.means.ravel(), found.mean, found.variances.round(2)
     (array([2., 8.]), array([4.]), array([8.67]))

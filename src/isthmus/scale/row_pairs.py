@@ -8,10 +8,9 @@ from typing import Any
 import numpy as np
 
 from isthmus._arrays import FloatArray, IntArray, Matrix, as_dense
-from isthmus.scale.beside import Beside, beside, width
-from isthmus.scale.dask_rows import DaskRows, dask, stacked
-from isthmus.scale.kinds import is_dask
-from isthmus.solvers.blocks import ArrayRows, Rows
+from isthmus._rows import ArrayRows, Rows
+from isthmus.domains.blocks import DaskRows, dask, stacked
+from isthmus.scale.stacked_columns import StackedColumns, stack_columns, width
 from isthmus.spaces.space import Space
 
 
@@ -79,18 +78,20 @@ class RowPairs:
         numbers: Any = (None, None),
         codes: IntArray | None = None,
     ) -> RowPairs:
-        """Row i of X (n, d_s) and row i of Y (n, d_t), in coordinates; ``numbers`` say which rows of arrays they are.
+        """Pair row i of X (n, d_s) and row i of Y (n, d_t), in coordinates; ``numbers`` say which rows of arrays.
 
-        X and Y are arrays, memory maps or CSR matrices; or one of them is a Dask array, and sums are made by Dask. A
-        code per pair says of which kind a sample has to have its share.
+        X and Y are arrays, memory maps, CSR matrices or rows in blocks; where one of them is in a Dask array, sums
+        are computed by Dask. A code per pair says of which kind a sample has to have its share.
         """
+        on_workers = isinstance(X, DaskRows) or isinstance(Y, DaskRows)
+        X, Y = (table.X if isinstance(table, ArrayRows | DaskRows) else table for table in (X, Y))
         tables, last = [X, Y], None if weights is None else np.asarray(weights, dtype=np.float64)[:, None]
         layout = Layout(width(X, spaces[0]), width(Y, spaces[1]), weighted=last is not None)
-        if is_dask(X) or is_dask(Y):
+        if on_workers:
             return cls(_on_workers(tables, last, spaces, layout, codes), layout)
         if last is not None:
-            return cls(ArrayRows(Beside((*tables, last), (*spaces, None), (*numbers, None)), codes), layout)
-        return cls(ArrayRows(Beside(tables, spaces, numbers), codes), layout)
+            return cls(ArrayRows(StackedColumns((*tables, last), (*spaces, None), (*numbers, None)), codes), layout)
+        return cls(ArrayRows(StackedColumns(tables, spaces, numbers), codes), layout)
 
     @property
     def n(self) -> int:
@@ -113,16 +114,14 @@ def _on_workers(
 ) -> DaskRows:
     """Both tables in partitions, and the weights as a third: rows meet where their partitions lie."""
     array = dask().array
-    rows = next(table for table in tables if is_dask(table)).chunks[0]
+    rows = next(table for table in tables if isinstance(table, array.Array)).chunks[0]
     parts = [
-        part.rechunk((rows, -1)) if is_dask(part) else array.from_array(part, chunks=(rows, -1))
+        part.rechunk((rows, -1)) if isinstance(part, array.Array) else array.from_array(part, chunks=(rows, -1))
         for part in (*tables, weights)
         if part is not None
     ]
     dtype = np.result_type(*(part.dtype for part in parts))
     sent = dask().delayed((*spaces, None)[: len(parts)], traverse=False)
     shape = {"chunks": (rows, (layout.d + layout.weighted,)), "dtype": dtype, "meta": np.empty((0, 0), dtype)}
-    Z = array.map_blocks(beside, *parts, spaces=sent, **shape)
-    if codes is None:
-        return DaskRows(Z, array.zeros(Z.shape[:1], chunks=(rows,), dtype=np.uint8))
-    return DaskRows(Z, array.from_array(codes, chunks=(rows,)))
+    Z = array.map_blocks(stack_columns, *parts, spaces=sent, **shape)
+    return DaskRows(Z, None if codes is None else array.from_array(codes, chunks=(rows,)))

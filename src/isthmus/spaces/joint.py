@@ -28,9 +28,9 @@ class JointSpace:
 
     Examples
     --------
-    >>> from isthmus.domains import two_domains
+    >>> from isthmus.domains import TwoDomains
     >>> from isthmus.kernels import Linear
-    >>> domains = two_domains([[1.0], [3.0]], ["a", "b"], [[5.0, 6.0], [7.0, 8.0]], ["b", None])
+    >>> domains = TwoDomains.of([[1.0], [3.0]], ["a", "b"], [[5.0, 6.0], [7.0, 8.0]], ["b", None])
     >>> joint = JointSpace.of(domains, (Linear(), Linear()))
     >>> joint.rows
     array([[1., 0., 0.],

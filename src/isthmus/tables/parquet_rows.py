@@ -12,12 +12,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from isthmus._arrays import FloatArray, IntArray
+from isthmus._rows import BLOCK, ArrayRows, Draw, Share, code_counts, drawn
 from isthmus._threads import added
+from isthmus.domains.blocks import codes_of, distinct, united
 from isthmus.exceptions import InputError
-from isthmus.scale.labels import codes_of, distinct, united
-from isthmus.solvers.blocks import ArrayRows, Share
-from isthmus.solvers.blocks.drawing import Draw, code_counts, drawn
-from isthmus.solvers.blocks.rows import BLOCK
 from isthmus.storage.files import shown
 from isthmus.tables.frames import complaints, polars
 from isthmus.tables.reading import scan_parquet

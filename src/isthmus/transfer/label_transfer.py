@@ -143,8 +143,8 @@ class LabelTransfer(TwoDomainEstimator):
         self.source_transformer = source_transformer
         self.target_transformer = target_transformer
 
-    def _checked(self) -> Settings:
-        super()._checked()
+    def _validate(self) -> Settings:
+        super()._validate()
         self._threshold()
         number(self.n_neighbors, "n_neighbors", low=1, whole=True)
         progress = Progress(self.progress, "label transfer")
@@ -156,7 +156,7 @@ class LabelTransfer(TwoDomainEstimator):
     def _threshold(self) -> float:
         return 0.0 if self.reject_below is None else number(self.reject_below, "reject_below", low=0.0, high=1.0)
 
-    def _learned(self, domains: TwoDomains, settings: Settings) -> dict[str, Any]:
+    def _fit_domains(self, domains: TwoDomains, settings: Settings) -> dict[str, Any]:
         steps = count(1)
 
         def report(what: str, left: int = 0) -> None:

@@ -110,8 +110,8 @@ class SemanticMatching(TwoDomainEstimator):
         self.source_transformer = source_transformer
         self.target_transformer = target_transformer
 
-    def _checked(self) -> None:
-        super()._checked()
+    def _validate(self) -> None:
+        super()._validate()
         number(self.n_neighbors, "n_neighbors", low=1, whole=True)
         if self.n_folds is not None:
             number(self.n_folds, "n_folds", low=2, whole=True)
@@ -130,7 +130,7 @@ class SemanticMatching(TwoDomainEstimator):
             takes_sparse = takes_sparse and self.target_rule._input_tags(domain).sparse
         return InputTags(sparse=takes_sparse)
 
-    def _learned(self, domains: TwoDomains, settings: None) -> dict[str, Any]:
+    def _fit_domains(self, domains: TwoDomains, settings: None) -> dict[str, Any]:
         n_classes = len(domains.classes)
         if n_classes < 2:
             raise InputError(f"y_source: expected at least two classes to tell apart, got {n_classes}.")

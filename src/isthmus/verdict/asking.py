@@ -112,7 +112,7 @@ def _estimator(system: Any, pairs: Any) -> TwoDomainEstimator:
     if not isinstance(system, TwoDomainEstimator):
         raise InputError(f"system: expected 'auto', a name or a system over two domains, got {system!r:.60}.")
     estimator: TwoDomainEstimator = clone(system)
-    estimator._require_use_of(pairs)
+    estimator._check_use_of(pairs)
     return estimator
 
 

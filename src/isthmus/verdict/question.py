@@ -10,9 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from isthmus._arrays import FloatArray, IntArray, Matrix
-from isthmus._validation import length, matrix, ordinary
-from isthmus.domains import UNLABELLED, KnownPairs, as_labels, as_pairs, is_unlabelled
-from isthmus.domains.labels import encoded_known
+from isthmus.domains import UNLABELLED, KnownPairs, TwoDomains
 from isthmus.exceptions import InputError
 from isthmus.matching.preparation import prepared, scaled
 
@@ -91,17 +89,13 @@ def question(X_source: Any, y_source: Any, X_target: Any, y_target: Any, pairs: 
     >>> q.y_target, q.unnamed, q.steps
     (array([ 0,  1, -1]), 1, ())
     """
-    X, Z = (ordinary(matrix(rows, name), name) for rows, name in ((X_source, "X_source"), (X_target, "X_target")))
-    y_s, y_t = as_labels(y_source, "y_source"), as_labels(y_target, "y_target")
-    length(y_s, X.shape[0], "y_source", "X_source")
-    length(y_t, Z.shape[0], "y_target", "X_target")
-    if missing := int(np.count_nonzero(is_unlabelled(y_s))):
+    domains = TwoDomains.of(X_source, y_source, X_target, y_target, pairs, own_classes=True)
+    source, target = domains.source.y, domains.target.y
+    if missing := int(np.count_nonzero(source == UNLABELLED)):
         raise InputError(f"y_source: expected a label for every row, got {missing} without.")
-    (source, target), classes = encoded_known((y_s, y_t), ("y_source", "y_target"))
     present = len(np.unique(target[target != UNLABELLED]))
     if present < 2:
         raise InputError(f"y_target: expected labels of at least two classes, got {present}.")
     if len(np.unique(source)) < 2:
         raise InputError("y_source: expected at least two classes, got 1.")
-    known = None if pairs is None else as_pairs(pairs, X.shape[0], Z.shape[0])
-    return Question(X, source, Z, target, classes, known)
+    return Question(domains.source.X, source, domains.target.X, target, domains.classes, domains.pairs)

@@ -43,7 +43,7 @@ class SharedColumns(TargetEstimator):
         self.source_transformer = source_transformer
         self.target_transformer = target_transformer
 
-    def _learned(self, domains: TwoDomains, settings: None) -> dict[str, Any]:
+    def _fit_domains(self, domains: TwoDomains, settings: None) -> dict[str, Any]:
         ours, theirs = np.asarray(self.columns).T
         known = domains.target.labelled
         parts = of_unit_length(domains.source.X[:, ours]), of_unit_length(domains.target.X[known][:, theirs])

@@ -61,7 +61,7 @@ class TargetRules(TargetEstimator):
         self.source_transformer = source_transformer
         self.target_transformer = target_transformer
 
-    def _learned(self, domains: TwoDomains, settings: None) -> dict[str, Any]:
+    def _fit_domains(self, domains: TwoDomains, settings: None) -> dict[str, Any]:
         source, target, C = domains.source, domains.target, len(domains.classes)
 
         def fitted(rule: Any, multiple: int) -> Any:

@@ -73,9 +73,9 @@ def test_key_points_drop_out_of_the_masked_problem_of_the_release():
     plan = masked_plan(cost, mask, np.full(30, 1 / 30), np.full(30, 1 / 30), 0.2, 500)
     np.testing.assert_allclose(plan[:6, :6], np.eye(6) / 30, atol=1e-9)
     model = KPGRL(regularization=0.2, tol=1e-10)
-    from isthmus.domains import two_domains
+    from isthmus.domains import TwoDomains
 
-    ours = model._plan(two_domains(*D.args), X, Y, free).matrix
+    ours = model._plan(TwoDomains.of(*D.args), X, Y, free).matrix
     np.testing.assert_allclose(ours * 24 / 30, plan[6:, 6:], atol=1e-8)
 
 

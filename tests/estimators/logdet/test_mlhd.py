@@ -11,7 +11,7 @@ from scipy.spatial.distance import cdist
 
 from conftest import make_domains
 from isthmus import MLHD, RBF, ConvergenceWarning
-from isthmus.domains import two_domains
+from isthmus.domains import TwoDomains
 from isthmus.estimators.logdet.constraints import label_pairs
 from isthmus.objective import Pairs
 from isthmus.objective.graph import PairGraph
@@ -520,7 +520,7 @@ def test_pairs_within_a_domain_are_the_same_wherever_it_lies(domains, offset):
     def weights(shift):
         model = MLHD(within_domain=True, max_iter=1)
         X_source = domains.X_source - domains.X_source.mean(axis=0) + shift
-        two = two_domains(X_source, domains.y_source, domains.X_target, domains.y_target)
+        two = TwoDomains.of(X_source, domains.y_source, domains.X_target, domains.y_target)
         joint = model._joint_space(two)
         with warnings.catch_warnings():
             warnings.simplefilter("error")

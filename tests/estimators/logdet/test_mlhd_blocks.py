@@ -5,7 +5,7 @@ import pytest
 
 from conftest import make_domains
 from isthmus import MLHD
-from isthmus.estimators.logdet import large
+from isthmus.estimators.logdet import mlhd
 from isthmus.solvers import BlockNewton, BlockProblem, DualNewton
 from problems import TIGHT
 
@@ -17,7 +17,7 @@ BLOCKS = BlockNewton(tol=1e-9)
 @pytest.mark.parametrize("pair_weight", ["auto", 0.5])
 @pytest.mark.parametrize("many", [10**9, 0])
 def test_blocks_and_the_dual_learn_the_same_distances(monkeypatch, alignment, kernel, pair_weight, many):
-    monkeypatch.setattr(large, "MANY_PAIRS", many)
+    monkeypatch.setattr(mlhd, "MANY_PAIRS", many)
     domains = make_domains(3, n_source=40)
     settings = {"alignment": alignment, "pair_weight": pair_weight}
     dual, blocks = (MLHD(kernel, kernel, solver=s, **settings).fit(*domains.args) for s in (TIGHT, BLOCKS))
@@ -44,7 +44,7 @@ def test_words_choose_the_solver_and_the_result_says_which():
 
 
 def test_pairs_within_domains_and_known_pairs_stay_with_the_dual(monkeypatch):
-    monkeypatch.setattr(large, "MANY_PAIRS", 0)
+    monkeypatch.setattr(mlhd, "MANY_PAIRS", 0)
     domains = make_domains(2, n_source=30)
     within = MLHD(within_domain=True, tol=1e-3).fit(*domains.args)
     known = MLHD(tol=1e-3).fit(*domains.args, pairs=[[0, 0], [1, 1], [2, 2], [3, 3]])
@@ -52,7 +52,7 @@ def test_pairs_within_domains_and_known_pairs_stay_with_the_dual(monkeypatch):
 
 
 def test_rows_of_nothing_are_written_out(monkeypatch):
-    monkeypatch.setattr(large, "MANY_PAIRS", 0)
+    monkeypatch.setattr(mlhd, "MANY_PAIRS", 0)
     domains = make_domains(2, n_source=30)
     domains.X_source[1], domains.X_target[0] = 0.0, 0.0  # of different classes
     with pytest.warns(UserWarning, match="no metric can tell apart"):

@@ -14,7 +14,7 @@ from sklearn.preprocessing import StandardScaler
 import isthmus
 from conftest import make_domains, one_sentence
 from isthmus import MLHD, InputError, Landmarks, Saenko
-from isthmus.estimators.logdet import large
+from isthmus.estimators.logdet import mlhd
 from isthmus.scale import ArrayRows
 from isthmus.solvers import BlockProblem, DualNewton
 
@@ -56,7 +56,7 @@ def test_more_labels_of_rows_that_were_there(solver, kernel, settings):
 @pytest.mark.parametrize("kernel", ["linear", "rbf"])
 @pytest.mark.parametrize("many", [10**9, 0])
 def test_new_rows_of_both_domains(monkeypatch, kernel, many):
-    monkeypatch.setattr(large, "MANY_PAIRS", many)
+    monkeypatch.setattr(mlhd, "MANY_PAIRS", many)
     model = MLHD(kernel, kernel, solver="blocks" if many == 0 else "newton", tol=1e-8)
     fresh = clone(model).fit(D.X_source, D.y_source, D.X_target, MORE)
     updated = model.fit(D.X_source[:57], D.y_source[:57], D.X_target[:12], D.y_target[:12])
@@ -85,7 +85,7 @@ def test_blocks_go_on_where_the_dual_has_begun_and_they_are_quicker():
 
 
 def test_landmarks_carry_the_metric(monkeypatch):
-    monkeypatch.setattr(large, "MANY_PAIRS", 0)
+    monkeypatch.setattr(mlhd, "MANY_PAIRS", 0)
     rbf = Landmarks(isthmus.RBF(3.0), 20)
     model = MLHD(rbf, rbf, tol=1e-8)
     fresh = clone(model).fit(D.X_source, D.y_source, D.X_target, MORE)
@@ -211,7 +211,7 @@ def test_inputs_and_parameters_stay_as_they_are():
     for given, kept in zip(arrays, D.args, strict=True):
         np.testing.assert_array_equal(given, kept)
     assert model.get_params() == parameters
-    assert not hasattr(clone(model), "_given")
+    assert not hasattr(clone(model), "_training_data")
 
 
 def test_a_model_from_a_file_or_a_pickle_says_that_it_has_no_rows(tmp_path):

@@ -14,7 +14,7 @@ from sklearn.utils import get_tags
 
 from conftest import make_domains, one_sentence
 from isthmus import ARC, MLHD, InputError, WeightSearch, weight_path
-from isthmus.estimators.logdet import large
+from isthmus.estimators.logdet import mlhd
 from isthmus.evaluation import SemiSupervisedSplit
 from isthmus.exceptions import DataWarning
 from isthmus.scale import ArrayRows
@@ -51,7 +51,7 @@ def test_each_is_what_a_single_fit_gives(solver, settings):
 
 @pytest.mark.parametrize("rows", [(ArrayRows(D.X_source, D.y_source), np.arange(3)), (D.X_source, D.y_source)])
 def test_pairs_that_are_not_written_out(monkeypatch, rows):
-    monkeypatch.setattr(large, "MANY_PAIRS", 0)
+    monkeypatch.setattr(mlhd, "MANY_PAIRS", 0)
     for warm in path(MLHD(tol=1e-8), *rows, D.X_target, D.y_target):
         assert isinstance(warm.result_.problem, BlockProblem)
         assert warm.result_.primal == pytest.approx(clone(warm).fit(*D.args).result_.primal, rel=2e-7)

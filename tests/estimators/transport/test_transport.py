@@ -7,7 +7,7 @@ import pytest
 
 from conftest import make_domains, one_sentence
 from isthmus import COOT, FGW, GW, InputError, MissingDependencyError
-from isthmus.domains import two_domains
+from isthmus.domains import TwoDomains
 from isthmus.estimators.transport.transductive import TransductiveEstimator, distances, label_costs
 
 D = make_domains(seed=3, n_source=24, n_target=30, n_labelled=6, d_source=4, d_target=5, shift=3.0)
@@ -39,7 +39,7 @@ def test_a_row_is_of_the_class_that_most_of_what_it_gets_is_of():
 
 
 def test_labels_cost_one_between_classes_and_chance_where_there_is_none():
-    costs = label_costs(two_domains(*D.args))
+    costs = label_costs(TwoDomains.of(*D.args))
     np.testing.assert_array_equal(costs[:, :6], D.y_source[:, None] != D.y_target[None, :6])
     np.testing.assert_allclose(costs[:, 6:], 2 / 3)
 
@@ -48,7 +48,7 @@ def test_plans_are_those_of_pot():
     ot = pytest.importorskip("ot")
     from ot.coot import co_optimal_transport
 
-    X, Y, domains = D.X_source, D.X_target, two_domains(*D.args)
+    X, Y, domains = D.X_source, D.X_target, TwoDomains.of(*D.args)
     C = distances(X), distances(Y)
     fused = ot.gromov.fused_gromov_wasserstein(label_costs(domains), *C, alpha=0.3)
     unit = np.mean(np.concatenate([X.ravel() ** 2, Y.ravel() ** 2]))

@@ -5,10 +5,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from isthmus._rows import systematic
 from isthmus.objective import LogDetProblem, Pairs
 from isthmus.solvers import BlockNewton, BlockProblem, DualNewton, Status
 from isthmus.solvers.blocks import ArrayRows, lens, levels, search
-from isthmus.solvers.blocks.drawing import systematic
 from isthmus.solvers.blocks.point import place
 from isthmus.solvers.blocks.reduction import reduced
 

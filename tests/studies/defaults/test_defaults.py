@@ -7,7 +7,7 @@ import pytest
 
 from conftest import make_domains
 from isthmus import MLHD
-from isthmus.domains import two_domains
+from isthmus.domains import TwoDomains
 from isthmus.kernels import Linear
 from isthmus.spaces import JointSpace
 from isthmus.study import Record
@@ -21,7 +21,7 @@ DIGITS = "digits pixels→shape"
 
 @pytest.fixture
 def joint(domains):
-    return JointSpace.of(two_domains(*domains.args), (Linear(), Linear()))
+    return JointSpace.of(TwoDomains.of(*domains.args), (Linear(), Linear()))
 
 
 def across(domains, M):
@@ -52,7 +52,7 @@ def test_source_classes(domains, joint):
 
 def test_bounds_are_in_order_where_the_classes_of_the_source_are_not():
     d = make_domains(shift=0.0)
-    joint = JointSpace.of(two_domains(*d.args), (Linear(), Linear()))
+    joint = JointSpace.of(TwoDomains.of(*d.args), (Linear(), Linear()))
     upper, lower = Rule("source classes", 1.5, 1.0).bounds(joint, 1.0)
     assert upper == pytest.approx(0.99 * lower)
 

@@ -106,8 +106,8 @@ class CDLS(MetricEstimator):
         self.source_transformer = source_transformer
         self.target_transformer = target_transformer
 
-    def _checked(self) -> None:
-        super()._checked()
+    def _validate(self) -> None:
+        super()._validate()
         number(self.n_components, "n_components", low=1, whole=True)
         number(self.share, "share", low=0.0, high=1.0, strict=True)
         number(self.penalty, "penalty", low=0.0, strict=True)
@@ -117,7 +117,9 @@ class CDLS(MetricEstimator):
     def _joint_space(self, domains: TwoDomains) -> JointSpace:
         return JointSpace.of_features(domains)
 
-    def _learn(self, domains: TwoDomains, joint: JointSpace, settings: None) -> tuple[CommonSpace, dict[str, Any]]:
+    def _fit_joint(
+        self, domains: TwoDomains, joint: JointSpace, settings: None
+    ) -> tuple[CommonSpace, dict[str, Any]]:
         require_classes(domains)
         axes = _axes(domains.source.X, "X_source"), _axes(domains.target.X, "X_target")
         axes = axes[0], axes[1].leading(min(int(self.n_components), axes[1].axes.shape[1]))

@@ -15,7 +15,7 @@ from isthmus.domains import Domain, TwoDomains, as_labels, encoded_classes, is_u
 from isthmus.estimators.base import TwoDomainEstimator
 from isthmus.estimators.classifiers.base import require_equal_features
 from isthmus.estimators.classifiers.coupled_ranking import CoupledRanking
-from isthmus.estimators.complaints import complain
+from isthmus.estimators.complaints import warn_about_data
 from isthmus.exceptions import ConvergenceWarning, InputError, warn
 from isthmus.kernels import Linear
 
@@ -99,14 +99,14 @@ class HCDRank(TwoDomainEstimator):
         self.source_transformer = source_transformer
         self.target_transformer = target_transformer
 
-    def _checked(self) -> None:
-        super()._checked()
+    def _validate(self) -> None:
+        super()._validate()
         for name in ("regularization", "target_cost", "tol"):
             number(getattr(self, name), name, low=0.0, strict=True)
         number(self.n_preferences, "n_preferences", low=1, whole=True)
         as_generator(self.random_state)
 
-    def _learned(self, domains: TwoDomains, settings: None) -> dict[str, Any]:
+    def _fit_domains(self, domains: TwoDomains, settings: None) -> dict[str, Any]:
         require_equal_features(domains, "HFA")
         random, both = (
             as_generator(self.random_state),
@@ -118,7 +118,7 @@ class HCDRank(TwoDomainEstimator):
         A, objective, gap = problem.solved(self.tol)
         if gap > self.tol * objective:
             warn(f"HCDRank: stopped at a gap of {gap / objective:.1e} (goal {self.tol:.0e}).", ConvergenceWarning)
-        complain(domains, (Linear(), Linear()), intercept=True)
+        warn_about_data(domains, (Linear(), Linear()), intercept=True)
         directions = dict(zip(DOMAINS, A.T.copy(), strict=True))
         positions = {
             name: mean_scores(as_dense(domain.X) @ directions[name], domain.y, len(domains.classes))

@@ -12,7 +12,7 @@ from isthmus._validation import number
 from isthmus.domains import TwoDomains
 from isthmus.estimators.classifiers.base import TargetClassifier, require_classes
 from isthmus.estimators.classifiers.machines import DirectSum, KernelMachine, mean_square_rbf
-from isthmus.estimators.complaints import complain
+from isthmus.estimators.complaints import warn_about_data
 from isthmus.exceptions import InputError
 from isthmus.kernels import RBF, Kernel, Laplacian, Precomputed, as_kernel
 from isthmus.spaces.space import centred
@@ -93,8 +93,8 @@ class HFA(TargetClassifier):
         self.source_transformer = source_transformer
         self.target_transformer = target_transformer
 
-    def _checked(self) -> tuple[Kernel | None, Kernel | None]:
-        super()._checked()
+    def _validate(self) -> tuple[Kernel | None, Kernel | None]:
+        super()._validate()
         number(self.C, "C", low=0.0, strict=True)
         number(self.trace, "trace", low=0.0)
         number(self.tol, "tol", low=0.0, strict=True)
@@ -102,7 +102,7 @@ class HFA(TargetClassifier):
         first, second = (_given_kernel(getattr(self, name), name) for name in names)
         return first, second
 
-    def _learned(self, domains: TwoDomains, settings: tuple[Kernel | None, Kernel | None]) -> dict[str, Any]:
+    def _fit_domains(self, domains: TwoDomains, settings: tuple[Kernel | None, Kernel | None]) -> dict[str, Any]:
         require_classes(domains)
         target = domains.target
         known = target.labelled
@@ -113,7 +113,7 @@ class HFA(TargetClassifier):
         y = np.concatenate([domains.source.y, target.y[known]])
         # The SVM on (1 + λ)K with bound C is the SVM on K with bound (1 + λ)C, whose α are (1 + λ) times as large.
         machine = DirectSum(X, Y, kernels).machine(y, len(domains.classes), self.C * (1.0 + self.trace), self.tol)
-        complain(domains, kernels, intercept=True)
+        warn_about_data(domains, kernels, intercept=True)
         return {"machine_": replace(machine, centre=centres[1]), "kernels_": kernels}
 
     def _scores(self, rows: Matrix) -> FloatArray:

@@ -13,7 +13,7 @@ from isthmus._validation import number
 from isthmus.domains import UNLABELLED, TwoDomains
 from isthmus.estimators.classifiers.base import TargetClassifier, require_classes
 from isthmus.estimators.classifiers.relations import Plan, jensen_shannon, relations, sinkhorn
-from isthmus.estimators.complaints import complain
+from isthmus.estimators.complaints import warn_about_data
 from isthmus.exceptions import ConvergenceWarning, InputError, warn
 from isthmus.kernels import Linear
 
@@ -102,8 +102,8 @@ class KPGRL(TargetClassifier):
         self.source_transformer = source_transformer
         self.target_transformer = target_transformer
 
-    def _checked(self) -> None:
-        super()._checked()
+    def _validate(self) -> None:
+        super()._validate()
         number(self.temperature, "temperature", low=0.0, strict=True)
         number(self.regularization, "regularization", low=LEAST)
         number(self.tol, "tol", low=0.0, strict=True)
@@ -111,7 +111,7 @@ class KPGRL(TargetClassifier):
         if self.classifier is not None:
             _require_scores(self.classifier)
 
-    def _learned(self, domains: TwoDomains, settings: None) -> dict[str, Any]:
+    def _fit_domains(self, domains: TwoDomains, settings: None) -> dict[str, Any]:
         require_classes(domains)
         X, Y = as_dense(domains.source.X), as_dense(domains.target.X)
         known, free = domains.target.labelled, np.flatnonzero(domains.target.y == UNLABELLED)
@@ -122,7 +122,7 @@ class KPGRL(TargetClassifier):
         y = np.concatenate([domains.target.y[known], domains.source.y])
         classifier = LinearSVC(random_state=0) if self.classifier is None else clone(self.classifier)
         classifier.fit(np.vstack([Y[known], moved]), y)
-        complain(domains, (Linear(), Linear()), intercept=True)
+        warn_about_data(domains, (Linear(), Linear()), intercept=True)
         if plan.error > self.tol:
             warn(
                 f"KPGRL: stopped after {plan.n_iter} iterations with {plan.error:.1e} of the mass in wrong rows "

@@ -84,14 +84,14 @@ class TLRisk(TargetClassifier):
         self.source_transformer = source_transformer
         self.target_transformer = target_transformer
 
-    def _checked(self) -> None:
-        super()._checked()
+    def _validate(self) -> None:
+        super()._validate()
         choice(self.measure, "measure", MEASURES)
         number(self.target_weight, "target_weight", low=0.0, high=1.0)
         if number(self.smoothing, "smoothing", low=0.0, strict=True) >= 1.0:
             raise InputError(f"smoothing: expected a number below 1, got {self.smoothing!r}.")
 
-    def _learned(self, domains: TwoDomains, settings: None) -> dict[str, Any]:
+    def _fit_domains(self, domains: TwoDomains, settings: None) -> dict[str, Any]:
         pairs = domains.pairs
         assert pairs is not None  # fit asked for them
         for name, domain in (("X_source", domains.source), ("X_target", domains.target)):

@@ -8,14 +8,14 @@ from typing import Any, Self
 from sklearn.utils.validation import check_is_fitted
 
 from isthmus.common_space import DOMAINS
-from isthmus.estimators.logdet.carried import Carried
+from isthmus.domains.blocks import as_partitions
 from isthmus.estimators.logdet.constraints import as_bounds, as_pair_weight
-from isthmus.estimators.logdet.given_rows import GivenRows
+from isthmus.estimators.logdet.warm_start import WarmStart
 from isthmus.estimators.mapped import MetricEstimator
 from isthmus.estimators.solving import Solving, as_solver
+from isthmus.estimators.training_data import TrainingData
 from isthmus.exceptions import InputError
 from isthmus.kernels import Precomputed
-from isthmus.scale import is_dask
 from isthmus.solvers import Result
 
 
@@ -30,10 +30,10 @@ class LogDetEstimator(MetricEstimator):
     max_iter: int
     progress: Any
     result_: Result[Any]
-    _given: GivenRows
+    _training_data: TrainingData
 
-    def _checked(self) -> Solving:
-        super()._checked()
+    def _validate(self) -> Solving:
+        super()._validate()
         as_pair_weight(self.pair_weight, 1)
         as_bounds(self.bounds, 1.0)
         solver = as_solver(self.solver, self.tol, self.max_iter)
@@ -43,14 +43,12 @@ class LogDetEstimator(MetricEstimator):
         """λ2 of each of so many pairs that labels make."""
         return as_pair_weight(self.pair_weight, n_pairs)
 
-    def _fit(self, X_source: Any, y_source: Any, X_target: Any, y_target: Any, pairs: Any, settings: Solving) -> Self:
-        super()._fit(X_source, y_source, X_target, y_target, pairs, settings)
-        self._given = GivenRows(X_source, y_source, X_target, y_target, pairs)
-        return self
+    def _fit_data(self, data: TrainingData, settings: Solving) -> dict[str, Any]:
+        return {**super()._fit_data(data, settings), "_training_data": data}
 
     def __getstate__(self) -> dict[str, Any]:
         """What is copied and pickled: not the rows of the fit, which may be many, and are the caller's."""
-        return {name: value for name, value in super().__getstate__().items() if name != "_given"}
+        return {name: value for name, value in super().__getstate__().items() if name != "_training_data"}
 
     def update(
         self,
@@ -97,31 +95,35 @@ class LogDetEstimator(MetricEstimator):
         (True, True)
         """
         check_is_fitted(self, "classes_")
-        settings, given = self._checked(), getattr(self, "_given", None)
-        if given is None:
+        settings, before = self._validate(), getattr(self, "_training_data", None)
+        if before is None:
             raise InputError(
                 f"update: expected {type(self).__name__} with the rows of its fit, got a copy without them, as from "
                 "a file; fit it to all rows."
             )
         for domain, X in zip(DOMAINS, (X_source, X_target), strict=True):
-            self._require_more(domain, X)
-        source, target = given.with_more("source", X_source, y_source), given.with_more("target", X_target, y_target)
-        pairs = given.numbered_pairs() if pairs is None else pairs
-        after = GivenRows(source[0], source[1], target[0], target[1], pairs)
-        if pairs is None:
+            self._check_more(domain, X)
+        source, target = (
+            before.with_more("source", X_source, y_source),
+            before.with_more("target", X_target, y_target),
+        )
+        after = TrainingData(
+            source[0], source[1], target[0], target[1], before.numbered_pairs() if pairs is None else pairs
+        )
+        if after.pairs is None:
             spaces = self.common_space_.source, self.common_space_.target
-            carried = Carried(self.result_, spaces, given, after, settings.takes_blocks)
-            settings = replace(settings, start=carried)
-        return self._fit(*after.arguments, settings)
+            start = WarmStart(self.result_, spaces, before, after, settings.takes_blocks)
+            settings = replace(settings, start=start)
+        return self._fit(after, settings)
 
-    def _require_more(self, domain: str, X: Any) -> None:
+    def _check_more(self, domain: str, X: Any) -> None:
         """Raise unless these, if any, are rows that could stand beside those of the fit."""
         name = f"X_{domain}"
         if X is None:
             return
         if isinstance(self.kernels_[DOMAINS.index(domain)], Precomputed):
             raise InputError(f"{name}: expected None with a precomputed kernel (fit to all rows), got rows.")
-        if not is_dask(X):
+        if as_partitions(X) is None:
             self._rows(X, domain, name)
-        elif X.ndim != 2 or X.shape[1] != self.n_features_[domain]:
+        elif X.shape[1] != self.n_features_[domain]:
             raise InputError(f"{name}: expected {self.n_features_[domain]} columns, as in fit, got shape {X.shape}.")

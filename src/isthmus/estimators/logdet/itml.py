@@ -112,20 +112,20 @@ class ITML(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  #
 
         Unlabelled rows are ignored.
         """
-        solver, random = self._checked(), as_random_state(self.random_state)
-        return self._learn(pairs_of_labels(X, y, self.n_constraints, random), column_names(X), solver, random)
+        solver, random = self._validate(), as_random_state(self.random_state)
+        return self._solve_pairs(pairs_of_labels(X, y, self.n_constraints, random), column_names(X), solver, random)
 
     def fit_pairs(self, pairs: Any, y: Any, X: Any = None) -> Self:
         """Learn from pairs (m, 2, d) of points, or (m, 2) of row numbers of X; y (m,) is 1 for similar, -1 for not.
 
         A point is measured for the automatic bounds as often as it is in a pair, a row of X once.
         """
-        solver, random = self._checked(), as_random_state(self.random_state)
+        solver, random = self._validate(), as_random_state(self.random_state)
         if y is None:
             raise InputError("y: expected 1 or -1 for each pair, got None.")
-        return self._learn(given_pairs(pairs, y, X), column_names(X), solver, random)
+        return self._solve_pairs(given_pairs(pairs, y, X), column_names(X), solver, random)
 
-    def _checked(self) -> Solving:
+    def _validate(self) -> Solving:
         """The solver, after a look at every parameter."""
         as_pair_weight(self.pair_weight, 1)
         as_bounds(self.bounds, 1.0)
@@ -133,7 +133,7 @@ class ITML(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  #
             number(self.n_constraints, "n_constraints", low=1, whole=True)
         return Solving.of(as_solver(self.solver, self.tol, self.max_iter), self.progress, "ITML", self.tol)
 
-    def _learn(
+    def _solve_pairs(
         self, pairs: SignedPairs, columns: tuple[str, ...] | None, solver: Solving, random: RandomState
     ) -> Self:
         """Each pair's difference is a row, bounded in its distance from one more row, zero."""

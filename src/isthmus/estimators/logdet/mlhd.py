@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 
 from isthmus._arrays import FloatArray, as_dense
-from isthmus._validation import check_flag, choice, column_names, number
+from isthmus._rows import ArrayRows, Rows
+from isthmus._validation import check_flag, choice, number
 from isthmus.common_space import CommonSpace
-from isthmus.domains import KnownPairs, TwoDomains
+from isthmus.domains import Domain, KnownPairs, TwoDomains
+from isthmus.estimators.from_blocks import MANY_PAIRS, BlockEstimator, ManyRows
 from isthmus.estimators.logdet.base import LogDetEstimator
-from isthmus.estimators.logdet.by_rows import learned_from_rows
 from isthmus.estimators.logdet.constraints import (
+    EQUAL,
     as_bounds,
     automatic,
     label_block,
@@ -21,7 +23,6 @@ from isthmus.estimators.logdet.constraints import (
     tellable,
     weighted,
 )
-from isthmus.estimators.logdet.given_rows import GivenRows
 from isthmus.estimators.logdet.known import (
     KNOWN_BOUNDS,
     KNOWN_WEIGHT,
@@ -30,16 +31,13 @@ from isthmus.estimators.logdet.known import (
     require_different,
     with_known,
 )
-from isthmus.estimators.logdet.large import block_problem, is_large
-from isthmus.estimators.solving import Solving
+from isthmus.estimators.solving import Solving, takes_blocks
 from isthmus.exceptions import InputError
-from isthmus.kernels import Kernel
+from isthmus.kernels import Kernel, Linear
 from isthmus.linalg import principal_axes
 from isthmus.objective import Alignment, DualPoint, LogDetProblem
-from isthmus.scale import as_rows, is_dask, is_rows
 from isthmus.solvers import BlockProblem, Result, Solver
 from isthmus.spaces import JointSpace
-from isthmus.spaces.transformed import fitted_transformer, transformed
 
 ALIGNMENT_WEIGHT = 100.0
 """The automatic λ1 over the spread of the domains (docs/defaults.md): a squared length has a unit."""
@@ -47,7 +45,7 @@ AUTOMATIC_SLACK = 0.01
 """The automatic bound on the squared shift of the means, in units of the domains' spread."""
 
 
-class MLHD(LogDetEstimator):
+class MLHD(LogDetEstimator, BlockEstimator):
     r"""Learn one metric over two domains that have different features.
 
     .. math::
@@ -213,7 +211,7 @@ class MLHD(LogDetEstimator):
         self.target_transformer = target_transformer
         self.progress = progress
 
-    def _checked(self) -> Solving:
+    def _validate(self) -> Solving:
         self._alignment_weight(1.0)
         choice(self.alignment, "alignment", ("penalty", "constraint", "none"))
         self._slack(1.0)
@@ -221,49 +219,44 @@ class MLHD(LogDetEstimator):
         check_flag(self.within_domain, "within_domain")
         if self.n_components is not None:
             number(self.n_components, "n_components", low=1, whole=True)
-        return super()._checked()
+        return super()._validate()
 
-    def fit(self, X_source: Any, y_source: Any, X_target: Any, y_target: Any, *, pairs: Any = None) -> Self:
-        """Learn from what ties the two domains: labels of both, known pairs, or both kinds of knowledge.
+    def _block_domains(self, pairs: Any) -> tuple[str, ...]:
+        return ("source",)
 
-        Parameters
-        ----------
-        X_source : array, sparse matrix, data frame, Dask array or Rows (n_s, d_s)
-            Source rows. Of a Dask array and of :class:`~isthmus.scale.Rows` only sums over blocks are asked, so that
-            there may be more of them than one machine can hold (docs/cluster.md): with a linear kernel, without pairs
-            and without a transformer. The problem is the same. To be compared with, a sample of 10,000 of them is
-            kept, or with ``rule="means"`` the means of all rows of each class.
-        y_source : array or Dask array (n_s,), or None where pairs are given
-            Their classes. Rows bring codes: here are the classes (C,) that these count through, or None where they
-            bring those too.
-        X_target, y_target, pairs
-            As for every system.
-        """
-        return super().fit(X_source, y_source, X_target, y_target, pairs=pairs)
-
-    def _fit(self, X_source: Any, y_source: Any, X_target: Any, y_target: Any, pairs: Any, settings: Solving) -> Self:
-        if not is_dask(X_source) and not is_rows(X_source):
-            return super()._fit(X_source, y_source, X_target, y_target, pairs, settings)
+    def _check_blocks(self, blocks: tuple[str, ...], pairs: Any) -> None:
         if pairs is not None:
             raise InputError("pairs: expected None with source rows in blocks, got pairs.")
-        rows, classes = as_rows(X_source, y_source)
-        target = fitted_transformer(self.target_transformer, X_target, "X_target")
-        prepared = transformed(target, X_target, "X_target")
-        learned, d = learned_from_rows(self, settings, rows, classes, prepared, y_target)
-        self.__dict__.update(learned)  # nothing is set before everything has been computed
-        self._given = GivenRows(X_source, y_source, X_target, y_target)
-        self.classes_, self.transformers_ = classes, {"source": None, "target": target}
-        self.n_features_, self._columns = (
-            {"source": rows.d, "target": d},
-            {"source": None, "target": column_names(X_target)},
-        )
-        return self
+        wanted: dict[str, tuple[bool, str]] = {
+            "source_kernel": (isinstance(self._kernels()[0], Linear), "a linear kernel"),
+            "outside": (self.outside == "identity", "'identity'"),
+            "within_domain": (not self.within_domain, "False"),
+            "n_components": (self.n_components is None, "None"),
+            "source_transformer": (self.source_transformer is None, "None"),
+            "solver": (takes_blocks(self.solver), "'newton' or 'blocks'"),
+        }
+        for name, (possible, expected) in wanted.items():
+            if not possible:
+                raise InputError(
+                    f"{name}: expected {expected} with source rows in blocks, got {getattr(self, name)!r}."
+                )
+
+    def _joint_blocks(self, rows: Rows, target: Domain, n_classes: int, *, mean: bool = True) -> ManyRows:
+        joint = super()._joint_blocks(rows, target, n_classes, mean=mean)
+        if joint.found.zeros and not joint.target.points.any(axis=1).all():
+            raise InputError(
+                f"X_target: expected no labelled row of zeros, as {joint.found.zeros} source row(s) are zero too and "
+                "no metric tells them apart, got one."
+            )
+        return joint
 
     def _joint_space(self, domains: TwoDomains) -> JointSpace:
         # The principal axes of all rows lie in the span of all rows.
         return JointSpace.of(domains, self._kernels(), outside=self.outside, every_row=self.n_components is not None)
 
-    def _learn(self, domains: TwoDomains, joint: JointSpace, settings: Solving) -> tuple[CommonSpace, dict[str, Any]]:
+    def _fit_joint(
+        self, domains: TwoDomains, joint: JointSpace, settings: Solving
+    ) -> tuple[CommonSpace, dict[str, Any]]:
         self._require_axes(domains, joint)
         spaces = joint.source.space, joint.target.space
         if joint.pairs is None:
@@ -295,9 +288,10 @@ class MLHD(LogDetEstimator):
         if self.alignment != "none":
             weight = self._alignment_weight(joint.spread)
             alignment = Alignment(joint.shift, weight, self._slack(joint.spread))
-        if settings.takes_blocks and not self.within_domain and is_large(joint):
-            weight = self._pair_weight(len(joint.source.points) * len(joint.target.points))
-            return block_problem(joint, bounds, weight, alignment), weight
+        if isinstance(joint, ManyRows) or (settings.takes_blocks and not self.within_domain and is_large(joint)):
+            source = joint.many if isinstance(joint, ManyRows) else ArrayRows(joint.source.points, joint.source.y)
+            weight = self._pair_weight(source.n * len(joint.target.points))
+            return block_problem(joint, bounds, weight, alignment, source), weight
         rows = joint.rows
         blocks = label_pairs(rows, joint.y, self._runs(joint), bounds)
         weight = self._pair_weight(n_pairs(blocks))
@@ -346,3 +340,22 @@ class MLHD(LogDetEstimator):
         sides = ((domains.source.X, "source"), (domains.target.X, "target"))
         points = np.vstack([as_dense(space.space(name).coordinates(X)) @ space.map(name) for X, name in sides])
         return principal_axes(points).leading(int(self.n_components or 0)).axes
+
+
+def is_large(joint: JointSpace) -> bool:
+    """Return whether pairs should not be written out: there are many, and each pair of rows can be told apart.
+
+    Across domains two rows are equal at the start only where both are zero.
+    """
+    if len(joint.source.points) * len(joint.target.points) <= MANY_PAIRS:
+        return False
+    shortest = [float(np.einsum("ij,ij->i", side.points, side.points).min()) for side in (joint.source, joint.target)]
+    return sum(shortest) > EQUAL * (joint.source.squared + joint.target.squared)
+
+
+def block_problem(
+    joint: JointSpace, bounds: tuple[float, float], weight: float, alignment: Alignment | None, rows: Rows
+) -> BlockProblem:
+    """Bound all pairs of source rows and target points by whether labels agree: a table of classes by target rows."""
+    sign = np.where(np.arange(joint.n_classes)[:, None] == joint.target.y, 1.0, -1.0)
+    return BlockProblem(rows, joint.target.points, sign, weight, np.where(sign > 0, *bounds), alignment)

@@ -110,7 +110,9 @@ class Saenko(LogDetEstimator):
             )
         return JointSpace.of_features(domains)
 
-    def _learn(self, domains: TwoDomains, joint: JointSpace, settings: Solving) -> tuple[CommonSpace, dict[str, Any]]:
+    def _fit_joint(
+        self, domains: TwoDomains, joint: JointSpace, settings: Solving
+    ) -> tuple[CommonSpace, dict[str, Any]]:
         bounds = as_bounds(self.bounds, joint.spread)
         # Labelled rows of both domains one above the other, in the coordinates they share.
         rows = np.vstack([joint.source.points, joint.target.points])

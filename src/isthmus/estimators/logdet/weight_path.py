@@ -7,16 +7,14 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from sklearn import config_context
 from sklearn.base import clone
 
 from isthmus._arrays import FloatArray
-from isthmus.estimators.complaints import complain
-from isthmus.estimators.logdet.given_rows import GivenRows
+from isthmus.estimators.complaints import warn_about_data
 from isthmus.estimators.logdet.mlhd import MLHD
 from isthmus.estimators.solving import Solving
+from isthmus.estimators.training_data import TrainingData
 from isthmus.exceptions import InputError
-from isthmus.scale import is_dask, is_rows
 from isthmus.solvers.paths import along_grid
 from isthmus.solvers.result import Result
 
@@ -64,8 +62,8 @@ def weight_path(
     first, second = grid(estimator, alignment_weights, pair_weights)
     models = [clone(estimator).set_params(alignment_weight=a, pair_weight=b) for b in second for a in first]
     for model in models:  # before anything is computed
-        model._checked()
-    return _fitted(models, GivenRows(X_source, y_source, X_target, y_target, pairs), len(first))
+        model._validate()
+    return _fitted(models, TrainingData(X_source, y_source, X_target, y_target, pairs), len(first))
 
 
 def grid(estimator: Any, first: Any, second: Any) -> tuple[list[Any], list[Any]]:
@@ -80,8 +78,8 @@ def grid(estimator: Any, first: Any, second: Any) -> tuple[list[Any], list[Any]]
     return found[0], found[1]
 
 
-def _fitted(models: list[MLHD], given: GivenRows, n_rows: int) -> Iterator[MLHD]:
-    fit, waiting, ready, n_columns = _fit_of(models[0], given), models[::-1], list[MLHD](), len(models) // n_rows
+def _fitted(models: list[MLHD], data: TrainingData, n_rows: int) -> Iterator[MLHD]:
+    fit, waiting, ready, n_columns = _fit_of(models[0], data), models[::-1], list[MLHD](), len(models) // n_rows
     models.clear()  # who gets a model is the only one to hold it
 
     def solve(i: int, j: int, start: FloatArray | None) -> Result[Any]:
@@ -92,26 +90,30 @@ def _fitted(models: list[MLHD], given: GivenRows, n_rows: int) -> Iterator[MLHD]
         yield ready.pop()
 
 
-def _fit_of(first: MLHD, given: GivenRows) -> Callable[[MLHD, FloatArray | None], MLHD]:
+def _fit_of(first: MLHD, data: TrainingData) -> Callable[[MLHD, FloatArray | None], MLHD]:
     """How one model after the other is fitted: in one joint space, but for source rows that come in blocks."""
 
     def settings(model: MLHD, start: FloatArray | None) -> Solving:
-        return replace(model._checked(), start=lambda problem, *spaces: start)
+        return replace(model._validate(), start=lambda problem, *spaces: start)
 
-    if is_dask(given.X_source) or is_rows(given.X_source):
-        return lambda model, start: model._fit(*given.arguments, settings(model, start))
-    prepared, complained = first._prepared(*given.arguments), False
-    with prepared.alone():
-        first._require_references(prepared.domains)
+    def keep(model: MLHD, attributes: dict[str, Any]) -> MLHD:
+        model.__dict__.update({**attributes, "_training_data": data})
+        return model
+
+    prepared, warned = first._prepare(data), False
+    if prepared.domains.in_blocks:
+        return lambda model, start: keep(model, model._fit_prepared(prepared, settings(model, start)))
+    with prepared.surroundings():
+        first._check_references(prepared.domains)
         joint = first._joint_space(prepared.domains)
 
     def fit(model: MLHD, start: FloatArray | None) -> MLHD:
-        nonlocal complained
-        with prepared.alone(), config_context(transform_output="default"):
-            learned = model._learned_in(joint, prepared.domains, settings(model, start))
-        if not complained:
-            complain(prepared.domains, learned["kernels_"], intercept=model.intercept)
-            complained = True
-        return model._set(prepared, {**learned, "_given": given})
+        nonlocal warned
+        with prepared.surroundings():
+            learned = model._fit_space(joint, prepared.domains, settings(model, start))
+        if not warned:
+            warn_about_data(prepared.domains, learned["kernels_"], intercept=model.intercept)
+            warned = True
+        return keep(model, {**learned, **prepared.attributes})
 
     return fit

@@ -6,13 +6,13 @@ from typing import Any
 
 from isthmus.common_space import CommonSpace
 from isthmus.domains import TwoDomains
+from isthmus.estimators.from_blocks import PairMomentEstimator
 from isthmus.estimators.maps.base import PairedMap, anchors, centred_space
-from isthmus.estimators.pairs_in_blocks import PairsInBlocks
 from isthmus.maps import procrustes
 from isthmus.spaces import JointSpace
 
 
-class Procrustes(PairsInBlocks, PairedMap):
+class Procrustes(PairMomentEstimator, PairedMap):
     r"""Turn either domain onto the other, so that paired rows agree best.
 
     .. math:: \max_{U, V} \sum_i w_i \langle U^T a_i, V^T b_i \rangle \quad\text{s.t.}\quad U^T U = V^T V = I
@@ -45,7 +45,7 @@ class Procrustes(PairsInBlocks, PairedMap):
     np.float64(1.0)
     """
 
-    def _learn(self, domains: TwoDomains, joint: JointSpace, settings: Any) -> tuple[CommonSpace, dict[str, Any]]:
+    def _fit_joint(self, domains: TwoDomains, joint: JointSpace, settings: Any) -> tuple[CommonSpace, dict[str, Any]]:
         (A, B), axes, weights = anchors(joint)
         turned = procrustes(A, B, weights=weights)
         return centred_space(joint, axes, (turned.U, turned.V), (turned.U.shape[1],)), {}

@@ -93,8 +93,8 @@ class PulledBackMetric(PairedMap):
         self.metric = metric
         self.penalty = penalty
 
-    def _checked(self) -> FloatArray:
-        super()._checked()
+    def _validate(self) -> FloatArray:
+        super()._validate()
         known = isinstance(self.metric, str) and self.metric in ("auto", "euclidean")
         if not known and (isinstance(self.metric, str | type) or not hasattr(self.metric, "fit")):
             raise InputError(
@@ -107,7 +107,7 @@ class PulledBackMetric(PairedMap):
     def _joint_space(self, domains: TwoDomains) -> JointSpace:
         return JointSpace.of_features(domains)
 
-    def _learn(
+    def _fit_joint(
         self, domains: TwoDomains, joint: JointSpace, settings: FloatArray
     ) -> tuple[CommonSpace, dict[str, Any]]:
         (A, B), axes, weights = anchors(joint)

@@ -44,7 +44,7 @@ class RelativeRepresentations(PairedMap):
     np.float64(1.0)
     """
 
-    def _learn(self, domains: TwoDomains, joint: JointSpace, settings: Any) -> tuple[CommonSpace, dict[str, Any]]:
+    def _fit_joint(self, domains: TwoDomains, joint: JointSpace, settings: Any) -> tuple[CommonSpace, dict[str, Any]]:
         both, axes, weights = anchors(joint)
         maps = []
         for X in both:

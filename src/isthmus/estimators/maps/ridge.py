@@ -10,9 +10,8 @@ from isthmus._arrays import FloatArray
 from isthmus._validation import choice, number
 from isthmus.common_space import CommonSpace
 from isthmus.domains import TwoDomains
+from isthmus.estimators.from_blocks import MomentPairs, PairMomentEstimator
 from isthmus.estimators.maps.base import PairedMap, anchors, centred_space
-from isthmus.estimators.pairs_in_blocks import PairsInBlocks
-from isthmus.estimators.stand_ins import StandIns
 from isthmus.kernels import Kernel
 from isthmus.maps import PENALTIES, ridge
 from isthmus.scale.left_out import ridge_of_pairs
@@ -21,7 +20,7 @@ from isthmus.spaces import JointSpace
 WAYS = ("both", "to target", "to source")
 
 
-class RidgeMap(PairsInBlocks, PairedMap):
+class RidgeMap(PairMomentEstimator, PairedMap):
     r"""Predict the rows of either domain from those of the other, and compare with what is there.
 
     .. math::
@@ -96,16 +95,16 @@ class RidgeMap(PairsInBlocks, PairedMap):
         self.penalty = penalty
         self.ways = ways
 
-    def _checked(self) -> FloatArray:
-        super()._checked()
+    def _validate(self) -> FloatArray:
+        super()._validate()
         choice(self.ways, "ways", WAYS)
         if isinstance(self.penalty, str) and self.penalty == "auto":
             return PENALTIES
         return np.array([number(self.penalty, "penalty", low=0.0, strict=True)])
 
-    def _learn(self, domains: TwoDomains, joint: JointSpace, settings: Any) -> tuple[CommonSpace, dict[str, Any]]:
+    def _fit_joint(self, domains: TwoDomains, joint: JointSpace, settings: Any) -> tuple[CommonSpace, dict[str, Any]]:
         (A, B), axes, weights = anchors(joint)
-        if isinstance(joint, StandIns):
+        if isinstance(joint, MomentPairs):
             both = joint.many, joint.moments, (A, B), (axes[0].axes, axes[1].axes), settings
             f, g = ridge_of_pairs(*both), ridge_of_pairs(*both, back=True)
         else:

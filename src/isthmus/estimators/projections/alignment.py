@@ -127,8 +127,8 @@ class ManifoldAlignment(Projection):
         self.source_transformer = source_transformer
         self.target_transformer = target_transformer
 
-    def _checked(self) -> None:
-        super()._checked()
+    def _validate(self) -> None:
+        super()._validate()
         choice(self.correspondence, "correspondence", CORRESPONDENCES)
         number(self.correspondence_weight, "correspondence_weight", low=0.0, strict=True)
         number(self.graph_neighbors, "graph_neighbors", low=1, whole=True)
@@ -139,8 +139,8 @@ class ManifoldAlignment(Projection):
         """Whether labels say what corresponds."""
         return self.correspondence != "geometry"
 
-    def _require_use_of(self, pairs: Any) -> None:
-        super()._require_use_of(pairs)
+    def _check_use_of(self, pairs: Any) -> None:
+        super()._check_use_of(pairs)
         if pairs is None and self.correspondence == "pairs":
             raise InputError('pairs: expected known pairs of rows for correspondence="pairs", got None.')
         if pairs is not None and self.correspondence in ("labels", "geometry"):
@@ -149,7 +149,9 @@ class ManifoldAlignment(Projection):
     def _joint_space(self, domains: TwoDomains) -> JointSpace:
         return JointSpace.of(domains, self._kernels(), every_row=True, mean=False)
 
-    def _learn(self, domains: TwoDomains, joint: JointSpace, settings: None) -> tuple[CommonSpace, dict[str, Any]]:
+    def _fit_joint(
+        self, domains: TwoDomains, joint: JointSpace, settings: None
+    ) -> tuple[CommonSpace, dict[str, Any]]:
         made_of = self.correspondence
         if made_of == "auto":
             made_of = "labels" if domains.pairs is None else "pairs"

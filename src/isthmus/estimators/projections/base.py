@@ -31,8 +31,8 @@ class Projection(MetricEstimator):
     eigenvalues_: FloatArray
     residual_: float
 
-    def _checked(self) -> Any:
-        super()._checked()
+    def _validate(self) -> Any:
+        super()._validate()
         choice(self.points, "points", POINTS)
         if self.n_components is not None:
             number(self.n_components, "n_components", low=1, whole=True)

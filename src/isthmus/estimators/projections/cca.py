@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 from sklearn.base import clone
@@ -11,15 +11,13 @@ from isthmus._arrays import FloatArray
 from isthmus._validation import choice, number
 from isthmus.common_space import CommonSpace
 from isthmus.domains import TwoDomains
-from isthmus.estimators.many_rows import fitted_to_rows, require_blocks
-from isthmus.estimators.pairs_in_blocks import PairsInBlocks
+from isthmus.estimators.from_blocks import PairMomentEstimator
 from isthmus.estimators.projections.held_out import POWER, held_out_regularization
 from isthmus.estimators.projections.incidence import paired_rows
 from isthmus.exceptions import InputError
 from isthmus.kernels import Kernel
 from isthmus.maps import CanonicalDirections
 from isthmus.retrieval import References
-from isthmus.scale import is_dask, is_rows
 from isthmus.spaces import JointSpace
 
 AUTOMATIC = 0.1
@@ -27,7 +25,7 @@ AUTOMATIC = 0.1
 VARIATES = ("auto", "unit", "weighted")
 
 
-class KCCA(PairsInBlocks):
+class KCCA(PairMomentEstimator):
     r"""Regularised canonical correlation analysis between two domains, with any kernels, in closed form.
 
     .. math::
@@ -129,8 +127,8 @@ class KCCA(PairsInBlocks):
         self.source_transformer = source_transformer
         self.target_transformer = target_transformer
 
-    def _checked(self) -> float | None:
-        super()._checked()
+    def _validate(self) -> float | None:
+        super()._validate()
         if choice(self.variates, "variates", VARIATES) == "weighted" and not isinstance(self.metric, str):
             raise InputError('variates: expected "unit" where a metric is to be learned, got "weighted".')
         if self.n_components is not None:
@@ -141,26 +139,12 @@ class KCCA(PairsInBlocks):
             return None
         return number(self.regularization, "regularization", low=0.0)
 
-    def fit(self, X_source: Any, y_source: Any, X_target: Any, y_target: Any, *, pairs: Any = None) -> Self:
-        """Learn from what ties the two domains: labels of both, known pairs, or both kinds of knowledge.
-
-        Parameters
-        ----------
-        X_source, X_target : array, sparse matrix, data frame, Dask array or ArrayRows (n_s, d_s) and (n_t, d_t)
-            Rows of either domain. With pairs, both may be in blocks, as in :class:`RidgeMap`; with labels, those of
-            the source, as in :class:`MLHD`: with a source kernel that is linear, the cosine or
-            :class:`~isthmus.Landmarks`, and without a ``metric`` to learn.
-        y_source, y_target, pairs
-            As for every system.
-        """
-        if pairs is not None or not (is_dask(X_source) or is_rows(X_source)):
-            return super().fit(X_source, y_source, X_target, y_target, pairs=pairs)
-        require_blocks(self, ("source",))
-        if not isinstance(self.metric, str):
+    def _check_blocks(self, blocks: tuple[str, ...], pairs: Any) -> None:
+        super()._check_blocks(blocks, pairs)
+        if pairs is None and not isinstance(self.metric, str):
             raise InputError(f'metric: expected "euclidean" with source rows in blocks, got {self.metric!r:.60}.')
-        return fitted_to_rows(self, X_source, y_source, X_target, y_target)
 
-    def _learn(
+    def _fit_joint(
         self, domains: TwoDomains, joint: JointSpace, settings: float | None
     ) -> tuple[CommonSpace, dict[str, Any]]:
         gamma, weighted = settings, self._weighted(joint)

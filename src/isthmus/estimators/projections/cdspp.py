@@ -11,7 +11,7 @@ from isthmus._arrays import FloatArray, IntArray
 from isthmus._validation import number
 from isthmus.common_space import CommonSpace
 from isthmus.domains import TwoDomains
-from isthmus.estimators.many_rows import RowsByLabel
+from isthmus.estimators.from_blocks import BlockEstimator
 from isthmus.estimators.projections.base import Both, Projection, all_rows
 from isthmus.estimators.projections.moments import LabelMoments, label_moments
 from isthmus.estimators.projections.self_training import chosen, class_guesses
@@ -25,7 +25,7 @@ ACROSS = 0.5
 """What a row of the other domain counts in the weight of a class, as in the release."""
 
 
-class CDSPP(RowsByLabel, Projection):
+class CDSPP(BlockEstimator, Projection):
     r"""Project rows of one class together across two domains, while either domain keeps its classes' structure.
 
     .. math::
@@ -115,20 +115,22 @@ class CDSPP(RowsByLabel, Projection):
         self.source_transformer = source_transformer
         self.target_transformer = target_transformer
 
-    def _checked(self) -> None:
-        super()._checked()
+    def _validate(self) -> None:
+        super()._validate()
         number(self.regularization, "regularization", low=0.0, strict=True)
         number(self.n_rounds, "n_rounds", low=1, whole=True)
 
-    def _require_blocks(self) -> None:
-        super()._require_blocks()
+    def _check_blocks(self, blocks: tuple[str, ...], pairs: Any) -> None:
+        super()._check_blocks(blocks, pairs)
         if self.n_rounds > 1:
             raise InputError(f"n_rounds: expected 1 with source rows in blocks, got {self.n_rounds}.")
 
     def _joint_space(self, domains: TwoDomains) -> JointSpace:
         return JointSpace.of(domains, self._kernels(), every_row=self.n_rounds > 1, mean=False)
 
-    def _learn(self, domains: TwoDomains, joint: JointSpace, settings: None) -> tuple[CommonSpace, dict[str, Any]]:
+    def _fit_joint(
+        self, domains: TwoDomains, joint: JointSpace, settings: None
+    ) -> tuple[CommonSpace, dict[str, Any]]:
         X, Y = all_rows(domains, joint)
         y_source, y_target = domains.source.y, domains.target.y
         for t in range(1, self.n_rounds + 1):
@@ -143,9 +145,9 @@ class CDSPP(RowsByLabel, Projection):
             "codes": y_target,
         }
 
-    def _learned(self, domains: TwoDomains, settings: None) -> dict[str, Any]:
+    def _fit_domains(self, domains: TwoDomains, settings: None) -> dict[str, Any]:
         """Target rows that the last round learned from are references, under their guessed classes."""
-        learned = super()._learned(domains, settings)
+        learned = super()._fit_domains(domains, settings)
         codes = learned.pop("codes")
         if not learned["n_guessed_"]:
             return learned

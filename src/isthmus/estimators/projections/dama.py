@@ -93,8 +93,8 @@ class DAMA(Projection):
         self.source_transformer = source_transformer
         self.target_transformer = target_transformer
 
-    def _checked(self) -> None:
-        super()._checked()
+    def _validate(self) -> None:
+        super()._validate()
         number(self.topology_weight, "topology_weight", low=0.0)
         number(self.graph_neighbors, "graph_neighbors", low=1, whole=True)
         number(self.regularization, "regularization", low=0.0, strict=True)
@@ -102,7 +102,9 @@ class DAMA(Projection):
     def _joint_space(self, domains: TwoDomains) -> JointSpace:
         return JointSpace.of(domains, self._kernels(), every_row=True, mean=False)
 
-    def _learn(self, domains: TwoDomains, joint: JointSpace, settings: None) -> tuple[CommonSpace, dict[str, Any]]:
+    def _fit_joint(
+        self, domains: TwoDomains, joint: JointSpace, settings: None
+    ) -> tuple[CommonSpace, dict[str, Any]]:
         require_classes(domains, "DAMA")
         rows = all_rows(domains, joint)
         moments = LabelMoments.of(rows, (domains.source.y, domains.target.y), joint.n_classes)

@@ -6,10 +6,10 @@ import numpy as np
 import scipy.sparse as sp
 
 from isthmus._arrays import FloatArray, as_dense
-from isthmus.estimators.stand_ins import StandIns
+from isthmus._rows import Draw
+from isthmus.estimators.from_blocks import MomentPairs
 from isthmus.exceptions import InputError
 from isthmus.maps import CanonicalDirections, PairedRows
-from isthmus.solvers.blocks.drawing import Draw
 from isthmus.spaces import JointSpace
 
 POWER = 2.0
@@ -29,7 +29,7 @@ def held_out_regularization(joint: JointSpace) -> float:
     """
     if joint.pairs is None:
         return OTHERWISE
-    if not isinstance(joint, StandIns):
+    if not isinstance(joint, MomentPairs):
         known = joint.pairs
         A, B = joint.source.points[known.source], joint.target.points[known.target]
         return OFFERED[int(_of_arrays(A, B, known.weights).argmax())]

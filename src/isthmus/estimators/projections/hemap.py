@@ -115,12 +115,12 @@ class HeMap(Projection):
         """Whether it learns from known pairs and nothing else."""
         return self.correspondence == "pairs"
 
-    def _checked(self) -> None:
-        super()._checked()
+    def _validate(self) -> None:
+        super()._validate()
         choice(self.correspondence, "correspondence", ("pairs", "labels"))
         number(self.similarity_weight, "similarity_weight", low=0.0, strict=True)
 
-    def _require_use_of(self, pairs: Any) -> None:
+    def _check_use_of(self, pairs: Any) -> None:
         if pairs is None and self.needs_pairs:
             raise InputError(
                 "pairs: expected known pairs of rows, as HeMap learns from nothing else and the order of rows is no "
@@ -129,7 +129,9 @@ class HeMap(Projection):
         if pairs is not None and not self.needs_pairs:
             raise InputError('pairs: expected None for correspondence="labels", got pairs.')
 
-    def _learn(self, domains: TwoDomains, joint: JointSpace, settings: None) -> tuple[CommonSpace, dict[str, Any]]:
+    def _fit_joint(
+        self, domains: TwoDomains, joint: JointSpace, settings: None
+    ) -> tuple[CommonSpace, dict[str, Any]]:
         S, T = paired_rows(joint) if joint.pairs is not None else label_paired_rows(joint)
         most = min(len(principal_axes(X, centre=False).deviations) for X in (S, T))
         if most < 1:

@@ -6,7 +6,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from isthmus._arrays import Matrix
-from isthmus.estimators.many_rows import ManyRows
+from isthmus.estimators.from_blocks import ManyRows
 from isthmus.linalg import pivoted_cholesky, principal_axes
 from isthmus.maps import PairedRows
 from isthmus.spaces import JointSpace

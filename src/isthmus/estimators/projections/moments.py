@@ -9,7 +9,7 @@ import scipy.linalg as sla
 
 from isthmus._arrays import FloatArray, IntArray
 from isthmus.domains import UNLABELLED
-from isthmus.estimators.many_rows import ManyRows
+from isthmus.estimators.from_blocks import ManyRows
 from isthmus.linalg import EPS
 from isthmus.spaces import JointSpace
 

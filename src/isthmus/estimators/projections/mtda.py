@@ -7,7 +7,7 @@ from typing import Any
 from isthmus._validation import number
 from isthmus.common_space import CommonSpace
 from isthmus.domains import TwoDomains
-from isthmus.estimators.many_rows import RowsByLabel
+from isthmus.estimators.from_blocks import BlockEstimator
 from isthmus.estimators.projections.base import Projection, require_classes
 from isthmus.estimators.projections.moments import label_moments
 from isthmus.kernels import Kernel
@@ -15,7 +15,7 @@ from isthmus.maps import JointProblem
 from isthmus.spaces import JointSpace
 
 
-class MTDA(RowsByLabel, Projection):
+class MTDA(BlockEstimator, Projection):
     r"""Linear discriminant analysis of the direct sum of two domains, whose classes are the same.
 
     .. math::
@@ -80,11 +80,13 @@ class MTDA(RowsByLabel, Projection):
         self.source_transformer = source_transformer
         self.target_transformer = target_transformer
 
-    def _checked(self) -> None:
-        super()._checked()
+    def _validate(self) -> None:
+        super()._validate()
         number(self.regularization, "regularization", low=0.0, strict=True)
 
-    def _learn(self, domains: TwoDomains, joint: JointSpace, settings: None) -> tuple[CommonSpace, dict[str, Any]]:
+    def _fit_joint(
+        self, domains: TwoDomains, joint: JointSpace, settings: None
+    ) -> tuple[CommonSpace, dict[str, Any]]:
         require_classes(domains, "MTDA")
         moments = label_moments(joint)
         A, B = moments.within_classes, moments.between_classes

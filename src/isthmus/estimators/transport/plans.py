@@ -95,8 +95,8 @@ class FGW(TransductiveEstimator):
         self.source_transformer = source_transformer
         self.target_transformer = target_transformer
 
-    def _checked(self) -> None:
-        super()._checked()
+    def _validate(self) -> None:
+        super()._validate()
         number(self.structure, "structure", low=0.0, high=1.0)
 
     @property
@@ -148,8 +148,8 @@ class COOT(TransductiveEstimator):
         self.source_transformer = source_transformer
         self.target_transformer = target_transformer
 
-    def _checked(self) -> None:
-        super()._checked()
+    def _validate(self) -> None:
+        super()._validate()
         number(self.label_weight, "label_weight", low=0.0)
 
     @property

@@ -11,7 +11,7 @@ from isthmus._arrays import FloatArray, IntArray, Matrix, as_dense
 from isthmus._validation import number
 from isthmus.domains import UNLABELLED, TwoDomains
 from isthmus.estimators.classifiers.base import TargetClassifier
-from isthmus.estimators.complaints import complain
+from isthmus.estimators.complaints import warn_about_data
 from isthmus.exceptions import InputError, MissingDependencyError
 from isthmus.kernels import Linear
 
@@ -37,11 +37,11 @@ class TransductiveEstimator(TargetClassifier):
         """π (n_s, n_t) between uniform weights."""
         raise NotImplementedError
 
-    def _checked(self) -> None:
-        super()._checked()
+    def _validate(self) -> None:
+        super()._validate()
         number(self.max_iter, "max_iter", low=1, whole=True)
 
-    def _learned(self, domains: TwoDomains, settings: None) -> dict[str, Any]:
+    def _fit_domains(self, domains: TwoDomains, settings: None) -> dict[str, Any]:
         target = domains.target
         if not (target.y == UNLABELLED).any():
             raise InputError("y_target: expected rows without a label, the only ones to be named, got none.")
@@ -51,7 +51,7 @@ class TransductiveEstimator(TargetClassifier):
         totals = shares.sum(axis=1, keepdims=True)
         P = np.divide(shares, totals, out=np.full_like(shares, 1.0 / shares.shape[1]), where=totals > 0.0)
         P[target.labelled] = np.eye(len(domains.classes))[target.y[target.labelled]]
-        complain(domains, (Linear(), Linear()), intercept=True)
+        warn_about_data(domains, (Linear(), Linear()), intercept=True)
         return {"probabilities_": P, "_fit_rows": Y.copy()}
 
     def _scores(self, rows: Matrix) -> FloatArray:

@@ -17,10 +17,10 @@ import numpy as np
 import scipy.linalg as sla
 
 from isthmus._arrays import FloatArray, IntArray, Matrix
+from isthmus._rows import Rows
 from isthmus._threads import mapped, summed
 from isthmus.solvers.blocks.frame import Asked, Frame, Sums
 from isthmus.solvers.blocks.point import Place, shift_asked
-from isthmus.solvers.blocks.rows import Rows
 
 MOST_PRODUCTS = 40
 FLOOR = 0.5

@@ -8,10 +8,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from isthmus._arrays import FloatArray, IntArray, Matrix, as_dense
+from isthmus._rows import Rows
 from isthmus.exceptions import InputError
 from isthmus.linalg import conjugate_gradients
 from isthmus.objective.hinge import HingeCertificate, HingePoint, HingeProblem
-from isthmus.solvers.blocks.rows import Rows
 from isthmus.solvers.hinge import DECREASE, LOOSEST_STEP, ROUNDING, SHORTEST_STEP, HingeNewton
 from isthmus.solvers.iteration import IterativeSolver
 from isthmus.solvers.result import relative_gap

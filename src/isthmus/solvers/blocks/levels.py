@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from isthmus._arrays import FloatArray
+from isthmus._rows import Rows
 from isthmus.solvers.blocks.point import place, require_finite
 from isthmus.solvers.blocks.reduction import Reduced
-from isthmus.solvers.blocks.rows import Rows
 from isthmus.solvers.blocks.steps import newton_steps
 
 GROWTH = 4

@@ -18,13 +18,13 @@ import scipy.linalg as sla
 from numpy.typing import DTypeLike
 
 from isthmus._arrays import FloatArray, IntArray, Matrix
+from isthmus._rows import Rows
 from isthmus.exceptions import InputError
 from isthmus.objective import LogDetProblem
 from isthmus.solvers.blocks.frame import Frame
 from isthmus.solvers.blocks.lens import Asked, Lens, Sums, multipliers
 from isthmus.solvers.blocks.problem import BlockProblem
 from isthmus.solvers.blocks.reduction import Reduced, reduced
-from isthmus.solvers.blocks.rows import Rows
 
 
 @dataclass(frozen=True, eq=False)

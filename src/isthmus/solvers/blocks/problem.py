@@ -17,10 +17,10 @@ from typing import Any
 import numpy as np
 
 from isthmus._arrays import FloatArray, IntArray
+from isthmus._rows import ArrayRows, Rows
 from isthmus._validation import short_repr
 from isthmus.exceptions import InputError
 from isthmus.objective import Alignment, LogDetProblem, Pairs
-from isthmus.solvers.blocks.rows import ArrayRows, Rows
 
 
 @short_repr

@@ -12,11 +12,10 @@ import numpy as np
 import scipy.linalg as sla
 
 from isthmus._arrays import FloatArray, as_dense
+from isthmus._rows import ArrayRows, Rows, systematic
 from isthmus._validation import short_repr
 from isthmus.linalg import principal_axes
-from isthmus.solvers.blocks.drawing import systematic
 from isthmus.solvers.blocks.problem import BlockProblem, equal_rows
-from isthmus.solvers.blocks.rows import ArrayRows, Rows
 
 
 @short_repr

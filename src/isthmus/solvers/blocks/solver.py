@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from isthmus._arrays import FloatArray, IntArray
+from isthmus._rows import Rows
 from isthmus._threads import single_threaded_blas
 from isthmus._validation import number, short_repr
 from isthmus.exceptions import InputError
@@ -18,7 +19,6 @@ from isthmus.solvers.blocks.levels import level_factor, level_sizes, sample_size
 from isthmus.solvers.blocks.point import Place, pair_multipliers, place, require_finite
 from isthmus.solvers.blocks.problem import as_blocks
 from isthmus.solvers.blocks.reduction import Reduced, reduced
-from isthmus.solvers.blocks.rows import Rows
 from isthmus.solvers.blocks.steps import newton_steps, start_factor
 from isthmus.solvers.iteration import Callback, IterativeSolver
 from isthmus.solvers.result import Result

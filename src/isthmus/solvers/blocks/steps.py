@@ -9,10 +9,10 @@ import numpy as np
 import scipy.linalg as sla
 
 from isthmus._arrays import FloatArray
+from isthmus._rows import Rows
 from isthmus.solvers.blocks.curvature import curvature, direction
 from isthmus.solvers.blocks.point import Place, place
 from isthmus.solvers.blocks.reduction import triangular
-from isthmus.solvers.blocks.rows import Rows
 from isthmus.solvers.blocks.search import Path, step_length
 
 CG_TOLERANCE = 0.15

@@ -1,8 +1,12 @@
-"""Rows on the workers of Dask: what is asked goes out to them, sums come back, and the rows stay where they are."""
+"""Rows in blocks from what the caller has: Dask arrays, whose rows stay on their workers, or objects that are rows.
+
+No other module asks whether something is a Dask array: what comes from here is :class:`Rows` or :class:`Partitions`.
+"""
 
 from __future__ import annotations
 
 import sys
+import threading
 from collections.abc import Iterator, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
@@ -16,13 +20,11 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from isthmus._arrays import FloatArray, IntArray, Matrix, is_sparse
-from isthmus._threads import added, crowded
-from isthmus._validation import short_repr
+from isthmus._rows import BLOCK, ArrayRows, Draw, Rows, Share, code_counts, drawn
+from isthmus._threads import added, crowded, single_threaded_blas
+from isthmus._validation import length, short_repr
+from isthmus.domains.labels import as_labels, is_unlabelled
 from isthmus.exceptions import InputError, MissingDependencyError
-from isthmus.scale.labels import codes_of, distinct, united
-from isthmus.solvers.blocks import ArrayRows, Share
-from isthmus.solvers.blocks.drawing import Draw, code_counts, drawn
-from isthmus.solvers.blocks.rows import BLOCK
 
 LOCAL = 50_000
 """No more rows than this are brought to one place: larger samples stay in partitions."""
@@ -71,8 +73,8 @@ class DaskRows:
     ----------
     X : Dask array (n, d)
         Of single or double precision, dense or CSR in each partition, with chunks of known size.
-    codes : Dask array (n,)
-        A number from 0 for each row.
+    codes : Dask array (n,), optional
+        A number from 0 for each row; 0 for all unless given.
     classes : array (C,), optional
         What the codes count through.
 
@@ -85,10 +87,13 @@ class DaskRows:
     """
 
     X: Any
-    codes: Any
+    codes: Any = None
     classes: NDArray[Any] | None = None
 
     def __post_init__(self) -> None:
+        if self.codes is None:
+            none = dask().array.zeros(self.X.shape[:1], chunks=self.X.chunks[:1], dtype=np.uint8)
+            object.__setattr__(self, "codes", none)
         if self.X.ndim != 2 or np.dtype(self.X.dtype).kind != "f":
             raise InputError(f"X: expected a two-dimensional Dask array of floats, got {self.X.ndim} dimension(s).")
         if len(self.X.chunks[1]) != 1 or self.codes.chunks != self.X.chunks[:1]:
@@ -242,3 +247,207 @@ def computed(values: Sequence[Any], *, as_it_is: bool = False) -> tuple[Any, ...
     """
     with crowded():
         return tuple(dask().compute(*values, optimize_graph=not as_it_is))
+
+
+def distinct(y: NDArray[Any], name: str) -> NDArray[Any]:
+    """The different labels of a partition, sorted.
+
+    Examples
+    --------
+    >>> distinct(np.array(["b", "a", "b"]), "y")
+    array(['a', 'b'], dtype='<U1')
+    """
+    y = np.asarray(y)
+    missing = int(is_unlabelled(y).sum())
+    if missing:
+        raise InputError(
+            f"{name}: expected a label for every row (-1, None and NaN mean none), got {missing} without."
+        )
+    try:
+        return np.unique(y)
+    except TypeError:
+        raise InputError(f"{name}: expected labels of one sortable type, got a mixture.") from None
+
+
+def united(parts: Sequence[NDArray[Any]], name: str) -> NDArray[Any]:
+    """The different labels of all partitions, sorted.
+
+    Examples
+    --------
+    >>> united([np.array([1, 3]), np.array([2, 3])], "y")
+    array([1, 2, 3])
+    """
+    return distinct(np.concatenate(parts), name)
+
+
+def codes_of(y: NDArray[Any], classes: NDArray[Any]) -> IntArray:
+    """The place of each label among the classes, as a small whole number.
+
+    Examples
+    --------
+    >>> codes_of(np.array(["b", "a"]), np.array(["a", "b"]))
+    array([1, 0], dtype=uint8)
+    """
+    return np.searchsorted(classes, np.asarray(y)).astype(np.min_scalar_type(len(classes)))
+
+
+def is_dask(X: Any) -> bool:
+    """Return whether X is a Dask array, without importing Dask.
+
+    Examples
+    --------
+    >>> is_dask([[1.0]])
+    False
+    """
+    module = type(X).__module__
+    return module.startswith("dask.array") and type(X).__name__ == "Array"
+
+
+def has_blocks(X: Any) -> bool:
+    """Return whether only blocks of X should be asked for: a Dask array, or rows that compute their own sums.
+
+    Examples
+    --------
+    >>> has_blocks(ArrayRows(np.eye(2), np.array([0, 1]))), has_blocks(np.eye(2))
+    (True, False)
+    """
+    return is_dask(X) or all(callable(getattr(X, name, None)) for name in ("total", "blocks", "sample"))
+
+
+def check_labelled_rows(X: Any, y: Any, name: str = "source") -> tuple[Rows, NDArray[Any]]:
+    """Return rows with their codes, and the classes that these count through.
+
+    Parameters
+    ----------
+    X : Rows or Dask array (n, d)
+        The rows.
+    y : array
+        A label (n,) for each row of a Dask array; of rows that bring their codes, the classes (C,), or None where
+        they bring these too.
+    name : str
+        The name of the domain in messages.
+
+    Examples
+    --------
+    >>> rows, classes = check_labelled_rows(ArrayRows(np.eye(2), np.array([0, 1])), ["cat", "dog"])
+    >>> rows.n, classes
+    (2, array(['cat', 'dog'], dtype='<U3'))
+    """
+    if is_dask(X):
+        X, y = DaskRows.of(X, y, name), None
+    own = getattr(X, "classes", None)
+    if (y is None) == (own is None):
+        raise InputError(
+            f"y_{name}: expected the classes that the codes of the rows count through, once, got "
+            f"{'them twice' if y is not None else 'None'}."
+        )
+    classes = np.asarray(own if y is None else y)
+    if classes.ndim != 1 or not len(classes) or len(np.unique(classes)) != len(classes):
+        raise InputError(f"y_{name}: expected different classes, got {classes!r:.60}.")
+    return X, classes
+
+
+def check_plain_rows(X: Any, name: str) -> ArrayRows | DaskRows:
+    """Return rows without codes, of which row i can be paired with row i of another table."""
+    if is_dask(X):
+        return DaskRows(whole_rows(X, name))
+    if not isinstance(X, ArrayRows):
+        raise InputError(f"{name}: expected a Dask array or ArrayRows where pairs are known, got {type(X).__name__}.")
+    if np.any(X.codes):
+        raise InputError(f"{name}: expected rows without codes where pairs are known, as labels are y, got codes.")
+    return X
+
+
+@dataclass(frozen=True, eq=False)
+class Partitions:
+    """The partitions of a two-dimensional Dask array, each to be worked on where it lies."""
+
+    X: Any
+
+    def map(self, function: Any, width: int | None, dtype: Any) -> Any:
+        """Return a Dask array (n, width), or (n,) where that is None: the function of each partition."""
+        shape = {"drop_axis": 1} if width is None else {"chunks": (self.X.chunks[0], (width,))}
+        sent = dask().delayed(function, traverse=False)  # once, not with every partition
+        meta = np.empty((0,) * (1 if width is None else 2), dtype=dtype)
+        return self.X.map_blocks(_apply, function=sent, dtype=dtype, meta=meta, **shape)
+
+    def collect(self, function: Any) -> Sequence[Any]:
+        """Compute the function of each partition, and bring the results here in their order."""
+        return computed([dask().delayed(function)(part) for part in partitions(self.X)])
+
+
+def as_partitions(X: Any, name: str = "X") -> Partitions | None:
+    """Return the partitions of a Dask array; None for rows that are in this process.
+
+    Examples
+    --------
+    >>> as_partitions([[1.0]]) is None
+    True
+    """
+    if not is_dask(X):
+        return None
+    if X.ndim != 2:
+        raise InputError(f"{name}: expected a two-dimensional array, got {X.ndim} dimension(s).")
+    return Partitions(X.rechunk({1: -1}))
+
+
+def _apply(X: Any, function: Any) -> NDArray[Any]:
+    with single_threaded_blas(threading.current_thread() is not threading.main_thread()):  # others are at work too
+        made: NDArray[Any] = function(X)
+        return made
+
+
+def append_rows(old: Any, new: Any, name: str) -> Any:
+    """Return rows of a kind followed by others of the same kind.
+
+    Examples
+    --------
+    >>> append_rows([[1.0, 2.0]], np.array([[3.0, 4.0]]), "X")
+    array([[1., 2.],
+           [3., 4.]])
+    """
+    framed, module = hasattr(old, "columns"), type(old).__module__.partition(".")[0]
+    if is_dask(old):
+        array = dask().array
+        return array.concatenate([old, array.asarray(new)])
+    if has_blocks(old):
+        raise InputError(
+            f"{name}: expected None, as rows in blocks get no others appended (fit to all of them), got rows."
+        )
+    if framed != hasattr(new, "columns") or (framed and type(old) is not type(new)):
+        raise InputError(f"{name}: expected {_kind(old)}, as in fit, got {_kind(new)}.")
+    if framed and module == "pandas":
+        import pandas
+
+        return pandas.concat([old, new], ignore_index=True)
+    if framed and module == "polars":
+        import polars
+
+        return polars.concat([old, new], how="vertical_relaxed")
+    if is_sparse(old) != is_sparse(new):
+        kinds = ("sparse", "dense") if is_sparse(old) else ("dense", "sparse")
+        raise InputError(f"{name}: expected {kinds[0]} rows, as in fit, got {kinds[1]} ones.")
+    return stacked([old, new]) if is_sparse(old) else np.concatenate([np.asarray(old), np.asarray(new)])
+
+
+def _kind(rows: Any) -> str:
+    return f"{type(rows).__module__.partition('.')[0]}.{type(rows).__name__}"
+
+
+def append_labels(old: Any, new: Any, n_new: int, name: str) -> Any:
+    """Return labels of any type followed by ``n_new`` others.
+
+    Examples
+    --------
+    >>> append_labels(np.array([1, 2]), [2, -1], 2, "y"), append_labels(["a", None], ["b"], 1, "y")
+    (array([ 1,  2,  2, -1]), ['a', None, 'b'])
+    """
+    new = new if is_dask(new) else as_labels(new, name)
+    length(new, n_new, name, f"X{name[1:]}")
+    if is_dask(old) or is_dask(new):
+        array = dask().array
+        return array.concatenate([array.asarray(old), array.asarray(new)])
+    both: list[NDArray[Any]] = [as_labels(old, name), new]
+    if both[0].dtype.kind == both[1].dtype.kind != "O":
+        return np.concatenate(both)
+    return [*both[0].tolist(), *both[1].tolist()]  # of which as_labels makes what it would have made of all at once

@@ -1,4 +1,4 @@
-"""What was learned from some rows as a start for others: the way changes, the optimum does not."""
+"""A start for a problem from what was learned from other rows: the path changes, the optimum does not."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 import scipy.linalg as sla
 
 from isthmus._arrays import FloatArray, IntArray
-from isthmus.estimators.logdet.given_rows import GivenRows
+from isthmus.estimators.training_data import TrainingData
 from isthmus.kernels import Precomputed
 from isthmus.objective import DualPoint, LogDetProblem
 from isthmus.solvers import Result
@@ -19,7 +19,7 @@ from isthmus.spaces import FeatureSpace, Space
 
 
 @dataclass(frozen=True, eq=False)
-class Carried:
+class WarmStart:
     """A result from one set of rows, as the start of a problem over another.
 
     Blocks start from a metric, in the coordinates of the new problem; the dual starts from multipliers. These belong
@@ -29,8 +29,8 @@ class Carried:
 
     result: Result[Any]
     spaces: tuple[Space, Space]
-    before: GivenRows
-    after: GivenRows
+    before: TrainingData
+    after: TrainingData
     takes_blocks: bool
     """Whether the solver can work over blocks."""
 

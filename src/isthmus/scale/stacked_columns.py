@@ -1,4 +1,4 @@
-"""Rows of several tables beside each other, put together a block at a time."""
+"""The columns of several tables side by side, put together a block at a time."""
 
 from __future__ import annotations
 
@@ -10,16 +10,15 @@ import numpy as np
 import scipy.sparse as sp
 
 from isthmus._arrays import FloatArray, IntArray, Matrix, is_sparse
-from isthmus.solvers.blocks import Rows, Share
-from isthmus.solvers.blocks.rows import BLOCK
+from isthmus._rows import BLOCK, Rows, Share
 from isthmus.spaces.space import Space
 
 
 @dataclass(frozen=True, eq=False)
-class Beside:
-    """Coordinates of the rows of some tables, beside each other, of which no more is made than is asked for.
+class StackedColumns:
+    """Coordinates of the rows of some tables, side by side, of which only the requested rows are computed.
 
-    It has as much of an array as :class:`~isthmus.solvers.blocks.ArrayRows` wants to have.
+    It has as much of the interface of an array as :class:`~isthmus.scale.ArrayRows` uses.
 
     Parameters
     ----------
@@ -32,7 +31,7 @@ class Beside:
 
     Examples
     --------
-    >>> Beside((np.eye(2), np.ones((3, 1))), (None, None), (None, np.array([2, 0])))[1:]
+    >>> StackedColumns((np.eye(2), np.ones((3, 1))), (None, None), (None, np.array([2, 0])))[1:]
     array([[0., 1., 1.]])
     """
 
@@ -58,7 +57,7 @@ class Beside:
             table[rows if chosen is None else chosen[rows]]
             for table, chosen in zip(self.tables, self.numbers, strict=True)
         ]
-        return beside(*parts, spaces=self.spaces)
+        return stack_columns(*parts, spaces=self.spaces)
 
 
 def width(table: Any, space: Space | None) -> int:
@@ -66,7 +65,7 @@ def width(table: Any, space: Space | None) -> int:
     return int(table.shape[1]) if space is None else space.dimension
 
 
-def beside(*parts: Matrix, spaces: Sequence[Space | None]) -> Matrix:
+def stack_columns(*parts: Matrix, spaces: Sequence[Space | None]) -> Matrix:
     """Blocks of rows as one block: sparse where all but a column of numbers are."""
     blocks: list[Any] = [
         part if space is None else space.coordinates(part) for part, space in zip(parts, spaces, strict=True)
@@ -90,7 +89,7 @@ class CoordinateRows:
     Examples
     --------
     >>> from isthmus.kernels import Cosine
-    >>> from isthmus.solvers.blocks import ArrayRows
+    >>> from isthmus._rows import ArrayRows
     >>> from isthmus.spaces import FeatureSpace
     >>> unit = CoordinateRows(ArrayRows(np.array([[3.0, 4.0]])), FeatureSpace(2, Cosine()))
     >>> [X for X, _ in unit.blocks()]

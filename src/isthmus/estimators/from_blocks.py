@@ -1,0 +1,273 @@
+"""Fits to rows that are nowhere as one array: joint spaces and references from sums over blocks.
+
+With labels, the source rows stay in blocks, and all that is known of them are moments and further sums
+(:class:`ManyRows`). With known pairs, both domains may be in blocks, and closed forms are computed from few pairs
+that have the moments of all of them (:class:`MomentPairs`). Everything else is the code for arrays.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from isthmus._arrays import FloatArray, IntArray, Matrix, is_sparse
+from isthmus._rows import Rows
+from isthmus._threads import small
+from isthmus._validation import ordinary
+from isthmus.common_space import DOMAINS, CommonSpace
+from isthmus.domains import UNLABELLED, Domain, KnownPairs, TwoDomains
+from isthmus.estimators.complaints import warn_about_classes, warn_about_columns, warn_about_features
+from isthmus.estimators.mapped import MappedEstimator, MetricEstimator
+from isthmus.exceptions import InputError
+from isthmus.kernels import Cosine, Kernel, Linear
+from isthmus.landmarks import Landmarks
+from isthmus.linalg import RANK_TOLERANCE
+from isthmus.retrieval import References
+from isthmus.scale.moments import Moments, moments
+from isthmus.scale.pair_moments import PairMoments, pair_moments
+from isthmus.scale.row_pairs import RowPairs
+from isthmus.scale.stacked_columns import CoordinateRows
+from isthmus.spaces import JointSpace
+from isthmus.spaces.side import Side, kernel_side
+from isthmus.spaces.space import FeatureSpace, Space
+
+MANY_PAIRS = 500_000
+"""With more pairs than this nothing of their number is held, and blocks are the method in any case."""
+REFERENCE_ROWS = 10_000
+"""So many source rows, of each class its share, are kept to compare others with."""
+WIDEST = 8192
+"""Coordinates of both domains together, at most: their second moments are one matrix."""
+MANY = 4
+"""Pairs for each coordinate from which stand-ins, of which there are two for each, are fewer by half."""
+
+
+@dataclass(frozen=True, eq=False)
+class ManyRows(JointSpace):
+    """A joint space whose source has no points: its rows stay where they are.
+
+    Parameters
+    ----------
+    many : Rows
+        The source rows, with the codes of their classes.
+    found : Moments
+        What is known of all of them.
+    """
+
+    many: Rows = field(kw_only=True)
+    found: Moments = field(kw_only=True)
+
+    def within(self, weights: FloatArray) -> FloatArray:
+        """Σ w_c(i) (x_i - m_c(i)) (x_i - m_c(i))ᵀ (d, d) around the means of the classes, each with a weight (C,)."""
+        (S,) = self.many.total(_Within(self.found.means, weights))
+        return S
+
+    def axes(self) -> FloatArray:
+        """Orthonormal axes (d, r) that the rows lie along, of most length first."""
+        M, ones = self.found.means, np.ones(len(self.found.counts))
+        values, vectors = np.linalg.eigh(self.within(ones) + (M.T * self.found.counts) @ M)
+        kept = values > RANK_TOLERANCE * max(float(values[-1]), np.finfo(np.float64).tiny)
+        return np.asarray(vectors[:, kept][:, ::-1])
+
+
+@dataclass(frozen=True, eq=False)
+class _Within:
+    means: FloatArray
+    weights: FloatArray
+
+    def __call__(self, X: Matrix, codes: IntArray) -> tuple[FloatArray, ...]:
+        """The scatter of a block."""
+        w = self.weights[codes]
+        if not is_sparse(X):
+            D = X - self.means[codes]
+            D *= np.sqrt(w)[:, None]
+            return (np.asarray(D.T @ D),)
+        X, C = X.astype(np.float64), len(self.weights)
+        member = sp.csr_array((w, (codes, np.arange(len(codes)))), shape=(C, len(codes)))
+        cross = np.asarray((member @ X).T @ self.means)
+        total = np.bincount(codes, weights=w, minlength=C)
+        S = (X.T @ sp.diags_array(w) @ X).toarray() - cross - cross.T
+        return (np.asarray(S + (self.means.T * total) @ self.means),)
+
+
+@dataclass(frozen=True, eq=False)
+class MomentPairs(JointSpace):
+    """A joint space whose points are few pairs with the means and second moments of all pairs.
+
+    Parameters
+    ----------
+    many : RowPairs
+        All pairs, for what is no function of their moments.
+    moments : PairMoments
+        Their moments.
+    """
+
+    many: RowPairs = field(kw_only=True)
+    moments: PairMoments = field(kw_only=True)
+
+    @classmethod
+    def of_pairs(cls, pairs: RowPairs, spaces: tuple[Space, Space], n_classes: int) -> MomentPairs:
+        """Return few pairs for all pairs of rows in the coordinates of two spaces."""
+        if pairs.layout.d > WIDEST:
+            raise InputError(
+                f"X_source: expected at most {WIDEST} coordinates of both domains together with rows in blocks, got "
+                f"{pairs.layout.d}; reduce them first."
+            )
+        moments = pair_moments(pairs)
+        points = moments.stand_ins()
+        sides = [
+            Side(space, X, np.full(len(X), UNLABELLED), moments.mean[columns], np.nan, np.nan)
+            for space, X, columns in zip(spaces, points, pairs.layout.sides, strict=True)
+        ]
+        known = KnownPairs.in_order(len(points[0]))
+        return cls(sides[0], sides[1], n_classes, known, many=pairs, moments=moments)
+
+    @classmethod
+    def of_arrays(cls, domains: TwoDomains, kernels: tuple[Kernel, Kernel]) -> MomentPairs | None:
+        """Return few pairs for known pairs of rows in arrays, if these are many and features are the coordinates."""
+        known, X, Y = domains.pairs, domains.source.X, domains.target.X
+        if known is None or not all(isinstance(kernel, Linear | Cosine) for kernel in kernels):
+            return None
+        n, d = len(known), X.shape[1] + Y.shape[1]
+        if small((n, X.shape[1]), (0, Y.shape[1])) or n < MANY * d or d > WIDEST or is_sparse(X) != is_sparse(Y):
+            return None
+        spaces = FeatureSpace(X.shape[1], kernels[0]), FeatureSpace(Y.shape[1], kernels[1])
+        weights = None if (known.weights == 1.0).all() else known.weights
+        pairs = RowPairs.of(X, Y, weights, spaces, (known.source, known.target))
+        return cls.of_pairs(pairs, spaces, len(domains.classes))
+
+
+class BlockEstimator(MappedEstimator):
+    """The base of systems that learn from source rows in blocks by labels; with known pairs, from both domains."""
+
+    def _block_domains(self, pairs: Any) -> tuple[str, ...]:
+        return ("source",) if pairs is None else DOMAINS
+
+    def _check_blocks(self, blocks: tuple[str, ...], pairs: Any) -> None:
+        kernels = dict(zip(DOMAINS, self._kernels(), strict=True))
+        for name in ("source",) if pairs is None else DOMAINS:
+            if not isinstance(kernels[name], Linear | Cosine | Landmarks):
+                raise InputError(
+                    f"{name}_kernel: expected a linear one, the cosine or Landmarks with {name} rows in blocks, got "
+                    f"{kernels[name]!r:.60}."
+                )
+            transformer = getattr(self, f"{name}_transformer")
+            if transformer is not None:
+                raise InputError(
+                    f"{name}_transformer: expected None with {name} rows in blocks, got {transformer!r:.60}."
+                )
+
+    def _fit_blocks(self, domains: TwoDomains, settings: Any) -> dict[str, Any]:
+        if domains.pairs is None:
+            return self._fit_labelled_blocks(domains, settings)
+        return self._fit_paired_blocks(domains, domains.pairs, settings)
+
+    def _fit_labelled_blocks(self, domains: TwoDomains, settings: Any) -> dict[str, Any]:
+        """Learn from labels; of the source there are no rows but a sample to compare others with."""
+        rows, target = domains.source.X, domains.target
+        _check_votes(self, rows, target)
+        joint = self._joint_blocks(rows, target, len(domains.classes))
+        without_rows = TwoDomains(Domain(joint.source.points, joint.source.y), target, domains.classes)
+        space, attributes = self._fit_joint(without_rows, joint, settings)
+        references = self._block_references(rows, joint, target, space)
+        if isinstance(space.source.kernel, Linear) and not joint.found.sparse:
+            deviations = np.sqrt(joint.found.variances)
+            warn_about_features(joint.found.mean, deviations, "source", intercept=self.intercept)
+        warn_about_columns(target, space.target.kernel, "target", intercept=self.intercept)
+        warn_about_classes(np.flatnonzero(joint.found.counts), target.y, domains.classes)
+        return {
+            **{name: value for name, value in attributes.items() if name.endswith("_")},
+            "common_space_": space,
+            "kernels_": (space.source.kernel, space.target.kernel),
+            "references_": references,
+            "_rule": self._decision_rule(references, len(domains.classes)),
+        }
+
+    def _joint_blocks(self, rows: Rows, target: Domain, n_classes: int, *, mean: bool = False) -> ManyRows:
+        """Return the joint space of source rows in blocks; of all target rows, the mean only where it is needed."""
+        kernel = self._kernels()[0]
+        space: Space = FeatureSpace(rows.d, kernel)
+        if isinstance(kernel, Landmarks):
+            space = block_space(Domain(*_sample(rows)), kernel, "X_source")
+        many = rows if isinstance(kernel, Linear) else CoordinateRows(rows, space)
+        found, no_codes = moments(many, n_classes), np.empty(0, dtype=np.intp)
+        source = Side(space, np.empty((0, many.d)), no_codes, found.mean, float(found.variances.sum()), found.squared)
+        options: dict[str, Any] = {"outside": "identity", "every_row": False, "mean": mean, "name": "X_target"}
+        other = kernel_side(target, target.labelled, self._kernels()[1], **options)
+        return ManyRows(source, other, n_classes, many=many, found=found)
+
+    def _block_references(self, rows: Rows, joint: ManyRows, target: Domain, space: CommonSpace) -> References:
+        """Return class means of the source for a rule that needs no more, else a sample of its rows."""
+        # Points of unit length and coordinates of a kernel have other means; beside rows, a mean counts for one row.
+        linear = isinstance(space.source.kernel, Linear) and not space.parts and self.references != "both"
+        if isinstance(self.rule, str) and self.rule == "means" and linear:
+            y = np.flatnonzero(joint.found.counts)
+            X: Any = joint.found.means[y]
+        else:
+            X, y = _sample(rows)
+        source = space.embed(X, "source").astype(np.float64)
+        points = space.embed(target.X[target.labelled], "target").astype(np.float64)
+        y = np.concatenate([y.astype(np.intp), target.y[target.labelled]])
+        return References(space, np.vstack([source, points]), y, len(source))
+
+    def _fit_paired_blocks(self, domains: TwoDomains, known: KnownPairs, settings: Any) -> dict[str, Any]:
+        """Learn from known pairs; a sample of them is kept to compare others with."""
+        tables, C = (domains.source.X, domains.target.X), len(domains.classes)
+        weights = None if (known.weights == 1.0).all() else known.weights
+        # One code per pair of labels, so that a sample has its share of each; 0 for none.
+        codes = (domains.source.y + 1) * (C + 1) + domains.target.y + 1 if C else None
+        sampled = _sample_pairs(RowPairs.of(*tables, weights, codes=codes), domains)
+        named = zip((sampled.source, sampled.target), self._kernels(), ("X_source", "X_target"), strict=True)
+        source, target = (block_space(*each) for each in named)
+        joint = MomentPairs.of_pairs(RowPairs.of(*tables, weights, (source, target)), (source, target), C)
+        learned = self._fit_space(joint, sampled, settings)
+        deviations = np.sqrt(np.diagonal(joint.moments.scatter) / joint.moments.weight)
+        sides = zip(DOMAINS, (joint.source, joint.target), joint.moments.layout.sides, strict=True)
+        for name, side, columns in sides:
+            if isinstance(side.space, FeatureSpace) and isinstance(side.space.kernel, Linear):
+                warn_about_features(side.mean, deviations[columns], name, intercept=self.intercept)
+        return learned
+
+
+class PairMomentEstimator(BlockEstimator, MetricEstimator):
+    """The base of systems whose closed form is a function of the means and second moments of known pairs."""
+
+    def _block_domains(self, pairs: Any) -> tuple[str, ...]:
+        return DOMAINS
+
+    def _joint_space(self, domains: TwoDomains) -> JointSpace:
+        """Return few pairs with the moments of many pairs in arrays, too."""
+        return MomentPairs.of_arrays(domains, self._kernels()) or super()._joint_space(domains)
+
+
+def block_space(domain: Domain, kernel: Kernel, name: str) -> Space:
+    """Return the coordinates of a domain of which a sample is known; landmarks are chosen there."""
+    ordinary(domain.X, name)  # what is asked of coordinates says nothing of the features of some kernels
+    if isinstance(kernel, Linear | Cosine):
+        return FeatureSpace(domain.X.shape[1], kernel)
+    options: dict[str, Any] = {"outside": "identity", "every_row": False, "mean": False, "name": name}
+    return kernel_side(domain, np.arange(1), kernel, **options).space
+
+
+def _check_votes(system: MappedEstimator, rows: Rows, target: Domain) -> None:
+    sizes = {"source": min(rows.n, REFERENCE_ROWS), "target": len(target.labelled)}
+    most = sizes.get(system.references, sum(sizes.values()))
+    if isinstance(system.rule, str) and system.rule == "nearest" and system.n_neighbors > most:
+        raise InputError(f"n_neighbors: expected at most the {most} reference rows, got {system.n_neighbors}.")
+
+
+def _sample(rows: Rows) -> tuple[Matrix, IntArray]:
+    """Return rows, of each code its share, and their codes."""
+    sample = rows.sample(min(rows.n, REFERENCE_ROWS), np.random.default_rng(0))
+    return next(iter(sample.blocks(max(1, sample.n))))
+
+
+def _sample_pairs(pairs: RowPairs, domains: TwoDomains) -> TwoDomains:
+    """Return some pairs as two domains: what others are compared with."""
+    Z, _, codes = pairs.sample(REFERENCE_ROWS, np.random.default_rng(0))
+    source, target = pairs.layout.sides
+    y = np.divmod(codes.astype(np.intp), len(domains.classes) + 1)  # without classes all codes are 0, for none
+    both = Domain(Z[:, source], y[0] - 1), Domain(Z[:, target], y[1] - 1)
+    return TwoDomains(*both, domains.classes, KnownPairs.in_order(Z.shape[0]))
