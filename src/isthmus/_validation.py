@@ -156,7 +156,7 @@ def number(
     Traceback (most recent call last):
     isthmus.exceptions.InputError: k: expected a whole number of at least 1 and at most 9223372036854775807, got ...
     """
-    too_large = whole and high == np.inf and isinstance(value, numbers.Integral) and value > sys.maxsize
+    too_large = whole and high == np.inf and isinstance(value, numbers.Integral) and int(value) > sys.maxsize
     kind = "a whole number" if whole else "a number"
     limits = f" {'above' if strict else 'of at least'} {low:g}" if low > -np.inf else ""
     limits += f" and at most {sys.maxsize}" if too_large else f" and at most {high:g}" if high < np.inf else ""
@@ -215,7 +215,7 @@ def short_repr(cls: Kind) -> Kind:
         text = f"{type(self).__name__}({', '.join(parts)})"
         return text if len(text) <= LONGEST else f"{text[: LONGEST - 2]}…)"
 
-    cls.__repr__ = represent  # type: ignore[misc]
+    setattr(cls, "__repr__", represent)  # noqa: B010  (mypy takes no assignment)
     return cls
 
 

@@ -129,7 +129,7 @@ def _fit_classifier(classifier: Any, X: Matrix, y: IntArray) -> None:
         name, n_classes = type(classifier).__name__, len(np.unique(y[y != UNLABELLED]))
         if n_classes < 2:
             raise InputError(
-                f"y_target: expected labelled rows of at least two classes for {name}, got one; label a row of "
+                f"y_target: expected labelled rows of at least two classes for {name}, got one class; label a row of "
                 "another class, or use a classifier that takes one."
             ) from error
         reason = " ".join(str(error).split())[:200]

@@ -201,7 +201,7 @@ def _cluster_means(d: FloatArray, clustering: Any) -> FloatArray:
 def _scores(values: Any, name: str) -> FloatArray:
     scores = check_numbers(values, name, "one number per split")
     if not len(scores):
-        raise InputError(f"{name}: expected one number per split, got none.")
+        raise InputError(f"{name}: expected one number per split, got shape (0,).")
     if not np.isfinite(scores).all():
         raise InputError(f"{name}: expected finite numbers, got {scores[~np.isfinite(scores)][0]}.")
     return scores

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -10,7 +11,7 @@ import numpy as np
 
 from isthmus._arrays import FloatArray, IntArray
 from isthmus._validation import check_flag, choice, number
-from isthmus.domains import Split, as_labels
+from isthmus.domains import Split
 from isthmus.evaluation.quotas import Quota, Supply, check_one_class, numbered, one_row_per_object, quota
 from isthmus.exceptions import InputError
 
@@ -164,8 +165,11 @@ def _rows(n: int, kind: str) -> str:
 
 
 def _codes(y: Any, name: str) -> IntArray:
-    codes = as_labels(y, name, "whole number")
-    if not len(codes) or codes.dtype.kind not in "iu":
+    try:
+        codes = np.asarray(y)
+    except ValueError:
+        raise InputError(f"{name}: expected one whole number per row, got rows of unequal length.") from None
+    if codes.ndim != 1 or not len(codes) or codes.dtype.kind not in "iu":
         raise InputError(
             f"{name}: expected one whole number per row, got values of type {codes.dtype} in shape {codes.shape}."
         )
@@ -176,7 +180,8 @@ def _codes(y: Any, name: str) -> IntArray:
 
 def _generator(seed: Any) -> np.random.Generator:
     for part in seed if isinstance(seed, Sequence) and not isinstance(seed, str | bytes) and len(seed) else [seed]:
-        number(part, "seed", low=0, high=2.0**128, whole=True)  # as many bits as SeedSequence draws
+        if not isinstance(part, int) or part <= sys.maxsize:  # NumPy takes seeds of any size
+            number(part, "seed", low=0, whole=True)
     return np.random.default_rng(seed)
 
 
