@@ -147,8 +147,10 @@ def test_queries_of_unknown_words_are_named(folder, model, tmp_path, capsys):
 
 def test_neighbours_have_a_head_and_a_count(folder, model, capsys):
     said = run(capsys, "search", model, "--index", folder / "a.csv", "--query", folder / "b.csv", "-k", 2)[1]
-    lines = said.splitlines()
-    assert lines[0].split() == ["query", "rank", "found", "distance"]
+    *files, head = said.splitlines()[:3]
+    assert all(line.endswith('.csv: separator ",", decimal mark "."') for line in files)
+    assert head.split() == ["query", "rank", "found", "distance"]
+    lines = said.splitlines()[2:]
     assert len(lines) == 22
     assert lines[-1] == "These are the first 10 of 60 queries; -o has all."
 

@@ -126,7 +126,8 @@ def _describe_array(value: Any, several: Any) -> str:
     digest = hashlib.sha256()
     shape, dtype = value.shape, value.dtype
     if sp.issparse(value):
-        csr = sp.csr_array(value.reshape(1, -1) if value.ndim == 1 else value, copy=True)
+        matrix: Any = value
+        csr = sp.csr_array(matrix.reshape(1, -1) if matrix.ndim == 1 else matrix, copy=True)
         csr.sum_duplicates()  # the same content in one order
         parts = [csr.data, csr.indices.astype(np.int64), csr.indptr.astype(np.int64)]
     elif isinstance(value, np.ma.MaskedArray):

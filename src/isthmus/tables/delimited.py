@@ -92,7 +92,7 @@ def detect_dialect(content: bytes, sep: str | None = None, decimal: str | None =
 
 
 def _sample_rows(text: str, sep: str, *, complete: bool) -> list[list[str]]:
-    rows = []
+    rows: list[list[str]] = []
     with suppress(csv.Error):  # cells longer than that module allows
         rows.extend(row for row in csv.reader(io.StringIO(text, newline=""), delimiter=sep) if row)
     return rows if complete else rows[:-1]  # the last one may be cut
