@@ -47,14 +47,14 @@ shapes = st.integers(0, 10_000), st.integers(3, 40), st.integers(1, 6), st.integ
 
 @given(*shapes, st.booleans(), st.sampled_from(KINDS))
 @settings(max_examples=50, deadline=None)
-def test_moments_and_those_of_stand_ins_are_those_of_the_pairs(seed, n, d_source, d_target, weighted, kind):
+def test_moments_and_those_of_representative_pairs_are_those_of_the_pairs(seed, n, d_source, d_target, weighted, kind):
     X, Y, w = rows(seed, n, d_source, d_target)
     found = pair_moments(as_pairs(kind, X, Y, w if weighted else None))
     w, Z = w if weighted else np.ones(n), np.hstack([X, Y])
     expected = np.cov(Z.T, aweights=w, bias=True)
     np.testing.assert_allclose(found.mean, np.average(Z, axis=0, weights=w), atol=1e-12)
     np.testing.assert_allclose(found.scatter, w.sum() * expected, atol=1e-10)
-    few = np.hstack(found.stand_ins())
+    few = np.hstack(found.representative_pairs())
     assert len(few) <= 2 * Z.shape[1]
     np.testing.assert_allclose(few.mean(axis=0), found.mean, atol=1e-10)
     np.testing.assert_allclose(np.cov(few.T, bias=True), expected, atol=1e-9)
@@ -94,7 +94,7 @@ def test_ridge_over_blocks_is_ridge_over_rows(seed, n, d_source, d_target, weigh
     X, Y, w = rows(seed, 8 + n, d_source, d_target)
     pairs, w = as_pairs(kind, X, Y, w if weighted else None), w if weighted else None
     moments = pair_moments(pairs)
-    points = [each - each.mean(axis=0) for each in moments.stand_ins()]
+    points = [each - each.mean(axis=0) for each in moments.representative_pairs()]
     axes = np.eye(d_source), np.eye(d_target)
     found = ridge_of_pairs(pairs, moments, tuple(points), axes, 10.0 ** np.arange(-4.0, 3.0), back=back)
     inputs, outputs = (Y, X) if back else (X, Y)

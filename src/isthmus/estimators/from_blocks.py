@@ -41,7 +41,7 @@ REFERENCE_ROWS = 10_000
 WIDEST = 8192
 """Coordinates of both domains together, at most: their second moments are one matrix."""
 MANY = 4
-"""Pairs for each coordinate from which stand-ins, of which there are two for each, are fewer by half."""
+"""Pairs for each coordinate from which representative pairs, two for each coordinate, are at most half as many."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -116,7 +116,7 @@ class MomentPairs(JointSpace):
                 f"{pairs.layout.d}; reduce them first."
             )
         moments = pair_moments(pairs)
-        points = moments.stand_ins()
+        points = moments.representative_pairs()
         sides = [
             Side(space, X, np.full(len(X), UNLABELLED), moments.mean[columns], np.nan, np.nan)
             for space, X, columns in zip(spaces, points, pairs.layout.sides, strict=True)

@@ -70,7 +70,7 @@ def ridge_of_pairs(
     pairs, moments : RowPairs and PairMoments
         The pairs.
     points : (array (n, r_s), array (n, r_t))
-        Stand-ins for them, centred and along ``axes``.
+        Representative pairs, centred and along ``axes``.
     axes : (array (d_s, r_s), array (d_t, r_t))
         Orthonormal axes that the pairs vary along.
     penalties : array (p,)

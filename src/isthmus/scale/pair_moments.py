@@ -47,24 +47,38 @@ class PairMoments:
             self.layout, left, self.mean + off / left, self.scatter - block.scatter - np.outer(off, off) / left
         )
 
-    def stand_ins(self) -> tuple[FloatArray, FloatArray]:
-        r"""At most 2 d pairs of equal weight that have the same mean and covariance: x (n, d_s) and y (n, d_t).
+    def representative_pairs(self) -> tuple[FloatArray, FloatArray]:
+        """Return at most 2 d pairs of equal weight with the same mean and covariance: x (n, d_s) and y (n, d_t).
 
-        With :math:`S / w = F F^T` they are the mean plus and minus :math:`\sqrt r` times each of the r columns of F.
         Whatever is a function of the moments is the same of them.
 
         Examples
         --------
         >>> found = pair_moments(RowPairs.of(np.array([[1.0], [3.0], [8.0]]), np.array([[0.0], [0.0], [3.0]])))
-        >>> X, Y = found.stand_ins()
+        >>> X, Y = found.representative_pairs()
         >>> [float(each.mean().round(9)) for each in (X, X * X, X * Y)]  # 12 / 3, (1 + 9 + 64) / 3, 24 / 3
         [4.0, 24.666666667, 8.0]
         """
-        F, _ = pivoted_cholesky(self.scatter / self.weight, None)
-        R = np.sqrt(max(1, F.shape[1])) * F.T
-        Z = self.mean + np.vstack([R, -R, np.zeros((1 if not len(R) else 0, self.layout.d))])
+        Z = self.mean + points_with_covariance(self.scatter / self.weight)
         source, target = self.layout.sides
         return Z[:, source], Z[:, target]
+
+
+def points_with_covariance(C: FloatArray) -> FloatArray:
+    r"""Return at most 2 d points (n, d) around the origin whose covariance is C (d, d).
+
+    With :math:`C = F F^T` they are plus and minus :math:`\sqrt r` times each of the r columns of F, or the
+    origin where C is zero.
+
+    Examples
+    --------
+    >>> points_with_covariance(np.array([[4.0]]))
+    array([[ 2.],
+           [-2.]])
+    """
+    F, _ = pivoted_cholesky(C, None)
+    R = np.sqrt(max(1, F.shape[1])) * F.T
+    return np.vstack([R, -R, np.zeros((0 if len(R) else 1, len(C)))])
 
 
 @dataclass(frozen=True, eq=False)

@@ -38,7 +38,7 @@ def held_out_regularization(joint: JointSpace) -> float:
     A, B = (as_dense(Z[:, columns]) for columns in joint.moments.layout.sides)
     if not many:
         return OFFERED[int(_of_arrays(A, B, weights).argmax())]
-    X, Y = joint.moments.without(Z, weights).stand_ins()
+    X, Y = joint.moments.without(Z, weights).representative_pairs()
     each = sp.eye_array(len(X)).tocsr()
     return OFFERED[int(_reciprocal_ranks(PairedRows.of(X, Y, each, each), A, B).argmax())]
 

@@ -7,8 +7,9 @@ import scipy.sparse as sp
 
 from isthmus._arrays import Matrix
 from isthmus.estimators.from_blocks import ManyRows
-from isthmus.linalg import pivoted_cholesky, principal_axes
+from isthmus.linalg import principal_axes
 from isthmus.maps import PairedRows
+from isthmus.scale.pair_moments import points_with_covariance
 from isthmus.spaces import JointSpace
 
 
@@ -27,14 +28,13 @@ def _of_class_sums(joint: ManyRows) -> PairedRows:
     n = float(counts @ of_target)
     mean = (counts * of_target) @ means / n
     D = means - mean
-    F, _ = pivoted_cholesky((joint.within(of_target) + (D.T * (counts * of_target)) @ D) / n, None)
-    stand_ins = np.sqrt(max(1, F.shape[1])) * np.vstack([F.T, -F.T, np.zeros((1 - min(1, F.shape[1]), len(mean)))])
+    A = points_with_covariance((joint.within(of_target) + (D.T * (counts * of_target)) @ D) / n)
     B, weights = joint.target.points, counts[y].astype(np.float64)
-    axes = principal_axes(stand_ins + mean), principal_axes(B, weights=weights)
+    axes = principal_axes(A + mean), principal_axes(B, weights=weights)
     sums = np.zeros((len(counts), B.shape[1]))
     np.add.at(sums, y, B - axes[1].mean)
-    shares = np.full(len(stand_ins), n / len(stand_ins))
-    return PairedRows((stand_ins, B - axes[1].mean), axes, (shares, weights), (counts[:, None] * D, sums))
+    shares = np.full(len(A), n / len(A))
+    return PairedRows((A, B - axes[1].mean), axes, (shares, weights), (counts[:, None] * D, sums))
 
 
 def label_incidence(joint: JointSpace) -> tuple[Matrix, Matrix]:
