@@ -4,10 +4,9 @@ VENV   ?= .venv
 BIN    := $(VENV)/bin
 JOBS   ?= 2
 OUT    ?= reproduced
-ISTHMUS_DATA ?= $(abspath $(wildcard ../shared/data))
-export ISTHMUS_DATA
+PYTEST := $(BIN)/python -m pytest -n $(JOBS) --dist worksteal
 
-.PHONY: help demo test lint format bench bench-scale reproduce render reference clean
+.PHONY: help demo test test-slow test-data lint format bench bench-scale reproduce render reference clean
 .DEFAULT_GOAL := help
 
 help: ## Show this list
@@ -32,8 +31,16 @@ lint: $(VENV)/.dev ## Format, lint, types (strict) and import layers
 	$(BIN)/mypy
 	$(BIN)/lint-imports --no-cache
 
-test: lint ## Lint, then all tests with their doctests
-	$(BIN)/python -m pytest -n $(JOBS) --dist worksteal
+test: lint ## Lint, then the fast tests and all doctests; needs no data
+	ISTHMUS_DATA= $(PYTEST) -m "not slow and not data"
+
+test-slow: $(VENV)/.dev ## The slow tests; need no data
+	ISTHMUS_DATA= $(PYTEST) -m "slow and not data" tests
+
+test-data: $(VENV)/.dev ## The tests on real data: make test-data ISTHMUS_DATA=FOLDER
+	@test -d "$(ISTHMUS_DATA)" || { echo "make test-data: ISTHMUS_DATA names no folder; give the folder that" \
+	  "docs/datasets.md describes, as in: make test-data ISTHMUS_DATA=FOLDER." >&2; exit 1; }
+	ISTHMUS_DATA="$(ISTHMUS_DATA)" $(PYTEST) -m data tests
 
 format: $(VENV)/.dev ## Rewrite the code in the house's format
 	$(BIN)/ruff format .

@@ -7,20 +7,19 @@ import shlex
 import signal
 import subprocess
 import sys
-import time
+from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
 from small_tables import GROUPS, shrunk
 
 import isthmus
-from conftest import data_folder
+from conftest import LIMIT, real_data, start_process, wait_until
 from studies.paper.command import EXAMPLES, main, parser
 from studies.paper.experiment import EXPERIMENTS
 from studies.paper.old_names import PaperResults
 from studies.paper.reproduction import NAMES
 
-DATA = data_folder()
 HERE = Path(__file__).parent
 ROOT = HERE.parents[2]
 FILES = {
@@ -44,13 +43,11 @@ def run(*arguments, capsys):
     return (status, *capsys.readouterr())
 
 
-def command(*arguments, module="studies.paper", **options):
+def command(stack, *arguments, module="studies.paper", **options):
     path = os.pathsep.join([str(HERE), str(ROOT), str(Path(isthmus.__file__).parents[1])])
     environment = os.environ | {"PYTHONPATH": path} | options.pop("env", {})
-    return subprocess.Popen(
-        [sys.executable, "-m", module, *map(str, arguments)],
-        stdout=options.pop("stdout", subprocess.PIPE), stderr=subprocess.PIPE, text=True, env=environment, **options,
-    )  # fmt: skip
+    output = {"stdout": options.pop("stdout", subprocess.PIPE), "stderr": subprocess.PIPE}
+    return start_process(stack, [sys.executable, "-m", module, *arguments], env=environment, **output)
 
 
 # --- help -----------------------------------------------------------------------------------------------------------
@@ -246,32 +243,28 @@ def test_without_matplotlib_the_tables_are_made_and_the_figures_asked_for(
 
 
 @pytest.mark.slow
-def test_a_closed_pipe_is_quiet(tmp_path):
+def test_a_closed_pipe_is_quiet(tmp_path, processes):
     read, write = os.pipe()
     os.close(read)
-    process = command("toy", "--records", ROOT / "results", "--out", tmp_path, stdout=write)
+    process = command(processes, "toy", "--records", ROOT / "results", "--out", tmp_path, stdout=write)
     os.close(write)
-    _, err = process.communicate(timeout=60)
+    _, err = process.communicate(timeout=LIMIT)
     assert process.returncode == 0
     assert [line.split(":")[0] for line in err.split("\n") if line] == ["written"]
     assert (tmp_path / "toy.md").read_bytes() == (ROOT / "results" / "toy.md").read_bytes()
 
 
 @pytest.mark.slow
-def test_a_terminal_without_arrows_is_no_reason_to_fail():
-    process = command("--help", env={"PYTHONIOENCODING": "ascii"})
-    out, err = process.communicate(timeout=60)
+def test_a_terminal_without_arrows_is_no_reason_to_fail(processes):
+    process = command(processes, "--help", env={"PYTHONIOENCODING": "ascii"})
+    out, err = process.communicate(timeout=LIMIT)
     assert (process.returncode, err) == (0, "")
     assert "EN ? FR" in out
 
 
 def wait_for_trials(folder, n, process):
     """Until some trials are finished and others are not."""
-    deadline = time.monotonic() + 60
-    while len(list((folder / "table1.parts").glob("*.jsonl"))) < n:
-        assert process.poll() is None, process.communicate()
-        assert time.monotonic() < deadline
-        time.sleep(0.005)
+    wait_until(lambda: len(list((folder / "table1.parts").glob("*.jsonl"))) >= n, process)
 
 
 def made(folder):
@@ -284,8 +277,9 @@ LONG = ("table1", "--seeds", "0:5,5:6", "--variants", "whole", "--jobs")
 @pytest.fixture(scope="module")
 def undisturbed(tmp_path_factory):
     folder = tmp_path_factory.mktemp("undisturbed")
-    process = command(*LONG, 1, "--out", folder, module="small_tables")
-    out, err = process.communicate(timeout=120)
+    with ExitStack() as stack:
+        process = command(stack, *LONG, 1, "--out", folder, module="small_tables")
+        out, err = process.communicate(timeout=LIMIT)
     assert process.returncode == 0, err
     return out, made(folder)
 
@@ -296,11 +290,13 @@ def undisturbed(tmp_path_factory):
     [(signal.SIGKILL, 1), (signal.SIGINT, 1), (signal.SIGINT, 2)],
     ids=["killed", "Ctrl-C", "Ctrl-C, two jobs"],
 )
-def test_a_run_that_is_stopped_in_the_middle_goes_on_to_the_same_bytes(undisturbed, tmp_path, sign, jobs):
-    process = command(*LONG, jobs, "--out", tmp_path, module="small_tables", start_new_session=True)
+def test_a_run_that_is_stopped_in_the_middle_goes_on_to_the_same_bytes(
+    undisturbed, tmp_path, sign, jobs, processes
+):
+    process = command(processes, *LONG, jobs, "--out", tmp_path, module="small_tables")
     wait_for_trials(tmp_path, 3, process)
     os.killpg(process.pid, sign)  # as a terminal does: the workers are told too
-    out, err = process.communicate(timeout=60)
+    out, err = process.communicate(timeout=LIMIT)
     kept = PaperResults(tmp_path, "table1").read()
     assert len(kept) >= 3 * len(shrunk()["table1"].columns)
     assert len(kept) < 6 * len(GROUPS["table1"]) * len(shrunk()["table1"].columns), (
@@ -317,8 +313,8 @@ def test_a_run_that_is_stopped_in_the_middle_goes_on_to_the_same_bytes(undisturb
     else:
         assert process.returncode == -signal.SIGKILL
     before = {key: record.seconds for key, record in kept.items()}
-    process = command(*LONG, jobs, "--out", tmp_path, module="small_tables")
-    out, err = process.communicate(timeout=120)
+    process = command(processes, *LONG, jobs, "--out", tmp_path, module="small_tables")
+    out, err = process.communicate(timeout=LIMIT)
     assert process.returncode == 0, err
     assert (out, made(tmp_path)) == undisturbed
     after = PaperResults(tmp_path, "table1").read()
@@ -330,9 +326,7 @@ def test_a_run_that_is_stopped_in_the_middle_goes_on_to_the_same_bytes(undisturb
 
 
 def one_group(name, group, tmp_path, capsys, variants=("whole", "held-out")):
-    if not (DATA / FILES[name]).exists():
-        pytest.skip(f"the data are not there: expected {FILES[name]} in $ISTHMUS_DATA")
-    arguments = ("--data", DATA, "--out", tmp_path, "--groups", group, "--seeds", "0:1", "--jobs", 1)
+    arguments = ("--data", real_data(FILES[name]), "--out", tmp_path, "--groups", group, "--seeds", "0:1", "--jobs", 1)
     arguments += ("--variants", ",".join(variants))
     status, out, err = run(name, *arguments, capsys=capsys)
     assert status == 0, err
@@ -345,12 +339,14 @@ def one_group(name, group, tmp_path, capsys, variants=("whole", "held-out")):
     return {(r.system, r.variant): r.score for r in records}
 
 
+@pytest.mark.data
 @pytest.mark.slow
 def test_a_group_of_the_real_table1(tmp_path, capsys):
     scores = one_group("table1", "EN-FR", tmp_path, capsys)
     assert all(score > 1 / 6 for (system, _), score in scores.items() if system.startswith("target"))
 
 
+@pytest.mark.data
 @pytest.mark.slow
 def test_a_group_of_the_real_table2(tmp_path, capsys):
     scores = one_group("table2", "dslr surf600 → webcam sift900", tmp_path, capsys, ("held-out",))

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from conftest import data_folder
+from conftest import real_data
 from isthmus.datasets import Collection
 from isthmus.domains import Domain
 from isthmus.exceptions import InputError
@@ -44,13 +44,13 @@ def test_a_line_that_is_no_run_is_refused_by_its_number(tmp_path, line):
         list(old_records(path))
 
 
+@pytest.mark.data
 @pytest.mark.parametrize(
     ("pair", "file"),
     [("SNARE-seq RNA→ATAC", "single_cell/snareseq.npz"), ("Reuters EN→FR", "reuters_multilingual/reuters.mat")],
 )
 def test_a_new_run_gives_the_committed_scores(pair, file):
-    if not (data_folder() / file).exists():
-        pytest.skip(f"the file is not there: expected {file} in $ISTHMUS_DATA")
+    real_data(file)
     board = replace(study(), groups=(pair,)).run([3])
     committed = {run.system: run.score for run in old_records() if (run.group, run.seed) == (pair, 3)}
     for name in study().columns:  # another machine may round a row of 300 or two to the other side
