@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import io
 import struct
-import time
 import tracemalloc
 
 import numpy as np
@@ -81,14 +80,13 @@ def path(tmp_path_factory):
 
 
 def refused(path, content, read=read_hoffman_splits) -> str:
-    """The sentence that a file is refused with: soon, in one line, without much memory."""
+    """The sentence that a file is refused with: in one line, without much memory."""
     path.write_bytes(content)
     tracemalloc.start()
-    started = time.process_time()
     try:
         with pytest.raises(InputError) as caught:
             read(path, N_SOURCE, N_TARGET)
-        took, (_, peak) = time.process_time() - started, tracemalloc.get_traced_memory()
+        _, peak = tracemalloc.get_traced_memory()
     finally:
         tracemalloc.stop()
     sentence = str(caught.value)
@@ -97,7 +95,6 @@ def refused(path, content, read=read_hoffman_splits) -> str:
     assert ": expected " in sentence
     assert sentence.isprintable()
     assert len(sentence) < 400 + len(str(path))
-    assert took < 5
     assert peak < LITTLE
     return sentence.removeprefix(str(path))
 
