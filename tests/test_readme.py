@@ -44,6 +44,7 @@ def test_what_counts_as_a_difference():
     assert differences("1,200 rows", "900 rows")
 
 
+@pytest.mark.slow
 def test_the_commands_say_what_the_readme_shows(script):
     for extra in ("polars", "safetensors", "plotly"):
         pytest.importorskip(extra)

@@ -212,6 +212,7 @@ def test_lists_of_one_length_are_a_matrix_and_others_are_not(tmp_path):
     assert read_table(tmp_path / "a.parquet").matrix("v").tolist() == [[1.0, 2.0], [3.0, 4.0]]
 
 
+@pytest.mark.slow
 def test_polars_is_not_imported_before_a_table_needs_it():
     code = "import isthmus, isthmus.tables, sys; assert 'polars' not in sys.modules"
     subprocess.run([sys.executable, "-c", code], check=True)

@@ -164,6 +164,7 @@ def test_records_to_render_must_be_there(capsys, tmp_path):
 QUICK = ("--seeds", "0:2", "--variants", "whole", "--jobs", 1)
 
 
+@pytest.mark.slow
 def test_tables_are_printed_in_the_format_asked_for(capsys, tmp_path, small_experiments):
     group = "dslr sift900 → webcam surf600"
     signs = {"text": ("-----", ".txt"), "markdown": ("| --- |", ".md"), "latex": (r"\begin{tabular}", ".tex")}
@@ -195,6 +196,7 @@ def test_all_of_it_makes_a_report_that_links_to_figures_that_are_there(capsys, t
     assert not re.search(r"\bnan\b|None", text)
 
 
+@pytest.mark.slow
 def test_old_records_are_rendered_but_not_taken_for_new_ones(capsys, tmp_path, small_experiments):
     arguments = ("--out", tmp_path, *QUICK, "--groups", "EN-FR")
     assert run("table1", *arguments, capsys=capsys)[0] == 0
@@ -218,6 +220,7 @@ def test_old_records_are_rendered_but_not_taken_for_new_ones(capsys, tmp_path, s
     assert len((tmp_path / "table1.set-aside.jsonl").read_text().splitlines()) == len(lines)
 
 
+@pytest.mark.slow
 def test_groups_may_be_written_with_a_hyphen(capsys, tmp_path, small_experiments):
     status, out, _ = run("table1", "--out", tmp_path, *QUICK, "--groups", "EN-FR", capsys=capsys)
     assert status == 0
