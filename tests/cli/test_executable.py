@@ -192,7 +192,9 @@ def test_a_bad_file_is_one_sentence_by_the_program_itself(inputs, tmp_path, proc
     said.mkdir()
     no_model = {"inspect": "expected a model file", "export": "expected a model file", "report": "expected "}
     every = [(command, bad) for command in ORDERS for bad in BAD]
-    results = each_in_a_process(processes, [order(command, inputs, place / "out", bad) for command, bad in every], said)
+    results = each_in_a_process(
+        processes, [order(command, inputs, place / "out", bad) for command, bad in every], said
+    )
     for (command, bad), result in zip(every, results, strict=True):
         assert_refused(result, BAD[bad] if bad == "none.csv" else no_model.get(command, BAD[bad]))
     assert list(place.iterdir()) == []

@@ -313,7 +313,18 @@ def test_a_run_that_is_stopped_in_the_middle_goes_on_to_the_same_bytes(undisturb
 
 
 def one_group(name, group, tmp_path, capsys, variants=("whole", "held-out")):
-    arguments = ("--data", real_data(FILES[name]), "--out", tmp_path, "--groups", group, "--seeds", "0:1", "--jobs", 1)
+    arguments = (
+        "--data",
+        real_data(FILES[name]),
+        "--out",
+        tmp_path,
+        "--groups",
+        group,
+        "--seeds",
+        "0:1",
+        "--jobs",
+        1,
+    )
     arguments += ("--variants", ",".join(variants))
     status, out, err = run(name, *arguments, capsys=capsys)
     assert status == 0, err
