@@ -46,7 +46,9 @@ def real_data(*files):
     """
     folder = os.environ.get("ISTHMUS_DATA", NO_DATA)
     if folder == NO_DATA:
-        pytest.fail("ISTHMUS_DATA: expected the folder of real data, or this test lacks the marker `data`.")
+        pytest.fail(
+            "ISTHMUS_DATA is not set (docs/datasets.md says what to put there), or the test lacks the marker `data`."
+        )
     missing = [file for file in files if not (Path(folder) / file).is_file()]
     if missing:
         pytest.fail(f"{folder}: expected the files {', '.join(missing)}; docs/datasets.md says where they come from.")
