@@ -4,10 +4,9 @@ VENV   ?= .venv
 BIN    := $(VENV)/bin
 JOBS   ?= 2
 OUT    ?= reproduced
-ISTHMUS_DATA ?= $(abspath $(wildcard ../shared/data))
-export ISTHMUS_DATA
+PYTEST := $(BIN)/python -m pytest -n $(JOBS) --dist worksteal
 
-.PHONY: help demo test lint format bench bench-scale reproduce render clean
+.PHONY: help demo test test-slow test-data lint format bench bench-scale house reproduce render clean
 .DEFAULT_GOAL := help
 
 help: ## Show this list
@@ -32,8 +31,16 @@ lint: $(VENV)/.dev ## Format, lint, types (strict) and import layers
 	$(BIN)/mypy
 	$(BIN)/lint-imports --no-cache
 
-test: lint ## Lint, then all tests with their doctests
-	$(BIN)/python -m pytest -n $(JOBS) --dist worksteal
+test: lint ## Lint, then the fast tests and all doctests; needs no data
+	ISTHMUS_DATA= $(PYTEST) -m "not slow and not data"
+
+test-slow: $(VENV)/.dev ## The slow tests; need no data
+	ISTHMUS_DATA= $(PYTEST) -m "slow and not data" tests
+
+test-data: $(VENV)/.dev ## The tests on real data: make test-data ISTHMUS_DATA=FOLDER
+	@test -d "$(ISTHMUS_DATA)" || { echo "make test-data: ISTHMUS_DATA names no folder; give the folder that" \
+	  "docs/datasets.md describes, as in: make test-data ISTHMUS_DATA=FOLDER." >&2; exit 1; }
+	ISTHMUS_DATA="$(ISTHMUS_DATA)" $(PYTEST) -m data tests
 
 format: $(VENV)/.dev ## Rewrite the code in the house's format
 	$(BIN)/ruff format .
@@ -48,6 +55,9 @@ bench-scale: $(VENV)/.dev ## From a hundred rows to a million: growth, memory, u
 	$(BIN)/python -m benchmarks.systems_scale
 	$(BIN)/python -m benchmarks.shapes
 	$(BIN)/python -m benchmarks.landmarks
+
+house: $(VENV)/.dev ## The shape of the source: files, code lines, functions, and the modules that a job enters
+	$(BIN)/python -m benchmarks.house
 
 reproduce: $(VENV)/.demo ## The paper's tables and figures anew: make reproduce ISTHMUS_DATA=FOLDER
 	$(BIN)/python -m studies.paper all $(if $(ISTHMUS_DATA),--data "$(ISTHMUS_DATA)") --out $(OUT) --jobs $(JOBS) \

@@ -2,6 +2,9 @@
 
 import os
 import signal
+import subprocess
+import time
+from contextlib import ExitStack, suppress
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -13,17 +16,72 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from hypothesis import settings
+from hypothesis import HealthCheck, settings
 
 from isthmus import InputError
 
-settings.register_profile("house", deadline=None, max_examples=40, derandomize=True)
-settings.load_profile("house")
+# `too_slow` measures seconds, which a busy machine has fewer of.
+settings.register_profile(
+    "isthmus", deadline=None, max_examples=40, derandomize=True, suppress_health_check=[HealthCheck.too_slow]
+)
+settings.load_profile("isthmus")
 
 
-def data_folder() -> Path:
-    """The folder of real data that the environment names; one that is not there where it names none."""
-    return Path(os.environ.get("ISTHMUS_DATA") or "no-data-folder")
+LIMIT = 600.0
+"""Seconds to wait for an event: no test depends on how busy the machine is, and none waits for ever."""
+DATA = os.environ.get("ISTHMUS_DATA") and str(Path(os.environ["ISTHMUS_DATA"]).resolve())
+NO_DATA = "/nonexistent-data-folder"
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_setup(item):
+    """Hide the data folder (and the user's cache of data) from tests that are not marked as reading it."""
+    os.environ["ISTHMUS_DATA"] = DATA or NO_DATA if item.get_closest_marker("data") else NO_DATA
+
+
+def real_data(*files):
+    """Return the folder of real data; the test fails where the folder or one of these files is missing.
+
+    Only tests with the marker ``data`` get it.
+    """
+    folder = os.environ.get("ISTHMUS_DATA", NO_DATA)
+    if folder == NO_DATA:
+        pytest.fail(
+            "ISTHMUS_DATA is not set (docs/datasets.md says what to put there), or the test lacks the marker `data`."
+        )
+    missing = [file for file in files if not (Path(folder) / file).is_file()]
+    if missing:
+        pytest.fail(f"{folder}: expected the files {', '.join(missing)}; docs/datasets.md says where they come from.")
+    return Path(folder)
+
+
+@pytest.fixture
+def processes():
+    """A stack for :func:`start_process`: whatever is left of the processes is killed when the test ends."""
+    with ExitStack() as stack:
+        yield stack
+
+
+def start_process(stack, words, **options):
+    """Start a process in a session of its own, which is killed when the stack is closed."""
+    process = subprocess.Popen([str(word) for word in words], **{"text": True, "start_new_session": True} | options)
+    stack.callback(_end_session, process)
+    return process
+
+
+def _end_session(process):
+    with suppress(ProcessLookupError):
+        os.killpg(process.pid, signal.SIGKILL)  # workers too, which may outlive the process itself
+    process.communicate()
+
+
+def wait_until(condition, process=None):
+    """Wait until a condition holds; fail where the process that should bring it about has ended."""
+    until = time.monotonic() + LIMIT
+    while not condition():
+        assert process is None or process.poll() is None, process.communicate()
+        assert time.monotonic() < until, "waited in vain"
+        time.sleep(0.01)
 
 
 def make_domains(seed=0, n_classes=3, n_source=30, n_target=20, n_labelled=6, d_source=5, d_target=7, shift=2.0):

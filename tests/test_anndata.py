@@ -5,11 +5,11 @@ import pytest
 import scipy.sparse as sp
 
 import isthmus
-from conftest import data_folder, make_domains
+from conftest import make_domains, real_data
 from isthmus import InputError, LabelTransfer, MissingDependencyError
 from isthmus.anndata import transfer_labels
 
-SINGLE_CELL = data_folder() / "single_cell" / "snareseq.npz"
+FILE = "single_cell/snareseq.npz"
 
 
 @pytest.fixture
@@ -131,9 +131,9 @@ def test_without_anndata_the_install_line_is_said(monkeypatch):
         transfer_labels(None, None, "kind")
 
 
-@pytest.mark.skipif(not SINGLE_CELL.exists(), reason="the data are not here")
+@pytest.mark.data
 def test_cell_types_from_genes_to_chromatin(ad, tmp_path):
-    with np.load(SINGLE_CELL) as file:
+    with np.load(real_data(FILE) / FILE) as file:
         X, Z, y = file["rna10"], file["atac19"], file["rna_y"]
         np.testing.assert_array_equal(y, file["atac_y"])
     order = np.random.default_rng(100).permutation(len(y))[:600]

@@ -12,6 +12,8 @@ from pathlib import Path
 import pytest
 from packaging.requirements import Requirement
 
+from conftest import LIMIT
+
 ROOT = Path(__file__).parents[1]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
 FOR_DEVELOPERS = {"test", "bench", "dev"}
@@ -22,7 +24,7 @@ pytestmark = pytest.mark.slow
 def run(*words, **options):
     """A process that knows nothing of this one's packages."""
     kept = {name: value for name, value in os.environ.items() if name not in ("PYTHONPATH", "PYTHONHOME")}
-    ready = {"text": True, "capture_output": True, "env": kept | {"OPENBLAS_NUM_THREADS": "1"}, "timeout": 120}
+    ready = {"text": True, "capture_output": True, "env": kept | {"OPENBLAS_NUM_THREADS": "1"}, "timeout": LIMIT}
     return subprocess.run([str(word) for word in words], check=False, **ready | options)
 
 

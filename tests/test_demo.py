@@ -76,6 +76,7 @@ def test_a_picture_that_can_not_be_written_ends_the_demo_before_its_work(demo, t
     assert capsys.readouterr().out == ""
 
 
+@pytest.mark.slow
 def test_the_demo_runs_from_end_to_end(demo, tmp_path, capsys):
     assert demo.main(["--splits", "2", "--jobs", "1", "--output", str(tmp_path)]) == 0
     said = capsys.readouterr().out

@@ -39,6 +39,7 @@ def loaded_after(statement):
     return set(subprocess.check_output([sys.executable, "-c", code], text=True).split())
 
 
+@pytest.mark.slow
 def test_optional_packages_are_not_imported_until_they_are_needed():
     # scikit-learn itself may import pandas where it is installed.
     used = loaded_after("from isthmus import *") - loaded_after("import sklearn.neighbors, sklearn.model_selection")
@@ -69,6 +70,7 @@ def test_the_version_is_in_one_place():
     assert isthmus.__version__ == version("isthmus")
 
 
+@pytest.mark.slow
 def test_modules_are_loaded_on_first_use_too():
     found = subprocess.check_output(
         [sys.executable, "-c", "import isthmus; print(isthmus.datasets.load_toy.__module__)"], text=True

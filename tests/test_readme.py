@@ -6,8 +6,6 @@ from pathlib import Path
 
 import pytest
 
-from conftest import data_folder
-
 ROOT = Path(__file__).parents[1]
 NUMBER = re.compile(r"\d[\d,]*(?:\.\d+)?%?")
 POINTS, SHARE = 25.0, 0.15
@@ -44,12 +42,11 @@ def test_what_counts_as_a_difference():
     assert differences("1,200 rows", "900 rows")
 
 
+@pytest.mark.slow
 def test_the_commands_say_what_the_readme_shows(script):
     for extra in ("polars", "safetensors", "plotly"):
         pytest.importorskip(extra)
-    if not (data_folder() / script.TEXTS).exists():
-        pytest.skip("needs the texts of Debian: docs/datasets.md")
-    made = script.made(data_folder())
+    made = script.made()
     text = script.README.read_text(encoding="utf-8")
     shown = {name: block for _, name, block, _ in re.findall(MARKED, text, re.DOTALL)}
     assert shown.keys() == made.keys()

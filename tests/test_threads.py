@@ -13,7 +13,7 @@ from threadpoolctl import threadpool_limits
 from isthmus import MLHD
 from isthmus._threads import n_threads, single_threaded_blas
 from isthmus.scale import ArrayRows, DaskRows
-from tests.conftest import make_domains
+from tests.conftest import LIMIT, make_domains
 from tests.solvers.blocks.test_block_sums import array_rows, blas_threads
 
 
@@ -42,7 +42,7 @@ def threads_and_metric(data):
     return n_threads(), float(array_rows().total(crowd)[0]), seen, M
 
 
-@pytest.mark.parametrize("threads", [1, 2, 3])
+@pytest.mark.parametrize("threads", [1, 3])
 def test_a_fit_is_the_same_to_the_last_bit_for_so_many_threads(threads):
     data = domains()
     with threadpool_limits(threads, user_api="blas"):
@@ -53,7 +53,7 @@ def test_a_fit_is_the_same_to_the_last_bit_for_so_many_threads(threads):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("inner", [1, 2])
+@pytest.mark.parametrize("inner", [2])
 def test_processes_of_joblib_use_the_threads_they_are_given(inner):
     data = domains()
     with joblib.parallel_config("loky", n_jobs=2, inner_max_num_threads=inner):
@@ -83,15 +83,15 @@ def test_the_last_thread_out_restores_blas_and_nobody_keeps_control():
         def first():
             with single_threaded_blas():
                 first_in.set()
-                inside.wait(10)
+                inside.wait(LIMIT)
             first_out.set()
-            over.wait(10)  # alive, as the threads of a pool are
+            over.wait(LIMIT)  # alive, as the threads of a pool are
 
         def last():
-            first_in.wait(10)
+            first_in.wait(LIMIT)
             with single_threaded_blas():
                 inside.set()
-                first_out.wait(10)
+                first_out.wait(LIMIT)
                 seen.update(blas_threads())
 
         seen, threads = set(), [threading.Thread(target=each) for each in (first, last)]

@@ -18,6 +18,7 @@ from studies.labels import STUDIES, error_rates_command, verdicts
 from studies.labels.data import set_of
 from studies.labels.error_rates import PAIRS
 from studies.labels.page import page
+from studies.labels.rows import Drawn
 from studies.options import add_run_options, chosen_parts
 
 PROGRAM = "python -m studies.labels"
@@ -86,7 +87,11 @@ def _run(options: argparse.Namespace) -> None:
 def narrowed(study: Study, names: Sequence[str]) -> Study | None:
     """The same with the groups of some data sets, or some groups by name; None where it has none of them."""
     groups = tuple(group for group in study.groups if group in names or set_of(group) in names)
-    return replace(study, groups=groups) if groups else None
+    if not groups:
+        return None
+    rows = study.rows
+    assert isinstance(rows, Drawn)
+    return replace(study, groups=groups, rows=replace(rows, needed=groups))  # the others' data may be missing
 
 
 def _ask(options: argparse.Namespace) -> None:

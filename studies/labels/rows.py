@@ -65,14 +65,19 @@ def half_hidden(n_classes: int, rng: np.random.Generator) -> IntArray:
 
 @dataclass(frozen=True)
 class Drawn:
-    """Trials out of :mod:`studies.labels.data`; ``folder`` has the data, which no record is known by."""
+    """Trials out of :mod:`studies.labels.data`.
+
+    ``folder`` has the data, and ``needed`` are the groups whose data have to be there (None: all); no record is known
+    by either.
+    """
 
     groups: tuple[str, ...]
     folder: Path | None = field(default=None, compare=False, kw_only=True)
+    needed: tuple[str, ...] | None = field(default=None, compare=False, kw_only=True)
 
     def check(self) -> None:
         """Raise if data are not there."""
-        for group in self.groups:
+        for group in self.groups if self.needed is None else self.needed:
             if group != DEMO:
                 pair_of(group, self.folder)
 

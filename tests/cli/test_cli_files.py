@@ -94,6 +94,7 @@ def test_labels_are_written_with_a_runner_up(folder, tmp_path, capsys):
     assert any(row["class"] == row["probability"] == "" for row in read(out))
 
 
+@pytest.mark.slow
 def test_evaluation_begins_with_a_sentence(folder, capsys):
     asked = (
         "evaluate",

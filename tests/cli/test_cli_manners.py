@@ -244,6 +244,7 @@ def test_a_file_keeps_no_trace_to_draw(folder, tmp_path, capsys):
         plot_convergence(isthmus.load(out))
 
 
+@pytest.mark.slow
 def test_a_terminal_sees_how_far_long_work_is_and_nobody_else(folder, tmp_path, capsys, monkeypatch):
     """A pipe, --quiet and --json hear nothing of it."""
     model, files = tmp_path / "m.isthmus", [folder / "a.csv", folder / "b.csv", *COLUMNS]

@@ -5,6 +5,7 @@ import subprocess
 
 import pytest
 
+from conftest import LIMIT
 from isthmus.cli import COMMANDS, main
 
 pytest.importorskip("shtab")
@@ -26,7 +27,7 @@ def offered(script, words, folder):
         f'COMP_POINT=${{#COMP_LINE}}; {function}; printf "%s\\n" "${{COMPREPLY[@]}}"'
     )
     done = subprocess.run(
-        ["bash", "--norc", "-c", asked], cwd=folder, text=True, capture_output=True, check=True, timeout=20
+        ["bash", "--norc", "-c", asked], cwd=folder, text=True, capture_output=True, check=True, timeout=LIMIT
     )
     assert done.stderr == ""
     return set(done.stdout.split())

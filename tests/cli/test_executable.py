@@ -10,7 +10,6 @@ import subprocess
 import sys
 import tempfile
 import threading
-import time
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -18,6 +17,7 @@ import numpy as np
 import pytest
 
 import isthmus
+from conftest import LIMIT, start_process, wait_until
 from isthmus.cli import main
 from isthmus.storage.files import write_whole
 from isthmus.storage.folders import filling
@@ -113,14 +113,16 @@ def run(capsys, words):
     return (status, *capsys.readouterr())
 
 
-def executed(*words, **options):
+PIPES = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+
+
+def executed(stack, *words, env=ENVIRONMENT):
     """The same by the program itself."""
-    ready = {"text": True, "env": ENVIRONMENT, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
-    return subprocess.Popen([sys.executable, "-m", "isthmus", *map(str, words)], **ready | options)
+    return start_process(stack, [sys.executable, "-m", "isthmus", *words], env=env, **PIPES)
 
 
 def finished(process):
-    out, err = process.communicate(timeout=60)
+    out, err = process.communicate(timeout=LIMIT)
     return process.returncode, out, err
 
 
@@ -168,7 +170,7 @@ for words, out, err in json.loads(sys.argv[1]):
 IMPORTED = "isthmus.registry isthmus.tables isthmus.files isthmus.report matplotlib.figure polars plotly.offline"
 
 
-def each_in_a_process(orders, folder):
+def each_in_a_process(stack, orders, folder):
     """Exit status, standard output and standard error of `python -m isthmus` with these words, one after the other."""
     files = [(f"{folder}/{i}.out", f"{folder}/{i}.err") for i in range(len(orders))]
     files = [
@@ -176,28 +178,31 @@ def each_in_a_process(orders, folder):
     ]
     told = json.dumps([(words, *two) for words, two in zip(orders, files, strict=True)])
     asked = [sys.executable, "-c", ONE_AFTER_THE_OTHER, told, IMPORTED]
-    done = subprocess.run(asked, env=ENVIRONMENT, capture_output=True, text=True, timeout=300, check=True)
+    status, printed, err = finished(start_process(stack, asked, env=ENVIRONMENT, **PIPES))
+    assert status == 0, err
     texts = [["" if path == "/dev/full" else Path(path).read_text() for path in two] for two in files]
-    return [(int(status), *said) for status, said in zip(done.stdout.split(), texts, strict=True)]
+    return [(int(status), *said) for status, said in zip(printed.split(), texts, strict=True)]
 
 
 @pytest.mark.slow
-def test_a_bad_file_is_one_sentence_by_the_program_itself(inputs, tmp_path):
+def test_a_bad_file_is_one_sentence_by_the_program_itself(inputs, tmp_path, processes):
     """Every file for every command, each in a process of its own, to its very end."""
     place, said = tmp_path / "place", tmp_path / "said"
     place.mkdir()
     said.mkdir()
     no_model = {"inspect": "expected a model file", "export": "expected a model file", "report": "expected "}
     every = [(command, bad) for command in ORDERS for bad in BAD]
-    results = each_in_a_process([order(command, inputs, place / "out", bad) for command, bad in every], said)
+    results = each_in_a_process(
+        processes, [order(command, inputs, place / "out", bad) for command, bad in every], said
+    )
     for (command, bad), result in zip(every, results, strict=True):
         assert_refused(result, BAD[bad] if bad == "none.csv" else no_model.get(command, BAD[bad]))
     assert list(place.iterdir()) == []
 
 
 @pytest.mark.slow
-def test_a_full_disc_behind_standard_output_is_one_sentence(tmp_path):
-    for status, _, err in each_in_a_process([["systems"], ["datasets"], ["--help"]], tmp_path):
+def test_a_full_disc_behind_standard_output_is_one_sentence(tmp_path, processes):
+    for status, _, err in each_in_a_process(processes, [["systems"], ["datasets"], ["--help"]], tmp_path):
         assert (status, err.count("\n")) == (2, 1)
         assert "standard output: expected room for the answer, got 'No space left on device'." in err
 
@@ -300,7 +305,7 @@ def namespace(*script):
     return [tool, "-rm", "sh", "-ec", "; ".join(script)]
 
 
-def started_on_a_disc(command, inputs, place, *mounting):
+def started_on_a_disc(stack, command, inputs, place, *mounting):
     """The program with its output in a folder that was mounted; then the names there, on standard error."""
     place.mkdir()
     script = namespace(
@@ -309,15 +314,16 @@ def started_on_a_disc(command, inputs, place, *mounting):
     if script is None:
         return None
     words = [sys.executable, "-m", "isthmus", *order(command, inputs, place / "out")]
-    return subprocess.Popen([*script, "sh", *words], env=ENVIRONMENT, text=True, stdout=-1, stderr=-1)
+    return start_process(stack, [*script, "sh", *words], env=ENVIRONMENT, **PIPES)
 
 
 @pytest.mark.slow
-def test_a_full_disc_and_one_that_can_only_be_read(inputs, tmp_path):
+def test_a_full_disc_and_one_that_can_only_be_read(inputs, tmp_path, processes):
     """Small discs of memory, by the program itself."""
     fill = "head -c 100000 /dev/zero > {place}/filler 2> /dev/null || true"
-    full = started_on_a_disc("embed", inputs, tmp_path / "1", "mount -t tmpfs -o size=16k none {place}", fill)
-    read = started_on_a_disc("migrate", inputs, tmp_path / "2", "mount -t tmpfs -o ro none {place}")
+    small, read_only = "mount -t tmpfs -o size=16k none {place}", "mount -t tmpfs -o ro none {place}"
+    full = started_on_a_disc(processes, "embed", inputs, tmp_path / "1", small, fill)
+    read = started_on_a_disc(processes, "migrate", inputs, tmp_path / "2", read_only)
     if full is None or read is None:
         pytest.skip("no mount namespaces here; limits on files and permissions have shown the same")
     wanted = ("No space left on device", ["filler"]), ("Read-only file system", [])
@@ -344,14 +350,14 @@ def test_a_folder_without_permission(inputs, capsys, command):
 
 
 @pytest.mark.slow
-def test_two_at_the_same_time_leave_one_whole_file(inputs, tmp_path, capsys):
+def test_two_at_the_same_time_leave_one_whole_file(inputs, tmp_path, capsys, processes):
     answers = []
     for domain, name in (("source", "a.csv"), ("target", "b.csv")):
         words = ["embed", inputs / "m.isthmus", inputs / name, "--domain", domain, "-o"]
         assert run(capsys, [*words, tmp_path / "alone.npy"])[0] == 0
         answers.append(((tmp_path / "alone.npy").read_bytes(), [*words, tmp_path / "both.npy"]))
     (tmp_path / "alone.npy").unlink()
-    running = [executed(*words) for _, words in answers]
+    running = [executed(processes, *words) for _, words in answers]
     assert [finished(process)[0] for process in running] == [0, 0]
     assert (tmp_path / "both.npy").read_bytes() in [content for content, _ in answers]
     assert [path.name for path in tmp_path.iterdir()] == ["both.npy"]
@@ -383,26 +389,23 @@ WAITING = """
 import os, time
 def wait(descriptor):
     open(os.environ["WRITTEN"], "w").close()
-    time.sleep(60)
+    time.sleep(3600)
 os.fsync = wait
 """
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["SIGKILL", "SIGINT"])
-def test_killed_while_it_writes(inputs, tmp_path, usual_signals, name):
+def test_killed_while_it_writes(inputs, tmp_path, usual_signals, processes, name):
     """A program that stops for good when all bytes are written, and before the file has its name."""
     (tmp_path / "sitecustomize.py").write_text(WAITING)
     out, written = tmp_path / "out", tmp_path / "written"
     out.mkdir()
     (out / "found.csv").write_text("old")
     path = f"{tmp_path}{os.pathsep}{ENVIRONMENT['PYTHONPATH']}"
-    process = executed(
-        *order("search", inputs, out / "found"), env=ENVIRONMENT | {"PYTHONPATH": path, "WRITTEN": str(written)}
-    )
-    until = time.monotonic() + 60
-    while not written.exists() and process.poll() is None and time.monotonic() < until:
-        time.sleep(0.01)
+    environment = ENVIRONMENT | {"PYTHONPATH": path, "WRITTEN": str(written)}
+    process = executed(processes, *order("search", inputs, out / "found"), env=environment)
+    wait_until(written.exists, process)
     assert [file.name.endswith(".part") for file in sorted(out.iterdir())] == [True, False]
     process.send_signal(getattr(signal, name))
     status, said, err = finished(process)

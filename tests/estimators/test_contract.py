@@ -72,6 +72,7 @@ def test_a_second_fit_forgets_the_first(system):
     np.testing.assert_array_equal(again.transform(Xt), once.transform(Xt))
 
 
+@pytest.mark.slow
 @every_system
 @pytest.mark.parametrize("mark", [None, float("nan"), -1])
 def test_labels_may_be_words_and_marks_of_any_kind(system, mark):

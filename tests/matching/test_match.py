@@ -175,6 +175,7 @@ def test_no_forbidden_pair_is_returned_even_if_all_are_asked_for(views):
     assert (found.nearest[y > 0] == -1).all()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("system", ["ridge", "cca", CCA()])
 def test_any_system_can_be_the_engine(views, system):
     found = match(views.A, views.B, known(views, 30), system=system, n_restarts=2)

@@ -160,3 +160,15 @@ def test_copies_and_pickles_of_a_problem_carry_its_data_only():
     assert set(vars(thawed)) == {"rows", "pairs", "alignment"}
     M = random_matrix(100)
     assert thawed.primal(M) == problem.primal(M)
+
+
+@given(seed=st.integers(0, 10_000), size=st.sampled_from([0.1, 10.0, 1e4]), alignment=st.sampled_from(ALIGNMENTS))
+def test_any_multipliers_make_a_feasible_start(seed, size, alignment):
+    """Of another problem they may have other signs, belong to no pair, or be too large."""
+    problem = random_problem(seed, alignment=alignment, within=True)
+    rng = np.random.default_rng(seed)
+    point = problem.start(size * rng.normal(size=problem.n_pairs))
+    assert np.isfinite(point.dual)
+    assert point.multipliers.any()
+    feasible = random_multipliers(problem, seed)
+    assert np.array_equal(problem.start(feasible).multipliers, feasible)

@@ -42,6 +42,7 @@ def test_the_principal_plane_keeps_distances_where_two_dimensions_are_all():
 # Files
 
 
+@pytest.mark.slow
 def test_another_process_writes_the_same_bytes_and_loads_matplotlib_only_to_draw(tmp_path):
     code = (
         "import sys; from isthmus.plotting import *; assert 'matplotlib' not in sys.modules\n"

@@ -43,6 +43,7 @@ def test_the_curve_is_the_trace_and_the_star_the_certificate(model):
     assert "optimal" in ax.get_legend().get_texts()[0].get_text()
 
 
+@pytest.mark.slow
 def test_several_solvers_share_axes_and_one_goal(model):
     ax = Figure().subplots()
     assert plot_convergence(model.result_, ax) is ax

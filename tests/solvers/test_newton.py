@@ -94,3 +94,13 @@ def test_a_warm_start_saves_iterations_and_ends_in_the_same_place():
 def test_hard_weights_converge_within_the_default_limit(u, l, weight):  # noqa: E741
     problem = random_problem(1, n_left=40, n_right=6, d_left=30, d_right=20, weight=weight, u=u, l=l)
     assert DualNewton().solve(problem).status is Status.OPTIMAL
+
+
+@pytest.mark.parametrize("weight", [0.1, 1.0])
+@pytest.mark.parametrize("seed", range(3))
+def test_a_multiplier_that_reaches_zero_does_not_shorten_the_step_of_the_others(seed, weight):
+    """Along the projected path it takes 8 to 11 points; cut short at the first change of sign, 15 to 20."""
+    problem = random_problem(seed, n_left=12, n_right=8, weight=weight, within=True)
+    result = TIGHT.solve(problem)
+    assert result.status is Status.OPTIMAL
+    assert len(result.trace) <= 12

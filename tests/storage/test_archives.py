@@ -83,6 +83,7 @@ class TestDamage:
     def test_any_bytes(self, path, kind, start, content):
         refused(read_npz, put(path, NPZ[kind][:start] + content), WANTED)
 
+    @pytest.mark.slow
     @given(flips=FLIPS)
     @settings(max_examples=300)
     def test_flipped_bytes(self, path, kind, flips):

@@ -198,6 +198,7 @@ def test_threads_may_do_the_work_and_follow_nobody(monkeypatch):
     assert not calls
 
 
+@pytest.mark.slow
 def test_two_jobs_and_one_give_the_same_records(tmp_path):
     study = Study.of(numbered_pair(), [*QUICK, "mlhd, permuted"], protocol=PROTOCOL, target_transformer=PCA(2))
     boards = [study.run(seeds=range(4), n_jobs=n, folder=f) for n, f in ((1, None), (2, None), (1, tmp_path))]

@@ -219,6 +219,7 @@ def test_brackets_in_texts_and_lists_beside_each_other_are_not_deep(tmp_path):
     assert read_table(tmp_path / "a.jsonl").column("text").to_list() == [row["text"] for row in rows]
 
 
+@pytest.mark.slow
 def test_polars_is_not_imported_before_a_table_needs_it():
     code = "import isthmus, isthmus.tables, sys; assert 'polars' not in sys.modules"
     subprocess.run([sys.executable, "-c", code], check=True)

@@ -174,6 +174,7 @@ def uneven(seed):
     return Xs, ys, Xt[kept], yt[kept], y[kept]
 
 
+@pytest.mark.slow
 def test_true_shares_help_where_classes_are_uneven():
     gains = []
     for seed in range(3):
@@ -232,6 +233,7 @@ def test_one_class_is_no_question(domains):
         LabelTransfer().fit(Xs, np.zeros(len(Xs)), Xt, np.where(np.arange(len(Xt)) < 3, 0, -1))
 
 
+@pytest.mark.slow
 @given(
     seed=st.integers(0, 10_000),
     n_classes=st.integers(2, 5),

@@ -81,6 +81,7 @@ def test_the_source_does_not_change_the_rule_of_the_target_nor_the_target_that_o
     np.testing.assert_array_equal(target.transform(D.X_source, "source"), MODEL.transform(D.X_source, "source"))
 
 
+@pytest.mark.slow
 @given(st.integers(0, 1000), st.floats(0.1, 10.0), st.floats(-5.0, 5.0))
 def test_units_of_dense_columns_do_not_matter(seed, scale, shift):
     rng = np.random.default_rng(seed)
@@ -125,6 +126,7 @@ def test_classes_without_a_target_label_are_named_and_never_found_by_the_default
     assert set(model.predict(D.X_source, "source")) == {0, 1, 2}
 
 
+@pytest.mark.slow
 def test_with_label_transfer_for_the_target_rule_classes_that_nobody_labelled_are_found():
     d = load_digits(3, random_state=100)
     half = np.where(d.y_target < 5, d.y_target, -1)

@@ -13,6 +13,7 @@ def probabilities(seed, n=400, C=4):
     return softmax(2.0 * np.random.default_rng(seed).normal(size=(n, C)), axis=1)
 
 
+@pytest.mark.slow
 @given(st.integers(0, 100), st.sampled_from([0.2, 0.5, 1.0, 3.0]))
 def test_the_power_that_was_applied_is_found_again(seed, power):
     P, rng = probabilities(seed, 4000), np.random.default_rng(seed)

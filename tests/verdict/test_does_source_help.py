@@ -64,6 +64,7 @@ def test_all_of_it_is_json(true_verdict):
     assert len(plain["curve"]) == 3
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", SPOILERS)
 def test_a_spoilt_source_does_not_help(kind):
     X, y, Z, y_target = same_features()
@@ -92,6 +93,7 @@ def test_names_of_classes_that_nobody_labelled():
     assert v.names.classes == 3
 
 
+@pytest.mark.slow
 def test_one_label_per_class_is_no_proof():
     d = make_domains(n_classes=4, n_source=32, n_target=32, n_labelled=4)
     v = does_source_help(*d.args, n_splits=3)
@@ -112,11 +114,13 @@ def test_two_classes_with_one_label_each_leave_nothing_to_run():
     assert v.names is v.geometry is None
 
 
+@pytest.mark.slow
 def test_the_verdict_is_the_same_twice_and_on_two_cores(true_verdict):
     again = does_source_help(*same_features(), system=SharedColumns(COLUMNS), n_splits=6, n_jobs=2)
     assert again == true_verdict
 
 
+@pytest.mark.slow
 def test_other_splits_by_another_random_state():
     given = same_features(n_classes=3, per_class=10)
     one, other = (does_source_help(*given, system="target 1-NN", n_splits=3, random_state=r) for r in (0, 1))

@@ -8,7 +8,7 @@ import scipy.sparse as sp
 from sklearn.preprocessing import Normalizer
 from sklearn.svm import SVC
 
-from conftest import data_folder, make_domains, one_sentence
+from conftest import make_domains, one_sentence, real_data
 from isthmus import HFA, RBF, InputError, Laplacian
 from isthmus.estimators.classifiers.machines import DirectSum
 from isthmus.kernels import Linear
@@ -75,13 +75,11 @@ def test_a_direct_sum_is_its_block_diagonal_kernel(kernels, sparse):
         np.testing.assert_allclose(machine.scores(D.X_target)[:, c], expected, atol=1e-5)
 
 
+@pytest.mark.data
 def test_the_released_split_of_office_gives_the_published_accuracy():
-    file = data_folder() / "office31" / "office31_surf_released.npz"
-    if not file.exists():
-        pytest.skip(f"the file is not there: expected {file.name} in $ISTHMUS_DATA")
     from studies.datasets.office31_released import load_office31_released
 
-    office = load_office31_released(data_folder())
+    office = load_office31_released(real_data("office31/office31_surf_released.npz"))
     source, target = (office.domains[name] for name in ("amazon surf800", "dslr surf600"))
     split = office.splits["shfa"][0]
     model = HFA(source_transformer=Normalizer(), target_transformer=Normalizer()).fit(

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from sklearn.decomposition import PCA
 
-from conftest import data_folder
+from conftest import real_data
 from isthmus import MLHD
 from isthmus.solvers import Status
 from studies.datasets import load_reuters600
@@ -39,16 +39,13 @@ def synthetic():
 
 
 def reuters():
-    folder = data_folder()
-    if not (folder / "reuters_multilingual" / "reuters.mat").exists():
-        pytest.skip("the Reuters file is not there: expected reuters.mat in $ISTHMUS_DATA/reuters_multilingual")
-    documents = load_reuters600(folder)
+    documents = load_reuters600(real_data("reuters_multilingual/reuters.mat"))
     views, y = [documents[v].X for v in ("EN", "FR")], documents["EN"].y
     X = [PCA(n, random_state=0).fit_transform(view.toarray()) for view, n in zip(views, (100, 150), strict=True)]
     return split(*X, y)
 
 
-@pytest.fixture(scope="module", params=[synthetic, reuters], ids=["synthetic", "reuters600"])
+@pytest.fixture(scope="module", params=[synthetic, pytest.param(reuters, marks=pytest.mark.data)])
 def data(request):
     return request.param()
 

@@ -107,6 +107,7 @@ def test_a_search_finds_what_a_grid_search_finds(scoring):
     assert ours.n_splits_ == plain.n_splits_
 
 
+@pytest.mark.slow
 def test_a_search_over_frames_with_a_transformer_in_two_processes():
     frame, labels = pd.DataFrame(D.X_target).add_prefix("x"), [None if c < 0 else "abc"[c] for c in D.y_target]
     over_target = MLHD(target_transformer=StandardScaler()).given_source(

@@ -67,7 +67,7 @@ def test_as_many_threads_as_blas_may_use_and_blas_gets_one():
     def share(item):
         seen.add(threading.get_ident())
         at_once.update(blas_threads())
-        barrier.wait(10)
+        barrier.wait(600)
         return (np.float64(item),)
 
     with threadpool_limits(2, user_api="blas"):

@@ -89,6 +89,7 @@ def test_heavy_rows_are_always_in_the_sample():
         assert all((drawn == row).all(axis=1).any() for row in heavy)
 
 
+@pytest.mark.slow
 @settings(max_examples=8)
 @given(seed=st.integers(0, 1000), uneven=st.booleans(), dtype=st.sampled_from([np.float32, np.float64]))
 def test_a_solution_from_samples_of_both_sides_is_that_of_all_pairs(seed, uneven, dtype):

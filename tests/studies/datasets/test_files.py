@@ -414,6 +414,7 @@ assert read > 200, "most of what the guard lets through has to be seen by SciPy"
 """
 
 
+@pytest.mark.slow
 def test_no_damage_ends_the_process(tmp_path):
     """SciPy's reader is compiled: what the guard overlooks is a crash. Without the guard these bytes cause one."""
     nested, cell = {"a": {"b": SPARSE.tocsc()}}, np.array([[np.arange(3.0), "text", 7.0]], dtype=object)

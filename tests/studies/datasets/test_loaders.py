@@ -12,7 +12,7 @@ import pytest
 import scipy.sparse as sp
 from scipy.io import savemat
 
-from conftest import data_folder
+from conftest import real_data
 from isthmus.datasets import Collection, load_digits, load_toy
 from isthmus.domains import Domain
 from isthmus.exceptions import InputError
@@ -24,7 +24,6 @@ from studies.datasets.parts import class_names, codes, distinct, published_split
 from studies.datasets.reuters import ABOUT as REUTERS
 from studies.datasets.reuters import _load as load_small_reuters
 
-FOLDER = data_folder()
 FILED = [dataset for dataset in catalogue() if dataset.files]
 SCARCE = {"reuters", "office_caltech_mat_SURF_L10", "office_caltech_mat_decaf"}
 """Not in the folder that this project develops with: tested on files made here, and on real ones where somebody has them."""
@@ -34,17 +33,18 @@ PAIRED = {"reuters600", "mfeat", "snareseq", "debian"}
 
 def loaded(name: str) -> Collection:
     dataset = next(d for d in FILED if d.name == name)
-    if not dataset.present(FOLDER):
-        pytest.skip(f"{name} is not there: expected {dataset.missing(FOLDER)[0].name} in $ISTHMUS_DATA")
-    return dataset.load(FOLDER)
+    return dataset.load(real_data(*dataset.files))
 
 
-@pytest.fixture(scope="module", params=[d.name for d in FILED if d.name not in SCARCE or d.present(FOLDER)])
+@pytest.fixture(
+    scope="module",
+    params=[pytest.param(d.name, marks=pytest.mark.data) for d in FILED if d.name not in SCARCE or d.present()],
+)
 def collection(request):
     return loaded(request.param)
 
 
-# ------------------------------------------------------------------ real data, where there
+# ------------------------------------------------------------------ real data
 
 
 def test_domains_are_float64_with_every_class_and_an_object_per_row(collection):
@@ -92,6 +92,7 @@ def test_published_splits_hold_out_what_they_test(collection):
             np.testing.assert_array_equal(np.sort(rows), np.arange(len(target.y)))
 
 
+@pytest.mark.data
 @pytest.mark.parametrize(("name", "n_splits", "n_test"), [("hoffman", 20, 405), ("shfa", 1, 405)])
 def test_office31_splits_are_as_many_as_published(name, n_splits, n_test):
     office = loaded("office31_released")
@@ -102,6 +103,7 @@ def test_office31_splits_are_as_many_as_published(name, n_splits, n_test):
     assert not set(pair.target_ids) & set(pair.test_ids)
 
 
+@pytest.mark.data
 def test_cdls_is_made_of_the_images_of_office_caltech():
     cdls, surf, decaf = loaded("cdls"), loaded("office_caltech_surf800"), loaded("office_caltech_decaf4096")
     np.testing.assert_array_equal(cdls["amazon decaf4096"].X, decaf["amazon200"].X)
@@ -110,15 +112,16 @@ def test_cdls_is_made_of_the_images_of_office_caltech():
     assert len(cdls.splits["cdls"][0].test) == 127
 
 
+@pytest.mark.data
 def test_loading_changes_no_file():
     dataset = next(d for d in FILED if d.name == "snareseq")
-    loaded("snareseq")
-    file = FOLDER / dataset.files[0]
+    folder = real_data(*dataset.files)
+    file = folder / dataset.files[0]
     before = file.stat().st_mtime_ns, hashlib.sha256(file.read_bytes()).digest()
-    collection = dataset.load(FOLDER)
+    collection = dataset.load(folder)
     collection["rna10"].X[:] = 0.0
     assert before == (file.stat().st_mtime_ns, hashlib.sha256(file.read_bytes()).digest())
-    assert dataset.load(FOLDER)["rna10"].X.any()
+    assert dataset.load(folder)["rna10"].X.any()
 
 
 def is_label(key):
@@ -146,6 +149,7 @@ NAMELESS = {"mfeat", "snareseq"}
 """Nothing in these files has a name."""
 
 
+@pytest.mark.data
 @pytest.mark.parametrize(
     ("name", "change"),
     [
@@ -154,10 +158,10 @@ NAMELESS = {"mfeat", "snareseq"}
     ],
 )
 def test_a_real_file_with_one_thing_wrong_is_refused(tmp_path, name, change):
-    loaded(name)
     dataset = next(d for d in FILED if d.name == name)
+    folder = real_data(*dataset.files)
     for file in dataset.files:
-        with np.load(FOLDER / file, allow_pickle=False) as parts:
+        with np.load(folder / file, allow_pickle=False) as parts:
             arrays = dict(parts)
         saved(tmp_path, file, change(arrays))
     with pytest.raises(InputError, match=r"\.npz.*: expected .*, got ") as refusal:
@@ -360,11 +364,10 @@ def test_another_file_is_refused_with_both_checksums(tmp_path):
         datasets.load_reuters600(tmp_path)
 
 
+@pytest.mark.data
 def test_the_public_file_holds_what_the_archive_made_from_it_holds():
-    archive = FOLDER / "reuters_multilingual" / "reuters600_5lang.npz"
-    documents = loaded("reuters600")
-    if not archive.exists():
-        pytest.skip(f"the archive is not there: expected {archive.name} in $ISTHMUS_DATA/reuters_multilingual")
+    file = "reuters_multilingual/reuters600_5lang.npz"
+    archive, documents = real_data(file) / file, loaded("reuters600")
     with np.load(archive, allow_pickle=False) as parts:
         labels = parts["y"]
     for name, domain in documents.domains.items():
@@ -437,6 +440,7 @@ def test_office_caltech_mat_files(tmp_path, features, columns):
         datasets.load_office_caltech_mat(tmp_path, features=features)
 
 
+@pytest.mark.data
 def test_mat_files_and_npz_of_the_same_rows_are_the_same_collection(tmp_path):
     (tmp_path / "office_caltech10").mkdir()
     surf = loaded("office_caltech_surf800")
@@ -496,11 +500,10 @@ def test_the_page_states_size_and_sum_of_every_file_that_is_not_scarce():
     assert {file for file, _, _ in STATED} == {file for d in FILED if d.name not in SCARCE for file in d.files}
 
 
+@pytest.mark.data
 @pytest.mark.parametrize(("file", "size", "stated"), STATED, ids=[file for file, _, _ in STATED])
 def test_files_are_those_of_the_page(file, size, stated):
-    if not (FOLDER / file).exists():
-        pytest.skip(f"the file is not there: expected {file} in $ISTHMUS_DATA")
-    content = (FOLDER / file).read_bytes()
+    content = (real_data(file) / file).read_bytes()
     assert (f"{len(content):,}", hashlib.sha256(content).hexdigest()) == (size, stated)
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import io
 import struct
-import time
 import tracemalloc
 
 import numpy as np
@@ -13,14 +12,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.io import savemat
 
-from conftest import data_folder
+from conftest import real_data
 from hostile import compressed, element, matlab_file, matlab_variable
 from isthmus.datasets import Collection
 from isthmus.domains import Domain
 from isthmus.exceptions import InputError
 from studies.datasets import load_office31_released, read_hoffman_splits, read_shfa_split
 
-DATA = data_folder()
 N_SOURCE, N_TARGET = 30, 20
 PARTS = ("source", "labelled", "test")
 LITTLE = 16 * 2**20
@@ -82,14 +80,13 @@ def path(tmp_path_factory):
 
 
 def refused(path, content, read=read_hoffman_splits) -> str:
-    """The sentence that a file is refused with: soon, in one line, without much memory."""
+    """The sentence that a file is refused with: in one line, without much memory."""
     path.write_bytes(content)
     tracemalloc.start()
-    started = time.process_time()
     try:
         with pytest.raises(InputError) as caught:
             read(path, N_SOURCE, N_TARGET)
-        took, (_, peak) = time.process_time() - started, tracemalloc.get_traced_memory()
+        _, peak = tracemalloc.get_traced_memory()
     finally:
         tracemalloc.stop()
     sentence = str(caught.value)
@@ -98,7 +95,6 @@ def refused(path, content, read=read_hoffman_splits) -> str:
     assert ": expected " in sentence
     assert sentence.isprintable()
     assert len(sentence) < 400 + len(str(path))
-    assert took < 5
     assert peak < LITTLE
     return sentence.removeprefix(str(path))
 
@@ -147,12 +143,9 @@ class TestGoodFiles:
             np.testing.assert_array_equal(pair.X_test[:, 0], test)
             np.testing.assert_array_equal(pair.y_test, test % 3)
 
-    @pytest.mark.skipif(
-        not (DATA / "office31" / "office31_surf_released.npz").exists(),
-        reason="the file is not there: expected office31/office31_surf_released.npz in $ISTHMUS_DATA",
-    )
+    @pytest.mark.data
     def test_the_splits_of_the_archive_written_as_their_authors_did(self, path):
-        office = load_office31_released(DATA)
+        office = load_office31_released(real_data("office31/office31_surf_released.npz"))
         n_source, n_target = (len(office[name].y) for name in office.split_domains["hoffman"])
         for name in ("hoffman", "shfa"):
             true = [tuple(getattr(split, part) for part in PARTS) for split in office.splits[name]]

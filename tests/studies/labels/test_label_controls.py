@@ -103,6 +103,7 @@ def test_every_part_has_label_transfer_its_spoilt_sources_and_the_target_only_co
     assert {FULL, RANDOM, "mlhd, 1-NN", "arc, 1-NN", "cca, 1-NN"} <= set(STUDIES["naming"](None).columns)
 
 
+@pytest.mark.slow
 def test_on_the_demonstration_the_source_names_what_nobody_labelled():
     study = STUDIES["naming"](None)
     scores = {}

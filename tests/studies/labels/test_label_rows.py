@@ -8,7 +8,7 @@ import scipy.sparse as sp
 from hypothesis import given
 from hypothesis import strategies as st
 
-from conftest import data_folder
+from conftest import real_data
 from isthmus.domains import UNLABELLED, Domain
 from isthmus.evaluation import Protocol
 from isthmus.study import CorruptedSource, Trial
@@ -142,10 +142,10 @@ def test_groups_belong_to_data_sets_and_every_one_can_be_loaded_by_name():
         assert [sum(way[k] == language for way in ways) for k in (0, 1)] == [2, 2]
 
 
-@pytest.mark.skipif(not data_folder().exists(), reason="the data are not here")
+@pytest.mark.data
 @pytest.mark.parametrize("group", ["Debian de→en", "Debian fr→de"])
 def test_real_sizes_fill_both_domains_without_a_shared_package(group):
-    pair, n = pair_of(group, None), REAL[group]
+    pair, n = pair_of(group, real_data()), REAL[group]
     source, target = disjoint_rows(pair, n, n + 500, np.random.default_rng(0))
     assert len(source) == n
     assert len(target) > n + 50

@@ -148,6 +148,7 @@ def test_render_writes_the_page(tmp_path, records, text, capsys):
     assert "page.md" in capsys.readouterr().out
 
 
+@pytest.mark.slow
 def test_a_run_is_kept_resumed_and_narrowed(tmp_path, capsys):
     options = ["run", "--parts", "naming", "--only", "digits", "--seeds", "100:101", "--jobs", "1"]
     assert main([*options, "--records", str(tmp_path)]) == 0

@@ -152,6 +152,7 @@ def test_the_figure_has_a_panel_for_each_data_set_and_a_line_for_each_system(rec
 # --- the command ----------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_render_writes_the_page_and_its_figures(tmp_path, records, capsys):
     for name, some in records.items():
         InFolder(tmp_path / "records", name).add(some)

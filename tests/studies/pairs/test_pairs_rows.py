@@ -8,7 +8,7 @@ import pytest
 import scipy.sparse as sp
 from small_pairs import NUMBERS, TEXT, numbers, texts, use_small_data
 
-from conftest import data_folder, one_sentence
+from conftest import one_sentence, real_data
 from isthmus.exceptions import InputError
 from isthmus.study import Trial
 from isthmus.study.rows import name_number
@@ -191,9 +191,8 @@ def test_files_that_are_cut_off_or_too_large_are_refused(tmp_path, monkeypatch):
         read_debian_texts(tmp_path / "elsewhere")
 
 
+@pytest.mark.data
 def test_the_real_texts_are_there():
-    if not (data_folder() / FILE).exists():
-        pytest.skip(f"the file is not there: expected {FILE} in $ISTHMUS_DATA")
-    found = read_debian_texts(data_folder())
+    found = read_debian_texts(real_data(FILE))
     assert len(found.texts) == len(set(found.packages)) == 10_992
     assert len(set(found.sections)) == 22

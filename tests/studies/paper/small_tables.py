@@ -1,8 +1,10 @@
 """Tables of toy size: collections made by hand, experiments that go through the code of the real ones, and records."""
 
 import functools
+import os
 import signal
 import sys
+import time
 from dataclasses import replace
 
 import numpy as np
@@ -11,12 +13,13 @@ import scipy.sparse as sp
 from isthmus.datasets import Collection
 from isthmus.domains import Domain
 from isthmus.evaluation import Protocol
-from isthmus.study.records import VERSIONS, Record
+from isthmus.study.records import VERSIONS, InFolder, Record
 from studies.paper.entrants import TABLE
 from studies.paper.experiment import EXPERIMENTS
 from studies.paper.published import TABLE1, TABLE2
 from studies.paper.rows import Collected
 
+PAUSE = "SMALL_TABLES_PAUSE_AFTER"
 CLASSES, PER_CLASS = 3, 14
 PROTOCOL = Protocol(4, 1, 4, test=9)
 TWO = (0.1, 1.0)
@@ -110,7 +113,22 @@ def main(arguments):
     # A shell that starts its jobs in the background has them ignore Ctrl-C, and their children too.
     signal.signal(signal.SIGINT, signal.default_int_handler)
     EXPERIMENTS.update(shrunk())
+    if PAUSE in os.environ:
+        _pause(int(os.environ[PAUSE]))
     return command_line(arguments)
+
+
+def _pause(after):
+    """Wait for a signal once so many trials are finished, however fast the machine is."""
+    add, added = InFolder.add, []
+
+    def pausing(self, records):
+        add(self, records)
+        added.append(records)
+        if len(added) == after:
+            time.sleep(600)
+
+    InFolder.add = pausing
 
 
 if __name__ == "__main__":

@@ -120,6 +120,7 @@ def test_legends_do_not_cover_one_another(make):
     assert not any(boxes[i].overlaps(boxes[j]) for i in legends for j in range(i + 1, len(boxes)))
 
 
+@pytest.mark.slow
 def test_the_same_data_give_the_same_bytes(make, tmp_path):
     figure = drawn(make)
     first = [path.read_bytes() for path in save_figure(figure, tmp_path / "first")]

@@ -462,7 +462,7 @@ def texts_of(files):
     return {name: content for name, content in files.items() if Path(name).suffix in SUFFIXES}
 
 
-@pytest.fixture(scope="module", params=NAMES)
+@pytest.fixture(scope="module", params=["table2"])
 def finished(request, tmp_path_factory):
     """A run from beginning to end, and its tables and figures."""
     folder, experiment = tmp_path_factory.mktemp("finished"), few(request.param)
@@ -475,6 +475,7 @@ class Stop(Exception):
     pass
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("k", [0, 3])
 def test_a_run_that_was_stopped_and_resumed_gives_the_same_bytes_and_repeats_nothing(
     finished, tmp_path, monkeypatch, k
@@ -514,6 +515,7 @@ def test_a_run_that_was_stopped_and_resumed_gives_the_same_bytes_and_repeats_not
     assert len(runs) == before
 
 
+@pytest.mark.slow
 def test_a_lost_column_is_all_that_is_run_again(finished, tmp_path):
     experiment, folder, expected = finished
     results = InFolder(tmp_path, experiment.name)
@@ -592,6 +594,7 @@ def small_experiments(monkeypatch):
         monkeypatch.setitem(EXPERIMENTS, name, few(name))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", NAMES)
 def test_reproduce_narrows_groups_and_variants(small_experiments, tmp_path, name):
     group = few(name).groups[1]
@@ -607,6 +610,7 @@ def test_reproduce_narrows_groups_and_variants(small_experiments, tmp_path, name
         reproduce(name, replace(request, groups=("EN → EN",)))
 
 
+@pytest.mark.slow
 def test_the_sensitivity_shares_the_records_of_the_table(small_experiments, tmp_path):
     group = ("EN → FR", "EN → GR")
     request = Request(None, tmp_path, ((0, 1),), True, ("whole",), group)

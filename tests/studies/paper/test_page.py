@@ -90,6 +90,7 @@ def test_no_records_are_an_error(tmp_path):
         page([], SETS, tmp_path)
 
 
+@pytest.mark.slow
 def test_every_figure_of_the_page_is_a_file_that_was_written(tmp_path, small_experiments):
     both = {"variants": ("whole", "held-out"), "sets": FEW}
     found = [
@@ -187,6 +188,7 @@ def test_the_sentence_on_the_grid_follows_its_claims(tmp_path, small_experiments
     assert "held-out" not in text  # which was not searched
 
 
+@pytest.mark.slow
 def test_the_best_of_a_grid_is_never_called_a_result(tmp_path, small_experiments):
     found = table_records("table1", ABOVE, searched=True)
     text = section(page(found, SETS, tmp_path), "What would the best parameters give?")
@@ -256,6 +258,7 @@ def test_grids_of_another_run_are_said_to_be_such(tmp_path, small_experiments):
 COMMITTED = Request(out=ROOT / "results", records=ROOT / "results", sets=SETS[:1])
 
 
+@pytest.mark.slow
 def test_the_committed_page_is_made_from_the_committed_records():
     results, committed = ROOT / "results", ROOT / "docs" / "reproduction.md"
     made = page_of(page_records(COMMITTED), COMMITTED.sets, results, committed.parent)
@@ -276,6 +279,7 @@ def test_something_was_run():
     assert "toy" in RUN
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", RUN)
 def test_the_committed_tables_are_made_from_the_committed_records(name):
     made = reproduce(name, COMMITTED)

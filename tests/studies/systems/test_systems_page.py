@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from conftest import data_folder
+from conftest import real_data
 from isthmus import systems
 from isthmus.study import Record, Trial
 from studies.systems import STUDIES, by_labels, by_pairs, page
@@ -40,10 +40,10 @@ def test_the_committed_runs_are_complete(part):
     assert {record.key for record in found} == expected
 
 
+@pytest.mark.data
 def test_a_new_run_gives_the_committed_scores():
     group, names = "SNARE-seq RNA→ATAC", ("cdspp", "dama, noise", "hfa, permuted", "arc, renamed", "target SVM")
-    if not (data_folder() / "single_cell" / "snareseq.npz").exists():
-        pytest.skip("the file is not there: expected single_cell/snareseq.npz in $ISTHMUS_DATA")
+    real_data("single_cell/snareseq.npz")
     few = tuple(entrant for entrant in LABELS.entrants if entrant.name in names)
     board = replace(LABELS, entrants=few, groups=(group,)).run([3])
     committed = {
