@@ -31,7 +31,7 @@ words of the rows of these files, so check who receives it.
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The options."""
     add = parser.add_argument
-    add("files", metavar="FILE", nargs="+", type=Path, help="a model, matches, labels or a verdict; a chapter for each")
+    add("files", metavar="FILE", nargs="+", type=Path, help="models, matches, labels, verdicts; a chapter for each")
     add("-o", "--output", type=Path, required=True, metavar="FILE.html", help="the page to write")
     add("--source", type=Path, metavar="FILE", help=f"the source rows to show: {FORMATS} (none)")
     add("--target", type=Path, metavar="FILE", help="the target rows to show (none)")

@@ -54,10 +54,11 @@ def read_chapter(path: Path, inputs: Inputs) -> Chapter:
     """Return the chapter of a file, whatever of the four kinds it is."""
     with opened(path) as file:
         start = file.read(9)
-    if start.startswith(b"PK\x03\x04"):
-        kind = "an adapter or other arrays" if path.suffix == ".npz" else "an archive"
-        raise InputError(f"{shown(path)}: {EXPECTED}, got {kind}.")
-    if start[8:9] == b"{" and not start.startswith(b"{"):  # the length of a header, then the header
+    archive = start.startswith(b"PK\x03\x04")
+    if archive and path.suffix == ".npz":
+        raise InputError(f"{shown(path)}: {EXPECTED}, got an adapter or other arrays.")
+    # An archive, or the length of a header and the header.
+    if archive or (start[8:9] == b"{" and not start.startswith(b"{")):
         return model_chapter(path, inputs)
     if start.lstrip().startswith(b"{") and path.suffix.lower() not in LINES:
         return verdict_chapter(path, read_json(path))
@@ -65,7 +66,7 @@ def read_chapter(path: Path, inputs: Inputs) -> Chapter:
 
 
 def _table_chapter(path: Path, inputs: Inputs) -> Chapter:
-    record = read_record(path) if path.exists() else None
+    record = read_record(path)
     if record is not None and record.kind == "match" and record.facts.get("matches") == 0:
         return match_chapter(path, None, record, inputs)  # a table without rows can't be read
     try:
@@ -98,12 +99,13 @@ def verdict_chapter(path: Path, about: Mapping[str, Any]) -> Chapter:
     curve = [point._asdict() for point in verdict.curve if point.labels > 0]
     name = "Accuracy by labels per class, with the source and without"
     every = list(zip(verdict.rows, verdict.table.rows, strict=True))
-    values = {
+    values: dict[str, Any] = {
         "verdict": verdict,
-        "curve": Figure("labels", name, {"curve": curve}, 400) if len(curve) > 1 else None,
         # The rows with an interval decide; single target-only rules have none.
         "deciding": [cells for row, cells in every if row.difference is None or row.low is not None],
     }
+    if len(curve) > 1:
+        values["curve"] = Figure("labels", name, {"curve": curve}, 400)
     return Chapter("verdict", path.name, verdict.sentence, values)
 
 
@@ -213,29 +215,23 @@ def labels_chapter(path: Path, found: Table, record: Record | None, inputs: Inpu
     plans = {} if record is None else record.plans
     classes = [NO_CLASS if name is None else name for name in words(found, "class")]
     labelled = np.array([str(cell).lower() in ("true", "1") for cell in words(found, "given")])
-    verdict = None if record is None else record.sentence("verdict")
     new = np.flatnonzero(~labelled)
-    said = verdict or "There is no record of how the classes were found."
-    values: dict[str, Any] = {
-        "record": record,
-        "sizes": _count_classes(classes, labelled)[:LABELS_SHOWN],
-        "target": None,
-        "scores": None,
-        "cloud_of_rows": None,
-        "n": len(new),
-    }
+    sizes = _count_classes(classes, labelled)[:LABELS_SHOWN]
+    values: dict[str, Any] = {"record": record, "n": len(new), "sizes": sizes}
     where = target = None
     if inputs.target is not None:
         target = inputs.rows("target", plans.get("target"))
         where = find_rows(path, target, words(found, "id"))
         tested = [i for i in new if target.labels[where[i]] is not None]
-        values |= {"target": target}
         if tested:
             values |= describe_classes([target.labels[where[i]] for i in tested], [classes[i] for i in tested])
+            values["file"] = target.file
         if inputs.source is not None:
             source = inputs.rows("source", plans.get("source"))
             values["cloud_of_rows"] = _draw_classes(source, target, where, classes, labelled)
     values |= _least_confident(found, classes, new, target, where)
+    verdict = None if record is None else record.sentence("verdict")
+    said = verdict or "There is no record of how the classes were found."
     return Chapter("labels", path.name, f"{said} Classes were predicted for {len(new):,} unlabelled rows.", values)
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import blake2b
@@ -145,21 +144,13 @@ def model_chapter(path: Path, inputs: Inputs) -> Chapter:
     card, parts = model_card(path), load_parts(path)
     record = FitRecord.from_part(*parts[PART]) if PART in parts else None
     features = {name: Features.from_parts(*parts[name]) for name in DOMAINS if name in parts}
-    certificate, trace = card.get("certificate"), None if record is None else record.trace
-    curve = None
-    if trace is not None and len(trace) > 1 and (trace[:, 2] > 0).any():
-        curve = convergence_figure(trace[:, 2], trace[:, 3])
-    values = {
-        "record": record,
-        "curve": curve,
-        "certificate": _describe_all(certificate) if isinstance(certificate, dict) else [],
-        "card": _describe_all(card),
-        "columns": {name: (*known.plan_lines(), *known.lines()) for name, known in features.items()},
-        "has_rows": inputs.has_both(path),
-        **dict.fromkeys(("cloud_of_rows", "tested", "neighbours")),
-    }
-    seen = _show_rows(path, features, record, inputs) if values["has_rows"] else {}
-    return Chapter("model", path.name, _summarise(card), values | seen)
+    columns = {name: (*known.plan_lines(), *known.lines()) for name, known in features.items()}
+    values: dict[str, Any] = {"record": record, "card": card, "columns": columns, "has_rows": inputs.has_both(path)}
+    if record is not None and len(record.trace) > 1 and (record.trace[:, 2] > 0).any():
+        values["curve"] = convergence_figure(record.trace[:, 2], record.trace[:, 3])
+    if values["has_rows"]:
+        values |= _show_rows(path, features, record, inputs)
+    return Chapter("model", path.name, _summarise(card), values)
 
 
 def _show_rows(path: Path, features: dict[str, Features], record: FitRecord | None, inputs: Inputs) -> dict[str, Any]:
@@ -209,7 +200,7 @@ def _score_model(model: Any, features: Features, target: Rows, record: FitRecord
         return None
     rows = target.take(np.sort(np.random.default_rng(0).permutation(labelled)[:TESTED]))
     fitted = None if record is None else record.is_fitted(rows.table, features.plan)
-    seen = {"n": len(rows), "file": target.file, "is_held_out": fitted is not None, "scores": None}
+    seen = {"n": len(rows), "file": target.file, "is_held_out": fitted is not None}
     if fitted is not None and fitted.all():
         return seen
     rows = rows if fitted is None else rows.take(np.flatnonzero(~fitted))
@@ -218,8 +209,8 @@ def _score_model(model: Any, features: Features, target: Rows, record: FitRecord
 
 def describe_classes(true: Sequence[Any], predicted: Sequence[Any]) -> dict[str, Any]:
     """Return the scores of predicted classes and the figure of their confusion matrix."""
-    y = [[NO_CLASS if name is None else str(name) for name in names] for names in (true, predicted)]
-    scores = score_classes(*y, classes=order_classes([*y[0], *y[1]]))
+    y_true, y_predicted = ([NO_CLASS if y is None else str(y) for y in names] for names in (true, predicted))
+    scores = score_classes(y_true, y_predicted, order_classes([*y_true, *y_predicted]))
     return {"scores": scores, "confusion": confusion_figure(scores.confusion, scores.classes)}
 
 
@@ -250,18 +241,3 @@ def _summarise(card: dict[str, Any]) -> str:
     if isinstance(proof, dict):
         said += f"; solver status: {proof.get('status')}"
     return f"{said}." + (f" {verdict}" if isinstance(verdict, str) else "")
-
-
-def _describe_all(values: Mapping[str, Any]) -> list[tuple[str, str]]:
-    shown = ((str(name).replace("_", " "), value) for name, value in values.items() if value not in (None, [], {}))
-    return [(name, _describe(value)) for name, value in shown]
-
-
-def _describe(value: Any) -> str:
-    if isinstance(value, dict):
-        return ", ".join(f"{name} = {_describe(one)}" for name, one in value.items())
-    if isinstance(value, list) and all(type(one) in (int, str) for one in value):
-        return ", ".join(map(_describe, value))
-    if type(value) in (int, float):
-        return f"{value:,}" if type(value) is int else f"{value:.3g}"
-    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)

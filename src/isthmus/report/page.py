@@ -279,8 +279,9 @@ def load_libraries() -> tuple[Any, str]:
         import jinja2
         from plotly.offline import get_plotlyjs
     except ImportError as error:
+        name = str(error.name).partition(".")[0]
         raise MissingDependencyError(
-            f'Reports need {error.name}, which is not installed: pip install "isthmus[report]".'
+            f'Reports need {name}, which is not installed: pip install "isthmus[report]".'
         ) from None
     environment = jinja2.Environment(
         loader=jinja2.PackageLoader(__package__),

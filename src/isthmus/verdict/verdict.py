@@ -138,7 +138,7 @@ class Verdict:
         True
         """
         helps, names, geometry, ends = (values.get(key) for key in ("helps", "names", "geometry", "interval"))
-        interval = None if ends is None else tuple(_check_numbers(ends, 0, 1))
+        low, high = (None, None) if ends is None else _check_numbers(ends, 0, 1)
         curve = [_check_numbers(point, *CurvePoint._fields) for point in _check_list(values, "curve")]
         naming = None
         if names is not None:
@@ -147,7 +147,7 @@ class Verdict:
         return cls(
             None if helps is None else bool(helps),
             _check_optional(values, "difference"),
-            interval,
+            None if low is None or high is None else (low, high),
             _check_text(values, "sentence"),
             tuple(
                 Row(
@@ -160,9 +160,10 @@ class Verdict:
             ),
             tuple(CurvePoint(int(labels), *shares) for labels, *shares in curve),
             _check_text({"system": "", **values}, "system"),
-            *(int(_check_optional(values, key) or 0) for key in ("n_splits", "n_tested")),
-            names=naming,
-            geometry=None if geometry is None else Geometry(*_check_numbers(geometry, "correlation", "p_value")),
+            int(_check_optional(values, "n_splits") or 0),
+            int(_check_optional(values, "n_tested") or 0),
+            naming,
+            None if geometry is None else Geometry(*_check_numbers(geometry, "correlation", "p_value")),
         )
 
 
