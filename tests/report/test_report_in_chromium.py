@@ -59,10 +59,7 @@ def report(tmp_path_factory):
     curve = [
         {"labels": n, "with_source": 0.9, "without": 0.8, "difference": 0.1, "low": 0.0, "high": 0.2} for n in (1, 3)
     ]
-    rows = [
-        {"id": EVIL, "text": LONG, "name": EVIL, "probability": i / 80, "second": LONG, "second_probability": 0.1}
-        for i in range(80)
-    ]
+    rows = [(EVIL, LONG, EVIL, i / 80, LONG, 0.1) for i in range(80)]
     labels = {
         "record": None, "n": 80, "sizes": [(LONG, 1, 2), (EVIL, 3, 4)], "cloud_of_rows": cloud(), "rows": rows, "file": LONG,
         "histogram": histogram_figure(np.array([0.2, 0.9]), "confidence"), **describe_classes([EVIL, LONG, LONG], [EVIL, EVIL, LONG]),

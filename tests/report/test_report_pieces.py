@@ -88,7 +88,7 @@ def test_templates_escape_every_value_and_python_holds_no_markup():
 
 def labels_values(text, name):
     """A chapter of one row, with a hostile text and a hostile class."""
-    row = {"id": text, "text": text, "name": name, "probability": 0.5, "second": name, "second_probability": 0.25}
+    row = (text, text, name, 0.5, name, 0.25)
     values = {
         "record": None,
         "n": 1,

@@ -136,19 +136,10 @@ def _show_matches(path: Path, found: Table, sides: tuple[Rows, Rows] | None) -> 
         pairs = np.column_stack([find_rows(path, rows, names) for rows, names in zip(sides, ids, strict=True)])
         texts = [rows.take(pairs[order, k]).excerpts() for k, rows in enumerate(sides)]
         space = _learn_space(pairs, confidence, sides, order)
-    matches = [
-        {
-            **{
-                "source": str(ids[0][i]),
-                "source_text": texts[0][k],
-                "target": str(ids[1][i]),
-                "target_text": texts[1][k],
-            },
-            **{"score": score[i], "confidence": confidence[i]},
-            "candidates": [] if space is None else space["candidates"][k],
-        }
-        for k, i in enumerate(order)
-    ]
+    names = [[str(side[i]) for i in order] for side in ids]
+    candidates = [()] * len(order) if space is None else space["candidates"]
+    columns = names[0], texts[0], names[1], texts[1], score[order], confidence[order], candidates
+    matches = list(zip(*columns, strict=True))
     histogram = histogram_figure(confidence, "confidence")
     return {"n": len(score), "matches": matches, "space": space, "histogram": histogram}
 
@@ -262,10 +253,7 @@ def _least_confident(
     order = new[np.argsort(probability[new], kind="stable")][:LABELS_SHOWN]
     texts = [""] * len(order) if target is None or where is None else target.take(where[order]).excerpts()
     rows = [
-        {
-            **{"id": str(ids[i]), "text": text, "name": classes[i], "probability": probability[i]},
-            **{"second": second[i] or "", "second_probability": other[i]},
-        }
+        (str(ids[i]), text, classes[i], probability[i], second[i] or "", other[i])
         for i, text in zip(order, texts, strict=True)
     ]
     return {"rows": rows, "histogram": histogram_figure(probability[new], "probability")}
