@@ -117,7 +117,7 @@ MISSING = {
     "onnx": ("isthmus.migrate(H, H, 'rows', kind='ridge').export('m.onnx', format='onnx')", None),
     "fast": ("isthmus.MLHD(solver=isthmus.solvers.BregmanProjections(compiled=True)).fit(*small)", None),
     "completion": ("isthmus.cli.completion._library()", ["completion", "bash"]),
-    "report": ("isthmus.report.page.plotly_script()", None),
+    "report": ("isthmus.report.page.load_libraries()", None),
     "transport": ("isthmus.GW().fit(*small)", None),
     "dask": ("isthmus.domains.blocks.dask()", None),
     "progress": ("raised(lambda: isthmus.migrate(H, H, 'rows', kind='ridge', progress=True))", None),
@@ -180,3 +180,10 @@ def test_each_missing_extra_is_named_with_the_line_that_installs_it(bare, tmp_pa
             assert err.startswith("isthmus: ")
             assert err.endswith(f"{line}.\n"), (extra, err)
             assert err.count("\n") == 1
+
+
+def test_the_wheel_contains_the_templates_of_reports(bare):
+    code = "from importlib.resources import files; print(*(p.name for p in files('isthmus.report').joinpath('templates').iterdir()))"
+    found = set(run(bare, "-c", code).stdout.split()) - {"__pycache__"}
+    assert found == {path.name for path in (ROOT / "src/isthmus/report/templates").iterdir()}
+    assert "page.html.j2" in found

@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy.sparse import csr_array
-from sklearn.metrics import accuracy_score, average_precision_score
+from sklearn.metrics import accuracy_score, average_precision_score, confusion_matrix, precision_score, recall_score
 
-from isthmus.evaluation import accuracy, mean_average_precision, precision_at_k
+from isthmus.evaluation import accuracy, mean_average_precision, precision_at_k, score_classes
 from isthmus.exceptions import InputError
 
 
@@ -121,3 +121,37 @@ def test_arguments_are_left_as_they_were():
 def test_bad_input_is_refused(call, message):
     with pytest.raises(InputError, match=message):
         call()
+
+
+NAMES = st.sampled_from("abcde")
+
+
+@given(st.lists(st.tuples(NAMES, NAMES), min_size=1, max_size=40))
+def test_class_scores_are_scikit_learns(rows):
+    true, predicted = map(list, zip(*rows, strict=True))
+    assert score_classes(true, predicted).classes == tuple(sorted({*true, *predicted}))
+    scores, labels = score_classes(true, predicted, "abcde"), list("abcde")
+    np.testing.assert_array_equal(scores.confusion, confusion_matrix(true, predicted, labels=labels))
+    assert (scores.n, scores.accuracy) == (len(rows), accuracy_score(true, predicted))
+    for found, oracle in ((scores.recall, recall_score), (scores.precision, precision_score)):
+        np.testing.assert_array_equal(
+            found, oracle(true, predicted, labels=labels, average=None, zero_division=np.nan)
+        )
+    assert 0.0 <= scores.interval[0] <= scores.accuracy <= scores.interval[1] <= 1.0
+
+
+@given(st.lists(st.tuples(NAMES, NAMES), min_size=1, max_size=40))
+def test_classes_that_share_a_line_are_still_compared_one_by_one(rows):
+    true, predicted = map(list, zip(*rows, strict=True))
+    scores = score_classes(true, predicted, ["b", "a"])
+    assert scores.classes in (("b", "a"), ("b", "a", "other classes"))
+    assert scores.accuracy == accuracy_score(true, predicted)
+    assert scores.confusion[0].sum() == true.count("b")
+    assert scores.n == len(rows)
+
+
+def test_class_scores_of_nothing_are_refused():
+    with pytest.raises(InputError, match="expected at least one row"):
+        score_classes([], [])
+    with pytest.raises(InputError, match="y_predicted"):
+        score_classes(["a"], ["a", "b"])

@@ -5,15 +5,23 @@ import pytest
 
 pytest.importorskip("polars")
 pytest.importorskip("plotly")
+pytest.importorskip("jinja2")
 
 from browser import CHROMIUM, Browser
-from isthmus.report.cloud import Cloud, Plane, own_plane
-from isthmus.report.figures import confusion, convergence, labels_curve, shares
-from isthmus.report.html import element, find, table
-from isthmus.report.page import page
-from isthmus.report.parts import Chapter, section
+from isthmus.report.model import describe_classes
+from isthmus.report.page import (
+    Chapter,
+    Cloud,
+    Figure,
+    Plane,
+    convergence_figure,
+    histogram_figure,
+    own_plane,
+    render_page,
+)
 from isthmus.report.rows import Rows
 from isthmus.tables import Plan, Table
+from isthmus.verdict.verdict import Row, Verdict
 
 pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="no Chromium on the PATH")
 
@@ -51,19 +59,25 @@ def report(tmp_path_factory):
     curve = [
         {"labels": n, "with_source": 0.9, "without": 0.8, "difference": 0.1, "low": 0.0, "high": 0.2} for n in (1, 3)
     ]
-    figures = [
-        confusion(np.array([[3, 1], [0, 4]]), [EVIL, LONG]),
-        convergence(np.array([1.0, 0.1, 1e-6]), np.arange(3.0)),
-        labels_curve(curve),
-        shares(np.array([0.2, 0.9]), "confidence"),
-    ]
-    rows = [[EVIL, LONG, f"{i}"] for i in range(80)]
-    parts = [element("p", LONG * 3), find(), table(("first", "second", "third"), rows, kind="cards"), *figures]
-    sections = (
-        section("Common space", [cloud()]),
-        section("All else", [*parts, table(("name", LONG), [["x", LONG]] * 3)]),
-    )
-    path.write_text(page([Chapter("model", f"{LONG}.csv", f"A sentence with {EVIL}.", sections)]), encoding="utf-8")
+    rows = [(EVIL, LONG, EVIL, i / 80, LONG, 0.1) for i in range(80)]
+    labels = {
+        "record": None, "n": 80, "sizes": [(LONG, 1, 2), (EVIL, 3, 4)], "cloud_of_rows": cloud(), "rows": rows, "file": LONG,
+        "histogram": histogram_figure(np.array([0.2, 0.9]), "confidence"), **describe_classes([EVIL, LONG, LONG], [EVIL, EVIL, LONG]),
+    }  # fmt: skip
+    verdict = Verdict(True, 0.1, (0.0, 0.2), f"{LONG * 3} {EVIL}", (Row("1", LONG, 0.8, 0.1, 0.0, 0.2),))
+    model = {
+        "record": None,
+        "card": {"model": EVIL, LONG: [1, 2.5, None]},
+        "columns": {"source": [LONG]},
+        "has_rows": False,
+    }
+    chapters = [
+        Chapter("labels", f"{LONG}.csv", f"A sentence with {EVIL}.", labels),
+        Chapter("verdict", "verdict.json", verdict.sentence,
+                {"verdict": verdict, "deciding": verdict.table.rows, "curve": Figure("labels", "curve", {"curve": curve})}),
+        Chapter("model", "model", "A model.", {**model, "curve": convergence_figure(np.array([1.0, 0.1, 1e-6]), np.arange(3.0))}),
+    ]  # fmt: skip
+    path.write_text(render_page(chapters), encoding="utf-8")
     return path
 
 
@@ -79,6 +93,7 @@ DRAWN = f"{AFTER}.querySelectorAll('.points path').length"
 
 def seen(browser):
     """How many marks the common space shows."""
+    browser.value(f"{AFTER}.scrollIntoView({{behavior: 'instant', block: 'center'}})")
     return browser.wait(DRAWN)
 
 
@@ -104,15 +119,17 @@ def test_the_page_in_a_browser(browser, report):
     browser.value("document.querySelector('button[data-all=\"0\"]').click()")
     browser.wait(f"{DRAWN} === 0")
 
-    assert browser.value("document.querySelectorAll('table.cards tbody tr:not([hidden])').length") == 60
+    assert browser.value("document.querySelectorAll('.labels table.cards tbody tr:not([hidden])').length") == 60
     browser.value("document.querySelector('.find ~ button').click()")
-    assert browser.value("document.querySelectorAll('table.cards tbody tr:not([hidden])').length") == 80
+    assert browser.value("document.querySelectorAll('.labels table.cards tbody tr:not([hidden])').length") == 80
 
     colour = browser.value("getComputedStyle(document.body).backgroundColor")
     browser.value("document.getElementById('theme').click()")
     assert browser.value("getComputedStyle(document.body).backgroundColor") != colour
     browser.value("window.dispatchEvent(new Event('beforeprint'))")
     browser.wait("[...document.querySelectorAll('.figure')].every(f => f.querySelector('.main-svg'))")
+    ticks = "[...document.querySelectorAll('.figure[data-figure=\"0\"] .ytick text')].map(t => t.textContent)"
+    assert any(name.startswith("<img src=x onerror") for name in browser.value(ticks))  # as it is in the file
     quiet(browser)
 
 
@@ -139,7 +156,7 @@ def quiet(browser):
 
 def test_a_script_that_is_not_the_page_s_own_does_not_run(browser, tmp_path):
     plain, spoilt = tmp_path / "plain.html", tmp_path / "spoilt.html"
-    text = page([Chapter("model", "model", "A sentence.", ())], script="")
+    text = render_page([], script="")
     plain.write_text(text, encoding="utf-8")
     spoilt.write_text(text.replace("<main>", "<main><script>document.title = 'evil'</script>"), encoding="utf-8")
     browser.open(plain)

@@ -16,8 +16,8 @@ import isthmus
 from isthmus.cli import main
 from isthmus.files import load_parts
 from isthmus.plotting import principal_plane
-from isthmus.report import Request, report_page, write_report
-from isthmus.report.page import page
+from isthmus.report import render_report, write_report
+from isthmus.report.page import load_libraries
 from isthmus.tables import Features, read_table
 from isthmus.verdict.verdict import CurvePoint, Row, Verdict
 
@@ -69,7 +69,8 @@ def folder(tmp_path_factory):
 @pytest.fixture
 def pages(monkeypatch):
     """Pages without plotly.js, which is no part of what is looked at here."""
-    monkeypatch.setattr("isthmus.report.page.plotly_script", lambda: "")
+    found = load_libraries()
+    monkeypatch.setattr("isthmus.report.page.load_libraries", lambda: (found[0], ""))
 
 
 def drawn(text):
@@ -79,21 +80,21 @@ def drawn(text):
 
 
 def both(folder, target="b.csv", **more):
-    return Request(folder / "a.csv", folder / target, **more)
+    return {"source": folder / "a.csv", "target": folder / target, **more}
 
 
 def test_a_model_alone_has_its_card_and_certificate(folder, pages):
-    text = report_page([folder / "model.isthmus"])
+    text = render_report([folder / "model.isthmus"])
     assert "optimal after" in text
     assert "Columns of the target" in text
     figures = drawn(text)["figures"]
     assert len(figures) == 1
-    gaps = figures[0]["data"][0]["y"]
+    gaps = figures[0]["values"]["gap"]
     assert gaps[-1] <= 1e-6 < gaps[0]
 
 
 def test_points_of_a_page_are_those_of_the_model(folder, pages):
-    (cloud,) = drawn(report_page([folder / "model.isthmus"], both(folder)))["clouds"]
+    (cloud,) = drawn(render_report([folder / "model.isthmus"], **both(folder)))["clouds"]
     assert cloud["id"] == [f"a{i}{EVIL}" for i in range(80)] + [f"b{i}" for i in range(80)]
     assert cloud["names"] == sorted(KINDS)
     assert sum(cloud["known"]) == 80 + 15
@@ -105,33 +106,35 @@ def test_points_of_a_page_are_those_of_the_model(folder, pages):
     }
     S, T, share = principal_plane(*(model.transform(rows[name], name) for name in rows))
     np.testing.assert_allclose(np.array(cloud["after"]).T, np.vstack([S, T]), rtol=1e-3, atol=1e-3)
-    assert cloud["afterShare"] == [f"{part:.0%}" for part in share]
+    np.testing.assert_allclose(cloud["afterShare"], share)
     given = [cloud["class"][80 + i] for i in range(15, 80)]
     assert given == model.predict(rows["target"][15:]).tolist()
 
 
 def test_rows_that_were_learned_from_are_no_test(folder, pages):
-    text = report_page([folder / "model.isthmus"], both(folder))
-    assert "All 15 labelled rows of b.csv were learned from" in text
-    text = report_page([folder / "model.isthmus"], both(folder, "all.csv"))
-    assert "of 65 labelled target rows that were not learned from" in text
+    text = render_report([folder / "model.isthmus"], **both(folder))
+    assert "fitted to all 15 labelled rows of b.csv" in text
+    text = render_report([folder / "model.isthmus"], **both(folder, "all.csv"))
+    assert "on 65 labelled target rows that the model was not fitted to" in text
 
 
 def test_a_control_that_never_sees_the_source_has_classes_and_no_space(folder, tmp_path, pages):
     files, out = [str(folder / "a.csv"), str(folder / "b.csv")], tmp_path / "control.isthmus"
     options = ["--label", "kind", "--id", "name", "--system", "target 1-NN", "-o", str(out), "--quiet"]
     assert main(["fit", *files, *options]) == 0
-    text = report_page([out], both(folder, "all.csv"))
+    text = render_report([out], **both(folder, "all.csv"))
     assert "This system has no common space" in text
-    assert "of 65 labelled target rows that were not learned from" in text
+    assert "on 65 labelled target rows that the model was not fitted to" in text
     assert drawn(text)["clouds"] == []
 
 
 def test_matches_have_texts_candidates_and_a_space(folder, pages):
-    text = report_page([folder / "matches.csv"], both(folder))
+    text = render_report([folder / "matches.csv"], **both(folder))
     (cloud,) = drawn(text)["clouds"]
     assert cloud["links"]
-    assert "held-back pairs that were found" in text
+    assert "<dt>held-out pairs</dt>" in text
+    assert "re-found" in text
+    assert "(with shuffled pairs " in text
     assert "other candidates" in text
     facts = json.loads((folder / "matches.csv.json").read_text(encoding="utf-8"))["facts"]
     assert facts["verdict"][1:] in text
@@ -140,12 +143,12 @@ def test_matches_have_texts_candidates_and_a_space(folder, pages):
 def test_matches_without_their_record_or_changed_say_so(folder, tmp_path, pages):
     copy = tmp_path / "matches.csv"
     copy.write_text((folder / "matches.csv").read_text(encoding="utf-8"), encoding="utf-8")
-    assert "is missing" in report_page([copy])
+    assert "is missing" in render_report([copy])
     (tmp_path / "matches.csv.json").write_bytes((folder / "matches.csv.json").read_bytes())
-    assert "was changed" not in report_page([copy])
+    assert "was changed" not in render_report([copy])
     lines = copy.read_text(encoding="utf-8").splitlines()
     copy.write_text("\n".join(lines[:-1]) + "\n", encoding="utf-8")
-    assert "was changed" in report_page([copy])
+    assert "was changed" in render_report([copy])
 
 
 def test_a_matching_that_failed_has_a_page(folder, tmp_path, capsys, pages):
@@ -154,38 +157,37 @@ def test_a_matching_that_failed_has_a_page(folder, tmp_path, capsys, pages):
         write(tmp_path / f"{name}.csv", [f"{name}{k}" for k in range(5)], rng.normal(size=(40, 5)).tolist())
     out = tmp_path / "none.csv"
     assert run(capsys, "match", tmp_path / "a.csv", tmp_path / "b.csv", "-o", out)[0] == 0
-    text = report_page([out])
+    text = render_report([out])
     assert "<dt>matches</dt><dd>0</dd>" in text
     assert json.loads((tmp_path / "none.csv.json").read_text(encoding="utf-8"))["facts"]["matches"] == 0
 
 
 def test_given_classes_stand_beside_true_ones(folder, pages):
-    text = report_page([folder / "labels.csv"], both(folder, "all.csv", label="kind"))
+    text = render_report([folder / "labels.csv"], **both(folder, "all.csv", label="kind"))
     with (folder / "labels.csv").open(encoding="utf-8") as file:
         found = [row for row in csv.DictReader(file) if row["given"] == "false"]
     right = sum(row["class"] == KINDS[int(row["id"][1:]) % 3] for row in found)
-    assert f"Right: {right / len(found):.1%} [" in text
-    assert "of 65 rows whose label was not given" in text
+    assert f"Accuracy: {100 * right / len(found):.1f} % [" in text
+    assert "on 65 rows that were unlabelled and have a label in all.csv" in text
     assert len(drawn(text)["clouds"]) == 1
-    assert "Given and true" not in report_page([folder / "labels.csv"], both(folder))
-    assert "Given and true" not in report_page([folder / "labels.csv"])
+    assert "Predicted and true classes" not in render_report([folder / "labels.csv"], **both(folder))
+    assert "Predicted and true classes" not in render_report([folder / "labels.csv"])
 
 
 def test_a_verdict_begins_with_its_sentence(folder, pages):
-    text = report_page([folder / "verdict.json"])
+    text = render_report([folder / "verdict.json"])
     assert text.index("The source helps, said") < text.index("+10.0")
-    curve = drawn(text)["figures"][0]["data"]
-    assert curve[1]["y"] == [80.0, 90.0]
+    assert [point["with_source"] for point in drawn(text)["figures"][0]["values"]["curve"]] == [0.8, 0.9]
     assert "[+5.0, +15.0]" in text
 
 
 def test_nothing_of_a_file_becomes_markup(folder):
     things = [folder / name for name in ("model.isthmus", "matches.csv", "labels.csv", "verdict.json")]
-    text = report_page(things, both(folder, "all.csv"), title=f"Title {EVIL}")
+    text = render_report(things, **both(folder, "all.csv"), title=f"Title {EVIL}")
     assert len(re.findall(r"<script", page_without_plotly(text))) == 3  # data, plotly and our own
     assert not re.search(r"<(img|iframe|object|link|base|form)", page_without_plotly(text))
     assert text.count("<style>") == text.count("</style>") == 1
-    assert "default-src &#x27;none&#x27;" in text
+    assert "default-src 'none'; script-src 'sha256-" in text
 
 
 def page_without_plotly(text):
@@ -224,7 +226,7 @@ def test_what_is_none_of_them_is_told_in_one_sentence(folder, tmp_path, pages):
     (tmp_path / "cut.isthmus").write_bytes((folder / "model.isthmus").read_bytes()[:2000])
     cases = {
         "list.json": "got another JSON object",
-        "broken.json": "expected JSON in good order",
+        "broken.json": "expected valid JSON",
         "later.json": "upgrade isthmus",
         "odd.json": "expected a number",
         "huge.json": "expected a number",
@@ -235,41 +237,42 @@ def test_what_is_none_of_them_is_told_in_one_sentence(folder, tmp_path, pages):
     }
     for name, words in cases.items():
         with pytest.raises(isthmus.InputError, match=words) as caught:
-            report_page([tmp_path / name])
+            render_report([tmp_path / name])
         assert "\n" not in str(caught.value)
     with pytest.raises(isthmus.InputError, match=r"give matches\.csv itself"):
-        report_page([folder / "matches.csv.json"])
+        render_report([folder / "matches.csv.json"])
     with pytest.raises(isthmus.InputError, match="got a table with the columns 'name', 'kind'"):
-        report_page([folder / "a.csv"])
+        render_report([folder / "a.csv"])
 
 
 def test_what_does_not_fit_together_is_told(folder, tmp_path, pages):
     with pytest.raises(isthmus.InputError, match="expected both --source and --target, or neither"):
-        report_page([folder / "model.isthmus"], Request(folder / "a.csv"))
+        render_report([folder / "model.isthmus"], source=folder / "a.csv")
     with pytest.raises(isthmus.InputError, match=r"expected the rows that .* names, got none called 'b0'"):
-        report_page([folder / "matches.csv"], Request(folder / "a.csv", folder / "a.csv"))
+        render_report([folder / "matches.csv"], source=folder / "a.csv", target=folder / "a.csv")
     with pytest.raises(isthmus.InputError, match="expected a column 'nothing', got name, kind"):
-        report_page([folder / "matches.csv"], both(folder, id=("nothing",)))
+        render_report([folder / "matches.csv"], **both(folder, id=("nothing",)))
     with pytest.raises(isthmus.InputError, match=r"expected a name that ends in \.html"):
         write_report([folder / "verdict.json"], tmp_path / "verdict.csv")
     plain = tmp_path / "plain.isthmus"
     isthmus.save(isthmus.RidgeMap().fit(np.eye(4), None, np.eye(4), None, pairs="rows"), plain)
-    assert "RidgeMap" in report_page([plain])
+    assert "RidgeMap" in render_report([plain])
     with pytest.raises(isthmus.InputError, match="without the features of its files"):
-        report_page([plain], both(folder))
+        render_report([plain], **both(folder))
 
 
-def test_without_plotly_the_install_line_is_named(folder, tmp_path, capsys, monkeypatch):
-    monkeypatch.setitem(sys.modules, "plotly.offline", None)
+@pytest.mark.parametrize("package", ["plotly.offline", "jinja2"])
+def test_without_a_library_the_install_line_is_named(folder, tmp_path, capsys, monkeypatch, package):
+    monkeypatch.setitem(sys.modules, package, None)
     status, _, wrong = run(capsys, "report", folder / "verdict.json", "-o", tmp_path / "report.html")
     assert status == 2
+    assert f"need {package.partition('.')[0]}," in wrong
     assert 'pip install "isthmus[report]"' in wrong
-    assert page([], script="").startswith("<!DOCTYPE html>")
 
 
 def test_many_rows_are_sampled_and_it_is_said(folder, pages, monkeypatch):
     monkeypatch.setattr("isthmus.report.model.POINTS", 40)
-    text = report_page([folder / "model.isthmus"], both(folder))
+    text = render_report([folder / "model.isthmus"], **both(folder))
     assert "A sample: 20 of 80 source rows and 20 of 80 target rows." in text
     assert len(drawn(text)["clouds"][0]["id"]) == 40
 
@@ -282,7 +285,7 @@ def test_an_evaluation_is_written_for_a_report(folder, tmp_path, capsys, pages):
     known = json.loads(out.read_text(encoding="utf-8"))
     assert (known["format"], known["version"]) == ("isthmus verdict", 1)
     assert known["sentence"] in said
-    assert "Comparisons" in report_page([out])
+    assert "Comparisons" in render_report([out])
 
 
 def test_another_file_of_the_name_of_a_record_is_left_alone(folder, tmp_path, capsys, pages):
@@ -293,7 +296,7 @@ def test_another_file_of_the_name_of_a_record_is_left_alone(folder, tmp_path, ca
     assert (status, wrong) == (0, "")
     assert "is another file, and was left as it is" in said
     assert mine.read_text(encoding="utf-8") == "my own notes"
-    assert "the record is missing" in report_page([tmp_path / "labels.csv"])
+    assert "There is no record of how the classes were found" in render_report([tmp_path / "labels.csv"])
 
 
 def test_what_a_command_measured_beside_its_answer_is_on_the_page(folder, tmp_path, pages):
@@ -308,5 +311,5 @@ def test_what_a_command_measured_beside_its_answer_is_on_the_page(folder, tmp_pa
         ):
             record["facts"][name] = value
             (tmp_path / f"{table}.json").write_text(json.dumps(record), encoding="utf-8")
-            text = report_page([copy])
+            text = render_report([copy])
             assert ("These alone find 12% &lt;script&gt;" in text) is seen

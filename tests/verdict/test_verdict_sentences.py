@@ -1,12 +1,13 @@
 """One sentence for every case, and the picture."""
 
 import builtins
+import json
 
 import matplotlib as mpl
 import numpy as np
 import pytest
 
-from isthmus import MissingDependencyError, Verdict
+from isthmus import InputError, MissingDependencyError, Verdict
 from isthmus.verdict.differences import Estimate
 from isthmus.verdict.evidence import Geometry, class_geometry
 from isthmus.verdict.sentences import labels_for, sentence, without_tests
@@ -138,3 +139,16 @@ def test_without_matplotlib_the_message_says_what_to_install(monkeypatch):
     monkeypatch.setattr(builtins, "__import__", without)
     with pytest.raises(MissingDependencyError, match=r'pip install "isthmus\[plot\]"'):
         verdict().plot()
+
+
+def test_a_verdict_comes_back_from_json():
+    rows = Row("1", "", 0.8, None, None, None), Row("naming", "noise source", 0.7, 0.1, 0.05, 0.15)
+    curve = CurvePoint(1, 0.8, 0.7, 0.1, 0.05, 0.15), CurvePoint(3, 0.9, 0.85, 0.05, -0.01, 0.1)
+    names, shape = Names(Estimate(0.5, 0.25, 0.75), 0.25, 3), Geometry(0.75, 0.125)
+    for helps in (True, False, None):
+        verdict = Verdict(helps, 0.1, (0.05, 0.15), "It may help.", rows, curve, "MLHD", 3, 60, names, shape)
+        assert Verdict.from_dict(json.loads(json.dumps(verdict.to_dict()))) == verdict
+    with pytest.raises(InputError, match=r"^low: expected a number, got None\.$"):
+        Verdict.from_dict(verdict.to_dict() | {"names": {"right": 0.5}})
+    with pytest.raises(InputError, match=r"^sentence: expected a text, got NoneType"):
+        Verdict.from_dict({})

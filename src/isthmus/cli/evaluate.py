@@ -83,7 +83,7 @@ def run(options: argparse.Namespace) -> None:
             screen.say(f"The picture is in {path}.")
     facts = {"source": source.facts, "target": target.facts} | verdict.to_dict()
     if options.output is not None:
-        from isthmus.report.records import write_verdict
+        from isthmus.report.rows import write_verdict
 
         write_verdict(options.output, facts)
         screen.say(f"The verdict is in {options.output}, for `isthmus report`.")

@@ -90,10 +90,10 @@ def run(options: argparse.Namespace) -> None:
             )
             told += _about_pairs(pairs, check)
     known = {"source": source.features.to_parts(), "target": target.features.to_parts()}
-    from isthmus.report.learned import PART, Learned
+    from isthmus.report.model import PART, FitRecord
 
-    learned = Learned.of(model, name, told, target.table, target.plan)
-    save(model, options.output, parts=known | {PART: learned.to_part()})
+    record = FitRecord.of(model, name, told, target.table, target.plan)
+    save(model, options.output, parts=known | {PART: record.to_part()})
     certificate = getattr(model, "result_", None)
     screen.say("", f"{name}: {type(model).__name__} of {_known(source, target, pairs)}")
     screen.say(*([] if certificate is None else [str(certificate)]), *([] if check is None else [check.sentence]))

@@ -87,7 +87,7 @@ def run(options: argparse.Namespace) -> None:
     source, target, ys, yt = found
     pairs = known_pairs(options.pairs, source, target, screen)
     from isthmus import LabelTransfer
-    from isthmus.report.records import record_path, write_record
+    from isthmus.report.rows import record_path, write_record
 
     model = LabelTransfer(reject_below=options.reject_below, random_state=options.seed, progress=screen.progress).fit(
         source.X, ys, target.X, yt, pairs=pairs

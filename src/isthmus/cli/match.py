@@ -59,7 +59,7 @@ def run(options: argparse.Namespace) -> None:
     ids = first.ids, second.ids
     pairs = known_pairs(options.pairs, first, second, screen)
     from isthmus import match
-    from isthmus.report.records import record_path, write_record
+    from isthmus.report.rows import record_path, write_record
     from isthmus.tables import write_table
 
     found = match(
@@ -84,6 +84,7 @@ def run(options: argparse.Namespace) -> None:
         "matches": len(found),
         "held_back_recall": found.held_back_recall,
         "held_back_interval": found.held_back_interval,
+        "shuffled_recall": found.shuffled_recall,
         "shared": control,
         "output": None if options.output is None else str(options.output),
     }

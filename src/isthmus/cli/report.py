@@ -1,4 +1,4 @@
-"""``isthmus report``: what the other commands found, as one page for the browser."""
+"""``isthmus report``: the results of the other commands as one HTML page."""
 
 from __future__ import annotations
 
@@ -17,34 +17,28 @@ examples:
   isthmus report verdict.json -o report.html
   isthmus report kinds.isthmus verdict.json --source a.csv --target b.csv -o report.html    # two chapters
 
-What THING is, is seen by what is in it:
-  a model of `isthmus fit`        the common space, before and after; classes, neighbours; certificate, card
-  a table of `isthmus match`      the verdict, the matches with texts and other candidates, the space they make
-  a table of `isthmus label`      classes, the least sure rows; given beside true ones, where TARGET has the truth
-  a verdict of `isthmus evaluate` (-o verdict.json) the sentence, the curve over labels per class, comparisons
+The kind of FILE is detected from its contents:
+  a model of `isthmus fit`        common space before and after, classes, nearest neighbours, certificate, model card
+  a table of `isthmus match`      verdict, matches with texts and other candidates, the common space of the matches
+  a table of `isthmus label`      classes, least confident rows; confusion matrix where TARGET has the true classes
+  a verdict of `isthmus evaluate` (-o verdict.json) sentence, accuracy by labels per class, comparisons
 
-The page is one file with everything in it: it can be sent, and opened without a network. With --source and --target
-it holds names and first words of rows of these files: mind who gets it.
+The page is self-contained: it can be sent and opened offline. With --source and --target it contains names and first
+words of the rows of these files, so check who receives it.
 """
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The options."""
     add = parser.add_argument
-    add(
-        "things",
-        metavar="THING",
-        nargs="+",
-        type=Path,
-        help="a model, matches, labels or a verdict; a chapter for each",
-    )
-    add("-o", "--output", type=Path, required=True, metavar="FILE.html", help="the file that the page goes to")
-    add("--source", type=Path, metavar="FILE", help=f"the rows of the source, to show them: {FORMATS} (none)")
-    add("--target", type=Path, metavar="FILE", help="the rows of the target (none)")
-    named = "the column that names the rows (as it was before); may be given again, for the other file"
+    add("files", metavar="FILE", nargs="+", type=Path, help="models, matches, labels, verdicts; a chapter for each")
+    add("-o", "--output", type=Path, required=True, metavar="FILE.html", help="the page to write")
+    add("--source", type=Path, metavar="FILE", help=f"the source rows to show: {FORMATS} (none)")
+    add("--target", type=Path, metavar="FILE", help="the target rows to show (none)")
+    named = "column that names the rows (as in the command before); repeat it for the other file"
     add("--id", action="append", default=[], metavar="COL", help=named)
-    add("--label", metavar="COL", help="the column of classes (as it was before)")
-    add("--title", default="isthmus report", metavar="TEXT", help="above the page (isthmus report)")
+    add("--label", metavar="COL", help="column of classes (as in the command before)")
+    add("--title", default="isthmus report", metavar="TEXT", help="title of the page (isthmus report)")
     add_format(parser)
     add_speech(parser)
 
@@ -52,12 +46,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> None:
     """Write the page."""
     screen = Screen.of(options)
-    require_output(options.output, *options.things, options.source, options.target)
-    from isthmus.report import Request, write_report
+    require_output(options.output, *options.files, options.source, options.target)
+    from isthmus.report import write_report
 
-    written = format_of(options, 0), format_of(options, 1)
-    request = Request(options.source, options.target, tuple(options.id), options.label, written)
-    write_report(options.things, options.output, request, options.title)
+    rows = {"source": options.source, "target": options.target, "id": options.id, "label": options.label}
+    formats = format_of(options, 0), format_of(options, 1)
+    write_report(options.files, options.output, title=options.title, formats=formats, **rows)
     size = options.output.stat().st_size
     screen.say(f"The report is in {options.output} ({size / 1e6:.1f} MB): open it in a browser.")
-    screen.answer({"things": [str(path) for path in options.things], "output": str(options.output), "bytes": size})
+    screen.answer({"files": [str(path) for path in options.files], "output": str(options.output), "bytes": size})

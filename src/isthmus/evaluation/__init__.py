@@ -2,10 +2,17 @@
 
 from isthmus.evaluation.comparison import Difference, holm, paired_difference
 from isthmus.evaluation.protocols import Protocol
-from isthmus.evaluation.scores import accuracy, mean_average_precision, precision_at_k
+from isthmus.evaluation.scores import (
+    ClassScores,
+    accuracy,
+    mean_average_precision,
+    precision_at_k,
+    score_classes,
+)
 from isthmus.evaluation.semi_supervised import SemiSupervisedSplit
 
 __all__ = [
+    "ClassScores",
     "Difference",
     "Protocol",
     "SemiSupervisedSplit",
@@ -14,4 +21,5 @@ __all__ = [
     "mean_average_precision",
     "paired_difference",
     "precision_at_k",
+    "score_classes",
 ]

@@ -3,15 +3,21 @@
 from __future__ import annotations
 
 import numbers
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from isthmus._arrays import BoolArray, FloatArray, is_sparse
+from isthmus._arrays import BoolArray, FloatArray, IntArray, is_sparse
 from isthmus._validation import length, matrix, number
 from isthmus.domains import as_labels, is_unlabelled
+from isthmus.evaluation.intervals import wilson_interval
 from isthmus.exceptions import InputError
+
+OTHER_CLASSES = "other classes"
+"""The name of the classes that have no row of their own in a confusion matrix."""
 
 
 def accuracy(y_true: Any, y_predicted: Any) -> float:
@@ -45,6 +51,87 @@ def share_predicted(y_true: Any, y_predicted: Any, name: str, of: str) -> float:
         wanted, got = (" and ".join(sorted(each)) for each in reversed(kinds))
         raise InputError(f"{name}: expected labels of the same type as the predictions ({wanted}), got {got}.")
     return float(np.mean(_equal(true, predicted)))
+
+
+@dataclass(frozen=True, eq=False)
+class ClassScores:
+    """Accuracy, confusion matrix, and recall and precision per class, of the predictions for some rows.
+
+    Parameters
+    ----------
+    classes : tuple of str
+        The classes in the order of the matrix.
+    confusion : array (C, C)
+        Row counts: the true class down, the predicted class across.
+    n_correct : int
+        Rows whose predicted class is the true one.
+    """
+
+    classes: tuple[str, ...]
+    confusion: IntArray
+    n_correct: int
+
+    @property
+    def n(self) -> int:
+        """The number of rows."""
+        return int(self.confusion.sum())
+
+    @property
+    def accuracy(self) -> float:
+        """The share of rows whose predicted class is the true one."""
+        return self.n_correct / self.n
+
+    @property
+    def interval(self) -> tuple[float, float]:
+        """The 95 % interval of the accuracy (Wilson)."""
+        return wilson_interval(self.n_correct, self.n)
+
+    @property
+    def recall(self) -> FloatArray:
+        """The share of each class's rows that were predicted as this class (C,); NaN for a class without rows."""
+        return self._shares(axis=1)
+
+    @property
+    def precision(self) -> FloatArray:
+        """The share of the predictions of each class that are right (C,); NaN for a class never predicted."""
+        return self._shares(axis=0)
+
+    def _shares(self, axis: int) -> FloatArray:
+        counts = self.confusion.sum(axis=axis)
+        return np.where(counts > 0, np.diagonal(self.confusion) / np.maximum(counts, 1), np.nan)
+
+
+def score_classes(
+    y_true: Sequence[str], y_predicted: Sequence[str], classes: Sequence[str] | None = None
+) -> ClassScores:
+    """Compare the predicted classes of some rows with the true ones.
+
+    Parameters
+    ----------
+    y_true, y_predicted : sequence of str (n,)
+        Classes of the same rows, at least one.
+    classes : sequence of str, optional
+        The classes of the confusion matrix, in this order; all others are counted together as "other classes", and
+        still compared one by one for the accuracy. By default all classes, sorted.
+
+    Examples
+    --------
+    >>> scores = score_classes(["cat", "cat", "dog", "dog"], ["cat", "dog", "dog", "dog"])
+    >>> scores.accuracy, scores.confusion.tolist(), scores.recall.tolist()
+    (0.75, [[1, 1], [0, 2]], [0.5, 1.0])
+    """
+    if not len(y_true):
+        raise InputError("y_true: expected at least one row to score, got none.")
+    length(y_predicted, len(y_true), "y_predicted", "y_true")
+    named = sorted({*y_true, *y_predicted}) if classes is None else list(dict.fromkeys(classes))
+    place = {name: i for i, name in enumerate(named)}
+    if not place.keys() >= {*y_true, *y_predicted}:
+        place.setdefault(OTHER_CLASSES, len(named))
+    rows, columns = ([place.get(name, place.get(OTHER_CLASSES, 0)) for name in y] for y in (y_true, y_predicted))
+    confusion = np.zeros((len(place), len(place)), dtype=np.intp)
+    np.add.at(confusion, (rows, columns), 1)
+    correct = sum(true == predicted for true, predicted in zip(y_true, y_predicted, strict=True))
+    return ClassScores(tuple(place), confusion, correct)
 
 
 def precision_at_k(distances: Any, y_queries: Any, y_references: Any, k: int) -> float:

@@ -1,4 +1,4 @@
-"""Reports: what a model, matches, labels or a verdict say, as one page of HTML (extra ``report``).
+"""Reports: a model, matches, labels or a verdict as one HTML page (extra ``report``).
 
 ``isthmus report`` on the command line; in Python, :func:`write_report`.
 """
@@ -6,50 +6,74 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from isthmus.exceptions import InputError
-from isthmus.report.request import Request
 from isthmus.storage.files import as_path, shown, write_whole
 
-__all__ = ["Request", "report_page", "write_report"]
+__all__ = ["render_report", "write_report"]
 
 TITLE = "isthmus report"
+Formats = tuple[Mapping[str, str | None], Mapping[str, str | None]]
 ENDINGS = (".html", ".htm")
+File = str | os.PathLike[str]
 
 
-def report_page(things: Sequence[str | os.PathLike[str]], request: Request | None = None, title: str = TITLE) -> str:
-    """A report as text: one page of HTML, with everything in it.
+def render_report(
+    files: Sequence[File],
+    *,
+    source: File | None = None,
+    target: File | None = None,
+    id: Sequence[str] = (),
+    label: str | None = None,
+    title: str = TITLE,
+    formats: Formats = ({}, {}),
+) -> str:
+    """Return a report as text: one self-contained HTML page.
 
     Parameters
     ----------
-    things : sequence of paths
+    files : sequence of paths
         Models of ``isthmus fit``, tables of ``isthmus match`` and ``isthmus label``, verdicts of ``isthmus
         evaluate``: a chapter for each.
-    request : Request, optional
-        The files of both domains, for pictures and texts of their rows.
+    source, target : path, optional
+        The files of both domains, to show their rows.
+    id : sequence of str
+        Columns that name the rows; by default those that the command used.
+    label : str, optional
+        The column of classes; by default the one that the command used.
     title : str
-        Of the page.
+        The title of the page.
+    formats : pair of mappings
+        ``sep`` and ``decimal`` of the source and the target file; detected where not given.
     """
-    if isinstance(things, str | os.PathLike) or not len(things):
-        raise InputError("things: expected a list of files, got none.")
-    # Here: other commands import a part of this package only, and should not wait for all of it.
-    from isthmus.report.page import page, plotly_script
-    from isthmus.report.recognised import chapter
+    if isinstance(files, str | os.PathLike) or not len(files):
+        raise InputError("files: expected a list of files, got none.")
+    # Imported here: other commands write records, and need not wait for the rest.
+    from isthmus.report.answers import read_chapter
+    from isthmus.report.page import load_libraries, render_page
+    from isthmus.report.rows import Inputs
 
-    script = plotly_script()  # first: nothing is computed for a page that can't be written
-    asked = Request() if request is None else request
-    return page([chapter(as_path(path), asked) for path in things], title, script)
+    _, script = load_libraries()  # a missing package is reported before anything is computed
+    given = [None if path is None else as_path(path) for path in (source, target)]
+    inputs = Inputs(given[0], given[1], tuple(id), label, formats)
+    return render_page([read_chapter(as_path(path), inputs) for path in files], title, script)
 
 
 def write_report(
-    things: Sequence[str | os.PathLike[str]],
-    output: str | os.PathLike[str],
-    request: Request | None = None,
+    files: Sequence[File],
+    output: File,
+    *,
+    source: File | None = None,
+    target: File | None = None,
+    id: Sequence[str] = (),
+    label: str | None = None,
     title: str = TITLE,
+    formats: Formats = ({}, {}),
 ) -> None:
-    """Write the page of :func:`report_page` to a file, whole or not at all."""
+    """Write the page of :func:`render_report` to a file, whole or not at all."""
     where = as_path(output)
     if where.suffix.lower() not in ENDINGS:
         raise InputError(f"{shown(output)}: expected a name that ends in .html, for a page.")
-    write_whole(where, report_page(things, request, title).encode("utf-8", "replace"))
+    text = render_report(files, source=source, target=target, id=id, label=label, title=title, formats=formats)
+    write_whole(where, text.encode("utf-8", "replace"))

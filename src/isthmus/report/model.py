@@ -1,202 +1,243 @@
-"""The chapter of a model file: the common space, classes, neighbours, the certificate, the card."""
+"""The chapter of a model file, and what ``isthmus fit`` stores in the file for it."""
 
 from __future__ import annotations
 
-import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from hashlib import blake2b
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from isthmus._arrays import IntArray, Matrix
+from isthmus._arrays import BoolArray, FloatArray, Matrix, as_dense
 from isthmus.common_space import DISTANCE
 from isthmus.controls import SelfTrainedLDA, TargetOnly
+from isthmus.evaluation import score_classes
 from isthmus.exceptions import InputError
 from isthmus.files import load, load_parts, model_card
-from isthmus.report.classes import classes_parts
-from isthmus.report.cloud import DOMAINS, NO_CLASS, POINTS, Cloud, common_plane, own_plane
-from isthmus.report.figures import convergence
-from isthmus.report.html import Markup, element, facts, joined, table, thousands, words
-from isthmus.report.learned import PART, Learned
-from isthmus.report.parts import Chapter, Part, Section, section
-from isthmus.report.request import Request
-from isthmus.report.rows import Rows, named, sampled
+from isthmus.report.page import (
+    DOMAINS,
+    POINTS,
+    Chapter,
+    Cloud,
+    common_plane,
+    confusion_figure,
+    convergence_figure,
+    own_plane,
+)
+from isthmus.report.rows import NO_CLASS, Inputs, Rows, order_classes, sample_rows
 from isthmus.retrieval import Index
 from isthmus.storage.files import shown
-from isthmus.tables import Features
+from isthmus.tables import Features, Plan, Table
+from isthmus.tables.cells import numbers, words
 
-TESTED = 20_000
-"""Rows whose class is asked for at most."""
-SEARCHED, QUERIES, NEIGHBOURS = 20_000, 60, 3
-"""Source rows that are searched, target rows that are asked for, and how many neighbours each has."""
+PART = "fit"
+"""The name of the record in a model file."""
+FORMAT, VERSION = "isthmus fit", 1
+MOST_MARKS = 100_000
+"""Labelled rows whose marks are stored; with more rows none are."""
+TRACE = ("primal", "dual", "relative_gap", "seconds")
+TESTED, SEARCHED = 20_000, 20_000
+"""Rows whose class is predicted, and source rows that are searched, at most."""
+QUERIES, NEIGHBOURS = 60, 3
+"""Target rows whose neighbours are shown, and how many of them."""
 
 
-def model_chapter(path: Path, request: Request) -> Chapter:
-    """From a file of ``isthmus fit``; the rows of both files are needed for more than its card and certificate."""
+@dataclass(frozen=True, eq=False)
+class FitRecord:
+    """How a model was fitted.
+
+    Parameters
+    ----------
+    system : str
+        The name of the system.
+    certificate : str or None
+        The solver's summary of its result.
+    warnings : tuple of str
+        Warnings about the data.
+    trace : array (n, 4)
+        Objective, lower bound, relative gap and seconds of each iteration; no rows without a solver.
+    marks : array (m,) or None
+        Hashes of the labelled target rows; None where there were too many.
+    """
+
+    system: str
+    certificate: str | None
+    warnings: tuple[str, ...]
+    trace: FloatArray
+    marks: NDArray[np.int64] | None
+
+    @classmethod
+    def of(cls, model: Any, system: str, warnings: Sequence[str], table: Table, plan: Plan) -> FitRecord:
+        """Return the record of a fitted model, given the target's table."""
+        result = getattr(getattr(model, "estimator_", model), "result_", None)
+        trace = [[getattr(point, name) for name in TRACE] for point in getattr(result, "trace", ())]
+        labels = [] if plan.label is None else words(table, plan.label)
+        known = np.array([i for i, word in enumerate(labels) if word is not None], dtype=np.intp)
+        marks = hash_rows(table.take(known), plan) if 0 < len(known) <= MOST_MARKS else np.zeros(0, dtype=np.int64)
+        return cls(
+            system,
+            None if result is None else str(result),
+            tuple(warnings),
+            np.array(trace, dtype=np.float64).reshape(-1, len(TRACE)),
+            None if len(known) > MOST_MARKS else marks,
+        )
+
+    def to_part(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+        """Return what a model file stores: a value for JSON, and arrays by name."""
+        about = {"format": FORMAT, "version": VERSION, "system": self.system, "certificate": self.certificate}
+        arrays = {"trace": self.trace} if self.marks is None else {"trace": self.trace, "marks": self.marks}
+        return about | {"warnings": list(self.warnings)}, arrays
+
+    @classmethod
+    def from_part(cls, about: Any, arrays: Mapping[str, NDArray[Any]]) -> FitRecord:
+        """Return the stored record, with every part checked: the file may come from a stranger."""
+        if not isinstance(about, dict) or about.get("format") != FORMAT:
+            raise InputError("fit: expected a record of `isthmus fit`, got another kind of value.")
+        if about.get("version") != VERSION:
+            raise InputError(f"fit, version: expected {VERSION}, got {shown(repr(about.get('version'))[:40])}.")
+        trace, marks = arrays.get("trace"), arrays.get("marks")
+        if trace is None or trace.dtype != np.float64 or trace.ndim != 2 or trace.shape[1] != len(TRACE):
+            raise InputError("fit, trace: expected four numbers per iteration, got others.")
+        if marks is not None and (marks.dtype != np.int64 or marks.ndim != 1):
+            raise InputError("fit, marks: expected one whole number per row, got others.")
+        certificate, said = about.get("certificate"), about.get("warnings")
+        warned = tuple(map(str, said)) if isinstance(said, list) else ()
+        return cls(str(about.get("system")), None if certificate is None else str(certificate), warned, trace, marks)
+
+    def is_fitted(self, table: Table, plan: Plan) -> BoolArray | None:
+        """Return which rows equal labelled rows of the fit, or None where that is unknown."""
+        return None if self.marks is None else np.isin(hash_rows(table, plan), self.marks)
+
+
+def hash_rows(table: Table, plan: Plan) -> NDArray[np.int64]:
+    """Return a hash of each row (n,) by the values of its cells, whatever the file format and the row order.
+
+    Examples
+    --------
+    >>> first, second = Table.of({"x": ["1.0", "2.5"]}), Table.of({"x": [2.5, 1.0]})
+    >>> bool((hash_rows(first, Plan.of(first)) == hash_rows(second, Plan.of(first))[::-1]).all())
+    True
+    """
+    hashes = [blake2b(digest_size=8) for _ in range(table.n_rows)]
+    for column in plan.features:
+        for one, cell in zip(hashes, _cell_bytes(table, column.name, column.kind), strict=True):
+            one.update(b"\0" + cell)
+    return np.array([int.from_bytes(one.digest(), "little", signed=True) for one in hashes], dtype=np.int64)
+
+
+def _cell_bytes(table: Table, name: str, kind: str) -> list[bytes]:
+    if kind == "matrix":
+        rows = table.matrix(name)
+        return [as_dense(row.reshape(1, -1) if isinstance(row, np.ndarray) else row).tobytes() for row in rows]
+    if kind in ("number", "date"):
+        return [value.tobytes() for value in numbers(table, name, days=kind == "date")]
+    return [
+        ("" if cell is None else cell.removesuffix(".0")).encode("utf-8", "replace") for cell in words(table, name)
+    ]
+
+
+def model_chapter(path: Path, inputs: Inputs) -> Chapter:
+    """Return the chapter of a model file; more than its card and certificate needs the rows of both files."""
     card, parts = model_card(path), load_parts(path)
-    learned = Learned.from_part(*parts[PART]) if PART in parts else None
+    record = FitRecord.from_part(*parts[PART]) if PART in parts else None
     features = {name: Features.from_parts(*parts[name]) for name in DOMAINS if name in parts}
-    if request.has_both(path):
-        seen = _rows_sections(path, features, learned, request)
-    else:
-        seen = [section("Common space", [element("p", words(NO_ROWS), class_="note")])]
-    return Chapter(
-        "model",
-        path.name,
-        _sentence(card),
-        (
-            section("", [_mind(learned)]),
-            *seen,
-            section("Convergence and certificate", _certificate(card, learned)),
-            section("Model card", [_card(card, features)]),
-        ),
-    ).without_empty()
+    columns = {name: (*known.plan_lines(), *known.lines()) for name, known in features.items()}
+    values: dict[str, Any] = {"record": record, "card": card, "columns": columns, "has_rows": inputs.has_both(path)}
+    if record is not None and len(record.trace) > 1 and (record.trace[:, 2] > 0).any():
+        values["curve"] = convergence_figure(record.trace[:, 2], record.trace[:, 3])
+    if values["has_rows"]:
+        values |= _show_rows(path, features, record, inputs)
+    return Chapter("model", path.name, _summarise(card), values)
 
 
-def _rows_sections(
-    path: Path, features: dict[str, Features], learned: Learned | None, request: Request
-) -> list[Section]:
+def _show_rows(path: Path, features: dict[str, Features], record: FitRecord | None, inputs: Inputs) -> dict[str, Any]:
+    """Return the template's variables on the rows of both files."""
     if len(features) < 2:
         raise InputError(
             f"{shown(path)}: expected a model of `isthmus fit`, got one without the features of its files."
         )
     model = load(path)
-    source, target = (request.rows(name, features[name].plan) for name in DOMAINS)
-    some = [rows.some(sampled(rows, POINTS // 2)) for rows in (source, target)]
-    X = [features[rows.domain].transform(rows.table) for rows in some]
-    tested = section("Classes", _tested(model, features["target"], target, learned))
-    if not _has_space(model):
-        return [section("Common space", [element("p", NO_SPACE)]), tested]
-    after = common_plane(model.transform, X[0], X[1])
-    groups = [group or NO_CLASS for group in _classes(model, some, X[1])]
-    alike = set(groups) == {NO_CLASS}
-    known = [alike or label is not None for rows in some for label in rows.labels]
-    planes, totals = (own_plane(X[0]), own_plane(X[1])), (len(source), len(target))
-    cloud = Cloud((some[0], some[1]), groups, known, planes, after, totals, by_domain=alike)
-    near = section("Neighbours", _neighbours(model, features, source, some[1], X[1]))
-    return [section("Common space", [cloud]), tested, near]
-
-
-NO_ROWS = "With `--source FILE --target FILE` there are pictures, classes and neighbours of the rows of these files."
-NO_SPACE = "This system has no common space, so there is no picture of one."
-
-
-def _has_space(model: Any) -> bool:
-    """Whether rows of both domains have points: not in controls that never see the source."""
+    source, target = (inputs.rows(name, features[name].plan) for name in DOMAINS)
+    seen = {"tested": _score_model(model, features["target"], target, record)}
     inner = getattr(model, "estimator_", model)
-    return hasattr(inner, "transform") and not isinstance(inner, TargetOnly | SelfTrainedLDA)
+    # Controls that never see the source embed the target alone.
+    if not hasattr(inner, "transform") or isinstance(inner, TargetOnly | SelfTrainedLDA):
+        return seen
+    some = source.take(sample_rows(source, POINTS // 2)), target.take(sample_rows(target, POINTS // 2))
+    X = [features[rows.domain].transform(rows.table) for rows in some]
+    groups = [*some[0].labels, *_fill_labels(model, some[1].labels, X[1])]
+    unlabelled = not any(groups)
+    return seen | {
+        "cloud_of_rows": Cloud(
+            some,
+            [group or NO_CLASS for group in groups],
+            [unlabelled or label is not None for rows in some for label in rows.labels],
+            (own_plane(X[0]), own_plane(X[1])),
+            common_plane(model.transform, X[0], X[1]),
+            (len(source), len(target)),
+            by_domain=unlabelled,
+        ),
+        "neighbours": _find_neighbours(model, features, source, some[1], X[1]),
+    }
 
 
-def _classes(model: Any, some: Sequence[Rows], X_target: Matrix) -> list[str | None]:
-    """The labels, and for target rows without one what the model says, if it can."""
-    source, target = (list(rows.labels) for rows in some)
-    hidden = np.array([i for i, label in enumerate(target) if label is None], dtype=np.intp)
+def _fill_labels(model: Any, labels: Sequence[str | None], X: Matrix) -> list[str | None]:
+    """Return the labels, and predictions for rows without one where the model predicts classes."""
+    found, hidden = list(labels), np.array([i for i, label in enumerate(labels) if label is None], dtype=np.intp)
     if len(hidden) and len(getattr(model, "classes_", ())):
-        for i, label in zip(hidden, model.predict(X_target[hidden]), strict=True):
-            target[i] = None if label is None else str(label)
-    return [*source, *target]
+        for i, label in zip(hidden, model.predict(X[hidden]), strict=True):
+            found[i] = None if label is None else str(label)
+    return found
 
 
-def _tested(model: Any, features: Features, target: Rows, learned: Learned | None) -> list[Part]:
-    """The confusion matrix of labelled target rows that were not learned from."""
+def _score_model(model: Any, features: Features, target: Rows, record: FitRecord | None) -> dict[str, Any] | None:
+    """Return how the model classifies labelled target rows that it was not fitted to; None where it can't be said."""
     labelled = np.array([i for i, label in enumerate(target.labels) if label is not None], dtype=np.intp)
     if not len(labelled) or not len(getattr(model, "classes_", ())):
-        return []
-    rows = target.some(labelled[_first(len(labelled))])
-    old = None if learned is None else learned.is_learned(rows.table, features.plan)
-    new = np.arange(len(rows)) if old is None else np.flatnonzero(~old)
-    if not len(new):
-        said = (
-            f"All {len(rows):,} labelled rows of {target.file} were learned from: they say nothing of how often "
-            "the model is right. A target file with further labels would, and so does `isthmus evaluate`."
-        )
-        return [element("p", words(said))]
-    rows = rows.some(new)
-    given = [None if c is None else str(c) for c in model.predict(features.transform(rows.table))]
-    about = "labelled target rows that were not learned from." if old is not None else (
-        "labelled target rows; rows that were learned from may be among them, and then this is no test."
-    )  # fmt: skip
-    return classes_parts([str(label) for label in rows.labels], given, about)
+        return None
+    rows = target.take(np.sort(np.random.default_rng(0).permutation(labelled)[:TESTED]))
+    fitted = None if record is None else record.is_fitted(rows.table, features.plan)
+    seen = {"n": len(rows), "file": target.file, "is_held_out": fitted is not None}
+    if fitted is not None and fitted.all():
+        return seen
+    rows = rows if fitted is None else rows.take(np.flatnonzero(~fitted))
+    return seen | describe_classes(rows.labels, model.predict(features.transform(rows.table)))
 
 
-def _first(n: int) -> IntArray:
-    return np.arange(n) if n <= TESTED else np.sort(np.random.default_rng(0).permutation(n)[:TESTED])
+def describe_classes(true: Sequence[Any], predicted: Sequence[Any]) -> dict[str, Any]:
+    """Return the scores of predicted classes and the figure of their confusion matrix."""
+    y_true, y_predicted = ([NO_CLASS if y is None else str(y) for y in names] for names in (true, predicted))
+    scores = score_classes(y_true, y_predicted, order_classes([*y_true, *y_predicted]))
+    return {"scores": scores, "confusion": confusion_figure(scores.confusion, scores.classes)}
 
 
-def _neighbours(
+def _find_neighbours(
     model: Any, features: dict[str, Features], source: Rows, target: Rows, X_target: Matrix
-) -> list[Part]:
-    """Target rows and the source rows that are nearest to them."""
-    there = source.some(sampled(source, SEARCHED))
+) -> dict[str, Any]:
+    """Return some target rows with the source rows nearest to them."""
+    there = source.take(sample_rows(source, SEARCHED))
     index = Index(model).add(features["source"].transform(there.table), "source")
     queries = np.sort(np.random.default_rng(0).permutation(len(target))[:QUERIES])
     found = index.search(X_target[queries], NEIGHBOURS, "target", among="source")
-    asked, unit = target.some(queries), "distance" if index.measure.kind == DISTANCE else "minus similarity"
-    cells = named(there.ids, there.excerpts())
+    asked, texts = target.take(queries), there.excerpts()
     rows = [
-        [one, *(joined([cells[int(i)], " ", element("span", f"{unit} {d:.3f}", class_="score")]) if i >= 0 else ""
-                for i, d in zip(ids, distances, strict=True))]
-        for one, ids, distances in zip(named(asked.ids, asked.excerpts()), found.ids, found.distances, strict=True)
-    ]  # fmt: skip
-    kept = f" of {len(source):,}, a sample" if len(there) < len(source) else ""
-    note = f"{len(rows):,} target rows, and the nearest of {len(there):,} source rows{kept}; the smaller the number, "
-    note += "the nearer."
-    head = ("target row", *("nearest", "second", "third")[:NEIGHBOURS])
-    return [element("p", note, class_="note"), table(head, rows, kind="cards")]
+        (query, text, [(there.ids[i], texts[i], d) for i, d in zip(ids, distances, strict=True) if i >= 0])
+        for query, text, ids, distances in zip(asked.ids, asked.excerpts(), found.ids, found.distances, strict=True)
+    ]
+    unit = "distance" if index.measure.kind == DISTANCE else "negative similarity"
+    return {"rows": rows, "unit": unit, "searched": len(there), "of": len(source)}
 
 
-def _sentence(card: dict[str, Any]) -> str:
-    known, proof, verdict = card.get("features"), card.get("certificate"), card.get("verdict")
+def _summarise(card: dict[str, Any]) -> str:
+    sizes, proof, verdict = card.get("features"), card.get("certificate"), card.get("verdict")
     said = str(card.get("model"))
-    if isinstance(known, dict):
-        said += f" over {known.get('source')} and {known.get('target')} features"
+    if isinstance(sizes, dict):
+        said += f" on {sizes.get('source')} source and {sizes.get('target')} target features"
     if card.get("n_classes"):
         said += f", {card.get('n_classes')} classes"
     if isinstance(proof, dict):
-        said += f"; the solver's result is {proof.get('status')}"
+        said += f"; solver status: {proof.get('status')}"
     return f"{said}." + (f" {verdict}" if isinstance(verdict, str) else "")
-
-
-def _mind(learned: Learned | None) -> Markup | None:
-    if learned is None or not learned.warnings:
-        return None
-    return joined(element("p", f"Mind: {said}", class_="mind") for said in learned.warnings)
-
-
-def _certificate(card: dict[str, Any], learned: Learned | None) -> list[Part]:
-    proof = card.get("certificate")
-    said: list[Part] = []
-    if learned is not None and learned.certificate is not None:
-        said.append(element("p", learned.certificate))
-    elif isinstance(proof, dict):
-        said.append(facts([(str(name).replace("_", " "), _words(value)) for name, value in proof.items()]))
-    if learned is not None and len(learned.trace) > 1 and (learned.trace[:, 2] > 0).any():
-        said.append(element("p", "The objective is proved to be at most this far, relatively, above its minimum.",
-                            class_="note"))  # fmt: skip
-        said.append(convergence(learned.trace[:, 2], learned.trace[:, 3]))
-    return said or [element("p", "This system is not learned by iterations, so there is nothing to certify.")]
-
-
-def _card(card: dict[str, Any], features: dict[str, Features]) -> Markup:
-    rows = [(name.replace("_", " "), _words(value)) for name, value in card.items() if value not in (None, [], {})]
-    columns = [
-        element("details", element("summary", f"Columns of the {domain}"),
-                element("ul", *(element("li", line) for line in (*known.plan_lines(), *known.lines()))))
-        for domain, known in features.items()
-    ]  # fmt: skip
-    return joined([facts(rows), *columns])
-
-
-def _words(value: Any) -> str:
-    if isinstance(value, dict):
-        return ", ".join(f"{name} = {_words(one)}" for name, one in value.items())
-    if isinstance(value, float):
-        return f"{value:.3g}"
-    if isinstance(value, list) and value and all(type(one) is int for one in value):
-        return ", ".join(map(thousands, value))
-    if type(value) is int:
-        return thousands(value)
-    if isinstance(value, list) and all(isinstance(one, str) for one in value):
-        return ", ".join(value)
-    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)

@@ -1,59 +1,246 @@
-"""The page: one file of HTML with its style, its scripts and its data, that asks no network for anything."""
+"""The page: chapters rendered by the templates, and the points and figures that its script draws."""
 
 from __future__ import annotations
 
 import base64
+import colorsys
 import hashlib
-from collections.abc import Iterator, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from importlib.resources import files
 from typing import Any
 
+import numpy as np
+
+from isthmus._arrays import FloatArray, IntArray, Matrix
 from isthmus._version import __version__
-from isthmus.exceptions import MissingDependencyError
-from isthmus.report.cloud import NO_CLASS, Cloud
-from isthmus.report.figures import Figure
-from isthmus.report.html import Markup, data_block, element, joined
-from isthmus.report.parts import Chapter, Part
-from isthmus.report.rows import cut
+from isthmus.evaluation.scores import OTHER_CLASSES
+from isthmus.exceptions import InputError, MissingDependencyError
+from isthmus.linalg import PrincipalAxes, principal_axes
+from isthmus.report.rows import CELL, NO_CLASS, Rows, cut, order_classes
+
+DOMAINS = "source", "target"
+POINTS = 5_000
+"""Points drawn at most, of both domains together."""
+AXES_FROM, BLOCK = 500, 500
+"""Rows of a domain that the axes of a plane are computed from, and rows that are embedded at a time."""
+LARGEST = 1e100
+"""Larger coordinates have no finite squares."""
+# Neither the darkest nor the lightest colours: they have to be visible on white and on black.
+COLOURS = (
+    *("#4e79a7", "#f28e2b", "#e15759", "#59a14f", "#b07aa1"),
+    *("#17a2b8", "#c9a227", "#d37295", "#9c755f", "#8c6bf0"),
+)
+GREY = "#8a8f98"
+PLAIN = ("page.js", "page.css")
+"""Files of the templates that are no templates."""
+CONTROL = {code: "\N{REPLACEMENT CHARACTER}" for code in range(32) if chr(code) not in "\n\t"}
 
 
-def plotly_script() -> str:
-    """The text of plotly.js, which the Python package brings."""
-    try:
-        from plotly.offline import get_plotlyjs
-    except ImportError:
-        raise MissingDependencyError(
-            'Reports need plotly, which is not installed: pip install "isthmus[report]".'
-        ) from None
-    return str(get_plotlyjs())
+@dataclass(frozen=True)
+class Chapter:
+    """What the page says about one file.
+
+    Parameters
+    ----------
+    kind : {"model", "matches", "labels", "verdict"}
+        The kind of file, and the name of the template.
+    file : str
+        Its name.
+    sentence : str
+        The main result.
+    values : mapping
+        The template's variables.
+    """
+
+    kind: str
+    file: str
+    sentence: str
+    values: Mapping[str, Any] = field(default_factory=dict)
 
 
-@dataclass
-class Canvas:
-    """What the script of the page draws, collected while the page is written."""
+@dataclass(frozen=True)
+class Figure:
+    """Numbers for the figure ``kind`` of ``page.js``; ``name`` describes it to screen readers."""
 
-    figures: list[dict[str, Any]] = field(default_factory=list)
-    clouds: list[dict[str, Any]] = field(default_factory=list)
-
-    def place(self, part: Part) -> Markup:
-        """The HTML of a part; what is drawn there is kept."""
-        if isinstance(part, Figure):
-            self.figures.append({"data": part.data, "layout": part.layout})
-            return _frame(part.name, part.height, figure=len(self.figures) - 1)
-        if isinstance(part, Cloud):
-            self.clouds.append(part.to_json())
-            return _cloud(part, len(self.clouds) - 1)
-        return part
+    kind: str
+    name: str
+    values: Mapping[str, Any]
+    height: int = 360
 
 
-def page(chapters: Sequence[Chapter], title: str = "isthmus report", script: str | None = None) -> str:
-    """The whole page.
+def convergence_figure(gaps: FloatArray, seconds: FloatArray) -> Figure:
+    """Return the curve of the relative gap by iteration, without gaps that are infinite or zero."""
+    shown = np.flatnonzero(np.isfinite(gaps) & (gaps > 0.0) & np.isfinite(seconds))
+    values = {"iteration": shown.tolist(), "gap": gaps[shown].tolist(), "seconds": seconds[shown].round(2).tolist()}
+    return Figure("convergence", "Relative gap by iteration", values, 320)
+
+
+def confusion_figure(confusion: IntArray, classes: Sequence[str]) -> Figure:
+    """Return a confusion matrix (C, C): true classes down, predicted ones across."""
+    values = {
+        "counts": confusion.tolist(),
+        "names": [cut(name) for name in classes],
+        "ticks": [cut(name, CELL) for name in classes],
+    }
+    height = min(900, max(320, 160 + 26 * len(classes)))
+    return Figure("confusion", "Confusion matrix: true classes in rows, predicted classes in columns", values, height)
+
+
+def histogram_figure(values: FloatArray, name: str) -> Figure:
+    """Return the histogram of confidences or probabilities."""
+    counts, _ = np.histogram(np.clip(values, 0.0, 1.0), bins=20, range=(0.0, 1.0))
+    return Figure("histogram", f"Histogram of the {name}", {"counts": counts.tolist(), "name": name}, 260)
+
+
+@dataclass(frozen=True, eq=False)
+class Plane:
+    """Points (n, 2) of a plane and the shares of the variance along its two axes."""
+
+    points: FloatArray
+    share: tuple[float, float]
+
+    def columns(self) -> list[list[float]]:
+        """Return both coordinates with four digits, more than a screen resolves."""
+        return [[float(f"{value:.4g}") for value in column] for column in self.points.T.tolist()]
+
+
+@dataclass(frozen=True, eq=False)
+class Cloud:
+    """Rows of both domains as points with names, classes and excerpts, in up to three planes.
+
+    Parameters
+    ----------
+    rows : (Rows, Rows)
+        Source and target rows; the points are in this order.
+    groups : sequence of str
+        The class of each point.
+    known : sequence of bool
+        Whether the class is a label; otherwise it was predicted.
+    before : (Plane, Plane)
+        Each domain along its own principal axes.
+    after : Plane or None
+        Both domains in the common space.
+    totals : (int, int)
+        The number of rows, shown or not.
+    links : sequence of (int, int)
+        Matched points, by their places in the two domains.
+    by_domain : bool
+        Whether the colour shows the domain instead of the class.
+    """
+
+    rows: tuple[Rows, Rows]
+    groups: Sequence[str]
+    known: Sequence[bool]
+    before: tuple[Plane, Plane]
+    after: Plane | None
+    totals: tuple[int, int]
+    links: Sequence[tuple[int, int]] = ()
+    by_domain: bool = False
+
+    @property
+    def sizes(self) -> tuple[int, int]:
+        """The number of points of the source and of the target."""
+        return len(self.rows[0]), len(self.rows[1])
+
+    @property
+    def has_predicted(self) -> bool:
+        """Whether a point without a label has a class."""
+        return any(name != NO_CLASS for name, known in zip(self.groups, self.known, strict=True) if not known)
+
+    def legend(self) -> list[tuple[str, int, str]]:
+        """Return name, number of points and colour of each class, as :func:`order_classes` orders them."""
+        counts, names = Counter(self.groups), order_classes(self.groups)
+        plain = [name for name in names if name not in (OTHER_CLASSES, NO_CLASS)]
+        colours = [*_colours(len(plain)), *[GREY] * (len(names) - len(plain))]
+        rest = len(self.groups) - sum(counts[name] for name in names if name != OTHER_CLASSES)
+        sizes = [rest if name == OTHER_CLASSES else counts[name] for name in names]
+        return list(zip(names, sizes, colours, strict=True))
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the values that the page's script draws."""
+        legend = self.legend()
+        place, n = {name: i for i, (name, *_) in enumerate(legend)}, self.sizes[0]
+        first, second = (plane.columns() for plane in self.before)
+        return {
+            "names": [cut(name) for name in place],
+            "colours": [colour for *_, colour in legend],
+            "byDomain": self.by_domain,
+            "domain": [0] * n + [1] * self.sizes[1],
+            "group": [place.get(name, place.get(OTHER_CLASSES, 0)) for name in self.groups],
+            "known": [int(known) for known in self.known],
+            "id": [cut(id) for rows in self.rows for id in rows.ids],
+            "class": [None if self.by_domain or name == NO_CLASS else cut(name) for name in self.groups],
+            "words": [text for rows in self.rows for text in rows.excerpts()],
+            "before": [first[0] + second[0], first[1] + second[1]],
+            "beforeShare": [plane.share for plane in self.before],
+            "after": None if self.after is None else self.after.columns(),
+            "afterShare": None if self.after is None else self.after.share,
+            "links": [[i, n + j] for i, j in self.links],
+        }
+
+
+def own_plane(X: Matrix) -> Plane:
+    """Return rows along the two principal axes of their own domain."""
+    return _project(principal_axes(X[_spread(X.shape[0])]), X)
+
+
+def common_plane(embed: Callable[[Matrix, str], Any], X_source: Matrix, X_target: Matrix) -> Plane:
+    """Return both domains, source first, in their plane of largest variance; each domain has half of the weight."""
+    sides = list(zip(DOMAINS, (X_source, X_target), strict=True))
+    some = [_embed(embed, X[_spread(X.shape[0])], domain) for domain, X in sides]
+    halves = np.concatenate([np.full(len(points), 0.5 / len(points)) for points in some])
+    axes = principal_axes(np.vstack(some), weights=halves)
+    blocks = [
+        _project(axes, _embed(embed, X[start : start + BLOCK], domain))
+        for domain, X in sides
+        for start in range(0, X.shape[0], BLOCK)
+    ]
+    return Plane(np.vstack([block.points for block in blocks]), blocks[0].share)
+
+
+def _embed(embed: Callable[[Matrix, str], Any], X: Matrix, domain: str) -> FloatArray:
+    """Return finite points, also of a model file from a stranger."""
+    points = np.asarray(embed(X, domain), dtype=np.float64)
+    if not np.isfinite(points).all() or np.abs(points).max(initial=0.0) > LARGEST:
+        raise InputError(f"model: expected finite points of the {domain}, got others, or beyond {LARGEST:.0e}.")
+    return points
+
+
+def _project(axes: PrincipalAxes, X: Matrix) -> Plane:
+    whole = float(np.sum(axes.deviations**2)) or 1.0
+    two = axes.leading(2)
+    first, second = (two.deviations**2 / whole).tolist()
+    return Plane(two.coordinates(X), (first, second))
+
+
+def _spread(n: int) -> IntArray:
+    return np.unique(np.linspace(0, n - 1, min(n, AXES_FROM)).astype(np.intp))
+
+
+def _colours(count: int) -> list[str]:
+    if count <= len(COLOURS):
+        return list(COLOURS[:count])
+    wheel = (colorsys.hls_to_rgb(i / count, 0.52, 0.55) for i in range(count))
+    return ["#" + "".join(f"{round(255 * part):02x}" for part in rgb) for rgb in wheel]
+
+
+class Canvas(defaultdict[str, list[Any]]):
+    """Collects, while the chapters are rendered, the figures and clouds to draw and the sections for the menu."""
+
+    def add(self, kind: str, value: Any) -> int:
+        """Keep a value, and return its number among those of its kind."""
+        self[kind].append(value)
+        return len(self[kind]) - 1
+
+
+def render_page(chapters: Sequence[Chapter], title: str = "isthmus report", script: str | None = None) -> str:
+    """Return the page as text.
 
     Parameters
     ----------
     chapters : sequence of Chapter
-        What it tells.
+        Its contents.
     title : str
         Its title.
     script : str, optional
@@ -61,138 +248,66 @@ def page(chapters: Sequence[Chapter], title: str = "isthmus report", script: str
 
     Examples
     --------
-    >>> text = page([Chapter("verdict", "verdict.json", "The source helps.", ())], script="")
-    >>> text.splitlines()[0], "The source helps." in text
+    >>> text = render_page([], "An empty page", script="")
+    >>> text.splitlines()[0], "<title>An empty page</title>" in text
     ('<!DOCTYPE html>', True)
     """
-    canvas = Canvas()
-    body = joined(_chapter(chapter, i, canvas) for i, chapter in enumerate(chapters))
-    own = files("isthmus.report")
-    scripts = [plotly_script() if script is None else script, own.joinpath("page.js").read_text(encoding="utf-8")]
-    style = own.joinpath("page.css").read_text(encoding="utf-8")
-    head = element(
-        "head",
-        element("meta", charset="utf-8"),
-        element("meta", http_equiv="Content-Security-Policy", content=_policy(scripts)),
-        element("meta", name="viewport", content="width=device-width, initial-scale=1"),
-        element("meta", name="color-scheme", content="light dark"),
-        element("title", title),
-        Markup(f"<style>{style}</style>"),
-    )
-    top = element(
-        "header",
-        element("h1", title),
-        element("button", "Dark", type="button", id="theme", aria_label="light or dark"),
-    )
-    below = element(
-        "footer", f"Written by isthmus {__version__}. Everything is in this file; it asks no network for anything."
-    )
-    without = element("noscript", element("p", "Figures need JavaScript; all else is here.", class_="mind"))
-    data = data_block({"figures": canvas.figures, "clouds": canvas.clouds}, "data")
-    run = joined(Markup(f"<script>{text}</script>") for text in scripts)
-    whole = element("body", top, without, _contents(chapters), element("main", body), below, data, run)
-    return f'<!DOCTYPE html>\n<html lang="en">{head}{whole}</html>\n'
-
-
-def _policy(scripts: Sequence[str]) -> str:
-    """Only the page's own scripts run, by their hashes; nothing is fetched. plotly sets styles of elements."""
-    hashes = " ".join(
-        f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'" for text in scripts
-    )
-    return (
-        f"default-src 'none'; script-src {hashes}; style-src 'unsafe-inline'; img-src data: blob:; "
-        "form-action 'none'; base-uri 'none'"
-    )
-
-
-def _contents(chapters: Sequence[Chapter]) -> Markup:
-    links = [
-        element("a", section.title, href=f"#s{i}-{j}")
-        for i, chapter in enumerate(chapters)
-        for j, section in enumerate(chapter.sections)
-        if section.title
+    environment, library = load_libraries()
+    canvas, sources = Canvas(list), [environment.loader.get_source(environment, name)[0] for name in PLAIN]
+    scripts = [library if script is None else script, sources[0]]
+    # The chapters come first: they tell the page its menu and what there is to draw.
+    bodies = [
+        environment.get_template(f"{chapter.kind}.html.j2").render(chapter.values, canvas=canvas)
+        for chapter in chapters
     ]
-    return element("nav", *links)
-
-
-def _chapter(chapter: Chapter, i: int, canvas: Canvas) -> Markup:
-    inner = [
-        element(
-            "section",
-            *([element("h2", section.title)] if section.title else []),
-            *(canvas.place(part) for part in section.parts),
-            id=f"s{i}-{j}",
+    return str(
+        environment.get_template("page.html.j2").render(
+            title=title,
+            chapters=list(zip(chapters, bodies, strict=True)),
+            canvas=canvas,
+            scripts=scripts,
+            hashes=[base64.b64encode(hashlib.sha256(text.encode()).digest()).decode() for text in scripts],
+            style=sources[1],
+            version=__version__,
         )
-        for j, section in enumerate(chapter.sections)
-    ]
-    kind = element("p", chapter.kind, " ", element("code", chapter.file), class_="kind")
-    return element(
-        "article",
-        kind,
-        element("p", chapter.sentence[:1].upper() + chapter.sentence[1:], class_="sentence"),
-        *inner,
-        class_=chapter.kind,
     )
 
 
-def _frame(name: str, height: int, **data: Any) -> Markup:
-    given = {f"data_{key}": value for key, value in data.items()}
-    return element("div", class_="figure", role="group", aria_label=name, style=f"--height:{height}px", **given)
+def load_libraries() -> tuple[Any, str]:
+    """Return the Jinja2 environment of the templates, which escapes every value, and the text of plotly.js."""
+    try:
+        import jinja2
+        from plotly.offline import get_plotlyjs
+    except ImportError as error:
+        name = str(error.name).partition(".")[0]
+        raise MissingDependencyError(
+            f'Reports need {name}, which is not installed: pip install "isthmus[report]".'
+        ) from None
+    environment = jinja2.Environment(
+        loader=jinja2.PackageLoader(__package__),
+        autoescape=True,
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+        finalize=_clean,
+    )
+    environment.policies["json.dumps_kwargs"] = {"ensure_ascii": False, "allow_nan": False, "separators": (",", ":")}
+    environment.filters |= {"count": lambda n: f"{n:,}", "cut": cut, "percent": format_percent}
+    return environment, str(get_plotlyjs())
 
 
-def _cloud(cloud: Cloud, number: int) -> Markup:
-    names = ("source", "target")
-    domains = [
-        _chip(f"{name}: {rows.file}", len(rows), "domain", k, _colour(k) if cloud.by_domain else None)
-        for k, (name, rows) in enumerate(zip(names, cloud.rows, strict=True))
-    ]
-    groups = [
-        _chip(name, n, "group", k, None if cloud.by_domain else colour)
-        for k, ((name, n), colour) in enumerate(zip(cloud.names(), cloud.colours(), strict=True))
-    ]
-    several = [element("button", text, type="button", data_all=on) for text, on in (("all", 1), ("none", 0))]
-    what = "rows" if cloud.by_domain else "classes"
-    filters = [_filter("collections", domains)]
-    if len(groups) > 1:
-        filters.append(_filter(what, [*groups, *several]))
-    before = [
-        _frame(f"The {name} along its own principal axes", 340, plane="before", domain=k)
-        for k, name in enumerate(names)
-    ]
-    drawn = [element("p", " ".join(_explained(cloud)), class_="note"), *filters]
-    if cloud.after is not None:
-        drawn += [_frame("Both collections in the common space", 540, plane="after"),
-                  element("h3", "Before: each collection along its own principal axes")]  # fmt: skip
-    return element("div", *drawn, element("div", *before, class_="beside"), class_="cloud", data_cloud=number)
+def format_percent(share: float, digits: int = 0) -> str:
+    """Return a share in per cent.
+
+    Examples
+    --------
+    >>> format_percent(0.3), format_percent(0.9975, 1)
+    ('30 %', '99.8 %')
+    """
+    return f"{100.0 * share:.{digits}f} %"
 
 
-def _explained(cloud: Cloud) -> Iterator[str]:
-    if sum(cloud.totals) > sum(cloud.sizes):
-        shown, every = cloud.sizes, cloud.totals
-        yield f"A sample: {shown[0]:,} of {every[0]:,} source rows and {shown[1]:,} of {every[1]:,} target rows."
-    yield "A dot is a source row, a triangle a target row."
-    if cloud.by_domain:
-        if cloud.links:
-            yield f"Lines join {len(cloud.links):,} of the matches."
-    else:
-        if not all(cloud.known):
-            yield "A hollow mark is a row without a label."
-            if cloud.after is not None or any(
-                g != NO_CLASS for g, k in zip(cloud.groups, cloud.known, strict=True) if not k
-            ):
-                yield "Its colour is the class that it was given, if it was given one."
-    yield "Point at a mark, or touch it, to see its row; drag to zoom, click twice to go back."
-
-
-def _filter(name: str, chips: Sequence[Markup]) -> Markup:
-    return element("fieldset", element("legend", name), *chips)
-
-
-def _chip(name: str, n: int, kind: str, place: int, colour: str | None) -> Markup:
-    box = element("input", type="checkbox", checked=True, **{f"data_{kind}": place})
-    dot = [] if colour is None else [element("i", style=f"background:{colour}")]
-    return element("label", box, *dot, element("span", cut(name)), element("small", f"{n:,}"))
-
-
-def _colour(domain: int) -> str:
-    return ("var(--first)", "var(--second)")[domain]
+def _clean(value: Any) -> Any:
+    """Replace characters that HTML has no place for; text that is markup has none."""
+    return value.translate(CONTROL) if isinstance(value, str) and not hasattr(value, "__html__") else value

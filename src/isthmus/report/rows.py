@@ -1,44 +1,57 @@
-"""Rows of a user's file as a report shows them: names, classes, and a few words of each."""
+"""Rows of the user's files as a report shows them, and the records that commands store next to their tables."""
 
 from __future__ import annotations
 
+import hashlib
+import json
+import os
 import re
-from collections.abc import Iterable, Sequence
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from isthmus._arrays import IntArray
+from isthmus.evaluation.scores import OTHER_CLASSES
 from isthmus.exceptions import InputError
-from isthmus.report.html import Markup, element, joined
-from isthmus.tables import Column, Plan, Table, ids_of, labels_of
+from isthmus.storage.files import opened, shown, write_whole
+from isthmus.tables import Column, Plan, Table, ids_of, labels_of, read_table
 from isthmus.tables.cells import place_of, words
 
-EXCERPT = 140
-"""Characters of a row's text that are shown."""
-NAME = 80
-"""Characters of a name of a row or of a class."""
+EXCERPT, NAME, CELL = 140, 80, 24
+"""Characters shown of a row's text, of the name of a row or class, and of a single cell."""
 COLUMNS_SHOWN = 4
-"""Columns that are shown of rows without text."""
+"""Columns shown of rows without text."""
+NO_CLASS = "no class"
+MOST_CLASSES = 40
+"""Classes with a name and colour of their own; the smaller ones are shown together."""
+RECORD, VERDICT, VERSION = "isthmus record", "isthmus verdict", 1
+START = b'{"format": "isthmus record"'
+"""The first bytes of a record."""
+LARGEST_JSON = 2**24
+"""Bytes of a JSON file that are read at most."""
 
 
 @dataclass(frozen=True, eq=False)
 class Rows:
-    """Rows of one domain.
+    """Rows of one domain with their names and labels.
 
     Parameters
     ----------
     domain : {"source", "target"}
-        Which.
+        The domain.
     table : Table
-        Their cells.
+        The cells.
     plan : Plan
-        What the columns are.
+        The types of the columns.
     ids : tuple of str
-        What the rows are called.
+        The names of the rows.
     labels : tuple of str or None
-        Their classes, where they are known.
+        The classes, None where unknown.
     """
 
     domain: str
@@ -50,117 +63,243 @@ class Rows:
     def __len__(self) -> int:
         return len(self.ids)
 
-    @classmethod
-    def of(
-        cls, table: Table, domain: str, plan: Plan | None, id: Sequence[str] = (), label: str | None = None
-    ) -> Rows:
-        """From a table, by a plan that is known or by a new one; the user may name the columns of ids and classes."""
-        named = next((name for name in id if name in table.names), None)
-        label = label if label in table.names else None
-        if plan is None:
-            plan = Plan.of(table, id=named, label=label)
-        here = corrected(plan, table, named, label)
-        ids, labels = ids_of(table, here), [None] * table.n_rows if here.label is None else labels_of(table, here)
-        return cls(domain, table, here, ids, tuple(labels))
-
     @property
     def file(self) -> str:
-        """The name of their file, without its folder: a page may be sent to others."""
+        """The name of the file without its folder, because a report may be passed on."""
         return Path(self.table.path).name
 
-    def some(self, rows: IntArray) -> Rows:
-        """Some of the rows."""
+    def take(self, rows: IntArray) -> Rows:
+        """Return some of the rows."""
         ids, labels = (tuple(values[i] for i in rows) for values in (self.ids, self.labels))
         return Rows(self.domain, self.table.take(rows), self.plan, ids, labels)
 
     def excerpts(self) -> list[str]:
-        """A few words of each row: of its text, or of its first columns."""
+        """Return a short text for each row: the start of its text, or its first columns."""
         texts = [c.name for c in self.plan.columns if c.kind == "text" and c.name in self.table.names]
         if texts:
             cells = [words(self.table, name) for name in texts]
-            return [cut(" · ".join(cell for cell in row if cell), EXCERPT) for row in zip(*cells, strict=True)]
+            return [cut(" · ".join(filter(None, row)), EXCERPT) for row in zip(*cells, strict=True)]
         plain = [c.name for c in self.plan.columns if c.kind in ("category", "number", "date")]
         names = [name for name in plain if name in self.table.names][:COLUMNS_SHOWN]
-        cells = [[_number(cell or "") for cell in words(self.table, name)] for name in names]
+        cells = [[_shorten(cell or "") for cell in words(self.table, name)] for name in names]
         rows = zip(*cells, strict=True) if names else [()] * len(self)
-        return [
-            cut(", ".join(f"{n} {cell}" for n, cell in zip(names, row, strict=True) if cell), EXCERPT) for row in rows
-        ]
+        named = ([f"{n} {cell}" for n, cell in zip(names, row, strict=True) if cell] for row in rows)
+        return [cut(", ".join(row), EXCERPT) for row in named]
 
 
-def corrected(plan: Plan, table: Table, id: str | None, label: str | None) -> Plan:
-    """A plan for a table that may lack the columns of ids and classes, or have others for them."""
-    wanted = {"id": id or plan.id, "label": label or plan.label}
-    roles = {name: kind for kind, name in wanted.items() if name is not None and name in table.names}
+@dataclass(frozen=True)
+class Inputs:
+    """The files of both domains, and the columns that name and label their rows where the plan has others."""
+
+    source: Path | None = None
+    target: Path | None = None
+    id: Sequence[str] = ()
+    label: str | None = None
+    formats: tuple[Mapping[str, str | None], Mapping[str, str | None]] = ({}, {})
+
+    def has_both(self, path: Path) -> bool:
+        """Return whether both files are given; one without the other is refused."""
+        if (self.source is None) != (self.target is None):
+            missing = "--target" if self.target is None else "--source"
+            raise InputError(f"{shown(path)}: expected both --source and --target, or neither, got no {missing}.")
+        return self.source is not None
+
+    @cached_property
+    def tables(self) -> dict[str, Table]:
+        """The given files, each read once."""
+        given = {name: path for name, path in (("source", self.source), ("target", self.target)) if path is not None}
+        formats = dict(zip(("source", "target"), self.formats, strict=True))
+        found = {name: read_table(path, **formats[name]) for name, path in given.items()}
+        for column in filter(None, (*self.id, self.label)):
+            if not any(column in table.names for table in found.values()):
+                files = " and ".join(table.path for table in found.values())
+                got = ", ".join(dict.fromkeys(name for table in found.values() for name in table.names))
+                raise InputError(f"{files}: expected a column {shown(repr(column)[:60])}, got {shown(got[:200])}.")
+        return found
+
+    def rows(self, domain: str, plan: Plan | None) -> Rows:
+        """Return the rows of a given file, by a stored plan or one detected from its columns."""
+        table = self.tables[domain]
+        id = next((name for name in self.id if name in table.names), None)
+        label = self.label if self.label in table.names else None
+        plan = Plan.of(table, id=id, label=label) if plan is None else plan
+        here = adapt_plan(plan, table, id, label)
+        labels = [None] * table.n_rows if here.label is None else labels_of(table, here)
+        return Rows(domain, table, here, ids_of(table, here), tuple(labels))
+
+
+def adapt_plan(plan: Plan, table: Table, id: str | None, label: str | None) -> Plan:
+    """Return the plan for a table that may lack the columns of names and labels, or have others for them."""
     if id is not None and id == label:
         raise InputError(f"report: expected different columns for --id and --label, got {id!r:.60} for both.")
-    known = {column.name: column for column in plan.columns}
-    columns: list[Column] = []
-    for name in dict.fromkeys([*known, *roles]):
-        kind = roles.get(name)
-        if kind is not None:
-            columns.append(Column(name, kind))
-        elif known[name].kind not in wanted:
-            columns.append(known[name])
-    return Plan(tuple(columns))
+    wanted = {"id": id or plan.id, "label": label or plan.label}
+    roles = {name: kind for kind, name in wanted.items() if name is not None and name in table.names}
+    kept = [column for column in plan.columns if column.kind not in wanted and column.name not in roles]
+    return Plan((*kept, *(Column(name, kind) for name, kind in roles.items())))
 
 
-def sampled(rows: Rows, most: int, first: IntArray | None = None) -> IntArray:
-    """The numbers of at most so many rows, in order: half of the places for some that go first, the rest at random.
+def sample_rows(rows: Rows, most: int, first: IntArray | None = None) -> IntArray:
+    """Draw at most ``most`` row numbers, sorted: up to half of them from ``first`` (the labelled rows by default).
 
     Examples
     --------
     >>> table = Table.of({"x": [0.5, 1.5, 2.5]})
     >>> rows = Rows("source", table, Plan.of(table), ("a", "b", "c"), ("u", None, None))
-    >>> sampled(rows, 3), 0 in sampled(rows, 2)
+    >>> sample_rows(rows, 3), 0 in sample_rows(rows, 2)
     (array([0, 1, 2]), True)
     """
-    n = len(rows)
-    if n <= most:
-        return np.arange(n)
+    if len(rows) <= most:
+        return np.arange(len(rows))
     rng = np.random.default_rng(0)
     if first is None:
         first = np.array([i for i, label in enumerate(rows.labels) if label is not None], dtype=np.intp)
     chosen = rng.permutation(first)[: (most + 1) // 2]
-    others = rng.permutation(np.setdiff1d(np.arange(n), chosen))[: most - len(chosen)]
+    others = rng.permutation(np.setdiff1d(np.arange(len(rows)), chosen))[: most - len(chosen)]
     return np.sort(np.concatenate([chosen, others]))
 
 
-def in_order(names: Iterable[str]) -> list[str]:
-    """Names in alphabetic order, numbers in them by their size.
+def order_classes(names: Iterable[str]) -> list[str]:
+    """Return the largest classes in alphabetic order, numbers by their size; "other classes", "no class" come last.
 
     Examples
     --------
-    >>> in_order(["digit 10", "digit 9", "cat"])
-    ['cat', 'digit 9', 'digit 10']
+    >>> order_classes(["digit 10", "no class", "digit 9", "cat"])
+    ['cat', 'digit 9', 'digit 10', 'no class']
     """
-    return sorted(names, key=lambda name: [(len(part), part) if part.isdecimal() else (0, part) for part in
-                                           re.split(r"([0-9]+)", name)])  # fmt: skip
-
-
-def _number(cell: str) -> str:
-    """A cell in few characters: numbers with four digits."""
-    try:
-        return f"{float(cell):.4g}"
-    except ValueError:
-        return cut(cell, 24)
+    counts = Counter(names)
+    without = counts.pop(NO_CLASS, 0)
+    kept = [name for name, _ in sorted(counts.items(), key=lambda item: (-item[1], item[0]))[:MOST_CLASSES]]
+    kept.sort(key=lambda name: [(len(p), p) if p.isdecimal() else (0, p) for p in re.split(r"([0-9]+)", name)])
+    return kept + [OTHER_CLASSES] * (len(counts) > len(kept)) + [NO_CLASS] * bool(without)
 
 
 def cut(text: str, most: int = NAME) -> str:
-    """A text in one line, and cut off where it is too long."""
+    """Return a text on one line, shortened to ``most`` characters."""
     text = " ".join(text[: 20 * most].split())
     return text if len(text) <= most else text[: most - 1].rstrip() + "…"
 
 
-def places(ids: Sequence[str], wanted: Sequence[str | None]) -> IntArray:
-    """Where names are among others (m,); -1 for those that are not."""
-    place = {name: i for i, name in enumerate(ids)}
-    return np.array([-1 if name is None else place_of(name, place) for name in wanted], dtype=np.intp)
+def find_rows(path: Path, rows: Rows, ids: Sequence[str | None]) -> IntArray:
+    """Return the row numbers (m,) of the ids in a table of answers; an id that no row has is refused."""
+    place = {name: i for i, name in enumerate(rows.ids)}
+    found = np.array([-1 if id is None else place_of(id, place) for id in ids], dtype=np.intp)
+    if (found < 0).any():
+        name = shown(repr(ids[int(np.argmax(found < 0))])[:60])
+        raise InputError(
+            f"{rows.table.path}: expected the rows that {shown(path)} names, got none called {name}; "
+            "--id says which column names the rows."
+        )
+    return found
 
 
-def named(ids: Sequence[str], texts: Sequence[str]) -> list[Markup]:
-    """Rows for a table of the page: the name, and a few words."""
-    return [
-        joined([element("b", cut(id)), *([" ", element("span", text, class_="words")] if text else [])])
-        for id, text in zip(ids, texts, strict=True)
-    ]
+def _shorten(cell: str) -> str:
+    try:
+        return f"{float(cell):.4g}"
+    except ValueError:
+        return cut(cell, CELL)
+
+
+@dataclass(frozen=True)
+class Record:
+    """What a command stored next to the table that it wrote.
+
+    Parameters
+    ----------
+    kind : {"match", "label"}
+        The command.
+    facts : mapping
+        What the command prints with ``--json``.
+    plans : mapping of str to Plan
+        The column types of the two files, by domain.
+    changed : bool
+        Whether the table was changed since.
+    """
+
+    kind: str
+    facts: Mapping[str, Any]
+    plans: Mapping[str, Plan]
+    changed: bool
+
+    def sentence(self, name: str) -> str | None:
+        """Return the sentence on one measurement of the command, such as the baseline on shared columns."""
+        fact = self.facts.get(name)
+        said = fact.get("sentence") if isinstance(fact, dict) else fact
+        return said if isinstance(said, str) else None
+
+
+def record_path(path: str | os.PathLike[str]) -> Path:
+    """Return the path of a table's record.
+
+    Examples
+    --------
+    >>> record_path("matches.csv").name
+    'matches.csv.json'
+    """
+    table = Path(path)
+    return table.with_name(f"{table.name}.json")
+
+
+def write_record(path: Path, kind: str, facts: Mapping[str, Any], plans: Mapping[str, Plan]) -> bool:
+    """Write the record of a table; return False, and write nothing, where another file has the record's name."""
+    if record_path(path).exists() and not _is_record(record_path(path)):
+        return False
+    stored = {name: plan.to_toml() for name, plan in plans.items()}
+    about = {"kind": kind, "table": _hash_file(path), "facts": dict(facts), "plans": stored}
+    _write_json(record_path(path), {"format": RECORD, "version": VERSION, **about})
+    return True
+
+
+def write_verdict(path: Path, facts: Mapping[str, Any]) -> None:
+    """Write a verdict as JSON."""
+    _write_json(path, {"format": VERDICT, "version": VERSION, **facts})
+
+
+def read_record(path: Path) -> Record | None:
+    """Return the record of a table, or None where there is none."""
+    place = record_path(path)
+    if not place.exists() or not _is_record(place):
+        return None
+    about = read_json(place)
+    check_version(about, place)
+    kind, facts, plans = str(about.get("kind")), about.get("facts"), about.get("plans")
+    if not isinstance(facts, dict) or not isinstance(plans, dict):
+        raise InputError(f"{shown(place)}: expected facts and plans in a record, got others.")
+    found = {name: Plan.from_toml(plans[name]) for name in ("source", "target") if isinstance(plans.get(name), str)}
+    return Record(kind, facts, found, about.get("table") != _hash_file(path))
+
+
+def check_version(about: Mapping[str, Any], path: Path) -> None:
+    """Raise where a later version wrote the file."""
+    version = about.get("version")
+    if not isinstance(version, int) or not 1 <= version <= VERSION:
+        got = shown(repr(version)[:40])
+        raise InputError(f"{shown(path)}, version: expected {VERSION} at most, got {got}; upgrade isthmus.")
+
+
+def read_json(path: Path) -> dict[str, Any]:
+    """Return the object in a JSON file."""
+    with opened(path) as file:
+        raw = file.read(LARGEST_JSON + 1)
+    if len(raw) > LARGEST_JSON:
+        raise InputError(f"{shown(path)}: expected at most {LARGEST_JSON} bytes of JSON, got more.")
+    try:
+        value = json.loads(raw)
+    except (ValueError, RecursionError):
+        raise InputError(f"{shown(path)}: expected valid JSON, got other text.") from None
+    if not isinstance(value, dict):
+        raise InputError(f"{shown(path)}: expected one JSON object, got {type(value).__name__}.")
+    return value
+
+
+def _write_json(path: Path, about: Mapping[str, Any]) -> None:
+    write_whole(path, json.dumps(about, ensure_ascii=False, allow_nan=False).encode("utf-8", "replace"))
+
+
+def _is_record(path: Path) -> bool:
+    with opened(path) as file:
+        return file.read(len(START)) == START
+
+
+def _hash_file(path: Path) -> str:
+    with opened(path) as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from isthmus._validation import short_repr
+from isthmus.exceptions import InputError
 from isthmus.study import Table
-from isthmus.verdict.differences import points
+from isthmus.verdict.differences import Estimate, points
 from isthmus.verdict.evidence import Geometry
 from isthmus.verdict.settings import Names
 
 WORDS = {True: "helps", False: "does not help", None: "can't tell"}
+LARGEST, MOST = 1e9, 10_000
+"""The largest number, and the most comparisons or points of a curve, that a stored verdict may hold."""
 
 
 class Row(NamedTuple):
@@ -124,6 +128,78 @@ class Verdict:
                 "correlation": geometry.correlation, "p_value": geometry.p_value,
             },
         }  # fmt: skip
+
+    @classmethod
+    def from_dict(cls, values: Mapping[str, Any]) -> Verdict:
+        """Return the verdict that :meth:`to_dict` turned into ``values``; every part is checked.
+
+        Examples
+        --------
+        >>> verdict = Verdict(True, 0.1, (0.05, 0.15), "The source helps.")
+        >>> Verdict.from_dict(verdict.to_dict()) == verdict
+        True
+        """
+        helps, names, geometry, ends = (values.get(key) for key in ("helps", "names", "geometry", "interval"))
+        low, high = (None, None) if ends is None else _check_numbers(ends, 0, 1)
+        curve = [_check_numbers(point, *CurvePoint._fields) for point in _check_list(values, "curve")]
+        naming = None
+        if names is not None:
+            *right, spoilt, classes = _check_numbers(names, "right", "low", "high", "spoilt", "classes")
+            naming = Names(Estimate(*right), spoilt, int(classes))
+        return cls(
+            None if helps is None else bool(helps),
+            _check_optional(values, "difference"),
+            None if low is None or high is None else (low, high),
+            _check_text(values, "sentence"),
+            tuple(
+                Row(
+                    _check_text(row, "setting"),
+                    _check_text(row, "against"),
+                    *_check_numbers(row, "accuracy"),
+                    *(_check_optional(row, key) for key in ("difference", "low", "high")),
+                )
+                for row in _check_list(values, "rows")
+            ),
+            tuple(CurvePoint(int(labels), *shares) for labels, *shares in curve),
+            _check_text({"system": "", **values}, "system"),
+            int(_check_optional(values, "n_splits") or 0),
+            int(_check_optional(values, "n_tested") or 0),
+            naming,
+            None if geometry is None else Geometry(*_check_numbers(geometry, "correlation", "p_value")),
+        )
+
+
+def _check_text(values: Any, name: str) -> str:
+    value = values.get(name) if isinstance(values, Mapping) else None
+    if not isinstance(value, str):
+        raise InputError(f"{name}: expected a text, got {type(value).__name__}.")
+    return value
+
+
+def _check_list(values: Mapping[str, Any], name: str) -> list[Any]:
+    value = values.get(name, [])
+    if not isinstance(value, list) or len(value) > MOST:
+        raise InputError(f"{name}: expected a list of at most {MOST:,} items, got {type(value).__name__}.")
+    return value
+
+
+def _check_numbers(values: Any, *keys: str | int) -> list[float]:
+    """Return the numbers of a stored object, or of a stored list, by their names or places."""
+    found = []
+    for key in keys:
+        try:
+            value = values[key]
+        except (LookupError, TypeError):
+            value = None
+        # A whole number of any length compares with a float, and NaN does not pass.
+        if isinstance(value, bool) or not isinstance(value, int | float) or not abs(value) < LARGEST:
+            raise InputError(f"{key}: expected a number, got {ascii(value)[:40]}.")
+        found.append(float(value))
+    return found
+
+
+def _check_optional(values: Mapping[str, Any], name: str) -> float | None:
+    return None if values.get(name) is None else _check_numbers(values, name)[0]
 
 
 def _setting(row: Row) -> str:

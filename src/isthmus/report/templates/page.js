@@ -3,16 +3,18 @@
   const given = JSON.parse(document.getElementById("data").textContent);
   const root = document.documentElement;
   const touch = window.matchMedia("(pointer: coarse)").matches;
-  const config = { displaylogo: false, responsive: true, 
+  const config = { displaylogo: false, responsive: true,
     modeBarButtons: [["toImage", "zoom2d", "pan2d", "zoomIn2d", "zoomOut2d", "resetScale2d"]] };
-  const first = 60;         // rows of a long table that are shown at first
-  const draw = new Map();   // an element of the page, and what draws it
+  const first = 60;         // rows of a long table shown at first
+  const draw = new Map();   // element of the page -> function that draws it
+  const cellTexts = 20;     // classes up to which the cells of a confusion matrix show their counts
 
   const variable = (name) => getComputedStyle(root).getPropertyValue(name).trim();
-  // plotly reads some HTML in all texts: those of files are to be seen as they are.
+  // plotly interprets some HTML in every text, so texts of files are escaped.
+  const percent = (share, digits = 0) => (100 * share).toFixed(digits) + " %";
   const plain = (text) => String(text).replace(/&/g, "&amp;").replace(/</g, "&lt;").replace(/>/g, "&gt;");
 
-  function wrapped(text, width) {
+  function wrap(text, width) {
     const lines = [""];
     for (const word of text.split(" ")) {
       if (lines[lines.length - 1].length + word.length > width) lines.push("");
@@ -21,16 +23,9 @@
     return lines.map(plain).join("<br>");
   }
 
-  function coloured(value) {
-    if (typeof value === "string") return value.replace(/var\((--[a-z-]+)\)/g, (_, name) => variable(name));
-    if (Array.isArray(value)) return value.map(coloured);
-    if (value && typeof value === "object") return Object.fromEntries(Object.entries(value).map(([k, v]) => [k, coloured(v)]));
-    return value;
-  }
-
   function themed(layout) {
     const axis = { gridcolor: variable("--line"), zeroline: false, linecolor: variable("--line"), automargin: true };
-    const found = Object.assign({}, coloured(layout));
+    const found = Object.assign({}, layout);
     for (const name of ["xaxis", "yaxis"]) found[name] = Object.assign({}, axis, found[name]);
     return Object.assign({
       paper_bgcolor: "rgba(0,0,0,0)", plot_bgcolor: "rgba(0,0,0,0)", showlegend: false, hovermode: "closest",
@@ -41,6 +36,53 @@
         font: { family: getComputedStyle(document.body).fontFamily, color: variable("--ink") } },
     }, found);
   }
+
+  // Each figure returns [traces, layout] for the values that the report gives it.
+  const figures = {
+    convergence({ iteration, gap, seconds }) {
+      return [[{ type: "scatter", mode: "lines+markers", x: iteration, y: gap, customdata: seconds, line: { color: variable("--first") },
+        hovertemplate: "iteration %{x}<br>relative gap %{y:.1e}<br>after %{customdata:.2f} s<extra></extra>" }],
+      { xaxis: { title: { text: "iteration" } },
+        yaxis: { title: { text: "relative gap" }, type: "log", exponentformat: "power", nticks: 7 } }];
+    },
+
+    confusion({ counts, names, ticks }) {
+      const places = names.map((_, i) => i);
+      const shares = counts.map((row) => { const n = Math.max(row.reduce((a, b) => a + b, 0), 1); return row.map((k) => k / n); });
+      const text = places.map((i) => places.map((j) => "true: " + plain(names[i]) + "<br>predicted: " + plain(names[j])
+        + "<br>" + counts[i][j] + " rows, " + percent(shares[i][j]) + " of the class"));
+      const cells = places.length > cellTexts ? [] : places.flatMap((i) => places.filter((j) => counts[i][j]).map((j) => ({
+        x: j, y: i, text: String(counts[i][j]), showarrow: false,
+        font: { size: 11, color: variable(shares[i][j] > 0.5 ? "--on-first" : "--ink") } })));
+      const axis = { tickvals: places, ticktext: ticks.map(plain), showgrid: false };
+      return [[{ type: "heatmap", x: places, y: places, z: shares, zmin: 0, zmax: 1, text: text, hovertemplate: "%{text}<extra></extra>",
+        colorscale: [[0, variable("--surface")], [1, variable("--first")]], showscale: false, xgap: 1, ygap: 1 }],
+      { xaxis: { title: { text: "predicted" }, tickangle: -45, ...axis },
+        yaxis: { title: { text: "true" }, autorange: "reversed", ...axis }, annotations: cells }];
+    },
+
+    labels({ curve }) {
+      const labels = curve.map((point) => point.labels);
+      const [low, high] = ["low", "high"].map((end) => curve.map((point) => 100 * (point.without + point[end])));
+      const line = (key, name, colour, dash) => ({ type: "scatter", mode: "lines+markers", x: labels, name: name,
+        y: curve.map((point) => 100 * point[key]), line: { color: variable(colour), dash: dash },
+        hovertemplate: "%{y:.1f} % with %{x} per class<extra></extra>" });
+      return [[{ type: "scatter", mode: "lines", x: [...labels, ...labels.slice().reverse()], y: [...high, ...low.reverse()],
+        fill: "toself", fillcolor: variable("--band"), line: { width: 0 }, hoverinfo: "skip", name: "95 % interval of the difference" },
+      line("with_source", "with the source", "--first", "solid"),
+      line("without", "best rule without the source", "--second", "dash")],
+      { xaxis: { title: { text: "labels per class" }, type: "log", tickvals: labels, ticktext: labels.map(String) },
+        yaxis: { title: { text: "accuracy in per cent" } }, showlegend: true,
+        legend: { orientation: "h", y: -0.22, yanchor: "top", x: 0 } }];
+    },
+
+    histogram({ counts, name }) {
+      const n = counts.length, edge = (i) => (i / n).toFixed(2);
+      return [[{ type: "bar", x: counts.map((_, i) => (i + 0.5) / n), y: counts, width: 0.92 / n, marker: { color: variable("--first") },
+        customdata: counts.map((_, i) => edge(i) + " to " + edge(i + 1)), hovertemplate: "%{y} rows of %{customdata}<extra></extra>" }],
+      { xaxis: { title: { text: name }, range: [0, 1] }, yaxis: { title: { text: "rows" } } }];
+    },
+  };
 
   function traces(cloud, plane, domain, shown) {
     const [x, y] = cloud[plane], found = new Map();
@@ -63,12 +105,12 @@
           hovertemplate: "<b>%{customdata[0]}</b><br>%{customdata[1]}%{customdata[2]}<extra></extra>" });
       }
       const trace = found.get(key);
-      const what = cloud.byDomain || cloud.class[i] === "no class" ? "" : ", " + plain(cloud.class[i]) + (known ? "" : " (given)");
+      const what = cloud.class[i] === null ? "" : ", " + plain(cloud.class[i]) + (known ? "" : " (predicted)");
       trace.x.push(x[i]); trace.y.push(y[i]);
       trace.customdata.push([plain(cloud.id[i]), (d ? "target" : "source") + what,
-        cloud.words[i] ? "<br>" + wrapped(cloud.words[i], touch ? 32 : 56) : ""]);
+        cloud.words[i] ? "<br>" + wrap(cloud.words[i], touch ? 32 : 56) : ""]);
     }
-    // Rows without a label lowest, small groups above large ones.
+    // Unlabelled rows are drawn first, small groups above large ones.
     const known = (trace) => Number(!trace.marker.symbol.endsWith("open"));
     const order = [...found.values()].sort((a, b) => known(a) - known(b) || b.x.length - a.x.length);
     return links.x.length ? [links, ...order] : order;
@@ -82,8 +124,8 @@
       const plane = frame.dataset.plane, domain = frame.dataset.domain === undefined ? null : Number(frame.dataset.domain);
       const share = domain === null ? cloud.afterShare : cloud.beforeShare[domain];
       const name = domain === null ? "" : (domain ? "target, " : "source, ");
-      const axes = { xaxis: { title: { text: name + "first axis (" + share[0] + " of the variance)" } },
-        yaxis: { title: { text: "second axis (" + share[1] + ")" } }, uirevision: "kept" };
+      const axes = { xaxis: { title: { text: name + "first axis (" + percent(share[0]) + " of the variance)" } },
+        yaxis: { title: { text: "second axis (" + percent(share[1]) + ")" } }, uirevision: "kept" };
       if (domain === null) Object.assign(axes.yaxis, { scaleanchor: "x" });
       draw.set(frame, () => Plotly.react(frame, traces(cloud, plane, domain, shown), themed(axes), config));
     }
@@ -103,10 +145,13 @@
   }
   for (const frame of document.querySelectorAll(".figure[data-figure]")) {
     const figure = given.figures[Number(frame.dataset.figure)];
-    draw.set(frame, () => Plotly.react(frame, coloured(figure.data), themed(figure.layout), config));
+    draw.set(frame, () => {
+      const [data, layout] = figures[figure.kind](figure.values);
+      Plotly.react(frame, data, themed(layout), config);
+    });
   }
 
-  // Figures are drawn when they come near the screen: thousands of points take a while on a phone.
+  // Figures are drawn when they come near the screen, because thousands of points are slow on a phone.
   function show(frame) { if (!frame.drawn) { frame.drawn = true; draw.get(frame)(); } }
   const watcher = new IntersectionObserver((entries) => entries.filter((e) => e.isIntersecting).forEach((e) => show(e.target)),
     { rootMargin: "300px" });
