@@ -17,7 +17,7 @@ from sklearn.preprocessing import PolynomialFeatures, StandardScaler
 import isthmus
 from conftest import each_system
 from isthmus.exceptions import InputError, MissingDependencyError
-from isthmus.files import container, load, load_parts, model_card, model_files, save
+from isthmus.files import load, load_parts, model_card, model_file, save
 from isthmus.registry import systems
 
 pytestmark = pytest.mark.filterwarnings("ignore::UserWarning")
