@@ -390,7 +390,7 @@ def _check_schema(schema: Any, members: Mapping[str, bytes], trusted: frozenset[
         node, place, depth = places.pop()
         _require(depth < DEEPEST, "fewer values within values", depth)
         if isinstance(node, list):
-            places += [(item, place, depth + 1) for item in node if isinstance(item, list | dict)]
+            places += [(item, place, depth + 1) for item in reversed(node) if isinstance(item, list | dict)]
         elif isinstance(node, dict):
             if "__loader__" in node or "__id__" in node:
                 found.add(_check_node(node, place, trusted))
@@ -403,7 +403,7 @@ def _check_schema(schema: Any, members: Mapping[str, bytes], trusted: frozenset[
             # Names of attributes make messages that say where; deeper than that they would only be long.
             places += [
                 (item, place if key in ("content", "key_types") or len(place) > 120 else f"{place}.{key}", depth + 1)
-                for key, item in node.items()
+                for key, item in reversed(node.items())
                 if isinstance(item, list | dict)
             ]
     return found & (TRUSTED | trusted | {"numpy.dtype"})

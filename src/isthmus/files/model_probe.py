@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,7 @@ from sklearn.impute import SimpleImputer
 from sklearn.pipeline import FeatureUnion, Pipeline
 from sklearn.preprocessing import OneHotEncoder, OrdinalEncoder
 
+from isthmus._threads import single_threaded_blas
 from isthmus.common_space import DOMAINS
 from isthmus.controls import Corrupted, SelfTrainedLDA, TargetOnly
 from isthmus.estimators import ITML
@@ -39,7 +41,19 @@ def check_answers(model: Any) -> None:
     What a system refuses in a sentence of its own (a similarity has no neighbours within a domain) is an answer, as
     long as one method has another.
     """
-    inner = inner_system(model)
+    # On a busy machine, threads for a handful of rows would wait for each other longer than they work.
+    with single_threaded_blas(True), _openmp().limit(limits=1):
+        _check_answers(inner_system(model))
+
+
+@cache
+def _openmp() -> Any:
+    from threadpoolctl import ThreadpoolController
+
+    return ThreadpoolController().select(user_api="openmp")
+
+
+def _check_answers(inner: Any) -> None:
     inner._checked()
     if isinstance(inner, ITML):
         _check_points(inner.transform(_rows(inner.n_features_in_)), ROWS)

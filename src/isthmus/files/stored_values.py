@@ -403,6 +403,11 @@ def _check_vectorizer(vectorizer: Any) -> None:
 
 def _check_encoder(encoder: Any) -> None:
     sizes = [len(names) for names in vars(encoder).get("categories_", ())]
+    for names in vars(encoder).get("categories_", ()):
+        require(names.ndim == 1 and len(names), "categories", names)
+        if names.dtype.kind in "biuf":  # numbers are looked up by bisection, which finds no place beyond the last
+            known = names[:-1] if names.dtype.kind == "f" and np.isnan(names[-1]) else names
+            require((known[:-1] < known[1:]).all(), "categories in order", names)
     for name in ("_default_to_infrequent_mappings", "_infrequent_indices"):
         for found, size in zip(vars(encoder).get(name, ()) or (), sizes, strict=False):
             right = found is None or (found.ndim == 1 and found.dtype.kind == "i" and len(found) <= size)
