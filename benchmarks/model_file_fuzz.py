@@ -23,7 +23,7 @@ import warnings
 import zipfile
 from collections import Counter
 from collections.abc import Callable
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -390,7 +390,9 @@ def fuzz(numbers: range, folder: Path, seed: int = 100, *, current: Path | None 
 
     def heard(event: str, arguments: Any) -> None:
         written = event == "open" and isinstance(arguments[1], str) and any(c in arguments[1] for c in "wax+")
-        if watching[0] and (event in FORBIDDEN or written):
+        # NumPy parses the header of an array as a literal, which compiles to a tree and is not run.
+        literal = event == "compile" and arguments[1] == "<unknown>" and arguments[0][:1] in (b"{", "{")
+        if watching[0] and not literal and (event in FORBIDDEN or written):
             found.events.append(f"{event} {arguments!r:.80}")
 
     sys.addaudithook(heard)
@@ -435,7 +437,7 @@ def run_workers(count: int, chunk: int, seed: int) -> Outcome:
             command = [sys.executable, "-m", "benchmarks.model_file_fuzz", "--worker", str(start), str(min(start + chunk, count)), folder]
             try:
                 done = subprocess.run([*command, "--seed", str(seed)], stdout=subprocess.PIPE, timeout=chunk, check=False)
-                found.add(json.loads(done.stdout) if done.returncode == 0 else {**asdict(Outcome()), "wrong": [f"died with {done.returncode}: {current.read_text()}"]})
+                found.add(json.loads(done.stdout) if done.returncode == 0 else {**vars(Outcome()), "wrong": [f"died with {done.returncode}: {current.read_text()}"]})
             except subprocess.TimeoutExpired:
                 found.wrong.append(f"hung: {current.read_text()}")
             print(f"{min(start + chunk, count)} files, {len(found.wrong)} wrong, {len(found.events)} events", file=sys.stderr, flush=True)
@@ -454,7 +456,7 @@ def main() -> int:
         start, stop, folder = args.worker
         with tempfile.TemporaryDirectory(dir=folder) as own:
             found = fuzz(range(int(start), int(stop)), Path(own), args.seed, current=Path(folder) / "current")
-        print(json.dumps(asdict(found)))
+        print(json.dumps(vars(found)))
         return 0
     found = run_workers(args.count, args.chunk, args.seed)
     print("| mutation | refused in one sentence | a model that answers | a model that refuses its rows in one sentence |")

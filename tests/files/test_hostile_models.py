@@ -208,21 +208,21 @@ def test_names_of_members(raw, name, tmp_path):
 
 
 def test_long_texts_are_not_parsed(raw, tmp_path):
-    for text in (b" " * 2**24, b"[" * 300_000, b'{"a":' * 5000):
+    for text in (b" " * (2**23 + 1), b"[" * 300_000, b'{"a":' * 5000):
         refused(load, put(tmp_path / "model", _archive(members_of(raw) | {ABOUT: text})))
         refused(load, put(tmp_path / "model", _archive(members_of(raw) | {SCHEMA: text})))
 
 
 def test_a_model_that_does_not_answer_is_not_a_model(raw, tmp_path):
-    """All is in order by itself, and maps of one domain are infinite."""
+    """All is in order by itself, and the maps are not numbers."""
     members = members_of(raw)
     arrays = {name: np.load(io.BytesIO(content)) for name, content in members.items() if name.endswith(".npy")}
     for name, array in arrays.items():
-        if array.shape == (4, 2):
+        if array.ndim == 2:
             buffer = io.BytesIO()
             np.save(buffer, np.full_like(array, np.nan))
             members[name] = buffer.getvalue()
-    assert "numbers for each row" in refused(load, put(tmp_path / "model", _archive(members)))
+    refused(load, put(tmp_path / "model", _archive(members)))
 
 
 def test_no_such_file(tmp_path):

@@ -205,7 +205,8 @@ def _dump(model: Any, trusted: frozenset[str]) -> dict[str, bytes]:
             members = {name: archive.read(name) for name in archive.namelist()}
         files: dict[str, str] = {}
         schema = _number(json.loads(members.pop(SCHEMA)), {}, files)
-        members = {files[name]: content for name, content in members.items()} | {SCHEMA: _text(schema)}
+        members = {files[name]: content for name, content in members.items() if name in files}
+        members[SCHEMA] = _text(schema)
         _check_schema(schema, members, trusted)
         unpack(packed, trusted)
     except StoredValueError as error:
