@@ -56,14 +56,60 @@ class Evil:
 WORDS = ["", "MLHD", "os.system", "../../etc/passwd", "model", "nan", "\x00", "x" * 5000, "linear", "precomputed"]
 NUMBERS = [0, 1, -1, 3, 2**31, 10**9, 2**62, -(2**70), 10**400, 0.5, -0.0, 1e308, 5e-324]
 VALUES: list[Any] = [None, True, False, *NUMBERS, [], {}, [[]], *WORDS, {"__id__": 3}]
-CONTENTS = ["null", "true", "0", "-1", "1000000000", "9" * 5000, "1e999", "NaN", '"x"', '"linear"', "[]", "{}", "[" * 5000, ""]
+CONTENTS = [
+    "null",
+    "true",
+    "0",
+    "-1",
+    "1000000000",
+    "9" * 5000,
+    "1e999",
+    "NaN",
+    '"x"',
+    '"linear"',
+    "[]",
+    "{}",
+    "[" * 5000,
+    "",
+]
 LOADERS = ["DictNode", "ListNode", "TupleNode", "SetNode", "JsonNode", "NdArrayNode", "ObjectNode", "TypeNode"]
 LOADERS += ["FunctionNode", "PartialNode", "MethodNode", "OperatorFuncNode", "ConstructorFromReduceNode", "TreeNode"]
-LOADERS += ["SparseMatrixNode", "RandomGeneratorNode", "BytesNode", "CachedNode", "DTypeNode", "SliceNode", "LossNode"]
-TYPES = ["os.system", "builtins.eval", "builtins.exec", "builtins.list", "builtins.dict", "subprocess.Popen", "numpy.load"]
+LOADERS += [
+    "SparseMatrixNode",
+    "RandomGeneratorNode",
+    "BytesNode",
+    "CachedNode",
+    "DTypeNode",
+    "SliceNode",
+    "LossNode",
+]
+TYPES = [
+    "os.system",
+    "builtins.eval",
+    "builtins.exec",
+    "builtins.list",
+    "builtins.dict",
+    "subprocess.Popen",
+    "numpy.load",
+]
 TYPES += ["numpy.void", "numpy.float64", "numpy.tanh", "isthmus.kernels.RBF", "isthmus.cli.main", "functools.partial"]
-TYPES += ["isthmus.estimators.logdet.mlhd.MLHD", "sklearn.pipeline.Pipeline", "sklearn.tree._tree.Tree", "operator.call"]
-PATHS = ["../../evil", "/etc/passwd", "..", "parts/../../evil.npy", "C:\\evil", "\\\\host\\share", "/dev/zero", "~/evil", "0.npz"]
+TYPES += [
+    "isthmus.estimators.logdet.mlhd.MLHD",
+    "sklearn.pipeline.Pipeline",
+    "sklearn.tree._tree.Tree",
+    "operator.call",
+]
+PATHS = [
+    "../../evil",
+    "/etc/passwd",
+    "..",
+    "parts/../../evil.npy",
+    "C:\\evil",
+    "\\\\host\\share",
+    "/dev/zero",
+    "~/evil",
+    "0.npz",
+]
 
 
 @dataclass(frozen=True)
@@ -148,7 +194,14 @@ def _splice(raw: bytes, rng: Random) -> bytes:
 
 def _resize(raw: bytes, rng: Random) -> bytes:
     """Let a record of the archive declare another size, place or method."""
-    mark, fields = one([(b"PK\x01\x02", (10, 16, 20, 24, 28, 42)), (b"PK\x05\x06", (8, 10, 12, 16)), (b"PK\x03\x04", (8, 14, 18, 22, 26))], rng)
+    mark, fields = one(
+        [
+            (b"PK\x01\x02", (10, 16, 20, 24, 28, 42)),
+            (b"PK\x05\x06", (8, 10, 12, 16)),
+            (b"PK\x03\x04", (8, 14, 18, 22, 26)),
+        ],
+        rng,
+    )
     places = [k for k in range(len(raw)) if raw.startswith(mark, k)] if mark != b"PK\x05\x06" else [raw.rfind(mark)]
     start = one(places, rng) + one(fields, rng)
     claim = int(one([0, 1, 8, 2**16 - 1, 2**31, 2**32 - 1, int(rng.integers(2**32))], rng))
@@ -160,7 +213,11 @@ def _foreign(raw: bytes, rng: Random) -> bytes:
     objects = io.BytesIO()
     np.save(objects, np.array([Evil()], dtype=object), allow_pickle=True)
     kinds = [pickle.dumps(Evil(), int(rng.integers(6))), objects.getvalue(), b"", b"\0" * 64]
-    kinds += [b"{" * int(rng.integers(1, 5000)), b"\x93NUMPY\x01\x00" + raw[:200], rng.bytes(int(rng.integers(1, 2000)))]
+    kinds += [
+        b"{" * int(rng.integers(1, 5000)),
+        b"\x93NUMPY\x01\x00" + raw[:200],
+        rng.bytes(int(rng.integers(1, 2000))),
+    ]
     return one(kinds, rng)
 
 
@@ -253,7 +310,9 @@ def _edit_parameters(members: Members, rng: Random) -> Members:
 def _edit_types(members: Members, rng: Random) -> Members:
     """Let nodes be of other types, loaders or numbers."""
     schema = json.loads(members[SCHEMA])
-    known = [owner[key] for owner, key in nodes(schema) if isinstance(owner[key], dict) and "__loader__" in owner[key]]
+    known = [
+        owner[key] for owner, key in nodes(schema) if isinstance(owner[key], dict) and "__loader__" in owner[key]
+    ]
     for _ in range(int(rng.integers(1, 3))):
         node, action = one(known, rng), int(rng.integers(5))
         if action in (0, 1):
@@ -298,9 +357,16 @@ def _edit_header(members: Members, rng: Random) -> Members:
     """Let an array claim another shape or type: huge, negative, of objects."""
     name = one([name for name in members if name.endswith(".npy")], rng)
     content = members[name]
-    shape = one(["(1000000000000,)", "(2147483647, 2147483647)", "(-1,)", "(0, 99999999999)", "()", "(3,)", "(True,)"], rng)
+    shape = one(
+        ["(1000000000000,)", "(2147483647, 2147483647)", "(-1,)", "(0, 99999999999)", "()", "(3,)", "(True,)"], rng
+    )
     kind = one(["<f8", "|O", "<U1000000", "|V8", "<c16", "<M8[s]", ">f8", "|S0"], rng)
-    header = f"{{'descr': '{kind}', 'fortran_order': {one(['True', 'False'], rng)}, 'shape': {shape}, }}".ljust(117).encode() + b"\n"
+    header = (
+        f"{{'descr': '{kind}', 'fortran_order': {one(['True', 'False'], rng)}, 'shape': {shape}, }}".ljust(
+            117
+        ).encode()
+        + b"\n"
+    )
     made = b"\x93NUMPY\x01\x00" + len(header).to_bytes(2, "little") + header + content[128:]
     return members | {name: made if rng.random() < 0.8 else pickle.dumps(np.array([Evil()], dtype=object))}
 
@@ -323,13 +389,32 @@ def _deepen(members: Members, rng: Random) -> Members:
     node = copy.deepcopy(owner[key])
     for k in range(int(rng.integers(20, 300))):
         kind = {"__class__": "list", "__module__": "builtins", "__loader__": "ListNode", "__id__": 10**6 + k}
-        node = {**kind, "content": [node, {"__id__": node["__id__"]}] if isinstance(node, dict) and "__id__" in node else [node]}
+        node = {
+            **kind,
+            "content": [node, {"__id__": node["__id__"]}] if isinstance(node, dict) and "__id__" in node else [node],
+        }
     owner[key] = node
     return members | {SCHEMA: json.dumps(schema).encode()}
 
 
-RAW = {"bits": _flip, "truncation": _truncate, "splices": _splice, "declared sizes": _resize, "foreign files": _foreign, "nested archives": _nest, "compressed and repeated members": _bomb}
-SEALED = {"sealed: text": _edit_text, "sealed: parameters": _edit_parameters, "sealed: types": _edit_types, "sealed: arrays": _edit_array, "sealed: headers": _edit_header, "sealed: paths": _edit_names, "sealed: depth": _deepen}
+RAW = {
+    "bits": _flip,
+    "truncation": _truncate,
+    "splices": _splice,
+    "declared sizes": _resize,
+    "foreign files": _foreign,
+    "nested archives": _nest,
+    "compressed and repeated members": _bomb,
+}
+SEALED = {
+    "sealed: text": _edit_text,
+    "sealed: parameters": _edit_parameters,
+    "sealed: types": _edit_types,
+    "sealed: arrays": _edit_array,
+    "sealed: headers": _edit_header,
+    "sealed: paths": _edit_names,
+    "sealed: depth": _deepen,
+}
 KINDS = (*RAW, *SEALED)
 
 
@@ -434,13 +519,31 @@ def run_workers(count: int, chunk: int, seed: int) -> Outcome:
     with tempfile.TemporaryDirectory() as folder:
         current = Path(folder) / "current"
         for start in range(0, count, chunk):
-            command = [sys.executable, "-m", "benchmarks.model_file_fuzz", "--worker", str(start), str(min(start + chunk, count)), folder]
+            command = [
+                sys.executable,
+                "-m",
+                "benchmarks.model_file_fuzz",
+                "--worker",
+                str(start),
+                str(min(start + chunk, count)),
+                folder,
+            ]
             try:
-                done = subprocess.run([*command, "--seed", str(seed)], stdout=subprocess.PIPE, timeout=chunk, check=False)
-                found.add(json.loads(done.stdout) if done.returncode == 0 else {**vars(Outcome()), "wrong": [f"died with {done.returncode}: {current.read_text()}"]})
+                done = subprocess.run(
+                    [*command, "--seed", str(seed)], stdout=subprocess.PIPE, timeout=chunk, check=False
+                )
+                found.add(
+                    json.loads(done.stdout)
+                    if done.returncode == 0
+                    else {**vars(Outcome()), "wrong": [f"died with {done.returncode}: {current.read_text()}"]}
+                )
             except subprocess.TimeoutExpired:
                 found.wrong.append(f"hung: {current.read_text()}")
-            print(f"{min(start + chunk, count)} files, {len(found.wrong)} wrong, {len(found.events)} events", file=sys.stderr, flush=True)
+            print(
+                f"{min(start + chunk, count)} files, {len(found.wrong)} wrong, {len(found.events)} events",
+                file=sys.stderr,
+                flush=True,
+            )
     return found
 
 
@@ -459,7 +562,7 @@ def main() -> int:
         print(json.dumps(vars(found)))
         return 0
     found = run_workers(args.count, args.chunk, args.seed)
-    print("| mutation | refused in one sentence | a model that answers | a model that refuses its rows in one sentence |")
+    print("| mutation | refused in one sentence | a model that answers | a model that refuses its rows |")
     print("|---|---|---|---|")
     for kind in KINDS:
         row = [found.counts[f"{kind}|{what}"] for what in ("refused", "answers", "refuses its rows")]

@@ -45,7 +45,7 @@ def test_what_counts_as_a_difference():
 
 
 def test_the_commands_say_what_the_readme_shows(script):
-    for extra in ("polars", "safetensors", "plotly"):
+    for extra in ("polars", "skops", "plotly"):
         pytest.importorskip(extra)
     if not (data_folder() / script.TEXTS).exists():
         pytest.skip("needs the texts of Debian: docs/datasets.md")

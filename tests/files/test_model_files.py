@@ -264,7 +264,12 @@ def test_what_can_not_be_saved(tmp_path):
         (isthmus.LabelTransfer(random_state=np.random.default_rng(0)).fit(A, ya, B, yb), "random_state"),
         (isthmus.MLHD(rule=SVC()).fit(A, ya, B, yb), "SVC"),
         (isthmus.CCA(target_transformer=FunctionTransformer(lambda X: X)).fit(A, ya, B, yb), "function"),
-        (isthmus.CCA(target_transformer=TfidfVectorizer(token_pattern="(a+)+b")).fit(A, ya, [f"{"a" * (k % 4 + 1)}b ab" for k in range(36)], ya), "token_pattern"),
+        (
+            isthmus.CCA(target_transformer=TfidfVectorizer(token_pattern="(a+)+b")).fit(
+                A, ya, [f"{'a' * (1 + 'abc'.index(name))}b" for name in ya], ya
+            ),
+            "token_pattern",
+        ),
         (isthmus.MLHD(source_transformer=PolynomialFeatures()).fit(A, ya, B, yb), "source.*PolynomialFeatures"),
     ]
     for model, message in cases:
@@ -282,7 +287,7 @@ def test_trust(tmp_path):
     trust = ["sklearn.preprocessing._polynomial.PolynomialFeatures"]
     read = again(model, tmp_path, trust=trust)
     np.testing.assert_array_equal(read.transform(A, "source"), model.transform(A, "source"))
-    with pytest.raises(InputError, match="PolynomialFeatures.*name it in trust="):
+    with pytest.raises(InputError, match=r"PolynomialFeatures.*name it in trust="):
         load(tmp_path / "model")
 
 
@@ -303,7 +308,12 @@ def test_the_result_of_the_solver_comes_back(of, tmp_path):
     read = again(model, tmp_path)
     ours, theirs = model.result_, read.result_
     assert str(ours) == str(theirs)
-    assert (ours.status, ours.trace, ours.primal, ours.dual) == (theirs.status, theirs.trace, theirs.primal, theirs.dual)
+    assert (ours.status, ours.trace, ours.primal, ours.dual) == (
+        theirs.status,
+        theirs.trace,
+        theirs.primal,
+        theirs.dual,
+    )
     assert ours.duality_gap == theirs.duality_gap
     np.testing.assert_array_equal(ours.components(), theirs.components())
     assert str(again(read, tmp_path).result_) == str(ours)

@@ -161,7 +161,7 @@ def load_parts(path: Path) -> dict[str, Part]:
 
 
 def model_card(path: Path) -> dict[str, Any]:
-    """Return what a file says of its model, without constructing it: type, parameters, sizes, certificate, versions."""
+    """Return what a file says of its model without constructing it: type, parameters, sizes, certificate."""
     raw = _read(path)
     with _one_sentence(path):
         about, members = _members(raw)
@@ -249,7 +249,9 @@ def _card(model: Any) -> dict[str, Any]:
     inner = inner_system(model)
     result = getattr(inner, "result_", None)
     gap = None if result is None else float(result.relative_gap)
-    proof = None if result is None else {"status": result.status.value, "relative_gap": gap if np.isfinite(gap) else None}
+    proof = (
+        None if result is None else {"status": result.status.value, "relative_gap": gap if np.isfinite(gap) else None}
+    )
     classes = getattr(inner, "classes_", ())
     parameters = model.get_params(deep=False).items()
     return {
@@ -339,14 +341,22 @@ def _members(raw: bytes) -> tuple[dict[str, Any], dict[str, bytes]]:
             # Uncompressed, so a member can't be larger than the file.
             stored = info.compress_type == ZIP_STORED and info.compress_size == info.file_size
             _require(stored and not info.flag_bits & 1, "members that are not compressed", info.filename)
-            _require(info.filename.endswith(".npy") or info.file_size <= LARGEST_TEXT, "a shorter text", info.filename)
+            _require(
+                info.filename.endswith(".npy") or info.file_size <= LARGEST_TEXT, "a shorter text", info.filename
+            )
         names = [info.filename for info in infos]
         _require(len({*names}) == len(names), "members with different names", "two with one name")
-        _require(sum(info.file_size for info in infos) <= len(raw), "members that the file has room for", "larger ones")
+        _require(
+            sum(info.file_size for info in infos) <= len(raw), "members that the file has room for", "larger ones"
+        )
         members = {name: archive.read(name) for name in names}
     missing = {ABOUT, SCHEMA, CHECKSUM} - members.keys()
     _require(not missing, "a model file", f"one without {', '.join(sorted(missing))}")
-    _require(members[CHECKSUM] == _checksum(members), "the content that was written", "another checksum; copy the file again")
+    _require(
+        members[CHECKSUM] == _checksum(members),
+        "the content that was written",
+        "another checksum; copy the file again",
+    )
     about = _json(members[ABOUT])
     _require(isinstance(about, dict), "a summary", about)
     return about, members
@@ -428,7 +438,9 @@ def _check_node(node: dict[str, Any], place: str, trusted: frozenset[str]) -> st
         _require(plain and not (type(value) is int and abs(value) >= 2**63), "a plain value", content)
     if loader == "DictNode":
         keys = node.get("key_types")
-        right = isinstance(keys, dict) and isinstance(keys.get("content"), list) and isinstance(node.get("content"), dict)
+        right = (
+            isinstance(keys, dict) and isinstance(keys.get("content"), list) and isinstance(node.get("content"), dict)
+        )
         _require(right and len(keys["content"]) == len(node["content"]), "a type for each key", place)
     return full
 
@@ -488,7 +500,9 @@ def _pack_parts(parts: Any) -> tuple[dict[str, Any], dict[str, bytes]]:
         for key, value in part[1].items():
             array = np.asarray(value)
             if array.dtype.kind not in "biuf":
-                raise InputError(f"parts: expected arrays of numbers for {name!r:.60}, got {key!r:.60} of type {array.dtype}.")
+                raise InputError(
+                    f"parts: expected arrays of numbers for {name!r:.60}, got {key!r:.60} of type {array.dtype}."
+                )
             places[_part_name(key)] = place = f"parts/{len(members)}.npy"
             buffer = io.BytesIO()
             np.save(buffer, np.ascontiguousarray(array), allow_pickle=False)

@@ -64,7 +64,9 @@ def _check_answers(inner: Any) -> None:
         kept = inner.transformers_, inner._columns
         try:
             inner.transformers_ = inner._columns = dict.fromkeys(DOMAINS)
-            _check_methods(inner, inner._fit_rows[:ROWS] if inner.transductive else _rows(inner.n_features_[domain]), domain)
+            _check_methods(
+                inner, inner._fit_rows[:ROWS] if inner.transductive else _rows(inner.n_features_[domain]), domain
+            )
         finally:
             inner.transformers_, inner._columns = kept
         sample = sample_row(inner.transformers_[domain])

@@ -198,7 +198,9 @@ def _pack(value: Any, memo: dict[int, tuple[Any, Any]]) -> Any:
         return Packed("status", value.value)
     if kind is tuple and value and all(type(item) is TracePoint for item in value):
         names = [field.name for field in fields(TracePoint)]
-        return Packed("trace", np.array([[getattr(item, name) for name in names] for item in value], dtype=np.float64))
+        return Packed(
+            "trace", np.array([[getattr(item, name) for name in names] for item in value], dtype=np.float64)
+        )
     if kind is list and len(value) > MANY and all(type(item) is str for item in value):
         return Packed("texts", _texts(value))
     if kind is dict and len(value) > MANY and all(type(k) is str and type(v) is int for k, v in value.items()):
@@ -411,7 +413,9 @@ def _check_encoder(encoder: Any) -> None:
     for name in ("_default_to_infrequent_mappings", "_infrequent_indices"):
         for found, size in zip(vars(encoder).get(name, ()) or (), sizes, strict=False):
             right = found is None or (found.ndim == 1 and found.dtype.kind == "i" and len(found) <= size)
-            require(right and (found is None or not len(found) or 0 <= found.min() <= found.max() < size), name, found)
+            require(
+                right and (found is None or not len(found) or 0 <= found.min() <= found.max() < size), name, found
+            )
     for name in ("drop_idx_", "_drop_idx_after_grouping"):
         found = vars(encoder).get(name)
         if found is not None:
@@ -447,8 +451,12 @@ def _rebuild_rule(model: Any) -> None:
 
 def _check_references(points: Any) -> None:
     right = points.points.ndim == 2 and points.y.shape == (len(points.points),) and points.y.dtype.kind == "i"
-    require(right and points.points.shape[1] == points.space.dimension, "points of the common space", points.points.shape)
-    require(type(points.n_source) is int and 0 <= points.n_source <= len(points.y), "a number of rows", points.n_source)
+    require(
+        right and points.points.shape[1] == points.space.dimension, "points of the common space", points.points.shape
+    )
+    require(
+        type(points.n_source) is int and 0 <= points.n_source <= len(points.y), "a number of rows", points.n_source
+    )
     require(points.weights is None or len(points.weights) == len(points.y), "a weight for each row", "others")
 
 
@@ -486,7 +494,11 @@ def _check_codes(rule: Any) -> None:
 
 
 def _check_result(result: Any) -> None:
-    require(isinstance(result.point, StoredPoint) and type(result.status) is Status, "the result of a solver", result.status)
+    require(
+        isinstance(result.point, StoredPoint) and type(result.status) is Status,
+        "the result of a solver",
+        result.status,
+    )
     require(result.trace and type(result.trace[0]) is TracePoint, "a trace", result.trace)
     str(result)
 
