@@ -27,7 +27,16 @@ from sklearn import __version__ as sklearn_version
 from isthmus._version import __version__
 from isthmus.exceptions import InputError, IsthmusError, MissingDependencyError
 from isthmus.files.model_probe import check_answers, inner_system
-from isthmus.files.stored_values import FUNCTIONS, SCALARS, TRUSTED, StoredValueError, pack, type_name, unpack
+from isthmus.files.stored_values import (
+    FUNCTIONS,
+    SCALARS,
+    TRUSTED,
+    StoredValueError,
+    pack,
+    require,
+    type_name,
+    unpack,
+)
 from isthmus.migration import Adapter
 from isthmus.storage.files import as_path, opened, shown, write_whole
 
@@ -166,7 +175,7 @@ def model_card(path: Path) -> dict[str, Any]:
     with _one_sentence(path):
         about, members = _members(raw)
         _check_format(about)
-        _require(isinstance(about.get("card"), dict), "a summary of the model", about.get("card"))
+        require(isinstance(about.get("card"), dict), "a summary of the model", about.get("card"))
         sizes = [_header(members[name])[0] for name in members if name.endswith(".npy")]
         return {
             **about["card"],
@@ -248,10 +257,10 @@ def _card(model: Any) -> dict[str, Any]:
     """Return what is worth knowing before a model is loaded."""
     inner = inner_system(model)
     result = getattr(inner, "result_", None)
-    gap = None if result is None else float(result.relative_gap)
-    proof = (
-        None if result is None else {"status": result.status.value, "relative_gap": gap if np.isfinite(gap) else None}
-    )
+    proof = None
+    if result is not None:
+        gap = float(result.relative_gap)
+        proof = {"status": result.status.value, "relative_gap": gap if np.isfinite(gap) else None}
     classes = getattr(inner, "classes_", ())
     parameters = model.get_params(deep=False).items()
     return {
@@ -326,64 +335,58 @@ def _one_sentence(path: Path) -> Iterator[None]:
         raise InputError(f"{shown(path)}: expected a model that works, got '{reason}'.") from None
 
 
-def _require(right: Any, expected: str, got: Any) -> None:
-    if not right:
-        raise StoredValueError(f"{expected}, got {shown(repr(got)[:80])}")
-
-
 def _members(raw: bytes) -> tuple[dict[str, Any], dict[str, bytes]]:
     """Return the summary and all members of an archive, sizes and names checked before any is read."""
     with ZipFile(io.BytesIO(raw)) as archive:
         infos = archive.infolist()
-        _require(len(infos) <= MOST_MEMBERS, f"at most {MOST_MEMBERS} members", len(infos))
+        require(len(infos) <= MOST_MEMBERS, f"at most {MOST_MEMBERS} members", len(infos))
         for info in infos:
-            _require(MEMBER.fullmatch(info.filename), "members of a model file", info.filename)
+            require(MEMBER.fullmatch(info.filename), "members of a model file", info.filename)
             # Uncompressed, so a member can't be larger than the file.
             stored = info.compress_type == ZIP_STORED and info.compress_size == info.file_size
-            _require(stored and not info.flag_bits & 1, "members that are not compressed", info.filename)
-            _require(
-                info.filename.endswith(".npy") or info.file_size <= LARGEST_TEXT, "a shorter text", info.filename
-            )
+            require(stored and not info.flag_bits & 1, "members that are not compressed", info.filename)
+            require(info.filename.endswith(".npy") or info.file_size <= LARGEST_TEXT, "a shorter text", info.filename)
         names = [info.filename for info in infos]
-        _require(len({*names}) == len(names), "members with different names", "two with one name")
-        _require(
+        require(len({*names}) == len(names), "members with different names", "two with one name")
+        require(
             sum(info.file_size for info in infos) <= len(raw), "members that the file has room for", "larger ones"
         )
         members = {name: archive.read(name) for name in names}
     missing = {ABOUT, SCHEMA, CHECKSUM} - members.keys()
-    _require(not missing, "a model file", f"one without {', '.join(sorted(missing))}")
-    _require(
+    require(not missing, "a model file", f"one without {', '.join(sorted(missing))}")
+    require(
         members[CHECKSUM] == _checksum(members),
         "the content that was written",
         "another checksum; copy the file again",
     )
     about = _json(members[ABOUT])
-    _require(isinstance(about, dict), "a summary", about)
+    require(isinstance(about, dict), "a summary", about)
     return about, members
 
 
 def _json(text: bytes) -> Any:
     """Parse a text whose size, brackets and depth are bounded."""
-    _require(len(text) <= LARGEST_TEXT, f"a description of at most {LARGEST_TEXT} bytes", len(text))
-    _require(text.count(b"[") + text.count(b"{") <= MOST_BRACKETS, "fewer parts", "too many")
+    require(len(text) <= LARGEST_TEXT, f"a description of at most {LARGEST_TEXT} bytes", len(text))
+    require(text.count(b"[") + text.count(b"{") <= MOST_BRACKETS, "fewer parts", "too many")
     return json.loads(text.decode())  # decoded here: of bytes, json would guess the encoding
 
 
 def _check_format(about: dict[str, Any]) -> None:
-    number, by = about.get("format"), about.get("written_by")
-    _require(type(number) is int, "the number of a format", number)
+    number: Any = about.get("format")
+    by, parts = about.get("written_by"), about.get("parts")
+    require(type(number) is int, "the number of a format", number)
     if number != FORMAT:
         version = str(by.get("isthmus"))[:20] if isinstance(by, dict) else "another version"
         remedy = "pip install --upgrade isthmus" if number > FORMAT else REMEDY
         raise StoredValueError(f"format {FORMAT}, got format {number}, written by isthmus {shown(version)}; {remedy}")
-    parts = about.get("parts")
-    _require(isinstance(parts, dict), "parts by name", parts)
+    if not isinstance(parts, dict):
+        raise StoredValueError("parts by name, got none")
     for name, part in parts.items():
         right = isinstance(part, dict) and part.keys() == {"about", "arrays"} and isinstance(part["arrays"], dict)
-        _require(right, "a part with its arrays", name)
+        require(right, "a part with its arrays", name)
     places = [place for part in parts.values() for place in part["arrays"].values()]
     right = all(isinstance(place, str) and place.startswith("parts/") for place in places)
-    _require(right and len({*places}) == len(places), "arrays that are used once", "others")
+    require(right and len({*places}) == len(places), "arrays that are used once", "others")
 
 
 def _check_schema(schema: Any, members: Mapping[str, bytes], trusted: frozenset[str]) -> set[str]:
@@ -392,23 +395,23 @@ def _check_schema(schema: Any, members: Mapping[str, bytes], trusted: frozenset[
     A node with the number of an earlier one has to be equal to it: skops takes the earlier one, and references to it
     without its content could multiply a small file.
     """
-    _require(isinstance(schema, dict), "a schema", schema)
+    require(isinstance(schema, dict), "a schema", schema)
     seen: dict[int, dict[str, Any]] = {}
     owners: dict[str, int] = {}
     found: set[str] = {"numpy.dtype", *trusted}
     places: list[tuple[Any, str, int]] = [(schema, "model", 0)]
     while places:
         node, place, depth = places.pop()
-        _require(depth < DEEPEST, "fewer values within values", depth)
+        require(depth < DEEPEST, "fewer values within values", depth)
         if isinstance(node, list):
             places += [(item, place, depth + 1) for item in reversed(node) if isinstance(item, list | dict)]
         elif isinstance(node, dict):
             if "__loader__" in node or "__id__" in node:
                 found.add(_check_node(node, place, trusted))
-                number = node.get("__id__")
-                _require(type(number) is int, "a number of each node", number)
+                number: Any = node.get("__id__")
+                require(type(number) is int, "a number of each node", number)
                 known = seen.setdefault(number, node)
-                _require(known is node or known == node, "one node for each number", place)
+                require(known is node or known == node, "one node for each number", place)
                 if "file" in node:
                     _check_file(node, members, owners)
             # Names of attributes make messages that say where; deeper than that they would only be long.
@@ -435,38 +438,38 @@ def _check_node(node: dict[str, Any], place: str, trusted: frozenset[str]) -> st
         content = node.get("content")
         value = json.loads(content) if isinstance(content, str) else content
         plain = isinstance(content, str) and (value is None or isinstance(value, bool | int | float | str))
-        _require(plain and not (type(value) is int and abs(value) >= 2**63), "a plain value", content)
+        require(plain and not (type(value) is int and abs(value) >= 2**63), "a plain value", content)
     if loader == "DictNode":
-        keys = node.get("key_types")
+        keys: Any = node.get("key_types")
         right = (
             isinstance(keys, dict) and isinstance(keys.get("content"), list) and isinstance(node.get("content"), dict)
         )
-        _require(right and len(keys["content"]) == len(node["content"]), "a type for each key", place)
+        require(right and len(keys["content"]) == len(node["content"]), "a type for each key", place)
     return full
 
 
 def _check_file(node: dict[str, Any], members: Mapping[str, bytes], owners: dict[str, int]) -> None:
     """Raise unless an array is stored in order, and belongs to this node alone: it would be read once for each."""
     file = node["file"]
-    _require(isinstance(file, str) and file in members, "an array that is in the file", file)
-    _require(owners.setdefault(file, node["__id__"]) == node["__id__"], "an array that is used once", file)
+    require(isinstance(file, str) and file in members, "an array that is in the file", file)
+    require(owners.setdefault(file, node["__id__"]) == node["__id__"], "an array that is used once", file)
     shape, _ = _header(members[file])
     scalar = f"{node.get('__module__')}.{node.get('__class__')}" in SCALARS
-    _require(not scalar or shape == (), "a single number", shape)
+    require(not scalar or shape == (), "a single number", shape)
 
 
 def _header(content: bytes) -> tuple[tuple[int, ...], np.dtype[Any]]:
     """Return the shape and type of a stored array, whose length has to be what these say."""
     file = io.BytesIO(content)
     version = np.lib.format.read_magic(file)
-    _require(version in ((1, 0), (2, 0)), "an array of NumPy", version)
+    require(version in ((1, 0), (2, 0)), "an array of NumPy", version)
     reader = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
     shape, _, dtype = reader(file)
-    _require(dtype.kind in "biufU" and dtype.itemsize < 2**20, "an array of numbers or texts", dtype)
-    _require(len(shape) <= 8 and all(0 <= n <= LONGEST_AXIS for n in shape), "a shape", shape)
-    _require(_count(shape) or max(shape, default=0) <= len(content) + 2**20, "a shape", shape)
+    require(dtype.kind in "biufU" and dtype.itemsize < 2**20, "an array of numbers or texts", dtype)
+    require(len(shape) <= 8 and all(0 <= n <= LONGEST_AXIS for n in shape), "a shape", shape)
+    require(_count(shape) or max(shape, default=0) <= len(content) + 2**20, "a shape", shape)
     expected = file.tell() + _count(shape) * dtype.itemsize
-    _require(expected == len(content), f"{expected} bytes of an array", len(content))
+    require(expected == len(content), f"{expected} bytes of an array", len(content))
     return shape, dtype
 
 

@@ -84,8 +84,9 @@ class StoredPoint:
     def of(cls, result: Result[Any]) -> StoredPoint:
         """Return the last point of a result."""
         point, multipliers = result.point, getattr(result.point, "multipliers", None)
-        numbers = (float(number) for number in (point.primal, point.dual, point.gap, point.scale))
-        return cls(*numbers, int(result.problem.n_pairs), float(result.primal), result.components(), multipliers)
+        primal, dual, gap, scale = (float(number) for number in (point.primal, point.dual, point.gap, point.scale))
+        n, objective, W = int(result.problem.n_pairs), float(result.primal), result.components()
+        return cls(primal, dual, gap, scale, n, objective, W, multipliers)
 
     @property
     def problem(self) -> StoredPoint:
@@ -167,8 +168,10 @@ def type_name(of: type) -> str:
 TRUSTED = frozenset(map(type_name, (*SYSTEMS, *VALUES, *SKLEARN)))
 _SCALAR_TYPES = (np.float64, np.float32, np.int64, np.int32, np.intp, np.bool_, np.str_)
 SCALARS = frozenset(f"numpy.{of.__name__}" for of in _SCALAR_TYPES)
-_FUNCTIONS = ("absolute", "arcsinh", "cbrt", "exp", "expm1", "log", "log10", "log1p", "log2")
-_FUNCTIONS += ("negative", "reciprocal", "sign", "sqrt", "square", "tanh")
+_FUNCTIONS = (
+    *("absolute", "arcsinh", "cbrt", "exp", "expm1", "log", "log10", "log1p", "log2"),
+    *("negative", "reciprocal", "sign", "sqrt", "square", "tanh"),
+)
 FUNCTIONS = frozenset(f"{home}.{name}" for home in ("numpy", "numpy.core._multiarray_umath") for name in _FUNCTIONS)
 """Functions of NumPy that a FunctionTransformer may call."""
 
