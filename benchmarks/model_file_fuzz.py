@@ -539,6 +539,7 @@ def run_workers(count: int, chunk: int, seed: int) -> Outcome:
                 )
             except subprocess.TimeoutExpired:
                 found.wrong.append(f"hung: {current.read_text()}")
+            print("\n".join(found.wrong[-10:]), file=sys.stderr)
             print(
                 f"{min(start + chunk, count)} files, {len(found.wrong)} wrong, {len(found.events)} events",
                 file=sys.stderr,

@@ -433,6 +433,24 @@ def _rebuild_neighbours(classifier: Any) -> None:
         classifier.fit(classifier._fit_X, classifier.classes_[classifier._y])
 
 
+def _check_classes(model: Any) -> None:
+    """Raise unless what the classifiers of a system predict are numbers of its classes."""
+    state = vars(model)
+    for name in ("classifier_", "source_rule_", "target_rule_", "_rule"):
+        found = getattr(state.get(name), "classes_", None)
+        if found is not None:
+            codes = np.asarray(found, dtype=np.intp)
+            require(codes.ndim == 1 and len(codes), "classes", found)
+            require(0 <= codes.min() <= codes.max() < len(model.classes_), "classes of the model", found)
+    if isinstance(model, SelfTrainedLDA) and "_present" in state:
+        codes = model._present
+        require(codes.dtype.kind == "i" and len(codes), "classes", codes)
+        require(0 <= codes.min() <= codes.max() < len(model.classes_), "classes of the model", codes)
+    if isinstance(model, LabelTransfer) and "_references" in state:
+        points, numbers = model._references
+        require(len(points) == len(numbers), "a number of each reference row", len(numbers))
+
+
 def _rebuild_rule(model: Any) -> None:
     """Make the decision rule of a system again, and check its reference rows."""
     if "references_" not in vars(model):
@@ -510,6 +528,7 @@ CHECKS: Mapping[type, Callable[[Any], None]] = {
     CountVectorizer: _check_vectorizer,
     prep.OneHotEncoder: _check_encoder,
     KNeighborsClassifier: _rebuild_neighbours,
+    TwoDomainEstimator: _check_classes,
     MappedEstimator: _rebuild_rule,
     References: _check_references,
     CommonSpace: _check_space,
