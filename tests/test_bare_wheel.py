@@ -104,11 +104,11 @@ def test_it_imports_everything_fits_and_keeps_an_adapter(bare, tmp_path):
 MISSING = {
     "tables": ("isthmus.tables.read_table('a.csv')", ["match", "a.npy", "b.npy", "-o", "m.csv"]),
     "anndata": ("isthmus.anndata.transfer_labels(None, None, 'kind')", ["match", "a.h5ad", "a.h5ad"]),
-    "safetensors": (
+    "safetensors": ("isthmus.migrate(H, H, 'rows', kind='ridge').export('m', format='safetensors')", None),
+    "skops": (
         "isthmus.save(isthmus.RidgeMap().fit(E, None, E, None, pairs='rows'), 'm.isthmus')",
         ["fit", "a.csv", "a.csv", "-o", "m.isthmus"],
     ),
-    "skops": ("isthmus.files.foreign.packed_foreign(E, 'here', Trusting())", None),
     "faiss": ("isthmus.Index(isthmus.RidgeMap().fit(E, None, E, None, pairs='rows'), 'hnsw')", None),
     "plot": (
         "isthmus.plotting.canvas.figure_type()",
@@ -129,13 +129,10 @@ import numpy as np
 import isthmus
 from isthmus.cli import main
 
-for name in ("anndata", "cli.completion", "files.foreign", "plotting.canvas", "domains.blocks", "solvers", "tables"):
+for name in ("anndata", "cli.completion", "plotting.canvas", "domains.blocks", "solvers", "tables"):
     importlib.import_module(f"isthmus.{name}")
 if "report" in sys.argv[2]:
     import isthmus.report.page
-
-class Trusting:
-    trust = ["numpy.ndarray"]
 
 def raised(work):
     with warnings.catch_warnings(record=True) as caught:

@@ -44,7 +44,7 @@ def test_what_counts_as_a_difference():
 
 @pytest.mark.slow
 def test_the_commands_say_what_the_readme_shows(script):
-    for extra in ("polars", "safetensors", "plotly"):
+    for extra in ("polars", "skops", "plotly"):
         pytest.importorskip(extra)
     made = script.made()
     text = script.README.read_text(encoding="utf-8")

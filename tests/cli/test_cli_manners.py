@@ -10,7 +10,7 @@ import isthmus
 from isthmus.cli import main
 
 pytest.importorskip("polars")
-pytest.importorskip("safetensors")
+pytest.importorskip("skops")
 
 WORDS = ["sun", "moon", "rain", "snow", "wind", "leaf", "tree", "bird", "fish", "stone", "river", "cloud"]
 

@@ -11,7 +11,7 @@ from isthmus.cli import main
 from isthmus.cli.screen import Screen
 
 pytest.importorskip("polars")
-pytest.importorskip("safetensors")
+pytest.importorskip("skops")
 
 
 def run(capsys, *arguments):

@@ -13,7 +13,7 @@ from isthmus.cli.models import Kept
 from isthmus.tables import limits, read_table, streaming
 
 pl = pytest.importorskip("polars")
-pytest.importorskip("safetensors")
+pytest.importorskip("skops")
 
 
 @pytest.fixture(scope="module")

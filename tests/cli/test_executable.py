@@ -23,7 +23,7 @@ from isthmus.storage.files import write_whole
 from isthmus.storage.folders import filling
 
 pytest.importorskip("polars")
-pytest.importorskip("safetensors")
+pytest.importorskip("skops")
 
 ENVIRONMENT = os.environ | {"PYTHONPATH": str(Path(isthmus.__file__).parents[1]), "OPENBLAS_NUM_THREADS": "1"}
 

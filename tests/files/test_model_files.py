@@ -10,14 +10,15 @@ import pytest
 import scipy.sparse as sp
 from sklearn.base import clone
 from sklearn.feature_extraction.text import TfidfVectorizer
-from sklearn.linear_model import LogisticRegression, RidgeClassifier
+from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import PolynomialFeatures, StandardScaler
+from sklearn.preprocessing import FunctionTransformer, PolynomialFeatures, StandardScaler
+from sklearn.svm import SVC
 
 import isthmus
 from conftest import each_system
 from isthmus.exceptions import InputError, MissingDependencyError
-from isthmus.files import container, load, load_parts, model_card, model_files, save
+from isthmus.files import load, load_parts, model_card, model_file, save
 from isthmus.registry import systems
 
 pytestmark = pytest.mark.filterwarnings("ignore::UserWarning")
@@ -261,7 +262,14 @@ def test_what_can_not_be_saved(tmp_path):
         (isthmus.MLHD().given_source(A, ya).fit(B, ya), "got GivenSource"),
         (isthmus.MLHD(Own(), Own()).fit(A, ya, B, yb), "source_kernel"),
         (isthmus.LabelTransfer(random_state=np.random.default_rng(0)).fit(A, ya, B, yb), "random_state"),
-        (isthmus.MLHD(rule=RidgeClassifier()).fit(A, ya, B, yb), "RidgeClassifier"),
+        (isthmus.MLHD(rule=SVC()).fit(A, ya, B, yb), "SVC"),
+        (isthmus.CCA(target_transformer=FunctionTransformer(lambda X: X)).fit(A, ya, B, yb), "function"),
+        (
+            isthmus.CCA(target_transformer=TfidfVectorizer(token_pattern="(a+)+b")).fit(
+                A, ya, [f"{'a' * (1 + 'abc'.index(name))}b" for name in ya], ya
+            ),
+            "token_pattern",
+        ),
         (isthmus.MLHD(source_transformer=PolynomialFeatures()).fit(A, ya, B, yb), "source.*PolynomialFeatures"),
     ]
     for model, message in cases:
@@ -279,31 +287,61 @@ def test_trust(tmp_path):
     trust = ["sklearn.preprocessing._polynomial.PolynomialFeatures"]
     read = again(model, tmp_path, trust=trust)
     np.testing.assert_array_equal(read.transform(A, "source"), model.transform(A, "source"))
-    with pytest.raises(InputError, match="if you trust whoever wrote the file"):
+    with pytest.raises(InputError, match=r"PolynomialFeatures.*name it in trust="):
         load(tmp_path / "model")
 
 
-def test_newer_formats_say_what_to_do(tmp_path, monkeypatch):
+@pytest.mark.parametrize(("number", "remedy"), [(7, "pip install --upgrade isthmus"), (1, "save the model again")])
+def test_other_formats_say_what_to_do(number, remedy, tmp_path, monkeypatch):
     model, _ = fitted(isthmus.Procrustes())
-    monkeypatch.setattr(model_files, "FORMAT", 7)
+    monkeypatch.setattr(model_file, "FORMAT", number)
     save(model, tmp_path / "model")
     monkeypatch.undo()
-    with pytest.raises(InputError, match=r"got format 7, written by isthmus .*pip install --upgrade"):
-        load(tmp_path / "model")
+    for read in (load, load_parts, model_card):
+        with pytest.raises(InputError, match=rf"got format {number}, written by isthmus .*; {remedy}"):
+            read(tmp_path / "model")
 
 
-def test_older_formats_have_a_place(tmp_path, monkeypatch):
+@pytest.mark.parametrize("of", [isthmus.MLHD, isthmus.Saenko, isthmus.ARC])
+def test_the_result_of_the_solver_comes_back(of, tmp_path):
+    model, _ = fitted(of())
+    read = again(model, tmp_path)
+    ours, theirs = model.result_, read.result_
+    assert str(ours) == str(theirs)
+    assert (ours.status, ours.trace, ours.primal, ours.dual) == (
+        theirs.status,
+        theirs.trace,
+        theirs.primal,
+        theirs.dual,
+    )
+    assert ours.duality_gap == theirs.duality_gap
+    np.testing.assert_array_equal(ours.components(), theirs.components())
+    assert str(again(read, tmp_path).result_) == str(ours)
+
+
+def test_distances_of_a_stored_result_need_the_rows(tmp_path):
+    with pytest.raises(InputError, match="rows of the fit"):
+        again(fitted(isthmus.MLHD())[0], tmp_path).result_.distances  # noqa: B018
+
+
+def test_saving_changes_nothing(tmp_path):
+    """The model is as before, and the same model makes the same file."""
+    model, X = fitted(isthmus.MLHD(rule="linear", progress=lambda point: None))
+    before, expected = vars(model).copy(), answers(model, X)
+    save(model, tmp_path / "one")
+    assert vars(model).keys() == before.keys()
+    assert all(vars(model)[name] is value for name, value in before.items())
+    save(model, tmp_path / "two")
+    assert (tmp_path / "one").read_bytes() == (tmp_path / "two").read_bytes()
+    np.testing.assert_array_equal(answers(model, X)["transform0"], expected["transform0"])
+
+
+def test_without_skops(tmp_path, monkeypatch):
     model, _ = fitted(isthmus.Procrustes())
     save(model, tmp_path / "model")
-    old = container.read(tmp_path / "model")
-    container.write(container.Container({**old.about, "format": 0.5}, old.arrays), tmp_path / "model")
-    with pytest.raises(InputError, match="number of a format"):
-        load(tmp_path / "model")
-
-
-def test_without_safetensors(tmp_path, monkeypatch):
-    model, _ = fitted(isthmus.Procrustes())
-    monkeypatch.setitem(sys.modules, "safetensors.numpy", None)
-    with pytest.raises(MissingDependencyError, match=r'pip install "isthmus\[safetensors\]"'):
-        save(model, tmp_path / "model")
-    assert not [*tmp_path.iterdir()]
+    monkeypatch.setitem(sys.modules, "skops.io", None)
+    for work in (lambda: save(model, tmp_path / "other"), lambda: load(tmp_path / "model")):
+        with pytest.raises(MissingDependencyError, match=r'pip install "isthmus\[skops\]"'):
+            work()
+    assert model_card(tmp_path / "model")["model"] == "Procrustes"  # needs nothing
+    assert [path.name for path in tmp_path.iterdir()] == ["model"]

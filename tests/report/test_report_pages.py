@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 pytest.importorskip("polars")
-pytest.importorskip("safetensors")
+pytest.importorskip("skops")
 pytest.importorskip("plotly")
 
 import isthmus

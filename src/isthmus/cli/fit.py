@@ -52,9 +52,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> None:
     """Learn, tell what came of it, write the model."""
     screen = Screen.of(options)
-    from isthmus.files.container import safetensors_library
+    from isthmus.files.model_file import skops_library
 
-    safetensors_library()  # what is missing is told before the work
+    skops_library()  # what is missing is told before the work
     require_output(options.output, options.source, options.target, options.pairs, options.plan)
     sides = both_sides(options, (options.source, options.target), ("source", "target"), screen)
     if sides is None:
