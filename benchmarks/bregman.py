@@ -10,7 +10,8 @@ from statistics import median
 from benchmarks.record import Options, Row
 from benchmarks.task import Task
 from isthmus.exceptions import ConvergenceWarning
-from isthmus.solvers import BregmanProjections, TracePoint
+from isthmus.solvers.bregman import BregmanProjections
+from isthmus.solvers.result import TracePoint
 
 NAME = "isthmus BregmanProjections (numba)"
 EXCESS = 1e-3

@@ -36,7 +36,7 @@ def run(record: Record, options: Options, say: Callable[[str], None]) -> None:
     import dask
     from distributed import Client, LocalCluster
 
-    from isthmus.scale import QUIET
+    from isthmus.data.blocks import QUIET
 
     with (
         dask.config.set(QUIET),
@@ -90,7 +90,7 @@ def target(d: int, seed: int = SEEDS[0]) -> tuple[Any, Any]:
 
 def in_memory(n: int, d: int, seed: int = SEEDS[0]) -> Any:
     """All partitions in one array."""
-    from isthmus.scale import ArrayRows
+    from isthmus._core.rows import ArrayRows
 
     X, codes = zip(*(part(k, n // PARTITIONS, d, seed) for k in range(PARTITIONS)), strict=True)
     return ArrayRows(np.concatenate(X), np.concatenate(codes))
@@ -101,7 +101,7 @@ def on_workers(n: int, d: int, seed: int = SEEDS[0], partitions: int = PARTITION
     import dask
     import dask.array as da
 
-    from isthmus.scale import DaskRows
+    from isthmus.data.blocks import DaskRows
 
     m = n // partitions
     parts = [dask.delayed(part, nout=2)(k, m, d, seed) for k in range(partitions)]
@@ -112,11 +112,11 @@ def on_workers(n: int, d: int, seed: int = SEEDS[0], partitions: int = PARTITION
 
 def block_problem(rows: Any, target: Any, y: Any) -> Any:
     """The problem of MLHD's defaults, but for the total weight 1,000."""
-    from isthmus.objective import Alignment
-    from isthmus.scale.moments import moments
-    from isthmus.solvers import BlockProblem
+    from isthmus.geometry.row_blocks import compute_moments
+    from isthmus.solvers.blocks.problem import BlockProblem
+    from isthmus.solvers.logdet import Alignment
 
-    found = moments(rows, CLASSES)
+    found = compute_moments(rows, CLASSES)
     spread = float(found.variances.sum() + target.var(axis=0).sum())
     sign = np.where(np.arange(CLASSES)[:, None] == y, 1.0, -1.0)
     alignment = Alignment(np.concatenate([found.mean, -target.mean(axis=0)]), 100.0 / spread)
@@ -126,7 +126,7 @@ def block_problem(rows: Any, target: Any, y: Any) -> Any:
 
 def spent(problem: Any, processor: Callable[[], float]) -> Spent:
     """What a solve costs, all processes together."""
-    from isthmus.solvers import BlockNewton
+    from isthmus.solvers.blocks.solver import BlockNewton
 
     began, wall = processor(), time.perf_counter()
     result = BlockNewton(tol=TOLERANCE).solve(problem)
@@ -151,12 +151,11 @@ def pass_seconds(processor: Callable[[], float]) -> list[Spent]:
 
 def pass_share(rows: Any) -> Any:
     """What a pass over rows asks of a block, at the first metric."""
-    from isthmus.solvers.blocks.frame import Frame
+    from isthmus.solvers.blocks.metric import WhitenedFrame, reduce_problem
     from isthmus.solvers.blocks.point import PassShare
-    from isthmus.solvers.blocks.reduction import reduced
 
-    task, _ = reduced(block_problem(rows, *target(rows.d)))
-    return PassShare(Frame(task, np.eye(task.d)).lens)
+    task, _ = reduce_problem(block_problem(rows, *target(rows.d)))
+    return PassShare(WhitenedFrame(task, np.eye(task.d)).lens)
 
 
 def sent(client: Any) -> int:

@@ -7,7 +7,7 @@ from statistics import mean, median
 from typing import Any
 
 from benchmarks import lines
-from isthmus.plotting.canvas import FAINT, INK, OKABE_ITO, new_figure, plain, save_figure
+from isthmus.view.plots import FAINT, INK, OKABE_ITO, new_figure, remove_frame, save_figure
 
 PICTURES = lines.DOCS / "pictures"
 WIDTH, HEIGHT = 10.5, 3.6
@@ -27,7 +27,7 @@ METHODS = {"kmeans": "k-means", "uniform": "uniform", "leverage": "leverage", "f
 def draw_scale(records: Sequence[dict[str, Any]]) -> None:
     """Processor time, products XᵀX and peak memory against the number of source rows, in ``docs/pictures/scale``."""
     figure = new_figure(WIDTH, HEIGHT)
-    time, products, memory = (plain(ax) for ax in figure.subplots(1, 3))
+    time, products, memory = (remove_frame(ax) for ax in figure.subplots(1, 3))
     _panel(time, records, "processor time, s", lambda r: r["seconds"])
     _panel(products, records, "time in products XᵀX", lambda r: r["products"])
     _panel(memory, records, "peak memory, GB", lambda r: r["peak_over_data"] * _gigabytes(r))
@@ -43,7 +43,7 @@ def draw_landmarks(found: dict[tuple[str, int, str, int], dict[str, Any]]) -> No
     from benchmarks.landmarks import NUMBERS, PERCENT, SETS, changes, column
 
     figure = new_figure(WIDTH, HEIGHT)
-    first, *others = (plain(ax) for ax in figure.subplots(1, 1 + len(SETS)))
+    first, *others = (remove_frame(ax) for ax in figure.subplots(1, 1 + len(SETS)))
     for colour, (sampling, label) in zip(OKABE_ITO, METHODS.items(), strict=False):
         style = {"color": colour, "marker": "o", "ms": 3.5, "label": label}
         errors = [mean(column(found, name, sampling, m, "kernel_error").mean() for name in SETS) for m in NUMBERS]

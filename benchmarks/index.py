@@ -46,7 +46,7 @@ def _rows() -> tuple[np.ndarray, np.ndarray]:
 def _model() -> Any:
     """A rotation for either domain: as much work as any linear map."""
     from isthmus import CommonSpace
-    from isthmus.spaces import FeatureSpace
+    from isthmus.geometry.spaces import FeatureSpace
 
     rng = np.random.default_rng(SEED)
     rotation = np.linalg.qr(rng.normal(size=(WIDTH, WIDTH)))[0]

@@ -21,8 +21,8 @@ from benchmarks.record import Bar, Options, Record, Row, verdict
 from benchmarks.task import SEED, WEIGHT, Array
 from benchmarks.timing import median_seconds
 from isthmus import ITML
-from isthmus.objective import LogDetProblem, Pairs
-from isthmus.solvers import DualNewton
+from isthmus.solvers.logdet import LogDetProblem, Pairs
+from isthmus.solvers.newton import DualNewton
 
 NAME = "isthmus ITML"
 BAR = 50.0

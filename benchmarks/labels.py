@@ -29,7 +29,7 @@ def run(record: Record, options: Options, announce: Callable[[str], None]) -> No
 
 def _bar(n_source: int, n_target: int, setting: str, labelled: int, bar: float, repeats: int) -> Bar:
     from isthmus import LabelTransfer
-    from isthmus.controls import SelfTrainedLDA
+    from isthmus.estimators.controls import SelfTrainedLDA
 
     *rows, y = collections(n_source, n_target, labelled)
     made: list[Any] = []

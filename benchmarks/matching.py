@@ -63,11 +63,11 @@ def collections(n: int) -> tuple[Any, Any, Any]:
 
 def _refinement(A: Any, B: Any) -> Callable[[], Any]:
     """One refinement from coarse to fine, of rows that are prepared."""
-    from isthmus.matching.engines import Ridge
-    from isthmus.matching.preparation import prepared, scaled
-    from isthmus.matching.refinement import COARSE, refined
-    from isthmus.matching.starts import problem_of
+    from isthmus.geometry.coordinates import prepare_rows, scale_rows
+    from isthmus.tasks.matching.engine import Ridge
+    from isthmus.tasks.matching.refinement import COARSE, refine_matches
+    from isthmus.tasks.matching.starts import make_problem
 
     unknown = np.full(len(A), -1)
-    problem = problem_of(prepared(scaled(A)), prepared(scaled(B)), unknown, unknown, Ridge())
-    return lambda: refined(problem, problem.start(), COARSE, np.random.default_rng(0), lambda: None)
+    problem = make_problem(prepare_rows(scale_rows(A)), prepare_rows(scale_rows(B)), unknown, unknown, Ridge())
+    return lambda: refine_matches(problem, problem.start(), COARSE, np.random.default_rng(0), lambda: None)

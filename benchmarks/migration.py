@@ -41,10 +41,10 @@ def _two_models() -> tuple[np.ndarray, np.ndarray]:
 def _ridge(X: np.ndarray, Y: np.ndarray, repeats: int) -> Bar:
     from sklearn.linear_model import Ridge
 
-    from isthmus.maps import ridge
+    from isthmus.maps.ridge import fit_ridge
 
-    penalty = ridge(X, Y).penalty
-    calls = (lambda: seconds(lambda: ridge(X, Y)), lambda: seconds(lambda: Ridge(alpha=penalty).fit(X, Y)))
+    penalty = fit_ridge(X, Y).penalty
+    calls = (lambda: seconds(lambda: fit_ridge(X, Y)), lambda: seconds(lambda: Ridge(alpha=penalty).fit(X, Y)))
     ours, theirs = interleaved_medians(calls, repeats)
     return Bar(
         f"ridge of {N_PAIRS:,} x ({D_IN} to {D_OUT:,}) and its leave-one-out penalty: at most {RATIO_BAR:g}x one "

@@ -36,9 +36,9 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer, OneHotEncoder, StandardScaler
 
 import isthmus
-from isthmus.controls import Corrupted, TargetOnly
+from isthmus.estimators.controls import Corrupted, TargetOnly
 from isthmus.exceptions import InputError
-from isthmus.files.model_file import ABOUT, CHECKSUM, SCHEMA, _archive
+from isthmus.io.model_file import ABOUT, CHECKSUM, SCHEMA, _archive
 
 MOST_SECONDS, MOST_BYTES = 1.0, 300 * 2**20
 FORBIDDEN = ("exec", "compile", "import", "os.system", "subprocess.Popen", "pickle.find_class", "socket.connect")
@@ -92,9 +92,16 @@ TYPES = [
     "subprocess.Popen",
     "numpy.load",
 ]
-TYPES += ["numpy.void", "numpy.float64", "numpy.tanh", "isthmus.kernels.RBF", "isthmus.cli.main", "functools.partial"]
 TYPES += [
-    "isthmus.estimators.logdet.mlhd.MLHD",
+    "numpy.void",
+    "numpy.float64",
+    "numpy.tanh",
+    "isthmus.geometry.kernels.RBF",
+    "isthmus.cli.main",
+    "functools.partial",
+]
+TYPES += [
+    "isthmus.estimators.mlhd.MLHD",
     "sklearn.pipeline.Pipeline",
     "sklearn.tree._tree.Tree",
     "operator.call",

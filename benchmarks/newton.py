@@ -7,7 +7,8 @@ import tracemalloc
 from benchmarks.record import Bar, Options, Row, verdict
 from benchmarks.task import Task
 from benchmarks.timing import median_seconds
-from isthmus.solvers import DualNewton, Result
+from isthmus.solvers.newton import DualNewton
+from isthmus.solvers.result import Result
 
 NAME = "isthmus DualNewton"
 GAP = 1e-6

@@ -9,8 +9,9 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from isthmus.objective import Alignment, LogDetProblem, Pairs
-from isthmus.solvers.blocks import ArrayRows, BlockProblem
+from isthmus._core.rows import ArrayRows
+from isthmus.solvers.blocks.problem import BlockProblem
+from isthmus.solvers.logdet import Alignment, LogDetProblem, Pairs
 
 D, N_LABELLED, N_UNLABELLED, N_CLASSES = 256, 60, 300, 6
 DRAWN_AT_ONCE = 16_384

@@ -26,7 +26,9 @@ class _Stopped(Exception):  # noqa: N818  (no error: what it was asked for)
 def main(kind: str, n: int, weight: str, seed: int, limit: float = float("inf")) -> dict[str, object]:
     """The figures of a run."""
     from benchmarks.scale_data import blown_up, synthetic
-    from isthmus.solvers import AutoNewton, BlockNewton, DualNewton
+    from isthmus.solvers.blocks.solver import BlockNewton
+    from isthmus.solvers.choice import AutoNewton
+    from isthmus.solvers.newton import DualNewton
 
     rows = (blown_up if kind == "mfeat" else synthetic)(n, seed)
     value = weight if weight == "auto" else float(weight)

@@ -19,7 +19,7 @@ WAYS = (("csv", "npy"), ("jsonl", "npy"), ("parquet", "parquet"), ("npy", "npy")
 SCRIPT = """\
 import sys, time
 from pathlib import Path
-from isthmus.cli import main
+from isthmus.cli.main import main
 began = time.process_time()
 if main(sys.argv[1:]):
     sys.exit(1)
@@ -58,8 +58,7 @@ def _write_rows(folder: Path, n: int) -> None:
 def _fit(folder: Path, ending: str) -> None:
     """A model of a thousand rows: known pairs with rows of other columns."""
     import polars as pl
-
-    from isthmus.cli import main
+    from isthmus.cli.main import main
 
     X = np.load(folder / f"{FEW}.npy", mmap_mode="r")[:1000]
     source, target = (folder / f"{part}.{ending}" for part in ("source", "target"))

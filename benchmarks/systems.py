@@ -18,7 +18,7 @@ from benchmarks.task import TASKS, Array, Task
 from benchmarks.timing import seconds
 from isthmus import systems
 from isthmus.exceptions import ConvergenceWarning
-from isthmus.registry import System
+from isthmus.study.registry import System
 
 N_UNLABELLED = 10
 """Unlabelled target rows of every class that a system may learn from."""

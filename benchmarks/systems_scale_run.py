@@ -46,7 +46,7 @@ def paired(n: int, widths: tuple[int, int], seed: int) -> Data:
     """Two noisy views of hidden rows with a decaying spectrum, in single precision."""
     import numpy as np
 
-    from isthmus.scale import ArrayRows
+    from isthmus._core.rows import ArrayRows
 
     rng = np.random.default_rng(seed)
     scale = (np.arange(1.0, HIDDEN + 1.0) ** -0.5).astype(np.float32)
@@ -66,7 +66,7 @@ def labelled(n: int, seed: int) -> Data:
     import numpy as np
 
     from benchmarks.scale_data import N_CLASSES, synthetic
-    from isthmus.scale import ArrayRows
+    from isthmus._core.rows import ArrayRows
 
     rows, others = synthetic(n, seed), [synthetic(1, seed + k) for k in range(1000, 1010)]
     new = np.vstack([each.target for each in others]), np.concatenate([each.y_target for each in others])

@@ -23,7 +23,7 @@ SEED, TOLERANCE, MEGABYTE = 100, 1e-4, 1e6
 def main(n: int, n_target: int) -> dict[str, object]:
     """The figures of a run: d = 256 + 256, 6 classes, weights shared by all pairs."""
     from benchmarks.scale_data import synthetic
-    from isthmus.solvers import BlockNewton
+    from isthmus.solvers.blocks.solver import BlockNewton
 
     rows = synthetic(n, SEED, n_target)
     problem, before = rows.problem("auto"), _peak()

@@ -9,8 +9,8 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from isthmus.objective import LogDetProblem, Pairs
-from isthmus.solvers import DualNewton
+from isthmus.solvers.logdet import LogDetProblem, Pairs
+from isthmus.solvers.newton import DualNewton
 
 SEED = 20240607
 WEIGHT = 1.0

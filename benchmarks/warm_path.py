@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from benchmarks import threads
 
 if TYPE_CHECKING:
-    from isthmus.objective import LogDetProblem
+    from isthmus.solvers.logdet import LogDetProblem
 
 BAR = 0.45
 TOLERANCE = 1e-6
@@ -31,7 +31,7 @@ def posed(n: int, d: int) -> Callable[[float, float], LogDetProblem]:
     import numpy as np
 
     from benchmarks.task import Task
-    from isthmus.objective import Alignment, LogDetProblem
+    from isthmus.solvers.logdet import Alignment, LogDetProblem
 
     plain = Task("grid", n_classes=6, n_source=n, n_target=30, d_source=d, d_target=d).problem()
     (pairs,), shift = plain.pairs, np.random.default_rng(100).normal(size=2 * d) * 0.3
@@ -75,7 +75,7 @@ def searched(n: int, d: int, kernel: str) -> bool:
     from benchmarks.timing import seconds
     from benchmarks.update import LABELLED, rows
     from isthmus import MLHD, WeightSearch
-    from isthmus.evaluation import SemiSupervisedSplit
+    from isthmus.data.splits import SemiSupervisedSplit
 
     X, y, X_target, y_target = rows(n, d)
     few = np.where(np.arange(len(y_target)) < LABELLED, y_target, -1)

@@ -24,12 +24,15 @@ from sklearn.decomposition import PCA
 from sklearn.preprocessing import StandardScaler
 
 from isthmus import ARC, CCA, MLHD, LabelTransfer
-from isthmus.cli.ending import exit_status
-from isthmus.controls import SelfTrainedLDA
-from isthmus.datasets import load_digits
+from isthmus.cli.process import run_command
+from isthmus.data.datasets import load_digits
+from isthmus.estimators.controls import SelfTrainedLDA
 from isthmus.exceptions import DataWarning
-from isthmus.plotting import save_figure
-from isthmus.study import Board, CorruptedSource, Entrant, Rows, Study, Trial
+from isthmus.study.board import Board
+from isthmus.study.design import Entrant
+from isthmus.study.study import Study
+from isthmus.study.trial_rows import CorruptedRows, Trial, TrialRows
+from isthmus.view.plots import save_figure
 
 TRANSFER, BOUNDED, WHOLE = "LabelTransfer", "target only (self-trained LDA)", "target only, all ten digits labelled"
 KINDS = "noise", "permuted", "renamed"
@@ -51,13 +54,13 @@ class HalfTheDigits:
 
     corrupted: str | None = None
 
-    def __call__(self, rows: Rows, seed: int) -> Rows:
+    def __call__(self, rows: TrialRows, seed: int) -> TrialRows:
         known = np.random.default_rng([seed, 5]).permutation(10)[:5]
         rows = replace(rows, y_target=np.where(np.isin(rows.y_target, known), rows.y_target, -1))
-        return rows if self.corrupted is None else CorruptedSource(self.corrupted)(rows, seed)
+        return rows if self.corrupted is None else CorruptedRows(self.corrupted)(rows, seed)
 
 
-def hidden_digits(rows: Rows) -> list[int]:
+def hidden_digits(rows: TrialRows) -> list[int]:
     """The digits that no target row is labelled with."""
     return np.setdiff1d(rows.y_source, rows.y_target[rows.labelled]).tolist()
 
@@ -116,7 +119,7 @@ def worth_verdict(board: Board) -> str:
     return f"{words.get(claim.verdict, 'There is NO proof that the source helped')}.\n  {claim}"
 
 
-def picture(seed: int, rows: Rows, board: Board):
+def picture(seed: int, rows: TrialRows, board: Board):
     """Test images of the digits that nobody labelled, with the names they get; beside it all accuracies."""
     from matplotlib.figure import Figure
 
@@ -197,7 +200,7 @@ def main(arguments: list[str] | None = None) -> int:
     add("--jobs", type=int, default=2, metavar="N", help="splits side by side (%(default)s)")
     add("--output", type=Path, default=Path("demo-output"), metavar="FOLDER", help="for the picture (%(default)s)")
     options = parser.parse_args(arguments)
-    return exit_status("digits_demo", lambda: run(options), "No verdict, and no picture was written.")
+    return run_command("digits_demo", lambda: run(options), "No verdict, and no picture was written.")
 
 
 if __name__ == "__main__":

@@ -12,7 +12,7 @@ from sklearn.preprocessing import StandardScaler
 
 import isthmus
 from isthmus import plotting
-from isthmus.datasets import load_digits, shape_features
+from isthmus.data.datasets import load_digits, shape_features
 
 SEED = 100
 

@@ -45,7 +45,7 @@ def export(folder: Path) -> dict[str, str]:
     import numpy as np
     from sklearn.datasets import load_digits
 
-    from isthmus.datasets import shape_features
+    from isthmus.data.datasets import shape_features
 
     images, y = load_digits(return_X_y=True)
     shapes = shape_features(images.reshape(-1, 8, 8) / 16)

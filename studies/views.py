@@ -10,10 +10,11 @@ from typing import TypeAlias
 
 import numpy as np
 
-from isthmus._arrays import IntArray, Matrix
-from isthmus.datasets import Collection
-from isthmus.domains import UNLABELLED, Split
-from isthmus.study import Rows
+from isthmus._core.arrays import IntArray, Matrix
+from isthmus.data.datasets import Collection
+from isthmus.data.domains import Split
+from isthmus.data.labels import UNLABELLED
+from isthmus.study.trial_rows import TrialRows
 
 SOURCE_PER_CLASS, UNLABELLED_PER_CLASS, MOST_TESTED = 20, 20, 300
 Loader: TypeAlias = Callable[[Path | None], Collection]
@@ -47,7 +48,7 @@ def drawn_split(
 ) -> Split:
     """Which objects take which part.
 
-    Not a :class:`isthmus.evaluation.Protocol`: that one deals out other objects for the same seed, and the published
+    Not a :class:`isthmus.data.splits.Protocol`: that one deals out other objects for the same seed, and the published
     tables of these studies stand on this.
 
     Parameters
@@ -71,9 +72,9 @@ def drawn_split(
     return Split(learned, known, unlabelled, rng.permutation(rest)[:MOST_TESTED])
 
 
-def rows_of(views: Views, split: Split) -> Rows:
+def rows_of(views: Views, split: Split) -> TrialRows:
     """The rows of a split, as their collection has them: the source by one view, target and test by the other."""
     target = np.concatenate([split.labelled, split.unlabelled])
     y_target = np.where(np.arange(len(target)) < len(split.labelled), views.y[target], UNLABELLED)
     source = views.X[split.source], views.y[split.source]
-    return Rows(*source, views.Y[target], y_target, views.Y[split.test], views.y[split.test])
+    return TrialRows(*source, views.Y[target], y_target, views.Y[split.test], views.y[split.test])

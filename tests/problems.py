@@ -5,8 +5,9 @@ import warnings
 import numpy as np
 import pytest
 
-from isthmus.objective import Alignment, LogDetProblem, Pairs
-from isthmus.solvers import BregmanProjections, DualNewton
+from isthmus.solvers.bregman import BregmanProjections
+from isthmus.solvers.logdet import Alignment, LogDetProblem, Pairs
+from isthmus.solvers.newton import DualNewton
 
 ALIGNMENTS = ["penalty", "constraint", "none"]
 TIGHT = DualNewton(tol=1e-9)

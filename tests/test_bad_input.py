@@ -15,7 +15,7 @@ from sklearn.svm import LinearSVC
 
 import isthmus
 from isthmus import InputError, controls, datasets, estimators, evaluation, retrieval, solvers, transfer
-from isthmus._validation import number, shown
+from isthmus._core.validation import check_number, shown
 
 HUGE = 2**70
 RNG = np.random.default_rng(0)
@@ -202,7 +202,7 @@ def test_messages_are_short_whatever_they_show() -> None:
 
 
 def test_the_largest_whole_number_passes() -> None:
-    assert number(2**63 - 1, "k", whole=True) == 2.0**63
+    assert check_number(2**63 - 1, "k", whole=True) == 2.0**63
     with pytest.raises(InputError):
-        number(2**63, "k", whole=True)
+        check_number(2**63, "k", whole=True)
     assert len(evaluation.Protocol().split(LABELS, LABELS, seed=2**100).source)

@@ -72,14 +72,14 @@ WORK = """
 import importlib.util, json, sys
 import numpy as np
 import isthmus
-from isthmus.cli import main
+from isthmus.cli.main import main
 
 assert isthmus.__file__.startswith(sys.prefix), isthmus.__file__
 for name in isthmus.__all__:
     getattr(isthmus, name)
 for name in sys.argv[1:]:
     assert importlib.util.find_spec(name) is None, name
-d = isthmus.datasets.load_digits(3, random_state=100)
+d = isthmus.data.datasets.load_digits(3, random_state=100)
 score = isthmus.MLHD().fit(d.X_source, d.y_source, d.X_target, d.y_target).score(d.X_test, d.y_test)
 H = np.random.default_rng(100).normal(size=(60, 5))
 adapter = isthmus.migrate(H, H @ np.diag(np.arange(1.0, 6.0)), "rows", kind="ridge")
@@ -102,8 +102,8 @@ def test_it_imports_everything_fits_and_keeps_an_adapter(bare, tmp_path):
 
 
 MISSING = {
-    "tables": ("isthmus.tables.read_table('a.csv')", ["match", "a.npy", "b.npy", "-o", "m.csv"]),
-    "anndata": ("isthmus.anndata.transfer_labels(None, None, 'kind')", ["match", "a.h5ad", "a.h5ad"]),
+    "tables": ("isthmus.io.tables.read.read_table('a.csv')", ["match", "a.npy", "b.npy", "-o", "m.csv"]),
+    "anndata": ("isthmus.io.anndata.transfer_labels(None, None, 'kind')", ["match", "a.h5ad", "a.h5ad"]),
     "safetensors": ("isthmus.migrate(H, H, 'rows', kind='ridge').export('m', format='safetensors')", None),
     "skops": (
         "isthmus.save(isthmus.RidgeMap().fit(E, None, E, None, pairs='rows'), 'm.isthmus')",
@@ -111,15 +111,15 @@ MISSING = {
     ),
     "faiss": ("isthmus.Index(isthmus.RidgeMap().fit(E, None, E, None, pairs='rows'), 'hnsw')", None),
     "plot": (
-        "isthmus.plotting.canvas.figure_type()",
+        "isthmus.view.plots.figure_type()",
         ["evaluate", "a.csv", "a.csv", "--label", "b", "--picture", "p"],
     ),
     "onnx": ("isthmus.migrate(H, H, 'rows', kind='ridge').export('m.onnx', format='onnx')", None),
-    "fast": ("isthmus.MLHD(solver=isthmus.solvers.BregmanProjections(compiled=True)).fit(*small)", None),
+    "fast": ("isthmus.MLHD(solver=isthmus.solvers.bregman.BregmanProjections(compiled=True)).fit(*small)", None),
     "completion": ("isthmus.cli.completion._library()", ["completion", "bash"]),
-    "report": ("isthmus.report.page.load_libraries()", None),
+    "report": ("isthmus.view.report.page.load_libraries()", None),
     "transport": ("isthmus.GW().fit(*small)", None),
-    "dask": ("isthmus.domains.blocks.dask()", None),
+    "dask": ("isthmus.data.blocks.dask()", None),
     "progress": ("raised(lambda: isthmus.migrate(H, H, 'rows', kind='ridge', progress=True))", None),
 }
 """For each extra: what needs it in Python, and a command that does, where there is one."""
@@ -127,12 +127,12 @@ ASKED = """
 import contextlib, importlib, io, json, sys, warnings
 import numpy as np
 import isthmus
-from isthmus.cli import main
+from isthmus.cli.main import main
 
 for name in ("anndata", "cli.completion", "plotting.canvas", "domains.blocks", "solvers", "tables"):
     importlib.import_module(f"isthmus.{name}")
 if "report" in sys.argv[2]:
-    import isthmus.report.page
+    import isthmus.view.report.page
 
 def raised(work):
     with warnings.catch_warnings(record=True) as caught:
@@ -180,7 +180,7 @@ def test_each_missing_extra_is_named_with_the_line_that_installs_it(bare, tmp_pa
 
 
 def test_the_wheel_contains_the_templates_of_reports(bare):
-    code = "from importlib.resources import files; print(*(p.name for p in files('isthmus.report').joinpath('templates').iterdir()))"
+    code = "from importlib.resources import files; print(*(p.name for p in files('isthmus.view.report.report').joinpath('templates').iterdir()))"
     found = set(run(bare, "-c", code).stdout.split()) - {"__pycache__"}
     assert found == {path.name for path in (ROOT / "src/isthmus/report/templates").iterdir()}
     assert "page.html.j2" in found

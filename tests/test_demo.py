@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 from matplotlib import image
 
-from isthmus.study import Record, Trial
+from isthmus.study.records import Record
+from isthmus.study.trial_rows import Trial
 
 DEMO = Path(__file__).parents[1] / "examples" / "digits_demo.py"
 

@@ -105,7 +105,7 @@ def test_every_name_in_backticks_exists(page: Path) -> None:
 
 
 def test_a_wrong_name_is_found_out() -> None:
-    assert resolves("isthmus.objective.Pairs.left")  # a field without default
+    assert resolves("isthmus.solvers.logdet.Pairs.left")  # a field without default
     assert resolves("isthmus.MLHD.common_space_")  # set in fit
     assert not resolves("isthmus.MLHD.nonsense")
     assert not resolves("isthmus.nonsense")

@@ -10,9 +10,9 @@ import pytest
 
 import isthmus
 
-MODULES = ["isthmus", "isthmus.objective", "isthmus.solvers", "isthmus.estimators", "isthmus.kernels",
-           "isthmus.exceptions", "isthmus.datasets", "isthmus.discrepancy", "isthmus.evaluation", "isthmus.tables",
-           "isthmus.anndata"]  # fmt: skip
+MODULES = ["isthmus", "isthmus.objective", "isthmus.solvers", "isthmus.estimators", "isthmus.geometry.kernels",
+           "isthmus.exceptions", "isthmus.datasets", "isthmus.geometry.discrepancy", "isthmus.evaluation", "isthmus.tables",
+           "isthmus.io.anndata"]  # fmt: skip
 
 
 def public_things():
@@ -73,7 +73,7 @@ def test_the_version_is_in_one_place():
 @pytest.mark.slow
 def test_modules_are_loaded_on_first_use_too():
     found = subprocess.check_output(
-        [sys.executable, "-c", "import isthmus; print(isthmus.datasets.load_toy.__module__)"], text=True
+        [sys.executable, "-c", "import isthmus; print(isthmus.data.datasets.load_toy.__module__)"], text=True
     )
     assert found.startswith("isthmus.datasets")
     assert all(inspect.ismodule(getattr(isthmus, name)) for name in isthmus._MODULES)

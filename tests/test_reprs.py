@@ -11,7 +11,7 @@ import pytest
 
 import isthmus
 from isthmus import datasets, domains, estimators, evaluation, maps, objective, retrieval, scale, solvers, study
-from isthmus.migration import thresholds
+from isthmus.tasks.migration import evidence as thresholds
 
 MOST = 300
 LARGE = np.arange(900.0).reshape(30, 30)  # NumPy writes arrays up to a thousand entries in full

@@ -1,6 +1,6 @@
 """isthmus: one metric across two collections that are described by different features.
 
-Names and modules are loaded on first use: ``import isthmus`` costs next to nothing.
+Names and subpackages are loaded on first use, so that ``import isthmus`` is fast.
 """
 
 from importlib import import_module
@@ -17,46 +17,37 @@ from isthmus.exceptions import (
 )
 
 if TYPE_CHECKING:
-    from isthmus.common_space import CommonSpace
-    from isthmus.discrepancy import mmd, mmd_test
-    from isthmus.domains import KnownPairs
-    from isthmus.estimators import (
-        ARC,
-        CCA,
-        CDLS,
-        CDSPP,
-        COOT,
-        DAMA,
-        FGW,
-        GW,
-        HFA,
-        ITML,
-        KCCA,
-        KPGRL,
-        MLHD,
-        MTDA,
-        FeatureAugmentation,
-        HCDRank,
-        HeMap,
-        ManifoldAlignment,
-        Procrustes,
-        PulledBackMetric,
-        RelativeRepresentations,
-        RidgeMap,
-        Saenko,
-        TLRisk,
-        WeightSearch,
-        weight_path,
-    )
-    from isthmus.files import load, save, to_onnx
-    from isthmus.kernels import RBF, Cosine, Kernel, Laplacian, Linear, Polynomial, Precomputed
-    from isthmus.landmarks import Landmarks
-    from isthmus.matching import Matching, match
-    from isthmus.migration import Adapter, migrate
-    from isthmus.registry import systems
-    from isthmus.retrieval import Index, Matches
-    from isthmus.transfer import LabelTransfer, SemanticMatching
-    from isthmus.verdict import Verdict, does_source_help
+    from isthmus.data.known_pairs import KnownPairs
+    from isthmus.estimators.arc import ARC
+    from isthmus.estimators.augmentation import FeatureAugmentation
+    from isthmus.estimators.cca import CCA, KCCA
+    from isthmus.estimators.cdls import CDLS
+    from isthmus.estimators.eigenmaps import CDSPP, DAMA, MTDA
+    from isthmus.estimators.hcdrank import HCDRank
+    from isthmus.estimators.hemap import HeMap
+    from isthmus.estimators.hfa import HFA
+    from isthmus.estimators.itml import ITML
+    from isthmus.estimators.kpg import KPGRL
+    from isthmus.estimators.manifold_alignment import ManifoldAlignment
+    from isthmus.estimators.mlhd import MLHD
+    from isthmus.estimators.paired_maps import Procrustes, PulledBackMetric, RelativeRepresentations, RidgeMap
+    from isthmus.estimators.saenko import Saenko
+    from isthmus.estimators.tlrisk import TLRisk
+    from isthmus.estimators.transport import COOT, FGW, GW
+    from isthmus.estimators.weight_path import WeightSearch, weight_path
+    from isthmus.geometry.common_space import CommonSpace
+    from isthmus.geometry.discrepancy import mmd, mmd_test
+    from isthmus.geometry.kernels import RBF, Cosine, Kernel, Landmarks, Laplacian, Linear, Polynomial, Precomputed
+    from isthmus.io.model_file import load, save
+    from isthmus.io.onnx import to_onnx
+    from isthmus.retrieval.index import Index, Matches
+    from isthmus.study.registry import systems
+    from isthmus.study.source_value.result import Verdict, does_source_help
+    from isthmus.tasks.matching.result import Matching, match
+    from isthmus.tasks.migration.migrate import migrate
+    from isthmus.tasks.migration.result import Adapter
+    from isthmus.tasks.transfer.result import LabelTransfer
+    from isthmus.tasks.transfer.semantic import SemanticMatching
 
 __all__ = [
     "ARC",
@@ -121,33 +112,89 @@ __all__ = [
 ]
 
 _NAMES = {
-    "common_space": ("CommonSpace",),
-    "discrepancy": ("mmd", "mmd_test"),
-    "domains": ("KnownPairs",),
-    "estimators": (
-        *("ARC", "CCA", "ITML", "KCCA", "MLHD", "Saenko", "WeightSearch", "weight_path"),
-        *("Procrustes", "PulledBackMetric", "RelativeRepresentations", "RidgeMap"),
-        *("CDLS", "COOT", "FGW", "GW", "HFA", "KPGRL", "FeatureAugmentation", "HCDRank", "TLRisk"),
-        *("CDSPP", "DAMA", "MTDA", "HeMap", "ManifoldAlignment"),
+    "data.known_pairs": ("KnownPairs",),
+    "estimators.arc": ("ARC",),
+    "estimators.augmentation": ("FeatureAugmentation",),
+    "estimators.cca": (
+        "CCA",
+        "KCCA",
     ),
-    "files": ("load", "save", "to_onnx"),
-    "kernels": ("RBF", "Cosine", "Kernel", "Laplacian", "Linear", "Polynomial", "Precomputed"),
-    "landmarks": ("Landmarks",),
-    "matching": ("Matching", "match"),
-    "migration": ("Adapter", "migrate"),
-    "registry": ("systems",),
-    "retrieval": ("Index", "Matches"),
-    "transfer": ("LabelTransfer", "SemanticMatching"),
-    "verdict": ("Verdict", "does_source_help"),
+    "estimators.cdls": ("CDLS",),
+    "estimators.eigenmaps": (
+        "CDSPP",
+        "DAMA",
+        "MTDA",
+    ),
+    "estimators.hcdrank": ("HCDRank",),
+    "estimators.hemap": ("HeMap",),
+    "estimators.hfa": ("HFA",),
+    "estimators.itml": ("ITML",),
+    "estimators.kpg": ("KPGRL",),
+    "estimators.manifold_alignment": ("ManifoldAlignment",),
+    "estimators.mlhd": ("MLHD",),
+    "estimators.paired_maps": (
+        "Procrustes",
+        "PulledBackMetric",
+        "RelativeRepresentations",
+        "RidgeMap",
+    ),
+    "estimators.saenko": ("Saenko",),
+    "estimators.tlrisk": ("TLRisk",),
+    "estimators.transport": (
+        "COOT",
+        "FGW",
+        "GW",
+    ),
+    "estimators.weight_path": (
+        "WeightSearch",
+        "weight_path",
+    ),
+    "geometry.common_space": ("CommonSpace",),
+    "geometry.discrepancy": (
+        "mmd",
+        "mmd_test",
+    ),
+    "geometry.kernels": (
+        "RBF",
+        "Cosine",
+        "Kernel",
+        "Landmarks",
+        "Laplacian",
+        "Linear",
+        "Polynomial",
+        "Precomputed",
+    ),
+    "io.model_file": (
+        "load",
+        "save",
+    ),
+    "io.onnx": ("to_onnx",),
+    "retrieval.index": (
+        "Index",
+        "Matches",
+    ),
+    "study.registry": ("systems",),
+    "study.source_value.result": (
+        "Verdict",
+        "does_source_help",
+    ),
+    "tasks.matching.result": (
+        "Matching",
+        "match",
+    ),
+    "tasks.migration.migrate": ("migrate",),
+    "tasks.migration.result": ("Adapter",),
+    "tasks.transfer.result": ("LabelTransfer",),
+    "tasks.transfer.semantic": ("SemanticMatching",),
 }
-_MODULES = frozenset(
-    {"anndata", "controls", "datasets", "evaluation", "plotting", "scale", "solvers", "study", "tables"}
+_PACKAGES = frozenset(
+    {"data", "estimators", "evidence", "geometry", "io", "maps", "retrieval", "solvers", "study", "tasks", "view"}
 )
 _HOMES = {name: f"isthmus.{module}" for module, names in _NAMES.items() for name in names}
 
 
 def __getattr__(name: str) -> Any:
-    if name in _MODULES:
+    if name in _PACKAGES:
         return import_module(f"isthmus.{name}")
     if name not in _HOMES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -2,7 +2,7 @@
 
 import sys
 
-from isthmus.cli import main
+from isthmus.cli.main import main
 
 if __name__ == "__main__":
     sys.exit(main())

@@ -10,8 +10,8 @@ from typing import Any
 
 from numpy.typing import NDArray
 
-from isthmus.datasets import Collection
-from isthmus.domains import Domain, Split
+from isthmus.data.datasets import Collection
+from isthmus.data.domains import Domain, Split
 from studies.datasets.folder import data_folder, required
 
 

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from isthmus.domains import Domain
-from isthmus.storage.archives import Expected, read_npz
+from isthmus._core.archives import Expected, read_npz
+from isthmus.data.domains import Domain
 from studies.datasets.parts import class_names, domain
 
 OFFICE_CLASSES = 31

@@ -10,8 +10,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from isthmus.datasets import load_digits, load_toy
-from isthmus.storage.files import shown
+from isthmus._core.files import show_path
+from isthmus.data.datasets import load_digits, load_toy
 from studies.datasets import (
     cdls,
     debian,
@@ -110,7 +110,9 @@ def listing(folder: str | os.PathLike[str] | None = None) -> str:
     """
     datasets = catalogue()
     column = max(len(dataset.name) for dataset in datasets) + 2
-    intro = f"Looked in {shown(data_folder(folder))}; to name another folder, set {VARIABLE} or give --data FOLDER."
+    intro = (
+        f"Looked in {show_path(data_folder(folder))}; to name another folder, set {VARIABLE} or give --data FOLDER."
+    )
     head = f"{'name':{column}}{'files':10}what it is; rows x columns of each domain; terms of use"
     return "\n".join([intro, "", head, "-" * WIDTH, *(_block(dataset, folder, column) for dataset in datasets)])
 
@@ -124,7 +126,7 @@ def _block(dataset: Dataset, folder: str | os.PathLike[str] | None, column: int)
         _indented(f"licence: {dataset.licence}"),
     ]
     # A path is never broken, however long: it is there to be copied.
-    return "\n".join([*lines, f"    missing: {shown(missing[0])}"] if missing else lines)
+    return "\n".join([*lines, f"    missing: {show_path(missing[0])}"] if missing else lines)
 
 
 def _indented(text: str) -> str:

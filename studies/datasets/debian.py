@@ -9,10 +9,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from isthmus.datasets import Collection
-from isthmus.domains import Domain
+from isthmus._core.archives import Expected, read_npz
+from isthmus.data.datasets import Collection
+from isthmus.data.domains import Domain
 from isthmus.exceptions import InputError
-from isthmus.storage.archives import Expected, read_npz
 from studies.datasets.about import About
 from studies.datasets.files.compressed_rows import read_csr
 from studies.datasets.parts import class_names, distinct, domain

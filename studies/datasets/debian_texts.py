@@ -9,9 +9,9 @@ import zlib
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from isthmus._validation import choice
+from isthmus._core.files import open_regular
+from isthmus._core.validation import check_choice
 from isthmus.exceptions import InputError
-from isthmus.storage.files import opened
 from studies.datasets.folder import data_folder, required
 
 FILE = "debian_descriptions/debian_descriptions.jsonl.gz"
@@ -39,7 +39,7 @@ def read_debian_texts(folder: str | os.PathLike[str] | None = None, language: st
     language : {"en", "fr", "de"}
         Every package has English text.
     """
-    choice(language, "language", LANGUAGES)
+    check_choice(language, "language", LANGUAGES)
     path = required(data_folder(folder) / FILE, "debian texts", EXPECTS)
     lines = enumerate(_unpacked(path).splitlines(), start=1)
     rows = [row for k, line in lines if (row := _row(line, path, k, language)) is not None]
@@ -49,7 +49,7 @@ def read_debian_texts(folder: str | os.PathLike[str] | None = None, language: st
 
 
 def _unpacked(path: Path) -> bytes:
-    with opened(path) as file, gzip.GzipFile(fileobj=file) as packed:
+    with open_regular(path) as file, gzip.GzipFile(fileobj=file) as packed:
         try:
             content = packed.read(MOST_BYTES + 1)
         except (EOFError, zlib.error, gzip.BadGzipFile) as error:

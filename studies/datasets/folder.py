@@ -6,8 +6,8 @@ import os
 import sys
 from pathlib import Path
 
+from isthmus._core.files import show_path
 from isthmus.exceptions import InputError
-from isthmus.storage.files import shown
 
 VARIABLE = "ISTHMUS_DATA"
 
@@ -58,7 +58,7 @@ def required(path: Path, name: str, what: str) -> Path:
         found = False
     if not found:
         raise InputError(
-            f"{name}: expected the file {shown(path)} ({what}), found none; put it there, or name its folder by "
+            f"{name}: expected the file {show_path(path)} ({what}), found none; put it there, or name its folder by "
             f"the argument 'folder' (--data on the command line) or the environment variable {VARIABLE}."
         )
     return path

@@ -6,8 +6,8 @@ import os
 
 import numpy as np
 
-from isthmus.datasets import Collection
-from isthmus.storage.archives import Expected, read_npz
+from isthmus._core.archives import Expected, read_npz
+from isthmus.data.datasets import Collection
 from studies.datasets.about import About
 from studies.datasets.parts import domain
 

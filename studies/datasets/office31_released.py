@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from isthmus._arrays import IntArray
-from isthmus.datasets import Collection
-from isthmus.domains import Split
-from isthmus.storage.archives import Expected, read_npz
+from isthmus._core.archives import Expected, read_npz
+from isthmus._core.arrays import IntArray
+from isthmus.data.datasets import Collection
+from isthmus.data.domains import Split
 from studies.datasets.about import About
 from studies.datasets.cameras import OFFICE_CLASSES, numbered
 from studies.datasets.parts import class_names, domain, published_split

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from isthmus.datasets import Collection
+from isthmus.data.datasets import Collection
 from studies.datasets.about import About
 from studies.datasets.cameras import OFFICE_CLASSES, read_cameras
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import os
 
-from isthmus._validation import choice
-from isthmus.datasets import Collection
+from isthmus._core.validation import check_choice
+from isthmus.data.datasets import Collection
 from studies.datasets.about import About
 from studies.datasets.cameras import CALTECH_CLASSES, read_cameras
 
@@ -54,7 +54,7 @@ def load_office_caltech(folder: str | os.PathLike[str] | None = None, *, feature
         Domains amazon (958, d), caltech10 (1123, d), dslr (157, d), webcam (295, d), amazon200 (200, d), as far as
         the features have them; 10 classes.
     """
-    choice(features, "features", SHAPES)
+    check_choice(features, "features", SHAPES)
     (path,) = ABOUT[features].paths(folder)
     domains, objects, classes = read_cameras(path, SHAPES[features], CALTECH_CLASSES)
     return ABOUT[features].collection(domains, objects, classes)

@@ -5,12 +5,12 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from isthmus._validation import choice, number
-from isthmus.datasets import Collection
-from isthmus.domains import Domain
+from isthmus._core.archives import Expected
+from isthmus._core.files import show_path
+from isthmus._core.validation import check_choice, check_number
+from isthmus.data.datasets import Collection
+from isthmus.data.domains import Domain
 from isthmus.exceptions import InputError
-from isthmus.storage.archives import Expected
-from isthmus.storage.files import shown
 from studies.datasets.about import About
 from studies.datasets.cameras import CALTECH_CLASSES, numbered
 from studies.datasets.files.matlab import read_mat, variable_names
@@ -73,7 +73,7 @@ def load_office_caltech_mat(
     Collection
         Domains amazon (958, d), caltech10 (1123, d), dslr (157, d), webcam (295, d), 10 classes.
     """
-    about = ABOUT[choice(features, "features", ABOUT)]
+    about = ABOUT[check_choice(features, "features", ABOUT)]
     domains = {}
     for camera, path in zip(IMAGES, about.paths(folder), strict=True):
         domains[camera] = read_office_mat(path, shape=(IMAGES[camera], COLUMNS[features]))
@@ -111,17 +111,17 @@ def read_office_mat(
     ...     read_office_mat(path).y
     array([1, 0])
     """
-    number(n_classes, "n_classes", low=1, whole=True)
+    check_number(n_classes, "n_classes", low=1, whole=True)
     file = Path(path)
     found = variable_names(file)
     rows, labels = _the_one(ROWS, found, "rows", file), _the_one(LABELS, found, "labels", file)
     parts = read_mat(file, {rows: Expected(shape, "number"), labels: Expected((shape[0],), "whole")})
-    return domain(parts[rows], parts[labels], n_classes, shown(file))
+    return domain(parts[rows], parts[labels], n_classes, show_path(file))
 
 
 def _the_one(names: tuple[str, ...], found: tuple[str, ...], what: str, file: Path) -> str:
     known = [name for name in names if name in found]
     if len(known) != 1:
-        got = ", ".join(shown(name[:40]) for name in known or found[:8]) or "none"
-        raise InputError(f"{shown(file)}: expected the {what} as one of {', '.join(names)}, got {got}.")
+        got = ", ".join(show_path(name[:40]) for name in known or found[:8]) or "none"
+        raise InputError(f"{show_path(file)}: expected the {what} as one of {', '.join(names)}, got {got}.")
     return known[0]

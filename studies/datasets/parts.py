@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from isthmus._arrays import IntArray
-from isthmus._validation import length, matrix
-from isthmus.domains import Domain, Split
+from isthmus._core.arrays import IntArray
+from isthmus._core.validation import check_length, check_matrix
+from isthmus.data.domains import Domain, Split
 from isthmus.exceptions import InputError
 
 
@@ -37,7 +37,7 @@ def domain(
     >>> domain(np.eye(3), [1, 2, 1], 2, "three.npz").y
     array([0, 1, 0])
     """
-    table = matrix(X, where).astype(np.float64)
+    table = check_matrix(X, where).astype(np.float64)
     return Domain(table, codes(y, table.shape[0], n_classes, where, first=first), tuple(columns) if columns else None)
 
 
@@ -45,7 +45,7 @@ def codes(y: Any, n: int, n_classes: int, where: str, *, first: int = 1) -> IntA
     """The labels of n rows, whole numbers from ``first``, as codes from 0."""
     labels = np.asarray(y)
     name = f"{where}, labels"
-    length(labels, n, name, "the rows")
+    check_length(labels, n, name, "the rows")
     last = first + n_classes - 1
     wrong = np.flatnonzero(~((labels >= first) & (labels <= last) & (labels == np.floor(labels))))
     if len(wrong):
@@ -56,7 +56,7 @@ def codes(y: Any, n: int, n_classes: int, where: str, *, first: int = 1) -> IntA
 def distinct(ids: Any, n: int, where: str) -> NDArray[Any]:
     """One name for each of n things, none of them twice."""
     names = np.asarray(ids)
-    length(names, n, where, "the rows")
+    check_length(names, n, where, "the rows")
     values, counts = np.unique(names, return_counts=True)
     if len(values) < n:
         raise InputError(f"{where}: expected every entry once, got {values[counts.argmax()]} {counts.max()} times.")

@@ -6,10 +6,10 @@ import os
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
-from isthmus.datasets import Collection
-from isthmus.domains import Domain
+from isthmus._core.files import show_path
+from isthmus.data.datasets import Collection
+from isthmus.data.domains import Domain
 from isthmus.exceptions import InputError
-from isthmus.storage.files import shown
 from studies.datasets.about import About
 from studies.datasets.cameras import numbered
 from studies.datasets.svmlight import read_index
@@ -67,5 +67,5 @@ def _language(path: Path, shape: tuple[int, int]) -> Domain:
     rows, y = read_index(path, CLASSES, shape[1])
     if rows.shape != shape:
         got = " and ".join(map(str, rows.shape))
-        raise InputError(f"{shown(path)}: expected {shape[0]} documents and {shape[1]} words, got {got}.")
+        raise InputError(f"{show_path(path)}: expected {shape[0]} documents and {shape[1]} words, got {got}.")
     return Domain(rows, y)

@@ -9,12 +9,12 @@ from pathlib import Path
 import numpy as np
 import scipy.sparse as sp
 
-from isthmus._arrays import FloatArray
-from isthmus.datasets import Collection
-from isthmus.domains import Domain
+from isthmus._core.archives import Expected
+from isthmus._core.arrays import FloatArray
+from isthmus._core.files import open_regular, show_path
+from isthmus.data.datasets import Collection
+from isthmus.data.domains import Domain
 from isthmus.exceptions import InputError
-from isthmus.storage.archives import Expected
-from isthmus.storage.files import opened, shown
 from studies.datasets.about import About
 from studies.datasets.files.matlab import read_mat
 from studies.datasets.parts import domain
@@ -56,10 +56,10 @@ def load_reuters600(folder: str | os.PathLike[str] | None = None) -> Collection:
         Domains EN (600, 21531), FR (600, 24893), GR (600, 34279), IT (600, 15506), SP (600, 11547), all CSR.
     """
     (path,) = ABOUT.paths(folder)
-    with opened(path) as file:
+    with open_regular(path) as file:
         found = hashlib.file_digest(file, "sha256").hexdigest()
     if found != SHA256:
-        raise InputError(f"{shown(path)}: expected the file with the SHA-256 sum {SHA256}, got {found}.")
+        raise InputError(f"{show_path(path)}: expected the file with the SHA-256 sum {SHA256}, got {found}.")
     return ABOUT.collection(
         domains=read_languages(path),
         objects={language: np.arange(DOCUMENTS) for language in VOCABULARIES},

@@ -6,9 +6,9 @@ import os
 
 import numpy as np
 
-from isthmus.datasets import Collection
+from isthmus._core.archives import Expected, read_npz
+from isthmus.data.datasets import Collection
 from isthmus.exceptions import InputError
-from isthmus.storage.archives import Expected, read_npz
 from studies.datasets.about import About
 from studies.datasets.parts import domain
 

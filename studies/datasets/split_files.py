@@ -7,12 +7,12 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from isthmus._arrays import IntArray
-from isthmus._validation import number
-from isthmus.domains import Split
+from isthmus._core.archives import Expected, shown_shape
+from isthmus._core.arrays import IntArray
+from isthmus._core.files import show_path
+from isthmus._core.validation import check_number
+from isthmus.data.domains import Split
 from isthmus.exceptions import InputError
-from isthmus.storage.archives import Expected, shown_shape
-from isthmus.storage.files import shown
 from studies.datasets.files.matlab import as_expected, kind_of, read_variables
 from studies.datasets.parts import distinct, published_split
 
@@ -64,16 +64,16 @@ def read_hoffman_splits(path: str | os.PathLike[str], n_source: int, n_target: i
     file, source, target = Path(path), _rows(n_source, "n_source"), _rows(n_target, "n_target")
     parts = read_variables(file, ("train", "test"), most_bytes=MOST_BYTES)
     lists = (
-        _cells(parts, "train", "source", source, shown(file)),
-        _cells(parts, "train", "target", target, shown(file)),
-        _cells(parts, "test", "target", target, shown(file)),
+        _cells(parts, "train", "source", source, show_path(file)),
+        _cells(parts, "train", "target", target, show_path(file)),
+        _cells(parts, "test", "target", target, show_path(file)),
     )
     counts = [len(rows) for rows in lists]
     if len(set(counts)) > 1 or not counts[0]:
         got = f"{counts[0]} and {counts[1]} in 'train', {counts[2]} in 'test'"
-        raise InputError(f"{shown(file)}: expected at least one split, and as many in every field, got {got}.")
+        raise InputError(f"{show_path(file)}: expected at least one split, and as many in every field, got {got}.")
     return tuple(
-        _split(rows, n_source, n_target, f"{shown(file)}, split {k}")
+        _split(rows, n_source, n_target, f"{show_path(file)}, split {k}")
         for k, rows in enumerate(zip(*lists, strict=True), start=1)
     )
 
@@ -110,12 +110,12 @@ def read_shfa_split(path: str | os.PathLike[str], n_source: int, n_target: int) 
     file, source, target = Path(path), _rows(n_source, "n_source"), _rows(n_target, "n_target")
     expected = {"source_index": source, "target_training_index": target, "target_test_index": target}
     parts = read_variables(file, expected, most_bytes=MOST_BYTES)
-    rows = tuple(as_expected(parts[name], each, f"{shown(file)}, {name!r}") for name, each in expected.items())
-    return _split(rows, n_source, n_target, shown(file))
+    rows = tuple(as_expected(parts[name], each, f"{show_path(file)}, {name!r}") for name, each in expected.items())
+    return _split(rows, n_source, n_target, show_path(file))
 
 
 def _rows(n: int, name: str) -> Expected:
-    most = int(number(n, name, low=1, whole=True))
+    most = int(check_number(n, name, low=1, whole=True))
     return Expected((None,), "whole", low=1, high=most)
 
 
@@ -127,7 +127,7 @@ def _cells(parts: Mapping[str, Any], variable: str, field: str, each: Expected, 
         raise InputError(f"{name}: expected one structure with the field {field!r}, got {got}.")
     if field not in structure.dtype.names:
         raise InputError(
-            f"{name}: expected a field {field!r}, got {', '.join(map(shown, structure.dtype.names[:8]))}."
+            f"{name}: expected a field {field!r}, got {', '.join(map(show_path, structure.dtype.names[:8]))}."
         )
     cells, name = structure[field][0, 0], f"{name}.{field}"
     if (kind := kind_of(cells)) != "a cell array":

@@ -27,9 +27,9 @@ from typing import BinaryIO
 import numpy as np
 import scipy.sparse as sp
 
-from isthmus._arrays import IntArray
+from isthmus._core.arrays import IntArray
+from isthmus._core.files import open_regular, show_path
 from isthmus.exceptions import InputError
-from isthmus.storage.files import opened, shown
 from studies.datasets.files.compressed_rows import csr_from_parts
 
 LARGEST_FILE, LONGEST_LINE = 2**30, 2**22
@@ -68,8 +68,8 @@ def read_index(path: Path, classes: tuple[str, ...], n_features: int | None = No
     codes = {name.encode(): code for code, name in enumerate(classes)}
     columns, values, ends, labels = array("i"), array("d"), array("q", [0]), array("l")
     most = MOST_FEATURES if n_features is None else n_features
-    with opened(path) as file:
-        for place, line in _lines(file, shown(path)):
+    with open_regular(path) as file:
+        for place, line in _lines(file, show_path(path)):
             category, *pairs = line.split()
             if category not in codes:
                 raise InputError(f"{place}: expected a category of {_listed(classes)}, got {_quoted(category)}.")
@@ -81,9 +81,9 @@ def read_index(path: Path, classes: tuple[str, ...], n_features: int | None = No
     indices = np.asarray(columns, dtype=np.intp) - 1
     width = n_features if n_features is not None else int(indices.max(initial=-1)) + 1
     if width < 1:
-        raise InputError(f"{shown(path)}: expected documents with words, got {len(labels)} without.")
+        raise InputError(f"{show_path(path)}: expected documents with words, got {len(labels)} without.")
     shape = (len(labels), width)
-    X = csr_from_parts(np.asarray(values), indices, np.asarray(ends), shape, shown(path))
+    X = csr_from_parts(np.asarray(values), indices, np.asarray(ends), shape, show_path(path))
     return X, np.asarray(labels, dtype=np.intp)
 
 

@@ -7,9 +7,9 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from isthmus._validation import choice
-from isthmus.cli.ending import exit_status
-from isthmus.study import Board, Table
+from isthmus._core.validation import check_choice
+from isthmus.cli.process import run_command
+from isthmus.study.board import Board, Table
 from studies.defaults import settings
 from studies.defaults.settings_tables import SETTINGS_TABLES
 from studies.defaults.specification import PAIRS, study
@@ -43,7 +43,7 @@ EVERY_PAIR = {name: settings.PAIRS for name in SETTINGS_TABLES} | {"sizes": sett
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run a command; the exit status is 0, 2 for bad input, 130 after Ctrl-C."""
     options = parser().parse_args(arguments)
-    return exit_status(PROGRAM, lambda: _run(options), "Whole splits are kept; the same command goes on from there.")
+    return run_command(PROGRAM, lambda: _run(options), "Whole splits are kept; the same command goes on from there.")
 
 
 def parser() -> argparse.ArgumentParser:
@@ -64,7 +64,7 @@ def parser() -> argparse.ArgumentParser:
 
 def _run(options: argparse.Namespace) -> None:
     name, known = options.study, EVERY_PAIR.get(options.study, PAIRS)
-    pairs = [choice(pair, "--pairs", known) for pair in options.pairs or known]
+    pairs = [check_choice(pair, "--pairs", known) for pair in options.pairs or known]
     first = FIRST.get(name, 0)
     seeds = range(first, first + (SPLITS[name] if options.splits is None else options.splits))
     running = {"n_jobs": options.jobs, "folder": options.out, "progress": True}

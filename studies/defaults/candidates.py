@@ -11,13 +11,13 @@ from numpy.random import RandomState
 from scipy.spatial.distance import pdist
 
 from isthmus import ARC, ITML, MLHD
-from isthmus._arrays import Matrix
-from isthmus.common_space import CommonSpace
-from isthmus.domains import TwoDomains
-from isthmus.estimators.logdet.one_space import SignedPairs
-from isthmus.estimators.solving import Solving
-from isthmus.kernels import RBF, Kernel
-from isthmus.spaces import JointSpace
+from isthmus._core.arrays import Matrix
+from isthmus.data.domains import TwoDomains
+from isthmus.estimators.itml import SignedPairs
+from isthmus.estimators.logdet import SolverRun
+from isthmus.geometry.common_space import CommonSpace
+from isthmus.geometry.joint import JointSpace
+from isthmus.geometry.kernels import RBF, Kernel
 
 Bounds = tuple[float, float]
 
@@ -59,7 +59,7 @@ class WeighedMLHD(MLHD):
         return 1.0 if self.total_weight is None else self.total_weight / n_pairs
 
     def _fit_joint(
-        self, domains: TwoDomains, joint: JointSpace, settings: Solving
+        self, domains: TwoDomains, joint: JointSpace, settings: SolverRun
     ) -> tuple[CommonSpace, dict[str, Any]]:
         bounded = copy(self)
         bounded.bounds = (self.factors[0] * joint.spread, self.factors[1] * joint.spread)
@@ -77,7 +77,7 @@ class WeighedARC(ARC):
         self.total_weight = total_weight
 
     def _fit_joint(
-        self, domains: TwoDomains, joint: JointSpace, settings: Solving
+        self, domains: TwoDomains, joint: JointSpace, settings: SolverRun
     ) -> tuple[CommonSpace, dict[str, Any]]:
         weighed = copy(self)
         if self.total_weight is not None:

@@ -11,9 +11,8 @@ from sklearn.decomposition import PCA, TruncatedSVD
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer, Normalizer, StandardScaler
 
-from isthmus._arrays import Matrix, is_sparse
-from isthmus.study import Rows
-from isthmus.study.rows import prepared
+from isthmus._core.arrays import Matrix, is_sparse
+from isthmus.study.trial_rows import TrialRows, prepare_trial_rows
 
 SINGULAR_VECTORS = 100
 PREPARATIONS = {
@@ -31,16 +30,16 @@ class Preparation:
     name: str = "standardised"
     axes_per_class: int | None = None
 
-    def __call__(self, rows: Rows, seed: int) -> Rows:
+    def __call__(self, rows: TrialRows, seed: int) -> TrialRows:
         """The rows of either domain prepared."""
         return _prepared(rows, self)
 
 
 @lru_cache(maxsize=16)
-def _prepared(rows: Rows, how: Preparation) -> Rows:
+def _prepared(rows: TrialRows, how: Preparation) -> TrialRows:
     """Once for all systems of a trial: rows are the same only where they are the same object."""
     size = how.axes_per_class and how.axes_per_class * len(np.unique(rows.y_source))
-    return prepared(rows, *(_steps(X, how.name, size) for X in (rows.X_source, rows.X_target)))
+    return prepare_trial_rows(rows, *(_steps(X, how.name, size) for X in (rows.X_source, rows.X_target)))
 
 
 def _steps(X: Matrix, name: str, size: int | None) -> Any:

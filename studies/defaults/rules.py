@@ -11,11 +11,11 @@ import numpy as np
 from scipy.spatial.distance import pdist
 
 from isthmus import MLHD
-from isthmus._arrays import FloatArray
-from isthmus.common_space import CommonSpace
-from isthmus.domains import TwoDomains
-from isthmus.estimators.solving import Solving
-from isthmus.spaces import JointSpace
+from isthmus._core.arrays import FloatArray
+from isthmus.data.domains import TwoDomains
+from isthmus.estimators.logdet import SolverRun
+from isthmus.geometry.common_space import CommonSpace
+from isthmus.geometry.joint import JointSpace
 
 
 def spread_of_both(joint: JointSpace, alignment_weight: float) -> tuple[float, float]:
@@ -121,7 +121,7 @@ class RuledMLHD(MLHD):
         self.kernel = kernel
 
     def _fit_joint(
-        self, domains: TwoDomains, joint: JointSpace, settings: Solving
+        self, domains: TwoDomains, joint: JointSpace, settings: SolverRun
     ) -> tuple[CommonSpace, dict[str, Any]]:
         bounded = copy(self)
         bounded.bounds = self.bounds_rule.bounds(joint, self._alignment_weight(joint.spread))

@@ -17,11 +17,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from isthmus import CCA, KCCA
-from isthmus._arrays import Matrix
-from isthmus.controls import SelfTrainedLDA, TargetOnly
-from isthmus.kernels import Kernel
-from isthmus.study import Entrant, Rows, Study, Trial
-from isthmus.study.rows import name_number
+from isthmus._core.arrays import Matrix
+from isthmus.estimators.controls import SelfTrainedLDA, TargetOnly
+from isthmus.geometry.kernels import Kernel
+from isthmus.study.design import Entrant
+from isthmus.study.study import Study
+from isthmus.study.trial_rows import Trial, TrialRows, name_number
 from studies.defaults.candidates import MedianMultiple, WeighedARC, WeighedITML, WeighedMLHD
 from studies.defaults.preparation import PREPARATIONS, Preparation
 from studies.defaults.specification import LOADERS, MOST_LABELLED, VARIANTS
@@ -81,7 +82,7 @@ def _written(value: Any) -> str:
     return value if isinstance(value, str) else "–".join(f"{v:g}" for v in np.atleast_1d(value))
 
 
-def by_means(model: Any, rows: Rows, X: Matrix) -> NDArray[Any]:
+def by_means(model: Any, rows: TrialRows, X: Matrix) -> NDArray[Any]:
     """A reading: each row is called by the nearest class mean of the source in the common space."""
     other = copy(model)
     other.rule = "means"
@@ -180,7 +181,7 @@ class RawRows:
         collection, names = pair.split(" ")
         return views_of(LOADERS[collection], self.folder, *names.split("→"))
 
-    def __call__(self, trial: Trial) -> Rows:
+    def __call__(self, trial: Trial) -> TrialRows:
         """The rows of a trial; with more source rows, or labels, the others stay the same."""
         views, number = self.views(trial.group), int(trial.variant)
         seed = [trial.seed, name_number(trial.group)]

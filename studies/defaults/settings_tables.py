@@ -7,9 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from isthmus._arrays import FloatArray
-from isthmus.study import Board, Table
-from isthmus.study.tables import signed
+from isthmus._core.arrays import FloatArray
+from isthmus.study.board import Board, Table, format_signed
 from studies.defaults.settings import MEANS, SYSTEMS, TOTALS, Setting, one_at_a_time, together
 
 ERRORS = 2.0
@@ -40,11 +39,11 @@ class Gain:
 
     def __str__(self) -> str:
         mark = "*" if self.mean > ERRORS * self.error else " −" if self.mean < -ERRORS * self.error else ""
-        return f"{signed(self.mean)} ± {self.error:.1f}{mark}"
+        return f"{format_signed(self.mean)} ± {self.error:.1f}{mark}"
 
     def parts(self) -> Iterator[str]:
         """The mean of each collection."""
-        return (signed(float(values.mean())) for values in self.collections.values())
+        return (format_signed(float(values.mean())) for values in self.collections.values())
 
 
 def accuracies(boards: Sequence[Board], column: str) -> dict[str, FloatArray]:

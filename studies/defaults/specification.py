@@ -17,12 +17,12 @@ from sklearn import datasets
 from sklearn.decomposition import TruncatedSVD
 from sklearn.preprocessing import StandardScaler
 
-from isthmus._arrays import FloatArray, is_sparse
-from isthmus.datasets import Collection
-from isthmus.domains import Domain
-from isthmus.study import Entrant, Fit, Rows, Study, Trial
-from isthmus.study.entrants import average_precision
-from isthmus.study.rows import name_number, prepared
+from isthmus._core.arrays import FloatArray, is_sparse
+from isthmus.data.datasets import Collection
+from isthmus.data.domains import Domain
+from isthmus.study.design import Entrant, Fit, average_precision
+from isthmus.study.study import Study
+from isthmus.study.trial_rows import Trial, TrialRows, name_number, prepare_trial_rows
 from studies.datasets import load_debian, load_mfeat, load_snareseq
 from studies.defaults.rules import BEFORE, RULES, SHORT_LIST, Rule, RuledMLHD
 from studies.views import Loader, Views, drawn_split, rows_of, views_of
@@ -96,14 +96,14 @@ class DevelopmentRows:
         source, target = names.split("→")
         return views_of(LOADERS[collection], self.folder, source, target)
 
-    def __call__(self, trial: Trial) -> Rows:
+    def __call__(self, trial: Trial) -> TrialRows:
         """Features standardised, those of text by 100 singular vectors, both by the training rows of the domain."""
         views = self.views(trial.group)
         seed = [trial.seed, name_number(trial.group)]
         rows = rows_of(views, drawn_split(views.y, seed, int(trial.variant), MOST_LABELLED))
         svd = TruncatedSVD(100, algorithm="arpack", random_state=0)
         each: Any = svd if is_sparse(views.X) else None if trial.group.endswith(" raw") else StandardScaler()
-        return prepared(rows, each, each)
+        return prepare_trial_rows(rows, each, each)
 
 
 def iterations(fit: Fit) -> float:

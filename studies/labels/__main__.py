@@ -8,12 +8,12 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from isthmus._validation import choice
-from isthmus.cli.ending import exit_status
+from isthmus._core.files import write_bytes, write_text
+from isthmus._core.validation import check_choice
+from isthmus.cli.process import run_command
 from isthmus.exceptions import InputError
-from isthmus.storage.files import write_bytes, write_text
-from isthmus.study import Record, Study
-from isthmus.study.records import InFolder
+from isthmus.study.records import InFolder, Record
+from isthmus.study.study import Study
 from studies.labels import STUDIES, error_rates_command, verdicts
 from studies.labels.data import set_of
 from studies.labels.error_rates import PAIRS
@@ -55,7 +55,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return error_rates_command.main(given[1:])
     options = parser().parse_args(given)
     action = {"run": _run, "render": _render, VERDICTS: _ask}[options.command]
-    return exit_status(
+    return run_command(
         PROGRAM, lambda: action(options), "Whole trials are kept; the same command goes on from there."
     )
 
@@ -95,7 +95,9 @@ def narrowed(study: Study, names: Sequence[str]) -> Study | None:
 
 
 def _ask(options: argparse.Namespace) -> None:
-    chosen = PAIRS if options.only is None else [choice(name, "--only", PAIRS) for name in options.only.split(",")]
+    chosen = (
+        PAIRS if options.only is None else [check_choice(name, "--only", PAIRS) for name in options.only.split(",")]
+    )
     first, jobs = options.seeds[0], options.jobs
     for said in verdicts.ask(options.data, options.records or RUNS, chosen, seed=first, n_jobs=jobs):
         print(said, flush=True)

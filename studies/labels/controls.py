@@ -9,14 +9,13 @@ from numpy.typing import NDArray
 from scipy.spatial.distance import cdist
 from scipy.special import logsumexp
 
-from isthmus._arrays import FloatArray, IntArray
-from isthmus._validation import as_generator
-from isthmus.controls import BalancedKMeans, SelfTrainedLDA
-from isthmus.controls.discriminants import SoftLDA, balanced, balancing, centred, deviation
-from isthmus.controls.target_only import TargetEstimator
-from isthmus.domains import TwoDomains
-from isthmus.linalg import PrincipalAxes, principal_axes
-from isthmus.matching.preparation import unit
+from isthmus._core.arrays import FloatArray, IntArray
+from isthmus._core.linalg import PrincipalAxes, principal_axes
+from isthmus._core.validation import as_generator
+from isthmus.data.domains import TwoDomains
+from isthmus.estimators.controls import BalancedKMeans, SelfTrainedLDA, TargetEstimator
+from isthmus.geometry.coordinates import normalize_rows
+from isthmus.geometry.discriminants import SoftLDA, balance, balancing_offsets, centre_scores, score_deviation
 
 COMPONENTS = (2, 3, 5)
 """Principal axes per class, as those of the self-trained LDA."""
@@ -34,7 +33,7 @@ class OnTargetAxes(TargetEstimator):
 
     def _views(self, axes: PrincipalAxes, X: Any, n_classes: int) -> list[FloatArray]:
         Z = axes.coordinates(X)
-        return [unit(Z[:, :k]) for k in sorted({min(m * n_classes, Z.shape[1]) for m in COMPONENTS})]
+        return [normalize_rows(Z[:, :k]) for k in sorted({min(m * n_classes, Z.shape[1]) for m in COMPONENTS})]
 
     def scores(self, X: Any) -> FloatArray:
         """How well target rows fit the classes (n, C), in units of the deviation among the unlabelled rows."""
@@ -58,13 +57,13 @@ class MeanOfBoth(OnTargetAxes):
     def _fit_domains(self, domains: TwoDomains, settings: None) -> dict[str, Any]:
         rows = domains.source.X, domains.source.y, domains.target.X, domains.target.y
         lda, kmeans = SelfTrainedLDA().fit(*rows), BalancedKMeans().fit(*rows)
-        unit_ = deviation(lda.predict_proba(domains.target.X))
+        unit_ = score_deviation(lda.predict_proba(domains.target.X))
         return {"axes_": kmeans.axes_, "members_": (lda, kmeans), "unit_": unit_}
 
     def scores(self, X: Any) -> FloatArray:
         """The mean of both."""
         lda, kmeans = self.members_
-        return np.asarray(centred(lda.predict_proba(X)) / self.unit_ + kmeans.scores(X))
+        return np.asarray(centre_scores(lda.predict_proba(X)) / self.unit_ + kmeans.scores(X))
 
 
 class SourceShares(OnTargetAxes):
@@ -115,7 +114,7 @@ class RandomNames(OnTargetAxes):
 
     def _views(self, axes: PrincipalAxes, X: Any, n_classes: int) -> list[FloatArray]:
         Z = axes.coordinates(X)
-        return [unit(Z[:, : 3 * n_classes])]
+        return [normalize_rows(Z[:, : 3 * n_classes])]
 
     def _fit_domains(self, domains: TwoDomains, settings: None) -> dict[str, Any]:
         target, C, rng = domains.target, len(domains.classes), as_generator(self.random_state)
@@ -140,8 +139,8 @@ def _taught(Z: FloatArray, y: IntArray, P: FloatArray, shares: FloatArray) -> tu
     Q[~free] = np.eye(len(shares))[y[~free]]
     for _ in range(LDA_ROUNDS):
         lda = SoftLDA.of(Z - mean, Q)
-        Q[free] = balanced(lda.scores(Z[free] - mean), shares)
-    return mean, lda, balancing(lda.scores(Z[free] - mean), shares)
+        Q[free] = balance(lda.scores(Z[free] - mean), shares)
+    return mean, lda, balancing_offsets(lda.scores(Z[free] - mean), shares)
 
 
 def _clusters(L: FloatArray, y: IntArray, U: FloatArray, names: IntArray, rng: np.random.Generator) -> FloatArray:
@@ -157,7 +156,7 @@ def _clusters(L: FloatArray, y: IntArray, U: FloatArray, names: IntArray, rng: n
         M = M[np.argsort(names)]
         for _ in range(ROUNDS):
             D = cdist(U, M, "sqeuclidean")
-            P = balanced(-D / (0.1 * D.mean()), np.full(len(M), 1.0 / len(M)))
+            P = balance(-D / (0.1 * D.mean()), np.full(len(M), 1.0 / len(M)))
             M = (P.T @ U + Y.T @ L) / (P.sum(axis=0) + Y.sum(axis=0))[:, None]
         cost = float((P * cdist(U, M, "sqeuclidean")).sum())
         if cost < least:

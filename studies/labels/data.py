@@ -14,10 +14,9 @@ from sklearn import datasets
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer, Normalizer, StandardScaler
 
-from isthmus._arrays import Matrix, is_sparse
-from isthmus.datasets import Collection
-from isthmus.datasets.digits import BRIGHTEST, shape_features
-from isthmus.domains import Domain
+from isthmus._core.arrays import Matrix, is_sparse
+from isthmus.data.datasets import BRIGHTEST, Collection, shape_features
+from isthmus.data.domains import Domain
 from studies.datasets import (
     load_debian,
     load_mfeat,

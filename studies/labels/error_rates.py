@@ -12,13 +12,15 @@ import numpy as np
 from sklearn.base import BaseEstimator
 
 from isthmus import Verdict, does_source_help
-from isthmus._arrays import IntArray, Matrix
-from isthmus.controls.corrupted import KINDS
-from isthmus.datasets import Collection
-from isthmus.domains import UNLABELLED
-from isthmus.evaluation.intervals import wilson_interval
-from isthmus.study import Board, Entrant, Fit, Study, Table, Trial
-from isthmus.study.rows import name_number
+from isthmus._core.arrays import IntArray, Matrix
+from isthmus.data.datasets import Collection
+from isthmus.data.labels import UNLABELLED
+from isthmus.estimators.controls import KINDS
+from isthmus.evidence.scores import wilson_interval
+from isthmus.study.board import Board, Table
+from isthmus.study.design import Entrant, Fit
+from isthmus.study.study import Study
+from isthmus.study.trial_rows import Trial, name_number
 from studies.datasets import load_debian, load_mfeat, load_reuters600, load_snareseq
 from studies.defaults.specification import load_digit_views
 from studies.views import views_of

@@ -7,8 +7,8 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from isthmus._validation import choice
-from isthmus.cli.ending import exit_status
+from isthmus._core.validation import check_choice
+from isthmus.cli.process import run_command
 from studies.labels.error_rates import PAIRS, QUESTIONS, VARIANTS, rates, study
 from studies.options import seed_range
 
@@ -24,7 +24,7 @@ command is given again. Needs the data sets mfeat, debian, reuters600 and snares
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run a command; the exit status is 0, 2 for bad input, 130 after Ctrl-C."""
     options = parser().parse_args(arguments)
-    return exit_status(PROGRAM, lambda: _error_rates(options), "Runs are kept; the same command goes on from there.")
+    return run_command(PROGRAM, lambda: _error_rates(options), "Runs are kept; the same command goes on from there.")
 
 
 def parser() -> argparse.ArgumentParser:
@@ -47,9 +47,9 @@ def parser() -> argparse.ArgumentParser:
 
 
 def _error_rates(options: argparse.Namespace) -> None:
-    pairs = [choice(pair, "--pairs", PAIRS) for pair in options.pairs]
+    pairs = [check_choice(pair, "--pairs", PAIRS) for pair in options.pairs]
     wanted = [f"{question}, {kind}" for question in options.questions for kind in options.sources]
-    variants = [choice(variant, "--questions, --sources", VARIANTS) for variant in wanted]
+    variants = [check_choice(variant, "--questions, --sources", VARIANTS) for variant in wanted]
     design = study(options.data, pairs, options.system, options.splits)
     running = {"n_jobs": options.jobs, "folder": options.out, "progress": True}
     boards = {each: design.run(options.seeds, variants=(each,), **running) for each in variants}

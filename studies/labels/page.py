@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from isthmus.study import Claim, Record
-from isthmus.study.tables import ABSENT, signed
+from isthmus.study.board import ABSENT, Claim, format_signed
+from isthmus.study.records import Record
 from studies.labels.parts import BOTH, FULL, KMEANS, LDA, PLAIN, RANDOM, SHARES, SPOILT, STUDIES, TRANSFER
 from studies.labels.tables import (
     BEST,
@@ -76,7 +76,7 @@ HEADS = {
 ## Classes that nobody labelled
 
 Half of the classes, drawn at random, have 3 labelled target rows each, the others none. 20 source rows, 30 \
-unlabelled target rows and at most 50 test rows per class; "digits demo" is `isthmus.datasets.load_digits(3)`. \
+unlabelled target rows and at most 50 test rows per class; "digits demo" is `isthmus.data.datasets.load_digits(3)`. \
 Accuracy is over the test rows of all classes. Target-only rules can't name the other half; clusters with random \
 names are what luck would give, as the mean over all ways to give the names.""",
     "few": """\
@@ -158,13 +158,15 @@ def _harm(part: str, found: Results, data: str, judgements: Mapping[tuple[str, s
     """Whether a spoilt source does harm."""
     bar = BAR[part]
     away = {kind: found.mean(name, data) - found.mean(bar, data) for kind, name in SPOILT.items()}
-    levels = ", ".join(f"{kind} {signed(points)}" for kind, points in away.items())
+    levels = ", ".join(f"{kind} {format_signed(points)}" for kind, points in away.items())
     harmed = [kind for kind, name in SPOILT.items() if judgements[name, bar, data].verdict == "reversed"]
     shown = f"**shown to do harm: {_listed(harmed)}**" if harmed else "none is shown to do harm"
     allowed = ALLOWED.get(part)
     far = allowed is not None and min(away.values()) < allowed
     limit = (
-        "" if allowed is None else f", {'**beyond**' if far else 'within'} the {signed(allowed)} that were allowed"
+        ""
+        if allowed is None
+        else f", {'**beyond**' if far else 'within'} the {format_signed(allowed)} that were allowed"
     )
     return f"spoilt sources, in points from {bar}: {levels}; {shown}{limit}"
 

@@ -11,8 +11,10 @@ from sklearn.semi_supervised import LabelSpreading
 from sklearn.svm import LinearSVC
 
 from isthmus import ARC, CCA, MLHD
-from isthmus.controls import BalancedKMeans, SelfTrainedLDA, TargetOnly
-from isthmus.study import CorruptedSource, Entrant, Study
+from isthmus.estimators.controls import BalancedKMeans, SelfTrainedLDA, TargetOnly
+from isthmus.study.design import Entrant
+from isthmus.study.study import Study
+from isthmus.study.trial_rows import CorruptedRows
 from studies.labels.controls import MeanOfBoth, RandomNames, SourceShares
 from studies.labels.data import groups_of, set_of
 from studies.labels.rows import DEMO, LabelRows, NamingDraw, OnAxes, PaperDraw, RealDraw, all_labelled
@@ -51,7 +53,7 @@ def all_labelled_on_axes(rows: LabelRows, seed: int) -> LabelRows:
 
 SYSTEMS = (
     Entrant(TRANSFER, _label_transfer),
-    *(Entrant(name, _label_transfer, control=True, rows=CorruptedSource(kind)) for kind, name in SPOILT.items()),
+    *(Entrant(name, _label_transfer, control=True, rows=CorruptedRows(kind)) for kind, name in SPOILT.items()),
 )
 TARGET_ONLY = (
     Entrant(LDA, SelfTrainedLDA, control=True, rows=ON_MORE_AXES),

@@ -7,23 +7,23 @@ from pathlib import Path
 
 import numpy as np
 
-from isthmus._arrays import IntArray
-from isthmus.datasets import load_digits
-from isthmus.domains import UNLABELLED, Split
-from isthmus.evaluation import Protocol
-from isthmus.linalg import principal_axes
-from isthmus.matching.preparation import unit
-from isthmus.study import Rows, Trial
-from isthmus.study.rows import name_number, prepared
+from isthmus._core.arrays import IntArray
+from isthmus._core.linalg import principal_axes
+from isthmus.data.datasets import load_digits
+from isthmus.data.domains import Split
+from isthmus.data.labels import UNLABELLED
+from isthmus.data.splits import Protocol
+from isthmus.geometry.coordinates import normalize_rows
+from isthmus.study.trial_rows import Trial, TrialRows, name_number, prepare_trial_rows
 from studies.labels.data import Pair, pair_of
 
 DEMO = "digits demo"
-"""The digits of :func:`isthmus.datasets.load_digits` as they are split there."""
+"""The digits of :func:`isthmus.data.datasets.load_digits` as they are split there."""
 MOST_TESTED = 500
 
 
 @dataclass(frozen=True, eq=False)
-class LabelRows(Rows):
+class LabelRows(TrialRows):
     """Rows of a trial, and what is hidden in them.
 
     Parameters
@@ -53,7 +53,7 @@ def label_rows(pair: Pair, split: Split, hidden: IntArray | None = None) -> Labe
     test = pair.target.X[split.test], pair.target.y[split.test]
     rows = LabelRows(*source, pair.target.X[target], y, *test, y_all, y_true)
     prepare = pair.preparation(rows.X_source), pair.preparation(rows.X_target)
-    found = prepared(rows, *prepare)
+    found = prepare_trial_rows(rows, *prepare)
     assert isinstance(found, LabelRows)
     return found
 
@@ -116,7 +116,7 @@ def demo_rows(labels: int, seed: int) -> LabelRows:
     y = np.where(np.isin(d.y_target, hidden), UNLABELLED, d.y_target)
     rows = LabelRows(d.X_source, d.y_source, d.X_target, y, d.X_test, d.y_test, d.y_target, d.target_classes)
     pair = pair_of("digits", None)
-    found = prepared(rows, pair.preparation(d.X_source), pair.preparation(d.X_target))
+    found = prepare_trial_rows(rows, pair.preparation(d.X_source), pair.preparation(d.X_target))
     assert isinstance(found, LabelRows)
     return found
 
@@ -192,8 +192,8 @@ class OnAxes:
         k = self.per_class * len(np.unique(rows.y_source))
         source, target = principal_axes(rows.X_source), principal_axes(rows.X_target)
         target = target.leading(min(k, len(target.deviations)))
-        X_target, X_test = (unit(target.coordinates(X)) for X in (rows.X_target, rows.X_test))
-        X_source = unit(source.leading(min(k, len(source.deviations))).coordinates(rows.X_source))
+        X_target, X_test = (normalize_rows(target.coordinates(X)) for X in (rows.X_target, rows.X_test))
+        X_source = normalize_rows(source.leading(min(k, len(source.deviations))).coordinates(rows.X_source))
         return replace(rows, X_source=X_source, X_target=X_target, X_test=X_test)
 
 

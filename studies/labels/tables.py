@@ -7,11 +7,22 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from isthmus._arrays import FloatArray
-from isthmus.evaluation import Difference, paired_difference
-from isthmus.study import Board, Claim, Record, Study, Table
-from isthmus.study.scoreboard import HOLDS, OPEN, REVERSED, family
-from isthmus.study.tables import ABSENT, mean_cell, signed
+from isthmus._core.arrays import FloatArray
+from isthmus.evidence.comparison import Difference, paired_difference
+from isthmus.study.board import (
+    ABSENT,
+    HOLDS,
+    OPEN,
+    REVERSED,
+    Board,
+    Claim,
+    Table,
+    adjust_claims,
+    format_signed,
+    mean_cell,
+)
+from isthmus.study.records import Record
+from isthmus.study.study import Study
 from studies.labels.parts import sets_of
 
 FEWEST_GROUPS = 10
@@ -104,7 +115,9 @@ def claims(found: Results, pairs: Sequence[tuple[str, str]]) -> dict[tuple[str, 
         (*pair, data): claim
         for data in found.sets
         for pair, claim in zip(
-            pairs, family([(f"{a} > {b}, {data}", found.difference(a, b, data)) for a, b in pairs]), strict=True
+            pairs,
+            adjust_claims([(f"{a} > {b}, {data}", found.difference(a, b, data)) for a, b in pairs]),
+            strict=True,
         )
     }
 
@@ -121,9 +134,9 @@ def difference_cell(claim: Claim) -> str:
     d = claim.difference
     if d is None:
         return ABSENT
-    low, high = (signed(100 * value).removeprefix("+") for value in (d.low, d.high))
+    low, high = (format_signed(100 * value).removeprefix("+") for value in (d.low, d.high))
     mark = "" if claim.verdict == OPEN else "**"
-    return f"{mark}{signed(100 * d.mean)}{mark} [{low}, {high}]"
+    return f"{mark}{format_signed(100 * d.mean)}{mark} [{low}, {high}]"
 
 
 WORDS = {HOLDS: "above it", REVERSED: "**below it**", OPEN: "not shown to differ from it"}

@@ -8,9 +8,9 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from isthmus._arrays import FloatArray, IntArray, Matrix
-from isthmus.domains import UNLABELLED
-from isthmus.study import Entrant, Fit
+from isthmus._core.arrays import FloatArray, IntArray, Matrix
+from isthmus.data.labels import UNLABELLED
+from isthmus.study.design import Entrant, Fit
 from studies.labels.rows import LabelRows
 
 UNNAMED, NAMED, HELD_OUT, USED = "unlabelled classes", "labelled classes", "held out", "source used"

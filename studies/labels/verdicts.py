@@ -10,13 +10,14 @@ from pathlib import Path
 from typing import Any
 
 from isthmus import Verdict, does_source_help
+from isthmus._core.files import write_text
 from isthmus.exceptions import InputError
-from isthmus.plotting import plot_labels_curve
-from isthmus.plotting.canvas import METADATA, new_figure
-from isthmus.storage.files import write_text
-from isthmus.study import Record, Table, Trial
-from isthmus.study.tables import signed
-from isthmus.verdict.verdict import CurvePoint
+from isthmus.study.board import Table, format_signed
+from isthmus.study.records import Record
+from isthmus.study.source_value.result import CurvePoint
+from isthmus.study.trial_rows import Trial
+from isthmus.view.plots import METADATA, new_figure
+from isthmus.view.plots_of_results import plot_labels_curve
 from studies.labels.error_rates import PAIRS, QUESTIONS, TRUE, VARIANTS, Draw, rates, study
 
 FILE = "verdicts.jsonl"
@@ -118,6 +119,6 @@ class _Curve:
 def _cell(curve: Sequence[Mapping[str, float]], labels: int) -> str:
     for point in curve:
         if point["labels"] == labels:
-            low, high = (signed(100 * point[end]).removeprefix("+") for end in ("low", "high"))
-            return f"{100 * point['without']:.1f}, {signed(100 * point['difference'])} [{low}, {high}]"
+            low, high = (format_signed(100 * point[end]).removeprefix("+") for end in ("low", "high"))
+            return f"{100 * point['without']:.1f}, {format_signed(100 * point['difference'])} [{low}, {high}]"
     return ""

@@ -8,11 +8,10 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from isthmus.cli.ending import exit_status
+from isthmus._core.files import write_text
+from isthmus.cli.process import run_command
 from isthmus.exceptions import InputError
-from isthmus.storage.files import write_text
-from isthmus.study import Record
-from isthmus.study.records import InFolder
+from isthmus.study.records import InFolder, Record
 from studies.options import add_run_options, chosen_parts
 from studies.pairs import STUDIES, page, write_figures
 
@@ -42,7 +41,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run a command; the exit status is 0, 2 for bad input, 130 after Ctrl-C."""
     options = parser().parse_args(arguments)
     action = _run if options.command == "run" else _render
-    return exit_status(
+    return run_command(
         PROGRAM, lambda: action(options), "Whole trials are kept; the same command goes on from there."
     )
 

@@ -11,9 +11,8 @@ from typing import TypeAlias
 import numpy as np
 from sklearn import datasets
 
-from isthmus._arrays import IntArray, Matrix
-from isthmus.datasets import Collection
-from isthmus.datasets.digits import BRIGHTEST, SHAPE_NAMES, shape_features
+from isthmus._core.arrays import IntArray, Matrix
+from isthmus.data.datasets import BRIGHTEST, SHAPE_NAMES, Collection, shape_features
 from studies.datasets import load_debian, load_mfeat, load_reuters600, load_snareseq
 
 LINEAR_SHAPES = ("row_", "column_", "fourier_0_0")
@@ -49,7 +48,7 @@ def paired(collection: Collection, first: str, second: str) -> Paired:
 
     Examples
     --------
-    >>> from isthmus.domains import Domain
+    >>> from isthmus.data.domains import Domain
     >>> domains = {
     ...     "en": Domain(np.eye(3), np.array([0, 1, 1]), ("a", "b", "c")),
     ...     "fr": Domain(np.ones((2, 2)), np.array([1, 0]), ("c", "d")),

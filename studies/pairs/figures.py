@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 from scipy.stats import t as student
 
-from isthmus._arrays import FloatArray
-from isthmus.plotting.canvas import FAINT, INK, OKABE_ITO
-from isthmus.study import Board
+from isthmus._core.arrays import FloatArray
+from isthmus.study.board import Board
+from isthmus.view.plots import FAINT, INK, OKABE_ITO
 from studies.pairs.tables import values
 from studies.paper.drawing.canvas import NORMAL, SMALL, empty_figure, plain, settled
 

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from isthmus.study import Table
-from isthmus.study.tables import ABSENT
+from isthmus.study.board import ABSENT, Table
 from studies.pairs.tables import Cell
 
 KINDS = {

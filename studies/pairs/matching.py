@@ -12,11 +12,12 @@ import numpy as np
 from sklearn.base import BaseEstimator
 
 import isthmus
-from isthmus._arrays import IntArray, Matrix
-from isthmus.controls import shuffled_pairs
+from isthmus._core.arrays import IntArray, Matrix
+from isthmus.estimators.controls import shuffle_pairs
 from isthmus.exceptions import InputError
-from isthmus.study import Entrant, Fit, Study, Trial
-from isthmus.study.rows import name_number
+from isthmus.study.design import Entrant, Fit
+from isthmus.study.study import Study
+from isthmus.study.trial_rows import Trial, name_number
 from studies.pairs.data import Paired, views
 from studies.pairs.rows import preparation
 
@@ -195,7 +196,7 @@ class WrongPairs:
     def __call__(self, rows: TwoCollections, seed: int) -> TwoCollections:
         """The rows with their known pairs shuffled."""
         rng = np.random.default_rng([seed, name_number("shuffled pairs")])
-        return replace(rows, pairs=shuffled_pairs(rows.pairs, rng))
+        return replace(rows, pairs=shuffle_pairs(rows.pairs, rng))
 
 
 @dataclass(frozen=True)

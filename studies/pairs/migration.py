@@ -13,10 +13,11 @@ from sklearn.base import BaseEstimator
 from sklearn.preprocessing import normalize
 
 import isthmus
-from isthmus._arrays import FloatArray, IntArray
-from isthmus.controls import shuffled_pairs
-from isthmus.study import Entrant, Fit, Study, Trial
-from isthmus.study.rows import name_number
+from isthmus._core.arrays import FloatArray, IntArray
+from isthmus.estimators.controls import shuffle_pairs
+from isthmus.study.design import Entrant, Fit
+from isthmus.study.study import Study
+from isthmus.study.trial_rows import Trial, name_number
 from studies.pairs.data import Paired
 from studies.pairs.embeddings import embedded_texts
 
@@ -174,7 +175,7 @@ class ShuffledRows:
     def __call__(self, rows: Migration, seed: int) -> Migration:
         """The rows with their pairs shuffled."""
         rng = np.random.default_rng([seed, name_number("shuffled pairs")])
-        return replace(rows, pairs=shuffled_pairs(rows.pairs, rng))
+        return replace(rows, pairs=shuffle_pairs(rows.pairs, rng))
 
 
 CHOSEN, OLD = "auto", "old model, own index"

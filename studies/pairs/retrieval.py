@@ -11,10 +11,11 @@ from typing import Any, ClassVar, TypeAlias
 import numpy as np
 
 from isthmus import CCA, MLHD, systems
-from isthmus._arrays import FloatArray
-from isthmus.common_space import DOMAINS
-from isthmus.retrieval.hubness import hub_scores
-from isthmus.study import Entrant, Fit, Study
+from isthmus._core.arrays import FloatArray
+from isthmus.geometry.common_space import DOMAINS
+from isthmus.geometry.scores import hub_scores
+from isthmus.study.design import Entrant, Fit
+from isthmus.study.study import Study
 from studies.pairs.controls import Chance, ClassOracle, SharedColumns
 from studies.pairs.ranking import csls, partner_scores
 from studies.pairs.rows import PairedDraw, PairedRows, ShuffledPairs

@@ -11,12 +11,11 @@ import numpy as np
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import Normalizer, StandardScaler
 
-from isthmus._arrays import IntArray, Matrix, is_sparse
-from isthmus.controls import shuffled_pairs
+from isthmus._core.arrays import IntArray, Matrix, is_sparse
+from isthmus.estimators.controls import shuffle_pairs
 from isthmus.exceptions import InputError
-from isthmus.spaces.transformed import fitted_transformer, transformed
-from isthmus.study import Trial
-from isthmus.study.rows import name_number
+from isthmus.geometry.joint import apply_transformer, fit_transformer
+from isthmus.study.trial_rows import Trial, name_number
 from studies.pairs.data import Paired, views
 
 MOST_UNPAIRED = 300
@@ -93,8 +92,8 @@ def prepared_rows(both: Paired, anchors: IntArray, first: IntArray, second: IntA
 
 
 def _prepared(X: Matrix, Q: Matrix) -> tuple[Matrix, Matrix]:
-    fitted = fitted_transformer(preparation(X), X, "X")
-    return transformed(fitted, X, "X"), transformed(fitted, Q, "X")
+    fitted = fit_transformer(preparation(X), X, "X")
+    return apply_transformer(fitted, X, "X"), apply_transformer(fitted, Q, "X")
 
 
 def preparation(X: Matrix) -> Any:
@@ -104,7 +103,7 @@ def preparation(X: Matrix) -> Any:
 
 @dataclass(frozen=True)
 class ShuffledPairs:
-    """The same rows in wrong pairs, all of them or those of each class (:func:`isthmus.controls.shuffled_pairs`)."""
+    """The same rows in wrong pairs, all of them or those of each class (:func:`isthmus.estimators.controls.shuffle_pairs`)."""
 
     within_class: bool = False
 
@@ -113,7 +112,7 @@ class ShuffledPairs:
         rng = np.random.default_rng([seed, name_number("shuffled pairs"), self.within_class])
         pairs = known_pairs(rows)
         classes = rows.y_source[pairs[:, 0]] if self.within_class else None
-        return replace(rows, pairs=shuffled_pairs(pairs, rng, classes))
+        return replace(rows, pairs=shuffle_pairs(pairs, rng, classes))
 
 
 def known_pairs(rows: PairedRows) -> IntArray:

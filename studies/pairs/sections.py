@@ -6,8 +6,7 @@ from collections.abc import Iterable, Mapping
 
 import numpy as np
 
-from isthmus.study import Board
-from isthmus.study.tables import spanned
+from isthmus.study.board import Board, format_seeds
 from studies.pairs import retrieval, transfer
 from studies.pairs.findings import THREE, use_sentences, winners_table
 from studies.pairs.rows import MOST_UNPAIRED
@@ -213,5 +212,5 @@ def transfer_sentence(found: Mapping[str, Board], systems: list[str]) -> str:
 
 
 def _drawn(board: Board) -> str:
-    words = spanned(board.seeds)
+    words = format_seeds(board.seeds)
     return f"{words[0].upper()}{words[1:]}; means ± standard deviations over the seeds, the best of a column is bold."

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from isthmus._arrays import FloatArray
-from isthmus.evaluation import Difference, paired_difference
-from isthmus.study import Board, Claim, Record, Study, Table
-from isthmus.study.scoreboard import HOLDS, OPEN, REVERSED
-from isthmus.study.tables import ABSENT, mean_cell, signed
+from isthmus._core.arrays import FloatArray
+from isthmus.evidence.comparison import Difference, paired_difference
+from isthmus.study.board import ABSENT, HOLDS, OPEN, REVERSED, Board, Claim, Table, format_signed, mean_cell
+from isthmus.study.records import Record
+from isthmus.study.study import Study
 
 MARKS = {HOLDS: "**", REVERSED: "**", OPEN: ""}
 """Around a difference whose sign is shown."""
@@ -68,9 +68,9 @@ def difference_cell(claim: Claim) -> str:
     d = claim.difference
     if d is None:
         return ABSENT
-    low, high = (signed(100 * value).removeprefix("+") for value in (d.low, d.high))
+    low, high = (format_signed(100 * value).removeprefix("+") for value in (d.low, d.high))
     mark = MARKS.get(claim.verdict, "")
-    return f"{mark}{signed(100 * d.mean)}{mark} [{low}, {high}]"
+    return f"{mark}{format_signed(100 * d.mean)}{mark} [{low}, {high}]"
 
 
 @dataclass(frozen=True)
@@ -145,9 +145,9 @@ def _alone(a: FloatArray, b: FloatArray) -> str:
     if len(a) < 2 or not np.isfinite(a - b).all():
         return ABSENT
     d = difference(a, b)
-    low, high = (signed(100 * value).removeprefix("+") for value in (d.low, d.high))
+    low, high = (format_signed(100 * value).removeprefix("+") for value in (d.low, d.high))
     mark = "**" if d.low > 0 or d.high < 0 else ""
-    return f"{mark}{signed(100 * d.mean)}{mark} [{low}, {high}]"
+    return f"{mark}{format_signed(100 * d.mean)}{mark} [{low}, {high}]"
 
 
 def difference(a: FloatArray, b: FloatArray) -> Difference:

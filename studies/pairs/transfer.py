@@ -12,9 +12,10 @@ import numpy as np
 from sklearn.dummy import DummyClassifier
 from sklearn.svm import LinearSVC
 
-from isthmus.controls import SelfTrainedLDA, TargetOnly
-from isthmus.domains import UNLABELLED
-from isthmus.study import Entrant, Fit, Study
+from isthmus.data.labels import UNLABELLED
+from isthmus.estimators.controls import SelfTrainedLDA, TargetOnly
+from isthmus.study.design import Entrant, Fit
+from isthmus.study.study import Study
 from studies.pairs.retrieval import SHUFFLED, SYSTEMS, TESTED
 from studies.pairs.rows import PairedDraw, PairedRows, ShuffledPairs, known_pairs
 

@@ -6,9 +6,8 @@ from collections.abc import Callable, Mapping
 
 import numpy as np
 
-from isthmus._arrays import FloatArray
-from isthmus.study import Board, Table
-from isthmus.study.tables import ABSENT, spanned
+from isthmus._core.arrays import FloatArray
+from isthmus.study.board import ABSENT, Board, Table, format_seeds
 from studies.pairs import matching
 from studies.pairs.tables import alone_table, joined, score_table, values
 
@@ -42,7 +41,7 @@ def matching_section(found: Mapping[str, Board], null: Mapping[str, Board]) -> s
 
 `isthmus.match` gets two collections in which all, half or a quarter of the rows have a partner, and 0, 5 or 30 \
 known pairs. Either side has 300 to 1,000 rows, in an order of its own; there are fewer rows where objects \
-are too few for both sides. {_capital(spanned(first.seeds))}, each with rows of its own.
+are too few for both sides. {_capital(format_seeds(first.seeds))}, each with rows of its own.
 
 {joined(tables)}
 
@@ -156,7 +155,7 @@ def migration_section(found: Mapping[str, Board]) -> str:
 All 10,992 English Debian descriptions, embedded twice: by words (latent semantic analysis, 256 columns) and by \
 groups of letters (384 columns). The old index stays as it is; P of its texts are embedded by the new model too, and \
 200 other texts are queries of the new model only. Cosines in the old space, but for "both ways". The old model on \
-its own index is what there was before. {_capital(spanned(first.seeds))}; both directions.
+its own index is what there was before. {_capital(format_seeds(first.seeds))}; both directions.
 
 {joined(tables)}
 

@@ -8,10 +8,10 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from isthmus.plotting import save_figure
-from isthmus.storage.files import write_text
-from isthmus.study import Record, Table
-from isthmus.study.tables import claim_table
+from isthmus._core.files import write_text
+from isthmus.study.board import Table, make_claim_table
+from isthmus.study.records import Record
+from isthmus.view.plots import save_figure
 from studies.paper.comparisons import READINGS, sensitivity_claims, table_claims
 from studies.paper.entrants import MLHD_RBF
 from studies.paper.experiment import Experiment, PaperBoard
@@ -94,7 +94,7 @@ def table_artefacts(
         if searched.has(MLHD_RBF.name, "oracle"):
             tables += [paper_table(searched, "oracle"), control_table(searched, "oracle"), settings_table(searched)]
         title = f"{experiment.title.split(',')[0]}: what holds, default settings; {variant}"
-        tables.append(claim_table(every, claims, title))
+        tables.append(make_claim_table(every, claims, title))
         figures[f"{experiment.name}-{variant}"] = partial(table_figure, first)
         if any(claim.difference for claim in claims[0]):
             figures[f"{experiment.name}-{variant}-differences"] = partial(difference_figure, first, claims[0])
@@ -115,7 +115,7 @@ def sensitivity_artefacts(
             claims = [sensitivity_claims(board, system) for board in every]
             tables += [
                 grid_table(every[0], system),
-                claim_table(every, claims, f"What holds for {system}; {variant}", BY_SEED),
+                make_claim_table(every, claims, f"What holds for {system}; {variant}", BY_SEED),
             ]
             figures[f"sensitivity-{variant}-{system.replace(' ', '-')}"] = partial(heat_map, every[0], system)
     return Artefacts("sensitivity", tuple(tables), figures)

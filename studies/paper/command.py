@@ -8,9 +8,9 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from isthmus.cli.ending import exit_status
+from isthmus._core.files import write_text
+from isthmus.cli.process import run_command
 from isthmus.exceptions import InputError, MissingDependencyError
-from isthmus.storage.files import write_text
 from studies.paper.formats import FORMATS
 from studies.paper.page import page
 from studies.paper.reproduction import NAMES, Request, page_records, reproduce, wanted
@@ -48,7 +48,7 @@ MOST_SEEDS = 10_000
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run a command; the exit status is 0, 2 for bad input, 130 after Ctrl-C."""
-    return exit_status(PROGRAM, lambda: _run(parser().parse_args(arguments)), AFTER_STOP)
+    return run_command(PROGRAM, lambda: _run(parser().parse_args(arguments)), AFTER_STOP)
 
 
 def parser() -> argparse.ArgumentParser:

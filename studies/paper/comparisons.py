@@ -6,10 +6,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from isthmus._arrays import FloatArray
-from isthmus.evaluation import paired_difference
-from isthmus.study import Claim, Scoreboard
-from isthmus.study.scoreboard import HOLDS, REVERSED, UNRUN, family
+from isthmus._core.arrays import FloatArray
+from isthmus.evidence.comparison import paired_difference
+from isthmus.study.board import HOLDS, REVERSED, UNRUN, Claim, Scoreboard, adjust_claims
 from studies.paper.entrants import BY_MEANS, CONTROLS, MLHD_FLAT, MLHD_RBF, PAPER
 from studies.paper.experiment import PaperBoard
 
@@ -49,7 +48,7 @@ def sensitivity_claims(board: PaperBoard, system: str, *, flat: bool = False) ->
     rises = board.clustered(slope, np.zeros_like(slope))
     by_seed = accuracy.mean(axis=0)  # of a single trial, a range is mostly noise
     ranges = np.ptp(by_seed.mean(axis=2), axis=1), np.ptp(by_seed.mean(axis=1), axis=1)
-    return family(list(zip(_SENSITIVITY, (rises, paired_difference(*ranges)), strict=True)))
+    return adjust_claims(list(zip(_SENSITIVITY, (rises, paired_difference(*ranges)), strict=True)))
 
 
 FROM_FLAT = 10.0

@@ -7,10 +7,14 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
-from isthmus.controls import BalancedKMeans
-from isthmus.estimators import ARC, CCA, ITML, MLHD
-from isthmus.registry import systems
-from isthmus.study import CorruptedSource, Entrant, by_target_rows
+from isthmus.estimators.arc import ARC
+from isthmus.estimators.cca import CCA
+from isthmus.estimators.controls import BalancedKMeans
+from isthmus.estimators.itml import ITML
+from isthmus.estimators.mlhd import MLHD
+from isthmus.study.design import Entrant, predict_by_target_rows
+from isthmus.study.registry import systems
+from isthmus.study.trial_rows import CorruptedRows
 from studies.defaults.settings import by_means
 from studies.labels.controls import MeanOfBoth
 
@@ -38,7 +42,7 @@ def _read(entrant: Entrant, **readings: Callable[..., Any]) -> Entrant:
 def _three_readings(
     name: str, make: Callable[[], Any], grid: Mapping[str, tuple[float, ...]] | None = None
 ) -> Entrant:
-    return _read(Entrant(name, make, grid or {}), **{BY_TARGET: by_target_rows, BY_MEANS: by_means})
+    return _read(Entrant(name, make, grid or {}), **{BY_TARGET: predict_by_target_rows, BY_MEANS: by_means})
 
 
 def _also_by_means(name: str, grid: Mapping[str, tuple[float, ...]]) -> Entrant:
@@ -47,7 +51,7 @@ def _also_by_means(name: str, grid: Mapping[str, tuple[float, ...]]) -> Entrant:
 
 def _corrupted(kind: str, grid: Mapping[str, tuple[float, ...]]) -> Entrant:
     entrant = _three_readings(f"{MLHD_RBF.name}, {kind}", MLHD_RBF.make, grid)
-    return replace(entrant, control=True, rows=CorruptedSource(kind))
+    return replace(entrant, control=True, rows=CorruptedRows(kind))
 
 
 def _cca_itml() -> CCA:

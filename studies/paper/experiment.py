@@ -9,10 +9,12 @@ from typing import Any, Self
 
 import numpy as np
 
-from isthmus._arrays import FloatArray
-from isthmus.discrepancy import mmd
+from isthmus._core.arrays import FloatArray
 from isthmus.exceptions import InputError
-from isthmus.study import RETRIEVAL, Fit, Scoreboard, Study
+from isthmus.geometry.discrepancy import mmd
+from isthmus.study.board import Scoreboard
+from isthmus.study.design import RETRIEVAL, Fit
+from isthmus.study.study import Study
 from studies.paper.data import load_office31_bow, load_reuters, load_reuters600
 from studies.paper.entrants import TABLE, TABLE_COARSE, TOY
 from studies.paper.protocols import OFFICE, REUTERS

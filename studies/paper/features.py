@@ -10,8 +10,8 @@ import numpy as np
 from sklearn.decomposition import PCA
 from sklearn.preprocessing import normalize
 
-from isthmus._arrays import FloatArray, IntArray, Matrix, is_sparse
-from isthmus.datasets import Collection
+from isthmus._core.arrays import FloatArray, IntArray, Matrix, is_sparse
+from isthmus.data.datasets import Collection
 
 
 @lru_cache(maxsize=8)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
-from isthmus.study import Table
+from isthmus.study.board import Table
 
 _LATEX = {
     "\\": r"\textbackslash{}",

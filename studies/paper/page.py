@@ -10,9 +10,8 @@ from typing import NamedTuple
 import numpy as np
 
 from isthmus.exceptions import InputError
-from isthmus.study import Record, Table
-from isthmus.study.scoreboard import HOLDS, LEVEL, OPEN, REVERSED, UNRUN
-from isthmus.study.tables import claim_table, spanned
+from isthmus.study.board import HOLDS, LEVEL, OPEN, REVERSED, UNRUN, Table, format_seeds, make_claim_table
+from isthmus.study.records import Record
 from studies.paper.artefacts import boards
 from studies.paper.comparisons import (
     AGAINST_CORRUPTED,
@@ -278,7 +277,7 @@ def _settings(findings: list[Finding]) -> Iterator[str]:
             corrupted = {kind: 100 * board.scores(f"{system}, {kind}", "oracle").mean() for kind in CORRUPTED}
             found = {kind: mean for kind, mean in corrupted.items() if np.isfinite(mean)}
             lines.append(
-                f"- {f.name}, {system}, {spanned(board.seeds)}: default {at['default']:.1f}, selected "
+                f"- {f.name}, {system}, {format_seeds(board.seeds)}: default {at['default']:.1f}, selected "
                 f"{at['selected']:.1f}, oracle "
                 f"{at['oracle']:.1f}{f'; oracle with a corrupted source {_listed(found)}' if found else ''}."
             )
@@ -311,7 +310,7 @@ def _table(finding: Finding, link: Link) -> Iterator[str]:
     yield f"## {finding.name}"
     if any(claim.difference for claim in finding.claims[0]):
         yield from link.picture(f"{finding.name}: paired differences", f"{stem}-differences")
-    yield claim_table(finding.boards, finding.claims, f"{finding.name}: what holds, default settings").markdown()
+    yield make_claim_table(finding.boards, finding.claims, f"{finding.name}: what holds, default settings").markdown()
     yield from link.picture(f"{finding.name}: the paper, ours and the controls", stem)
     tables = [paper_table(board), control_table(board), control_table(board, corrupted=True), retrieval_table(board)]
     if (searched := board.searched()).has(PAPER[-1], "oracle"):
@@ -337,7 +336,7 @@ def _sensitivity(records: Mapping[str, list[Record]], sets: Sets, link: Link) ->
         claims = [sensitivity_claims(board, system) for board in every]
         values = 100 * every[0].grid(system).mean(axis=(0, 1))
         rises, matters = (agreed([c.verdict for c in same]) for same in zip(*claims, strict=True))
-        yield claim_table(every, claims, f"{system}, {variant}: what holds", BY_SEED).markdown()
+        yield make_claim_table(every, claims, f"{system}, {variant}: what holds", BY_SEED).markdown()
         yield (
             f"{system}, {variant}: means over λ2 go from {values.mean(axis=1)[0]:.1f} at the smallest λ1 to"
             f' {values.mean(axis=1)[-1]:.1f} at the largest: "accuracy rises with λ1" is {_is(rises)}. Means over'
@@ -354,7 +353,7 @@ def _where_flat(every: list[PaperBoard], system: str, variant: str) -> Iterator[
         return
     claims = [sensitivity_claims(board, system, flat=True) for board in every]
     where = f"λ2 ≥ {FROM_FLAT:g}"
-    yield claim_table(every, claims, f"{system}, {variant}, {where} only: what holds", BY_SEED).markdown()
+    yield make_claim_table(every, claims, f"{system}, {variant}, {where} only: what holds", BY_SEED).markdown()
     values = 100 * every[0].grid(system).mean(axis=(0, 1))[:, columns]
     rises, matters = (agreed([c.verdict for c in same]) for same in zip(*claims, strict=True))
     yield (

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from isthmus.evaluation import Protocol
+from isthmus.data.splits import Protocol
 
 REUTERS = Protocol(20, 1, 20, test=300)
 """Of the multilingual Reuters collection."""

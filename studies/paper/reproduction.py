@@ -7,11 +7,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from isthmus._validation import choice
+from isthmus._core.validation import check_choice
 from isthmus.exceptions import DataWarning, InputError
-from isthmus.study import Record
-from isthmus.study.plan import Plan, carry_out
-from isthmus.study.records import InFolder
+from isthmus.study.records import InFolder, Record
+from isthmus.study.study import Plan, run_plan
 from studies.paper.artefacts import Artefacts, sensitivity_artefacts, table_artefacts, toy_artefacts
 from studies.paper.comparisons import READINGS
 from studies.paper.experiment import EXPERIMENTS, Experiment
@@ -83,7 +82,7 @@ def reproduce(name: str, request: Request, progress: bool = False) -> Artefacts:
                 if name == "toy":  # its domains lie apart, and far from the origin, on purpose: that is no news
                     warnings.simplefilter("ignore", DataWarning)
                 results = InFolder(request.out, experiment.name)
-                carry_out(plan, results, n_jobs=request.jobs, progress=progress)
+                run_plan(plan, results, n_jobs=request.jobs, progress=progress)
     made = artefacts(name, experiment, variants or tuple(experiment.variants), request)
     whole = request.groups is None and variants == tuple(experiment.variants)
     return made if whole or name == "toy" else made.renamed(PART)
@@ -116,7 +115,7 @@ def artefacts(name: str, experiment: Experiment, variants: Sequence[str], reques
 def wanted(name: str, request: Request) -> tuple[str, ...]:
     """The experiments to run; of "all", those that have one of the requested groups."""
     if name != ALL:
-        return (choice(name, "name", SINGLE),)
+        return (check_choice(name, "name", SINGLE),)
     groups, every = request.groups, EVERYTHING + ((SENSITIVITY,) if request.oracle else ())
     if request.records is not None:  # there is nothing to render of what has not been run
         every += () if request.oracle or not records_of(SENSITIVITY, request) else (SENSITIVITY,)
@@ -126,7 +125,7 @@ def wanted(name: str, request: Request) -> tuple[str, ...]:
 
 
 def _experiment(name: str) -> Experiment:
-    return EXPERIMENTS["table1" if name == SENSITIVITY else choice(name, "name", SINGLE)]
+    return EXPERIMENTS["table1" if name == SENSITIVITY else check_choice(name, "name", SINGLE)]
 
 
 def _plans(name: str, experiment: Experiment, variants: tuple[str, ...], request: Request) -> Iterator[Plan]:

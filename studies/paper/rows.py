@@ -8,11 +8,10 @@ from pathlib import Path
 
 import numpy as np
 
-from isthmus.datasets import Collection, load_toy
-from isthmus.domains import UNLABELLED
-from isthmus.evaluation import Protocol
-from isthmus.study import Rows, Trial
-from isthmus.study.rows import fixed_rows, name_number
+from isthmus.data.datasets import Collection, load_toy
+from isthmus.data.labels import UNLABELLED
+from isthmus.data.splits import Protocol
+from isthmus.study.trial_rows import Trial, TrialRows, name_number, rows_of_pair
 from studies.paper.features import components, loaded, scaled, whole_domain
 
 VARIANTS = {
@@ -51,7 +50,7 @@ class Collected:
         """Raise if the data are not there."""
         loaded(self.load, self.folder)
 
-    def __call__(self, trial: Trial) -> Rows:
+    def __call__(self, trial: Trial) -> TrialRows:
         """The rows of a trial, with their features prepared as its variant says."""
         data = loaded(self.load, self.folder)
         names = source, target = tuple(trial.group.split(ARROW))
@@ -66,7 +65,7 @@ class Collected:
             for name, size, things in zip(names, self.sizes, objects, strict=True)
         )
         learned = np.concatenate([split.labelled, split.unlabelled])
-        return Rows(
+        return TrialRows(
             X_source[split.source],
             y_source[split.source],
             X_target[learned],
@@ -76,6 +75,6 @@ class Collected:
         )
 
 
-def toy_rows(trial: Trial) -> Rows:
+def toy_rows(trial: Trial) -> TrialRows:
     """The toy problem, which needs no folder."""
-    return fixed_rows(load_toy(trial.seed))
+    return rows_of_pair(load_toy(trial.seed))

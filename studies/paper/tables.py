@@ -6,19 +6,19 @@ import math
 
 import numpy as np
 
-from isthmus._arrays import FloatArray
-from isthmus.study import Table
-from isthmus.study.entrants import SETTINGS
-from isthmus.study.tables import (
+from isthmus._core.arrays import FloatArray
+from isthmus.study.board import (
     ABSENT,
     MARK,
     UNCERTIFIED,
+    Table,
+    format_signed,
     mean_cell,
     mean_cells,
-    notes,
     number_cell,
-    signed,
+    table_notes,
 )
+from isthmus.study.design import SETTINGS
 from studies.paper.entrants import BY_TARGET, PAPER
 from studies.paper.experiment import PaperBoard
 from studies.paper.published import Published
@@ -61,7 +61,7 @@ def paper_table(board: PaperBoard, setting: str = "default") -> Table:
         f"{board.design.title}: the paper's systems, {setting} ({SETTINGS[setting]}); {VARIANTS[board.variant]}",
         ("source → target", *head),
         (*rows, ("mean", *bottom)),
-        notes(board, rows) if setting == "default" else (*notes(board, rows), _grids(board)),
+        table_notes(board, rows) if setting == "default" else (*table_notes(board, rows), _grids(board)),
         footer=1,
     )
 
@@ -78,7 +78,7 @@ def control_table(board: PaperBoard, setting: str = "default", *, corrupted: boo
         f"{setting} ({SETTINGS[setting]}); {VARIANTS[board.variant]}",
         ("source → target", *names),
         (*rows, ("mean", *(number_cell(overall(board, name, setting)) for name in names))),
-        notes(board, rows) if setting == "default" else (*notes(board, rows), _grids(board)),
+        table_notes(board, rows) if setting == "default" else (*table_notes(board, rows), _grids(board)),
         footer=1,
     )
 
@@ -95,7 +95,7 @@ def settings_table(board: PaperBoard) -> Table:
         f"{board.design.title}: means over all groups and seeds; {VARIANTS[board.variant]}",
         ("system", "control", *settings),
         tuple(rows),
-        (*meanings, *notes(board, rows), _grids(board)),
+        (*meanings, *table_notes(board, rows), _grids(board)),
     )
 
 
@@ -114,7 +114,7 @@ def grid_table(board: PaperBoard, system: str) -> Table:
         f"{VARIANTS[board.variant]}",
         ("λ1 \\ λ2", *(f"{column:g}" for column in columns), "mean"),
         (*cells, total),
-        notes(board, cells) if not marked else (*notes(board, cells), UNCERTIFIED),
+        table_notes(board, cells) if not marked else (*table_notes(board, cells), UNCERTIFIED),
         footer=1,
     )
 
@@ -132,7 +132,7 @@ def retrieval_table(board: PaperBoard) -> Table:
         f"{VARIANTS[board.variant]}",
         ("system", "mean average precision", "precision at 10"),
         tuple(rows),
-        ("A corrupted source is judged by the labels that it was given.", *notes(board, rows)),
+        ("A corrupted source is judged by the labels that it was given.", *table_notes(board, rows)),
     )
 
 
@@ -147,7 +147,7 @@ def toy_table(board: PaperBoard) -> Table:
         control = "yes" if name in board.design.controls else ""
         rows.append((name, control, mean_cell(100 * board.scores(name).ravel()) + mark, discrepancy))
     title = "Toy problem, accuracy in per cent and MMD² in the common space"
-    return Table(title, ("system", "control", "accuracy", "MMD²"), tuple(rows), notes(board, rows))
+    return Table(title, ("system", "control", "accuracy", "MMD²"), tuple(rows), table_notes(board, rows))
 
 
 def published_means(rows: tuple[Published, ...]) -> FloatArray:
@@ -170,7 +170,7 @@ def _setting_cell(board: PaperBoard, name: str, setting: str) -> str:
 
 
 def _difference(ours: float, paper: float) -> str:
-    return signed(ours - paper) if np.isfinite(ours) else ABSENT
+    return format_signed(ours - paper) if np.isfinite(ours) else ABSENT
 
 
 def _grids(board: PaperBoard) -> str:

@@ -25,7 +25,7 @@ target alone, above no map, above ridge? All over trials, adjusted for the numbe
 from collections.abc import Callable
 from pathlib import Path
 
-from isthmus.study import Study
+from isthmus.study.study import Study
 from studies.systems import by_labels, by_pairs
 from studies.systems.page import page
 

@@ -8,9 +8,10 @@ from pathlib import Path
 from typing import Any
 
 from isthmus import HeMap, systems
-from isthmus.controls import BalancedKMeans, Corrupted, SelfTrainedLDA
-from isthmus.registry import System
-from isthmus.study import Entrant, Study, by_target_rows
+from isthmus.estimators.controls import BalancedKMeans, Corrupted, SelfTrainedLDA
+from isthmus.study.design import Entrant, predict_by_target_rows
+from isthmus.study.registry import System
+from isthmus.study.study import Study
 from studies.labels.controls import MeanOfBoth
 from studies.systems.data import FOR_LABELS as GROUPS
 from studies.systems.data import SAME_FEATURES
@@ -67,7 +68,7 @@ def _entrants(system: System) -> Iterator[Entrant]:
         column = name if kind is None else spoilt(name, kind)
         readings: dict[str, Any] = {}
         if reading is not None:
-            readings[reading if kind is None else spoilt(reading, kind)] = by_target_rows
+            readings[reading if kind is None else spoilt(reading, kind)] = predict_by_target_rows
         sees = Sees(form, kind, test_rows=system.transductive)
         yield Entrant(column, make, control=kind is not None, readings=readings, rows=sees)
 

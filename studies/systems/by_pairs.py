@@ -12,9 +12,10 @@ import numpy as np
 from sklearn.svm import LinearSVC
 
 from isthmus import systems
-from isthmus.controls import SelfTrainedLDA, TargetOnly
-from isthmus.registry import System
-from isthmus.study import Entrant, Fit, Study
+from isthmus.estimators.controls import SelfTrainedLDA, TargetOnly
+from isthmus.study.design import Entrant, Fit
+from isthmus.study.registry import System
+from isthmus.study.study import Study
 from studies.systems import by_labels
 from studies.systems.data import FOR_PAIRS as GROUPS
 from studies.systems.data import NON_NEGATIVE

@@ -8,10 +8,11 @@ from functools import cached_property
 
 import numpy as np
 
-from isthmus._arrays import FloatArray, IntArray
-from isthmus.evaluation import Difference, paired_difference
-from isthmus.study import Board, Claim, Record, Study
-from isthmus.study.scoreboard import family
+from isthmus._core.arrays import FloatArray, IntArray
+from isthmus.evidence.comparison import Difference, paired_difference
+from isthmus.study.board import Board, Claim, adjust_claims
+from isthmus.study.records import Record
+from isthmus.study.study import Study
 
 
 @dataclass(frozen=True, eq=False)
@@ -109,7 +110,7 @@ class Comparison:
     def claims(self) -> dict[str, Claim]:
         """That each column is above its bar, over all trials."""
         said = [(name, over_trials(scores, self.bars[name])) for name, scores in self.columns.items()]
-        return dict(zip(self.columns, family(said), strict=True))
+        return dict(zip(self.columns, adjust_claims(said), strict=True))
 
     def with_verdict(self, verdict: str) -> list[str]:
         """The columns of which the claim has this verdict, the largest difference first."""

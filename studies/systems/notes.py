@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from isthmus import systems
-from isthmus.study import Record
+from isthmus.study.records import Record
 from studies.systems import by_labels, by_pairs
 from studies.systems.data import FOR_PAIRS
 from studies.systems.findings import Findings

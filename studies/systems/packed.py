@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from isthmus.exceptions import InputError
-from isthmus.study import Record
+from isthmus.study.records import Record
 
 SHARED = ("experiment", "group", "variant", "system", "setting", "versions", "fingerprint")
 EACH = ("seed", "score", "seconds", "status", "gap")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from isthmus.study import Record
+from isthmus.study.records import Record
 from studies.systems import by_labels, by_pairs
 from studies.systems.by_labels import SPOILT, spoilt
 from studies.systems.by_pairs import shuffled

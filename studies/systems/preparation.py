@@ -11,9 +11,8 @@ from sklearn.decomposition import PCA, TruncatedSVD
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import Normalizer, StandardScaler
 
-from isthmus._arrays import FloatArray, Matrix, is_sparse
-from isthmus.study import Rows
-from isthmus.study.rows import prepared
+from isthmus._core.arrays import FloatArray, Matrix, is_sparse
+from isthmus.study.trial_rows import TrialRows, prepare_trial_rows
 
 SVD_SIZE, COMPONENTS_PER_CLASS = 100, 3
 
@@ -35,12 +34,12 @@ class Reduced:
 
     per_class: int | None
 
-    def __call__(self, rows: Rows, seed: int) -> Rows:
+    def __call__(self, rows: TrialRows, seed: int) -> TrialRows:
         """The rows, each domain prepared by its training rows."""
         each = self.transformer(rows)
-        return prepared(rows, each, each)
+        return prepare_trial_rows(rows, each, each)
 
-    def transformer(self, rows: Rows) -> Any:
+    def transformer(self, rows: TrialRows) -> Any:
         """What either domain is prepared by."""
         most = rows.X_source.shape[1], rows.X_target.shape[1]
         n_classes = len(np.unique(rows.y_source[rows.y_source >= 0]))

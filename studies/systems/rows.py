@@ -12,11 +12,11 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer, Normalizer, StandardScaler
 from sklearn.svm import LinearSVC
 
-from isthmus._arrays import IntArray, Matrix, is_sparse
-from isthmus.controls import shuffled_pairs
-from isthmus.domains import UNLABELLED, Split
-from isthmus.study import CorruptedSource, Rows, Trial
-from isthmus.study.rows import name_number, prepared
+from isthmus._core.arrays import IntArray, Matrix, is_sparse
+from isthmus.data.domains import Split
+from isthmus.data.labels import UNLABELLED
+from isthmus.estimators.controls import shuffle_pairs
+from isthmus.study.trial_rows import CorruptedRows, Trial, TrialRows, name_number, prepare_trial_rows
 from studies.systems.data import Sides, sides
 from studies.systems.preparation import COMPONENTS_PER_CLASS, Reduced, standardising
 from studies.views import drawn_split
@@ -25,7 +25,7 @@ N_PAIRS = 100
 
 
 @dataclass(frozen=True, eq=False)
-class SystemRows(Rows):
+class SystemRows(TrialRows):
     """Rows on the same number of principal components in both domains, and the same rows in other forms.
 
     Parameters
@@ -40,9 +40,9 @@ class SystemRows(Rows):
         Numbers of source and target rows that are the same object.
     """
 
-    wide: Rows
-    unit: Rows
-    raw: Rows
+    wide: TrialRows
+    unit: TrialRows
+    raw: TrialRows
     pairs: IntArray | None = None
 
     def seen(self, form: str) -> SystemRows:
@@ -103,16 +103,16 @@ def in_all_forms(both: Sides, split: Split, paired: IntArray) -> SystemRows:
     target = np.concatenate([split.labelled, split.unlabelled, paired])
     source = np.concatenate([split.source, paired])
     known = np.arange(len(source)) < len(split.source), np.arange(len(target)) < len(split.labelled)
-    raw = Rows(
+    raw = TrialRows(
         both.X[source], np.where(known[0], both.y[source], UNLABELLED),
         both.Y[target], np.where(known[1], both.z[target], UNLABELLED),
         both.Y[split.test], both.z[split.test],
     )  # fmt: skip
-    first = prepared(raw, *(first_step(both, X) for X in (raw.X_source, raw.X_target)))
+    first = prepare_trial_rows(raw, *(first_step(both, X) for X in (raw.X_source, raw.X_target)))
     narrow, wide = (second_step(both, first, size) for size in (COMPONENTS_PER_CLASS, None))
     m = len(paired)
     pairs = np.stack([len(split.source) + np.arange(m), len(target) - m + np.arange(m)], axis=1) if m else None
-    unit = prepared(raw, *(unit_step(both, X) for X in (raw.X_source, raw.X_target)))
+    unit = prepare_trial_rows(raw, *(unit_step(both, X) for X in (raw.X_source, raw.X_target)))
     return SystemRows(**vars(narrow), wide=wide, unit=unit, raw=raw, pairs=pairs)
 
 
@@ -132,7 +132,7 @@ def _roots(X: Matrix) -> Matrix:
     return np.sqrt(np.maximum(X, 0.0))
 
 
-def second_step(both: Sides, rows: Rows, per_class: int | None) -> Rows:
+def second_step(both: Sides, rows: TrialRows, per_class: int | None) -> TrialRows:
     """Components of either domain; where the features are the same, of both together, so that they stay the same."""
     step = Reduced(per_class)
     if not both.same_features:
@@ -171,13 +171,13 @@ class Sees:
         seen = rows.seen(self.form)
         if self.pairs == "shuffled" and seen.pairs is not None:
             rng = np.random.default_rng([seed, name_number("shuffled pairs")])
-            seen = replace(seen, pairs=shuffled_pairs(seen.pairs, rng))
+            seen = replace(seen, pairs=shuffle_pairs(seen.pairs, rng))
         if self.pairs == "none":
             seen = without_pairs(seen)
         if not self.labels:
             seen = replace(seen, y_target=np.full_like(seen.y_target, UNLABELLED))
         if self.spoilt is not None:
-            corrupted = CorruptedSource(self.spoilt)(seen, seed)
+            corrupted = CorruptedRows(self.spoilt)(seen, seed)
             assert isinstance(corrupted, SystemRows)
             seen = corrupted
         return with_test_rows(seen) if self.test_rows else seen

@@ -6,10 +6,8 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from isthmus.evaluation import Difference
-from isthmus.study import Claim, Table
-from isthmus.study.scoreboard import OPEN
-from isthmus.study.tables import ABSENT, MARK, mean_cell, number_cell, signed
+from isthmus.evidence.comparison import Difference
+from isthmus.study.board import ABSENT, MARK, OPEN, Claim, Table, format_signed, mean_cell, number_cell
 from studies.systems.findings import Comparison, Findings
 
 ALL = "all pairs"
@@ -58,7 +56,7 @@ def group_cell(difference: Difference | None) -> str:
     if difference is None:
         return ABSENT
     mark = "**" if difference.low > 0.0 or difference.high < 0.0 else ""
-    return f"{mark}{signed(difference.mean)}{mark}"
+    return f"{mark}{format_signed(difference.mean)}{mark}"
 
 
 def claim_cell(claim: Claim) -> str:
@@ -66,7 +64,7 @@ def claim_cell(claim: Claim) -> str:
     if claim.difference is None:
         return ABSENT
     mark = "" if claim.verdict == OPEN else "**"
-    return f"{mark}{signed(claim.difference.mean)}{mark} {interval(claim.difference)}"
+    return f"{mark}{format_signed(claim.difference.mean)}{mark} {interval(claim.difference)}"
 
 
 def tested_cell(claim: Claim) -> str:
@@ -79,5 +77,5 @@ def interval(difference: Difference | None) -> str:
     """An interval in points."""
     if difference is None:
         return ABSENT
-    low, high = (signed(value).removeprefix("+") for value in (difference.low, difference.high))
+    low, high = (format_signed(value).removeprefix("+") for value in (difference.low, difference.high))
     return f"[{low}, {high}]"

@@ -11,15 +11,15 @@ from pathlib import Path
 from unittest import mock
 
 import pytest
+from isthmus.cli.main import COMMANDS, main
 
 import isthmus
 from conftest import LIMIT
-from isthmus.cli import COMMANDS, main
-from isthmus.cli import systems as cli_systems
-from isthmus.cli.ending import exit_status
-from isthmus.cli.screen import Screen
+from isthmus._core.files import save_file
+from isthmus.cli.console import Console
+from isthmus.cli.main import systems as cli_systems
+from isthmus.cli.process import run_command
 from isthmus.exceptions import DataWarning, InputError, warn
-from isthmus.storage.files import saving
 
 
 def run(*arguments, capsys):
@@ -75,11 +75,11 @@ def ended(error, after_stop=""):
     def stop():
         raise error
 
-    return exit_status("program", stop, after_stop)
+    return run_command("program", stop, after_stop)
 
 
 def test_endings(capsys):
-    assert exit_status("program", lambda: None) == 0
+    assert run_command("program", lambda: None) == 0
     assert ended(InputError("rows: expected some, got none.")) == 2
     assert ended(OSError("the disc is full")) == 2
     assert ended(KeyboardInterrupt(), "Go on.") == 130
@@ -96,7 +96,7 @@ def test_endings(capsys):
     )
     with mock.patch.object(sys, "stderr", None):  # closed: nothing goes to standard output instead
         assert ended(InputError("rows: expected some, got none.")) == 2
-        assert not Screen().progress
+        assert not Console().progress
     assert capsys.readouterr() == ("", "")
     with pytest.raises(ZeroDivisionError):  # a mistake of ours is not dressed up as the user's
         ended(ZeroDivisionError())
@@ -107,12 +107,12 @@ def test_a_request_to_stop_leaves_as_ctrl_c_does(name, tmp_path, capsys, usual_s
     number = getattr(signal, name)
 
     def write():
-        with saving(tmp_path / "file") as file:
+        with save_file(tmp_path / "file") as file:
             file.write(b"half")
             os.kill(os.getpid(), number)
             time.sleep(LIMIT)
 
-    assert exit_status("program", write, "Go on.") == 128 + number
+    assert run_command("program", write, "Go on.") == 128 + number
     assert capsys.readouterr() == ("", f"program: stopped by {name}. Go on.\n")
     assert list(tmp_path.iterdir()) == []
     assert signal.getsignal(number) == signal.SIG_DFL
@@ -120,7 +120,7 @@ def test_a_request_to_stop_leaves_as_ctrl_c_does(name, tmp_path, capsys, usual_s
 
 def test_words_come_at_once_on_a_terminal_and_otherwise_with_the_answer(capsys, monkeypatch):
     def speak(options):
-        Screen().say("a beginning")
+        Console().say("a beginning")
         raise InputError("rows: expected some, got none.")
 
     monkeypatch.setattr("isthmus.cli.systems.run", speak)
@@ -166,7 +166,7 @@ def test_a_closed_pipe_is_quiet():
 
 HELP = """
 import contextlib, io, sys
-from isthmus.cli import COMMANDS, main
+from isthmus.cli.main import COMMANDS, main
 for words in ([], *([name] for name in COMMANDS)):
     with contextlib.redirect_stdout(io.StringIO()) as out, contextlib.suppress(SystemExit):
         main([*words, "--help"])
@@ -179,7 +179,7 @@ def test_help_loads_no_library():
     """What a command needs is imported when it runs, so that help appears immediately."""
     done = python("-c", HELP, capture_output=True)
     assert (done.returncode, done.stderr) == (0, "")
-    assert "isthmus.cli" in done.stdout.split()
+    assert "isthmus.cli.main" in done.stdout.split()
     assert not {"numpy", "sklearn", "scipy", "joblib", "polars"} & set(done.stdout.split())
 
 
@@ -206,7 +206,7 @@ def test_wrong_words_are_one_sentence(capsys, words, said):
 
 NOISE = """
 import os, sys
-from isthmus.cli.ending import libraries_silenced
+from isthmus.cli.process import libraries_silenced
 with libraries_silenced():
     os.write(2, b"panicked at")
     print("our words", file=sys.stderr)

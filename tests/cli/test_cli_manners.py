@@ -5,9 +5,9 @@ import json
 
 import numpy as np
 import pytest
+from isthmus.cli.main import main
 
 import isthmus
-from isthmus.cli import main
 
 pytest.importorskip("polars")
 pytest.importorskip("skops")
@@ -112,7 +112,7 @@ def test_matches_are_pairs(folder, tmp_path, capsys):
 
 
 def test_pairs_are_read_before_the_work_and_unknown_ids_lead_to_the_option(folder, tmp_path, capsys, monkeypatch):
-    from isthmus.tables import Features
+    from isthmus.io.tables.features import Features
 
     def fit(plan, table):
         raise AssertionError("the work began")
@@ -177,7 +177,7 @@ def test_a_text_for_a_model_of_numbers_leads_to_a_file(folder, tmp_path, capsys)
 
 
 def test_an_adapter_of_texts_is_learned_on_axes(folder, capsys, monkeypatch):
-    from isthmus.tables import choosing
+    from isthmus.io.tables import plan as choosing
 
     monkeypatch.setattr(choosing, "COMPONENTS", 5)
     asked = ("migrate", folder / "a.csv", folder / "b.csv", *COLUMNS, "--kind", "ridge", "--json")
@@ -238,7 +238,7 @@ def test_a_card_has_a_line_per_parameter(folder, tmp_path, capsys):
 def test_a_file_keeps_no_trace_to_draw(folder, tmp_path, capsys):
     out = tmp_path / "m.isthmus"
     assert run(capsys, "fit", folder / "x.csv", folder / "z.csv", "--label", "kind", "-o", out)[0] == 0
-    from isthmus.plotting import plot_convergence
+    from isthmus.view.plots_of_results import plot_convergence
 
     with pytest.raises(isthmus.InputError, match="a model file keeps none"):
         plot_convergence(isthmus.load(out))

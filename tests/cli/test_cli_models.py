@@ -5,10 +5,10 @@ import json
 
 import numpy as np
 import pytest
+from isthmus.cli.main import main
 
 import isthmus
-from isthmus.cli import main
-from isthmus.cli.screen import Screen
+from isthmus.cli.console import Console
 
 pytest.importorskip("polars")
 pytest.importorskip("skops")
@@ -97,7 +97,7 @@ def test_points_are_those_of_the_loaded_model(folder, model, tmp_path, capsys):
 
 
 def test_blocks_change_nothing(folder, model, tmp_path, capsys, monkeypatch):
-    from isthmus.cli import embed
+    from isthmus.cli.main import embed
 
     whole, parts = tmp_path / "whole.npy", tmp_path / "parts.npy"
     assert run(capsys, "embed", model, folder / "a.csv", "--domain", "source", "-o", whole)[0] == 0
@@ -129,7 +129,7 @@ def test_empty_label_cells_are_unlabelled_in_both_files(folder, tmp_path, capsys
     source.write_text("\n".join(",".join(["", *line.split(",")[1:]]) if i in (1, 5) else line
                                 for i, line in enumerate(lines)), encoding="utf-8")  # fmt: skip
     asked = ("fit", source, folder / "z.csv", "--label", "kind", "-o", tmp_path / "m.isthmus")
-    monkeypatch.setattr(Screen, "progress", True)  # as on a terminal
+    monkeypatch.setattr(Console, "progress", True)  # as on a terminal
     status, said, wrong = run(capsys, *asked)
     assert status == 0
     assert "MLHD" in wrong

@@ -7,10 +7,13 @@ import threading
 
 import numpy as np
 import pytest
+from isthmus.cli.main import main
 
-from isthmus.cli import embed, main
-from isthmus.cli.models import Kept
-from isthmus.tables import limits, read_table, streaming
+from isthmus.cli.inputs import StoredModel
+from isthmus.cli.main import embed
+from isthmus.io.tables import content as limits
+from isthmus.io.tables import stream as streaming
+from isthmus.io.tables.read import read_table
 
 pl = pytest.importorskip("polars")
 pytest.importorskip("skops")
@@ -52,7 +55,7 @@ def small(monkeypatch):
 
 def as_a_whole(folder, file):
     """The points by the whole table, in the same blocks."""
-    kept, table = Kept.of(folder / "m.isthmus"), read_table(folder / file)
+    kept, table = StoredModel.of(folder / "m.isthmus"), read_table(folder / file)
     X = kept.rows(table, "source")
     return np.vstack([kept.model.transform(X[s : s + 16], "source").astype(np.float32) for s in range(0, 90, 16)])
 
@@ -98,7 +101,7 @@ def test_a_row_that_is_no_good_leaves_the_old_file(folder, tmp_path, monkeypatch
 @pytest.mark.parametrize("ending", ["npy", "parquet"])
 def test_ctrl_c_leaves_nothing(folder, tmp_path, monkeypatch, usual_signals, ending):
     small(monkeypatch)
-    plain, blocks = Kept.rows, []
+    plain, blocks = StoredModel.rows, []
 
     def interrupted(*given):
         blocks.append(1)
@@ -107,7 +110,7 @@ def test_ctrl_c_leaves_nothing(folder, tmp_path, monkeypatch, usual_signals, end
             threading.Event().wait(0.2)
         return plain(*given)
 
-    monkeypatch.setattr(Kept, "rows", interrupted)
+    monkeypatch.setattr(StoredModel, "rows", interrupted)
     out = tmp_path / f"points.{ending}"
     asked = [str(folder / "m.isthmus"), str(folder / "a.csv"), "--domain", "source", "-o", str(out), "--quiet"]
     assert main(["embed", *asked]) == 130

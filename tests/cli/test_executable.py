@@ -15,12 +15,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from isthmus.cli.main import main
 
 import isthmus
 from conftest import LIMIT, start_process, wait_until
-from isthmus.cli import main
-from isthmus.storage.files import write_whole
-from isthmus.storage.folders import filling
+from isthmus._core.files import fill_folder, write_whole
 
 pytest.importorskip("polars")
 pytest.importorskip("skops")
@@ -167,7 +166,7 @@ for words, out, err in json.loads(sys.argv[1]):
 """
 
 
-IMPORTED = "isthmus.registry isthmus.tables isthmus.files isthmus.report matplotlib.figure polars plotly.offline"
+IMPORTED = "isthmus.study.registry isthmus.tables isthmus.files isthmus.view.report.report matplotlib.figure polars plotly.offline"
 
 
 def each_in_a_process(stack, orders, folder):
@@ -235,7 +234,7 @@ WRITING = {command: words for command, words in ORDERS.items() if command not in
 @pytest.mark.parametrize("command", WRITING)
 def test_where_nothing_can_be_written_is_said_before_the_work(inputs, tmp_path, capsys, command, monkeypatch):
     """A name that is taken by a folder or a device, no folder, and one where nobody may make files: /proc."""
-    monkeypatch.setattr("isthmus.tables.read_table", None)  # is not reached
+    monkeypatch.setattr("isthmus.io.tables.read.read_table", None)  # is not reached
     for place in (tmp_path / "no" / "out", *([Path("/proc/out")] if sys.platform == "linux" else [])):
         assert_refused(run(capsys, order(command, inputs, place)), "expected a file that can be written, got ")
     if command not in FOLDERS:
@@ -248,7 +247,7 @@ def test_where_nothing_can_be_written_is_said_before_the_work(inputs, tmp_path, 
 
 
 def test_both_files_of_a_picture_are_looked_at_before_the_work(inputs, tmp_path, capsys, monkeypatch):
-    monkeypatch.setattr("isthmus.tables.read_table", None)  # is not reached
+    monkeypatch.setattr("isthmus.io.tables.read.read_table", None)  # is not reached
     for kind in ("png", "svg"):
         (tmp_path / f"{kind}.v2.{kind}").mkdir()
         words = order("evaluate", inputs, tmp_path / f"{kind}.v2")
@@ -276,7 +275,7 @@ def small_files():
 
 def test_nor_is_half_a_picture_left(tmp_path):
     figures = pytest.importorskip("matplotlib.figure")
-    from isthmus.plotting.canvas import save_figure
+    from isthmus.view.plots import save_figure
 
     with small_files(), pytest.raises(isthmus.InputError, match=r"picture.png: .* got 'File too large'"):
         save_figure(figures.Figure(), tmp_path / "picture")
@@ -372,7 +371,7 @@ def test_many_at_the_same_time_are_never_seen_in_part(tmp_path):
     def work(content):
         for _ in range(15):
             write_whole(path, content)
-            with filling(folder, ("one", "two")) as place:
+            with fill_folder(folder, ("one", "two")) as place:
                 (place / "one").write_bytes(content)
                 (place / "two").write_bytes(content)
 

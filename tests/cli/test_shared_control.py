@@ -5,10 +5,10 @@ import json
 
 import numpy as np
 import pytest
+from isthmus.cli.main import main
 
-from isthmus.cli import main
-from isthmus.matching.shared import shared_recall
-from isthmus.verdict.held_back import held_back
+from isthmus.evidence.held_out import measure_shared_recall
+from isthmus.study.source_value.problem import hold_out_labels
 
 pytest.importorskip("polars")
 WORDS = ["sun", "moon", "rain", "snow", "wind", "leaf", "tree", "bird", "fish", "stone", "river", "cloud"]
@@ -51,13 +51,13 @@ def test_a_matching_beside_the_words_that_both_have(tmp_path, capsys, foreign, r
 
 def test_a_partner_among_equals_is_found_by_chance():
     A, B, pairs = np.zeros((2, 3)), np.eye(4, 3), np.array([[0, 1], [1, 2]])
-    assert shared_recall(A, B, pairs) == 0.25
-    assert shared_recall(A, B, pairs, without=np.array([0, 3])) == 0.5
+    assert measure_shared_recall(A, B, pairs) == 0.25
+    assert measure_shared_recall(A, B, pairs, without=np.array([0, 3])) == 0.5
     rng = np.random.default_rng(0)
     X = rng.normal(size=(50, 6))
     rows = np.column_stack([np.arange(50), np.arange(50)])
-    assert shared_recall(X, X, rows) == 1.0
-    assert shared_recall(X, -X, rows) == 0.0
+    assert measure_shared_recall(X, X, rows) == 1.0
+    assert measure_shared_recall(X, -X, rows) == 0.0
 
 
 def test_labels_beside_the_columns_that_both_have(tmp_path, capsys):
@@ -97,16 +97,16 @@ def test_no_label_is_hidden_where_each_class_has_one():
     from isthmus import ARC
 
     few = np.array([0, 1, 2, -1, -1, -1])
-    assert held_back(X, y, X, few, ARC()) is None
+    assert hold_out_labels(X, y, X, few, ARC()) is None
 
 
 def test_pairs_by_row_numbers_are_of_the_rows_of_the_file(tmp_path):
     """Source rows without a label are not used, and the numbers of the others stay what they are."""
     from types import SimpleNamespace
 
-    from isthmus.cli.label import labelled_sides
-    from isthmus.cli.screen import Screen
-    from isthmus.cli.sides import known_pairs
+    from isthmus.cli.console import Console
+    from isthmus.cli.inputs import load_pairs
+    from isthmus.cli.label import read_labelled_inputs
 
     source = write(
         tmp_path / "s.csv", ["kind", "a"], [["" if i % 3 == 0 else "uv"[i % 2], i + 0.5] for i in range(12)]
@@ -114,7 +114,7 @@ def test_pairs_by_row_numbers_are_of_the_rows_of_the_file(tmp_path):
     target = write(tmp_path / "t.csv", ["kind", "b"], [["uv"[i % 2], -i - 0.5] for i in range(12)])
     pairs = write(tmp_path / "p.csv", ["s", "t"], [[i, i] for i in range(12)])
     asked = SimpleNamespace(source=source, target=target, label="kind", id=[], text=[], drop=[], plan=None)
-    first, second, _, _ = labelled_sides(asked, Screen(quiet=True))
-    found = known_pairs(pairs, first, second, Screen(quiet=True))
+    first, second, _, _ = read_labelled_inputs(asked, Console(quiet=True))
+    found = load_pairs(pairs, first, second, Console(quiet=True))
     same = [(float(first.table.column("a")[i]), -float(second.table.column("b")[j])) for i, j in found.tolist()]
     assert same == [(i + 0.5, i + 0.5) for i in range(12) if i % 3]

@@ -11,8 +11,8 @@ from sklearn.exceptions import NotFittedError
 
 from conftest import make_domains
 from isthmus import ARC, ConvergenceWarning, InputError
-from isthmus.objective.hinge import HingeProblem
-from isthmus.solvers import HingeNewton, Status
+from isthmus.solvers.hinge import HingeNewton, HingeProblem
+from isthmus.solvers.result import Status
 
 KERNELS = [("linear", "linear"), ("rbf", "rbf"), ("cosine", "polynomial"), ("laplacian", "linear")]
 TIGHT = {"tol": 1e-18}

@@ -12,7 +12,7 @@ from test_inputs import BAD_DATA
 
 from conftest import each_system, make_domains
 from isthmus import InputError, systems
-from isthmus.evaluation import SemiSupervisedSplit
+from isthmus.data.splits import SemiSupervisedSplit
 
 SYSTEMS = [system for system in systems() if not system.needs_pairs]  # the others: test_paired_contract
 METRICS = [system for system in SYSTEMS if system.learns == "metric"]

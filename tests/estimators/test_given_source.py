@@ -18,8 +18,8 @@ from sklearn.utils.estimator_checks import check_estimator
 
 from conftest import CANNOT_HOLD, make_domains
 from isthmus import MLHD, RBF, InputError
-from isthmus.estimators import GivenSource
-from isthmus.evaluation import SemiSupervisedSplit
+from isthmus.data.splits import SemiSupervisedSplit
+from isthmus.estimators.given_source import GivenSource
 
 D = make_domains(n_target=40, n_labelled=24)
 

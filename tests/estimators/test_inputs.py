@@ -7,8 +7,8 @@ from sklearn.exceptions import NotFittedError
 
 from conftest import make_domains, one_sentence
 from isthmus import MLHD, InputError, Kernel
-from isthmus.scale import ArrayRows
-from isthmus.solvers import DualNewton
+from isthmus._core.rows import ArrayRows
+from isthmus.solvers.newton import DualNewton
 
 D = make_domains()
 Xs, ys, Xt, yt = D.args

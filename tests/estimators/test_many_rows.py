@@ -10,12 +10,12 @@ from sklearn.base import clone
 from sklearn.preprocessing import StandardScaler
 
 from isthmus import ARC, CCA, CDSPP, ITML, KCCA, MTDA, InputError, Landmarks
+from isthmus._core.rows import ArrayRows
 from isthmus.estimators import arc as arc_module
-from isthmus.objective.hinge import HingeProblem
-from isthmus.scale import ArrayRows
-from isthmus.solvers import HingeNewton
-from isthmus.solvers.blocks import BlockHingeNewton, HingeBlocks, hinges
-from isthmus.tables.parquet_rows import ParquetRows
+from isthmus.io.parquet import ParquetRows
+from isthmus.solvers.blocks import curvature as hinges
+from isthmus.solvers.blocks.curvature import BlockHingeNewton, HingeBlocks
+from isthmus.solvers.hinge import HingeNewton, HingeProblem
 from tests.conftest import make_domains
 
 

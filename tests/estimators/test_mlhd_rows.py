@@ -12,11 +12,11 @@ import scipy.sparse as sp
 from threadpoolctl import threadpool_info, threadpool_limits
 
 from isthmus import MLHD
-from isthmus.domains import blocks as dask_rows
+from isthmus._core.rows import ArrayRows
+from isthmus.data import blocks as dask_rows
 from isthmus.exceptions import DataWarning, InputError
-from isthmus.scale import ArrayRows
-from isthmus.solvers import DualNewton
-from isthmus.tables.parquet_rows import ParquetRows
+from isthmus.io.parquet import ParquetRows
+from isthmus.solvers.newton import DualNewton
 from tests.conftest import make_domains
 
 SETTINGS = {"tol": 1e-9}

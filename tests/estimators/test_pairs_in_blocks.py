@@ -10,12 +10,11 @@ import scipy.sparse as sp
 from sklearn.preprocessing import StandardScaler
 
 from isthmus import CCA, KCCA, InputError, KnownPairs, Landmarks, Procrustes, RidgeMap
-from isthmus._rows import Draw
+from isthmus._core.rows import ArrayRows, Draw
+from isthmus.estimators import cca as held_out
 from isthmus.estimators import from_blocks
-from isthmus.estimators.projections import held_out
 from isthmus.exceptions import DataWarning
-from isthmus.scale import ArrayRows
-from isthmus.tables.parquet_rows import ParquetRows
+from isthmus.io.parquet import ParquetRows
 
 N, NEW = 400, 30
 
@@ -102,7 +101,7 @@ def test_many_pairs_in_arrays_go_the_same_way(name, sparse, monkeypatch):
     rows = A[order], B
     pairs = KnownPairs(np.c_[np.argsort(order), np.arange(N)][:300], rng.uniform(0.5, 2.0, size=300))
     exact = pickle.loads(pickle.dumps(SYSTEMS[name].fit(*_with(rows), pairs=pairs)))
-    monkeypatch.setattr(from_blocks, "small", lambda *shapes: False)
+    monkeypatch.setattr(from_blocks, "is_small", lambda *shapes: False)
     found = SYSTEMS[name].fit(*_with([kind(X) for X in rows]), pairs=pairs)
     assert_same(found, exact)
     np.testing.assert_allclose(found.references_.points**2, exact.references_.points**2, atol=1e-8)

@@ -7,8 +7,8 @@ from sklearn.utils import check_random_state
 
 from conftest import make_domains
 from isthmus import ITML, MLHD, InputError
-from isthmus.controls import Corrupted
-from isthmus.estimators.logdet.constraints import drawn_pairs
+from isthmus.estimators.controls import Corrupted
+from isthmus.estimators.logdet import draw_pairs
 
 D = make_domains(n_source=90)
 
@@ -35,7 +35,7 @@ def test_a_number_draws_the_same_and_a_generator_moves_on(fitted):
 
 
 def test_the_pairs_that_itml_draws_for_a_number_are_those_it_always_drew():
-    left, right, _ = drawn_pairs(D.y_source, 20, check_random_state(3))
+    left, right, _ = draw_pairs(D.y_source, 20, check_random_state(3))
     pairs = np.sort(D.X_source[left] - D.X_source[right], axis=0)
     learned = ITML(n_constraints=20, random_state=3).fit(D.X_source, D.y_source)
     np.testing.assert_allclose(np.sort(learned.result_.problem.rows[:-1], axis=0), pairs)

@@ -11,7 +11,7 @@ from sklearn.preprocessing import MaxAbsScaler, MinMaxScaler, StandardScaler
 
 from conftest import each_system, make_domains
 from isthmus import MLHD, InputError, systems
-from isthmus.evaluation import SemiSupervisedSplit
+from isthmus.data.splits import SemiSupervisedSplit
 
 D = make_domains(d_source=7)
 TRANSFORMED = [system for system in systems() if "target_transformer" in system.make().get_params()]

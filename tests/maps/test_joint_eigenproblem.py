@@ -7,9 +7,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from isthmus.exceptions import InputError
-from isthmus.maps import CoupledProblem, JointDirections, JointProblem, SharedCoordinates
-from isthmus.maps.eigen import _certified, standing_signs
-from isthmus.maps.shared import agreement_factor
+from isthmus.maps.eigen import (
+    CoupledProblem,
+    JointDirections,
+    JointProblem,
+    SharedCoordinates,
+    _add_residual,
+    agreement_factor,
+    choose_signs,
+)
 
 
 def matrices(seed, r):
@@ -56,7 +62,7 @@ def test_a_wrong_direction_has_a_residual():
     right = JointProblem.ridged(A, B, 2, 0.0).directions(2)
     V = np.vstack([right.source, right.target]) + 1e-4
     wrong = JointDirections(V[:2], V[2:], right.values, 0.0)
-    assert _certified(wrong, A @ V, B @ V, (A, B)).residual > 1e-6
+    assert _add_residual(wrong, A @ V, B @ V, (A, B)).residual > 1e-6
 
 
 def test_ties_are_told_and_zeros_left_out():
@@ -79,7 +85,7 @@ def test_an_indefinite_matrix_is_one_sentence():
 
 def test_the_first_group_that_stands_out_is_high():
     heights = np.array([[0.1, 2.0, 0.0], [-3.0, -1.9, 0.0], [2.0, 0.0, 0.0]])
-    np.testing.assert_array_equal(standing_signs(heights), [-1.0, 1.0, 1.0])
+    np.testing.assert_array_equal(choose_signs(heights), [-1.0, 1.0, 1.0])
 
 
 # --- HeMap's coordinates ----------------------------------------------------------------------------------------------

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.optimize import minimize
 
-from isthmus.maps import low_rank, ridge
+from isthmus.maps.ridge import fit_low_rank, fit_ridge
 
 
 def problem(seed, n=60, d=6, e=5, rank=2, noise=0.1):
@@ -15,7 +15,7 @@ def problem(seed, n=60, d=6, e=5, rank=2, noise=0.1):
 
 def test_full_rank_is_ridge():
     X, Y, _ = problem(0)
-    np.testing.assert_allclose(low_rank(X, Y, rank=5).map.W, ridge(X, Y).map.W, atol=1e-10)
+    np.testing.assert_allclose(fit_low_rank(X, Y, rank=5).map.W, fit_ridge(X, Y).map.W, atol=1e-10)
 
 
 @pytest.mark.parametrize("rank", [1, 2, 3])
@@ -23,7 +23,7 @@ def test_no_product_of_two_thin_matrices_is_better(rank):
     """A local search, from the solution and from elsewhere, of the problem that it solves in closed form."""
     X, Y, rng = problem(1, noise=1.0)
     w = rng.uniform(0.5, 2.0, size=len(X))
-    fit = low_rank(X, Y, weights=w, rank=rank)
+    fit = fit_low_rank(X, Y, weights=w, rank=rank)
     A, B = ((M - np.average(M, axis=0, weights=w)) * np.sqrt(w)[:, None] for M in (X, Y))
 
     def value(W):
@@ -40,9 +40,9 @@ def test_no_product_of_two_thin_matrices_is_better(rank):
 @pytest.mark.parametrize("seed", range(4))
 def test_the_rank_is_found(seed):
     X, Y, _ = problem(seed, n=400, d=20, e=18, rank=4, noise=3.0)
-    assert low_rank(X, Y).rank == 4
+    assert fit_low_rank(X, Y).rank == 4
 
 
 def test_two_rows_are_enough_for_a_rank():
     X, Y, _ = problem(5, n=5)
-    assert np.isfinite(low_rank(X, Y).map(X)).all()
+    assert np.isfinite(fit_low_rank(X, Y).map(X)).all()

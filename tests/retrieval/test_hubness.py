@@ -6,9 +6,10 @@ import numpy as np
 import pytest
 
 from isthmus import RidgeMap
-from isthmus.common_space import CommonSpace
-from isthmus.retrieval import Background, hub_scores, hubness, ranking
-from isthmus.spaces import FeatureSpace
+from isthmus.geometry import scores as hubness
+from isthmus.geometry.common_space import CommonSpace
+from isthmus.geometry.scores import Background, hub_scores, rank_neighbours
+from isthmus.geometry.spaces import FeatureSpace
 
 
 def space(d, **options):
@@ -24,12 +25,12 @@ def whole_table(S, k=10):
 @pytest.mark.parametrize("options", [{}, {"parts": (2, 3)}, {"kind": "inner product", "projected": True}])
 @pytest.mark.parametrize("cells", [1, 70, 10**6])
 def test_blocks_give_what_the_whole_table_gives(monkeypatch, options, cells):
-    monkeypatch.setattr(hubness, "CELLS", cells)
+    monkeypatch.setattr(hubness, "CELLS_PER_BLOCK", cells)
     rng = np.random.default_rng(0)
     Q, R = rng.normal(size=(23, 5)), rng.normal(size=(31, 5))
     common = space(5, **options)
     C = whole_table(common.scores(Q, R))
-    scores, numbers = ranking(common, Q, R, 4, hub_scores(common, R, Q))
+    scores, numbers = rank_neighbours(common, Q, R, 4, hub_scores(common, R, Q))
     np.testing.assert_array_equal(numbers, np.argsort(-C, axis=1)[:, :4])
     np.testing.assert_allclose(scores, np.take_along_axis(C, numbers, axis=1))
 
@@ -57,7 +58,7 @@ def test_no_table_of_all_queries_and_all_rows_is_ever_held():
     rng = np.random.default_rng(0)
     common, Q, R = space(4), rng.normal(size=(6000, 4)), rng.normal(size=(6000, 4))
     tracemalloc.start()
-    ranking(common, Q, R, 5, hub_scores(common, R, Q[:500]))
+    rank_neighbours(common, Q, R, 5, hub_scores(common, R, Q[:500]))
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert peak < 0.8 * Q.shape[0] * R.shape[0] * 8

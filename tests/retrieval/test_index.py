@@ -18,10 +18,9 @@ from isthmus import (
     RidgeMap,
     SemanticMatching,
 )
-from isthmus.matching.neighbours import without_hubs
-from isthmus.matching.scores import Scores
-from isthmus.retrieval import HNSW, IVF, Exact, Flat
-from isthmus.spaces import FeatureSpace
+from isthmus.geometry.scores import Scores, apply_csls
+from isthmus.geometry.spaces import FeatureSpace
+from isthmus.retrieval.engines import HNSW, IVF, Exact, Flat
 
 ENGINES = [Exact(), Flat(), HNSW(), IVF(lists=3, probes=3)]
 """With as many probes as lists, and so few points, all of them find the nearest."""
@@ -101,7 +100,7 @@ def test_csls_is_that_of_the_matching(engine):
     A, B = points(60, 4), points(45, 4, seed=1)
     A, B = (P / np.linalg.norm(P, axis=1, keepdims=True) for P in (A, B))
     index = Index(None, engine).add(A, "source").add(B, "target")
-    table = without_hubs(Scores(B, A)).table()
+    table = apply_csls(Scores(B, A)).table()
     found = index.search(B, 5, "target", among="source", csls=True)
     np.testing.assert_allclose(-found.distances, -np.sort(-table, axis=1)[:, :5], atol=1e-5)
     np.testing.assert_array_equal(found.ids, np.argsort(-table, axis=1)[:, :5])

@@ -9,7 +9,8 @@ from hypothesis import given, settings
 from conftest import make_domains, one_sentence
 from hostile import FLIPS, flipped, put, refused
 from isthmus import MLHD, Index, InputError
-from isthmus.retrieval import HNSW, IVF, Flat, index_file
+from isthmus.retrieval import index_file
+from isthmus.retrieval.engines import HNSW, IVF, Flat
 
 
 def filled(model=None, engine="exact", text=True, **options):

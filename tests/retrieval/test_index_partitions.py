@@ -7,7 +7,7 @@ import pytest
 import scipy.sparse as sp
 
 from isthmus import MLHD, Index, InputError
-from isthmus.retrieval import partitions
+from isthmus.retrieval import rules as partitions
 from tests.conftest import make_domains
 
 
@@ -56,10 +56,10 @@ def test_rows_are_numbered_on(data, mlhd):
 
 
 def test_only_points_travel_and_in_the_precision_of_the_index(data, mlhd, monkeypatch):
-    from isthmus.domains import blocks as dask_rows
+    from isthmus.data import blocks as dask_rows
 
     arrived, real = [], dask_rows.computed
-    monkeypatch.setattr(dask_rows, "computed", lambda values: arrived.append(real(values)) or arrived[-1])
+    monkeypatch.setattr(dask_rows, "compute", lambda values: arrived.append(real(values)) or arrived[-1])
     index = Index(mlhd.common_space_, dtype="float32").add(da.from_array(data.X_source, chunks=(40, -1)), "source")
     (parts,) = arrived
     width = index.rows.points.shape[1]
@@ -93,4 +93,4 @@ def test_one_id_twice_in_two_partitions_is_told(data, mlhd):
 
 def test_points_of_one_column_too_few_are_told():
     with pytest.raises(InputError, match="X: expected 3 columns"):
-        partitions.fetched(da.ones((4, 2)), "float64", width=3)
+        partitions.fetch_points(da.ones((4, 2)), "float64", width=3)

@@ -9,15 +9,17 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from isthmus import ConvergenceWarning, InputError
-from isthmus.objective import Alignment, LogDetProblem, Pairs
-from isthmus.solvers import AutoNewton, BlockNewton, BlockProblem, DualNewton, Status, grid_results
-from isthmus.solvers.blocks import ArrayRows, as_blocks
-from isthmus.solvers.blocks import levels as level_module
-from isthmus.solvers.blocks.curvature import curvature
-from isthmus.solvers.blocks.levels import level_factor
-from isthmus.solvers.blocks.point import place
-from isthmus.solvers.blocks.reduction import reduced, triangular
-from isthmus.solvers.blocks.search import Path
+from isthmus._core.rows import ArrayRows
+from isthmus.solvers.blocks import solver as level_module
+from isthmus.solvers.blocks.curvature import estimate_curvature
+from isthmus.solvers.blocks.metric import lower_factor, reduce_problem
+from isthmus.solvers.blocks.point import evaluate_metric
+from isthmus.solvers.blocks.problem import BlockProblem, as_blocks
+from isthmus.solvers.blocks.solver import BlockNewton, Path, level_factor
+from isthmus.solvers.choice import AutoNewton, grid_results
+from isthmus.solvers.logdet import Alignment, LogDetProblem, Pairs
+from isthmus.solvers.newton import DualNewton
+from isthmus.solvers.result import Status
 from problems import ALIGNMENTS, TIGHT, explicit_primal, random_matrix, random_problem
 
 
@@ -57,13 +59,15 @@ def test_value_and_gradient_are_those_of_the_problem(seed, alignment):
     W = np.linalg.cholesky(M)
     value = explicit_primal(problem, M)
     assert blocks.value(W[order]) == pytest.approx(value, rel=1e-10)
-    task, rows = reduced(blocks)
-    at = place(task, rows, task.inside(W[order]), np.float64)
+    task, rows = reduce_problem(blocks)
+    at = evaluate_metric(task, rows, task.inside(W[order]), np.float64)
     direction = np.random.default_rng(seed).normal(size=at.E.shape)
     direction = direction + direction.T
     step, d = 1e-6, len(at.E)
     moved = [
-        place(task, rows, triangular(at.frame.L @ np.linalg.cholesky(np.eye(d) + t * direction)), np.float64)
+        evaluate_metric(
+            task, rows, lower_factor(at.frame.L @ np.linalg.cholesky(np.eye(d) + t * direction)), np.float64
+        )
         for t in (step, -step)
     ]
     slope = (moved[0].primal - moved[1].primal) / (2.0 * step)
@@ -72,15 +76,15 @@ def test_value_and_gradient_are_those_of_the_problem(seed, alignment):
 
 def test_the_curvature_is_the_derivative_of_the_gradient_along_straight_lines():
     problem = random_problem(4, 30, 5, 6, 4, weight=3.0, alignment="constraint")
-    task, rows = reduced(as_blocks(problem)[0])
-    at = place(task, rows, task.inside(np.linalg.cholesky(random_matrix(10, 2))), np.float64)
+    task, rows = reduce_problem(as_blocks(problem)[0])
+    at = evaluate_metric(task, rows, task.inside(np.linalg.cholesky(random_matrix(10, 2))), np.float64)
     D = np.random.default_rng(1).normal(size=at.E.shape)
     D = D + D.T
-    H, one, L = curvature(at, at.frame, rows, rows.n, bend=0.0), np.eye(len(D)), at.frame.L
+    H, one, L = estimate_curvature(at, at.frame, rows, rows.n, bend=0.0), np.eye(len(D)), at.frame.L
 
     def gradient(t):
         C = np.linalg.cholesky(one + t * D)
-        there = place(task, rows, triangular(L @ C), np.float64)
+        there = evaluate_metric(task, rows, lower_factor(L @ C), np.float64)
         # In the frame of a factor L the gradient g is Lᵀ g L: back into that of the first one.
         back = np.linalg.solve(there.frame.L, L)
         return back.T @ (there.E - one) @ back
@@ -135,10 +139,10 @@ def test_samples_and_levels_lead_to_the_same_optimum(monkeypatch, slack):
 
 def test_a_level_is_a_good_start(monkeypatch):
     monkeypatch.setattr(level_module, "COARSEST", 300)
-    task, rows = reduced(many_rows(weight=1.0))
+    task, rows = reduce_problem(many_rows(weight=1.0))
     cold = np.linalg.cholesky(np.linalg.inv(task.precision))
     L, bend = level_factor(task, rows, np.random.default_rng(0), cold)
-    first, warm = place(task, rows, cold), place(task, rows, L)
+    first, warm = evaluate_metric(task, rows, cold), evaluate_metric(task, rows, L)
     best = BlockNewton(tol=1e-7).solve(many_rows(weight=1.0)).primal
     assert bend < 1.0
     assert warm.primal - best < 0.03 * (first.primal - best)

@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 from isthmus import ConvergenceWarning, MissingDependencyError
-from isthmus.solvers import BregmanProjections, bregman
+from isthmus.solvers import bregman
+from isthmus.solvers.bregman import BregmanProjections
 from problems import LONG, random_problem
 
 
@@ -26,19 +27,19 @@ def test_projections_never_lower_the_dual():
 
 
 def test_without_numba_the_compiled_sweep_says_how_to_get_it(monkeypatch):
-    bregman._sweep_compiled.cache_clear()
+    bregman._compile_sweep.cache_clear()
     monkeypatch.setitem(__import__("sys").modules, "numba", None)
     with pytest.raises(MissingDependencyError, match=r"isthmus\[fast\]"):
         BregmanProjections(compiled=True).solve(random_problem())
-    bregman._sweep_compiled.cache_clear()
+    bregman._compile_sweep.cache_clear()
 
 
 def test_without_a_writable_cache_it_is_compiled_all_the_same(monkeypatch):
     pytest.importorskip("numba")
     monkeypatch.setattr("numba.core.caching.CacheImpl._locator_classes", [])  # none of its folders can be written to
-    bregman._sweep_compiled.cache_clear()
+    bregman._compile_sweep.cache_clear()
     problem = random_problem(3)
     compiled = BregmanProjections(max_iter=500, compiled=True).solve(problem)
-    bregman._sweep_compiled.cache_clear()
+    bregman._compile_sweep.cache_clear()
     plain = BregmanProjections(max_iter=500, compiled=False).solve(problem)
     np.testing.assert_allclose(compiled.multipliers, plain.multipliers, rtol=1e-9)

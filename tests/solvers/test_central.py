@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from isthmus.solvers import central
+from isthmus.solvers import newton as central
 from problems import ALIGNMENTS, random_matrix, random_problem
 
 
@@ -20,9 +20,9 @@ def test_a_step_solves_the_linearised_equations(alignment, beside, n_steps, monk
         state = central._advance(state)
     if beside:
         state = replace(state, primal=np.linalg.cholesky(random_matrix(F.shape[1])))
-    monkeypatch.setattr(central, "CG_TOLERANCE", 1e-13)
+    monkeypatch.setattr(central, "CENTRAL_CG_TOLERANCE", 1e-13)
     theta, tau = 0.7 * state.theta, 0.3
-    v = central._direction(state, central._scaling(state), theta, tau)
+    v = central._central_direction(state, central._scaling(state), theta, tau)
     dw, dy, dxi, ds = central._changes(state, v, tau)
 
     w, xi, s, y, sigma = state.w, state.xi, state.s, state.y, state.sigma

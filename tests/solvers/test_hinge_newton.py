@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from isthmus import ConvergenceWarning, NotConvergedError
-from isthmus.objective.hinge import HingeProblem
-from isthmus.solvers import HingeNewton, IterativeSolver, Result, Status
+from isthmus.solvers.hinge import HingeNewton, HingeProblem
+from isthmus.solvers.result import IterativeSolver, Result, Status
 
 
 def hinges(seed=0, bound=1.0, weight=1.0):

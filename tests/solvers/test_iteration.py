@@ -6,7 +6,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from isthmus import ConvergenceWarning, InputError, NotConvergedError
-from isthmus.solvers import BregmanProjections, DualNewton, Status
+from isthmus.solvers.bregman import BregmanProjections
+from isthmus.solvers.newton import DualNewton
+from isthmus.solvers.result import Status
 from problems import ALIGNMENTS, TIGHT, random_problem
 
 
@@ -66,6 +68,6 @@ def test_stopped_early_it_returns_the_best_point_of_its_trace():
 
 
 def test_a_gap_below_zero_by_more_than_the_tolerance_is_not_an_optimum(monkeypatch):
-    monkeypatch.setattr("isthmus.objective.point.DualPoint.dual", property(lambda self: self.primal + 1.0))
+    monkeypatch.setattr("isthmus.solvers.logdet.DualPoint.dual", property(lambda self: self.primal + 1.0))
     with pytest.warns(ConvergenceWarning):
         assert DualNewton(max_iter=3).solve(random_problem()).status is not Status.OPTIMAL

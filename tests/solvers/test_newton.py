@@ -5,8 +5,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from isthmus.objective import Alignment, LogDetProblem, Pairs
-from isthmus.solvers import BregmanProjections, DualNewton, Status
+from isthmus.solvers.bregman import BregmanProjections
+from isthmus.solvers.logdet import Alignment, LogDetProblem, Pairs
+from isthmus.solvers.newton import DualNewton
+from isthmus.solvers.result import Status
 from problems import ALIGNMENTS, LONG, TIGHT, cvxpy_optimum, explicit_pairs, itml, random_problem
 
 

@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 
 from isthmus import ConvergenceWarning
-from isthmus.objective import LogDetProblem
-from isthmus.solvers import DualNewton, IterativeSolver, Status
-from isthmus.solvers.result import relative_gap
+from isthmus.solvers.logdet import LogDetProblem
+from isthmus.solvers.newton import DualNewton
+from isthmus.solvers.result import IterativeSolver, Status, relative_gap
 from problems import ALIGNMENTS, random_problem
 
 

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from isthmus._core import files
 from isthmus.exceptions import InputError
-from isthmus.storage import files
 from isthmus.study.records import VERSIONS, InFolder, Record
 
 

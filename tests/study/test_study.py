@@ -16,15 +16,17 @@ from sklearn.decomposition import PCA
 from sklearn.preprocessing import FunctionTransformer, StandardScaler
 
 from isthmus import MLHD
-from isthmus.controls import TargetOnly
-from isthmus.datasets import DomainPair, load_digits, load_toy
-from isthmus.evaluation import Protocol
+from isthmus.data.datasets import DomainPair, load_digits, load_toy
+from isthmus.data.splits import Protocol
+from isthmus.estimators.controls import TargetOnly
 from isthmus.exceptions import DataWarning, InputError
-from isthmus.kernels import RBF
-from isthmus.study import CorruptedSource, Entrant, Study, Trial, by_target_rows, plan
-from isthmus.study.fingerprints import SCHEME, described, fingerprint
+from isthmus.geometry.kernels import RBF
+from isthmus.study import study as plan
+from isthmus.study.design import Entrant, predict_by_target_rows
+from isthmus.study.fingerprints import SCHEME, describe, fingerprint
 from isthmus.study.records import InFolder
-from isthmus.study.rows import PairRows, drawn_rows, fixed_rows
+from isthmus.study.study import Study
+from isthmus.study.trial_rows import CorruptedRows, PairRows, Trial, draw_rows, rows_of_pair
 
 PROTOCOL = Protocol(4, 1, 3, test=20)
 QUICK = ["target 1-NN", "cca+nn"]
@@ -61,7 +63,7 @@ def drawn(rows):
 @pytest.mark.parametrize("seed", range(5))
 def test_a_protocol_draws_from_target_and_test_rows_together_and_uses_none_twice(seed):
     pair = numbered_pair()
-    rows = drawn_rows(pair, PROTOCOL, [seed])
+    rows = draw_rows(pair, PROTOCOL, [seed])
     learned, tested = drawn(rows)
     assert len(set(learned) | set(tested)) == len(learned) + len(tested) == 2 * (1 + 3) + 20
     truth = np.r_[pair.target_classes, pair.y_test]
@@ -78,7 +80,7 @@ def test_rows_of_unknown_class_are_unlabelled_in_every_trial_and_never_tested():
     protocol = Protocol(source_per_class=40, labelled_per_class=3, unlabelled_per_class=0)
     seen = set()
     for seed in range(10):
-        rows = drawn_rows(pair, protocol, [seed])
+        rows = draw_rows(pair, protocol, [seed])
         learned, tested = drawn(rows)
         assert set(range(20, 50)) <= set(learned)
         assert len(rows.labelled) == 6
@@ -92,7 +94,7 @@ def test_rows_of_unknown_class_are_unlabelled_in_every_trial_and_never_tested():
 def test_another_row_of_a_tested_object_is_not_learned_from():
     ids = np.r_[np.arange(20), np.arange(20), np.arange(100, 110)]  # rows 20 to 39 are rows 0 to 19 once more
     pair = numbered_pair(target_classes=None, target_ids=ids, **UNTESTED)
-    learned, tested = drawn(drawn_rows(pair, Protocol(4, 2, 0), [0]))
+    learned, tested = drawn(draw_rows(pair, Protocol(4, 2, 0), [0]))
     assert len(tested) == 16
     assert not set(tested + 20) & set(learned)
     assert set(range(40, 50)) <= set(learned)
@@ -113,8 +115,8 @@ def test_labels_may_be_words_and_rows_sparse():
         X_source=sp.csr_matrix(pair.X_source), X_target=sp.csr_matrix(pair.X_target), X_test=sp.csr_matrix(pair.X_test),
     )  # fmt: skip
     for a, b in (
-        (fixed_rows(pair), fixed_rows(named)),
-        (drawn_rows(pair, PROTOCOL, [1]), drawn_rows(named, PROTOCOL, [1])),
+        (rows_of_pair(pair), rows_of_pair(named)),
+        (draw_rows(pair, PROTOCOL, [1]), draw_rows(named, PROTOCOL, [1])),
     ):
         np.testing.assert_array_equal(a.y_target, b.y_target)
         np.testing.assert_array_equal(a.y_test, b.y_test)
@@ -127,7 +129,7 @@ def test_a_pair_without_test_rows_needs_a_protocol_and_known_classes():
         Study.of(pair, QUICK)
     unknown = replace(pair, y_target=np.full(50, -1), target_classes=None)
     with pytest.raises(InputError, match=r"^pair: expected target rows of known class to draw from, got none\.$"):
-        drawn_rows(unknown, PROTOCOL, [0])
+        draw_rows(unknown, PROTOCOL, [0])
 
 
 def test_preparation_is_learned_without_test_rows():
@@ -268,8 +270,10 @@ def test_readings_grids_and_own_rows():
     def blind(rows, seed):
         return replace(rows, X_target=0 * rows.X_target, X_test=0 * rows.X_test)
 
-    mlhd = Entrant("mlhd", MLHD(pair_weight=1.0), {"pair_weight": (0.1, 1.0)}, readings={"second": by_target_rows})
-    entrants = [mlhd, Entrant("noise", MLHD(), control=True, rows=CorruptedSource("noise")),
+    mlhd = Entrant(
+        "mlhd", MLHD(pair_weight=1.0), {"pair_weight": (0.1, 1.0)}, readings={"second": predict_by_target_rows}
+    )
+    entrants = [mlhd, Entrant("noise", MLHD(), control=True, rows=CorruptedRows("noise")),
                 Entrant("blind", TargetOnly(), rows=blind), "target 1-NN"]  # fmt: skip
     study = Study.of(load_toy, entrants)
     board = study.run(seeds=range(2), settings=("default", "oracle", "selected"))
@@ -391,7 +395,7 @@ def test_other_rows_are_another_fingerprint_for_everyone(changes):
 SYSTEMS = {
     "a parameter": Entrant("mlhd", MLHD(pair_weight=2.0)),
     "a class of the same name": Entrant("mlhd", TargetOnly()),
-    "rows of its own": Entrant("mlhd", MLHD, rows=CorruptedSource("noise")),
+    "rows of its own": Entrant("mlhd", MLHD, rows=CorruptedRows("noise")),
     "a kernel": Entrant("mlhd", MLHD("rbf", "rbf")),
 }
 
@@ -416,7 +420,7 @@ def test_readings_grids_and_figures_enter_where_they_matter():
     assert wide.fingerprint("", "mlhd", "oracle") != wide.fingerprint("", "mlhd", "selected")
     noted = study({"steps": lambda fit: float(fit.model.n_iter_)})
     assert noted.fingerprint("", "mlhd", "default") != plain.fingerprint("", "mlhd", "default")
-    one, two = (study(readings={"r": r}) for r in (by_target_rows, lambda model, rows, X: model.predict(X)))
+    one, two = (study(readings={"r": r}) for r in (predict_by_target_rows, lambda model, rows, X: model.predict(X)))
     assert one.fingerprint("", "r", "default") != two.fingerprint("", "r", "default")
     assert one.fingerprint("", "mlhd", "default") == two.fingerprint("", "mlhd", "default")
 
@@ -429,10 +433,10 @@ def test_a_text_for_a_value_has_no_address_and_sees_what_differs():
     values = [Plain(1), Plain(2), lambda x: x + 1, lambda x: x + 2, partial(load_digits, 2), partial(load_digits, 3),
               {"a": np.arange(3)}, {"a": np.arange(3.0)}, sp.eye(3, format="csr"), np.array(["a", None], dtype=object),
               FunctionTransformer(np.sqrt), FunctionTransformer(np.log), MLHD, MLHD(), None, 1, 1.0, "1"]  # fmt: skip
-    texts = [described(value) for value in values]
+    texts = [describe(value) for value in values]
     assert len(set(texts)) == len(values)
     assert not any("0x" in text for text in texts)
-    assert described(Plain(1)) == texts[0]
+    assert describe(Plain(1)) == texts[0]
 
 
 def drawn_from(generator):
@@ -501,20 +505,20 @@ def test_one_content_in_another_layout_is_the_same():
 
 
 def test_sets_and_mappings_have_no_order_and_cycles_end():
-    assert described({"a": 1, "b": 2}) == described({"b": 2, "a": 1})
+    assert describe({"a": 1, "b": 2}) == describe({"b": 2, "a": 1})
     held = {"x": 1}
     held["self"] = held
-    assert "cycle" in described(held)
+    assert "cycle" in describe(held)
 
 
 def test_where_in_the_package_a_class_is_does_not_matter(monkeypatch):
     """Modules may be moved: what is asked is the same."""
-    before = described([MLHD(), RBF(1.0), load_toy])
+    before = describe([MLHD(), RBF(1.0), load_toy])
     for each in (MLHD, RBF, load_toy):
         monkeypatch.setattr(each, "__module__", "isthmus.somewhere.else_")
-    assert described([MLHD(), RBF(1.0), load_toy]) == before
+    assert describe([MLHD(), RBF(1.0), load_toy]) == before
     monkeypatch.setattr(MLHD, "__module__", "another.package")
-    assert described(MLHD()) not in before
+    assert describe(MLHD()) not in before
 
 
 def test_a_text_is_the_same_in_another_process():
@@ -549,7 +553,7 @@ KINDS = {
     "NumPy's numbers": ({"pair_weight": np.array([0.5, 2.0])}, (0.5, 2.0)),
     "NumPy's whole numbers": ({"max_iter": tuple(np.arange(200, 202))}, (200, 201)),
     "a tuple": ({"bounds": ((0.4, 1.2), (0.6, 1.4))}, ("(0.4, 1.2)", "(0.6, 1.4)")),
-    "an object": ({"source_kernel": (RBF(1.0), RBF(2.0))}, (described(RBF(1.0)), described(RBF(2.0)))),
+    "an object": ({"source_kernel": (RBF(1.0), RBF(2.0))}, (describe(RBF(1.0)), describe(RBF(2.0)))),
 }
 
 

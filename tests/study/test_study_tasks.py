@@ -6,11 +6,12 @@ import numpy as np
 import pytest
 from sklearn.base import BaseEstimator
 
-from isthmus.datasets import load_toy
+from isthmus.data.datasets import load_toy
 from isthmus.exceptions import InputError
-from isthmus.study import Entrant, Study, Trial
-from isthmus.study.plan import Plan
+from isthmus.study.design import Entrant
 from isthmus.study.records import InFolder
+from isthmus.study.study import Plan, Study
+from isthmus.study.trial_rows import Trial
 
 
 class Guess(BaseEstimator):

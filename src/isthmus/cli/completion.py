@@ -6,7 +6,7 @@ import argparse
 from pathlib import Path
 from typing import Any
 
-from isthmus.cli.ending import tell
+from isthmus.cli.process import print_output
 from isthmus.exceptions import MissingDependencyError
 
 EXAMPLES = """\
@@ -25,11 +25,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> None:
     """Print the script, made from the options of all commands."""
-    from isthmus.cli import parser
+    from isthmus.cli.main import make_parser
 
-    shtab, every = _library(), parser()
+    shtab, every = _library(), make_parser()
     _complete_files(every, shtab)
-    tell(shtab.complete(every, shell=options.shell) + "\n")
+    print_output(shtab.complete(every, shell=options.shell) + "\n")
 
 
 def _complete_files(parser: argparse.ArgumentParser, shtab: Any) -> None:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import argparse
 import textwrap
 
-from isthmus.cli.arguments import add_speech
-from isthmus.cli.screen import Screen
+from isthmus.cli.console import Console
+from isthmus.cli.options import add_output_options
 
 EXAMPLES = """\
 examples:
@@ -20,13 +20,13 @@ WIDTH = 100
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """How it speaks."""
-    add_speech(parser)
+    add_output_options(parser)
 
 
 def run(options: argparse.Namespace) -> None:
     """Print what each data set is, its terms of use, and how it is loaded."""
-    screen = Screen.of(options)
-    from isthmus.datasets import load_digits, load_toy
+    screen = Console.of(options)
+    from isthmus.data.datasets import load_digits, load_toy
 
     facts = []
     for load in (load_digits, load_toy):

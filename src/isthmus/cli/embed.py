@@ -8,18 +8,19 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from isthmus.cli.arguments import FORMATS, add_format, add_speech, format_of
-from isthmus.cli.models import DOMAINS, Kept, add_model, other
-from isthmus.cli.outputs import require_output, require_table
-from isthmus.cli.screen import Screen
+from isthmus._core.files import show_path
+from isthmus.cli.console import Console, check_output, check_table_output
+from isthmus.cli.inputs import DOMAINS, StoredModel, add_model_option, other_domain
+from isthmus.cli.options import FORMATS, add_format, add_output_options, format_of
 from isthmus.exceptions import InputError
-from isthmus.storage.files import shown
 
 if TYPE_CHECKING:
     import numpy as np
 
-    from isthmus._progress import Progress
-    from isthmus.tables import RowBlocks, Table
+    from isthmus._core.progress import Progress
+    from isthmus.io.tables.stream import RowBlocks
+    from isthmus.io.tables.table import Table
+
 
 EXAMPLES = """\
 examples:
@@ -36,36 +37,36 @@ WORDS = "category", "text"
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The options."""
-    add_model(parser)
+    add_model_option(parser)
     add = parser.add_argument
     add("file", metavar="FILE", type=Path, help=f"rows of one domain: {FORMATS}")
     add("--domain", choices=DOMAINS, required=True, help="which")
     add("-o", "--output", type=Path, required=True, metavar="FILE", help="points as .npy (rows in order) or a table")
     add_format(parser, files=1)
-    add_speech(parser)
+    add_output_options(parser)
 
 
 def run(options: argparse.Namespace) -> None:
     """Map some rows at a time, and write them."""
-    screen = Screen.of(options)
-    check = require_output if options.output.suffix == ".npy" else require_table
+    screen = Console.of(options)
+    check = check_output if options.output.suffix == ".npy" else check_table_output
     check(options.output, options.model, options.file)
-    kept = Kept.of(options.model)
+    kept = StoredModel.of(options.model)
     if not hasattr(kept.model, "transform"):
         raise InputError(f"{options.model}: expected a model with a common space, got {type(kept.model).__name__}.")
     write = _write_array if options.output.suffix == ".npy" else _write_table
     blocks = _blocks(kept, options, ids=write is _write_table)
-    screen.say(*([] if blocks.dialect is None else [f"{shown(options.file)}: {blocks.dialect}"]))
+    screen.say(*([] if blocks.dialect is None else [f"{show_path(options.file)}: {blocks.dialect}"]))
     with screen.bar("embed") as bar:
-        blocks.look(lambda part: bar.report(f"looking through {shown(options.file)}", part))
+        blocks.look(lambda part: bar.report(f"looking through {show_path(options.file)}", part))
         bar.close()  # the pace of looking is not that of mapping
         n, d = write(kept, options, _Points(kept, blocks, options.domain, bar))
     screen.say(f"{n:,} points of {d} coordinates are in {options.output}.")
     screen.answer({"rows": n, "coordinates": d, "output": str(options.output)})
 
 
-def _blocks(kept: Kept, options: argparse.Namespace, *, ids: bool) -> RowBlocks:
-    from isthmus.tables import RowBlocks
+def _blocks(kept: StoredModel, options: argparse.Namespace, *, ids: bool) -> RowBlocks:
+    from isthmus.io.tables.stream import RowBlocks
 
     plan = kept.features[options.domain].plan
     words = [column.name for column in plan.columns if column.kind in WORDS]
@@ -77,7 +78,7 @@ def _blocks(kept: Kept, options: argparse.Namespace, *, ids: bool) -> RowBlocks:
 class _Points:
     """Tables of some rows each, with their points; how far they are is told."""
 
-    kept: Kept
+    kept: StoredModel
     blocks: RowBlocks
     domain: str
     bar: Progress
@@ -85,25 +86,25 @@ class _Points:
     def __iter__(self) -> Iterator[tuple[Table, np.ndarray[Any, np.dtype[np.float32]]]]:
         import numpy as np
 
-        remedy = f"--domain {other(self.domain)}"
+        remedy = f"--domain {other_domain(self.domain)}"
         for table in self.blocks:
             rows = self.kept.rows(table, self.domain, remedy)
             yield table, np.asarray(self.kept.model.transform(rows, self.domain), dtype=np.float32)
             self.bar.report(f"{table.first + table.n_rows:,} rows", self.blocks.part)
 
 
-def _write_array(kept: Kept, options: argparse.Namespace, points: _Points) -> tuple[int, int]:
+def _write_array(kept: StoredModel, options: argparse.Namespace, points: _Points) -> tuple[int, int]:
     """One array; how many rows it has is written into its head when all are there."""
     from numpy.lib.format import dtype_to_descr, write_array_header_1_0
 
-    from isthmus.storage.files import saving
+    from isthmus._core.files import save_file
 
     n, d = 0, 0
 
     def write_head(file: Any) -> None:
         write_array_header_1_0(file, {"descr": dtype_to_descr(found.dtype), "fortran_order": False, "shape": (n, d)})
 
-    with saving(options.output) as file:
+    with save_file(options.output) as file:
         for _, found in points:
             if not n:
                 d = found.shape[1]
@@ -115,10 +116,11 @@ def _write_array(kept: Kept, options: argparse.Namespace, points: _Points) -> tu
     return n, d
 
 
-def _write_table(kept: Kept, options: argparse.Namespace, points: _Points) -> tuple[int, int]:
-    from isthmus.tables import IdsSoFar, write_blocks
+def _write_table(kept: StoredModel, options: argparse.Namespace, points: _Points) -> tuple[int, int]:
+    from isthmus.io.tables.plan import IdRegister
+    from isthmus.io.tables.stream import write_blocks
 
-    plan, seen, shape = kept.features[options.domain].plan, IdsSoFar(), [0, 0]
+    plan, seen, shape = kept.features[options.domain].plan, IdRegister(), [0, 0]
 
     def columns() -> Iterator[dict[str, Any]]:
         for table, found in points:

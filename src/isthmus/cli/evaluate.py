@@ -5,12 +5,10 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from isthmus.cli.arguments import add_columns, add_files, add_speech, natural
-from isthmus.cli.label import labelled_sides
-from isthmus.cli.outputs import require_output
-from isthmus.cli.screen import Screen
-from isthmus.cli.shared import shared_features
-from isthmus.cli.sides import known_pairs
+from isthmus.cli.console import Console, check_output
+from isthmus.cli.inputs import load_pairs
+from isthmus.cli.label import read_labelled_inputs
+from isthmus.cli.options import add_column_options, add_file_options, add_output_options, parse_count, shared_features
 
 EXAMPLES = """\
 examples:
@@ -23,7 +21,7 @@ Labels of TARGET are hidden, several times, and asked for; so it needs some: twe
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The options."""
-    add_files(parser, "SOURCE", "TARGET", ("rows with labels", "rows with some labels, and other columns"))
+    add_file_options(parser, "SOURCE", "TARGET", ("rows with labels", "rows with some labels, and other columns"))
     add = parser.add_argument
     add(
         "--pairs",
@@ -37,29 +35,29 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--splits", type=int, metavar="N", help="how often labels are hidden (by the number of rows)")
     add("--picture", type=Path, metavar="FILE", help="the curve over labels per class: FILE.png and FILE.svg")
     add("-o", "--output", type=Path, metavar="FILE", help="the verdict as JSON, for `isthmus report`")
-    add("--seed", type=natural, default=0, metavar="N", help="which labels are hidden (0)")
+    add("--seed", type=parse_count, default=0, metavar="N", help="which labels are hidden (0)")
     add("--jobs", type=int, default=2, metavar="N", help="splits at the same time (2)")
-    add_columns(parser, label=True)
-    add_speech(parser)
+    add_column_options(parser, label=True)
+    add_output_options(parser)
 
 
 def run(options: argparse.Namespace) -> None:
     """Ask, and tell: one sentence first, the numbers under it."""
-    screen = Screen.of(options)
+    screen = Console.of(options)
     inputs = options.source, options.target, options.pairs, options.plan
-    require_output(options.output, *inputs)
+    check_output(options.output, *inputs)
     if options.picture is not None:
-        from isthmus.plotting.canvas import KINDS, figure_type
+        from isthmus.view.plots import KINDS, figure_type
 
         figure_type()  # what is missing is told before the work
         stem = _stem(options.picture)
         for kind in KINDS:
-            require_output(stem.with_name(f"{stem.name}.{kind}"), *inputs)
-    found = labelled_sides(options, screen)
+            check_output(stem.with_name(f"{stem.name}.{kind}"), *inputs)
+    found = read_labelled_inputs(options, screen)
     if found is None:
         return
     source, target, ys, yt = found
-    pairs = known_pairs(options.pairs, source, target, screen)
+    pairs = load_pairs(options.pairs, source, target, screen)
     from isthmus import does_source_help
 
     verdict = does_source_help(
@@ -77,13 +75,13 @@ def run(options: argparse.Namespace) -> None:
     )
     screen.say("", verdict.sentence, "", *verdict.table.text().splitlines()[1:])
     if options.picture is not None:
-        from isthmus.plotting.canvas import save_figure
+        from isthmus.view.plots import save_figure
 
         for path in save_figure(verdict.plot(), _stem(options.picture)):
             screen.say(f"The picture is in {path}.")
     facts = {"source": source.facts, "target": target.facts} | verdict.to_dict()
     if options.output is not None:
-        from isthmus.report.rows import write_verdict
+        from isthmus.view.report.rows import write_verdict
 
         write_verdict(options.output, facts)
         screen.say(f"The verdict is in {options.output}, for `isthmus report`.")

@@ -5,10 +5,10 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from isthmus.cli.arguments import add_speech
-from isthmus.cli.models import add_model
-from isthmus.cli.screen import Screen
-from isthmus.storage.folders import require_folder
+from isthmus._core.files import check_folder
+from isthmus.cli.console import Console
+from isthmus.cli.inputs import add_model_option
+from isthmus.cli.options import add_output_options
 
 EXAMPLES = """\
 examples:
@@ -21,16 +21,17 @@ table into features (scaling, categories, words) is not in them.
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The options."""
-    add_model(parser)
+    add_model_option(parser)
     parser.add_argument("-o", "--output", type=Path, required=True, metavar="FOLDER", help="for either domain's file")
-    add_speech(parser)
+    add_output_options(parser)
 
 
 def run(options: argparse.Namespace) -> None:
     """Make both graphs, then write them."""
-    screen = Screen.of(options)
-    require_folder(options.output)
-    from isthmus.files import export_onnx, load
+    screen = Console.of(options)
+    check_folder(options.output)
+    from isthmus.io.model_file import load
+    from isthmus.io.onnx import export_onnx
 
     written = [str(path) for path in export_onnx(load(options.model), options.output)]
     screen.say(f"The maps are in {' and '.join(written)}: from rows to mapped, in single precision.")

@@ -7,16 +7,15 @@ import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from isthmus.cli.arguments import add_columns, add_files, add_speech
-from isthmus.cli.checks import ENOUGH, held_back
-from isthmus.cli.outputs import require_output
-from isthmus.cli.screen import Screen
-from isthmus.cli.sides import both_sides, known_pairs, pairs_by_id
+from isthmus.cli.console import Console, check_output
+from isthmus.cli.inputs import load_pairs, pair_by_id, read_inputs
+from isthmus.cli.options import ENOUGH, add_column_options, add_file_options, add_output_options, hold_out_pairs
 from isthmus.exceptions import DataWarning, InputError
 
 if TYPE_CHECKING:
-    from isthmus.cli.checks import HeldBack
-    from isthmus.cli.sides import Side
+    from isthmus.cli.inputs import InputFile
+    from isthmus.cli.options import HeldOutPairs
+
 
 EXAMPLES = """\
 examples:
@@ -35,7 +34,7 @@ PAIRS, LABELS = "ridge", "mlhd"
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The options."""
-    add_files(parser, "SOURCE", "TARGET", ("rows of one collection", "rows of the other"))
+    add_file_options(parser, "SOURCE", "TARGET", ("rows of one collection", "rows of the other"))
     add = parser.add_argument
     add(
         "--pairs",
@@ -45,27 +44,27 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     add("--system", metavar="NAME", help="a name of `isthmus systems` (by what is known)")
     add("-o", "--output", type=Path, metavar="MODEL", help="the file that the model goes to; needed to fit")
-    add_columns(parser, label=True, required=False)
-    add_speech(parser)
+    add_column_options(parser, label=True, required=False)
+    add_output_options(parser)
 
 
 def run(options: argparse.Namespace) -> None:
     """Learn, tell what came of it, write the model."""
-    screen = Screen.of(options)
-    from isthmus.files.model_file import skops_library
+    screen = Console.of(options)
+    from isthmus.io.model_file import skops_library
 
     skops_library()  # what is missing is told before the work
-    require_output(options.output, options.source, options.target, options.pairs, options.plan)
-    sides = both_sides(options, (options.source, options.target), ("source", "target"), screen)
+    check_output(options.output, options.source, options.target, options.pairs, options.plan)
+    sides = read_inputs(options, (options.source, options.target), ("source", "target"), screen)
     if sides is None:
         return
     if options.output is None:
         raise InputError("-o: expected the file that the model goes to, got none.")
     source, target = sides
-    pairs = known_pairs(options.pairs, source, target, screen)
+    pairs = load_pairs(options.pairs, source, target, screen)
     has_labels = source.labels is not None and target.labels is not None
     if pairs is None and not has_labels:
-        pairs = pairs_by_id(source, target, screen)
+        pairs = pair_by_id(source, target, screen)
     if pairs is None and not has_labels:
         raise InputError(
             "fit: expected labels in both files (--label), known pairs (--pairs) or ids that both files have (--id), "
@@ -82,20 +81,20 @@ def run(options: argparse.Namespace) -> None:
     check = None
     with screen.bar("fit") as bar:
         bar.report("learning")
-        model, told = _fitted(system.make(), source, target, pairs, screen)
+        model, told = _fit_system(system.make(), source, target, pairs, screen)
         if pairs is not None:
             bar.report("measuring on held-out pairs", 0.5)  # of two fits, one is done
-            check = held_back(
-                lambda some: _fitted(system.make(), source, target, some, screen)[0], source, target, pairs
+            check = hold_out_pairs(
+                lambda some: _fit_system(system.make(), source, target, some, screen)[0], source, target, pairs
             )
-            told += _about_pairs(pairs, check)
+            told += _warn_about_pairs(pairs, check)
     known = {"source": source.features.to_parts(), "target": target.features.to_parts()}
-    from isthmus.report.model import PART, FitRecord
+    from isthmus.view.report.model import PART, FitRecord
 
     record = FitRecord.of(model, name, told, target.table, target.plan)
     save(model, options.output, parts=known | {PART: record.to_part()})
     certificate = getattr(model, "result_", None)
-    screen.say("", f"{name}: {type(model).__name__} of {_known(source, target, pairs)}")
+    screen.say("", f"{name}: {type(model).__name__} of {_describe_inputs(source, target, pairs)}")
     screen.say(*([] if certificate is None else [str(certificate)]), *([] if check is None else [check.sentence]))
     screen.say(*(f"Mind: {words}" for words in told), f"The model is in {options.output}.")
     screen.say(*([] if pairs is None else ["For a one-to-one matching use `isthmus match`."]))
@@ -113,7 +112,9 @@ def run(options: argparse.Namespace) -> None:
     )
 
 
-def _fitted(system: Any, source: Side, target: Side, pairs: Any, screen: Screen) -> tuple[Any, list[str]]:
+def _fit_system(
+    system: Any, source: InputFile, target: InputFile, pairs: Any, screen: Console
+) -> tuple[Any, list[str]]:
     """The system after it has learned, and what it said of the data."""
     if "progress" in system.get_params(deep=False):
         system.set_params(progress=screen.progress)
@@ -124,7 +125,7 @@ def _fitted(system: Any, source: Side, target: Side, pairs: Any, screen: Screen)
     return model, list(dict.fromkeys(str(warning.message) for warning in caught))
 
 
-def _known(source: Side, target: Side, pairs: Any) -> str:
+def _describe_inputs(source: InputFile, target: InputFile, pairs: Any) -> str:
     """What was learned from: rows, features, labels, pairs."""
     sides = [f"{side.table.n_rows:,} rows with {side.X.shape[1]:,} features" for side in (source, target)]
     counts = [side.facts["labels"] for side in (source, target)]
@@ -133,7 +134,7 @@ def _known(source: Side, target: Side, pairs: Any) -> str:
     return f"{sides[0]} and {sides[1]}, by {' and '.join(parts)}."
 
 
-def _about_pairs(pairs: Any, check: HeldBack | None) -> list[str]:
+def _warn_about_pairs(pairs: Any, check: HeldOutPairs | None) -> list[str]:
     """What speaks against what was learned from pairs."""
     if len(pairs) < ENOUGH:
         return [f"with fewer than {ENOUGH} known pairs, none can be held back to tell whether these are enough."]

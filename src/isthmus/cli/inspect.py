@@ -6,9 +6,9 @@ import argparse
 import json
 from typing import Any
 
-from isthmus.cli.arguments import add_speech
-from isthmus.cli.models import DOMAINS, add_model
-from isthmus.cli.screen import Screen
+from isthmus.cli.console import Console
+from isthmus.cli.inputs import DOMAINS, add_model_option
+from isthmus.cli.options import add_output_options
 
 EXAMPLES = """\
 examples:
@@ -21,15 +21,15 @@ Nothing in the file is executed.
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The options."""
-    add_model(parser)
-    add_speech(parser)
+    add_model_option(parser)
+    add_output_options(parser)
 
 
 def run(options: argparse.Namespace) -> None:
     """Tell the card, and what the columns of either file became."""
-    screen = Screen.of(options)
-    from isthmus.files import load_parts, model_card
-    from isthmus.tables import Features
+    screen = Console.of(options)
+    from isthmus.io.model_file import load_parts, model_card
+    from isthmus.io.tables.features import Features
 
     card, parts = model_card(options.model), load_parts(options.model)
     for key, value in card.items():

@@ -6,18 +6,17 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from isthmus.cli.arguments import add_columns, add_files, add_speech, natural
-from isthmus.cli.outputs import require_table
-from isthmus.cli.screen import Screen
-from isthmus.cli.shared import shared_rows
-from isthmus.cli.sides import both_sides, known_pairs
+from isthmus.cli.console import Console, check_table_output
+from isthmus.cli.inputs import load_pairs, read_inputs
+from isthmus.cli.options import add_column_options, add_file_options, add_output_options, parse_count, shared_rows
 from isthmus.exceptions import InputError
 
 if TYPE_CHECKING:
-    from isthmus._progress import Progress
-    from isthmus.cli.sides import Side
+    from isthmus._core.progress import Progress
+    from isthmus.cli.inputs import InputFile
 
-    Labelled = tuple[Side, Side, Any, Any]
+    Labelled = tuple[InputFile, InputFile, Any, Any]
+
 
 EXAMPLES = """\
 examples:
@@ -32,7 +31,7 @@ NAMED = 20
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The options."""
-    add_files(parser, "SOURCE", "TARGET", ("rows with many labels", "rows with few labels, and other columns"))
+    add_file_options(parser, "SOURCE", "TARGET", ("rows with many labels", "rows with few labels, and other columns"))
     add = parser.add_argument
     add(
         "--pairs",
@@ -50,20 +49,20 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--reject-below", type=float, metavar="P", help="no class where the best has a smaller probability")
     add(
         "--check",
-        type=natural,
+        type=parse_count,
         metavar="N",
         help="how often known labels are hidden and asked for (by the rows; 0: never)",
     )
-    add("--seed", type=natural, default=0, metavar="N", help="of restarts and renamings (0)")
-    add_columns(parser, label=True)
-    add_speech(parser)
+    add("--seed", type=parse_count, default=0, metavar="N", help="of restarts and renamings (0)")
+    add_column_options(parser, label=True)
+    add_output_options(parser)
 
 
-def labelled_sides(options: argparse.Namespace, screen: Screen) -> Labelled | None:
+def read_labelled_inputs(options: argparse.Namespace, screen: Console) -> Labelled | None:
     """Both files and their labels; source rows without one are not used, a target without the column has none."""
     import numpy as np
 
-    sides = both_sides(options, (options.source, options.target), ("source", "target"), screen)
+    sides = read_inputs(options, (options.source, options.target), ("source", "target"), screen)
     if sides is None:
         return None
     source, target = sides
@@ -79,20 +78,20 @@ def run(options: argparse.Namespace) -> None:
     """Learn, tell what the source did, write the classes."""
     import numpy as np
 
-    screen = Screen.of(options)
-    require_table(options.output, options.source, options.target, options.pairs, options.plan)
-    found = labelled_sides(options, screen)
+    screen = Console.of(options)
+    check_table_output(options.output, options.source, options.target, options.pairs, options.plan)
+    found = read_labelled_inputs(options, screen)
     if found is None:
         return
     source, target, ys, yt = found
-    pairs = known_pairs(options.pairs, source, target, screen)
+    pairs = load_pairs(options.pairs, source, target, screen)
     from isthmus import LabelTransfer
-    from isthmus.report.rows import record_path, write_record
+    from isthmus.view.report.rows import record_path, write_record
 
     model = LabelTransfer(reject_below=options.reject_below, random_state=options.seed, progress=screen.progress).fit(
         source.X, ys, target.X, yt, pairs=pairs
     )
-    screen.say("", model.verdict_, *_unnamed(model.unlabelled_classes_))
+    screen.say("", model.verdict_, *_list_unlabelled_classes(model.unlabelled_classes_))
     given = np.array([label is not None for label in yt])
     P, called = model.predict_proba(target.X), np.where(given, yt, model.predict(target.X))
     none = sum(label is None for label in called[~given])
@@ -100,7 +99,7 @@ def run(options: argparse.Namespace) -> None:
         f"{int((~given).sum()):,} rows without a label got a class" + (f", but for {none:,}." if none else ".")
     )
     with screen.bar("label") as bar:
-        control = _held_back(options, model, found, pairs, bar)
+        control = _hold_out_labels(options, model, found, pairs, bar)
     screen.say(control["sentence"])
     facts = {
         "source": source.facts,
@@ -114,14 +113,14 @@ def run(options: argparse.Namespace) -> None:
         "output": None if options.output is None else str(options.output),
     }
     if options.output is not None:
-        _write(options.output, target.ids, model.classes_, P, called, given)
+        _write_labels(options.output, target.ids, model.classes_, P, called, given)
         if not write_record(options.output, "label", facts, {"source": source.plan, "target": target.plan}):
             screen.say(f"{record_path(options.output)} is another file, and was left as it is.")
         screen.say(f"The classes are in {options.output}.")
     screen.answer(facts)
 
 
-def _unnamed(classes: Any) -> list[str]:
+def _list_unlabelled_classes(classes: Any) -> list[str]:
     """The classes that no target row is labelled with, for the screen."""
     names = ", ".join(map(str, classes[:NAMED])) + (
         f" and {len(classes) - NAMED:,} more" if len(classes) > NAMED else ""
@@ -129,11 +128,13 @@ def _unnamed(classes: Any) -> list[str]:
     return [f"Without a label in the target: {names}."] if len(classes) else []
 
 
-def _held_back(options: argparse.Namespace, model: Any, sides: Labelled, pairs: Any, bar: Progress) -> dict[str, Any]:
+def _hold_out_labels(
+    options: argparse.Namespace, model: Any, sides: Labelled, pairs: Any, bar: Progress
+) -> dict[str, Any]:
     """How many known labels are found when they are hidden, beside the words and columns that both files share."""
     from sklearn.base import clone
 
-    from isthmus.verdict.held_back import held_back
+    from isthmus.study.source_value.problem import hold_out_labels
 
     source, target, ys, yt = sides
     if options.check == 0 or len({label for label in yt if label is not None}) < 2:
@@ -145,7 +146,7 @@ def _held_back(options: argparse.Namespace, model: Any, sides: Labelled, pairs: 
         def report(done: int, times: int) -> None:
             bar.report(f"measuring on held-out labels: {done + 1} of {times}", done / times)
 
-        seen = held_back(source.X, ys, target.X, yt, system, progress=report, **asked)
+        seen = hold_out_labels(source.X, ys, target.X, yt, system, progress=report, **asked)
     if seen is None:
         why = (
             "was not asked" if options.check == 0 else "can't be told: it takes classes with two labels in the target"
@@ -167,10 +168,10 @@ def _held_back(options: argparse.Namespace, model: Any, sides: Labelled, pairs: 
     }
 
 
-def _write(path: Path, ids: Any, classes: Any, P: Any, called: Any, given: Any) -> None:
+def _write_labels(path: Path, ids: Any, classes: Any, P: Any, called: Any, given: Any) -> None:
     import numpy as np
 
-    from isthmus.tables import write_table
+    from isthmus.io.tables.stream import write_table
 
     # A row that was rejected has no class: the best one is told as its runner-up.
     best = np.array([-1 if label is None else int(np.flatnonzero(classes == label)[0]) for label in called])

@@ -6,15 +6,14 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from isthmus.cli.arguments import add_columns, add_files, add_speech, natural
-from isthmus.cli.outputs import require_table
-from isthmus.cli.screen import Screen
-from isthmus.cli.shared import shared_rows
-from isthmus.cli.sides import both_sides, known_pairs
+from isthmus.cli.console import Console, check_table_output
+from isthmus.cli.inputs import load_pairs, read_inputs
+from isthmus.cli.options import add_column_options, add_file_options, add_output_options, parse_count, shared_rows
 
 if TYPE_CHECKING:
-    from isthmus.cli.sides import Side
-    from isthmus.matching.matching import Matching
+    from isthmus.cli.inputs import InputFile
+    from isthmus.tasks.matching.result import Matching
+
 
 EXAMPLES = """\
 examples:
@@ -26,7 +25,7 @@ examples:
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The options."""
-    add_files(parser, "A", "B", ("rows of one collection", "rows of the other"))
+    add_file_options(parser, "A", "B", ("rows of one collection", "rows of the other"))
     add = parser.add_argument
     add(
         "--pairs",
@@ -42,25 +41,25 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="the matches; FILE.json, for `isthmus report`, comes beside it",
     )
     add("--all", action="store_true", help="matches of little confidence too, and those of a matching that failed")
-    add("--seed", type=natural, default=0, metavar="N", help="which candidates are hidden (0)")
+    add("--seed", type=parse_count, default=0, metavar="N", help="which candidates are hidden (0)")
     add("--jobs", type=int, default=2, metavar="N", help="runs at the same time (2)")
-    add_columns(parser, label=False)
-    add_speech(parser)
+    add_column_options(parser, label=False)
+    add_output_options(parser)
 
 
 def run(options: argparse.Namespace) -> None:
     """Match, tell the verdict, write the matches."""
-    screen = Screen.of(options)
-    require_table(options.output, options.a, options.b, options.pairs, options.plan)
-    sides = both_sides(options, (options.a, options.b), ("A", "B"), screen)
+    screen = Console.of(options)
+    check_table_output(options.output, options.a, options.b, options.pairs, options.plan)
+    sides = read_inputs(options, (options.a, options.b), ("A", "B"), screen)
     if sides is None:
         return
     first, second = sides
     ids = first.ids, second.ids
-    pairs = known_pairs(options.pairs, first, second, screen)
+    pairs = load_pairs(options.pairs, first, second, screen)
     from isthmus import match
-    from isthmus.report.rows import record_path, write_record
-    from isthmus.tables import write_table
+    from isthmus.io.tables.stream import write_table
+    from isthmus.view.report.rows import record_path, write_record
 
     found = match(
         first.X,
@@ -105,11 +104,11 @@ def run(options: argparse.Namespace) -> None:
     screen.answer(facts)
 
 
-def _shared_control(found: Matching, pairs: Any, first: Side, second: Side) -> dict[str, Any]:
+def _shared_control(found: Matching, pairs: Any, first: InputFile, second: InputFile) -> dict[str, Any]:
     """What the words and columns that both files share find by themselves, of the pairs that were held back."""
     import numpy as np
 
-    from isthmus.matching.shared import shared_recall
+    from isthmus.evidence.held_out import measure_shared_recall
 
     shared = shared_rows(first, second)
     if shared is None:
@@ -119,6 +118,6 @@ def _shared_control(found: Matching, pairs: Any, first: Side, second: Side) -> d
     if not len(asked):
         return {"columns": columns, "recall": None, "sentence": f"{said}; what these find alone takes pairs to tell."}
     others = np.setdiff1d(pairs[:, 1], asked[:, 1])
-    recall = shared_recall(*shared, asked, others)
+    recall = measure_shared_recall(*shared, asked, others)
     which = f"of the {len(asked)} pairs that were held back"
     return {"columns": columns, "recall": recall, "sentence": f"{said}: these alone find {recall:.0%} {which}."}

@@ -5,12 +5,11 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from isthmus.cli.arguments import add_columns, add_files, add_speech, natural
-from isthmus.cli.screen import Screen
-from isthmus.cli.sides import both_sides, known_pairs
+from isthmus._core.files import check_folder, fill_folder, write_whole
+from isthmus.cli.console import Console
+from isthmus.cli.inputs import load_pairs, read_inputs
+from isthmus.cli.options import add_column_options, add_file_options, add_output_options, parse_count
 from isthmus.exceptions import InputError
-from isthmus.storage.files import write_whole
-from isthmus.storage.folders import filling, require_folder
 
 EXAMPLES = """\
 examples:
@@ -27,7 +26,7 @@ FILES = "adapter.npz", "recall.txt", "matrix.npy"
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The options."""
-    add_files(parser, "OLD", "NEW", ("vectors of the old model", "vectors of the new model"))
+    add_file_options(parser, "OLD", "NEW", ("vectors of the old model", "vectors of the new model"))
     add = parser.add_argument
     add(
         "--pairs",
@@ -37,21 +36,21 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     add("-o", "--output", type=Path, metavar="FOLDER", help="where the adapter goes")
     add("--kind", default="auto", metavar="NAME", help="auto, ridge, procrustes, low_rank or kernel_ridge (auto)")
-    add("--seed", type=natural, default=0, metavar="N", help="which pairs are held out (0)")
-    add_columns(parser, label=False)
-    add_speech(parser)
+    add("--seed", type=parse_count, default=0, metavar="N", help="which pairs are held out (0)")
+    add_column_options(parser, label=False)
+    add_output_options(parser)
 
 
 def run(options: argparse.Namespace) -> None:
     """Learn an adapter, tell what held-out pairs say, write it."""
-    screen = Screen.of(options)
+    screen = Console.of(options)
     if options.output is not None:
-        require_folder(options.output)
-    sides = both_sides(options, (options.old, options.new), ("old", "new"), screen, scale=False)
+        check_folder(options.output)
+    sides = read_inputs(options, (options.old, options.new), ("old", "new"), screen, scale=False)
     if sides is None:
         return
     old, new = sides
-    pairs = known_pairs(options.pairs, old, new, screen)
+    pairs = load_pairs(options.pairs, old, new, screen)
     if pairs is None and old.table.n_rows != new.table.n_rows:
         got = f"none, and {old.table.n_rows:,} and {new.table.n_rows:,} rows"
         raise InputError(f"--pairs: expected known pairs, or files whose rows are the same objects, got {got}.")
@@ -79,7 +78,7 @@ def run(options: argparse.Namespace) -> None:
     ]
     screen.say("", *lines)
     if options.output is not None:
-        with filling(options.output, FILES) as folder:
+        with fill_folder(options.output, FILES) as folder:
             adapter.save(folder / "adapter.npz")
             write_whole(folder / "recall.txt", "\n".join([*lines, ""]).encode())
             if adapter.kind != "kernel_ridge":

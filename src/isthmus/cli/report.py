@@ -5,9 +5,8 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from isthmus.cli.arguments import FORMATS, add_format, add_speech, format_of
-from isthmus.cli.outputs import require_output
-from isthmus.cli.screen import Screen
+from isthmus.cli.console import Console, check_output
+from isthmus.cli.options import FORMATS, add_format, add_output_options, format_of
 
 EXAMPLES = """\
 examples:
@@ -40,14 +39,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--label", metavar="COL", help="column of classes (as in the command before)")
     add("--title", default="isthmus report", metavar="TEXT", help="title of the page (isthmus report)")
     add_format(parser)
-    add_speech(parser)
+    add_output_options(parser)
 
 
 def run(options: argparse.Namespace) -> None:
     """Write the page."""
-    screen = Screen.of(options)
-    require_output(options.output, *options.files, options.source, options.target)
-    from isthmus.report import write_report
+    screen = Console.of(options)
+    check_output(options.output, *options.files, options.source, options.target)
+    from isthmus.view.report.report import write_report
 
     rows = {"source": options.source, "target": options.target, "id": options.id, "label": options.label}
     formats = format_of(options, 0), format_of(options, 1)

@@ -6,12 +6,11 @@ import argparse
 from pathlib import Path
 from typing import Any
 
-from isthmus.cli.arguments import FORMATS, add_format, add_speech, format_of
-from isthmus.cli.models import DOMAINS, Kept, add_model, other
-from isthmus.cli.outputs import require_table
-from isthmus.cli.screen import Screen
+from isthmus._core.files import show_path
+from isthmus.cli.console import Console, check_table_output
+from isthmus.cli.inputs import DOMAINS, StoredModel, add_model_option, other_domain
+from isthmus.cli.options import FORMATS, add_format, add_output_options, format_of
 from isthmus.exceptions import InputError
-from isthmus.storage.files import shown
 
 EXAMPLES = """\
 examples:
@@ -26,7 +25,7 @@ SHOWN = 10
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The options."""
-    add_model(parser)
+    add_model_option(parser)
     add = parser.add_argument
     add("--index", type=Path, required=True, metavar="FILE", help=f"the rows that are searched: {FORMATS}")
     asked = parser.add_mutually_exclusive_group(required=True)
@@ -38,25 +37,27 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--engine", default="exact", metavar="NAME", help="exact, or flat, hnsw, ivf of FAISS (exact)")
     add("-o", "--output", type=Path, metavar="FILE", help="query, rank, found, distance")
     add_format(parser)
-    add_speech(parser)
+    add_output_options(parser)
 
 
 def run(options: argparse.Namespace) -> None:
     """Search, show, write."""
-    screen = Screen.of(options)
-    require_table(options.output, options.model, options.index, options.query)
+    screen = Console.of(options)
+    check_table_output(options.output, options.model, options.index, options.query)
     from isthmus import Index
-    from isthmus.tables import ids_of, read_table, write_table
+    from isthmus.io.tables.plan import read_ids
+    from isthmus.io.tables.read import read_table
+    from isthmus.io.tables.stream import write_table
 
     if options.k < 1:
         raise InputError(f"-k: expected a whole number of at least 1, got {options.k}.")
-    kept, searched = Kept.of(options.model), other(options.domain)
-    names, queries, unknown = _asked(options, kept, screen)
+    kept, searched = StoredModel.of(options.model), other_domain(options.domain)
+    names, queries, unknown = _read_queries(options, kept, screen)
     table = read_table(options.index, **format_of(options, 0))
     screen.say(*([] if table.dialect is None else [f"{table.path}: {table.dialect}"]))
     index = Index(kept.model, options.engine)
     rows = kept.rows(table, searched, f"--from {searched}")
-    index.add(rows, searched, ids=list(ids_of(table, kept.features[searched].plan)))
+    index.add(rows, searched, ids=list(read_ids(table, kept.features[searched].plan)))
     k = min(options.k, len(index))  # there are no more to find
     found = index.search(queries, k, options.domain, csls=options.csls)
     lines = [
@@ -82,9 +83,12 @@ def run(options: argparse.Namespace) -> None:
     screen.answer(facts | {"found": lines if options.output is None else None})
 
 
-def _asked(options: argparse.Namespace, kept: Kept, screen: Screen) -> tuple[tuple[str, ...], Any, list[str]]:
+def _read_queries(
+    options: argparse.Namespace, kept: StoredModel, screen: Console
+) -> tuple[tuple[str, ...], Any, list[str]]:
     """The names of the queries, their features, and which of them have no word that the model knows."""
-    from isthmus.tables import ids_of, read_table
+    from isthmus.io.tables.plan import read_ids
+    from isthmus.io.tables.read import read_table
 
     features = kept.features[options.domain]
     if options.text is not None:
@@ -92,13 +96,13 @@ def _asked(options: argparse.Namespace, kept: Kept, screen: Screen) -> tuple[tup
             got = "one with other columns; --query FILE takes rows of a file"
             raise InputError(f"--text: expected a model of texts alone, got {got}.")
         if features.unknown_texts([options.text]).any():
-            got = shown(repr(options.text)[:60])
+            got = show_path(repr(options.text)[:60])
             raise InputError(f"--text: expected a word that the model knows, got none in {got}.")
         return (options.text,), features.transform_texts([options.text]), []
     table = read_table(options.query, **format_of(options, 1))
     screen.say(*([] if table.dialect is None else [f"{table.path}: {table.dialect}"]))
-    queries = kept.rows(table, options.domain, f"--from {other(options.domain)}")
-    names, unknown = tuple(ids_of(table, features.plan)), features.unknown_rows(table)
+    queries = kept.rows(table, options.domain, f"--from {other_domain(options.domain)}")
+    names, unknown = tuple(read_ids(table, features.plan)), features.unknown_rows(table)
     if unknown.all():
         raise InputError(f"{table.path}: expected texts with a word that the model knows, got none.")
     return names, queries, [name for name, nothing in zip(names, unknown, strict=True) if nothing]

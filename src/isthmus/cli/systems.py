@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import argparse
 
-from isthmus.cli.arguments import add_speech
-from isthmus.cli.screen import Screen
+from isthmus.cli.console import Console
+from isthmus.cli.options import add_output_options
 
 EXAMPLES = """\
 examples:
@@ -33,14 +33,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     for name, about in FILTERS.items():
         group.add_argument(f"--{name.replace('_', '-')}", action=either, help=f"whether there are {about}")
     parser.add_argument("--controls", action=either, help="list only the controls, or none of them")
-    add_speech(parser)
+    add_output_options(parser)
 
 
 def run(options: argparse.Namespace) -> None:
     """Print the table."""
-    from isthmus.registry import systems
+    from isthmus.study.registry import systems
 
-    screen = Screen.of(options)
+    screen = Console.of(options)
     found = systems(**{name: getattr(options, name) for name in FILTERS}).where(control=options.controls)
     screen.say(*str(found).splitlines())
     screen.answer({"systems": [{field: getattr(system, field) for field in FIELDS} for system in found]})

@@ -2,22 +2,22 @@
 
 from isthmus.estimators.arc import ARC
 from isthmus.estimators.augmentation import FeatureAugmentation
+from isthmus.estimators.cca import CCA, KCCA
 from isthmus.estimators.cdls import CDLS
-from isthmus.estimators.classifiers import HFA, KPGRL, HCDRank, TLRisk
+from isthmus.estimators.eigenmaps import CDSPP, DAMA, MTDA
 from isthmus.estimators.given_source import GivenSource
-from isthmus.estimators.logdet.itml import ITML
-from isthmus.estimators.logdet.mlhd import MLHD
-from isthmus.estimators.logdet.saenko import Saenko
-from isthmus.estimators.logdet.weight_path import weight_path
-from isthmus.estimators.logdet.weight_search import WeightSearch
-from isthmus.estimators.maps import Procrustes, PulledBackMetric, RelativeRepresentations, RidgeMap
-from isthmus.estimators.projections.alignment import ManifoldAlignment
-from isthmus.estimators.projections.cca import CCA, KCCA
-from isthmus.estimators.projections.cdspp import CDSPP
-from isthmus.estimators.projections.dama import DAMA
-from isthmus.estimators.projections.hemap import HeMap
-from isthmus.estimators.projections.mtda import MTDA
+from isthmus.estimators.hcdrank import HCDRank
+from isthmus.estimators.hemap import HeMap
+from isthmus.estimators.hfa import HFA
+from isthmus.estimators.itml import ITML
+from isthmus.estimators.kpg import KPGRL
+from isthmus.estimators.manifold_alignment import ManifoldAlignment
+from isthmus.estimators.mlhd import MLHD
+from isthmus.estimators.paired_maps import Procrustes, PulledBackMetric, RelativeRepresentations, RidgeMap
+from isthmus.estimators.saenko import Saenko
+from isthmus.estimators.tlrisk import TLRisk
 from isthmus.estimators.transport import COOT, FGW, GW
+from isthmus.estimators.weight_path import WeightSearch, weight_path
 
 __all__ = [
     "ARC",

@@ -7,20 +7,19 @@ from typing import Any
 
 import numpy as np
 
-from isthmus._arrays import FloatArray
-from isthmus.common_space import CommonSpace
-from isthmus.domains import TwoDomains
+from isthmus._core.arrays import FloatArray
+from isthmus._core.linalg import principal_axes
+from isthmus._core.rows import ArrayRows, Rows
+from isthmus.data.domains import TwoDomains
 from isthmus.estimators.from_blocks import MANY_PAIRS, BlockEstimator, ManyRows
-from isthmus.estimators.logdet.constraints import automatic, ordered_bounds
+from isthmus.estimators.logdet import SolverRun, as_weight, check_bounds
 from isthmus.estimators.mapped import SimilarityEstimator
-from isthmus.estimators.solving import Solving
-from isthmus.kernels import Kernel
-from isthmus.linalg import principal_axes
-from isthmus.objective.hinge import HingePoint
-from isthmus.solvers import HingeNewton, Result
-from isthmus.solvers.blocks import ArrayRows, BlockHingeNewton, HingeBlocks, Rows
-from isthmus.solvers.blocks.hinges import HingeBlockPoint
-from isthmus.spaces import JointSpace
+from isthmus.geometry.common_space import CommonSpace
+from isthmus.geometry.joint import JointSpace
+from isthmus.geometry.kernels import Kernel
+from isthmus.solvers.blocks.curvature import BlockHingeNewton, HingeBlockPoint, HingeBlocks
+from isthmus.solvers.hinge import HingeNewton, HingePoint
+from isthmus.solvers.result import Result
 
 AUTO_BOUNDS = (0.0, 1.0)
 """Rows of one class are similar, rows of different classes are not; the unit of a similarity is free."""
@@ -128,21 +127,21 @@ class ARC(BlockEstimator, SimilarityEstimator):
         self.target_transformer = target_transformer
         self.progress = progress
 
-    def _validate(self) -> Solving:
+    def _validate(self) -> SolverRun:
         super()._validate()
         _as_bounds(self.bounds)
         _as_weight(self.pair_weight, 1.0)
-        return Solving.of(HingeNewton(self.tol, self.max_iter), self.progress, "ARC", self.tol)
+        return SolverRun.of(HingeNewton(self.tol, self.max_iter), self.progress, "ARC", self.tol)
 
     def _fit_joint(
-        self, domains: TwoDomains, joint: JointSpace, settings: Solving
+        self, domains: TwoDomains, joint: JointSpace, settings: SolverRun
     ) -> tuple[CommonSpace, dict[str, Any]]:
         # Whatever a space does with the outside of the span: the optimal W is zero there.
         target = principal_axes(joint.target.points, centre=False).axes
         B = joint.target.points @ target
         u, l = _as_bounds(self.bounds)  # noqa: E741
         sign = np.where(np.arange(joint.n_classes)[:, None] == joint.target.y, 1.0, -1.0)
-        rows, axes, squared = _source(joint)
+        rows, axes, squared = _source_rows(joint)
         weight = _as_weight(self.pair_weight, squared * float((B**2).sum() / len(B)))
         blocks = HingeBlocks(rows, axes, B, sign, np.where(sign > 0, l, u), weight)
         if isinstance(joint, ManyRows) or blocks.n_pairs > MANY_PAIRS:
@@ -160,7 +159,7 @@ class ARC(BlockEstimator, SimilarityEstimator):
         }
 
 
-def _source(joint: JointSpace) -> tuple[Rows, FloatArray, float]:
+def _source_rows(joint: JointSpace) -> tuple[Rows, FloatArray, float]:
     """Source rows with the codes of their classes, axes that they lie along, their mean squared length."""
     if isinstance(joint, ManyRows):
         return joint.many, joint.axes(), joint.found.squared
@@ -171,11 +170,11 @@ def _source(joint: JointSpace) -> tuple[Rows, FloatArray, float]:
 
 def _as_weight(weight: Any, scale: float) -> float:
     """λ from ``pair_weight``: given, or "auto" for rows whose mean squared lengths have this product."""
-    return automatic(weight, "pair_weight", 1.0 / scale if scale > 0.0 else 1.0)
+    return as_weight(weight, "pair_weight", 1.0 / scale if scale > 0.0 else 1.0)
 
 
 def _as_bounds(bounds: Any) -> tuple[float, float]:
     """(u, l) from the parameter ``bounds``."""
     if isinstance(bounds, str) and bounds == "auto":
         return AUTO_BOUNDS
-    return ordered_bounds(bounds, "similarities", -np.inf)
+    return check_bounds(bounds, "similarities", -np.inf)

@@ -6,12 +6,12 @@ from typing import Any
 
 import numpy as np
 
-from isthmus.common_space import CommonSpace
-from isthmus.domains import TwoDomains
-from isthmus.estimators.classifiers.base import require_equal_features
+from isthmus.data.domains import TwoDomains
+from isthmus.estimators.hfa import check_equal_features
 from isthmus.estimators.mapped import MetricEstimator
 from isthmus.exceptions import InputError
-from isthmus.spaces import JointSpace
+from isthmus.geometry.common_space import CommonSpace
+from isthmus.geometry.joint import JointSpace
 
 WIDEST = 4096
 """The maps are a table of 2d × 3d numbers."""
@@ -74,7 +74,7 @@ class FeatureAugmentation(MetricEstimator):
         self.target_transformer = target_transformer
 
     def _joint_space(self, domains: TwoDomains) -> JointSpace:
-        require_equal_features(domains, "HFA")
+        check_equal_features(domains, "HFA")
         d = domains.source.X.shape[1]
         if d > WIDEST:
             raise InputError(f"X_source: expected at most {WIDEST} columns, of which three copies are made, got {d}.")

@@ -1,31 +1,224 @@
-"""What every system over two domains can do: one way through ``fit``, and what new rows have to look like."""
+"""What in the data a method does badly on, told once at the end of a fit."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from dataclasses import dataclass, fields
+from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, Self
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn import config_context
+from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.utils import ClassifierTags, InputTags, get_tags
+from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from isthmus._arrays import FloatArray, Matrix, is_sparse
-from isthmus._threads import single_threaded_blas, small
-from isthmus._validation import choice, column_names, matrix, ordinary, same_columns
-from isthmus.common_space import DOMAINS
-from isthmus.domains import TwoDomains
-from isthmus.domains.blocks import has_blocks
-from isthmus.estimators.manners import SklearnCompatible
-from isthmus.estimators.training_data import TrainingData
-from isthmus.evaluation.scores import share_predicted
-from isthmus.exceptions import InputError
-from isthmus.spaces.transformed import check_transformer, fitted_transformer, transformed
+from isthmus._core.arrays import FloatArray, IntArray, Matrix, is_sparse
+from isthmus._core.linalg import column_moments
+from isthmus._core.threads import UNCAPPED, cap_methods, is_small, single_threaded_blas
+from isthmus._core.validation import check_choice, check_magnitude, check_matrix, check_same_columns, column_names
+from isthmus.data.blocks import append_labels, append_rows, has_blocks
+from isthmus.data.domains import Domain, TwoDomains
+from isthmus.data.known_pairs import KnownPairs, as_pairs
+from isthmus.data.labels import as_labels, is_unlabelled
+from isthmus.evidence.scores import score_predictions
+from isthmus.exceptions import DataWarning, InputError, warn
+from isthmus.geometry.common_space import DOMAINS
+from isthmus.geometry.joint import apply_transformer, check_transformer, fit_transformer
+from isthmus.geometry.kernels import Kernel, Linear, Precomputed
 
 if TYPE_CHECKING:
     from isthmus.estimators.given_source import GivenSource
+
+
+OFF_CENTRE = 1.0
+"""The squared length of a mean, in units of the variance around it, from which on features count as uncentred."""
+DOMINANT = 0.999
+"""The part of the variance with which one of several columns drowns all others."""
+SHOWN = 5
+"""Of several classes or columns, so many are named."""
+
+
+def warn_about_data(domains: TwoDomains, kernels: tuple[Kernel, Kernel], *, intercept: bool) -> None:
+    """Warn, once of each kind, of what a system does badly on.
+
+    With a linear kernel features enter as they are; with an ``intercept``, their origin does not matter.
+    """
+    for name, domain, kernel in zip(DOMAINS, (domains.source, domains.target), kernels, strict=True):
+        warn_about_columns(domain, kernel, name, intercept=intercept)
+    # Known pairs draw rows of any class together, and a system that learns without target labels misses none.
+    if domains.pairs is None and len(domains.target.labelled):
+        warn_about_classes(domains.source.y, domains.target.y, domains.classes)
+
+
+def warn_about_columns(domain: Domain, kernel: Kernel, name: str, *, intercept: bool) -> None:
+    """Warn of the columns of a domain where these are its coordinates."""
+    if isinstance(kernel, Linear) and not is_sparse(domain.X):
+        mean, variance = column_moments(domain.X)
+        warn_about_features(mean, np.sqrt(variance), name, intercept=intercept)
+
+
+def warn_about_features(mean: FloatArray, deviation: FloatArray, name: str, *, intercept: bool) -> None:
+    """Warn of columns with these means and standard deviations (d,)."""
+    for text in _about_features(mean, deviation, name, intercept):
+        warn(text, DataWarning)
+
+
+def warn_about_classes(source: IntArray, target: IntArray, classes: NDArray[Any]) -> None:
+    """Warn of classes that no target row is labelled with, from the codes of either domain."""
+    for text in _about_classes(source, target, classes):
+        warn(text, DataWarning)
+
+
+def _about_features(mean: FloatArray, deviation: FloatArray, name: str, intercept: bool) -> Iterator[str]:
+    variances = np.where(deviation > 1e-12 * np.abs(mean), deviation**2, 0.0)
+    total, constant = float(variances.sum()), np.flatnonzero(variances == 0.0)
+    if total == 0.0:
+        return
+    if not intercept and float(mean @ mean) > OFF_CENTRE * total:
+        yield (
+            f"X_{name}: the mean is farther from the origin than the rows are from the mean, and the maps have no "
+            f"intercept; centre the rows first, as {name}_transformer=StandardScaler() does."
+        )
+    if len(variances) - len(constant) > 1 and variances.max() > DOMINANT * total:
+        yield (
+            f"X_{name}: column {int(variances.argmax())} has {variances.max() / total:.2%} of the variance, and the "
+            "others hardly count; bring the columns to one scale."
+        )
+    if len(constant):
+        numbers = ", ".join(map(str, constant[:SHOWN])) + (", …" if len(constant) > SHOWN else "")
+        yield f"X_{name}: {len(constant)} of {len(mean)} columns are constant ({numbers}) and say nothing."
+
+
+def _about_classes(source: IntArray, target: IntArray, classes: NDArray[Any]) -> Iterator[str]:
+    without = np.setdiff1d(source, target)
+    if len(without):
+        names = ", ".join(str(classes[c]) for c in without[:SHOWN]) + (", …" if len(without) > SHOWN else "")
+        yield (
+            f"y_target: {len(without)} of {len(classes)} classes have no labelled row ({names}); nothing "
+            "draws target rows to them."
+        )
+
+
+RESTRICTIONS = "pairwise", "positive_only"
+"""Tags that ask something of rows; the others allow something."""
+
+
+def _one_domain(estimator: Any) -> NoReturn:
+    name = type(estimator).__name__
+    raise AttributeError(f"{name} has no fit_transform, as two domains have two results: fit, then transform either.")
+
+
+class SklearnCompatible(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None):  # type: ignore[misc,call-arg]
+    """Provide tags and ``set_output`` for estimators over two domains.
+
+    ``set_output`` comes with :class:`sklearn.base.TransformerMixin`, which puts what ``transform`` returns into a
+    data frame with the names of ``get_feature_names_out``. This class itself goes without: the mixin would wrap, and
+    so bring back, the ``fit_transform`` that is taken away here. Every class below has it.
+    """
+
+    takes_pairs: ClassVar[bool]
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        """Small work takes one BLAS thread, in every public method of every system."""
+        cap_methods(cls, UNCAPPED)  # before scikit-learn wraps what is there in what set_output asks for
+        super().__init_subclass__(**options)
+
+    @property
+    def held_shape(self) -> tuple[int, int] | None:
+        """The shape of the reference rows, for :func:`isthmus._core.threads.cap_threads`; None where there are none."""
+        points = getattr(getattr(self, "references_", None), "points", None)
+        return None if points is None else (points.shape[0], points.shape[1])
+
+    @available_if(_one_domain)  # type: ignore[untyped-decorator]
+    def fit_transform(self, X: Any, y: Any = None) -> NoReturn:
+        """Not there: the arguments of ``fit`` are two domains."""
+        raise NotImplementedError
+
+    def _own_tags(self, domain: str) -> InputTags:
+        """What holds of the rows of a domain behind its transformer."""
+        kernel = getattr(self, f"{domain}_kernel", None)
+        return InputTags(sparse=True, pairwise=isinstance(kernel, Precomputed) or kernel == "precomputed")
+
+    def _input_tags(self, domain: str) -> InputTags:
+        """What holds of the rows of a domain as they are given."""
+        own, transformer = self._own_tags(domain), getattr(self, f"{domain}_transformer", None)
+        if transformer is None:
+            return own
+        first = get_tags(transformer).input_tags if hasattr(transformer, "__sklearn_tags__") else InputTags()
+        first.sparse = first.sparse and own.sparse
+        return first
+
+    def _needs_labels(self) -> bool:
+        """Whether there is nothing else, as the parameters now are, that it could learn from."""
+        return not self.takes_pairs
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.estimator_type, tags.classifier_tags = "classifier", ClassifierTags()
+        tags.target_tags.required = self._needs_labels()
+        tags.input_tags = both(*(self._input_tags(domain) for domain in DOMAINS))
+        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
+        return tags
+
+
+def both(source: InputTags, target: InputTags) -> InputTags:
+    """What holds of an input of two parts: it may be what either part may be, and has to be what one has to be.
+
+    Examples
+    --------
+    >>> found = both(InputTags(sparse=True, pairwise=True), InputTags(sparse=False))
+    >>> found.sparse, found.pairwise
+    (False, True)
+    """
+    values = {each.name: (getattr(source, each.name), getattr(target, each.name)) for each in fields(InputTags)}
+    return InputTags(**{name: any(two) if name in RESTRICTIONS else all(two) for name, two in values.items()})
+
+
+@dataclass(frozen=True, eq=False)
+class TrainingData:
+    """The arguments of a fit as they were given, unchecked: references to the caller's arrays, no copies."""
+
+    X_source: Any
+    y_source: Any
+    X_target: Any
+    y_target: Any
+    pairs: Any = None
+
+    def rows(self, domain: str) -> Any:
+        """Return the rows of a domain."""
+        return getattr(self, f"X_{domain}")
+
+    def labelled(self, domain: str) -> IntArray:
+        """Return the numbers of the labelled rows of a domain."""
+        y = getattr(self, f"y_{domain}")
+        return np.flatnonzero(~is_unlabelled(as_labels(y, f"y_{domain}")))
+
+    def numbered_pairs(self) -> KnownPairs | None:
+        """Return the known pairs by row numbers, which rows that come after do not change."""
+        if self.pairs is None:
+            return None
+        return as_pairs(self.pairs, _count(self.X_source), _count(self.X_target))
+
+    def with_more(self, domain: str, X: Any, y: Any) -> tuple[Any, Any]:
+        """Return the rows and labels of a domain followed by new ones, or, without rows, with other labels."""
+        name, labels = f"y_{domain}", getattr(self, f"y_{domain}")
+        if X is None:
+            return self.rows(domain), labels if y is None else y
+        rows = append_rows(self.rows(domain), X, f"X_{domain}")
+        if y is None and labels is not None:
+            raise InputError(f"{name}: expected a label for each new row (-1 where there is none), got None.")
+        if y is None:
+            return rows, None
+        if labels is None:
+            labels = np.full(_count(self.rows(domain)), -1)
+        return rows, append_labels(labels, y, _count(X), name)
+
+
+def _count(X: Any) -> int:
+    return int(X.shape[0]) if hasattr(X, "shape") else len(X)
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,7 +233,7 @@ class Prepared:
     def surroundings(self) -> Iterator[None]:
         """Use one BLAS thread where the rows are few, and no data frames: those are for callers of transform."""
         shapes = self.domains.source.shape, self.domains.target.shape
-        few = not self.domains.in_blocks and small(*shapes)
+        few = not self.domains.in_blocks and is_small(*shapes)
         with single_threaded_blas(few), config_context(transform_output="default"):
             yield
 
@@ -96,7 +289,7 @@ class TwoDomainEstimator(SklearnCompatible):
         ----------
         X_source : array, sparse matrix or data frame (n_s, d_s)
             Source rows; with a ``source_transformer``, whatever that takes. For systems that learn from blocks, see
-            the notes, also a Dask array or :class:`~isthmus.scale.Rows`.
+            the notes, also a Dask array or :class:`~isthmus._core.rows.Rows`.
         y_source : array (n_s,), or None where pairs are given
             Their classes, of any type; with pairs, -1, None or NaN where unknown. Rows in blocks other than Dask
             arrays bring codes: here are the classes (C,) that these count through, or None where they bring these.
@@ -148,8 +341,8 @@ class TwoDomainEstimator(SklearnCompatible):
         transformers, rows = {}, {}
         for name in DOMAINS:
             X, transformer = data.rows(name), getattr(self, f"{name}_transformer")
-            transformers[name] = fitted_transformer(transformer, X, f"X_{name}")
-            rows[name] = transformed(transformers[name], X, f"X_{name}")
+            transformers[name] = fit_transformer(transformer, X, f"X_{name}")
+            rows[name] = apply_transformer(transformers[name], X, f"X_{name}")
         self._check_dense(*rows.values())
         domains = TwoDomains.of(
             rows["source"],
@@ -234,14 +427,14 @@ class TwoDomainEstimator(SklearnCompatible):
     def _rows(self, X: Any, domain: str, name: str = "X") -> Matrix:
         """New rows of a domain, checked against those of fit and transformed as those were."""
         check_is_fitted(self, "classes_")
-        choice(domain, "domain", DOMAINS)
-        same_columns(X, self._columns[domain], name)
-        rows = transformed(self.transformers_[domain], X, name)
-        return ordinary(matrix(rows, name, n_columns=self.n_features_[domain]), name, smallest=0.0)
+        check_choice(domain, "domain", DOMAINS)
+        check_same_columns(X, self._columns[domain], name)
+        rows = apply_transformer(self.transformers_[domain], X, name)
+        return check_magnitude(check_matrix(rows, name, n_columns=self.n_features_[domain]), name, smallest=0.0)
 
     def score(self, X: Any, y: Any, domain: str = "target") -> float:
         """The share of labelled rows whose class is predicted; rows marked as unlabelled do not count."""
-        return share_predicted(y, self.predict(X, domain), "y", "X")
+        return score_predictions(y, self.predict(X, domain), "y", "X")
 
     def given_source(self, X_source: Any, y_source: Any) -> GivenSource:
         """The same system as an ordinary scikit-learn estimator over the target, with the source held fixed.

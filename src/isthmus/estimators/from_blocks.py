@@ -13,26 +13,30 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from isthmus._arrays import FloatArray, IntArray, Matrix, is_sparse
-from isthmus._rows import Rows
-from isthmus._threads import small
-from isthmus._validation import ordinary
-from isthmus.common_space import DOMAINS, CommonSpace
-from isthmus.domains import UNLABELLED, Domain, KnownPairs, TwoDomains
-from isthmus.estimators.complaints import warn_about_classes, warn_about_columns, warn_about_features
+from isthmus._core.arrays import FloatArray, IntArray, Matrix, is_sparse
+from isthmus._core.linalg import RANK_TOLERANCE
+from isthmus._core.rows import Rows
+from isthmus._core.threads import is_small
+from isthmus._core.validation import check_magnitude
+from isthmus.data.domains import Domain, TwoDomains
+from isthmus.data.known_pairs import KnownPairs
+from isthmus.data.labels import UNLABELLED
+from isthmus.estimators.base import warn_about_classes, warn_about_columns, warn_about_features
 from isthmus.estimators.mapped import MappedEstimator, MetricEstimator
 from isthmus.exceptions import InputError
-from isthmus.kernels import Cosine, Kernel, Linear
-from isthmus.landmarks import Landmarks
-from isthmus.linalg import RANK_TOLERANCE
-from isthmus.retrieval import References
-from isthmus.scale.moments import Moments, moments
-from isthmus.scale.pair_moments import PairMoments, pair_moments
-from isthmus.scale.row_pairs import RowPairs
-from isthmus.scale.stacked_columns import CoordinateRows
-from isthmus.spaces import JointSpace
-from isthmus.spaces.side import Side, kernel_side
-from isthmus.spaces.space import FeatureSpace, Space
+from isthmus.geometry.common_space import DOMAINS, CommonSpace
+from isthmus.geometry.joint import JointSpace
+from isthmus.geometry.kernels import Cosine, Kernel, Landmarks, Linear
+from isthmus.geometry.row_blocks import (
+    CoordinateRows,
+    Moments,
+    PairMoments,
+    RowPairs,
+    compute_moments,
+    compute_pair_moments,
+)
+from isthmus.geometry.spaces import DomainSpan, FeatureSpace, Space, span_of_kernel
+from isthmus.retrieval.rules import References
 
 MANY_PAIRS = 500_000
 """With more pairs than this nothing of their number is held, and blocks are the method in any case."""
@@ -115,10 +119,10 @@ class MomentPairs(JointSpace):
                 f"X_source: expected at most {WIDEST} coordinates of both domains together with rows in blocks, got "
                 f"{pairs.layout.d}; reduce them first."
             )
-        moments = pair_moments(pairs)
+        moments = compute_pair_moments(pairs)
         points = moments.representative_pairs()
         sides = [
-            Side(space, X, np.full(len(X), UNLABELLED), moments.mean[columns], np.nan, np.nan)
+            DomainSpan(space, X, np.full(len(X), UNLABELLED), moments.mean[columns], np.nan, np.nan)
             for space, X, columns in zip(spaces, points, pairs.layout.sides, strict=True)
         ]
         known = KnownPairs.in_order(len(points[0]))
@@ -131,7 +135,7 @@ class MomentPairs(JointSpace):
         if known is None or not all(isinstance(kernel, Linear | Cosine) for kernel in kernels):
             return None
         n, d = len(known), X.shape[1] + Y.shape[1]
-        if small((n, X.shape[1]), (0, Y.shape[1])) or n < MANY * d or d > WIDEST or is_sparse(X) != is_sparse(Y):
+        if is_small((n, X.shape[1]), (0, Y.shape[1])) or n < MANY * d or d > WIDEST or is_sparse(X) != is_sparse(Y):
             return None
         spaces = FeatureSpace(X.shape[1], kernels[0]), FeatureSpace(Y.shape[1], kernels[1])
         weights = None if (known.weights == 1.0).all() else known.weights
@@ -192,10 +196,12 @@ class BlockEstimator(MappedEstimator):
         if isinstance(kernel, Landmarks):
             space = block_space(Domain(*_sample(rows)), kernel, "X_source")
         many = rows if isinstance(kernel, Linear) else CoordinateRows(rows, space)
-        found, no_codes = moments(many, n_classes), np.empty(0, dtype=np.intp)
-        source = Side(space, np.empty((0, many.d)), no_codes, found.mean, float(found.variances.sum()), found.squared)
+        found, no_codes = compute_moments(many, n_classes), np.empty(0, dtype=np.intp)
+        source = DomainSpan(
+            space, np.empty((0, many.d)), no_codes, found.mean, float(found.variances.sum()), found.squared
+        )
         options: dict[str, Any] = {"outside": "identity", "every_row": False, "mean": mean, "name": "X_target"}
-        other = kernel_side(target, target.labelled, self._kernels()[1], **options)
+        other = span_of_kernel(target, target.labelled, self._kernels()[1], **options)
         return ManyRows(source, other, n_classes, many=many, found=found)
 
     def _block_references(self, rows: Rows, joint: ManyRows, target: Domain, space: CommonSpace) -> References:
@@ -244,11 +250,11 @@ class PairMomentEstimator(BlockEstimator, MetricEstimator):
 
 def block_space(domain: Domain, kernel: Kernel, name: str) -> Space:
     """Return the coordinates of a domain of which a sample is known; landmarks are chosen there."""
-    ordinary(domain.X, name)  # what is asked of coordinates says nothing of the features of some kernels
+    check_magnitude(domain.X, name)  # what is asked of coordinates says nothing of the features of some kernels
     if isinstance(kernel, Linear | Cosine):
         return FeatureSpace(domain.X.shape[1], kernel)
     options: dict[str, Any] = {"outside": "identity", "every_row": False, "mean": False, "name": name}
-    return kernel_side(domain, np.arange(1), kernel, **options).space
+    return span_of_kernel(domain, np.arange(1), kernel, **options).space
 
 
 def _check_votes(system: MappedEstimator, rows: Rows, target: Domain) -> None:

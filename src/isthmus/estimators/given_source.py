@@ -13,11 +13,10 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from isthmus._arrays import FloatArray, IntArray
-from isthmus._validation import check_column_names, matrix
-from isthmus.domains import as_labels
-from isthmus.estimators.base import TwoDomainEstimator
-from isthmus.estimators.manners import SklearnCompatible
+from isthmus._core.arrays import FloatArray, IntArray
+from isthmus._core.validation import check_column_names, check_matrix
+from isthmus.data.labels import as_labels
+from isthmus.estimators.base import SklearnCompatible, TwoDomainEstimator
 from isthmus.exceptions import InputError
 
 
@@ -71,8 +70,8 @@ class GivenSource(ClassifierMixin, TransformerMixin, BaseEstimator):  # type: ig
     --------
     >>> from sklearn.model_selection import cross_val_score
     >>> from isthmus import MLHD
-    >>> from isthmus.datasets import load_digits
-    >>> from isthmus.evaluation import SemiSupervisedSplit
+    >>> from isthmus.data.datasets import load_digits
+    >>> from isthmus.data.splits import SemiSupervisedSplit
     >>> d = load_digits(3)
     >>> over_target = MLHD().given_source(d.X_source, d.y_source)
     >>> scores = cross_val_score(over_target, d.X_target, d.y_target, cv=SemiSupervisedSplit(3))
@@ -126,7 +125,7 @@ class GivenSource(ClassifierMixin, TransformerMixin, BaseEstimator):  # type: ig
         # NaN and inf are refused below, in one sentence; all else in scikit-learn's words, which its checks ask for.
         types = [np.float64, np.float32]
         rows = validate_data(owner, X, accept_sparse=accepted, dtype=types, ensure_all_finite=False, **options)
-        return matrix(rows, "X")
+        return check_matrix(rows, "X")
 
     def _input_tags(self) -> Any:
         """What holds of target rows."""

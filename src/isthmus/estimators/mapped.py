@@ -12,19 +12,26 @@ from numpy.typing import NDArray
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from isthmus._arrays import FloatArray, IntArray, Matrix, is_sparse
-from isthmus._validation import choice, number
-from isthmus.common_space import DISTANCE, DOMAINS, INNER_PRODUCT, CommonSpace, two_names
-from isthmus.domains import TwoDomains
-from isthmus.domains.blocks import Partitions, as_partitions
-from isthmus.estimators.base import TwoDomainEstimator
-from isthmus.estimators.complaints import warn_about_data
+from isthmus._core.arrays import FloatArray, IntArray, Matrix, is_sparse
+from isthmus._core.validation import check_choice, check_number
+from isthmus.data.blocks import Partitions, as_partitions
+from isthmus.data.domains import TwoDomains
+from isthmus.estimators.base import TwoDomainEstimator, warn_about_data
 from isthmus.exceptions import InputError
-from isthmus.kernels import Kernel, as_kernel
-from isthmus.retrieval import REFERENCES, Background, DecisionRule, References, decision_rule, ranking
-from isthmus.retrieval.partitions import RowMap
-from isthmus.retrieval.rules import check_rule, offers, require_comparable
-from isthmus.spaces import JointSpace
+from isthmus.geometry.common_space import DISTANCE, DOMAINS, INNER_PRODUCT, CommonSpace, two_names
+from isthmus.geometry.joint import JointSpace
+from isthmus.geometry.kernels import Kernel, as_kernel
+from isthmus.geometry.scores import Background, rank_neighbours
+from isthmus.retrieval.rules import (
+    REFERENCES,
+    DecisionRule,
+    References,
+    RowMap,
+    check_comparable,
+    check_rule,
+    decision_rule,
+    offers,
+)
 
 PAIR_BLOCK = 128
 """Rows whose full table of distances is computed at once where only its diagonal is asked for."""
@@ -54,8 +61,8 @@ class MappedEstimator(TwoDomainEstimator):
     def _validate(self) -> Any:
         super()._validate()
         self._kernels()
-        require_comparable(self.kind, choice(self.references, "references", REFERENCES), "target")
-        number(self.n_neighbors, "n_neighbors", low=1, whole=True)
+        check_comparable(self.kind, check_choice(self.references, "references", REFERENCES), "target")
+        check_number(self.n_neighbors, "n_neighbors", low=1, whole=True)
         check_rule(self.rule)
 
     def _joint_space(self, domains: TwoDomains) -> JointSpace:
@@ -114,7 +121,7 @@ class MappedEstimator(TwoDomainEstimator):
         decide = partial(_decide, rule=rule, method=method, classes=self.classes_)
         if partitions is None:
             return decide(points)
-        require_comparable(self.kind, self.references, domain)
+        check_comparable(self.kind, self.references, domain)
         if method == "predict":
             return self._map_partitions(partitions, domain, None, self.classes_.dtype, decide)
         return self._map_partitions(partitions, domain, len(self.classes_), np.float64, decide)
@@ -124,7 +131,7 @@ class MappedEstimator(TwoDomainEstimator):
     ) -> NDArray[Any]:
         """Return a Dask array: the points of each partition, or a function of them, computed where it lies."""
         check_is_fitted(self, "classes_")
-        choice(domain, "domain", DOMAINS)
+        check_choice(domain, "domain", DOMAINS)
         parts = self.transformers_[domain], self.n_features_[domain], self.common_space_, domain
         mapped: NDArray[Any] = partitions.map(RowMap(*parts, function), width, dtype)
         return mapped
@@ -133,7 +140,7 @@ class MappedEstimator(TwoDomainEstimator):
         """Rows as points that can be compared with the references."""
         rows = self._rows(X, domain)
         points = self.common_space_.embed(rows, domain)
-        require_comparable(self.kind, self.references, domain)
+        check_comparable(self.kind, self.references, domain)
         return points
 
     def transform(self, X: Any, domain: str = "target") -> FloatArray:
@@ -211,14 +218,14 @@ class MappedEstimator(TwoDomainEstimator):
             the squared distance.
         """
         q, g = self._rows(queries, _across(domains)[0], "queries"), self._rows(gallery, domains[1], "gallery")
-        number(k, "k", low=1, high=g.shape[0], whole=True)
+        check_number(k, "k", low=1, high=g.shape[0], whole=True)
         if hubness is not None:
-            choice(hubness, "hubness", ("csls",))
+            check_choice(hubness, "hubness", ("csls",))
         space = self.common_space_
         points = space.embed(q, domains[0]), space.embed(g, domains[1])
         background: Background | None = getattr(self, "_background", None) if hubness else None
         hubs = None if background is None else background.hubs(space, points[1], domains[0])
-        return ranking(space, *points, k, hubs)
+        return rank_neighbours(space, *points, k, hubs)
 
     def kneighbors(
         self, X: Any, n_neighbors: int | None = None, domain: str = "target"
@@ -231,7 +238,7 @@ class MappedEstimator(TwoDomainEstimator):
         points = self._points(X, domain)
         among = self.references_.among(self.references)
         k = self.n_neighbors if n_neighbors is None else n_neighbors
-        number(k, "n_neighbors", low=1, high=len(among.y), whole=True)
+        check_number(k, "n_neighbors", low=1, high=len(among.y), whole=True)
         return among.space.rank(points, among.points, int(k))
 
     def _both(self, A: Any, B: Any, domains: Any) -> tuple[Matrix, Matrix]:

@@ -7,11 +7,11 @@ from functools import cached_property
 
 import numpy as np
 
-from isthmus._arrays import FloatArray, Matrix
-from isthmus._validation import short_repr
+from isthmus._core.arrays import FloatArray, Matrix
+from isthmus._core.linalg import PrincipalAxes, principal_axes
+from isthmus._core.validation import short_repr
 from isthmus.exceptions import InputError
-from isthmus.linalg import PrincipalAxes, principal_axes
-from isthmus.maps.eigen import product_svd, standing_signs
+from isthmus.maps.eigen import choose_signs, product_svd
 
 NO_CORRELATION = 1e-9
 """What is below this, without a ridge, is rounding."""
@@ -77,7 +77,7 @@ class PairedRows:
         W = [whitening[0] @ U[:, :k], whitening[1] @ V[:, :k]]
         if unit:
             W = [V / np.sqrt(w @ (X @ V) ** 2 / w.sum()) for X, V, w in zip(self.rows, W, self.weights, strict=True)]
-        signs = standing_signs(self.sums[0] @ W[0] + self.sums[1] @ W[1])
+        signs = choose_signs(self.sums[0] @ W[0] + self.sums[1] @ W[1])
         offsets = -np.vstack([each.mean @ V for each, V in zip(self.axes, W, strict=True)])
         return CanonicalDirections(W[0] * signs, W[1] * signs, offsets * signs, correlations[:k])
 

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 import scipy.linalg as sla
 
-from isthmus._arrays import BoolArray, FloatArray
-from isthmus._validation import short_repr
+from isthmus._core.arrays import BoolArray, FloatArray
+from isthmus._core.validation import short_repr
 from isthmus.exceptions import InputError
 
 RANK = 1e-9
@@ -47,7 +47,7 @@ class JointDirections:
 
     def signed(self, heights: FloatArray) -> JointDirections:
         """The same directions, turned so that the first group that stands out is high; heights (groups, k)."""
-        signs = standing_signs(heights)
+        signs = choose_signs(heights)
         return JointDirections(self.source * signs, self.target * signs, self.values, self.residual, self.tied)
 
     def leading(self, k: int) -> JointDirections:
@@ -103,7 +103,7 @@ class JointProblem:
             raise InputError(INDEFINITE) from None
         values, V = values[::-1], V[:, ::-1]
         found = JointDirections(V[: self.n_source], V[self.n_source :], values, 0.0)
-        return _certified(found, self.A @ V, self.B @ V, (self.A, self.B)).leading(min(k, r))
+        return _add_residual(found, self.A @ V, self.B @ V, (self.A, self.B)).leading(min(k, r))
 
 
 @short_repr
@@ -146,7 +146,7 @@ class CoupledProblem:
         (M_s, M_t), (A_s, A_t) = self.sums, self.A
         across = M_s @ M_t.T
         BV = np.vstack([across @ W_t, across.T @ W_s])
-        return _certified(found, np.vstack([A_s @ W_s, A_t @ W_t]), BV, (*self.A, across, across))
+        return _add_residual(found, np.vstack([A_s @ W_s, A_t @ W_t]), BV, (*self.A, across, across))
 
 
 def rank(values: FloatArray) -> int:
@@ -161,7 +161,7 @@ def product_svd(F: FloatArray, G: FloatArray, divisor: float = 1.0) -> tuple[Flo
     return Q_s @ U, values, Q_t @ Vt.T
 
 
-def standing_signs(heights: FloatArray) -> FloatArray:
+def choose_signs(heights: FloatArray) -> FloatArray:
     """The sign (k,) of the first group, of those whose heights (groups, k) are given, that stands out in each column.
 
     A direction's sign is arbitrary: this one does not depend on the order of rows.
@@ -170,7 +170,7 @@ def standing_signs(heights: FloatArray) -> FloatArray:
     return np.where(heights[first, np.arange(heights.shape[1])] < 0.0, -1.0, 1.0)
 
 
-def _certified(
+def _add_residual(
     found: JointDirections, AV: FloatArray, BV: FloatArray, blocks: tuple[FloatArray, ...]
 ) -> JointDirections:
     """With the residual, from the products of the matrices with the directions; the first half of the blocks is A."""
@@ -180,3 +180,50 @@ def _certified(
     lengths = np.linalg.norm(V, axis=0) * (sizes[1] + np.abs(found.values) * sizes[0])
     errors = np.linalg.norm(BV - AV * found.values, axis=0) / np.where(lengths > 0.0, lengths, 1.0)
     return JointDirections(found.source, found.target, found.values, float(errors.max(initial=0.0)), found.tied)
+
+
+@short_repr
+@dataclass(frozen=True, eq=False)
+class SharedCoordinates:
+    """The left singular vectors of F, which are coordinates of paired rows S (r, d_s) and T (r, d_t)."""
+
+    S: FloatArray
+    T: FloatArray
+    F: FloatArray
+    """(2r, d_t + d_s)."""
+    right: FloatArray
+    """Its right singular vectors (d_t + d_s, q)."""
+    values: FloatArray
+    """Half the squares of its singular values (q,), those above zero, largest first."""
+
+    @classmethod
+    def of(cls, S: FloatArray, T: FloatArray, beta: float) -> SharedCoordinates:
+        """For a weight β of the agreement of pairs."""
+        F = agreement_factor(S, T, beta)
+        tall = len(F) > F.shape[1]
+        _, singular, Vt = np.linalg.svd(np.linalg.qr(F, mode="r") if tall else F, full_matrices=False)
+        values = 0.5 * singular**2
+        every = cls(S, T, F, Vt[: rank(values)].T, values[: rank(values)])
+        B_T, B_S = np.split(every.coordinates(len(every.values)), 2)
+        # One orthonormality in place of two lets in vectors [b; −b], which set the rows of a pair apart.
+        agreeing = np.einsum("ij,ij->j", B_T, B_S) > 0.0
+        return cls(S, T, F, every.right[:, agreeing], every.values[agreeing])
+
+    def coordinates(self, k: int) -> FloatArray:
+        """B = [B_T; B_S] (2r, k), with orthonormal columns."""
+        return np.asarray(self.F @ self.right[:, :k] / np.sqrt(2.0 * self.values[:k]))
+
+    def maps(self, k: int) -> JointDirections:
+        """Of new rows of either domain into k coordinates, with the residual of B."""
+        B = self.coordinates(k)
+        B_T, B_S = np.split(B, 2)
+        P_T, P_S = (np.linalg.lstsq(half, X, rcond=None)[0] for half, X in ((B_T, self.T), (B_S, self.S)))
+        tied = k < len(self.values) and self.values[k - 1] - self.values[k] <= TIED * self.values[0]
+        errors = 0.5 * self.F @ (self.F.T @ B) - B * self.values[:k]
+        residual = float(np.linalg.norm(errors, axis=0).max() / self.values[0])
+        return JointDirections(np.linalg.pinv(P_S), np.linalg.pinv(P_T), self.values[:k], residual, bool(tied))
+
+
+def agreement_factor(S: FloatArray, T: FloatArray, beta: float) -> FloatArray:
+    """F (2r, d_t + d_s): the objective, without P, is a constant less tr Bᵀ(FFᵀ/2)B / (2 + β)."""
+    return np.block([[2.0 * T, beta * S], [beta * T, 2.0 * S]])

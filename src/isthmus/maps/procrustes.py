@@ -7,9 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 import scipy.linalg as sla
 
-from isthmus._arrays import FloatArray
-from isthmus._validation import short_repr
-from isthmus.maps.affine import AffineMap
+from isthmus._core.arrays import FloatArray
+from isthmus._core.validation import short_repr
+from isthmus.maps.ridge import AffineMap
 
 ROUNDING = 10.0
 """Singular values below this, times the precision and the lengths of the rows, are rounding: no pair says anything
@@ -49,7 +49,7 @@ class ProcrustesFit:
         return AffineMap(np.asarray(W), self.input_mean, self.output_mean)
 
 
-def procrustes(
+def fit_procrustes(
     X: FloatArray, Y: FloatArray, *, weights: FloatArray | None = None, scale: bool = False
 ) -> ProcrustesFit:
     r"""The rotation, or reflection, of centred inputs X (n, d) that agrees best with centred outputs Y (n, e).
@@ -76,7 +76,7 @@ def procrustes(
     --------
     >>> X = np.array([[0.0, 0.0], [1.0, 0.0], [0.0, 2.0]])
     >>> quarter_turn = np.array([[0.0, 1.0], [-1.0, 0.0]])
-    >>> fit = procrustes(X, 3.0 * X @ quarter_turn + 5.0, scale=True)
+    >>> fit = fit_procrustes(X, 3.0 * X @ quarter_turn + 5.0, scale=True)
     >>> fit.map(np.array([[1.0, 1.0]])).round(6)
     array([[2., 8.]])
     """

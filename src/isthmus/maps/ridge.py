@@ -1,15 +1,67 @@
-"""Ridge regression with many outputs, whose penalty is chosen by the exact error of leaving out each row in turn."""
+"""An affine map as a value."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
 
 import numpy as np
 import scipy.linalg as sla
+from scipy.spatial.distance import pdist
 
-from isthmus._arrays import FloatArray
-from isthmus.maps.affine import AffineMap
+from isthmus._core.arrays import FloatArray, Matrix, as_dense
+from isthmus._core.validation import short_repr
+
+
+@short_repr
+@dataclass(frozen=True, eq=False)
+class AffineMap:
+    r""":math:`x \mapsto W^T (x - m_x) + m_y`.
+
+    Parameters
+    ----------
+    W : array (d, e)
+        The linear part.
+    input_mean : array (d,)
+        :math:`m_x`.
+    output_mean : array (e,)
+        :math:`m_y`.
+
+    Examples
+    --------
+    >>> AffineMap(np.array([[2.0]]), np.array([1.0]), np.array([5.0]))(np.array([[1.0], [3.0]]))
+    array([[5.],
+           [9.]])
+    """
+
+    W: FloatArray
+    input_mean: FloatArray
+    output_mean: FloatArray
+
+    def __call__(self, X: Matrix) -> FloatArray:
+        """Rows (n, d), dense or sparse, mapped to (n, e)."""
+        Y = np.asarray(X @ self.W)
+        Y += self.offset
+        return Y
+
+    def bound(self, largest: float) -> float:
+        """What no entry of an image is above, in size, where no entry of a row is above ``largest``."""
+        with np.errstate(over="ignore"):
+            return float(largest * np.abs(self.W).sum(axis=0).max() + np.abs(self.offset).max())
+
+    @cached_property
+    def offset(self) -> FloatArray:
+        """What the zero of the input is mapped to (e,)."""
+        return np.asarray(self.output_mean - self.input_mean @ self.W)
+
+    def astype(self, dtype: Any) -> AffineMap:
+        """The same map in another precision; its offset is computed in this one."""
+        cast = AffineMap(*(part.astype(dtype) for part in (self.W, self.input_mean, self.output_mean)))
+        cast.__dict__["offset"] = self.offset.astype(dtype)
+        return cast
+
 
 PENALTIES: FloatArray = 10.0 ** np.arange(-4.0, 3.25, 0.5)
 """The penalties that are tried, in units of the mean eigenvalue of the input's Gram matrix."""
@@ -87,12 +139,12 @@ class Spectrum:
         offered = penalties * float(self.values.mean())
         start = min(max(near or 0, 0), len(penalties) - 1)
         if near is None:
-            start = _generalised(self.values, self.Z, n, squared, offered)
-        place, error = _downhill(lambda places: errors(offered[places]), start, len(penalties))
+            start = _minimise_gcv(self.values, self.Z, n, squared, offered)
+        place, error = _descend(lambda places: errors(offered[places]), start, len(penalties))
         return float(offered[place]), place, error
 
 
-def ridge(
+def fit_ridge(
     X: FloatArray,
     Y: FloatArray,
     *,
@@ -124,7 +176,7 @@ def ridge(
     Examples
     --------
     >>> X = np.array([[0.0], [1.0], [2.0], [3.0]])
-    >>> fit = ridge(X, 2.0 * X + 1.0)
+    >>> fit = fit_ridge(X, 2.0 * X + 1.0)
     >>> fit.map(np.array([[10.0]])).round(2)
     array([[21.]])
     """
@@ -135,7 +187,7 @@ def ridge(
     A[:, (X[0] == X).all(axis=0)] = 0.0  # of constant columns a weighted mean leaves rounding, which is no signal
     if weights is not None:
         A, B = A * np.sqrt(w)[:, None], B * np.sqrt(w)[:, None]
-    U, found = spectrum(A, B)
+    U, found = decompose(A, B)
     if not len(found.s):  # constant inputs predict the mean
         others = np.maximum(
             1.0 - share, np.finfo(X.dtype).eps
@@ -150,12 +202,12 @@ def ridge(
     return RidgeFit(AffineMap(found.coefficients(penalty), x_mean, y_mean), penalty, place, error)
 
 
-def spectrum(A: FloatArray, B: FloatArray) -> tuple[FloatArray, Spectrum]:
+def decompose(A: FloatArray, B: FloatArray) -> tuple[FloatArray, Spectrum]:
     """U (n, r), and the spectrum, of centred and weighted inputs A (n, d) and outputs B (n, e).
 
     Examples
     --------
-    >>> U, found = spectrum(np.array([[2.0], [-2.0]]), np.array([[1.0], [-1.0]]))
+    >>> U, found = decompose(np.array([[2.0], [-2.0]]), np.array([[1.0], [-1.0]]))
     >>> found.values, found.coefficients(0.0).round(9)
     (array([8.]), array([[0.5]]))
     """
@@ -213,7 +265,7 @@ def _leave_one_out_of_many(
     return error
 
 
-def _generalised(values: FloatArray, Z: FloatArray, n: int, squared: float, offered: FloatArray) -> int:
+def _minimise_gcv(values: FloatArray, Z: FloatArray, n: int, squared: float, offered: FloatArray) -> int:
     """Where generalised cross-validation has its minimum: every row is taken to have the same leverage."""
     explained = np.einsum("ij,ij->i", Z, Z, dtype=np.float64)
     rest = max(float(squared - explained.sum()), 0.0)
@@ -222,7 +274,7 @@ def _generalised(values: FloatArray, Z: FloatArray, n: int, squared: float, offe
     return int(np.argmin((taken**2 @ explained + rest) / (outside + taken.sum(axis=1)) ** 2))
 
 
-def _downhill(errors: Callable[[list[int]], Sequence[float]], start: int, n: int) -> tuple[int, float]:
+def _descend(errors: Callable[[list[int]], Sequence[float]], start: int, n: int) -> tuple[int, float]:
     """The first place, from ``start``, that is no worse than its neighbours, whose errors are asked for at once."""
     known: dict[int, float] = {}
     place = start
@@ -234,3 +286,199 @@ def _downhill(errors: Callable[[list[int]], Sequence[float]], start: int, n: int
         if best == place:
             return place, known[place]
         place = best
+
+
+MOST_LANDMARKS = 1000
+"""Rows that the kernel is compared with; with more pairs than these, an even sample of them (Nyström)."""
+MOST_FOR_BANDWIDTH = 1000
+"""Rows whose distances the bandwidth is the median of."""
+FAR = 1e-3
+"""Of the largest entry whose square is still a number: entries above are taken for this. Landmarks are far below."""
+SMALLEST_EIGENVALUE = 1e-9
+"""Eigenvalues of the kernel matrix below this share of the largest are rounding."""
+
+
+@short_repr
+@dataclass(frozen=True, eq=False)
+class KernelMap:
+    r""":math:`x \mapsto C^T k(Z, x) + c` with :math:`k(z, x) = \exp(-\lVert z - x \rVert^2 / 2 \sigma^2)`.
+
+    Parameters
+    ----------
+    landmarks : array (m, d)
+        Z.
+    bandwidth : float
+        σ.
+    coefficients : array (m, e)
+        C.
+    offset : array (e,)
+        c.
+    output_mean : array (e,)
+        The mean of the outputs that it was learned from.
+
+    Examples
+    --------
+    >>> KernelMap(np.zeros((1, 2)), 1.0, np.ones((1, 1)), np.ones(1), np.ones(1))(np.zeros((1, 2)))
+    array([[2.]])
+    """
+
+    landmarks: FloatArray
+    bandwidth: float
+    coefficients: FloatArray
+    offset: FloatArray
+    output_mean: FloatArray
+
+    def __call__(self, X: Matrix) -> FloatArray:
+        """Rows (n, d) mapped to (n, e)."""
+        Y = rbf_features(X, self.landmarks, self.bandwidth) @ self.coefficients
+        Y += self.offset
+        return np.asarray(Y)
+
+    def bound(self, largest: float) -> float:
+        """What no entry of an image is above, in size, whatever the row: the kernel is one at most."""
+        with np.errstate(over="ignore"):
+            return float(np.abs(self.coefficients).sum(axis=0).max() + np.abs(self.offset).max())
+
+    def astype(self, dtype: Any) -> KernelMap:
+        """The same map in another precision."""
+        Z, C, c, m = (a.astype(dtype) for a in (self.landmarks, self.coefficients, self.offset, self.output_mean))
+        return KernelMap(Z, self.bandwidth, C, c, m)
+
+
+def rbf_features(X: Matrix, Z: FloatArray, bandwidth: float) -> FloatArray:
+    """The kernel of rows X (n, d) with rows Z (m, d): (n, m); zero for rows whose square is no number any more."""
+    X = as_dense(X).astype(Z.dtype, copy=False)
+    far = FAR * np.sqrt(np.finfo(Z.dtype).max / X.shape[1])
+    if max(X.max(initial=0.0), -X.min(initial=0.0)) > far:
+        X = np.clip(X, -far, far)
+    D = X @ (-2.0 * Z).T
+    D += np.square(X).sum(axis=1)[:, None]
+    D += np.square(Z).sum(axis=1)
+    np.maximum(D, 0.0, out=D)
+    with np.errstate(over="ignore"):  # to minus infinity, whose exponential is zero
+        D *= -0.5 / bandwidth**2
+    return np.asarray(np.exp(D, out=D))
+
+
+def fit_kernel_ridge(X: FloatArray, Y: FloatArray, *, weights: FloatArray | None = None) -> KernelMap:
+    r"""Outputs Y (n, e) from inputs X (n, d): :func:`isthmus.maps.ridge.fit_ridge` on features whose inner products are k.
+
+    The bandwidth is the median distance of the rows; the penalty has the least error of leaving out each row in turn.
+
+    Parameters
+    ----------
+    X : array (n, d)
+        Inputs.
+    Y : array (n, e)
+        Outputs.
+    weights : array (n,), optional
+        Of the rows, positive; one for each by default.
+
+    Examples
+    --------
+    >>> X = np.linspace(-2.0, 2.0, 41)[:, None]
+    >>> bool(abs(fit_kernel_ridge(X, X**2)(np.array([[1.5]])) - 2.25) < 0.01)
+    True
+    """
+    bandwidth = _median_distance(_even_sample(X, MOST_FOR_BANDWIDTH))
+    Z = _even_sample(X, MOST_LANDMARKS)
+    values, E = sla.eigh(rbf_features(Z, Z, bandwidth), check_finite=False)
+    kept = values > SMALLEST_EIGENVALUE * values[-1]
+    T = E[:, kept] / np.sqrt(values[kept])
+    fit = fit_ridge(rbf_features(X, Z, bandwidth) @ T, Y, weights=weights)
+    return KernelMap(Z, bandwidth, np.asarray(T @ fit.map.W), fit.map.offset, fit.map.output_mean)
+
+
+def _even_sample(X: FloatArray, most: int) -> FloatArray:
+    places = np.linspace(0, len(X) - 1, most).round().astype(np.intp) if len(X) > most else slice(None)
+    return np.array(X[places])
+
+
+def _median_distance(X: FloatArray) -> float:
+    distances = pdist(X)
+    positive = distances[distances > 0.0]
+    return float(np.median(positive)) if len(positive) else 1.0
+
+
+HELD_OUT = 4
+"""Every fourth row is held out to choose the rank."""
+
+
+@dataclass(frozen=True, eq=False)
+class LowRankFit:
+    """What a regression of low rank has learned.
+
+    Parameters
+    ----------
+    map : AffineMap
+        Inputs to outputs.
+    rank : int
+        The rank of its linear part.
+    penalty : float
+        λ of the ridge regression that it is a part of.
+    """
+
+    map: AffineMap
+    rank: int
+    penalty: float
+
+
+def fit_low_rank(
+    X: FloatArray, Y: FloatArray, *, weights: FloatArray | None = None, rank: int | None = None
+) -> LowRankFit:
+    r"""Outputs Y (n, e) from inputs X (n, d) by a linear map of rank r, and an intercept.
+
+    .. math:: \min_{\mathrm{rank}\, W \le r} \sum_i w_i \lVert y_i - m_y - W^T (x_i - m_x) \rVert^2
+              + \lambda \lVert W \rVert_F^2
+
+    The minimum is the ridge regression R, projected on the leading r directions V of
+    :math:`R^T (X_c^T \mathrm{diag}(w) X_c + \lambda I) R`, that is :math:`W = R V V^T`. The penalty is that of
+    :func:`isthmus.maps.ridge.fit_ridge`.
+
+    Parameters
+    ----------
+    X : array (n, d)
+        Inputs.
+    Y : array (n, e)
+        Outputs.
+    weights : array (n,), optional
+        :math:`w_i > 0`; one for each row by default.
+    rank : int, optional
+        r; unless given, that power of two, or full rank, which predicts every fourth row best from the others.
+
+    Examples
+    --------
+    >>> X = np.array([[0.0, 0.0], [1.0, 0.0], [0.0, 1.0], [1.0, 1.0]])
+    >>> fit = fit_low_rank(X, X @ [[1.0, 2.0], [3.0, 6.0]], rank=1)
+    >>> fit.rank, fit.map(np.array([[2.0, 1.0]])).round(2)
+    (1, array([[ 5., 10.]]))
+    """
+    if rank is None:
+        rank = _choose_rank(X, Y, weights)
+    fit, V = _ridge_and_directions(X, Y, weights)
+    kept = V[:, :rank]
+    W = (fit.map.W @ kept) @ kept.T
+    return LowRankFit(AffineMap(W, fit.map.input_mean, fit.map.output_mean), kept.shape[1], fit.penalty)
+
+
+def _ridge_and_directions(X: FloatArray, Y: FloatArray, weights: FloatArray | None) -> tuple[RidgeFit, FloatArray]:
+    """The ridge regression, and the directions of its output, those that it explains most of first (e, r)."""
+    fit = fit_ridge(X, Y, weights=weights)
+    root = np.ones((len(X), 1)) if weights is None else np.sqrt(weights)[:, None]
+    B = (Y - fit.map.output_mean) * root
+    # Rᵀ (XᵀX + λI) R = Rᵀ Xᵀ B: the normal equations.
+    C = fit.map.W.T @ (((X - fit.map.input_mean) * root).T @ B)
+    _, V = sla.eigh((C + C.T) / 2.0, check_finite=False)
+    return fit, V[:, ::-1][:, : min(X.shape[1], Y.shape[1])]
+
+
+def _choose_rank(X: FloatArray, Y: FloatArray, weights: FloatArray | None) -> int:
+    out = np.arange(len(X)) % HELD_OUT == HELD_OUT - 1
+    fit, V = _ridge_and_directions(X[~out], Y[~out], None if weights is None else weights[~out])
+    w = np.ones(int(out.sum())) if weights is None else weights[out]
+    truth, guess = (Y[out] - fit.map.output_mean) @ V, (fit.map(X[out]) - fit.map.output_mean) @ V
+    # Directions are orthogonal: each adds its own error instead of the whole of what it leaves unexplained.
+    gained: list[float] = np.cumsum(w @ (truth**2 - (truth - guess) ** 2)).tolist()
+    full = V.shape[1]
+    offered = [1 << k for k in range(full.bit_length()) if 1 << k < full] + [full]
+    return max(offered, key=lambda r: (gained[r - 1], -r))

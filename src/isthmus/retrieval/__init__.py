@@ -1,7 +1,7 @@
 """Rows in a common space: ranked for other rows, kept in an index, and the rules by which they name a class."""
 
+from isthmus.geometry.scores import Background, hub_scores, rank_neighbours
 from isthmus.retrieval.engines import HNSW, IVF, Exact, Flat
-from isthmus.retrieval.hubness import Background, hub_scores, ranking
 from isthmus.retrieval.index import Index, Matches
 from isthmus.retrieval.rules import REFERENCES, RULES, DecisionRule, References, decision_rule
 
@@ -19,5 +19,5 @@ __all__ = [
     "References",
     "decision_rule",
     "hub_scores",
-    "ranking",
+    "rank_neighbours",
 ]

@@ -13,10 +13,10 @@ from typing import Any, ClassVar, TypeAlias
 import numpy as np
 from sklearn.neighbors import NearestNeighbors
 
-from isthmus._arrays import BoolArray, FloatArray, IntArray
-from isthmus._validation import number
-from isthmus.common_space import INNER_PRODUCT
+from isthmus._core.arrays import BoolArray, FloatArray, IntArray
+from isthmus._core.validation import check_number
 from isthmus.exceptions import InputError, MissingDependencyError
+from isthmus.geometry.common_space import INNER_PRODUCT
 
 NOTHING = -1
 """The position that FAISS gives for a row it has not found."""
@@ -144,9 +144,9 @@ class HNSW(FaissEngine):
     name: ClassVar[str] = "hnsw"
 
     def __post_init__(self) -> None:
-        number(self.links, "links", low=2, high=512, whole=True)
-        number(self.build_breadth, "build_breadth", low=1, high=2**16, whole=True)
-        number(self.search_breadth, "search_breadth", low=1, high=2**20, whole=True)
+        check_number(self.links, "links", low=2, high=512, whole=True)
+        check_number(self.build_breadth, "build_breadth", low=1, high=2**16, whole=True)
+        check_number(self.search_breadth, "search_breadth", low=1, high=2**20, whole=True)
 
     def _empty(self, faiss: Any, shape: tuple[int, ...], metric: int) -> Any:
         index = faiss.IndexHNSWFlat(shape[1], int(self.links), metric)
@@ -177,8 +177,8 @@ class IVF(FaissEngine):
 
     def __post_init__(self) -> None:
         if self.lists is not None:
-            number(self.lists, "lists", low=1, high=2**24, whole=True)
-        number(self.probes, "probes", low=1, high=2**24, whole=True)
+            check_number(self.lists, "lists", low=1, high=2**24, whole=True)
+        check_number(self.probes, "probes", low=1, high=2**24, whole=True)
 
     def _empty(self, faiss: Any, shape: tuple[int, ...], metric: int) -> Any:
         n, d = shape

@@ -10,17 +10,16 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from isthmus._arrays import BoolArray, FloatArray, IntArray
-from isthmus._threads import cap_methods
-from isthmus._validation import choice, length, number, short_repr
-from isthmus.common_space import DOMAINS, INNER_PRODUCT, CommonSpace
-from isthmus.domains.blocks import as_partitions
-from isthmus.domains.labels import UNLABELLED, as_labels, is_unlabelled
+from isthmus._core.arrays import BoolArray, FloatArray, IntArray
+from isthmus._core.threads import cap_methods
+from isthmus._core.validation import check_choice, check_length, check_number, short_repr
+from isthmus.data.blocks import as_partitions
+from isthmus.data.labels import UNLABELLED, as_labels, is_unlabelled
 from isthmus.exceptions import InputError
+from isthmus.geometry.common_space import DOMAINS, INNER_PRODUCT, CommonSpace
+from isthmus.geometry.scores import NEIGHBOURHOOD, SAMPLE, Background, hub_scores
 from isthmus.retrieval.engines import Structure, as_engine
-from isthmus.retrieval.hubness import NEIGHBOURHOOD, SAMPLE, Background, hub_scores
-from isthmus.retrieval.measure import Measure, kept_points
-from isthmus.retrieval.partitions import RowMap, fetched
+from isthmus.retrieval.rules import Measure, RowMap, check_points, fetch_points
 
 LARGEST_ID = 2**62
 """Rows can be numbered on from there."""
@@ -147,7 +146,7 @@ class Index:
     Examples
     --------
     >>> from isthmus import MLHD
-    >>> from isthmus.datasets import load_digits
+    >>> from isthmus.data.datasets import load_digits
     >>> d = load_digits(3, random_state=100)
     >>> model = MLHD().fit(d.X_source, d.y_source, d.X_target, d.y_target)
     >>> index = Index(model).add(d.X_source, "source", labels=d.y_source)
@@ -161,7 +160,7 @@ class Index:
             raise InputError(f"model: expected one with transform(X, domain), got {type(model).__name__}.")
         self.model = model
         self.engine = as_engine(engine)
-        self.dtype = self.engine.dtype if dtype is None else choice(dtype, "dtype", ("float64", "float32"))
+        self.dtype = self.engine.dtype if dtype is None else check_choice(dtype, "dtype", ("float64", "float32"))
         self.measure = Measure.of(model)
         self._blocks: list[IndexedRows] = []
         self._ids: set[Any] = set()
@@ -175,7 +174,7 @@ class Index:
 
     @property
     def held_shape(self) -> tuple[int, int]:
-        """Rows and columns of the index, for :func:`isthmus._threads.cap_threads`."""
+        """Rows and columns of the index, for :func:`isthmus._core.threads.cap_threads`."""
         return len(self), self._blocks[0].points.shape[1] if self._blocks else 0
 
     def __repr__(self) -> str:
@@ -248,7 +247,7 @@ class Index:
         csls : bool
             Whether hubs are ranked lower.
         """
-        number(k, "k", low=1, whole=True)
+        check_number(k, "k", low=1, whole=True)
         queries = self._points(X, domain)
         if int(k) * len(queries) > MOST_FOUND:
             most = MOST_FOUND // len(queries)
@@ -289,7 +288,7 @@ class Index:
 
     def _points(self, X: Any, domain: str) -> FloatArray:
         """Return rows as points, in the precision of the index."""
-        choice(domain, "domain", DOMAINS)
+        check_choice(domain, "domain", DOMAINS)
         if isinstance(self.model, CommonSpace):
             made = RowMap(None, self.model.space(domain).n_features, self.model, domain)
             parts = as_partitions(X)
@@ -298,7 +297,7 @@ class Index:
             points = X if self.model is None else self.model.transform(X, domain)
         width = self._blocks[0].points.shape[1] if self._blocks else None
         parts = as_partitions(points)
-        return fetched(parts, self.dtype, width) if parts else kept_points(points, self.dtype, width=width)
+        return fetch_points(parts, self.dtype, width) if parts else check_points(points, self.dtype, width=width)
 
     def _check_ids(self, ids: Any, n: int) -> NDArray[Any]:
         """Return the ids of n new rows; raise where they are not of the kind of those in the index, or not new."""
@@ -308,7 +307,7 @@ class Index:
         if ids is None:
             return np.arange(self._next_id, self._next_id + n, dtype=np.int64)
         values = as_labels(ids, "ids", "id")
-        length(values, n, "ids", "X")
+        check_length(values, n, "ids", "X")
         words = values.dtype.kind in "UO" and all(isinstance(value, str) for value in values.tolist())
         if not words and not (values.dtype.kind in "iu" and values.min() >= 0 and values.max() <= LARGEST_ID):
             raise InputError("ids: expected text or whole numbers of at least 0, got others.")
@@ -325,7 +324,7 @@ class Index:
     def _searched_domain(self, among: str | None, domain: str) -> str | None:
         """Return the domain whose rows are searched by rows of a domain; None for both."""
         if among is not None:
-            choice(among, "among", DOMAINS)
+            check_choice(among, "among", DOMAINS)
         if not self.measure.across:
             return among
         other = DOMAINS[1 - DOMAINS.index(domain)]
@@ -386,7 +385,7 @@ def encode_labels(labels: Any, n: int, classes: Sequence[Any]) -> tuple[IntArray
     if labels is None:
         return np.full(n, UNLABELLED, dtype=np.intp), tuple(classes)
     values = as_labels(labels, "labels")
-    length(values, n, "labels", "X")
+    check_length(values, n, "labels", "X")
     listed = [None if none else v for v, none in zip(values.tolist(), is_unlabelled(values), strict=True)]
     codes = {label: code for code, label in enumerate(classes)}
     for value in listed:

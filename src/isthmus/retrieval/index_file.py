@@ -16,13 +16,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from isthmus.common_space import DOMAINS
+from isthmus._core.archives import LARGEST_ARRAY, Expected, read_npz
+from isthmus._core.files import as_path, save_file, show_path
 from isthmus.exceptions import InputError
+from isthmus.geometry.common_space import DOMAINS
 from isthmus.retrieval.engines import ENGINES
 from isthmus.retrieval.index import LARGEST_ID, Index, IndexedRows
-from isthmus.retrieval.measure import common_space, largest_entry
-from isthmus.storage.archives import LARGEST_ARRAY, Expected, read_npz
-from isthmus.storage.files import as_path, saving, shown
+from isthmus.retrieval.rules import common_space, largest_entry
 
 FORMAT, VERSION = "isthmus index", 1
 LONGEST_HEADER = 2**24
@@ -54,8 +54,10 @@ def save(index: Index, path: str | os.PathLike[str]) -> None:
     )
     # What could not be read again is not written.
     if len(header) > LONGEST_HEADER or max(array.nbytes for array in arrays.values()) > LARGEST_ARRAY:
-        raise InputError(f"{shown(path)}: expected an index that fits a file, got one with too many ids or labels.")
-    with saving(path) as file:
+        raise InputError(
+            f"{show_path(path)}: expected an index that fits a file, got one with too many ids or labels."
+        )
+    with save_file(path) as file:
         np.savez(file, header=np.array(header), **arrays)  # type: ignore[arg-type]
 
 
@@ -63,7 +65,7 @@ def load(path: str | os.PathLike[str], model: Any) -> Index:
     """Return the index in a file, every part of it checked."""
     where = as_path(path)
     text = str(read_npz(where, {"header": Expected((), "text", high=LONGEST_HEADER)})["header"])
-    header = _check_header(text, shown(path))
+    header = _check_header(text, show_path(path))
     (n, width), dtype, text_ids = header["shape"], header["dtype"], header["text_ids"]
     # Nothing is compressed: a file that is smaller than its points would be is made to exhaust the memory.
     _check(n * width * np.dtype(dtype).itemsize <= os.path.getsize(where), path, f"a file with {n} x {width} points")
@@ -111,7 +113,7 @@ def _rows_per_part(width: int, dtype: str) -> int:
 
 def _check(right: bool, path: Any, expected: str) -> None:
     if not right:
-        raise InputError(f"{shown(path)}: expected {expected}, got another.")
+        raise InputError(f"{show_path(path)}: expected {expected}, got another.")
 
 
 def _check_header(text: str, path: str) -> dict[str, Any]:

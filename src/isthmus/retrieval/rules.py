@@ -1,18 +1,144 @@
-"""Reference rows in a common space, and decision rules: how they name the class of another row."""
+"""How points of a common space are compared, without the maps that led there."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Protocol
 
 import numpy as np
+from numpy.typing import NDArray
 from sklearn.base import clone, is_classifier
 
-from isthmus._arrays import FloatArray, IntArray
-from isthmus._validation import choice, short_repr
-from isthmus.common_space import DISTANCE, DOMAINS, CommonSpace
-from isthmus.domains import UNLABELLED, TwoDomains
+from isthmus._core.arrays import FloatArray, IntArray, is_sparse
+from isthmus._core.validation import check_choice, check_magnitude, check_matrix, short_repr
+from isthmus.data.blocks import Partitions
+from isthmus.data.domains import TwoDomains
+from isthmus.data.labels import UNLABELLED
 from isthmus.exceptions import InputError
+from isthmus.geometry.common_space import DISTANCE, DOMAINS, INNER_PRODUCT, CommonSpace
+from isthmus.geometry.joint import apply_transformer
+
+CELLS = 2**22
+"""Numbers that are held at once where pairs of points are compared."""
+
+
+@dataclass(frozen=True)
+class Measure:
+    r"""Similarities of points: :math:`s(q, r) = -\tfrac12 \|q - r\|^2`, or inner products :math:`q^T r`.
+
+    Parameters
+    ----------
+    kind : {"distance", "inner product"}
+        Which of the two.
+    across : bool
+        Whether rows can be compared with those of the other domain only.
+
+    Examples
+    --------
+    >>> Measure().scores(np.array([[0.0, 0.0]]), np.array([[3.0, 4.0]]))
+    array([[-12.5]])
+    """
+
+    kind: str = DISTANCE
+    across: bool = False
+
+    @classmethod
+    def of(cls, model: Any) -> Measure:
+        """That of a fitted model or a common space; distances where it says nothing."""
+        space = common_space(model)
+        if space is not None:
+            return cls(space.kind, across=space.kind == INNER_PRODUCT)
+        return cls(getattr(model, "kind", DISTANCE))
+
+    def scores(self, queries: FloatArray, references: FloatArray) -> FloatArray:
+        """All similarities (n, m) in double precision, the larger the nearer."""
+        queries, references = (P.astype(np.float64, copy=False) for P in (queries, references))
+        products = np.asarray(queries @ references.T)
+        if self.kind == INNER_PRODUCT:
+            return products
+        lengths = [np.einsum("ij,ij->i", P, P) for P in (queries, references)]
+        return np.asarray(products - 0.5 * lengths[0][:, None] - 0.5 * lengths[1][None, :])
+
+    def scores_at(self, queries: FloatArray, references: FloatArray, places: IntArray) -> FloatArray:
+        """The similarities (n, k) of each query (n, d) with some of the references (m, d), by their places (n, k).
+
+        They are computed from differences and in double precision: a point is at distance zero from itself.
+        """
+        found = np.empty(places.shape, dtype=np.float64)
+        step = max(1, CELLS // max(1, places.shape[1] * queries.shape[1]))
+        for start in range(0, len(queries), step):
+            part = slice(start, start + step)
+            q, r = queries[part, None, :].astype(np.float64), references[places[part]].astype(np.float64)
+            found[part] = (q * r).sum(axis=2) if self.kind == INNER_PRODUCT else -0.5 * np.square(q - r).sum(axis=2)
+        return found
+
+
+def check_points(points: Any, dtype: str, *, width: int | None = None, least: int = 1) -> FloatArray:
+    """Points (n, k) as an index keeps them: dense, finite, in its precision, not too large.
+
+    Examples
+    --------
+    >>> check_points([[1, 2]], "float32")
+    array([[1., 2.]], dtype=float32)
+    """
+    checked = check_matrix(points, "X", n_columns=width, min_rows=least)
+    with np.errstate(over="ignore"):
+        cast = np.ascontiguousarray(checked.toarray() if is_sparse(checked) else checked, dtype=dtype)
+    limit = largest_entry(dtype)
+    if cast.size and not np.abs(cast).max() < limit:
+        raise InputError(f"X: expected points whose entries are below {limit:.0e}, got larger; scale the rows first.")
+    return cast
+
+
+def largest_entry(dtype: str) -> float:
+    """What the entries of points have to be below: squares of distances have to be numbers too."""
+    return float(0.1 * np.sqrt(np.finfo(dtype).max))
+
+
+def common_space(model: Any) -> CommonSpace | None:
+    """The common space that a model is, or has learned."""
+    found = model if isinstance(model, CommonSpace) else getattr(model, "common_space_", None)
+    return found if isinstance(found, CommonSpace) else None
+
+
+@dataclass(frozen=True, eq=False)
+class RowMap:
+    """What is sent to the partitions: rows of a domain to points of the common space, or to what a rule says of them.
+
+    Parameters
+    ----------
+    transformer : transformer or None
+        The domain's own preparation.
+    n_features : int
+        The columns after that.
+    space : CommonSpace
+        Where the points lie.
+    domain : {"source", "target"}
+        Whose rows they are.
+    function : callable, optional
+        What is computed of the points.
+    """
+
+    transformer: Any
+    n_features: int
+    space: CommonSpace
+    domain: str
+    function: Callable[[FloatArray], NDArray[Any]] | None = None
+
+    def __call__(self, X: Any) -> NDArray[Any]:
+        """Return points (n, k), or the function of them."""
+        rows = check_matrix(apply_transformer(self.transformer, X, "X"), "X", n_columns=self.n_features, min_rows=0)
+        points = self.space.embed(check_magnitude(rows, "X", smallest=0.0), self.domain)
+        return points if self.function is None else self.function(points)
+
+
+def fetch_points(points: Partitions, dtype: str, width: int | None = None) -> FloatArray:
+    """The points (n, k) of a Dask array as an index keeps them: so they travel, and lie here in their order."""
+    parts = points.collect(partial(check_points, dtype=dtype, width=width, least=0))
+    return check_points(np.concatenate(parts), dtype)
+
 
 RULES = ("nearest", "means", "linear")
 REFERENCES = (*DOMAINS, "both")
@@ -70,7 +196,7 @@ class References:
 
     def among(self, which: str) -> References:
         """Those of "source", "target" or "both"."""
-        if choice(which, "references", REFERENCES) == "both":
+        if check_choice(which, "references", REFERENCES) == "both":
             return self
         kept = slice(None, self.n_source) if which == "source" else slice(self.n_source, None)
         return self._some(kept, self.n_source if which == "source" else 0)
@@ -80,7 +206,7 @@ class References:
         return References(self.space, self.points[kept], self.y[kept], n_source, weights)
 
 
-def require_comparable(kind: str, references: str, domain: str) -> None:
+def check_comparable(kind: str, references: str, domain: str) -> None:
     """Raise where rows of a domain can't be compared with the references: inner products are across domains only."""
     if kind != DISTANCE and references != "source":
         raise InputError(
@@ -164,7 +290,7 @@ class Means:
 
 
 @dataclass(frozen=True, eq=False)
-class Linear:
+class FittedClassifier:
     """Any classifier of scikit-learn that was fitted to the references."""
 
     classifier: Any
@@ -222,7 +348,7 @@ def decision_rule(rule: Any, references: References, n_neighbors: int, n_classes
     if len(np.unique(references.y)) < 2:
         raise InputError("references: expected at least two classes for a classifier, got one.")
     weights = {} if references.weights is None else {"sample_weight": references.weights}
-    return Linear(clone(rule).fit(references.points, references.y, **weights), n_classes)
+    return FittedClassifier(clone(rule).fit(references.points, references.y, **weights), n_classes)
 
 
 def check_rule(rule: Any) -> None:

@@ -1,13 +1,12 @@
 """One loop and one result for every solver: three independent ones of LogDet problems, one of squared hinges."""
 
-from isthmus.solvers.blocks import BlockNewton, BlockProblem
+from isthmus.solvers.blocks.problem import BlockProblem
+from isthmus.solvers.blocks.solver import BlockNewton
 from isthmus.solvers.bregman import BregmanProjections
-from isthmus.solvers.choice import AutoNewton
+from isthmus.solvers.choice import AutoNewton, grid_results
 from isthmus.solvers.hinge import HingeNewton
-from isthmus.solvers.iteration import Callback, IterativeSolver, Problem, Solver
 from isthmus.solvers.newton import DualNewton
-from isthmus.solvers.paths import grid_results
-from isthmus.solvers.result import Point, Result, Status, TracePoint
+from isthmus.solvers.result import Callback, IterativeSolver, Point, Problem, Result, Solver, Status, TracePoint
 
 __all__ = [
     "AutoNewton",

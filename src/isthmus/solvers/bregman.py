@@ -22,10 +22,10 @@ from typing import Any
 
 import numpy as np
 
-from isthmus._arrays import FloatArray, IntArray
+from isthmus._core.arrays import FloatArray, IntArray
 from isthmus.exceptions import MissingDependencyError
-from isthmus.objective import DualPoint
-from isthmus.solvers.iteration import IterativeSolver
+from isthmus.solvers.logdet import DualPoint
+from isthmus.solvers.result import IterativeSolver
 
 
 @dataclass(frozen=True)
@@ -38,7 +38,7 @@ class BregmanProjections(IterativeSolver[DualPoint]):
     Parameters
     ----------
     tol, max_iter
-        As in :class:`~isthmus.solvers.IterativeSolver`. Expect hundreds of sweeps or more.
+        As in :class:`~isthmus.solvers.result.IterativeSolver`. Expect hundreds of sweeps or more.
     compiled : bool or None
         Whether to use numba; None means when it is there.
     """
@@ -48,7 +48,7 @@ class BregmanProjections(IterativeSolver[DualPoint]):
     def iterates(self, start: DualPoint) -> Iterator[DualPoint]:
         """One sweep after the other; the Gram matrix is rebuilt from the multipliers before each."""
         compiled = find_spec("numba") is not None if self.compiled is None else self.compiled
-        sweep = _sweep_compiled() if compiled else _sweep
+        sweep = _compile_sweep() if compiled else _sweep
         problem, graph = start.problem, start.problem.graph
         used = np.flatnonzero(graph.weight > 0)
         ends, sign, weight = graph.ends[:, used], graph.sign[used], graph.weight[used]
@@ -84,7 +84,7 @@ def _sweep(
 
 
 @lru_cache(maxsize=1)
-def _sweep_compiled() -> Any:
+def _compile_sweep() -> Any:
     try:
         import numba
     except ImportError:

@@ -1,30 +1,253 @@
-r"""A projected Newton method on the dual, with a path to lead it where it is good.
+r"""The central path: a primal-dual interior-point method, for problems that Newton's method crawls through.
 
-The dual is concave and smooth, with the gradient :math:`d^2_{ij} - \xi_{ij}` and the Hessian
-:math:`-(z_{ij}^T M z_{kl})^2 - \mathrm{diag}(\xi^2/\lambda)`. Each step frees the multipliers that are not held at
-zero by their sign, solves for the Newton direction by conjugate gradients (the Hessian is only ever applied, at
-the price of a few block products for all pairs at once), and searches along the projected path.
+At the optimum M, the slacks ξ and the margins s of the bounds satisfy, with their duals S, y and w,
 
-Near the optimum, and for small weights λ from anywhere, a handful of steps suffices. Elsewhere the edge of the
-domain :math:`P + \sum w z z^T \succ 0` cuts the steps short; then we start again along the
-:mod:`central path <isthmus.solvers.central>`, which copes with that and ends at the optimum too.
+.. math:: M S = \theta I, \quad \xi y = \lambda, \quad s\,|w| = \tau, \qquad
+   S = \sigma I + \textstyle\sum w z z^T, \quad y = \lambda/\xi^0 - w, \quad d^2 + \delta s = \xi
+
+at θ = σ = 1 and τ = 0. We start at large θ and σ, where the losses hardly count, and follow the solution down.
+M is carried along beside :math:`S^{-1}`: a step that S cannot take in full still teaches M where S has to go,
+and the next step takes its curvature from between the two (the scaling G of Nesterov and Todd, G S G = M).
+The multipliers divided by σ are feasible all along, so every iterate has a certified gap.
+
+**A step.** Linearised, with e for the residual :math:`y - (\lambda/\xi^0 - w)`, the equations of a step to smaller
+θ and τ and to σ = 1 are
+
+.. math::
+
+   dS &= \textstyle\sum dw\, z z^T - (\sigma - 1) I \qquad & dM &= \theta S^{-1} - M - G\, dS\, G \\
+   dy &= -dw - e & d\xi &= \lambda/y - \xi - (\xi/y)\, dy \\
+   ds &= \tau/|w| - s - (s/w)\, dw & z^T (M + dM) z + \delta (s + ds) &= \xi + d\xi.
+
+With :math:`\textit{share} = (\sigma - 1)/\sigma` and :math:`v = dw + \textit{share}\, w` the first of them reads
+:math:`dS = \sum v z z^T - \textit{share}\, S`, and all the others put into the last leave one system for v:
+
+.. math:: (H + D)\, v = \theta\, z^T S^{-1} z + \textit{share}\, (z^T M z + D w) + \tau/w - (\lambda + \xi e)/y,
+   \qquad H_{kl} = (z_k^T G z_l)^2, \quad D = \xi/y + s/|w|.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import chain
+from typing import NamedTuple
 
 import numpy as np
+from scipy.linalg import eigh
+from scipy.linalg.blas import dtrmm
+from scipy.linalg.lapack import dpotrf
 
-from isthmus._arrays import FloatArray
-from isthmus.linalg import conjugate_gradients
-from isthmus.objective import DualPoint
-from isthmus.objective.graph import curvature
-from isthmus.solvers.central import central_path
-from isthmus.solvers.iteration import IterativeSolver
-from isthmus.solvers.result import relative_gap
+from isthmus._core.arrays import FloatArray, IntArray
+from isthmus._core.linalg import conjugate_gradients
+from isthmus.solvers.logdet import DualPoint, LogDetProblem, curvature
+from isthmus.solvers.result import IterativeSolver, relative_gap
+
+START, MARGIN, PRODUCT = 10.0, 0.8, 1e-2
+"""At the start: σ is so many times the largest weight, s this part of d², Σ s|w| this part of tr M S."""
+BALANCE = 0.03
+"""Σ s|w| is never aimed at more than this part of tr M S: multipliers that outgrow S would run away."""
+CENTRING_POWER, LEAST_CENTRING = 3, 0.02
+LONG_STEP, SHORTEST_STEP, BACKTRACK, BOUNDARY = 0.1, 1e-8, 0.8, 0.95
+CENTRAL_CG_TOLERANCE = 0.1
+
+
+@dataclass(frozen=True, eq=False)
+class _State:
+    """Where we are; vectors run over the pairs that count."""
+
+    point: DualPoint
+    used: IntArray
+    w: FloatArray
+    xi: FloatArray
+    s: FloatArray
+    y: FloatArray
+    excess: float
+    centring: float
+    theta: float
+    primal: FloatArray | None = None
+    """A factor of M; None where M is θ times the inverse of S."""
+
+    @property
+    def sigma(self) -> float:
+        return 1.0 + self.excess
+
+    @property
+    def share(self) -> float:
+        return self.excess / self.sigma
+
+    @property
+    def weight(self) -> FloatArray:
+        return self.point.problem.graph.weight[self.used]
+
+    @property
+    def residual(self) -> FloatArray:
+        return self.y - (self.weight / self.point.problem.graph.bound[self.used] - self.w)
+
+    def spread(self, v: FloatArray) -> FloatArray:
+        """A vector over all pairs, zero for those that don't count."""
+        full = np.zeros(self.point.problem.n_pairs)
+        full[self.used] = v
+        return full
+
+
+def central_path(problem: LogDetProblem) -> Iterator[DualPoint]:
+    """Points of the dual along the path, without end unless there is no pair or no further step."""
+    state = _start(problem)
+    while state is not None:
+        yield state.point
+        state = _advance(state)
+
+
+def _start(problem: LogDetProblem) -> _State | None:
+    """M = I, bounds kept with a margin, multipliers so small that M S is nearly σ I."""
+    graph, F = problem.graph, problem.factor
+    distances = graph.distances(F)
+    used = np.flatnonzero((graph.weight > 0) & (distances > 0))
+    if not len(used):
+        return None
+    sign, weight, bound, d2 = graph.sign[used], graph.weight[used], graph.bound[used], distances[used]
+    xi = np.where(sign > 0, np.maximum((1.0 + MARGIN) * d2, bound), (1.0 - MARGIN) * d2)
+    s = sign * (xi - d2)
+    size = PRODUCT * F.shape[1] / len(used) / s
+    w = np.zeros(problem.n_pairs)
+    w[used] = sign * np.where(sign > 0, np.minimum(size, 0.5 * weight / bound), size)
+    point, sigma = problem.start(w), START * max(1.0, float(weight.max()))
+    return _State(point, used, sigma * point.multipliers[used], xi, s, weight / xi, sigma - 1.0, 0.1, sigma)
+
+
+def _advance(state: _State) -> _State | None:
+    """One Newton step towards products that are smaller by the centring factor."""
+    scaling, (w, xi, s, y) = _scaling(state), (state.w, state.xi, state.s, state.y)
+    mean = float(scaling.spectrum.mean())
+    theta = max(1.0, state.centring * mean)
+    tau = state.centring * min(float(np.abs(w) @ s), BALANCE * float(scaling.spectrum.sum())) / len(w)
+    v = _central_direction(state, scaling, theta, tau)
+    if not np.isfinite(v).all():
+        return None
+    dw, dy, dxi, ds = _changes(state, v, tau)
+    t_slack = min(_ratio(xi, dxi), _ratio(s, ds))
+    t, point, primal = _longest_step(state, scaling, theta, v, dw, min(_ratio(y, dy), _ratio(w, dw)))
+    if point is None or t < SHORTEST_STEP:
+        return None
+    return replace(
+        state,
+        point=point,
+        w=w + t * dw,
+        xi=xi + t_slack * dxi,
+        s=s + t_slack * ds,
+        y=y + t * dy,
+        excess=state.excess * (1.0 - t),
+        centring=max(LEAST_CENTRING, (1.0 - min(t, t_slack)) ** CENTRING_POWER),
+        theta=max(1.0, mean * (1.0 - t) + theta * t),
+        primal=primal,
+    )
+
+
+def _changes(state: _State, v: FloatArray, tau: float) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
+    """The changes dw, dy, dξ and ds of a full step, from v = dw + share w."""
+    w, xi, s, y = state.w, state.xi, state.s, state.y
+    dw = v - state.share * w
+    dy = -dw - state.residual
+    dxi = state.weight / y - xi - xi / y * dy
+    ds = tau / np.abs(w) - s - s / w * dw
+    return dw, dy, dxi, ds
+
+
+def _longest_step(
+    state: _State, scaling: _Scaling, theta: float, v: FloatArray, dw: FloatArray, t: float
+) -> tuple[float, DualPoint | None, FloatArray | None]:
+    """The part of the step that S can take, at most t, the point there, and a factor of M where it leaves θ S⁻¹."""
+    point, primal = _step_to(state, t, dw) if t >= LONG_STEP else None, None
+    if point is not None:  # after a long step M is as good as the inverse of S, and that costs nothing
+        return t, point, primal
+    # In the scaled coordinates S = I and M = diag(spectrum): relative to them S moves by dS and M by dM.
+    dS = state.point.problem.graph.laplacian_form(state.spread(v), scaling.rows)
+    _add_diagonal(dS, -state.share)
+    t = min(t, _longest(dS))
+    if t < LONG_STEP:
+        dM = _add_diagonal(np.negative(dS, out=dS), theta / scaling.spectrum - 1.0)
+        factor = _factor(_longest(dM) * dM)
+        if factor is not None:
+            primal = dtrmm(1.0, factor, scaling.turn * np.sqrt(scaling.spectrum / state.sigma), side=1, lower=1)
+            primal = dtrmm(1.0, state.point.inverse, primal, lower=1, trans_a=1)
+    return t, _step_to(state, t, dw), primal
+
+
+def _step_to(state: _State, t: float, dw: FloatArray) -> DualPoint | None:
+    """The point after a part of the step, if S is positive definite there."""
+    sigma = 1.0 + state.excess * (1.0 - t)
+    return state.point.problem.at(state.spread(state.w + t * dw) / sigma)
+
+
+class _Scaling(NamedTuple):
+    """Coordinates in which S is the identity and M diagonal."""
+
+    spectrum: FloatArray
+    """That diagonal."""
+    turn: FloatArray
+    """The rotation to them from where S alone is the identity."""
+    rows: FloatArray
+    """The rows in them."""
+
+
+def _scaling(state: _State) -> _Scaling:
+    root, point = np.sqrt(state.sigma), state.point
+    if state.primal is None:
+        r = len(point.cholesky)
+        return _Scaling(np.full(r, state.theta), np.eye(r), point.rows / root)
+    J = dtrmm(root, point.cholesky, state.primal, lower=1, trans_a=1)
+    J = J @ J.T
+    spectrum, turn = eigh(J, overwrite_a=True, check_finite=False, driver="evd")
+    return _Scaling(np.maximum(spectrum, np.finfo(float).tiny), turn, point.rows @ (turn / root))
+
+
+def _central_direction(state: _State, scaling: _Scaling, theta: float, tau: float) -> FloatArray:
+    """The solution v of the system for a step."""
+    w, xi, s, y, used = state.w, state.xi, state.s, state.y, state.used
+    graph, (spectrum, _, rows) = state.point.problem.graph, scaling
+    D = xi / y + s / np.abs(w)
+    halfway = rows * spectrum**0.25  # z where G is the identity
+    H = curvature(graph, halfway)
+    under_dual = state.point.distances[used] / state.sigma  # zᵀ S⁻¹ z
+    if state.primal is None:
+        between, under_primal = np.sqrt(state.theta) * under_dual, state.theta * under_dual  # zᵀ G z, zᵀ M z
+    else:
+        between, under_primal = (graph.distances(B)[used] for B in (halfway, rows * np.sqrt(spectrum)))
+    del halfway
+    b = theta * under_dual + state.share * (under_primal + D * w)
+    b += tau / w - (state.weight + xi * state.residual) / y
+    return conjugate_gradients(
+        lambda v: H(state.spread(v))[used] + D * v,
+        b,
+        preconditioner=1.0 / (D + between**2),
+        tolerance=CENTRAL_CG_TOLERANCE,
+    )
+
+
+def _longest(change: FloatArray) -> float:
+    """A step, at most one, that keeps ``I + step * change`` well inside the positive definite matrices."""
+    step = 1.0
+    while step > SHORTEST_STEP and _factor(step * change) is None:
+        step *= BACKTRACK
+    return step if step == 1.0 else BOUNDARY * step
+
+
+def _factor(change: FloatArray) -> FloatArray | None:
+    """The Cholesky factor of ``I + change``, in whose memory it is written, if there is one."""
+    factor, failed = dpotrf(_add_diagonal(change, 1.0).T, lower=1, overwrite_a=1)
+    return None if failed else np.asarray(factor)
+
+
+def _ratio(x: FloatArray, change: FloatArray) -> float:
+    """The step, at most one, that leaves every entry of ``x`` its sign and a little of its size."""
+    return 1.0 / max(1.0, float(np.max(-change / x)) / BOUNDARY)
+
+
+def _add_diagonal(A: FloatArray, value: FloatArray | float) -> FloatArray:
+    A[np.diag_indices_from(A)] += value
+    return A
+
 
 HOLD = 0.1
 """The part of a scaled gradient step within which a multiplier counts as being at zero."""
@@ -44,7 +267,7 @@ class DualNewton(IterativeSolver[DualPoint]):
     Examples
     --------
     >>> import numpy as np
-    >>> from isthmus.objective import LogDetProblem, Pairs
+    >>> from isthmus.solvers.logdet import LogDetProblem, Pairs
     >>> pair = Pairs(slice(0, 1), slice(1, 2), sign=1, weight=1.0, bound=0.5)
     >>> result = DualNewton().solve(LogDetProblem(np.eye(2), (pair,)))
     >>> result.status.value, bool(result.relative_gap < 1e-6)

@@ -4,27 +4,25 @@
 intervals, and claims with verdicts. What is compared with what, preparations, readings and figures are arguments.
 """
 
-from isthmus.study.entrants import RETRIEVAL, Entrant, Fit, by_target_rows
+from isthmus.study.board import Board, Claim, Scoreboard, Table
+from isthmus.study.design import RETRIEVAL, Entrant, Fit, Task, predict_by_target_rows
 from isthmus.study.records import Record
-from isthmus.study.rows import CorruptedSource, Rows, Trial
-from isthmus.study.scoreboard import Claim, Scoreboard
 from isthmus.study.study import Study
-from isthmus.study.tables import Board, Table
-from isthmus.study.tasks import Task
+from isthmus.study.trial_rows import CorruptedRows, Trial, TrialRows
 
 __all__ = [
     "RETRIEVAL",
     "Board",
     "Claim",
-    "CorruptedSource",
+    "CorruptedRows",
     "Entrant",
     "Fit",
     "Record",
-    "Rows",
     "Scoreboard",
     "Study",
     "Table",
     "Task",
     "Trial",
-    "by_target_rows",
+    "TrialRows",
+    "predict_by_target_rows",
 ]

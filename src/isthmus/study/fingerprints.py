@@ -41,16 +41,16 @@ def fingerprint(*parts: Any) -> str:
     >>> fingerprint(np.random.default_rng(0)) == fingerprint(np.random.default_rng(1))
     False
     """
-    text = "\n".join([__version__, *map(described, parts)])
+    text = "\n".join([__version__, *map(describe, parts)])
     return SCHEME + hashlib.sha256(text.encode(errors="surrogatepass")).hexdigest()[:LENGTH]
 
 
-def described(value: Any) -> str:
+def describe(value: Any) -> str:
     """Return a text for a value that is the same in every process, and differs where the content does.
 
     Examples
     --------
-    >>> described({"b": (1.0, "x"), "a": None})
+    >>> describe({"b": (1.0, "x"), "a": None})
     "{'a': None, 'b': (1.0, 'x')}"
     """
     return _describe(value, ())

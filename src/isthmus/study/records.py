@@ -16,10 +16,10 @@ import numpy as np
 import scipy
 import sklearn
 
+from isthmus._core.files import write_text
 from isthmus._version import __version__
 from isthmus.exceptions import InputError
-from isthmus.storage.files import write_text
-from isthmus.study.fingerprints import described
+from isthmus.study.fingerprints import describe
 
 try:
     import fcntl
@@ -42,7 +42,7 @@ class Record:
     experiment, group, variant, seed, system, setting
         Its key: the study, the trial, the column, and how parameters were chosen.
     parameters, grid
-        What differs from the defaults, as :func:`written` has it, and what it was chosen by, at every point of the
+        What differs from the defaults, as :func:`as_json_value` has it, and what it was chosen by, at every point of the
         entrant's grid.
     score, figures
         What the task counts on the test rows (accuracy, say), None where the fit failed; further numbers.
@@ -110,7 +110,7 @@ class InFolder:
         """All finished records by key, in the order of their keys."""
         files = [self.path] if self.path.exists() else []
         files += sorted(self.parts.glob("*.jsonl"))
-        records = {record.key: record for path in files for record in _parsed(path)}
+        records = {record.key: record for path in files for record in _parse(path)}
         return dict(sorted(records.items()))
 
     @contextmanager
@@ -159,7 +159,7 @@ class InFolder:
             self.parts.rmdir()
 
 
-def _parsed(path: Path) -> Iterator[Record]:
+def _parse(path: Path) -> Iterator[Record]:
     try:
         text = path.read_text(encoding="utf-8")
     except UnicodeDecodeError:
@@ -186,23 +186,23 @@ def _record(values: Any) -> Record:
     numbers = [record.seed, record.seconds, *(record.figures or {}).values()]
     numbers += [value for value in (record.score, record.gap, *(record.grid or ())) if value is not None]
     good = all(isinstance(text, str) for text in texts) and all(map(_is_number, numbers))
-    good = good and all(value is written(value) for value in record.parameters.values())
+    good = good and all(value is as_json_value(value) for value in record.parameters.values())
     if not good or not isinstance(record.seed, int):
         raise ValueError
     return record
 
 
-def written(value: Any) -> Any:
+def as_json_value(value: Any) -> Any:
     """A parameter as a record has it: nothing, yes or no, a finite number or a text, which also stands for the rest.
 
     Examples
     --------
-    >>> [written(value) for value in (None, True, 0.5, "rbf", float("inf"), (1.0, 2.0), np.int64(3))]
+    >>> [as_json_value(value) for value in (None, True, 0.5, "rbf", float("inf"), (1.0, 2.0), np.int64(3))]
     [None, True, 0.5, 'rbf', 'inf', '(1.0, 2.0)', 3]
     """
     if isinstance(value, np.generic):
-        return written(value.item())
-    return value if value is None or isinstance(value, bool | str) or _is_number(value) else described(value)
+        return as_json_value(value.item())
+    return value if value is None or isinstance(value, bool | str) or _is_number(value) else describe(value)
 
 
 def _is_number(value: Any) -> bool:

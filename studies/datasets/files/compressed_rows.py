@@ -9,9 +9,9 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from isthmus._core.archives import Expected, read_npz, shown_shape
+from isthmus._core.files import show_path
 from isthmus.exceptions import InputError
-from isthmus.storage.archives import Expected, read_npz, shown_shape
-from isthmus.storage.files import shown
 
 
 def read_csr(path: Path, prefix: str, expected_shape: tuple[int | None, int | None]) -> sp.csr_matrix:
@@ -36,7 +36,7 @@ def read_csr(path: Path, prefix: str, expected_shape: tuple[int | None, int | No
         f"{prefix}shape": Expected((2,), "whole", low=1, high=2**31 - 1),
     }
     data, indices, indptr, (rows, columns) = read_npz(path, wanted).values()
-    name = f"{shown(path)}, '{prefix}…'" if prefix else shown(path)
+    name = f"{show_path(path)}, '{prefix}…'" if prefix else show_path(path)
     for want, got in zip(expected_shape, (rows, columns), strict=True):
         if want not in (None, got):
             raise InputError(f"{name}: expected shape {shown_shape(expected_shape)}, got ({rows}, {columns}).")

@@ -13,10 +13,10 @@ from typing import Any, BinaryIO, NamedTuple
 import numpy as np
 from scipy.io import loadmat
 
-from isthmus._arrays import is_sparse
+from isthmus._core.archives import Expected
+from isthmus._core.arrays import is_sparse
+from isthmus._core.files import open_regular, show_path
 from isthmus.exceptions import InputError
-from isthmus.storage.archives import Expected
-from isthmus.storage.files import opened, shown
 from studies.datasets.files.compressed_rows import csr_from_parts
 from studies.datasets.files.matlab_guard import MATRIX, Guard
 
@@ -54,7 +54,7 @@ def read_mat(path: Path, expected: Mapping[str, Expected]) -> dict[str, Any]:
     {'labels': array([1, 2])}
     """
     found = read_variables(path, expected)
-    return {name: as_expected(found[name], each, f"{shown(path)}, {name!r}") for name, each in expected.items()}
+    return {name: as_expected(found[name], each, f"{show_path(path)}, {name!r}") for name, each in expected.items()}
 
 
 def read_variables(path: Path, names: Collection[str], *, most_bytes: int = MOST_BYTES) -> dict[str, Any]:
@@ -73,12 +73,12 @@ def read_variables(path: Path, names: Collection[str], *, most_bytes: int = MOST
     """
     found: dict[str, Any] = {}
     seen: list[str] = []
-    with opened(path) as file:
-        for variable in _variables(file, shown(path)):
+    with open_regular(path) as file:
+        for variable in _variables(file, show_path(path)):
             seen.append(variable.title)
             if variable.title not in names:
                 continue
-            name = f"{shown(path)}, {variable.title!r}"
+            name = f"{show_path(path)}, {variable.title!r}"
             if variable.title in found:
                 raise InputError(f"{name}: expected the variable once, got it twice.")
             content = _content(file, variable, most_bytes, name)
@@ -88,7 +88,7 @@ def read_variables(path: Path, names: Collection[str], *, most_bytes: int = MOST
     if missing:
         got = ", ".join(ascii(name[:40]) for name in seen[:8]) or "none"
         more = ", …" if len(seen) > 8 else ""
-        raise InputError(f"{shown(path)}: expected a variable {missing[0]!r}, got only {got}{more}.")
+        raise InputError(f"{show_path(path)}: expected a variable {missing[0]!r}, got only {got}{more}.")
     return found
 
 
@@ -105,8 +105,8 @@ def variable_names(path: Path) -> tuple[str, ...]:
     ...     variable_names(path)
     ('fts', 'labels')
     """
-    with opened(path) as file:
-        return tuple(variable.title for variable in _variables(file, shown(path)))
+    with open_regular(path) as file:
+        return tuple(variable.title for variable in _variables(file, show_path(path)))
 
 
 def as_expected(found: Any, expected: Expected, name: str) -> Any:

@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from isthmus._arrays import FloatArray
+from isthmus._core.arrays import FloatArray
 from isthmus.exceptions import InputError
-from isthmus.plotting.canvas import DPI, FAINT, INK, new_figure
+from isthmus.view.plots import DPI, FAINT, INK, new_figure
 
 PAPER = "#f3f3f3"
 """Every second row of a table."""

@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from isthmus._arrays import BoolArray, FloatArray
-from isthmus._validation import length
+from isthmus._core.arrays import BoolArray, FloatArray
+from isthmus._core.validation import check_length
 from isthmus.exceptions import InputError
-from isthmus.plotting.canvas import INK, key
+from isthmus.view.plots import INK, legend_entry
 from studies.paper.drawing import canvas
 from studies.paper.drawing.canvas import DOUBT, GAIN, LOSS, NORMAL, PAPER, SMALL
 
@@ -70,7 +70,7 @@ def plot_differences(
         raise InputError("lows, highs: expected an interval around each mean, got one that leaves it out.")
     for values, name in ((groups, "groups"), (decided, "decided")):
         if values is not None:
-            length(values, n, name, "names")
+            check_length(values, n, name, "names")
     known = (low > 0) | (high < 0) if decided is None else np.array(decided, dtype=bool)
     places, headings = _places(n, groups)
     figure = canvas.empty_figure((n + len(headings)) * LINE_HEIGHT + 1.25, title)
@@ -130,4 +130,4 @@ def _keys(tested: bool) -> list[Any]:
     if tested:
         above, below, open_ = "shown to be above zero", "shown to be below zero", "not shown"
     meanings = ((above, GAIN, GAIN), (below, LOSS, LOSS), (open_, "white", DOUBT))
-    return [key(label, "o", 4.5, face, edge, color=edge, linestyle="-") for label, face, edge in meanings]
+    return [legend_entry(label, "o", 4.5, face, edge, color=edge, linestyle="-") for label, face, edge in meanings]

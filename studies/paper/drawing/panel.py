@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from isthmus._validation import length, matrix
-from isthmus.domains import UNLABELLED
+from isthmus._core.validation import check_length, check_matrix
+from isthmus.data.labels import UNLABELLED
 from isthmus.exceptions import InputError
 
 
@@ -60,7 +60,7 @@ class Panel:
             if given:
                 raise InputError(f"{given[0]}: expected None where {domain} is None, got labels.")
             return
-        points = np.array(matrix(getattr(self, domain), domain), dtype=np.float64)
+        points = np.array(check_matrix(getattr(self, domain), domain), dtype=np.float64)
         if points.shape[1] not in (2, 3):
             raise InputError(f"{domain}: expected 2 or 3 columns, got {points.shape[1]}.")
         object.__setattr__(self, domain, points)
@@ -68,7 +68,7 @@ class Panel:
             values = getattr(self, name)
             if values is None and name == "target_classes":
                 continue
-            length(values, len(points), name, domain)
+            check_length(values, len(points), name, domain)
             object.__setattr__(self, name, np.array(values))
 
     @property

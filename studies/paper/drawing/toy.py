@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from isthmus._arrays import BoolArray, FloatArray
-from isthmus.domains import UNLABELLED
+from isthmus._core.arrays import BoolArray, FloatArray
+from isthmus.data.labels import UNLABELLED
 from isthmus.exceptions import InputError
-from isthmus.plotting.canvas import (
+from isthmus.view.plots import (
     FAINT,
     INK,
     OKABE_ITO,
@@ -18,7 +18,7 @@ from isthmus.plotting.canvas import (
     TARGET_MARKER,
     TEN_COLOURS,
     class_colours,
-    key,
+    legend_entry,
 )
 from studies.paper.drawing.canvas import DOUBT, NORMAL, SMALL, empty_figure
 from studies.paper.drawing.grid import TICKS, TITLE, Grid
@@ -143,7 +143,7 @@ def _three_axes(ax: Any) -> None:
 
 def _explain(figure: Any, panels: Sequence[Panel], colours: dict[Any, Any], height: float) -> None:
     """Markers in one line, colours in the next."""
-    classes = [key(f"class {label}", "s", 6, colour, colour) for label, colour in colours.items()]
+    classes = [legend_entry(f"class {label}", "s", 6, colour, colour) for label, colour in colours.items()]
     for keys, bottom in ((_markers(panels), 0.27), (classes, 0.05)):
         place = {
             "loc": "lower center",
@@ -158,12 +158,12 @@ def _markers(panels: Sequence[Panel]) -> list[Any]:
     targets = [panel for panel in panels if panel.target is not None]
     keys = []
     if any(panel.source is not None for panel in panels):
-        keys.append(key("source row (labelled)", SOURCE_MARKER, 4, INK, "none"))
+        keys.append(legend_entry("source row (labelled)", SOURCE_MARKER, 4, INK, "none"))
     if any((panel.target_labels != UNLABELLED).any() for panel in targets):
-        keys.append(key("target row, labelled", TARGET_MARKER, 8, FAINT, INK, markeredgewidth=1.1))
+        keys.append(legend_entry("target row, labelled", TARGET_MARKER, 8, FAINT, INK, markeredgewidth=1.1))
     hidden = [panel for panel in targets if (panel.target_labels == UNLABELLED).any()]
     if hidden:
         true = all(panel.target_classes is not None for panel in hidden)
         words = "target row, unlabelled (colour: its true class)" if true else "target row, unlabelled"
-        keys.append(key(words, TARGET_MARKER, 4.5, "none", INK if true else FAINT, markeredgewidth=0.8))
+        keys.append(legend_entry(words, TARGET_MARKER, 4.5, "none", INK if true else FAINT, markeredgewidth=0.8))
     return keys

@@ -10,12 +10,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 from threadpoolctl import threadpool_info, threadpool_limits
 
-from isthmus._threads import added, crowded, n_threads, single_threaded_blas, summed
+from isthmus._core.rows import ArrayRows
+from isthmus._core.threads import add_parts, cap_inner_threads, n_threads, single_threaded_blas, sum_over_items
 from isthmus.exceptions import InputError
-from isthmus.objective import Alignment
-from isthmus.solvers.blocks import ArrayRows, BlockNewton, BlockProblem
-from isthmus.solvers.blocks.point import PassShare, place
-from isthmus.solvers.blocks.reduction import reduced
+from isthmus.solvers.blocks.metric import reduce_problem
+from isthmus.solvers.blocks.point import PassShare, evaluate_metric
+from isthmus.solvers.blocks.problem import BlockProblem
+from isthmus.solvers.blocks.solver import BlockNewton
+from isthmus.solvers.logdet import Alignment
 
 
 def blas_threads():
@@ -43,21 +45,21 @@ def array_rows(n=5000, d=4, seed=100, dtype=np.float64):
 @given(st.lists(st.floats(-1e6, 1e6), min_size=1, max_size=30), st.integers(1, 5))
 def test_sums_do_not_depend_on_threads_but_for_rounding(values, threads):
     with threadpool_limits(threads, user_api="blas"):
-        total = summed(lambda x: (np.float64(x), np.full(2, x)), values)
-        again = summed(lambda x: (np.float64(x), np.full(2, x)), values)
+        total = sum_over_items(lambda x: (np.float64(x), np.full(2, x)), values)
+        again = sum_over_items(lambda x: (np.float64(x), np.full(2, x)), values)
     np.testing.assert_allclose(total[0], np.sum(values), atol=1e-6)
     assert all(np.array_equal(a, b) for a, b in zip(total, again, strict=True))
 
 
 def test_shares_of_single_precision_are_added_in_double():
-    (total,) = summed(lambda x: (np.array([x], dtype=np.float32),), [1.0, 2.0**-30])
+    (total,) = sum_over_items(lambda x: (np.array([x], dtype=np.float32),), [1.0, 2.0**-30])
     assert total.dtype == np.float64
     assert total[0] == 1.0 + 2.0**-30
 
 
 def test_shares_are_not_changed():
     first = np.zeros(2)
-    added([(first,), (np.ones(2),)])
+    add_parts([(first,), (np.ones(2),)])
     assert not first.any()
 
 
@@ -73,7 +75,7 @@ def test_as_many_threads_as_blas_may_use_and_blas_gets_one():
     with threadpool_limits(2, user_api="blas"):
         barrier = threading.Barrier(2)
         assert n_threads() == 2
-        summed(share, [1, 2, 3, 4])
+        sum_over_items(share, [1, 2, 3, 4])
         assert blas_threads() == {2}
     assert len(seen) == 2
     assert at_once == {1}
@@ -85,7 +87,7 @@ def test_there_is_one_thread_where_others_are_at_work():
         worker = threading.Thread(target=lambda: found.append(n_threads()))
         worker.start()
         worker.join()
-        with crowded():
+        with cap_inner_threads():
             found.append(n_threads())
         with single_threaded_blas():
             found.append(n_threads())
@@ -109,21 +111,21 @@ def test_blas_is_restored_after_an_error():
 
     with threadpool_limits(2, user_api="blas"):
         with pytest.raises(ValueError, match="no"):
-            summed(share, [1, 2, 3])
+            sum_over_items(share, [1, 2, 3])
         assert blas_threads() == {2}
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_a_pass_is_the_sum_of_its_blocks(dtype):
     rows = array_rows()
-    task, _ = reduced(problem(rows))
+    task, _ = reduce_problem(problem(rows))
     L = np.linalg.cholesky(np.eye(task.d) + 0.1)
-    at = place(task, rows, L, dtype)
+    at = evaluate_metric(task, rows, L, dtype)
     share = PassShare(at.frame.lens)
     with threadpool_limits(2, user_api="blas"):
         total = rows.total(share)
     parts = [share(X, codes) for X, codes in rows.blocks(701)]
-    for found, expected in zip(total, added(parts), strict=True):
+    for found, expected in zip(total, add_parts(parts), strict=True):
         np.testing.assert_allclose(found, expected, rtol=1e-4 if dtype == np.float32 else 1e-11, atol=1e-9)
 
 
@@ -148,16 +150,16 @@ def test_what_travels_does_not_grow_with_the_rows():
     sizes = []
     for n in (300, 6000):
         rows = array_rows(n)
-        task, _ = reduced(problem(rows))
-        share = PassShare(place(task, rows, np.eye(task.d)).frame.lens)
+        task, _ = reduce_problem(problem(rows))
+        share = PassShare(evaluate_metric(task, rows, np.eye(task.d)).frame.lens)
         sizes.append((len(pickle.dumps(share)), len(pickle.dumps(rows.total(share)))))
     assert sizes[0] == sizes[1]
 
 
 def test_a_share_does_the_same_after_its_journey():
     rows = array_rows(300)
-    task, _ = reduced(problem(rows))
-    share = PassShare(place(task, rows, np.eye(task.d)).frame.lens)
+    task, _ = reduce_problem(problem(rows))
+    share = PassShare(evaluate_metric(task, rows, np.eye(task.d)).frame.lens)
     for found, expected in zip(
         pickle.loads(pickle.dumps(share))(rows.X, rows.codes), share(rows.X, rows.codes), strict=True
     ):
@@ -166,8 +168,8 @@ def test_a_share_does_the_same_after_its_journey():
 
 def test_no_rows_have_sums_too():
     rows = ArrayRows(np.empty((0, 4)), np.empty(0, dtype=int))
-    task, _ = reduced(problem(array_rows(30)))
-    loss, *sums = rows.total(PassShare(place(task, array_rows(30), np.eye(task.d)).frame.lens))
+    task, _ = reduce_problem(problem(array_rows(30)))
+    loss, *sums = rows.total(PassShare(evaluate_metric(task, array_rows(30), np.eye(task.d)).frame.lens))
     assert loss == 0.0
     assert not any(part.any() for part in sums)
 

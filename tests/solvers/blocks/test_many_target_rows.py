@@ -5,12 +5,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from isthmus._rows import systematic
-from isthmus.objective import LogDetProblem, Pairs
-from isthmus.solvers import BlockNewton, BlockProblem, DualNewton, Status
-from isthmus.solvers.blocks import ArrayRows, lens, levels, search
-from isthmus.solvers.blocks.point import place
-from isthmus.solvers.blocks.reduction import reduced
+from isthmus._core.rows import ArrayRows, sample_systematically
+from isthmus.solvers.blocks import metric as lens
+from isthmus.solvers.blocks import solver as levels
+from isthmus.solvers.blocks.metric import reduce_problem
+from isthmus.solvers.blocks.point import evaluate_metric
+from isthmus.solvers.blocks.problem import BlockProblem
+from isthmus.solvers.blocks.solver import BlockNewton
+from isthmus.solvers.logdet import LogDetProblem, Pairs
+from isthmus.solvers.newton import DualNewton
+from isthmus.solvers.result import Status
 
 
 def problem(n=400, n_target=150, uneven=False, dtype=np.float64, seed=100):
@@ -37,11 +41,11 @@ def written_out(blocks):
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("uneven", [False, True])
 def test_strips_make_no_difference(monkeypatch, dtype, uneven):
-    task, rows = reduced(problem(uneven=uneven))
+    task, rows = reduce_problem(problem(uneven=uneven))
     L = np.linalg.cholesky(np.eye(task.d) + 0.2)
-    whole = place(task, rows, L, dtype)
+    whole = evaluate_metric(task, rows, L, dtype)
     monkeypatch.setattr(lens, "WIDTH", 7)
-    strips = place(task, rows, L, dtype)
+    strips = evaluate_metric(task, rows, L, dtype)
     assert strips.loss == pytest.approx(whole.loss, rel=1e-5 if dtype == np.float32 else 1e-12)
     np.testing.assert_allclose(
         strips.E, whole.E, atol=(1e-4 if dtype == np.float32 else 1e-11) * np.abs(whole.E).max()
@@ -54,7 +58,7 @@ def test_strips_make_no_difference(monkeypatch, dtype, uneven):
 )
 def test_a_systematic_sample_has_the_share_of_every_code(places, seed):
     chance, codes = np.array([p for p, _ in places]), np.array([c for _, c in places])
-    drawn = systematic(chance, codes, np.random.default_rng(seed))
+    drawn = sample_systematically(chance, codes, np.random.default_rng(seed))
     assert (np.diff(drawn) > 0).all()
     assert (chance[drawn] > 0.0).all()
     for code in np.unique(codes):
@@ -66,23 +70,23 @@ def test_every_place_is_drawn_as_often_as_its_chance_says():
     chance, codes = random.random(30), random.integers(3, size=30)
     often = np.zeros(30)
     for _ in range(4000):
-        often[systematic(chance, codes, random)] += 1.0
+        often[sample_systematically(chance, codes, random)] += 1.0
     np.testing.assert_allclose(often / 4000, chance, atol=0.04)  # five standard errors
 
 
 @pytest.mark.parametrize("uneven", [False, True])
 def test_the_gradient_of_an_importance_sample_is_right_in_the_mean(uneven):
-    task, rows = reduced(problem(uneven=uneven))
+    task, rows = reduce_problem(problem(uneven=uneven))
     L, random = np.eye(task.d), np.random.default_rng(100)
-    E = place(task, rows, L, np.float64).E
-    samples = [place(task.among(30, random), rows, L, np.float64).E for _ in range(400)]
+    E = evaluate_metric(task, rows, L, np.float64).E
+    samples = [evaluate_metric(task.among(30, random), rows, L, np.float64).E for _ in range(400)]
     error = np.std(samples, axis=0) / 20.0
     assert (np.abs(np.mean(samples, axis=0) - E) <= 5.0 * error + 1e-9).all()
     assert np.median([len(task.among(30, random).target) for _ in range(20)]) <= 31
 
 
 def test_heavy_rows_are_always_in_the_sample():
-    task, _ = reduced(problem(uneven=True))
+    task, _ = reduce_problem(problem(uneven=True))
     heavy = task.target[:10]
     for seed in range(20):
         drawn = task.among(40, np.random.default_rng(seed)).target
@@ -101,7 +105,7 @@ def test_a_solution_from_samples_of_both_sides_is_that_of_all_pairs(seed, uneven
             (levels, "COARSEST", 90),
             (levels, "SAMPLE", 200),
             (lens, "WIDTH", 64),
-            (search, "PAIRS", 3000),
+            (levels, "PAIRS", 3000),
         ):
             patch.setattr(module, name, value)
         assert levels.level_sizes(400, 150) == [(100, 37), (400, 37)]

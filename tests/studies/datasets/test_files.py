@@ -18,8 +18,8 @@ from hypothesis.extra.numpy import array_shapes, arrays
 from scipy.io import loadmat, savemat
 
 from hostile import FLIPS, compressed, element, flipped, matlab_file, matlab_variable, put, refused, saved
+from isthmus._core.archives import Expected
 from isthmus.exceptions import InputError
-from isthmus.storage.archives import Expected
 from studies.datasets.files.compressed_rows import read_csr
 from studies.datasets.files.matlab import read_mat
 from studies.datasets.folder import required

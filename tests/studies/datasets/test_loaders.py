@@ -13,8 +13,8 @@ import scipy.sparse as sp
 from scipy.io import savemat
 
 from conftest import real_data
-from isthmus.datasets import Collection, load_digits, load_toy
-from isthmus.domains import Domain
+from isthmus.data.datasets import Collection, load_digits, load_toy
+from isthmus.data.domains import Domain
 from isthmus.exceptions import InputError
 from studies import datasets
 from studies.datasets import catalogue, listing, read_office_mat, reuters600

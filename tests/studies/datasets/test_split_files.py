@@ -14,8 +14,8 @@ from scipy.io import savemat
 
 from conftest import real_data
 from hostile import compressed, element, matlab_file, matlab_variable
-from isthmus.datasets import Collection
-from isthmus.domains import Domain
+from isthmus.data.datasets import Collection
+from isthmus.data.domains import Domain
 from isthmus.exceptions import InputError
 from studies.datasets import load_office31_released, read_hoffman_splits, read_shfa_split
 

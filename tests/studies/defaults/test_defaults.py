@@ -7,10 +7,10 @@ import pytest
 
 from conftest import make_domains
 from isthmus import MLHD
-from isthmus.domains import TwoDomains
-from isthmus.kernels import Linear
-from isthmus.spaces import JointSpace
-from isthmus.study import Record
+from isthmus.data.domains import TwoDomains
+from isthmus.geometry.joint import JointSpace
+from isthmus.geometry.kernels import Linear
+from isthmus.study.records import Record
 from studies.defaults import TABLES, Rule, RuledMLHD, specification, study
 from studies.defaults.__main__ import main
 from studies.defaults.rules import BEFORE, RULES, SCALES, SHORT_LIST

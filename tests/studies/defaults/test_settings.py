@@ -8,7 +8,8 @@ import scipy.sparse as sp
 from scipy.spatial.distance import pdist
 
 from isthmus import ARC, CCA, ITML, KCCA, MLHD
-from isthmus.study import Record, Rows, Trial
+from isthmus.study.records import Record
+from isthmus.study.trial_rows import Trial, TrialRows
 from studies.defaults import settings, settings_tables
 from studies.defaults.__main__ import EVERY_PAIR, FIRST, main
 from studies.defaults.candidates import WeighedARC, WeighedITML, WeighedMLHD
@@ -85,7 +86,7 @@ def rows_with(X_test, sparse=False):
     rng = np.random.default_rng(0)
     X, Y = np.abs(rng.normal(size=(30, 40))), rng.normal(size=(36, 9))
     y = np.arange(30) % 3
-    return Rows(sp.csr_matrix(X) if sparse else X, y, Y, np.r_[[0, 1, 2], [-1] * 33], X_test, np.zeros(5, int))
+    return TrialRows(sp.csr_matrix(X) if sparse else X, y, Y, np.r_[[0, 1, 2], [-1] * 33], X_test, np.zeros(5, int))
 
 
 @pytest.mark.parametrize("sparse", [False, True])

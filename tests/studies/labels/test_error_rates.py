@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from isthmus.study import Trial
+from isthmus.study.trial_rows import Trial
 from studies.labels.__main__ import main
 from studies.labels.error_rates import Draw, rates, study
 

@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 
 from conftest import make_domains
-from isthmus.controls import BalancedKMeans, SelfTrainedLDA
-from isthmus.study import Entrant, Fit, Trial
+from isthmus.estimators.controls import BalancedKMeans, SelfTrainedLDA
+from isthmus.study.design import Entrant, Fit
+from isthmus.study.trial_rows import Trial
 from studies.labels import STUDIES
 from studies.labels.controls import MeanOfBoth, RandomNames, SourceShares
 from studies.labels.parts import FULL, LDA, RANDOM, SPOILT, TARGET_ONLY, TRANSFER

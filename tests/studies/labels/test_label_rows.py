@@ -9,9 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from conftest import real_data
-from isthmus.domains import UNLABELLED, Domain
-from isthmus.evaluation import Protocol
-from isthmus.study import CorruptedSource, Trial
+from isthmus.data.domains import Domain
+from isthmus.data.labels import UNLABELLED
+from isthmus.data.splits import Protocol
+from isthmus.study.trial_rows import CorruptedRows, Trial
 from studies.labels import STUDIES
 from studies.labels.data import SETS, Pair, groups_of, pair_of, set_of
 from studies.labels.parts import REAL
@@ -127,7 +128,7 @@ def test_controls_keep_what_is_hidden():
     assert on_axes.X_source.shape[1] == 30
     assert on_axes.X_target.shape[1] == on_axes.X_test.shape[1] <= 30
     np.testing.assert_allclose(np.linalg.norm(on_axes.X_test, axis=1), 1.0)
-    spoilt = CorruptedSource("renamed")(rows, 100)
+    spoilt = CorruptedRows("renamed")(rows, 100)
     assert (spoilt.y_source != rows.y_source).all()
     np.testing.assert_array_equal(spoilt.y_all, rows.y_all)
 

@@ -7,9 +7,8 @@ import numpy as np
 import pytest
 
 from isthmus.exceptions import InputError
-from isthmus.study import Record
-from isthmus.study.plan import Plan
-from isthmus.study.records import VERSIONS, InFolder
+from isthmus.study.records import VERSIONS, InFolder, Record
+from isthmus.study.study import Plan
 from studies.labels import STUDIES
 from studies.labels.__main__ import PAGE, RECORDS, committed_records, main, narrowed, rendered
 from studies.labels.page import TARGET_ONLY, comparisons, page

@@ -5,8 +5,7 @@ import json
 import pytest
 
 from isthmus import InputError
-from isthmus.study import Record
-from isthmus.study.records import VERSIONS
+from isthmus.study.records import VERSIONS, Record
 from studies.labels import verdicts
 from studies.labels.error_rates import VARIANTS
 from studies.labels.verdicts import FILE, ask, curves, read, section

@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import scipy.sparse as sp
 
-from isthmus.study import Entrant
+from isthmus.study.design import Entrant
 from studies.pairs import data, retrieval, transfer
 from studies.pairs.data import Paired
 from studies.pairs.rows import PairedDraw

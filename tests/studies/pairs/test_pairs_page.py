@@ -7,9 +7,8 @@ import numpy as np
 import pytest
 
 from isthmus.exceptions import InputError
-from isthmus.study import Record
-from isthmus.study.plan import Plan
-from isthmus.study.records import VERSIONS, InFolder
+from isthmus.study.records import VERSIONS, InFolder, Record
+from isthmus.study.study import Plan
 from studies.pairs import STUDIES, page
 from studies.pairs.__main__ import FIGURES, PAGE, RECORDS, committed_records, main
 from studies.pairs.findings import use_sentences, winners_table

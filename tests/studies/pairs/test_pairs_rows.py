@@ -10,8 +10,7 @@ from small_pairs import NUMBERS, TEXT, numbers, texts, use_small_data
 
 from conftest import one_sentence, real_data
 from isthmus.exceptions import InputError
-from isthmus.study import Trial
-from isthmus.study.rows import name_number
+from isthmus.study.trial_rows import Trial, name_number
 from studies.datasets import read_debian_texts
 from studies.datasets.debian_texts import FILE
 from studies.pairs import data, matching

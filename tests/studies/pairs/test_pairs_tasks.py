@@ -11,8 +11,9 @@ from scipy.stats import rankdata
 from small_pairs import NUMBERS, TEXT, retrieval, small_study, transfer, use_small_data
 
 from isthmus import RidgeMap
-from isthmus.matching.matching import Matching
-from isthmus.study import Entrant, Fit, Trial
+from isthmus.study.design import Entrant, Fit
+from isthmus.study.trial_rows import Trial
+from isthmus.tasks.matching.result import Matching
 from studies.pairs import data, matching, migration
 from studies.pairs.controls import Chance, ClassOracle, SharedColumns
 from studies.pairs.ranking import csls, partner_scores

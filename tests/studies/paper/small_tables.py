@@ -10,9 +10,9 @@ from dataclasses import replace
 import numpy as np
 import scipy.sparse as sp
 
-from isthmus.datasets import Collection
-from isthmus.domains import Domain
-from isthmus.evaluation import Protocol
+from isthmus.data.datasets import Collection
+from isthmus.data.domains import Domain
+from isthmus.data.splits import Protocol
 from isthmus.study.records import VERSIONS, InFolder, Record
 from studies.paper.entrants import TABLE
 from studies.paper.experiment import EXPERIMENTS

@@ -9,18 +9,15 @@ import scipy.sparse as sp
 from small_tables import CLASSES, GROUPS, PROTOCOL, TWO, coarse, histograms, record, shrunk, small, texts
 
 from isthmus import ARC, MLHD
-from isthmus.controls import TargetOnly
-from isthmus.controls.corrupted import KINDS
-from isthmus.domains import UNLABELLED, Domain
+from isthmus.data.domains import Domain
+from isthmus.data.labels import UNLABELLED
+from isthmus.estimators.controls import KINDS, TargetOnly
 from isthmus.exceptions import InputError
-from isthmus.study import CorruptedSource, Entrant, Fit, Trial, by_target_rows
-from isthmus.study import fits as fits_module
-from isthmus.study import plan as plan_module
-from isthmus.study.entrants import SETTINGS
-from isthmus.study.fits import fitted_outcome, run_trial
-from isthmus.study.plan import Plan, carry_out
+from isthmus.study import study as study_module
+from isthmus.study.design import SETTINGS, Entrant, Fit, predict_by_target_rows, reverse_agreement
 from isthmus.study.records import InFolder
-from isthmus.study.tasks import reverse_agreement
+from isthmus.study.study import Plan, fit_and_score, run_plan, run_trial
+from isthmus.study.trial_rows import CorruptedRows, Trial
 from studies.paper.artefacts import sensitivity_artefacts, table_artefacts
 from studies.paper.comparisons import READINGS
 from studies.paper.entrants import MLHD_RBF, TABLE, TOY
@@ -227,7 +224,7 @@ def test_features_of_the_whole_domain_do_see_them(name):
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_corrupted_source_leaves_the_target_and_differs_by_seed(kind):
     rows = rows_of("table1")
-    one, again, other = (CorruptedSource(kind)(rows, seed) for seed in (0, 0, 1))
+    one, again, other = (CorruptedRows(kind)(rows, seed) for seed in (0, 0, 1))
     for name in ("X_target", "y_target", "X_test", "y_test"):
         assert getattr(one, name) is getattr(rows, name)
     assert one.X_source.shape == rows.X_source.shape
@@ -235,7 +232,7 @@ def test_a_corrupted_source_leaves_the_target_and_differs_by_seed(kind):
     assert np.array_equal(one.y_source, again.y_source)
     same = np.array_equal(one.X_source, rows.X_source) and np.array_equal(one.y_source, rows.y_source)
     assert not same
-    others = [CorruptedSource(kind)(rows, seed) for seed in range(1, 6)]
+    others = [CorruptedRows(kind)(rows, seed) for seed in range(1, 6)]
     assert any(
         not (np.array_equal(one.X_source, o.X_source) and np.array_equal(one.y_source, o.y_source)) for o in others
     )
@@ -274,9 +271,9 @@ def test_every_entrant_of_a_trial_sees_the_same_rows(monkeypatch):
 
     def noted(entrant, parameters, rows, seed, **asked):
         seen.append((entrant, rows))
-        return fitted_outcome(entrant, parameters, rows, seed, **asked)
+        return fit_and_score(entrant, parameters, rows, seed, **asked)
 
-    monkeypatch.setattr(fits_module, "fitted_outcome", noted)
+    monkeypatch.setattr(study_module, "fit_and_score", noted)
     experiment = shrunk()["table1"]
     run_trial(experiment, TRIALS["table1"], everything(experiment, ("default",)))
     assert [entrant.name for entrant, _ in seen] == [e.name for e in experiment.entrants]
@@ -375,14 +372,14 @@ def limited():
 
 def test_a_fit_that_was_not_certified_says_so():
     rows = rows_of("table1")
-    outcome = fitted_outcome(Entrant("mlhd", limited, readings={"by target": by_target_rows}), {}, rows, 0)
+    outcome = fit_and_score(Entrant("mlhd", limited, readings={"by target": predict_by_target_rows}), {}, rows, 0)
     assert outcome.status not in ("optimal", "done")
     assert outcome.gap is None or outcome.gap > 1e-6
     assert set(outcome.accuracy) == {"mlhd", "by target"}
 
 
 def test_an_infinite_gap_can_be_written(monkeypatch, tmp_path):
-    from isthmus.solvers import Result
+    from isthmus.solvers.result import Result
 
     monkeypatch.setattr(Result, "relative_gap", property(lambda self: np.inf))
     experiment = small("table1", entrants=(Entrant("mlhd-rbf", limited),))
@@ -404,7 +401,7 @@ def test_a_failing_entrant_does_not_stop_the_others(tmp_path, monkeypatch, error
     experiment = replace(small("table1", entrants=entrants), groups=shrunk()["table1"].groups[:1])
     experiment = replace(experiment, published=experiment.published[:1])
     plan = Plan(experiment, ("whole",), tuple(SETTINGS), (0,))
-    found = {(r.system, r.setting): r for r in carry_out(plan, InFolder(tmp_path, "table1"))}
+    found = {(r.system, r.setting): r for r in run_plan(plan, InFolder(tmp_path, "table1"))}
     for setting in SETTINGS:
         for column in ("arc-rbf", *READINGS):
             assert found[column, setting].score is None
@@ -467,7 +464,7 @@ def finished(request, tmp_path_factory):
     """A run from beginning to end, and its tables and figures."""
     folder, experiment = tmp_path_factory.mktemp("finished"), few(request.param)
     for plan in plans(experiment):
-        carry_out(plan, InFolder(folder, experiment.name))
+        run_plan(plan, InFolder(folder, experiment.name))
     return experiment, folder, bytes_of(experiment, folder)
 
 
@@ -491,14 +488,14 @@ def test_a_run_that_was_stopped_and_resumed_gives_the_same_bytes_and_repeats_not
         if done == k:
             raise Stop
 
-    monkeypatch.setattr(plan_module, "run_trial", counted)
+    monkeypatch.setattr(study_module, "run_trial", counted)
     results = InFolder(tmp_path, experiment.name)
     with pytest.raises(Stop):
-        carry_out(plans(experiment)[0], results, progress=stopping)
+        run_plan(plans(experiment)[0], results, progress=stopping)
     assert len(results.read()) == k * len(experiment.columns)
     assert not results.parts.exists()
     for plan in plans(experiment):
-        carry_out(plan, results)
+        run_plan(plan, results)
     if k:
         assert bytes_of(experiment, tmp_path) == expected
     else:
@@ -511,7 +508,7 @@ def test_a_run_that_was_stopped_and_resumed_gives_the_same_bytes_and_repeats_not
     before = len(runs)
     for plan in plans(experiment):
         found = results.read()
-        assert carry_out(plan, results) == [found[key] for key in plan.marks]
+        assert run_plan(plan, results) == [found[key] for key in plan.marks]
     assert len(runs) == before
 
 
@@ -525,7 +522,7 @@ def test_a_lost_column_is_all_that_is_run_again(finished, tmp_path):
     assert len(left) == 2 * len(experiment.groups)
     assert all(cells == [("arc-rbf", "default")] and trial.seed == 1 for trial, cells in left)
     for plan in plans(experiment):
-        carry_out(plan, results)
+        run_plan(plan, results)
     assert bytes_of(experiment, tmp_path, figures=False) == texts_of(expected)
 
 
@@ -533,7 +530,7 @@ def test_a_lost_column_is_all_that_is_run_again(finished, tmp_path):
 def test_one_job_and_two_give_the_same_tables(finished, tmp_path):
     experiment, _, expected = finished
     for plan in plans(experiment):
-        carry_out(plan, InFolder(tmp_path, experiment.name), n_jobs=2)
+        run_plan(plan, InFolder(tmp_path, experiment.name), n_jobs=2)
     assert bytes_of(experiment, tmp_path, figures=False) == texts_of(expected)
 
 
@@ -545,7 +542,7 @@ def test_an_interruption_keeps_what_is_finished_and_is_passed_on(tmp_path):
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        carry_out(plans(experiment)[0], results, progress=interrupting)
+        run_plan(plans(experiment)[0], results, progress=interrupting)
     assert len(results.read()) == 2 * len(experiment.columns)
     assert results.path.exists()
 
@@ -554,10 +551,10 @@ def test_progress_counts_the_trials_that_are_left(tmp_path):
     experiment, seen = few("table1"), []
     one = replace(experiment, entrants=(experiment.entrant("target 1-NN"),))
     plan = Plan(one, ("whole",), ("default",), (0,))
-    carry_out(plan, InFolder(tmp_path, "table1"), progress=lambda *at: seen.append(at))
+    run_plan(plan, InFolder(tmp_path, "table1"), progress=lambda *at: seen.append(at))
     assert seen == [(k, 3) for k in range(4)]
     seen.clear()
-    carry_out(plan, InFolder(tmp_path, "table1"), progress=lambda *at: seen.append(at))
+    run_plan(plan, InFolder(tmp_path, "table1"), progress=lambda *at: seen.append(at))
     assert seen == [(0, 0)]
 
 
@@ -582,7 +579,7 @@ def test_a_plan_takes_its_own_records_only(tmp_path):
         record("arc-rbf", setting="oracle"),
     ]
     results.add(foreign + mine)
-    assert carry_out(plan, results) == mine
+    assert run_plan(plan, results) == mine
 
 
 # --- the whole way, by name -----------------------------------------------------------------------------------------

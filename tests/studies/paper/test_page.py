@@ -9,7 +9,7 @@ import pytest
 from small_tables import records_of, shrunk
 
 from isthmus.exceptions import InputError
-from isthmus.study.scoreboard import HOLDS, REVERSED
+from isthmus.study.board import HOLDS, REVERSED
 from studies.paper.artefacts import boards, sensitivity_artefacts, table_artefacts, toy_artefacts
 from studies.paper.comparisons import ORDER, READINGS
 from studies.paper.experiment import EXPERIMENTS

@@ -7,11 +7,9 @@ import numpy as np
 import pytest
 from small_tables import GROUPS, record, records_of, small
 
-from isthmus.evaluation import Difference
+from isthmus.evidence.comparison import Difference
 from isthmus.exceptions import InputError
-from isthmus.study import Claim, Table
-from isthmus.study.scoreboard import HOLDS, LEVEL, OPEN, REVERSED, UNRUN
-from isthmus.study.tables import claim_table
+from isthmus.study.board import HOLDS, LEVEL, OPEN, REVERSED, UNRUN, Claim, Table, make_claim_table
 from studies.paper.artefacts import boards, sensitivity_artefacts, table_artefacts
 from studies.paper.comparisons import (
     AGAINST_CORRUPTED,
@@ -452,7 +450,7 @@ def test_the_table_of_claims_has_the_verdicts_of_every_set():
     found = records_of(FULL, noisy(UP), sets[0]) + records_of(FULL, noisy(down), sets[1])
     every = boards(FULL, found, "whole", sets)
     claims = [table_claims(b) for b in every]
-    table = claim_table(every, claims, "what holds")
+    table = make_claim_table(every, claims, "what holds")
     assert table.head[1] == "seeds 0–9: difference"
     first = table.rows[0]
     assert first[0] == "mlhd-rbf > arc-rbf"

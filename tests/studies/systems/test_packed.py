@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from isthmus.exceptions import InputError
-from isthmus.study import Record
+from isthmus.study.records import Record
 from studies.systems.packed import packed, read, unpacked
 
 ONE = Record("labels", "a→b", "", 0, "arc", "default", {}, 0.5, 0.01, "optimal", 1e-9, "isthmus 1", fingerprint="ab")

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from isthmus.domains import UNLABELLED
-from isthmus.study import Trial
+from isthmus.data.labels import UNLABELLED
+from isthmus.study.trial_rows import Trial
 from studies.systems import rows as module
 from studies.systems.data import Sides
 from studies.systems.preparation import Reduced

@@ -8,7 +8,8 @@ import pytest
 
 from conftest import real_data
 from isthmus import systems
-from isthmus.study import Record, Trial
+from isthmus.study.records import Record
+from isthmus.study.trial_rows import Trial
 from studies.systems import STUDIES, by_labels, by_pairs, page
 from studies.systems import rows as rows_module
 from studies.systems.__main__ import PAGE, committed_records, main

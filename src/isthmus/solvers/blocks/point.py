@@ -17,21 +17,27 @@ import numpy as np
 import scipy.linalg as sla
 from numpy.typing import DTypeLike
 
-from isthmus._arrays import FloatArray, IntArray, Matrix
-from isthmus._rows import Rows
+from isthmus._core.arrays import FloatArray, IntArray, Matrix
+from isthmus._core.rows import Rows
 from isthmus.exceptions import InputError
-from isthmus.objective import LogDetProblem
-from isthmus.solvers.blocks.frame import Frame
-from isthmus.solvers.blocks.lens import Asked, Lens, Sums, multipliers
+from isthmus.solvers.blocks.metric import (
+    BlockMetric,
+    PairBounds,
+    ReducedProblem,
+    Sums,
+    WhitenedFrame,
+    multipliers,
+    reduce_problem,
+)
 from isthmus.solvers.blocks.problem import BlockProblem
-from isthmus.solvers.blocks.reduction import Reduced, reduced
+from isthmus.solvers.logdet import LogDetProblem
 
 
 @dataclass(frozen=True, eq=False)
 class Place:
     """A metric L Lᵀ, and what a pass over the rows says of it."""
 
-    frame: Frame
+    frame: WhitenedFrame
     loss: float
     """The losses of all pairs and shifts."""
     E: FloatArray
@@ -66,7 +72,7 @@ class Place:
 class PassShare:
     """What a block adds to a pass: its pairs' loss, and their :class:`Sums`. Small, and fit to travel."""
 
-    lens: Lens
+    lens: BlockMetric
 
     def __call__(self, X: Matrix, codes: IntArray) -> tuple[FloatArray, ...]:
         """The loss (), and sums over the pairs of a block."""
@@ -74,7 +80,7 @@ class PassShare:
         across, target = np.empty((T.shape[1], len(lens.lengths))), np.empty(len(lens.lengths))
         loss, degrees = 0.0, np.zeros(len(T), dtype=T.dtype)
         for strip in lens.strips():
-            part, W = broken(lens.distances(T, strip), lens.asked(codes, strip))
+            part, W = pair_losses(lens.distances(T, strip), lens.asked(codes, strip))
             loss, degrees = loss + part, degrees + W.sum(axis=1)
             across[:, strip], target[strip] = T.T @ W, W.sum(axis=0, dtype=np.float64)
         return np.asarray(loss), *Sums(lens.squares(T, degrees), across, target)
@@ -84,38 +90,38 @@ class PassShare:
 class LossShare:
     """The loss of a block's pairs alone."""
 
-    lens: Lens
+    lens: BlockMetric
 
     def __call__(self, X: Matrix, codes: IntArray) -> tuple[FloatArray, ...]:
         """The loss ()."""
         lens, T = self.lens, self.lens.rows(X)
-        losses = (broken(lens.distances(T, strip), lens.asked(codes, strip))[0] for strip in lens.strips())
+        losses = (pair_losses(lens.distances(T, strip), lens.asked(codes, strip))[0] for strip in lens.strips())
         return (np.asarray(sum(losses)),)
 
 
-def place(task: Reduced, rows: Rows, L: FloatArray, dtype: DTypeLike = np.float32) -> Place:
+def evaluate_metric(task: ReducedProblem, rows: Rows, L: FloatArray, dtype: DTypeLike = np.float32) -> Place:
     """One pass over all rows."""
-    frame = Frame(task, L, dtype)
+    frame = WhitenedFrame(task, L, dtype)
     loss, *sums = rows.total(PassShare(frame.lens))
     Z = task.shifts @ L
-    share, w = broken(np.einsum("ij,ij->i", Z, Z), shift_asked(task))
+    share, w = pair_losses(np.einsum("ij,ij->i", Z, Z), shift_bounds(task))
     E = L.T @ task.precision @ L + frame.lifted(Sums(*sums)) + (Z.T * w) @ Z
     return Place(frame, float(loss) + share, 0.5 * (E + E.T))
 
 
-def require_finite(at: Place) -> Place:
+def check_finite(at: Place) -> Place:
     """The place, unless a row that is no number has spoilt it."""
     if not np.isfinite(at.E).all():
         raise InputError("rows: expected finite numbers, got NaN, inf, or numbers too large to be squared.")
     return at
 
 
-def shift_asked(task: Reduced) -> Asked:
+def shift_bounds(task: ReducedProblem) -> PairBounds:
     """What is asked of the shifts."""
-    return Asked(1.0 / task.shift_bound, np.ones(len(task.shifts)), task.shift_weight)
+    return PairBounds(1.0 / task.shift_bound, np.ones(len(task.shifts)), task.shift_weight)
 
 
-def broken(distances: FloatArray, asked: Asked) -> tuple[float, FloatArray]:
+def pair_losses(distances: FloatArray, asked: PairBounds) -> tuple[float, FloatArray]:
     """The loss of pairs at these squared distances, in whose memory we work, and w."""
     W = multipliers(distances, asked)
     distances *= asked.inverse_bound
@@ -127,16 +133,16 @@ def broken(distances: FloatArray, asked: Asked) -> tuple[float, FloatArray]:
     return float(losses.sum(dtype=np.float64)), W
 
 
-def objective(problem: BlockProblem, W: FloatArray) -> float:
+def objective_value(problem: BlockProblem, W: FloatArray) -> float:
     """The objective at W Wᵀ, in double precision."""
-    task, rows = reduced(problem)
+    task, rows = reduce_problem(problem)
     try:
         logdet = 2.0 * float(np.log(np.diagonal(np.linalg.cholesky(W @ W.T))).sum())
     except np.linalg.LinAlgError:
         return np.inf
     L = task.inside(W)
-    frame, Z = Frame(task, L, np.float64), task.shifts @ L
-    loss = broken(np.einsum("ij,ij->i", Z, Z), shift_asked(task))[0]
+    frame, Z = WhitenedFrame(task, L, np.float64), task.shifts @ L
+    loss = pair_losses(np.einsum("ij,ij->i", Z, Z), shift_bounds(task))[0]
     loss += float(rows.total(LossShare(frame.lens))[0])
     penalty = problem.penalty
     shifts = penalty.rows @ W
@@ -149,9 +155,9 @@ def pair_multipliers(problem: Any, W: FloatArray) -> FloatArray:
     """The multipliers (n_pairs,) at the metric W Wᵀ, the shifts' after the pairs'."""
     if isinstance(problem, LogDetProblem):
         graph = problem.graph
-        return multipliers(problem.distances(W), Asked(1.0 / graph.bound, graph.sign, graph.weight))
-    task, rows = reduced(problem)
+        return multipliers(problem.distances(W), PairBounds(1.0 / graph.bound, graph.sign, graph.weight))
+    task, rows = reduce_problem(problem)
     L = task.inside(W)
-    frame, Z = Frame(task, L, np.float64), task.shifts @ L
+    frame, Z = WhitenedFrame(task, L, np.float64), task.shifts @ L
     parts = [multipliers(frame.distances(frame.rows(X)), frame.asked(codes)).ravel() for X, codes in rows.blocks()]
-    return np.concatenate([*parts, multipliers(np.einsum("ij,ij->i", Z, Z), shift_asked(task))])
+    return np.concatenate([*parts, multipliers(np.einsum("ij,ij->i", Z, Z), shift_bounds(task))])

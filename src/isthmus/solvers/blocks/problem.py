@@ -16,17 +16,17 @@ from typing import Any
 
 import numpy as np
 
-from isthmus._arrays import FloatArray, IntArray
-from isthmus._rows import ArrayRows, Rows
-from isthmus._validation import short_repr
+from isthmus._core.arrays import FloatArray, IntArray
+from isthmus._core.rows import ArrayRows, Rows
+from isthmus._core.validation import short_repr
 from isthmus.exceptions import InputError
-from isthmus.objective import Alignment, LogDetProblem, Pairs
+from isthmus.solvers.logdet import Alignment, LogDetProblem, Pairs
 
 
 @short_repr
 @dataclass(frozen=True, eq=False)
 class BlockProblem:
-    """The same convex problem as :class:`~isthmus.objective.LogDetProblem`, for pairs across two domains.
+    """The same convex problem as :class:`~isthmus.objective_value.LogDetProblem`, for pairs across two domains.
 
     Parameters
     ----------
@@ -96,9 +96,9 @@ class BlockProblem:
 
     def value(self, W: FloatArray) -> float:
         """The objective at W Wᵀ, in double precision; infinite where that is not definite."""
-        from isthmus.solvers.blocks.point import objective
+        from isthmus.solvers.blocks.point import objective_value
 
-        return objective(self, W)
+        return objective_value(self, W)
 
     def block_distances(self, W: FloatArray) -> list[FloatArray]:
         """Squared distances under W Wᵀ: all pairs (n_s, n_l), and the constrained shifts (K, 1) if there are any."""
@@ -127,14 +127,14 @@ def as_blocks(problem: LogDetProblem) -> tuple[BlockProblem, IntArray] | None:
     if (of_left & of_right).any() or not len(right):
         return None
     order, d, alignment = np.argsort(~of_left, kind="stable"), int(of_left.sum()), problem.alignment
-    codes, (sign, weight, bound) = _coded(tables)
+    codes, (sign, weight, bound) = _encode_equal_rows(tables)
     if alignment is not None:
         alignment = Alignment(alignment.rows[:, order], alignment.weight, alignment.slack)
     rows = ArrayRows(np.ascontiguousarray(left[:, order[:d]]), codes)
     return BlockProblem(rows, right[:, order[d:]], sign, weight, bound, alignment), order
 
 
-def _coded(tables: list[FloatArray]) -> tuple[IntArray, list[FloatArray]]:
+def _encode_equal_rows(tables: list[FloatArray]) -> tuple[IntArray, list[FloatArray]]:
     """Equal rows of all tables as one row each, and which of them each row was."""
     first, codes = equal_rows(np.hstack(tables))
     return codes, [np.ascontiguousarray(table[first]) for table in tables]

@@ -1,4 +1,13 @@
-"""A Newton method in the metric itself, over blocks of rows: for more pairs than anybody wants to store."""
+r"""How far to go along a direction, judged on the sample.
+
+A step turns M = L Lᵀ into :math:`L V h(t\mu) V^T L^T`, with D = V diag(μ) Vᵀ and a bend κ from 0 to 1:
+
+.. math:: h(\mu) = (1 + (1 - \kappa)\mu)^{1/(1 - \kappa)}, \qquad h(\mu) = 1 + \mu + \tfrac{\kappa}{2} \mu^2 + \dots
+
+At κ = 0 it is a straight line, best near the optimum; at κ = 1 the exponential function, a geodesic, best far away.
+Below h = ½ it goes on as a hyperbola: no step leaves the positive definite matrices, and none makes an axis of M
+collapse, which would need many steps to grow again.
+"""
 
 from __future__ import annotations
 
@@ -7,21 +16,278 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+import scipy.linalg as sla
 
-from isthmus._arrays import FloatArray, IntArray
-from isthmus._rows import Rows
-from isthmus._threads import single_threaded_blas
-from isthmus._validation import number, short_repr
+from isthmus._core.arrays import FloatArray, IntArray
+from isthmus._core.rows import Rows
+from isthmus._core.threads import map_over_items, single_threaded_blas, sum_over_items
+from isthmus._core.validation import check_number, short_repr
 from isthmus.exceptions import InputError
-from isthmus.objective import LogDetProblem
-from isthmus.objective.point import Compact
-from isthmus.solvers.blocks.levels import level_factor, level_sizes, sample_size
-from isthmus.solvers.blocks.point import Place, pair_multipliers, place, require_finite
+from isthmus.solvers.blocks.curvature import Curvature, Part, estimate_curvature, solve_direction
+from isthmus.solvers.blocks.metric import PairBounds, ReducedProblem, lower_factor, multipliers, reduce_problem
+from isthmus.solvers.blocks.point import Place, check_finite, evaluate_metric, pair_multipliers, shift_bounds
 from isthmus.solvers.blocks.problem import as_blocks
-from isthmus.solvers.blocks.reduction import Reduced, reduced
-from isthmus.solvers.blocks.steps import newton_steps, start_factor
-from isthmus.solvers.iteration import Callback, IterativeSolver
-from isthmus.solvers.result import Result
+from isthmus.solvers.logdet import Compact, LogDetProblem
+from isthmus.solvers.result import Callback, IterativeSolver, Result
+
+TRIALS = 12
+FLAT = 0.1
+"""A slope of this part of the first one is flat enough."""
+TAIL = 0.5
+"""Where the hyperbola begins."""
+PAIRS = 2_000_000
+"""About so many pairs of the sample are enough to tell a slope, which is one number."""
+LONGEST, MOST_GROWTH, MOST_GROWTH_LOGARITHM = 64.0, 100.0, 300.0
+"""The longest step, the largest t μ, and the logarithm of what is out of the question in any case."""
+
+
+@dataclass(frozen=True, eq=False)
+class Path:
+    """The way from L along a direction."""
+
+    L: FloatArray
+    mu: FloatArray
+    axes: FloatArray
+    bend: float
+    """κ."""
+
+    @property
+    def longest(self) -> float:
+        """The longest step that is allowed."""
+        return min(LONGEST, MOST_GROWTH / max(float(self.mu.max(initial=0.0)), 1e-9))
+
+    def stretch(self, t: float) -> tuple[FloatArray, FloatArray]:
+        """H(t μ) and its derivative in t."""
+        p, m = 1.0 - self.bend, t * self.mu
+        if p > 0.0:
+            edge, rate = (TAIL**p - 1.0) / p, TAIL ** (1.0 - p)
+            base = 1.0 + p * np.maximum(m, edge)
+            h, change = base ** (1.0 / p), base ** (1.0 / p - 1.0)
+        else:
+            edge, rate = float(np.log(TAIL)), TAIL
+            h = change = np.exp(np.clip(m, edge, MOST_GROWTH_LOGARITHM))
+        below = np.maximum(edge - m, 0.0) * (rate / TAIL)
+        return h / (1.0 + below), self.mu * np.where(below > 0.0, rate / (1.0 + below) ** 2, change)
+
+    def factor(self, t: float) -> FloatArray:
+        """A factor of the metric there, not triangular."""
+        return np.asarray(self.L @ (self.axes * np.sqrt(self.stretch(t)[0])))
+
+
+def step_length(path: Path, H: Curvature, slope: float) -> float:
+    """The length at which the sample's objective is flat along the path, with the slope of all rows at zero."""
+    slopes = _Slopes.of(path, H)
+    bias = slope - slopes(0.0)
+    low, high, t = 0.0, np.inf, min(1.0, path.longest)
+    at_low, at_high = slope, 0.0
+    for _ in range(TRIALS):
+        g = slopes(t) + bias
+        if abs(g) <= FLAT * abs(slope) or (g < 0.0 and t >= path.longest):
+            break
+        if g > 0.0:
+            high, at_high = t, g
+        else:
+            low, at_low = t, g
+        # Between the two by the secant, kept away from either end.
+        inside = min(0.9, max(0.1, at_low / (at_low - at_high)))
+        t = min(2.0 * t, path.longest) if high == np.inf else low + (high - low) * inside
+    return t
+
+
+@dataclass(frozen=True, eq=False)
+class _Slopes:
+    """The derivative of the sample's objective along a path, at any length."""
+
+    path: Path
+    H: Curvature
+    every: int
+    """Of so many rows of the sample one is looked at."""
+    rows: tuple[FloatArray, ...]
+    """These rows along the axes of the path."""
+    target: FloatArray
+    prior: FloatArray
+    shifts: FloatArray
+
+    @classmethod
+    def of(cls, path: Path, H: Curvature) -> _Slopes:
+        frame, V = H.frame, path.axes
+        n = frame.task.n_source
+        turn = V[:n].astype(frame.dtype)
+        target = frame.b @ V[:n] + frame.c @ V[n:]
+        LV = frame.L @ V
+        prior = np.einsum("ij,ij->j", LV, frame.task.precision @ LV)
+        every = max(1, sum(part.c.size for part in H.parts) // PAIRS)
+        rows = tuple(map_over_items(lambda part: part.T[::every] @ turn, H.parts))
+        return cls(path, H, every, rows, target.astype(frame.dtype), prior, H.shifts @ V)
+
+    def __call__(self, t: float) -> float:
+        h, rate = self.path.stretch(t)
+        squares, task = self.shifts**2, self.H.frame.task
+        slope = float((self.prior - 1.0 / h) @ rate)
+        slope += _slope(squares @ h, squares @ rate, shift_bounds(task), 0.0)
+        both = np.stack([h, rate], axis=1).astype(self.target.dtype)
+        target = np.concatenate([self.target * both[:, 0], self.target * both[:, 1]])
+        lengths, m = self.target**2 @ both, len(self.target)
+
+        def share(block: tuple[FloatArray, Part]) -> tuple[FloatArray]:
+            R, part = block
+            cross, own = R @ target.T, R**2 @ both
+            cross *= -2.0
+            distances, changes = cross[:, :m], cross[:, m:]
+            distances += own[:, :1] + lengths[:, 0]
+            changes += own[:, 1:] + lengths[:, 1]
+            asked = self.H.frame.asked(part.codes[:: self.every])
+            return (np.asarray(_slope(distances, changes, asked, self.H.frame.least)),)
+
+        sums = sum_over_items(share, list(zip(self.rows, self.H.parts, strict=True)))
+        return slope + self.H.factor * self.every * float(sums[0]) if sums else slope
+
+
+def _slope(distances: FloatArray, changes: FloatArray, asked: PairBounds, least: float) -> float:
+    W = multipliers(np.maximum(distances, least), asked)
+    W *= changes
+    return float(W.sum(dtype=np.float64))
+
+
+CG_TOLERANCE = 0.15
+LONG, SHORT = 0.6, 0.3
+"""After a step of at least the first length the next is less bent, after one of less than the second more."""
+LEAST_BEND = 0.004
+"""A smaller bend than this becomes none at all."""
+FALL = 1e-4
+"""The part of the fall that the slope promises without which no step is taken."""
+BACKTRACK, SHORTEST = 0.4, 1e-6
+NOISE = {np.dtype(np.float32): 1e-7, np.dtype(np.float64): 1e-14}
+"""What rounding may do to a value, relative to it."""
+
+
+@dataclass(frozen=True, eq=False)
+class Step:
+    """A place that was reached, and what the step to it tells."""
+
+    at: Place
+    promised: float
+    """The fall that the model promised."""
+    bend: float
+    """The bend κ of the next step."""
+
+
+def newton_steps(
+    at: Place, rows: Rows, sample: tuple[int, int], random: np.random.Generator, bend: float = 1.0
+) -> Iterator[Step]:
+    """Ever better places on these rows, without end unless no further step falls.
+
+    Steps begin with a bend, and are straighter the better they do. Their curvature is that of a sample: of so many
+    rows, and so many labelled target rows.
+    """
+    while True:
+        H = estimate_curvature(
+            at, at.frame.among(sample[1], random), rows.sample(sample[0], random), rows.n, bend=bend
+        )
+        R = np.eye(len(at.E)) - at.E
+        D = solve_direction(H, R, CG_TOLERANCE)
+        slope = -float(np.vdot(R, D))
+        if not slope < 0.0 or not np.isfinite(D).all():
+            return
+        path = Path(at.frame.L, *sla.eigh(D, driver="evd", check_finite=False), bend)
+        found = _take_step(at, rows, path, slope, step_length(path, H, slope))
+        if found is None:
+            return
+        at, t = found
+        if t >= LONG:
+            bend = bend / 2.0 if bend > LEAST_BEND else 0.0
+        elif t < SHORT:
+            bend = min(1.0, max(LEAST_BEND, 2.0 * bend))
+        yield Step(at, -0.5 * slope, bend)
+
+
+def _take_step(at: Place, rows: Rows, path: Path, slope: float, t: float) -> tuple[Place, float] | None:
+    """The next place and the length of the step to it: shorter and shorter until the value falls."""
+    noise = NOISE[np.dtype(at.frame.dtype)] * max(1.0, abs(at.primal))
+    while t >= SHORTEST:
+        new = evaluate_metric(at.frame.task, rows, lower_factor(path.factor(t)), at.frame.dtype)
+        if new.primal <= at.primal + FALL * t * slope + noise:
+            return new, t
+        t *= BACKTRACK
+    return None
+
+
+def start_factor(precision: FloatArray) -> FloatArray:
+    """The factor of the prior's metric, the inverse of P."""
+    return np.asarray(np.linalg.cholesky(np.linalg.inv(precision)))
+
+
+GROWTH = 4
+"""How many times the rows of the level before."""
+COARSEST = 8000
+"""With no more rows than twice this there is one level: fewer rows than that tell little of more."""
+SETTLED, SETTLED_BEND = 1e-4, 0.25
+"""A level is left when steps of no more than this bend promise a fall of no more than this part of the objective."""
+MOST_STEPS = 60
+"""Steps on one level, at most: what is missing is made up for on the next one."""
+SAMPLE, LARGEST_SAMPLE, SHARE = 8000, 50_000, 8
+"""Rows of which the curvature is taken: the eighth part of a level, within these limits."""
+TARGET_SAMPLE, MOST_PAIRS = 2048, 16_000_000
+"""Labelled target rows of which it is taken, at most, and pairs with these."""
+COARSEST_TARGET = 2048
+
+
+def sample_size(n: int, n_target: int = 1) -> tuple[int, int]:
+    """How many of n rows and of n_target labelled target rows the curvature is taken of.
+
+    Examples
+    --------
+    >>> sample_size(5_000), sample_size(100_000), sample_size(1_000_000), sample_size(1_000_000, 5_000)
+    ((5000, 1), (12500, 1), (50000, 1), (8000, 2048))
+    """
+    most = max(SAMPLE, min(LARGEST_SAMPLE, n // SHARE))
+    m = min(n_target, TARGET_SAMPLE)
+    return min(n, max(SAMPLE, min(most, MOST_PAIRS // max(1, m)))), m
+
+
+def level_sizes(n: int, n_target: int = 1) -> list[tuple[int, int]]:
+    """How many rows and labelled target rows all levels have but the last, which has all of them.
+
+    Examples
+    --------
+    >>> level_sizes(10_000), level_sizes(1_000_000)
+    ([], [(15625, 1), (62500, 1), (250000, 1)])
+    >>> level_sizes(100_000, 10_000)
+    [(25000, 2500), (100000, 2500)]
+    """
+    sizes: list[tuple[int, int]] = []
+    while True:
+        if n_target // GROWTH >= COARSEST_TARGET:
+            n_target //= GROWTH
+        elif n // GROWTH >= COARSEST:
+            n //= GROWTH
+        else:
+            return sizes[::-1]
+        sizes.append((n, n_target))
+
+
+def level_factor(
+    task: ReducedProblem, rows: Rows, random: np.random.Generator, L: FloatArray
+) -> tuple[FloatArray, float]:
+    """The factor of a metric that is nearly the best on a sample of the rows, from one that is not, and the bend.
+
+    A pair on a level weighs as much as it stands for, but at most one where it weighs less than that in the end: with
+    more, few rows would be fitted far too closely.
+    """
+    most, bend = max(1.0, float(task.weight.max(initial=0.0))), 1.0
+    for n, n_target in level_sizes(rows.n, len(task.target)):
+        level, some = rows.sample(n, random), task.among(n_target, random)
+        factor = rows.n / level.n
+        heaviest = factor * float(some.weight.max(initial=0.0))
+        at = check_finite(evaluate_metric(some.weighted(factor * most / max(heaviest, most)), level, L))
+        for count, step in enumerate(newton_steps(at, level, sample_size(level.n, len(some.target)), random, bend)):
+            at, bend = step.at, step.bend
+            settled = bend <= SETTLED_BEND and step.promised <= SETTLED * max(1.0, abs(at.primal))
+            if settled or count == MOST_STEPS:
+                break
+        L = at.frame.L
+    return L, bend
+
 
 SINGLE = 1e-5
 """Single precision is good for gaps down to this, and for bounds within the range below."""
@@ -39,7 +305,7 @@ class MetricPoint(Compact):
     """A metric, its value and the gap that its own multipliers prove."""
 
     problem: Any
-    task: Reduced
+    task: ReducedProblem
     order: IntArray
     """Which column of the problem each column of the blocks is."""
     L: FloatArray
@@ -80,7 +346,7 @@ class _Work:
     """A problem, made ready."""
 
     problem: Any
-    task: Reduced
+    task: ReducedProblem
     rows: Rows
     order: IntArray
     random: np.random.Generator
@@ -96,7 +362,7 @@ class _Work:
             blocks, order = found
         else:
             blocks, order = problem, np.arange(problem.rows.d + problem.target.shape[1])
-        return cls(problem, *reduced(blocks), order, np.random.default_rng(seed))
+        return cls(problem, *reduce_problem(blocks), order, np.random.default_rng(seed))
 
     def start(self, given: FloatArray | None = None, /) -> MetricPoint:
         """A point from a factor W of the metric of a similar problem, or from ever more rows."""
@@ -123,7 +389,7 @@ class _Work:
 
     def _place(self, L: FloatArray) -> Place:
         single = SINGLE_RANGE[0] < self.task.bound.min() and self.task.bound.max() < SINGLE_RANGE[1]
-        return require_finite(place(self.task, self.rows, L, np.float32 if single else np.float64))
+        return check_finite(evaluate_metric(self.task, self.rows, L, np.float32 if single else np.float64))
 
     def point(self, at: Place, bend: float = 0.0) -> MetricPoint:
         point = MetricPoint(self.problem, self.task, self.order, at.frame.L, at.primal, at.gap)
@@ -148,7 +414,7 @@ class BlockNewton(IterativeSolver[MetricPoint]):
 
     Examples
     --------
-    >>> from isthmus.objective import Pairs
+    >>> from isthmus.solvers.logdet import Pairs
     >>> rows = np.array([[1.0, 0.0], [2.0, 0.0], [0.0, 1.0]])
     >>> pairs = Pairs(slice(0, 2), slice(2, 3), sign=[[1], [-1]], weight=10.0, bound=[[0.5], [3.0]])
     >>> result = BlockNewton().solve(LogDetProblem(rows, (pairs,)))
@@ -160,7 +426,7 @@ class BlockNewton(IterativeSolver[MetricPoint]):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        number(self.seed, "seed", low=0, whole=True)
+        check_number(self.seed, "seed", low=0, whole=True)
 
     def solve(
         self, problem: Any, start: FloatArray | None = None, callback: Callback | None = None
@@ -174,7 +440,7 @@ class BlockNewton(IterativeSolver[MetricPoint]):
         start : array (d, d), optional
             A factor W of the metric W Wᵀ of a similar problem; or, for a LogDetProblem, its multipliers (n_pairs,).
         callback : callable, optional
-            Called with each :class:`~isthmus.solvers.TracePoint`.
+            Called with each :class:`~isthmus.solvers.result.TracePoint`.
         """
         work = _Work.of(problem, self.seed)
         with single_threaded_blas(work.task.d <= MOST_SINGLE):
@@ -192,7 +458,7 @@ class BlockNewton(IterativeSolver[MetricPoint]):
                     if at.relative_gap <= max(SINGLE, self.tol):
                         break
                     yield work.point(at)
-            at = place(work.task, work.rows, at.frame.L, np.float64)
+            at = evaluate_metric(work.task, work.rows, at.frame.L, np.float64)
         yield work.point(at)
         for step in newton_steps(at, work.rows, sample, work.random, bend):
             yield work.point(step.at)

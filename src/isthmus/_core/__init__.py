@@ -1,0 +1,1 @@
+"""Arrays, linear algebra, validation, threads, progress and files: no theory."""

@@ -1,0 +1,243 @@
+"""Arrays from ``.npz`` archives of others: nothing is unpickled, and nothing is read that was not asked for.
+
+``zipfile`` and NumPy do the reading. What they would believe is checked first: a member's compression (only deflate
+can be inflated piece by piece), the header of an array, and that its shape and the size of the member agree.
+"""
+
+from __future__ import annotations
+
+import io
+import math
+import warnings
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+from zipfile import ZIP_DEFLATED, ZIP_STORED, ZipFile
+
+import numpy as np
+from numpy.lib import format as npy
+from numpy.typing import NDArray
+
+from isthmus._core.files import open_regular, show_path
+from isthmus._core.validation import check_choice
+from isthmus.exceptions import InputError
+
+LONGEST_HEADER = 512
+"""Bytes. NumPy's header of a plain array has about 120; a long one could be made to exhaust its parser."""
+LARGEST_ARRAY = 2**30
+"""Bytes: an array that claims more is refused before any of it is read."""
+MOST_ARRAYS = 2**12
+"""In an archive whose arrays are not known by name."""
+BYTES_OF_CHARACTER = 4
+"""In NumPy's arrays of text."""
+KINDS = {"number": "numbers", "whole": "whole numbers", "text": "text"}
+DTYPES = {"number": "fiu", "whole": "iu", "text": "U"}
+
+
+@dataclass(frozen=True)
+class Expected:
+    """One array of a file, as it has to be.
+
+    Parameters
+    ----------
+    shape : tuple of int or None
+        The length along every axis; None allows any.
+    kind : {"number", "whole", "text"}
+        Finite real numbers, whole numbers (read as ``intp``), or printable unicode text.
+    low, high : float
+        The smallest and the largest value allowed; of text, ``high`` is the length of the longest.
+    finite : bool
+        Whether numbers have to be finite; where not, NaN and infinite ones are left as they are.
+
+    Examples
+    --------
+    >>> str(Expected((None, 800), "number"))
+    'numbers of shape (any, 800)'
+    >>> str(Expected((600,), "whole", low=1, high=6))
+    'whole numbers of shape (600,), from 1 to 6'
+    """
+
+    shape: tuple[int | None, ...]
+    kind: str
+    low: float = -math.inf
+    high: float = math.inf
+    finite: bool = True
+
+    def __post_init__(self) -> None:
+        check_choice(self.kind, "kind", KINDS)
+
+    def __str__(self) -> str:
+        if self.kind == "text":
+            longest = f", at most {self.high:.15g} characters" if math.isfinite(self.high) else ""
+            return f"text of shape {shown_shape(self.shape)}{longest}"
+        limits = {"from": self.low, "to": self.high}
+        said = "".join(f" {word} {limit:.15g}" for word, limit in limits.items() if math.isfinite(limit))
+        return f"{KINDS[self.kind]} of shape {shown_shape(self.shape)}{',' * bool(said)}{said}"
+
+    def require(self, dtype: np.dtype[Any], shape: tuple[int, ...], name: str) -> None:
+        """Raise unless an array may be of this type and shape, and is small enough to be read; before it is."""
+        if dtype.kind not in DTYPES[self.kind] or not dtype.itemsize or (dtype.kind == "f" and dtype.itemsize > 8):
+            objects = " (objects are never unpickled)" if dtype.hasobject else ""
+            raise InputError(f"{name}: expected {self}, got type {dtype.str[1:41]!r}{objects}.")
+        if self.kind == "text" and dtype.itemsize > BYTES_OF_CHARACTER * self.high:
+            raise InputError(
+                f"{name}: expected {self}, got room for {dtype.itemsize // BYTES_OF_CHARACTER} characters."
+            )
+        self.require_shape(shape, dtype.itemsize, name)
+
+    def require_shape(self, shape: tuple[int, ...], itemsize: int, name: str) -> None:
+        """The same for an array whose type is known to be right."""
+        axes = zip(self.shape, shape, strict=False)
+        if len(shape) != len(self.shape) or any(want not in (None, got) or got < 0 for want, got in axes):
+            raise InputError(f"{name}: expected {self}, got shape {shown_shape(shape)}.")
+        # A length of zero would hide any other length from the product.
+        if itemsize * math.prod(max(n, 1) for n in shape) > LARGEST_ARRAY:
+            claim = f"{shown_shape(shape)} at {itemsize} bytes each"
+            raise InputError(f"{name}: expected at most {LARGEST_ARRAY} bytes, got a claim of {claim}.")
+
+    def checked(self, array: NDArray[Any], name: str) -> NDArray[Any]:
+        """The array in native byte order, its values checked; its shape and type have been before."""
+        array = array.astype(array.dtype.newbyteorder("="), copy=False)
+        if self.kind == "text":
+            if not _is_printable(array):
+                raise InputError(f"{name}: expected printable text, got other characters, or none at all.")
+            return array
+        if self.finite and not np.isfinite(array).all():
+            raise InputError(f"{name}: expected finite {KINDS[self.kind]}, got NaN or inf.")
+        most = min(self.high, np.iinfo(np.intp).max) if self.kind == "whole" else self.high
+        values = array if self.finite else array[np.isfinite(array)]
+        for extreme in (values.min().item(), values.max().item()) if values.size else ():
+            if not self.low <= extreme <= most:
+                raise InputError(f"{name}: expected {self}, got {extreme!r}.")
+        if self.kind == "whole":
+            if array.dtype.kind == "f" and (array != np.rint(array)).any():
+                raise InputError(f"{name}: expected whole numbers, got fractions.")
+            return array.astype(np.intp, copy=False)
+        return array.astype(np.float32) if array.dtype == np.float16 else array
+
+
+def shown_shape(shape: tuple[int | None, ...]) -> str:
+    """A shape as it is written in messages.
+
+    Examples
+    --------
+    >>> shown_shape((None,)), shown_shape((3, None))
+    ('(any,)', '(3, any)')
+    """
+    text = str(shape).replace("None", "any")
+    return text if len(text) <= 80 else f"{text[:80]}…"
+
+
+def _is_printable(array: NDArray[Any]) -> bool:
+    codes = np.ascontiguousarray(array).reshape(-1).view(np.uint32).astype("<u4")
+    try:
+        text = codes[codes > 0].tobytes().decode("utf-32-le")
+    except UnicodeDecodeError:  # code points that are none: NumPy would fail over them later
+        return False
+    inner = len(text) != np.char.str_len(array).sum()  # lengths are without the NULs at the end
+    return text.isprintable() and not inner
+
+
+def read_npz(path: Path, expected: Mapping[str, Expected]) -> dict[str, NDArray[Any]]:
+    """The named arrays of an ``.npz`` archive, each as it was expected to be.
+
+    Parameters
+    ----------
+    path : Path
+        The archive, as ``numpy.savez`` or ``numpy.savez_compressed`` makes it. Other arrays in it are not touched.
+    expected : mapping of str to Expected
+        The arrays to read. Numbers keep their precision, whole numbers become ``intp``.
+
+    Raises
+    ------
+    InputError
+        One sentence that names the file: it is missing, damaged, not an archive, or not as expected.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> import numpy as np
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = Path(folder) / "small.npz"
+    ...     np.savez(path, X=np.eye(3), y=[1, 2, 3])
+    ...     arrays = read_npz(path, {"X": Expected((None, 3), "number"), "y": Expected((3,), "whole", low=1)})
+    >>> arrays["y"]
+    array([1, 2, 3])
+    """
+    name = show_path(path)
+    with _archive(path) as archive:
+        _require_names(expected, archive.namelist(), name)
+        return {key: _array(archive, key, wanted, f"{name}, {key!r}") for key, wanted in expected.items()}
+
+
+def npz_headers(path: Path) -> dict[str, tuple[np.dtype[Any], tuple[int, ...]]]:
+    """The type and shape that each array of an ``.npz`` archive claims to have; no array is read.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = Path(folder) / "small.npz"
+    ...     np.savez(path, X=np.eye(3))
+    ...     npz_headers(path)
+    {'X': (dtype('float64'), (3, 3))}
+    """
+    name = show_path(path)
+    with _archive(path) as archive:
+        members = [member for member in archive.namelist() if member.endswith(".npy")]
+        if len(members) > MOST_ARRAYS:
+            raise InputError(f"{name}: expected at most {MOST_ARRAYS} arrays, got {len(members)}.")
+        keys = [member.removesuffix(".npy") for member in members]
+        return {key: _header(archive, key, f"{name}, {key!r:.60}")[:2] for key in keys}
+
+
+@contextmanager
+def _archive(path: Path) -> Iterator[ZipFile]:
+    """An open archive; what is wrong with it, in one sentence."""
+    name = show_path(path)
+    with open_regular(path) as file:
+        try:
+            with ZipFile(file) as archive, warnings.catch_warnings():
+                warnings.simplefilter("ignore")  # what is odd about a header is refused, or does not matter
+                yield archive
+        except (InputError, MemoryError, OSError):
+            raise
+        except Exception as error:  # of any kind: for a bad file the two libraries raise about a dozen
+            reason = show_path(str(error)[:120]) or type(error).__name__
+            raise InputError(f"{name}: expected an .npz archive in good order, got: {reason.rstrip('.')}.") from None
+
+
+def _require_names(expected: Collection[str], members: Sequence[str], name: str) -> None:
+    missing = [key for key in expected if f"{key}.npy" not in members]
+    if missing:
+        got = ", ".join(repr(member.removesuffix(".npy")[:40]) for member in members[:8]) or "none"
+        more = ", …" if len(members) > 8 else ""
+        raise InputError(f"{name}: expected an array {missing[0]!r}, got only {got}{more}.")
+
+
+def _header(archive: ZipFile, key: str, name: str) -> tuple[np.dtype[Any], tuple[int, ...], int]:
+    """Type, shape, and where the values start."""
+    member = archive.getinfo(f"{key}.npy")
+    if member.compress_type not in (ZIP_STORED, ZIP_DEFLATED):
+        raise InputError(f"{name}: expected a stored or deflated member, got method {member.compress_type}.")
+    with archive.open(member) as content:
+        start = io.BytesIO(content.read(LONGEST_HEADER))
+    version = npy.read_magic(start)
+    if version not in ((1, 0), (2, 0)):
+        raise InputError(f"{name}: expected an .npy array of format 1 or 2, got {version[0]}.{version[1]}.")
+    read_header = npy.read_array_header_1_0 if version == (1, 0) else npy.read_array_header_2_0
+    shape, _, dtype = read_header(start)
+    return dtype, shape, start.tell()
+
+
+def _array(archive: ZipFile, key: str, expected: Expected, name: str) -> NDArray[Any]:
+    dtype, shape, start = _header(archive, key, name)
+    expected.require(dtype, shape, name)
+    member = archive.getinfo(f"{key}.npy")
+    wanted, size = math.prod(shape) * dtype.itemsize, member.file_size - start
+    if size != wanted:
+        raise InputError(f"{name}: expected {wanted} bytes for its shape, got {size}.")
+    with archive.open(member) as content:  # zipfile compares the checksum at the end
+        return expected.checked(npy.read_array(content, allow_pickle=False), name)

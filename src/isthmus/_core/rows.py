@@ -1,0 +1,258 @@
+"""Rows in blocks: what is computed over many rows without holding them in one place, and random samples of them.
+
+A sample is drawn by row numbers: the same rows whoever holds them, and in however many parts. The rows of a code are
+cut into as many runs as rows are wanted, from a random row on and around the end, and of each run one row is drawn.
+So every row is equally likely, and each part can compute which of its own rows are drawn from three numbers per code.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, Protocol, runtime_checkable
+
+import numpy as np
+
+from isthmus._core.arrays import FloatArray, IntArray, Matrix, is_sparse
+from isthmus._core.threads import sum_over_items
+from isthmus._core.validation import short_repr
+from isthmus.exceptions import InputError
+
+BLOCK = 2048
+"""Rows that are worked on at once: their products stay in the cache."""
+
+
+class Share(Protocol):
+    """What a block of rows adds to a sum: a value that can be sent to where the rows are."""
+
+    def __call__(self, X: Matrix, codes: IntArray, /) -> tuple[FloatArray, ...]:
+        """Arrays whose shapes are the same for every block, however few rows it has."""
+
+
+@runtime_checkable
+class Rows(Protocol):
+    """Rows (n, d) of which blocks, samples and sums over blocks can be computed, each with a code, such as its class.
+
+    Arrays, memory maps and CSR matrices (:class:`ArrayRows`), Parquet files and Dask arrays are such rows.
+    """
+
+    @property
+    def n(self) -> int:
+        """How many rows there are."""
+
+    @property
+    def d(self) -> int:
+        """How many columns they have."""
+
+    def total(self, share: Share) -> tuple[FloatArray, ...]:
+        """The sum of all blocks' shares in double precision, made where the rows are; in every run the same."""
+
+    def blocks(self, size: int = BLOCK) -> Iterator[tuple[Matrix, IntArray]]:
+        """All rows and their codes, a block of at most ``size`` at a time, in one order."""
+
+    def sample(self, n: int, random: np.random.Generator) -> Rows:
+        """About n different rows at random, of each code its share; all rows if there are no more.
+
+        They are those of a :class:`~isthmus._core.rows.Draw`: the same rows whoever holds them.
+        """
+
+
+@short_repr
+@dataclass(frozen=True, eq=False)
+class ArrayRows:
+    """Rows in an array or a memory map, of single or double precision; nothing is copied but what is drawn.
+
+    Sums are made by as many threads as BLAS may use (:mod:`isthmus._core.threads`).
+
+    Parameters
+    ----------
+    X : array, memory map or CSR matrix (n, d)
+        The rows.
+    codes : array (n,), optional
+        A number from 0 for each; unless given, nothing tells them apart and it is 0.
+
+    Examples
+    --------
+    >>> rows = ArrayRows(np.arange(12.0).reshape(6, 2), np.array([0, 0, 0, 0, 1, 1]))
+    >>> [len(X) for X, codes in rows.blocks(4)]
+    [4, 2]
+    >>> rows.sample(3, np.random.default_rng(0)).codes
+    array([0, 0, 1])
+    """
+
+    X: Any
+    codes: Any = None
+
+    def __post_init__(self) -> None:
+        shape, dtype = np.shape(self.X), getattr(self.X, "dtype", None)
+        form = self.X.format if is_sparse(self.X) else None
+        if len(shape) != 2 or dtype is None or dtype.kind != "f" or form not in (None, "csr"):
+            kind = type(self.X).__name__ if dtype is None else f"{dtype}{f' in {form.upper()}' if form else ''}"
+            raise InputError(
+                f"X: expected a two-dimensional array of floats, or a CSR matrix, got {kind} of shape {shape}."
+            )
+        if self.codes is None:
+            object.__setattr__(self, "codes", np.broadcast_to(np.uint8(0), shape[:1]))
+        if np.shape(self.codes) != shape[:1] or np.asarray(self.codes[:0]).dtype.kind not in "iu":
+            raise InputError(f"codes: expected a whole number for each of {shape[0]} rows, got {self.codes!r:.60}.")
+
+    @property
+    def n(self) -> int:
+        """How many rows there are."""
+        return int(self.X.shape[0])
+
+    @property
+    def d(self) -> int:
+        """How many columns they have."""
+        return int(self.X.shape[1])
+
+    def require_codes(self, n_codes: int) -> None:
+        """Raise unless every code is one of so many."""
+        codes = np.asarray(self.codes)
+        if len(codes) and not 0 <= codes.min() <= codes.max() < n_codes:
+            raise InputError(f"codes: expected numbers from 0 to {n_codes - 1}, got {codes.min()} to {codes.max()}.")
+
+    def total(self, share: Share) -> tuple[FloatArray, ...]:
+        """In a few threads."""
+        return sum_over_items(lambda start: share(*self._part(start, BLOCK)), range(0, max(1, self.n), BLOCK))
+
+    def blocks(self, size: int = BLOCK) -> Iterator[tuple[Matrix, IntArray]]:
+        """Views of the rows and of their codes."""
+        for start in range(0, self.n, size):
+            yield self._part(start, size)
+
+    def _part(self, start: int, size: int) -> tuple[Matrix, IntArray]:
+        part = slice(start, start + size)
+        X = self.X[part]
+        return X if is_sparse(X) else np.asarray(X), np.asarray(self.codes[part])
+
+    def sample(self, n: int, random: np.random.Generator) -> ArrayRows:
+        """About n rows, in their order: of each code its share, and at least one."""
+        if n >= self.n:
+            return self
+        counts = code_counts(self.codes)
+        draw = Draw(counts, n, int(random.integers(2**63)))
+        return ArrayRows(*take_drawn(self.X, self.codes, draw, np.zeros_like(counts)))
+
+
+AT_ONCE = 4
+"""Numbers that one step of the counter makes."""
+
+
+@dataclass(frozen=True, eq=False)
+class Draw:
+    """Which rows are drawn of all rows.
+
+    Parameters
+    ----------
+    counts : array (C,)
+        How many rows of each code there are.
+    n : int
+        How many rows are wanted: of each code its share, but at least one.
+    seed : int
+        What chance depends on.
+
+    Examples
+    --------
+    >>> draw = Draw(np.array([90, 3]), 30, seed=0)
+    >>> draw.wanted
+    array([29,  1])
+    >>> whole, parts = draw.ranks(0, 0, 90), [draw.ranks(0, 0, 41), draw.ranks(0, 41, 90)]
+    >>> len(whole), bool((whole == np.concatenate(parts)).all())
+    (29, True)
+    """
+
+    counts: IntArray
+    n: int
+    seed: int
+
+    @property
+    def wanted(self) -> IntArray:
+        """How many rows of each code (C,) are drawn."""
+        share = np.round(self.n * (self.counts / max(1, self.counts.sum()))).astype(np.int64)
+        return np.asarray(np.minimum(self.counts, np.maximum(1, share)))
+
+    def ranks(self, code: int, start: int, stop: int) -> IntArray:
+        """Those drawn from ``start`` up to ``stop``, where the rows of a code are numbered among themselves."""
+        N, k = int(self.counts[code]), int(self.wanted[code])
+        first = int(N * self._chance(code, k, k + 1)[0]) if k else 0
+        low, high = start + first, stop + first
+        around = [self._in_runs(code, max(0, low - turn), min(N, high - turn)) + turn for turn in (0, N)]
+        return np.concatenate(around) - first
+
+    def _in_runs(self, code: int, low: int, high: int) -> IntArray:
+        """Those from ``low`` up to ``high``, counted from the beginning of the first run."""
+        if low >= high:
+            return np.empty(0, dtype=np.int64)
+        N, k = int(self.counts[code]), int(self.wanted[code])
+        first, last = low * k // N, min(k, high * k // N + 1)
+        j, (width, rest) = np.arange(first, last + 1), divmod(N, k)
+        edges = j * width + j * rest // k  # j N / k, in whole numbers that are not too large
+        found = edges[:-1] + (np.diff(edges) * self._chance(code, first, last)).astype(np.int64)
+        return np.asarray(found[(found >= low) & (found < high)])
+
+    def _chance(self, code: int, start: int, stop: int) -> FloatArray:
+        """Numbers of a code's own row of random numbers, without those before."""
+        counter = np.random.Philox(key=np.array([self.seed, code], dtype=np.uint64))
+        counter.advance(start // AT_ONCE)
+        return np.random.Generator(counter).random(start % AT_ONCE + stop - start)[start % AT_ONCE :]
+
+
+def code_counts(codes: IntArray, least: int = 0) -> IntArray:
+    """How many rows of each code there are (C,).
+
+    Examples
+    --------
+    >>> code_counts(np.array([0, 2, 2], dtype=np.uint64))
+    array([1, 0, 2])
+    """
+    return np.bincount(np.asarray(codes).astype(np.intp, copy=False), minlength=least)
+
+
+def take_drawn(X: Matrix, codes: IntArray, draw: Draw, before: IntArray) -> tuple[Matrix, IntArray]:
+    """The rows of a part that are drawn, in their order, and their codes.
+
+    Parameters
+    ----------
+    X : array, memory map or CSR matrix (m, d)
+        The rows of the part.
+    codes : array (m,)
+        Their codes.
+    draw : Draw
+        From all rows.
+    before : array (C,)
+        How many rows of each code the parts before it have.
+
+    Examples
+    --------
+    >>> take_drawn(np.eye(4), np.array([0, 1, 0, 1]), Draw(np.array([2, 2]), 2, seed=0), np.zeros(2, int))[1]
+    array([0, 1])
+    """
+    codes = np.asarray(codes)
+    counts = code_counts(codes, len(before))
+    # Of small numbers sorting takes no comparisons; then the rows of a code lie side by side.
+    order = np.argsort(codes.astype(np.min_scalar_type(len(counts))), kind="stable")
+    shift = np.cumsum(counts) - counts - before
+    ranges = zip(before.tolist(), (before + counts).tolist(), strict=True)
+    chosen = [draw.ranks(code, start, stop) + shift[code] for code, (start, stop) in enumerate(ranges)]
+    rows = np.sort(order[np.concatenate(chosen)])
+    part = X[rows]
+    return part if is_sparse(part) else np.ascontiguousarray(part), codes[rows]
+
+
+def sample_systematically(chance: FloatArray, codes: IntArray, random: np.random.Generator) -> IntArray:
+    """Different places at random, in rising order: each with its own chance, and of each code its share, about.
+
+    Places of one code are mixed up and put one behind the other. Their chances are steps of a staircase that begins
+    at a random height; a place is drawn where it passes a whole number.
+
+    Examples
+    --------
+    >>> codes = np.repeat([0, 1], 50)
+    >>> codes[sample_systematically(np.full(100, 0.04), codes, np.random.default_rng(0))]
+    array([0, 0, 1, 1])
+    """
+    order = random.permutation(len(codes))
+    order = order[np.argsort(codes[order], kind="stable")]
+    heights = np.floor(np.cumsum(chance[order]) + random.random())
+    return np.sort(order[np.diff(heights, prepend=0.0) > 0.0])

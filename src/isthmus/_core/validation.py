@@ -1,0 +1,303 @@
+"""Bad input, told in one sentence: the parameter, what was expected, what was got."""
+
+from __future__ import annotations
+
+import numbers
+import sys
+from collections import Counter
+from collections.abc import Collection
+from dataclasses import dataclass, fields  # noqa: F401  (the first for an example)
+from difflib import get_close_matches
+from typing import Any, TypeVar
+
+import numpy as np
+from numpy.random import Generator, RandomState
+from numpy.typing import NDArray
+
+from isthmus._core.arrays import FloatArray, Matrix, is_sparse
+from isthmus.exceptions import InputError
+
+MANY = 8
+"""Words that are shown in a message; of more, the first ones."""
+
+
+def check_matrix(X: Any, name: str, *, n_columns: int | None = None, min_rows: int = 1) -> Matrix:
+    """A finite two-dimensional float array or CSR matrix: float32 stays float32, all else is float64.
+
+    Sparse input stays sparse. The caller's array is never written to.
+    """
+    if is_sparse(X):
+        table: Any = X.tocsr()
+        if not table.has_canonical_format:  # some kernels would put that right in the caller's own arrays
+            table = table.copy()
+            table.sum_duplicates()
+        values = table.data
+    else:
+        table = values = _as_dense_table(X, name)
+    if table.ndim != 2:
+        hint = "; Reshape your data: one row per sample" if table.ndim < 2 else ""
+        raise InputError(f"{name}: expected a two-dimensional array, got {table.ndim} dimension(s){hint}.")
+    if values.dtype.kind == "c":
+        raise InputError(f"{name}: expected real numbers, got complex ones: Complex data not supported.")
+    if values.dtype.kind not in "fiub":
+        raise InputError(f"{name}: expected numbers, got values of type {values.dtype}.")
+    if table.dtype not in (np.float32, np.float64):
+        table = table.astype(np.float64)
+        values = table.data if is_sparse(table) else table
+    rows, columns = table.shape
+    if rows < min_rows:
+        raise InputError(f"{name}: expected at least {min_rows} row(s), got {rows}.")
+    if columns < 1:
+        raise InputError(f"{name}: expected at least one column, got 0.")
+    if n_columns is not None and columns != n_columns:
+        raise InputError(f"{name}: expected {n_columns} columns, as in fit, got {columns}.")
+    with np.errstate(invalid="ignore", over="ignore"):
+        total = values.sum(dtype=np.float64)  # one pass, and no array of booleans, where all is well
+    if not np.isfinite(total) and not np.isfinite(values).all():
+        bad = "NaN" if np.isnan(values).any() else "inf"
+        raise InputError(f"{name}: expected finite numbers without NaN or inf, got {bad}.")
+    return table
+
+
+SMALLEST, LARGEST = 1e-60, 1e60
+"""Products of four features, as a Hessian has them, stay numbers between these."""
+
+
+def check_magnitude(X: Matrix, name: str, smallest: float = SMALLEST) -> Matrix:
+    """The same rows, unless their size leaves no room for the products that distances are made of."""
+    values = X.data if is_sparse(X) else X
+    largest = max(float(values.max(initial=0.0)), -float(values.min(initial=0.0)))
+    if largest > LARGEST or 0.0 < largest < smallest:
+        raise _magnitude_error(name, f"{largest:.3g}", smallest)
+    return X
+
+
+def check_moments(mean: FloatArray, variances: FloatArray, name: str) -> None:
+    """Raise for rows of which only moments are known where their size leaves no room.
+
+    Examples
+    --------
+    >>> check_moments(np.array([0.0]), np.array([1e-150]), "X")
+    Traceback (most recent call last):
+    isthmus.exceptions.InputError: X: expected features whose largest is between 1e-60 and 1e+60, got ...; scale ...
+    """
+    sizes = np.maximum(np.abs(mean), np.sqrt(np.maximum(variances, 0.0)))
+    size = float(sizes.max(initial=0.0))
+    if not size <= LARGEST:  # squares of the largest ones are no numbers any more
+        raise _magnitude_error(name, "larger ones")
+    if 0.0 < size < SMALLEST:
+        raise _magnitude_error(name, "smaller ones")
+
+
+def _magnitude_error(name: str, got: str, smallest: float = SMALLEST) -> InputError:
+    return InputError(
+        f"{name}: expected features whose largest is between {smallest:.0e} and {LARGEST:.0e}, "
+        f"got {got}; scale them first."
+    )
+
+
+def _as_dense_table(X: Any, name: str) -> NDArray[Any]:
+    if X is None:
+        raise InputError(f"{name}: expected a table of numbers, got None.")
+    try:
+        table = np.asarray(X)
+    except ValueError:
+        raise InputError(f"{name}: expected a rectangular table of numbers, got rows of unequal length.") from None
+    if np.ma.is_masked(X):
+        raise InputError(f"{name}: expected numbers in every place, got a masked array.")
+    if table.dtype.kind == "O":
+        try:
+            if any(isinstance(value, str) for value in table.flat):
+                raise TypeError
+            table = table.astype(np.float64)
+        except (TypeError, ValueError):
+            found = next((v for v in table.flat if not isinstance(v, numbers.Number)), table)
+            shown = f" {found!r:.40}" if isinstance(found, str | bytes) else ""  # whatever else may be a whole table
+            raise InputError(f"{name}: expected numbers, got {type(found).__name__}{shown}.") from None
+    return table
+
+
+def column_names(X: Any) -> tuple[str, ...] | None:
+    """The names of a data frame's columns, or None for an array."""
+    names = tuple(getattr(X, "columns", ()))
+    return names if names and all(isinstance(name, str) for name in names) else None
+
+
+def check_same_columns(X: Any, fitted: tuple[str, ...] | None, name: str) -> None:
+    """Raise unless a frame has the columns, in the order, that fit saw."""
+    names = column_names(X)
+    if names is None or fitted is None or names == fitted:
+        return
+    missing = [column for column in fitted if column not in names]
+    unknown = [column for column in names if column not in fitted]
+    if missing or unknown:
+        raise InputError(f"{name}: expected the columns seen in fit, got {unknown[:3]} and not {missing[:3]}.")
+    raise InputError(f"{name}: expected the columns in the order of fit, {list(fitted[:3])}, got {list(names[:3])}.")
+
+
+def check_length(y: Any, n: int, name: str, of: str) -> None:
+    """Raise unless ``y`` has one entry per row of ``of``."""
+    shape = np.shape(y)
+    if shape != (n,):
+        raise InputError(f"{name}: expected shape ({n},) to match {of}, got {shape}.")
+
+
+def check_number(
+    value: Any, name: str, *, low: float = -np.inf, high: float = np.inf, strict: bool = False, whole: bool = False
+) -> float:
+    """Check a finite real number within ``[low, high]``, or above ``low`` where ``strict``.
+
+    A whole number is at most :data:`sys.maxsize`, unless ``high`` allows more: no array has more rows, and NumPy can
+    not count further.
+
+    Examples
+    --------
+    >>> check_number(2**70, "k", low=1, whole=True)
+    Traceback (most recent call last):
+    isthmus.exceptions.InputError: k: expected a whole number of at least 1 and at most 9223372036854775807, got ...
+    """
+    too_large = whole and high == np.inf and isinstance(value, numbers.Integral) and int(value) > sys.maxsize
+    kind = "a whole number" if whole else "a number"
+    limits = f" {'above' if strict else 'of at least'} {low:g}" if low > -np.inf else ""
+    limits += f" and at most {sys.maxsize}" if too_large else f" and at most {high:g}" if high < np.inf else ""
+    wanted = numbers.Integral if whole else numbers.Real
+    real = _real(value) if isinstance(value, wanted) and not isinstance(value, bool | np.bool_) else np.nan
+    if too_large or not np.isfinite(real) or real < low or real > high or (strict and real == low):
+        raise InputError(f"{name}: expected {kind}{limits}, got {shown(value)}.")
+    return real
+
+
+def _real(value: Any) -> float:
+    try:
+        return float(value)
+    except OverflowError:  # a whole number, or a fraction, beyond the range of floats
+        return np.inf
+
+
+def shown(value: Any, most: int = 60) -> str:
+    """Return a value as messages show it: short, on one line, with the shape of an array instead of its entries.
+
+    Examples
+    --------
+    >>> shown("x"), shown(np.zeros((500, 2))), shown(10**5000)
+    ("'x'", 'array of shape (500, 2)', 'int')
+    """
+    if len(shape := getattr(value, "shape", ()) or ()):
+        return f"{'array' if isinstance(value, np.ndarray) else type(value).__name__} of shape {shape}"
+    try:
+        text = " ".join(repr(value).split())
+    except ValueError:  # Python refuses to write whole numbers of thousands of digits
+        return type(value).__name__
+    return text if len(text) <= most else f"{text[: most - 1]}…"
+
+
+Kind = TypeVar("Kind", bound=type)
+LONGEST = 300
+"""Characters of a representation, at most."""
+
+
+def short_repr(cls: Kind) -> Kind:
+    """Decorate a dataclass: its representation is one short line, whatever it holds.
+
+    Examples
+    --------
+    >>> @short_repr
+    ... @dataclass
+    ... class Points:
+    ...     X: Any
+    ...     name: str = "a"
+    >>> Points(np.zeros((5000, 3)))
+    Points(X=array of shape (5000, 3), name='a')
+    """
+
+    def represent(self: Any) -> str:
+        parts = (f"{each.name}={shown(getattr(self, each.name))}" for each in fields(self) if each.repr)
+        text = f"{type(self).__name__}({', '.join(parts)})"
+        return text if len(text) <= LONGEST else f"{text[: LONGEST - 2]}…)"
+
+    setattr(cls, "__repr__", represent)  # noqa: B010  (mypy takes no assignment)
+    return cls
+
+
+def check_flag(value: Any, name: str) -> bool:
+    """Check True or False, of Python or NumPy."""
+    if not isinstance(value, bool | np.bool_):
+        raise InputError(f"{name}: expected True or False, got {shown(value)}.")
+    return bool(value)
+
+
+def check_numbers(values: Any, name: str, expected: str) -> FloatArray:
+    """Check a one-dimensional array of numbers, which may be NaN; ``expected`` says what they are.
+
+    Examples
+    --------
+    >>> check_numbers("x", "p_values", "one number per test")
+    Traceback (most recent call last):
+    isthmus.exceptions.InputError: p_values: expected one number per test, got 'x'.
+    """
+    try:
+        array = np.asarray(values, dtype=np.float64)
+    except (TypeError, ValueError, OverflowError):
+        array = None
+    if array is None or array.ndim != 1:
+        raise InputError(f"{name}: expected {expected}, got {shown(values)}.")
+    return array
+
+
+def check_column_names(X: Any, name: str) -> None:
+    """Raise where two columns of a data frame have one name."""
+    repeated = [column for column, count in Counter(column_names(X) or ()).items() if count > 1]
+    if repeated:
+        raise InputError(
+            f"{name}: expected columns with different names, got {repeated[0]!r} more than once; rename one of them."
+        )
+
+
+def check_choice(value: Any, name: str, options: Collection[str]) -> str:
+    """One of a few words."""
+    if not isinstance(value, str) or value not in options:
+        words = ", ".join(repr(option) for option in list(options)[:MANY])
+        more = f", … ({len(options)} in all)" if len(options) > MANY else ""
+        raise InputError(f"{name}: expected one of {words}{more}, got {shown(value)}{suggest(value, options)}.")
+    return value
+
+
+def suggest(value: Any, options: Collection[str]) -> str:
+    """The nearest of many words, for messages; nothing where none is near, or they are few enough to be shown.
+
+    Examples
+    --------
+    >>> suggest("mhld", ["mlhd", *"abcdefgh"]), suggest("xyz", ["mlhd"])
+    (" (did you mean 'mlhd'?)", '')
+    """
+    near = get_close_matches(value, options, 1) if isinstance(value, str) and len(options) > MANY else []
+    return f" (did you mean {near[0]!r}?)" if near else ""
+
+
+def as_generator(value: Any) -> Generator:
+    """Where random numbers come from: None (afresh), a whole number (the same each time), a generator (moves on)."""
+    if isinstance(value, Generator):
+        return value
+    if isinstance(value, RandomState):
+        return np.random.default_rng(value.randint(2**32, size=4, dtype=np.uint32))
+    return np.random.default_rng(_seed(value))
+
+
+def as_random_state(value: Any) -> RandomState:
+    """The same for code whose draws, for a given number, are those of NumPy's legacy generator."""
+    if isinstance(value, RandomState):
+        return value
+    if isinstance(value, Generator):
+        return RandomState(value.bit_generator)
+    seed = _seed(value)
+    return RandomState(seed if seed is None or seed < 2**32 else np.random.MT19937(seed))
+
+
+def _seed(value: Any) -> int | None:
+    if value is None:
+        return None
+    if isinstance(value, numbers.Integral) and not isinstance(value, bool) and int(value) >= 0:
+        return int(value)
+    raise InputError(
+        f"random_state: expected None, a whole number of at least 0, a Generator or a RandomState, got {value!r:.60}."
+    )

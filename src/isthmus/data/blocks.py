@@ -1,0 +1,453 @@
+"""Rows in blocks from what the caller has: Dask arrays, whose rows stay on their workers, or objects that are rows.
+
+No other module asks whether something is a Dask array: what comes from here is :class:`Rows` or :class:`Partitions`.
+"""
+
+from __future__ import annotations
+
+import sys
+import threading
+from collections.abc import Iterator, Sequence
+from contextlib import nullcontext
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import repeat
+from typing import Any
+from uuid import uuid4
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from isthmus._core.arrays import FloatArray, IntArray, Matrix, is_sparse
+from isthmus._core.rows import BLOCK, ArrayRows, Draw, Rows, Share, code_counts, take_drawn
+from isthmus._core.threads import add_parts, cap_inner_threads, single_threaded_blas
+from isthmus._core.validation import check_length, short_repr
+from isthmus.data.labels import as_labels, is_unlabelled
+from isthmus.exceptions import InputError, MissingDependencyError
+
+LOCAL = 50_000
+"""No more rows than this are brought to one place: larger samples stay in partitions."""
+QUIET = {
+    "distributed.scheduler.work-stealing": False,
+    "distributed.worker.profile.enabled": False,
+    "distributed.admin.tick.interval": "1s",
+    "distributed.worker.memory.monitor-interval": "1s",
+    "distributed.admin.system-monitor.interval": "10s",
+    "distributed.nanny.pre-spawn-environ.MALLOC_TRIM_THRESHOLD_": 2**28,
+    "distributed.nanny.pre-spawn-environ.MALLOC_MMAP_THRESHOLD_": 2**28,
+}
+"""For ``dask.config.set``, before a cluster is started. Without the first, rows travel to workers that are idle;
+without the second, Dask looks at what its workers do a hundred times per second; without the next three, every
+process measures itself fifty, ten and two times per second; without the last two, workers give memory back after each
+block, and get it anew, page by page."""
+FAN = 8
+"""So many sums are added at once, on a worker, until one is left."""
+
+
+def import_dask() -> Any:
+    """The module of that name, with its arrays."""
+    try:
+        import dask
+        import dask.array
+    except ImportError:
+        message = 'Rows on several machines need Dask, which is not installed: pip install "isthmus[dask]".'
+        raise MissingDependencyError(message) from None
+    return dask
+
+
+@short_repr
+@dataclass(frozen=True, eq=False)
+class DaskRows:
+    """Rows in the partitions of a Dask array, and their codes in those of another.
+
+    Sums are made by whatever Dask has for a scheduler: threads of this process, or the workers of a
+    ``distributed.Client``. Per pass, one share goes out (from one worker to the next) and one sum comes back.
+    Each partition is summed in its order and the sums are added in theirs: the same to the last bit however many
+    workers there are, and whether one of them died.
+
+    Nothing is kept that the caller does not keep: rows that are expensive to make or to read should be persisted
+    (``X = X.persist()``), as each pass reads them once more.
+
+    Parameters
+    ----------
+    X : Dask array (n, d)
+        Of single or double precision, dense or CSR in each partition, with chunks of known size.
+    codes : Dask array (n,), optional
+        A number from 0 for each row; 0 for all unless given.
+    classes : array (C,), optional
+        What the codes count through.
+
+    Examples
+    --------
+    >>> import dask.array as da
+    >>> rows = DaskRows.of(da.ones((6, 2), chunks=(4, 2)), np.array(list("aaabbb")))
+    >>> [float(part) for part in rows.total(lambda X, codes: (X.sum(), codes.sum()))], rows.classes
+    ([12.0, 3.0], array(['a', 'b'], dtype='<U1'))
+    """
+
+    X: Any
+    codes: Any = None
+    classes: NDArray[Any] | None = None
+
+    def __post_init__(self) -> None:
+        if self.codes is None:
+            none = import_dask().array.zeros(self.X.shape[:1], chunks=self.X.chunks[:1], dtype=np.uint8)
+            object.__setattr__(self, "codes", none)
+        if self.X.ndim != 2 or np.dtype(self.X.dtype).kind != "f":
+            raise InputError(f"X: expected a two-dimensional Dask array of floats, got {self.X.ndim} dimension(s).")
+        if len(self.X.chunks[1]) != 1 or self.codes.chunks != self.X.chunks[:1]:
+            raise InputError(
+                "codes: expected the chunks of X, which cut no row, got others; DaskRows.of makes them so."
+            )
+
+    @classmethod
+    def of(cls, X: Any, y: Any, name: str = "source") -> DaskRows:
+        """Rows with labels of any type, in a Dask array or an ordinary one; codes are kept on the workers."""
+        array, labels = import_dask().array, f"y_{name}"
+        X = check_chunks(X, f"X_{name}")
+        if y is None:
+            raise InputError(f"{labels}: expected one label per row, got None.")
+        if not isinstance(y, array.Array):
+            y = array.from_array(np.asarray(y), chunks=-1)
+        if y.ndim != 1 or y.shape != X.shape[:1]:
+            raise InputError(f"{labels}: expected shape {X.shape[:1]} to match X_{name}, got {y.shape}.")
+        y = y.rechunk((X.chunks[0],))
+        parts = compute([import_dask().delayed(distinct_labels)(part, labels) for part in partitions(y)])
+        classes = unite_labels(parts, labels)
+        codes = y.map_blocks(encode_block, classes=classes, dtype=np.min_scalar_type(len(classes)))
+        return cls(X, codes.persist(), classes)
+
+    @property
+    def n(self) -> int:
+        """How many rows there are."""
+        return int(self.X.shape[0])
+
+    @property
+    def d(self) -> int:
+        """How many columns they have."""
+        return int(self.X.shape[1])
+
+    @cached_property
+    def _parts(self) -> list[tuple[Any, Any]]:
+        return list(zip(partitions(self.X), partitions(self.codes), strict=True))
+
+    @cached_property
+    def counts(self) -> IntArray:
+        """How many rows of each code each partition has (P, C)."""
+        found = compute([import_dask().delayed(code_counts)(codes) for _, codes in self._parts])
+        width = max(map(len, found))
+        return np.stack([np.pad(row, (0, width - len(row))) for row in found])
+
+    @cached_property
+    def _holders(self) -> list[list[str]]:
+        """The workers that hold each partition; none where nobody does, or there are no workers."""
+        keys = [X.key for X, _ in self._parts]
+        distributed: Any = sys.modules.get("distributed")
+        futures = distributed.futures_of(self.X) if distributed is not None else []
+        if not futures:
+            return [[] for _ in keys]
+        distributed.wait(futures)
+        found = futures[0].client.who_has(futures)
+        return [list(found.get(key, ())) for key in keys]
+
+    def _each(self, function: Any, *others: Any) -> list[Any]:
+        """A function of each partition, made by who holds it as long as he lives: no rows travel to even out work."""
+        made = []
+        for holders, part, *rest in zip(self._holders, self._parts, *others, strict=True):
+            with import_dask().annotate(workers=holders, allow_other_workers=True) if holders else nullcontext():
+                made.append(function(*part, *rest))
+        return made
+
+    @cached_property
+    def _here(self) -> ArrayRows:
+        """All rows in this process."""
+        return fetch_rows(self._parts)
+
+    def total(self, share: Share) -> tuple[FloatArray, ...]:
+        """On the workers: the share goes there once, as a part of the graph, which survives a worker's death."""
+        delayed = import_dask().delayed
+        sent = delayed(share, name=f"share-{uuid4().hex}", traverse=False)
+        sums = self._each(delayed(partition_total), repeat(sent, len(self._parts)))
+        while len(sums) > 1:
+            sums = [delayed(add_parts)(sums[start : start + FAN]) for start in range(0, len(sums), FAN)]
+        return tuple(compute(sums, as_it_is=True)[0])
+
+    def blocks(self, size: int = BLOCK) -> Iterator[tuple[Matrix, IntArray]]:
+        """All rows, brought here a partition at a time."""
+        for part in self._parts:
+            yield from ArrayRows(*compute(part)).blocks(size)
+
+    def sample(self, n: int, random: np.random.Generator) -> ArrayRows | DaskRows:
+        """About n rows, drawn by the workers: brought here up to :data:`LOCAL`, else in partitions of their own."""
+        if n >= self.n:
+            return self if self.n > LOCAL else self._here
+        parts = self._drawn(Draw(self.counts.sum(axis=0), n, int(random.integers(2**63))))
+        if n <= LOCAL:
+            return fetch_rows(parts)
+        parts = import_dask().persist(*parts, optimize_graph=False)
+        sizes = compute([import_dask().delayed(len)(part[1]) for part in parts])
+        X = _array([part[0] for part in parts], [(size, self.d) for size in sizes], self.X.dtype)
+        codes = _array([part[1] for part in parts], [(size,) for size in sizes], self.codes.dtype)
+        X, codes = import_dask().persist(X, codes)
+        return DaskRows(X, codes, self.classes)
+
+    def _drawn(self, draw: Draw) -> list[Any]:
+        """What is drawn of each partition, and where it lies."""
+        before = np.cumsum(self.counts, axis=0) - self.counts
+        return self._each(import_dask().delayed(take_drawn, nout=2), repeat(draw, len(before)), before)
+
+
+def _array(parts: Sequence[Any], shapes: Sequence[tuple[int, ...]], dtype: Any) -> Any:
+    array = import_dask().array
+    pairs = zip(parts, shapes, strict=True)
+    return array.concatenate([array.from_delayed(part, shape, dtype) for part, shape in pairs])
+
+
+def check_chunks(X: Any, name: str) -> Any:
+    """A Dask array of floats, in chunks of known size that cut no row."""
+    if X.ndim != 2 or not X.shape[1]:
+        raise InputError(f"{name}: expected a two-dimensional array, got shape {X.shape}.")
+    if any(np.isnan(size) for sizes in X.chunks for size in sizes):
+        raise InputError(f"{name}: expected chunks of known size, got others; call compute_chunk_sizes() first.")
+    if np.dtype(X.dtype).kind not in "fiub":
+        raise InputError(f"{name}: expected real numbers, got values of type {X.dtype}.")
+    return (X if np.dtype(X.dtype).kind == "f" else X.astype(np.float64)).rechunk({1: -1})
+
+
+def partition_total(X: Matrix, codes: IntArray, share: Share) -> tuple[FloatArray, ...]:
+    """The share of one partition, a block at a time."""
+    return ArrayRows(X, codes).total(share)
+
+
+def fetch_rows(parts: Sequence[Any]) -> ArrayRows:
+    """Rows of several partitions with their codes, dense or sparse, as one in this process."""
+    X, codes = zip(*compute(parts, as_it_is=True), strict=True)
+    return ArrayRows(stack_rows(X), np.concatenate(codes))
+
+
+def stack_rows(parts: Sequence[Matrix]) -> Matrix:
+    """Rows of several blocks as one, all of them dense or all of them sparse."""
+    if len({is_sparse(part) for part in parts}) > 1:
+        raise InputError(
+            "X: expected partitions that are all dense or all CSR, got both; convert them by X.map_blocks first."
+        )
+    return sp.vstack(parts, format="csr") if is_sparse(parts[0]) else np.concatenate(parts)
+
+
+def partitions(array: Any) -> list[Any]:
+    """The chunks of an array that is cut along its rows only, each to be computed where it lies."""
+    return list(array.to_delayed().ravel())
+
+
+def compute(values: Sequence[Any], *, as_it_is: bool = False) -> tuple[Any, ...]:
+    """With one BLAS thread for each of Dask's, where these are in this process; in others Dask sees to that.
+
+    A graph of partitions needs no further work, which may lose by whom its tasks should be done.
+    """
+    with cap_inner_threads():
+        return tuple(import_dask().compute(*values, optimize_graph=not as_it_is))
+
+
+def distinct_labels(y: NDArray[Any], name: str) -> NDArray[Any]:
+    """The different labels of a partition, sorted.
+
+    Examples
+    --------
+    >>> distinct_labels(np.array(["b", "a", "b"]), "y")
+    array(['a', 'b'], dtype='<U1')
+    """
+    y = np.asarray(y)
+    missing = int(is_unlabelled(y).sum())
+    if missing:
+        raise InputError(
+            f"{name}: expected a label for every row (-1, None and NaN mean none), got {missing} without."
+        )
+    try:
+        return np.unique(y)
+    except TypeError:
+        raise InputError(f"{name}: expected labels of one sortable type, got a mixture.") from None
+
+
+def unite_labels(parts: Sequence[NDArray[Any]], name: str) -> NDArray[Any]:
+    """The different labels of all partitions, sorted.
+
+    Examples
+    --------
+    >>> unite_labels([np.array([1, 3]), np.array([2, 3])], "y")
+    array([1, 2, 3])
+    """
+    return distinct_labels(np.concatenate(parts), name)
+
+
+def encode_block(y: NDArray[Any], classes: NDArray[Any]) -> IntArray:
+    """The place of each label among the classes, as a small whole number.
+
+    Examples
+    --------
+    >>> encode_block(np.array(["b", "a"]), np.array(["a", "b"]))
+    array([1, 0], dtype=uint8)
+    """
+    return np.searchsorted(classes, np.asarray(y)).astype(np.min_scalar_type(len(classes)))
+
+
+def is_dask(X: Any) -> bool:
+    """Return whether X is a Dask array, without importing Dask.
+
+    Examples
+    --------
+    >>> is_dask([[1.0]])
+    False
+    """
+    module = type(X).__module__
+    return module.startswith("dask.array") and type(X).__name__ == "Array"
+
+
+def has_blocks(X: Any) -> bool:
+    """Return whether only blocks of X should be asked for: a Dask array, or rows that compute their own sums.
+
+    Examples
+    --------
+    >>> has_blocks(ArrayRows(np.eye(2), np.array([0, 1]))), has_blocks(np.eye(2))
+    (True, False)
+    """
+    return is_dask(X) or all(callable(getattr(X, name, None)) for name in ("total", "blocks", "sample"))
+
+
+def check_labelled_rows(X: Any, y: Any, name: str = "source") -> tuple[Rows, NDArray[Any]]:
+    """Return rows with their codes, and the classes that these count through.
+
+    Parameters
+    ----------
+    X : Rows or Dask array (n, d)
+        The rows.
+    y : array
+        A label (n,) for each row of a Dask array; of rows that bring their codes, the classes (C,), or None where
+        they bring these too.
+    name : str
+        The name of the domain in messages.
+
+    Examples
+    --------
+    >>> rows, classes = check_labelled_rows(ArrayRows(np.eye(2), np.array([0, 1])), ["cat", "dog"])
+    >>> rows.n, classes
+    (2, array(['cat', 'dog'], dtype='<U3'))
+    """
+    if is_dask(X):
+        X, y = DaskRows.of(X, y, name), None
+    own = getattr(X, "classes", None)
+    if (y is None) == (own is None):
+        raise InputError(
+            f"y_{name}: expected the classes that the codes of the rows count through, once, got "
+            f"{'them twice' if y is not None else 'None'}."
+        )
+    classes = np.asarray(own if y is None else y)
+    if classes.ndim != 1 or not len(classes) or len(np.unique(classes)) != len(classes):
+        raise InputError(f"y_{name}: expected different classes, got {classes!r:.60}.")
+    return X, classes
+
+
+def check_plain_rows(X: Any, name: str) -> ArrayRows | DaskRows:
+    """Return rows without codes, of which row i can be paired with row i of another table."""
+    if is_dask(X):
+        return DaskRows(check_chunks(X, name))
+    if not isinstance(X, ArrayRows):
+        raise InputError(f"{name}: expected a Dask array or ArrayRows where pairs are known, got {type(X).__name__}.")
+    if np.any(X.codes):
+        raise InputError(f"{name}: expected rows without codes where pairs are known, as labels are y, got codes.")
+    return X
+
+
+@dataclass(frozen=True, eq=False)
+class Partitions:
+    """The partitions of a two-dimensional Dask array, each to be worked on where it lies."""
+
+    X: Any
+
+    def map(self, function: Any, width: int | None, dtype: Any) -> Any:
+        """Return a Dask array (n, width), or (n,) where that is None: the function of each partition."""
+        shape = {"drop_axis": 1} if width is None else {"chunks": (self.X.chunks[0], (width,))}
+        sent = import_dask().delayed(function, traverse=False)  # once, not with every partition
+        meta = np.empty((0,) * (1 if width is None else 2), dtype=dtype)
+        return self.X.map_blocks(_apply, function=sent, dtype=dtype, meta=meta, **shape)
+
+    def collect(self, function: Any) -> Sequence[Any]:
+        """Compute the function of each partition, and bring the results here in their order."""
+        return compute([import_dask().delayed(function)(part) for part in partitions(self.X)])
+
+
+def as_partitions(X: Any, name: str = "X") -> Partitions | None:
+    """Return the partitions of a Dask array; None for rows that are in this process.
+
+    Examples
+    --------
+    >>> as_partitions([[1.0]]) is None
+    True
+    """
+    if not is_dask(X):
+        return None
+    if X.ndim != 2:
+        raise InputError(f"{name}: expected a two-dimensional array, got {X.ndim} dimension(s).")
+    return Partitions(X.rechunk({1: -1}))
+
+
+def _apply(X: Any, function: Any) -> NDArray[Any]:
+    with single_threaded_blas(threading.current_thread() is not threading.main_thread()):  # others are at work too
+        made: NDArray[Any] = function(X)
+        return made
+
+
+def append_rows(old: Any, new: Any, name: str) -> Any:
+    """Return rows of a kind followed by others of the same kind.
+
+    Examples
+    --------
+    >>> append_rows([[1.0, 2.0]], np.array([[3.0, 4.0]]), "X")
+    array([[1., 2.],
+           [3., 4.]])
+    """
+    framed, module = hasattr(old, "columns"), type(old).__module__.partition(".")[0]
+    if is_dask(old):
+        array = import_dask().array
+        return array.concatenate([old, array.asarray(new)])
+    if has_blocks(old):
+        raise InputError(
+            f"{name}: expected None, as rows in blocks get no others appended (fit to all of them), got rows."
+        )
+    if framed != hasattr(new, "columns") or (framed and type(old) is not type(new)):
+        raise InputError(f"{name}: expected {_kind(old)}, as in fit, got {_kind(new)}.")
+    if framed and module == "pandas":
+        import pandas
+
+        return pandas.concat([old, new], ignore_index=True)
+    if framed and module == "polars":
+        import polars
+
+        return polars.concat([old, new], how="vertical_relaxed")
+    if is_sparse(old) != is_sparse(new):
+        kinds = ("sparse", "dense") if is_sparse(old) else ("dense", "sparse")
+        raise InputError(f"{name}: expected {kinds[0]} rows, as in fit, got {kinds[1]} ones.")
+    return stack_rows([old, new]) if is_sparse(old) else np.concatenate([np.asarray(old), np.asarray(new)])
+
+
+def _kind(rows: Any) -> str:
+    return f"{type(rows).__module__.partition('.')[0]}.{type(rows).__name__}"
+
+
+def append_labels(old: Any, new: Any, n_new: int, name: str) -> Any:
+    """Return labels of any type followed by ``n_new`` others.
+
+    Examples
+    --------
+    >>> append_labels(np.array([1, 2]), [2, -1], 2, "y"), append_labels(["a", None], ["b"], 1, "y")
+    (array([ 1,  2,  2, -1]), ['a', None, 'b'])
+    """
+    new = new if is_dask(new) else as_labels(new, name)
+    check_length(new, n_new, name, f"X{name[1:]}")
+    if is_dask(old) or is_dask(new):
+        array = import_dask().array
+        return array.concatenate([array.asarray(old), array.asarray(new)])
+    both: list[NDArray[Any]] = [as_labels(old, name), new]
+    if both[0].dtype.kind == both[1].dtype.kind != "O":
+        return np.concatenate(both)
+    return [*both[0].tolist(), *both[1].tolist()]  # of which as_labels makes what it would have made of all at once

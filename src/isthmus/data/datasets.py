@@ -1,0 +1,441 @@
+"""Two domains and a test set as one value: what a built-in loader returns, and what your own arrays fit into."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import product
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn import datasets
+
+from isthmus._core.arrays import FloatArray, IntArray, Matrix
+from isthmus._core.validation import check_choice, check_length, check_matrix, check_number, column_names
+from isthmus.data.domains import Domain, Split
+from isthmus.data.labels import UNLABELLED, as_labels, is_unlabelled
+from isthmus.data.splits import Protocol
+from isthmus.exceptions import InputError
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class DomainPair:
+    """Two collections described by different features, and held-out rows of the second.
+
+    Parameters
+    ----------
+    X_source, y_source : array or CSR (n_s, d_s), array (n_s,)
+        The source: every row has its label.
+    X_target, y_target : array or CSR (n_t, d_t), array (n_t,)
+        The target: labels, -1 where there is none.
+    X_test, y_test : array or CSR (n_test, d_t), array (n_test,), optional
+        Held-out target rows, for scoring only; a study that draws splits of its own needs none.
+    name, description : str
+        What the data are and where they come from, the latter in one line.
+    source_features, target_features : sequence of str, optional
+        The names of the d_s and the d_t columns; by default x0, x1, ….
+    source_ids, target_ids, test_ids : array, optional
+        Which objects of the original collection the rows are: no object is in two of the three. By default every row
+        is an object of its own.
+    target_classes : array (n_t,), optional
+        The true classes of all target rows, for pictures and for scoring only.
+    licence : str
+        The terms of use, as far as they are stated.
+
+    Examples
+    --------
+    >>> pair = DomainPair(np.eye(4), [0, 0, 1, 1], np.ones((3, 2)), [0, 1, -1])
+    >>> print(pair)
+    pair: source 4 rows x 4 features, all labelled; target 3 rows x 2 features, 2 labelled (1 per class),
+    1 unlabelled; no test rows; 2 classes
+    >>> pair.target_features, pair.target_ids
+    (('x0', 'x1'), array([4, 5, 6]))
+    """
+
+    X_source: Matrix
+    y_source: Any
+    X_target: Matrix
+    y_target: Any
+    X_test: Matrix = None
+    y_test: Any = None
+    name: str = "pair"
+    description: str = ""
+    source_features: Sequence[str] = ()
+    target_features: Sequence[str] = ()
+    source_ids: Any = None
+    target_ids: Any = None
+    test_ids: Any = None
+    target_classes: Any = None
+    licence: str = "not stated"
+
+    def __post_init__(self) -> None:
+        if (self.X_test is None) != (self.y_test is None):
+            raise InputError("X_test, y_test: expected both or neither, got one of them.")
+        parts = ("source", "target") if self.X_test is None else ("source", "target", "test")
+        sizes = [self._set_rows(part) for part in parts]
+        if self.X_test is not None and self.X_test.shape[1] != self.X_target.shape[1]:
+            got = f"{self.X_test.shape[1]} and {self.X_target.shape[1]}"
+            raise InputError(f"X_test: expected as many columns as X_target has, got {got}.")
+        if self.target_classes is not None:
+            self._set("target_classes", as_labels(self.target_classes, "target_classes"))
+            check_length(self.target_classes, len(self.y_target), "target_classes", "X_target")
+        self._set_ids(parts, sizes)
+
+    def _set(self, name: str, value: Any) -> None:
+        object.__setattr__(self, name, value)  # the way to complete a frozen value while it is being made
+
+    def _set_rows(self, part: str) -> int:
+        """Check the rows, the labels and the names of the columns of a part; how many rows there are."""
+        given = getattr(self, f"X_{part}")
+        X, y = check_matrix(given, f"X_{part}"), as_labels(getattr(self, f"y_{part}"), f"y_{part}")
+        n, d = X.shape
+        check_length(y, n, f"y_{part}", f"X_{part}")
+        self._set(f"X_{part}", X)
+        self._set(f"y_{part}", y)
+        if part != "test":
+            named = tuple(getattr(self, f"{part}_features")) or column_names(given)
+            names = named or tuple(f"x{k}" for k in range(d))
+            check_length(names, d, f"{part}_features", f"the columns of X_{part}")
+            self._set(f"{part}_features", names)
+        return int(n)
+
+    def _set_ids(self, parts: Sequence[str], sizes: Sequence[int]) -> None:
+        given = [getattr(self, f"{part}_ids") for part in parts]
+        if all(ids is None for ids in given):
+            given = np.split(np.arange(sum(sizes)), np.cumsum(sizes)[:-1])
+        elif any(ids is None for ids in given):
+            raise InputError(f"{', '.join(f'{part}_ids' for part in parts)}: expected all or none, got some of them.")
+        owners: dict[Any, str] = {}
+        for part, ids, n in zip(parts, given, sizes, strict=True):
+            name = f"{part}_ids"
+            check_length(ids, n, name, f"X_{part}")
+            self._set(name, np.asarray(ids))
+            for thing in np.asarray(ids).tolist():
+                if owners.setdefault(thing, name) != name:
+                    raise InputError(
+                        f"{name}: expected no object in two parts, got {thing!r} in {owners[thing]} too."
+                    )
+
+    @property
+    def classes(self) -> NDArray[Any]:
+        """The distinct labels of the source, sorted."""
+        return np.unique(self.y_source[~is_unlabelled(self.y_source)])
+
+    @property
+    def n_labelled(self) -> int:
+        """How many target rows have a label."""
+        return int(np.count_nonzero(~is_unlabelled(self.y_target)))
+
+    def __str__(self) -> str:
+        (n_s, d_s), (n_t, d_t) = self.X_source.shape, self.X_target.shape
+        missing = int(is_unlabelled(self.y_source).sum())
+        counts = np.unique(self.y_target[~is_unlabelled(self.y_target)], return_counts=True)[1]
+        per_class = f" ({' or '.join(map(str, sorted(set(counts.tolist()))))} per class)" if len(counts) else ""
+        return (
+            f"{self.name}: source {n_s} rows x {d_s} features, {f'{missing} not' if missing else 'all'} labelled; "
+            f"target {n_t} rows x {d_t} features, {self.n_labelled} labelled{per_class}, "
+            f"{n_t - self.n_labelled} unlabelled; "
+            f"{'no test rows' if self.X_test is None else f'test {self.X_test.shape[0]} rows'}; "
+            f"{len(self.classes)} classes"
+        )
+
+    __repr__ = __str__
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Collection:
+    """Domains with the same classes and different features, where they come from, and on what terms.
+
+    Parameters
+    ----------
+    name, title : str
+        The name, and what the data are, in one line.
+    domains : mapping of str to Domain
+        Rows X (n, d), dense or CSR, and the class y (n,) of each, as a position in ``classes``.
+    objects : mapping of str to array (n,)
+        Which object (document, image, cell) each row of a domain is. Rows of two domains with the same object are
+        two descriptions of one thing: a fair split has it in one of them only.
+    classes : tuple of str
+        The names of the classes.
+    provenance, licence : str
+        Where the data come from, and the terms of use as far as they are stated.
+    splits : mapping of str to tuple of Split
+        Published splits, by name.
+    split_domains : mapping of str to (str, str)
+        For every published split, the source and the target domain that its row numbers count through.
+    """
+
+    name: str
+    title: str
+    domains: Mapping[str, Domain]
+    objects: Mapping[str, NDArray[Any]]
+    classes: tuple[str, ...]
+    provenance: str
+    licence: str
+    splits: Mapping[str, tuple[Split, ...]] = field(default_factory=dict)
+    split_domains: Mapping[str, tuple[str, str]] = field(default_factory=dict)
+
+    def __getitem__(self, domain: str) -> Domain:
+        return self.domains[check_choice(domain, "domain", self.domains)]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.domains)
+
+    def __len__(self) -> int:
+        return len(self.domains)
+
+    def split(self, source: str, target: str, protocol: Protocol, seed: int | Sequence[int]) -> Split:
+        """Draw a split of two domains by a protocol; an object that both describe is in one of its parts only."""
+        s, t = self[source], self[target]
+        objects = {"objects_source": self.objects[source], "objects_target": self.objects[target]}
+        return protocol.split(s.y, t.y, **objects, seed=seed)
+
+    def pair(self, source: str, target: str, split: Split) -> DomainPair:
+        """The rows of a split as two domains and a test set; refused if an object would be in two of them."""
+        s, t = self[source], self[target]
+        for part, rows in vars(split).items():
+            domain = source if part == "source" else target
+            n = len(self[domain].y)
+            if len(rows) and not 0 <= rows.min() <= rows.max() < n:
+                got = f"{rows.min()} to {rows.max()}"
+                raise InputError(f"split.{part}: expected row numbers of {domain}, from 0 to {n - 1}, got {got}.")
+        if np.isin(split.labelled, split.unlabelled).any():
+            raise InputError("split: expected target rows with a label or without, got some in both parts.")
+        rows = np.concatenate([split.labelled, split.unlabelled])
+        tested = len(split.test) > 0
+        y = np.concatenate([t.y[split.labelled], np.full(len(split.unlabelled), UNLABELLED)])
+        return DomainPair(
+            name=f"{self.name} {source} → {target}",
+            description=f"{self.title} ({self.provenance})",
+            X_source=s.X[split.source],
+            y_source=s.y[split.source],
+            X_target=t.X[rows],
+            y_target=y,
+            X_test=t.X[split.test] if tested else None,
+            y_test=t.y[split.test] if tested else None,
+            source_features=s.columns or (),
+            target_features=t.columns or (),
+            source_ids=self.objects[source][split.source],
+            target_ids=self.objects[target][rows],
+            test_ids=self.objects[target][split.test] if tested else None,
+            target_classes=t.y[rows],
+            licence=self.licence,
+        )
+
+    def __str__(self) -> str:
+        sizes = ", ".join(f"{name} {d.X.shape[0]} x {d.X.shape[1]}" for name, d in self.domains.items())
+        return f"{self.name}: {self.title}; {len(self.classes)} classes; {sizes}"
+
+    __repr__ = __str__
+
+
+BRIGHTEST = 16.0
+"""The largest pixel value of scikit-learn's digits."""
+
+# A real image's spectrum is symmetric about the origin: one half-plane of the slow waves says all about them.
+FREQUENCIES = tuple((u, v) for u, v in product(range(-2, 3), range(3)) if v > 0 or u >= 0)
+MOMENTS = tuple((p, q) for p, q in product(range(4), range(4)) if 2 <= p + q <= 3)
+
+PIXEL_NAMES = tuple(f"pixel_{row}_{column}" for row, column in product(range(8), range(8)))
+SHAPE_NAMES = (
+    *(f"row_{i}" for i in range(8)),
+    *(f"column_{i}" for i in range(8)),
+    *(f"fourier_{u}_{v}" for u, v in FREQUENCIES),
+    *(f"moment_{p}_{q}" for p, q in MOMENTS),
+)
+
+
+def load_digits(
+    labelled_per_class: int = 2, *, n_source: int = 300, n_target: int = 600, random_state: int = 0
+) -> DomainPair:
+    """Scikit-learn's 1,797 images of 8 x 8 pixels, each used once: as pixels or as shape features.
+
+    The source sees the 64 pixels, in [0, 1]. The target sees 36 shape features (:func:`shape_features`) of other
+    images. Both come in equal numbers per class; what remains is the test set. Nothing is downloaded.
+
+    Parameters
+    ----------
+    labelled_per_class : int
+        Labelled target rows per class.
+    n_source, n_target : int
+        Rows of the source and of the target, in all classes together: multiples of ten.
+    random_state : int
+        Which images go where.
+
+    Examples
+    --------
+    >>> digits = load_digits(1)
+    >>> digits.X_source.shape, digits.X_target.shape, digits.n_labelled
+    ((300, 64), (600, 36), 10)
+    """
+    check_number(random_state, "random_state", low=0, whole=True)
+    per_source, per_target = _rows_per_class(n_source, "n_source"), _rows_per_class(n_target, "n_target")
+    check_number(labelled_per_class, "labelled_per_class", low=1, high=per_target, whole=True)
+    images, y = datasets.load_digits(return_X_y=True)
+    images = (images / BRIGHTEST).reshape(-1, 8, 8)
+    fewest = int(np.bincount(y).min())
+    if per_source + per_target >= fewest:
+        raise InputError(
+            f"n_source + n_target: expected less than {10 * fewest}, to leave rows of every class for the test, "
+            f"got {n_source + n_target}."
+        )
+    rng = np.random.default_rng(random_state)
+    shuffled = [rng.permutation(np.flatnonzero(y == label)) for label in range(10)]
+    cuts = [np.split(rows, [per_source, per_source + per_target]) for rows in shuffled]
+    source, target, test = (np.concatenate(part) for part in zip(*cuts, strict=True))
+    # They come class by class: the first labelled_per_class of each class keep their label.
+    hidden = np.arange(len(target)) % per_target >= labelled_per_class
+    y_target = np.where(hidden, -1, y[target])
+    mix = rng.permutation(len(target))
+    target, y_target = target[mix], y_target[mix]
+    shapes = shape_features(images)
+    return DomainPair(
+        name="digits",
+        description="8 x 8 handwritten digits (UCI, by way of sklearn.datasets.load_digits): source = pixels, "
+        "target = projections, Fourier magnitudes and moments of other images.",
+        X_source=images[source].reshape(len(source), -1),
+        y_source=y[source],
+        X_target=shapes[target],
+        y_target=y_target,
+        X_test=shapes[test],
+        y_test=y[test],
+        source_features=PIXEL_NAMES,
+        target_features=SHAPE_NAMES,
+        source_ids=source,
+        target_ids=target,
+        test_ids=test,
+        target_classes=y[target],
+        licence="CC BY 4.0",
+    )
+
+
+def shape_features(images: Any) -> FloatArray:
+    r"""Projections, Fourier magnitudes and central moments of 8 x 8 images, as (n, 36).
+
+    - ink of each row and of each column (16 sums);
+    - magnitudes of the 13 slowest waves, :math:`|\sum_{rc} f_{rc} e^{-2\pi i (ur + vc)/8}|`, which do not change
+      when an image is shifted cyclically;
+    - the 7 central moments of order two and three of the ink as a distribution,
+      :math:`\sum f_{rc} (r - \bar r)^p (c - \bar c)^q / \sum f_{rc}`, which change neither when the ink is moved
+      nor when it is made darker; zero for a blank image.
+
+    Parameters
+    ----------
+    images : array (n, 8, 8)
+        Non-negative grey values.
+
+    Examples
+    --------
+    >>> dot = np.zeros((1, 8, 8))
+    >>> dot[0, 3, 4] = 1.0
+    >>> shape_features(dot)[0, 8:16]
+    array([0., 0., 0., 0., 1., 0., 0., 0.])
+    """
+    f = np.asarray(images, dtype=np.float64)
+    if f.ndim != 3 or f.shape[1:] != (8, 8):
+        raise InputError(f"images: expected shape (n, 8, 8), got {f.shape}.")
+    rows, columns = f.sum(axis=2), f.sum(axis=1)
+    waves = np.abs(np.fft.fft2(f))
+    magnitudes = np.stack([waves[:, u, v] for u, v in FREQUENCIES], axis=1)
+    return np.hstack([rows, columns, magnitudes, _central_moments(f)])
+
+
+def _central_moments(f: FloatArray) -> FloatArray:
+    ink = f.sum(axis=(1, 2))
+    density = f / np.where(ink > 0, ink, 1.0)[:, None, None]
+    place = np.arange(8.0)
+    r = place - (density.sum(axis=2) @ place)[:, None]
+    c = place - (density.sum(axis=1) @ place)[:, None]
+    return np.stack([np.einsum("nrc,nr,nc->n", density, r**p, c**q) for p, q in MOMENTS], axis=1)
+
+
+def _rows_per_class(n: int, name: str) -> int:
+    check_number(n, name, low=10, whole=True)
+    if n % 10:
+        raise InputError(f"{name}: expected a multiple of ten, the number of classes, got {n}.")
+    return n // 10
+
+
+LENGTH, WIDTH = 1.5, 0.4
+"""Standard deviation of a class along its long axis, and across it."""
+APART = 1.2
+"""From the centre of a domain to the centre of either class, across the long axis."""
+BIAS = 2.0
+"""How many standard deviations out, along the long axis and towards one of the classes, labelled target rows lie."""
+
+# Columns: the long axis, the axis from class to class and, in space, the third one.
+SOURCE_AXES = np.array([[1.0, -1.0], [1.0, 1.0]]) / np.sqrt(2.0)
+TARGET_AXES = np.array([[2.0, -1.0, 2.0], [2.0, 2.0, -1.0], [-1.0, 2.0, 2.0]]) / 3.0
+SOURCE_CENTRE = np.array([2.0, 3.0])
+TARGET_CENTRE = np.array([4.0, -2.0, 3.0])
+
+
+def load_toy(
+    random_state: int = 0,
+    *,
+    source_per_class: int = 40,
+    unlabelled_per_class: int = 40,
+    labelled_per_class: int = 2,
+    test_per_class: int = 200,
+) -> DomainPair:
+    """Two classes in the plane and the same two in space, where the few labelled rows are drawn from one end.
+
+    Every class is an elongated Gaussian, and the two classes of a domain lie side by side. The target's are turned
+    and moved elsewhere. Its unlabelled and test rows follow them; its labelled rows lie about two standard
+    deviations out at the same end of both classes, so that whoever looks at them alone is misled about where the
+    classes are. The labelled rows of the target come first, then the unlabelled ones, both class by class.
+
+    The paper gives the numbers of rows, two Gaussian classes in each domain, and that the labelled target rows are
+    "deliberately sampled with bias". It gives no means and no covariances: those here are ours.
+
+    Parameters
+    ----------
+    random_state : int
+        Which rows are drawn.
+    source_per_class, unlabelled_per_class, labelled_per_class, test_per_class : int
+        Labelled rows of the source; unlabelled, labelled and held-out ones of the target.
+
+    Examples
+    --------
+    >>> toy = load_toy()
+    >>> toy.X_source.shape, toy.X_target.shape, toy.n_labelled
+    ((80, 2), (84, 3), 4)
+    """
+    check_number(random_state, "random_state", low=0, whole=True)
+    check_number(unlabelled_per_class, "unlabelled_per_class", low=0, whole=True)
+    counts = (source_per_class, labelled_per_class, test_per_class)
+    for name, count in zip(("source", "labelled", "test"), counts, strict=True):
+        check_number(count, f"{name}_per_class", low=1, whole=True)
+    rng = np.random.default_rng(random_state)
+    X_source, y_source = _classes(source_per_class, SOURCE_CENTRE, SOURCE_AXES, rng)
+    X_labelled, y_labelled = _classes(labelled_per_class, TARGET_CENTRE, TARGET_AXES, rng, end=BIAS)
+    X_unlabelled, y_unlabelled = _classes(unlabelled_per_class, TARGET_CENTRE, TARGET_AXES, rng)
+    X_test, y_test = _classes(test_per_class, TARGET_CENTRE, TARGET_AXES, rng)
+    return DomainPair(
+        name="toy",
+        description="Two Gaussian classes in the plane and in space, after the paper's toy problem; the labelled "
+        "target rows come from one corner of their classes.",
+        X_source=X_source,
+        y_source=y_source,
+        X_target=np.vstack([X_labelled, X_unlabelled]),
+        y_target=np.concatenate([y_labelled, np.full(len(X_unlabelled), -1)]),
+        X_test=X_test,
+        y_test=y_test,
+        target_classes=np.concatenate([y_labelled, y_unlabelled]),
+        licence="that of this library",
+    )
+
+
+def _classes(
+    per_class: int, centre: FloatArray, axes: FloatArray, rng: np.random.Generator, *, end: float | None = None
+) -> tuple[FloatArray, IntArray]:
+    """Rows of both classes and their codes; near one corner of each, where it is named."""
+    y = np.repeat(np.arange(2), per_class)
+    along, *across = rng.standard_normal((len(axes), len(y)))
+    if end is not None:
+        along = end + WIDTH * along
+        across[0] = end + WIDTH * across[0]
+    local = np.column_stack([LENGTH * along, *(WIDTH * t for t in across)])
+    local[:, 1] += APART * (2 * y - 1)
+    return centre + local @ axes.T, y

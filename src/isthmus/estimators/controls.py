@@ -1,0 +1,593 @@
+"""Corrupted sources: what a method gains from a source that says nothing, it did not gain from the source."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import islice
+from typing import Any
+
+import numpy as np
+import scipy.linalg as sla
+import scipy.sparse as sp
+from numpy.typing import NDArray
+from scipy.spatial.distance import cdist
+from scipy.special import softmax
+from sklearn.base import clone
+from sklearn.neighbors import KNeighborsClassifier
+from sklearn.preprocessing import normalize
+from sklearn.utils import InputTags, get_tags
+from sklearn.utils.validation import check_is_fitted
+
+from isthmus._core.arrays import FloatArray, IntArray, Matrix, is_sparse
+from isthmus._core.linalg import PrincipalAxes, principal_axes
+from isthmus._core.validation import as_generator, check_choice, check_length, check_matrix, check_number
+from isthmus.data.domains import TwoDomains
+from isthmus.data.labels import UNLABELLED, as_labels, encode_all
+from isthmus.estimators.base import TrainingData, TwoDomainEstimator
+from isthmus.exceptions import InputError
+from isthmus.geometry.discriminants import SoftLDA, balance, centre_scores, score_deviation
+
+
+def make_noise_source(X: Any, y: Any, rng: np.random.Generator) -> tuple[Matrix, NDArray[Any]]:
+    """Random features under true labels.
+
+    Dense rows are turned about their mean by a random rotation of the n_s-dimensional space that the columns live
+    in: mean and covariance stay as they were, and what a row says of its label is gone. Of sparse rows the entries
+    of every column are dealt out to rows anew: each column keeps its values and its density.
+
+    Examples
+    --------
+    >>> X, y = make_noise_source([[1.0], [1.0], [5.0], [5.0]], ["a", "a", "b", "b"], np.random.default_rng(0))
+    >>> X.mean().round(12), X.std().round(12), y
+    (np.float64(3.0), np.float64(2.0), array(['a', 'a', 'b', 'b'], dtype=object))
+    """
+    rows = check_matrix(X, "X_source")
+    codes, classes = encode_all(y, "y_source")
+    check_length(codes, rows.shape[0], "y_source", "X_source")
+    return (_shuffle_columns if is_sparse(rows) else _rotate_rows)(rows, rng), classes[codes]
+
+
+def permute_source(X: Any, y: Any, rng: np.random.Generator) -> tuple[Matrix, NDArray[Any]]:
+    """True rows under labels permuted among them: classes as large as before, that mean nothing.
+
+    Examples
+    --------
+    >>> permute_source([[0.0], [1.0], [2.0]], ["a", "b", "c"], np.random.default_rng(0))[1]
+    array(['c', 'a', 'b'], dtype=object)
+    """
+    codes, classes = encode_all(y, "y_source")
+    return X, classes[rng.permutation(codes)]
+
+
+def relabel_source(X: Any, y: Any, rng: np.random.Generator) -> tuple[Matrix, NDArray[Any]]:
+    """True rows and groups, each class under the name of another: all classes in one random cycle.
+
+    Examples
+    --------
+    >>> relabel_source([[0.0], [1.0], [2.0]], ["a", "b", "a"], np.random.default_rng(0))[1]
+    array(['b', 'a', 'b'], dtype=object)
+    """
+    codes, classes = encode_all(y, "y_source")
+    if len(classes) == 1:
+        raise InputError(f"y_source: expected at least two classes to rename, got {len(classes)}.")
+    cycle = rng.permutation(len(classes))
+    names = np.empty(len(classes), dtype=np.intp)
+    names[cycle] = np.roll(cycle, 1)
+    return X, classes[names[codes]]
+
+
+def _rotate_rows(X: FloatArray, rng: np.random.Generator) -> FloatArray:
+    """Rows of the same mean and the same covariance."""
+    mean = X.mean(axis=0, dtype=np.float64)
+    _, s, Vt = sla.svd(X - mean, full_matrices=False)
+    # n centred rows span n - 1 directions at most; Q is uniform among the bases orthogonal to the constant.
+    r = min(len(s), len(X) - 1)
+    G = rng.normal(size=(len(X), r))
+    Q, R = sla.qr(G - G.mean(axis=0), mode="economic")
+    Q = Q * np.where(np.diagonal(R) < 0, -1.0, 1.0)
+    return np.asarray(mean + (Q * s[:r]) @ Vt[:r], dtype=X.dtype)
+
+
+def _shuffle_columns(X: Matrix, rng: np.random.Generator) -> Matrix:
+    """Every column's entries at other rows."""
+    columns = sp.csc_array(X, copy=True)
+    columns.sum_duplicates()
+    counts = np.diff(columns.indptr)
+    rows = [rng.choice(X.shape[0], size=count, replace=False) for count in counts[counts > 0]]
+    indices: IntArray = np.concatenate(rows) if rows else np.zeros(0, dtype=np.intp)
+    indices = indices.astype(columns.indices.dtype)  # wider ones are not for all of scikit-learn
+    return sp.csc_array((columns.data, indices, columns.indptr), shape=X.shape).tocsr()
+
+
+KINDS = {"noise": make_noise_source, "permuted": permute_source, "renamed": relabel_source}
+
+
+class Corrupted(TwoDomainEstimator):
+    """Any system, taught by a corrupted source.
+
+    Parameters
+    ----------
+    estimator : TwoDomainEstimator
+        The system; it is cloned in ``fit`` and never changed.
+    kind : {"noise", "permuted", "renamed"}
+        How the source is corrupted: :func:`make_noise_source`, :func:`permute_source` or :func:`relabel_source`.
+    random_state : int, Generator, RandomState or None
+        A number corrupts the same source in the same way at every fit; a generator moves on from fit to fit, but a
+        clone starts from a copy of it; None draws afresh.
+
+    Attributes
+    ----------
+    estimator_ : TwoDomainEstimator
+        The fitted system, with all it has learnt.
+    classes_ : array
+        The classes of the source.
+
+    Examples
+    --------
+    >>> from isthmus import MLHD
+    >>> X_source, y_source = [[-2.0, -2.5], [-2.0, -1.5], [2.0, 1.5], [2.0, 2.5]], ["a", "a", "b", "b"]
+    >>> X_target, y_target = [[4.0], [3.5], [-4.0], [-3.5]], ["a", None, "b", None]
+    >>> corrupted = Corrupted(MLHD(), "renamed", random_state=0).fit(X_source, y_source, X_target, y_target)
+    >>> corrupted.predict([[-2.0, -2.0]], domain="source")
+    array(['b'], dtype=object)
+    """
+
+    estimator_: TwoDomainEstimator
+
+    def __init__(self, estimator: TwoDomainEstimator, kind: str = "noise", *, random_state: Any = None) -> None:
+        self.estimator = estimator
+        self.kind = kind
+        self.random_state = random_state
+
+    def _validate(self) -> Any:
+        if not isinstance(self.estimator, TwoDomainEstimator):
+            raise InputError(f"estimator: expected a system over two domains, got {self.estimator!r}.")
+        return KINDS[check_choice(self.kind, "kind", KINDS)]
+
+    def _fit_data(self, data: TrainingData, settings: Any) -> dict[str, Any]:
+        """Corrupt the source as it was given, then fit the system; its own transformers and checks see the result."""
+        X, y = settings(data.X_source, data.y_source, as_generator(self.random_state))
+        fitted = clone(self.estimator).fit(X, y, data.X_target, data.y_target, pairs=data.pairs)
+        return {"estimator_": fitted, "classes_": fitted.classes_, "n_features_": fitted.n_features_}
+
+    def _input_tags(self, domain: str) -> InputTags:
+        return self.estimator._input_tags(domain)
+
+    def predict(self, X: Any, domain: str = "target") -> NDArray[Any]:
+        """The class of each row (n,), by the fitted system."""
+        check_is_fitted(self, "estimator_")
+        return self.estimator_.predict(X, domain)
+
+    def transform(self, X: Any, domain: str = "target") -> FloatArray:
+        """Rows as points of the fitted system's space (n, k)."""
+        check_is_fitted(self, "estimator_")
+        return self.estimator_.transform(X, domain)
+
+    def _dimension(self) -> int:
+        return self.estimator_._dimension()
+
+
+def shuffle_pairs(pairs: Any, rng: np.random.Generator, classes: Any = None) -> IntArray:
+    """The same rows in wrong pairs: each source row gets the target row of another pair, all in one random cycle.
+
+    Rows of either side are learned from as before, and as often. Where no row is in two pairs, none of the pairs is
+    right any more. With ``classes`` there is a cycle in each class: what a system still finds then, it finds by the
+    class of a row and not by the row. A pair that is alone in its class stays as it is.
+
+    Parameters
+    ----------
+    pairs : array (m, 2)
+        Numbers of source and target rows.
+    rng : Generator
+        The same generator gives the same pairs.
+    classes : array (m,), optional
+        The class of each pair.
+
+    Examples
+    --------
+    >>> shuffle_pairs([[0, 0], [1, 1], [2, 2]], np.random.default_rng(0))
+    array([[0, 2],
+           [1, 0],
+           [2, 1]])
+    >>> shuffle_pairs([[0, 0], [1, 1], [2, 2]], np.random.default_rng(0), classes=["a", "b", "a"])
+    array([[0, 2],
+           [1, 1],
+           [2, 0]])
+    """
+    P = np.asarray(pairs)
+    if P.ndim != 2 or P.shape[1] != 2 or P.dtype.kind not in "iu":
+        raise InputError(f"pairs: expected whole row numbers (m, 2), got {P.dtype} of shape {P.shape}.")
+    if len(P) < 2:
+        raise InputError(f"pairs: expected at least two to shuffle, got {len(P)}.")
+    groups = np.zeros(len(P), dtype=np.intp) if classes is None else _codes(classes, len(P))
+    shuffled = P.astype(np.intp)
+    for group in np.unique(groups):
+        cycle = rng.permutation(np.flatnonzero(groups == group))
+        shuffled[cycle, 1] = P[np.roll(cycle, 1), 1]
+    return shuffled
+
+
+def _codes(classes: Any, n: int) -> IntArray:
+    labels = as_labels(classes, "classes")
+    check_length(labels, n, "classes", "pairs")
+    return np.asarray(np.unique(labels, return_inverse=True)[1], dtype=np.intp)
+
+
+class TargetEstimator(TwoDomainEstimator):
+    """The base of systems that know target rows only; of the source they take the names of its classes."""
+
+    def _rows(self, X: Any, domain: str, name: str = "X") -> Matrix:
+        if domain == "source":
+            raise InputError(f"domain: expected 'target', the only domain {type(self).__name__} knows, got 'source'.")
+        return super()._rows(X, domain, name)
+
+
+class TargetOnly(TargetEstimator):
+    """A classifier of scikit-learn on target rows, as if there were no source.
+
+    Parameters
+    ----------
+    classifier : scikit-learn classifier, optional
+        Cloned in ``fit`` and never changed; None is the nearest labelled row.
+    unlabelled : {"auto", "drop", "mark"}
+        What becomes of target rows without a label: dropped, or given to the classifier with -1 for a label. "auto"
+        marks them for classifiers of ``sklearn.semi_supervised``, also at the end of a pipeline, and drops them for
+        all others.
+    source_transformer, target_transformer : transformer or pipeline of scikit-learn, optional
+        As in :class:`~isthmus.MLHD`; that of the source is there so that all systems can be prepared alike.
+
+    Attributes
+    ----------
+    classifier_ : scikit-learn classifier
+        The fitted classifier; its labels are positions in ``classes_``.
+    classes_ : array
+        The classes of the source.
+
+    Examples
+    --------
+    >>> from sklearn.semi_supervised import LabelSpreading
+    >>> X_target, y_target = [[0.0], [1.0], [2.0], [3.0], [9.0], [8.0]], ["a", None, None, None, "b", None]
+    >>> source = [[0.0, 1.0], [1.0, 0.0]], ["a", "b"]
+    >>> TargetOnly().fit(*source, X_target, y_target).predict([[5.0]])
+    array(['b'], dtype=object)
+    >>> TargetOnly(LabelSpreading(gamma=1.0)).fit(*source, X_target, y_target).predict([[5.0]])
+    array(['a'], dtype=object)
+    """
+
+    classifier_: Any
+
+    def __init__(
+        self,
+        classifier: Any = None,
+        *,
+        unlabelled: str = "auto",
+        source_transformer: Any = None,
+        target_transformer: Any = None,
+    ) -> None:
+        self.classifier = classifier
+        self.unlabelled = unlabelled
+        self.source_transformer = source_transformer
+        self.target_transformer = target_transformer
+
+    def _validate(self) -> None:
+        super()._validate()
+        check_choice(self.unlabelled, "unlabelled", ("auto", "drop", "mark"))
+        if self.classifier is not None and not all(hasattr(self.classifier, name) for name in ("fit", "predict")):
+            raise InputError(f"classifier: expected an object with fit and predict, got {self.classifier!r}.")
+
+    def _own_tags(self, domain: str) -> InputTags:
+        if domain == "source" or not hasattr(self.classifier, "__sklearn_tags__"):
+            return super()._own_tags(domain)
+        return InputTags(sparse=get_tags(self.classifier).input_tags.sparse)
+
+    def _fit_domains(self, domains: TwoDomains, settings: None) -> dict[str, Any]:
+        classifier = KNeighborsClassifier(1) if self.classifier is None else clone(self.classifier)
+        target = domains.target
+        rows = slice(None) if self._marks(classifier) else target.labelled
+        # Where no label reaches a row, label spreading divides by zero and guesses the first class.
+        with np.errstate(invalid="ignore"):
+            _fit_classifier(classifier, target.X[rows], target.y[rows])
+        if UNLABELLED in getattr(classifier, "classes_", ()):
+            raise InputError(
+                "unlabelled: expected 'mark' only with a classifier that takes -1 for no label, "
+                f"got {type(classifier).__name__}, which takes it for a class."
+            )
+        return {"classifier_": classifier}
+
+    def _marks(self, classifier: Any) -> bool:
+        """Whether the classifier gets to see rows without a label."""
+        if self.unlabelled != "auto":
+            return self.unlabelled == "mark"
+        last = classifier.steps[-1][1] if hasattr(classifier, "steps") else classifier
+        return any(base.__module__.startswith("sklearn.semi_supervised") for base in type(last).__mro__)
+
+    def predict(self, X: Any, domain: str = "target") -> NDArray[Any]:
+        """The class of each target row (n,)."""
+        rows = self._rows(X, domain)
+        with np.errstate(invalid="ignore"):
+            codes = np.asarray(self.classifier_.predict(rows), dtype=np.intp)
+        return np.asarray(self.classes_[codes])
+
+    def transform(self, X: Any, domain: str = "target") -> FloatArray:
+        """The target rows themselves, dense (n, d_t): there is no other space."""
+        rows = self._rows(X, domain)
+        return np.asarray(rows.toarray()) if is_sparse(rows) else np.array(rows)
+
+    def _dimension(self) -> int:
+        return self.n_features_["target"]
+
+
+def _fit_classifier(classifier: Any, X: Matrix, y: IntArray) -> None:
+    """Fit a classifier of the user's; what it refuses becomes one sentence."""
+    try:
+        classifier.fit(X, y)
+    except (TypeError, ValueError) as error:
+        name, n_classes = type(classifier).__name__, len(np.unique(y[y != UNLABELLED]))
+        if n_classes < 2:
+            raise InputError(
+                f"y_target: expected labelled rows of at least two classes for {name}, got one class; label a row of "
+                "another class, or use a classifier that takes one."
+            ) from error
+        reason = " ".join(str(error).split())[:200]
+        raise InputError(
+            f"classifier: expected one that takes the labelled target rows, got {name}: {reason}"
+        ) from error
+
+
+ROUNDS = 15
+SEED_WEIGHT, TEMPERATURE = 3.0, 0.5
+"""A labelled row counts three times in a mean; scores are divided by half their deviation before balancing."""
+
+
+class BalancedKMeans(TargetEstimator):
+    r"""Means of the classes that learn from balanced guesses of the unlabelled rows.
+
+    .. math:: P = \mathrm{balanced}(-\|z_i - \mu_c\|^2 / (\tau s)), \qquad
+              \mu_c = \frac{\sum_u P_{uc} z_u + w \sum_{l \in c} z_l}{\sum_u P_{uc} + w n_c}
+
+    z are target rows on their leading principal axes, of unit length; s is the deviation of the squared distances,
+    τ = 0.5, w = 3. Scores are averaged over several numbers of axes.
+
+    Parameters
+    ----------
+    components : sequence of int
+        The numbers of axes, in multiples of the number of classes; at most the rank of the target rows.
+    source_transformer, target_transformer : transformer or pipeline of scikit-learn, optional
+        As in :class:`~isthmus.MLHD`; that of the source is there so that all systems can be prepared alike.
+
+    Attributes
+    ----------
+    axes_ : PrincipalAxes
+        The principal axes of the target rows.
+    means_ : tuple of array (C', k)
+        Of the labelled classes, for every number of axes.
+    classes_ : array
+        The classes of the source. Those without a labelled target row are never predicted.
+
+    Examples
+    --------
+    >>> X_target, y_target = np.array([[0.0, 1], [0.1, 1], [1, 0.1], [1, 0]]), [0, -1, -1, 1]
+    >>> BalancedKMeans().fit([[0.0], [9.0]], [0, 1], X_target, y_target).predict(X_target)
+    array([0, 0, 1, 1])
+    """
+
+    axes_: PrincipalAxes
+    means_: tuple[FloatArray, ...]
+    units_: tuple[float, ...]
+
+    def __init__(
+        self, components: Any = (2, 3, 5), *, source_transformer: Any = None, target_transformer: Any = None
+    ) -> None:
+        self.components = components
+        self.source_transformer = source_transformer
+        self.target_transformer = target_transformer
+
+    def _validate(self) -> None:
+        super()._validate()
+        if not isinstance(self.components, list | tuple | np.ndarray) or not len(self.components):
+            raise InputError(f"components: expected a sequence of whole numbers, got {self.components!r}.")
+        for multiple in self.components:
+            check_number(multiple, "components", low=1, whole=True)
+
+    def _fit_domains(self, domains: TwoDomains, settings: None) -> dict[str, Any]:
+        target = domains.target
+        present, codes = np.unique(target.y[target.labelled], return_inverse=True)
+        axes, free, Y = principal_axes(target.X), target.y < 0, np.eye(len(present))[codes]
+        axes = axes if len(axes.deviations) else axes.leading(1)
+        views = self._views(axes, target.X, len(present))
+        means = tuple(_fit_balanced_means(Z[target.labelled], Y, Z[free]) for Z in views)
+        rows = free if free.any() else np.ones(len(free), dtype=bool)
+        units = tuple(score_deviation(-cdist(Z[rows], M, "sqeuclidean")) for Z, M in zip(views, means, strict=True))
+        return {"axes_": axes, "means_": means, "units_": units, "_present": present}
+
+    def _views(self, axes: PrincipalAxes, X: Any, n_classes: int) -> list[FloatArray]:
+        Z = axes.coordinates(X)
+        return [normalize(Z[:, :k]) for k in sorted({min(m * n_classes, Z.shape[1]) for m in self.components})]
+
+    def scores(self, X: Any) -> FloatArray:
+        """How near target rows are to the classes' means (n, C), in units of the deviation of unlabelled rows.
+
+        Rows sum to zero over the classes with a label; minus infinity for those without.
+        """
+        rows = self._rows(X, "target")
+        found = np.full((rows.shape[0], len(self.classes_)), -np.inf)
+        views = self._views(self.axes_, rows, len(self._present))
+        each = [
+            centre_scores(-cdist(Z, M, "sqeuclidean")) / s
+            for Z, M, s in zip(views, self.means_, self.units_, strict=True)
+        ]
+        found[:, self._present] = np.mean(each, axis=0)
+        return found
+
+    def predict_proba(self, X: Any, domain: str = "target") -> FloatArray:
+        """Probabilities of the classes (n, C)."""
+        self._rows(X, domain)
+        return np.asarray(softmax(self.scores(X) / TEMPERATURE, axis=1))
+
+    def predict(self, X: Any, domain: str = "target") -> NDArray[Any]:
+        """The class of each target row (n,): that of the nearest mean."""
+        self._rows(X, domain)
+        return np.asarray(self.classes_[self.scores(X).argmax(axis=1)])
+
+    def _dimension(self) -> int:
+        return int(max(M.shape[1] for M in self.means_))
+
+
+def _fit_balanced_means(L: FloatArray, Y: FloatArray, U: FloatArray) -> FloatArray:
+    """The means (C, k) from labelled rows L, whose classes are the rows of Y, and unlabelled rows U."""
+    totals, sizes = SEED_WEIGHT * Y.T @ L, SEED_WEIGHT * Y.sum(axis=0)
+    M = totals / sizes[:, None]
+    for _ in range(ROUNDS if len(U) else 0):
+        scores = -cdist(U, M, "sqeuclidean")
+        P = balance(scores / (TEMPERATURE * score_deviation(scores)), np.full(len(M), 1.0 / len(M)))
+        M = (totals + P.T @ U) / (sizes + P.sum(axis=0))[:, None]
+    return np.asarray(M)
+
+
+FLAT = 1e-10
+"""Axes along which the target varies by no more than this part of its largest deviation are left out."""
+
+
+class SelfTrainedLDA(TargetEstimator):
+    r"""Linear discriminants of all target rows, taught by their own guesses: the bar for a transfer method to pass.
+
+    On the first k principal axes of the target, the guesses P are first those of the nearest labelled rows; then,
+    a fixed number of times, discriminants are learned from P, a shared covariance and a mean for each class,
+
+    .. math:: \mu_c = \frac{\sum_i P_{ic} z_i}{\sum_i P_{ic}}, \qquad
+              S = \frac1n \sum_{ic} P_{ic} (z_i - \mu_c)(z_i - \mu_c)^T
+
+    and the unlabelled rows are guessed anew, under the condition that every class gets its share of them
+    (:func:`balance`). The labelled rows keep their labels. Probabilities are averaged over several k.
+
+    The rows are taken as they come: give columns of different units a common one first (a ``StandardScaler`` will
+    do).
+
+    Parameters
+    ----------
+    components : sequence of int
+        Every k in multiples of the number of classes; at most the rank of the target rows.
+    n_rounds : int
+        How often the discriminants learn from their guesses.
+    shrinkage : float or "auto"
+        The weight in (0, 1] of the scaled identity in S; "auto" is the oracle approximating shrinkage.
+    marginal : {"uniform", "labelled"}
+        The shares of the classes among unlabelled rows: equal, or as among the labelled rows.
+    source_transformer, target_transformer : transformer or pipeline of scikit-learn, optional
+        As in :class:`~isthmus.MLHD`; that of the source is there so that all systems can be prepared alike.
+
+    Attributes
+    ----------
+    axes_ : PrincipalAxes
+        The principal axes of the target rows.
+    discriminants_ : tuple of SoftLDA
+        One for every k.
+    classes_ : array
+        The classes of the source. Those without a labelled target row are never predicted.
+
+    Examples
+    --------
+    >>> from isthmus.estimators.controls import TargetOnly
+    >>> from isthmus.data.datasets import load_digits
+    >>> d = load_digits(1)
+    >>> systems = TargetOnly(), SelfTrainedLDA()
+    >>> fitted = [s.fit(d.X_source, d.y_source, d.X_target, d.y_target) for s in systems]
+    >>> [round(s.score(d.X_test, d.y_test), 2) for s in fitted]
+    [0.66, 0.79]
+    """
+
+    axes_: PrincipalAxes
+    discriminants_: tuple[SoftLDA, ...]
+
+    def __init__(
+        self,
+        components: Any = (2, 3, 5),
+        *,
+        n_rounds: int = 10,
+        shrinkage: float | str = "auto",
+        marginal: str = "uniform",
+        source_transformer: Any = None,
+        target_transformer: Any = None,
+    ) -> None:
+        self.components = components
+        self.n_rounds = n_rounds
+        self.shrinkage = shrinkage
+        self.marginal = marginal
+        self.source_transformer = source_transformer
+        self.target_transformer = target_transformer
+
+    def _fit_domains(self, domains: TwoDomains, settings: tuple[list[int], float | None]) -> dict[str, Any]:
+        multiples, shrinkage = settings
+        target = domains.target
+        present, codes = np.unique(target.y[target.labelled], return_inverse=True)
+        y = np.full(len(target.y), -1)
+        y[target.labelled] = codes
+        counts = np.bincount(codes) if self.marginal == "labelled" else np.ones(len(present))
+        axes = principal_axes(target.X, tolerance=FLAT)
+        axes = axes if len(axes.deviations) else axes.leading(1)
+        Z = axes.coordinates(target.X)
+        sizes = sorted({min(multiple * len(present), Z.shape[1]) for multiple in multiples})
+        rounds = [iterate_self_training(Z[:, :k], y, counts / counts.sum(), shrinkage) for k in sizes]
+        discriminants = tuple(next(islice(each, self.n_rounds, None)) for each in rounds)
+        return {"axes_": axes, "discriminants_": discriminants, "_present": present}
+
+    def _validate(self) -> tuple[list[int], float | None]:
+        super()._validate()
+        check_number(self.n_rounds, "n_rounds", low=1, whole=True)
+        check_choice(self.marginal, "marginal", ("uniform", "labelled"))
+        if not isinstance(self.components, list | tuple | np.ndarray) or not len(self.components):
+            raise InputError(f"components: expected a sequence of whole numbers, got {self.components!r}.")
+        multiples = [int(check_number(multiple, "components", low=1, whole=True)) for multiple in self.components]
+        if isinstance(self.shrinkage, str):
+            check_choice(self.shrinkage, "shrinkage", ("auto",))
+            return multiples, None
+        return multiples, check_number(self.shrinkage, "shrinkage", low=0.0, high=1.0, strict=True)
+
+    def predict_proba(self, X: Any, domain: str = "target") -> FloatArray:
+        """Probabilities of the classes (n, C), averaged over the sizes."""
+        rows = self._rows(X, domain)
+        Z = self.axes_.coordinates(rows)
+        P = np.zeros((len(Z), len(self.classes_)))
+        P[:, self._present] = np.mean(
+            [softmax(lda.scores(Z[:, : len(lda.weights)]), axis=1) for lda in self.discriminants_], axis=0
+        )
+        return P
+
+    def predict(self, X: Any, domain: str = "target") -> NDArray[Any]:
+        """The most likely class of each target row (n,)."""
+        codes = np.argmax(self.predict_proba(X, domain), axis=1)
+        return np.asarray(self.classes_[codes])
+
+    def transform(self, X: Any, domain: str = "target") -> FloatArray:
+        """Target rows on the principal axes that the largest of the discriminants sees (n, k)."""
+        rows = self._rows(X, domain)
+        return self.axes_.coordinates(rows)[:, : self._dimension()].astype(rows.dtype, copy=False)
+
+    def _dimension(self) -> int:
+        return max(len(lda.weights) for lda in self.discriminants_)
+
+
+def iterate_self_training(
+    Z: FloatArray, y: IntArray, shares: FloatArray, shrinkage: float | None = None
+) -> Iterator[SoftLDA]:
+    """Discriminants of centred rows Z (n, k), each taught by the guesses of the one before, without end.
+
+    The codes y (n,) are -1 for unlabelled rows; every class has a labelled row.
+    """
+    unlabelled = y < 0
+    P = np.eye(len(shares))[y]
+    if unlabelled.any():
+        P[unlabelled] = balance(_nearest_scores(Z[unlabelled], Z[~unlabelled], y[~unlabelled]), shares)
+    while True:
+        lda = SoftLDA.of(Z, P, shrinkage)
+        yield lda
+        if unlabelled.any():
+            P[unlabelled] = balance(lda.scores(Z[unlabelled]), shares)
+
+
+def _nearest_scores(Z: FloatArray, labelled: FloatArray, y: IntArray) -> FloatArray:
+    """Minus the squared distances (n, C) to the nearest labelled row of each class, in units of a typical one."""
+    D = cdist(Z, labelled, "sqeuclidean")
+    nearest = np.stack([D[:, y == c].min(axis=1) for c in range(y.max() + 1)], axis=1)
+    unit = np.median(nearest.min(axis=1)) or np.mean(nearest) or 1.0
+    return np.asarray(-nearest / (2 * unit))

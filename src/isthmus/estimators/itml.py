@@ -1,0 +1,301 @@
+"""Rows, labels and pairs of one space: what the user gave, checked, as points with signed pairs between them."""
+
+from __future__ import annotations
+
+import numbers
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Self
+
+import numpy as np
+from numpy.random import RandomState
+from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.metrics import roc_auc_score
+from sklearn.utils.validation import check_is_fitted
+
+from isthmus._core.arrays import FloatArray, IntArray, is_sparse
+from isthmus._core.threads import cap_methods
+from isthmus._core.validation import (
+    as_random_state,
+    check_length,
+    check_matrix,
+    check_number,
+    check_same_columns,
+    column_names,
+)
+from isthmus.data.labels import as_labels, encode_all, is_unlabelled
+from isthmus.estimators.logdet import (
+    ITML_WEIGHT,
+    SolverRun,
+    as_bounds,
+    as_pair_weight,
+    as_solver,
+    count_pairs,
+    draw_pairs,
+    make_label_pairs,
+    percentile_bounds,
+    scale_weights,
+)
+from isthmus.exceptions import InputError
+from isthmus.solvers.logdet import DualPoint, LogDetProblem
+from isthmus.solvers.result import Result, Solver
+
+
+@dataclass(frozen=True, eq=False)
+class SignedPairs:
+    """Points (n, d), the numbers (m,) of those at either end of each pair, and +1 (similar) or -1 for each."""
+
+    points: FloatArray
+    left: IntArray
+    right: IntArray
+    sign: FloatArray
+
+    @property
+    def differences(self) -> FloatArray:
+        """The vector (m, d) from one end of each pair to the other."""
+        return np.asarray(self.points[self.left] - self.points[self.right])
+
+
+def draw_label_pairs(X: Any, y: Any, n_constraints: int | None, random: RandomState) -> SignedPairs:
+    """Pairs of labelled rows, ``n_constraints`` of either kind; 20 · classes² unless given."""
+    rows = check_dense(X, "X").astype(np.float64)
+    labelled, codes = _classes(y, len(rows))
+    most = 20 * (int(codes.max()) + 1) ** 2 if n_constraints is None else n_constraints
+    return SignedPairs(rows[labelled], *draw_pairs(codes, most, random))
+
+
+def check_pairs(pairs: Any, y: Any, X: Any = None, n_columns: int | None = None) -> SignedPairs:
+    """Pairs (m, 2, d) of points, or (m, 2) of row numbers of X; without signs y they count as similar."""
+    points, left, right = _ends(pairs, X, n_columns)
+    return SignedPairs(points, left, right, np.ones(len(left)) if y is None else _signs(y, len(left)))
+
+
+def check_dense(X: Any, name: str, n_columns: int | None = None) -> FloatArray:
+    """A finite dense table of floats."""
+    if is_sparse(X):
+        raise InputError(f"{name}: expected a dense array, got a sparse one; reduce its columns, or use toarray().")
+    return np.asarray(check_matrix(X, name, n_columns=n_columns))
+
+
+def _classes(y: Any, n: int) -> tuple[IntArray, IntArray]:
+    """The numbers of the labelled rows, and the codes of their labels."""
+    if y is None:
+        raise InputError("y: requires y to be passed, but the target y is None; mark unlabelled rows with -1.")
+    missing = is_unlabelled(y)
+    check_length(missing, n, "y", "X")
+    labels = as_labels(y, "y")
+    missing |= [isinstance(label, numbers.Real) and label < 0 for label in labels.tolist()]
+    labelled = np.flatnonzero(~missing)
+    if len(labelled) < 2:
+        raise InputError(f"y: expected at least 2 labelled rows to make pairs of, got {len(labelled)} sample(s).")
+    return labelled, encode_all(labels[labelled], "y")[0]
+
+
+def _ends(pairs: Any, X: Any, n_columns: int | None = None) -> tuple[FloatArray, IntArray, IntArray]:
+    """Points, and the numbers of those at either end of each pair."""
+    try:
+        shape = np.shape(pairs)
+    except ValueError:
+        raise InputError("pairs: expected points of equal length, got unequal ones.") from None
+    if X is None:
+        if len(shape) != 3 or shape[1] != 2:
+            raise InputError(f"pairs: expected shape (m, 2, d), or (m, 2) together with X, got {shape}.")
+        points = check_dense(np.reshape(pairs, (-1, shape[2])), "pairs", n_columns).astype(np.float64)
+        return points, np.arange(0, len(points), 2), np.arange(1, len(points), 2)
+    points, ends = check_dense(X, "X", n_columns).astype(np.float64), np.asarray(pairs)
+    if shape[1:] != (2,) or not len(ends) or ends.dtype.kind not in "iu":
+        raise InputError(f"pairs: expected row numbers of X, shape (m, 2), got {ends.dtype} of shape {shape}.")
+    if ends.min() < 0 or ends.max() >= len(points):
+        raise InputError(
+            f"pairs: expected row numbers from 0 to {len(points) - 1}, got {ends.min()} to {ends.max()}."
+        )
+    used, places = np.unique(ends, return_inverse=True)
+    left, right = places.reshape(shape).T
+    return points[used], left, right
+
+
+def _signs(y: Any, m: int) -> FloatArray:
+    check_length(y, m, "y", "pairs")
+    sign = np.asarray(y)
+    if not np.isin(sign, (-1, 1)).all():
+        raise InputError("y: expected 1 for each similar and -1 for each dissimilar pair, got something else.")
+    return sign.astype(np.float64)
+
+
+@cap_methods
+class ITML(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]
+    r"""The metric nearest to the Euclidean one that draws similar points together and keeps others apart.
+
+    .. math::
+
+       \min_{M \succ 0}\; \mathrm{LogDet}(M, I) + \gamma \sum_k \mathrm{LogDet}(\xi_k, \xi^0_k)
+       \quad\text{s.t.}\quad z_k^T M z_k \lessgtr \xi_k, \qquad z_k = a_k - b_k
+
+    with :math:`\xi^0 = u` for similar pairs (≤) and l for dissimilar ones (≥). The names are those of metric-learn;
+    the solution comes with a proof of how close it is to the optimum (``result_.relative_gap``).
+
+    Parameters
+    ----------
+    pair_weight : float or "auto"
+        γ ≥ 0, how much a pair on the wrong side of its bound costs; "auto" shares 1,000 among all pairs, so that
+        their number does not matter (docs/defaults.md).
+    bounds : (float, float) or "auto"
+        u < l, squared distances; "auto" takes the 20th and 80th percentile of the squared distances of a sample of
+        pairs of points, or half and one and a half times that distance where the two coincide.
+    solver, tol, max_iter, progress
+        As in :class:`MLHD`.
+    n_constraints : int, optional
+        How many similar, and how many dissimilar, pairs :meth:`fit` draws at most; 20 · classes² unless given.
+    random_state : int, Generator, RandomState or None
+        For the pairs that are drawn and the sample of distances.
+
+    Attributes
+    ----------
+    components_ : array (d, d)
+        The rows of the map into the space where Euclidean distance is the metric: ``M = LᵀL``.
+    result_ : Result
+        The solver's result: status, certificate, one multiplier per pair, trace.
+    pair_weight_ : float
+        γ.
+    bounds_ : (float, float)
+        u and l.
+    n_iter_, n_features_in_ : int
+        Iterations of the solver; d.
+
+    Examples
+    --------
+    >>> from isthmus import ITML
+    >>> pairs = [[[1, 7], [1, 2]], [[6, 3], [6, 9]], [[1, 5], [3, 5]], [[6, 5], [5, 6]]]
+    >>> itml = ITML(10.0, bounds=(1.0, 4.0)).fit_pairs(pairs, [1, 1, -1, -1])
+    >>> itml.pair_distance(pairs).round(1)
+    array([0.9, 1.1, 3.5, 1.8])
+    """
+
+    components_: FloatArray
+    result_: Result[DualPoint]
+    pair_weight_: float
+    bounds_: tuple[float, float]
+    n_iter_: int
+    n_features_in_: int
+
+    def __init__(
+        self,
+        pair_weight: float | str = "auto",
+        *,
+        bounds: tuple[float, float] | str = "auto",
+        solver: str | Solver = "newton",
+        tol: float = 1e-6,
+        max_iter: int = 200,
+        n_constraints: int | None = None,
+        random_state: Any = None,
+        progress: Any = False,
+    ) -> None:
+        self.pair_weight = pair_weight
+        self.bounds = bounds
+        self.solver = solver
+        self.tol = tol
+        self.max_iter = max_iter
+        self.n_constraints = n_constraints
+        self.random_state = random_state
+        self.progress = progress
+
+    def fit(self, X: Any, y: Any) -> Self:
+        """Learn from rows (n, d) and their classes (n,); a negative number, None or NaN means none.
+
+        Unlabelled rows are ignored.
+        """
+        solver, random = self._validate(), as_random_state(self.random_state)
+        return self._solve_pairs(draw_label_pairs(X, y, self.n_constraints, random), column_names(X), solver, random)
+
+    def fit_pairs(self, pairs: Any, y: Any, X: Any = None) -> Self:
+        """Learn from pairs (m, 2, d) of points, or (m, 2) of row numbers of X; y (m,) is 1 for similar, -1 for not.
+
+        A point is measured for the automatic bounds as often as it is in a pair, a row of X once.
+        """
+        solver, random = self._validate(), as_random_state(self.random_state)
+        if y is None:
+            raise InputError("y: expected 1 or -1 for each pair, got None.")
+        return self._solve_pairs(check_pairs(pairs, y, X), column_names(X), solver, random)
+
+    def _validate(self) -> SolverRun:
+        """The solver, after a look at every parameter."""
+        as_pair_weight(self.pair_weight, 1)
+        as_bounds(self.bounds, 1.0)
+        if self.n_constraints is not None:
+            check_number(self.n_constraints, "n_constraints", low=1, whole=True)
+        return SolverRun.of(as_solver(self.solver, self.tol, self.max_iter), self.progress, "ITML", self.tol)
+
+    def _solve_pairs(
+        self, pairs: SignedPairs, columns: tuple[str, ...] | None, solver: SolverRun, random: RandomState
+    ) -> Self:
+        """Each pair's difference is a row, bounded in its distance from one more row, zero."""
+        bounds = self._bounds(pairs, random)
+        m, d = len(pairs.sign), pairs.points.shape[1]
+        rows = np.vstack([pairs.differences, np.zeros((1, d))])
+        # The zero row is of the class 1: so are the similar pairs, and the dissimilar ones are not.
+        classes = np.append(pairs.sign > 0, True).astype(np.intp)
+        blocks = make_label_pairs(rows, classes, [(slice(0, m), slice(m, m + 1))], bounds)
+        weight = self._pair_weight(count_pairs(blocks))
+        result = solver.result(LogDetProblem(rows, scale_weights(blocks, weight)))
+        self.components_ = result.components().T
+        self.result_, self.n_iter_ = result, result.n_iter
+        self.pair_weight_, self.bounds_ = weight, bounds
+        self.n_features_in_ = self._n_features_out = d
+        self.__dict__.pop("feature_names_in_", None)
+        if columns is not None:
+            self.feature_names_in_ = np.array(columns, dtype=object)
+        return self
+
+    def _pair_weight(self, n_pairs: int) -> float:
+        return as_pair_weight(self.pair_weight, n_pairs, ITML_WEIGHT)
+
+    def _bounds(self, pairs: SignedPairs, random: RandomState) -> tuple[float, float]:
+        automatic = isinstance(self.bounds, str)
+        return percentile_bounds(pairs.points, random) if automatic else as_bounds(self.bounds, 1.0)
+
+    def transform(self, X: Any) -> FloatArray:
+        """Rows as points (n, d) whose Euclidean distances are the metric; single precision stays single."""
+        check_is_fitted(self, "components_")
+        check_same_columns(X, tuple(getattr(self, "feature_names_in_", ())) or None, "X")
+        rows = check_dense(X, "X", self.n_features_in_)
+        return np.asarray(rows @ self.components_.T.astype(rows.dtype))
+
+    def pair_distance(self, pairs: Any, X: Any = None) -> FloatArray:
+        """The learned distance (m,) of each pair, given as in :meth:`fit_pairs`."""
+        check_is_fitted(self, "components_")
+        differences = check_pairs(pairs, None, X, self.n_features_in_).differences
+        return np.asarray(np.linalg.norm(differences @ self.components_.T, axis=1))
+
+    def pair_score(self, pairs: Any, X: Any = None) -> FloatArray:
+        """The learned similarity (m,) of each pair: its distance, negative."""
+        return -self.pair_distance(pairs, X)
+
+    def score(self, pairs: Any, y: Any, X: Any = None) -> float:
+        """The area under the ROC curve: how often a similar pair is closer than a dissimilar one."""
+        similarity, sign = self.pair_score(pairs, X), check_pairs(pairs, y, X).sign
+        if len(np.unique(sign)) < 2:
+            raise InputError("y: expected both similar and dissimilar pairs to score, got one kind.")
+        return float(roc_auc_score(sign, similarity))
+
+    def get_mahalanobis_matrix(self) -> FloatArray:
+        """M (d, d)."""
+        check_is_fitted(self, "components_")
+        return np.asarray(self.components_.T @ self.components_)
+
+    def get_metric(self) -> Callable[..., float]:
+        """The distance of two points as a plain function ``distance(a, b, squared=False)``."""
+        check_is_fitted(self, "components_")
+        L = self.components_.copy()
+
+        def distance(a: Any, b: Any, squared: bool = False) -> float:
+            ends = [check_dense(np.atleast_2d(point), name, L.shape[1]) for point, name in ((a, "a"), (b, "b"))]
+            length = float(np.linalg.norm(L @ (ends[0] - ends[1])[0]))
+            return length**2 if squared else length
+
+        return distance
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.required = True
+        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
+        return tags

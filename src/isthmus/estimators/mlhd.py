@@ -1,0 +1,459 @@
+r"""Known pairs as constraints: what they ask of which rows, and the coordinates in which they can ask it.
+
+Few pairs span a small part of either domain, and nothing is learned about the rest: only that part is kept, together
+with the mean of all rows. The domains are brought to one scale there; the one in larger units would count alone.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import scipy.linalg as sla
+
+from isthmus._core.arrays import FloatArray, IntArray, as_dense
+from isthmus._core.linalg import RANK_TOLERANCE, principal_axes
+from isthmus._core.rows import ArrayRows, Rows
+from isthmus._core.validation import check_choice, check_flag, check_number
+from isthmus.data.domains import Domain, TwoDomains
+from isthmus.data.known_pairs import KnownPairs
+from isthmus.estimators.from_blocks import MANY_PAIRS, BlockEstimator, ManyRows
+from isthmus.estimators.logdet import (
+    EQUAL,
+    LogDetEstimator,
+    SolverRun,
+    as_bounds,
+    as_weight,
+    count_pairs,
+    drop_coincident_pairs,
+    make_label_block,
+    make_label_pairs,
+    scale_weights,
+    takes_blocks,
+)
+from isthmus.exceptions import InputError
+from isthmus.geometry.common_space import CommonSpace
+from isthmus.geometry.joint import JointSpace
+from isthmus.geometry.kernels import Kernel, Linear
+from isthmus.geometry.spaces import DomainSpan
+from isthmus.solvers.blocks.problem import BlockProblem
+from isthmus.solvers.logdet import Alignment, DualPoint, LogDetProblem, Pairs
+from isthmus.solvers.result import Result, Solver
+
+KNOWN_BOUNDS = 0.03, 1.0
+"""The automatic bounds on known pairs and on pairs of different objects, in units of the spread of the domains."""
+KNOWN_WEIGHT = 1.0
+"""The automatic λ1 and λ2 with known pairs: what each weighs is given with it."""
+
+
+def add_known_pairs(block: Pairs, known: KnownPairs, bounds: tuple[float, float]) -> Pairs:
+    r"""A block of label pairs between all points of the domains, with what known pairs ask of them.
+
+    Each pair of points counts once: as a known pair where it is one; else by its labels, where it has both; else,
+    where both points are in known pairs with others, as two different objects. With the weights
+    :math:`\omega_{ij}` of the known pairs and their sums :math:`r_i` and :math:`c_j` over the pairs of a point, such
+    a pair weighs :math:`r_i c_j`, scaled so that all of them together weigh as much as the known pairs:
+    1/(P − 1) each where no point is in two pairs and every weight is one.
+
+    Examples
+    --------
+    >>> none = Pairs(slice(0, 3), slice(3, 6), sign=1, weight=0.0)
+    >>> add_known_pairs(none, KnownPairs([[0, 0], [1, 1], [2, 2]]), bounds=(0.1, 1.0)).weight
+    array([[1. , 0.5, 0.5],
+           [0.5, 1. , 0.5],
+           [0.5, 0.5, 1. ]])
+    """
+    omega = np.zeros(block.shape)
+    omega[known.source, known.target] = known.weights
+    paired, labelled = omega > 0.0, block.weight > 0.0
+    apart = np.where(paired, 0.0, np.outer(omega.sum(axis=1), omega.sum(axis=0)))
+    apart *= omega.sum() / (apart.sum() or 1.0)  # no two objects differ where one point is paired with all others
+    return Pairs(
+        block.left,
+        block.right,
+        np.where(paired, 1.0, np.where(labelled, block.sign, -1.0)),
+        np.where(paired, omega, np.where(labelled, block.weight, apart)),
+        np.where(paired, bounds[0], np.where(labelled, block.bound, bounds[1])),
+    )
+
+
+def check_paired_rows_differ(joint: JointSpace, known: KnownPairs) -> None:
+    """Raise where the paired rows of a domain are all the same: such pairs say nothing."""
+    for side, rows, name in ((joint.source, known.source, "source"), (joint.target, known.target, "target")):
+        if not principal_axes(side.points[rows]).axes.size:
+            raise InputError(f"pairs: expected {name} rows that differ from each other, got equal ones.")
+
+
+def drop_unused_rows(blocks: tuple[Pairs, ...], n_rows: int, factor: float) -> tuple[tuple[Pairs, ...], IntArray]:
+    """The blocks without rows that are in no pair, with weights times a factor, and the rows that are left."""
+    used = np.zeros(n_rows, dtype=bool)
+    for block in blocks:
+        used[block.left] |= (block.weight > 0.0).any(axis=1)
+        used[block.right] |= (block.weight > 0.0).any(axis=0)
+    place = np.concatenate([[0], np.cumsum(used)])
+
+    def kept(block: Pairs) -> Pairs:
+        both = np.ix_(used[block.left], used[block.right])
+        left, right = (slice(int(place[run.start]), int(place[run.stop])) for run in (block.left, block.right))
+        return Pairs(left, right, block.sign[both], factor * block.weight[both], block.bound[both])
+
+    return tuple(kept(block) for block in blocks), np.flatnonzero(used)
+
+
+@dataclass(frozen=True, eq=False)
+class PairedSpace:
+    """Both domains in the span of the rows that are learned from, at one scale."""
+
+    rows: FloatArray
+    """Those rows (m, q), source first."""
+    shift: FloatArray
+    """z̄ (q,)."""
+    maps: FloatArray
+    """The coordinates of the joint space in terms of these, (r_s + r_t, q)."""
+
+    @classmethod
+    def of(cls, joint: JointSpace, used: IntArray, *, mean: bool) -> PairedSpace:
+        """The span of these rows of the joint space, and of the means of all rows where they count too."""
+        n, sides = len(joint.source.points), (joint.source, joint.target)
+        points = [side.points[rows] for side, rows in zip(sides, (used[used < n], used[used >= n] - n), strict=True)]
+        bases = [scale * _basis(P, side, mean) for P, side, scale in zip(points, sides, _scales(*sides), strict=True)]
+        rows = sla.block_diag(*(P @ Q for P, Q in zip(points, bases, strict=True)))
+        maps = sla.block_diag(*bases)
+        return cls(np.asarray(rows), joint.shift @ maps, np.asarray(maps))
+
+
+def _basis(points: FloatArray, side: DomainSpan, mean: bool) -> FloatArray:
+    """An orthonormal basis (r, q) of the span of points (m, r) and, maybe, of the mean of all rows."""
+    rows = np.vstack([points, side.mean]) if mean else points
+    return principal_axes(rows, centre=False, tolerance=RANK_TOLERANCE**0.5).axes
+
+
+def _scales(source: DomainSpan, target: DomainSpan) -> tuple[float, float]:
+    """Factors that give both domains the mean of their variances; one where a domain does not vary."""
+    if min(source.variance, target.variance) <= 0.0:
+        return 1.0, 1.0
+    mean = 0.5 * (source.variance + target.variance)
+    return float(np.sqrt(mean / source.variance)), float(np.sqrt(mean / target.variance))
+
+
+ALIGNMENT_WEIGHT = 100.0
+"""The automatic λ1 over the spread of the domains (docs/defaults.md): a squared length has a unit."""
+AUTOMATIC_SLACK = 0.01
+"""The automatic bound on the squared shift of the means, in units of the domains' spread."""
+
+
+class MLHD(LogDetEstimator, BlockEstimator):
+    r"""Learn one metric over two domains that have different features.
+
+    .. math::
+
+       \min_{M \succ 0}\; \mathrm{LogDet}(M, I) + \lambda_1\, \bar z^T M \bar z
+       + \lambda_2 \sum_{ij} \mathrm{LogDet}(\xi_{ij}, \xi^0_{ij}) \quad\text{s.t.}\quad
+       d^2_M(x_i, y_j) \lessgtr \xi_{ij}
+
+    Rows of one class are drawn together across the domains (below u), rows of different classes kept apart (above
+    l), the means of the two domains brought together, and all else left as it is. The problem is convex; the
+    solution comes with a proof of how close it is to the optimum (``result_.relative_gap``).
+
+    The maps into the common space have no intercept: with linear kernels, centre each domain first (a
+    ``StandardScaler`` as transformer will do). Rows of length one are better still, for any kernel: standardise,
+    normalise, centre (docs/defaults.md).
+
+    **Known pairs.** Where P rows of the source and of the target are known to be the same objects
+    (``fit(…, pairs=…)``; then labels are optional), these are drawn together and all other pairs of such rows kept
+    apart:
+
+    .. math::
+
+       \min_{M \succ 0}\; \mathrm{LogDet}(M, I) + \lambda_1 \frac{\Omega}{u}\, \bar z^T M \bar z
+       + \lambda_2 \sum_{ij \text{ known}} \omega_{ij}\, \mathrm{LogDet}(\xi_{ij}, u)
+       + \lambda_2 \sum_{ij \text{ not}} \frac{1}{P - 1}\, \mathrm{LogDet}(\xi_{ij}, l)
+       + \lambda_2 \sum_{ij \text{ labels}} \mathrm{LogDet}(\xi_{ij}, \xi^0_{ij})
+
+    with the weights ω of the pairs (one by default) and their sum Ω: the pair of means counts as much as all known
+    pairs together. Where weights differ, or a row is in several pairs, two different objects weigh the product of
+    the weights of either row, scaled to Ω in all. A pair of rows counts once: as a known pair, whatever the labels
+    say; else by its labels; else as two different objects. M is learned, and rows are compared, within the span of
+    the rows that are learned from and of the means, and with both domains scaled to the same variance, so that the
+    unit of neither matters. Labels help to name classes and hinder the search for single objects: to find
+    partners, leave them out.
+
+    Parameters
+    ----------
+    source_kernel, target_kernel : Kernel or {"linear", "rbf", "laplacian", "polynomial", "cosine", "precomputed"}
+        The similarity within either domain.
+    alignment_weight : float or "auto"
+        λ1 ≥ 0, how much the shift between the means of the domains costs; "auto" is 100 over the spread of the
+        domains, so that their unit does not matter, and one for a constraint or with known pairs, which have none.
+    pair_weight : float or "auto"
+        λ2 ≥ 0, how much a pair on the wrong side of its bound costs; "auto" shares 10,000 among all pairs, so that
+        their number does not matter (docs/defaults.md). With known pairs, whose weights ω are given, it is one.
+    alignment : {"penalty", "constraint", "none"}
+        How the means are brought together: as a term of the objective, as a bound ``alignment_slack`` on the squared
+        shift (the paper's relaxed model), or not at all.
+    alignment_slack : float or "auto"
+        t0 > 0, for ``alignment="constraint"``; "auto" is a hundredth of the domains' spread.
+    bounds : (float, float) or "auto"
+        u < l, squared distances; "auto" takes half and one and a half times the spread of the domains, the mean
+        squared distance across them if their means coincided, and for known pairs 0.03 and one times the spread.
+    within_domain : bool
+        Whether pairs of source rows, and pairs of labelled target rows, are bounded too.
+    outside : {"identity", "zero"}
+        The metric outside the span of the rows of ``fit``; the paper's theorem says zero, its objective implies
+        the identity. With known pairs it is zero in any case.
+    solver : {"newton", "dual", "blocks", "bregman"} or Solver
+        "newton" takes the Newton method on the dual ("dual") or the one over blocks of rows ("blocks"), whichever is
+        going to be quicker: ``result_.solver`` says which. An object brings its own tolerance and iteration limit.
+    tol : float
+        The relative duality gap to reach.
+    max_iter : int
+        Iterations (sweeps, for "bregman") after which to stop with a warning.
+    rule : {"nearest", "means", "linear"} or classifier
+        How :meth:`predict` decides in the common space: by a vote of the nearest reference rows, by the nearest of
+        their class means, or by any classifier of scikit-learn fitted to them ("linear": support vectors).
+    references : {"source", "target", "both"}
+        Which rows they are: all source rows, the labelled target rows, or both.
+    n_neighbors : int
+        How many reference rows vote.
+    n_components : int, optional
+        Keep this many principal axes of the common space (of all rows of ``fit``); None keeps the metric whole.
+    source_transformer, target_transformer : transformer or pipeline of scikit-learn, optional
+        The preparation of either domain, fitted to all of its rows, labelled or not.
+    progress : bool or callable
+        Show a bar with the time left on standard error, or call this with each :class:`~isthmus.solvers.result.TracePoint`.
+
+    Attributes
+    ----------
+    common_space_ : CommonSpace
+        What was learned: it knows nothing of how.
+    references_ : References
+        The labelled rows of both domains, there.
+    result_ : Result
+        The solver's result: status, certificate, multipliers, trace.
+    classes_ : array
+        The classes of the source; with known pairs, of both domains.
+    alignment_weight_, pair_weight_ : float
+        λ1 and λ2.
+    bounds_ : (float, float)
+        u and l, of the known pairs where there are any.
+    kernels_ : (Kernel, Kernel)
+        The kernels with their bandwidths.
+    n_iter_ : int
+        Iterations of the solver.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from isthmus import MLHD
+    >>> X_source, y_source = np.array([[-2.0, -2.5], [-2.0, -1.5], [2.0, 1.5], [2.0, 2.5]]), ["a", "a", "b", "b"]
+    >>> X_target, y_target = np.array([[4.0], [3.5], [-4.0], [-3.5]]), ["a", None, "b", None]
+    >>> MLHD().fit(X_source, y_source, X_target, y_target).predict([[3.8], [-3.8]])
+    array(['a', 'b'], dtype=object)
+
+    The same objects seen in two ways, four of them known as pairs, find a fifth:
+
+    >>> objects = np.array([[2.0, 0.0], [-2.0, 0.0], [0.0, 1.0], [0.0, -1.0], [1.5, 0.5], [-1.5, 0.7]])
+    >>> turned = objects @ np.array([[0.0, 3.0], [3.0, 0.0]])
+    >>> mlhd = MLHD().fit(objects, None, turned, None, pairs=[[0, 0], [1, 1], [2, 2], [3, 3]])
+    >>> mlhd.pairwise_distances(objects, turned)[4:].argmin(axis=1)
+    array([4, 5])
+    """
+
+    takes_pairs = True
+    result_: Result[DualPoint]
+    alignment_weight_: float
+    bounds_: tuple[float, float]
+    n_iter_: int
+
+    def __init__(
+        self,
+        source_kernel: Kernel | str = "linear",
+        target_kernel: Kernel | str = "linear",
+        *,
+        alignment_weight: float | str = "auto",
+        pair_weight: float | str = "auto",
+        alignment: str = "penalty",
+        alignment_slack: float | str = "auto",
+        bounds: tuple[float, float] | str = "auto",
+        within_domain: bool = False,
+        outside: str = "identity",
+        solver: str | Solver = "newton",
+        tol: float = 1e-6,
+        max_iter: int = 200,
+        rule: Any = "nearest",
+        references: str = "source",
+        n_neighbors: int = 1,
+        n_components: int | None = None,
+        source_transformer: Any = None,
+        target_transformer: Any = None,
+        progress: Any = False,
+    ) -> None:
+        self.source_kernel = source_kernel
+        self.target_kernel = target_kernel
+        self.alignment_weight = alignment_weight
+        self.pair_weight = pair_weight
+        self.alignment = alignment
+        self.alignment_slack = alignment_slack
+        self.bounds = bounds
+        self.within_domain = within_domain
+        self.outside = outside
+        self.solver = solver
+        self.tol = tol
+        self.max_iter = max_iter
+        self.rule = rule
+        self.references = references
+        self.n_neighbors = n_neighbors
+        self.n_components = n_components
+        self.source_transformer = source_transformer
+        self.target_transformer = target_transformer
+        self.progress = progress
+
+    def _validate(self) -> SolverRun:
+        self._alignment_weight(1.0)
+        check_choice(self.alignment, "alignment", ("penalty", "constraint", "none"))
+        self._slack(1.0)
+        check_choice(self.outside, "outside", ("identity", "zero"))
+        check_flag(self.within_domain, "within_domain")
+        if self.n_components is not None:
+            check_number(self.n_components, "n_components", low=1, whole=True)
+        return super()._validate()
+
+    def _block_domains(self, pairs: Any) -> tuple[str, ...]:
+        return ("source",)
+
+    def _check_blocks(self, blocks: tuple[str, ...], pairs: Any) -> None:
+        if pairs is not None:
+            raise InputError("pairs: expected None with source rows in blocks, got pairs.")
+        wanted: dict[str, tuple[bool, str]] = {
+            "source_kernel": (isinstance(self._kernels()[0], Linear), "a linear kernel"),
+            "outside": (self.outside == "identity", "'identity'"),
+            "within_domain": (not self.within_domain, "False"),
+            "n_components": (self.n_components is None, "None"),
+            "source_transformer": (self.source_transformer is None, "None"),
+            "solver": (takes_blocks(self.solver), "'newton' or 'blocks'"),
+        }
+        for name, (possible, expected) in wanted.items():
+            if not possible:
+                raise InputError(
+                    f"{name}: expected {expected} with source rows in blocks, got {getattr(self, name)!r}."
+                )
+
+    def _joint_blocks(self, rows: Rows, target: Domain, n_classes: int, *, mean: bool = True) -> ManyRows:
+        joint = super()._joint_blocks(rows, target, n_classes, mean=mean)
+        if joint.found.zeros and not joint.target.points.any(axis=1).all():
+            raise InputError(
+                f"X_target: expected no labelled row of zeros, as {joint.found.zeros} source row(s) are zero too and "
+                "no metric tells them apart, got one."
+            )
+        return joint
+
+    def _joint_space(self, domains: TwoDomains) -> JointSpace:
+        # The principal axes of all rows lie in the span of all rows.
+        return JointSpace.of(domains, self._kernels(), outside=self.outside, every_row=self.n_components is not None)
+
+    def _fit_joint(
+        self, domains: TwoDomains, joint: JointSpace, settings: SolverRun
+    ) -> tuple[CommonSpace, dict[str, Any]]:
+        self._require_axes(domains, joint)
+        spaces = joint.source.space, joint.target.space
+        if joint.pairs is None:
+            bounds = as_bounds(self.bounds, joint.spread)
+            problem, weight = self._problem(joint, bounds, settings)
+            result = settings.result(problem, *spaces)
+            space = CommonSpace(*spaces, result.components())
+        else:
+            bounds = as_bounds(self.bounds, joint.spread, KNOWN_BOUNDS)
+            weight = KNOWN_WEIGHT if isinstance(self.pair_weight, str) else self.pair_weight
+            problem, maps = self._paired_problem(joint, joint.pairs, bounds, weight)
+            result = settings.result(problem)
+            space = CommonSpace(*spaces, maps @ result.components(), projected=True)
+        if self.n_components is not None:
+            space = space.mapped(self._principal_axes(domains, space), projected=True)
+        return space, {
+            "result_": result,
+            "alignment_weight_": self._alignment_weight(joint.spread, known=joint.pairs is not None),
+            "pair_weight_": weight,
+            "bounds_": bounds,
+            "n_iter_": result.n_iter,
+        }
+
+    def _problem(
+        self, joint: JointSpace, bounds: tuple[float, float], settings: SolverRun
+    ) -> tuple[LogDetProblem | BlockProblem, float]:
+        """Labelled rows of both domains side by side, the pairs across (and within), the shift of the means; λ2."""
+        alignment = None
+        if self.alignment != "none":
+            weight = self._alignment_weight(joint.spread)
+            alignment = Alignment(joint.shift, weight, self._slack(joint.spread))
+        if isinstance(joint, ManyRows) or (settings.takes_blocks and not self.within_domain and is_large(joint)):
+            source = joint.many if isinstance(joint, ManyRows) else ArrayRows(joint.source.points, joint.source.y)
+            weight = self._pair_weight(source.n * len(joint.target.points))
+            return block_problem(joint, bounds, weight, alignment, source), weight
+        rows = joint.rows
+        blocks = make_label_pairs(rows, joint.y, self._runs(joint), bounds)
+        weight = self._pair_weight(count_pairs(blocks))
+        return LogDetProblem(rows, scale_weights(blocks, weight), alignment), weight
+
+    def _paired_problem(
+        self, joint: JointSpace, known: KnownPairs, bounds: tuple[float, float], pair_weight: float
+    ) -> tuple[LogDetProblem, FloatArray]:
+        """The same with known pairs among the pairs across, and the map to the coordinates that it is posed in."""
+        check_paired_rows_differ(joint, known)
+        rows, by_label = joint.rows, as_bounds(self.bounds, joint.spread)
+        across, *within = (make_label_block(joint.y, run, 1.0, by_label) for run in self._runs(joint))
+        asked = drop_coincident_pairs(rows, [add_known_pairs(across, known, bounds), *within])
+        blocks, used = drop_unused_rows(asked, len(rows), pair_weight)
+        space, alignment = PairedSpace.of(joint, used, mean=self.alignment != "none"), None
+        if self.alignment != "none":
+            slack, total = self._slack(joint.spread), float(known.weights.sum())
+            weight = self._alignment_weight(joint.spread, known=True) * total
+            alignment = Alignment(space.shift, weight / bounds[0] if slack is None else weight, slack)
+        return LogDetProblem(space.rows, blocks, alignment), space.maps
+
+    def _runs(self, joint: JointSpace) -> list[tuple[slice, slice]]:
+        source, target = joint.runs
+        return [(source, target), (source, source), (target, target)] if self.within_domain else [(source, target)]
+
+    def _alignment_weight(self, spread: float, *, known: bool = False) -> float:
+        free = known or self.alignment == "constraint"
+        value = KNOWN_WEIGHT if free else ALIGNMENT_WEIGHT / (spread if spread > 0.0 else 1.0)
+        return as_weight(self.alignment_weight, "alignment_weight", value)
+
+    def _slack(self, spread: float) -> float | None:
+        automatic = isinstance(self.alignment_slack, str) and self.alignment_slack == "auto"
+        slack = AUTOMATIC_SLACK * spread
+        if not automatic:
+            slack = check_number(self.alignment_slack, "alignment_slack", low=0.0, strict=True)
+        return slack if self.alignment == "constraint" else None
+
+    def _require_axes(self, domains: TwoDomains, joint: JointSpace) -> None:
+        n = domains.source.X.shape[0] + domains.target.X.shape[0]
+        most = min(n, joint.source.space.dimension + joint.target.space.dimension)
+        if self.n_components is not None and self.n_components > most:
+            raise InputError(f"n_components: expected at most {most} with these rows, got {self.n_components}.")
+
+    def _principal_axes(self, domains: TwoDomains, space: CommonSpace) -> FloatArray:
+        """The axes (k, n_components) along which all rows of the fit vary most in the common space."""
+        sides = ((domains.source.X, "source"), (domains.target.X, "target"))
+        points = np.vstack([as_dense(space.space(name).coordinates(X)) @ space.map(name) for X, name in sides])
+        return principal_axes(points).leading(int(self.n_components or 0)).axes
+
+
+def is_large(joint: JointSpace) -> bool:
+    """Return whether pairs should not be written out: there are many, and each pair of rows can be told apart.
+
+    Across domains two rows are equal at the start only where both are zero.
+    """
+    if len(joint.source.points) * len(joint.target.points) <= MANY_PAIRS:
+        return False
+    shortest = [float(np.einsum("ij,ij->i", side.points, side.points).min()) for side in (joint.source, joint.target)]
+    return sum(shortest) > EQUAL * (joint.source.squared + joint.target.squared)
+
+
+def block_problem(
+    joint: JointSpace, bounds: tuple[float, float], weight: float, alignment: Alignment | None, rows: Rows
+) -> BlockProblem:
+    """Bound all pairs of source rows and target points by whether labels agree: a table of classes by target rows."""
+    sign = np.where(np.arange(joint.n_classes)[:, None] == joint.target.y, 1.0, -1.0)
+    return BlockProblem(rows, joint.target.points, sign, weight, np.where(sign > 0, *bounds), alignment)

@@ -1,0 +1,1 @@
+"""Scores, held-out measurements, comparisons and controls: what an answer rests on."""

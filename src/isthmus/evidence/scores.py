@@ -1,0 +1,241 @@
+"""Intervals of shares."""
+
+from __future__ import annotations
+
+import numbers
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from isthmus._core.arrays import BoolArray, FloatArray, IntArray, is_sparse
+from isthmus._core.validation import check_length, check_matrix, check_number
+from isthmus.data.labels import as_labels, is_unlabelled
+from isthmus.exceptions import InputError
+
+Z = 1.959963984540054
+"""The quantile of the normal distribution that leaves 2.5 % on either side."""
+
+
+def wilson_interval(hits: float, n: int, z: float = Z) -> tuple[float, float]:
+    r"""Wilson's interval for the share of hits among n.
+
+    .. math:: \frac{p + z^2 / 2n \pm z \sqrt{p (1 - p) / n + z^2 / 4n^2}}{1 + z^2 / n}, \qquad p = \text{hits} / n
+
+    Examples
+    --------
+    >>> low, high = wilson_interval(9, 10)
+    >>> round(low, 3), round(high, 3)
+    (0.596, 0.982)
+    """
+    p, z2 = hits / n, z**2 / n
+    centre = (p + z2 / 2.0) / (1.0 + z2)
+    half = z * np.sqrt(p * (1.0 - p) / n + z2 / (4.0 * n)) / (1.0 + z2)
+    return min(p, max(0.0, float(centre - half))), max(p, min(1.0, float(centre + half)))  # p, but for rounding
+
+
+OTHER_CLASSES = "other classes"
+"""The name of the classes that have no row of their own in a confusion matrix."""
+
+
+def accuracy(y_true: Any, y_predicted: Any) -> float:
+    """The share of rows whose predicted label is the true one; rows without a true label do not count.
+
+    Parameters
+    ----------
+    y_true : array (n,)
+        Labels; -1, None or NaN where unknown.
+    y_predicted : array (n,)
+        Labels of the same type: to compare "3" with 3 is refused.
+
+    Examples
+    --------
+    >>> accuracy(["cat", "dog", "dog", "cat", None], ["cat", "dog", "cat", "cat", "dog"])
+    0.75
+    """
+    return score_predictions(y_true, y_predicted, "y_true", "y_predicted")
+
+
+def score_predictions(y_true: Any, y_predicted: Any, name: str, of: str) -> float:
+    """:func:`accuracy` for a method whose own arguments are called ``name`` and ``of``."""
+    true, predicted = as_labels(y_true, name), as_labels(y_predicted, of)
+    check_length(true, len(predicted), name, of)
+    labelled = ~is_unlabelled(true)
+    if not labelled.any():
+        raise InputError(f"{name}: expected at least one labelled row to score, got none among {len(true)}.")
+    true, predicted = true[labelled], predicted[labelled]
+    kinds = _kinds(true), _kinds(predicted[~is_unlabelled(predicted)])
+    if kinds[1] and kinds[0] != kinds[1]:
+        wanted, got = (" and ".join(sorted(each)) for each in reversed(kinds))
+        raise InputError(f"{name}: expected labels of the same type as the predictions ({wanted}), got {got}.")
+    return float(np.mean(_equal(true, predicted)))
+
+
+@dataclass(frozen=True, eq=False)
+class ClassScores:
+    """Accuracy, confusion matrix, and recall and precision per class, of the predictions for some rows.
+
+    Parameters
+    ----------
+    classes : tuple of str
+        The classes in the order of the matrix.
+    confusion : array (C, C)
+        Row counts: the true class down, the predicted class across.
+    n_correct : int
+        Rows whose predicted class is the true one.
+    """
+
+    classes: tuple[str, ...]
+    confusion: IntArray
+    n_correct: int
+
+    @property
+    def n(self) -> int:
+        """The number of rows."""
+        return int(self.confusion.sum())
+
+    @property
+    def accuracy(self) -> float:
+        """The share of rows whose predicted class is the true one."""
+        return self.n_correct / self.n
+
+    @property
+    def interval(self) -> tuple[float, float]:
+        """The 95 % interval of the accuracy (Wilson)."""
+        return wilson_interval(self.n_correct, self.n)
+
+    @property
+    def recall(self) -> FloatArray:
+        """The share of each class's rows that were predicted as this class (C,); NaN for a class without rows."""
+        return self._shares(axis=1)
+
+    @property
+    def precision(self) -> FloatArray:
+        """The share of the predictions of each class that are right (C,); NaN for a class never predicted."""
+        return self._shares(axis=0)
+
+    def _shares(self, axis: int) -> FloatArray:
+        counts = self.confusion.sum(axis=axis)
+        return np.where(counts > 0, np.diagonal(self.confusion) / np.maximum(counts, 1), np.nan)
+
+
+def score_classes(
+    y_true: Sequence[str], y_predicted: Sequence[str], classes: Sequence[str] | None = None
+) -> ClassScores:
+    """Compare the predicted classes of some rows with the true ones.
+
+    Parameters
+    ----------
+    y_true, y_predicted : sequence of str (n,)
+        Classes of the same rows, at least one.
+    classes : sequence of str, optional
+        The classes of the confusion matrix, in this order; all others are counted together as "other classes", and
+        still compared one by one for the accuracy. By default all classes, sorted.
+
+    Examples
+    --------
+    >>> scores = score_classes(["cat", "cat", "dog", "dog"], ["cat", "dog", "dog", "dog"])
+    >>> scores.accuracy, scores.confusion.tolist(), scores.recall.tolist()
+    (0.75, [[1, 1], [0, 2]], [0.5, 1.0])
+    """
+    if not len(y_true):
+        raise InputError("y_true: expected at least one row to score, got none.")
+    check_length(y_predicted, len(y_true), "y_predicted", "y_true")
+    named = sorted({*y_true, *y_predicted}) if classes is None else list(dict.fromkeys(classes))
+    place = {name: i for i, name in enumerate(named)}
+    if not place.keys() >= {*y_true, *y_predicted}:
+        place.setdefault(OTHER_CLASSES, len(named))
+    rows, columns = ([place.get(name, place.get(OTHER_CLASSES, 0)) for name in y] for y in (y_true, y_predicted))
+    confusion = np.zeros((len(place), len(place)), dtype=np.intp)
+    np.add.at(confusion, (rows, columns), 1)
+    correct = sum(true == predicted for true, predicted in zip(y_true, y_predicted, strict=True))
+    return ClassScores(tuple(place), confusion, correct)
+
+
+def precision_at_k(distances: Any, y_queries: Any, y_references: Any, k: int) -> float:
+    r"""The share of a query's class among its k nearest references, as a mean over queries.
+
+    Where references at the same distance compete for the last of the k places, each has the same share of them: the
+    value is the mean over all orders of ties, and the order of the references does not matter.
+
+    Parameters
+    ----------
+    distances : array (n_q, n_r)
+        Smaller is nearer.
+    y_queries, y_references : array (n_q,), (n_r,)
+        Classes. Queries without a label, or without a reference of their class, are left out.
+    k : int
+        At most n_r.
+
+    Examples
+    --------
+    >>> precision_at_k([[1.0, 2.0, 2.0, 3.0]], [0], [0, 0, 1, 1], k=2)
+    0.75
+    """
+    D, relevant = _retrieval(distances, y_queries, y_references)
+    k = int(check_number(k, "k", low=1, high=D.shape[1], whole=True))
+    border = np.partition(D, k - 1, axis=1)[:, k - 1, None]
+    inside, tied = border > D, border == D
+    share = (k - inside.sum(axis=1)) / tied.sum(axis=1)
+    found = (relevant & inside).sum(axis=1) + share * (relevant & tied).sum(axis=1)
+    return float(np.mean(found / k))
+
+
+def mean_average_precision(distances: Any, y_queries: Any, y_references: Any) -> float:
+    r"""The mean over queries of the average precision, :math:`\frac{1}{R} \sum_{r \text{ relevant}} P(d_r)`.
+
+    R is the number of references of the query's class, and P(d) the share of that class among all references at a
+    distance of at most d. References at equal distance are therefore found together, as in
+    :func:`sklearn.metrics.average_precision_score`, and the order of the references does not matter.
+
+    Parameters
+    ----------
+    distances, y_queries, y_references : arrays
+        As for :func:`precision_at_k`.
+
+    Examples
+    --------
+    >>> mean_average_precision([[1.0, 2.0, 3.0, 4.0]], ["a"], ["a", "b", "a", "b"])  # (1/1 + 2/3) / 2
+    0.833...
+    """
+    D, relevant = _retrieval(distances, y_queries, y_references)
+    return float(np.mean([_average_precision(d, r) for d, r in zip(D, relevant, strict=True)]))
+
+
+def _average_precision(d: FloatArray, relevant: BoolArray) -> float:
+    order = np.argsort(d, kind="stable")
+    hits = np.cumsum(relevant[order])
+    # Of a run of ties the last place counts for all: only there everything at that distance is found.
+    last = np.searchsorted(d[order], d[relevant], side="right") - 1
+    return float(np.mean(hits[last] / (last + 1)))
+
+
+def _retrieval(distances: Any, y_queries: Any, y_references: Any) -> tuple[FloatArray, BoolArray]:
+    """Distances, and which references are relevant, of the queries that have any."""
+    D = check_matrix(distances, "distances")
+    if is_sparse(D):
+        raise InputError("distances: expected a dense array, got a sparse one, whose gaps would be distances of 0.")
+    queries, references = as_labels(y_queries, "y_queries"), as_labels(y_references, "y_references")
+    check_length(queries, D.shape[0], "y_queries", "the rows of distances")
+    check_length(references, D.shape[1], "y_references", "the columns of distances")
+    relevant = _equal(queries[:, None], references) & ~is_unlabelled(queries)[:, None]
+    some = relevant.any(axis=1)
+    if not some.any():
+        raise InputError(f"y_references: expected the class of at least one query, got none of {len(queries)}.")
+    return D[some], relevant[some]
+
+
+def _equal(a: Any, b: Any) -> BoolArray:
+    """Whether labels are equal; a string never equals a number."""
+    if a.dtype.kind in "biuf" and b.dtype.kind in "biuf":
+        return np.asarray(a == b)
+    return np.asarray(a.astype(object) == b.astype(object), dtype=bool)
+
+
+def _kinds(labels: NDArray[Any]) -> set[str]:
+    """What labels are: numbers, strings, or else by the name of their type."""
+    types = set(map(type, labels.tolist()))
+    words = {numbers.Number: "numbers", str: "strings"}
+    return {next((word for base, word in words.items() if issubclass(each, base)), each.__name__) for each in types}

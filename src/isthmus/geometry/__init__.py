@@ -1,0 +1,1 @@
+"""Kernels, coordinates, common spaces and discrepancies."""

@@ -1,0 +1,338 @@
+r"""The squared MMD of rows that lie in partitions: sums of kernel values, made where the rows are.
+
+.. math:: \sum_{ij} k(x_i, y_j) = \sum_{P, Q} \sum_{i \in P,\, j \in Q} k(x_i, y_j)
+
+over all pairs of partitions P and Q; of a linear kernel it is the product of two sums of rows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from isthmus._core.arrays import BoolArray, FloatArray, Matrix, as_dense, is_sparse
+from isthmus._core.threads import cap_threads
+from isthmus._core.validation import as_generator, check_choice, check_matrix, check_number, column_names, short_repr
+from isthmus.data.blocks import as_partitions, compute, import_dask, partitions
+from isthmus.exceptions import InputError
+from isthmus.geometry.kernels import MEDIAN_ROWS, RBF, Kernel, KernelSpec, Laplacian, Linear, Precomputed, as_kernel
+
+__all__ = ["MMDTest", "mmd", "mmd_test"]
+
+
+TILE = 2048
+"""Rows of either side whose kernel values are held at once."""
+
+
+def partition_mmd(
+    kernel: Kernel, X: Any, Y: Any, estimator: str, linear_time: Callable[[Kernel, Matrix, Matrix], float]
+) -> float:
+    """The squared MMD of Dask arrays X (n, d) and Y (m, d), one of which may be an ordinary array.
+
+    Words of a kernel are resolved on :data:`~isthmus.geometry.kernels.MEDIAN_ROWS` rows of either.
+
+    Examples
+    --------
+    >>> import dask.array as da
+    >>> X = da.from_array(np.array([[0.0], [1.0]]), chunks=1)
+    >>> partition_mmd(Linear(), X, np.array([[2.0], [3.0]]), "unbiased", None)
+    3.5
+    """
+    X, Y = (_rows(each, name, 1 if estimator == "biased" else 2) for each, name in ((X, "X"), (Y, "Y")))
+    if X.shape[1] != Y.shape[1]:
+        raise InputError(f"Y: expected {X.shape[1]} columns as in X, got {Y.shape[1]}.")
+    if isinstance(kernel, Precomputed):
+        raise InputError("kernel: expected a kernel that is computed from rows, got Precomputed.")
+    centre = _centre(X, Y) if isinstance(kernel, Linear | RBF | Laplacian) else np.zeros(X.shape[1])
+    kernel = kernel.resolved(np.vstack([_some(X, centre), _some(Y, centre)]))
+    if estimator == "linear":
+        return _linear(kernel, X, Y, centre, linear_time)
+    n, m, unbiased = X.shape[0], Y.shape[0], estimator == "unbiased"
+    sums = [_sums(kernel, A, B, centre) for A, B in ((X, X), (Y, Y), (X, Y))]
+    lengths = [_diagonal(kernel, A, centre) if unbiased else 0.0 for A in (X, Y)]
+    within = (sums[0] - lengths[0]) / (n * (n - unbiased)) + (sums[1] - lengths[1]) / (m * (m - unbiased))
+    value = float(within - 2.0 * sums[2] / (n * m))
+    return value if unbiased else max(value, 0.0)
+
+
+def _rows(X: Any, name: str, least: int) -> Any:
+    if as_partitions(X) is None:
+        table = check_matrix(X, name, min_rows=least)
+        return import_dask().array.from_array(as_dense(table), chunks=(TILE, -1))
+    if X.ndim != 2 or np.isnan(X.shape[0]) or X.shape[0] < least:
+        raise InputError(f"{name}: expected a two-dimensional array of at least {least} row(s), got shape {X.shape}.")
+    return X.rechunk({1: -1})
+
+
+def _centre(X: Any, Y: Any) -> FloatArray:
+    parts = [import_dask().delayed(_sum)(part) for part in (*partitions(X), *partitions(Y))]
+    return np.asarray(sum(compute(parts)) / (X.shape[0] + Y.shape[0]))
+
+
+def _some(X: Any, centre: FloatArray) -> FloatArray:
+    n = X.shape[0]
+    chosen = np.sort(np.random.default_rng(0).choice(n, min(n, MEDIAN_ROWS), replace=False))
+    return as_dense(compute([X[chosen]])[0]) - centre
+
+
+def _sums(kernel: Kernel, A: Any, B: Any, centre: FloatArray) -> float:
+    """Of all kernel values; the two halves of those of A with itself are equal."""
+    left, right = partitions(A), partitions(B)
+    tile, same = import_dask().delayed(_tile_sum), A is B
+    if isinstance(kernel, Linear):
+        both = compute([import_dask().delayed(_sum)(part) for part in (*left, *([] if same else right))])
+        sums = [sum(both[: len(left)]) - A.shape[0] * centre]
+        sums.append(sums[0] if same else sum(both[len(left) :]) - B.shape[0] * centre)
+        return float(sums[0] @ sums[1])
+    pairs = [(i, j) for i in range(len(left)) for j in range(i if same else 0, len(right))]
+    values = compute([tile(kernel, left[i], right[j], centre) for i, j in pairs])
+    return float(sum(value * (2.0 if same and i != j else 1.0) for (i, j), value in zip(pairs, values, strict=True)))
+
+
+def _diagonal(kernel: Kernel, A: Any, centre: FloatArray) -> float:
+    return float(sum(compute([import_dask().delayed(_diagonal_sum)(kernel, part, centre) for part in partitions(A)])))
+
+
+def _linear(
+    kernel: Kernel, X: Any, Y: Any, centre: FloatArray, linear_time: Callable[[Kernel, Matrix, Matrix], float]
+) -> float:
+    h = min(X.shape[0], Y.shape[0]) // 2
+    size = 2 * max(1, max(X.chunks[0]) // 2)
+    both = [partitions(each[: 2 * h].rechunk((size, -1))) for each in (X, Y)]
+    means = compute(
+        [import_dask().delayed(_linear_mean)(linear_time, kernel, x, y, centre) for x, y in zip(*both, strict=True)]
+    )
+    weights = np.diff([*range(0, 2 * h, size), 2 * h]) / (2.0 * h)
+    return float(weights @ means)
+
+
+def _sum(X: Matrix) -> FloatArray:
+    total = as_dense(X).sum(axis=0)
+    if not np.isfinite(total).all():
+        raise InputError("X: expected finite numbers without NaN or inf, got others.")
+    return np.asarray(total)
+
+
+def _tile_sum(kernel: Kernel, A: Matrix, B: Matrix, centre: FloatArray) -> float:
+    return float(sum(kernel.gram(a, b).sum() for a in _tiles(A, centre) for b in _tiles(B, centre)))
+
+
+def _diagonal_sum(kernel: Kernel, A: Matrix, centre: FloatArray) -> float:
+    return float(sum(kernel.diagonal(a).sum() for a in _tiles(A, centre)))
+
+
+def _linear_mean(linear_time: Any, kernel: Kernel, X: Matrix, Y: Matrix, centre: FloatArray) -> float:
+    return float(linear_time(kernel, as_dense(X) - centre, as_dense(Y) - centre))
+
+
+def _tiles(A: Matrix, centre: FloatArray) -> Sequence[FloatArray]:
+    return [as_dense(A[start : start + TILE]) - centre for start in range(0, A.shape[0], TILE)]
+
+
+BLOCK_BYTES = 2**25
+"""No more of a Gram matrix, or of the permutations it meets, is held at once than this many bytes."""
+LINEAR_PAIRS = 64
+"""The linear-time estimate reads its terms off the diagonals of Gram matrices of this many pairs of rows."""
+TIE = 32 * np.finfo(np.float64).eps
+"""Two statistics closer than this, relative to the mean k(z, z), differ by rounding only."""
+
+
+@short_repr
+@dataclass(frozen=True)
+class MMDTest:
+    """The outcome of :func:`mmd_test`."""
+
+    statistic: float
+    """The squared MMD of the two samples."""
+    p_value: float
+    """The chance of a statistic at least as large if both samples came from one distribution."""
+    estimator: str
+    """By which formula: "biased" or "unbiased"."""
+    kernel: Kernel
+    """With every word replaced by its number."""
+    null_statistics: FloatArray = field(repr=False, compare=False)
+    """The statistic after each permutation, (n_permutations,)."""
+
+    @property
+    def n_permutations(self) -> int:
+        """The number of permutations."""
+        return len(self.null_statistics)
+
+    def __str__(self) -> str:
+        return (
+            f"MMD² = {self.statistic:.4g} ({self.estimator}, {self.kernel}), "
+            f"p = {self.p_value:.4g} from {self.n_permutations} permutations"
+        )
+
+
+@cap_threads
+def mmd(X: Any, Y: Any, kernel: KernelSpec = "rbf", estimator: str = "biased") -> float:
+    r"""The squared maximum mean discrepancy of two samples.
+
+    .. math::
+
+       \text{biased}\quad & \frac1{n^2}\sum_{i,j} k(x_i, x_j) + \frac1{m^2}\sum_{i,j} k(y_i, y_j)
+       - \frac2{nm}\sum_{i,j} k(x_i, y_j) \\
+       \text{unbiased}\quad & \frac1{n(n-1)}\sum_{i\ne j} k(x_i, x_j)
+       + \frac1{m(m-1)}\sum_{i\ne j} k(y_i, y_j) - \frac2{nm}\sum_{i,j} k(x_i, y_j) \\
+       \text{linear}\quad & \frac1h\sum_{i=1}^{h} k(x_{2i-1}, x_{2i}) + k(y_{2i-1}, y_{2i})
+       - k(x_{2i-1}, y_{2i}) - k(x_{2i}, y_{2i-1}), \quad h = \lfloor\min(n, m)/2\rfloor
+
+    The first is never negative, and zero for equal samples; the other two are right on average, and therefore
+    negative about half the time when the distributions agree. The first two take time O((n + m)²), the third
+    O(n + m); none takes memory for a whole Gram matrix.
+
+    With a linear, an RBF or a Laplacian kernel, dense rows are taken around the mean of all of them first: that
+    changes nothing but the rounding, and rows far from zero lose no digits. Sparse rows would not stay sparse; they
+    are taken as they are.
+
+    Of Dask arrays the sums are made where their partitions lie; of a linear kernel in O(n + m).
+
+    Parameters
+    ----------
+    X : array, sparse matrix, data frame or Dask array of shape (n, d)
+        The first sample.
+    Y : array, sparse matrix or data frame of shape (m, d)
+        The second sample, described by the same features.
+    kernel : Kernel or str
+        Words such as the bandwidth "median" are resolved on the rows of X and Y together.
+    estimator : {"biased", "unbiased", "linear"}
+        "linear" leaves out the rows by which one sample is longer, and supposes rows in random order.
+
+    Examples
+    --------
+    >>> mmd([[0.0], [1.0]], [[2.0], [3.0]], kernel="linear")
+    4.0
+    >>> mmd([[0.0], [1.0]], [[2.0], [3.0]], kernel="linear", estimator="unbiased")
+    3.5
+    """
+    check_choice(estimator, "estimator", ("biased", "unbiased", "linear"))
+    if as_partitions(X, "X") or as_partitions(Y, "Y"):
+        return partition_mmd(as_kernel(kernel), X, Y, estimator, _linear_time)
+    resolved, Z, n = _prepare(kernel, X, Y, min_rows=1 if estimator == "biased" else 2)
+    if estimator == "linear":
+        return _linear_time(resolved, Z[:n], Z[n:])
+    observed = np.arange(Z.shape[0])[None] < n
+    return float(_statistics(resolved, Z, observed, unbiased=estimator == "unbiased")[0][0])
+
+
+@cap_threads
+def mmd_test(
+    X: Any,
+    Y: Any,
+    kernel: KernelSpec = "rbf",
+    *,
+    estimator: str = "unbiased",
+    n_permutations: int = 999,
+    random_state: Any = None,
+) -> MMDTest:
+    r"""Whether two samples come from one distribution: a permutation test of the squared MMD.
+
+    .. math:: p = \frac{1 + \#\{\text{permutations with } \mathrm{MMD}^2_\pi \ge \mathrm{MMD}^2\}}
+                       {1 + \text{permutations}}
+
+    Each permutation deals the rows anew to the two samples. If they come from one distribution, p is at most
+    α with probability at most α, for samples of any size.
+
+    Parameters
+    ----------
+    X, Y, kernel
+        As in :func:`mmd`.
+    estimator : {"unbiased", "biased"}
+        The statistic.
+    n_permutations : int
+        At least 1; no p-value is below 1 / (1 + n_permutations).
+    random_state : int, Generator, RandomState or None
+        Where the permutations come from: the same number gives the same p-value, a generator moves on.
+
+    Examples
+    --------
+    >>> X = np.arange(20.0)[:, None]
+    >>> mmd_test(X, X + 20.0, random_state=0).p_value
+    0.001
+    """
+    check_choice(estimator, "estimator", ("unbiased", "biased"))
+    check_number(n_permutations, "n_permutations", low=1, whole=True)
+    rng = as_generator(random_state)
+    unbiased = estimator == "unbiased"
+    resolved, Z, n = _prepare(kernel, X, Y, min_rows=2 if unbiased else 1)
+    members = np.tile(np.arange(Z.shape[0]) < n, (n_permutations + 1, 1))
+    rng.permuted(members[1:], axis=1, out=members[1:])
+    statistics, scale = _statistics(resolved, Z, members, unbiased=unbiased)
+    observed, null = float(statistics[0]), statistics[1:]
+    null.setflags(write=False)
+    # Rows dealt as observed, or exchanged with their equals, must count however the sums were rounded.
+    exceeding = int(np.count_nonzero(null >= observed - TIE * scale))
+    return MMDTest(observed, (1 + exceeding) / (1 + n_permutations), estimator, resolved, null)
+
+
+def _statistics(kernel: Kernel, Z: Matrix, members: BoolArray, *, unbiased: bool) -> tuple[FloatArray, float]:
+    """MMD² of the rows in each sample a of ``members`` (p, N) against the other rows, and the mean k(z, z).
+
+    With b = 1 − a, aᵀKb = aᵀK1 − aᵀKa and bᵀKb = 1ᵀK1 − 2aᵀKb − aᵀKa: each sample costs one product aᵀKa.
+    K is symmetric: its rows from the diagonal on are computed, once, in blocks.
+    """
+    N, n = Z.shape[0], int(np.count_nonzero(members[0]))
+    if 2 * n > N:  # the sum that is had by subtraction must be the larger one
+        members, n = ~members, N - n
+    within = np.zeros(len(members))
+    row_sums, diagonal = np.zeros(N), np.zeros(N)
+    start = 0
+    while start < N:
+        size = max(1, BLOCK_BYTES // (8 * (N - start)))
+        c = min(size, N - start)
+        stop = start + c
+        K = kernel.gram(Z[start:stop], Z[start:])
+        diagonal[start:stop] = np.diagonal(K)
+        row_sums[start:stop] += K.sum(axis=1)
+        row_sums[stop:] += K[:, c:].sum(axis=0)
+        for first in range(0, len(members), size):
+            a = members[first : first + size, start:].astype(np.float64)
+            a[:, c:] *= 2.0
+            within[first : first + size] += np.einsum("pi,pi->p", a[:, :c], a @ K.T)
+        start = stop
+    if unbiased:
+        within -= np.einsum("pi,i->p", members, diagonal)
+        row_sums -= diagonal
+    across, m = np.einsum("pi,i->p", members, row_sums) - within, N - n
+    others = row_sums.sum() - 2.0 * across - within
+    statistics = within / (n * (n - unbiased)) + others / (m * (m - unbiased)) - 2.0 * across / (n * m)
+    return statistics if unbiased else np.maximum(statistics, 0.0), float(diagonal.mean())
+
+
+def _linear_time(kernel: Kernel, X: Matrix, Y: Matrix) -> float:
+    """The mean of h over consecutive pairs, from the four diagonals of gram([x; y], [x'; y'])."""
+    h: int = min(X.shape[0], Y.shape[0]) // 2
+    total = 0.0
+    for start in range(0, h, LINEAR_PAIRS):
+        c = min(LINEAR_PAIRS, h - start)
+        odd, even = (slice(2 * start + k, 2 * (start + c), 2) for k in (0, 1))
+        K = kernel.gram(_stack(X[odd], Y[odd]), _stack(X[even], Y[even]))
+        total += float(np.trace(K) - np.trace(K[:c, c:]) - np.trace(K[c:, :c]))
+    return total / h
+
+
+def _prepare(kernel: KernelSpec, X: Any, Y: Any, *, min_rows: int) -> tuple[Kernel, Matrix, int]:
+    """The kernel with its numbers; the rows of X, then those of Y, in double precision; how many are of X."""
+    names = column_names(X), column_names(Y)
+    X, Y = check_matrix(X, "X", min_rows=min_rows), check_matrix(Y, "Y", min_rows=min_rows)
+    if X.shape[1] != Y.shape[1]:
+        raise InputError(f"Y: expected {X.shape[1]} columns as in X, got {Y.shape[1]}.")
+    if None not in names and names[0] != names[1]:
+        raise InputError(f"Y: expected the columns of X in order, {names[0]!s:.40}, got {names[1]!s:.40}.")
+    kernel, Z = as_kernel(kernel), _stack(X, Y)
+    if isinstance(kernel, Precomputed):
+        raise InputError("kernel: expected a kernel that is computed from rows, got Precomputed.")
+    if isinstance(kernel, Linear | RBF | Laplacian) and not is_sparse(Z):
+        Z = Z - Z.mean(axis=0)
+    return kernel.resolved(Z), Z, X.shape[0]
+
+
+def _stack(A: Matrix, B: Matrix) -> Matrix:
+    if is_sparse(A) and is_sparse(B):
+        return sp.vstack([A, B], format="csr", dtype=np.float64)
+    return np.vstack([as_dense(A), as_dense(B)])

@@ -1,0 +1,413 @@
+"""Kernels: one frozen dataclass, one formula each.
+
+A kernel turns rows into inner products. Those with a bandwidth or a scale take a number, or a word by which it is
+computed from the rows of a domain (``kernel.resolved(X)``), so that nothing depends on the unit of the features.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar, Self, TypeAlias
+
+import numpy as np
+import scipy.linalg as sla
+from sklearn.cluster import KMeans
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.metrics import pairwise, pairwise_distances_argmin
+
+from isthmus._core.arrays import FloatArray, IntArray, Matrix, is_sparse
+from isthmus._core.linalg import pivoted_cholesky
+from isthmus._core.validation import check_choice, check_number, short_repr
+from isthmus.exceptions import InputError
+
+__all__ = [
+    "RBF",
+    "Cosine",
+    "Kernel",
+    "Landmarks",
+    "Laplacian",
+    "Linear",
+    "OnLandmarks",
+    "Polynomial",
+    "Precomputed",
+    "as_kernel",
+]
+
+
+MEDIAN_ROWS = 2000
+"""The median distance is taken over all pairs of at most this many rows."""
+DIAGONAL_ROWS = 64
+"""The diagonal of an unknown kernel is read off Gram matrices of this many rows."""
+
+
+@dataclass(frozen=True)
+class Kernel:
+    """The base of all kernels: subclasses give :meth:`gram`, which has to be positive semi-definite.
+
+    Examples
+    --------
+    >>> class Cubic(Kernel):
+    ...     def gram(self, A, B):
+    ...         return (A @ B.T) ** 3
+    >>> Cubic().diagonal(np.array([[1.0], [2.0]]))
+    array([ 1., 64.])
+    """
+
+    def gram(self, A: Matrix, B: Matrix) -> FloatArray:
+        """Inner products of the rows of A (n, d) with those of B (m, d), as (n, m)."""
+        raise NotImplementedError
+
+    def diagonal(self, A: Matrix) -> FloatArray:
+        """The inner product of each row with itself, (n,), read off small Gram matrices unless a kernel knows it."""
+        blocks = (A[start : start + DIAGONAL_ROWS] for start in range(0, A.shape[0], DIAGONAL_ROWS))
+        parts = [np.diagonal(self.gram(rows, rows)) for rows in blocks]
+        return np.concatenate(parts) if parts else np.zeros(0)
+
+    def resolved(self, X: Matrix) -> Kernel:
+        """The same kernel with every word replaced by the number computed from these rows."""
+        return self
+
+
+@dataclass(frozen=True)
+class Linear(Kernel):
+    r""":math:`k(x, y) = x^T y`.
+
+    Examples
+    --------
+    >>> Linear().gram(np.array([[1.0, 2.0]]), np.array([[3.0, 4.0]]))
+    array([[11.]])
+    """
+
+    def gram(self, A: Matrix, B: Matrix) -> FloatArray:
+        """Inner products; sparse rows stay sparse."""
+        return np.asarray(pairwise.linear_kernel(_double(A), _double(B)))
+
+    def diagonal(self, A: Matrix) -> FloatArray:
+        """Squared norms."""
+        return _squared_norms(A)
+
+
+@dataclass(frozen=True)
+class _OfDistance(Kernel):
+    """A kernel that falls, from one, with the distance of two rows in units of a bandwidth."""
+
+    bandwidth: float | str = "median"
+    _distances: ClassVar[Callable[..., FloatArray]]
+
+    def __post_init__(self) -> None:
+        _number_or_word(self.bandwidth, "bandwidth", "median")
+
+    def diagonal(self, A: Matrix) -> FloatArray:
+        """Ones."""
+        return np.ones(A.shape[0])
+
+    def resolved(self, X: Matrix) -> Self:
+        """With the median distance of the rows as bandwidth."""
+        if self.bandwidth != "median":
+            return self
+        return replace(self, bandwidth=_median_distance(X, self._distances))
+
+
+@dataclass(frozen=True)
+class RBF(_OfDistance):
+    r""":math:`k(x, y) = \exp(-\|x - y\|^2 / 2b^2)`.
+
+    Parameters
+    ----------
+    bandwidth : float or "median"
+        b; "median" is the median distance between the rows of the domain.
+
+    Examples
+    --------
+    >>> RBF(bandwidth=1.0).gram(np.zeros((1, 2)), np.ones((1, 2))).round(4)
+    array([[0.3679]])
+    >>> RBF().resolved(np.array([[0.0], [3.0]]))
+    RBF(bandwidth=3.0)
+    """
+
+    _distances = staticmethod(pairwise.euclidean_distances)
+
+    def gram(self, A: Matrix, B: Matrix) -> FloatArray:
+        """Gaussian similarities."""
+        b = _resolved_number(self.bandwidth, "bandwidth")
+        return np.asarray(pairwise.rbf_kernel(_double(A), _double(B), gamma=0.5 / b**2))
+
+
+@dataclass(frozen=True)
+class Laplacian(_OfDistance):
+    r""":math:`k(x, y) = \exp(-\|x - y\|_1 / b)`.
+
+    Parameters
+    ----------
+    bandwidth : float or "median"
+        b; "median" is the median city-block distance between the rows of the domain.
+    """
+
+    _distances = staticmethod(pairwise.manhattan_distances)
+
+    def gram(self, A: Matrix, B: Matrix) -> FloatArray:
+        """Exponential similarities."""
+        b = _resolved_number(self.bandwidth, "bandwidth")
+        return np.asarray(pairwise.laplacian_kernel(_double(A), _double(B), gamma=1.0 / b))
+
+
+@dataclass(frozen=True)
+class Polynomial(Kernel):
+    r""":math:`k(x, y) = (x^T y / s + c)^p`.
+
+    Parameters
+    ----------
+    degree : int
+        p.
+    offset : float
+        c, at least zero.
+    scale : float or "mean"
+        s; "mean" is the mean squared norm of the rows of the domain.
+    """
+
+    degree: int = 2
+    offset: float = 1.0
+    scale: float | str = "mean"
+
+    def __post_init__(self) -> None:
+        check_number(self.degree, "degree", low=1, whole=True)
+        check_number(self.offset, "offset", low=0.0)
+        _number_or_word(self.scale, "scale", "mean")
+
+    def gram(self, A: Matrix, B: Matrix) -> FloatArray:
+        """Powers of inner products."""
+        s = _resolved_number(self.scale, "scale")
+        return np.asarray((pairwise.linear_kernel(_double(A), _double(B)) / s + self.offset) ** self.degree)
+
+    def diagonal(self, A: Matrix) -> FloatArray:
+        """Powers of squared norms."""
+        s = _resolved_number(self.scale, "scale")
+        return np.asarray((_squared_norms(A) / s + self.offset) ** self.degree)
+
+    def resolved(self, X: Matrix) -> Polynomial:
+        """With the mean squared norm of the rows as scale."""
+        if self.scale != "mean":
+            return self
+        return replace(self, scale=float(_squared_norms(X).mean()) or 1.0)
+
+
+@dataclass(frozen=True)
+class Cosine(Kernel):
+    r""":math:`k(x, y) = x^T y / \|x\|\|y\|`, zero for a row of zeros."""
+
+    def gram(self, A: Matrix, B: Matrix) -> FloatArray:
+        """Cosines."""
+        return np.asarray(pairwise.cosine_similarity(_double(A), _double(B)))
+
+    def diagonal(self, A: Matrix) -> FloatArray:
+        """One, or zero for a row of zeros."""
+        return (_squared_norms(A) > 0).astype(np.float64)
+
+
+@dataclass(frozen=True)
+class Precomputed(Kernel):
+    """Gram matrices in place of features.
+
+    In ``fit`` a domain is given as its own Gram matrix (n, n), positive semi-definite; a new row is its inner
+    products with the n rows of ``fit``. What lies outside their span cannot be seen from those: a new row is
+    taken to lie inside.
+    """
+
+
+KernelSpec: TypeAlias = Kernel | str
+_KERNELS: list[type[Kernel]] = [Linear, RBF, Laplacian, Polynomial, Cosine, Precomputed]
+_SHORT_NAMES = {kernel.__name__.lower(): kernel for kernel in _KERNELS}
+
+
+def as_kernel(kernel: KernelSpec, name: str = "kernel") -> Kernel:
+    """A kernel from itself or from its short name.
+
+    Examples
+    --------
+    >>> as_kernel("rbf")
+    RBF(bandwidth='median')
+    """
+    if isinstance(kernel, Kernel) and type(kernel) is not Kernel:
+        return kernel
+    return _SHORT_NAMES[check_choice(kernel, name, _SHORT_NAMES)]()
+
+
+def _number_or_word(value: Any, name: str, word: str) -> None:
+    if not isinstance(value, str):
+        check_number(value, name, low=0.0, strict=True)
+    elif value != word:
+        raise InputError(f"{name}: expected a positive number or {word!r}, got {value!r}.")
+
+
+def _resolved_number(value: float | str, name: str) -> float:
+    if isinstance(value, str):
+        raise InputError(f"{name}: expected a number by now, got {value!r}; take kernel.resolved(X) first.")
+    return float(value)
+
+
+def _double(A: Matrix) -> Matrix:
+    return A if A.dtype == np.float64 else A.astype(np.float64)
+
+
+def _squared_norms(A: Matrix) -> FloatArray:
+    A = _double(A)
+    if is_sparse(A):
+        return np.asarray(A.multiply(A).sum(axis=1)).ravel()
+    return np.asarray(np.einsum("ij,ij->i", A, A))
+
+
+def _median_distance(X: Matrix, distances: Callable[[Matrix], FloatArray]) -> float:
+    """The median over distinct pairs; over the nonzero ones if most rows coincide, and 1 if all do."""
+    if X.shape[0] > MEDIAN_ROWS:
+        X = X[np.sort(np.random.default_rng(0).choice(X.shape[0], MEDIAN_ROWS, replace=False))]
+    D = distances(_double(X))[np.triu_indices(X.shape[0], k=1)]
+    rounding = 1e-7 * D.max(initial=0.0)  # what equal rows may come out at
+    distinct = D[rounding < D]
+    if not len(distinct):
+        return 1.0
+    median = float(np.median(D))
+    return median if median > rounding else float(np.median(distinct))
+
+
+LOOKED_AT = 20
+"""Landmarks are chosen among at most this many rows for each of them: more change little."""
+KMEANS_STEPS = 5
+"""More move the centres, and what they leave of the rows hardly at all; batches lose 3 to 15 % of the centres."""
+ROUNDING = 1e-12
+"""What is left of a row, below this part of the longest one, is rounding and no reason to choose it."""
+
+
+@short_repr
+@dataclass(frozen=True)
+class OnLandmarks(Kernel):
+    """A kernel with its landmarks: what :class:`Landmarks` is once the rows of a domain are known.
+
+    Parameters
+    ----------
+    kernel : Kernel
+        k, resolved.
+    rows : array or CSR (m, d)
+        The landmarks L, linearly independent in the feature space of k.
+    factor : array (m, m)
+        The Cholesky factor of their Gram matrix.
+    """
+
+    kernel: Kernel
+    rows: Matrix
+    factor: FloatArray
+
+    def coordinates(self, X: Matrix) -> FloatArray:
+        """Rows (n, d) as points (n, m) whose ordinary inner products are those of the kernel."""
+        return np.asarray(sla.solve_triangular(self.factor, self.kernel.gram(X, self.rows).T, lower=True).T)
+
+    def gram(self, A: Matrix, B: Matrix) -> FloatArray:
+        """Inner products of projections."""
+        return self.coordinates(A) @ self.coordinates(B).T
+
+    def diagonal(self, A: Matrix) -> FloatArray:
+        """Squared lengths of projections."""
+        C = self.coordinates(A)
+        return np.asarray(np.einsum("ij,ij->i", C, C))
+
+
+@dataclass(frozen=True)
+class Landmarks(Kernel):
+    r"""Another kernel, seen from m landmarks: :math:`\tilde k(x, y) = k(x, L)\, k(L, L)^{-1}\, k(L, y)`.
+
+    Use it in the place of the kernel where a domain has thousands of labelled rows:
+    ``MLHD(source_kernel=Landmarks("rbf", 1000))``. Rows without a label enter through their mean alone, by blocks.
+    Where a domain has at most m rows, all of them are landmarks, and nothing is lost but what lies outside their
+    span, where the metric is then zero.
+
+    Parameters
+    ----------
+    kernel : Kernel or short name
+        k.
+    n_landmarks : int
+        m.
+    sampling : {"kmeans", "uniform", "leverage"}
+        Where landmarks come from: the centres of k-means (sparse rows: the rows next to them), rows at random, or
+        rows drawn with the odds of their leverage, which is large where other rows tell little of them.
+    random_state : int
+        The seed of the choice.
+
+    Examples
+    --------
+    >>> X = np.random.default_rng(0).normal(size=(200, 2))
+    >>> K = as_kernel("rbf").resolved(X).gram(X, X)
+    >>> errors = [np.linalg.norm(Landmarks("rbf", m).resolved(X).gram(X, X) - K) / np.linalg.norm(K) for m in (9, 40)]
+    >>> errors[0] < 0.1, errors[1] < 0.01
+    (np.True_, np.True_)
+    """
+
+    kernel: KernelSpec = "rbf"
+    n_landmarks: int = 1000
+    sampling: str = "kmeans"
+    random_state: int = 0
+
+    def __post_init__(self) -> None:
+        if isinstance(as_kernel(self.kernel), Precomputed | Landmarks):
+            raise InputError(f"kernel: expected one of rows with features, got {self.kernel!r}.")
+        check_number(self.n_landmarks, "n_landmarks", low=1, whole=True)
+        check_choice(self.sampling, "sampling", tuple(SAMPLINGS))
+        check_number(self.random_state, "random_state", low=0, whole=True)
+
+    def gram(self, A: Matrix, B: Matrix) -> FloatArray:
+        """There is none before the landmarks are known."""
+        raise InputError("kernel: expected landmarks by now, got none; take kernel.resolved(X) first.")
+
+    def resolved(self, X: Matrix) -> OnLandmarks:
+        """With landmarks of these rows."""
+        kernel, m = as_kernel(self.kernel).resolved(X), int(self.n_landmarks)
+        if X.shape[0] > m:
+            rng = np.random.default_rng(self.random_state)
+            X = SAMPLINGS[self.sampling](X[_draw_numbers(X.shape[0], LOOKED_AT * m, rng)], kernel, m, rng)
+        C, pivots = pivoted_cholesky(kernel.gram(X, X))
+        if not len(pivots):
+            raise InputError("kernel: expected rows that are not all zero to it, got no landmark but zeros.")
+        return OnLandmarks(kernel, X[pivots], C[pivots])
+
+
+def _draw_numbers(n: int, m: int, rng: np.random.Generator) -> IntArray:
+    """At most m of n numbers, in order."""
+    return np.arange(n) if n <= m else np.sort(rng.choice(n, m, replace=False))
+
+
+def _uniform(X: Matrix, kernel: Kernel, m: int, rng: np.random.Generator) -> Matrix:
+    return X[_draw_numbers(X.shape[0], m, rng)]
+
+
+def _centres(X: Matrix, kernel: Kernel, m: int, rng: np.random.Generator) -> Matrix:
+    seed = int(rng.integers(2**31))
+    with warnings.catch_warnings():  # of equal rows that share a centre: repeated ones are dropped
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        means = KMeans(m, n_init=1, max_iter=KMEANS_STEPS, random_state=seed).fit(X)
+    centres = np.asarray(means.cluster_centers_, dtype=np.float64)
+    return X[np.unique(pairwise_distances_argmin(centres, X))] if is_sparse(X) else centres
+
+
+def _by_leverage(X: Matrix, kernel: Kernel, m: int, rng: np.random.Generator) -> Matrix:
+    p = leverage(X, kernel, m, rng)
+    return X[np.sort(rng.choice(X.shape[0], m, replace=False, p=p / p.sum()))]
+
+
+def leverage(X: Matrix, kernel: Kernel, m: int, rng: np.random.Generator) -> FloatArray:
+    r"""Ridge leverage (n,) of rows, up to a factor: :math:`k(x, x) - k(x, S) (k(S, S) + \rho I)^{-1} k(S, x)`.
+
+    S is a first sample of m rows, and ρ the mean of the smaller half of the eigenvalues of its Gram matrix: what
+    m / 2 landmarks would leave.
+    """
+    S = _uniform(X, kernel, m, rng)
+    values, vectors = np.linalg.eigh(kernel.gram(S, S))
+    ridge = max(float(values[: max(1, len(values) // 2)].mean()), np.finfo(np.float64).eps * float(values[-1])) or 1.0
+    seen = kernel.gram(X, S) @ (vectors / np.sqrt(np.maximum(values, 0.0) + ridge))
+    lengths = kernel.diagonal(X)
+    left = lengths - np.einsum("ij,ij->i", seen, seen)
+    least = max(1e-6 * float(np.abs(left).max()), ROUNDING * float(lengths.max()))
+    return np.asarray(np.maximum(left, least or 1.0))
+
+
+Sampling = Callable[[Matrix, Kernel, int, np.random.Generator], Matrix]
+SAMPLINGS: dict[str, Sampling] = {"kmeans": _centres, "uniform": _uniform, "leverage": _by_leverage}

@@ -1,0 +1,364 @@
+"""A domain's coordinates: what a kernel is once the rows of ``fit`` are known.
+
+A kernel is a change of coordinates. Some elements of its feature space are learned from: the labelled rows, and the
+mean of all rows. A row's coordinates are those of its projection onto their span, in an orthonormal basis, and
+``outside`` is the squared length of what is left.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, TypeAlias
+
+import numpy as np
+import scipy.linalg as sla
+import scipy.sparse as sp
+
+from isthmus._core.arrays import FloatArray, IntArray, Matrix, as_dense, is_sparse
+from isthmus._core.linalg import RANK_TOLERANCE, column_moments, pivoted_cholesky, principal_axes
+from isthmus._core.validation import short_repr
+from isthmus.data.domains import Domain
+from isthmus.data.labels import UNLABELLED
+from isthmus.exceptions import InputError
+from isthmus.geometry.kernels import (
+    RBF,
+    Cosine,
+    Kernel,
+    Landmarks,
+    Laplacian,
+    Linear,
+    OnLandmarks,
+    Precomputed,
+    as_kernel,
+)
+
+BLOCK_BYTES = 2**25
+"""No more kernel values than this are held at once while they are summed."""
+SHORTER = 1e-6
+"""A row whose projection is longer than itself by more than this part proves that a kernel is indefinite."""
+
+
+@dataclass(frozen=True, eq=False)
+class FeatureSpace:
+    """Features as their own coordinates, with nothing outside: the linear kernel, or, at unit length, the cosine."""
+
+    n_features: int
+    kernel: Kernel = field(default_factory=Linear)
+    complete: bool = True
+    """Whether nothing lies, or nothing is counted, outside the coordinates."""
+
+    @property
+    def dimension(self) -> int:
+        """The number r of coordinates: as many as there are features."""
+        return self.n_features
+
+    def coordinates(self, X: Matrix) -> Matrix:
+        """Coordinates (n, r) of rows (n, d): the rows, as they are or scaled, in their precision, dense or sparse."""
+        return _unit_rows(X) if isinstance(self.kernel, Cosine) else X
+
+    def outside(self, X: Matrix, C: FloatArray) -> FloatArray:
+        """Squared lengths (n,) outside the span, for rows with coordinates C: zeros."""
+        return np.zeros(X.shape[0])
+
+    def outside_products(self, A: Matrix, B: Matrix, CA: FloatArray, CB: FloatArray) -> FloatArray:
+        """Inner products (n, m) of what lies outside the span: zeros."""
+        return np.zeros((A.shape[0], B.shape[0]))
+
+    def basis(self) -> FloatArray:
+        """The basis (d, r) in terms of the features: the identity."""
+        _check_linear(self.kernel)
+        return np.eye(self.n_features)
+
+
+@short_repr
+@dataclass(frozen=True, eq=False)
+class KernelSpace:
+    r"""The span of anchors under a kernel: :math:`c(x) = L^{-1} k(\text{anchors}, x)`.
+
+    Parameters
+    ----------
+    kernel : Kernel
+        Resolved.
+    landmarks : array or CSR (r, d) or (r - 1, d); row numbers where the kernel is precomputed
+        The anchors that are rows. All anchors are linearly independent.
+    factor : array (r, r)
+        The Cholesky factor L of the anchors' Gram matrix.
+    n_features : int
+        d.
+    complete : bool
+        Whether to leave out of account what lies outside the span.
+    centre : array (d,), optional
+        Taken off every row before the kernel sees it, where the kernel is of differences: far from the origin those
+        would be rounding. The landmarks are centred already.
+    averaged : array or CSR (n, d), optional
+        One more anchor is the mean of these rows in feature space, whose kernel values are means.
+    place : int
+        Which anchor that one is.
+    """
+
+    kernel: Kernel
+    landmarks: Matrix
+    factor: FloatArray
+    n_features: int
+    complete: bool
+    centre: FloatArray | None = None
+    averaged: Matrix | None = None
+    place: int = 0
+
+    @property
+    def dimension(self) -> int:
+        """The number of anchors."""
+        return len(self.factor)
+
+    def coordinates(self, X: Matrix) -> Matrix:
+        """Kernel values with the anchors, times the inverse factor."""
+        if self.dimension == 0:
+            return np.zeros((X.shape[0], 0))
+        if isinstance(self.kernel, Precomputed):
+            K = as_dense(X[:, self.landmarks])
+        else:
+            X = centre_rows(X, self.centre)
+            K = self.kernel.gram(X, self.landmarks)
+            if self.averaged is not None:
+                K = np.insert(K, self.place, mean_products(self.kernel, X, self.averaged), axis=1)
+        return sla.solve_triangular(self.factor, K.T, lower=True).T
+
+    def outside(self, X: Matrix, C: FloatArray) -> FloatArray:
+        """k(x, x) less the squared length of the coordinates."""
+        if self.complete:
+            return np.zeros(X.shape[0])
+        total = self.kernel.diagonal(centre_rows(X, self.centre))
+        left = total - np.einsum("ij,ij->i", C, C)
+        if (left < -SHORTER * total).any():
+            raise InputError("kernel: expected a positive semi-definite one, got a row shorter than its projection.")
+        return np.where(left > 10 * RANK_TOLERANCE * total, left, 0.0)
+
+    def outside_products(self, A: Matrix, B: Matrix, CA: FloatArray, CB: FloatArray) -> FloatArray:
+        """k(a, b) less the inner products of the coordinates."""
+        if self.complete:
+            return np.zeros((A.shape[0], B.shape[0]))
+        return self.kernel.gram(centre_rows(A, self.centre), centre_rows(B, self.centre)) - CA @ CB.T
+
+    def basis(self) -> FloatArray:
+        """Landmarks times the inverse factor, for a linear kernel."""
+        _check_linear(self.kernel)
+        rows: Any = self.landmarks.toarray() if is_sparse(self.landmarks) else self.landmarks
+        return np.asarray(sla.solve_triangular(self.factor, rows, lower=True).T)
+
+
+Space: TypeAlias = FeatureSpace | KernelSpace
+"""What the common space needs to know of a domain."""
+
+
+def _check_linear(kernel: Kernel) -> None:
+    if not isinstance(kernel, Linear):
+        raise InputError(f"kernel: expected a linear one, whose metric is a matrix over features, got {kernel}.")
+
+
+def _unit_rows(X: Matrix) -> Matrix:
+    """Rows of length one, of their own precision; rows of zeros stay zero."""
+    lengths = np.sqrt(Linear().diagonal(X))
+    factors = 1.0 / np.where(lengths > 0.0, lengths, 1.0)
+    scaled = sp.diags_array(factors) @ X if is_sparse(X) else X * factors[:, None]
+    return scaled.astype(X.dtype, copy=False)
+
+
+def centre_rows(X: Matrix, centre: FloatArray | None) -> Matrix:
+    """Rows around a centre, if there is one."""
+    return X if centre is None else as_dense(X) - centre
+
+
+def mean_products(kernel: Kernel, A: Matrix, X: Matrix) -> FloatArray:
+    """The mean over the rows x of X (n, d) of k(a, x), for each row a of A (m, d), in blocks of X."""
+    size = max(1, BLOCK_BYTES // (8 * max(1, A.shape[0])))
+    sums = [kernel.gram(A, X[i : i + size]).sum(axis=1) for i in range(0, X.shape[0], size)]
+    return np.asarray(np.sum(sums, axis=0) / X.shape[0])
+
+
+def mean_square(kernel: Kernel, X: Matrix) -> float:
+    """The squared length of the mean of rows X (n, d) in feature space: the mean of all n² values k(x, x').
+
+    In blocks of rows, each from the diagonal on.
+    """
+    n, start, total = X.shape[0], 0, 0.0
+    while start < n:
+        stop = min(n, start + max(1, BLOCK_BYTES // (8 * (n - start))))
+        K = kernel.gram(X[start:stop], X[start:])
+        total += 2.0 * float(K.sum()) - float(K[:, : stop - start].sum())
+        start = stop
+    return total / float(n) ** 2
+
+
+WIDE = 1024
+"""Up to this many columns, dense linear features are their own coordinates even if there are fewer rows."""
+CANCELLED = 1e-13
+"""A variance that is a difference of two sums means nothing below this part of them."""
+
+
+@dataclass(frozen=True, eq=False)
+class DomainSpan:
+    """A domain's space, its rows that are learned from, and the mean and the size of all its rows.
+
+    Parameters
+    ----------
+    space : Space
+        Where new rows get their coordinates.
+    points : array (m, r)
+        Coordinates of the rows that are learned from.
+    y : array (m,)
+        Their label codes, -1 for none.
+    mean : array (r,)
+        The mean of all rows, labelled or not: it lies in the span too. NaN, as the next two, where nobody asked.
+    variance, squared : float
+        The mean squared length of all rows, around their mean and as they are.
+    """
+
+    space: Space
+    points: FloatArray
+    y: IntArray
+    mean: FloatArray
+    variance: float
+    squared: float
+
+    @property
+    def labelled(self) -> IntArray:
+        """Which of the points have a label."""
+        return np.flatnonzero(self.y != UNLABELLED)
+
+
+def span_of_features(domain: Domain, rows: IntArray, kernel: Kernel | None = None) -> DomainSpan:
+    """A domain whose coordinates are its features: as they are, or at unit length where the kernel is the cosine."""
+    y, space = domain.y[rows], FeatureSpace(domain.X.shape[1], kernel or Linear())
+    if not is_sparse(domain.X):
+        Z = as_dense(space.coordinates(as_dense(domain.X)))
+        mean, variances = column_moments(Z)
+        squared = float(np.einsum("ij,ij->i", Z, Z).mean())
+        return DomainSpan(space, Z if len(rows) == len(Z) else Z[rows], y, mean, float(variances.sum()), squared)
+    X = space.coordinates(domain.X.astype(np.float64))  # squares of single precision would lose digits
+    mean, squares = (np.asarray(S.mean(axis=0)).ravel() for S in (X, X.multiply(X)))
+    variance = float(np.maximum(squares - mean**2, 0.0).sum())
+    return DomainSpan(space, as_dense(X[rows]), y, mean, variance, float(squares.sum()))
+
+
+def span_of_kernel(
+    domain: Domain, rows: IntArray, kernel: Kernel, *, outside: str, every_row: bool, mean: bool, name: str
+) -> DomainSpan:
+    """A domain under a kernel, whose words are resolved on all rows; ``rows`` are those that are learned from.
+
+    The span of these, and of the mean of all where that is learned from too (``mean``), carries the optimum. The span
+    of ``every_row`` costs their Gram matrix; where the metric is zero ``outside``, there is no other way.
+    """
+    n, d = domain.X.shape
+    narrow = outside == "identity" and d <= (n if is_sparse(domain.X) else max(n, WIDE))
+    if isinstance(kernel, Linear | Cosine) and narrow:
+        return span_of_features(domain, rows, kernel)
+    if isinstance(kernel, Linear) and d < n:
+        return _span_row_space(domain, rows)
+    of_differences = _is_of_differences(kernel) and not is_sparse(domain.X)
+    centre = domain.X.mean(axis=0, dtype=np.float64) if of_differences else None
+    X = centre_rows(domain.X, centre)
+    kernel = kernel.resolved(X)
+    if isinstance(kernel, OnLandmarks):
+        return _span_landmarks(X, domain.y, rows, kernel, centre)
+    complete = outside == "zero" or isinstance(kernel, Precomputed)
+    if every_row or complete or len(rows) == n:
+        return _span_all_rows(X, domain.y, rows, kernel, complete, centre, name)
+    return (
+        _span_rows_and_mean(X, domain.y, rows, kernel, centre)
+        if mean
+        else _span_rows(X, domain.y, rows, kernel, centre)
+    )
+
+
+def _span_all_rows(
+    X: Matrix, y: IntArray, rows: IntArray, kernel: Kernel, complete: bool, centre: FloatArray | None, name: str
+) -> DomainSpan:
+    """The span of all rows."""
+    precomputed = isinstance(kernel, Precomputed)
+    K, whose = (_check_square(X, name), name) if precomputed else (kernel.gram(X, X), "kernel")
+    C, pivots = pivoted_cholesky(K, whose)
+    space = KernelSpace(kernel, pivots if precomputed else X[pivots], C[pivots], X.shape[1], complete, centre)
+    return _make_span(space, C, y, rows)
+
+
+def _span_rows(X: Matrix, y: IntArray, rows: IntArray, kernel: Kernel, centre: FloatArray | None) -> DomainSpan:
+    """The span of some rows; nothing is known of the mean of all."""
+    C, pivots = pivoted_cholesky(kernel.gram(X[rows], X[rows]))
+    space = KernelSpace(kernel, X[rows[pivots]], C[pivots], X.shape[1], complete=False, centre=centre)
+    return DomainSpan(space, C, y[rows], np.full(C.shape[1], np.nan), np.nan, np.nan)
+
+
+def _span_rows_and_mean(
+    X: Matrix, y: IntArray, rows: IntArray, kernel: Kernel, centre: FloatArray | None
+) -> DomainSpan:
+    """The span of some rows and of the mean of all, which has kernel values though it may be no row."""
+    m, R = len(rows), X[rows]
+    if isinstance(kernel, Linear):  # here it is one
+        mean = X.mean(axis=0, dtype=np.float64)
+        R = sp.vstack([R, sp.csr_matrix(mean)], format="csr") if is_sparse(X) else np.vstack([R, mean])
+        K = kernel.gram(R, R)
+    else:
+        g = mean_products(kernel, R, X)
+        K = np.block([[kernel.gram(R, R), g[:, None]], [g[None], np.full((1, 1), mean_square(kernel, X))]])
+    C, pivots = pivoted_cholesky(K)
+    places = np.flatnonzero(pivots == m)
+    averaged = X if len(places) and not isinstance(kernel, Linear) else None
+    space = KernelSpace(
+        kernel,
+        R[pivots] if averaged is None else R[pivots[pivots != m]],
+        C[pivots],
+        X.shape[1],
+        complete=False,
+        centre=centre,
+        averaged=averaged,
+        place=int(places[0]) if averaged is not None else 0,
+    )
+    squared = float(kernel.diagonal(X).mean())
+    variance = squared - float(K[m, m])
+    return DomainSpan(space, C[:m], y[rows], C[m], variance if variance > CANCELLED * squared else 0.0, squared)
+
+
+def _is_of_differences(kernel: Kernel) -> bool:
+    """Whether a kernel sees rows only through their differences, so that any centre will do."""
+    return isinstance(as_kernel(kernel.kernel) if isinstance(kernel, Landmarks) else kernel, RBF | Laplacian)
+
+
+def _span_landmarks(
+    X: Matrix, y: IntArray, rows: IntArray, kernel: OnLandmarks, centre: FloatArray | None
+) -> DomainSpan:
+    """The span of landmarks; all other rows enter by blocks, and leave their sum and their squared length."""
+    d, r = X.shape[1], len(kernel.factor)
+    space = KernelSpace(kernel.kernel, kernel.rows, kernel.factor, d, complete=True, centre=centre)
+    n, size, total, squared = X.shape[0], max(1, BLOCK_BYTES // (8 * r)), np.zeros(r), 0.0
+    for start in range(0, n, size):
+        C = kernel.coordinates(X[start : start + size])
+        total += C.sum(axis=0)
+        squared += float(np.einsum("ij,ij->", C, C))
+    mean, squared = total / n, squared / n
+    variance = squared - float(mean @ mean)
+    variance = variance if variance > CANCELLED * squared else 0.0
+    return DomainSpan(space, kernel.coordinates(X[rows]), y[rows], mean, variance, squared)
+
+
+def _span_row_space(domain: Domain, rows: IntArray) -> DomainSpan:
+    """The span of many rows with few columns; nothing counts outside it."""
+    X = domain.X
+    basis = principal_axes(X, centre=False, tolerance=RANK_TOLERANCE**0.5).axes.T
+    space = KernelSpace(Linear(), basis, np.eye(len(basis)), X.shape[1], complete=True)
+    return _make_span(space, space.coordinates(X), domain.y, rows)
+
+
+def _make_span(space: Space, C: FloatArray, y: IntArray, rows: IntArray) -> DomainSpan:
+    """The side of a domain all of whose rows have coordinates C (n, r)."""
+    squared = float((C**2).sum(axis=1).mean())
+    return DomainSpan(space, C[rows], y[rows], C.mean(axis=0), float(C.var(axis=0).sum()), squared)
+
+
+def _check_square(X: Matrix, name: str) -> FloatArray:
+    K = as_dense(X)
+    if K.shape[0] != K.shape[1]:
+        raise InputError(f"{name}: expected a square Gram matrix for a precomputed kernel, got {K.shape}.")
+    scale = np.abs(K).max(initial=0.0)
+    if not np.allclose(K, K.T, atol=1e-8 * scale):
+        raise InputError(f"{name}: expected a symmetric Gram matrix, got one that is not.")
+    return K

@@ -1,0 +1,172 @@
+"""AnnData objects (extra ``anndata``): labels carried over from one to another that has other features."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from importlib.metadata import version
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import clone
+
+from isthmus._core.arrays import BoolArray, FloatArray, IntArray, Matrix
+from isthmus._core.validation import check_matrix
+from isthmus.data.labels import as_labels, is_unlabelled
+from isthmus.exceptions import InputError, MissingDependencyError
+from isthmus.tasks.transfer.result import LabelTransfer
+
+__all__ = ["transfer_labels"]
+
+
+KEY, POINTS = "isthmus", "X_isthmus"
+MISSING = 'transfer_labels: expected anndata to be installed, got none: pip install "isthmus[anndata]".'
+
+
+def transfer_labels(
+    reference: Any,
+    query: Any,
+    field: str,
+    use_rep: str | tuple[str, str] | None = None,
+    *,
+    model: LabelTransfer | None = None,
+    copy: bool = False,
+) -> tuple[Any, Any] | None:
+    """Carry the labels of a reference over to a query of other features, by :class:`~isthmus.LabelTransfer`.
+
+    Both get ``obsm["X_isthmus"]``, the points of the common space, and ``uns["isthmus"]``: the verdict in one
+    sentence, parameters and versions. The query gets ``obs[field]``, where labels that it had are kept;
+    ``obs[field + "_confidence"]``, the probability of the label (one for those it had); and
+    ``obs[field + "_given"]``, whether it had one. All of it can be kept in ``.h5ad`` files. Where anything is wrong,
+    neither object is changed.
+
+    Parameters
+    ----------
+    reference : AnnData (n_s, d_s)
+        With labels in ``obs[field]``. Rows without one (missing, None or -1) are mapped, and not learned from.
+    query : AnnData (n_t, d_t)
+        With a few labels in ``obs[field]``, missing in all other rows.
+    field : str
+        The column of both.
+    use_rep : str or (str, str), optional
+        What rows are described by: a key of ``obsm``, or "X" (which it is where nothing is said); two of them for the
+        reference and the query.
+    model : LabelTransfer, optional
+        Its parameters; it is not changed.
+    copy : bool
+        Whether to leave both objects alone and return copies of them.
+
+    Returns
+    -------
+    (AnnData, AnnData) or None
+        The reference and the query, with ``copy=True``.
+    """
+    _check_anndata(reference, query)
+    keys = _check_keys(use_rep)
+    for name, data in (("reference", reference), ("query", query)):
+        _check_backed(data, name, copy)
+    rows = _rows(reference, keys[0], "reference"), _rows(query, keys[1], "query")
+    labels = _labels(reference, field, "reference"), _labels(query, field, "query")
+    taught, given = (~is_unlabelled(y) for y in labels)
+    for name, known in (("reference", taught), ("query", given)):
+        if not known.any():
+            raise InputError(f"{name}.obs[{field!r}]: expected labels in some rows, got none.")
+    system = clone(LabelTransfer() if model is None else model)
+    system.fit(rows[0][taught], labels[0][taught], rows[1], labels[1])
+    found = _Transferred.of(system, rows, labels[1], given)
+    about = _describe(system, field, keys)
+    if copy:
+        reference, query = reference.copy(), query.copy()
+    found.write(reference, query, field, about)
+    return (reference, query) if copy else None
+
+
+@dataclass(frozen=True, eq=False)
+class _Transferred:
+    """All that is written, computed before anything is."""
+
+    points: tuple[FloatArray, FloatArray]
+    classes: NDArray[Any]
+    codes: IntArray
+    confidence: FloatArray
+    given: BoolArray
+
+    @classmethod
+    def of(
+        cls, system: LabelTransfer, rows: tuple[Matrix, Matrix], y: NDArray[Any], given: BoolArray
+    ) -> _Transferred:
+        P = system.predict_proba(rows[1])
+        codes, confidence = P.argmax(axis=1), P.max(axis=1)
+        codes[confidence < (system.reject_below or 0.0)] = -1
+        places = {label: code for code, label in enumerate(system.classes_.tolist())}
+        codes[given] = [places[label] for label in y[given].tolist()]
+        confidence[given] = 1.0
+        points = np.asarray(system.transform(rows[0], "source")), np.asarray(system.transform(rows[1], "target"))
+        return cls(points, system.classes_, codes, confidence, given)
+
+    def write(self, reference: Any, query: Any, field: str, about: dict[str, Any]) -> None:
+        """Write it into both objects."""
+        import pandas as pd
+
+        query.obs[field] = pd.Categorical.from_codes(self.codes, categories=self.classes.tolist())
+        query.obs[f"{field}_confidence"] = self.confidence
+        query.obs[f"{field}_given"] = self.given
+        for data, points in zip((reference, query), self.points, strict=True):
+            data.obsm[POINTS] = points
+            data.uns[KEY] = {**about, "versions": dict(about["versions"])}
+
+
+def _describe(system: LabelTransfer, field: str, keys: tuple[str, str]) -> dict[str, Any]:
+    """In types that an ``.h5ad`` file can hold: no None, and parameters as one text."""
+    packages = ("isthmus", "numpy", "scikit-learn", "anndata")
+    return {
+        "verdict": system.verdict_,
+        "source_used": bool(system.source_used_),
+        "field": field,
+        "use_rep": np.array(keys, dtype=object),
+        "unlabelled_classes": np.array([str(each) for each in system.unlabelled_classes_], dtype=object),
+        "shares": np.asarray(system.shares_),
+        "parameters": json.dumps(system.get_params(deep=False), default=repr, sort_keys=True),
+        "versions": {name: version(name) for name in packages},
+    }
+
+
+def _check_anndata(*data: Any) -> None:
+    try:
+        from anndata import AnnData
+    except ImportError:
+        raise MissingDependencyError(MISSING) from None
+    for name, each in zip(("reference", "query"), data, strict=True):
+        if not isinstance(each, AnnData):
+            raise InputError(f"{name}: expected an AnnData object, got {type(each).__name__}.")
+
+
+def _check_keys(use_rep: Any) -> tuple[str, str]:
+    both = (use_rep, use_rep) if use_rep is None or isinstance(use_rep, str) else use_rep
+    if not isinstance(both, tuple | list) or len(both) != 2 or not all(isinstance(k, str | None) for k in both):
+        raise InputError(f"use_rep: expected a key of obsm, 'X', or two of them, got {use_rep!r:.60}.")
+    first, second = ("X" if key is None else key for key in both)
+    return first, second
+
+
+def _check_backed(data: Any, name: str, copy: bool) -> None:
+    if data.isbacked:
+        raise InputError(f"{name}: expected an object in memory, got one that is backed by a file: use to_memory().")
+    if data.is_view and not copy:
+        raise InputError(f"{name}: expected an object that can be written to, got a view: use copy().")
+
+
+def _rows(data: Any, key: str, name: str) -> Matrix:
+    if key != "X" and key not in data.obsm:
+        known = ", ".join(repr(each) for each in ("X", *data.obsm))
+        raise InputError(f"use_rep: expected one of {known} of the {name}, got {key!r:.60}.")
+    found = data.X if key == "X" else data.obsm[key]
+    return check_matrix(found, f"{name}.X" if key == "X" else f"{name}.obsm[{key!r}]")
+
+
+def _labels(data: Any, field: Any, name: str) -> NDArray[Any]:
+    if not isinstance(field, str) or field not in data.obs:
+        known = ", ".join(repr(str(each)) for each in data.obs.columns[:8]) or "none"
+        raise InputError(f"field: expected a column of {name}.obs (it has {known}), got {field!r:.60}.")
+    return as_labels(data.obs[field], f"{name}.obs[{field!r}]")

@@ -1,0 +1,281 @@
+r"""Affine maps for other programs: as ONNX graphs, and those of adapters as plain matrices too.
+
+A linear map, its intercept and the scaler before it are one affine map :math:`x \mapsto W^T (x - c) + o`. The graph
+subtracts c first, so that single precision loses nothing on features far from the origin.
+"""
+
+from __future__ import annotations
+
+import io
+import os
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from sklearn.decomposition import PCA, TruncatedSVD
+from sklearn.pipeline import Pipeline
+from sklearn.preprocessing import FunctionTransformer, MaxAbsScaler, MinMaxScaler, StandardScaler
+from sklearn.utils.validation import check_is_fitted
+
+from isthmus._core.arrays import FloatArray
+from isthmus._core.files import fill_folder, write_whole
+from isthmus._core.validation import check_choice
+from isthmus.estimators.controls import Corrupted
+from isthmus.estimators.given_source import GivenSource
+from isthmus.estimators.itml import ITML
+from isthmus.exceptions import InputError, MissingDependencyError
+from isthmus.geometry.common_space import DOMAINS, CommonSpace
+from isthmus.geometry.kernels import Linear
+from isthmus.geometry.spaces import FeatureSpace
+from isthmus.maps.ridge import AffineMap
+
+OPSET, IR_VERSION = 13, 8
+"""Of ONNX: Gemm is as it is now since then, and every runtime of today has it."""
+LARGEST = 2**31 - 2**20
+"""Bytes of numbers in a file: the format has no room for more."""
+ROWS, MAPPED = "rows", "mapped"
+"""The names of the input (n, d) and of the output (n, k), both in single precision."""
+
+
+def to_onnx(model: Any, domain: str = "target", *, transformed: bool = False) -> bytes:
+    r"""Return the affine map of a domain into the common space as an ONNX file: ``rows`` (n, d) to ``mapped`` (n, k).
+
+    Parameters
+    ----------
+    model : fitted system, ITML or CommonSpace
+        Any whose points are affine in the features; parts of unit length, as those of :class:`~isthmus.RidgeMap`, are
+        scaled in the graph. Kernels other than the linear one are refused.
+    domain : {"target", "source"}
+        Where the rows come from.
+    transformed : bool
+        Whether rows will be given after the domain's transformer. Otherwise the transformer is a part of the map:
+        ``StandardScaler``, ``MinMaxScaler`` and ``MaxAbsScaler`` without clipping, ``PCA``, ``TruncatedSVD``, or a
+        ``Pipeline`` of these.
+
+    Examples
+    --------
+    >>> import isthmus
+    >>> from onnx.reference import ReferenceEvaluator
+    >>> X, Y = np.arange(12.0).reshape(6, 2), np.arange(18.0).reshape(6, 3) ** 2
+    >>> model = isthmus.RidgeMap().fit(X, None, Y, None, pairs="rows")
+    >>> (mapped,) = ReferenceEvaluator(isthmus.to_onnx(model)).run(None, {"rows": Y.astype("float32")})
+    >>> bool(np.allclose(mapped, model.transform(Y), atol=1e-5))
+    True
+    """
+    check_choice(domain, "domain", DOMAINS)
+    fitted = _find_maps(model)
+    if isinstance(fitted, ITML):
+        return _write_graph("ITML", _linear(fitted.components_.T))
+    space = fitted if isinstance(fitted, CommonSpace) else fitted.common_space_
+    transformer = None if transformed else getattr(fitted, "transformers_", {}).get(domain)
+    found = _prepend(_affine_map(space, domain), transformer, f"{domain}_transformer")
+    return _write_graph(f"{type(fitted).__name__}, {domain}", found, space.parts)
+
+
+def export_onnx(model: Any, folder: str | os.PathLike[str], *, transformed: bool = False) -> list[Path]:
+    """Write ``source.onnx`` and ``target.onnx``, the maps of :func:`to_onnx`, into a folder, and return the paths.
+
+    Both are made before either is written, and a new folder appears with both of them or not at all.
+
+    Parameters
+    ----------
+    model : fitted system or CommonSpace
+        As in :func:`to_onnx`; ITML has one map only.
+    folder : path
+        Where.
+    transformed : bool
+        As in :func:`to_onnx`, for both domains.
+    """
+    if isinstance(_find_maps(model), ITML):
+        raise InputError("model: expected one over two domains, got ITML, whose one map is to_onnx(model).")
+    where = Path(folder)
+    if where.exists() and not where.is_dir():
+        raise InputError(f"folder: expected a folder, got the file {str(where)!r}.")
+    files = {f"{domain}.onnx": to_onnx(model, domain, transformed=transformed) for domain in DOMAINS}
+    with fill_folder(where, tuple(files)) as unfinished:
+        for name, content in files.items():
+            write_whole(unfinished / name, content)
+    return [where / name for name in files]
+
+
+def export_map(found: Any, path: str | os.PathLike[str], format: str) -> None:
+    """Write one map of an adapter in single precision, as :meth:`isthmus.Adapter.export` says."""
+    content = FORMATS[check_choice(format, "format", FORMATS)]
+    if not isinstance(found, AffineMap):
+        raise InputError(
+            "export: expected a map that is one matrix (kind 'ridge', 'procrustes' or 'low_rank'), "
+            f"got a {type(found).__name__}; call migrate with one of these kinds."
+        )
+    write_whole(path, content(found))
+
+
+def _npy(found: AffineMap) -> bytes:
+    file = io.BytesIO()
+    single = found.astype(np.float32)
+    np.lib.format.write_array(file, np.vstack([single.W, single.offset]), allow_pickle=False)
+    return file.getvalue()
+
+
+def _safetensors(found: AffineMap) -> bytes:
+    try:
+        from safetensors.numpy import save
+    except ImportError:
+        message = 'This format needs safetensors, which is not installed: pip install "isthmus[safetensors]".'
+        raise MissingDependencyError(message) from None
+    single = found.astype(np.float32)
+    return bytes(save({"weight": np.ascontiguousarray(single.W.T), "bias": single.offset}))
+
+
+FORMATS: Mapping[str, Callable[[AffineMap], bytes]] = {
+    "npy": _npy,
+    "safetensors": _safetensors,
+    "onnx": lambda found: _write_graph("adapter", found),
+}
+
+
+def _find_maps(model: Any) -> Any:
+    """Return the part of a model that has the maps."""
+    if isinstance(model, CommonSpace):
+        return model
+    if hasattr(model, "get_params"):
+        check_is_fitted(model)
+    if isinstance(model, Corrupted | GivenSource):
+        return _find_maps(model.estimator_)
+    if not isinstance(getattr(model, "common_space_", None), CommonSpace) and not isinstance(model, ITML):
+        raise InputError(
+            "model: expected a system that maps rows by a matrix, as MLHD, CCA or RidgeMap do, "
+            f"got {type(model).__name__}."
+        )
+    return model
+
+
+def _affine_map(space: CommonSpace, domain: str) -> AffineMap:
+    """Return the map from the features of a domain (after its transformer) to the common space."""
+    own = space.space(domain)
+    if not isinstance(own.kernel, Linear):
+        raise InputError(f"model: expected the linear kernel for ONNX, got {own.kernel!r:.60} in the {domain}.")
+    if space.outside_axis(domain) is not None:
+        raise InputError(
+            f"model: expected an affine map for ONNX, got one that measures what lies outside the span of the rows "
+            f"of the {domain}; set outside='zero' or n_components."
+        )
+    W = space.map(domain) if isinstance(own, FeatureSpace) else own.basis() @ space.map(domain)
+    # The other domain may have a column of its own for what lies outside its span: here it is zero.
+    spare = space.dimension - W.shape[1]
+    offset = np.zeros(W.shape[1]) if space.offsets is None else space.offsets[DOMAINS.index(domain)]
+    return _linear(np.pad(W, ((0, 0), (0, spare))), np.pad(offset, (0, spare)))
+
+
+def _linear(W: FloatArray, offset: FloatArray | None = None) -> AffineMap:
+    return AffineMap(W, np.zeros(len(W)), np.zeros(W.shape[1]) if offset is None else offset)
+
+
+def _prepend(found: AffineMap, transformer: Any, name: str) -> AffineMap:
+    """Return the map of rows before a fitted transformer, given that of rows after it."""
+    if isinstance(transformer, Pipeline):
+        for _, step in reversed(transformer.steps):
+            found = _prepend(found, step, name)
+        return found
+    if transformer is None or transformer == "passthrough":
+        return found
+    step = _STEPS.get(type(transformer))
+    before = None if step is None else step(found, transformer)
+    if before is None:
+        known = ", ".join(each.__name__ for each in _STEPS)
+        raise InputError(
+            f"{name}: expected an affine one ({known}) for ONNX, got {transformer!r:.80}; "
+            "with transformed=True the graph takes rows that are transformed already."
+        )
+    return before
+
+
+def _scale(found: AffineMap, centre: Any, factors: Any, low: float = 0.0) -> AffineMap:
+    """Return the map before x ↦ (x − centre) · factors + low, column by column."""
+    s = np.broadcast_to(factors, len(found.W))
+    return AffineMap(s[:, None] * found.W, centre + (found.input_mean - low) / s, found.output_mean)
+
+
+def _project(found: AffineMap, V: FloatArray, centre: FloatArray) -> AffineMap:
+    """Return the map before x ↦ Vᵀ (x − centre)."""
+    return AffineMap(np.asarray(V @ found.W), centre, found.offset)
+
+
+def _standard(found: AffineMap, scaler: Any) -> AffineMap:
+    return _scale(found, scaler.mean_ if scaler.with_mean else 0.0, 1.0 / scaler.scale_ if scaler.with_std else 1.0)
+
+
+def _min_max(found: AffineMap, scaler: Any) -> AffineMap | None:
+    return None if scaler.clip else _scale(found, scaler.data_min_, scaler.scale_, scaler.feature_range[0])
+
+
+def _max_abs(found: AffineMap, scaler: Any) -> AffineMap | None:
+    return None if getattr(scaler, "clip", False) else _scale(found, 0.0, 1.0 / scaler.scale_)
+
+
+def _pca(found: AffineMap, pca: Any) -> AffineMap:
+    deviations = np.sqrt(pca.explained_variance_) if pca.whiten else np.ones(len(pca.components_))
+    return _project(found, pca.components_.T / np.maximum(deviations, np.finfo(deviations.dtype).eps), pca.mean_)
+
+
+_STEPS: Mapping[type, Callable[[AffineMap, Any], AffineMap | None]] = {
+    StandardScaler: _standard,
+    MinMaxScaler: _min_max,
+    MaxAbsScaler: _max_abs,
+    PCA: _pca,
+    TruncatedSVD: lambda found, svd: _project(found, svd.components_.T, np.zeros(svd.components_.shape[1])),
+    FunctionTransformer: lambda found, transformer: found if transformer.func is None else None,
+}
+
+
+def _write_graph(title: str, found: AffineMap, parts: tuple[int, ...] = ()) -> bytes:
+    """Return the ONNX file of a map; ``parts`` are runs of columns of the output that are scaled to unit length."""
+    onnx = _import_onnx()
+    node, value, single = onnx.helper.make_node, onnx.helper.make_tensor_value_info, onnx.TensorProto.FLOAT
+    # What the centre loses in single precision goes to the offset.
+    centre = found.input_mean.astype(np.float32)
+    constants = {"W": found.W, "offset": found.output_mean - (found.input_mean - centre) @ found.W}
+    nodes, points = [], "points" if parts else MAPPED
+    if centre.any():
+        constants["centre"] = centre
+        nodes.append(node("Sub", [ROWS, "centre"], ["centred"]))
+    nodes.append(node("Gemm", ["centred" if nodes else ROWS, "W", "offset"], [points]))
+    if parts:
+        member = np.repeat(np.eye(len(parts)), parts, axis=1)  # (parts, k): which part a column belongs to
+        constants |= {"sums": member.T, "spread": member, "zero": np.zeros(1), "one": np.ones(1)}
+        nodes += [
+            node("Mul", [points, points], ["squares"]),
+            node("MatMul", ["squares", "sums"], ["totals"]),
+            node("Greater", ["totals", "zero"], ["positive"]),
+            node("Where", ["positive", "totals", "one"], ["divisors"]),  # a part that is zero stays zero
+            node("Sqrt", ["divisors"], ["lengths"]),
+            node("MatMul", ["lengths", "spread"], ["every"]),
+            node("Div", [points, "every"], [MAPPED]),
+        ]
+    single_constants = {name: np.ascontiguousarray(array, np.float32) for name, array in constants.items()}
+    size = sum(array.nbytes for array in single_constants.values())
+    if size > LARGEST:
+        raise InputError(f"onnx: expected a map of less than {LARGEST:,} bytes, got {size:,}.")
+    graph = onnx.helper.make_graph(
+        nodes,
+        title,
+        [value(ROWS, single, ["n", found.W.shape[0]])],
+        [value(MAPPED, single, ["n", found.W.shape[1]])],
+        [onnx.numpy_helper.from_array(array, name) for name, array in single_constants.items()],
+    )
+    opset = [onnx.helper.make_opsetid("", OPSET)]
+    model = onnx.helper.make_model(graph, opset_imports=opset, ir_version=IR_VERSION, producer_name="isthmus")
+    onnx.checker.check_model(model)
+    return bytes(model.SerializeToString())
+
+
+def _import_onnx() -> Any:
+    try:
+        import onnx
+        import onnx.checker
+        import onnx.helper
+        import onnx.numpy_helper
+    except ImportError:
+        message = 'This format needs onnx, which is not installed: pip install "isthmus[onnx]".'
+        raise MissingDependencyError(message) from None
+    return onnx

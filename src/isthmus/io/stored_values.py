@@ -1,0 +1,554 @@
+"""Values of models as skops stores them: the types that may occur, and their checks after they were read.
+
+Some values are packed before skops sees them: texts, sparse rows and traces, which it would store at length or as
+archives within the archive; search trees, which are built again from their rows; a solver's result, without the data
+of its problem.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass, fields, is_dataclass
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+from sklearn import compose, decomposition, discriminant_analysis, impute, linear_model, naive_bayes
+from sklearn import preprocessing as prep
+from sklearn.base import BaseEstimator
+from sklearn.feature_extraction.text import CountVectorizer, TfidfTransformer, TfidfVectorizer
+from sklearn.neighbors import KNeighborsClassifier, NearestCentroid
+from sklearn.pipeline import FeatureUnion, Pipeline
+from sklearn.semi_supervised import LabelPropagation, LabelSpreading
+from sklearn.svm import LinearSVC
+
+from isthmus import estimators
+from isthmus._core.arrays import FloatArray, is_sparse
+from isthmus._core.files import show_path
+from isthmus._core.linalg import PrincipalAxes
+from isthmus.estimators.base import TwoDomainEstimator
+from isthmus.estimators.controls import Corrupted, SelfTrainedLDA, TargetOnly
+from isthmus.estimators.hfa import KernelMachine
+from isthmus.estimators.mapped import MappedEstimator
+from isthmus.exceptions import InputError
+from isthmus.geometry.common_space import KINDS, CommonSpace
+from isthmus.geometry.discriminants import SoftLDA
+from isthmus.geometry.kernels import RBF, Cosine, Landmarks, Laplacian, Linear, OnLandmarks, Polynomial, Precomputed
+from isthmus.geometry.scores import Background
+from isthmus.geometry.spaces import FeatureSpace, KernelSpace
+from isthmus.maps.ridge import AffineMap
+from isthmus.retrieval.rules import FittedClassifier, References
+from isthmus.solvers.blocks.solver import BlockNewton
+from isthmus.solvers.bregman import BregmanProjections
+from isthmus.solvers.choice import AutoNewton
+from isthmus.solvers.newton import DualNewton
+from isthmus.solvers.result import Result, Status, TracePoint
+from isthmus.tasks.transfer.problem import Preparation
+from isthmus.tasks.transfer.result import LabelTransfer
+from isthmus.tasks.transfer.rules import (
+    Discriminant,
+    LinearRule,
+    MappedRule,
+    MappedScores,
+    NearestMean,
+    Probabilities,
+    SubsetRule,
+    TiedClasses,
+    Vote,
+    WeightedSum,
+)
+from isthmus.tasks.transfer.semantic import SemanticMatching
+
+LONGEST_NGRAM = 32
+"""Words or characters of a term: texts take memory in proportion to it."""
+TOKEN_PATTERNS = (r"(?u)\b\w\w+\b", r"(?u)\b\w+\b")
+"""Words of two characters or more, or of one: another pattern could take forever."""
+MANY = 16
+"""Longer lists of texts are packed."""
+
+
+class StoredValueError(Exception):
+    """What was expected in a file, and what was found."""
+
+
+@dataclass(frozen=True, eq=False)
+class Packed:
+    """A value that skops would store badly: the name of its kind, and plain values that it is made of."""
+
+    kind: str
+    parts: Any
+
+
+@dataclass(frozen=True, eq=False)
+class StoredPoint:
+    """A solver's last point without the data of its problem: both values, the matrix, the multipliers."""
+
+    primal: float
+    dual: float
+    gap: float
+    scale: float
+    n_pairs: int
+    objective: float
+    W: FloatArray
+    multipliers: FloatArray | None
+
+    @classmethod
+    def of(cls, result: Result[Any]) -> StoredPoint:
+        """Return the last point of a result."""
+        point, multipliers = result.point, getattr(result.point, "multipliers", None)
+        primal, dual, gap, scale = (float(number) for number in (point.primal, point.dual, point.gap, point.scale))
+        n, objective, W = int(result.problem.n_pairs), float(result.primal), result.components()
+        return cls(primal, dual, gap, scale, n, objective, W, multipliers)
+
+    @property
+    def problem(self) -> StoredPoint:
+        """Return what is known of the problem: its number of pairs, and its value at the matrix."""
+        return self
+
+    def value(self, W: FloatArray) -> float:
+        """Return the objective at the matrix of this point."""
+        return self.objective
+
+    def components(self) -> FloatArray:
+        """Return the matrix W."""
+        return self.W
+
+    def block_distances(self, W: FloatArray) -> list[FloatArray]:
+        """Raise: distances of pairs need the rows of the fit."""
+        raise InputError("result_.distances: expected a result with the rows of the fit, got one from a file.")
+
+
+SYSTEMS: tuple[type, ...] = (
+    *(
+        value
+        for value in (getattr(estimators, name) for name in estimators.__all__)
+        if isinstance(value, type) and issubclass(value, TwoDomainEstimator)
+    ),
+    *(estimators.ITML, LabelTransfer, SemanticMatching, TargetOnly, SelfTrainedLDA, Corrupted),
+)
+VALUES: tuple[type, ...] = (
+    *(Linear, RBF, Laplacian, Polynomial, Cosine, Precomputed, Landmarks, OnLandmarks),
+    *(CommonSpace, FeatureSpace, KernelSpace, References, Background, PrincipalAxes, AffineMap),
+    *(AutoNewton, DualNewton, BlockNewton, BregmanProjections, Result, StoredPoint, Packed),
+    *(KernelMachine, SoftLDA, Preparation, LinearRule, MappedRule),
+    *(Discriminant, NearestMean, Vote, Probabilities, MappedScores, SubsetRule, TiedClasses, WeightedSum),
+)
+SKLEARN: tuple[type, ...] = (
+    *(prep.StandardScaler, prep.MinMaxScaler, prep.MaxAbsScaler, prep.RobustScaler, prep.Normalizer),
+    *(prep.OneHotEncoder, prep.OrdinalEncoder, prep.FunctionTransformer, prep.PowerTransformer),
+    *(impute.SimpleImputer, decomposition.PCA, decomposition.TruncatedSVD),
+    *(CountVectorizer, TfidfVectorizer, TfidfTransformer),
+    *(Pipeline, FeatureUnion, compose.ColumnTransformer),
+    *(LinearSVC, linear_model.LogisticRegression, linear_model.RidgeClassifier, linear_model.Ridge),
+    *(discriminant_analysis.LinearDiscriminantAnalysis, naive_bayes.GaussianNB, NearestCentroid),
+    *(KNeighborsClassifier, LabelSpreading, LabelPropagation),
+)
+"""Those whose work and memory are bounded by their input and their arrays, within :data:`LIMITS`."""
+LIMITS: Mapping[type, Mapping[str, Collection[Any]]] = {
+    CountVectorizer: {  # and TfidfVectorizer, which is one
+        "input": ("content",),  # others open files
+        "analyzer": ("word", "char", "char_wb"),
+        "token_pattern": TOKEN_PATTERNS,
+        "tokenizer": (None,),
+        "preprocessor": (None,),
+        "encoding": ("utf-8", "latin-1", "ascii"),
+    },
+    impute.SimpleImputer: {
+        "add_indicator": (False,),
+        "strategy": ("mean", "median", "most_frequent", "constant"),
+    },
+    prep.FunctionTransformer: {"kw_args": (None,), "inv_kw_args": (None,)},
+    Pipeline: {"transform_input": (None,)},
+    KNeighborsClassifier: {
+        "metric": ("minkowski", "euclidean", "manhattan", "chebyshev", "cosine"),
+        "metric_params": (None,),
+        "weights": ("uniform", "distance"),
+    },
+    LabelSpreading: {"kernel": ("knn", "rbf")},
+    LabelPropagation: {"kernel": ("knn", "rbf")},
+}
+"""Values of parameters: others would run functions, open files or take forever."""
+NOT_STORED: Mapping[str, Any] = {"n_jobs": None, "verbose": False, "memory": None, "progress": False}
+"""Parameters that are about the work and not about the model, and what a file has instead."""
+
+
+def type_name(of: type) -> str:
+    """Return the full name of a type, as skops writes it."""
+    return f"{of.__module__}.{of.__name__}"
+
+
+TRUSTED = frozenset(map(type_name, (*SYSTEMS, *VALUES, *SKLEARN)))
+_SCALAR_TYPES = (np.float64, np.float32, np.int64, np.int32, np.intp, np.bool_, np.str_)
+SCALARS = frozenset(f"numpy.{of.__name__}" for of in _SCALAR_TYPES)
+_FUNCTIONS = (
+    *("absolute", "arcsinh", "cbrt", "exp", "expm1", "log", "log10", "log1p", "log2"),
+    *("negative", "reciprocal", "sign", "sqrt", "square", "tanh"),
+)
+FUNCTIONS = frozenset(f"{home}.{name}" for home in ("numpy", "numpy.core._multiarray_umath") for name in _FUNCTIONS)
+"""Functions of NumPy that a FunctionTransformer may call."""
+
+
+def require(right: Any, expected: str, got: Any) -> None:
+    """Raise unless a value of a file is right."""
+    if not right:
+        raise StoredValueError(f"{expected}, got {show_path(repr(got)[:80])}")
+
+
+def pack(value: Any, memo: dict[int, tuple[Any, Any]] | None = None) -> Any:
+    """Return a copy of a value for skops; arrays are shared with the original, everything else is new."""
+    memo = {} if memo is None else memo
+    if id(value) not in memo:
+        memo[id(value)] = value, _pack(value, memo)  # the value is kept, so its id stays its own
+    return memo[id(value)][1]
+
+
+def _pack(value: Any, memo: dict[int, tuple[Any, Any]]) -> Any:
+    kind = type(value)
+    if isinstance(value, np.ndarray):
+        return _pack_array(value)
+    if is_sparse(value) and value.format == "csr":
+        parts = value.data, value.indices, value.indptr, int(value.shape[1]), isinstance(value, sp.spmatrix)
+        return Packed("csr", parts)
+    if kind is Status:
+        return Packed("status", value.value)
+    if kind is tuple and value and all(type(item) is TracePoint for item in value):
+        names = [field.name for field in fields(TracePoint)]
+        return Packed(
+            "trace", np.array([[getattr(item, name) for name in names] for item in value], dtype=np.float64)
+        )
+    if kind is list and len(value) > MANY and all(type(item) is str for item in value):
+        return Packed("texts", _texts(value))
+    if kind is dict and len(value) > MANY and all(type(k) is str and type(v) is int for k, v in value.items()):
+        return Packed("numbers by text", (_texts(value), np.array([*value.values()], dtype=np.int64)))
+    if kind is dict:
+        return {key: pack(item, memo) for key, item in value.items()}
+    if kind in (list, tuple, set):
+        return kind(pack(item, memo) for item in value)
+    if hasattr(value, "__dict__") and not isinstance(value, type) and not callable(value):
+        return _pack_object(value, memo)
+    return value
+
+
+def _pack_object(value: Any, memo: dict[int, tuple[Any, Any]]) -> Any:
+    state = value.__getstate__()
+    if not isinstance(state, dict):
+        return value
+    if is_dataclass(value):  # without what was cached
+        state = {field.name: getattr(value, field.name) for field in fields(value)}
+    state = {name: NOT_STORED.get(name, item) for name, item in state.items() if name != "_sklearn_version"}
+    if isinstance(value, Result) and not isinstance(value.point, StoredPoint):
+        state["point"] = StoredPoint.of(value)
+    if isinstance(value, MappedEstimator) and "_rule" in state:  # its rule is made again, except for a classifier
+        rule = state["_rule"][1]
+        state["_rule"] = rule.classifier if isinstance(rule, FittedClassifier) else None
+    if isinstance(value, KNeighborsClassifier):
+        state.pop("_tree", None)
+    if "nn_fit" in state:
+        state["nn_fit"] = None  # the neighbours of LabelSpreading, found again from its rows
+    twin = object.__new__(type(value))
+    twin.__dict__.update({name: pack(item, memo) for name, item in state.items()})
+    return twin
+
+
+def _pack_array(array: NDArray[Any]) -> Any:
+    if array.dtype == object:
+        texts = array.ndim == 1 and len(array) > MANY and all(type(item) is str for item in array)
+        return Packed("array of texts", _texts(array)) if texts else array
+    if array.ndim != 2 or array.flags.c_contiguous or array.flags.f_contiguous:
+        return array
+    # Rows that lie apart, as in a part of a larger table: where they lie decides how products are rounded.
+    turned = abs(array.strides[0]) < abs(array.strides[1])
+    rows = array.T if turned else array
+    step = rows.strides[0] // rows.itemsize
+    if rows.strides[1] != rows.itemsize or not rows.shape[1] <= step <= 4 * rows.shape[1]:
+        return array
+    table = np.zeros((len(rows), step), dtype=rows.dtype)
+    table[:, : rows.shape[1]] = rows
+    return Packed("strided", (table, int(rows.shape[1]), turned))
+
+
+def _texts(texts: Collection[str]) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
+    """Return texts as one run of UTF-8 and the places where each ends."""
+    try:
+        runs = [text.encode() for text in texts]
+    except UnicodeEncodeError:
+        raise InputError("model: expected texts that can be written as UTF-8, got others.") from None
+    ends = np.cumsum([len(run) for run in runs], dtype=np.int64)
+    return np.frombuffer(b"".join(runs), dtype=np.uint8), ends
+
+
+def _unpack_texts(parts: Any) -> list[str]:
+    run, ends = parts
+    steps = np.diff(ends, prepend=0)
+    right = run.ndim == ends.ndim == 1 and run.dtype == np.uint8 and ends.dtype == np.int64
+    require(right and (steps >= 0).all() and steps.sum() == len(run), "texts that fill their place", "others")
+    content, stops = run.tobytes(), ends.tolist()
+    return [content[start:stop].decode() for start, stop in zip([0, *stops], stops, strict=False)]
+
+
+def _unpack_numbers(parts: Any) -> dict[str, int]:
+    texts, numbers = _unpack_texts(parts[0]), parts[1]
+    found = dict(zip(texts, numbers.tolist(), strict=True))
+    require(len(found) == len(texts), "texts that differ", len(texts))
+    return found
+
+
+def _unpack_object_array(parts: Any) -> NDArray[Any]:
+    texts = _unpack_texts(parts)
+    array = np.empty(len(texts), dtype=object)
+    array[:] = texts
+    return array
+
+
+def _unpack_csr(parts: Any) -> Any:
+    data, indices, indptr, columns, matrix = parts
+    require(type(columns) is int and 0 <= columns < 2**31, "a number of columns", columns)
+    made = (sp.csr_matrix if matrix else sp.csr_array)((data, indices, indptr), shape=(len(indptr) - 1, columns))
+    made.check_format(full_check=True)  # SciPy would read beyond its arrays
+    require(made.indices.dtype == indices.dtype and made.data.dtype.kind == "f", "sparse rows of numbers", data.dtype)
+    return made
+
+
+def _unpack_trace(table: Any) -> tuple[TracePoint, ...]:
+    require(table.ndim == 2 and table.dtype == np.float64, "a trace", table.shape)
+    return tuple(TracePoint(int(number), *rest) for number, *rest in table.tolist())
+
+
+def _unpack_strided(parts: Any) -> NDArray[Any]:
+    table, width, turned = parts
+    require(table.ndim == 2 and 0 < width <= table.shape[1], "rows that lie apart", width)
+    return np.asarray(table[:, :width].T if turned else table[:, :width])
+
+
+UNPACK: Mapping[str, Callable[[Any], Any]] = {
+    "texts": _unpack_texts,
+    "array of texts": _unpack_object_array,
+    "numbers by text": _unpack_numbers,
+    "csr": _unpack_csr,
+    "trace": _unpack_trace,
+    "strided": _unpack_strided,
+    "status": Status,
+}
+
+
+def unpack(value: Any, trusted: frozenset[str] = frozenset(), memo: dict[int, tuple[Any, Any]] | None = None) -> Any:
+    """Return the value that :func:`pack` was given, from what skops made of its copy; objects are checked.
+
+    Objects of trusted types are taken as they are.
+    """
+    memo = {} if memo is None else memo
+    if id(value) not in memo:
+        memo[id(value)] = value, _unpack(value, trusted, memo)
+    return memo[id(value)][1]
+
+
+def _unpack(value: Any, trusted: frozenset[str], memo: dict[int, tuple[Any, Any]]) -> Any:
+    kind = type(value)
+    if kind is Packed:
+        require({*vars(value)} == {"kind", "parts"} and value.kind in UNPACK, "a packed value", [*vars(value)])
+        return UNPACK[value.kind](value.parts)
+    if isinstance(value, np.ndarray):
+        if value.dtype.kind == "U":
+            value.tolist()  # raises where a text has no such character
+        return value
+    if kind in (dict, list):
+        for key, item in [*(value.items() if kind is dict else enumerate(value))]:
+            value[key] = unpack(item, trusted, memo)
+        return value
+    if kind is tuple:
+        return tuple(unpack(item, trusted, memo) for item in value)
+    if not hasattr(value, "__dict__") or isinstance(value, type) or callable(value):
+        return value
+    for name, item in [*vars(value).items()]:
+        value.__dict__[name] = unpack(item, trusted, memo)
+    if type_name(kind) not in trusted:
+        _check_object(value)
+    return value
+
+
+def _check_object(value: Any) -> None:
+    """Raise unless an object has what its type asks for, and nothing in the place of a method."""
+    of, name = type(value), type(value).__name__
+    for key in vars(value):
+        require(isinstance(key, str) and not callable(getattr(of, key, None)), f"attributes of a {name}", key)
+    if is_dataclass(value):
+        right = {field.name for field in fields(value)} == vars(value).keys()
+        require(right, f"the fields of a {name}", [*vars(value)])
+        if hasattr(value, "__post_init__"):
+            value.__post_init__()
+    if isinstance(value, BaseEstimator):
+        _check_parameters(value)
+    for kind, check in CHECKS.items():
+        if isinstance(value, kind):
+            check(value)
+
+
+def _check_parameters(estimator: Any) -> None:
+    name, parameters = type(estimator).__name__, estimator._get_param_names()
+    missing = sorted({*parameters} - vars(estimator).keys())
+    require(not missing, f"all parameters of a {name}", missing)
+    for key, plain in NOT_STORED.items():
+        got = vars(estimator).get(key, plain)
+        require(got is plain or key not in parameters or got == plain, f"{key}={plain} in a {name}", got)
+    if of_sklearn(estimator):
+        estimator._validate_params()
+    for kind, limits in LIMITS.items():
+        for key, allowed in limits.items() if isinstance(estimator, kind) else ():
+            got = vars(estimator).get(key)
+            right = any(type(got) is type(value) and got == value for value in allowed)
+            require(right, f"a {name} with {key}={allowed[0]!r} or another that files may have", got)  # type: ignore[index]
+
+
+def of_sklearn(estimator: Any) -> bool:
+    """Return whether an estimator is scikit-learn's."""
+    return type(estimator).__module__.startswith("sklearn.")
+
+
+def _check_vectorizer(vectorizer: Any) -> None:
+    low, high = vectorizer.ngram_range
+    right = type(low) is int and type(high) is int and 1 <= low <= high <= LONGEST_NGRAM
+    require(right, f"an ngram_range of at most {LONGEST_NGRAM}", vectorizer.ngram_range)
+    if "vocabulary_" not in vars(vectorizer):
+        return
+    # Columns beyond the last would be beyond the arrays of SciPy.
+    words = vectorizer.vocabulary_
+    right = isinstance(words, dict) and all(type(word) is str for word in words)
+    require(right and sorted(words.values()) == [*range(len(words))], "a column for each word", len(words))
+    if isinstance(vectorizer, TfidfVectorizer) and vectorizer.use_idf:
+        require(len(vectorizer._tfidf.idf_) == len(words), "a weight for each word", len(words))
+
+
+def _check_encoder(encoder: Any) -> None:
+    sizes = [len(names) for names in vars(encoder).get("categories_", ())]
+    for names in vars(encoder).get("categories_", ()):
+        require(names.ndim == 1 and len(names), "categories", names)
+        if names.dtype.kind in "biuf":  # numbers are looked up by bisection, which finds no place beyond the last
+            known = names[:-1] if names.dtype.kind == "f" and np.isnan(names[-1]) else names
+            require((known[:-1] < known[1:]).all(), "categories in order", names)
+    for name in ("_default_to_infrequent_mappings", "_infrequent_indices"):
+        for found, size in zip(vars(encoder).get(name, ()) or (), sizes, strict=False):
+            right = found is None or (found.ndim == 1 and found.dtype.kind == "i" and len(found) <= size)
+            require(
+                right and (found is None or not len(found) or 0 <= found.min() <= found.max() < size), name, found
+            )
+    for name in ("drop_idx_", "_drop_idx_after_grouping"):
+        found = vars(encoder).get(name)
+        if found is not None:
+            right = len(found) == len(sizes)
+            right = right and all(i is None or 0 <= i < size for i, size in zip(found, sizes, strict=True))
+            require(right, "a category to drop", found)
+
+
+def _rebuild_neighbours(classifier: Any) -> None:
+    if "_fit_X" in vars(classifier):
+        require(classifier.classes_.ndim == 1, "one label for each row", "several")
+        classifier.fit(classifier._fit_X, classifier.classes_[classifier._y])
+
+
+def _check_classes(model: Any) -> None:
+    """Raise unless what the classifiers of a system predict are numbers of its classes."""
+    state = vars(model)
+    for name in ("classifier_", "source_rule_", "target_rule_", "_rule"):
+        found = getattr(state.get(name), "classes_", None)
+        if found is not None:
+            codes = np.asarray(found, dtype=np.intp)
+            require(codes.ndim == 1 and len(codes), "classes", found)
+            require(0 <= codes.min() <= codes.max() < len(model.classes_), "classes of the model", found)
+    if isinstance(model, SelfTrainedLDA) and "_present" in state:
+        codes = model._present
+        require(codes.dtype.kind == "i" and len(codes), "classes", codes)
+        require(0 <= codes.min() <= codes.max() < len(model.classes_), "classes of the model", codes)
+    if isinstance(model, LabelTransfer) and "_references" in state:
+        points, numbers = model._references
+        require(len(points) == len(numbers), "a number of each reference row", len(numbers))
+
+
+def _rebuild_rule(model: Any) -> None:
+    """Make the decision rule of a system again, and check its reference rows."""
+    if "references_" not in vars(model):
+        return
+    model._checked()
+    points, C = model.references_, len(model.classes_)
+    space, y = model.common_space_, points.y
+    require(points.space is space, "reference rows of the common space", "others")
+    require(not len(y) or (y.min() >= -1 and y.max() < C), "reference rows of the classes", y)
+    sizes = {name: space.space(name).n_features for name in ("source", "target")}
+    require(sizes == model.n_features_, "as many features as the maps have", sizes)
+    classifier = model._rule
+    if classifier is None:
+        model._rule = model._decision_rule(points, C)
+    else:
+        rule = FittedClassifier(classifier, C)
+        model._rule = (model.references, model.rule, model.n_neighbors), rule
+
+
+def _check_references(points: Any) -> None:
+    right = points.points.ndim == 2 and points.y.shape == (len(points.points),) and points.y.dtype.kind == "i"
+    require(
+        right and points.points.shape[1] == points.space.dimension, "points of the common space", points.points.shape
+    )
+    require(
+        type(points.n_source) is int and 0 <= points.n_source <= len(points.y), "a number of rows", points.n_source
+    )
+    require(points.weights is None or len(points.weights) == len(points.y), "a weight for each row", "others")
+
+
+def _check_space(space: Any) -> None:
+    r, k = space.components.shape
+    dimensions = [side.dimension for side in (space.source, space.target)]
+    require(space.kind in KINDS and r == sum(dimensions), "maps of both spaces", (r, k, space.kind))
+    require(space.offsets is None or space.offsets.shape == (2, k), "offsets of the maps", space.offsets)
+    require(not space.parts or sum(space.parts) == k, "parts that fill the space", space.parts)
+
+
+def _check_kernel_space(space: Any) -> None:
+    rows, d, precomputed = space.landmarks, space.n_features, isinstance(space.kernel, Precomputed)
+    require(precomputed == (rows.ndim == 1), "landmarks that fit the kernel", rows.shape)
+    if precomputed:
+        within = rows.dtype.kind == "i" and (not len(rows) or 0 <= rows.min() <= rows.max() < d)
+    else:
+        within = rows.shape[1] == d
+    require(within, "landmarks among the features", rows.shape)
+    n = rows.shape[0] + (space.averaged is not None)
+    require(space.factor.shape == (n, n), "a factor of all landmarks", space.factor.shape)
+    require(type(space.place) is int and 0 <= space.place <= rows.shape[0], "the place of a landmark", space.place)
+
+
+def _check_finite(value: Any) -> None:
+    for name, item in vars(value).items():
+        numbers = item.data if is_sparse(item) else item
+        if isinstance(numbers, np.ndarray):
+            require(numbers.dtype.kind in "if" and np.isfinite(numbers).all(), f"finite numbers in {name}", "others")
+
+
+def _check_codes(rule: Any) -> None:
+    codes = rule.classes
+    require(codes.ndim == 1 and codes.dtype.kind == "i" and (not len(codes) or codes.min() >= 0), "classes", codes)
+
+
+def _check_result(result: Any) -> None:
+    require(
+        isinstance(result.point, StoredPoint) and type(result.status) is Status,
+        "the result of a solver",
+        result.status,
+    )
+    require(result.trace and type(result.trace[0]) is TracePoint, "a trace", result.trace)
+    str(result)
+
+
+CHECKS: Mapping[type, Callable[[Any], None]] = {
+    CountVectorizer: _check_vectorizer,
+    prep.OneHotEncoder: _check_encoder,
+    KNeighborsClassifier: _rebuild_neighbours,
+    TwoDomainEstimator: _check_classes,
+    MappedEstimator: _rebuild_rule,
+    References: _check_references,
+    CommonSpace: _check_space,
+    KernelSpace: _check_kernel_space,
+    SubsetRule: _check_codes,
+    TiedClasses: _check_codes,
+    Result: _check_result,
+    **dict.fromkeys((Background, PrincipalAxes, FeatureSpace, AffineMap), _check_finite),
+}
+"""What has to hold of an object of a type; the first of these make again what is not stored."""

@@ -1,0 +1,1 @@
+"""Read tables, detect what their columns are, and turn them into features."""

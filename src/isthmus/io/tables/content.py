@@ -1,0 +1,167 @@
+"""polars, asked for only when a table needs it, and its complaints in one sentence."""
+
+from __future__ import annotations
+
+import gzip
+import zlib
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from io import BufferedReader
+from os import fstat
+from typing import Any
+
+from isthmus._core.files import show_path
+from isthmus.exceptions import InputError, IsthmusError, MissingDependencyError
+
+
+def import_polars() -> Any:
+    """The module of that name."""
+    try:
+        import polars
+    except ImportError:
+        message = 'Tables need polars, which is not installed: pip install "isthmus[tables]".'
+        raise MissingDependencyError(message) from None
+    return polars
+
+
+@contextmanager
+def report_read_errors(name: str, expected: str) -> Iterator[None]:
+    """Whatever the reader of a format raises inside, as one sentence about the file.
+
+    Examples
+    --------
+    >>> with report_read_errors("a.csv", "a table"):
+    ...     raise KeyError("line 3")
+    Traceback (most recent call last):
+    isthmus.exceptions.InputError: a.csv: expected a table, got: line 3.
+    """
+    try:
+        yield
+    except (IsthmusError, MemoryError, OSError):
+        raise
+    except BaseException as error:  # a panic of polars is no Exception
+        panic = type(error).__name__ == "PanicException"
+        if not isinstance(error, Exception) and not panic:
+            raise
+        if panic:  # its words are about the reader, not about the file
+            raise InputError(f"{name}: expected {expected}, got another.") from None
+        lines = str(error.args[0] if error.args else "").strip().splitlines()
+        reason = show_path(lines[0][:120]) if lines else type(error).__name__
+        raise InputError(f"{name}: expected {expected}, got: {reason.rstrip('.')}.") from None
+
+
+ROOM = 2**28
+"""Bytes that any file may unfold to."""
+FACTOR = 100
+"""Times its own size, for larger files. Tables of text shrink by 3 to 20 when they are packed."""
+PIECE = 2**20
+"""Bytes that are unpacked at a time."""
+MOST_COLUMNS = 2**17
+"""More would cost more in names than in cells."""
+
+
+def check_room(claim: int, size: int, name: str, what: str = "a file") -> None:
+    """Raise where a file of ``size`` bytes, or a part of it, claims ``claim`` bytes: out of all proportion.
+
+    Examples
+    --------
+    >>> check_room(10**6, 10, "small.npz")
+    >>> check_room(10**12, 10, "small.npz")
+    Traceback (most recent call last):
+    isthmus.exceptions.InputError: small.npz: expected a file that unfolds to at most 268435456 bytes, got ...
+    """
+    most = max(ROOM, FACTOR * size)
+    if claim > most:
+        raise InputError(
+            f"{name}: expected {what} that unfolds to at most {most} bytes, got one that claims {claim} or more."
+        )
+
+
+def check_column_count(n: int, name: str) -> None:
+    """Raise where there are more columns than a table may have."""
+    if n > MOST_COLUMNS:
+        raise InputError(f"{name}: expected at most {MOST_COLUMNS} columns, got {n}.")
+
+
+def read_content(file: BufferedReader, name: str, *, packed: bool) -> bytes:
+    """All bytes of an open file, unpacked where it is gzipped."""
+    return b"".join(read_pieces(file, name, packed=packed)) if packed else file.read()
+
+
+def read_pieces(file: BufferedReader, name: str, *, packed: bool) -> Iterator[bytes]:
+    """The same, some at a time."""
+    if not packed:
+        while piece := file.read(PIECE):
+            yield piece
+        return
+    found, size = 0, fstat(file.fileno()).st_size
+    try:
+        with gzip.GzipFile(fileobj=file) as unpacked:
+            while piece := unpacked.read(PIECE):
+                found += len(piece)
+                check_room(found, size, name)
+                yield piece
+    except (EOFError, zlib.error, gzip.BadGzipFile):
+        raise InputError(f"{name}: expected a gzip file in good order, got another or a part of one.") from None
+
+
+NEWLINES = b"\r\n"
+QUOTE = b'"'
+
+
+def split_rows(pieces: Iterable[bytes], *, quoted: bool, most: int) -> Iterator[bytes]:
+    r"""The same bytes in pieces of whole rows, each of at least ``most`` bytes but the last.
+
+    A row ends with a newline. In CSV (``quoted``) a newline between quotes ends nothing: an odd number of quotes is
+    before it, since a quote inside of quotes is doubled. Blank lines go to the piece after them, so that no piece
+    ends with one, but for the last.
+
+    Examples
+    --------
+    >>> list(split_rows([b'a\n"b\n', b'c"\n\n', b'd\n'], quoted=True, most=1))
+    [b'a\n', b'"b\nc"\n', b'\nd\n']
+    """
+    held, enough = bytearray(), most
+    for piece in pieces:
+        held += piece
+        if len(held) < enough:
+            continue
+        end = _last_end(held, quoted)
+        if end:
+            yield bytes(held[:end])
+            del held[:end]
+        enough = most if end else 2 * len(held)  # a row that does not end is not looked through again and again
+    if held:
+        yield bytes(held)
+
+
+def first_row(text: bytes, *, quoted: bool) -> bytes:
+    r"""The first row that is not blank, with blank lines before it.
+
+    Examples
+    --------
+    >>> first_row(b'\n"a\nb",c\n1,2\n', quoted=True)
+    b'\n"a\nb",c\n'
+    """
+    start = len(text) - len(text.lstrip(NEWLINES))
+    place = text.find(b"\n", start)
+    odd = quoted and text.count(QUOTE, start, place) % 2 if place >= 0 else False
+    while place >= 0 and odd:
+        after = text.find(b"\n", place + 1)
+        odd ^= text.count(QUOTE, place, after if after >= 0 else len(text)) % 2
+        place = after
+    return text if place < 0 else text[: place + 1]
+
+
+def _last_end(text: bytearray, quoted: bool) -> int:
+    """Where the last whole row ends; 0 where none does."""
+    place = text.rfind(b"\n")
+    odd = quoted and text.count(QUOTE, 0, max(place, 0)) % 2
+    while place >= 0 and odd:
+        before = text.rfind(b"\n", 0, place)
+        odd ^= text.count(QUOTE, max(before, 0), place) % 2
+        place = before
+    if place < 0:
+        return 0
+    row = text[: place + 1].rstrip(NEWLINES)
+    return text.find(b"\n", len(row)) + 1 if row else 0

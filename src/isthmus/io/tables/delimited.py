@@ -1,0 +1,184 @@
+"""CSV and TSV: names in the first line, then rows with as many cells."""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+from collections import Counter
+from contextlib import suppress
+from dataclasses import dataclass
+from itertools import zip_longest
+from typing import Any
+
+from isthmus._core.files import show_path
+from isthmus.exceptions import InputError
+from isthmus.io.tables.content import check_column_count, first_row, import_polars, report_read_errors
+
+NO_VALUE = ("NA", "N/A", "n/a", "na", "NaN", "nan", "NULL", "null", "None", "none", "?", "-")
+"""Words for an empty cell, in columns whose other cells are numbers or days. Among words they are words."""
+SEPARATORS = (",", ";", "\t", "|")
+DECIMAL_MARKS = (".", ",")
+BYTE_ORDER_MARK = b"\xef\xbb\xbf"
+LONGEST_HEADER = 2**24
+"""Bytes."""
+SAMPLE = 2**16
+"""Bytes at the beginning of a file, from which separator and decimal mark are detected."""
+MOSTLY = 0.9
+"""From this share of numbers on, the other cells of a column are taken for mistakes."""
+WHOLE = re.compile(r"[+-]?[0-9]+([eE][+-]?[0-9]+)?")
+WITH_MARK = {mark: re.compile(rf"[+-]?[0-9]*[{mark}][0-9]+([eE][+-]?[0-9]+)?") for mark in DECIMAL_MARKS}
+GROUPED = {mark: re.compile(rf"[+-]?[1-9][0-9]{{0,2}}([{mark}][0-9]{{3}})+") for mark in DECIMAL_MARKS}
+"""Such as 1,234: the mark may separate thousands, so these cells are no evidence for a decimal mark."""
+
+
+@dataclass(frozen=True)
+class Dialect:
+    """The separator of cells and the decimal mark of a CSV file.
+
+    Examples
+    --------
+    >>> print(Dialect(";", ","))
+    separator ";", decimal mark ","
+    """
+
+    sep: str
+    decimal: str = "."
+
+    def __str__(self) -> str:
+        return f'separator "{NAMES.get(self.sep, self.sep)}", decimal mark "{self.decimal}"'
+
+
+NAMES = {"\t": "tab"}
+
+
+def check_dialect(sep: str | None, decimal: str | None) -> None:
+    """Raise where a separator or a decimal mark can't be one; None stands for one that is to be detected."""
+    if sep is not None and (len(sep) != 1 or not sep.isascii() or sep.isalnum() or sep in '"\r\n\0'):
+        raise InputError(f"sep: expected one character, such as , ; | or tab, got {show_path(repr(sep)[:60])}.")
+    if decimal is not None and decimal not in DECIMAL_MARKS:
+        raise InputError(f"decimal: expected . or , as the decimal mark, got {show_path(repr(decimal)[:60])}.")
+
+
+def detect_dialect(content: bytes, sep: str | None = None, decimal: str | None = None) -> Dialect:
+    r"""Detect the separator and the decimal mark from the beginning of a CSV file; what is given is taken as it is.
+
+    The separator is the one of ``,``, ``;``, tab and ``|`` that is most frequent in the names of the columns, outside
+    of quotes; among several, one that cuts all rows into as many cells comes first. The decimal mark is a comma where
+    more columns hold numbers with a comma than with a point. A comma or point before groups of three digits may
+    separate thousands, and is no evidence.
+
+    Examples
+    --------
+    >>> detect_dialect(b"name;price\nnut;1,5\nbolt;0,25\n")
+    Dialect(sep=';', decimal=',')
+    >>> detect_dialect(b'name,price,note\nnut,"1,500",a;b\n')
+    Dialect(sep=',', decimal='.')
+    """
+    check_dialect(sep, decimal)
+    text = content[:SAMPLE].decode(errors="replace").removeprefix("\ufeff")
+    header = re.sub(r'"[^"]*"', "", first_row(text.encode(), quoted=True).decode())
+    found = {each: header.count(each) for each in SEPARATORS if each in header}
+    complete = len(content) <= SAMPLE
+
+    def fits(each: str) -> bool:
+        return all(len(row) == found[each] + 1 for row in _sample_rows(text, each, complete=complete))
+
+    if sep is None:  # rows are only looked at where the names leave a choice
+        sep = max(found, key=lambda each: (fits(each), found[each])) if len(found) > 1 else next(iter(found), ",")
+    return Dialect(sep, decimal or _decimal_mark(_sample_rows(text, sep, complete=complete)[1:], sep))
+
+
+def _sample_rows(text: str, sep: str, *, complete: bool) -> list[list[str]]:
+    rows: list[list[str]] = []
+    with suppress(csv.Error):  # cells longer than that module allows
+        rows.extend(row for row in csv.reader(io.StringIO(text, newline=""), delimiter=sep) if row)
+    return rows if complete else rows[:-1]  # the last one may be cut
+
+
+def _decimal_mark(rows: list[list[str]], sep: str) -> str:
+    columns = [[cell.strip() for cell in column if cell is not None] for column in zip_longest(*rows)]
+    votes = {mark: sum(_has_mark([cell for cell in c if cell], mark) for c in columns) for mark in DECIMAL_MARKS}
+    if votes[","] == votes["."]:
+        return "," if votes[","] and sep == ";" else "."
+    return max(votes, key=lambda mark: votes[mark])
+
+
+def _has_mark(cells: list[str], mark: str) -> bool:
+    """Whether a column holds numbers, of which some have this decimal mark."""
+    marked = [cell for cell in cells if WITH_MARK[mark].fullmatch(cell)]
+    if all(GROUPED[mark].fullmatch(cell) for cell in marked):
+        return False
+    numbers = len(marked) + sum(WHOLE.fullmatch(cell) is not None for cell in cells)
+    return numbers >= MOSTLY * sum(cell not in NO_VALUE for cell in cells)
+
+
+def read_delimited(content: bytes, name: str, separator: str, *, row: int = 0, line: int = 0) -> dict[str, Any]:
+    r"""The columns of a CSV file, all of them as text, empty cells as nulls.
+
+    Parameters
+    ----------
+    content : bytes
+        In UTF-8.
+    name : str
+        Of the file, for messages.
+    separator : str
+        Of the cells.
+    row, line : int
+        How many rows and lines of the file come before this part of it, which has the names above it, too.
+
+    Examples
+    --------
+    >>> {name: column.to_list() for name, column in read_delimited(b"a;b\n1;x\n;y\n", "t.csv", ";").items()}
+    {'a': ['1', None], 'b': ['x', 'y']}
+    """
+    header = content[:LONGEST_HEADER].split(b"\n", 1)[0]
+    if not content.strip():
+        raise InputError(f"{name}: expected a table, got an empty file.")
+    check_utf8(content, name, line)
+    check_column_count(header.count(separator.encode()) + 1, name)
+    if separator.encode() in header:
+        content = content.rstrip(b"\r\n")  # rows of several cells can't be blank lines
+    if content.startswith(b"x"):  # with some characters after it, polars takes that for a file of zlib
+        content = BYTE_ORDER_MARK + content
+    pl = import_polars()
+    with report_read_errors(name, "rows with as many cells as there are names, and quotes only around whole cells"):
+        frame = pl.read_csv(content, has_header=False, infer_schema=False, separator=separator)
+    names = _names(frame.row(0), name)
+    rows = frame.slice(1)
+    if frame.width > 1 and rows.to_series(frame.width - 1).null_count():
+        _check_full_rows(content, name, separator, frame.width, row)
+    return dict(zip(names, rows.iter_columns(), strict=True))
+
+
+def check_utf8(content: bytes, name: str, before: int = 0) -> None:
+    """Raise, with the line, where a text is not in UTF-8; so many lines come before it."""
+    try:
+        content.decode()
+    except UnicodeDecodeError as error:
+        line = before + content.count(b"\n", 0, error.start) + 1
+        raise InputError(f"{name}: expected text in UTF-8, got other bytes in line {line}.") from None
+
+
+def _names(cells: tuple[str | None, ...], name: str) -> list[str]:
+    """The names of the columns; a column without one, as the index of a data frame, is named by its place."""
+    names = [cell if cell is not None else f"column {i}" for i, cell in enumerate(cells)]
+    if any("\r" in found for found in names):
+        raise InputError(f"{name}: expected lines that end in LF or CR LF, got CR alone in the first.")
+    repeated = next((found for found, times in Counter(names).items() if times > 1), None)
+    if repeated is not None:
+        raise InputError(f"{name}: expected different names of columns, got {show_path(repr(repeated)[:60])} twice.")
+    return names
+
+
+def _check_full_rows(content: bytes, name: str, separator: str, width: int, before: int) -> None:
+    # polars fills short rows up in silence, so where a last cell is empty the cells are counted.
+    reader = csv.reader(io.TextIOWrapper(io.BytesIO(content), "utf-8", newline=""), delimiter=separator)
+    try:
+        short = next(((i, len(row)) for i, row in enumerate(reader) if len(row) != width), None)
+    except csv.Error:  # cells longer than that module allows: polars has read them
+        return
+    if short is not None:
+        row, got = short
+        where = f"row {before + row - 1} (from 0)"
+        raise InputError(f"{name}: expected {width} cells in every row, as in the first line, got {got} in {where}.")

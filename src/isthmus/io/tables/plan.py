@@ -1,0 +1,578 @@
+"""What each column of a table is, and why: chosen from the cells, shown, and open to correction."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import tomllib
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from isthmus._core.arrays import IntArray, is_sparse
+from isthmus._core.files import show_path
+from isthmus._core.validation import check_choice, check_number
+from isthmus.exceptions import DataWarning, InputError, warn
+from isthmus.io.tables.content import import_polars
+from isthmus.io.tables.delimited import MOSTLY
+from isthmus.io.tables.read import read_table
+from isthmus.io.tables.table import (
+    Table,
+    find_unparsed,
+    find_word,
+    is_day_first,
+    numbers,
+    parse_days,
+    parse_numbers,
+    trim,
+    words,
+)
+
+KINDS = {
+    "id": "names the row",
+    "label": "the class of the row",
+    "number": "a number, scaled",
+    "date": "a date, as a number of days, scaled",
+    "category": "one of a few words, one column of 0 and 1 for each",
+    "text": "words, weighted by tf-idf",
+    "matrix": "many numbers",
+    "left out": "not used",
+}
+SETTINGS = {"number": ("scale",), "date": ("scale",), "matrix": ("scale",), "text": ("components", "terms")}
+"""What may be set for columns of a kind."""
+FEATURES = ("number", "date", "category", "text", "matrix")
+MOST_COMPONENTS, MOST_TERMS = 10_000, 1_000_000
+
+
+@dataclass(frozen=True)
+class Column:
+    """What one column is.
+
+    Parameters
+    ----------
+    name : str
+        Of the column.
+    kind : str
+        One of ``id``, ``label``, ``number``, ``date``, ``category``, ``text``, ``matrix``, ``left out``.
+    why : str
+        What speaks for it.
+    scale : bool
+        Numbers, dates, matrices: whether each column is brought to mean 0 and standard deviation 1.
+    components : int
+        Text: how many axes of a truncated singular value decomposition; 0 keeps the words, as a sparse matrix.
+    terms : int
+        Text: how many words at most, the most frequent ones.
+
+    Examples
+    --------
+    >>> print(Column("title", "text", "4 words per cell"))
+    title: text; 4 words per cell
+    """
+
+    name: str
+    kind: str
+    why: str = ""
+    scale: bool = True
+    components: int = 0
+    terms: int = 20_000
+
+    def __post_init__(self) -> None:
+        place = f"plan, column {show_path(repr(self.name)[:60])}"
+        for part, wanted in (("name", str), ("why", str), ("scale", bool)):
+            if not isinstance(getattr(self, part), wanted):
+                raise InputError(f"{place}, {part}: expected {wanted.__name__}, got {getattr(self, part)!r:.40}.")
+        check_choice(self.kind, f"{place}, kind", KINDS)
+        check_number(self.components, f"{place}, components", low=0, high=MOST_COMPONENTS, whole=True)
+        check_number(self.terms, f"{place}, terms", low=1, high=MOST_TERMS, whole=True)
+        allowed = SETTINGS.get(self.kind, ())
+        for part in ("scale", "components", "terms"):
+            if part not in allowed and getattr(self, part) != type(self).__dataclass_fields__[part].default:
+                raise InputError(
+                    f"{place}: expected no {part!r} for kind {self.kind!r}, got {getattr(self, part)!r}."
+                )
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """What is set, by name."""
+        return {part: getattr(self, part) for part in SETTINGS.get(self.kind, ())}
+
+    def __str__(self) -> str:
+        axes = f" on {self.components} axes" if self.components else ""
+        unscaled = ", as it is" if not self.scale else ""
+        return f"{show_path(self.name)}: {self.kind}{axes}{unscaled}" + f"; {show_path(self.why)}" * bool(self.why)
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What every column of a table is.
+
+    Parameters
+    ----------
+    columns : tuple of Column
+        In the order of the table; at most one is the id, at most one the label, at least one a feature.
+
+    Examples
+    --------
+    >>> table = Table.of({"age": [31, 4, 58], "job": ["cook", "cook", "nurse"], "kind": ["a", None, "b"]})
+    >>> plan = Plan.of(table, label="kind")
+    >>> [column.kind for column in plan.columns]
+    ['number', 'category', 'label']
+    >>> Plan.from_toml(plan.to_toml()) == plan
+    True
+    """
+
+    columns: tuple[Column, ...]
+
+    def __post_init__(self) -> None:
+        names = [column.name for column in self.columns]
+        if len(set(names)) < len(names):
+            repeated = next(name for i, name in enumerate(names) if name in names[:i])
+            raise InputError(f"plan: expected each column once, got {show_path(repr(repeated)[:60])} twice.")
+        for kind in ("id", "label"):
+            found = [column.name for column in self.columns if column.kind == kind]
+            if len(found) > 1:
+                got = " and ".join(show_path(repr(name)[:60]) for name in found[:2])
+                raise InputError(f"plan: expected at most one column of kind {kind!r}, got {got}.")
+        if not self.features:
+            raise InputError("plan: expected at least one column to learn from, got none: all are left out.")
+
+    @classmethod
+    def of(
+        cls,
+        table: Table,
+        *,
+        label: str | None = None,
+        id: str | None = None,
+        text: Iterable[str] = (),
+        drop: Iterable[str] = (),
+    ) -> Plan:
+        """A plan for a table, chosen from its cells, with what the user says about some columns.
+
+        Numbers are scaled; few different words become columns of 0 and 1; long or many different texts become tf-idf,
+        which stays sparse where there is nothing else, and is cut to some axes beside other columns. Columns that are
+        constant, empty, or look like an id are left out.
+        """
+        return cls(detect_columns(table, label=label, id=id, text=text, drop=drop))
+
+    @property
+    def features(self) -> tuple[Column, ...]:
+        """The columns that are learned from."""
+        return tuple(column for column in self.columns if column.kind in FEATURES)
+
+    @property
+    def label(self) -> str | None:
+        """The name of the column of classes."""
+        return self._one("label")
+
+    @property
+    def id(self) -> str | None:
+        """The name of the column that names the rows."""
+        return self._one("id")
+
+    @property
+    def is_text_only(self) -> bool:
+        """Whether all features come from text, so that a typed text has them too."""
+        return all(column.kind == "text" for column in self.features)
+
+    def lines(self) -> list[str]:
+        """What each column is, for the screen."""
+        return [str(column) for column in self.columns]
+
+    def to_toml(self, section: str = "") -> str:
+        """The plan as a small TOML text to be corrected by hand; with a section, a part of one."""
+        return write_plan(self, section)
+
+    @classmethod
+    def from_toml(cls, text: str, section: str = "") -> Plan:
+        """The plan in a TOML text, or in a section of one; what is wrong there is told in one sentence."""
+        return cls(parse_plan(text, section))
+
+    def _one(self, kind: str) -> str | None:
+        return next((column.name for column in self.columns if column.kind == kind), None)
+
+
+MOST_CATEGORIES = 50
+"""Different words of a column that becomes columns of 0 and 1."""
+LONGEST_CATEGORY = 40
+"""Characters, on average: longer words are texts."""
+REPEATED = 0.8
+"""At most this share of the cells of a category are different: some words come back."""
+SURE_OF_ID = 10
+"""Rows below which whole numbers in a row prove nothing."""
+COMPONENTS = 100
+"""Axes of a text that stands beside other columns."""
+ID_NAME = re.compile(r"(^|[_\W])(id|ids|key|index|nr|no|uuid|guid)$|^unnamed|^column 0$", re.IGNORECASE)
+CODE = r"^[+-]?0[0-9]"
+"""Digits with a leading zero are a code, not a number."""
+Choice = tuple[str, str] | None
+Rule = Callable[[Table, str, Any], Choice]
+
+
+def detect_columns(
+    table: Table, *, label: str | None, id: str | None, text: Iterable[str], drop: Iterable[str]
+) -> tuple[Column, ...]:
+    """What each column is: as the user says, else as its cells look."""
+    asked = _columns_by_role(table, {"label": label, "id": id, "text": text, "left out": drop})
+    columns = [
+        Column(name, asked[name], "as asked") if name in asked else Column(name, *_detect_column(table, name))
+        for name in table.names
+    ]
+    kinds = {column.kind for column in columns if column.kind in FEATURES}
+    if not kinds:
+        raise InputError(f"{table.path}: expected at least one column to learn from, got none; {_reasons(columns)}.")
+    return tuple(_set(column, alone=kinds == {column.kind}, table=table) for column in columns)
+
+
+def _columns_by_role(table: Table, roles: Mapping[str, str | Iterable[str] | None]) -> dict[str, str]:
+    asked: dict[str, str] = {}
+    for role, names in roles.items():
+        word = "drop" if role == "left out" else role
+        for name in [names] if isinstance(names, str) else names or ():
+            if name not in table.parts:
+                got = f"{show_path(repr(name)[:60])}; it has {table.shown_names()}"
+                raise InputError(f"{word}: expected a column of {table.path}, got {got}.")
+            if asked.get(name, role) != role:
+                raise InputError(f"{word}: expected a column without another use, got {show_path(repr(name)[:60])}.")
+            if role != "left out" and table.is_matrix(name):
+                raise InputError(f"{word}: expected a column of words or numbers, got the matrix {name!r:.60}.")
+            asked[name] = role
+    return asked
+
+
+def _reasons(columns: Iterable[Column]) -> str:
+    said = [f"{show_path(column.name)[:40]} is {column.kind} ({column.why})" for column in columns]
+    return "; ".join(said[:3]) + "; …" * (len(said) > 3)
+
+
+def _set(column: Column, *, alone: bool, table: Table) -> Column:
+    if column.kind == "text" and not alone:
+        return replace(column, components=COMPONENTS)
+    if column.kind == "matrix":
+        return replace(column, scale=not alone and not is_sparse(table.matrix(column.name)))
+    return column
+
+
+def _detect_column(table: Table, name: str) -> tuple[str, str]:
+    if table.is_matrix(name):
+        return _detect_matrix(table, name)
+    if name in table.annotations:
+        return "left out", "says something about the rows"
+    series = table.column(name)
+    return next(choice for rule in RULES if (choice := rule(table, name, series)) is not None)
+
+
+def _detect_matrix(table: Table, name: str) -> tuple[str, str]:
+    if name.startswith("obsm/") and "X" in table.parts:
+        return "left out", "computed from X"
+    return "matrix", f"{table.matrix(name).shape[1]} columns"
+
+
+def _detect_empty(table: Table, name: str, series: Any) -> Choice:
+    cells = trim(series) if series.dtype == import_polars().String else series
+    return ("left out", "all cells are empty") if cells.null_count() == table.n_rows else None
+
+
+def _detect_nested(table: Table, name: str, series: Any) -> Choice:
+    pl = import_polars()
+    if series.dtype.is_nested():
+        return "left out", "cells are lists or tables that do not make a matrix"
+    known = series.dtype.is_numeric() or series.dtype.is_temporal()
+    known = known or series.dtype in (pl.String, pl.Boolean, pl.Categorical, pl.Enum)
+    return None if known else ("left out", f"cells of type {series.dtype!s:.40}")
+
+
+def _detect_constant(table: Table, name: str, series: Any) -> Choice:
+    cells = trim(series) if series.dtype == import_polars().String else series
+    return ("left out", "the same in all cells that are not empty") if cells.drop_nulls().n_unique() == 1 else None
+
+
+def _detect_numeric(table: Table, name: str, series: Any) -> Choice:
+    pl = import_polars()
+    if series.dtype in (pl.Boolean, pl.Categorical, pl.Enum) or series.dtype.is_temporal():
+        return None
+    if series.dtype == pl.String and trim(series).str.contains(CODE).any():
+        return None
+    parsed = parse_numbers(series, table.decimal)
+    strange, understood = int(find_unparsed(series, parsed).sum()), len(parsed) - parsed.null_count()
+    if not understood or understood < MOSTLY * (understood + strange):
+        return None
+    if strange and _is_category(trim(series)):
+        return None
+    numbers(table, name)  # one sentence about the first of the cells that are none
+    return _detect_numeric_id(name, parsed) or ("number", f"numbers{_describe_gaps(parsed)}")
+
+
+def _detect_numeric_id(name: str, parsed: Any) -> Choice:
+    cells = parsed.drop_nulls()
+    whole = bool((cells == cells.floor()).all())
+    if len(cells) < SURE_OF_ID or not whole or cells.n_unique() < len(cells):
+        return None
+    if cells.max() - cells.min() == len(cells) - 1:
+        return "left out", "counts the rows, as an id does"
+    return ("left out", "whole numbers, all different, named as an id is") if ID_NAME.search(name) else None
+
+
+def _detect_dates(table: Table, name: str, series: Any) -> Choice:
+    parsed = parse_days(series)
+    if parsed.null_count() == len(parsed) or find_unparsed(series, parsed).any():
+        return None
+    day_first = series.dtype == import_polars().String and bool(is_day_first(trim(series)).any())
+    return "date", f"dates{', the day before the month' * day_first}{_describe_gaps(parsed)}"
+
+
+def _detect_words(table: Table, name: str, series: Any) -> Choice:
+    text = trim(series.cast(import_polars().String))
+    cells = text.drop_nulls()
+    if _is_category(text):
+        return "category", f"{cells.n_unique()} different words{_describe_gaps(text)}"
+    if cells.n_unique() == len(cells) and cells.str.contains(r"^[!-~]{1,64}$").all():
+        return "left out", "one word per cell, all different, as an id"
+    per_cell = float(cells.str.count_matches(r"\S+").mean())
+    return "text", f"{cells.n_unique()} different texts, {per_cell:.3g} words per cell{_describe_gaps(text)}"
+
+
+def _is_category(text: Any) -> bool:
+    cells = text.drop_nulls()
+    different = cells.n_unique()
+    few = different <= min(MOST_CATEGORIES, REPEATED * len(cells))
+    return few and float(cells.str.len_chars().mean()) <= LONGEST_CATEGORY
+
+
+def _describe_gaps(column: Any) -> str:
+    empty = int(column.null_count())
+    return f", {empty} of {len(column)} cells are empty" if empty else ""
+
+
+RULES: tuple[Rule, ...] = (
+    _detect_empty,
+    _detect_nested,
+    _detect_constant,
+    _detect_numeric,
+    _detect_dates,
+    _detect_words,
+)
+
+
+PAIR = "source", "target"
+"""Columns of a table of pairs, where there are more than two."""
+
+
+class UnknownIdError(InputError):
+    """A pair names a row that a file does not have."""
+
+
+def read_labels(table: Table, plan: Plan) -> NDArray[Any]:
+    """The classes of the rows as text (n,), None where the cell is empty.
+
+    Examples
+    --------
+    >>> table = Table.of({"x": [1.5, 2.0, 0.0], "y": ["a", None, "b"]})
+    >>> read_labels(table, Plan.of(table, label="y")).tolist()
+    ['a', None, 'b']
+    """
+    if plan.label is None:
+        raise InputError(f"{table.path}: expected a plan with a column of kind 'label', got none.")
+    labels = np.empty(table.n_rows, dtype=object)
+    labels[:] = words(table, plan.label)
+    return labels
+
+
+def read_ids(table: Table, plan: Plan) -> tuple[str, ...]:
+    """The names of the rows: the cells of the id column, or the numbers of the rows from 0, as text.
+
+    Examples
+    --------
+    >>> table = Table.of({"x": [1.5, 2.0], "name": ["u", "v"]})
+    >>> read_ids(table, Plan.of(table)), read_ids(table, Plan.of(table, id="name"))
+    (('0', '1'), ('u', 'v'))
+    """
+    if plan.id is None:
+        return tuple(map(str, range(table.first, table.first + table.n_rows)))
+    place = table.place(plan.id)
+    first: dict[str, int] = {}
+    for row, word in enumerate(words(table, plan.id)):
+        if word is None:
+            raise InputError(
+                f"{place}: expected an id in every row, got an empty cell in row {table.first + row} (from 0)."
+            )
+        if first.setdefault(word, row) != row:
+            rows = f"rows {table.first + first[word]} and {table.first + row} (from 0)"
+            raise InputError(f"{place}: expected different ids, got {show_path(repr(word)[:60])} in {rows}.")
+    return tuple(first)
+
+
+class IdRegister:
+    """The ids of a file's rows, some rows at a time, with the complaints that :func:`read_ids` has about all of them.
+
+    Eight bytes are kept per id. Where two of these are equal, the file is read again to see whether the ids are.
+
+    Examples
+    --------
+    >>> table = Table.of({"x": [1.5, 2.0, 2.0], "name": ["u", "v", "u"]})
+    >>> ids, plan = IdRegister(), Plan.of(table, id="name")
+    >>> blocks = [table.rows(0, 2), table.rows(2, 3)]
+    >>> [ids.of(block, plan) for block in blocks]
+    [('u', 'v'), ('u',)]
+    >>> ids.require_different(blocks, plan)
+    Traceback (most recent call last):
+    isthmus.exceptions.InputError: table, column 'name': expected different ids, got 'u' in rows 0 and 2 (from 0).
+    """
+
+    def __init__(self) -> None:
+        self._prints: list[NDArray[np.uint64]] = []
+
+    def of(self, table: Table, plan: Plan) -> tuple[str, ...]:
+        """The ids of further rows."""
+        found = read_ids(table, plan)
+        if plan.id is not None:
+            self._prints.append(_prints(found))
+        return found
+
+    def require_different(self, tables: Iterable[Table], plan: Plan) -> None:
+        """Raise where two of all rows have the same id; the tables are only gone through where that is likely."""
+        values, counts = np.unique(np.concatenate(self._prints or [_prints(())]), return_counts=True)
+        twice, first = values[counts > 1], dict[str, int]()
+        for table in tables if len(twice) else ():
+            ids = read_ids(table, plan)
+            for place in np.flatnonzero(np.isin(_prints(ids), twice)).tolist():
+                word, row = ids[place], table.first + place
+                if first.setdefault(word, row) != row:
+                    got = f"{show_path(repr(word)[:60])} in rows {first[word]} and {row} (from 0)"
+                    raise InputError(f"{table.place(str(plan.id))}: expected different ids, got {got}.")
+
+
+def _prints(ids: Sequence[str]) -> NDArray[np.uint64]:
+    pl = import_polars()
+    return np.asarray(pl.Series(ids, dtype=pl.String).hash().to_numpy(), dtype=np.uint64)
+
+
+def read_pairs(
+    path: str | os.PathLike[str], source_ids: Sequence[str], target_ids: Sequence[str], *, strict: bool = True
+) -> IntArray:
+    """Known pairs from a file with two columns of ids; of more columns, those named ``source`` and ``target``.
+
+    Parameters
+    ----------
+    path : str or path
+        Of any kind that :func:`read_table` reads; columns named ``source`` and ``target``, as in a table of matches,
+        or two columns of any name, the source's first.
+    source_ids, target_ids : sequence of str
+        Of the rows, as :func:`read_ids` gives them.
+    strict : bool
+        Whether an unknown id is an error. If not, its pairs are left out, and a warning says how many.
+
+    Returns
+    -------
+    pairs : array (m, 2)
+        Row numbers in the source and in the target.
+    """
+    table = read_table(path)
+    sides = [
+        _places(table, name, ids, side, strict=strict)
+        for name, ids, side in zip(_id_columns(table), (source_ids, target_ids), PAIR, strict=True)
+    ]
+    pairs = np.column_stack(sides)
+    known = (pairs >= 0).all(axis=1)
+    if not known.any():
+        raise InputError(f"{table.path}: expected at least one pair with known ids, got none in {len(pairs)} rows.")
+    if not known.all():
+        left_out = f"{len(pairs) - int(known.sum())} of {len(pairs)} pairs"
+        warn(f"{table.path}: {left_out} were left out, because the files have no row of that id.", DataWarning)
+    return pairs[known]
+
+
+def _id_columns(table: Table) -> tuple[str, ...]:
+    """The columns of ids, the source's first."""
+    if set(PAIR) <= set(table.names):
+        return PAIR
+    if len(table.names) != 2:
+        got = f"{len(table.names)}: {table.shown_names()}"
+        raise InputError(f"{table.path}: expected two columns of ids, or some named source and target, got {got}.")
+    return table.names
+
+
+def _places(table: Table, name: str, ids: Sequence[str], side: str, *, strict: bool) -> IntArray:
+    place = {word: i for i, word in enumerate(ids)}
+    cells = words(table, name)
+    found = np.array([-1 if cell is None else find_word(cell, place) for cell in cells], dtype=np.intp)
+    unknown = np.flatnonzero(found < 0)
+    if strict and len(unknown):
+        row = int(unknown[0])
+        cell = cells[row]
+        got = "an empty cell" if cell is None else show_path(repr(cell)[:60])
+        raise UnknownIdError(f"{table.place(name)}: expected ids of {side} rows, got {got} in row {row} (from 0).")
+    return found
+
+
+VERSION = 1
+LONGEST = 2**24
+"""Characters of a text that is read."""
+PARTS = ("kind", "why", "scale", "components", "terms")
+
+
+def write_plan(plan: Plan, section: str = "") -> str:
+    r"""The plan as TOML, one line per column.
+
+    Examples
+    --------
+    >>> from isthmus.io.tables.plan import Plan, Column
+    >>> print(write_plan(Plan((Column("age", "number", "all cells are numbers"),))).split("\n\n")[1])
+    [columns]
+    "age" = { kind = "number", scale = true, why = "all cells are numbers" }
+    """
+    head = [f"# {kind}: {meaning}" for kind, meaning in KINDS.items()]
+    table = f"{_quote(section)}.columns" if section else "columns"
+    version = [f"[{_quote(section)}]"] * bool(section) + [f"version = {VERSION}"]
+    lines = [f"{_quote(column.name)} = {{ {_fields(column)} }}" for column in plan.columns]
+    return "\n".join([*head, *version, "", f"[{table}]", *lines]) + "\n"
+
+
+def parse_plan(text: str, section: str = "") -> tuple[Column, ...]:
+    """The columns of the plan in a TOML text."""
+    if not isinstance(text, str) or len(text) > LONGEST:
+        raise InputError(f"plan: expected a TOML text of at most {LONGEST} characters, got another.")
+    try:
+        found: Any = tomllib.loads(text)
+    except (ValueError, RecursionError) as error:
+        reason = show_path(str(error)[:120]).rstrip(".") if isinstance(error, ValueError) else "tables within tables"
+        raise InputError(f"plan: expected a text in TOML, got: {reason}.") from None
+    if section:
+        if not isinstance(found.get(section), dict):
+            raise InputError(f"plan: expected a table [{show_path(section)}], got none.")
+        found = found[section]
+    version = found.get("version", VERSION)
+    if version != VERSION:
+        raise InputError(f"plan, version: expected {VERSION}, got {show_path(repr(version)[:40])}.")
+    columns = found.get("columns")
+    if not isinstance(columns, dict) or not columns:
+        raise InputError("plan: expected a table [columns] with a line per column, got none.")
+    return tuple(_column(name, about) for name, about in columns.items())
+
+
+def _column(name: str, about: Any) -> Column:
+    place = f"plan, column {show_path(repr(name)[:60])}"
+    if isinstance(about, str):
+        about = {"kind": about}  # short for who writes by hand
+    if not isinstance(about, dict) or "kind" not in about:
+        raise InputError(f'{place}: expected {{ kind = "…" }}, got {show_path(repr(about)[:60])}.')
+    kind = about["kind"]
+    settings = SETTINGS.get(kind, ()) if isinstance(kind, str) else ()
+    unknown = next((part for part in about if part not in ("kind", "why", *settings)), None)
+    if unknown is not None and isinstance(kind, str) and kind in KINDS:
+        wanted = ", ".join(("kind", "why", *settings))
+        raise InputError(f"{place}: expected {wanted}, got {show_path(repr(unknown)[:40])}.")
+    return Column(name, **{part: about[part] for part in PARTS if part in about})
+
+
+def _fields(column: Column) -> str:
+    fields = {"kind": column.kind, **column.settings, "why": column.why}
+    return ", ".join(f"{part} = {_quote(value)}" for part, value in fields.items())
+
+
+def _quote(value: Any) -> str:
+    # JSON's strings, numbers and truth values are TOML's too, but for one character.
+    return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")

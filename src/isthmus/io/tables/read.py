@@ -1,0 +1,319 @@
+"""NumPy's files as tables: nothing is unpickled, and what a header claims is compared with the file."""
+
+from __future__ import annotations
+
+import math
+import mmap
+import os
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from isthmus._core.archives import Expected, npz_headers, read_npz, shown_shape
+from isthmus._core.arrays import is_sparse
+from isthmus._core.files import open_regular, show_path
+from isthmus.exceptions import InputError, MissingDependencyError
+from isthmus.io.tables.content import check_column_count, check_room, import_polars, read_content, report_read_errors
+from isthmus.io.tables.delimited import check_utf8, detect_dialect, read_delimited
+from isthmus.io.tables.table import Table
+
+MATRIX = "data"
+"""The name of the one matrix of an .npy file."""
+
+
+def read_npy(path: Path, name: str) -> Table:
+    """One matrix (n, d), which stays in the file: a part of it is read when it is used."""
+    with open_regular(path) as file:
+        if not file.read(1):
+            raise InputError(f"{name}: expected a table, got an empty file.")
+    with report_read_errors(name, "an .npy file in good order (objects are never unpickled)"):
+        array = np.asarray(np.lib.format.open_memmap(path, mode="r"))
+    if array.ndim != 2 or not array.shape[1]:
+        raise InputError(f"{name}: expected a matrix with one row per sample, got shape {shown_shape(array.shape)}.")
+    check_column_count(array.shape[1], name)
+    if array.dtype.kind not in "fiu" or array.dtype.itemsize > 8:
+        raise InputError(f"{name}: expected numbers, got type {array.dtype.str[1:41]!r}.")
+    return Table.of({MATRIX: array}, name)
+
+
+def release_memory(array: Any) -> None:
+    """Let the memory go that holds parts of an array in a file; they are read again when they are used."""
+    while array is not None and not isinstance(array, mmap.mmap):
+        array = getattr(array, "base", None)
+    if array is not None and hasattr(mmap, "MADV_DONTNEED"):
+        array.madvise(mmap.MADV_DONTNEED)
+
+
+def read_npz_table(path: Path, name: str) -> Table:
+    """Named arrays (n,), which are columns, and (n, d), which are matrices."""
+    headers = npz_headers(path)
+    if not headers:
+        raise InputError(f"{name}: expected an archive of arrays, got none in it.")
+    expected = {
+        key: _expect(dtype, shape, f"{name}, {show_path(repr(key)[:60])}") for key, (dtype, shape) in headers.items()
+    }
+    rows = {key: shape[0] for key, (_, shape) in headers.items()}
+    (first, n), (other, m) = min(rows.items(), key=lambda kv: kv[1]), max(rows.items(), key=lambda kv: kv[1])
+    if n != m:
+        got = f"{n} in {show_path(repr(first)[:60])} and {m} in {show_path(repr(other)[:60])}"
+        raise InputError(f"{name}: expected arrays with the same number of rows, got {got}.")
+    claim = sum(math.prod(shape) * dtype.itemsize for dtype, shape in headers.values())
+    check_room(claim, path.stat().st_size, name)
+    return Table.of(read_npz(path, expected), name)
+
+
+def _expect(dtype: np.dtype[Any], shape: tuple[int, ...], name: str) -> Expected:
+    if len(shape) not in (1, 2) or (len(shape) == 2 and not shape[1]):
+        raise InputError(f"{name}: expected a column or a matrix, got shape {shown_shape(shape)}.")
+    if len(shape) == 2:
+        check_column_count(shape[1], name)
+    if dtype.kind == "U" and len(shape) == 1:
+        return Expected(shape, "text")
+    return Expected(shape, "number", finite=False)
+
+
+ROW_NAMES = "obs_names"
+"""The column of the rows' own names, as AnnData calls them."""
+DEEPEST_GROUP, MOST_OBJECTS = 6, 10_000
+"""Groups within groups, and objects in all, that are looked at."""
+
+
+def read_h5ad(path: Path, name: str) -> Table:
+    """The parts ``X``, ``obsm/…`` and the columns of ``obs``; nothing else in the file is read."""
+    try:
+        import h5py
+        from anndata.io import read_elem
+    except ImportError as error:
+        missing = "h5py" if error.name == "h5py" else "anndata"
+        message = f'This format needs {missing}, which is not installed: pip install "isthmus[anndata]".'
+        raise MissingDependencyError(message) from None
+    with open_regular(path) as file:
+        size = len(file.read(1)) and path.stat().st_size
+    if not size:
+        raise InputError(f"{name}: expected a table, got an empty file.")
+    try:
+        with report_read_errors(name, "an .h5ad file in good order"), h5py.File(path, "r") as stored:
+            wanted = [key for key in ("X", "obs", "obsm") if key in stored]
+            check_room(_claim(stored, wanted, h5py, name), size, name)
+            parts = _read_obs(read_elem(stored["obs"])) if "obs" in wanted else {}
+            annotations = tuple(parts)
+            matrices = {"X": stored["X"]} if "X" in wanted else {}
+            matrices |= {f"obsm/{key}": stored["obsm"][key] for key in stored["obsm"]} if "obsm" in wanted else {}
+            parts |= {key: _matrix(read_elem(element), f"{name}, {key}") for key, element in matrices.items()}
+    except OSError:
+        raise InputError(f"{name}: expected an .h5ad file in good order, got another or a damaged one.") from None
+    return Table.of(parts, name, annotations)
+
+
+def _claim(stored: Any, wanted: list[str], h5py: Any, name: str) -> int:
+    """The bytes of all arrays in some groups, which have to lie in this file."""
+    claim, seen, waiting = 0, 0, [(stored, key, 0) for key in wanted]
+    while waiting:
+        group, key, depth = waiting.pop()
+        seen += 1
+        if depth > DEEPEST_GROUP or seen > MOST_OBJECTS:
+            raise InputError(f"{name}: expected at most {MOST_OBJECTS} arrays, got more, or groups within groups.")
+        if not isinstance(group.get(key, getlink=True), h5py.HardLink):
+            raise InputError(f"{name}: expected all of its arrays in this file, got a link to another.")
+        element = group[key]
+        if isinstance(element, h5py.Group):
+            waiting += [(element, inner, depth + 1) for inner in element]
+        elif element.external or element.is_virtual:
+            raise InputError(f"{name}: expected all of its arrays in this file, got a part of another.")
+        else:
+            claim += int(element.size or 0) * max(element.dtype.itemsize, 1)
+    return claim
+
+
+def _matrix(element: Any, name: str) -> Any:
+    found = element.tocsr() if is_sparse(element) else np.asarray(element)
+    if found.ndim != 2 or not found.shape[1] or found.dtype.kind not in "fiu":
+        raise InputError(f"{name}: expected a matrix of numbers, got type {found.dtype.str[1:41]!r}.")
+    check_column_count(found.shape[1], name)
+    return found
+
+
+def _read_obs(frame: Any) -> dict[str, Any]:
+    columns: dict[str, Any] = {ROW_NAMES: [str(cell) for cell in frame.index]}
+    for key in frame.columns:
+        values = frame[key]
+        plain = values.dtype.kind in "fiu" and isinstance(values.dtype, np.dtype)
+        empty = None if plain else values.isna().to_numpy()
+        columns[show_path(key)] = (
+            values.to_numpy()
+            if empty is None
+            else [None if e else str(v) for v, e in zip(values, empty, strict=True)]
+        )
+    return columns
+
+
+OBJECTS = "one JSON object per line, with cells of one type per column"
+DEEPEST = 64
+"""Lists and objects within each other in a line of JSON: the time that polars takes grows with the cube of them."""
+STRING = re.compile(rb'"(?:[^"\\]|\\.)*"')
+IN_ORDER = "a Parquet file in good order"
+BYTES_PER_VALUE = 8
+"""At most, of a number in memory; of a text or a list, what polars needs besides its content."""
+
+
+def read_table(path: str | os.PathLike[str], *, sep: str | None = None, decimal: str | None = None) -> Table:
+    r"""A user's file as a table.
+
+    Parameters
+    ----------
+    path : str or path
+        Its ending says what it is: ``.csv``, ``.tsv``, ``.jsonl`` (also ``.ndjson``), each also with ``.gz`` behind;
+        ``.parquet``, ``.npy``, ``.npz``, ``.h5ad``.
+    sep : str, optional
+        What separates the cells of a CSV or TSV file. None: detected from the first line and rows; tab in TSV.
+    decimal : {".", ","}, optional
+        The decimal mark of numbers in such a file. None: detected from the rows.
+
+    Returns
+    -------
+    table : Table
+        Cells of CSV and TSV are text until a plan says what they are; ``dialect`` has the separator and the decimal
+        mark that they were read by. An ``.npy`` file is one matrix, ``data``, that
+        stays in the file. Arrays of an ``.npz`` file are columns (n,) or matrices (n, d). Of an ``.h5ad`` file, ``X``
+        and what is in ``obsm`` are matrices, what is in ``obs`` are columns.
+
+    Raises
+    ------
+    InputError
+        One sentence that names the file. Nothing in a file is ever unpickled or run.
+
+    Examples
+    --------
+    >>> import tempfile, pathlib
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = pathlib.Path(folder) / "people.csv"
+    ...     _ = path.write_text("name,age\nAda,36\nAlan,41\n")
+    ...     table = read_table(path)
+    >>> table.names, table.n_rows, table.column("age").to_list()
+    (('name', 'age'), 2, ['36', '41'])
+    """
+    name, (ending, packed) = show_path(path), file_format(path)
+    if ending not in PACKABLE:
+        return READERS[ending](Path(path), name)
+    with open_regular(path) as file:
+        found = read_content(file, name, packed=packed)
+    if ending not in DELIMITED:
+        return Table.of(_json_lines(found, name), name)
+    dialect = detect_dialect(found, DELIMITED[ending] if sep is None else sep, decimal)
+    return replace(Table.of(read_delimited(found, name, dialect.sep), name), dialect=dialect)
+
+
+def file_format(path: str | os.PathLike[str]) -> tuple[str, bool]:
+    """The ending that says what a file is, and whether it is gzipped."""
+    if not isinstance(path, str | os.PathLike):
+        raise InputError(f"path: expected the path of a file, got {path!r:.60}.")
+    lower = os.fspath(path).lower()
+    packed = lower.endswith(".gz")
+    ending = os.path.splitext(lower.removesuffix(".gz") if packed else lower)[1]
+    if ending not in PACKABLE and (packed or ending not in READERS):
+        if os.path.isdir(path):
+            raise InputError(f"{show_path(path)}: expected a file, got a folder.")
+        endings = ", ".join([*PACKABLE, *READERS])
+        raise InputError(
+            f"{show_path(path)}: expected a name that ends in one of {endings} (the first ones also .gz)."
+        )
+    return ending, packed
+
+
+def read_json_lines(found: bytes, name: str, schema: Any = None, line: int = 0) -> Any:
+    """JSON lines as a data frame; with a schema, a part of a file that has so many lines before it."""
+    check_utf8(found, name, line)
+    for number, text in enumerate(found.split(b"\n"), start=line + 1):
+        if text.count(b"[") + text.count(b"{") > DEEPEST and _depth(text) > DEEPEST:
+            raise InputError(f"{name}: expected {OBJECTS}, got more than {DEEPEST} lists in lists in line {number}.")
+    with report_read_errors(name, OBJECTS):
+        return import_polars().read_ndjson(found, schema=schema, infer_schema_length=None)
+
+
+def _depth(text: bytes) -> int:
+    """Return how deep lists and objects lie within each other in a line of JSON."""
+    codes = np.frombuffer(STRING.sub(b" ", text), np.uint8)
+    opening, closing = (np.isin(codes, np.frombuffer(marks, np.uint8)) for marks in (b"[{", b"]}"))
+    return int(np.cumsum(opening.astype(np.intp) - closing).max(initial=0))
+
+
+def _json_lines(found: bytes, name: str) -> dict[str, Any]:
+    if not found.strip():
+        raise InputError(f"{name}: expected a table, got an empty file.")
+    return _columns(read_json_lines(found, name), name)
+
+
+def _parquet(path: Path, name: str) -> Table:
+    lazy, _, size = scan_parquet(path, name)
+    with report_read_errors(name, IN_ORDER):
+        frame = lazy.collect()
+        check_text_room(frame, size, name)
+        return Table.of(_columns(frame, name), name)
+
+
+def scan_parquet(path: Path, name: str, run: int | None = None) -> tuple[Any, int, int]:
+    """Return a Parquet file as a lazy frame, its number of rows and its size in bytes.
+
+    Rows × columns × bytes per value, all from the footer, are compared with the size of the file before a value is
+    read. The footer doesn't say how long texts and lists are: files from strangers belong under a memory limit.
+
+    Parameters
+    ----------
+    path : Path
+        The file.
+    name : str
+        Of the file, for messages.
+    run : int, optional
+        The number of rows read at a time; without, all of them.
+    """
+    with open_regular(path) as file:  # a regular file: polars would wait for a pipe
+        size = os.fstat(file.fileno()).st_size
+    if not size:
+        raise InputError(f"{name}: expected a table, got an empty file.")
+    pl = import_polars()
+    with report_read_errors(name, IN_ORDER):
+        lazy = pl.scan_parquet(path.absolute(), glob=False, hive_partitioning=False)
+        schema = lazy.collect_schema()
+        check_column_count(len(schema), name)
+        n = int(lazy.select(pl.len()).collect().item())
+        claim = min(n, run or n) * sum(map(_value_bytes, schema.dtypes()))
+        check_room(claim, size, name, "a file" if run is None else f"a run of {run} rows")
+    return lazy, n, size
+
+
+def _value_bytes(dtype: Any) -> int:
+    """Return the bytes that a value of a column takes, as far as its type says."""
+    pl = import_polars()
+    if isinstance(dtype, pl.Array):
+        return int(dtype.size) * _value_bytes(dtype.inner)
+    if isinstance(dtype, pl.Struct):
+        return sum(_value_bytes(field.dtype) for field in dtype.fields)
+    return BYTES_PER_VALUE
+
+
+def check_text_room(frame: Any, size: int, name: str) -> None:
+    """Raise where a file of ``size`` bytes says one text so often that all of it would fill the memory."""
+    pl = import_polars()
+    texts = [column.str for column in frame.iter_columns() if column.dtype == pl.String]
+    texts += [column.cat for column in frame.iter_columns() if column.dtype == pl.Categorical]
+    check_room(sum(int(column.len_bytes().sum() or 0) for column in texts), size, name)
+
+
+def _columns(frame: Any, name: str) -> dict[str, Any]:
+    check_column_count(frame.width, name)
+    return dict(zip(frame.columns, frame.iter_columns(), strict=True))
+
+
+DELIMITED: Mapping[str, str | None] = {".csv": None, ".tsv": "\t"}
+"""Formats of text, and their separators; None: to be detected."""
+PACKABLE = (*DELIMITED, ".jsonl", ".ndjson")
+READERS: Mapping[str, Callable[[Path, str], Table]] = {
+    ".parquet": _parquet,
+    ".npy": read_npy,
+    ".npz": read_npz_table,
+    ".h5ad": read_h5ad,
+}

@@ -1,0 +1,319 @@
+"""A user's table: columns of cells, and parts that are whole matrices."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+
+from isthmus._core.arrays import FloatArray, IntArray, is_sparse
+from isthmus._core.files import show_path
+from isthmus._core.validation import LARGEST
+from isthmus.exceptions import InputError
+from isthmus.io.tables.content import import_polars
+from isthmus.io.tables.delimited import NO_VALUE, Dialect
+
+NAMES_SHOWN = 8
+
+
+@dataclass(frozen=True, eq=False)
+class Table:
+    """n rows in named parts, each a column of cells or a matrix.
+
+    Parameters
+    ----------
+    path : str
+        Where it was read from, for messages.
+    parts : mapping of str to Series or array
+        A polars Series (n,), or a matrix (n, d): a NumPy array, which may lie in a file, or a SciPy CSR matrix. A
+        matrix has no Python object per cell.
+    n_rows : int
+        n.
+    annotations : frozenset of str
+        Parts that say something about the rows, and are no features unless a plan says so.
+    first : int
+        The number of the first row in the file, where these are only some of its rows.
+    whole_numbers : mapping of str to bool
+        Whether all cells of a column are whole numbers, in the whole file; columns that are not in it are looked at.
+    dialect : Dialect, optional
+        Separator and decimal mark of a CSV or TSV file; None of others.
+
+    Examples
+    --------
+    >>> table = Table.of({"age": [31, None], "code": np.eye(2)})
+    >>> table.names, table.n_rows, table.is_matrix("code"), table.column("age").null_count()
+    (('age', 'code'), 2, True, 1)
+    """
+
+    path: str
+    parts: Mapping[str, Any]
+    n_rows: int
+    annotations: frozenset[str] = frozenset()
+    first: int = 0
+    whole_numbers: Mapping[str, bool] = field(default_factory=dict)
+    dialect: Dialect | None = None
+
+    @classmethod
+    def of(cls, parts: Mapping[str, Any], path: str = "table", annotations: Iterable[str] = ()) -> Table:
+        """A table of sequences, polars Series and two-dimensional arrays; lists of equal length become a matrix."""
+        found = {_name(name, path): _part(name, values) for name, values in parts.items()}
+        if not found:
+            raise InputError(f"{path}: expected at least one column, got none.")
+        sizes = {name: part.shape[0] for name, part in found.items()}
+        first, n = next(iter(sizes.items()))
+        other = next((name for name, size in sizes.items() if size != n), None)
+        if other is not None:
+            got = f"{n} in {first!r:.60} and {sizes[other]} in {other!r:.60}"
+            raise InputError(f"{path}: expected columns with the same number of rows, got {got}.")
+        if n == 0:
+            raise InputError(f"{path}: expected at least one row, got none below the names of the columns.")
+        return cls(path, MappingProxyType(found), n, frozenset(annotations))
+
+    @property
+    def decimal(self) -> str:
+        """The decimal mark of numbers that are text."""
+        return "." if self.dialect is None else self.dialect.decimal
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names of the parts, in their order."""
+        return tuple(self.parts)
+
+    def is_matrix(self, name: str) -> bool:
+        """Whether a part is a matrix."""
+        return _is_matrix(self._found(name))
+
+    def column(self, name: str) -> Any:
+        """A part that is a column, as a polars Series."""
+        part = self._found(name)
+        if _is_matrix(part):
+            raise InputError(
+                f"{self.path}, {name!r:.60}: expected a column, got a matrix of {part.shape[1]} columns."
+            )
+        return part
+
+    def matrix(self, name: str) -> Any:
+        """A part that is a matrix, as it is."""
+        part = self._found(name)
+        if not _is_matrix(part):
+            raise InputError(f"{self.path}, {name!r:.60}: expected a matrix, got a column.")
+        return part
+
+    def rows(self, start: int, stop: int) -> Table:
+        """Some consecutive rows: a view, for work in blocks."""
+        cut = {name: part[start:stop] for name, part in self.parts.items()}
+        n, first = len(range(self.n_rows)[start:stop]), self.first + start
+        return replace(self, parts=MappingProxyType(cut), n_rows=n, first=first)
+
+    def take(self, rows: IntArray) -> Table:
+        """Some rows by their numbers, in that order."""
+        taken = {name: part[rows] for name, part in self.parts.items()}
+        return replace(self, parts=MappingProxyType(taken), n_rows=len(rows))
+
+    def place(self, name: str) -> str:
+        """A column, for messages."""
+        return f"{self.path}, column {show_path(repr(name)[:60])}"
+
+    def _found(self, name: str) -> Any:
+        if name not in self.parts:
+            raise InputError(
+                f"{self.path}: expected a column {show_path(repr(name)[:60])}, got {self.shown_names()}."
+            )
+        return self.parts[name]
+
+    def shown_names(self) -> str:
+        """The names, for messages: the first few."""
+        more = ", …" if len(self.parts) > NAMES_SHOWN else ""
+        return ", ".join(show_path(repr(name)[:60]) for name in self.names[:NAMES_SHOWN]) + more
+
+
+def _name(name: Any, path: str) -> str:
+    if not isinstance(name, str):
+        raise InputError(f"{path}: expected names of columns that are text, got {name!r:.60}.")
+    return name
+
+
+def _is_matrix(part: Any) -> bool:
+    return isinstance(part, np.ndarray) or is_sparse(part)
+
+
+def _part(name: str, values: Any) -> Any:
+    if is_sparse(values):
+        return values.tocsr()
+    if isinstance(values, np.ndarray) and values.ndim == 2:
+        return values
+    pl = import_polars()
+    series = values if isinstance(values, pl.Series) else pl.Series(name, values, strict=False)
+    return _unfold(series.alias(name))
+
+
+def _unfold(series: Any) -> Any:
+    """A column of lists of numbers, all of one length, as a matrix; any other column as it is."""
+    pl = import_polars()
+    inner = getattr(series.dtype, "inner", None)
+    if inner is None or not inner.is_numeric() or series.null_count():
+        return series
+    lists = series.cast(pl.List(inner)) if isinstance(series.dtype, pl.Array) else series
+    lengths = lists.list.len()
+    if not len(series) or lengths.n_unique() > 1 or not lengths[0]:
+        return series
+    cells = lists.explode()
+    return series if cells.null_count() else cells.to_numpy().reshape(len(series), lengths[0])
+
+
+DAY = "%Y-%m-%d"
+MOMENTS = ("%Y-%m-%dT%H:%M:%S", "%Y-%m-%d %H:%M:%S", "%Y-%m-%dT%H:%M", "%Y-%m-%d %H:%M")
+DAY_FIRST = tuple(f"%d{sign}%m{sign}%Y" for sign in "/.-")
+"""Where all parts are numbers the day is taken to come first: of a month that comes first no thirteenth is a date."""
+LIKE_DAY_FIRST = r"^[0-9]{1,2}([/.-])[0-9]{1,2}[/.-][0-9]{4}( [0-9]{1,2}:[0-9]{2}(:[0-9]{2})?)?$"
+MICROSECONDS_PER_DAY = 86_400_000_000
+
+
+def trim(series: Any) -> Any:
+    """A column of text without blanks around its cells; cells without any text are empty."""
+    text = series.str.strip_chars()
+    return text.set(text == "", None)
+
+
+def parse_numbers(series: Any, decimal: str = ".") -> Any:
+    """A column as numbers, empty where a cell is none; a point is no decimal mark where a comma is."""
+    pl = import_polars()
+    if series.dtype == pl.String:
+        text = trim(series)
+        if decimal != ".":
+            text = text.set(text.str.contains(".", literal=True), None).str.replace(decimal, ".", literal=True)
+        return text.cast(pl.Float64, strict=False).fill_nan(None)
+    if series.dtype.is_numeric() or series.dtype in (pl.Boolean, pl.Null):
+        return series.cast(pl.Float64, strict=False).fill_nan(None)
+    return pl.Series(series.name, [None] * len(series), dtype=pl.Float64)
+
+
+def parse_days(series: Any) -> Any:
+    """A column of dates as days since 1970-01-01, empty where a cell is none."""
+    pl = import_polars()
+    if series.dtype == pl.String:
+        text = trim(series)
+        found = text.str.to_date(DAY, strict=False).cast(pl.Datetime("us"))
+        for style in MOMENTS:
+            found = found.fill_null(text.str.to_datetime(style, strict=False, time_unit="us"))
+        first = is_day_first(text)
+        if first.any():
+            text = text.set(~first, None)  # nothing else, such as a year of two digits
+            for style in DAY_FIRST:
+                found = found.fill_null(text.str.to_date(style, strict=False).cast(pl.Datetime("us")))
+                for clock in ("%H:%M", "%H:%M:%S"):
+                    found = found.fill_null(text.str.to_datetime(f"{style} {clock}", strict=False, time_unit="us"))
+    elif series.dtype == pl.Date or series.dtype == pl.Datetime:
+        found = series.cast(pl.Datetime("us"))
+    else:
+        return pl.Series(series.name, [None] * len(series), dtype=pl.Float64)
+    return found.to_physical().cast(pl.Float64) / MICROSECONDS_PER_DAY
+
+
+def is_day_first(text: Any) -> Any:
+    """Which cells look like 31/05/2024, with or without a time."""
+    return text.str.contains(LIKE_DAY_FIRST).fill_null(value=False)
+
+
+def find_unparsed(series: Any, parsed: Any) -> Any:
+    """Which cells say something that was not understood, and that is no word for an empty cell."""
+    pl = import_polars()
+    if series.dtype != pl.String:
+        understood = parsed.is_not_null()
+        return (series.is_not_null() & ~understood) if not series.dtype.is_float() else series.is_null() & understood
+    text = trim(series)
+    return text.is_not_null() & parsed.is_null() & ~text.is_in(list(NO_VALUE))
+
+
+def numbers(table: Table, name: str, *, days: bool = False) -> FloatArray:
+    """A column as numbers (n,), NaN where a cell is empty.
+
+    Raises
+    ------
+    InputError
+        A cell says something else: one sentence with the first such cell and its row.
+
+    Examples
+    --------
+    >>> numbers(Table.of({"age": ["31", "NA", " 4.5"]}), "age")
+    array([31. ,  nan,  4.5])
+    >>> numbers(Table.of({"age": ["31", "many"]}), "age")
+    Traceback (most recent call last):
+    isthmus.exceptions.InputError: table, column 'age': expected numbers, got 'many' in row 1 (from 0).
+    """
+    series = table.column(name)
+    parsed = parse_days(series) if days else parse_numbers(series, table.decimal)
+    strange = find_unparsed(series, parsed)
+    if strange.any():
+        row = int(strange.arg_true()[0])
+        mark = f' with the decimal mark "{table.decimal}"' if table.decimal != "." else ""
+        expected = "dates such as 2024-05-31 or 31/05/2024" if days else f"numbers{mark}"
+        got = f"{_show_cell(series[row])} in row {table.first + row} (from 0)"
+        raise InputError(f"{table.place(name)}: expected {expected}, got {got}.")
+    values: FloatArray = parsed.to_numpy().astype(np.float64)
+    too_large = np.flatnonzero(np.abs(values) > LARGEST)
+    if len(too_large):
+        row = int(too_large[0])
+        got = f"{values[row]:.3g} in row {table.first + row} (from 0)"
+        raise InputError(f"{table.place(name)}: expected numbers of at most {LARGEST:.0e}, got {got}.")
+    return values
+
+
+def words(table: Table, name: str) -> list[str | None]:
+    """A column as text, None where a cell is empty; whole numbers without a fraction.
+
+    Examples
+    --------
+    >>> words(Table.of({"kind": [" red", "", None]}), "kind"), words(Table.of({"kind": [1.0, None]}), "kind")
+    (['red', None, None], ['1', None])
+    """
+    text = _text(table, name)
+    # "1.0" is what other programs make of a whole number in a column with empty cells.
+    whole = table.whole_numbers[name] if name in table.whole_numbers else _whole(text, table.decimal)
+    cells: list[str | None] = (text.str.replace(rf"[{table.decimal}]0$", "") if whole else text).to_list()
+    return cells
+
+
+def find_word(word: str, places: Mapping[str, int]) -> int:
+    """Where a word is among others, -1 for one that is not; "1" and "1.0" are the same where only one is there.
+
+    A column of whole numbers is told without fractions, but some of its rows, or another file, may hold nothing else.
+
+    Examples
+    --------
+    >>> [find_word(word, {"1.0": 0, "2.5": 1, "3": 2}) for word in ("1", "2.5", "3.0", "4")]
+    [0, 1, 2, -1]
+    """
+    other = word.removesuffix(".0") if word.endswith(".0") else f"{word}.0"
+    return places.get(word, places.get(other, -1))
+
+
+def are_whole_numbers(table: Table, name: str) -> bool:
+    """Whether all cells of a column that are not empty are whole numbers."""
+    return _whole(_text(table, name), table.decimal)
+
+
+def _text(table: Table, name: str) -> Any:
+    pl = import_polars()
+    series = table.column(name)
+    if series.dtype.is_float():
+        series = series.fill_nan(None)
+    if series.dtype.is_nested() or series.dtype in (pl.Binary, pl.Object):
+        raise InputError(f"{table.place(name)}: expected words or numbers, got cells of type {series.dtype!s:.40}.")
+    return trim(series.cast(pl.String))
+
+
+def _whole(text: Any, decimal: str) -> bool:
+    return bool(text.str.contains(rf"^-?[0-9]+([{decimal}]0)?$").all())
+
+
+def texts(table: Table, name: str) -> list[str]:
+    """A column as text of any length, empty text where a cell is empty."""
+    return [cell or "" for cell in words(table, name)]
+
+
+def _show_cell(cell: Any) -> str:
+    return show_path(repr(cell if len(str(cell)) <= 40 else f"{str(cell)[:40]}…"))

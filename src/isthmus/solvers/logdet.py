@@ -1,0 +1,603 @@
+"""What is asked of a metric: bounds on the distances of pairs, and small mean shifts."""
+
+from __future__ import annotations
+
+import numbers
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, fields
+from functools import cached_property, partial
+from typing import Any
+
+import numpy as np
+import scipy.linalg as sla
+from numpy.typing import ArrayLike
+from scipy.linalg.blas import dtrmm
+from scipy.linalg.lapack import dpotrf, dtrtri
+
+from isthmus._core.arrays import FloatArray, IntArray
+from isthmus._core.linalg import pivoted_cholesky
+from isthmus._core.validation import short_repr
+from isthmus.exceptions import InputError
+
+LONGEST = 1e70
+"""Lengths up to this, and down to its inverse, have fourth powers that are doubles: the Hessian is made of them."""
+
+
+@short_repr
+@dataclass(frozen=True, eq=False)
+class Pairs:
+    r"""Bounds on the squared distances between each row of one run and each row of another.
+
+    .. math:: \delta_{ij} = +1: \; d^2_{ij} \le \xi_{ij} \qquad \delta_{ij} = -1: \; d^2_{ij} \ge \xi_{ij}
+       \qquad \text{at the price } \lambda_{ij}\, \mathrm{LogDet}(\xi_{ij}, \xi^0_{ij})
+
+    Parameters
+    ----------
+    left, right : slice
+        Which rows of the problem: p rows against q rows. The same run twice is allowed; give
+        weight to one triangle only, so that no pair counts double.
+    sign : array (p, q) or number
+        +1 where the pair belongs together, -1 where it belongs apart.
+    weight : array (p, q) or number
+        :math:`\lambda \ge 0`. Zero means that there is no such pair.
+    bound : array (p, q) or number
+        :math:`\xi^0 > 0`, a squared distance.
+
+    Examples
+    --------
+    >>> Pairs(slice(0, 2), slice(2, 3), sign=[[1], [-1]], weight=1.0, bound=[[0.5], [2.0]]).shape
+    (2, 1)
+    """
+
+    left: slice
+    right: slice
+    sign: Any
+    weight: Any = 1.0
+    bound: Any = 1.0
+
+    def __post_init__(self) -> None:
+        for name in ("left", "right"):
+            run = getattr(self, name)
+            if not isinstance(run, slice) or run.step is not None or not _is_run(run.start, run.stop):
+                raise InputError(f"pairs.{name}: expected a slice of row numbers from first to last, got {run!r}.")
+        shape = self.shape
+        for name in ("sign", "weight", "bound"):
+            object.__setattr__(self, name, _fill(getattr(self, name), shape, f"pairs.{name}"))
+        if not np.isin(self.sign, (-1.0, 1.0)).all():
+            raise InputError("pairs.sign: expected +1 or -1, got something else.")
+        if (self.weight < 0).any():
+            raise InputError(f"pairs.weight: expected no negative weight, got {self.weight.min():g}.")
+        if (self.bound <= 0).any():
+            raise InputError(f"pairs.bound: expected positive squared distances, got {self.bound.min():g}.")
+        check_range(self.bound, "pairs.bound", power=2)
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """(p, q), the number of rows on either side."""
+        return self.left.stop - self.left.start, self.right.stop - self.right.start
+
+
+@short_repr
+@dataclass(frozen=True, eq=False)
+class Alignment:
+    r"""Mean shifts :math:`\bar z_k` that should be short in the learned metric.
+
+    Without ``slack`` each costs :math:`\lambda_k\, \bar z_k^T M \bar z_k` (the paper's own model, a changed
+    prior). With it, :math:`\bar z_k^T M \bar z_k \le t_k` at the price
+    :math:`\lambda_k\,\mathrm{LogDet}(t_k, t^0_k)` (the paper's relaxed model, one more constraint).
+
+    Parameters
+    ----------
+    rows : array (K, d)
+        One shift per row: overall means, class means, or any other difference of means.
+    weight : array (K,) or number
+        :math:`\lambda_k \ge 0`.
+    slack : array (K,) or number, optional
+        :math:`t^0_k > 0`.
+    """
+
+    rows: Any
+    weight: Any = 1.0
+    slack: Any = None
+
+    def __post_init__(self) -> None:
+        rows = np.atleast_2d(np.asarray(self.rows, dtype=np.float64))
+        if not np.isfinite(rows).all():
+            raise InputError("alignment.rows: expected finite numbers, got NaN or inf.")
+        check_range(np.abs(rows).max(initial=1.0), "alignment.rows")  # a shift may well be as short as it likes
+        object.__setattr__(self, "rows", rows)
+        object.__setattr__(self, "weight", _fill(self.weight, (len(rows),), "alignment.weight"))
+        if (self.weight < 0).any():
+            raise InputError(f"alignment.weight: expected no negative weight, got {self.weight.min():g}.")
+        if self.slack is not None:
+            object.__setattr__(self, "slack", _fill(self.slack, (len(rows),), "alignment.slack"))
+            if (self.slack <= 0).any():
+                raise InputError(f"alignment.slack: expected positive numbers, got {self.slack.min():g}.")
+            check_range(self.slack, "alignment.slack", power=2)
+
+
+def check_range(sizes: ArrayLike, name: str, power: int = 1) -> None:
+    """Raise unless each size is zero or such that neither it nor what is computed from it leaves the doubles."""
+    array, high = np.asarray(sizes), LONGEST**power
+    bad = array[(array != 0.0) & ~((array >= 1.0 / high) & (array <= high))]
+    if bad.size:
+        raise InputError(f"{name}: expected sizes from {1.0 / high:.0e} to {high:.0e}, got {bad[0]:.3g}.")
+
+
+def _is_run(start: Any, stop: Any) -> bool:
+    whole = all(isinstance(value, numbers.Integral) for value in (start, stop))
+    return whole and 0 <= start <= stop
+
+
+def _fill(values: ArrayLike, shape: tuple[int, ...], name: str) -> FloatArray:
+    array = np.asarray(values, dtype=np.float64)
+    try:
+        array = np.broadcast_to(array, shape)
+    except ValueError:
+        raise InputError(f"{name}: expected a number or shape {shape}, got {array.shape}.") from None
+    if not np.isfinite(array).all():
+        raise InputError(f"{name}: expected finite numbers, got NaN or inf.")
+    return array
+
+
+@dataclass(frozen=True, eq=False)
+class Prior:
+    r"""The precision :math:`P = I + \sum_k \lambda_k \bar z_k \bar z_k^T`, never formed for large d."""
+
+    rows: FloatArray
+    weight: FloatArray
+
+    @property
+    def _scaled(self) -> FloatArray:
+        return self.rows * np.sqrt(self.weight)[:, None]
+
+    def power(self, exponent: float, B: FloatArray) -> FloatArray:
+        r""":math:`P^e B` for columns ``B`` (d, k), without the cancellation of a formed inverse."""
+        if not len(self.rows):
+            return B
+        _, s, V = np.linalg.svd(self._scaled, full_matrices=False)
+        return np.asarray(B + V.T @ (((1.0 + s**2) ** exponent - 1.0)[:, None] * (V @ B)))
+
+    def logdet(self) -> float:
+        """Log det P."""
+        Z = self._scaled
+        return float(np.linalg.slogdet(np.eye(len(Z)) + Z @ Z.T)[1])
+
+    def solve(self, B: FloatArray) -> FloatArray:
+        r""":math:`P^{-1} B` for columns ``B`` (d, k)."""
+        Z = self._scaled
+        return np.asarray(B - Z.T @ np.linalg.solve(np.eye(len(Z)) + Z @ Z.T, Z @ B))
+
+
+def row_factor(rows: FloatArray, prior: Prior) -> tuple[FloatArray, IntArray | None]:
+    """F (n, r), and the numbers of r rows that span all of them; None where the columns do, because d ≤ n."""
+    n, d = rows.shape
+    if d <= n:
+        return rows @ prior.power(-0.5, np.eye(d)), None
+    return pivoted_cholesky(rows @ prior.solve(rows.T), name=None)
+
+
+def make_basis(rows: FloatArray, prior: Prior, F: FloatArray, spanning: IntArray | None) -> FloatArray:
+    """U (d, r), with ``F = rows @ U`` and ``Uᵀ P U = I`` up to rounding."""
+    if spanning is not None:
+        return np.asarray(sla.solve_triangular(F[spanning], prior.solve(rows[spanning].T).T, lower=True).T)
+    return prior.power(-0.5, np.eye(rows.shape[1]))
+
+
+CHUNK = 2**16
+"""Numbers that are copied at a time, or 256 rows of them."""
+
+
+@dataclass(frozen=True, eq=False)
+class PairGraph:
+    """Blocks of pairs over ``n_rows`` rows; a vector over its pairs lists them block by block, row by row."""
+
+    blocks: tuple[Pairs, ...]
+    n_rows: int
+    sign: FloatArray = field(init=False)
+    """δ of each pair."""
+    weight: FloatArray = field(init=False)
+    """λ of each pair."""
+    bound: FloatArray = field(init=False)
+    """ξ⁰ of each pair."""
+
+    def __post_init__(self) -> None:
+        for name in ("sign", "weight", "bound"):
+            values = (np.ravel(getattr(block, name)) for block in self.blocks)
+            object.__setattr__(self, name, np.concatenate([np.empty(0), *values]))
+
+    @cached_property
+    def ends(self) -> IntArray:
+        """The row numbers at either end of each pair (2, n)."""
+        grids = (np.mgrid[block.left, block.right].reshape(2, -1) for block in self.blocks)
+        return np.concatenate([np.empty((2, 0), dtype=np.intp), *grids], axis=1)
+
+    def loss(self, distances: FloatArray) -> float:
+        r"""The sum of :math:`\lambda\varphi(d^2/\xi^0)` over the pairs whose squared distance breaks the bound.
+
+        :math:`\varphi(r) = r - \log r - 1`: the least :math:`\mathrm{LogDet}(\xi, \xi^0)` of a slack that permits it.
+        """
+        broken = (self.sign * (distances - self.bound) > 0) & (self.weight > 0)
+        ratio = distances[broken] / self.bound[broken]
+        with np.errstate(divide="ignore"):
+            return float(self.weight[broken] @ (ratio - np.log(ratio) - 1.0))
+
+    def split(self, v: FloatArray) -> list[FloatArray]:
+        """A vector over all pairs as one (p, q) array per block."""
+        stops = np.cumsum([block.sign.size for block in self.blocks], dtype=np.intp)
+        return [part.reshape(block.shape) for block, part in zip(self.blocks, np.split(v, stops), strict=False)]
+
+    def degrees(self, v: FloatArray) -> FloatArray:
+        """The diagonal of the Laplacian of ``v``."""
+        g = np.zeros(self.n_rows)
+        for block, V in zip(self.blocks, self.split(v), strict=True):
+            g[block.left] += V.sum(axis=1)
+            g[block.right] += V.sum(axis=0)
+        return g
+
+    def laplacian_product(self, v: FloatArray, B: FloatArray) -> FloatArray:
+        """The Laplacian of ``v`` times rows ``B`` (n, r)."""
+        product = self.degrees(v)[:, None] * B
+        for block, V in zip(self.blocks, self.split(v), strict=True):
+            product[block.left] -= V @ B[block.right]
+            product[block.right] -= V.T @ B[block.left]
+        return product
+
+    def laplacian_form(self, v: FloatArray, B: FloatArray) -> FloatArray:
+        """``Bᵀ L_v B`` (r, r), the sum of ``v z zᵀ`` over all pairs of rows ``B`` (n, r)."""
+        size = max(1024, CHUNK // max(1, B.shape[1]))
+        if len(B) <= size:
+            return np.asarray(B.T @ self.laplacian_product(v, B))
+        degrees, S = self.degrees(v)[:, None], np.zeros((B.shape[1], B.shape[1]))
+        for start in range(0, len(B), size):  # many rows: in parts that stay in the cache
+            part = slice(start, start + size)
+            S += B[part].T @ (degrees[part] * B[part])
+        for block, V in zip(self.blocks, self.split(v), strict=True):
+            cross = np.linalg.multi_dot([B[block.left].T, V, B[block.right]])  # from the shorter side
+            S -= cross
+            S -= cross.T
+        return np.asarray(S)
+
+    def distances(self, B: FloatArray) -> FloatArray:
+        """Squared Euclidean distances of all pairs of rows of ``B`` (n, r); exact zeros where rows coincide."""
+        size = max(256, CHUNK // max(1, B.shape[1]))
+        parts = []
+        for block in self.blocks:
+            # A common offset would only cost digits; that of a domain is common to pairs within it.
+            centre = (B[block.left] if block.left == block.right else B).mean(axis=0)
+            right = B[block.right] - centre
+            for start in range(block.left.start, block.left.stop, size):
+                left = B[start : min(start + size, block.left.stop)] - centre
+                total = np.einsum("ij,ij->i", left, left)[:, None] + np.einsum("ij,ij->i", right, right)
+                d2 = total - 2.0 * (left @ right.T)
+                d2[d2 < 1e-13 * total] = 0.0
+                parts.append(d2.ravel())
+        return np.concatenate(parts) if parts else np.empty(0)
+
+
+def curvature(graph: PairGraph, B: FloatArray) -> Callable[[FloatArray], FloatArray]:
+    """The Hessian of log det over all pairs, as an operator: ``v ↦ [Σ_kl v_kl (z_ijᵀ M z_kl)²]``.
+
+    It works on the Gram matrix of the rows B (n, r) or on the rows themselves, whichever costs less.
+    """
+    n, r = B.shape
+    narrow = sum(min(block.shape) for block in graph.blocks)
+    # Entries of G are touched again and again, which costs about a tenth of a product with them.
+    if n * (r / 10 + 2 * narrow + 8) >= 2 * r * (r + narrow):
+        return partial(curvature_by_coordinates, graph, B)
+    G = B @ B.T
+    return partial(curvature_by_gram, graph, G, G * G)
+
+
+def curvature_by_coordinates(graph: PairGraph, B: FloatArray, v: FloatArray) -> FloatArray:
+    """One product with the Hessian, from the rows B."""
+    T = B @ graph.laplacian_form(v, B)
+    diagonal = np.einsum("ij,ij->i", T, B)
+    return _gather(graph, diagonal, [T[b.left] @ B[b.right].T for b in graph.blocks])
+
+
+def curvature_by_gram(graph: PairGraph, G: FloatArray, G_squared: FloatArray, v: FloatArray) -> FloatArray:
+    """One product with the Hessian, from the rows' Gram matrix and its elementwise square."""
+    degrees, parts = graph.degrees(v), graph.split(v)
+    sides = [G[:, b.left] @ V for b, V in zip(graph.blocks, parts, strict=True)]
+    diagonal = G_squared @ degrees
+    for b, R in zip(graph.blocks, sides, strict=True):
+        diagonal -= 2.0 * np.einsum("ij,ij->i", R, G[:, b.right])
+    cross: list[FloatArray] = []
+    for a in graph.blocks:
+        product = degrees[:, None] * G[:, a.right]  # to become the Laplacian times these columns
+        for b, V, R in zip(graph.blocks, parts, sides, strict=True):
+            product[b.left] -= V @ G[b.right, a.right]
+            product[b.right] -= R[a.right].T
+        cross.append(G[a.left] @ product)
+    return _gather(graph, diagonal, cross)
+
+
+def _gather(graph: PairGraph, diagonal: FloatArray, cross: Sequence[FloatArray]) -> FloatArray:
+    """``(e_i − e_j)ᵀ T (e_i − e_j)`` for each pair, from the diagonal of T and its blocks."""
+    parts = [
+        (diagonal[b.left, None] + diagonal[None, b.right] - 2.0 * T).ravel()
+        for b, T in zip(graph.blocks, cross, strict=True)
+    ]
+    return np.concatenate(parts)
+
+
+class Compact:
+    """A dataclass whose copies and pickles carry its fields and cached numbers, no arrays to be computed again."""
+
+    def __getstate__(self) -> dict[str, Any]:
+        names = {field.name for field in fields(self)}  # type: ignore[arg-type]
+        return {name: value for name, value in vars(self).items() if name in names or isinstance(value, float)}
+
+
+@short_repr
+@dataclass(frozen=True, eq=False)
+class DualPoint(Compact):
+    """Multipliers w; all else follows from them, and from the problem's data."""
+
+    problem: LogDetProblem
+    multipliers: FloatArray
+
+    @cached_property
+    def cholesky(self) -> FloatArray:
+        r"""The Cholesky factor C of :math:`S = I + F^T L_w F`; LinAlgError where S is not positive definite."""
+        S = self.problem.graph.laplacian_form(self.multipliers, self.problem.factor)
+        S[np.diag_indices_from(S)] += 1.0
+        if not len(S):
+            return S
+        C, failed = dpotrf(S.T, lower=1, overwrite_a=1)
+        if failed:
+            raise np.linalg.LinAlgError("the dual's matrix is not positive definite")
+        return np.asarray(C)
+
+    @cached_property
+    def inverse(self) -> FloatArray:
+        """The inverse of C, lower triangular."""
+        if not len(self.cholesky):
+            return self.cholesky
+        return np.asarray(dtrtri(self.cholesky, lower=1)[0])
+
+    @cached_property
+    def rows(self) -> FloatArray:
+        """The problem's rows in coordinates where the metric of this point is Euclidean."""
+        if not len(self.cholesky):
+            return self.problem.factor
+        return np.asarray(dtrmm(1.0, self.inverse, self.problem.factor.T, lower=1).T)
+
+    @cached_property
+    def distances(self) -> FloatArray:
+        """The squared distance of each pair under the matrix of this point."""
+        return self.problem.graph.distances(self.rows)
+
+    @cached_property
+    def _logdet(self) -> float:
+        return self.problem.prior.logdet() + 2.0 * float(np.log(np.diagonal(self.cholesky)).sum())
+
+    @cached_property
+    def dual(self) -> float:
+        r"""The dual value: log det S P and the sum of :math:`\lambda\log(1 - w\xi^0/\lambda)`.
+
+        Minus infinity where a multiplier has the wrong sign, or no pair, or leaves that logarithm's domain.
+        """
+        graph, used = self.problem.graph, self.multipliers != 0
+        sign, weight, w = graph.sign[used], graph.weight[used], self.multipliers[used]
+        share = w * graph.bound[used]
+        if ((sign * w < 0) | (weight == 0) | (share >= weight)).any():
+            return -np.inf
+        return self._logdet + float(weight @ np.log1p(-share / weight))
+
+    @cached_property
+    def primal(self) -> float:
+        """The primal value of the matrix that belongs to the multipliers."""
+        trace = float(np.einsum("ij,ij->", self.inverse, self.inverse)) - len(self.cholesky)
+        return trace + self._logdet + self.problem.graph.loss(self.distances)
+
+    @property
+    def gap(self) -> float:
+        """No matrix has an objective lower than the primal value by more than this."""
+        return self.primal - self.dual
+
+    @property
+    def scale(self) -> float:
+        """The unit of a relative gap: the objective, or one nat where the objective is smaller than that."""
+        return max(1.0, abs(self.primal), abs(self.dual))
+
+    @cached_property
+    def slack(self) -> FloatArray:
+        r"""ξ of each pair: :math:`1/\xi = 1/\xi^0 - w/\lambda`."""
+        graph, w = self.problem.graph, self.multipliers
+        share = np.divide(w, graph.weight, out=np.zeros_like(w), where=graph.weight > 0)
+        return np.asarray(1.0 / (1.0 / graph.bound - share))
+
+    def components(self) -> FloatArray:
+        r"""A factor W (d, d) of the matrix: :math:`W W^T = M = (P + \sum w z z^T)^{-1}`.
+
+        With the orthonormal :math:`Q = P^{1/2} U`, :math:`W = P^{-1/2} (I + Q (C^{-T} - I) Q^T)`; no inverse is
+        formed and factored again, so W is as good where M is nearly singular.
+        """
+        prior = self.problem.prior
+        Q = prior.power(0.5, self.problem.basis())
+        inner = Q @ ((self.inverse.T - np.eye(len(self.inverse))) @ Q.T)
+        inner[np.diag_indices_from(inner)] += 1.0
+        return prior.power(-0.5, inner)
+
+    def matrix(self) -> FloatArray:
+        r""":math:`M = (P + \sum w z z^T)^{-1}`, (d, d)."""
+        W = self.components()
+        return np.asarray(W @ W.T)
+
+
+@short_repr
+@dataclass(frozen=True, eq=False)
+class LogDetProblem(Compact):
+    r"""Find the metric nearest to the identity that respects bounds on pairs and keeps mean shifts short.
+
+    .. math::
+
+       \min_{M \succ 0}\; \operatorname{tr} M - \log\det M - d \;+\; \sum_k \lambda_k \bar z_k^T M \bar z_k
+       \;+\; \sum_{ij} \lambda_{ij}\, \varphi_\pm\!\left(z_{ij}^T M z_{ij} / \xi^0_{ij}\right),
+       \qquad z_{ij} = a_i - a_j
+
+    Its dual, over one signed multiplier per pair (:math:`\delta w \ge 0`), is smooth:
+
+    .. math:: \log\det\Big(P + \sum_{ij} w_{ij} z_{ij} z_{ij}^T\Big)
+       + \sum_{ij} \lambda_{ij} \log(1 - w_{ij}\xi^0_{ij}/\lambda_{ij})
+
+    and never exceeds the primal, at any M and any multipliers.
+
+    Parameters
+    ----------
+    rows : array (n, d)
+        The points :math:`a_i`, of whatever origin.
+    pairs : tuple of Pairs
+        Bounds on squared distances between them.
+    alignment : Alignment, optional
+        Mean shifts. With a slack they become constraints and add one multiplier each, after the pairs'.
+
+    Examples
+    --------
+    >>> pairs = Pairs(slice(0, 1), slice(1, 2), sign=1, weight=1.0, bound=0.5)
+    >>> problem = LogDetProblem(np.eye(2), (pairs,))
+    >>> problem.primal(np.eye(2)) >= problem.dual(np.array([0.3]))
+    True
+    """
+
+    rows: Any
+    pairs: tuple[Pairs, ...] = ()
+    alignment: Alignment | None = None
+
+    @property
+    def held_shape(self) -> tuple[int, int]:
+        """The shape of the rows, for :func:`isthmus._core.threads.cap_threads`."""
+        n, d = self.rows.shape
+        return n, d
+
+    def __post_init__(self) -> None:
+        rows = np.asarray(self.rows, dtype=np.float64)
+        if rows.ndim != 2:
+            raise InputError(f"rows: expected a two-dimensional array, got {rows.ndim} dimension(s).")
+        if not np.isfinite(rows).all():
+            raise InputError("rows: expected finite numbers, got NaN or inf.")
+        check_range(np.abs(rows).max(initial=0.0), "rows")
+        object.__setattr__(self, "rows", rows)
+        object.__setattr__(self, "pairs", tuple(self.pairs))
+        last = max((run.stop for block in self.pairs for run in (block.left, block.right)), default=0) - 1
+        if last >= len(rows):
+            raise InputError(f"pairs: expected row numbers below {len(rows)}, got {last}.")
+        if self.alignment is not None and self.alignment.rows.shape[1] != rows.shape[1]:
+            raise InputError(
+                f"alignment.rows: expected {rows.shape[1]} columns as in rows, got {self.alignment.rows.shape[1]}."
+            )
+        hopeless = (self.graph.sign < 0) & (self.graph.weight > 0) & (self.graph.distances(self._points) == 0)
+        if hopeless.any():
+            raise InputError(
+                f"pairs: expected distinct rows where a pair belongs apart, got {hopeless.sum()} such pair(s) "
+                "of equal rows; give them weight 0."
+            )
+
+    @cached_property
+    def _constraint(self) -> Alignment | None:
+        return self.alignment if self.alignment is not None and self.alignment.slack is not None else None
+
+    @cached_property
+    def _points(self) -> FloatArray:
+        """The rows, then each constrained mean shift and the origin that it is measured from."""
+        if self._constraint is None:
+            return np.asarray(self.rows)
+        return np.vstack([self.rows, self._constraint.rows, np.zeros((1, self.rows.shape[1]))])
+
+    @cached_property
+    def graph(self) -> PairGraph:
+        """All constraints as pairs of points: a mean shift is one more pair, of the same-class kind."""
+        blocks = self.pairs
+        if (shift := self._constraint) is not None:
+            n, K = len(self.rows), len(shift.rows)
+            column = [values[:, None] for values in (shift.weight, shift.slack)]
+            blocks = (*blocks, Pairs(slice(n, n + K), slice(n + K, n + K + 1), 1.0, *column))
+        return PairGraph(blocks, len(self._points))
+
+    @cached_property
+    def prior(self) -> Prior:
+        """The precision P: the identity, raised along each penalised mean shift."""
+        if self.alignment is None or self._constraint is not None:
+            return Prior(np.empty((0, self.rows.shape[1])), np.empty(0))
+        return Prior(self.alignment.rows, self.alignment.weight)
+
+    @cached_property
+    def _factor(self) -> tuple[FloatArray, IntArray | None]:
+        return row_factor(self._points, self.prior)
+
+    @property
+    def factor(self) -> FloatArray:
+        """F (n, r) of :mod:`isthmus.solvers.logdet`: the rows in a basis where the prior is the identity."""
+        return self._factor[0]
+
+    def basis(self) -> FloatArray:
+        """U (d, r) of :mod:`isthmus.solvers.logdet`: the basis itself, which no iteration needs."""
+        return make_basis(self._points, self.prior, *self._factor)
+
+    @property
+    def n_pairs(self) -> int:
+        """The number of multipliers."""
+        return len(self.graph.sign)
+
+    def primal(self, M: FloatArray) -> float:
+        """The objective at any symmetric matrix (d, d); infinite unless it is positive definite."""
+        d = self.rows.shape[1]
+        if np.shape(M) != (d, d):
+            raise InputError(f"M: expected shape ({d}, {d}), got {np.shape(M)}.")
+        return self._objective(np.array(M, dtype=np.float64))
+
+    def _objective(self, M: FloatArray) -> float:
+        """The same, in whose memory the Cholesky factor is written."""
+        trace = float(np.trace(M))
+        try:
+            L = sla.cholesky(M.T, lower=True, overwrite_a=True)
+        except sla.LinAlgError:
+            return np.inf
+        shifts = self.prior.rows @ L
+        value = trace - 2.0 * np.log(np.diagonal(L)).sum() - len(M)
+        value += self.prior.weight @ np.einsum("ij,ij->i", shifts, shifts)
+        value += self.graph.loss(self.distances(L))
+        return float(value) if np.isfinite(value) else np.inf
+
+    def value(self, W: FloatArray) -> float:
+        """The objective at W Wᵀ as doubles hold it: infinite where the rounding of the product takes definiteness."""
+        return self._objective(W @ W.T)
+
+    def distances(self, W: FloatArray) -> FloatArray:
+        """The squared distance of each pair under W Wᵀ."""
+        return self.graph.distances(self._points @ W)
+
+    def block_distances(self, W: FloatArray) -> list[FloatArray]:
+        """The same, as one array per block of pairs."""
+        return self.graph.split(self.distances(W))
+
+    def dual(self, multipliers: FloatArray) -> float:
+        """The dual value at any multipliers, a lower bound of every primal value; minus infinity if infeasible."""
+        if np.shape(multipliers) != (self.n_pairs,):
+            raise InputError(f"multipliers: expected shape ({self.n_pairs},), got {np.shape(multipliers)}.")
+        point = self.at(multipliers)
+        return -np.inf if point is None else point.dual
+
+    def at(self, multipliers: FloatArray) -> DualPoint | None:
+        """The point of the dual at these multipliers, or None where ``P + Σ w z zᵀ`` is not positive definite."""
+        point = DualPoint(self, multipliers)
+        try:
+            point.cholesky  # noqa: B018  (kept by the point, which needs it for all else)
+        except np.linalg.LinAlgError:
+            return None
+        return point
+
+    def start(self, multipliers: FloatArray | None = None) -> DualPoint:
+        """A feasible point: at zero, or at multipliers of a similar problem, shrunk where they have to be."""
+        w: FloatArray = np.zeros(self.n_pairs)
+        if multipliers is not None:
+            graph, w = self.graph, np.array(multipliers, dtype=np.float64)
+            if w.shape != (self.n_pairs,):
+                raise InputError(f"start: expected shape ({self.n_pairs},), got {w.shape}.")
+            w = np.where((graph.sign * w > 0) & (graph.weight > 0), w, 0.0)
+            w = np.where(w * graph.bound < graph.weight, w, 0.9 * graph.weight / graph.bound)
+        while (point := self.at(w)) is None:
+            w = 0.5 * w
+        return point

@@ -1,0 +1,1 @@
+"""Measure whether a source helps to label a target."""

@@ -1,0 +1,1 @@
+"""The jobs: match two collections, transfer labels, migrate an index."""

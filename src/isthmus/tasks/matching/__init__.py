@@ -1,0 +1,1 @@
+"""Find the rows of two collections that are the same object."""

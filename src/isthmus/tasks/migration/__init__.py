@@ -1,0 +1,1 @@
+"""Keep an old vector index usable under a new embedding model."""

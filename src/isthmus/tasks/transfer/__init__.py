@@ -1,0 +1,1 @@
+"""Transfer labels from a source to a target with other features."""

@@ -1,0 +1,276 @@
+"""Both domains as the starts see them: coordinates along principal axes, classes as codes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from isthmus._core.arrays import BoolArray, FloatArray, IntArray, Matrix, as_dense, is_sparse
+from isthmus._core.linalg import PrincipalAxes, principal_axes
+from isthmus._core.validation import check_choice
+from isthmus.data.known_pairs import KnownPairs
+from isthmus.exceptions import InputError
+from isthmus.geometry.coordinates import (
+    EXACT,
+    Prepared,
+    column_scaling,
+    fit_leading_axes,
+    normalize_precisely,
+    normalize_rows,
+)
+
+AXES = 200
+"""Principal axes that are kept, unless five per class are more."""
+FLAT = 1e-4
+"""Axes along which rows deviate by no more than this share of the largest deviation are left out."""
+UNIT = 1e-3
+"""Dense rows whose lengths differ from one by no more than this have been given that length on purpose."""
+
+
+@dataclass(frozen=True, eq=False)
+class Preparation:
+    """How rows of one domain become coordinates: columns on one scale, rows of unit length, principal axes.
+
+    Sparse rows, and dense ones that have unit length already, keep the scale of their columns; principal components
+    keep their deviations.
+    """
+
+    centre: FloatArray | None
+    scale: FloatArray | None
+    axes: PrincipalAxes
+
+    @classmethod
+    def of(cls, X: Matrix, k: int) -> Preparation:
+        """Learned from all rows X (n, d) of a domain: at most k axes."""
+        scaling = _scaling(X)
+        features = _features(X, *scaling)
+        n, d = features.shape
+        if min(n, d) <= EXACT:
+            axes = principal_axes(features, tolerance=FLAT)
+            axes = axes.leading(min(k, max(len(axes.deviations), 1)))
+        else:
+            axes = fit_leading_axes(features, k)
+        return cls(*scaling, axes)
+
+    def features(self, X: Matrix) -> Matrix:
+        """Rows of unit length (n, d)."""
+        return _features(X, self.centre, self.scale)
+
+    def coordinates(self, X: Matrix) -> FloatArray:
+        """New or old rows along the axes (n, k)."""
+        return self.axes.coordinates(self.features(X))
+
+    def prepared(self, X: Matrix) -> Prepared:
+        """The same as the functions of :mod:`isthmus.matching` take it."""
+        features = self.features(X)
+        mean = self.axes.mean
+        lengths = features.multiply(features).sum(axis=1) if is_sparse(features) else (features**2).sum(axis=1)
+        squares = np.asarray(lengths).ravel() - 2.0 * np.asarray(features @ mean).ravel() + mean @ mean
+        return Prepared(features, mean, self.axes.coordinates(features).astype(np.float32), np.maximum(squares, 0.0))
+
+
+def _scaling(X: Matrix) -> tuple[FloatArray | None, FloatArray | None]:
+    if is_sparse(X):
+        return None, None
+    Z = as_dense(X)
+    if np.abs(Z).max(initial=0.0) < 1.0 + UNIT and np.abs(np.sqrt(np.einsum("ij,ij->i", Z, Z)) - 1.0).max() < UNIT:
+        return None, None
+    return column_scaling(Z)
+
+
+def _features(X: Matrix, centre: FloatArray | None, scale: FloatArray | None) -> Matrix:
+    return (
+        normalize_precisely(X) if centre is None or scale is None else normalize_rows((as_dense(X) - centre) * scale)
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class View:
+    """Unit rows on a number of axes: source S and labelled target L with their classes, unlabelled target U."""
+
+    S: FloatArray
+    ys: IntArray
+    L: FloatArray
+    yl: IntArray
+    U: FloatArray
+
+    @property
+    def target(self) -> FloatArray:
+        """All target rows, the labelled ones first."""
+        return np.vstack([self.L, self.U])
+
+
+@dataclass(frozen=True, eq=False)
+class TransferRows:
+    """What a start may know: coordinates of both domains, codes of classes, and the classes' shares.
+
+    Parameters
+    ----------
+    source, target : array (n_s, k_s), (n_t, k_t)
+        Coordinates along the principal axes of either domain, of most variance first, centred.
+    ys, yt : array (n_s,), (n_t,)
+        Codes from 0 to C - 1; -1 for rows without a label.
+    shares : array (C,)
+        Shares of the classes among unlabelled target rows, as far as they are assumed; each above zero.
+    pairs : KnownPairs, optional
+        Rows of both that are the same object.
+    prepared : (Prepared, Prepared), optional
+        Both domains with all their features, for starts that need them.
+    """
+
+    source: FloatArray
+    ys: IntArray
+    target: FloatArray
+    yt: IntArray
+    shares: FloatArray
+    pairs: KnownPairs | None = None
+    prepared: tuple[Prepared, Prepared] | None = None
+
+    @property
+    def n_classes(self) -> int:
+        """C."""
+        return len(self.shares)
+
+    @cached_property
+    def unlabelled(self) -> BoolArray:
+        """Which target rows have no label (n_t,)."""
+        return np.asarray(self.yt < 0)
+
+    @cached_property
+    def known(self) -> IntArray:
+        """The classes that a target row is labelled with."""
+        return np.unique(self.yt[~self.unlabelled])
+
+    @cached_property
+    def unknown(self) -> IntArray:
+        """The classes that no target row is labelled with."""
+        return np.setdiff1d(np.arange(self.n_classes), self.known)
+
+    @cached_property
+    def shared(self) -> IntArray:
+        """The classes that a source row is labelled with."""
+        return np.unique(self.ys[self.ys >= 0])
+
+    @cached_property
+    def one_hot(self) -> FloatArray:
+        """The classes of the labelled target rows (n_l, C)."""
+        return np.eye(self.n_classes)[self.yt[~self.unlabelled]]
+
+    def at(self, multiple: int) -> View:
+        """Labelled source rows and all target rows on the first ``multiple`` × C axes, of unit length."""
+        k, taught = multiple * self.n_classes, self.ys >= 0
+        Z = normalize_rows(self.target[:, :k])
+        return View(
+            normalize_rows(self.source[taught, :k]),
+            self.ys[taught],
+            Z[~self.unlabelled],
+            self.yt[~self.unlabelled],
+            Z[self.unlabelled],
+        )
+
+    def with_shares(self, shares: FloatArray) -> TransferRows:
+        """The same rows under other shares."""
+        return replace(self, shares=shares)
+
+    def renamed(self, names: IntArray) -> TransferRows:
+        """The same rows, with the source's class c called ``names[c]``."""
+        return replace(self, ys=np.where(self.ys < 0, -1, names[self.ys]))
+
+    def with_fewer(self, most: int, rng: np.random.Generator) -> TransferRows:
+        """At most so many of the unlabelled rows, drawn at random; no pairs, and no features."""
+        unlabelled = np.flatnonzero(self.unlabelled)
+        kept = ~self.unlabelled
+        kept[rng.permutation(unlabelled)[:most]] = True
+        return replace(self, target=self.target[kept], yt=self.yt[kept], pairs=None, prepared=None)
+
+    def among_shared(self) -> TransferRows:
+        """Without what the source has no word for: classes are counted among its own.
+
+        Labelled source rows and, of the target, unlabelled rows and those of a class that the source has.
+        """
+        codes = np.full(self.n_classes + 1, -1, dtype=np.intp)
+        codes[self.shared] = np.arange(len(self.shared))
+        ys, yt = codes[self.ys], codes[self.yt]
+        taught, kept = ys >= 0, self.unlabelled | (yt >= 0)
+        sides = (
+            None
+            if self.prepared is None
+            else (take_rows(self.prepared[0], taught), take_rows(self.prepared[1], kept))
+        )
+        shares = self.shares[self.shared] / self.shares[self.shared].sum()
+        return TransferRows(self.source[taught], ys[taught], self.target[kept], yt[kept], shares, prepared=sides)
+
+
+def take_rows(X: Prepared, rows: BoolArray) -> Prepared:
+    """Some rows of a collection, seen from the same mean."""
+    return X if rows.all() else Prepared(X.features[rows], X.mean, X.centred[rows], X.squares[rows])
+
+
+def restrict_to_shared(P: FloatArray, rows: TransferRows) -> FloatArray:
+    """Guesses (n_u, C) among the classes of the source only (n_u, C')."""
+    Q = P[:, rows.shared] + 1e-12
+    return np.asarray(Q / Q.sum(axis=1, keepdims=True))
+
+
+def extend_to_all(P: FloatArray, rows: TransferRows, own: FloatArray) -> FloatArray:
+    """Guesses P (n_u, C') over the classes of the source as guesses over all classes (n_u, C).
+
+    Classes that only the target has keep what the target's ``own`` guesses (n_u, C) give them; P shares the rest.
+    """
+    if len(rows.shared) == rows.n_classes:
+        return P
+    full = own.copy()
+    full[:, rows.shared] = 0.0
+    full[:, rows.shared] = P * (1.0 - full.sum(axis=1, keepdims=True))
+    return full
+
+
+WORDS = ("auto", "uniform", "source", "estimated")
+SMALLEST = 0.01
+"""No class has a smaller share than this part of an equal one: what is assumed away can't be found."""
+
+
+def check_shares(shares: Any) -> str | FloatArray:
+    """The parameter ``shares``: one of the words, or numbers (C,) that are not yet scaled."""
+    if isinstance(shares, str):
+        return check_choice(shares, "shares", WORDS)
+    try:
+        array = np.asarray(shares, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise InputError(f"shares: expected one of {', '.join(WORDS)} or numbers, got {shares!r:.60}.") from None
+    if array.ndim != 1 or not len(array) or not np.isfinite(array).all() or (array < 0).any() or not array.any():
+        raise InputError(f"shares: expected a share of at least 0 per class, not all 0, got {shares!r:.60}.")
+    return array
+
+
+def assume_shares(shares: str | FloatArray, ys: IntArray, classes: NDArray[Any]) -> FloatArray:
+    """Shares (C,) that sum to one, before anything is estimated.
+
+    A class that the source lacks gets an equal share where the shares are the source's.
+
+    Examples
+    --------
+    >>> assume_shares("source", np.array([0, 0, 0, 1]), np.array(["a", "b", "c"])).round(2)
+    array([0.5 , 0.17, 0.33])
+    """
+    C = len(classes)
+    if not isinstance(shares, str):
+        if len(shares) != C:
+            raise InputError(f"shares: expected a share for each of {C} classes, got {len(shares)}.")
+        return floor_shares(shares)
+    if shares != "source":
+        return np.full(C, 1.0 / C)
+    counts = np.bincount(ys[ys >= 0], minlength=C).astype(float)
+    lacking = counts == 0
+    counts[lacking] = counts[~lacking].mean()
+    return floor_shares(counts)
+
+
+def floor_shares(shares: FloatArray) -> FloatArray:
+    """Shares that sum to one, none of them too small to be found."""
+    scaled = np.maximum(shares / shares.sum(), SMALLEST / len(shares))
+    return np.asarray(scaled / scaled.sum())

@@ -1,0 +1,263 @@
+"""Semantic matching: rows of two domains are alike as far as they are probably of the same class."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn import config_context
+from sklearn.base import clone, is_classifier
+from sklearn.linear_model import LogisticRegression
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import Normalizer, StandardScaler
+from sklearn.utils import InputTags, get_tags
+
+from isthmus._core.arrays import FloatArray, IntArray, Matrix, is_sparse
+from isthmus._core.validation import check_number
+from isthmus.data.domains import TwoDomains
+from isthmus.data.labels import UNLABELLED
+from isthmus.estimators.base import TwoDomainEstimator
+from isthmus.estimators.controls import SelfTrainedLDA
+from isthmus.exceptions import InputError
+from isthmus.geometry.common_space import DOMAINS, INNER_PRODUCT, top_k, two_names
+from isthmus.tasks.transfer.calibration import cross_fit_power, temper
+
+STRENGTH = 10.0
+"""The inverse penalty of logistic regression: on rows of unit length weights have to be large."""
+BLOCK = 1024
+"""Queries that are compared with the whole gallery at once."""
+
+
+class SemanticMatching(TwoDomainEstimator):
+    r"""Search across two domains by class: the probability that two rows are of the same one.
+
+    .. math:: s(x, y) = \sum_c p_c(x)\, q_c(y), \qquad p \text{ by the source's rule}, \; q \text{ by the target's}
+
+    Each domain has a rule of its own, and the common space is that of the classes' probabilities. Nothing is learned
+    *across* the domains: what joins them are the names of the classes. It is a similarity and no metric (a row is not
+    most similar to itself), and it knows of no difference between two rows that are surely of one class.
+
+    **When to use it.** To find rows of the same class, where every class has a labelled target row. With 1 to 5
+    labels per class it found more of them than MLHD among the first ten, by 2 to 13 points on digits, mfeat, Reuters
+    and Debian, and up to 3 points fewer on SNARE-seq (three development seeds). A class that no target row is
+    labelled with is never found by the target's own rule: give it ``target_rule=LabelTransfer()``, which names such
+    classes. To find the *same object*, or rows that are alike within a class, use a system that learns from pairs, or
+    MLHD.
+
+    Parameters
+    ----------
+    source_rule : scikit-learn classifier, optional
+        With ``predict_proba``; cloned in ``fit`` and never changed. None is logistic regression. It is given rows of
+        unit length; of dense rows each column is first brought to mean 0 and deviation 1.
+    target_rule : TwoDomainEstimator, optional
+        With ``predict_proba``; it sees both domains as they come, labelled rows and unlabelled ones. None is
+        :class:`~isthmus.estimators.controls.SelfTrainedLDA` on rows prepared as above, which uses labelled and unlabelled
+        target rows and nothing of the source.
+    n_folds : int or None
+        Each rule's probabilities are raised to the power that makes them most true on labelled rows held out in so
+        many folds. Rows that are alone in their class are never held out; where all are, the power is 1. None: no
+        such correction, the powers are 1.
+    n_neighbors : int
+        How many rows :meth:`kneighbors` finds if it is not told.
+    source_transformer, target_transformer : transformer or pipeline of scikit-learn, optional
+        As in :class:`~isthmus.MLHD`.
+
+    Attributes
+    ----------
+    source_rule_, target_rule_ : object
+        The fitted rules.
+    powers_ : dict of str to float
+        For "source" and "target", the power of the probabilities; below 1 the rule was too sure of itself.
+    unlabelled_classes_ : array
+        Classes that no target row is labelled with.
+    classes_ : array
+        The classes of the source.
+
+    Examples
+    --------
+    >>> from isthmus import SemanticMatching
+    >>> from isthmus.data.datasets import load_digits
+    >>> d = load_digits(3)
+    >>> matching = SemanticMatching().fit(d.X_source, d.y_source, d.X_target, d.y_target)
+    >>> similarities, numbers = matching.kneighbors(d.X_test, 10)
+    >>> round(float((d.y_source[numbers] == d.y_test[:, None]).mean()), 2)
+    0.92
+    """
+
+    kind: ClassVar[str] = INNER_PRODUCT
+    """How points of :meth:`transform` are compared, within a domain too."""
+
+    source_rule_: Any
+    target_rule_: Any
+    powers_: dict[str, float]
+    unlabelled_classes_: NDArray[Any]
+    _gallery: FloatArray
+
+    def __init__(
+        self,
+        source_rule: Any = None,
+        target_rule: Any = None,
+        *,
+        n_folds: int | None = 5,
+        n_neighbors: int = 10,
+        source_transformer: Any = None,
+        target_transformer: Any = None,
+    ) -> None:
+        self.source_rule = source_rule
+        self.target_rule = target_rule
+        self.n_folds = n_folds
+        self.n_neighbors = n_neighbors
+        self.source_transformer = source_transformer
+        self.target_transformer = target_transformer
+
+    def _validate(self) -> None:
+        super()._validate()
+        check_number(self.n_neighbors, "n_neighbors", low=1, whole=True)
+        if self.n_folds is not None:
+            check_number(self.n_folds, "n_folds", low=2, whole=True)
+        source, target = self.source_rule, self.target_rule
+        if source is not None and (
+            isinstance(source, TwoDomainEstimator) or not (is_classifier(source) and hasattr(source, "predict_proba"))
+        ):
+            raise InputError(f"source_rule: expected a classifier with predict_proba, got {source!r:.60}.")
+        if target is not None and not (isinstance(target, TwoDomainEstimator) and hasattr(target, "predict_proba")):
+            raise InputError(f"target_rule: expected a system with predict_proba, got {target!r:.60}.")
+
+    def _own_tags(self, domain: str) -> InputTags:
+        rule = self.source_rule if domain == DOMAINS[0] else None
+        takes_sparse = rule is None or get_tags(rule).input_tags.sparse
+        if self.target_rule is not None:
+            takes_sparse = takes_sparse and self.target_rule._input_tags(domain).sparse
+        return InputTags(sparse=takes_sparse)
+
+    def _fit_domains(self, domains: TwoDomains, settings: None) -> dict[str, Any]:
+        n_classes = len(domains.classes)
+        if n_classes < 2:
+            raise InputError(f"y_source: expected at least two classes to tell apart, got {n_classes}.")
+        rules = self._source_fitted(domains), self._target_fitted(domains)
+        folds = self.n_folds
+        powers = {name: 1.0 if folds is None else self._power(domains, name, int(folds)) for name in DOMAINS}
+        P = _probabilities(rules[0], domains.source.X, n_classes)
+        known = np.unique(domains.target.y[domains.target.labelled])
+        return {
+            "source_rule_": rules[0],
+            "target_rule_": rules[1],
+            "powers_": powers,
+            "unlabelled_classes_": np.delete(domains.classes, known),
+            "_gallery": temper(P, powers["source"]),
+        }
+
+    def _source_fitted(self, domains: TwoDomains, rows: IntArray | None = None) -> Any:
+        """The rule of the source, from some of its rows."""
+        rule = LogisticRegression(C=STRENGTH, max_iter=2000) if self.source_rule is None else clone(self.source_rule)
+        source, kept = domains.source, slice(None) if rows is None else rows
+        return make_pipeline(_make_preparation(source.X), rule).fit(source.X[kept], source.y[kept])
+
+    def _target_fitted(self, domains: TwoDomains, rows: IntArray | None = None) -> Any:
+        """The rule of the target, from all rows, of which some are labelled."""
+        own = SelfTrainedLDA(target_transformer=_make_preparation(domains.target.X))
+        rule = own if self.target_rule is None else clone(self.target_rule)
+        y = domains.target.y
+        if rows is not None:
+            y = np.where(np.isin(np.arange(len(y)), rows), y, UNLABELLED)
+        return rule.fit(domains.source.X, domains.source.y, domains.target.X, y)
+
+    def _power(self, domains: TwoDomains, domain: str, n_folds: int) -> float:
+        """The power of a rule's probabilities, by labelled rows of its domain that are held out."""
+        both = {"source": (domains.source, self._source_fitted), "target": (domains.target, self._target_fitted)}
+        rows, learned = both[domain]
+
+        def fitted(taught: IntArray) -> Any:
+            rule = learned(domains, taught)
+            return lambda out: _probabilities(rule, rows.X[out], len(domains.classes))
+
+        return cross_fit_power(fitted, rows.y, n_folds)
+
+    def transform(self, X: Any, domain: str = "target") -> FloatArray:
+        """The probabilities of the classes (n, C), by the rule of the rows' domain: inner products compare them."""
+        return self._posteriors(self._rows(X, domain), domain)
+
+    def predict_proba(self, X: Any, domain: str = "target") -> FloatArray:
+        """The probabilities of the classes (n, C): the same as :meth:`transform`."""
+        return self._posteriors(self._rows(X, domain), domain)
+
+    def predict(self, X: Any, domain: str = "target") -> NDArray[Any]:
+        """The most probable class of each row (n,)."""
+        best = self.predict_proba(X, domain).argmax(axis=1)
+        return np.asarray(self.classes_[best])
+
+    def pairwise_similarities(self, A: Any, B: Any, domains: tuple[str, str] = ("source", "target")) -> FloatArray:
+        """The probability (n, m) that a row of A and a row of B are of the same class, for rows of any domains."""
+        a, b = self._both(A, B, domains)
+        return np.asarray(a @ b.T)
+
+    def pair_score(self, A: Any, B: Any, domains: tuple[str, str] = ("source", "target")) -> FloatArray:
+        """The probability (n,) that each row of A is of the same class as the row of B in the same place."""
+        a, b = self._both(A, B, domains)
+        if len(a) != len(b):
+            raise InputError(f"B: expected {len(a)} rows, as many as A, got {len(b)}.")
+        return np.asarray(np.einsum("ij,ij->i", a, b))
+
+    def kneighbors(
+        self, X: Any, n_neighbors: int | None = None, domain: str = "target"
+    ) -> tuple[FloatArray, IntArray]:
+        """The best source rows of the fit for each row, best first: similarities and row numbers, both (n, k)."""
+        queries = self.predict_proba(X, domain)
+        k = self.n_neighbors if n_neighbors is None else n_neighbors
+        return _rank(
+            queries, self._gallery, int(check_number(k, "n_neighbors", low=1, high=len(self._gallery), whole=True))
+        )
+
+    def search(
+        self, queries: Any, gallery: Any, k: int = 10, domains: tuple[str, str] = ("target", "source")
+    ) -> tuple[FloatArray, IntArray]:
+        """The best rows of a gallery for each query, best first: similarities and row numbers, both (n, k).
+
+        Parameters
+        ----------
+        queries, gallery : array, sparse matrix or data frame (n, d) and (m, d')
+            Rows of any two domains, new or old.
+        k : int
+            How many to find for each query, at most as many as there are in the gallery.
+        domains : (str, str)
+            Where the queries and the gallery come from.
+        """
+        names = two_names(domains)
+        q, g = self._rows(queries, names[0], "queries"), self._rows(gallery, names[1], "gallery")
+        check_number(k, "k", low=1, high=g.shape[0], whole=True)
+        return _rank(self._posteriors(q, names[0]), self._posteriors(g, names[1]), int(k))
+
+    def _both(self, A: Any, B: Any, domains: Any) -> tuple[FloatArray, FloatArray]:
+        """Probabilities of the classes, of rows of two domains."""
+        first, second = two_names(domains)
+        rows = self._rows(A, first, "A"), self._rows(B, second, "B")
+        return self._posteriors(rows[0], first), self._posteriors(rows[1], second)
+
+    def _posteriors(self, rows: Matrix, domain: str) -> FloatArray:
+        rule = self.source_rule_ if domain == DOMAINS[0] else self.target_rule_
+        with config_context(transform_output="default"):  # no frames within a rule: they can't be sparse
+            P = temper(_probabilities(rule, rows, len(self.classes_)), self.powers_[domain])
+        return P.astype(rows.dtype, copy=False) if rows.dtype.kind == "f" else P
+
+    def _dimension(self) -> int:
+        return len(self.classes_)
+
+
+def _make_preparation(X: Matrix) -> Any:
+    """Rows of unit length, after columns of one deviation where that leaves zeros alone."""
+    return make_pipeline(Normalizer()) if is_sparse(X) else make_pipeline(StandardScaler(), Normalizer())
+
+
+def _probabilities(rule: Any, X: Matrix, n_classes: int) -> FloatArray:
+    """Of all classes (n, C), by a rule whose labels are codes; zero for classes that it does not know."""
+    P = np.zeros((X.shape[0], n_classes))
+    P[:, np.asarray(rule.classes_, dtype=np.intp)] = rule.predict_proba(X)
+    return P
+
+
+def _rank(queries: FloatArray, gallery: FloatArray, k: int) -> tuple[FloatArray, IntArray]:
+    """The k largest inner products of each query, largest first, and the numbers of their rows."""
+    blocks = [top_k(queries[i : i + BLOCK] @ gallery.T, k) for i in range(0, len(queries), BLOCK)]
+    scores, numbers = zip(*blocks, strict=True)
+    return np.concatenate(scores), np.concatenate(numbers)

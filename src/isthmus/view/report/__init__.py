@@ -1,0 +1,1 @@
+"""A report as one self-contained HTML page."""

@@ -1,0 +1,260 @@
+"""The chapters of matches, labels and verdicts, and the choice of the chapter by the contents of a file."""
+
+from __future__ import annotations
+
+import warnings
+from collections import Counter
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from isthmus._core.arrays import FloatArray, IntArray
+from isthmus._core.files import open_regular, show_path
+from isthmus.estimators.paired_maps import RidgeMap
+from isthmus.exceptions import DataWarning, InputError
+from isthmus.io.tables.features import Features
+from isthmus.io.tables.read import read_table
+from isthmus.io.tables.table import Table, numbers, words
+from isthmus.study.source_value.result import Verdict
+from isthmus.view.report.model import describe_classes, model_chapter
+from isthmus.view.report.page import POINTS, Chapter, Cloud, Figure, common_plane, histogram_figure, own_plane
+from isthmus.view.report.rows import (
+    NO_CLASS,
+    RECORD,
+    Inputs,
+    Record,
+    Rows,
+    check_version,
+    find_rows,
+    read_json,
+    read_record,
+    sample_rows,
+)
+
+EXPECTED = (
+    "expected a model of `isthmus fit`, matches of `isthmus match`, classes of `isthmus label` or a verdict of "
+    "`isthmus evaluate`"
+)
+LINES = (".jsonl", ".ndjson")
+MATCHES = ("source", "target", "score", "confidence")
+LABELS = ("id", "class", "probability", "runner_up", "runner_up_probability", "given")
+"""The columns of the two tables."""
+MATCHES_SHOWN, LABELS_SHOWN = 1_000, 500
+"""The least confident rows that the page lists."""
+CANDIDATES = 3
+"""Other candidates listed for each match."""
+PAIRS, FEWEST = 1_500, 10
+"""Matches that the common space is learned from, at most and at least."""
+LINKED = 300
+"""Matches drawn as lines."""
+
+
+def read_chapter(path: Path, inputs: Inputs) -> Chapter:
+    """Return the chapter of a file, whatever of the four kinds it is."""
+    with open_regular(path) as file:
+        start = file.read(9)
+    archive = start.startswith(b"PK\x03\x04")
+    if archive and path.suffix == ".npz":
+        raise InputError(f"{show_path(path)}: {EXPECTED}, got an adapter or other arrays.")
+    # An archive, or the length of a header and the header.
+    if archive or (start[8:9] == b"{" and not start.startswith(b"{")):
+        return model_chapter(path, inputs)
+    if start.lstrip().startswith(b"{") and path.suffix.lower() not in LINES:
+        return verdict_chapter(path, read_json(path))
+    return _table_chapter(path, inputs)
+
+
+def _table_chapter(path: Path, inputs: Inputs) -> Chapter:
+    record = read_record(path)
+    if record is not None and record.kind == "match" and record.facts.get("matches") == 0:
+        return match_chapter(path, None, record, inputs)  # a table without rows can't be read
+    try:
+        found = read_table(path)
+    except InputError as error:
+        if "expected a name that ends in" in str(error):
+            raise InputError(f"{show_path(path)}: {EXPECTED}, got another kind of file.") from None
+        raise
+    for kind, columns, make in (("match", MATCHES, match_chapter), ("label", LABELS, labels_chapter)):
+        if set(columns) <= set(found.names):
+            if record is not None and record.kind != kind:
+                raise InputError(f"{show_path(path)}.json: expected the record of `isthmus {kind}`, got another.")
+            return make(path, found, record, inputs)
+    raise InputError(f"{show_path(path)}: {EXPECTED}, got a table with the columns {found.shown_names()}.")
+
+
+def verdict_chapter(path: Path, about: Mapping[str, Any]) -> Chapter:
+    """Return the chapter of what ``isthmus evaluate -o`` wrote or :meth:`isthmus.Verdict.to_dict` returned."""
+    if about.get("format") == RECORD:
+        table = show_path(path.name.removesuffix(".json"))
+        raise InputError(f"{show_path(path)}: {EXPECTED}, got the record of a table; give {table} itself.")
+    if not {"sentence", "helps", "rows"} <= about.keys():
+        raise InputError(f"{show_path(path)}: {EXPECTED}, got another JSON object.")
+    if "version" in about:
+        check_version(about, path)
+    try:
+        verdict = Verdict.from_dict(about)
+    except InputError as error:
+        raise InputError(f"{show_path(path)}, {error}") from None
+    curve = [point._asdict() for point in verdict.curve if point.labels > 0]
+    name = "Accuracy by labels per class, with the source and without"
+    every = list(zip(verdict.rows, verdict.table.rows, strict=True))
+    values: dict[str, Any] = {
+        "verdict": verdict,
+        # The rows with an interval decide; single target-only rules have none.
+        "deciding": [cells for row, cells in every if row.difference is None or row.low is not None],
+    }
+    if len(curve) > 1:
+        values["curve"] = Figure("labels", name, {"curve": curve}, 400)
+    return Chapter("verdict", path.name, verdict.sentence, values)
+
+
+def match_chapter(path: Path, found: Table | None, record: Record | None, inputs: Inputs) -> Chapter:
+    """Return the chapter of matches (None: no match was found), with the rows of both files where given."""
+    facts, plans = ({}, {}) if record is None else (record.facts, record.plans)
+    sides = None
+    if inputs.has_both(path):
+        sides = inputs.rows("source", plans.get("source")), inputs.rows("target", plans.get("target"))
+    seen = {"n": 0, "matches": [], "space": None} if found is None else _show_matches(path, found, sides)
+    values = {
+        "record": record,
+        "files": [_describe_file(facts[side]) for side in ("a", "b") if isinstance(facts.get(side), dict)],
+        "recall": _read_recall(facts),
+    }
+    verdict = None if record is None else record.sentence("verdict")
+    said = verdict or f"{seen['n']:,} matches; there is no record of how they were found."
+    return Chapter("matches", path.name, said, values | seen)
+
+
+def _show_matches(path: Path, found: Table, sides: tuple[Rows, Rows] | None) -> dict[str, Any]:
+    """Return the least confident matches, with texts, other candidates and the common space of all."""
+    ids = words(found, "source"), words(found, "target")
+    score, confidence = numbers(found, "score"), np.nan_to_num(numbers(found, "confidence"))
+    order = np.argsort(confidence, kind="stable")[:MATCHES_SHOWN]
+    texts, space = [[""] * len(order)] * 2, None
+    if sides is not None:
+        pairs = np.column_stack([find_rows(path, rows, names) for rows, names in zip(sides, ids, strict=True)])
+        texts = [rows.take(pairs[order, k]).excerpts() for k, rows in enumerate(sides)]
+        space = _learn_space(pairs, confidence, sides, order)
+    names = [[str(side[i]) for i in order] for side in ids]
+    candidates = [()] * len(order) if space is None else space["candidates"]
+    columns = names[0], texts[0], names[1], texts[1], score[order], confidence[order], candidates
+    matches = list(zip(*columns, strict=True))
+    histogram = histogram_figure(confidence, "confidence")
+    return {"n": len(score), "matches": matches, "space": space, "histogram": histogram}
+
+
+def _describe_file(about: Mapping[str, Any]) -> tuple[str, str]:
+    rows = about.get("rows")
+    return Path(str(about.get("file"))).name, f"{rows:,}" if type(rows) is int else str(rows)
+
+
+def _read_recall(facts: Mapping[str, Any]) -> dict[str, Any] | None:
+    """Return the held-out recall, its interval and the recall with shuffled pairs, as far as they are shares."""
+    ends = facts.get("held_back_interval")
+    found = [facts.get("held_back_recall"), facts.get("shuffled_recall"), *(ends if isinstance(ends, list) else ())]
+    shares = [share if isinstance(share, int | float) and 0 <= share <= 1 else None for share in found]
+    interval = shares[2:] if len(shares) == 4 and None not in shares[2:] else None
+    return None if shares[0] is None else {"share": shares[0], "shuffled": shares[1], "interval": interval}
+
+
+def _learn_space(
+    pairs: IntArray, confidence: FloatArray, sides: tuple[Rows, Rows], asked: IntArray
+) -> dict[str, Any] | None:
+    """Return a common space of ridge maps fitted to the most confident matches; None where they are too few.
+
+    Parameters
+    ----------
+    pairs, confidence : array (m, 2), array (m,)
+        The matches as row numbers.
+    sides : (Rows, Rows)
+        All rows of both files.
+    asked : array (q,)
+        The matches whose other candidates are searched in this space.
+    """
+    best = pairs[np.argsort(-confidence, kind="stable")[:PAIRS]]
+    chosen = [sample_rows(rows, POINTS // 2, best[:, k]) for k, rows in enumerate(sides)]
+    best = best[np.isin(best[:, 0], chosen[0]) & np.isin(best[:, 1], chosen[1])]
+    known = np.column_stack([np.searchsorted(chosen[k], best[:, k]) for k in range(2)])
+    if len(known) < FEWEST:
+        return None
+    some = sides[0].take(chosen[0]), sides[1].take(chosen[1])
+    features = [Features.fit(rows.plan, rows.table) for rows in some]
+    X = [made.transform(rows.table) for made, rows in zip(features, some, strict=True)]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DataWarning)  # about this picture, not about the matches
+        model = RidgeMap().fit(X[0], None, X[1], None, pairs=known)
+    matched = np.concatenate([np.isin(chosen[k], pairs[:, k]) for k in range(2)])
+    cloud = Cloud(
+        rows=some,
+        groups=np.where(matched, "matched", "not matched").tolist(),
+        known=[True] * len(matched),
+        before=(own_plane(X[0]), own_plane(X[1])),
+        after=common_plane(model.transform, X[0], X[1]),
+        totals=(len(sides[0]), len(sides[1])),
+        links=known[np.random.default_rng(0).permutation(len(known))[:LINKED]].tolist(),
+        by_domain=True,
+    )
+    queries = features[0].transform(sides[0].take(pairs[asked, 0]).table)
+    _, nearest = model.search(queries, X[1], min(CANDIDATES + 1, len(some[1])), ("source", "target"))
+    others = (row[chosen[1][row] != j][:CANDIDATES] for row, j in zip(nearest, pairs[asked, 1], strict=True))
+    return {"cloud": cloud, "n_pairs": len(known), "candidates": [[some[1].ids[j] for j in row] for row in others]}
+
+
+def labels_chapter(path: Path, found: Table, record: Record | None, inputs: Inputs) -> Chapter:
+    """Return the chapter of predicted classes, with texts and true classes where the files have them."""
+    plans = {} if record is None else record.plans
+    classes = [NO_CLASS if name is None else name for name in words(found, "class")]
+    labelled = np.array([str(cell).lower() in ("true", "1") for cell in words(found, "given")])
+    new = np.flatnonzero(~labelled)
+    sizes = _count_classes(classes, labelled)[:LABELS_SHOWN]
+    values: dict[str, Any] = {"record": record, "n": len(new), "sizes": sizes}
+    where = target = None
+    if inputs.target is not None:
+        target = inputs.rows("target", plans.get("target"))
+        where = find_rows(path, target, words(found, "id"))
+        tested = [i for i in new if target.labels[where[i]] is not None]
+        if tested:
+            values |= describe_classes([target.labels[where[i]] for i in tested], [classes[i] for i in tested])
+            values["file"] = target.file
+        if inputs.source is not None:
+            source = inputs.rows("source", plans.get("source"))
+            values["cloud_of_rows"] = _draw_classes(source, target, where, classes, labelled)
+    values |= _least_confident(found, classes, new, target, where)
+    verdict = None if record is None else record.sentence("verdict")
+    said = verdict or "There is no record of how the classes were found."
+    return Chapter("labels", path.name, f"{said} Classes were predicted for {len(new):,} unlabelled rows.", values)
+
+
+def _count_classes(classes: list[str], labelled: Any) -> list[tuple[str, int, int]]:
+    """Return each class with its labelled and its predicted rows, the largest first."""
+    every, known = Counter(classes), Counter(name for name, one in zip(classes, labelled, strict=True) if one)
+    order = sorted(every.items(), key=lambda item: (-item[1], item[0]))
+    return [(name, known[name], n - known[name]) for name, n in order]
+
+
+def _draw_classes(source: Rows, target: Rows, where: IntArray, classes: list[str], labelled: Any) -> Cloud:
+    by_row = dict(zip(where.tolist(), zip(classes, labelled.tolist(), strict=True), strict=True))
+    chosen = sample_rows(target, POINTS // 2)
+    some = source.take(sample_rows(source, POINTS // 2)), target.take(chosen)
+    called = [by_row.get(i, (NO_CLASS, False)) for i in chosen.tolist()]
+    groups = [label or NO_CLASS for label in some[0].labels] + [name for name, _ in called]
+    known = [label is not None for label in some[0].labels] + [one for _, one in called]
+    planes = [own_plane(Features.fit(rows.plan, rows.table).transform(rows.table)) for rows in some]
+    return Cloud(some, groups, known, (planes[0], planes[1]), None, (len(source), len(target)))
+
+
+def _least_confident(
+    found: Table, classes: list[str], new: IntArray, target: Rows | None, where: IntArray | None
+) -> dict[str, Any]:
+    """Return the predicted rows of smallest probability, with their second classes."""
+    ids, second = words(found, "id"), words(found, "runner_up")
+    probability, other = (np.nan_to_num(numbers(found, name)) for name in ("probability", "runner_up_probability"))
+    order = new[np.argsort(probability[new], kind="stable")][:LABELS_SHOWN]
+    texts = [""] * len(order) if target is None or where is None else target.take(where[order]).excerpts()
+    rows = [
+        (str(ids[i]), text, classes[i], probability[i], second[i] or "", other[i])
+        for i, text in zip(order, texts, strict=True)
+    ]
+    return {"rows": rows, "histogram": histogram_figure(probability[new], "probability")}

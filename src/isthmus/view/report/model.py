@@ -1,0 +1,244 @@
+"""The chapter of a model file, and what ``isthmus fit`` stores in the file for it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from hashlib import blake2b
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from isthmus._core.arrays import BoolArray, FloatArray, Matrix, as_dense
+from isthmus._core.files import show_path
+from isthmus.estimators.controls import SelfTrainedLDA, TargetOnly
+from isthmus.evidence.scores import score_classes
+from isthmus.exceptions import InputError
+from isthmus.geometry.common_space import DISTANCE
+from isthmus.io.model_file import load, load_parts, model_card
+from isthmus.io.tables.features import Features
+from isthmus.io.tables.plan import Plan
+from isthmus.io.tables.table import Table, numbers, words
+from isthmus.retrieval.index import Index
+from isthmus.view.report.page import (
+    DOMAINS,
+    POINTS,
+    Chapter,
+    Cloud,
+    common_plane,
+    confusion_figure,
+    convergence_figure,
+    own_plane,
+)
+from isthmus.view.report.rows import NO_CLASS, Inputs, Rows, order_classes, sample_rows
+
+PART = "fit"
+"""The name of the record in a model file."""
+FORMAT, VERSION = "isthmus fit", 1
+MOST_MARKS = 100_000
+"""Labelled rows whose marks are stored; with more rows none are."""
+TRACE = ("primal", "dual", "relative_gap", "seconds")
+TESTED, SEARCHED = 20_000, 20_000
+"""Rows whose class is predicted, and source rows that are searched, at most."""
+QUERIES, NEIGHBOURS = 60, 3
+"""Target rows whose neighbours are shown, and how many of them."""
+
+
+@dataclass(frozen=True, eq=False)
+class FitRecord:
+    """How a model was fitted.
+
+    Parameters
+    ----------
+    system : str
+        The name of the system.
+    certificate : str or None
+        The solver's summary of its result.
+    warnings : tuple of str
+        Warnings about the data.
+    trace : array (n, 4)
+        Objective, lower bound, relative gap and seconds of each iteration; no rows without a solver.
+    marks : array (m,) or None
+        Hashes of the labelled target rows; None where there were too many.
+    """
+
+    system: str
+    certificate: str | None
+    warnings: tuple[str, ...]
+    trace: FloatArray
+    marks: NDArray[np.int64] | None
+
+    @classmethod
+    def of(cls, model: Any, system: str, warnings: Sequence[str], table: Table, plan: Plan) -> FitRecord:
+        """Return the record of a fitted model, given the target's table."""
+        result = getattr(getattr(model, "estimator_", model), "result_", None)
+        trace = [[getattr(point, name) for name in TRACE] for point in getattr(result, "trace", ())]
+        labels = [] if plan.label is None else words(table, plan.label)
+        known = np.array([i for i, word in enumerate(labels) if word is not None], dtype=np.intp)
+        marks = hash_rows(table.take(known), plan) if 0 < len(known) <= MOST_MARKS else np.zeros(0, dtype=np.int64)
+        return cls(
+            system,
+            None if result is None else str(result),
+            tuple(warnings),
+            np.array(trace, dtype=np.float64).reshape(-1, len(TRACE)),
+            None if len(known) > MOST_MARKS else marks,
+        )
+
+    def to_part(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+        """Return what a model file stores: a value for JSON, and arrays by name."""
+        about = {"format": FORMAT, "version": VERSION, "system": self.system, "certificate": self.certificate}
+        arrays = {"trace": self.trace} if self.marks is None else {"trace": self.trace, "marks": self.marks}
+        return about | {"warnings": list(self.warnings)}, arrays
+
+    @classmethod
+    def from_part(cls, about: Any, arrays: Mapping[str, NDArray[Any]]) -> FitRecord:
+        """Return the stored record, with every part checked: the file may come from a stranger."""
+        if not isinstance(about, dict) or about.get("format") != FORMAT:
+            raise InputError("fit: expected a record of `isthmus fit`, got another kind of value.")
+        if about.get("version") != VERSION:
+            raise InputError(f"fit, version: expected {VERSION}, got {show_path(repr(about.get('version'))[:40])}.")
+        trace, marks = arrays.get("trace"), arrays.get("marks")
+        if trace is None or trace.dtype != np.float64 or trace.ndim != 2 or trace.shape[1] != len(TRACE):
+            raise InputError("fit, trace: expected four numbers per iteration, got others.")
+        if marks is not None and (marks.dtype != np.int64 or marks.ndim != 1):
+            raise InputError("fit, marks: expected one whole number per row, got others.")
+        certificate, said = about.get("certificate"), about.get("warnings")
+        warned = tuple(map(str, said)) if isinstance(said, list) else ()
+        return cls(str(about.get("system")), None if certificate is None else str(certificate), warned, trace, marks)
+
+    def is_fitted(self, table: Table, plan: Plan) -> BoolArray | None:
+        """Return which rows equal labelled rows of the fit, or None where that is unknown."""
+        return None if self.marks is None else np.isin(hash_rows(table, plan), self.marks)
+
+
+def hash_rows(table: Table, plan: Plan) -> NDArray[np.int64]:
+    """Return a hash of each row (n,) by the values of its cells, whatever the file format and the row order.
+
+    Examples
+    --------
+    >>> first, second = Table.of({"x": ["1.0", "2.5"]}), Table.of({"x": [2.5, 1.0]})
+    >>> bool((hash_rows(first, Plan.of(first)) == hash_rows(second, Plan.of(first))[::-1]).all())
+    True
+    """
+    hashes = [blake2b(digest_size=8) for _ in range(table.n_rows)]
+    for column in plan.features:
+        for one, cell in zip(hashes, _cell_bytes(table, column.name, column.kind), strict=True):
+            one.update(b"\0" + cell)
+    return np.array([int.from_bytes(one.digest(), "little", signed=True) for one in hashes], dtype=np.int64)
+
+
+def _cell_bytes(table: Table, name: str, kind: str) -> list[bytes]:
+    if kind == "matrix":
+        rows = table.matrix(name)
+        return [as_dense(row.reshape(1, -1) if isinstance(row, np.ndarray) else row).tobytes() for row in rows]
+    if kind in ("number", "date"):
+        return [value.tobytes() for value in numbers(table, name, days=kind == "date")]
+    return [
+        ("" if cell is None else cell.removesuffix(".0")).encode("utf-8", "replace") for cell in words(table, name)
+    ]
+
+
+def model_chapter(path: Path, inputs: Inputs) -> Chapter:
+    """Return the chapter of a model file; more than its card and certificate needs the rows of both files."""
+    card, parts = model_card(path), load_parts(path)
+    record = FitRecord.from_part(*parts[PART]) if PART in parts else None
+    features = {name: Features.from_parts(*parts[name]) for name in DOMAINS if name in parts}
+    columns = {name: (*known.plan_lines(), *known.lines()) for name, known in features.items()}
+    values: dict[str, Any] = {"record": record, "card": card, "columns": columns, "has_rows": inputs.has_both(path)}
+    if record is not None and len(record.trace) > 1 and (record.trace[:, 2] > 0).any():
+        values["curve"] = convergence_figure(record.trace[:, 2], record.trace[:, 3])
+    if values["has_rows"]:
+        values |= _show_rows(path, features, record, inputs)
+    return Chapter("model", path.name, _summarise(card), values)
+
+
+def _show_rows(path: Path, features: dict[str, Features], record: FitRecord | None, inputs: Inputs) -> dict[str, Any]:
+    """Return the template's variables on the rows of both files."""
+    if len(features) < 2:
+        raise InputError(
+            f"{show_path(path)}: expected a model of `isthmus fit`, got one without the features of its files."
+        )
+    model = load(path)
+    source, target = (inputs.rows(name, features[name].plan) for name in DOMAINS)
+    seen = {"tested": _score_model(model, features["target"], target, record)}
+    inner = getattr(model, "estimator_", model)
+    # Controls that never see the source embed the target alone.
+    if not hasattr(inner, "transform") or isinstance(inner, TargetOnly | SelfTrainedLDA):
+        return seen
+    some = source.take(sample_rows(source, POINTS // 2)), target.take(sample_rows(target, POINTS // 2))
+    X = [features[rows.domain].transform(rows.table) for rows in some]
+    groups = [*some[0].labels, *_fill_labels(model, some[1].labels, X[1])]
+    unlabelled = not any(groups)
+    return seen | {
+        "cloud_of_rows": Cloud(
+            some,
+            [group or NO_CLASS for group in groups],
+            [unlabelled or label is not None for rows in some for label in rows.labels],
+            (own_plane(X[0]), own_plane(X[1])),
+            common_plane(model.transform, X[0], X[1]),
+            (len(source), len(target)),
+            by_domain=unlabelled,
+        ),
+        "neighbours": _find_neighbours(model, features, source, some[1], X[1]),
+    }
+
+
+def _fill_labels(model: Any, labels: Sequence[str | None], X: Matrix) -> list[str | None]:
+    """Return the labels, and predictions for rows without one where the model predicts classes."""
+    found, hidden = list(labels), np.array([i for i, label in enumerate(labels) if label is None], dtype=np.intp)
+    if len(hidden) and len(getattr(model, "classes_", ())):
+        for i, label in zip(hidden, model.predict(X[hidden]), strict=True):
+            found[i] = None if label is None else str(label)
+    return found
+
+
+def _score_model(model: Any, features: Features, target: Rows, record: FitRecord | None) -> dict[str, Any] | None:
+    """Return how the model classifies labelled target rows that it was not fitted to; None where it can't be said."""
+    labelled = np.array([i for i, label in enumerate(target.labels) if label is not None], dtype=np.intp)
+    if not len(labelled) or not len(getattr(model, "classes_", ())):
+        return None
+    rows = target.take(np.sort(np.random.default_rng(0).permutation(labelled)[:TESTED]))
+    fitted = None if record is None else record.is_fitted(rows.table, features.plan)
+    seen = {"n": len(rows), "file": target.file, "is_held_out": fitted is not None}
+    if fitted is not None and fitted.all():
+        return seen
+    rows = rows if fitted is None else rows.take(np.flatnonzero(~fitted))
+    return seen | describe_classes(rows.labels, model.predict(features.transform(rows.table)))
+
+
+def describe_classes(true: Sequence[Any], predicted: Sequence[Any]) -> dict[str, Any]:
+    """Return the scores of predicted classes and the figure of their confusion matrix."""
+    y_true, y_predicted = ([NO_CLASS if y is None else str(y) for y in names] for names in (true, predicted))
+    scores = score_classes(y_true, y_predicted, order_classes([*y_true, *y_predicted]))
+    return {"scores": scores, "confusion": confusion_figure(scores.confusion, scores.classes)}
+
+
+def _find_neighbours(
+    model: Any, features: dict[str, Features], source: Rows, target: Rows, X_target: Matrix
+) -> dict[str, Any]:
+    """Return some target rows with the source rows nearest to them."""
+    there = source.take(sample_rows(source, SEARCHED))
+    index = Index(model).add(features["source"].transform(there.table), "source")
+    queries = np.sort(np.random.default_rng(0).permutation(len(target))[:QUERIES])
+    found = index.search(X_target[queries], NEIGHBOURS, "target", among="source")
+    asked, texts = target.take(queries), there.excerpts()
+    rows = [
+        (query, text, [(there.ids[i], texts[i], d) for i, d in zip(ids, distances, strict=True) if i >= 0])
+        for query, text, ids, distances in zip(asked.ids, asked.excerpts(), found.ids, found.distances, strict=True)
+    ]
+    unit = "distance" if index.measure.kind == DISTANCE else "negative similarity"
+    return {"rows": rows, "unit": unit, "searched": len(there), "of": len(source)}
+
+
+def _summarise(card: dict[str, Any]) -> str:
+    sizes, proof, verdict = card.get("features"), card.get("certificate"), card.get("verdict")
+    said = str(card.get("model"))
+    if isinstance(sizes, dict):
+        said += f" on {sizes.get('source')} source and {sizes.get('target')} target features"
+    if card.get("n_classes"):
+        said += f", {card.get('n_classes')} classes"
+    if isinstance(proof, dict):
+        said += f"; solver status: {proof.get('status')}"
+    return f"{said}." + (f" {verdict}" if isinstance(verdict, str) else "")

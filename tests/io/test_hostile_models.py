@@ -1,0 +1,235 @@
+"""Model files that lie: one sentence each, nothing run, little memory, no time."""
+
+import io
+import json
+import pickle
+import zipfile
+
+import numpy as np
+import pytest
+from sklearn.feature_extraction.text import TfidfVectorizer
+
+import isthmus
+from benchmarks.model_file_fuzz import RAW, Evil, fuzz, members_of, nodes
+from hostile import put, refused
+from isthmus.io.model_file import ABOUT, CHECKSUM, SCHEMA, _archive, load, load_parts, model_card
+
+SMALL = np.arange(6.0).reshape(3, 2)
+LIST = {"__class__": "list", "__module__": "builtins", "__loader__": "ListNode"}
+
+
+@pytest.fixture(scope="module")
+def raw(tmp_path_factory):
+    path = tmp_path_factory.mktemp("models") / "model"
+    isthmus.save(isthmus.Procrustes().fit(SMALL, None, SMALL**2, None, pairs="rows"), path)
+    return path.read_bytes()
+
+
+@pytest.fixture(scope="module")
+def texts(tmp_path_factory):
+    """A model over texts, with the members of its file."""
+    path = tmp_path_factory.mktemp("models") / "model"
+    words = [f"word{k} and more{k % 2}" for k in range(6)]
+    model = isthmus.RidgeMap(target_transformer=TfidfVectorizer(ngram_range=(1, 2)))
+    isthmus.save(model.fit(np.arange(12.0).reshape(6, 2) ** 2, None, words, None, pairs="rows"), path)
+    return path.read_bytes()
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_mutations(tmp_path):
+    found = fuzz(range(420), tmp_path)
+    assert not found.wrong
+    assert not found.events
+    counts = {key: n for key, n in found.counts.items() if key.endswith("|refused")}
+    assert sum(counts.values()) > 300
+    # The checksums find changed bytes; what is left are bits that say nothing, such as those of dates.
+    changed = [n for key, n in found.counts.items() if key.split("|")[0] in RAW and not key.endswith("|refused")]
+    assert sum(changed) < 30
+
+
+def test_every_byte_of_a_member_counts(raw, tmp_path):
+    with zipfile.ZipFile(io.BytesIO(raw)) as archive:
+        places = [
+            info.header_offset + 30 + len(info.filename) + k
+            for info in archive.infolist()
+            for k in range(0, info.file_size, 101)
+        ]
+    for place in places:
+        changed = bytearray(raw)
+        changed[place] ^= 1 << place % 8
+        with pytest.raises(isthmus.InputError):
+            load(put(tmp_path / "model", bytes(changed)))
+
+
+@pytest.mark.parametrize("read", [load, load_parts, model_card])
+@pytest.mark.parametrize(
+    "content",
+    [b"", b"short", pickle.dumps(Evil()), b"PK\x03\x04" + b"\0" * 100, b"PK\x05\x06" + b"\0" * 18, b"[" * 10**6],
+    ids=range(6),
+)
+def test_other_files(read, content, tmp_path):
+    refused(read, put(tmp_path / "model", content))
+
+
+def sealed(raw, path, change):
+    """A file whose schema was changed, with a checksum that fits."""
+    members = members_of(raw)
+    schema = json.loads(members[SCHEMA])
+    change(schema)
+    return put(path, _archive(members | {SCHEMA: json.dumps(schema).encode()}))
+
+
+def node_of(schema, **wanted):
+    found = [owner[key] for owner, key in nodes(schema) if isinstance(owner[key], dict)]
+    return next(node for node in (schema, *found) if all(node.get(key) == value for key, value in wanted.items()))
+
+
+@pytest.mark.parametrize(
+    ("module", "name", "loader"),
+    [
+        ("os", "system", "FunctionNode"),
+        ("builtins", "eval", "FunctionNode"),
+        ("builtins", "eval", "TypeNode"),
+        ("functools", "partial", "PartialNode"),
+        ("operator", "methodcaller", "OperatorFuncNode"),
+        ("isthmus.geometry.kernels", "Linear", "MethodNode"),
+        ("isthmus.geometry.kernels", "Linear", "ListNode"),
+        ("isthmus.geometry.kernels", "Linear", "ConstructorFromReduceNode"),
+        ("isthmus.estimators.given_source", "GivenSource", "ObjectNode"),
+        ("sklearn.tree._tree", "Tree", "TreeNode"),
+        ("numpy.random", "Generator", "RandomGeneratorNode"),
+        ("numpy", "void", "NdArrayNode"),
+        ("scipy.sparse._csr", "csr_matrix", "SparseMatrixNode"),
+    ],
+)
+def test_types_are_named_and_not_made(raw, module, name, loader, tmp_path):
+    def change(schema):
+        node = node_of(schema, __class__="Linear")
+        node.update(__class__=name, __module__=module, __loader__=loader)
+
+    assert f"{module}.{name}" in refused(load, sealed(raw, tmp_path / "model", change))
+
+
+def attribute(schema, name):
+    return next(owner[key] for owner, key in nodes(schema) if key == name and isinstance(owner[key], dict))
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "message"),
+    [
+        ("n_neighbors", "1" + "0" * 400, "plain value"),
+        ("rule", '"other"', "rule: expected"),
+        ("kind", '"other"', "maps of both spaces"),
+        ("n_source", "9", "number of rows"),
+        ("rule", "[1]", "plain value"),
+    ],
+)
+def test_parameters_are_checked(raw, name, content, message, tmp_path):
+    def change(schema):
+        number = attribute(schema, name)["__id__"]
+        for owner, key in nodes(schema):
+            if isinstance(owner[key], dict) and owner[key].get("__id__") == number:
+                owner[key]["content"] = content
+
+    assert message in refused(load, sealed(raw, tmp_path / "model", change))
+
+
+def test_long_terms_are_refused(texts, tmp_path):
+    """They would take memory in proportion to their length, in every text."""
+
+    def change(schema):
+        high = attribute(schema, "ngram_range")["content"][1]
+        for owner, key in nodes(schema):
+            if isinstance(owner[key], dict) and owner[key].get("__id__") == high["__id__"]:
+                owner[key]["content"] = str(10**9)
+
+    assert "ngram_range" in refused(load, sealed(texts, tmp_path / "model", change))
+
+
+def test_methods_are_not_replaced(raw, tmp_path):
+    def change(schema):
+        state = schema["content"]
+        state["content"]["predict"] = state["content"]["rule"]
+        state["key_types"]["content"].append(state["key_types"]["content"][0])
+
+    assert "'predict'" in refused(load, sealed(raw, tmp_path / "model", change))
+
+
+def test_references_do_not_multiply(raw, tmp_path):
+    """Forty lists, each of the one before twice: a trillion values of a small text."""
+
+    def change(schema):
+        node = {**LIST, "__id__": 10**6, "content": []}
+        for k in range(40):
+            node = {**LIST, "__id__": 10**6 + 1 + k, "content": [node, {"__id__": node["__id__"]}]}
+        schema["content"]["content"]["rule"] = node
+
+    refused(load, sealed(raw, tmp_path / "model", change))
+
+
+def test_an_array_is_read_once(raw, tmp_path):
+    """Else a small file could ask for many copies of it."""
+
+    def change(schema):
+        array = node_of(schema, __loader__="NdArrayNode")
+        schema["content"]["content"]["rule"] = {**array, "__id__": 10**6}
+
+    assert "used once" in refused(load, sealed(raw, tmp_path / "model", change))
+
+
+def npy(text):
+    header = text.ljust(117).encode() + b"\n"
+    return b"\x93NUMPY\x01\x00" + len(header).to_bytes(2, "little") + header
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        npy("{'descr': '<f8', 'fortran_order': False, 'shape': (1000000000000,), }"),
+        npy("{'descr': '<f8', 'fortran_order': False, 'shape': (0, 1099511627776), }"),
+        npy("{'descr': '|O', 'fortran_order': False, 'shape': (1,), }") + pickle.dumps([Evil()]),
+        pickle.dumps(Evil()),
+        b"",
+    ],
+    ids=range(5),
+)
+def test_arrays_that_lie(raw, content, tmp_path):
+    refused(load, put(tmp_path / "model", _archive(members_of(raw) | {"0.npy": content})))
+
+
+def test_compressed_members_are_refused_before_they_are_read(raw, tmp_path):
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, content in (members_of(raw) | {"99.npy": b"\0" * 2**28, CHECKSUM: b""}).items():
+            archive.writestr(name, content)
+    assert "not compressed" in refused(load, put(tmp_path / "model", buffer.getvalue()))
+
+
+@pytest.mark.parametrize("name", ["../../evil.npy", "/etc/evil.npy", "parts/../1.npy", "1.npz", "inner.zip"])
+def test_names_of_members(raw, name, tmp_path):
+    assert "members of a model file" in refused(
+        load, put(tmp_path / "model", _archive(members_of(raw) | {name: b""}))
+    )
+
+
+def test_long_texts_are_not_parsed(raw, tmp_path):
+    for text in (b" " * (2**23 + 1), b"[" * 300_000, b'{"a":' * 5000):
+        refused(load, put(tmp_path / "model", _archive(members_of(raw) | {ABOUT: text})))
+        refused(load, put(tmp_path / "model", _archive(members_of(raw) | {SCHEMA: text})))
+
+
+def test_a_model_that_does_not_answer_is_not_a_model(raw, tmp_path):
+    """All is in order by itself, and the maps are not numbers."""
+    members = members_of(raw)
+    arrays = {name: np.load(io.BytesIO(content)) for name, content in members.items() if name.endswith(".npy")}
+    for name, array in arrays.items():
+        if array.ndim == 2:
+            buffer = io.BytesIO()
+            np.save(buffer, np.full_like(array, np.nan))
+            members[name] = buffer.getvalue()
+    refused(load, put(tmp_path / "model", _archive(members)))
+
+
+def test_no_such_file(tmp_path):
+    refused(load, tmp_path / "none")
+    refused(load, tmp_path)

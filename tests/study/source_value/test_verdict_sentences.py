@@ -1,0 +1,161 @@
+"""One sentence for every case, and the picture."""
+
+import builtins
+import json
+
+import matplotlib as mpl
+import numpy as np
+import pytest
+
+from isthmus import InputError, MissingDependencyError, Verdict
+from isthmus.evidence.comparison import Estimate
+from isthmus.study.source_value.engine import SYSTEM, Names, TrialGroup
+from isthmus.study.source_value.result import (
+    CurvePoint,
+    Geometry,
+    Row,
+    compare_class_geometry,
+    labels_for,
+    write_untested_sentence,
+    write_verdict_sentence,
+)
+
+mpl.use("Agg")
+GAIN = Estimate(0.062, 0.039, 0.084)
+NOTHING = Estimate(0.001, -0.012, 0.005)
+UNSURE = Estimate(0.02, -0.01, 0.05)
+
+
+def setting(group="1", over=GAIN, spoilt=GAIN, without=0.4, **more):
+    accuracy = {SYSTEM: without + over.mean, "best": without}
+    others = {"noise source": GAIN, "renamed source": spoilt}
+    return TrialGroup(group, 120, accuracy, "best", over, others, **more)
+
+
+def test_the_sentence_of_the_issue():
+    first, third = setting(), setting("3", without=0.462)
+    assert write_verdict_sentence(first, [first, third], 0, None) == (
+        "The source is worth +6.2 points [+3.9, +8.4] with 1 label per class; "
+        "without it, target-only needs about 3 labels per class for the same."
+    )
+
+
+@pytest.mark.parametrize(
+    ("over", "spoilt", "helps", "words"),
+    [
+        (GAIN, GAIN, True, "The source is worth +6.2"),
+        (NOTHING, GAIN, False, "The source is not worth having: +0.1 points [−1.2, +0.5] with 1 label per class"),
+        (GAIN, NOTHING, False, "no better with it than with a renamed source (+0.1 points [−1.2, +0.5])"),
+        (UNSURE, GAIN, None, "Can't tell: +2.0 points [−1.0, +5.0] with 1 label per class, from 120 tested rows"),
+        (GAIN, UNSURE, None, "Can't tell whether it is the source: +6.2 points [+3.9, +8.4]"),
+        (UNSURE, NOTHING, False, "The source does not help"),
+    ],
+)
+def test_yes_no_and_open(over, spoilt, helps, words):
+    s = setting(over=over, spoilt=spoilt)
+    assert s.helps is helps
+    assert words in write_verdict_sentence(s, [s], 0, None)
+
+
+def test_the_sentence_says_where_the_gain_ends():
+    first, tenth = setting(), setting("10", over=UNSURE, without=0.45)
+    said = write_verdict_sentence(first, [first, tenth], 0, None)
+    assert said.endswith(
+        "without it, target-only does not reach that with 10 labels per class; "
+        "with 10 labels per class, +2.0 points [−1.0, +5.0] is left."
+    )
+
+
+def test_columns_that_both_share_are_told_where_they_do_as_well():
+    as_good, worse = setting(over_shared=UNSURE), setting(over_shared=GAIN)
+    said = write_verdict_sentence(as_good, [as_good], 0, None)
+    assert said.endswith("columns that both share does as well (+2.0 points [−1.0, +5.0] between them).")
+    assert "share" not in write_verdict_sentence(worse, [worse], 0, None)
+
+
+def test_names():
+    names = Names(Estimate(0.88, 0.75, 1.0), 0.24, 5)
+    hidden = setting("naming", names=names)
+    said = "88 % [75, 100] of the rows of 5 hidden classes right, with spoilt sources 24 %"
+    assert write_verdict_sentence(hidden, [], 2, hidden) == (
+        f"The source names 2 classes that nobody labelled: {said}, when classes are hidden on purpose."
+    )
+    first = setting(over=UNSURE)
+    assert said in write_verdict_sentence(first, [first], 0, hidden)
+    doubtful = setting("naming", over=UNSURE, names=names)
+    assert write_verdict_sentence(doubtful, [], 1, doubtful).startswith(
+        "Can't tell whether the source names 1 class that"
+    )
+    assert "nobody can test" in write_verdict_sentence(first, [first], 2, None)
+
+
+def test_signs_are_no_proof():
+    said = write_untested_sentence(3, None, Geometry(0.8, 0.002))
+    assert said.startswith("Can't tell: 3 labelled rows are left")
+    assert said.endswith("correlation 0.80 (p = 0.002); signs, no proof.")
+
+
+def test_as_many_labels_by_the_curve_without_the_source():
+    steps = [setting(str(k), without=accuracy) for k, accuracy in ((1, 0.4), (3, 0.5), (10, 0.48), (30, 0.7))]
+    assert labels_for(0.35, steps) == 1
+    assert labels_for(0.5, steps) == 3
+    assert labels_for(0.6, steps) == round(np.sqrt(10 * 30))
+    assert labels_for(0.71, steps) is None
+
+
+def test_geometry_is_one_for_the_same_classes_and_symmetric():
+    rng = np.random.default_rng(0)
+    A, B = rng.normal(size=(8, 5)), rng.normal(size=(8, 7))
+    turned = A @ np.linalg.qr(rng.normal(size=(5, 5)))[0]
+    assert compare_class_geometry(A, turned).correlation == pytest.approx(1.0)
+    assert compare_class_geometry(A, turned).p_value == 0.001
+    assert compare_class_geometry(A, B).correlation == pytest.approx(compare_class_geometry(B, A).correlation)
+    assert 0.001 <= compare_class_geometry(A, B).p_value <= 1.0
+
+
+def verdict(curve=2):
+    points = (CurvePoint(1, 0.5, 0.4, 0.1, 0.05, 0.15), CurvePoint(3, 0.6, 0.58, 0.02, -0.01, 0.05))[:curve]
+    rows = Row("1", "", 0.5, None, None, None), Row("1", "noise source", 0.4, 0.1, 0.05, 0.15)
+    return Verdict(True, 0.1, (0.05, 0.15), "It does.", rows, points, "LabelTransfer", 10, 120)
+
+
+@pytest.mark.parametrize("curve", [0, 1, 2])
+def test_the_picture_shows_the_figures(curve):
+    from matplotlib import pyplot
+
+    figure = verdict(curve).plot()
+    left, right = figure.axes
+    if curve:
+        with_source, without = (line.get_ydata() for line in left.lines)
+        np.testing.assert_allclose(with_source, [50, 60][:curve])
+        np.testing.assert_allclose(without, [40, 58][:curve])
+    np.testing.assert_allclose(right.lines[1].get_xdata(), [5, 15])
+    assert [label.get_text() for label in right.get_yticklabels()] == ["noise source, 1 per class"]
+    figure.canvas.draw()
+    pyplot.close(figure)
+
+
+def test_without_matplotlib_the_message_says_what_to_install(monkeypatch):
+    real = builtins.__import__
+
+    def without(name, *args, **kwargs):
+        if name.startswith("matplotlib"):
+            raise ImportError(name)
+        return real(name, *args, **kwargs)
+
+    monkeypatch.setattr(builtins, "__import__", without)
+    with pytest.raises(MissingDependencyError, match=r'pip install "isthmus\[plot\]"'):
+        verdict().plot()
+
+
+def test_a_verdict_comes_back_from_json():
+    rows = Row("1", "", 0.8, None, None, None), Row("naming", "noise source", 0.7, 0.1, 0.05, 0.15)
+    curve = CurvePoint(1, 0.8, 0.7, 0.1, 0.05, 0.15), CurvePoint(3, 0.9, 0.85, 0.05, -0.01, 0.1)
+    names, shape = Names(Estimate(0.5, 0.25, 0.75), 0.25, 3), Geometry(0.75, 0.125)
+    for helps in (True, False, None):
+        verdict = Verdict(helps, 0.1, (0.05, 0.15), "It may help.", rows, curve, "MLHD", 3, 60, names, shape)
+        assert Verdict.from_dict(json.loads(json.dumps(verdict.to_dict()))) == verdict
+    with pytest.raises(InputError, match=r"^low: expected a number, got None\.$"):
+        Verdict.from_dict(verdict.to_dict() | {"names": {"right": 0.5}})
+    with pytest.raises(InputError, match=r"^sentence: expected a text, got NoneType"):
+        Verdict.from_dict({})
