@@ -32,6 +32,16 @@ def test_distances_and_inner_products_are_those_of_the_points():
     np.testing.assert_allclose(product.feature_matrix(), W[:3] @ W[3:].T)
 
 
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+def test_each_domain_has_its_own_map_and_offset(dtype):
+    offsets = RNG.normal(size=(2, 3))
+    space = CommonSpace(*SPACES, W, offsets=offsets)
+    for rows, domain, part, offset in ((X, "source", W[:3], offsets[0]), (Y, "target", W[3:], offsets[1])):
+        points = space.embed(rows.astype(dtype), domain)
+        assert points.dtype == dtype
+        np.testing.assert_allclose(points, rows @ part + offset, rtol=1e-4, atol=1e-5)
+
+
 def test_the_best_come_first_by_either_kind():
     A, B = RNG.normal(size=(2500, 3)), RNG.normal(size=(9, 3))
     near, order = CommonSpace(*SPACES, W).rank(A, B, 4)
