@@ -26,6 +26,8 @@ def test_it_is_the_rotation_of_scipy(seed, d, extra):
     if fit.values[-1] > 1e-6 * fit.values[0]:
         np.testing.assert_allclose(fit.map.W, R, atol=1e-6)
     assert fit.values.sum() == pytest.approx(total)
+    means = [np.average(M, axis=0, weights=w)[None] for M in (X, Y)]
+    np.testing.assert_allclose(fit.map(means[0]), means[1], atol=1e-9)
 
 
 @given(st.integers(0, 10_000), st.integers(3, 9), st.integers(1, 14), st.integers(1, 14))
