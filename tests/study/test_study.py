@@ -237,6 +237,7 @@ def test_seeds_on_the_same_rows_are_no_evidence():
     assert found.n_clusters == 3
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("n_jobs", [1, 2])
 def test_what_fits_warn_of_is_told_once_at_the_end_with_its_count(capsys, n_jobs):
     X = numbered_pair().X_source

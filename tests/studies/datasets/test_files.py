@@ -123,6 +123,7 @@ class TestAnyFile:
         with suppress(InputError):
             read(path)
 
+    @pytest.mark.slow
     @given(flips=FLIPS)
     @settings(max_examples=300)
     def test_flipped_bytes(self, path, kind, flips):
@@ -352,6 +353,7 @@ def test_a_missing_file_says_what_to_put_where(tmp_path):
     assert required(put(place, b""), "reuters600", "") == place
 
 
+@pytest.mark.slow
 def test_lies_in_a_process_that_has_no_memory_for_them(tmp_path):
     """The measure of the tests above counts what Python allocates; the system counts everything."""
     for k, bad in enumerate(BAD_MATLAB.values()):

@@ -250,6 +250,7 @@ class TestDamage:
         for length in range(0, len(content), 1 + len(content) // 150):
             refused(path, content[:length], read)
 
+    @pytest.mark.slow
     @given(flips=st.lists(st.tuples(st.integers(0, 10**6), st.integers(1, 255)), min_size=1, max_size=4))
     @settings(max_examples=300)
     def test_flipped_bytes(self, path, kind, flips):

@@ -31,6 +31,7 @@ def test_names_leaves_a_third_of_the_classes_without_a_label():
     assert len(np.unique(rows.y_source)) == 10
 
 
+@pytest.mark.slow
 def test_a_run_is_kept_and_counted(tmp_path, capsys):
     asked = ["error-rates", "--seeds", "100:101", "--pairs", DIGITS, "--questions", "few", "--sources", "renamed"]
     command = [*asked, "--system", "target 1-NN", "--splits", "3", "--jobs", "1", "--out", str(tmp_path)]

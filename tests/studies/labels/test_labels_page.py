@@ -138,6 +138,7 @@ def test_failures_and_old_records_are_told(records):
 # --- the command ----------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_render_writes_the_page(tmp_path, records, text, capsys):
     for part, some in records.items():
         InFolder(tmp_path / "records", part).add(some)
@@ -188,6 +189,7 @@ def test_seeds_are_a_range(text):
         main(["run", f"--seeds={text}"])
 
 
+@pytest.mark.slow
 def test_the_committed_page_is_what_the_committed_records_give():
     """Before the first run neither is there."""
     assert PAGE.exists() == any((RECORDS / f"{part}.jsonl").exists() for part in STUDIES)

@@ -34,6 +34,7 @@ def test_the_truth_is_known_and_half_of_the_texts_have_a_partner(made_texts):
     assert 0.0 <= given.by_shared_words() < 0.2
 
 
+@pytest.mark.slow
 def test_the_page_has_a_verdict_and_a_table_per_section(made_texts):
     page = gallery.page()
     assert page.count("## English and") == 3

@@ -136,6 +136,7 @@ def test_verdicts_are_counted():
     assert f"{7 * len(SEEDS)} of {7 * len(SEEDS)} runs are not called a success" in text
 
 
+@pytest.mark.slow
 def test_the_figure_has_a_panel_for_each_data_set_and_a_line_for_each_system(records):
     figure = figures(records)["recall"]
     study = STUDIES["retrieval"]()
@@ -183,6 +184,7 @@ def test_seeds_are_a_range(text):
         main(["run", f"--seeds={text}"])
 
 
+@pytest.mark.slow
 def test_the_committed_page_is_what_the_committed_records_give():
     """Before the first run neither is there."""
     assert PAGE.exists() == any(RECORDS.glob("*.jsonl")) == (FIGURES / "recall.png").exists()

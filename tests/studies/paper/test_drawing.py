@@ -222,6 +222,7 @@ def test_three_columns_get_three_axes_with_caption_and_title():
     assert (space.get_title(), plane.get_title()) == ("Target", "MLHD")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("n", [1, 2, 6, 7])
 def test_panels_and_what_is_written_do_not_cover_one_another(n):
     figure = plot_toy([panel(caption="two\nlines")] * n, title="All")
@@ -418,6 +419,7 @@ def test_a_table_without_controls_or_paper_or_deviations():
     assert [texts(legend) for legend in figure.legends] == [SYSTEMS]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("n", [1, 20])
 def test_tables_of_any_length_have_room_for_their_legends(n):
     figure = table(n)

@@ -153,6 +153,7 @@ def test_the_order_that_is_reversed_is_said_to_be(tmp_path, small_experiments):
     assert "shown to be better than 0 of the 3, worse than 3" in source
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("levels", [ABOVE, BELOW, {}], ids=["above", "below", "level"])
 def test_every_count_on_the_page_is_that_of_its_claims(tmp_path, small_experiments, levels):
     found = table_records("table1", levels, variants=("whole",))
@@ -220,6 +221,7 @@ def incomplete():
     yield "toy without a system", [r for r in toy_records(FEW) if r.system != "mlhd-rbf"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("case", [name for name, _ in incomplete()])
 def test_an_unfinished_run_makes_a_page_without_numbers_from_nowhere(tmp_path, small_experiments, case):
     found = dict(incomplete())[case]

@@ -25,6 +25,7 @@ BAR = "target self-trained LDA"
 # --- the committed runs -----------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_the_committed_page_is_what_the_committed_runs_give():
     assert page(committed_records()) == PAGE.read_text(encoding="utf-8")
 
