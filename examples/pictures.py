@@ -11,7 +11,7 @@ from sklearn import datasets
 from sklearn.preprocessing import StandardScaler
 
 import isthmus
-from isthmus import plotting
+from isthmus import view as plotting
 from isthmus.data.datasets import load_digits, shape_features
 
 SEED = 100

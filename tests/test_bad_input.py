@@ -14,8 +14,9 @@ import scipy.sparse as sp
 from sklearn.svm import LinearSVC
 
 import isthmus
-from isthmus import InputError, controls, datasets, estimators, evaluation, retrieval, solvers, transfer
+from isthmus import InputError, data, estimators, evidence, retrieval, solvers
 from isthmus._core.validation import check_number, shown
+from isthmus.estimators import controls
 
 HUGE = 2**70
 RNG = np.random.default_rng(0)
@@ -30,9 +31,9 @@ def whole_parameters(made: Any) -> list[str]:
 
 
 def constructors() -> list[Any]:
-    modules = estimators, controls, solvers, transfer, evaluation, retrieval
+    modules = estimators, solvers, data, evidence, retrieval
     found = {getattr(module, name) for module in modules for name in module.__all__}
-    found |= {isthmus.Landmarks, isthmus.Polynomial}
+    found |= {isthmus.Landmarks, isthmus.Polynomial, isthmus.LabelTransfer, isthmus.SemanticMatching}
     return sorted((each for each in found if inspect.isclass(each)), key=lambda each: each.__name__)
 
 
@@ -61,10 +62,10 @@ FUNCTIONS = {
     "migrate max_pairs": lambda: isthmus.migrate(X_S, X_S, max_pairs=HUGE),
     "mmd_test n_permutations": lambda: isthmus.mmd_test(X_S, X_S, n_permutations=HUGE),
     "does_source_help n_splits": lambda: isthmus.does_source_help(X_S, Y_S, X_T, Y_T, n_splits=HUGE),
-    "precision_at_k k": lambda: evaluation.precision_at_k(X_S, LABELS, [0] * 5, HUGE),
-    "split cv": lambda: list(evaluation.SemiSupervisedSplit(HUGE).split(None, LABELS)),
-    "load_digits n_source": lambda: datasets.load_digits(n_source=HUGE),
-    "load_toy test_per_class": lambda: datasets.load_toy(test_per_class=HUGE),
+    "precision_at_k k": lambda: evidence.precision_at_k(X_S, LABELS, [0] * 5, HUGE),
+    "split cv": lambda: list(data.SemiSupervisedSplit(HUGE).split(None, LABELS)),
+    "load_digits n_source": lambda: data.load_digits(n_source=HUGE),
+    "load_toy test_per_class": lambda: data.load_toy(test_per_class=HUGE),
 }
 
 
@@ -86,30 +87,30 @@ def test_a_fitted_system_refuses_more_neighbours_than_there_are(fitted: Any, met
 
 
 WORDS = {
-    "accuracy": lambda x: evaluation.accuracy(x, x),
-    "precision_at_k": lambda x: evaluation.precision_at_k(x, x, x, x),
-    "precision_at_k k": lambda x: evaluation.precision_at_k(X_S, LABELS, [0] * 5, x),
-    "mean_average_precision": lambda x: evaluation.mean_average_precision(x, x, x),
-    "mean_average_precision y": lambda x: evaluation.mean_average_precision(X_S, x, x),
-    "holm": lambda x: evaluation.holm(x),
-    "paired_difference": lambda x: evaluation.paired_difference(x, x),
-    "paired_difference b": lambda x: evaluation.paired_difference([1.0, 2.0], x),
-    "paired_difference clusters": lambda x: evaluation.paired_difference([1.0, 2.0], [1.0, 1.0], x),
-    "paired_difference confidence": lambda x: evaluation.paired_difference([1.0, 2.0], [1.0, 1.0], confidence=x),
-    "paired_difference test": lambda x: evaluation.paired_difference([1.0, 2.0], [1.0, 1.0], test=x),
-    "paired_difference random_state": lambda x: evaluation.paired_difference([1, 2], [1, 1], random_state=x),
-    "Protocol": lambda x: evaluation.Protocol(x),
-    "Protocol test": lambda x: evaluation.Protocol(test=x),
-    "Protocol disjoint": lambda x: evaluation.Protocol(disjoint=x),
-    "Protocol small_classes": lambda x: evaluation.Protocol(small_classes=x),
-    "split": lambda x: evaluation.Protocol().split(x, x, seed=0),
-    "split seed": lambda x: evaluation.Protocol().split(LABELS, LABELS, seed=x),
-    "split objects": lambda x: evaluation.Protocol().split(
+    "accuracy": lambda x: evidence.accuracy(x, x),
+    "precision_at_k": lambda x: evidence.precision_at_k(x, x, x, x),
+    "precision_at_k k": lambda x: evidence.precision_at_k(X_S, LABELS, [0] * 5, x),
+    "mean_average_precision": lambda x: evidence.mean_average_precision(x, x, x),
+    "mean_average_precision y": lambda x: evidence.mean_average_precision(X_S, x, x),
+    "holm": lambda x: evidence.holm(x),
+    "paired_difference": lambda x: evidence.paired_difference(x, x),
+    "paired_difference b": lambda x: evidence.paired_difference([1.0, 2.0], x),
+    "paired_difference clusters": lambda x: evidence.paired_difference([1.0, 2.0], [1.0, 1.0], x),
+    "paired_difference confidence": lambda x: evidence.paired_difference([1.0, 2.0], [1.0, 1.0], confidence=x),
+    "paired_difference test": lambda x: evidence.paired_difference([1.0, 2.0], [1.0, 1.0], test=x),
+    "paired_difference random_state": lambda x: evidence.paired_difference([1, 2], [1, 1], random_state=x),
+    "Protocol": lambda x: data.Protocol(x),
+    "Protocol test": lambda x: data.Protocol(test=x),
+    "Protocol disjoint": lambda x: data.Protocol(disjoint=x),
+    "Protocol small_classes": lambda x: data.Protocol(small_classes=x),
+    "split": lambda x: data.Protocol().split(x, x, seed=0),
+    "split seed": lambda x: data.Protocol().split(LABELS, LABELS, seed=x),
+    "split objects": lambda x: data.Protocol().split(
         LABELS, LABELS, objects_source=x, objects_target=x, seed=0
     ),
-    "semi cv": lambda x: list(evaluation.SemiSupervisedSplit(x).split(None, LABELS)),
-    "semi y": lambda x: list(evaluation.SemiSupervisedSplit(2).split(None, x)),
-    "semi groups": lambda x: list(evaluation.SemiSupervisedSplit(2).split(None, LABELS, x)),
+    "semi cv": lambda x: list(data.SemiSupervisedSplit(x).split(None, LABELS)),
+    "semi y": lambda x: list(data.SemiSupervisedSplit(2).split(None, x)),
+    "semi groups": lambda x: list(data.SemiSupervisedSplit(2).split(None, LABELS, x)),
 }
 
 
@@ -195,7 +196,7 @@ def test_messages_are_short_whatever_they_show() -> None:
     for value in (np.zeros(999), pd.DataFrame(X_S), list(range(10_000)), "x" * 10_000, 10**5000, "a\nb"):
         assert len(shown(value)) <= 60
         assert "\n" not in shown(value)
-        for make in (evaluation.Protocol, lambda v: evaluation.Protocol(disjoint=v)):
+        for make in (data.Protocol, lambda v: data.Protocol(disjoint=v)):
             with pytest.raises(InputError) as caught:
                 make(value)
             assert len(str(caught.value)) < 200
@@ -205,4 +206,4 @@ def test_the_largest_whole_number_passes() -> None:
     assert check_number(2**63 - 1, "k", whole=True) == 2.0**63
     with pytest.raises(InputError):
         check_number(2**63, "k", whole=True)
-    assert len(evaluation.Protocol().split(LABELS, LABELS, seed=2**100).source)
+    assert len(data.Protocol().split(LABELS, LABELS, seed=2**100).source)

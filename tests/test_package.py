@@ -10,9 +10,9 @@ import pytest
 
 import isthmus
 
-MODULES = ["isthmus", "isthmus.objective", "isthmus.solvers", "isthmus.estimators", "isthmus.geometry.kernels",
-           "isthmus.exceptions", "isthmus.datasets", "isthmus.geometry.discrepancy", "isthmus.evaluation", "isthmus.tables",
-           "isthmus.io.anndata"]  # fmt: skip
+MODULES = ["isthmus", "isthmus.solvers", "isthmus.estimators", "isthmus.geometry.kernels", "isthmus.exceptions", "isthmus.data",
+           "isthmus.geometry.discrepancy", "isthmus.evidence", "isthmus.io.tables", "isthmus.io.anndata", "isthmus.maps",
+           "isthmus.retrieval", "isthmus.study", "isthmus.view"]  # fmt: skip
 
 
 def public_things():
@@ -75,5 +75,5 @@ def test_modules_are_loaded_on_first_use_too():
     found = subprocess.check_output(
         [sys.executable, "-c", "import isthmus; print(isthmus.data.datasets.load_toy.__module__)"], text=True
     )
-    assert found.startswith("isthmus.datasets")
-    assert all(inspect.ismodule(getattr(isthmus, name)) for name in isthmus._MODULES)
+    assert found.startswith("isthmus.data.datasets")
+    assert all(inspect.ismodule(getattr(isthmus, name)) for name in isthmus._PACKAGES)

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import isthmus
-from isthmus import datasets, domains, estimators, evaluation, maps, objective, retrieval, scale, solvers, study
+from isthmus import data, estimators, evidence, maps, retrieval, solvers, study
 from isthmus.tasks.migration import evidence as thresholds
 
 MOST = 300
@@ -43,13 +43,13 @@ def results() -> dict[str, Any]:
         "index": isthmus.Index(model).add(A, "source"),
         "matches": isthmus.Index(model).add(A, "source").search(B, 5),
         "pairs": isthmus.KnownPairs(np.repeat(np.arange(300)[:, None], 2, axis=1)),
-        "domains": domains.TwoDomains.of(A, y, B, marked),
-        "split": evaluation.Protocol().split(y, y, seed=0),
-        "protocol": evaluation.Protocol(),
+        "domains": data.TwoDomains.of(A, y, B, marked),
+        "split": data.Protocol().split(y, y, seed=0),
+        "protocol": data.Protocol(),
         "test": isthmus.mmd_test(A, A[::-1], n_permutations=99),
         "verdict": isthmus.does_source_help(A[:90], y[:90], B[:90], marked[:90], n_splits=3),
-        "rows": scale.ArrayRows(A),
-        "digits": datasets.load_digits(),
+        "rows": data.ArrayRows(A),
+        "digits": data.load_digits(),
         "given": isthmus.MLHD().given_source(A, y),
     }
 
@@ -68,7 +68,7 @@ def test_a_matching_tells_what_it_is(results: dict[str, Any]) -> None:
 
 
 def public_dataclasses() -> list[Any]:
-    modules = isthmus, domains, estimators, evaluation, maps, objective, retrieval, scale, solvers, study, thresholds
+    modules = isthmus, data, estimators, evidence, maps, retrieval, solvers, study, thresholds
     found = {value for module in modules for value in vars(module).values() if inspect.isclass(value)}
     found |= {getattr(isthmus, name) for name in isthmus.__all__ if inspect.isclass(getattr(isthmus, name))}
     return sorted((each for each in found if dataclasses.is_dataclass(each)), key=lambda each: each.__name__)

@@ -151,7 +151,7 @@ class Sees:
     form : {"narrow", "wide", "unit", "raw"}
         The features.
     spoilt : {"noise", "permuted", "renamed"}, optional
-        How the source is spoilt (:mod:`isthmus.controls`).
+        How the source is spoilt (:mod:`isthmus.estimators.controls`).
     test_rows : bool
         Whether the features of the test rows are among the unlabelled target rows, as a transductive system needs.
     pairs : {"true", "shuffled", "none"}

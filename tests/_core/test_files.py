@@ -9,10 +9,10 @@ from contextlib import contextmanager
 
 import numpy as np
 import pytest
-from isthmus.cli.main import main
 
 from isthmus import InputError
 from isthmus._core.files import fill_folder, save_file, write_text, write_whole
+from isthmus.cli.main import main
 
 OLD, NEW = b"old" * 1000, b"new" * 50_000
 CALLS = (

@@ -10,8 +10,10 @@ import pytest
 from threadpoolctl import threadpool_info, threadpool_limits
 
 import isthmus
-from isthmus import controls, estimators, plotting, retrieval, transfer
+from isthmus import estimators, retrieval
+from isthmus import view as plotting
 from isthmus._core.threads import UNCAPPED, cap_threads
+from isthmus.estimators import controls
 from isthmus.estimators.base import TwoDomainEstimator
 from isthmus.solvers.choice import AutoNewton
 from isthmus.solvers.newton import DualNewton
@@ -116,7 +118,7 @@ def test_a_small_problem_is_solved_by_one_thread(solver: Any) -> None:
 
 
 def public_methods() -> list[Any]:
-    modules = isthmus, estimators, controls, transfer, retrieval
+    modules = isthmus, estimators, retrieval
     classes = {getattr(module, name) for module in modules for name in module.__all__}
     classes = {each for each in classes if inspect.isclass(each) and issubclass(each, CAPPED)}
     found = []

@@ -11,13 +11,13 @@ from pathlib import Path
 from unittest import mock
 
 import pytest
-from isthmus.cli.main import COMMANDS, main
 
 import isthmus
 from conftest import LIMIT
 from isthmus._core.files import save_file
+from isthmus.cli import systems as cli_systems
 from isthmus.cli.console import Console
-from isthmus.cli.main import systems as cli_systems
+from isthmus.cli.main import COMMANDS, main
 from isthmus.cli.process import run_command
 from isthmus.exceptions import DataWarning, InputError, warn
 
@@ -66,7 +66,7 @@ def test_datasets_say_what_each_is_and_how_to_load_it(capsys):
     assert (status, err) == (0, "")
     for name in ("digits", "toy"):
         assert f"{name}: source " in out
-        assert f"from isthmus.datasets import load_{name}" in out
+        assert f"from isthmus.data import load_{name}" in out
     assert out.count("licence: ") == 2
     assert max(map(len, out.splitlines())) <= 100
 

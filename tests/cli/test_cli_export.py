@@ -3,10 +3,10 @@
 import json
 
 import pytest
-from isthmus.cli.main import main
 
 import isthmus
 from conftest import make_domains
+from isthmus.cli.main import main
 
 D = make_domains(seed=103)
 

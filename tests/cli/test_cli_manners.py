@@ -5,9 +5,9 @@ import json
 
 import numpy as np
 import pytest
-from isthmus.cli.main import main
 
 import isthmus
+from isthmus.cli.main import main
 
 pytest.importorskip("polars")
 pytest.importorskip("skops")

@@ -5,10 +5,10 @@ import json
 
 import numpy as np
 import pytest
-from isthmus.cli.main import main
 
 import isthmus
 from isthmus.cli.console import Console
+from isthmus.cli.main import main
 
 pytest.importorskip("polars")
 pytest.importorskip("skops")
@@ -97,7 +97,7 @@ def test_points_are_those_of_the_loaded_model(folder, model, tmp_path, capsys):
 
 
 def test_blocks_change_nothing(folder, model, tmp_path, capsys, monkeypatch):
-    from isthmus.cli.main import embed
+    from isthmus.cli import embed
 
     whole, parts = tmp_path / "whole.npy", tmp_path / "parts.npy"
     assert run(capsys, "embed", model, folder / "a.csv", "--domain", "source", "-o", whole)[0] == 0

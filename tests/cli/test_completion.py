@@ -4,9 +4,9 @@ import re
 import subprocess
 
 import pytest
-from isthmus.cli.main import COMMANDS, main
 
 from conftest import LIMIT
+from isthmus.cli.main import COMMANDS, main
 
 pytest.importorskip("shtab")
 

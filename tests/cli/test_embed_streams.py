@@ -7,10 +7,10 @@ import threading
 
 import numpy as np
 import pytest
-from isthmus.cli.main import main
 
+from isthmus.cli import embed
 from isthmus.cli.inputs import StoredModel
-from isthmus.cli.main import embed
+from isthmus.cli.main import main
 from isthmus.io.tables import content as limits
 from isthmus.io.tables import stream as streaming
 from isthmus.io.tables.read import read_table

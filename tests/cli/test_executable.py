@@ -15,11 +15,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from isthmus.cli.main import main
 
 import isthmus
 from conftest import LIMIT, start_process, wait_until
 from isthmus._core.files import fill_folder, write_whole
+from isthmus.cli.main import main
 
 pytest.importorskip("polars")
 pytest.importorskip("skops")
@@ -166,7 +166,7 @@ for words, out, err in json.loads(sys.argv[1]):
 """
 
 
-IMPORTED = "isthmus.study.registry isthmus.tables isthmus.files isthmus.view.report.report matplotlib.figure polars plotly.offline"
+IMPORTED = "isthmus.study.registry isthmus.io.tables isthmus.io.model_file isthmus.view.report.report matplotlib.figure polars plotly.offline"
 
 
 def each_in_a_process(stack, orders, folder):

@@ -5,8 +5,8 @@ import json
 
 import numpy as np
 import pytest
-from isthmus.cli.main import main
 
+from isthmus.cli.main import main
 from isthmus.evidence.held_out import measure_shared_recall
 from isthmus.study.source_value.problem import hold_out_labels
 

@@ -18,31 +18,31 @@ from isthmus.exceptions import InputError
 from isthmus.io.parquet import ParquetRows
 
 SOURCE = Path(isthmus.__file__).parent
-CHECKS = {"matrix", "check_matrix"}
+CHECKS = {"check_matrix"}
 """The function that checks a table of numbers."""
 
 DOORS = {
-    "two: _check_rows": "TwoDomains.of: rows that are learned from",
-    "two: _check_shared": "TwoDomains.of: features that both domains have",
+    "domains: _check_rows": "TwoDomains.of: rows that are learned from",
+    "domains: _check_shared": "TwoDomains.of: features that both domains have",
     "base: TwoDomainEstimator._rows": "new rows of a fitted system",
 }
 ELSEWHERE = {
-    "partitions: RowMap.__call__": "new rows of a fitted system, in a partition of a Dask array",
-    "adapter: Adapter.similarity": "new rows of an adapter",
-    "streaming: mapped": "new rows of an adapter, a block at a time",
-    "measure: kept_points": "points of an index, which has no domains of its own",
-    "one_space: dense": "rows of one space: ITML has scikit-learn's fit(X, y)",
-    "discrepancy: _prepared": "two samples of one space, compared by a kernel",
-    "kernel_means: _rows": "the same samples in partitions of a Dask array",
-    "corrupted: noise_source": "a public function of a source alone, before any fit",
-    "pair: DomainPair._set_rows": "a data set, with test rows, when it is made",
+    "rules: RowMap.__call__": "new rows of a fitted system, in a partition of a Dask array",
+    "result: Adapter.similarity": "new rows of an adapter",
+    "result: map_in_blocks": "new rows of an adapter, a block at a time",
+    "rules: check_points": "points of an index, which has no domains of its own",
+    "itml: check_dense": "rows of one space: ITML has scikit-learn's fit(X, y)",
+    "discrepancy: _prepare": "two samples of one space, compared by a kernel",
+    "discrepancy: _rows": "the same samples in partitions of a Dask array",
+    "controls: make_noise_source": "a public function of a source alone, before any fit",
+    "datasets: DomainPair._set_rows": "a data set, with test rows, when it is made",
     "anndata: _rows": "a slot of an AnnData object, which messages name",
-    "matrices: _rows": "a column of a table that holds matrices",
-    "shared: shared_recall": "columns that are compared as they are: nothing is learned",
+    "features: _rows": "a column of a table that holds matrices",
+    "held_out: measure_shared_recall": "columns that are compared as they are: nothing is learned",
     "scores: _retrieval": "a table of distances",
-    "before_after: _own_plane": "a picture of rows as they are",
-    "common_space: principal_plane": "a picture of points",
-    "matches: plot_matches": "a picture of rows as they are",
+    "plots: _own_plane": "a picture of rows as they are",
+    "plots: principal_plane": "a picture of points",
+    "plots_of_results: plot_matches": "a picture of rows as they are",
 }
 """Where else a table of numbers is checked, and why that is no door for rows that are learned from."""
 
@@ -67,7 +67,7 @@ def calls(names: set[str]) -> set[str]:
 def test_rows_that_are_learned_from_are_checked_in_one_place():
     assert calls(CHECKS) == DOORS.keys() | ELSEWHERE.keys()
     helpers = {"_check_rows", "_check_shared"}
-    assert calls(helpers) == {"two: TwoDomains.of", "two: TwoDomains._of_labelled_blocks", "two: _check_shared"}
+    assert calls(helpers) == {"domains: TwoDomains.of", "domains: TwoDomains._of_labelled_blocks", "domains: _check_shared"}
 
 
 def test_one_module_asks_for_dask_arrays():

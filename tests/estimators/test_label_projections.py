@@ -294,7 +294,7 @@ def test_sums_that_cancel_are_zeros():
 
 def test_a_residual_that_proves_nothing_is_told(monkeypatch):
     solved = JointProblem.directions
-    monkeypatch.setattr(JointProblem, "unit_directions", lambda self, k: replace(solved(self, k), residual=1e-3))
+    monkeypatch.setattr(JointProblem, "directions", lambda self, k: replace(solved(self, k), residual=1e-3))
     with pytest.warns(
         DataWarning, match=r"residual_: the directions solve their problem up to a part of 1.0e-03 only"
     ):

@@ -101,9 +101,9 @@ def test_the_span_of_labelled_rows_and_means_carries_the_same_metric(monkeypatch
     data, new = many_unlabelled(80), [part + 0.1 for part in many_unlabelled(40)[::2]]
     settings = {"alignment": alignment, "outside": outside, "pair_weight": 1.0, "tol": 1e-12, "max_iter": 500}
     few = MLHD(*kernels, **settings).fit(*data)
-    ordinary = side.kernel_side
+    ordinary = side.span_of_kernel
     monkeypatch.setattr(
-        "isthmus.geometry.joint.kernel_side", lambda *a, **k: ordinary(*a, **{**k, "every_row": True})
+        "isthmus.geometry.joint.span_of_kernel", lambda *a, **k: ordinary(*a, **{**k, "every_row": True})
     )
     every = MLHD(*kernels, **settings).fit(*data)
     if outside == "identity":

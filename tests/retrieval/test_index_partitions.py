@@ -7,7 +7,8 @@ import pytest
 import scipy.sparse as sp
 
 from isthmus import MLHD, Index, InputError
-from isthmus.retrieval import rules as partitions
+from isthmus.data.blocks import as_partitions
+from isthmus.retrieval.rules import fetch_points
 from tests.conftest import make_domains
 
 
@@ -93,4 +94,4 @@ def test_one_id_twice_in_two_partitions_is_told(data, mlhd):
 
 def test_points_of_one_column_too_few_are_told():
     with pytest.raises(InputError, match="X: expected 3 columns"):
-        partitions.fetch_points(da.ones((4, 2)), "float64", width=3)
+        fetch_points(as_partitions(da.ones((4, 2))), "float64", width=3)

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from matplotlib.figure import Figure
 
-from isthmus import plotting
+from isthmus import view as plotting
 from isthmus.exceptions import InputError
 from isthmus.view.plots import principal_plane, save_figure
 
@@ -45,7 +45,7 @@ def test_the_principal_plane_keeps_distances_where_two_dimensions_are_all():
 @pytest.mark.slow
 def test_another_process_writes_the_same_bytes_and_loads_matplotlib_only_to_draw(tmp_path):
     code = (
-        "import sys; from isthmus.plotting import *; assert 'matplotlib' not in sys.modules\n"
+        "import sys; from isthmus.view import *; assert 'matplotlib' not in sys.modules\n"
         "from matplotlib.figure import Figure; figure = Figure(); figure.add_subplot().plot([0., 1.], label='mlhd')\n"
         "figure.legend(); save_figure(figure, sys.argv[1])"
     )

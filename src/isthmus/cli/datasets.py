@@ -13,7 +13,7 @@ examples:
   isthmus datasets
   isthmus datasets --json
 
-In Python: from isthmus.datasets import load_digits; d = load_digits(3, random_state=0)
+In Python: from isthmus.data import load_digits; d = load_digits(3, random_state=0)
 """
 WIDTH = 100
 
@@ -34,7 +34,7 @@ def run(options: argparse.Namespace) -> None:
         lines = (f"{pair}", pair.description, f"licence: {pair.licence}")
         wrapped = [textwrap.wrap(line, WIDTH - 4, subsequent_indent="    ") for line in lines]
         first, *others = (part for parts in wrapped for part in parts)
-        screen.say(first, *(f"    {line}" for line in (*others, f"from isthmus.datasets import {load.__name__}")), "")
+        screen.say(first, *(f"    {line}" for line in (*others, f"from isthmus.data import {load.__name__}")), "")
         name = load.__name__.removeprefix("load_")
         facts.append({"name": name, "description": pair.description, "licence": pair.licence})
     screen.answer({"datasets": facts})

@@ -64,7 +64,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def _run(arguments: list[str]) -> None:
     options = make_parser(arguments).parse_args(arguments)
-    run = import_module(f"isthmus.cli.main.{options.command}").run
+    run = import_module(f"isthmus.cli.{options.command}").run
     words = StringIO()
     with warnings.catch_warnings():
         warnings.showwarning = lambda message, *_, **__: _warn(str(message), quiet=getattr(options, "quiet", False))
@@ -108,7 +108,7 @@ def make_parser(arguments: Sequence[str] = ()) -> argparse.ArgumentParser:
         description = f"{about[0].upper()}{about[1:]}."
         command = commands.add_parser(name, help=about, description=description, formatter_class=raw)
         if not arguments or name in arguments:  # the others are only named
-            module = import_module(f"isthmus.cli.main.{name}")
+            module = import_module(f"isthmus.cli.{name}")
             command.epilog = getattr(module, "EXAMPLES", None)
             module.add_arguments(command)
     return found

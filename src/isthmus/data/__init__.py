@@ -1,1 +1,27 @@
 """Two collections of rows: labels, known pairs, blocks of rows, splits and data sets."""
+
+from isthmus._core.rows import ArrayRows, Rows
+from isthmus.data.blocks import DaskRows
+from isthmus.data.datasets import Collection, DomainPair, load_digits, load_toy
+from isthmus.data.domains import Domain, SharedFeatures, Split, TwoDomains
+from isthmus.data.known_pairs import KnownPairs
+from isthmus.data.labels import UNLABELLED
+from isthmus.data.splits import Protocol, SemiSupervisedSplit
+
+__all__ = [
+    "UNLABELLED",
+    "ArrayRows",
+    "Collection",
+    "DaskRows",
+    "Domain",
+    "DomainPair",
+    "KnownPairs",
+    "Protocol",
+    "Rows",
+    "SemiSupervisedSplit",
+    "SharedFeatures",
+    "Split",
+    "TwoDomains",
+    "load_digits",
+    "load_toy",
+]

@@ -54,7 +54,7 @@ def _openmp() -> Any:
 
 
 def _check_answers(inner: Any) -> None:
-    inner._checked()
+    inner._validate()
     if isinstance(inner, ITML):
         X = _rows(inner.n_features_in_)
         _check_points(inner.transform(X), X.shape[0])

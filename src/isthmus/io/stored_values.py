@@ -468,7 +468,7 @@ def _rebuild_rule(model: Any) -> None:
     """Make the decision rule of a system again, and check its reference rows."""
     if "references_" not in vars(model):
         return
-    model._checked()
+    model._validate()
     points, C = model.references_, len(model.classes_)
     space, y = model.common_space_, points.y
     require(points.space is space, "reference rows of the common space", "others")

@@ -56,7 +56,7 @@ class TrialRows:
 
 @dataclass(frozen=True)
 class CorruptedRows:
-    """The same rows with a source that says nothing: "noise", "permuted" or "renamed" (:mod:`isthmus.controls`).
+    """The same rows with a source that says nothing: "noise", "permuted" or "renamed" (:mod:`isthmus.estimators.controls`).
 
     The draw depends on the seed alone: groups of one seed that are alike in size share it.
     """

@@ -1,1 +1,24 @@
-"""Plots and reports."""
+"""Plots (extra ``plot``) and reports (extra ``report``)."""
+
+from isthmus.view.plots import plot_before_after, plot_common_space, principal_plane, save_figure
+from isthmus.view.plots_of_results import (
+    plot_confidence,
+    plot_convergence,
+    plot_labels_curve,
+    plot_matches,
+    plot_recall,
+    plot_verdict,
+)
+
+__all__ = [
+    "plot_before_after",
+    "plot_common_space",
+    "plot_confidence",
+    "plot_convergence",
+    "plot_labels_curve",
+    "plot_matches",
+    "plot_recall",
+    "plot_verdict",
+    "principal_plane",
+    "save_figure",
+]

@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
-from isthmus.cli.main import main
 
 from conftest import one_sentence
 from isthmus import InputError
+from isthmus.cli.main import main
 from isthmus.io.tables import content as limits
 from isthmus.io.tables import delimited
 from isthmus.io.tables import stream as streaming

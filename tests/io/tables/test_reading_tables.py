@@ -223,7 +223,7 @@ def test_brackets_in_texts_and_lists_beside_each_other_are_not_deep(tmp_path):
 
 @pytest.mark.slow
 def test_polars_is_not_imported_before_a_table_needs_it():
-    code = "import isthmus, isthmus.tables, sys; assert 'polars' not in sys.modules"
+    code = "import isthmus, isthmus.io.tables, sys; assert 'polars' not in sys.modules"
     subprocess.run([sys.executable, "-c", code], check=True)
 
 

@@ -12,9 +12,8 @@ pytest.importorskip("polars")
 pytest.importorskip("skops")
 pytest.importorskip("plotly")
 
-from isthmus.cli.main import main
-
 import isthmus
+from isthmus.cli.main import main
 from isthmus.io.model_file import load_parts
 from isthmus.io.tables.features import Features
 from isthmus.io.tables.read import read_table

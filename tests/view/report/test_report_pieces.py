@@ -58,7 +58,7 @@ def printable(text):
     return "".join(c if c.isprintable() or c in "\n\t" or ord(c) >= 32 else "�" for c in text)
 
 
-HOME = Path(isthmus.report.__file__).parent
+HOME = Path(isthmus.view.report.__file__).parent
 TEMPLATES, _ = load_libraries()
 
 

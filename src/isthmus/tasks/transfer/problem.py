@@ -65,7 +65,7 @@ class Preparation:
         return self.axes.coordinates(self.features(X))
 
     def prepared(self, X: Matrix) -> Prepared:
-        """The same as the functions of :mod:`isthmus.matching` take it."""
+        """The same as the functions of :mod:`isthmus.tasks.matching` take it."""
         features = self.features(X)
         mean = self.axes.mean
         lengths = features.multiply(features).sum(axis=1) if is_sparse(features) else (features**2).sum(axis=1)
