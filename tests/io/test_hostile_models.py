@@ -7,12 +7,18 @@ import zipfile
 
 import numpy as np
 import pytest
+from sklearn.compose import ColumnTransformer
 from sklearn.feature_extraction.text import TfidfVectorizer
+from sklearn.preprocessing import StandardScaler
 
 import isthmus
 from benchmarks.model_file_fuzz import RAW, Evil, fuzz, members_of, nodes
 from hostile import put, refused
 from isthmus.io.model_file import ABOUT, CHECKSUM, SCHEMA, _archive, load, load_parts, model_card
+from isthmus.files import load, load_parts, model_card
+from isthmus.files.model_file import ABOUT, CHECKSUM, SCHEMA, _archive
+from isthmus.files.model_probe import sample_row
+from isthmus.files.stored_values import StoredValueError
 
 SMALL = np.arange(6.0).reshape(3, 2)
 LIST = {"__class__": "list", "__module__": "builtins", "__loader__": "ListNode"}
@@ -144,6 +150,16 @@ def test_long_terms_are_refused(texts, tmp_path):
                 owner[key]["content"] = str(10**9)
 
     assert "ngram_range" in refused(load, sealed(texts, tmp_path / "model", change))
+
+
+@pytest.mark.parametrize("d", [10**9, 0, -1, "3", True])
+def test_the_probe_makes_no_huge_row(d):
+    scaler = StandardScaler().fit(SMALL)
+    columns = ColumnTransformer([("a", StandardScaler(), [0])]).fit(SMALL)
+    for transformer in (scaler, columns):
+        transformer.n_features_in_ = d
+        with pytest.raises(StoredValueError, match="columns"):
+            sample_row(transformer)
 
 
 def test_methods_are_not_replaced(raw, tmp_path):

@@ -25,6 +25,8 @@ ROWS = 4
 """Rows of zeros, of ones, and at random."""
 LONGEST_ROW = 2**18
 """Longer rows are sparse: their zeros would take more than the model."""
+LONGEST_INPUT = 2**20
+"""Columns of a table for a transformer."""
 METHODS = ("transform", "predict", "predict_proba", "decision_function", "kneighbors")
 
 
@@ -123,6 +125,8 @@ def sample_row(transformer: Any) -> Any:
     """
     if transformer is None or not of_sklearn(transformer):
         return None
+    d: Any = vars(transformer).get("n_features_in_", 1)
+    require(type(d) is int and 0 < d <= LONGEST_INPUT, f"a transformer of at most {LONGEST_INPUT} columns", d)
     if isinstance(transformer, CountVectorizer):
         return ["a b"]
     if isinstance(transformer, Pipeline):
@@ -137,8 +141,7 @@ def sample_row(transformer: Any) -> Any:
     elif isinstance(transformer, SimpleImputer):
         cells = list(transformer.statistics_)
     else:
-        d = getattr(transformer, "n_features_in_", None)
-        return None if d is None else _named(np.zeros((1, _rows(d).shape[1])), transformer)
+        return _named(np.zeros((1, d)), transformer) if "n_features_in_" in vars(transformer) else None
     row = np.empty((1, len(cells)), dtype=object)
     row[0] = cells
     numbers = all(isinstance(cell, int | float | np.number) for cell in cells)
