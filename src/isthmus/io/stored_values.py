@@ -64,6 +64,8 @@ LONGEST_NGRAM = 32
 """Words or characters of a term: texts take memory in proportion to it."""
 TOKEN_PATTERNS = (r"(?u)\b\w\w+\b", r"(?u)\b\w+\b")
 """Words of two characters or more, or of one: another pattern could take forever."""
+MOST_FEATURES = 2**22
+"""Columns of a domain: of sparse rows, a file says a number only, and one row may become dense."""
 MANY = 16
 """Longer lists of texts are packed."""
 
@@ -447,8 +449,11 @@ def _rebuild_neighbours(classifier: Any) -> None:
 
 
 def _check_classes(model: Any) -> None:
-    """Raise unless what the classifiers of a system predict are numbers of its classes."""
+    """Raise unless a system has a bounded number of features, and its classifiers predict numbers of its classes."""
     state = vars(model)
+    sizes = state.get("n_features_", {})
+    right = isinstance(sizes, dict) and all(type(d) is int and 0 < d <= MOST_FEATURES for d in sizes.values())
+    require(right, f"at most {MOST_FEATURES} features", sizes)
     for name in ("classifier_", "source_rule_", "target_rule_", "_rule"):
         found = getattr(state.get(name), "classes_", None)
         if found is not None:
