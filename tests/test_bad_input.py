@@ -105,9 +105,7 @@ WORDS = {
     "Protocol small_classes": lambda x: data.Protocol(small_classes=x),
     "split": lambda x: data.Protocol().split(x, x, seed=0),
     "split seed": lambda x: data.Protocol().split(LABELS, LABELS, seed=x),
-    "split objects": lambda x: data.Protocol().split(
-        LABELS, LABELS, objects_source=x, objects_target=x, seed=0
-    ),
+    "split objects": lambda x: data.Protocol().split(LABELS, LABELS, objects_source=x, objects_target=x, seed=0),
     "semi cv": lambda x: list(data.SemiSupervisedSplit(x).split(None, LABELS)),
     "semi y": lambda x: list(data.SemiSupervisedSplit(2).split(None, x)),
     "semi groups": lambda x: list(data.SemiSupervisedSplit(2).split(None, LABELS, x)),

@@ -67,7 +67,11 @@ def calls(names: set[str]) -> set[str]:
 def test_rows_that_are_learned_from_are_checked_in_one_place():
     assert calls(CHECKS) == DOORS.keys() | ELSEWHERE.keys()
     helpers = {"_check_rows", "_check_shared"}
-    assert calls(helpers) == {"domains: TwoDomains.of", "domains: TwoDomains._of_labelled_blocks", "domains: _check_shared"}
+    assert calls(helpers) == {
+        "domains: TwoDomains.of",
+        "domains: TwoDomains._of_labelled_blocks",
+        "domains: _check_shared",
+    }
 
 
 def test_one_module_asks_for_dask_arrays():

@@ -15,10 +15,8 @@ import isthmus
 from benchmarks.model_file_fuzz import RAW, Evil, fuzz, members_of, nodes
 from hostile import put, refused
 from isthmus.io.model_file import ABOUT, CHECKSUM, SCHEMA, _archive, load, load_parts, model_card
-from isthmus.files import load, load_parts, model_card
-from isthmus.files.model_file import ABOUT, CHECKSUM, SCHEMA, _archive
-from isthmus.files.model_probe import sample_row
-from isthmus.files.stored_values import StoredValueError
+from isthmus.io.model_probe import sample_row
+from isthmus.io.stored_values import StoredValueError
 
 SMALL = np.arange(6.0).reshape(3, 2)
 LIST = {"__class__": "list", "__module__": "builtins", "__loader__": "ListNode"}

@@ -22,7 +22,9 @@ def rows():
     """What a fit hands to its recipe."""
     seen, recipe = [], recipes.transfer_with_few_labels
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(recipes, "transfer_with_few_labels", lambda rows, *others: seen.append(rows) or recipe(rows, *others))
+        patch.setattr(
+            recipes, "transfer_with_few_labels", lambda rows, *others: seen.append(rows) or recipe(rows, *others)
+        )
         LabelTransfer().fit(*make_domains(n_classes=3, n_target=60, n_labelled=6).args)
     return seen[0]
 
