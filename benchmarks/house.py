@@ -135,9 +135,7 @@ def walk_jobs() -> Iterator[tuple[str, int]]:
     import isthmus
     from isthmus import MLHD, LabelTransfer, match, migrate
 
-    cli = __import__(
-        "isthmus.cli.main" if _has_module("isthmus.cli.main") else "isthmus.cli.main", fromlist=["main"]
-    )
+    cli = __import__("isthmus.cli.main" if _has_module("isthmus.cli.main") else "isthmus.cli.main", fromlist=["main"])
     rng = np.random.default_rng(100)
     y = np.arange(90) % 3
     hidden = rng.normal(size=(90, 8)) + 3 * rng.normal(size=(3, 8))[y]

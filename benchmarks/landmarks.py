@@ -56,7 +56,7 @@ def problem(name: str, seed: int) -> Problem:
     from sklearn.decomposition import TruncatedSVD
     from sklearn.pipeline import make_pipeline
 
-    from isthmus._core.arrays import is_sparse
+    from isthmus._core.validation import is_sparse
     from studies.labels.data import pair_of
 
     pair, rng = pair_of(name, None), np.random.default_rng(seed)

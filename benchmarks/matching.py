@@ -63,10 +63,10 @@ def collections(n: int) -> tuple[Any, Any, Any]:
 
 def _refinement(A: Any, B: Any) -> Callable[[], Any]:
     """One refinement from coarse to fine, of rows that are prepared."""
-    from isthmus.geometry.coordinates import prepare_rows, scale_rows
+    from isthmus.geometry.similarity import prepare_rows, scale_rows
     from isthmus.tasks.matching.engine import Ridge
+    from isthmus.tasks.matching.problem import make_problem
     from isthmus.tasks.matching.refinement import COARSE, refine_matches
-    from isthmus.tasks.matching.starts import make_problem
 
     unknown = np.full(len(A), -1)
     problem = make_problem(prepare_rows(scale_rows(A)), prepare_rows(scale_rows(B)), unknown, unknown, Ridge())

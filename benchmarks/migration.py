@@ -41,7 +41,7 @@ def _two_models() -> tuple[np.ndarray, np.ndarray]:
 def _ridge(X: np.ndarray, Y: np.ndarray, repeats: int) -> Bar:
     from sklearn.linear_model import Ridge
 
-    from isthmus.maps.ridge import fit_ridge
+    from isthmus.maps.regression import fit_ridge
 
     penalty = fit_ridge(X, Y).penalty
     calls = (lambda: seconds(lambda: fit_ridge(X, Y)), lambda: seconds(lambda: Ridge(alpha=penalty).fit(X, Y)))

@@ -27,8 +27,7 @@ def main(kind: str, n: int, weight: str, seed: int, limit: float = float("inf"))
     """The figures of a run."""
     from benchmarks.scale_data import blown_up, synthetic
     from isthmus.solvers.blocks.solver import BlockNewton
-    from isthmus.solvers.choice import AutoNewton
-    from isthmus.solvers.newton import DualNewton
+    from isthmus.solvers.newton import AutoNewton, DualNewton
 
     rows = (blown_up if kind == "mfeat" else synthetic)(n, seed)
     value = weight if weight == "auto" else float(weight)

@@ -58,6 +58,7 @@ def _write_rows(folder: Path, n: int) -> None:
 def _fit(folder: Path, ending: str) -> None:
     """A model of a thousand rows: known pairs with rows of other columns."""
     import polars as pl
+
     from isthmus.cli.main import main
 
     X = np.load(folder / f"{FEW}.npy", mmap_mode="r")[:1000]

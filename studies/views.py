@@ -10,10 +10,9 @@ from typing import TypeAlias
 
 import numpy as np
 
-from isthmus._core.arrays import IntArray, Matrix
+from isthmus._core.validation import UNLABELLED, IntArray, Matrix
 from isthmus.data.datasets import Collection
 from isthmus.data.domains import Split
-from isthmus.data.labels import UNLABELLED
 from isthmus.study.trial_rows import TrialRows
 
 SOURCE_PER_CLASS, UNLABELLED_PER_CLASS, MOST_TESTED = 20, 20, 300

@@ -180,7 +180,7 @@ def test_each_missing_extra_is_named_with_the_line_that_installs_it(bare, tmp_pa
 
 
 def test_the_wheel_contains_the_templates_of_reports(bare):
-    code = "from importlib.resources import files; print(*(p.name for p in files('isthmus.view.report.report').joinpath('templates').iterdir()))"
+    code = "from importlib.resources import files; print(*(p.name for p in files('isthmus.view.report.page').joinpath('templates').iterdir()))"
     found = set(run(bare, "-c", code).stdout.split()) - {"__pycache__"}
     assert found == {path.name for path in (ROOT / "src/isthmus/report/templates").iterdir()}
     assert "page.html.j2" in found

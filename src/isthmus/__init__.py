@@ -17,7 +17,7 @@ from isthmus.exceptions import (
 )
 
 if TYPE_CHECKING:
-    from isthmus.data.known_pairs import KnownPairs
+    from isthmus.data.domains import KnownPairs
     from isthmus.estimators.arc import ARC
     from isthmus.estimators.augmentation import FeatureAugmentation
     from isthmus.estimators.cca import CCA, KCCA
@@ -112,7 +112,7 @@ __all__ = [
 ]
 
 _NAMES = {
-    "data.known_pairs": ("KnownPairs",),
+    "data.domains": ("KnownPairs",),
     "estimators.arc": ("ARC",),
     "estimators.augmentation": ("FeatureAugmentation",),
     "estimators.cca": (

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from isthmus._core.archives import Expected, read_npz
-from isthmus._core.arrays import IntArray
+from isthmus._core.validation import IntArray
 from isthmus.data.datasets import Collection
 from isthmus.data.domains import Split
 from studies.datasets.about import About

@@ -8,8 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from isthmus._core.arrays import IntArray
-from isthmus._core.validation import check_length, check_matrix
+from isthmus._core.validation import IntArray, check_length, check_matrix
 from isthmus.data.domains import Domain, Split
 from isthmus.exceptions import InputError
 

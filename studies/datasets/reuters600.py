@@ -10,8 +10,8 @@ import numpy as np
 import scipy.sparse as sp
 
 from isthmus._core.archives import Expected
-from isthmus._core.arrays import FloatArray
 from isthmus._core.files import open_regular, show_path
+from isthmus._core.validation import FloatArray
 from isthmus.data.datasets import Collection
 from isthmus.data.domains import Domain
 from isthmus.exceptions import InputError

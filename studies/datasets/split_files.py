@@ -8,9 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from isthmus._core.archives import Expected, shown_shape
-from isthmus._core.arrays import IntArray
 from isthmus._core.files import show_path
-from isthmus._core.validation import check_number
+from isthmus._core.validation import IntArray, check_number
 from isthmus.data.domains import Split
 from isthmus.exceptions import InputError
 from studies.datasets.files.matlab import as_expected, kind_of, read_variables

@@ -27,8 +27,8 @@ from typing import BinaryIO
 import numpy as np
 import scipy.sparse as sp
 
-from isthmus._core.arrays import IntArray
 from isthmus._core.files import open_regular, show_path
+from isthmus._core.validation import IntArray
 from isthmus.exceptions import InputError
 from studies.datasets.files.compressed_rows import csr_from_parts
 

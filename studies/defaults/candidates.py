@@ -11,13 +11,13 @@ from numpy.random import RandomState
 from scipy.spatial.distance import pdist
 
 from isthmus import ARC, ITML, MLHD
-from isthmus._core.arrays import Matrix
+from isthmus._core.validation import Matrix
 from isthmus.data.domains import TwoDomains
 from isthmus.estimators.itml import SignedPairs
 from isthmus.estimators.logdet import SolverRun
 from isthmus.geometry.common_space import CommonSpace
-from isthmus.geometry.joint import JointSpace
 from isthmus.geometry.kernels import RBF, Kernel
+from isthmus.geometry.spaces import JointSpace
 
 Bounds = tuple[float, float]
 

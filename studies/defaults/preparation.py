@@ -11,7 +11,7 @@ from sklearn.decomposition import PCA, TruncatedSVD
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer, Normalizer, StandardScaler
 
-from isthmus._core.arrays import Matrix, is_sparse
+from isthmus._core.validation import Matrix, is_sparse
 from isthmus.study.trial_rows import TrialRows, prepare_trial_rows
 
 SINGULAR_VECTORS = 100

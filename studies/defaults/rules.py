@@ -11,11 +11,11 @@ import numpy as np
 from scipy.spatial.distance import pdist
 
 from isthmus import MLHD
-from isthmus._core.arrays import FloatArray
+from isthmus._core.validation import FloatArray
 from isthmus.data.domains import TwoDomains
 from isthmus.estimators.logdet import SolverRun
 from isthmus.geometry.common_space import CommonSpace
-from isthmus.geometry.joint import JointSpace
+from isthmus.geometry.spaces import JointSpace
 
 
 def spread_of_both(joint: JointSpace, alignment_weight: float) -> tuple[float, float]:

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from isthmus import CCA, KCCA
-from isthmus._core.arrays import Matrix
+from isthmus._core.validation import Matrix
 from isthmus.estimators.controls import SelfTrainedLDA, TargetOnly
 from isthmus.geometry.kernels import Kernel
 from isthmus.study.design import Entrant

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from isthmus._core.arrays import FloatArray
+from isthmus._core.validation import FloatArray
 from isthmus.study.board import Board, Table, format_signed
 from studies.defaults.settings import MEANS, SYSTEMS, TOTALS, Setting, one_at_a_time, together
 

@@ -17,7 +17,7 @@ from sklearn import datasets
 from sklearn.decomposition import TruncatedSVD
 from sklearn.preprocessing import StandardScaler
 
-from isthmus._core.arrays import FloatArray, is_sparse
+from isthmus._core.validation import FloatArray, is_sparse
 from isthmus.data.datasets import Collection
 from isthmus.data.domains import Domain
 from isthmus.study.design import Entrant, Fit, average_precision

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import rankdata
 
-from isthmus._core.arrays import FloatArray
+from isthmus._core.validation import FloatArray
 from isthmus.study.board import Board, Table
 from studies.defaults.rules import BEFORE, RULES, SHORT_LIST, Rule
 from studies.defaults.specification import KERNELS, WEIGHTS, Weights, column

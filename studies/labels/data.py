@@ -14,7 +14,7 @@ from sklearn import datasets
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer, Normalizer, StandardScaler
 
-from isthmus._core.arrays import Matrix, is_sparse
+from isthmus._core.validation import Matrix, is_sparse
 from isthmus.data.datasets import BRIGHTEST, Collection, shape_features
 from isthmus.data.domains import Domain
 from studies.datasets import (

@@ -12,9 +12,8 @@ import numpy as np
 from sklearn.base import BaseEstimator
 
 from isthmus import Verdict, does_source_help
-from isthmus._core.arrays import IntArray, Matrix
+from isthmus._core.validation import UNLABELLED, IntArray, Matrix
 from isthmus.data.datasets import Collection
-from isthmus.data.labels import UNLABELLED
 from isthmus.estimators.controls import KINDS
 from isthmus.evidence.scores import wilson_interval
 from isthmus.study.board import Board, Table

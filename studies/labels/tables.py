@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from isthmus._core.arrays import FloatArray
+from isthmus._core.validation import FloatArray
 from isthmus.evidence.comparison import Difference, paired_difference
 from isthmus.study.board import (
     ABSENT,

@@ -8,8 +8,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from isthmus._core.arrays import FloatArray, IntArray, Matrix
-from isthmus.data.labels import UNLABELLED
+from isthmus._core.validation import UNLABELLED, FloatArray, IntArray, Matrix
 from isthmus.study.design import Entrant, Fit
 from studies.labels.rows import LabelRows
 

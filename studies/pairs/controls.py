@@ -8,7 +8,7 @@ import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.preprocessing import normalize
 
-from isthmus._core.arrays import FloatArray
+from isthmus._core.validation import FloatArray
 from isthmus.exceptions import InputError
 from studies.pairs.rows import PairedRows
 

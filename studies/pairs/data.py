@@ -11,7 +11,7 @@ from typing import TypeAlias
 import numpy as np
 from sklearn import datasets
 
-from isthmus._core.arrays import IntArray, Matrix
+from isthmus._core.validation import IntArray, Matrix
 from isthmus.data.datasets import BRIGHTEST, SHAPE_NAMES, Collection, shape_features
 from studies.datasets import load_debian, load_mfeat, load_reuters600, load_snareseq
 

@@ -10,7 +10,7 @@ from sklearn.feature_extraction.text import HashingVectorizer, TfidfTransformer,
 from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import Normalizer
 
-from isthmus._core.arrays import IntArray
+from isthmus._core.validation import IntArray
 from studies.datasets import read_debian_texts
 from studies.pairs.data import Paired, shared_columns
 

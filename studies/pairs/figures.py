@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from scipy.stats import t as student
 
-from isthmus._core.arrays import FloatArray
+from isthmus._core.validation import FloatArray
 from isthmus.study.board import Board
 from isthmus.view.plots import FAINT, INK, OKABE_ITO
 from studies.pairs.tables import values

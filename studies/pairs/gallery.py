@@ -13,8 +13,8 @@ import numpy as np
 from sklearn.feature_extraction.text import TfidfVectorizer
 
 from isthmus import match
-from isthmus._core.arrays import IntArray, Matrix
 from isthmus._core.files import write_text
+from isthmus._core.validation import IntArray, Matrix
 from isthmus.tasks.matching.result import Matching
 from studies.datasets import read_debian_texts
 from studies.pairs.data import shared_columns

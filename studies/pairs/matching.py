@@ -12,7 +12,7 @@ import numpy as np
 from sklearn.base import BaseEstimator
 
 import isthmus
-from isthmus._core.arrays import IntArray, Matrix
+from isthmus._core.validation import IntArray, Matrix
 from isthmus.estimators.controls import shuffle_pairs
 from isthmus.exceptions import InputError
 from isthmus.study.design import Entrant, Fit

@@ -13,7 +13,7 @@ from sklearn.base import BaseEstimator
 from sklearn.preprocessing import normalize
 
 import isthmus
-from isthmus._core.arrays import FloatArray, IntArray
+from isthmus._core.validation import FloatArray, IntArray
 from isthmus.estimators.controls import shuffle_pairs
 from isthmus.study.design import Entrant, Fit
 from isthmus.study.study import Study

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from scipy.special import digamma
 
-from isthmus._core.arrays import FloatArray
+from isthmus._core.validation import FloatArray
 
 NEIGHBOURS = 10
 """Of the correction for hubs."""

@@ -11,9 +11,9 @@ from typing import Any, ClassVar, TypeAlias
 import numpy as np
 
 from isthmus import CCA, MLHD, systems
-from isthmus._core.arrays import FloatArray
+from isthmus._core.validation import FloatArray
 from isthmus.geometry.common_space import DOMAINS
-from isthmus.geometry.scores import hub_scores
+from isthmus.geometry.similarity import hub_scores
 from isthmus.study.design import Entrant, Fit
 from isthmus.study.study import Study
 from studies.pairs.controls import Chance, ClassOracle, SharedColumns

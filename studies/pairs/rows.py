@@ -11,10 +11,10 @@ import numpy as np
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import Normalizer, StandardScaler
 
-from isthmus._core.arrays import IntArray, Matrix, is_sparse
+from isthmus._core.validation import IntArray, Matrix, is_sparse
 from isthmus.estimators.controls import shuffle_pairs
 from isthmus.exceptions import InputError
-from isthmus.geometry.joint import apply_transformer, fit_transformer
+from isthmus.geometry.spaces import apply_transformer, fit_transformer
 from isthmus.study.trial_rows import Trial, name_number
 from studies.pairs.data import Paired, views
 

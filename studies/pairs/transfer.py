@@ -12,7 +12,7 @@ import numpy as np
 from sklearn.dummy import DummyClassifier
 from sklearn.svm import LinearSVC
 
-from isthmus.data.labels import UNLABELLED
+from isthmus._core.validation import UNLABELLED
 from isthmus.estimators.controls import SelfTrainedLDA, TargetOnly
 from isthmus.study.design import Entrant, Fit
 from isthmus.study.study import Study

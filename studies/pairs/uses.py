@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 
 import numpy as np
 
-from isthmus._core.arrays import FloatArray
+from isthmus._core.validation import FloatArray
 from isthmus.study.board import ABSENT, Board, Table, format_seeds
 from studies.pairs import matching
 from studies.pairs.tables import alone_table, joined, score_table, values

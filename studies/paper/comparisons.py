@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from isthmus._core.arrays import FloatArray
+from isthmus._core.validation import FloatArray
 from isthmus.evidence.comparison import paired_difference
 from isthmus.study.board import HOLDS, REVERSED, UNRUN, Claim, Scoreboard, adjust_claims
 from studies.paper.entrants import BY_MEANS, CONTROLS, MLHD_FLAT, MLHD_RBF, PAPER

@@ -9,7 +9,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from isthmus._core.arrays import FloatArray
+from isthmus._core.validation import FloatArray
 from isthmus.exceptions import InputError
 from isthmus.geometry.discrepancy import mmd
 from isthmus.study.board import Scoreboard

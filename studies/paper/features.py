@@ -10,7 +10,7 @@ import numpy as np
 from sklearn.decomposition import PCA
 from sklearn.preprocessing import normalize
 
-from isthmus._core.arrays import FloatArray, IntArray, Matrix, is_sparse
+from isthmus._core.validation import FloatArray, IntArray, Matrix, is_sparse
 from isthmus.data.datasets import Collection
 
 

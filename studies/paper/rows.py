@@ -8,8 +8,8 @@ from pathlib import Path
 
 import numpy as np
 
+from isthmus._core.validation import UNLABELLED
 from isthmus.data.datasets import Collection, load_toy
-from isthmus.data.labels import UNLABELLED
 from isthmus.data.splits import Protocol
 from isthmus.study.trial_rows import Trial, TrialRows, name_number, rows_of_pair
 from studies.paper.features import components, loaded, scaled, whole_domain

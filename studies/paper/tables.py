@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from isthmus._core.arrays import FloatArray
+from isthmus._core.validation import FloatArray
 from isthmus.study.board import (
     ABSENT,
     MARK,

@@ -8,7 +8,7 @@ from functools import lru_cache, partial
 from pathlib import Path
 from typing import TypeAlias
 
-from isthmus._core.arrays import IntArray, Matrix
+from isthmus._core.validation import IntArray, Matrix
 from studies.datasets import load_debian, load_mfeat, load_office_caltech, load_reuters600, load_snareseq
 from studies.labels.data import digit_pair
 from studies.views import Loader, views_of

@@ -8,7 +8,7 @@ from functools import cached_property
 
 import numpy as np
 
-from isthmus._core.arrays import FloatArray, IntArray
+from isthmus._core.validation import FloatArray, IntArray
 from isthmus.evidence.comparison import Difference, paired_difference
 from isthmus.study.board import Board, Claim, adjust_claims
 from isthmus.study.records import Record

@@ -11,7 +11,7 @@ from sklearn.decomposition import PCA, TruncatedSVD
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import Normalizer, StandardScaler
 
-from isthmus._core.arrays import FloatArray, Matrix, is_sparse
+from isthmus._core.validation import FloatArray, Matrix, is_sparse
 from isthmus.study.trial_rows import TrialRows, prepare_trial_rows
 
 SVD_SIZE, COMPONENTS_PER_CLASS = 100, 3

@@ -12,9 +12,8 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer, Normalizer, StandardScaler
 from sklearn.svm import LinearSVC
 
-from isthmus._core.arrays import IntArray, Matrix, is_sparse
+from isthmus._core.validation import UNLABELLED, IntArray, Matrix, is_sparse
 from isthmus.data.domains import Split
-from isthmus.data.labels import UNLABELLED
 from isthmus.estimators.controls import shuffle_pairs
 from isthmus.study.trial_rows import CorruptedRows, Trial, TrialRows, name_number, prepare_trial_rows
 from studies.systems.data import Sides, sides

@@ -15,8 +15,7 @@ from isthmus import view as plotting
 from isthmus._core.threads import UNCAPPED, cap_threads
 from isthmus.estimators import controls
 from isthmus.estimators.base import TwoDomainEstimator
-from isthmus.solvers.choice import AutoNewton
-from isthmus.solvers.newton import DualNewton
+from isthmus.solvers.newton import AutoNewton, DualNewton
 from tests.problems import random_problem
 
 RNG = np.random.default_rng(0)

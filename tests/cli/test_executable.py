@@ -166,7 +166,7 @@ for words, out, err in json.loads(sys.argv[1]):
 """
 
 
-IMPORTED = "isthmus.study.registry isthmus.io.tables isthmus.io.model_file isthmus.view.report.report matplotlib.figure polars plotly.offline"
+IMPORTED = "isthmus.study.registry isthmus.io.tables isthmus.io.model_file isthmus.view.report.page matplotlib.figure polars plotly.offline"
 
 
 def each_in_a_process(stack, orders, folder):

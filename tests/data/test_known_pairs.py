@@ -7,8 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from isthmus import CCA, InputError, KnownPairs
-from isthmus.data.domains import TwoDomains
-from isthmus.data.known_pairs import as_pairs
+from isthmus.data.domains import TwoDomains, as_pairs
 
 A = np.array([[0.0, 1.0], [2.0, 0.5], [3.0, 3.0], [1.0, 4.0]])
 B = np.array([[1.0], [0.2], [2.5], [4.0]])

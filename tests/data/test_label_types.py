@@ -11,8 +11,8 @@ import pytest
 
 import isthmus
 from isthmus import InputError
+from isthmus._core.validation import as_labels
 from isthmus.data.domains import TwoDomains
-from isthmus.data.labels import as_labels
 
 MIXED = [np.str_("b"), "a", np.str_("a"), "c"]
 RNG = np.random.default_rng(0)

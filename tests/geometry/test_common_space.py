@@ -103,7 +103,7 @@ def test_the_span_of_labelled_rows_and_means_carries_the_same_metric(monkeypatch
     few = MLHD(*kernels, **settings).fit(*data)
     ordinary = side.span_of_kernel
     monkeypatch.setattr(
-        "isthmus.geometry.joint.span_of_kernel", lambda *a, **k: ordinary(*a, **{**k, "every_row": True})
+        "isthmus.geometry.spaces.span_of_kernel", lambda *a, **k: ordinary(*a, **{**k, "every_row": True})
     )
     every = MLHD(*kernels, **settings).fit(*data)
     if outside == "identity":

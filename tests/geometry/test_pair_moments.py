@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from isthmus.estimators.paired_maps import fit_ridge_of_pairs
 from isthmus.exceptions import InputError
 from isthmus.geometry.row_blocks import RowPairs, compute_pair_moments
-from isthmus.maps.ridge import fit_ridge
+from isthmus.maps.regression import fit_ridge
 
 
 @pytest.fixture(scope="module", autouse=True)

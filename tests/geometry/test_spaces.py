@@ -9,9 +9,8 @@ from scipy.spatial.distance import cdist
 
 from isthmus import RBF, Cosine, InputError, Laplacian, Linear, Polynomial, Precomputed
 from isthmus.data.domains import Domain, TwoDomains
-from isthmus.geometry.joint import JointSpace
 from isthmus.geometry.kernels import Kernel
-from isthmus.geometry.spaces import FeatureSpace, KernelSpace, mean_products, mean_square, span_of_kernel
+from isthmus.geometry.spaces import FeatureSpace, JointSpace, KernelSpace, mean_products, mean_square, span_of_kernel
 
 RNG = np.random.default_rng(0)
 A, B = RNG.normal(size=(6, 4)), RNG.normal(size=(5, 4))

@@ -5,7 +5,7 @@ import pytest
 from sklearn.kernel_ridge import KernelRidge
 from sklearn.metrics.pairwise import rbf_kernel
 
-from isthmus.maps.ridge import fit_kernel_ridge, fit_ridge, rbf_features
+from isthmus.maps.regression import fit_kernel_ridge, fit_ridge, rbf_features
 
 
 def rows(seed, n=60, d=3):
@@ -57,7 +57,7 @@ def test_it_bends_where_ridge_cannot():
 def test_landmarks_are_bounded(monkeypatch):
     import sys
 
-    monkeypatch.setattr(sys.modules["isthmus.maps.ridge"], "MOST_LANDMARKS", 20)
+    monkeypatch.setattr(sys.modules["isthmus.maps.regression"], "MOST_LANDMARKS", 20)
     X, Y, _ = rows(3, n=200)
     fit = fit_kernel_ridge(X, Y)
     assert fit.landmarks.shape == (20, 3)

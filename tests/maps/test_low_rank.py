@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.optimize import minimize
 
-from isthmus.maps.ridge import fit_low_rank, fit_ridge
+from isthmus.maps.regression import fit_low_rank, fit_ridge
 
 
 def problem(seed, n=60, d=6, e=5, rank=2, noise=0.1):

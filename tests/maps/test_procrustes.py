@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.linalg import orthogonal_procrustes
 
-from isthmus.maps.procrustes import fit_procrustes
+from isthmus.maps.regression import fit_procrustes
 
 
 def rows(seed, n, d, e):

@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.linear_model import Ridge, RidgeCV
 
-from isthmus.maps.ridge import PENALTIES, fit_ridge
+from isthmus.maps.regression import PENALTIES, fit_ridge
 
 
 def problem(seed, n, d, e, noise=0.5):

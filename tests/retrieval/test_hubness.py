@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from isthmus import RidgeMap
-from isthmus.geometry import scores as hubness
+from isthmus.geometry import similarity as hubness
 from isthmus.geometry.common_space import CommonSpace
-from isthmus.geometry.scores import Background, hub_scores, rank_neighbours
+from isthmus.geometry.similarity import Background, hub_scores, rank_neighbours
 from isthmus.geometry.spaces import FeatureSpace
 
 

@@ -18,7 +18,7 @@ from isthmus import (
     RidgeMap,
     SemanticMatching,
 )
-from isthmus.geometry.scores import Scores, apply_csls
+from isthmus.geometry.similarity import Scores, apply_csls
 from isthmus.geometry.spaces import FeatureSpace
 from isthmus.retrieval.engines import HNSW, IVF, Exact, Flat
 

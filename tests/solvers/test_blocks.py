@@ -16,9 +16,8 @@ from isthmus.solvers.blocks.metric import lower_factor, reduce_problem
 from isthmus.solvers.blocks.point import evaluate_metric
 from isthmus.solvers.blocks.problem import BlockProblem, as_blocks
 from isthmus.solvers.blocks.solver import BlockNewton, Path, level_factor
-from isthmus.solvers.choice import AutoNewton, grid_results
 from isthmus.solvers.logdet import Alignment, LogDetProblem, Pairs
-from isthmus.solvers.newton import DualNewton
+from isthmus.solvers.newton import AutoNewton, DualNewton, grid_results
 from isthmus.solvers.result import Status
 from problems import ALIGNMENTS, TIGHT, explicit_primal, random_matrix, random_problem
 

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
+from isthmus._core.validation import UNLABELLED
 from isthmus.data.datasets import Collection
 from isthmus.data.domains import Domain
-from isthmus.data.labels import UNLABELLED
 from studies.views import Views, drawn_split, rows_of, views_of
 
 Y = np.repeat(np.arange(6), 90)

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import scipy.linalg as sla
 
-from isthmus._core.arrays import FloatArray, IntArray, Matrix, as_dense, is_sparse
+from isthmus._core.validation import FloatArray, IntArray, Matrix, as_dense, is_sparse
 from isthmus.exceptions import InputError
 
 EPS = float(np.finfo(np.float64).eps)

@@ -13,9 +13,8 @@ from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 
-from isthmus._core.arrays import FloatArray, IntArray, Matrix, is_sparse
 from isthmus._core.threads import sum_over_items
-from isthmus._core.validation import short_repr
+from isthmus._core.validation import FloatArray, IntArray, Matrix, is_sparse, short_repr
 from isthmus.exceptions import InputError
 
 BLOCK = 2048

@@ -21,7 +21,7 @@ from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
 
-from isthmus._core.arrays import FloatArray
+from isthmus._core.validation import FloatArray
 
 Item = TypeVar("Item")
 Value = TypeVar("Value")

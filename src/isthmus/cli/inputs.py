@@ -16,8 +16,8 @@ from isthmus.cli.options import format_of
 from isthmus.exceptions import InputError
 
 if TYPE_CHECKING:
-    from isthmus._core.arrays import BoolArray, IntArray, Matrix
     from isthmus._core.progress import Progress
+    from isthmus._core.validation import BoolArray, IntArray, Matrix
     from isthmus.io.tables.features import Features
     from isthmus.io.tables.plan import Column, Plan
     from isthmus.io.tables.table import Table

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from isthmus.exceptions import InputError
 
 if TYPE_CHECKING:
-    from isthmus._core.arrays import IntArray, Matrix
+    from isthmus._core.validation import IntArray, Matrix
     from isthmus.cli.inputs import InputFile
 
 

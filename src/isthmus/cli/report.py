@@ -46,7 +46,7 @@ def run(options: argparse.Namespace) -> None:
     """Write the page."""
     screen = Console.of(options)
     check_output(options.output, *options.files, options.source, options.target)
-    from isthmus.view.report.report import write_report
+    from isthmus.view.report.page import write_report
 
     rows = {"source": options.source, "target": options.target, "id": options.id, "label": options.label}
     formats = format_of(options, 0), format_of(options, 1)

@@ -1,11 +1,10 @@
 """Two collections of rows: labels, known pairs, blocks of rows, splits and data sets."""
 
 from isthmus._core.rows import ArrayRows, Rows
+from isthmus._core.validation import UNLABELLED
 from isthmus.data.blocks import DaskRows
 from isthmus.data.datasets import Collection, DomainPair, load_digits, load_toy
-from isthmus.data.domains import Domain, SharedFeatures, Split, TwoDomains
-from isthmus.data.known_pairs import KnownPairs
-from isthmus.data.labels import UNLABELLED
+from isthmus.data.domains import Domain, KnownPairs, SharedFeatures, Split, TwoDomains
 from isthmus.data.splits import Protocol, SemiSupervisedSplit
 
 __all__ = [

@@ -19,11 +19,18 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from isthmus._core.arrays import FloatArray, IntArray, Matrix, is_sparse
 from isthmus._core.rows import BLOCK, ArrayRows, Draw, Rows, Share, code_counts, take_drawn
 from isthmus._core.threads import add_parts, cap_inner_threads, single_threaded_blas
-from isthmus._core.validation import check_length, short_repr
-from isthmus.data.labels import as_labels, is_unlabelled
+from isthmus._core.validation import (
+    FloatArray,
+    IntArray,
+    Matrix,
+    as_labels,
+    check_length,
+    is_sparse,
+    is_unlabelled,
+    short_repr,
+)
 from isthmus.exceptions import InputError, MissingDependencyError
 
 LOCAL = 50_000

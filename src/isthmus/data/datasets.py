@@ -11,10 +11,20 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn import datasets
 
-from isthmus._core.arrays import FloatArray, IntArray, Matrix
-from isthmus._core.validation import check_choice, check_length, check_matrix, check_number, column_names
+from isthmus._core.validation import (
+    UNLABELLED,
+    FloatArray,
+    IntArray,
+    Matrix,
+    as_labels,
+    check_choice,
+    check_length,
+    check_matrix,
+    check_number,
+    column_names,
+    is_unlabelled,
+)
 from isthmus.data.domains import Domain, Split
-from isthmus.data.labels import UNLABELLED, as_labels, is_unlabelled
 from isthmus.data.splits import Protocol
 from isthmus.exceptions import InputError
 

@@ -12,10 +12,19 @@ import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.model_selection import StratifiedKFold
 
-from isthmus._core.arrays import BoolArray, FloatArray, IntArray
-from isthmus._core.validation import check_choice, check_flag, check_length, check_number, shown
+from isthmus._core.validation import (
+    BoolArray,
+    FloatArray,
+    IntArray,
+    as_labels,
+    check_choice,
+    check_flag,
+    check_length,
+    check_number,
+    is_unlabelled,
+    shown,
+)
 from isthmus.data.domains import Split
-from isthmus.data.labels import as_labels, is_unlabelled
 from isthmus.exceptions import InputError
 
 

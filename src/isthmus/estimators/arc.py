@@ -7,16 +7,16 @@ from typing import Any
 
 import numpy as np
 
-from isthmus._core.arrays import FloatArray
 from isthmus._core.linalg import principal_axes
 from isthmus._core.rows import ArrayRows, Rows
+from isthmus._core.validation import FloatArray
 from isthmus.data.domains import TwoDomains
 from isthmus.estimators.from_blocks import MANY_PAIRS, BlockEstimator, ManyRows
 from isthmus.estimators.logdet import SolverRun, as_weight, check_bounds
 from isthmus.estimators.mapped import SimilarityEstimator
 from isthmus.geometry.common_space import CommonSpace
-from isthmus.geometry.joint import JointSpace
 from isthmus.geometry.kernels import Kernel
+from isthmus.geometry.spaces import JointSpace
 from isthmus.solvers.blocks.curvature import BlockHingeNewton, HingeBlockPoint, HingeBlocks
 from isthmus.solvers.hinge import HingeNewton, HingePoint
 from isthmus.solvers.result import Result

@@ -11,7 +11,7 @@ from isthmus.estimators.hfa import check_equal_features
 from isthmus.estimators.mapped import MetricEstimator
 from isthmus.exceptions import InputError
 from isthmus.geometry.common_space import CommonSpace
-from isthmus.geometry.joint import JointSpace
+from isthmus.geometry.spaces import JointSpace
 
 WIDEST = 4096
 """The maps are a table of 2d × 3d numbers."""

@@ -15,19 +15,28 @@ from sklearn.utils import ClassifierTags, InputTags, get_tags
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from isthmus._core.arrays import FloatArray, IntArray, Matrix, is_sparse
 from isthmus._core.linalg import column_moments
 from isthmus._core.threads import UNCAPPED, cap_methods, is_small, single_threaded_blas
-from isthmus._core.validation import check_choice, check_magnitude, check_matrix, check_same_columns, column_names
+from isthmus._core.validation import (
+    FloatArray,
+    IntArray,
+    Matrix,
+    as_labels,
+    check_choice,
+    check_magnitude,
+    check_matrix,
+    check_same_columns,
+    column_names,
+    is_sparse,
+    is_unlabelled,
+)
 from isthmus.data.blocks import append_labels, append_rows, has_blocks
-from isthmus.data.domains import Domain, TwoDomains
-from isthmus.data.known_pairs import KnownPairs, as_pairs
-from isthmus.data.labels import as_labels, is_unlabelled
+from isthmus.data.domains import Domain, KnownPairs, TwoDomains, as_pairs
 from isthmus.evidence.scores import score_predictions
 from isthmus.exceptions import DataWarning, InputError, warn
 from isthmus.geometry.common_space import DOMAINS
-from isthmus.geometry.joint import apply_transformer, check_transformer, fit_transformer
 from isthmus.geometry.kernels import Kernel, Linear, Precomputed
+from isthmus.geometry.spaces import apply_transformer, check_transformer, fit_transformer
 
 if TYPE_CHECKING:
     from isthmus.estimators.given_source import GivenSource

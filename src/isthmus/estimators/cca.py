@@ -10,18 +10,16 @@ import scipy.linalg as sla
 import scipy.sparse as sp
 from sklearn.base import clone
 
-from isthmus._core.arrays import FloatArray, IntArray, Matrix, as_dense
 from isthmus._core.linalg import EPS, principal_axes
 from isthmus._core.rows import Draw
-from isthmus._core.validation import check_choice, check_number
+from isthmus._core.validation import UNLABELLED, FloatArray, IntArray, Matrix, as_dense, check_choice, check_number
 from isthmus.data.domains import TwoDomains
-from isthmus.data.labels import UNLABELLED
 from isthmus.estimators.from_blocks import ManyRows, MomentPairs, PairMomentEstimator
 from isthmus.exceptions import InputError
 from isthmus.geometry.common_space import CommonSpace
-from isthmus.geometry.joint import JointSpace
 from isthmus.geometry.kernels import Kernel
 from isthmus.geometry.row_blocks import points_with_covariance
+from isthmus.geometry.spaces import JointSpace
 from isthmus.maps.canonical import CanonicalDirections, PairedRows
 from isthmus.retrieval.rules import References
 

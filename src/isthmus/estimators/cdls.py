@@ -10,17 +10,14 @@ import numpy as np
 import scipy.linalg as sla
 from sklearn.svm import LinearSVC
 
-from isthmus._core.arrays import FloatArray, IntArray
 from isthmus._core.linalg import PrincipalAxes, principal_axes
-from isthmus._core.validation import check_number
+from isthmus._core.validation import UNLABELLED, FloatArray, IntArray, check_number
 from isthmus.data.domains import TwoDomains
-from isthmus.data.labels import UNLABELLED
 from isthmus.estimators.hfa import check_two_classes
 from isthmus.estimators.mapped import MetricEstimator
 from isthmus.exceptions import ConvergenceWarning, InputError, warn
 from isthmus.geometry.common_space import CommonSpace
-from isthmus.geometry.joint import JointSpace
-from isthmus.geometry.spaces import FeatureSpace
+from isthmus.geometry.spaces import FeatureSpace, JointSpace
 
 
 @dataclass(frozen=True, eq=False)

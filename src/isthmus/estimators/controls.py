@@ -18,11 +18,22 @@ from sklearn.preprocessing import normalize
 from sklearn.utils import InputTags, get_tags
 from sklearn.utils.validation import check_is_fitted
 
-from isthmus._core.arrays import FloatArray, IntArray, Matrix, is_sparse
 from isthmus._core.linalg import PrincipalAxes, principal_axes
-from isthmus._core.validation import as_generator, check_choice, check_length, check_matrix, check_number
+from isthmus._core.validation import (
+    UNLABELLED,
+    FloatArray,
+    IntArray,
+    Matrix,
+    as_generator,
+    as_labels,
+    check_choice,
+    check_length,
+    check_matrix,
+    check_number,
+    encode_all,
+    is_sparse,
+)
 from isthmus.data.domains import TwoDomains
-from isthmus.data.labels import UNLABELLED, as_labels, encode_all
 from isthmus.estimators.base import TrainingData, TwoDomainEstimator
 from isthmus.exceptions import InputError
 from isthmus.geometry.discriminants import SoftLDA, balance, centre_scores, score_deviation

@@ -11,17 +11,16 @@ import scipy.sparse as sp
 from scipy.special import softmax
 from sklearn.neighbors import kneighbors_graph
 
-from isthmus._core.arrays import FloatArray, IntArray, Matrix, as_dense
 from isthmus._core.linalg import principal_axes
-from isthmus._core.validation import check_choice, check_number
+from isthmus._core.validation import FloatArray, IntArray, Matrix, as_dense, check_choice, check_number
 from isthmus.data.domains import TwoDomains
 from isthmus.estimators.cca import LabelMoments, label_moments
 from isthmus.estimators.from_blocks import BlockEstimator
 from isthmus.estimators.mapped import MetricEstimator
 from isthmus.exceptions import DataWarning, InputError, warn
 from isthmus.geometry.common_space import CommonSpace
-from isthmus.geometry.joint import JointSpace
 from isthmus.geometry.kernels import Kernel
+from isthmus.geometry.spaces import JointSpace
 from isthmus.maps.eigen import CoupledProblem, JointDirections, JointProblem
 from isthmus.retrieval.rules import References
 

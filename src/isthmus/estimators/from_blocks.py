@@ -13,19 +13,15 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from isthmus._core.arrays import FloatArray, IntArray, Matrix, is_sparse
 from isthmus._core.linalg import RANK_TOLERANCE
 from isthmus._core.rows import Rows
 from isthmus._core.threads import is_small
-from isthmus._core.validation import check_magnitude
-from isthmus.data.domains import Domain, TwoDomains
-from isthmus.data.known_pairs import KnownPairs
-from isthmus.data.labels import UNLABELLED
+from isthmus._core.validation import UNLABELLED, FloatArray, IntArray, Matrix, check_magnitude, is_sparse
+from isthmus.data.domains import Domain, KnownPairs, TwoDomains
 from isthmus.estimators.base import warn_about_classes, warn_about_columns, warn_about_features
 from isthmus.estimators.mapped import MappedEstimator, MetricEstimator
 from isthmus.exceptions import InputError
 from isthmus.geometry.common_space import DOMAINS, CommonSpace
-from isthmus.geometry.joint import JointSpace
 from isthmus.geometry.kernels import Cosine, Kernel, Landmarks, Linear
 from isthmus.geometry.row_blocks import (
     CoordinateRows,
@@ -35,7 +31,7 @@ from isthmus.geometry.row_blocks import (
     compute_moments,
     compute_pair_moments,
 )
-from isthmus.geometry.spaces import DomainSpan, FeatureSpace, Space, span_of_kernel
+from isthmus.geometry.spaces import DomainSpan, FeatureSpace, JointSpace, Space, span_of_kernel
 from isthmus.retrieval.rules import References
 
 MANY_PAIRS = 500_000

@@ -13,9 +13,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from isthmus._core.arrays import FloatArray, IntArray
-from isthmus._core.validation import check_column_names, check_matrix
-from isthmus.data.labels import as_labels
+from isthmus._core.validation import FloatArray, IntArray, as_labels, check_column_names, check_matrix
 from isthmus.estimators.base import SklearnCompatible, TwoDomainEstimator
 from isthmus.exceptions import InputError
 

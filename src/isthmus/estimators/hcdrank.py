@@ -10,10 +10,18 @@ from numpy.random import Generator
 from numpy.typing import NDArray
 from scipy.optimize import minimize
 
-from isthmus._core.arrays import FloatArray, IntArray, as_dense
-from isthmus._core.validation import as_generator, check_length, check_number
+from isthmus._core.validation import (
+    FloatArray,
+    IntArray,
+    as_dense,
+    as_generator,
+    as_labels,
+    check_length,
+    check_number,
+    encode_all,
+    is_unlabelled,
+)
 from isthmus.data.domains import Domain, TwoDomains
-from isthmus.data.labels import as_labels, encode_all, is_unlabelled
 from isthmus.estimators.base import TwoDomainEstimator, warn_about_data
 from isthmus.estimators.hfa import check_equal_features
 from isthmus.exceptions import ConvergenceWarning, InputError, warn

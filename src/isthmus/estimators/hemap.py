@@ -13,8 +13,8 @@ from isthmus.estimators.cca import LabelMoments
 from isthmus.estimators.eigenmaps import Both, Projection, check_rows_differ, mean_point
 from isthmus.exceptions import InputError
 from isthmus.geometry.common_space import CommonSpace
-from isthmus.geometry.joint import JointSpace
 from isthmus.geometry.kernels import Kernel
+from isthmus.geometry.spaces import JointSpace
 from isthmus.maps.eigen import SharedCoordinates
 
 USUAL = 20

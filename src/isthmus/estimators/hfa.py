@@ -11,8 +11,7 @@ from numpy.typing import NDArray
 from scipy.spatial.distance import cdist
 from sklearn.svm import SVC
 
-from isthmus._core.arrays import FloatArray, IntArray, Matrix, as_dense, is_sparse
-from isthmus._core.validation import check_number
+from isthmus._core.validation import FloatArray, IntArray, Matrix, as_dense, check_number, is_sparse
 from isthmus.data.domains import TwoDomains
 from isthmus.estimators.base import TwoDomainEstimator, warn_about_data
 from isthmus.exceptions import InputError

@@ -13,17 +13,21 @@ from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, Transfo
 from sklearn.metrics import roc_auc_score
 from sklearn.utils.validation import check_is_fitted
 
-from isthmus._core.arrays import FloatArray, IntArray, is_sparse
 from isthmus._core.threads import cap_methods
 from isthmus._core.validation import (
+    FloatArray,
+    IntArray,
+    as_labels,
     as_random_state,
     check_length,
     check_matrix,
     check_number,
     check_same_columns,
     column_names,
+    encode_all,
+    is_sparse,
+    is_unlabelled,
 )
-from isthmus.data.labels import as_labels, encode_all, is_unlabelled
 from isthmus.estimators.logdet import (
     ITML_WEIGHT,
     SolverRun,

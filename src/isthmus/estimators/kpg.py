@@ -11,10 +11,8 @@ from scipy.special import softmax, xlogy
 from sklearn.base import clone, is_classifier
 from sklearn.svm import LinearSVC
 
-from isthmus._core.arrays import FloatArray, Matrix, as_dense
-from isthmus._core.validation import check_number
+from isthmus._core.validation import UNLABELLED, FloatArray, Matrix, as_dense, check_number
 from isthmus.data.domains import TwoDomains
-from isthmus.data.labels import UNLABELLED
 from isthmus.estimators.base import warn_about_data
 from isthmus.estimators.hfa import TargetClassifier, check_two_classes
 from isthmus.exceptions import ConvergenceWarning, InputError, warn

@@ -14,11 +14,9 @@ from numpy.random import RandomState
 from sklearn.utils.random import sample_without_replacement
 from sklearn.utils.validation import check_is_fitted
 
-from isthmus._core.arrays import FloatArray, IntArray
 from isthmus._core.progress import Progress
-from isthmus._core.validation import check_choice, check_number
+from isthmus._core.validation import UNLABELLED, FloatArray, IntArray, check_choice, check_number
 from isthmus.data.blocks import as_partitions
-from isthmus.data.labels import UNLABELLED
 from isthmus.estimators.base import TrainingData
 from isthmus.estimators.mapped import MetricEstimator
 from isthmus.exceptions import InputError, warn
@@ -28,9 +26,8 @@ from isthmus.geometry.spaces import FeatureSpace, Space
 from isthmus.solvers.blocks.problem import as_blocks
 from isthmus.solvers.blocks.solver import BlockNewton
 from isthmus.solvers.bregman import BregmanProjections
-from isthmus.solvers.choice import AutoNewton, prefers_blocks
 from isthmus.solvers.logdet import DualPoint, LogDetProblem, PairGraph, Pairs
-from isthmus.solvers.newton import DualNewton
+from isthmus.solvers.newton import AutoNewton, DualNewton, prefers_blocks
 from isthmus.solvers.result import Callback, Result, TracePoint
 
 EQUAL = 1e-8

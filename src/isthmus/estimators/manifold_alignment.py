@@ -11,8 +11,7 @@ import scipy.linalg as sla
 import scipy.sparse as sp
 from sklearn.neighbors import NearestNeighbors
 
-from isthmus._core.arrays import FloatArray, Matrix
-from isthmus._core.validation import check_choice, check_number
+from isthmus._core.validation import FloatArray, Matrix, check_choice, check_number
 from isthmus.data.domains import TwoDomains
 from isthmus.estimators.cca import LabelMoments
 from isthmus.estimators.eigenmaps import (
@@ -26,8 +25,8 @@ from isthmus.estimators.eigenmaps import (
 )
 from isthmus.exceptions import InputError
 from isthmus.geometry.common_space import CommonSpace, top_k
-from isthmus.geometry.joint import JointSpace
 from isthmus.geometry.kernels import Kernel
+from isthmus.geometry.spaces import JointSpace
 from isthmus.maps.eigen import JointDirections, JointProblem
 
 BLOCK_ENTRIES = 2**22

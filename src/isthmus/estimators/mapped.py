@@ -12,16 +12,15 @@ from numpy.typing import NDArray
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from isthmus._core.arrays import FloatArray, IntArray, Matrix, is_sparse
-from isthmus._core.validation import check_choice, check_number
+from isthmus._core.validation import FloatArray, IntArray, Matrix, check_choice, check_number, is_sparse
 from isthmus.data.blocks import Partitions, as_partitions
 from isthmus.data.domains import TwoDomains
 from isthmus.estimators.base import TwoDomainEstimator, warn_about_data
 from isthmus.exceptions import InputError
 from isthmus.geometry.common_space import DISTANCE, DOMAINS, INNER_PRODUCT, CommonSpace, two_names
-from isthmus.geometry.joint import JointSpace
 from isthmus.geometry.kernels import Kernel, as_kernel
-from isthmus.geometry.scores import Background, rank_neighbours
+from isthmus.geometry.similarity import Background, rank_neighbours
+from isthmus.geometry.spaces import JointSpace
 from isthmus.retrieval.rules import (
     REFERENCES,
     DecisionRule,

@@ -12,12 +12,10 @@ from typing import Any
 import numpy as np
 import scipy.linalg as sla
 
-from isthmus._core.arrays import FloatArray, IntArray, as_dense
 from isthmus._core.linalg import RANK_TOLERANCE, principal_axes
 from isthmus._core.rows import ArrayRows, Rows
-from isthmus._core.validation import check_choice, check_flag, check_number
-from isthmus.data.domains import Domain, TwoDomains
-from isthmus.data.known_pairs import KnownPairs
+from isthmus._core.validation import FloatArray, IntArray, as_dense, check_choice, check_flag, check_number
+from isthmus.data.domains import Domain, KnownPairs, TwoDomains
 from isthmus.estimators.from_blocks import MANY_PAIRS, BlockEstimator, ManyRows
 from isthmus.estimators.logdet import (
     EQUAL,
@@ -34,9 +32,8 @@ from isthmus.estimators.logdet import (
 )
 from isthmus.exceptions import InputError
 from isthmus.geometry.common_space import CommonSpace
-from isthmus.geometry.joint import JointSpace
 from isthmus.geometry.kernels import Kernel, Linear
-from isthmus.geometry.spaces import DomainSpan
+from isthmus.geometry.spaces import DomainSpan, JointSpace
 from isthmus.solvers.blocks.problem import BlockProblem
 from isthmus.solvers.logdet import Alignment, DualPoint, LogDetProblem, Pairs
 from isthmus.solvers.result import Result, Solver

@@ -8,20 +8,18 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
-from isthmus._core.arrays import FloatArray, IntArray, Matrix, as_dense
 from isthmus._core.linalg import PrincipalAxes, principal_axes
-from isthmus._core.validation import check_choice, check_number
+from isthmus._core.validation import FloatArray, IntArray, Matrix, as_dense, check_choice, check_number
 from isthmus.data.domains import TwoDomains
 from isthmus.estimators.from_blocks import MomentPairs, PairMomentEstimator
 from isthmus.estimators.itml import ITML
 from isthmus.estimators.mapped import MetricEstimator
 from isthmus.exceptions import InputError
 from isthmus.geometry.common_space import CommonSpace
-from isthmus.geometry.joint import JointSpace
 from isthmus.geometry.kernels import Kernel
 from isthmus.geometry.row_blocks import CentredRows, Layout, PairMoments, RowPairs
-from isthmus.maps.procrustes import fit_procrustes
-from isthmus.maps.ridge import PENALTIES, AffineMap, RidgeFit, decompose, fit_ridge
+from isthmus.geometry.spaces import JointSpace
+from isthmus.maps.regression import PENALTIES, AffineMap, RidgeFit, decompose, fit_procrustes, fit_ridge
 
 
 class PairedMap(MetricEstimator):
@@ -334,7 +332,7 @@ class _Errors:
 def fit_ridge_of_pairs(
     pairs: RowPairs, moments: PairMoments, points: Both, axes: Both, penalties: FloatArray, *, back: bool = False
 ) -> RidgeFit:
-    """What :func:`isthmus.maps.ridge` is over all pairs, from their moments and one pass or two for the penalty.
+    """What :func:`isthmus.maps.regression` is over all pairs, from their moments and one pass or two for the penalty.
 
     Parameters
     ----------

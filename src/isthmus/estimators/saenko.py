@@ -17,7 +17,7 @@ from isthmus.estimators.logdet import (
 )
 from isthmus.exceptions import InputError
 from isthmus.geometry.common_space import CommonSpace
-from isthmus.geometry.joint import JointSpace
+from isthmus.geometry.spaces import JointSpace
 from isthmus.solvers.logdet import DualPoint, LogDetProblem
 from isthmus.solvers.result import Result, Solver
 

@@ -10,12 +10,11 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 from sklearn.svm import LinearSVC
 
-from isthmus._core.arrays import IntArray, Matrix, is_sparse
-from isthmus._core.validation import column_names
+from isthmus._core.validation import IntArray, Matrix, column_names, is_sparse
 from isthmus.data.domains import TwoDomains
 from isthmus.estimators.controls import TargetEstimator
 from isthmus.exceptions import InputError
-from isthmus.geometry.coordinates import normalize_precisely
+from isthmus.geometry.similarity import normalize_precisely
 
 SHARED = "shared columns, SVM"
 

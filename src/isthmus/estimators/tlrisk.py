@@ -8,10 +8,8 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.utils import InputTags
 
-from isthmus._core.arrays import FloatArray, IntArray, Matrix, is_sparse
-from isthmus._core.validation import check_choice, check_number
-from isthmus.data.domains import Domain, TwoDomains
-from isthmus.data.known_pairs import KnownPairs
+from isthmus._core.validation import FloatArray, IntArray, Matrix, check_choice, check_number, is_sparse
+from isthmus.data.domains import Domain, KnownPairs, TwoDomains
 from isthmus.estimators.hfa import TargetClassifier
 from isthmus.exceptions import InputError
 

@@ -7,10 +7,8 @@ from typing import Any
 import numpy as np
 from scipy.spatial.distance import cdist
 
-from isthmus._core.arrays import FloatArray, IntArray, Matrix, as_dense
-from isthmus._core.validation import check_number
+from isthmus._core.validation import UNLABELLED, FloatArray, IntArray, Matrix, as_dense, check_number
 from isthmus.data.domains import TwoDomains
-from isthmus.data.labels import UNLABELLED
 from isthmus.estimators.base import warn_about_data
 from isthmus.estimators.hfa import TargetClassifier
 from isthmus.exceptions import InputError, MissingDependencyError

@@ -17,16 +17,14 @@ from sklearn.utils import get_tags
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from isthmus._core.arrays import FloatArray, IntArray
-from isthmus._core.validation import check_length
-from isthmus.data.labels import as_labels
+from isthmus._core.validation import FloatArray, IntArray, as_labels, check_length
 from isthmus.data.splits import SemiSupervisedSplit
 from isthmus.estimators.base import TrainingData, warn_about_data
 from isthmus.estimators.given_source import GivenSource, has_method
 from isthmus.estimators.logdet import SolverRun
 from isthmus.estimators.mlhd import MLHD
 from isthmus.exceptions import InputError, warn
-from isthmus.solvers.choice import along_grid
+from isthmus.solvers.newton import along_grid
 from isthmus.solvers.result import Result
 
 WEIGHTS = "alignment_weight", "pair_weight"

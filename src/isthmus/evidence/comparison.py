@@ -10,8 +10,16 @@ import numpy as np
 from scipy.stats import rankdata
 from scipy.stats import t as student
 
-from isthmus._core.arrays import FloatArray, IntArray
-from isthmus._core.validation import as_generator, check_choice, check_length, check_number, check_numbers, shown
+from isthmus._core.validation import (
+    FloatArray,
+    IntArray,
+    as_generator,
+    check_choice,
+    check_length,
+    check_number,
+    check_numbers,
+    shown,
+)
 from isthmus.exceptions import InputError
 
 TESTS = ("permutation", "wilcoxon")

@@ -9,9 +9,8 @@ from typing import Any, TypeAlias
 import numpy as np
 from sklearn.preprocessing import normalize
 
-from isthmus._core.arrays import FloatArray, IntArray, Matrix, as_dense, is_sparse
-from isthmus._core.validation import check_matrix
-from isthmus.geometry.coordinates import normalize_precisely
+from isthmus._core.validation import FloatArray, IntArray, Matrix, as_dense, check_matrix, is_sparse
+from isthmus.geometry.similarity import normalize_precisely
 
 TIE = 1e-9
 

@@ -10,9 +10,17 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from isthmus._core.arrays import BoolArray, FloatArray, IntArray, is_sparse
-from isthmus._core.validation import check_length, check_matrix, check_number
-from isthmus.data.labels import as_labels, is_unlabelled
+from isthmus._core.validation import (
+    BoolArray,
+    FloatArray,
+    IntArray,
+    as_labels,
+    check_length,
+    check_matrix,
+    check_number,
+    is_sparse,
+    is_unlabelled,
+)
 from isthmus.exceptions import InputError
 
 Z = 1.959963984540054

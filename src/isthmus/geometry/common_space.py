@@ -11,9 +11,17 @@ import scipy.linalg as sla
 from sklearn.metrics import pairwise
 from sklearn.neighbors import NearestNeighbors
 
-from isthmus._core.arrays import FloatArray, IntArray, Matrix
 from isthmus._core.threads import cap_methods
-from isthmus._core.validation import check_choice, check_matrix, check_number, short_repr, shown
+from isthmus._core.validation import (
+    FloatArray,
+    IntArray,
+    Matrix,
+    check_choice,
+    check_matrix,
+    check_number,
+    short_repr,
+    shown,
+)
 from isthmus.exceptions import InputError
 from isthmus.geometry.spaces import FeatureSpace, Space
 

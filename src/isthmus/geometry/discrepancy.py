@@ -14,9 +14,20 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from isthmus._core.arrays import BoolArray, FloatArray, Matrix, as_dense, is_sparse
 from isthmus._core.threads import cap_threads
-from isthmus._core.validation import as_generator, check_choice, check_matrix, check_number, column_names, short_repr
+from isthmus._core.validation import (
+    BoolArray,
+    FloatArray,
+    Matrix,
+    as_dense,
+    as_generator,
+    check_choice,
+    check_matrix,
+    check_number,
+    column_names,
+    is_sparse,
+    short_repr,
+)
 from isthmus.data.blocks import as_partitions, compute, import_dask, partitions
 from isthmus.exceptions import InputError
 from isthmus.geometry.kernels import MEDIAN_ROWS, RBF, Kernel, KernelSpec, Laplacian, Linear, Precomputed, as_kernel

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 import scipy.linalg as sla
 
-from isthmus._core.arrays import FloatArray
+from isthmus._core.validation import FloatArray
 
 SINKHORN_SWEEPS = 100
 FLOOR = -200.0

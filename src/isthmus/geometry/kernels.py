@@ -17,9 +17,8 @@ from sklearn.cluster import KMeans
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import pairwise, pairwise_distances_argmin
 
-from isthmus._core.arrays import FloatArray, IntArray, Matrix, is_sparse
 from isthmus._core.linalg import pivoted_cholesky
-from isthmus._core.validation import check_choice, check_number, short_repr
+from isthmus._core.validation import FloatArray, IntArray, Matrix, check_choice, check_number, is_sparse, short_repr
 from isthmus.exceptions import InputError
 
 __all__ = [

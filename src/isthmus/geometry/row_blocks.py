@@ -9,10 +9,9 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from isthmus._core.arrays import FloatArray, IntArray, Matrix, as_dense, is_sparse
 from isthmus._core.linalg import pivoted_cholesky
 from isthmus._core.rows import BLOCK, ArrayRows, Rows, Share
-from isthmus._core.validation import check_moments
+from isthmus._core.validation import FloatArray, IntArray, Matrix, as_dense, check_moments, is_sparse
 from isthmus.data.blocks import DaskRows, import_dask, stack_rows
 from isthmus.exceptions import InputError
 from isthmus.geometry.spaces import Space

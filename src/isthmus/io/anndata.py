@@ -11,9 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone
 
-from isthmus._core.arrays import BoolArray, FloatArray, IntArray, Matrix
-from isthmus._core.validation import check_matrix
-from isthmus.data.labels import as_labels, is_unlabelled
+from isthmus._core.validation import BoolArray, FloatArray, IntArray, Matrix, as_labels, check_matrix, is_unlabelled
 from isthmus.exceptions import InputError, MissingDependencyError
 from isthmus.tasks.transfer.result import LabelTransfer
 

@@ -18,9 +18,8 @@ from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import FunctionTransformer, MaxAbsScaler, MinMaxScaler, StandardScaler
 from sklearn.utils.validation import check_is_fitted
 
-from isthmus._core.arrays import FloatArray
 from isthmus._core.files import fill_folder, write_whole
-from isthmus._core.validation import check_choice
+from isthmus._core.validation import FloatArray, check_choice
 from isthmus.estimators.controls import Corrupted
 from isthmus.estimators.given_source import GivenSource
 from isthmus.estimators.itml import ITML
@@ -28,7 +27,7 @@ from isthmus.exceptions import InputError, MissingDependencyError
 from isthmus.geometry.common_space import DOMAINS, CommonSpace
 from isthmus.geometry.kernels import Linear
 from isthmus.geometry.spaces import FeatureSpace
-from isthmus.maps.ridge import AffineMap
+from isthmus.maps.regression import AffineMap
 
 OPSET, IR_VERSION = 13, 8
 """Of ONNX: Gemm is as it is now since then, and every runtime of today has it."""

@@ -11,10 +11,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from isthmus._core.arrays import FloatArray, IntArray
 from isthmus._core.files import show_path
 from isthmus._core.rows import BLOCK, ArrayRows, Draw, Share, code_counts, take_drawn
 from isthmus._core.threads import add_parts
+from isthmus._core.validation import FloatArray, IntArray
 from isthmus.data.blocks import distinct_labels, encode_block, unite_labels
 from isthmus.exceptions import InputError
 from isthmus.io.tables.content import import_polars, report_read_errors

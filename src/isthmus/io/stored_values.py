@@ -24,9 +24,9 @@ from sklearn.semi_supervised import LabelPropagation, LabelSpreading
 from sklearn.svm import LinearSVC
 
 from isthmus import estimators
-from isthmus._core.arrays import FloatArray, is_sparse
 from isthmus._core.files import show_path
 from isthmus._core.linalg import PrincipalAxes
+from isthmus._core.validation import FloatArray, is_sparse
 from isthmus.estimators.base import TwoDomainEstimator
 from isthmus.estimators.controls import Corrupted, SelfTrainedLDA, TargetOnly
 from isthmus.estimators.hfa import KernelMachine
@@ -35,14 +35,13 @@ from isthmus.exceptions import InputError
 from isthmus.geometry.common_space import KINDS, CommonSpace
 from isthmus.geometry.discriminants import SoftLDA
 from isthmus.geometry.kernels import RBF, Cosine, Landmarks, Laplacian, Linear, OnLandmarks, Polynomial, Precomputed
-from isthmus.geometry.scores import Background
+from isthmus.geometry.similarity import Background
 from isthmus.geometry.spaces import FeatureSpace, KernelSpace
-from isthmus.maps.ridge import AffineMap
+from isthmus.maps.regression import AffineMap
 from isthmus.retrieval.rules import FittedClassifier, References
 from isthmus.solvers.blocks.solver import BlockNewton
 from isthmus.solvers.bregman import BregmanProjections
-from isthmus.solvers.choice import AutoNewton
-from isthmus.solvers.newton import DualNewton
+from isthmus.solvers.newton import AutoNewton, DualNewton
 from isthmus.solvers.result import Result, Status, TracePoint
 from isthmus.tasks.transfer.problem import Preparation
 from isthmus.tasks.transfer.result import LabelTransfer

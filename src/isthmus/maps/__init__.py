@@ -2,15 +2,16 @@
 
 from isthmus.maps.canonical import CanonicalDirections, PairedRows
 from isthmus.maps.eigen import CoupledProblem, JointDirections, JointProblem, SharedCoordinates
-from isthmus.maps.procrustes import ProcrustesFit, fit_procrustes
-from isthmus.maps.ridge import (
+from isthmus.maps.regression import (
     PENALTIES,
     AffineMap,
     KernelMap,
     LowRankFit,
+    ProcrustesFit,
     RidgeFit,
     fit_kernel_ridge,
     fit_low_rank,
+    fit_procrustes,
     fit_ridge,
 )
 

@@ -7,9 +7,8 @@ from functools import cached_property
 
 import numpy as np
 
-from isthmus._core.arrays import FloatArray, Matrix
 from isthmus._core.linalg import PrincipalAxes, principal_axes
-from isthmus._core.validation import short_repr
+from isthmus._core.validation import FloatArray, Matrix, short_repr
 from isthmus.exceptions import InputError
 from isthmus.maps.eigen import choose_signs, product_svd
 

@@ -7,8 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 import scipy.linalg as sla
 
-from isthmus._core.arrays import BoolArray, FloatArray
-from isthmus._core.validation import short_repr
+from isthmus._core.validation import BoolArray, FloatArray, short_repr
 from isthmus.exceptions import InputError
 
 RANK = 1e-9

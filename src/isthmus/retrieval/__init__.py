@@ -1,6 +1,6 @@
 """Rows in a common space: ranked for other rows, kept in an index, and the rules by which they name a class."""
 
-from isthmus.geometry.scores import Background, hub_scores, rank_neighbours
+from isthmus.geometry.similarity import Background, hub_scores, rank_neighbours
 from isthmus.retrieval.engines import HNSW, IVF, Exact, Flat
 from isthmus.retrieval.index import Index, Matches
 from isthmus.retrieval.rules import REFERENCES, RULES, DecisionRule, References, decision_rule

@@ -13,8 +13,7 @@ from typing import Any, ClassVar, TypeAlias
 import numpy as np
 from sklearn.neighbors import NearestNeighbors
 
-from isthmus._core.arrays import BoolArray, FloatArray, IntArray
-from isthmus._core.validation import check_number
+from isthmus._core.validation import BoolArray, FloatArray, IntArray, check_number
 from isthmus.exceptions import InputError, MissingDependencyError
 from isthmus.geometry.common_space import INNER_PRODUCT
 

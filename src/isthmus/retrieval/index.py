@@ -10,14 +10,23 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from isthmus._core.arrays import BoolArray, FloatArray, IntArray
 from isthmus._core.threads import cap_methods
-from isthmus._core.validation import check_choice, check_length, check_number, short_repr
+from isthmus._core.validation import (
+    UNLABELLED,
+    BoolArray,
+    FloatArray,
+    IntArray,
+    as_labels,
+    check_choice,
+    check_length,
+    check_number,
+    is_unlabelled,
+    short_repr,
+)
 from isthmus.data.blocks import as_partitions
-from isthmus.data.labels import UNLABELLED, as_labels, is_unlabelled
 from isthmus.exceptions import InputError
 from isthmus.geometry.common_space import DOMAINS, INNER_PRODUCT, CommonSpace
-from isthmus.geometry.scores import NEIGHBOURHOOD, SAMPLE, Background, hub_scores
+from isthmus.geometry.similarity import NEIGHBOURHOOD, SAMPLE, Background, hub_scores
 from isthmus.retrieval.engines import Structure, as_engine
 from isthmus.retrieval.rules import Measure, RowMap, check_points, fetch_points
 

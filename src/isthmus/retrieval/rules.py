@@ -11,14 +11,21 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone, is_classifier
 
-from isthmus._core.arrays import FloatArray, IntArray, is_sparse
-from isthmus._core.validation import check_choice, check_magnitude, check_matrix, short_repr
+from isthmus._core.validation import (
+    UNLABELLED,
+    FloatArray,
+    IntArray,
+    check_choice,
+    check_magnitude,
+    check_matrix,
+    is_sparse,
+    short_repr,
+)
 from isthmus.data.blocks import Partitions
 from isthmus.data.domains import TwoDomains
-from isthmus.data.labels import UNLABELLED
 from isthmus.exceptions import InputError
 from isthmus.geometry.common_space import DISTANCE, DOMAINS, INNER_PRODUCT, CommonSpace
-from isthmus.geometry.joint import apply_transformer
+from isthmus.geometry.spaces import apply_transformer
 
 CELLS = 2**22
 """Numbers that are held at once where pairs of points are compared."""

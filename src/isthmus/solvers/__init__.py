@@ -3,9 +3,8 @@
 from isthmus.solvers.blocks.problem import BlockProblem
 from isthmus.solvers.blocks.solver import BlockNewton
 from isthmus.solvers.bregman import BregmanProjections
-from isthmus.solvers.choice import AutoNewton, grid_results
 from isthmus.solvers.hinge import HingeNewton
-from isthmus.solvers.newton import DualNewton
+from isthmus.solvers.newton import AutoNewton, DualNewton, grid_results
 from isthmus.solvers.result import Callback, IterativeSolver, Point, Problem, Result, Solver, Status, TracePoint
 
 __all__ = [

@@ -22,7 +22,7 @@ from typing import Any
 
 import numpy as np
 
-from isthmus._core.arrays import FloatArray, IntArray
+from isthmus._core.validation import FloatArray, IntArray
 from isthmus.exceptions import MissingDependencyError
 from isthmus.solvers.logdet import DualPoint
 from isthmus.solvers.result import IterativeSolver

@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from isthmus._core.arrays import FloatArray
 from isthmus._core.linalg import conjugate_gradients
-from isthmus._core.validation import short_repr
+from isthmus._core.validation import FloatArray, short_repr
 from isthmus.exceptions import InputError
 from isthmus.solvers.logdet import Compact, check_range
 from isthmus.solvers.result import IterativeSolver, relative_gap

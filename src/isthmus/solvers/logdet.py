@@ -14,9 +14,8 @@ from numpy.typing import ArrayLike
 from scipy.linalg.blas import dtrmm
 from scipy.linalg.lapack import dpotrf, dtrtri
 
-from isthmus._core.arrays import FloatArray, IntArray
 from isthmus._core.linalg import pivoted_cholesky
-from isthmus._core.validation import short_repr
+from isthmus._core.validation import FloatArray, IntArray, short_repr
 from isthmus.exceptions import InputError
 
 LONGEST = 1e70

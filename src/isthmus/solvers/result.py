@@ -12,9 +12,8 @@ from typing import Any, Generic, Protocol, TypeAlias, TypeVar
 
 import numpy as np
 
-from isthmus._core.arrays import FloatArray
 from isthmus._core.threads import cap_threads
-from isthmus._core.validation import check_number
+from isthmus._core.validation import FloatArray, check_number
 from isthmus.exceptions import ConvergenceWarning, NotConvergedError, warn
 from isthmus.solvers.logdet import Compact, DualPoint, LogDetProblem
 

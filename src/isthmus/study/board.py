@@ -9,8 +9,7 @@ from itertools import chain
 
 import numpy as np
 
-from isthmus._core.arrays import BoolArray, FloatArray
-from isthmus._core.validation import check_choice
+from isthmus._core.validation import BoolArray, FloatArray, check_choice
 from isthmus.evidence.comparison import Difference, holm, paired_difference
 from isthmus.exceptions import InputError
 from isthmus.study.design import SETTINGS, Design

@@ -12,9 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone
 
-from isthmus._core.arrays import FloatArray, Matrix
-from isthmus._core.validation import check_choice, short_repr
-from isthmus.data.labels import UNLABELLED
+from isthmus._core.validation import UNLABELLED, FloatArray, Matrix, check_choice, short_repr
 from isthmus.evidence.scores import mean_average_precision, precision_at_k
 from isthmus.exceptions import InputError
 from isthmus.study.fingerprints import SCHEME, describe, fingerprint

@@ -10,14 +10,12 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 import scipy.sparse as sp
 
-from isthmus._core.arrays import IntArray, Matrix, is_sparse
-from isthmus._core.validation import short_repr
+from isthmus._core.validation import UNLABELLED, IntArray, Matrix, as_labels, encode, is_sparse, short_repr
 from isthmus.data.datasets import DomainPair
-from isthmus.data.labels import UNLABELLED, as_labels, encode
 from isthmus.data.splits import Protocol
 from isthmus.estimators.controls import KINDS
 from isthmus.exceptions import InputError
-from isthmus.geometry.joint import apply_transformer, check_transformer, fit_transformer
+from isthmus.geometry.spaces import apply_transformer, check_transformer, fit_transformer
 
 Loader: TypeAlias = Callable[..., DomainPair]
 """Called as ``load(random_state=seed)``."""

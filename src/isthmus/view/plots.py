@@ -13,14 +13,12 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from isthmus._core.arrays import FloatArray, IntArray, as_dense
 from isthmus._core.files import write_whole
 from isthmus._core.linalg import principal_axes
 from isthmus._core.threads import cap_threads
-from isthmus._core.validation import check_length, check_matrix
-from isthmus.data.labels import UNLABELLED
+from isthmus._core.validation import UNLABELLED, FloatArray, IntArray, as_dense, check_length, check_matrix
 from isthmus.exceptions import InputError, MissingDependencyError
-from isthmus.geometry.joint import apply_transformer
+from isthmus.geometry.spaces import apply_transformer
 
 INK, FAINT = "#222222", "#c0c0c0"
 """What is written, and what is unknown."""

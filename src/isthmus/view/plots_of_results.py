@@ -7,12 +7,11 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from isthmus._core.arrays import FloatArray, IntArray, Matrix
 from isthmus._core.linalg import principal_axes
 from isthmus._core.threads import cap_threads
-from isthmus._core.validation import check_matrix, check_number
+from isthmus._core.validation import FloatArray, IntArray, Matrix, check_matrix, check_number
 from isthmus.exceptions import InputError
-from isthmus.maps.ridge import fit_ridge
+from isthmus.maps.regression import fit_ridge
 from isthmus.solvers.result import Result
 from isthmus.view.plots import (
     FAINT,

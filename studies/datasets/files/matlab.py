@@ -14,8 +14,8 @@ import numpy as np
 from scipy.io import loadmat
 
 from isthmus._core.archives import Expected
-from isthmus._core.arrays import is_sparse
 from isthmus._core.files import open_regular, show_path
+from isthmus._core.validation import is_sparse
 from isthmus.exceptions import InputError
 from studies.datasets.files.compressed_rows import csr_from_parts
 from studies.datasets.files.matlab_guard import MATRIX, Guard

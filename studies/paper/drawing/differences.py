@@ -7,8 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from isthmus._core.arrays import BoolArray, FloatArray
-from isthmus._core.validation import check_length
+from isthmus._core.validation import BoolArray, FloatArray, check_length
 from isthmus.exceptions import InputError
 from isthmus.view.plots import INK, legend_entry
 from studies.paper.drawing import canvas

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from isthmus._core.arrays import BoolArray, FloatArray
+from isthmus._core.validation import BoolArray, FloatArray
 from isthmus.exceptions import InputError
 from isthmus.view.plots import INK, legend_entry
 from studies.paper.drawing.canvas import NORMAL, SMALL, array_of_shape, empty_figure, name_list, settled

@@ -7,8 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from isthmus._core.validation import check_length, check_matrix
-from isthmus.data.labels import UNLABELLED
+from isthmus._core.validation import UNLABELLED, check_length, check_matrix
 from isthmus.exceptions import InputError
 
 

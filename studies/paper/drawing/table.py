@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from isthmus._core.arrays import FloatArray
+from isthmus._core.validation import FloatArray
 from isthmus.exceptions import InputError
 from isthmus.view.plots import INK, OKABE_ITO, legend_entry
 from studies.paper.drawing import canvas

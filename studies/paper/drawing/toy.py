@@ -7,8 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from isthmus._core.arrays import BoolArray, FloatArray
-from isthmus.data.labels import UNLABELLED
+from isthmus._core.validation import UNLABELLED, BoolArray, FloatArray
 from isthmus.exceptions import InputError
 from isthmus.view.plots import (
     FAINT,

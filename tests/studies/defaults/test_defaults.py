@@ -8,8 +8,8 @@ import pytest
 from conftest import make_domains
 from isthmus import MLHD
 from isthmus.data.domains import TwoDomains
-from isthmus.geometry.joint import JointSpace
 from isthmus.geometry.kernels import Linear
+from isthmus.geometry.spaces import JointSpace
 from isthmus.study.records import Record
 from studies.defaults import TABLES, Rule, RuledMLHD, specification, study
 from studies.defaults.__main__ import main

@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from conftest import real_data
+from isthmus._core.validation import UNLABELLED
 from isthmus.data.domains import Domain
-from isthmus.data.labels import UNLABELLED
 from isthmus.data.splits import Protocol
 from isthmus.study.trial_rows import CorruptedRows, Trial
 from studies.labels import STUDIES

@@ -9,8 +9,8 @@ import scipy.sparse as sp
 from small_tables import CLASSES, GROUPS, PROTOCOL, TWO, coarse, histograms, record, shrunk, small, texts
 
 from isthmus import ARC, MLHD
+from isthmus._core.validation import UNLABELLED
 from isthmus.data.domains import Domain
-from isthmus.data.labels import UNLABELLED
 from isthmus.estimators.controls import KINDS, TargetOnly
 from isthmus.exceptions import InputError
 from isthmus.study import study as study_module

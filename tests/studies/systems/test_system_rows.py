@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from isthmus.data.labels import UNLABELLED
+from isthmus._core.validation import UNLABELLED
 from isthmus.study.trial_rows import Trial
 from studies.systems import rows as module
 from studies.systems.data import Sides

@@ -7,7 +7,7 @@ from sklearn.neighbors import KNeighborsClassifier
 from conftest import make_domains
 from isthmus._core.linalg import principal_axes
 from isthmus.estimators.controls import SelfTrainedLDA
-from isthmus.geometry.coordinates import normalize_rows
+from isthmus.geometry.similarity import normalize_rows
 from isthmus.study.source_value.engine import BOTH, LDA, READINGS, TargetRules
 
 

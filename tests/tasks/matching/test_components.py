@@ -9,7 +9,7 @@ from sklearn.preprocessing import StandardScaler
 
 from isthmus import LabelTransfer
 from isthmus.data.datasets import load_digits
-from isthmus.geometry.coordinates import are_components, scale_rows
+from isthmus.geometry.similarity import are_components, scale_rows
 
 
 def is_of_components(X):

@@ -5,7 +5,7 @@ import pytest
 
 from conftest import one_sentence
 from isthmus import InputError
-from isthmus.geometry.scores import Scores, find_best
+from isthmus.geometry.similarity import Scores, find_best
 from isthmus.tasks.matching.problem import FAR, NONE, Links, check_labels, label_veto, score_by_class_profile
 from isthmus.tasks.matching.refinement import mutual_pairs
 

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from isthmus.geometry import scores as module
-from isthmus.geometry.scores import NEAR, Scores, apply_csls, find_best, measure_hubness
+from isthmus.geometry import similarity as module
+from isthmus.geometry.similarity import NEAR, Scores, apply_csls, find_best, measure_hubness
 
 
 @pytest.fixture(params=[10**6, 100], ids=["one block", "blocks of two rows"])

@@ -7,8 +7,8 @@ from sklearn.decomposition import PCA
 from sklearn.preprocessing import StandardScaler, normalize
 
 from isthmus import InputError
-from isthmus.geometry import coordinates as preparation
-from isthmus.geometry.coordinates import normalize_precisely, prepare_rows, scale_rows
+from isthmus.geometry import similarity as preparation
+from isthmus.geometry.similarity import normalize_precisely, prepare_rows, scale_rows
 
 
 @pytest.fixture

@@ -4,8 +4,8 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from isthmus.geometry import scores as module
-from isthmus.geometry.scores import Scores
+from isthmus.geometry import similarity as module
+from isthmus.geometry.similarity import Scores
 
 
 def drawn(seed, n=7, m=5, q=3):

@@ -3,8 +3,14 @@
 import numpy as np
 import scipy.sparse as sp
 
-from isthmus.geometry.coordinates import prepare_rows, scale_rows
-from isthmus.tasks.matching.starts import geometric_scores, quantile_positions, signatures, sorted_similarities
+from isthmus.geometry.similarity import (
+    geometric_scores,
+    prepare_rows,
+    quantile_positions,
+    scale_rows,
+    signatures,
+    sorted_similarities,
+)
 
 
 def collection(seed=0, n=90, d=15):

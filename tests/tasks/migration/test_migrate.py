@@ -9,7 +9,7 @@ from sklearn.linear_model import Ridge
 
 import isthmus
 from isthmus import InputError, KnownPairs
-from isthmus.maps.ridge import fit_ridge
+from isthmus.maps.regression import fit_ridge
 
 KINDS = ("ridge", "procrustes", "low_rank", "kernel_ridge")
 

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 from sklearn.kernel_ridge import KernelRidge
 
-from isthmus.geometry.coordinates import Prepared, prepare_rows, scale_rows
-from isthmus.tasks.transfer.starts.signatures import (
-    PENALTY,
+from isthmus.geometry.similarity import Prepared, prepare_rows, scale_rows
+from isthmus.tasks.transfer.starts import (
     RATE,
+    SIGNATURE_PENALTY,
     SignatureRule,
     SignatureStart,
     estimate_trust,
@@ -78,7 +78,7 @@ def test_the_rule_is_kernel_ridge_regression() -> None:
     """scikit-learn is the oracle."""
     rng = np.random.default_rng(0)
     F, codes, new = rng.normal(size=(40, 12)), rng.integers(0, 3, 40), rng.normal(size=(7, 12))
-    oracle = KernelRidge(alpha=PENALTY, kernel="rbf", gamma=RATE / 12).fit(F, np.eye(3)[codes] - 1 / 3)
+    oracle = KernelRidge(alpha=SIGNATURE_PENALTY, kernel="rbf", gamma=RATE / 12).fit(F, np.eye(3)[codes] - 1 / 3)
     expected = oracle.predict(new)
     scores = SignatureRule.of(F, codes, 3).scores(new)
     np.testing.assert_allclose(scores, expected - expected.mean(axis=1, keepdims=True), atol=1e-10)

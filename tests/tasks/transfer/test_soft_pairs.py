@@ -11,16 +11,20 @@ from hypothesis import strategies as st
 from scipy.special import softmax
 from sklearn.metrics import cohen_kappa_score
 
-from isthmus.geometry import scores as score_tables
-from isthmus.geometry.coordinates import Prepared, prepare_rows, scale_rows
+from isthmus.geometry import similarity as score_tables
 from isthmus.geometry.discriminants import balance, balancing_offsets
-from isthmus.geometry.scores import Scores
-from isthmus.tasks.transfer.guesses import identity_share, kappa, naming_z
-from isthmus.tasks.transfer.rules import LinearRule
-from isthmus.tasks.transfer.starts import geometry as alignment
-from isthmus.tasks.transfer.starts.geometry import compute_barycentres, find_partners
-from isthmus.tasks.transfer.starts.soft_pairs import Evidence, SoftPairs, guess_by_soft_pairs, probe_evidence
-from isthmus.tasks.transfer.starts.target import correlate_shares, learn_shares, self_train
+from isthmus.geometry.similarity import Prepared, Scores, prepare_rows, scale_rows
+from isthmus.tasks.transfer import soft_pairs as alignment
+from isthmus.tasks.transfer.rules import LinearRule, identity_share, kappa, naming_z
+from isthmus.tasks.transfer.soft_pairs import (
+    Evidence,
+    SoftPairs,
+    compute_barycentres,
+    find_partners,
+    guess_by_soft_pairs,
+    probe_evidence,
+)
+from isthmus.tasks.transfer.starts import correlate_shares, learn_shares, self_train
 
 C, PER_CLASS = 6, 40
 

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.special import softmax
 
-from isthmus.tasks.transfer.calibration import cross_fit_power, fit_power, make_folds, temper
+from isthmus.tasks.transfer.evidence import cross_fit_power, fit_power, make_folds, temper
 
 
 def probabilities(seed, n=400, C=4):

@@ -15,7 +15,7 @@ pytest.importorskip("polars")
 pytest.importorskip("jinja2")
 pytest.importorskip("plotly")
 
-import isthmus.view.report.report
+import isthmus.view.report.page
 from isthmus.evidence.scores import OTHER_CLASSES
 from isthmus.exceptions import InputError
 from isthmus.io.tables.plan import Column, Plan

@@ -14,9 +14,8 @@ from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.impute import SimpleImputer
 from sklearn.preprocessing import StandardScaler
 
-from isthmus._core.arrays import BoolArray, FloatArray, Matrix, is_sparse
 from isthmus._core.files import show_path
-from isthmus._core.validation import LARGEST, check_matrix
+from isthmus._core.validation import LARGEST, BoolArray, FloatArray, Matrix, check_matrix, is_sparse
 from isthmus.exceptions import InputError
 from isthmus.io.tables import table as cells
 from isthmus.io.tables.content import MOST_COLUMNS

@@ -13,9 +13,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from isthmus._core.arrays import IntArray, is_sparse
 from isthmus._core.files import show_path
-from isthmus._core.validation import check_choice, check_number
+from isthmus._core.validation import IntArray, check_choice, check_number, is_sparse
 from isthmus.exceptions import DataWarning, InputError, warn
 from isthmus.io.tables.content import import_polars
 from isthmus.io.tables.delimited import MOSTLY

@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 
 from isthmus._core.archives import Expected, npz_headers, read_npz, shown_shape
-from isthmus._core.arrays import is_sparse
 from isthmus._core.files import open_regular, show_path
+from isthmus._core.validation import is_sparse
 from isthmus.exceptions import InputError, MissingDependencyError
 from isthmus.io.tables.content import check_column_count, check_room, import_polars, read_content, report_read_errors
 from isthmus.io.tables.delimited import check_utf8, detect_dialect, read_delimited

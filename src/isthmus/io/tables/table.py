@@ -9,9 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from isthmus._core.arrays import FloatArray, IntArray, is_sparse
 from isthmus._core.files import show_path
-from isthmus._core.validation import LARGEST
+from isthmus._core.validation import LARGEST, FloatArray, IntArray, is_sparse
 from isthmus.exceptions import InputError
 from isthmus.io.tables.content import import_polars
 from isthmus.io.tables.delimited import NO_VALUE, Dialect

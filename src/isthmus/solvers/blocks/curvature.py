@@ -17,10 +17,10 @@ from dataclasses import dataclass
 import numpy as np
 import scipy.linalg as sla
 
-from isthmus._core.arrays import FloatArray, IntArray, Matrix, as_dense
 from isthmus._core.linalg import conjugate_gradients
 from isthmus._core.rows import Rows
 from isthmus._core.threads import map_over_items, sum_over_items
+from isthmus._core.validation import FloatArray, IntArray, Matrix, as_dense
 from isthmus.exceptions import InputError
 from isthmus.solvers.blocks.metric import PairBounds, Sums, WhitenedFrame
 from isthmus.solvers.blocks.point import Place, shift_bounds

@@ -17,10 +17,9 @@ import scipy.linalg as sla
 from numpy.typing import DTypeLike
 from scipy.linalg.blas import dsyrk, dtrmm, ssyrk, strmm
 
-from isthmus._core.arrays import FloatArray, IntArray, Matrix, as_dense, is_sparse
 from isthmus._core.linalg import principal_axes
 from isthmus._core.rows import ArrayRows, Rows, sample_systematically
-from isthmus._core.validation import short_repr
+from isthmus._core.validation import FloatArray, IntArray, Matrix, as_dense, is_sparse, short_repr
 from isthmus.solvers.blocks.problem import BlockProblem, equal_rows
 
 __all__ = ["PairBounds", "Sums", "WhitenedFrame", "multipliers"]

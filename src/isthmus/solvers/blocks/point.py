@@ -17,8 +17,8 @@ import numpy as np
 import scipy.linalg as sla
 from numpy.typing import DTypeLike
 
-from isthmus._core.arrays import FloatArray, IntArray, Matrix
 from isthmus._core.rows import Rows
+from isthmus._core.validation import FloatArray, IntArray, Matrix
 from isthmus.exceptions import InputError
 from isthmus.solvers.blocks.metric import (
     BlockMetric,

@@ -16,9 +16,8 @@ from typing import Any
 
 import numpy as np
 
-from isthmus._core.arrays import FloatArray, IntArray
 from isthmus._core.rows import ArrayRows, Rows
-from isthmus._core.validation import short_repr
+from isthmus._core.validation import FloatArray, IntArray, short_repr
 from isthmus.exceptions import InputError
 from isthmus.solvers.logdet import Alignment, LogDetProblem, Pairs
 

@@ -18,10 +18,9 @@ from typing import Any
 import numpy as np
 import scipy.linalg as sla
 
-from isthmus._core.arrays import FloatArray, IntArray
 from isthmus._core.rows import Rows
 from isthmus._core.threads import map_over_items, single_threaded_blas, sum_over_items
-from isthmus._core.validation import check_number, short_repr
+from isthmus._core.validation import FloatArray, IntArray, check_number, short_repr
 from isthmus.exceptions import InputError
 from isthmus.solvers.blocks.curvature import Curvature, Part, estimate_curvature, solve_direction
 from isthmus.solvers.blocks.metric import PairBounds, ReducedProblem, lower_factor, multipliers, reduce_problem

@@ -14,13 +14,13 @@ from sklearn.neighbors import KNeighborsClassifier
 from sklearn.semi_supervised import LabelSpreading
 from sklearn.svm import LinearSVC
 
-from isthmus._core.arrays import BoolArray, FloatArray, IntArray, Matrix
+from isthmus._core.validation import BoolArray, FloatArray, IntArray, Matrix
 from isthmus.data.domains import TwoDomains
 from isthmus.estimators.controls import KINDS, BalancedKMeans, SelfTrainedLDA, TargetEstimator, TargetOnly
 from isthmus.estimators.shared_columns import SHARED, SharedColumns
 from isthmus.evidence.comparison import Estimate, compare_with_best, estimate_difference
 from isthmus.exceptions import DataWarning, InputError
-from isthmus.geometry.coordinates import normalize_rows
+from isthmus.geometry.similarity import normalize_rows
 from isthmus.study.board import Scoreboard
 from isthmus.study.design import Classification, Entrant, Fit
 from isthmus.study.source_value.problem import LABELS_FOR_NAMING, NAMING, Question, Splits, WithoutSource

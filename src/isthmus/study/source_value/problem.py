@@ -12,14 +12,12 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone
 
-from isthmus._core.arrays import FloatArray, IntArray, Matrix
-from isthmus.data.domains import TwoDomains
-from isthmus.data.known_pairs import KnownPairs
-from isthmus.data.labels import UNLABELLED
+from isthmus._core.validation import UNLABELLED, FloatArray, IntArray, Matrix
+from isthmus.data.domains import KnownPairs, TwoDomains
 from isthmus.estimators.shared_columns import SharedColumns
 from isthmus.evidence.scores import wilson_interval
 from isthmus.exceptions import DataWarning, InputError
-from isthmus.geometry.coordinates import prepare_rows, scale_rows
+from isthmus.geometry.similarity import prepare_rows, scale_rows
 from isthmus.study.trial_rows import Trial, TrialRows
 
 STEPS = (1, 3, 10, 30)

@@ -10,15 +10,14 @@ from typing import Any, NamedTuple
 import numpy as np
 from sklearn.base import clone
 
-from isthmus._core.arrays import FloatArray, IntArray
 from isthmus._core.threads import cap_threads
-from isthmus._core.validation import check_number, short_repr
+from isthmus._core.validation import FloatArray, IntArray, check_number, short_repr
 from isthmus.estimators.base import TwoDomainEstimator
 from isthmus.estimators.controls import SelfTrainedLDA
 from isthmus.estimators.shared_columns import SHARED, find_common_columns
 from isthmus.evidence.comparison import Estimate, format_points
 from isthmus.exceptions import InputError
-from isthmus.geometry.coordinates import normalize_rows, prepare_rows, scale_rows
+from isthmus.geometry.similarity import normalize_rows, prepare_rows, scale_rows
 from isthmus.study.board import Table
 from isthmus.study.registry import systems
 from isthmus.study.source_value.engine import SPOILT, SYSTEM, TARGET_ONLY, WORTH, Names, TrialGroup, run_groups

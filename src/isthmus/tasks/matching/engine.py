@@ -9,14 +9,13 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.base import clone
 
-from isthmus._core.arrays import FloatArray
-from isthmus.data.known_pairs import KnownPairs
+from isthmus._core.validation import FloatArray
+from isthmus.data.domains import KnownPairs
 from isthmus.estimators.base import TwoDomainEstimator
 from isthmus.exceptions import InputError
-from isthmus.geometry.coordinates import normalize_rows
-from isthmus.geometry.scores import Scores
+from isthmus.geometry.similarity import Scores, normalize_rows
 from isthmus.maps.canonical import PairedRows
-from isthmus.maps.ridge import AffineMap, fit_ridge
+from isthmus.maps.regression import AffineMap, fit_ridge
 
 FEWEST = 2
 """Nothing can be learned from one pair: around its own mean it is zero."""

@@ -9,7 +9,7 @@ import numpy as np
 from scipy.optimize import brentq
 from scipy.special import expit
 
-from isthmus._core.arrays import BoolArray, FloatArray
+from isthmus._core.validation import BoolArray, FloatArray
 from isthmus.evidence.scores import wilson_interval
 from isthmus.tasks.matching.refinement import Runs
 

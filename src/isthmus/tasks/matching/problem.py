@@ -8,13 +8,20 @@ from typing import Any
 import numpy as np
 from numpy.random import Generator
 
-from isthmus._core.arrays import BoolArray, FloatArray, IntArray
-from isthmus.data.domains import Domain, TwoDomains
-from isthmus.data.known_pairs import KnownPairs
+from isthmus._core.validation import BoolArray, FloatArray, IntArray
+from isthmus.data.domains import Domain, KnownPairs, TwoDomains
 from isthmus.exceptions import InputError
-from isthmus.geometry.coordinates import normalize_precisely, normalize_rows, scale_rows
-from isthmus.geometry.joint import apply_transformer, check_transformer, fit_transformer
-from isthmus.geometry.scores import NO_PARTNER, Scores, apply_csls
+from isthmus.geometry.similarity import (
+    NO_PARTNER,
+    Prepared,
+    Scores,
+    apply_csls,
+    geometric_scores,
+    normalize_precisely,
+    normalize_rows,
+    scale_rows,
+)
+from isthmus.geometry.spaces import apply_transformer, check_transformer, fit_transformer
 from isthmus.tasks.matching.engine import Bridge, Engine, fit_bridge, score_pairs
 
 BESIDE_PAIRS = 0.5
@@ -262,3 +269,12 @@ def _profiles(X: FloatArray, y: IntArray, classes: IntArray) -> FloatArray:
     cosines = X @ means.T
     cosines = cosines - cosines.mean(axis=0)
     return normalize_rows(cosines - cosines.mean(axis=1, keepdims=True) if len(classes) > 1 else cosines)
+
+
+def make_problem(A: Prepared, B: Prepared, ys: IntArray, yt: IntArray, engine: Engine) -> Problem:
+    """What is asked, with all that is known but pairs."""
+    alike = geometric_scores(A, B)
+    labelled = (ys >= 0).any() and (yt >= 0).any()
+    if len(np.intersect1d(ys[ys >= 0], yt[yt >= 0])) > 1:
+        alike = alike.standardised() + score_by_class_profile(A.points, ys, B.points, yt)
+    return Problem.of(A.points, B.points, alike, label_veto(ys, yt) if labelled else None, engine)

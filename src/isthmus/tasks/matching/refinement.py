@@ -11,9 +11,9 @@ from typing import TypeVar
 import numpy as np
 from numpy.random import Generator
 
-from isthmus._core.arrays import BoolArray, FloatArray, IntArray
 from isthmus._core.progress import EXPECTED, WorkCounter
-from isthmus.geometry.scores import Best, Hubness, Scores, apply_csls, find_best, measure_hubness
+from isthmus._core.validation import BoolArray, FloatArray, IntArray
+from isthmus.geometry.similarity import Best, Hubness, Scores, apply_csls, find_best, measure_hubness
 from isthmus.tasks.matching.engine import Bridge
 from isthmus.tasks.matching.problem import NONE, Links, Problem
 

@@ -8,13 +8,11 @@ from typing import Any
 import numpy as np
 from threadpoolctl import threadpool_limits  # scikit-learn brings it
 
-from isthmus._core.arrays import FloatArray, IntArray
 from isthmus._core.progress import Progress, WorkCounter
 from isthmus._core.threads import cap_threads
-from isthmus._core.validation import as_generator, check_choice, check_flag, check_number
+from isthmus._core.validation import FloatArray, IntArray, as_generator, check_choice, check_flag, check_number
 from isthmus.exceptions import InputError
-from isthmus.geometry.coordinates import prepare_rows
-from isthmus.geometry.scores import NO_PARTNER, apply_csls, find_best
+from isthmus.geometry.similarity import NO_PARTNER, apply_csls, find_best, prepare_rows
 from isthmus.tasks.matching.engine import as_engine
 from isthmus.tasks.matching.evidence import (
     Evidence,
@@ -31,10 +29,10 @@ from isthmus.tasks.matching.problem import (
     as_links,
     check_labels,
     labels_differ,
+    make_problem,
     two_collections,
 )
 from isthmus.tasks.matching.refinement import Runs, run_all
-from isthmus.tasks.matching.starts import make_problem
 
 
 @dataclass(frozen=True, eq=False)

@@ -7,9 +7,8 @@ from typing import TypeAlias
 
 import numpy as np
 
-from isthmus._core.arrays import FloatArray
-from isthmus.maps.procrustes import fit_procrustes
-from isthmus.maps.ridge import AffineMap, KernelMap, fit_kernel_ridge, fit_low_rank, fit_ridge
+from isthmus._core.validation import FloatArray
+from isthmus.maps.regression import AffineMap, KernelMap, fit_kernel_ridge, fit_low_rank, fit_procrustes, fit_ridge
 
 Map: TypeAlias = AffineMap | KernelMap
 Fit: TypeAlias = Callable[[FloatArray, FloatArray, FloatArray | None], Map]

@@ -8,8 +8,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.random import Generator
 
-from isthmus._core.arrays import FloatArray
-from isthmus._core.validation import check_choice, check_number, short_repr
+from isthmus._core.validation import FloatArray, check_choice, check_number, short_repr
 from isthmus.evidence.scores import wilson_interval
 
 N_RESAMPLES = 1000

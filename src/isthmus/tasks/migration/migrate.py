@@ -10,12 +10,19 @@ from typing import Any
 import numpy as np
 from numpy.random import Generator
 
-from isthmus._core.arrays import FloatArray, IntArray, Matrix, as_dense
 from isthmus._core.progress import Progress, WorkCounter
 from isthmus._core.threads import cap_threads
-from isthmus._core.validation import as_generator, check_choice, check_number, column_names
-from isthmus.data.domains import TwoDomains
-from isthmus.data.known_pairs import FORMS, KnownPairs
+from isthmus._core.validation import (
+    FloatArray,
+    IntArray,
+    Matrix,
+    as_dense,
+    as_generator,
+    check_choice,
+    check_number,
+    column_names,
+)
+from isthmus.data.domains import FORMS, KnownPairs, TwoDomains
 from isthmus.evidence.held_out import Score, inner_products, search_gallery, shared_neighbours, unit_rows
 from isthmus.exceptions import InputError
 from isthmus.tasks.migration.engine import AUTO, KINDS, Map, choose_kind

@@ -14,13 +14,21 @@ import numpy as np
 from numpy.typing import NDArray
 
 from isthmus._core.archives import Expected, read_npz
-from isthmus._core.arrays import FloatArray, Matrix, is_sparse
 from isthmus._core.files import as_path, show_path, write_whole
 from isthmus._core.threads import cap_methods
-from isthmus._core.validation import LARGEST, check_choice, check_magnitude, check_matrix, check_same_columns
+from isthmus._core.validation import (
+    LARGEST,
+    FloatArray,
+    Matrix,
+    check_choice,
+    check_magnitude,
+    check_matrix,
+    check_same_columns,
+    is_sparse,
+)
 from isthmus.evidence.held_out import inner_products, unit_directions
 from isthmus.exceptions import InputError
-from isthmus.maps.ridge import AffineMap, KernelMap
+from isthmus.maps.regression import AffineMap, KernelMap
 from isthmus.tasks.migration.engine import CURVED, KINDS, Map, to_single_precision
 from isthmus.tasks.migration.evidence import ADAPTED, Advice, Figures, Recall, Share, Thresholds, give_advice
 

@@ -9,25 +9,15 @@ from functools import partial
 import numpy as np
 from scipy.special import softmax
 
-from isthmus._core.arrays import FloatArray
-from isthmus.geometry.coordinates import normalize_rows
+from isthmus._core.validation import FloatArray
 from isthmus.geometry.discriminants import balance
+from isthmus.geometry.similarity import normalize_rows
 from isthmus.tasks.transfer.evidence import geometry_against_renamings, naming_against_renamings
-from isthmus.tasks.transfer.guesses import (
-    Guess,
-    agreement,
-    class_means,
-    guess_from_scores,
-    identity_share,
-    kappa,
-    means_of_guesses,
-    naming_z,
-    squared_distances,
-)
 from isthmus.tasks.transfer.problem import TransferRows, extend_to_all, floor_shares, restrict_to_shared
 from isthmus.tasks.transfer.rules import (
     ROUNDS,
     Discriminant,
+    Guess,
     MappedScores,
     NearestMean,
     Probabilities,
@@ -36,25 +26,35 @@ from isthmus.tasks.transfer.rules import (
     TiedClasses,
     Vote,
     WeightedSum,
+    agreement,
+    class_means,
+    guess_from_scores,
+    identity_share,
+    kappa,
+    means_of_guesses,
+    naming_z,
     polish_guesses,
+    squared_distances,
 )
-from isthmus.tasks.transfer.starts.class_means import (
-    fit_paired_rule,
-    guess_by_relative_means,
-    guess_by_zero_shot,
-    iterate_procrustes,
-    name_clusters,
-)
-from isthmus.tasks.transfer.starts.mlhd import guess_by_mlhd, iterate_mlhd
-from isthmus.tasks.transfer.starts.signatures import (
+from isthmus.tasks.transfer.soft_pairs import ALL_ROUNDS, SoftPairs, guess_by_soft_pairs
+from isthmus.tasks.transfer.starts import (
     SignatureStart,
+    cluster,
+    correlate_shares,
+    fit_paired_rule,
+    guess_by_mlhd,
+    guess_by_nearest,
+    guess_by_relative_means,
     guess_by_signatures,
+    guess_by_zero_shot,
+    iterate_mlhd,
+    iterate_procrustes,
+    learn_shares,
     measure_separability,
+    name_clusters,
     signature_scores,
     source_accuracy,
 )
-from isthmus.tasks.transfer.starts.soft_pairs import ALL_ROUNDS, SoftPairs, guess_by_soft_pairs
-from isthmus.tasks.transfer.starts.target import cluster, correlate_shares, guess_by_nearest, learn_shares
 
 MULTIPLES = (2, 3, 5)
 """Axes per class on which the target's learners work; what they say is averaged."""

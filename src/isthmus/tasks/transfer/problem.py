@@ -9,12 +9,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from isthmus._core.arrays import BoolArray, FloatArray, IntArray, Matrix, as_dense, is_sparse
 from isthmus._core.linalg import PrincipalAxes, principal_axes
-from isthmus._core.validation import check_choice
-from isthmus.data.known_pairs import KnownPairs
+from isthmus._core.validation import BoolArray, FloatArray, IntArray, Matrix, as_dense, check_choice, is_sparse
+from isthmus.data.domains import KnownPairs
 from isthmus.exceptions import InputError
-from isthmus.geometry.coordinates import (
+from isthmus.geometry.similarity import (
     EXACT,
     Prepared,
     column_scaling,

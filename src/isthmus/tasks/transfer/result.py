@@ -11,19 +11,16 @@ from numpy.typing import NDArray
 from scipy.special import softmax
 from sklearn.neighbors import NearestNeighbors
 
-from isthmus._core.arrays import BoolArray, FloatArray, IntArray, Matrix
 from isthmus._core.progress import Progress
-from isthmus._core.validation import as_generator, check_number
+from isthmus._core.validation import UNLABELLED, BoolArray, FloatArray, IntArray, Matrix, as_generator, check_number
 from isthmus.data.domains import TwoDomains
-from isthmus.data.labels import UNLABELLED
 from isthmus.estimators.base import TwoDomainEstimator
 from isthmus.exceptions import InputError
 from isthmus.geometry.discriminants import SoftLDA
-from isthmus.tasks.transfer.calibration import fit_temperature
 from isthmus.tasks.transfer.engine import Outcome, estimate_shares, run_recipe
-from isthmus.tasks.transfer.guesses import AXES_PER_CLASS
+from isthmus.tasks.transfer.evidence import fit_temperature
 from isthmus.tasks.transfer.problem import AXES, Preparation, TransferRows, assume_shares, check_shares
-from isthmus.tasks.transfer.rules import Discriminant, Rule
+from isthmus.tasks.transfer.rules import AXES_PER_CLASS, Discriminant, Rule
 
 MOST_NAMES = 5
 

@@ -13,15 +13,13 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import Normalizer, StandardScaler
 from sklearn.utils import InputTags, get_tags
 
-from isthmus._core.arrays import FloatArray, IntArray, Matrix, is_sparse
-from isthmus._core.validation import check_number
+from isthmus._core.validation import UNLABELLED, FloatArray, IntArray, Matrix, check_number, is_sparse
 from isthmus.data.domains import TwoDomains
-from isthmus.data.labels import UNLABELLED
 from isthmus.estimators.base import TwoDomainEstimator
 from isthmus.estimators.controls import SelfTrainedLDA
 from isthmus.exceptions import InputError
 from isthmus.geometry.common_space import DOMAINS, INNER_PRODUCT, top_k, two_names
-from isthmus.tasks.transfer.calibration import cross_fit_power, temper
+from isthmus.tasks.transfer.evidence import cross_fit_power, temper
 
 STRENGTH = 10.0
 """The inverse penalty of logistic regression: on rows of unit length weights have to be large."""

@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from isthmus._core.arrays import FloatArray, IntArray
 from isthmus._core.files import open_regular, show_path
+from isthmus._core.validation import FloatArray, IntArray
 from isthmus.estimators.paired_maps import RidgeMap
 from isthmus.exceptions import DataWarning, InputError
 from isthmus.io.tables.features import Features

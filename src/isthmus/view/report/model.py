@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from isthmus._core.arrays import BoolArray, FloatArray, Matrix, as_dense
 from isthmus._core.files import show_path
+from isthmus._core.validation import BoolArray, FloatArray, Matrix, as_dense
 from isthmus.estimators.controls import SelfTrainedLDA, TargetOnly
 from isthmus.evidence.scores import score_classes
 from isthmus.exceptions import InputError

@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import colorsys
 import hashlib
+import os
 from collections import Counter, defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -12,12 +13,16 @@ from typing import Any
 
 import numpy as np
 
-from isthmus._core.arrays import FloatArray, IntArray, Matrix
+from isthmus._core.files import as_path, show_path, write_whole
 from isthmus._core.linalg import PrincipalAxes, principal_axes
+from isthmus._core.validation import FloatArray, IntArray, Matrix
 from isthmus._version import __version__
 from isthmus.evidence.scores import OTHER_CLASSES
 from isthmus.exceptions import InputError, MissingDependencyError
 from isthmus.view.report.rows import CELL, NO_CLASS, Rows, cut, order_classes
+
+__all__ = ["render_report", "write_report"]
+
 
 DOMAINS = "source", "target"
 POINTS = 5_000
@@ -311,3 +316,68 @@ def format_percent(share: float, digits: int = 0) -> str:
 def _clean(value: Any) -> Any:
     """Replace characters that HTML has no place for; text that is markup has none."""
     return value.translate(CONTROL) if isinstance(value, str) and not hasattr(value, "__html__") else value
+
+
+TITLE = "isthmus report"
+Formats = tuple[Mapping[str, str | None], Mapping[str, str | None]]
+ENDINGS = (".html", ".htm")
+File = str | os.PathLike[str]
+
+
+def render_report(
+    files: Sequence[File],
+    *,
+    source: File | None = None,
+    target: File | None = None,
+    id: Sequence[str] = (),
+    label: str | None = None,
+    title: str = TITLE,
+    formats: Formats = ({}, {}),
+) -> str:
+    """Return a report as text: one self-contained HTML page.
+
+    Parameters
+    ----------
+    files : sequence of paths
+        Models of ``isthmus fit``, tables of ``isthmus match`` and ``isthmus label``, verdicts of ``isthmus
+        evaluate``: a chapter for each.
+    source, target : path, optional
+        The files of both domains, to show their rows.
+    id : sequence of str
+        Columns that name the rows; by default those that the command used.
+    label : str, optional
+        The column of classes; by default the one that the command used.
+    title : str
+        The title of the page.
+    formats : pair of mappings
+        ``sep`` and ``decimal`` of the source and the target file; detected where not given.
+    """
+    if isinstance(files, str | os.PathLike) or not len(files):
+        raise InputError("files: expected a list of files, got none.")
+    # Imported here: other commands write records, and need not wait for the rest.
+    from isthmus.view.report.answers import read_chapter
+    from isthmus.view.report.rows import Inputs
+
+    _, script = load_libraries()  # a missing package is reported before anything is computed
+    given = [None if path is None else as_path(path) for path in (source, target)]
+    inputs = Inputs(given[0], given[1], tuple(id), label, formats)
+    return render_page([read_chapter(as_path(path), inputs) for path in files], title, script)
+
+
+def write_report(
+    files: Sequence[File],
+    output: File,
+    *,
+    source: File | None = None,
+    target: File | None = None,
+    id: Sequence[str] = (),
+    label: str | None = None,
+    title: str = TITLE,
+    formats: Formats = ({}, {}),
+) -> None:
+    """Write the page of :func:`render_report` to a file, whole or not at all."""
+    where = as_path(output)
+    if where.suffix.lower() not in ENDINGS:
+        raise InputError(f"{show_path(output)}: expected a name that ends in .html, for a page.")
+    text = render_report(files, source=source, target=target, id=id, label=label, title=title, formats=formats)
+    write_whole(where, text.encode("utf-8", "replace"))

@@ -15,8 +15,8 @@ from typing import Any
 
 import numpy as np
 
-from isthmus._core.arrays import IntArray
 from isthmus._core.files import open_regular, show_path, write_whole
+from isthmus._core.validation import IntArray
 from isthmus.evidence.scores import OTHER_CLASSES
 from isthmus.exceptions import InputError
 from isthmus.io.tables.plan import Column, Plan, read_ids, read_labels
