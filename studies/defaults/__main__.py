@@ -9,7 +9,7 @@ from pathlib import Path
 
 from isthmus._core.validation import check_choice
 from isthmus.cli.process import run_command
-from isthmus.study.board import Board, Table
+from isthmus.study.board import Board, TextTable
 from studies.defaults import settings
 from studies.defaults.settings_tables import SETTINGS_TABLES
 from studies.defaults.specification import PAIRS, study
@@ -69,12 +69,12 @@ def _run(options: argparse.Namespace) -> None:
     seeds = range(first, first + (SPLITS[name] if options.splits is None else options.splits))
     running = {"n_jobs": options.jobs, "folder": options.out, "progress": True}
     tables = _tables(name, options.data, pairs, seeds, running)
-    print("\n\n".join(table.markdown() for table in tables))
+    print("\n\n".join(table.to_markdown() for table in tables))
 
 
 def _tables(
     name: str, folder: Path | None, pairs: Sequence[str], seeds: range, running: dict[str, object]
-) -> list[Table]:
+) -> list[TextTable]:
     if name in SETTINGS_TABLES:
         design = settings.settings_study(name, folder, pairs)
         parts = dict.fromkeys(design.variants, seeds)

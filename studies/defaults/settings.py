@@ -22,7 +22,7 @@ from isthmus.estimators.controls import SelfTrainedLDA, TargetOnly
 from isthmus.geometry.kernels import Kernel
 from isthmus.study.design import Entrant
 from isthmus.study.study import Study
-from isthmus.study.trial_rows import Trial, TrialRows, name_number
+from isthmus.study.trial_rows import Trial, TrialRows, hash_name
 from studies.defaults.candidates import MedianMultiple, WeighedARC, WeighedITML, WeighedMLHD
 from studies.defaults.preparation import PREPARATIONS, Preparation
 from studies.defaults.specification import LOADERS, MOST_LABELLED, VARIANTS
@@ -184,7 +184,7 @@ class RawRows:
     def __call__(self, trial: Trial) -> TrialRows:
         """The rows of a trial; with more source rows, or labels, the others stay the same."""
         views, number = self.views(trial.group), int(trial.variant)
-        seed = [trial.seed, name_number(trial.group)]
+        seed = [trial.seed, hash_name(trial.group)]
         if self.labels is None:
             split = drawn_split(views.y, seed, number, MOST_LABELLED)
         else:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from isthmus._core.validation import FloatArray
-from isthmus.study.board import Board, Table, format_signed
+from isthmus.study.board import Board, TextTable, format_points
 from studies.defaults.settings import MEANS, SYSTEMS, TOTALS, Setting, one_at_a_time, together
 
 ERRORS = 2.0
@@ -39,11 +39,11 @@ class Gain:
 
     def __str__(self) -> str:
         mark = "*" if self.mean > ERRORS * self.error else " −" if self.mean < -ERRORS * self.error else ""
-        return f"{format_signed(self.mean)} ± {self.error:.1f}{mark}"
+        return f"{format_points(self.mean)} ± {self.error:.1f}{mark}"
 
     def parts(self) -> Iterator[str]:
         """The mean of each collection."""
-        return (format_signed(float(values.mean())) for values in self.collections.values())
+        return (format_points(float(values.mean())) for values in self.collections.values())
 
 
 def accuracies(boards: Sequence[Board], column: str) -> dict[str, FloatArray]:
@@ -65,7 +65,7 @@ def gain(boards: Sequence[Board], column: str, other: str) -> Gain:
     return Gain(np.mean(list(by_collection.values()), axis=0), by_collection)
 
 
-def settings_tables(boards: Sequence[Board]) -> list[Table]:
+def settings_tables(boards: Sequence[Board]) -> list[TextTable]:
     """The rules, the controls, and each system with one factor changed."""
     collections = tuple(accuracies(boards, Setting(SYSTEMS[0]).column))
     return [
@@ -75,7 +75,7 @@ def settings_tables(boards: Sequence[Board]) -> list[Table]:
     ]
 
 
-def _rules(boards: Sequence[Board], collections: tuple[str, ...]) -> Table:
+def _rules(boards: Sequence[Board], collections: tuple[str, ...]) -> TextTable:
     rows = []
     for system in SYSTEMS:
         name = Setting(system).column
@@ -83,28 +83,28 @@ def _rules(boards: Sequence[Board], collections: tuple[str, ...]) -> Table:
         each = f"{accuracy(boards, name):.1f}", f"{accuracy(boards, name + MEANS):.1f}"
         rows.append((system, *each, str(found), *found.parts()))
     head = "system", "nearest row", "nearest mean", "Δ", *(f"Δ {name}" for name in collections)
-    return Table("The rule, other settings as before", head, tuple(rows), (CRITERION,))
+    return TextTable("The rule, other settings as before", head, tuple(rows), (CRITERION,))
 
 
-def _controls(boards: Sequence[Board], collections: tuple[str, ...]) -> Table:
+def _controls(boards: Sequence[Board], collections: tuple[str, ...]) -> TextTable:
     rows = []
     for name in boards[0].design.controls:
         each = (f"{values.mean():.1f}" for values in accuracies(boards, name).values())
         rows.append((name, f"{accuracy(boards, name):.1f}", *each))
-    return Table("The target alone", ("control", "accuracy", *collections), tuple(rows))
+    return TextTable("The target alone", ("control", "accuracy", *collections), tuple(rows))
 
 
-def _one_factor(boards: Sequence[Board], system: str, collections: tuple[str, ...]) -> Table:
+def _one_factor(boards: Sequence[Board], system: str, collections: tuple[str, ...]) -> TextTable:
     rows = [_row(boards, setting, Setting(system)) for setting in one_at_a_time(system)]
-    return Table(f"{system}, one factor at a time", _head(collections), tuple(rows))
+    return TextTable(f"{system}, one factor at a time", _head(collections), tuple(rows))
 
 
-def together_tables(boards: Sequence[Board]) -> list[Table]:
+def together_tables(boards: Sequence[Board]) -> list[TextTable]:
     """What mattered alone, in combinations."""
     collections = tuple(accuracies(boards, Setting("mlhd").column))
     systems = list(dict.fromkeys(setting.system for setting in together()))
     return [
-        Table(
+        TextTable(
             f"{system}, factors together",
             _head(collections),
             tuple(_row(boards, each, Setting(system)) for each in together() if each.system == system),
@@ -128,7 +128,7 @@ def _row(boards: Sequence[Board], setting: Setting, before: Setting) -> tuple[st
     return (setting.changes, levels[0], str(by_row), *by_row.parts(), levels[1], str(by_mean))
 
 
-def sizes_tables(boards: Sequence[Board]) -> list[Table]:
+def sizes_tables(boards: Sequence[Board]) -> list[TextTable]:
     """Accuracy by the weight, for each number of source rows: a board for each."""
     tables = []
     for system in SYSTEMS[:2]:
@@ -139,11 +139,11 @@ def sizes_tables(boards: Sequence[Board]) -> list[Table]:
             rows.append(("1 on each pair" if total is None else f"{total:g} in all", *figures))
         sizes = [board.variant for board in boards]
         head = "weight", *(f"{size} rows" for size in sizes), *(f"{size} rows, means" for size in sizes)
-        tables.append(Table(f"{system} by source rows per class, 1 label per class", head, tuple(rows)))
+        tables.append(TextTable(f"{system} by source rows per class, 1 label per class", head, tuple(rows)))
     return tables
 
 
-SETTINGS_TABLES: dict[str, Callable[[Sequence[Board]], list[Table]]] = {
+SETTINGS_TABLES: dict[str, Callable[[Sequence[Board]], list[TextTable]]] = {
     "settings": settings_tables,
     "together": together_tables,
     "sizes": sizes_tables,

@@ -22,7 +22,7 @@ from isthmus.data.datasets import Collection
 from isthmus.data.domains import Domain
 from isthmus.study.design import Entrant, Fit, average_precision
 from isthmus.study.study import Study
-from isthmus.study.trial_rows import Trial, TrialRows, name_number, prepare_trial_rows
+from isthmus.study.trial_rows import Trial, TrialRows, hash_name, prepare_trial_rows
 from studies.datasets import load_debian, load_mfeat, load_snareseq
 from studies.defaults.rules import BEFORE, RULES, SHORT_LIST, Rule, RuledMLHD
 from studies.views import Loader, Views, drawn_split, rows_of, views_of
@@ -99,7 +99,7 @@ class DevelopmentRows:
     def __call__(self, trial: Trial) -> TrialRows:
         """Features standardised, those of text by 100 singular vectors, both by the training rows of the domain."""
         views = self.views(trial.group)
-        seed = [trial.seed, name_number(trial.group)]
+        seed = [trial.seed, hash_name(trial.group)]
         rows = rows_of(views, drawn_split(views.y, seed, int(trial.variant), MOST_LABELLED))
         svd = TruncatedSVD(100, algorithm="arpack", random_state=0)
         each: Any = svd if is_sparse(views.X) else None if trial.group.endswith(" raw") else StandardScaler()

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from scipy.stats import rankdata
 
 from isthmus._core.validation import FloatArray
-from isthmus.study.board import Board, Table
+from isthmus.study.board import Board, TextTable
 from studies.defaults.rules import BEFORE, RULES, SHORT_LIST, Rule
 from studies.defaults.specification import KERNELS, WEIGHTS, Weights, column
 
@@ -67,7 +67,7 @@ class Merit:
         return f"{means.mean():+.2f} ± {deviation / np.sqrt(len(means)):.2f}"
 
 
-def rules_tables(boards: Sequence[Board]) -> list[Table]:
+def rules_tables(boards: Sequence[Board]) -> list[TextTable]:
     """All rules, least regret first; and their regret by collection and by kernel."""
     merit = Merit.of(boards, RULES)
     regret = merit.regret()
@@ -86,20 +86,20 @@ def rules_tables(boards: Sequence[Board]) -> list[Table]:
         broken_down.append((str(rule), *(f"{regret[mask, k].mean():.2f}" for mask in parts.values())))
     head = "rule", "accuracy", "mAP", "regret", "worst", "rank", "iterations", "Δ accuracy", "Δ mAP"
     return [
-        Table("All rules, least regret first", head, tuple(rows)),
-        Table("Regret by collection and by kernel", ("rule", *parts), tuple(broken_down)),
+        TextTable("All rules, least regret first", head, tuple(rows)),
+        TextTable("Regret by collection and by kernel", ("rule", *parts), tuple(broken_down)),
     ]
 
 
-def weights_tables(boards: Sequence[Board]) -> list[Table]:
+def weights_tables(boards: Sequence[Board]) -> list[TextTable]:
     """The mean of accuracy and mAP, less that of the rule before the study, at each (λ1, λ2)."""
     merits = {weights: Merit.of(boards, SHORT_LIST, weights) for weights in WEIGHTS["weights"]}
     rows = [(str(rule), *(m.difference(m.both, rule) for m in merits.values())) for rule in SHORT_LIST[1:]]
     head = "rule", *(f"λ1 = {a:g}, λ2 = {b:g}" for a, b in merits)
-    return [Table(f"Accuracy and mAP averaged, less {BEFORE}", head, tuple(rows))]
+    return [TextTable(f"Accuracy and mAP averaged, less {BEFORE}", head, tuple(rows))]
 
 
-def convergence_tables(boards: Sequence[Board]) -> list[Table]:
+def convergence_tables(boards: Sequence[Board]) -> list[TextTable]:
     """Iterations at each λ1 and λ2."""
     first, second = (sorted(set(values)) for values in zip(*WEIGHTS["convergence"], strict=True))
 
@@ -111,7 +111,9 @@ def convergence_tables(boards: Sequence[Board]) -> list[Table]:
 
     rows = [(f"{a:g}", *(cell(a, b) for b in second)) for a in first]
     head = "λ1", *(f"λ2 = {b:g}" for b in second)
-    return [Table(f"Iterations of {BEFORE}, median (most), and fits that missed the tolerance", head, tuple(rows))]
+    return [
+        TextTable(f"Iterations of {BEFORE}, median (most), and fits that missed the tolerance", head, tuple(rows))
+    ]
 
 
 def _iterations(boards: Sequence[Board], names: Sequence[str]) -> str:
@@ -120,7 +122,7 @@ def _iterations(boards: Sequence[Board], names: Sequence[str]) -> str:
     return f"{np.nanmedian(taken):.0f} ({np.nanmax(taken):.0f})"
 
 
-TABLES: dict[str, Callable[[Sequence[Board]], list[Table]]] = {
+TABLES: dict[str, Callable[[Sequence[Board]], list[TextTable]]] = {
     "rules": rules_tables,
     "weights": weights_tables,
     "convergence": convergence_tables,

@@ -12,7 +12,7 @@ from isthmus._core.files import write_bytes, write_text
 from isthmus._core.validation import check_choice
 from isthmus.cli.process import run_command
 from isthmus.exceptions import InputError
-from isthmus.study.records import InFolder, Record
+from isthmus.study.records import Record, RecordStore
 from isthmus.study.study import Study
 from studies.labels import STUDIES, error_rates_command, verdicts
 from studies.labels.data import set_of
@@ -116,13 +116,13 @@ def _render(options: argparse.Namespace) -> None:
 
 def rendered(folder: Path = RECORDS) -> str:
     """The page of the records in a folder."""
-    first, errors = (list(InFolder(folder, name).read().values()) for name in ("few-first", "error_rates"))
+    first, errors = (list(RecordStore(folder, name).read().values()) for name in ("few-first", "error_rates"))
     return page(committed_records(folder), verdicts.section(verdicts.read(folder), errors), first)
 
 
 def committed_records(folder: Path = RECORDS) -> dict[str, list[Record]]:
     """The records of every part in a folder."""
-    found = {part: list(InFolder(folder, part).read().values()) for part in STUDIES}
+    found = {part: list(RecordStore(folder, part).read().values()) for part in STUDIES}
     if not any(found.values()):
         raise InputError(f"--records: expected a folder with {next(iter(STUDIES))}.jsonl, got {folder}.")
     return found

@@ -16,10 +16,10 @@ from isthmus._core.validation import UNLABELLED, IntArray, Matrix
 from isthmus.data.datasets import Collection
 from isthmus.estimators.controls import KINDS
 from isthmus.evidence.scores import wilson_interval
-from isthmus.study.board import Board, Table
+from isthmus.study.board import Board, TextTable
 from isthmus.study.design import Entrant, Fit
 from isthmus.study.study import Study
-from isthmus.study.trial_rows import Trial, name_number
+from isthmus.study.trial_rows import Trial, hash_name
 from studies.datasets import load_debian, load_mfeat, load_reuters600, load_snareseq
 from studies.defaults.specification import load_digit_views
 from studies.views import views_of
@@ -76,7 +76,7 @@ class Draw:
         load, source, target = PAIRS[trial.group]
         views = views_of(load, self.folder, source, target)
         question, _, kind = trial.variant.partition(", ")
-        rng = np.random.default_rng([trial.seed, name_number(trial.group)])
+        rng = np.random.default_rng([trial.seed, hash_name(trial.group)])
         order = [rng.permutation(np.flatnonzero(views.y == c)) for c in np.unique(views.y)]
         # A class of few objects gives as many to the target as to the source.
         ends = [(n := min(self.source, len(rows) // 2), n + self.target) for rows in order]
@@ -87,7 +87,7 @@ class Draw:
             classes = rng.permutation(np.unique(y))
             y_target[np.isin(y_target, classes[: len(classes) // 3])] = UNLABELLED
         if kind != TRUE:
-            X, y = KINDS[kind](X, y, np.random.default_rng([trial.seed, name_number(trial.group), name_number(kind)]))
+            X, y = KINDS[kind](X, y, np.random.default_rng([trial.seed, hash_name(trial.group), hash_name(kind)]))
         return TwoCollections(X, np.asarray(y, dtype=np.intp), views.Y[theirs], y_target, trial.seed)
 
 
@@ -141,7 +141,7 @@ def study(
     return Study("error_rates", draw, (entrant,), groups=draw.pairs, variants=VARIANTS, task=Asking())
 
 
-def rates(boards: Mapping[str, Board]) -> Table:
+def rates(boards: Mapping[str, Board]) -> TextTable:
     """For each variant: how often each answer was given, and the interval of "helps" (Wilson)."""
     rows = []
     for variant, board in boards.items():
@@ -151,7 +151,7 @@ def rates(boards: Mapping[str, Board]) -> Table:
     every = np.concatenate(spoilt) if spoilt else np.zeros(0)
     rows.append(_row("all spoilt sources", every[np.isfinite(every)]))
     head = ("source", "runs", *ANSWERS, "helps, in per cent", "95 %")
-    return Table("How often the verdict says what", head, tuple(rows), footer=1)
+    return TextTable("How often the verdict says what", head, tuple(rows), footer=1)
 
 
 def _row(name: str, scores: Any) -> tuple[str, ...]:

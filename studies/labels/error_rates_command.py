@@ -53,4 +53,4 @@ def _error_rates(options: argparse.Namespace) -> None:
     design = study(options.data, pairs, options.system, options.splits)
     running = {"n_jobs": options.jobs, "folder": options.out, "progress": True}
     boards = {each: design.run(options.seeds, variants=(each,), **running) for each in variants}
-    sys.stdout.write(f"{rates(boards).markdown()}\n")
+    sys.stdout.write(f"{rates(boards).to_markdown()}\n")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from isthmus.study.board import ABSENT, Claim, format_signed
+from isthmus.study.board import ABSENT, Claim, format_points
 from isthmus.study.records import Record
 from studies.labels.parts import BOTH, FULL, KMEANS, LDA, PLAIN, RANDOM, SHARES, SPOILT, STUDIES, TRANSFER
 from studies.labels.tables import (
@@ -103,15 +103,15 @@ def section(part: str, records: Sequence[Record]) -> str:
     for variant, each in found.items():
         words = study.variants[variant]
         blocks.append(f"### {words[0].upper()}{words[1:]}")
-        blocks.append(score_table(each, study.columns, "Accuracy in per cent").markdown())
+        blocks.append(score_table(each, study.columns, "Accuracy in per cent").to_markdown())
         if part == "naming":
             title = "Accuracy on the classes without a label"
-            blocks.append(score_table(each, study.columns[:-1], title, UNNAMED).markdown())
+            blocks.append(score_table(each, study.columns[:-1], title, UNNAMED).to_markdown())
         if part == "real":
             names = (TRANSFER, LDA, SHARES, *SPOILT.values())
-            blocks.append(score_table(each, names, "Accuracy on rows held out", HELD_OUT).markdown())
+            blocks.append(score_table(each, names, "Accuracy on rows held out", HELD_OUT).to_markdown())
         pairs = comparisons(part)
-        blocks.append(difference_table(each, pairs, "Paired differences in points [95 % interval]").markdown())
+        blocks.append(difference_table(each, pairs, "Paired differences in points [95 % interval]").to_markdown())
         judgements = claims(each, pairs)
         blocks.append("\n".join(sentence(part, each, data, judgements) for data in each.sets))
     return "\n\n".join(blocks) + "\n"
@@ -124,7 +124,7 @@ def first_run(records: Sequence[Record]) -> str:
     found = results(STUDIES["few"](None), records, TARGET_ONLY["few"])["1"]
     names = (TRANSFER, *SPOILT.values(), LDA, KMEANS, BOTH)
     title = "The first run, seeds 0 to 9, 1 label per class: accuracy in per cent"
-    return f"{FIRST}\n\n{score_table(found, names, title).markdown()}\n\n"
+    return f"{FIRST}\n\n{score_table(found, names, title).to_markdown()}\n\n"
 
 
 FIRST = """\
@@ -158,7 +158,7 @@ def _harm(part: str, found: Results, data: str, judgements: Mapping[tuple[str, s
     """Whether a spoilt source does harm."""
     bar = BAR[part]
     away = {kind: found.mean(name, data) - found.mean(bar, data) for kind, name in SPOILT.items()}
-    levels = ", ".join(f"{kind} {format_signed(points)}" for kind, points in away.items())
+    levels = ", ".join(f"{kind} {format_points(points)}" for kind, points in away.items())
     harmed = [kind for kind, name in SPOILT.items() if judgements[name, bar, data].verdict == "reversed"]
     shown = f"**shown to do harm: {_listed(harmed)}**" if harmed else "none is shown to do harm"
     allowed = ALLOWED.get(part)
@@ -166,7 +166,7 @@ def _harm(part: str, found: Results, data: str, judgements: Mapping[tuple[str, s
     limit = (
         ""
         if allowed is None
-        else f", {'**beyond**' if far else 'within'} the {format_signed(allowed)} that were allowed"
+        else f", {'**beyond**' if far else 'within'} the {format_points(allowed)} that were allowed"
     )
     return f"spoilt sources, in points from {bar}: {levels}; {shown}{limit}"
 
@@ -201,7 +201,7 @@ def endings(records: Iterable[Record]) -> str:
 
 def _outdated(records: Sequence[Record]) -> str:
     old = sum(
-        each.board.outdated()
+        each.board.count_outdated()
         for part in STUDIES
         for each in results(STUDIES[part](None), (r for r in records if r.experiment == part), PLAIN).values()
         if each.board.seeds

@@ -13,7 +13,7 @@ from isthmus.data.datasets import load_digits
 from isthmus.data.domains import Split
 from isthmus.data.splits import Protocol
 from isthmus.geometry.similarity import normalize_rows
-from isthmus.study.trial_rows import Trial, TrialRows, name_number, prepare_trial_rows
+from isthmus.study.trial_rows import Trial, TrialRows, hash_name, prepare_trial_rows
 from studies.labels.data import Pair, pair_of
 
 DEMO = "digits demo"
@@ -86,7 +86,7 @@ class Drawn:
 
     def seed(self, trial: Trial) -> list[int]:
         """Of the draw: the same for every variant."""
-        return [trial.seed, name_number(trial.group)]
+        return [trial.seed, hash_name(trial.group)]
 
 
 @dataclass(frozen=True)

@@ -16,9 +16,9 @@ from isthmus.study.board import (
     REVERSED,
     Board,
     Claim,
-    Table,
+    TextTable,
     adjust_claims,
-    format_signed,
+    format_points,
     mean_cell,
 )
 from isthmus.study.records import Record
@@ -97,15 +97,15 @@ def results(study: Study, records: Iterable[Record], target_only: Sequence[str])
     return {v: Results(study.board(found, seeds, v), tuple(target_only)) for v in study.variants}
 
 
-def score_table(found: Results, names: Sequence[str], title: str, figure: str | None = None) -> Table:
+def score_table(found: Results, names: Sequence[str], title: str, figure: str | None = None) -> TextTable:
     """Systems by data sets: mean ± standard deviation over the seeds of the mean over the groups, in per cent."""
     rows = [(name, *(_mean_cell(found, name, data, figure) for data in found.sets)) for name in names]
-    return Table(title, ("system", *found.sets), tuple(rows))
+    return TextTable(title, ("system", *found.sets), tuple(rows))
 
 
 def _mean_cell(found: Results, name: str, data: str, figure: str | None) -> str:
     scores = 100.0 * found.scores(name, data, figure)
-    mark = "†" if found.board.uncertified(name)[found.sets[data]].any() else ""
+    mark = "†" if found.board.find_uncertified(name)[found.sets[data]].any() else ""
     return mean_cell(scores.mean(axis=0)) + mark if np.isfinite(scores).any() else ABSENT
 
 
@@ -122,11 +122,11 @@ def claims(found: Results, pairs: Sequence[tuple[str, str]]) -> dict[tuple[str, 
     }
 
 
-def difference_table(found: Results, pairs: Sequence[tuple[str, str]], title: str) -> Table:
+def difference_table(found: Results, pairs: Sequence[tuple[str, str]], title: str) -> TextTable:
     """Paired differences in points with intervals: a row for each comparison, a column for each data set."""
     every = claims(found, pairs)
     rows = [(f"{a} less {b}", *(difference_cell(every[a, b, data]) for data in found.sets)) for a, b in pairs]
-    return Table(title, ("difference", *found.sets), tuple(rows))
+    return TextTable(title, ("difference", *found.sets), tuple(rows))
 
 
 def difference_cell(claim: Claim) -> str:
@@ -134,9 +134,9 @@ def difference_cell(claim: Claim) -> str:
     d = claim.difference
     if d is None:
         return ABSENT
-    low, high = (format_signed(100 * value).removeprefix("+") for value in (d.low, d.high))
+    low, high = (format_points(100 * value).removeprefix("+") for value in (d.low, d.high))
     mark = "" if claim.verdict == OPEN else "**"
-    return f"{mark}{format_signed(100 * d.mean)}{mark} [{low}, {high}]"
+    return f"{mark}{format_points(100 * d.mean)}{mark} [{low}, {high}]"
 
 
 WORDS = {HOLDS: "above it", REVERSED: "**below it**", OPEN: "not shown to differ from it"}

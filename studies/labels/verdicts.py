@@ -12,7 +12,7 @@ from typing import Any
 from isthmus import Verdict, does_source_help
 from isthmus._core.files import write_text
 from isthmus.exceptions import InputError
-from isthmus.study.board import Table, format_signed
+from isthmus.study.board import TextTable, format_points
 from isthmus.study.records import Record
 from isthmus.study.source_value.result import CurvePoint
 from isthmus.study.trial_rows import Trial
@@ -67,12 +67,12 @@ def section(verdicts: Sequence[Mapping[str, Any]], errors: Sequence[Record]) -> 
     """Sentences, curves and error rates; empty without any."""
     blocks = []
     if verdicts:
-        blocks += [HEAD, _sentences(verdicts), f"![The same curves]({PICTURE})", curves(verdicts).markdown()]
+        blocks += [HEAD, _sentences(verdicts), f"![The same curves]({PICTURE})", curves(verdicts).to_markdown()]
     if errors:
         seeds = sorted({record.seed for record in errors})
         there = [variant for variant in VARIANTS if any(record.variant == variant for record in errors)]
         boards = {variant: study().board(errors, seeds, variant) for variant in there}
-        blocks += ["## How often the verdict is wrong", ERRORS, rates(boards).markdown()]
+        blocks += ["## How often the verdict is wrong", ERRORS, rates(boards).to_markdown()]
     return "\n\n".join(blocks) + ("\n\n" if blocks else "")
 
 
@@ -86,13 +86,13 @@ def _sentences(verdicts: Sequence[Mapping[str, Any]]) -> str:
     return "\n".join(f"- **{each['pair']}**, {QUESTIONS[each['question']]}: {each['sentence']}" for each in verdicts)
 
 
-def curves(verdicts: Sequence[Mapping[str, Any]]) -> Table:
+def curves(verdicts: Sequence[Mapping[str, Any]]) -> TextTable:
     """Accuracy without the source, and what it adds, by labels per class, where every class is labelled."""
     asked = [each for each in verdicts if each["question"] == "few" and each["curve"]]
     labels = sorted({point["labels"] for each in asked for point in each["curve"]})
     rows = tuple((each["pair"], *(_cell(each["curve"], n) for n in labels)) for each in asked)
     title = "Accuracy of the best rule without the source, and what the source adds in points [95 % interval]"
-    return Table(title, ("labels per class", *map(str, labels)), rows)
+    return TextTable(title, ("labels per class", *map(str, labels)), rows)
 
 
 def picture(verdicts: Sequence[Mapping[str, Any]]) -> bytes:
@@ -119,6 +119,6 @@ class _Curve:
 def _cell(curve: Sequence[Mapping[str, float]], labels: int) -> str:
     for point in curve:
         if point["labels"] == labels:
-            low, high = (format_signed(100 * point[end]).removeprefix("+") for end in ("low", "high"))
-            return f"{100 * point['without']:.1f}, {format_signed(100 * point['difference'])} [{low}, {high}]"
+            low, high = (format_points(100 * point[end]).removeprefix("+") for end in ("low", "high"))
+            return f"{100 * point['without']:.1f}, {format_points(100 * point['difference'])} [{low}, {high}]"
     return ""

@@ -11,7 +11,7 @@ from pathlib import Path
 from isthmus._core.files import write_text
 from isthmus.cli.process import run_command
 from isthmus.exceptions import InputError
-from isthmus.study.records import InFolder, Record
+from isthmus.study.records import Record, RecordStore
 from studies.options import add_run_options, chosen_parts
 from studies.pairs import STUDIES, page, write_figures
 
@@ -76,7 +76,7 @@ def _render(options: argparse.Namespace) -> None:
 
 def committed_records(folder: Path = RECORDS) -> dict[str, list[Record]]:
     """The records of every part in a folder."""
-    found = {name: list(InFolder(folder, name).read().values()) for name in STUDIES}
+    found = {name: list(RecordStore(folder, name).read().values()) for name in STUDIES}
     if missing := [name for name, some in found.items() if not some]:
         raise InputError(f"--records: expected a folder with {missing[0]}.jsonl, got {folder}.")
     return found

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from isthmus.study.board import ABSENT, Table
+from isthmus.study.board import ABSENT, TextTable
 from studies.pairs.tables import Cell
 
 KINDS = {
@@ -29,12 +29,12 @@ def kind(group: str) -> str:
     return next(name for name, starts in KINDS.items() if group.startswith(starts))
 
 
-def winners_table(found: Sequence[Cell], variants: Sequence[str], title: str) -> Table:
+def winners_table(found: Sequence[Cell], variants: Sequence[str], title: str) -> TextTable:
     """Groups by numbers of pairs: the best, and who is not shown to be worse."""
     by_place = {(cell.group, cell.variant): cell for cell in found}
     groups = dict.fromkeys(cell.group for cell in found)
     rows = [(group, *(_winners(by_place.get((group, variant))) for variant in variants)) for group in groups]
-    return Table(title, ("data", *(f"{variant} pairs" for variant in variants)), tuple(rows))
+    return TextTable(title, ("data", *(f"{variant} pairs" for variant in variants)), tuple(rows))
 
 
 def _winners(cell: Cell | None) -> str:

@@ -17,7 +17,7 @@ from isthmus.estimators.controls import shuffle_pairs
 from isthmus.exceptions import InputError
 from isthmus.study.design import Entrant, Fit
 from isthmus.study.study import Study
-from isthmus.study.trial_rows import Trial, name_number
+from isthmus.study.trial_rows import Trial, hash_name
 from studies.pairs.data import Paired, views
 from studies.pairs.rows import preparation
 
@@ -107,7 +107,7 @@ class MatchingDraw:
         words, _, known = trial.variant.rpartition(", ")
         first, *others = (views(name, self.folder) for name in trial.group.split(BETWEEN))
         share = 0.0 if others or words == NONE else SHARES[words]
-        rng = np.random.default_rng([trial.seed, name_number(trial.group), name_number(words)])
+        rng = np.random.default_rng([trial.seed, hash_name(trial.group), hash_name(words)])
         n = self.rows[trial.group]
         if others:
             ours, theirs = (rng.permutation(len(each.y))[:n] for each in (first, others[0]))
@@ -195,7 +195,7 @@ class WrongPairs:
 
     def __call__(self, rows: TwoCollections, seed: int) -> TwoCollections:
         """The rows with their known pairs shuffled."""
-        rng = np.random.default_rng([seed, name_number("shuffled pairs")])
+        rng = np.random.default_rng([seed, hash_name("shuffled pairs")])
         return replace(rows, pairs=shuffle_pairs(rows.pairs, rng))
 
 
@@ -207,7 +207,7 @@ class WithLabels:
 
     def __call__(self, rows: TwoCollections, seed: int) -> TwoCollections:
         """The rows with labels."""
-        rng = np.random.default_rng([seed, name_number("labels")])
+        rng = np.random.default_rng([seed, hash_name("labels")])
         order = rng.permutation(len(rows.y_target))
         some = [order[rows.y_target[order] == c][: self.per_class] for c in np.unique(rows.y_target)]
         return replace(rows, labelled=np.sort(np.concatenate(some)))

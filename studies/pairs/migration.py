@@ -17,7 +17,7 @@ from isthmus._core.validation import FloatArray, IntArray
 from isthmus.estimators.controls import shuffle_pairs
 from isthmus.study.design import Entrant, Fit
 from isthmus.study.study import Study
-from isthmus.study.trial_rows import Trial, name_number
+from isthmus.study.trial_rows import Trial, hash_name
 from studies.pairs.data import Paired
 from studies.pairs.embeddings import embedded_texts
 
@@ -81,7 +81,7 @@ class MigrationDraw:
         """Texts are permuted by the seed; 200 are queries, all others the index."""
         both, P = _texts(self.folder), int(trial.variant)
         A, B = (both.A, both.B) if trial.group == GROUPS[0] else (both.B, both.A)
-        order = np.random.default_rng([trial.seed, name_number(trial.group)]).permutation(len(both.y))
+        order = np.random.default_rng([trial.seed, hash_name(trial.group)]).permutation(len(both.y))
         asked, index = order[:QUERIES], order[QUERIES:]
         nearest = nearest_rows(normalize(B[asked]) @ normalize(B[index]).T)
         pairs = np.repeat(np.arange(P), 2).reshape(-1, 2)
@@ -174,7 +174,7 @@ class ShuffledRows:
 
     def __call__(self, rows: Migration, seed: int) -> Migration:
         """The rows with their pairs shuffled."""
-        rng = np.random.default_rng([seed, name_number("shuffled pairs")])
+        rng = np.random.default_rng([seed, hash_name("shuffled pairs")])
         return replace(rows, pairs=shuffle_pairs(rows.pairs, rng))
 
 

@@ -80,7 +80,7 @@ def endings(records: Iterable[Record], studies: Iterable[Study]) -> str:
     said = [f"{len(every)} records; {len(failed)} failed, {len(missed)} were not certified"]
     said += [f"{name}: {n}" for name, n in _counted([*failed, *missed]).items()]
     old = sum(
-        board.outdated()
+        board.count_outdated()
         for study in studies
         for board in boards(study, [r for r in every if r.experiment == study.name], seeds_of(every)).values()
     )

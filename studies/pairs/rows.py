@@ -15,7 +15,7 @@ from isthmus._core.validation import IntArray, Matrix, is_sparse
 from isthmus.estimators.controls import shuffle_pairs
 from isthmus.exceptions import InputError
 from isthmus.geometry.spaces import apply_transformer, fit_transformer
-from isthmus.study.trial_rows import Trial, name_number
+from isthmus.study.trial_rows import Trial, hash_name
 from studies.pairs.data import Paired, views
 
 MOST_UNPAIRED = 300
@@ -73,7 +73,7 @@ class PairedDraw:
     def __call__(self, trial: Trial) -> PairedRows:
         """The rows of a trial, prepared."""
         both, n = views(trial.group, self.folder), self.tested[trial.group]
-        order = np.random.default_rng([trial.seed, name_number(trial.group)]).permutation(len(both.y))
+        order = np.random.default_rng([trial.seed, hash_name(trial.group)]).permutation(len(both.y))
         P, first_free = int(trial.variant), n + self.most_pairs
         if not 1 <= P <= self.most_pairs or first_free > len(order):
             got = f"{P} of {self.most_pairs}, {n} tested of {len(order)} objects"
@@ -103,13 +103,13 @@ def preparation(X: Matrix) -> Any:
 
 @dataclass(frozen=True)
 class ShuffledPairs:
-    """The same rows in wrong pairs, all of them or those of each class (:func:`isthmus.estimators.controls.shuffle_pairs`)."""
+    """A control: the rows in wrong pairs, all of them or those of each class (``shuffle_pairs``)."""
 
     within_class: bool = False
 
     def __call__(self, rows: PairedRows, seed: int) -> PairedRows:
         """The rows with their pairs shuffled."""
-        rng = np.random.default_rng([seed, name_number("shuffled pairs"), self.within_class])
+        rng = np.random.default_rng([seed, hash_name("shuffled pairs"), self.within_class])
         pairs = known_pairs(rows)
         classes = rows.y_source[pairs[:, 0]] if self.within_class else None
         return replace(rows, pairs=shuffle_pairs(pairs, rng, classes))

@@ -70,13 +70,13 @@ A hub is a row that is near to everything. `search` tells by rows of the fit whi
 that the answer to a query does not depend on the others; *plain* leaves hubs alone; *hubs by queries* tells by all \
 queries at once, as is usual where they are known together.
 
-{hubs.markdown()}
+{hubs.to_markdown()}
 
 {INTERVALS} {hubness_sentence(found, systems)}
 
 ### Against each other
 
-{order.markdown()}
+{order.to_markdown()}
 
 {INTERVALS}
 
@@ -137,12 +137,12 @@ def use_section(found: Mapping[str, Board]) -> str:
     return f"""\
 ## Which one to use
 
-{table.markdown()}
+{table.to_markdown()}
 
 A cell is decided where the best system is shown to be above the class oracle. A system is not shown to be worse \
 where the 95 % interval of its paired difference to the best, over the seeds, holds zero; each cell is judged alone.
 
-{three.markdown()}
+{three.to_markdown()}
 
 In brackets 95 % intervals over the seeds, each by itself; bold where zero is outside.
 
@@ -185,7 +185,7 @@ classifier of the target alone learns from these. {_drawn(first)}
 
 {joined(tables)}
 
-{gains.markdown()}
+{gains.to_markdown()}
 
 {INTERVALS}
 

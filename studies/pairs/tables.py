@@ -9,7 +9,7 @@ import numpy as np
 
 from isthmus._core.validation import FloatArray
 from isthmus.evidence.comparison import Difference, paired_difference
-from isthmus.study.board import ABSENT, HOLDS, OPEN, REVERSED, Board, Claim, Table, format_signed, mean_cell
+from isthmus.study.board import ABSENT, HOLDS, OPEN, REVERSED, Board, Claim, TextTable, format_points, mean_cell
 from isthmus.study.records import Record
 from isthmus.study.study import Study
 
@@ -28,7 +28,7 @@ def values(board: Board, name: str, figure: str | None = None) -> FloatArray:
     return 100.0 * (board.scores(name) if figure is None else board.figures(name, figure))
 
 
-def score_table(board: Board, names: Sequence[str], title: str, figure: str | None = None) -> Table:
+def score_table(board: Board, names: Sequence[str], title: str, figure: str | None = None) -> TextTable:
     """Systems by groups: mean ± standard deviation over the seeds, in per cent; the best of each column is bold.
 
     Systems that are nowhere there are left out.
@@ -40,7 +40,7 @@ def score_table(board: Board, names: Sequence[str], title: str, figure: str | No
     for k, name in enumerate(names):
         cells = [mean_cell(row) for row in found[name]]
         rows.append((name, *(f"**{cell}**" if k == best[g] else cell for g, cell in enumerate(cells))))
-    return Table(title, ("system", *board.groups), tuple(rows))
+    return TextTable(title, ("system", *board.groups), tuple(rows))
 
 
 def _best(means: Sequence[float]) -> int | None:
@@ -50,7 +50,7 @@ def _best(means: Sequence[float]) -> int | None:
 
 def difference_table(
     found: Mapping[str, Board], pairs: Sequence[tuple[str, str]], title: str, heads: Mapping[str, str]
-) -> Table:
+) -> TextTable:
     """Paired differences in points with intervals, a row for each comparison, a column for each variant.
 
     Over all groups and seeds, clustered by either; each variant is a family of claims.
@@ -60,7 +60,7 @@ def difference_table(
         (f"{a} less {b}", *(difference_cell(claims[variant][k]) for variant in found))
         for k, (a, b) in enumerate(pairs)
     ]
-    return Table(title, ("difference", *(heads[variant] for variant in found)), tuple(rows))
+    return TextTable(title, ("difference", *(heads[variant] for variant in found)), tuple(rows))
 
 
 def difference_cell(claim: Claim) -> str:
@@ -68,9 +68,9 @@ def difference_cell(claim: Claim) -> str:
     d = claim.difference
     if d is None:
         return ABSENT
-    low, high = (format_signed(100 * value).removeprefix("+") for value in (d.low, d.high))
+    low, high = (format_points(100 * value).removeprefix("+") for value in (d.low, d.high))
     mark = MARKS.get(claim.verdict, "")
-    return f"{mark}{format_signed(100 * d.mean)}{mark} [{low}, {high}]"
+    return f"{mark}{format_points(100 * d.mean)}{mark} [{low}, {high}]"
 
 
 @dataclass(frozen=True)
@@ -127,7 +127,7 @@ def _cell(board: Board, g: int, group: str, variant: str, names: Sequence[str], 
     return Cell(group, variant, best, level, {name: float(row.mean()) for name, row in scores.items()}, above)
 
 
-def alone_table(found: Mapping[str, Board], pairs: Sequence[tuple[str, str]], title: str) -> Table:
+def alone_table(found: Mapping[str, Board], pairs: Sequence[tuple[str, str]], title: str) -> TextTable:
     """Paired differences of two systems in points, by data set: a row for each, a column for each variant.
 
     Intervals of 95 % over the seeds, each cell by itself; bold where zero is outside.
@@ -138,16 +138,16 @@ def alone_table(found: Mapping[str, Board], pairs: Sequence[tuple[str, str]], ti
         for k, group in enumerate(groups)
         for a, b in pairs
     ]
-    return Table(title, ("difference", *(f"{variant} pairs" for variant in found)), tuple(rows))
+    return TextTable(title, ("difference", *(f"{variant} pairs" for variant in found)), tuple(rows))
 
 
 def _alone(a: FloatArray, b: FloatArray) -> str:
     if len(a) < 2 or not np.isfinite(a - b).all():
         return ABSENT
     d = difference(a, b)
-    low, high = (format_signed(100 * value).removeprefix("+") for value in (d.low, d.high))
+    low, high = (format_points(100 * value).removeprefix("+") for value in (d.low, d.high))
     mark = "**" if d.low > 0 or d.high < 0 else ""
-    return f"{mark}{format_signed(100 * d.mean)}{mark} [{low}, {high}]"
+    return f"{mark}{format_points(100 * d.mean)}{mark} [{low}, {high}]"
 
 
 def difference(a: FloatArray, b: FloatArray) -> Difference:
@@ -155,6 +155,6 @@ def difference(a: FloatArray, b: FloatArray) -> Difference:
     return paired_difference(a, b)
 
 
-def joined(tables: Iterable[Table]) -> str:
+def joined(tables: Iterable[TextTable]) -> str:
     """Tables below each other, in Markdown."""
-    return "\n\n".join(table.markdown() for table in tables)
+    return "\n\n".join(table.to_markdown() for table in tables)

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 import numpy as np
 
 from isthmus._core.validation import FloatArray
-from isthmus.study.board import ABSENT, Board, Table, format_seeds
+from isthmus.study.board import ABSENT, Board, TextTable, format_seeds
 from studies.pairs import matching
 from studies.pairs.tables import alone_table, joined, score_table, values
 
@@ -32,7 +32,7 @@ def matching_section(found: Mapping[str, Board], null: Mapping[str, Board]) -> s
         (group, *(_mean(values(board, name)[k]) for name, board in both.items()))
         for k, group in enumerate(first.groups)
     ]
-    unrefined = Table(
+    unrefined = TextTable(
         "What refinement is worth: recall@1, all rows partnered, 30 pairs", ("data", *both), tuple(rows)
     )
     labelled = _labelled(found[matching.LABELLED_IN], "With class labels and no pairs: recall@1, all rows partnered")
@@ -45,9 +45,9 @@ are too few for both sides. {_capital(format_seeds(first.seeds))}, each with row
 
 {joined(tables)}
 
-{unrefined.markdown()}
+{unrefined.to_markdown()}
 
-{labelled.markdown()}
+{labelled.to_markdown()}
 
 {verdict_sentences(found, null)}
 """
@@ -93,22 +93,22 @@ def _not_called(said: list[float]) -> str:
     return f"{sum(each != 1.0 for each in known)} of {len(known)} runs are not called a success"
 
 
-def _labelled(board: Board, title: str) -> Table:
+def _labelled(board: Board, title: str) -> TextTable:
     """Data sets by what is known of the classes."""
     names = (matching.MATCH, *matching.LABELLED)
     rows = [(group, *(_mean(values(board, name)[k]) for name in names)) for k, group in enumerate(board.groups)]
-    return Table(title, ("data", *(name.removeprefix("match, ") for name in names)), tuple(rows))
+    return TextTable(title, ("data", *(name.removeprefix("match, ") for name in names)), tuple(rows))
 
 
 def _said(board: Board, name: str) -> list[float]:
     return [float(value) for value in board.figures(name, "worked").ravel()]
 
 
-def _grid(found: Mapping[str, Board], name: str, title: str, cell: Callable[[Board, str, int], str]) -> Table:
+def _grid(found: Mapping[str, Board], name: str, title: str, cell: Callable[[Board, str, int], str]) -> TextTable:
     """Data sets by variants."""
     groups = next(iter(found.values())).groups
     rows = [(group, *(cell(board, name, k) for board in found.values())) for k, group in enumerate(groups)]
-    return Table(title, ("data", *found), tuple(rows))
+    return TextTable(title, ("data", *found), tuple(rows))
 
 
 def _mean_of(figure: str | None) -> Callable[[Board, str, int], str]:
@@ -159,7 +159,7 @@ its own index is what there was before. {_capital(format_seeds(first.seeds))}; b
 
 {joined(tables)}
 
-{gains.markdown()}
+{gains.to_markdown()}
 
 In brackets 95 % intervals over the seeds, each by itself; bold where zero is outside.
 
@@ -184,7 +184,7 @@ def promise_sentence(found: Mapping[str, Board]) -> str:
     )
 
 
-def _by_pairs(found: Mapping[str, Board], columns: list[str], title: str, figure: str | None) -> Table:
+def _by_pairs(found: Mapping[str, Board], columns: list[str], title: str, figure: str | None) -> TextTable:
     """Systems by directions and numbers of pairs."""
     groups = next(iter(found.values())).groups
     tables = {v: {row[0]: row for row in score_table(b, columns, "", figure).rows} for v, b in found.items()}
@@ -194,7 +194,7 @@ def _by_pairs(found: Mapping[str, Board], columns: list[str], title: str, figure
         (name, *(tables[variant].get(name, absent)[k + 1] for k in range(len(groups)) for variant in found))
         for name in columns
     ]
-    return Table(title, ("system", *head), tuple(rows))
+    return TextTable(title, ("system", *head), tuple(rows))
 
 
 def _capital(text: str) -> str:

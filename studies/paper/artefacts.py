@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from isthmus._core.files import write_text
-from isthmus.study.board import Table, make_claim_table
+from isthmus.study.board import TextTable, make_claim_table
 from isthmus.study.records import Record
 from isthmus.view.plots import save_figure
 from studies.paper.comparisons import READINGS, sensitivity_claims, table_claims
@@ -43,7 +43,7 @@ class Artefacts:
     """
 
     name: str
-    tables: tuple[Table, ...]
+    tables: tuple[TextTable, ...]
     figures: dict[str, Callable[[], Any]]
 
     def renamed(self, ending: str) -> Artefacts:
@@ -83,7 +83,7 @@ def table_artefacts(
     experiment: Experiment, records: Sequence[Record], variants: Sequence[str], sets: Sequence[tuple[int, ...]]
 ) -> Artefacts:
     """The tables of the first set of seeds, with verdicts of all sets."""
-    tables: list[Table] = []
+    tables: list[TextTable] = []
     figures: dict[str, Callable[[], Any]] = {}
     for variant in variants:
         every = boards(experiment, records, variant, sets)
@@ -107,7 +107,7 @@ def sensitivity_artefacts(
     """The heat maps over λ1 and λ2, for each reading of the metric whose grid was searched, or for all."""
     searched = {record.system for record in records if record.grid is not None}
     readings = [system for system in READINGS if system in searched] or READINGS
-    tables: list[Table] = []
+    tables: list[TextTable] = []
     figures: dict[str, Callable[[], Any]] = {}
     for variant in [v for v in variants if v in experiment.searched_variants]:
         every = boards(experiment, records, variant, sets)

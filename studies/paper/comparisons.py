@@ -8,7 +8,7 @@ import numpy as np
 
 from isthmus._core.validation import FloatArray
 from isthmus.evidence.comparison import paired_difference
-from isthmus.study.board import HOLDS, REVERSED, UNRUN, Claim, Scoreboard, adjust_claims
+from isthmus.study.board import HOLDS, REVERSED, UNRUN, Board, Claim, adjust_claims
 from studies.paper.entrants import BY_MEANS, CONTROLS, MLHD_FLAT, MLHD_RBF, PAPER
 from studies.paper.experiment import PaperBoard
 
@@ -34,7 +34,7 @@ MIXED, CONTRADICTORY = "not shown in every set of seeds", "contradictory"
 """Verdicts over several sets of seeds that do not agree."""
 
 
-def table_claims(board: Scoreboard, setting: str = "default") -> list[Claim]:
+def table_claims(board: Board, setting: str = "default") -> list[Claim]:
     """Every comparison of a table, in the order of :data:`COMPARISONS`."""
     return [claim for pairs in FAMILIES for claim in board.claims(pairs, setting)]
 
@@ -45,7 +45,7 @@ def sensitivity_claims(board: PaperBoard, system: str, *, flat: bool = False) ->
     if not accuracy.size or not np.isfinite(accuracy).all() or len(board.seeds) < 2 or len(board.groups) < 2:
         return [Claim(statement, None) for statement in _SENSITIVITY]
     slope = slopes(accuracy)
-    rises = board.clustered(slope, np.zeros_like(slope))
+    rises = board.compare(slope, np.zeros_like(slope))
     by_seed = accuracy.mean(axis=0)  # of a single trial, a range is mostly noise
     ranges = np.ptp(by_seed.mean(axis=2), axis=1), np.ptp(by_seed.mean(axis=1), axis=1)
     return adjust_claims(list(zip(_SENSITIVITY, (rises, paired_difference(*ranges)), strict=True)))

@@ -12,7 +12,7 @@ import numpy as np
 from isthmus._core.validation import FloatArray
 from isthmus.exceptions import InputError
 from isthmus.geometry.discrepancy import mmd
-from isthmus.study.board import Scoreboard
+from isthmus.study.board import Board
 from isthmus.study.design import RETRIEVAL, Fit
 from isthmus.study.study import Study
 from studies.paper.data import load_office31_bow, load_reuters, load_reuters600
@@ -56,7 +56,7 @@ class Experiment(Study):
         return replace(self, groups=tuple(self.groups[k] for k in kept), published=published)
 
 
-class PaperBoard(Scoreboard):
+class PaperBoard(Board):
     """A scoreboard that knows what the paper printed."""
 
     design: Experiment

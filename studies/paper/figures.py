@@ -32,7 +32,7 @@ def toy_figure(board: PaperBoard) -> Any:
         if not entrant.control:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", DataWarning)  # that the domains lie far apart is what it is about
-                model = entrant.model({}, seed).fit(toy.X_source, toy.y_source, toy.X_target, toy.y_target)
+                model = entrant.configure_model({}, seed).fit(toy.X_source, toy.y_source, toy.X_target, toy.y_target)
             S, T, _ = principal_plane(model.transform(toy.X_source, "source"), model.transform(toy.X_target))
             caption = toy_caption(board, entrant.name)
             panels.append(Panel(entrant.name, source=S, target=T, **source, **target, caption=caption))
@@ -100,7 +100,7 @@ def heat_map(board: PaperBoard, system: str) -> Any:
     """Accuracy over the paper's grid of λ1 and λ2, mean over all groups and seeds."""
     grid = board.design.entrant(system).grid
     (first, rows), (second, columns) = grid.items()
-    default = board.design.entrant(system).made().get_params()
+    default = board.design.entrant(system).new_model().get_params()
     outlined = (
         (rows.index(default[first]), columns.index(default[second]))
         if default[first] in rows and default[second] in columns

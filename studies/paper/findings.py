@@ -8,7 +8,7 @@ from functools import cached_property
 
 import numpy as np
 
-from isthmus.study.board import HOLDS, REVERSED, Claim, format_signed
+from isthmus.study.board import HOLDS, REVERSED, Claim, format_points
 from studies.paper.comparisons import COMPARISONS, agreed, table_claims
 from studies.paper.experiment import Experiment, PaperBoard
 
@@ -35,7 +35,7 @@ class Finding:
     def difference(self, pair: tuple[str, str]) -> str:
         """The mean difference of a comparison in points, one number per set of seeds."""
         found = [claims[COMPARISONS.index(pair)].difference for claims in self.claims]
-        return " / ".join("–" if d is None else format_signed(100 * d.mean) for d in found)
+        return " / ".join("–" if d is None else format_points(100 * d.mean) for d in found)
 
     def counted(self, pairs: Sequence[tuple[str, str]], verdict: str) -> int:
         """How many comparisons have this verdict in every set of seeds."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
-from isthmus.study.board import Table
+from isthmus.study.board import TextTable
 
 _LATEX = {
     "\\": r"\textbackslash{}",
@@ -32,12 +32,12 @@ _LATEX = {
 _SPECIAL = re.compile("|".join(map(re.escape, _LATEX)))
 
 
-def latex(table: Table) -> str:
+def latex(table: TextTable) -> str:
     r"""For LaTeX: a floating table that needs no package.
 
     Examples
     --------
-    >>> latex(Table("Scores", ("pair", "λ1"), (("a → b", "50 %"),))).splitlines()[7]
+    >>> latex(TextTable("Scores", ("pair", "λ1"), (("a → b", "50 %"),))).splitlines()[7]
     'a $\\to$ b & 50 \\% \\\\'
     """
     cut = len(table.rows) - table.footer
@@ -62,9 +62,9 @@ def _escaped(text: str) -> str:
     return _SPECIAL.sub(lambda match: _LATEX[match.group()], text)
 
 
-FORMATS: dict[str, tuple[str, Callable[[Table], str]]] = {
-    "text": (".txt", Table.text),
-    "markdown": (".md", Table.markdown),
+FORMATS: dict[str, tuple[str, Callable[[TextTable], str]]] = {
+    "text": (".txt", TextTable.text),
+    "markdown": (".md", TextTable.markdown),
     "latex": (".tex", latex),
 }
 """By name: the ending of the file, and what prints a table."""

@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from isthmus.exceptions import InputError
-from isthmus.study.board import HOLDS, LEVEL, OPEN, REVERSED, UNRUN, Table, format_seeds, make_claim_table
+from isthmus.study.board import HOLDS, LEVEL, OPEN, REVERSED, UNRUN, TextTable, format_seeds, make_claim_table
 from isthmus.study.records import Record
 from studies.paper.artefacts import boards
 from studies.paper.comparisons import (
@@ -173,7 +173,7 @@ def _short(findings: list[Finding]) -> Iterator[str]:
         f"make that {min(1.0, largest * 2.0 ** (1 - fewest)):.3f}: *not shown* may mean too few seeds as well as no "
         "difference."
     )
-    yield Table("What holds, default settings", head, tuple(rows), (note,)).markdown()
+    yield TextTable("What holds, default settings", head, tuple(rows), (note,)).to_markdown()
 
 
 def _answers(findings: list[Finding]) -> str:
@@ -290,7 +290,7 @@ def _toy(records: list[Record], sets: Sets, link: Link) -> Iterator[str]:
     board = PaperBoard(EXPERIMENTS["toy"], records, "as drawn", sets[0])
     yield "## The toy problem"
     yield from link.picture("The toy problem", "toy")
-    yield toy_table(board).markdown()
+    yield toy_table(board).to_markdown()
     accuracy = {name: 100 * board.scores(name).mean() for name in board.design.columns}
     if not np.isfinite(list(accuracy.values())).all():
         return
@@ -310,13 +310,15 @@ def _table(finding: Finding, link: Link) -> Iterator[str]:
     yield f"## {finding.name}"
     if any(claim.difference for claim in finding.claims[0]):
         yield from link.picture(f"{finding.name}: paired differences", f"{stem}-differences")
-    yield make_claim_table(finding.boards, finding.claims, f"{finding.name}: what holds, default settings").markdown()
+    yield make_claim_table(
+        finding.boards, finding.claims, f"{finding.name}: what holds, default settings"
+    ).to_markdown()
     yield from link.picture(f"{finding.name}: the paper, ours and the controls", stem)
     tables = [paper_table(board), control_table(board), control_table(board, corrupted=True), retrieval_table(board)]
     if (searched := board.searched()).has(PAPER[-1], "oracle"):
         tables += [paper_table(searched, "oracle"), settings_table(searched)]
     for table in tables:
-        yield table.markdown()
+        yield table.to_markdown()
 
 
 def _sensitivity(records: Mapping[str, list[Record]], sets: Sets, link: Link) -> Iterator[str]:
@@ -332,11 +334,11 @@ def _sensitivity(records: Mapping[str, list[Record]], sets: Sets, link: Link) ->
     for variant, system, every in own or apart:
         stem = f"sensitivity-{variant}-{system.replace(' ', '-')}"
         yield from link.picture(f"Accuracy of {system} over λ1 and λ2, {variant}", stem)
-        yield grid_table(every[0], system).markdown()
+        yield grid_table(every[0], system).to_markdown()
         claims = [sensitivity_claims(board, system) for board in every]
         values = 100 * every[0].grid(system).mean(axis=(0, 1))
         rises, matters = (agreed([c.verdict for c in same]) for same in zip(*claims, strict=True))
-        yield make_claim_table(every, claims, f"{system}, {variant}: what holds", BY_SEED).markdown()
+        yield make_claim_table(every, claims, f"{system}, {variant}: what holds", BY_SEED).to_markdown()
         yield (
             f"{system}, {variant}: means over λ2 go from {values.mean(axis=1)[0]:.1f} at the smallest λ1 to"
             f' {values.mean(axis=1)[-1]:.1f} at the largest: "accuracy rises with λ1" is {_is(rises)}. Means over'
@@ -353,7 +355,7 @@ def _where_flat(every: list[PaperBoard], system: str, variant: str) -> Iterator[
         return
     claims = [sensitivity_claims(board, system, flat=True) for board in every]
     where = f"λ2 ≥ {FROM_FLAT:g}"
-    yield make_claim_table(every, claims, f"{system}, {variant}, {where} only: what holds", BY_SEED).markdown()
+    yield make_claim_table(every, claims, f"{system}, {variant}, {where} only: what holds", BY_SEED).to_markdown()
     values = 100 * every[0].grid(system).mean(axis=(0, 1))[:, columns]
     rises, matters = (agreed([c.verdict for c in same]) for same in zip(*claims, strict=True))
     yield (

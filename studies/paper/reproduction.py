@@ -9,8 +9,8 @@ from pathlib import Path
 
 from isthmus._core.validation import check_choice
 from isthmus.exceptions import DataWarning, InputError
-from isthmus.study.records import InFolder, Record
-from isthmus.study.study import Plan, run_plan
+from isthmus.study.records import Record, RecordStore
+from isthmus.study.run import RunPlan, run_plan
 from studies.paper.artefacts import Artefacts, sensitivity_artefacts, table_artefacts, toy_artefacts
 from studies.paper.comparisons import READINGS
 from studies.paper.experiment import EXPERIMENTS, Experiment
@@ -81,7 +81,7 @@ def reproduce(name: str, request: Request, progress: bool = False) -> Artefacts:
             with warnings.catch_warnings():
                 if name == "toy":  # its domains lie apart, and far from the origin, on purpose: that is no news
                     warnings.simplefilter("ignore", DataWarning)
-                results = InFolder(request.out, experiment.name)
+                results = RecordStore(request.out, experiment.name)
                 run_plan(plan, results, n_jobs=request.jobs, progress=progress)
     made = artefacts(name, experiment, variants or tuple(experiment.variants), request)
     whole = request.groups is None and variants == tuple(experiment.variants)
@@ -90,7 +90,7 @@ def reproduce(name: str, request: Request, progress: bool = False) -> Artefacts:
 
 def records_of(name: str, request: Request) -> list[Record]:
     """The records of an experiment, of this request or to render."""
-    return list(InFolder(request.records or request.out, name).read().values())
+    return list(RecordStore(request.records or request.out, name).read().values())
 
 
 def page_records(request: Request) -> dict[str, list[Record]]:
@@ -128,18 +128,18 @@ def _experiment(name: str) -> Experiment:
     return EXPERIMENTS["table1" if name == SENSITIVITY else check_choice(name, "name", SINGLE)]
 
 
-def _plans(name: str, experiment: Experiment, variants: tuple[str, ...], request: Request) -> Iterator[Plan]:
+def _plans(name: str, experiment: Experiment, variants: tuple[str, ...], request: Request) -> Iterator[RunPlan]:
     """What has to be there: the default settings of every set of seeds, the grids of the first."""
     searched = tuple(variant for variant in variants if variant in experiment.searched_variants)
     if name == SENSITIVITY and not searched:
         raise InputError(f"variants: expected {', '.join(experiment.searched_variants)}, got {', '.join(variants)}.")
     for seeds in request.sets:
         if name == SENSITIVITY:
-            yield Plan(replace(experiment, entrants=(experiment.entrant(READINGS[0]),)), searched, SEARCHED, seeds)
+            yield RunPlan(replace(experiment, entrants=(experiment.entrant(READINGS[0]),)), searched, SEARCHED, seeds)
         else:
-            yield Plan(experiment, variants, ("default",), seeds)
+            yield RunPlan(experiment, variants, ("default",), seeds)
     if request.oracle and name not in ("toy", SENSITIVITY):
-        yield Plan(experiment, searched, SEARCHED, request.sets[0][: experiment.searched_seeds])
+        yield RunPlan(experiment, searched, SEARCHED, request.sets[0][: experiment.searched_seeds])
 
 
 def _narrowed(experiment: Experiment, request: Request) -> Experiment:

@@ -11,7 +11,7 @@ import numpy as np
 from isthmus._core.validation import UNLABELLED
 from isthmus.data.datasets import Collection, load_toy
 from isthmus.data.splits import Protocol
-from isthmus.study.trial_rows import Trial, TrialRows, name_number, rows_of_pair
+from isthmus.study.trial_rows import Trial, TrialRows, hash_name, take_pair_rows
 from studies.paper.features import components, loaded, scaled, whole_domain
 
 VARIANTS = {
@@ -56,7 +56,7 @@ class Collected:
         names = source, target = tuple(trial.group.split(ARROW))
         y_source, y_target = (data[name].y for name in names)
         objects = [data.objects[name] for name in names]
-        split = data.split(source, target, self.protocol, [trial.seed, name_number(trial.group)])
+        split = data.split(source, target, self.protocol, [trial.seed, hash_name(trial.group)])
         tested = objects[1][split.test]
         X_source, X_target = (
             whole_domain(self.load, self.folder, name, size, self.histogram)
@@ -77,4 +77,4 @@ class Collected:
 
 def toy_rows(trial: Trial) -> TrialRows:
     """The toy problem, which needs no folder."""
-    return rows_of_pair(load_toy(trial.seed))
+    return take_pair_rows(load_toy(trial.seed))

@@ -11,8 +11,8 @@ from isthmus.study.board import (
     ABSENT,
     MARK,
     UNCERTIFIED,
-    Table,
-    format_signed,
+    TextTable,
+    format_points,
     mean_cell,
     mean_cells,
     number_cell,
@@ -30,7 +30,7 @@ BY_SEED = (
 )
 
 
-def paper_table(board: PaperBoard, setting: str = "default") -> Table:
+def paper_table(board: PaperBoard, setting: str = "default") -> TextTable:
     """The paper's systems, each as paper / ours / difference; mean ± standard deviation over the seeds."""
     head = [f"{name}{part}" for name in PAPER for part in (": paper", " ours", " diff.")]
     ours = [mean_cells(board, name, setting) for name in PAPER]
@@ -57,7 +57,7 @@ def paper_table(board: PaperBoard, setting: str = "default") -> Table:
         for paper, total in zip(average, totals, strict=True)
         for cell in (f"{paper:.1f}", number_cell(total), _difference(total, float(paper)))
     ]
-    return Table(
+    return TextTable(
         f"{board.design.title}: the paper's systems, {setting} ({SETTINGS[setting]}); {VARIANTS[board.variant]}",
         ("source → target", *head),
         (*rows, ("mean", *bottom)),
@@ -66,14 +66,14 @@ def paper_table(board: PaperBoard, setting: str = "default") -> Table:
     )
 
 
-def control_table(board: PaperBoard, setting: str = "default", *, corrupted: bool = False) -> Table:
+def control_table(board: PaperBoard, setting: str = "default", *, corrupted: bool = False) -> TextTable:
     """Further readings and the target alone, or corrupted sources; mean ± standard deviation over the seeds."""
     spoilt = [name for name in board.design.controls if board.design.entrant(name).rows is not None]
     names = [name for name in board.design.columns if name not in PAPER[:-1] and (name in spoilt) == corrupted]
     names = [name for name in names if board.has(name, setting)] or names
     columns = [mean_cells(board, name, setting) for name in names]
     rows = list(zip(board.groups, *columns, strict=True))
-    return Table(
+    return TextTable(
         f"{board.design.title}: {'corrupted sources' if corrupted else 'MLHD, other readings, the target alone'}, "
         f"{setting} ({SETTINGS[setting]}); {VARIANTS[board.variant]}",
         ("source → target", *names),
@@ -83,7 +83,7 @@ def control_table(board: PaperBoard, setting: str = "default", *, corrupted: boo
     )
 
 
-def settings_table(board: PaperBoard) -> Table:
+def settings_table(board: PaperBoard) -> TextTable:
     """Every column, one to a row: its mean in every setting over all groups and seeds."""
     settings = [s for s in SETTINGS if any(board.has(name, s) for name in board.design.columns)] or ["default"]
     rows = [
@@ -91,7 +91,7 @@ def settings_table(board: PaperBoard) -> Table:
         for name in board.design.columns
     ]
     meanings = [f"{setting}: {SETTINGS[setting]}." for setting in settings]
-    return Table(
+    return TextTable(
         f"{board.design.title}: means over all groups and seeds; {VARIANTS[board.variant]}",
         ("system", "control", *settings),
         tuple(rows),
@@ -99,17 +99,17 @@ def settings_table(board: PaperBoard) -> Table:
     )
 
 
-def grid_table(board: PaperBoard, system: str) -> Table:
+def grid_table(board: PaperBoard, system: str) -> TextTable:
     """Mean accuracy over the grid, rows λ1 and columns λ2."""
     (_, rows), (_, columns) = board.design.entrant(system).grid.items()
     values = 100 * board.grid(system).mean(axis=(0, 1))
-    marked = MARK if board.uncertified(system, "oracle").any() else ""
+    marked = MARK if board.find_uncertified(system, "oracle").any() else ""
     cells = [
         (f"{row:g}", *map(number_cell, line), number_cell(float(line.mean())))
         for row, line in zip(rows, values, strict=True)
     ]
     total = ("mean", *map(number_cell, values.mean(axis=0)), number_cell(float(values.mean())))
-    return Table(
+    return TextTable(
         f"{board.design.title}: {system}{marked} over λ1 (rows) and λ2 (columns), mean of all groups and seeds; "
         f"{VARIANTS[board.variant]}",
         ("λ1 \\ λ2", *(f"{column:g}" for column in columns), "mean"),
@@ -119,7 +119,7 @@ def grid_table(board: PaperBoard, system: str) -> Table:
     )
 
 
-def retrieval_table(board: PaperBoard) -> Table:
+def retrieval_table(board: PaperBoard) -> TextTable:
     """Search across the divide: for every test row, how well source rows of its class come first."""
     found = [name for name in board.design.columns if np.isfinite(board.figures(name, "map")).any()]
     names = [name for name in found if BY_TARGET not in name]
@@ -127,7 +127,7 @@ def retrieval_table(board: PaperBoard) -> Table:
         (name, *(number_cell(100 * float(board.figures(name, score).mean())) for score in ("map", "precision@10")))
         for name in names
     ]
-    return Table(
+    return TextTable(
         f"{board.design.title.split(',')[0]}: source rows ranked for every test row, in per cent, default; "
         f"{VARIANTS[board.variant]}",
         ("system", "mean average precision", "precision at 10"),
@@ -136,18 +136,18 @@ def retrieval_table(board: PaperBoard) -> Table:
     )
 
 
-def toy_table(board: PaperBoard) -> Table:
+def toy_table(board: PaperBoard) -> TextTable:
     """Accuracy and MMD² of every column of the toy problem, over the seeds."""
     rows = []
     for name in board.design.columns:
         found = board.figures(name, "mmd").ravel()
         some, every = np.isfinite(found).any(), np.isfinite(found).all()
         discrepancy = mean_cell(found, digits=3) if every else ABSENT if some else ""
-        mark = MARK if board.uncertified(name).any() else ""
+        mark = MARK if board.find_uncertified(name).any() else ""
         control = "yes" if name in board.design.controls else ""
         rows.append((name, control, mean_cell(100 * board.scores(name).ravel()) + mark, discrepancy))
     title = "Toy problem, accuracy in per cent and MMD² in the common space"
-    return Table(title, ("system", "control", "accuracy", "MMD²"), tuple(rows), table_notes(board, rows))
+    return TextTable(title, ("system", "control", "accuracy", "MMD²"), tuple(rows), table_notes(board, rows))
 
 
 def published_means(rows: tuple[Published, ...]) -> FloatArray:
@@ -165,12 +165,12 @@ def _means(board: PaperBoard, name: str, setting: str) -> FloatArray:
 
 
 def _setting_cell(board: PaperBoard, name: str, setting: str) -> str:
-    mark = MARK if board.uncertified(name, setting).any() else ""
+    mark = MARK if board.find_uncertified(name, setting).any() else ""
     return number_cell(overall(board, name, setting)) + mark
 
 
 def _difference(ours: float, paper: float) -> str:
-    return format_signed(ours - paper) if np.isfinite(ours) else ABSENT
+    return format_points(ours - paper) if np.isfinite(ours) else ABSENT
 
 
 def _grids(board: PaperBoard) -> str:

@@ -10,7 +10,7 @@ from pathlib import Path
 from isthmus._core.files import write_text
 from isthmus.cli.process import run_command
 from isthmus.exceptions import InputError
-from isthmus.study.records import InFolder, Record
+from isthmus.study.records import Record, RecordStore
 from studies.options import add_run_options, chosen_parts
 from studies.systems import STUDIES, packed, page
 
@@ -82,7 +82,7 @@ def _pack(options: argparse.Namespace) -> None:
 
 def runs(folder: Path) -> list[Record]:
     """The records of both parts in a folder."""
-    found = [record for part in STUDIES for record in InFolder(folder, part).read().values()]
+    found = [record for part in STUDIES for record in RecordStore(folder, part).read().values()]
     if not found:
         raise InputError(f"--records: expected a folder with {next(iter(STUDIES))}.jsonl, got {folder}.")
     return found

@@ -47,5 +47,5 @@ def endings(records: Sequence[Record], found: Iterable[Findings]) -> str:
         counts[words] = counts.get(words, 0) + 1
     said = [f"{len(records)} records; {len(failed)} failed, {len(missed)} were not certified"]
     said += [f"{words}: {n}" for words, n in counts.items()]
-    old = sum(each.board.outdated() for each in found if each.board.seeds)
+    old = sum(each.board.count_outdated() for each in found if each.board.seeds)
     return "; ".join(said) + "." + (f" {old} are of another version, or of other systems or rows." if old else "")

@@ -88,13 +88,13 @@ def labels_section(found: Findings) -> str:
         "## Labels in both domains",
         score_table(
             found, (*by_labels.names(every=True), *TARGET_ONLY), "Test accuracy in per cent, true source"
-        ).markdown(),
-        difference_table(by_source["noise"], found.groups, "What the source is worth: true less noise").markdown(),
+        ).to_markdown(),
+        difference_table(by_source["noise"], found.groups, "What the source is worth: true less noise").to_markdown(),
         several_table(
             {f"true less {kind}": each for kind, each in by_source.items()},
             "True less spoilt sources, all pairs: points [95 %], p (Holm)",
-        ).markdown(),
-        difference_table(against, found.groups, "Less the best target-only rule, in points").markdown(),
+        ).to_markdown(),
+        difference_table(against, found.groups, "Less the best target-only rule, in points").to_markdown(),
         "### What the numbers say",
         "\n".join(labels_reading(found, by_source, against)),
         remarks(),
@@ -118,10 +118,10 @@ def pairs_section(found: Findings) -> str:
     blocks = [
         f"## {N_PAIRS} known pairs",
         pairs_protocol(),
-        score_table(found, (*names, *NO_MAP, *TARGET_ONLY), "Test accuracy in per cent, true pairs").markdown(),
-        score_table(found, [shuffled(name) for name in names], "The same with shuffled pairs").markdown(),
-        difference_table(against, found.groups, "Less the best target-only rule, in points").markdown(),
-        several_table(columns, "Differences over all pairs of domains: points [95 %], p (Holm)").markdown(),
+        score_table(found, (*names, *NO_MAP, *TARGET_ONLY), "Test accuracy in per cent, true pairs").to_markdown(),
+        score_table(found, [shuffled(name) for name in names], "The same with shuffled pairs").to_markdown(),
+        difference_table(against, found.groups, "Less the best target-only rule, in points").to_markdown(),
+        several_table(columns, "Differences over all pairs of domains: points [95 %], p (Holm)").to_markdown(),
         "### What the numbers say",
         "\n".join(pairs_reading(wrong, against, no_map, beside)),
     ]

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from isthmus.study.board import HOLDS, OPEN, REVERSED, format_signed
+from isthmus.study.board import HOLDS, OPEN, REVERSED, format_points
 from studies.systems.findings import Comparison, Findings
 from studies.systems.tables import interval
 
@@ -47,7 +47,7 @@ def group_reading(found: Findings, noise: Comparison, against: Comparison, k: in
     best = max(means, key=lambda name: means[name])
     return (
         f"- **{found.groups[k]}.** The bar is {found.best[k]}, {found.bar[k].mean():.1f} %; the best system is "
-        f"{best}, {means[best]:.1f} % ({format_signed(means[best] - found.bar[k].mean())} {interval(bars[best])}). Above "
+        f"{best}, {means[best]:.1f} % ({format_points(means[best] - found.bar[k].mean())} {interval(bars[best])}). Above "
         f"the bar by the interval of the cell: {enumerated(above)}; above its noise: {len(gaining)} of {len(gains)}."
     )
 
@@ -76,7 +76,7 @@ def listed(comparison: Comparison, names: Sequence[str]) -> str:
     found = []
     for name in names:
         d = comparison.claims[name].difference
-        found.append(name if d is None else f"{name} ({format_signed(d.mean)})")
+        found.append(name if d is None else f"{name} ({format_points(d.mean)})")
     return enumerated(found)
 
 

@@ -15,7 +15,7 @@ from sklearn.svm import LinearSVC
 from isthmus._core.validation import UNLABELLED, IntArray, Matrix, is_sparse
 from isthmus.data.domains import Split
 from isthmus.estimators.controls import shuffle_pairs
-from isthmus.study.trial_rows import CorruptedRows, Trial, TrialRows, name_number, prepare_trial_rows
+from isthmus.study.trial_rows import CorruptedRows, Trial, TrialRows, hash_name, prepare_trial_rows
 from studies.systems.data import Sides, sides
 from studies.systems.preparation import COMPONENTS_PER_CLASS, Reduced, standardising
 from studies.views import drawn_split
@@ -72,7 +72,7 @@ class Draw:
     def __call__(self, trial: Trial) -> SystemRows:
         """The rows of a trial in all forms."""
         both = sides(trial.group, self.folder)
-        split = split_of(both, [trial.seed, name_number(trial.group)])
+        split = split_of(both, [trial.seed, hash_name(trial.group)])
         paired = np.empty(0, dtype=np.intp)
         if self.n_pairs:
             split, paired = with_pairs(split, len(both.y), self.n_pairs)
@@ -169,7 +169,7 @@ class Sees:
         """The rows as they are seen."""
         seen = rows.seen(self.form)
         if self.pairs == "shuffled" and seen.pairs is not None:
-            rng = np.random.default_rng([seed, name_number("shuffled pairs")])
+            rng = np.random.default_rng([seed, hash_name("shuffled pairs")])
             seen = replace(seen, pairs=shuffle_pairs(seen.pairs, rng))
         if self.pairs == "none":
             seen = without_pairs(seen)

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from isthmus._core import files
 from isthmus.exceptions import InputError
-from isthmus.study.records import VERSIONS, InFolder, Record
+from isthmus.study.records import VERSIONS, Record, RecordStore
 
 
 def record(system="mlhd", score=0.5, *, seed=0, **others):
@@ -22,7 +22,7 @@ def record(system="mlhd", score=0.5, *, seed=0, **others):
     return Record(seed=seed, system=system, score=score, **given)
 
 
-LINE = record().line()
+LINE = record().to_json()
 finite = st.floats(allow_nan=False, allow_infinity=False)
 share = st.floats(0, 1)
 text = st.text(st.characters(codec="utf-8"), max_size=12)
@@ -40,7 +40,7 @@ def many(n=6):
 
 @given(st.lists(any_record, max_size=4))
 def test_what_is_written_is_read_back(tmp_path_factory, found):
-    results = InFolder(tmp_path_factory.mktemp("results"), "table1")
+    results = RecordStore(tmp_path_factory.mktemp("results"), "table1")
     results.add(found)
     assert results.read() == {r.key: r for r in found}
     results.merge()
@@ -52,7 +52,7 @@ def test_a_line_is_json_without_what_is_not_there():
     assert LINE.count("\n") == 1
     assert "→" in LINE
     assert not {"grid", "figures", "fingerprint"} & json.loads(LINE).keys()
-    assert {"score", "gap"} <= json.loads(record(score=None, gap=None).line()).keys()
+    assert {"score", "gap"} <= json.loads(record(score=None, gap=None).to_json()).keys()
 
 
 BAD = {
@@ -103,10 +103,10 @@ BAD = {
 @pytest.mark.parametrize("bad", BAD.values(), ids=BAD.keys())
 @pytest.mark.parametrize("in_part", [False, True], ids=["file", "part"])
 def test_a_foreign_line_is_one_error_that_names_file_and_line(tmp_path, bad, in_part):
-    results = InFolder(tmp_path, "table1")
+    results = RecordStore(tmp_path, "table1")
     path = results.parts / "0.jsonl" if in_part else results.path
     path.parent.mkdir(exist_ok=True)
-    path.write_text(LINE + record(seed=1).line() + bad, encoding="utf-8")
+    path.write_text(LINE + record(seed=1).to_json() + bad, encoding="utf-8")
     before = path.read_bytes()
     with pytest.raises(InputError) as error:
         results.read()
@@ -123,7 +123,7 @@ def test_a_foreign_line_is_one_error_that_names_file_and_line(tmp_path, bad, in_
     "wrong", [{"score": 1.001}, {"score": -0.1}, {"score": 55}, {"grid": [0.5, None, 2.0]}], ids=str
 )
 def test_a_score_that_is_no_share_is_refused_with_file_and_line(tmp_path, wrong):
-    results = InFolder(tmp_path, "table1")
+    results = RecordStore(tmp_path, "table1")
     results.path.write_text(LINE + json.dumps(json.loads(LINE) | {"seed": 1} | wrong) + "\n", encoding="utf-8")
     with pytest.raises(
         InputError, match=r"table1\.jsonl, line 2: expected scores from 0 to 1, got (1\.001|-0\.1|55|2)\.$"
@@ -133,7 +133,7 @@ def test_a_score_that_is_no_share_is_refused_with_file_and_line(tmp_path, wrong)
 
 @pytest.mark.parametrize("content", [b"\xff\xfe\x00", b"\x80abc\n", LINE.encode("utf-16")])
 def test_other_bytes_are_one_error_that_names_the_file(tmp_path, content):
-    results = InFolder(tmp_path, "table1")
+    results = RecordStore(tmp_path, "table1")
     results.path.write_bytes(content)
     with pytest.raises(InputError, match=r"table1\.jsonl: expected lines of JSON in UTF-8, got other bytes\.$"):
         results.read()
@@ -142,21 +142,21 @@ def test_other_bytes_are_one_error_that_names_the_file(tmp_path, content):
 @pytest.mark.parametrize("strange", ["\u2028", "\x85", "\n", "\r", "\x1c", "\x00", '"', "\\", "†"])
 def test_a_message_with_any_character_stays_on_its_line(tmp_path, strange):
     found = record(score=None, status=f"failed: a{strange}b")
-    results = InFolder(tmp_path, "table1")
+    results = RecordStore(tmp_path, "table1")
     results.add([found, record(seed=1)])
     assert results.read()[found.key] == found
 
 
 def test_an_empty_folder_or_none_has_no_records(tmp_path):
     for folder in (tmp_path, tmp_path / "nowhere"):
-        results = InFolder(folder, "table1")
+        results = RecordStore(folder, "table1")
         assert results.read() == {}
         results.merge()
     assert list(tmp_path.iterdir()) == []
 
 
 def test_merging_keeps_everything_and_removes_the_parts(tmp_path):
-    results, found = InFolder(tmp_path, "table1"), many()
+    results, found = RecordStore(tmp_path, "table1"), many()
     for k in range(0, len(found), 2):
         results.add(found[k : k + 2])
         if k == 4:
@@ -173,7 +173,7 @@ def test_merging_keeps_everything_and_removes_the_parts(tmp_path):
 def test_the_file_does_not_depend_on_the_order_of_finishing(tmp_path):
     texts = set()
     for k in range(4):
-        found, results = many(), InFolder(tmp_path / str(k), "table1")
+        found, results = many(), RecordStore(tmp_path / str(k), "table1")
         random.Random(k).shuffle(found)
         for each in found:
             results.add([each])
@@ -185,7 +185,7 @@ def test_the_file_does_not_depend_on_the_order_of_finishing(tmp_path):
 
 
 def test_a_part_that_was_merged_but_not_removed_does_no_harm(tmp_path):
-    results = InFolder(tmp_path, "table1")
+    results = RecordStore(tmp_path, "table1")
     results.add(many())
     (part,) = results.parts.iterdir()
     copy = part.read_bytes()
@@ -201,7 +201,7 @@ def test_a_part_that_was_merged_but_not_removed_does_no_harm(tmp_path):
 
 
 def test_a_crash_while_writing_leaves_the_old_file_and_no_litter(tmp_path, monkeypatch):
-    results = InFolder(tmp_path, "table1")
+    results = RecordStore(tmp_path, "table1")
     results.add(many(2))
     results.merge()
     before = results.path.read_bytes()
@@ -224,7 +224,7 @@ def test_a_crash_while_writing_leaves_the_old_file_and_no_litter(tmp_path, monke
 
 
 def test_an_unfinished_part_of_a_killed_run_is_not_read(tmp_path):
-    results = InFolder(tmp_path, "table1")
+    results = RecordStore(tmp_path, "table1")
     results.add(many())
     (results.parts / ".0.jsonl.123.part").write_text(LINE[:30])
     assert len(results.read()) == len(many())
@@ -233,7 +233,7 @@ def test_an_unfinished_part_of_a_killed_run_is_not_read(tmp_path):
 
 
 def test_a_later_record_of_the_same_key_replaces_the_earlier(tmp_path):
-    results = InFolder(tmp_path, "table1")
+    results = RecordStore(tmp_path, "table1")
     results.add([record(score=0.1)])
     results.merge()
     results.add([record(score=0.2)])
@@ -242,7 +242,7 @@ def test_a_later_record_of_the_same_key_replaces_the_earlier(tmp_path):
 
 
 def test_experiments_in_one_folder_do_not_meet(tmp_path):
-    one, two = InFolder(tmp_path, "table1"), InFolder(tmp_path, "table2")
+    one, two = RecordStore(tmp_path, "table1"), RecordStore(tmp_path, "table2")
     one.add([record()])
     two.add([record(experiment="table2")])
     one.merge()
@@ -251,7 +251,7 @@ def test_experiments_in_one_folder_do_not_meet(tmp_path):
 
 
 def test_records_that_are_set_aside_leave_the_file_and_are_kept(tmp_path):
-    results, found = InFolder(tmp_path, "table1"), many()
+    results, found = RecordStore(tmp_path, "table1"), many()
     results.add(found)
     results.set_aside({r.key for r in found if r.seed < 2})
     assert list(results.read().values()) == sorted((r for r in found if r.seed >= 2), key=lambda r: r.key)
@@ -275,15 +275,15 @@ def test_only_optimal_and_done_are_certified():
 
 
 def test_two_runs_do_not_write_to_one_folder(tmp_path):
-    first, second = InFolder(tmp_path / "new", "table1"), InFolder(tmp_path / "new", "table2")
-    with first.held(), pytest.raises(InputError, match="that no other run is writing to"), second.held():
+    first, second = RecordStore(tmp_path / "new", "table1"), RecordStore(tmp_path / "new", "table2")
+    with first.lock(), pytest.raises(InputError, match="that no other run is writing to"), second.lock():
         pass
-    with second.held():  # the first one has ended
+    with second.lock():  # the first one has ended
         pass
 
 
 def test_what_a_killed_run_left_unfinished_is_cleared_away(tmp_path):
-    results = InFolder(tmp_path, "table1")
+    results = RecordStore(tmp_path, "table1")
     results.add(many())
     (results.parts / ".0102324a.jsonl.5f.part").write_text('{"experiment": "tab')
     (tmp_path / ".table1.jsonl.6a.part").write_text('{"exp')

@@ -14,13 +14,13 @@ import pytest
 
 import isthmus
 from conftest import LIMIT, start_process, wait_until
-from isthmus.study.records import InFolder
+from isthmus.study.records import RecordStore
 
 PAGE = Path(__file__).parents[2] / "docs" / "studies.md"
 SEEDS = 6
 PAUSED = f"""
 import time
-from {InFolder.__module__} import InFolder
+from {RecordStore.__module__} import InFolder
 add, added = InFolder.add, []
 def pause(self, records):
     add(self, records)

@@ -21,12 +21,12 @@ from isthmus.data.splits import Protocol
 from isthmus.estimators.controls import TargetOnly
 from isthmus.exceptions import DataWarning, InputError
 from isthmus.geometry.kernels import RBF
-from isthmus.study import study as plan
+from isthmus.study import run
 from isthmus.study.design import Entrant, predict_by_target_rows
 from isthmus.study.fingerprints import SCHEME, describe, fingerprint
-from isthmus.study.records import InFolder
+from isthmus.study.records import RecordStore
 from isthmus.study.study import Study
-from isthmus.study.trial_rows import CorruptedRows, PairRows, Trial, draw_rows, rows_of_pair
+from isthmus.study.trial_rows import CorruptedRows, PairRows, Trial, draw_rows, take_pair_rows
 
 PROTOCOL = Protocol(4, 1, 3, test=20)
 QUICK = ["target 1-NN", "cca+nn"]
@@ -115,7 +115,7 @@ def test_labels_may_be_words_and_rows_sparse():
         X_source=sp.csr_matrix(pair.X_source), X_target=sp.csr_matrix(pair.X_target), X_test=sp.csr_matrix(pair.X_test),
     )  # fmt: skip
     for a, b in (
-        (rows_of_pair(pair), rows_of_pair(named)),
+        (take_pair_rows(pair), take_pair_rows(named)),
         (draw_rows(pair, PROTOCOL, [1]), draw_rows(named, PROTOCOL, [1])),
     ):
         np.testing.assert_array_equal(a.y_target, b.y_target)
@@ -169,7 +169,7 @@ def test_a_study_in_memory_has_a_table_differences_and_claims():
     assert difference.mean == pytest.approx(gain.mean())
     assert difference.n_clusters in (2, 3)
     assert board.claim("cca+nn", "target 1-NN").difference == difference
-    assert str(board) == board.table().text()
+    assert str(board) == str(board.table())
     assert "3 labelled" not in str(board)
     assert str(PROTOCOL) in " ".join(str(board).split())
 
@@ -192,7 +192,7 @@ def test_the_note_of_a_claim_table_says_what_was_done(data, protocol, seeds, wor
 def test_threads_may_do_the_work_and_follow_nobody(monkeypatch):
     """Only processes that a study has started are its own to end."""
     calls = []
-    monkeypatch.setattr(plan, "_follow", calls.append)
+    monkeypatch.setattr(run, "_exit_with_parent", calls.append)
     study = Study.of(load_toy, QUICK)
     with joblib.parallel_config(backend="threading"):
         board = study.run(range(3), n_jobs=2)
@@ -301,11 +301,11 @@ def test_readings_grids_and_own_rows():
         ),
         (
             lambda: Study.of(np.eye(3), QUICK),
-            "data: expected a DomainPair, or what returns one for a seed, got array",
+            "data: expected a DomainPair, or a function that returns one for a seed, got array",
         ),
         (
             lambda: Study.of({"a": None}, QUICK),
-            "data: expected a DomainPair, or what returns one for a seed, got None",
+            "data: expected a DomainPair, or a function that returns one for a seed, got None",
         ),
         (lambda: Study.of({1: load_toy}, QUICK), "data: expected names that are texts, got 1"),
         (lambda: Study.of({}, QUICK), "groups: expected at least one"),
@@ -320,8 +320,8 @@ def test_readings_grids_and_own_rows():
             lambda: Study.of(load_toy, QUICK, target_transformer=PCA(50)).run((0,)),
             "target_transformer: expected rows that PCA can take, got 'n_components=50 must be",
         ),
-        (lambda: Entrant("x", 3), "x: expected an estimator, or what returns one, got 3"),
-        (lambda: Entrant("x", dict), "x: expected an estimator, or what returns one, got {}"),
+        (lambda: Entrant("x", 3), "x: expected an estimator, or a function that returns one, got 3"),
+        (lambda: Entrant("x", dict), "x: expected an estimator, or a function that returns one, got {}"),
         (lambda: Entrant("x", MLHD, {"weight": (1.0,)}), "x, grid: expected one of .*, got 'weight'"),
         (
             lambda: Entrant("x", MLHD, {"solver": "newton"}),
@@ -567,14 +567,14 @@ def test_whatever_a_grid_holds_its_records_are_read_back(tmp_path, grid, kept):
     again = study.run(range(2), settings=("oracle",), folder=tmp_path)
     assert again.records("x", "oracle") == board.records("x", "oracle")
     assert np.isfinite(board.scores("x", "oracle")).all()
-    values = [record.parameters[name] for record in InFolder(tmp_path, "study").read().values()]
+    values = [record.parameters[name] for record in RecordStore(tmp_path, "study").read().values()]
     assert all(value in kept and type(value) in set(map(type, kept)) for value in values)
 
 
 def test_a_figure_may_be_any_number_of_numpy_and_is_left_out_where_there_is_none(tmp_path):
     figures = {"float32": lambda fit: np.float32(0.5), "none": lambda fit: np.nan}
     Study.of(numbered_pair(), ["mlhd"], protocol=PROTOCOL, figures=figures).run((0,), folder=tmp_path)
-    assert [r.figures for r in InFolder(tmp_path, "study").read().values()] == [{"float32": 0.5}]
+    assert [r.figures for r in RecordStore(tmp_path, "study").read().values()] == [{"float32": 0.5}]
 
 
 def test_more_seeds_and_systems_run_only_what_is_missing(tmp_path, monkeypatch):
@@ -584,7 +584,7 @@ def test_more_seeds_and_systems_run_only_what_is_missing(tmp_path, monkeypatch):
     base().run(seeds=range(3), folder=tmp_path)
     base(systems=["mlhd", "target 1-NN", "cca+nn"]).run(seeds=range(5), folder=tmp_path)
     assert len(fits) == 5
-    assert len(InFolder(tmp_path, "study").read()) == 15
+    assert len(RecordStore(tmp_path, "study").read()) == 15
     board = base().run(seeds=range(5), folder=tmp_path)
     assert len(fits) == 5
     assert np.isfinite(board.scores("mlhd")).all()
@@ -636,8 +636,8 @@ def test_records_of_other_data_are_run_again(tmp_path):
     changed = [a != b for a, b in zip(kept.splitlines(), text(tmp_path / "runs").splitlines(), strict=True)]
     assert changed == [False, True, False]
     del loads[:]
-    records = InFolder(tmp_path / "runs", "study").read().values()
-    assert study.board(records, range(3)).outdated() == 0
+    records = RecordStore(tmp_path / "runs", "study").read().values()
+    assert study.board(records, range(3)).count_outdated() == 0
     assert loads == []  # a table is made without the data
 
 
@@ -645,7 +645,7 @@ def test_records_of_other_data_are_run_again(tmp_path):
 def test_records_of_another_version_or_without_a_fingerprint_are_not_reused(tmp_path, monkeypatch, lost):
     study = base()
     study.run(seeds=range(2), folder=tmp_path)
-    results = InFolder(tmp_path, "study")
+    results = RecordStore(tmp_path, "study")
     if lost == "fingerprint":
         results.add([replace(r, fingerprint=None) for r in results.read().values()])
         results.merge()
@@ -659,7 +659,7 @@ def test_records_of_another_version_or_without_a_fingerprint_are_not_reused(tmp_
 def test_a_table_says_how_many_of_its_records_are_out_of_date(tmp_path):
     study = base()
     study.run(seeds=range(2), folder=tmp_path)
-    found = list(InFolder(tmp_path, "study").read().values())
+    found = list(RecordStore(tmp_path, "study").read().values())
 
     def note(records):
         return [note for note in study.board(records, range(2)).table().notes if "replaces" in note]
@@ -677,10 +677,10 @@ def test_fingerprints_of_an_earlier_scheme_are_shown_by_version_and_never_resume
     """Pages of committed records are rendered as they are; nothing says that a new run would find the same."""
     study = base()
     study.run(seeds=range(2), folder=tmp_path)
-    results = InFolder(tmp_path, "study")
+    results = RecordStore(tmp_path, "study")
     old = [replace(r, fingerprint="0123456789abcdef") for r in results.read().values()]
-    assert study.board(old, range(2)).outdated() == 0
-    assert study.board([replace(r, versions="isthmus 0.0.1") for r in old], range(2)).outdated() == 4
+    assert study.board(old, range(2)).count_outdated() == 0
+    assert study.board([replace(r, versions="isthmus 0.0.1") for r in old], range(2)).count_outdated() == 4
     results.add(old)
     results.merge()
     with pytest.warns(UserWarning, match="^4 records of another version"):
@@ -689,6 +689,6 @@ def test_fingerprints_of_an_earlier_scheme_are_shown_by_version_and_never_resume
 
 def test_a_system_that_is_not_there_is_told_by_every_reading_of_a_board():
     board = Study.of(load_toy, ["target 1-NN"]).run(seeds=range(2))
-    for read in (board.scores, board.records, board.uncertified):
+    for read in (board.scores, board.records, board.find_uncertified):
         with pytest.raises(InputError, match="system: expected one of 'target 1-NN', got 'typo'"):
             read("typo")

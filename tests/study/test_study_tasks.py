@@ -9,8 +9,9 @@ from sklearn.base import BaseEstimator
 from isthmus.data.datasets import load_toy
 from isthmus.exceptions import InputError
 from isthmus.study.design import Entrant
-from isthmus.study.records import InFolder
-from isthmus.study.study import Plan, Study
+from isthmus.study.records import RecordStore
+from isthmus.study.run import RunPlan
+from isthmus.study.study import Study
 from isthmus.study.trial_rows import Trial
 
 
@@ -78,9 +79,9 @@ def test_a_task_fits_and_scores_in_its_own_way():
 def test_an_entrant_takes_part_where_it_is_named_and_nowhere_else(tmp_path):
     board = STUDY.run([0], folder=tmp_path)
     assert np.isfinite(board.scores("shifted")).tolist() == [[True], [False]]
-    keys = InFolder(tmp_path, "near").read()
+    keys = RecordStore(tmp_path, "near").read()
     assert {key[1] for key in keys if key[4] == "shifted"} == {"a"}
-    assert len(keys) == len(Plan(STUDY, ("v", "w"), ("default",), (0,)).marks) == 2 * (3 + 2)
+    assert len(keys) == len(RunPlan(STUDY, ("v", "w"), ("default",), (0,)).fingerprints) == 2 * (3 + 2)
     only = replace(STUDY, entrants=(replace(STUDY.entrants[0], variants=("w",)), STUDY.entrants[1]))
     assert list(only.cells(("default",), "bb", "v")) == []
     assert [name for name, _ in only.cells(("default",))] == ["guess", "doubled", "shifted"]

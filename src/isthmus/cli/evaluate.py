@@ -47,11 +47,11 @@ def run(options: argparse.Namespace) -> None:
     inputs = options.source, options.target, options.pairs, options.plan
     check_output(options.output, *inputs)
     if options.picture is not None:
-        from isthmus.view.plots import KINDS, figure_type
+        from isthmus.view.plots import FORMATS, load_figure_type
 
-        figure_type()  # what is missing is told before the work
+        load_figure_type()  # what is missing is told before the work
         stem = _stem(options.picture)
-        for kind in KINDS:
+        for kind in FORMATS:
             check_output(stem.with_name(f"{stem.name}.{kind}"), *inputs)
     found = read_labelled_inputs(options, screen)
     if found is None:
@@ -73,7 +73,7 @@ def run(options: argparse.Namespace) -> None:
         random_state=options.seed,
         progress=screen.progress,
     )
-    screen.say("", verdict.sentence, "", *verdict.table.text().splitlines()[1:])
+    screen.say("", verdict.sentence, "", *str(verdict.table).splitlines()[1:])
     if options.picture is not None:
         from isthmus.view.plots import save_figure
 

@@ -1,10 +1,10 @@
-"""A question about systems on the same rows, asked in a few lines: run side by side, resumed, and answered with care.
+"""Comparisons of systems on the same rows: design → run → records → board.
 
-:meth:`Study.of` takes data and systems, :meth:`Study.run` gives a board: its table, paired differences with
-intervals, and claims with verdicts. What is compared with what, preparations, readings and figures are arguments.
+:meth:`Study.of` takes data and systems (a design), :meth:`Study.run` runs its trials, keeps their records and returns
+a board: its table, paired differences with intervals, and claims with verdicts.
 """
 
-from isthmus.study.board import Board, Claim, Scoreboard, Table
+from isthmus.study.board import Board, Claim, TextTable
 from isthmus.study.design import RETRIEVAL, Entrant, Fit, Task, predict_by_target_rows
 from isthmus.study.records import Record
 from isthmus.study.study import Study
@@ -18,10 +18,9 @@ __all__ = [
     "Entrant",
     "Fit",
     "Record",
-    "Scoreboard",
     "Study",
-    "Table",
     "Task",
+    "TextTable",
     "Trial",
     "TrialRows",
     "predict_by_target_rows",

@@ -1,4 +1,7 @@
-"""Records of one study and variant as arrays, groups by seeds, and claims with a verdict that the numbers give."""
+"""The board of a study: records as arrays (groups, seeds), paired differences, claims with verdicts, and tables.
+
+The order of the file: cells and tables of text, claims, the board, and the notes and tables that it prints.
+"""
 
 from __future__ import annotations
 
@@ -17,21 +20,117 @@ from isthmus.study.fingerprints import SCHEME
 from isthmus.study.records import Record
 
 LEVEL = 0.05
-HOLDS, REVERSED, OPEN = "holds", "reversed", "not shown"
-UNRUN = "not run"
+"""The significance level of a claim."""
+HOLDS, REVERSED, OPEN, UNRUN = "holds", "reversed", "not shown", "not run"
+"""The verdicts on a claim."""
+NOTE_WIDTH = 118
+ABSENT = "–"
+MARK = "†"
+UNCERTIFIED = f"{MARK} at least one fit failed, or stopped before its optimum was certified."
+INCOMPLETE = f"{ABSENT} not run, or not finished."
+CLUSTERED = {
+    ("seed", "group"): "over all groups and seeds, clustered by seed and by group: the wider interval and the larger "
+    "p-value of the two",
+    ("seed",): "over all seeds, each with rows of its own",
+    ("group",): "over all groups, each the mean of its seeds",
+    (): "need at least two trials with rows of their own, or two groups",
+}
+"""How differences are computed, by what they are clustered by (:attr:`Board.clusters`)."""
+ADJUSTED = (
+    "Intervals are of each row alone; p-values are adjusted for all rows (Holm), so that an interval may leave out 0 "
+    "where nothing is shown."
+)
+
+
+@dataclass(frozen=True)
+class TextTable:
+    """Rows of text under a head; the first column names the rows, the others are aligned to the right.
+
+    The title may be empty. The notes stand below. The last ``footer`` rows summarise the others, and stand under a
+    rule. ``str`` formats the table for a terminal.
+
+    Examples
+    --------
+    >>> print(TextTable("Two pairs", ("pair", "score"), (("a → b", "1.0"), ("mean", "1.0")), footer=1))
+    Two pairs
+    <BLANKLINE>
+    pair   score
+    -----  -----
+    a → b    1.0
+    -----  -----
+    mean     1.0
+    """
+
+    title: str
+    head: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+    notes: tuple[str, ...] = ()
+    footer: int = 0
+
+    def __str__(self) -> str:
+        cells = [max(map(len, column)) for column in zip(*self.rows, strict=True)] or [0] * len(self.head)
+        # A long name of a column is broken between words, down to its longest word; names of rows are not.
+        words = [max(map(len, name.split()), default=0) for name in self.head]
+        widths = [max(pair) for pair in zip(cells, [len(self.head[0]), *words[1:]], strict=True)]
+        broken = [textwrap.wrap(name, width) for name, width in zip(self.head, widths, strict=True)]
+        deep = max(map(len, broken))
+        head = zip(*([""] * (deep - len(lines)) + lines for lines in broken), strict=True)
+        rule = "  ".join("-" * width for width in widths)
+        body = [_align(row, widths) for row in self.rows]
+        cut = len(body) - self.footer
+        lines = [*(_align(row, widths) for row in head), rule, *body[:cut], *([rule] if self.footer else [])]
+        notes = [textwrap.fill(note, NOTE_WIDTH) for note in self.notes]
+        title = [self.title, ""] if self.title else []
+        return "\n".join([*title, *lines, *body[cut:], *(["", *notes] if notes else [])])
+
+    def to_markdown(self) -> str:
+        """Return the table in Markdown, with its last ``footer`` rows in bold."""
+        cut = len(self.rows) - self.footer
+        rows = [*self.rows[:cut], *(tuple(f"**{cell}**" if cell else "" for cell in row) for row in self.rows[cut:])]
+        every = [self.head, ("---", *("---:" for _ in self.head[1:])), *rows]
+        escaped = [[cell.replace("|", r"\|") for cell in row] for row in every]
+        lines = [f"| {' | '.join(row)} |" for row in escaped]
+        title = [f"**{self.title}**", ""] if self.title else []
+        return "\n".join([*title, *lines, *(f"\n{note}" for note in self.notes)])
+
+
+def _align(row: tuple[str, ...], widths: list[int]) -> str:
+    first, *others = (cell.rjust(width) for cell, width in zip(row, widths, strict=True))
+    return "  ".join([first.strip().ljust(widths[0]), *others]).rstrip()
+
+
+def mean_cell(values: FloatArray, digits: int = 1) -> str:
+    """Return mean ± standard deviation of a sample (0 of a single value); a dash where values are missing."""
+    deviation = values.std(ddof=1 if len(values) > 1 else 0)
+    return f"{values.mean():.{digits}f}±{deviation:.{digits}f}" if np.isfinite(values).all() else ABSENT
+
+
+def number_cell(value: float) -> str:
+    """Return a number with one digit; a dash where it is missing."""
+    return f"{value:.1f}" if np.isfinite(value) else ABSENT
+
+
+def format_points(points: float) -> str:
+    """Return a difference with its sign, and no minus before a zero."""
+    return f"{round(points, 1) + 0.0:+.1f}".replace("-", "−")
+
+
+def format_seeds(seeds: Sequence[int]) -> str:
+    """Return the seeds in words."""
+    return f"seeds {seeds[0]} to {seeds[-1]}" if len(seeds) > 1 else f"seed {seeds[0]}"
 
 
 @dataclass(frozen=True)
 class Claim:
-    """That one thing is larger than another, and what the trials say about it.
+    """The claim that one thing is larger than another, and the evidence of the trials.
 
     Parameters
     ----------
     statement : str
         The claim, in words.
     difference : Difference or None
-        Of the first thing and the second, given the data: trials draw anew from the same rows. None where trials
-        are missing, or too few to compare.
+        First thing less second, given the data: trials resample the same rows. None where trials are missing, or
+        too few to compare.
 
     Examples
     --------
@@ -44,7 +143,7 @@ class Claim:
 
     @property
     def verdict(self) -> str:
-        """What the adjusted p-value allows to say: below 5 % the claim holds or is reversed, else it is not shown."""
+        """The claim holds or is reversed where the adjusted p-value is below 5 %, and is not shown otherwise."""
         if self.difference is None:
             return UNRUN
         if self.difference.p_adjusted >= LEVEL or self.difference.mean == 0:
@@ -56,15 +155,24 @@ class Claim:
 
 
 def adjust_claims(claims: Sequence[tuple[str, Difference | None]]) -> list[Claim]:
-    """Statements with their differences as claims of one family: p-values are adjusted for their number (Holm)."""
+    """Return statements with their differences as claims of one family: p-values adjusted for their number (Holm)."""
     adjusted = iter(holm([difference.p_value for _, difference in claims if difference is not None]))
     return [Claim(s, None if d is None else replace(d, p_adjusted=float(next(adjusted)))) for s, d in claims]
 
 
-class Scoreboard:
-    """Scores of every column and setting over the same groups and seeds.
+class Board:
+    """Scores of every column and setting over the same groups and seeds; ``str`` prints the table.
 
-    Of the records only those of the study, the variant and the seeds are read.
+    Parameters
+    ----------
+    design : Design
+        The design of the study.
+    records : iterable of Record
+        Its records; those of other studies, variants or seeds are ignored.
+    variant : str
+        The variant of the features.
+    seeds : sequence of int
+        The seeds.
     """
 
     def __init__(self, design: Design, records: Iterable[Record], variant: str, seeds: Sequence[int]) -> None:
@@ -77,28 +185,28 @@ class Scoreboard:
         }
 
     def records(self, system: str, setting: str = "default") -> list[list[Record | None]]:
-        """One record for each group and seed, None where there is none."""
+        """Return one record for each group and seed, None where there is none."""
         check_choice(system, "system", self.design.columns)
         return [[self._records.get((group, seed, system, setting)) for seed in self.seeds] for group in self.groups]
 
     def scores(self, system: str, setting: str = "default") -> FloatArray:
-        """Scores (groups, seeds), NaN where there is none."""
+        """Return the scores (groups, seeds), NaN where there is none."""
         return self._values(system, setting, lambda record: record.score)
 
     def figures(self, system: str, name: str) -> FloatArray:
-        """A further number (groups, seeds), NaN where there is none."""
+        """Return a further number (groups, seeds), NaN where there is none."""
         return self._values(system, "default", lambda record: (record.figures or {}).get(name))
 
     def _values(self, system: str, setting: str, value: Callable[[Record], float | None]) -> FloatArray:
         rows = [[None if r is None else value(r) for r in row] for row in self.records(system, setting)]
         return np.array(rows, dtype=float)  # None becomes NaN
 
-    def uncertified(self, system: str, setting: str = "default") -> BoolArray:
-        """Which groups (groups,) have a trial whose fit was not certified or failed."""
+    def find_uncertified(self, system: str, setting: str = "default") -> BoolArray:
+        """Return which groups (groups,) have a trial whose fit was not certified or failed."""
         rows = self.records(system, setting)
         return np.array([any(r is not None and not r.certified for r in row) for row in rows])
 
-    def outdated(self) -> int:
+    def count_outdated(self) -> int:
         """Count the records of another version, or of other systems or rows than the study now has.
 
         Nothing is loaded for that: data of loaders are compared when a run is resumed. Records without a fingerprint,
@@ -116,13 +224,13 @@ class Scoreboard:
         )
 
     def difference(self, a: str, b: str, setting: str = "default") -> Difference:
-        """The mean of a - b over all trials, clustered by seed and by group, whichever is the more cautious."""
+        """Return the mean of a - b over all trials, clustered by seed and by group, whichever is more cautious."""
         for name in (a, b):
             every = chain(*self.records(name, setting))
             lost = ["no record" if r is None else r.status for r in every if r is None or r.score is None]
             if lost:
                 raise InputError(f"{name}: expected a score in every trial, got {len(lost)} without ({lost[0]}).")
-        found = self.clustered(self.scores(a, setting), self.scores(b, setting))
+        found = self.compare(self.scores(a, setting), self.scores(b, setting))
         if found is None:
             raise InputError(
                 "seeds: expected at least two trials with rows of their own (drawn by a protocol or a loader) or "
@@ -131,17 +239,17 @@ class Scoreboard:
         return found
 
     def claim(self, a: str, b: str, setting: str = "default") -> Claim:
-        """That a is better than b, with its verdict."""
+        """Return the claim that a is better than b."""
         return Claim(f"{a} > {b}", self.difference(a, b, setting))
 
     def claims(self, pairs: Iterable[tuple[str, str]], setting: str = "default") -> list[Claim]:
-        """That the first of each pair of columns is better, as one family: p-values adjusted for their number (Holm).
+        """Return the claims that the first of each pair of columns is better, as one family (Holm).
 
         Where trials are missing a claim is not judged: a difference over those that happen to be there could mislead.
         """
         names = [[check_choice(name, "system", self.design.columns) for name in pair] for pair in pairs]
         return adjust_claims(
-            [(f"{a} > {b}", self.clustered(self.scores(a, setting), self.scores(b, setting))) for a, b in names]
+            [(f"{a} > {b}", self.compare(self.scores(a, setting), self.scores(b, setting))) for a, b in names]
         )
 
     @property
@@ -150,120 +258,28 @@ class Scoreboard:
         several = {"seed": self.design.redrawn and len(self.seeds) > 1, "group": len(self.groups) > 1}
         return tuple(name for name, there in several.items() if there)
 
-    def clustered(self, a: FloatArray, b: FloatArray) -> Difference | None:
-        """The difference of two arrays (groups, seeds); None where values are missing, or there is no second cluster.
-
-        Where seeds only move the systems, on the same rows, they say nothing of other rows: only groups are clusters.
-        """
+    def compare(self, a: FloatArray, b: FloatArray) -> Difference | None:
+        """Return the difference of two arrays (groups, seeds); None where values or a second cluster are missing."""
+        # Seeds that only move the systems, on the same rows, are no clusters: they say nothing of other rows.
         clusters = [np.indices(a.shape)[("group", "seed").index(name)].ravel() for name in self.clusters]
         if not np.isfinite(a - b).all() or not clusters:
             return None
         return paired_difference(a.ravel(), b.ravel(), clusters)
 
-
-NOTE_WIDTH = 118
-ABSENT = "–"
-MARK = "†"
-UNCERTIFIED = f"{MARK} at least one fit failed, or stopped before its optimum was certified."
-INCOMPLETE = f"{ABSENT} not run, or not finished."
-CLUSTERED = {
-    ("seed", "group"): "over all groups and seeds, clustered by seed and by group: the wider interval and the larger "
-    "p-value of the two",
-    ("seed",): "over all seeds, each with rows of its own",
-    ("group",): "over all groups, each the mean of its seeds",
-    (): "need at least two trials with rows of their own, or two groups",
-}
-ADJUSTED = (
-    "Intervals are of each row alone; p-values are adjusted for all rows (Holm), so that an interval may leave out 0 "
-    "where nothing is shown."
-)
-
-
-@dataclass(frozen=True)
-class Table:
-    """Rows of text under a head; the first column names the rows, the others are aligned to the right.
-
-    The title may be empty. The notes stand below; as many rows as ``footer`` says sum up the others, and stand under
-    a rule.
-
-    Examples
-    --------
-    >>> print(Table("Two pairs", ("pair", "score"), (("a → b", "1.0"), ("mean", "1.0")), footer=1))
-    Two pairs
-    <BLANKLINE>
-    pair   score
-    -----  -----
-    a → b    1.0
-    -----  -----
-    mean     1.0
-    """
-
-    title: str
-    head: tuple[str, ...]
-    rows: tuple[tuple[str, ...], ...]
-    notes: tuple[str, ...] = ()
-    footer: int = 0
-
-    def __str__(self) -> str:
-        return self.text()
-
-    def text(self) -> str:
-        """For a terminal; long names of columns are broken between words."""
-        cells = [max(map(len, column)) for column in zip(*self.rows, strict=True)] or [0] * len(self.head)
-        words = [max(map(len, name.split()), default=0) for name in self.head]
-        widths = [max(pair) for pair in zip(cells, [len(self.head[0]), *words[1:]], strict=True)]
-        broken = [textwrap.wrap(name, width) for name, width in zip(self.head, widths, strict=True)]
-        deep = max(map(len, broken))
-        head = zip(*([""] * (deep - len(lines)) + lines for lines in broken), strict=True)
-        rule = "  ".join("-" * width for width in widths)
-        body = [_align(row, widths) for row in self.rows]
-        cut = len(body) - self.footer
-        lines = [*(_align(row, widths) for row in head), rule, *body[:cut], *([rule] if self.footer else [])]
-        notes = [textwrap.fill(note, NOTE_WIDTH) for note in self.notes]
-        title = [self.title, ""] if self.title else []
-        return "\n".join([*title, *lines, *body[cut:], *(["", *notes] if notes else [])])
-
-    def markdown(self) -> str:
-        """For Markdown; the rows that sum up are bold."""
-        cut = len(self.rows) - self.footer
-        rows = [*self.rows[:cut], *(tuple(f"**{cell}**" if cell else "" for cell in row) for row in self.rows[cut:])]
-        lines = [
-            _join_cells(self.head),
-            _join_cells(("---", *("---:" for _ in self.head[1:]))),
-            *map(_join_cells, rows),
-        ]
-        title = [f"**{self.title}**", ""] if self.title else []
-        return "\n".join([*title, *lines, *(f"\n{note}" for note in self.notes)])
-
-
-def _align(row: tuple[str, ...], widths: list[int]) -> str:
-    first, *others = (cell.rjust(width) for cell, width in zip(row, widths, strict=True))
-    return "  ".join([first.strip().ljust(widths[0]), *others]).rstrip()
-
-
-def _join_cells(row: tuple[str, ...]) -> str:
-    cells = (cell.replace("|", r"\|") for cell in row)
-    return f"| {' | '.join(cells)} |"
-
-
-class Board(Scoreboard):
-    """A scoreboard that prints itself."""
-
-    def table(self, setting: str = "default") -> Table:
-        """A row for each system, a column for each group: mean ± standard deviation over the seeds, in per cent."""
+    def table(self, setting: str = "default") -> TextTable:
+        """Return mean ± standard deviation over seeds in per cent, a row for each system, a column for each group."""
         design, several = self.design, len(self.groups) > 1
         rows = []
         for name in design.columns:
             mean = [number_cell(100 * self.scores(name, setting).mean())] if several else []
             rows.append((name, "yes" if name in design.controls else "", *mean_cells(self, name, setting), *mean))
         words = [design.title or design.name, f"{design.task.measure} in per cent", design.variants[self.variant]]
-        head = (*self.groups, "mean") if several else (self.groups[0] or design.task.measure,)
-        return Table(
-            ", ".join(filter(None, words)), ("system", "control", *head), tuple(rows), table_notes(self, rows)
-        )
+        groups = (*self.groups, "mean") if several else (self.groups[0] or design.task.measure,)
+        head = ("system", "control", *groups)
+        return TextTable(", ".join(filter(None, words)), head, tuple(rows), table_notes(self, rows))
 
-    def claim_table(self, pairs: Iterable[tuple[str, str]], setting: str = "default") -> Table:
-        """Paired differences with intervals and verdicts, as one family of claims."""
+    def claim_table(self, pairs: Iterable[tuple[str, str]], setting: str = "default") -> TextTable:
+        """Return paired differences with intervals and verdicts, as one family of claims."""
         title = f"{self.design.title or self.design.name}: what holds, {setting} settings"
         return make_claim_table([self], [self.claims(pairs, setting)], title)
 
@@ -271,10 +287,28 @@ class Board(Scoreboard):
         return str(self.table())
 
 
+def mean_cells(board: Board, name: str, setting: str = "default") -> list[str]:
+    """Return mean ± standard deviation over the seeds for each group, in per cent."""
+    scores, marked = 100 * board.scores(name, setting), board.find_uncertified(name, setting)
+    return [mean_cell(row) + (MARK if mark else "") for row, mark in zip(scores, marked, strict=True)]
+
+
+def table_notes(board: Board, rows: Sequence[tuple[str, ...]]) -> tuple[str, ...]:
+    """Return the notes on these cells: seeds and protocol, the meaning of signs, the number of outdated records."""
+    text = "".join(cell for row in rows for cell in row)
+    drawn = [words for words in (format_seeds(board.seeds), board.design.protocol) if words]
+    found = [" ".join(f"{words[0].upper()}{words[1:]}." for words in drawn)]
+    found += [UNCERTIFIED] if MARK in text else []
+    found += [INCOMPLETE] if ABSENT in text else []
+    if old := board.count_outdated():
+        found.append(f"{old} records are of another version, or of other systems or rows: a new run replaces them.")
+    return tuple(found)
+
+
 def make_claim_table(
-    boards: Sequence[Scoreboard], claims: Sequence[Sequence[Claim]], title: str, note: str | None = None
-) -> Table:
-    """Comparisons, one to a row, with their difference and verdict for every set of seeds."""
+    boards: Sequence[Board], claims: Sequence[Sequence[Claim]], title: str, note: str | None = None
+) -> TextTable:
+    """Return a row for each claim, with its difference and verdict for every set of seeds."""
     note = note or f"Differences in points {CLUSTERED[boards[0].clusters]}. {ADJUSTED}"
     sets = [f"seeds {board.seeds[0]}–{board.seeds[-1]}" for board in boards]
     head = [cell for name in sets for cell in (f"{name}: difference", "95 %", "p (Holm)", "verdict")]
@@ -282,51 +316,12 @@ def make_claim_table(
         (same[0].statement, *(cell for claim in same for cell in (*_difference_cells(claim), claim.verdict)))
         for same in zip(*claims, strict=True)
     ]
-    return Table(title, ("claim", *head), tuple(rows), (note,))
-
-
-def table_notes(board: Scoreboard, rows: Sequence[tuple[str, ...]]) -> tuple[str, ...]:
-    """What a reader of these cells has to know: seeds and protocol, what the signs mean, what is out of date."""
-    text = "".join(cell for row in rows for cell in row)
-    drawn = [words for words in (format_seeds(board.seeds), board.design.protocol) if words]
-    found = [" ".join(f"{words[0].upper()}{words[1:]}." for words in drawn)]
-    found += [UNCERTIFIED] if MARK in text else []
-    found += [INCOMPLETE] if ABSENT in text else []
-    if old := board.outdated():
-        found.append(f"{old} records are of another version, or of other systems or rows: a new run replaces them.")
-    return tuple(found)
-
-
-def format_seeds(seeds: Sequence[int]) -> str:
-    """The seeds in words."""
-    return f"seeds {seeds[0]} to {seeds[-1]}" if len(seeds) > 1 else f"seed {seeds[0]}"
-
-
-def mean_cells(board: Scoreboard, name: str, setting: str = "default") -> list[str]:
-    """Mean ± standard deviation over the seeds, one for each group, in per cent."""
-    scores, marked = 100 * board.scores(name, setting), board.uncertified(name, setting)
-    return [mean_cell(row) + (MARK if mark else "") for row, mark in zip(scores, marked, strict=True)]
-
-
-def mean_cell(values: FloatArray, digits: int = 1) -> str:
-    """Mean ± standard deviation of a sample (0 of a single value); a dash where some are missing."""
-    deviation = values.std(ddof=1 if len(values) > 1 else 0)
-    return f"{values.mean():.{digits}f}±{deviation:.{digits}f}" if np.isfinite(values).all() else ABSENT
-
-
-def number_cell(value: float) -> str:
-    """A number; a dash where there is none."""
-    return f"{value:.1f}" if np.isfinite(value) else ABSENT
-
-
-def format_signed(points: float) -> str:
-    """A difference with its sign, and no minus before a zero."""
-    return f"{round(points, 1) + 0.0:+.1f}".replace("-", "−")
+    return TextTable(title, ("claim", *head), tuple(rows), (note,))
 
 
 def _difference_cells(claim: Claim) -> tuple[str, str, str]:
     d = claim.difference
     if d is None:
         return ABSENT, ABSENT, ABSENT
-    low, high = (format_signed(100 * value).removeprefix("+") for value in (d.low, d.high))
-    return format_signed(100 * d.mean), f"[{low}, {high}]", f"{d.p_adjusted:.3f}"
+    low, high = (format_points(100 * value).removeprefix("+") for value in (d.low, d.high))
+    return format_points(100 * d.mean), f"[{low}, {high}]", f"{d.p_adjusted:.3f}"

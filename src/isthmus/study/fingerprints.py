@@ -1,4 +1,8 @@
-"""Fingerprints: a short text that changes when anything that produced a record does."""
+"""Fingerprints: a short text that changes when anything that produced a record does.
+
+A value is described by a text that is the same in every process and differs where the content does; the fingerprint
+is a hash of these texts and of the package's version.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +12,7 @@ import functools
 import hashlib
 import re
 import types
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from collections.abc import Set as AbstractSet
 from typing import Any
 
@@ -18,8 +22,9 @@ import scipy.sparse as sp
 from isthmus._version import __version__
 
 LENGTH = 16
+"""Hexadecimal digits of a fingerprint."""
 SCHEME = "v2-"
-"""Before every fingerprint. What an earlier scheme wrote (no prefix) can't be compared with what this one writes."""
+"""The prefix of every fingerprint. Those of an earlier scheme (no prefix) can't be compared with these."""
 _PACKAGE = __name__.partition(".")[0]
 _ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+")
 _PLAIN = (type(None), bool, int, float, complex, str, bytes, type(...))
@@ -65,49 +70,49 @@ def _describe(value: Any, within: tuple[int, ...]) -> str:
 
 
 def _describe_object(value: Any, within: tuple[int, ...]) -> str:
-    """The first rule that fits; what holds other values describes them in turn."""
+    """Describe a value by the first rule that applies; the values that it contains are described in turn."""
 
-    def several(values: Iterable[Any]) -> str:
+    def describe_several(values: Iterable[Any]) -> str:
         return f"({', '.join(_describe(each, within) for each in values)})"
 
-    def mapped(values: Mapping[Any, Any]) -> str:
+    def describe_mapping(values: Mapping[Any, Any]) -> str:
         items = sorted(f"{_describe(k, within)}: {_describe(v, within)}" for k, v in values.items())
         return f"{{{', '.join(items)}}}"
 
     if isinstance(value, np.ndarray | np.generic) or sp.issparse(value):
-        return _describe_array(value, several)
-    if (columns := _columns_of_frame(value)) is not None:
-        return f"{_name(type(value))}{several(columns)}"
+        return _describe_array(value, describe_several)
+    if (columns := _frame_columns(value)) is not None:
+        return f"{_name(type(value))}{describe_several(columns)}"
     if isinstance(value, enum.Enum):
         return f"{_name(type(value))}.{value.name}"
     if isinstance(value, Mapping):
-        return mapped(value)
+        return describe_mapping(value)
     if type(value) in (list, tuple):
-        return several(value)
+        return describe_several(value)
     if isinstance(value, AbstractSet):
         return f"set({', '.join(sorted(_describe(each, within) for each in value))})"
     if isinstance(value, functools.partial):
-        return f"partial{several((value.func, value.args, value.keywords))}"
+        return f"partial{describe_several((value.func, value.args, value.keywords))}"
     if isinstance(value, types.CodeType):
-        return f"code{several((value.co_code, value.co_names, value.co_consts))}"
+        return f"code{describe_several((value.co_code, value.co_names, value.co_consts))}"
     if isinstance(value, types.MethodType):
-        return f"method{several((value.__func__, value.__self__))}"
+        return f"method{describe_several((value.__func__, value.__self__))}"
     if isinstance(value, types.FunctionType):
-        return _name(value) if _is_ours(value) else f"{_name(value)}{several(_parts_of_function(value))}"
+        return _name(value) if _is_ours(value) else f"{_name(value)}{describe_several(_function_parts(value))}"
     if isinstance(value, type):
         return _name(value)
     if isinstance(value, types.ModuleType):
         return value.__name__
     if hasattr(value, "get_params"):
-        return f"{_name(type(value))}{mapped(value.get_params(deep=False))}"
+        return f"{_name(type(value))}{describe_mapping(value.get_params(deep=False))}"
     if dataclasses.is_dataclass(value):
         fields = {f.name: getattr(value, f.name) for f in dataclasses.fields(value) if f.compare}
-        return f"{_name(type(value))}{mapped(fields)}"
-    return f"{_name(type(value))}{several(_stored(value))}"
+        return f"{_name(type(value))}{describe_mapping(fields)}"
+    return f"{_name(type(value))}{describe_several(_pickle_parts(value))}"
 
 
 def _name(value: Any) -> str:
-    """Where a class or function is found; of this package without the modules, which may be moved."""
+    """Return module and name of a class or function; without modules inside this package, which may be moved."""
     module = _PACKAGE if _is_ours(value) else value.__module__
     return f"{module}.{value.__qualname__}"
 
@@ -117,12 +122,12 @@ def _is_ours(value: Any) -> bool:
     return named and str(value.__module__).partition(".")[0] == _PACKAGE
 
 
-def _parts_of_function(value: types.FunctionType) -> list[Any]:
+def _function_parts(value: types.FunctionType) -> list[Any]:
     closed = [cell.cell_contents for cell in value.__closure__ or ()]
     return [value.__code__, value.__defaults__, value.__kwdefaults__, closed]
 
 
-def _describe_array(value: Any, several: Any) -> str:
+def _describe_array(value: Any, describe_several: Callable[[Iterable[Any]], str]) -> str:
     digest = hashlib.sha256()
     shape, dtype = value.shape, value.dtype
     if sp.issparse(value):
@@ -136,38 +141,37 @@ def _describe_array(value: Any, several: Any) -> str:
         parts = [np.asarray(value)]
     for part in parts:
         if part.dtype.hasobject:
-            digest.update(several(part.ravel().tolist()).encode(errors="surrogatepass"))
+            digest.update(describe_several(part.ravel().tolist()).encode(errors="surrogatepass"))
         elif part.size and part.dtype.itemsize:
             digest.update(np.ascontiguousarray(part).reshape(-1).view(np.uint8).data)
     kind = "sparse" if sp.issparse(value) else "array"
     return f"{kind}({shape}, {dtype.descr if dtype.names else dtype.str}, {digest.hexdigest()})"
 
 
-def _columns_of_frame(value: Any) -> list[Any] | None:
-    """The cells of a data frame or series of pandas or polars, with names and types; None of other values."""
+def _frame_columns(value: Any) -> list[Any] | None:
+    """Return the cells of a data frame or series of pandas or polars, with names and types; None for other values."""
     library, kind = type(value).__module__.partition(".")[0], type(value).__name__
     if library == "pandas" and kind in ("DataFrame", "Series"):
         columns = [value.iloc[:, i] for i in range(value.shape[1])] if kind == "DataFrame" else [value]
         return [value.index, *((c.name, str(c.dtype), c.array) for c in columns)]
-    if (
-        library == "pandas" and hasattr(value, "dtype") and hasattr(value, "to_numpy")
-    ):  # an index, an array of its own
+    # An index, or an array of pandas' own.
+    if library == "pandas" and hasattr(value, "dtype") and hasattr(value, "to_numpy"):
         names = list(getattr(value, "names", ()))
         categories = getattr(value, "categories", None)
         return [names, str(value.dtype), value.to_numpy(), None if categories is None else [*categories]]
     if library == "polars" and kind in ("DataFrame", "Series"):
         columns = value.get_columns() if kind == "DataFrame" else [value]
-        return [(c.name, str(c.dtype), _cells_of_polars(c)) for c in columns]
+        return [(c.name, str(c.dtype), _polars_cells(c)) for c in columns]
     return None
 
 
-def _cells_of_polars(column: Any) -> Any:
+def _polars_cells(column: Any) -> Any:
     plain = column.dtype.is_numeric() and not column.dtype.is_decimal() and not column.null_count()
     return column.to_numpy() if plain else column.to_list()
 
 
-def _stored(value: Any) -> Any:
-    """What pickle would store of an object, without the version-dependent bytes; else its attributes or its text."""
+def _pickle_parts(value: Any) -> Any:
+    """Return what pickle would store of an object; without a pickled form, its attributes or its text."""
     try:
         stored = value.__reduce_ex__(4)
     except (TypeError, AttributeError, NotImplementedError):  # a lock, an open file, an iterator

@@ -1,4 +1,7 @@
-"""Records: what a system did in a trial, as JSON lines read with suspicion and written whole or not at all."""
+"""Records of a study: the result of each system in each trial, as JSON lines in a folder.
+
+Every field is checked when a file is read; files are written whole or not at all.
+"""
 
 from __future__ import annotations
 
@@ -28,28 +31,28 @@ except ImportError:  # Windows, where folders can't be locked
 
 Key: TypeAlias = tuple[str, str, str, int, str, str]
 CERTIFIED = ("optimal", "done")
-"""The states of a fit that may be trusted: proved optimal, or nothing to iterate."""
+"""The statuses of a fit that may be trusted: certified optimal, or solved without iterating."""
 _PACKAGE = f"isthmus {__version__}"
 VERSIONS = f"{_PACKAGE}, numpy {np.__version__}, scipy {scipy.__version__}, scikit-learn {sklearn.__version__}"
 
 
 @dataclass(frozen=True)
 class Record:
-    """What one system did in one trial.
+    """The result of one system in one trial.
 
     Parameters
     ----------
     experiment, group, variant, seed, system, setting
-        Its key: the study, the trial, the column, and how parameters were chosen.
+        The key: the study, the trial, the column, and how parameters were chosen.
     parameters, grid
-        What differs from the defaults, as :func:`as_json_value` has it, and what it was chosen by, at every point of the
-        entrant's grid.
+        Parameters that differ from the defaults, as :func:`as_json_value` returns them, and the values that they were
+        chosen by, at every point of the entrant's grid.
     score, figures
-        What the task counts on the test rows (accuracy, say), None where the fit failed; further numbers.
+        The score of the task on the test rows, such as accuracy, None where the fit failed; further numbers.
     seconds, status, gap
-        Of all fits among which was chosen: their time, how the worst ended, the largest relative duality gap.
+        Of all fits that were chosen from: their time, the status of the worst, the largest relative duality gap.
     versions, fingerprint : str
-        The software; what produced the record (None in those that were written before there was one).
+        The software, and the fingerprint of what produced the record (None in the oldest records).
     """
 
     experiment: str
@@ -70,12 +73,12 @@ class Record:
 
     @property
     def key(self) -> Key:
-        """What no two records share."""
+        """The fields that identify a record."""
         return (self.experiment, self.group, self.variant, self.seed, self.system, self.setting)
 
     @property
     def certified(self) -> bool:
-        """Whether the fit, or all fits among which was chosen, ended as it should."""
+        """Whether all fits that were chosen from ended with a status of :data:`CERTIFIED`."""
         return self.status in CERTIFIED
 
     @property
@@ -83,8 +86,8 @@ class Record:
         """Whether this version of the package wrote it."""
         return self.versions.split(", ")[0] == _PACKAGE
 
-    def line(self) -> str:
-        """One line of JSON; what is None by default is left out."""
+    def to_json(self) -> str:
+        """Return one line of JSON, without optional fields that are None."""
         values = {k: v for k, v in asdict(self).items() if v is not None or k not in _OPTIONAL}
         return json.dumps(values, ensure_ascii=False, allow_nan=False) + "\n"
 
@@ -93,7 +96,7 @@ _OPTIONAL = ("grid", "figures", "fingerprint")
 _TEXTS = ("experiment", "group", "variant", "system", "setting", "status", "versions")
 
 
-class InFolder:
+class RecordStore:
     """The records of one study in a folder: one file, and a part for every trial that is not merged yet.
 
     A trial's records appear under their name at once or not at all, so that a run can be killed at any time. Parts
@@ -107,15 +110,15 @@ class InFolder:
         self.aside = self.path.with_suffix(".set-aside.jsonl")
 
     def read(self) -> dict[Key, Record]:
-        """All finished records by key, in the order of their keys."""
+        """Return all finished records by key, in the order of their keys."""
         files = [self.path] if self.path.exists() else []
         files += sorted(self.parts.glob("*.jsonl"))
         records = {record.key: record for path in files for record in _parse(path)}
         return dict(sorted(records.items()))
 
     @contextmanager
-    def held(self) -> Iterator[None]:
-        """Keep other runs out of the folder, until this one ends or dies."""
+    def lock(self) -> Iterator[None]:
+        """Lock the folder against other runs, until this one ends or is killed."""
         try:
             self.path.parent.mkdir(parents=True, exist_ok=True)
             handle = os.open(self.path.parent, os.O_RDONLY)
@@ -135,22 +138,22 @@ class InFolder:
 
     def add(self, records: Iterable[Record]) -> None:
         """Write the records of one trial as a part."""
-        text = "".join(record.line() for record in records)
+        text = _to_lines(records)
         write_text(self.parts / f"{zlib.crc32(text.encode()):08x}.jsonl", text)
 
     def set_aside(self, keys: Collection[Key]) -> None:
-        """Move some records to a file of their own, after those that are there."""
+        """Move some records to the end of the file ``aside``."""
         self.merge()
         records = self.read()
         before = self.aside.read_text(encoding="utf-8") if self.aside.exists() else ""
-        write_text(self.aside, before + "".join(record.line() for key, record in records.items() if key in keys))
-        write_text(self.path, "".join(record.line() for key, record in records.items() if key not in keys))
+        write_text(self.aside, before + _to_lines(record for key, record in records.items() if key in keys))
+        write_text(self.path, _to_lines(record for key, record in records.items() if key not in keys))
 
     def merge(self) -> None:
-        """Gather the parts into the file."""
+        """Merge the parts into the file."""
         parts = sorted(self.parts.glob("*.jsonl"))
         if parts:
-            write_text(self.path, "".join(record.line() for record in self.read().values()))
+            write_text(self.path, _to_lines(self.read().values()))
         # Runs that were killed while they wrote leave unfinished files, and no other run is writing now.
         unfinished = [*self.parts.glob(".*.part"), *self.path.parent.glob(f".{self.path.name}.*.part")]
         for part in [*parts, *unfinished]:
@@ -159,7 +162,12 @@ class InFolder:
             self.parts.rmdir()
 
 
+def _to_lines(records: Iterable[Record]) -> str:
+    return "".join(record.to_json() for record in records)
+
+
 def _parse(path: Path) -> Iterator[Record]:
+    """Yield the records of a file."""
     try:
         text = path.read_text(encoding="utf-8")
     except UnicodeDecodeError:
@@ -167,7 +175,7 @@ def _parse(path: Path) -> Iterator[Record]:
     # Not splitlines: a message may hold one of the rarer ends of a line, which JSON leaves as they are.
     for number, line in enumerate(text.removesuffix("\n").split("\n") if text else [], start=1):
         try:
-            record = _record(json.loads(line))
+            record = _check_record(json.loads(line))
         except (AttributeError, KeyError, ValueError, TypeError, RecursionError):
             raise InputError(
                 f"{path}, line {number}: expected a record of a study, got {line[:60]!r}; mend or remove it."
@@ -178,8 +186,8 @@ def _parse(path: Path) -> Iterator[Record]:
         yield record
 
 
-def _record(values: Any) -> Record:
-    """A record, if every field is what it has to be."""
+def _check_record(values: Any) -> Record:
+    """Return the record with these fields; raise an error where one has the wrong type."""
     grid = values.pop("grid", None)
     record = Record(**values, grid=None if grid is None else tuple(grid))
     texts = [getattr(record, name) for name in _TEXTS] + [record.fingerprint or ""]
@@ -193,7 +201,7 @@ def _record(values: Any) -> Record:
 
 
 def as_json_value(value: Any) -> Any:
-    """A parameter as a record has it: nothing, yes or no, a finite number or a text, which also stands for the rest.
+    """Return a parameter as a record stores it: None, a bool, a finite number or a text; other values as a text.
 
     Examples
     --------

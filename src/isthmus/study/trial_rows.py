@@ -1,4 +1,4 @@
-"""The rows of a trial, the same for everyone who takes part in it, and how they come out of pairs of domains."""
+"""The rows of a trial, the same for all systems, and how they are drawn from pairs of domains."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ from isthmus.exceptions import InputError
 from isthmus.geometry.spaces import apply_transformer, check_transformer, fit_transformer
 
 Loader: TypeAlias = Callable[..., DomainPair]
-"""Called as ``load(random_state=seed)``."""
+"""A function that loads a pair of domains, called as ``load(random_state=seed)``."""
 
 
 class Trial(NamedTuple):
-    """One draw: a source and a target as tables name them, a preparation of the features, a seed."""
+    """One draw: the group (source and target, as tables name them), the variant of the features, the seed."""
 
     group: str
     variant: str
@@ -32,7 +32,7 @@ class Trial(NamedTuple):
 @short_repr
 @dataclass(frozen=True, eq=False)
 class TrialRows:
-    """What a system is fitted to, and what it is tested on; classes are codes, -1 where there is no label."""
+    """The rows that a system is fitted to and tested on; classes are codes, -1 where there is no label."""
 
     X_source: Matrix
     y_source: IntArray
@@ -54,27 +54,28 @@ class TrialRows:
 
 @dataclass(frozen=True)
 class CorruptedRows:
-    """The same rows with a source that says nothing: "noise", "permuted" or "renamed" (:mod:`isthmus.estimators.controls`).
+    """A control: the rows with an uninformative source, "noise", "permuted" or "renamed".
 
-    The draw depends on the seed alone: groups of one seed that are alike in size share it.
+    :mod:`isthmus.estimators.controls` describes the kinds. The draw depends on the seed alone: groups of one seed
+    that are alike in size share it.
     """
 
     kind: str
 
     def __call__(self, rows: TrialRows, seed: int) -> TrialRows:
-        """The rows with their source corrupted."""
-        X, y = KINDS[self.kind](rows.X_source, rows.y_source, np.random.default_rng([seed, name_number(self.kind)]))
+        """Return the rows with their source corrupted."""
+        X, y = KINDS[self.kind](rows.X_source, rows.y_source, np.random.default_rng([seed, hash_name(self.kind)]))
         return replace(rows, X_source=X, y_source=np.asarray(y, dtype=np.intp))
 
 
-def name_number(name: str) -> int:
-    """A name as part of a seed, the same on every machine."""
+def hash_name(name: str) -> int:
+    """Return a number for a name, as part of a seed; the same on every machine."""
     return zlib.crc32(name.encode())
 
 
 @dataclass(frozen=True, eq=False)
 class PairRows:
-    """The rows of a trial out of pairs in memory, or of what loaders give for the seed, by the name of the group.
+    """The rows of trials from pairs of domains, in memory or loaded for each seed, by the name of the group.
 
     The other parameters are those of :meth:`isthmus.study.study.Study.of`.
     """
@@ -101,46 +102,53 @@ class PairRows:
         return self.protocol is not None or not any(isinstance(each, DomainPair) for each in self.pairs.values())
 
     def __call__(self, trial: Trial) -> TrialRows:
-        """The rows of a trial."""
+        """Return the rows of a trial."""
         return self.draw_rows(self.load_data(trial), trial)
 
     def load_data(self, trial: Trial) -> DomainPair | None:
-        """Return what a loader gives for the seed of a trial; None for a pair in memory."""
+        """Return the pair that a loader returns for the seed of a trial; None for a pair in memory."""
         each = self.pairs[trial.group]
         return None if isinstance(each, DomainPair) else each(random_state=trial.seed)
 
     def draw_rows(self, loaded: DomainPair | None, trial: Trial) -> TrialRows:
-        """Return the rows of a trial out of what :meth:`load_data` returned for it."""
+        """Return the rows of a trial, given what :meth:`load_data` returned for it."""
         pair: Any = self.pairs[trial.group] if loaded is None else loaded
         self._check(trial.group, pair)
-        seed = [trial.seed, name_number(trial.group)]
-        rows = rows_of_pair(pair) if self.protocol is None else draw_rows(pair, self.protocol, seed)
+        seed = [trial.seed, hash_name(trial.group)]
+        rows = take_pair_rows(pair) if self.protocol is None else draw_rows(pair, self.protocol, seed)
         return prepare_trial_rows(rows, self.source_transformer, self.target_transformer)
 
     def _check(self, name: str, pair: Any) -> None:
         if not isinstance(pair, DomainPair):
-            raise InputError(f"data: expected a DomainPair, or what returns one for a seed, got {pair!r:.60}.")
+            raise InputError(
+                f"data: expected a DomainPair, or a function that returns one for a seed, got {pair!r:.60}."
+            )
         if self.protocol is None and pair.X_test is None:
             raise InputError(f"protocol: expected one, since {name or 'the pair'} has no test rows, got None.")
 
 
-def rows_of_pair(pair: DomainPair) -> TrialRows:
-    """A pair as it is."""
-    y_source, y_target, y_test = (_codes(pair, name) for name in ("y_source", "y_target", "y_test"))
+def take_pair_rows(pair: DomainPair) -> TrialRows:
+    """Return the rows of a pair with its own test rows."""
+    y_source, y_target, y_test = (_encode_classes(pair, name) for name in ("y_source", "y_target", "y_test"))
     return TrialRows(pair.X_source, y_source, pair.X_target, y_target, pair.X_test, y_test)
 
 
 def draw_rows(pair: DomainPair, protocol: Protocol, seed: Sequence[int]) -> TrialRows:
-    """A split of the rows whose class is known, target and test rows together.
+    """Return a split of the target and test rows of known class.
 
     Target rows of unknown class can be neither labelled nor tested: they are unlabelled in every trial.
     """
-    y_source, y, X, ids = _codes(pair, "y_source"), _codes(pair, "y_target"), pair.X_target, pair.target_ids
+    y_source, y, X, ids = (
+        _encode_classes(pair, "y_source"),
+        _encode_classes(pair, "y_target"),
+        pair.X_target,
+        pair.target_ids,
+    )
     if pair.target_classes is not None:
-        y = np.where(y == UNLABELLED, _codes(pair, "target_classes"), y)
+        y = np.where(y == UNLABELLED, _encode_classes(pair, "target_classes"), y)
     if pair.X_test is not None:
         X = sp.vstack([X, pair.X_test], format="csr") if is_sparse(X) else np.vstack([X, pair.X_test])
-        y, ids = np.r_[y, _codes(pair, "y_test")], np.r_[ids, pair.test_ids]
+        y, ids = np.r_[y, _encode_classes(pair, "y_test")], np.r_[ids, pair.test_ids]
     known, unknown = np.flatnonzero(y != UNLABELLED), np.flatnonzero(y == UNLABELLED)
     if not len(known):
         raise InputError("pair: expected target rows of known class to draw from, got none.")
@@ -153,7 +161,7 @@ def draw_rows(pair: DomainPair, protocol: Protocol, seed: Sequence[int]) -> Tria
 
 
 def prepare_trial_rows(rows: TrialRows, source_transformer: Any, target_transformer: Any) -> TrialRows:
-    """The rows with each domain's features transformed, by what the training rows of that domain teach."""
+    """Return the rows with each domain's features transformed; test rows play no part in fitting the transformers."""
     source = fit_transformer(source_transformer, rows.X_source, "source_transformer")
     target = fit_transformer(target_transformer, rows.X_target, "target_transformer")
     X_target, X_test = (apply_transformer(target, X, "target_transformer") for X in (rows.X_target, rows.X_test))
@@ -161,6 +169,6 @@ def prepare_trial_rows(rows: TrialRows, source_transformer: Any, target_transfor
     return replace(rows, X_source=X_source, X_target=X_target, X_test=X_test)
 
 
-def _codes(pair: DomainPair, name: str) -> IntArray:
+def _encode_classes(pair: DomainPair, name: str) -> IntArray:
     classes = np.unique(as_labels(pair.y_source, "y_source"))
     return encode(as_labels(getattr(pair, name), name), classes, name)

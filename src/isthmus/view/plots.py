@@ -35,11 +35,11 @@ DPI = 150
 """Dots per inch."""
 # Neither the day nor the version of the drawing library belongs to the picture.
 METADATA = {"png": {"Software": None}, "svg": {"Date": None, "Creator": None}}
-KINDS = tuple(METADATA)
+FORMATS = tuple(METADATA)
 """Of files that a picture is written to."""
 
 
-def figure_type() -> Any:
+def load_figure_type() -> Any:
     """Matplotlib's type of figures, or one sentence on what to install."""
     try:
         from matplotlib.figure import Figure
@@ -51,7 +51,7 @@ def figure_type() -> Any:
 
 def new_figure(width: float, height: float, **options: Any) -> Any:
     """A figure that belongs to the caller alone: pyplot neither keeps nor shows it."""
-    return figure_type()(figsize=(width, height), layout="constrained", **options)
+    return load_figure_type()(figsize=(width, height), layout="constrained", **options)
 
 
 def get_axes(ax: Any, width: float, height: float) -> Any:
@@ -65,13 +65,13 @@ def remove_frame(ax: Any) -> Any:
     return ax
 
 
-def place_right_of(left: FloatArray, right: FloatArray, gap: float) -> FloatArray:
+def move_right_of(left: FloatArray, right: FloatArray, gap: float) -> FloatArray:
     """Points (m, 2), moved to the right of others (n, 2), with a gap in units of the width of these."""
     shift = left[:, 0].max() + gap * np.ptp(left[:, 0]) - right[:, 0].min()
     return np.column_stack([right[:, 0] + shift, right[:, 1]])
 
 
-def name_clouds(ax: Any, clouds: Mapping[str, FloatArray]) -> None:
+def label_clouds(ax: Any, clouds: Mapping[str, FloatArray]) -> None:
     """Write the name of each cloud of points above its middle, all at one height."""
     top = max(points[:, 1].max() for points in clouds.values())
     for name, points in clouds.items():
@@ -79,14 +79,14 @@ def name_clouds(ax: Any, clouds: Mapping[str, FloatArray]) -> None:
         ax.annotate(name, (middle, top), (0, 8), textcoords="offset points", ha="center", va="bottom", color=INK)
 
 
-def legend_entry(label: str, marker: Any, size: float, face: Any, edge: Any, **line: Any) -> Any:
+def make_legend_entry(label: str, marker: Any, size: float, face: Any, edge: Any, **line: Any) -> Any:
     """An entry of a legend: a marker and its meaning."""
     from matplotlib.lines import Line2D
 
     return Line2D([], [], **{"linestyle": "none"} | line, label=label, marker=marker, ms=size, mfc=face, mec=edge)
 
 
-def class_colours(classes: IntArray, colours: Sequence[str] = TEN_COLOURS) -> dict[Any, Any]:
+def choose_colours(classes: IntArray, colours: Sequence[str] = TEN_COLOURS) -> dict[Any, Any]:
     """A colour for each class: of these as far as they go, of a rainbow beyond."""
     if len(classes) <= len(colours):
         return dict(zip(classes.tolist(), colours, strict=False))
@@ -120,10 +120,10 @@ def save_figure(figure: Any, path: str | os.PathLike[str]) -> list[Path]:
     stem = Path(path)
     if not stem.name or not stem.parent.is_dir():
         raise InputError(f"path: expected a file name in a folder that exists, got {str(path)!r}.")
-    drawn = {stem.with_name(f"{stem.name}.{kind}"): BytesIO() for kind in KINDS}
+    drawn = {stem.with_name(f"{stem.name}.{kind}"): BytesIO() for kind in FORMATS}
     # The salt stands for the random one that would name the parts of an SVG file otherwise.
     with rc_context({"svg.hashsalt": "isthmus", "svg.fonttype": "path"}):
-        for kind, content in zip(KINDS, drawn.values(), strict=True):
+        for kind, content in zip(FORMATS, drawn.values(), strict=True):
             figure.savefig(content, format=kind, dpi=DPI, metadata=METADATA[kind])
     for destination, content in drawn.items():
         write_whole(destination, content.getvalue())
@@ -131,7 +131,7 @@ def save_figure(figure: Any, path: str | os.PathLike[str]) -> list[Path]:
 
 
 @dataclass(frozen=True, eq=False)
-class Rows:
+class LabelledRows:
     """What is known of the rows: classes of the source, of the target (-1: none), and those to colour it by."""
 
     y_source: NDArray[Any]
@@ -153,7 +153,7 @@ class Rows:
     @cached_property
     def colours(self) -> dict[Any, Any]:
         """A colour for each class."""
-        return class_colours(np.unique(np.concatenate([self.y_source, self.shown[self.shown != UNLABELLED]])))
+        return choose_colours(np.unique(np.concatenate([self.y_source, self.shown[self.shown != UNLABELLED]])))
 
     def draw(self, ax: Any, S: FloatArray, T: FloatArray) -> None:
         """Points (n_s, 2) and (n_t, 2): unlabelled rows lowest, then the source, then labelled rows and names."""
@@ -176,13 +176,13 @@ class Rows:
     def explain(self, ax: Any) -> None:
         """Markers and colours, to the right of the picture."""
         hidden = int(np.count_nonzero(self.y_target == UNLABELLED))
-        keys = [legend_entry("source row", SOURCE_MARKER, 5, INK, INK)]
+        keys = [make_legend_entry("source row", SOURCE_MARKER, 5, INK, INK)]
         if hidden < len(self.y_target):
-            keys.append(legend_entry("target row, labelled", "*", 12, "white", INK))
+            keys.append(make_legend_entry("target row, labelled", "*", 12, "white", INK))
         if hidden:
             known = "target row, unlabelled\n(coloured by the truth)" if self.coloured else "target row, unlabelled"
-            keys.append(legend_entry(known, TARGET_MARKER, 5, "none", INK if self.coloured else FAINT))
-        keys += [legend_entry(f"class {label}", "s", 7, colour, colour) for label, colour in self.colours.items()]
+            keys.append(make_legend_entry(known, TARGET_MARKER, 5, "none", INK if self.coloured else FAINT))
+        keys += [make_legend_entry(f"class {label}", "s", 7, colour, colour) for label, colour in self.colours.items()]
         ax.legend(handles=keys, loc="upper left", bbox_to_anchor=(1.01, 1.0), frameon=False, borderaxespad=0)
 
 
@@ -236,7 +236,7 @@ def plot_common_space(
     matplotlib Axes
     """
     own, ax = ax is None, get_axes(ax, WIDTH, HEIGHT)
-    rows = Rows.of(X_source, y_source, X_target, y_target, truth)
+    rows = LabelledRows.of(X_source, y_source, X_target, y_target, truth)
     S, T = space.transform(X_source, domain="source"), space.transform(X_target, domain="target")
     S, T, share = principal_plane(S, T)
     rows.draw(ax, S, T)
@@ -320,15 +320,15 @@ def plot_before_after(
     matplotlib Figure
     """
     left, right = new_figure(13.5, 4.4).subplots(1, 2) if axes is None else axes
-    rows = Rows.of(X_source, y_source, X_target, y_target, truth)
+    rows = LabelledRows.of(X_source, y_source, X_target, y_target, truth)
     own = getattr(space, "transformers_", {})
     S, T = _own_plane(X_source, own.get("source"), "X_source"), _own_plane(X_target, own.get("target"), "X_target")
-    T = place_right_of(S, T, GAP)
+    T = move_right_of(S, T, GAP)
     rows.draw(left, S, T)
     left.set(xticks=[], yticks=[])
     left.spines[:].set_visible(False)
     left.set_title("Before: each domain along its own two directions", loc="left")
-    name_clouds(left, {"source": S, "target": T})
+    label_clouds(left, {"source": S, "target": T})
     after = "After: one space for both"
     plot_common_space(space, X_source, y_source, X_target, y_target, truth=truth, ax=right, title=after)
     figure = left.figure

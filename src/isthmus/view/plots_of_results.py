@@ -20,9 +20,9 @@ from isthmus.view.plots import (
     SOURCE_MARKER,
     TARGET_MARKER,
     get_axes,
-    name_clouds,
+    label_clouds,
     new_figure,
-    place_right_of,
+    move_right_of,
     remove_frame,
 )
 
@@ -171,13 +171,13 @@ def plot_matches(matching: Matched, A: Any, B: Any, *, most: int = 100, ax: Any 
             raise InputError(f"{name}: expected the {n} rows that were matched, got {X.shape[0]}.")
     ax = get_axes(ax, 9.0, 4.6)
     left, right = _planes(*tables, matching)
-    right = place_right_of(left, right, GAP)
+    right = move_right_of(left, right, GAP)
     order = np.argsort(-matching.confidence, kind="stable")
     chosen = order[np.unique(np.linspace(0, len(order) - 1, min(int(most), len(order))).astype(np.intp))]
     _draw_lines(ax, left, right, matching, chosen)
     for points, marker in ((left, SOURCE_MARKER), (right, TARGET_MARKER)):
         ax.scatter(*points.T, marker=marker, s=9, color=INK, alpha=0.5, linewidths=0, zorder=2)
-    name_clouds(ax, {f"A: {len(left):,} rows": left, f"B: {len(right):,} rows": right})
+    label_clouds(ax, {f"A: {len(left):,} rows": left, f"B: {len(right):,} rows": right})
     ax.set(xticks=[], yticks=[])
     ax.spines[:].set_visible(False)
     return ax
@@ -343,10 +343,10 @@ def _draw_comparisons(ax: Any, rows: Sequence[Any]) -> None:
         colour = OKABE_ITO[0] if row.low > 0.0 else OKABE_ITO[3] if row.high < 0.0 else INK
         ax.plot([100 * row.low, 100 * row.high], [place, place], color=colour, linewidth=2.0, solid_capstyle="butt")
         ax.plot(100 * row.difference, place, "o", color=colour)
-    ax.set_yticks(range(len(rows)), [f"{row.against}, {_where(row.setting)}" for row in rows])
+    ax.set_yticks(range(len(rows)), [f"{row.against}, {_describe_setting(row.setting)}" for row in rows])
     ax.invert_yaxis()
     ax.set_xlabel("points that the system with the source is better (95 %)")
 
 
-def _where(setting: str) -> str:
+def _describe_setting(setting: str) -> str:
     return f"{setting} per class" if setting.isdigit() else "classes hidden"

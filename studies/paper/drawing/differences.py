@@ -9,7 +9,7 @@ import numpy as np
 
 from isthmus._core.validation import BoolArray, FloatArray, check_length
 from isthmus.exceptions import InputError
-from isthmus.view.plots import INK, legend_entry
+from isthmus.view.plots import INK, make_legend_entry
 from studies.paper.drawing import canvas
 from studies.paper.drawing.canvas import DOUBT, GAIN, LOSS, NORMAL, PAPER, SMALL
 
@@ -129,4 +129,6 @@ def _keys(tested: bool) -> list[Any]:
     if tested:
         above, below, open_ = "shown to be above zero", "shown to be below zero", "not shown"
     meanings = ((above, GAIN, GAIN), (below, LOSS, LOSS), (open_, "white", DOUBT))
-    return [legend_entry(label, "o", 4.5, face, edge, color=edge, linestyle="-") for label, face, edge in meanings]
+    return [
+        make_legend_entry(label, "o", 4.5, face, edge, color=edge, linestyle="-") for label, face, edge in meanings
+    ]

@@ -9,7 +9,7 @@ import numpy as np
 
 from isthmus._core.validation import BoolArray, FloatArray
 from isthmus.exceptions import InputError
-from isthmus.view.plots import INK, legend_entry
+from isthmus.view.plots import INK, make_legend_entry
 from studies.paper.drawing.canvas import NORMAL, SMALL, array_of_shape, empty_figure, name_list, settled
 
 COLOUR_MAP = "cividis"
@@ -156,6 +156,6 @@ def _explain(figure: Any, ax: Any, default: tuple[int, int] | None, marks: bool)
             ax.add_patch(Rectangle((j - 0.46, i - 0.45), 0.92, 0.9, fill=False, edgecolor=colour, linewidth=width))
         keys.append(Patch(facecolor="none", edgecolor="black", linewidth=1.8, label="the default setting"))
     if marks:
-        keys.append(legend_entry("a run here did not converge", CORNER, 7, INK, "none"))
+        keys.append(make_legend_entry("a run here did not converge", CORNER, 7, INK, "none"))
     if keys:
         figure.legend(handles=keys, loc="outside lower center", ncols=2, frameon=False, fontsize=NORMAL)

@@ -10,7 +10,7 @@ import numpy as np
 
 from isthmus._core.validation import FloatArray
 from isthmus.exceptions import InputError
-from isthmus.view.plots import INK, OKABE_ITO, legend_entry
+from isthmus.view.plots import INK, OKABE_ITO, make_legend_entry
 from studies.paper.drawing import canvas
 from studies.paper.drawing.canvas import DOUBT, NORMAL, PAPER, SMALL
 
@@ -181,12 +181,14 @@ def _lane(ax: Any, y: FloatArray, mark: _Mark, ours: FloatArray, sd: FloatArray,
 def _explain(
     figure: Any, side: str, marks: list[_Mark], *, published: bool = False, deviations: bool = False
 ) -> None:
-    keys = [legend_entry(mark.name, mark.marker, 4.5, mark.face, mark.colour) for mark in marks]
+    keys = [make_legend_entry(mark.name, mark.marker, 4.5, mark.face, mark.colour) for mark in marks]
     if published:
-        keys.append(legend_entry("the paper, joined to ours", "|", 7, DOUBT, DOUBT, markeredgewidth=1.3))
+        keys.append(make_legend_entry("the paper, joined to ours", "|", 7, DOUBT, DOUBT, markeredgewidth=1.3))
     if deviations:
         keys.append(
-            legend_entry("± one standard deviation", "", 0, "none", "none", color=DOUBT, linestyle="-", linewidth=0.7)
+            make_legend_entry(
+                "± one standard deviation", "", 0, "none", "none", color=DOUBT, linestyle="-", linewidth=0.7
+            )
         )
     figure.legend(
         handles=keys, loc=f"outside lower {side}", ncols=2, frameon=False, fontsize=SMALL + 0.5, columnspacing=1.0,

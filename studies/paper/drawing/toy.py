@@ -16,8 +16,8 @@ from isthmus.view.plots import (
     SOURCE_MARKER,
     TARGET_MARKER,
     TEN_COLOURS,
-    class_colours,
-    legend_entry,
+    choose_colours,
+    make_legend_entry,
 )
 from studies.paper.drawing.canvas import DOUBT, NORMAL, SMALL, empty_figure
 from studies.paper.drawing.grid import TICKS, TITLE, Grid
@@ -60,7 +60,7 @@ def plot_toy(panels: Sequence[Panel], *, title: str | None = None) -> Any:
         {label for panel in panels for label in panel.classes}, key=lambda label: (str(type(label)), label)
     )
     scheme = OKABE_ITO if len(classes) <= len(OKABE_ITO) else TEN_COLOURS
-    colours = class_colours(np.array(classes, dtype=object), scheme)
+    colours = choose_colours(np.array(classes, dtype=object), scheme)
     grid = Grid.of(panels, 0.0 if title is None else TITLE)
     figure = empty_figure(grid.height, title)
     figure.set_layout_engine("none")  # three-dimensional axes and captions of unequal length are beyond it
@@ -142,7 +142,7 @@ def _three_axes(ax: Any) -> None:
 
 def _explain(figure: Any, panels: Sequence[Panel], colours: dict[Any, Any], height: float) -> None:
     """Markers in one line, colours in the next."""
-    classes = [legend_entry(f"class {label}", "s", 6, colour, colour) for label, colour in colours.items()]
+    classes = [make_legend_entry(f"class {label}", "s", 6, colour, colour) for label, colour in colours.items()]
     for keys, bottom in ((_markers(panels), 0.27), (classes, 0.05)):
         place = {
             "loc": "lower center",
@@ -157,12 +157,12 @@ def _markers(panels: Sequence[Panel]) -> list[Any]:
     targets = [panel for panel in panels if panel.target is not None]
     keys = []
     if any(panel.source is not None for panel in panels):
-        keys.append(legend_entry("source row (labelled)", SOURCE_MARKER, 4, INK, "none"))
+        keys.append(make_legend_entry("source row (labelled)", SOURCE_MARKER, 4, INK, "none"))
     if any((panel.target_labels != UNLABELLED).any() for panel in targets):
-        keys.append(legend_entry("target row, labelled", TARGET_MARKER, 8, FAINT, INK, markeredgewidth=1.1))
+        keys.append(make_legend_entry("target row, labelled", TARGET_MARKER, 8, FAINT, INK, markeredgewidth=1.1))
     hidden = [panel for panel in targets if (panel.target_labels == UNLABELLED).any()]
     if hidden:
         true = all(panel.target_classes is not None for panel in hidden)
         words = "target row, unlabelled (colour: its true class)" if true else "target row, unlabelled"
-        keys.append(legend_entry(words, TARGET_MARKER, 4.5, "none", INK if true else FAINT, markeredgewidth=0.8))
+        keys.append(make_legend_entry(words, TARGET_MARKER, 4.5, "none", INK if true else FAINT, markeredgewidth=0.8))
     return keys

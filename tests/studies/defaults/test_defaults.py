@@ -137,7 +137,7 @@ def test_a_study_runs_resumes_and_prints_its_table(tmp_path, monkeypatch, capsys
     assert main(command) == 0
     again = capsys.readouterr()
     assert again.out == printed
-    assert "all trials were there already" in again.err
+    assert "nothing to run: all records are there" in again.err
     assert (tmp_path / "convergence.jsonl").read_bytes() == before
 
 

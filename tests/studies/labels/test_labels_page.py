@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from isthmus.exceptions import InputError
-from isthmus.study.records import VERSIONS, InFolder, Record
-from isthmus.study.study import Plan
+from isthmus.study.records import VERSIONS, Record, RecordStore
+from isthmus.study.run import RunPlan
 from studies.labels import STUDIES
 from studies.labels.__main__ import PAGE, RECORDS, committed_records, main, narrowed, rendered
 from studies.labels.page import TARGET_ONLY, comparisons, page
@@ -24,9 +24,9 @@ FIGURES = {UNNAMED: 0.7, "labelled classes": 0.9, "held out": 0.6, "source used"
 def made_records(part, level=lambda record: LEVELS.get(record.system, 0.4)):
     """A record for every cell of a part, whose score is the level of the system and a little that is drawn."""
     study, rng = STUDIES[part](None), np.random.default_rng(0)
-    plan = Plan(study, tuple(study.variants), ("default",), tuple(SEEDS))
+    plan = RunPlan(study, tuple(study.variants), ("default",), tuple(SEEDS))
     found = []
-    for key, mark in plan.marks.items():
+    for key, mark in plan.fingerprints.items():
         record = Record(*key, {}, 0.0, 0.5, "done", None, VERSIONS, None, FIGURES, mark)
         found.append(replace(record, score=round(float(np.clip(level(record) + 0.004 * rng.normal(), 0, 1)), 4)))
     return found
@@ -141,7 +141,7 @@ def test_failures_and_old_records_are_told(records):
 @pytest.mark.slow
 def test_render_writes_the_page(tmp_path, records, text, capsys):
     for part, some in records.items():
-        InFolder(tmp_path / "records", part).add(some)
+        RecordStore(tmp_path / "records", part).add(some)
     target = tmp_path / "docs" / "page.md"
     assert main(["render", "--records", str(tmp_path / "records"), "--page", str(target)]) == 0
     assert target.read_text(encoding="utf-8") == text

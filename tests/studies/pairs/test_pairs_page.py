@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from isthmus.exceptions import InputError
-from isthmus.study.records import VERSIONS, InFolder, Record
-from isthmus.study.study import Plan
+from isthmus.study.records import VERSIONS, Record, RecordStore
+from isthmus.study.run import RunPlan
 from studies.pairs import STUDIES, page
 from studies.pairs.__main__ import FIGURES, PAGE, RECORDS, committed_records, main
 from studies.pairs.findings import use_sentences, winners_table
@@ -37,9 +37,9 @@ NOTED = {
 def made_records(name, level=lambda record: LEVELS.get(record.system, 0.5)):
     """A record for every cell of a part, whose score is the level of the system and a little that is drawn."""
     study, rng = STUDIES[name](), np.random.default_rng(0)
-    plan = Plan(study, tuple(study.variants), ("default",), tuple(SEEDS))
+    plan = RunPlan(study, tuple(study.variants), ("default",), tuple(SEEDS))
     found = []
-    for key, mark in plan.marks.items():
+    for key, mark in plan.fingerprints.items():
         record = Record(*key, {}, 0.0, 0.5, "done", None, VERSIONS, None, NOTED[name] or None, mark)
         found.append(replace(record, score=round(float(np.clip(level(record) + 0.01 * rng.normal(), 0, 1)), 4)))
     return found
@@ -155,7 +155,7 @@ def test_the_figure_has_a_panel_for_each_data_set_and_a_line_for_each_system(rec
 @pytest.mark.slow
 def test_render_writes_the_page_and_its_figures(tmp_path, records, capsys):
     for name, some in records.items():
-        InFolder(tmp_path / "records", name).add(some)
+        RecordStore(tmp_path / "records", name).add(some)
     options = ["--records", str(tmp_path / "records"), "--page", str(tmp_path / "docs" / "page.md")]
     assert main(["render", *options, "--figures", str(tmp_path / "drawn")]) == 0
     assert (tmp_path / "docs" / "page.md").read_text(encoding="utf-8") == page(records, "../drawn")

@@ -10,7 +10,7 @@ from small_pairs import NUMBERS, TEXT, numbers, texts, use_small_data
 
 from conftest import one_sentence, real_data
 from isthmus.exceptions import InputError
-from isthmus.study.trial_rows import Trial, name_number
+from isthmus.study.trial_rows import Trial, hash_name
 from studies.datasets import read_debian_texts
 from studies.datasets.debian_texts import FILE
 from studies.pairs import data, matching
@@ -64,7 +64,7 @@ def test_preparation_never_sees_the_test(monkeypatch, group):
     before = draw(trial)
     both = data.views(group, None)
     moved = dense(both.A).copy()
-    test = np.random.default_rng([trial.seed, name_number(group)]).permutation(len(both.y))[:60]
+    test = np.random.default_rng([trial.seed, hash_name(group)]).permutation(len(both.y))[:60]
     moved[test] *= 1000.0  # nothing that is learned may move with them
     changed = Paired(sp.csr_matrix(moved) if sp.issparse(both.A) else moved, both.B, both.y, both.shared)
     monkeypatch.setitem(data.SETS, group, lambda folder: changed)

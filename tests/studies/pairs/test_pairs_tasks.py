@@ -182,7 +182,7 @@ def test_an_adapter_finds_what_the_new_model_would(monkeypatch):
     found = {}
     for entrant in migration.ENTRANTS:
         if entrant.name in ("ridge", "ridge, shuffled pairs", migration.OLD):
-            model, given = entrant.model({}, 0), rows if entrant.rows is None else entrant.rows(rows, 0)
+            model, given = entrant.configure_model({}, 0), rows if entrant.rows is None else entrant.rows(rows, 0)
             migration.Search().fit(model, given)
             found[entrant.name] = migration.Search().score(entrant, entrant.name, Fit(model, given))
     assert found["ridge"][1]["recall@1"] == 1.0

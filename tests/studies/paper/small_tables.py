@@ -13,7 +13,7 @@ import scipy.sparse as sp
 from isthmus.data.datasets import Collection
 from isthmus.data.domains import Domain
 from isthmus.data.splits import Protocol
-from isthmus.study.records import VERSIONS, InFolder, Record
+from isthmus.study.records import VERSIONS, Record, RecordStore
 from studies.paper.entrants import TABLE
 from studies.paper.experiment import EXPERIMENTS
 from studies.paper.published import TABLE1, TABLE2
@@ -120,7 +120,7 @@ def main(arguments):
 
 def _pause(after):
     """Wait for a signal once so many trials are finished, however fast the machine is."""
-    add, added = InFolder.add, []
+    add, added = RecordStore.add, []
 
     def pausing(self, records):
         add(self, records)
@@ -128,7 +128,7 @@ def _pause(after):
         if len(added) == after:
             time.sleep(600)
 
-    InFolder.add = pausing
+    RecordStore.add = pausing
 
 
 if __name__ == "__main__":

@@ -16,7 +16,7 @@ from small_tables import PAUSE, shrunk
 
 import isthmus
 from conftest import LIMIT, real_data, start_process, wait_until
-from isthmus.study.records import InFolder
+from isthmus.study.records import RecordStore
 from studies.paper.command import EXAMPLES, main, parser
 from studies.paper.experiment import EXPERIMENTS
 from studies.paper.reproduction import NAMES
@@ -175,7 +175,7 @@ def test_tables_are_printed_in_the_format_asked_for(capsys, tmp_path, small_expe
         assert sign in out
         assert out.rstrip() == (tmp_path / f"table2-part{suffix}").read_text().rstrip()
         assert "written: " in err
-        assert ("all trials were there already" in err) == (form != "text")
+        assert ("nothing to run: all records are there" in err) == (form != "text")
     files = {"table2.jsonl", "table2-part.txt", "table2-part.md", "table2-part.tex", "table2-whole-part.png"}
     assert files <= set(os.listdir(tmp_path))
 
@@ -289,7 +289,7 @@ def test_a_run_that_is_stopped_in_the_middle_goes_on_to_the_same_bytes(undisturb
     wait_until(lambda: len(list((tmp_path / "table1.parts").glob("*.jsonl"))) == 3, process)
     os.killpg(process.pid, signal.SIGINT)  # as a terminal does: the workers are told too
     out, err = process.communicate(timeout=LIMIT)
-    kept = InFolder(tmp_path, "table1").read()
+    kept = RecordStore(tmp_path, "table1").read()
     assert len(kept) == 3 * len(shrunk()["table1"].columns)
     assert process.returncode == 130
     assert out == ""
@@ -303,7 +303,7 @@ def test_a_run_that_is_stopped_in_the_middle_goes_on_to_the_same_bytes(undisturb
     out, err = process.communicate(timeout=LIMIT)
     assert process.returncode == 0, err
     assert (out, made(tmp_path)) == undisturbed
-    after = InFolder(tmp_path, "table1").read()
+    after = RecordStore(tmp_path, "table1").read()
     assert all(after[key].seconds == seconds for key, seconds in before.items())  # none was run again
     assert not list(tmp_path.rglob(".*.part"))
 
@@ -328,7 +328,7 @@ def one_group(name, group, tmp_path, capsys, variants=("whole", "held-out")):
     status, out, err = run(name, *arguments, capsys=capsys)
     assert status == 0, err
     experiment = EXPERIMENTS[name]
-    records = InFolder(tmp_path, name).read().values()
+    records = RecordStore(tmp_path, name).read().values()
     assert len(records) == len(experiment.columns) * len(variants)
     assert all(record.certified for record in records)
     assert "†" not in out

@@ -13,10 +13,10 @@ from isthmus._core.validation import UNLABELLED
 from isthmus.data.domains import Domain
 from isthmus.estimators.controls import KINDS, TargetOnly
 from isthmus.exceptions import InputError
-from isthmus.study import study as study_module
+from isthmus.study import run as run_module
 from isthmus.study.design import SETTINGS, Entrant, Fit, predict_by_target_rows, reverse_agreement
-from isthmus.study.records import InFolder
-from isthmus.study.study import Plan, fit_and_score, run_plan, run_trial
+from isthmus.study.records import RecordStore
+from isthmus.study.run import RunPlan, fit_and_score, run_plan, run_trial
 from isthmus.study.trial_rows import CorruptedRows, Trial
 from studies.paper.artefacts import sensitivity_artefacts, table_artefacts
 from studies.paper.comparisons import READINGS
@@ -53,7 +53,7 @@ def trial_records(request):
 
 @pytest.mark.parametrize("entrant", TABLE, ids=lambda e: e.name)
 def test_a_default_that_is_a_number_is_a_point_of_its_grid(entrant):
-    defaults = entrant.made().get_params()
+    defaults = entrant.new_model().get_params()
     for parameter, values in entrant.grid.items():
         assert parameter in defaults
         if isinstance(defaults[parameter], int | float):
@@ -82,19 +82,19 @@ def test_by_means_is_the_rule_of_that_name_and_leaves_the_model_as_it_was(domain
 
 def test_the_flat_weight_is_that_of_each_pair(domains):
     (flat,) = [e for e in TABLE if e.name == "mlhd-rbf λ2=100"]
-    assert flat.made().fit(*domains.args).pair_weight_ == 100.0
+    assert flat.new_model().fit(*domains.args).pair_weight_ == 100.0
 
 
 @pytest.mark.parametrize("entrant", [*TABLE, *TOY], ids=lambda e: e.name)
 def test_an_estimator_is_fresh_and_draws_by_the_seed(entrant):
-    one, two = entrant.model({}, 3), entrant.model({}, 3)
+    one, two = entrant.configure_model({}, 3), entrant.configure_model({}, 3)
     assert one is not two
     draws = {k: v for k, v in one.get_params().items() if k.endswith("random_state")}
     assert all(v == 3 for v in draws.values())
 
 
 def test_the_grid_is_walked_with_the_last_parameter_fastest():
-    points = list(MLHD_RBF.points())
+    points = list(MLHD_RBF.grid_points())
     assert len(points) == 36
     assert points[0] == {"alignment_weight": 1e-3, "pair_weight": 1e-2}
     assert points[1] == {"alignment_weight": 1e-3, "pair_weight": 1e-1}
@@ -273,7 +273,7 @@ def test_every_entrant_of_a_trial_sees_the_same_rows(monkeypatch):
         seen.append((entrant, rows))
         return fit_and_score(entrant, parameters, rows, seed, **asked)
 
-    monkeypatch.setattr(study_module, "fit_and_score", noted)
+    monkeypatch.setattr(run_module, "fit_and_score", noted)
     experiment = shrunk()["table1"]
     run_trial(experiment, TRIALS["table1"], everything(experiment, ("default",)))
     assert [entrant.name for entrant, _ in seen] == [e.name for e in experiment.entrants]
@@ -294,7 +294,7 @@ def test_a_trial_has_a_record_for_every_column_and_setting(trial_records):
         assert "isthmus" in r.versions
         assert (r.grid is None) == (r.setting == "default")
         assert (r.parameters == {}) == (r.setting == "default")
-        points = list(experiment.entrant(r.system).points())
+        points = list(experiment.entrant(r.system).grid_points())
         if r.setting != "default":
             assert len(r.grid) == len(points)
             assert r.parameters == points[int(np.argmax(r.grid))]
@@ -308,7 +308,7 @@ def test_the_oracle_is_at_least_a_default_that_it_may_choose(trial_records):
     compared = 0
     for column, setting in score:
         entrant = experiment.entrant(column)
-        defaults = entrant.made().get_params()
+        defaults = entrant.new_model().get_params()
         if setting == "oracle" and all(defaults[p] in values for p, values in entrant.grid.items()):
             assert score[column, "oracle"] >= score[column, "default"]
             assert score[column, "oracle"] >= score.get((column, "selected"), 0)
@@ -385,7 +385,7 @@ def test_an_infinite_gap_can_be_written(monkeypatch, tmp_path):
     experiment = small("table1", entrants=(Entrant("mlhd-rbf", limited),))
     (found,) = run_trial(experiment, TRIALS["table1"], [("mlhd-rbf", "default")])
     assert found.gap is None
-    InFolder(tmp_path, "table1").add([found])
+    RecordStore(tmp_path, "table1").add([found])
 
 
 @pytest.mark.parametrize(
@@ -400,15 +400,15 @@ def test_a_failing_entrant_does_not_stop_the_others(tmp_path, monkeypatch, error
     entrants = coarse(TABLE)
     experiment = replace(small("table1", entrants=entrants), groups=shrunk()["table1"].groups[:1])
     experiment = replace(experiment, published=experiment.published[:1])
-    plan = Plan(experiment, ("whole",), tuple(SETTINGS), (0,))
-    found = {(r.system, r.setting): r for r in run_plan(plan, InFolder(tmp_path, "table1"))}
+    plan = RunPlan(experiment, ("whole",), tuple(SETTINGS), (0,))
+    found = {(r.system, r.setting): r for r in run_plan(plan, RecordStore(tmp_path, "table1"))}
     for setting in SETTINGS:
         for column in ("arc-rbf", *READINGS):
             assert found[column, setting].score is None
             assert f"failed: {error}" in found[column, setting].status
         assert found["kcca+nn", setting].score is not None
     assert found["arc-rbf", "default"].status.startswith("failed: ")
-    assert plan.missing(InFolder(tmp_path, "table1").read()) == []  # and it is not run again
+    assert plan.find_missing(RecordStore(tmp_path, "table1").read()) == []  # and it is not run again
     made = table_artefacts(experiment, list(found.values()), ("whole",), [(0,)])
     for table in made.tables[:2]:
         (index,) = [k for k, name in enumerate(table.head) if name in ("mlhd-rbf ours", "mlhd-rbf")]
@@ -438,14 +438,14 @@ def few(name):
 
 def plans(experiment, seeds=(0, 1)):
     return [
-        Plan(experiment, BOTH, ("default",), seeds),
-        Plan(experiment, ("whole",), ("oracle", "selected"), seeds[:1]),
+        RunPlan(experiment, BOTH, ("default",), seeds),
+        RunPlan(experiment, ("whole",), ("oracle", "selected"), seeds[:1]),
     ]
 
 
 def bytes_of(experiment, folder, seeds=(0, 1), figures=True):
     """Every file that is made from the records, by name; figures take their time."""
-    records = list(InFolder(folder, experiment.name).read().values())
+    records = list(RecordStore(folder, experiment.name).read().values())
     for made in (
         table_artefacts(experiment, records, BOTH, [seeds]),
         sensitivity_artefacts(experiment, records, ("whole",), [seeds[:1]]),
@@ -464,7 +464,7 @@ def finished(request, tmp_path_factory):
     """A run from beginning to end, and its tables and figures."""
     folder, experiment = tmp_path_factory.mktemp("finished"), few(request.param)
     for plan in plans(experiment):
-        run_plan(plan, InFolder(folder, experiment.name))
+        run_plan(plan, RecordStore(folder, experiment.name))
     return experiment, folder, bytes_of(experiment, folder)
 
 
@@ -488,8 +488,8 @@ def test_a_run_that_was_stopped_and_resumed_gives_the_same_bytes_and_repeats_not
         if done == k:
             raise Stop
 
-    monkeypatch.setattr(study_module, "run_trial", counted)
-    results = InFolder(tmp_path, experiment.name)
+    monkeypatch.setattr(run_module, "run_trial", counted)
+    results = RecordStore(tmp_path, experiment.name)
     with pytest.raises(Stop):
         run_plan(plans(experiment)[0], results, progress=stopping)
     assert len(results.read()) == k * len(experiment.columns)
@@ -508,17 +508,17 @@ def test_a_run_that_was_stopped_and_resumed_gives_the_same_bytes_and_repeats_not
     before = len(runs)
     for plan in plans(experiment):
         found = results.read()
-        assert run_plan(plan, results) == [found[key] for key in plan.marks]
+        assert run_plan(plan, results) == [found[key] for key in plan.fingerprints]
     assert len(runs) == before
 
 
 @pytest.mark.slow
 def test_a_lost_column_is_all_that_is_run_again(finished, tmp_path):
     experiment, folder, expected = finished
-    results = InFolder(tmp_path, experiment.name)
-    records = list(InFolder(folder, experiment.name).read().values())
+    results = RecordStore(tmp_path, experiment.name)
+    records = list(RecordStore(folder, experiment.name).read().values())
     results.add([r for r in records if not (r.system == "arc-rbf" and r.setting == "default" and r.seed == 1)])
-    left = plans(experiment)[0].missing(results.read())
+    left = plans(experiment)[0].find_missing(results.read())
     assert len(left) == 2 * len(experiment.groups)
     assert all(cells == [("arc-rbf", "default")] and trial.seed == 1 for trial, cells in left)
     for plan in plans(experiment):
@@ -530,12 +530,12 @@ def test_a_lost_column_is_all_that_is_run_again(finished, tmp_path):
 def test_one_job_and_two_give_the_same_tables(finished, tmp_path):
     experiment, _, expected = finished
     for plan in plans(experiment):
-        run_plan(plan, InFolder(tmp_path, experiment.name), n_jobs=2)
+        run_plan(plan, RecordStore(tmp_path, experiment.name), n_jobs=2)
     assert bytes_of(experiment, tmp_path, figures=False) == texts_of(expected)
 
 
 def test_an_interruption_keeps_what_is_finished_and_is_passed_on(tmp_path):
-    experiment, results = few("table1"), InFolder(tmp_path, "table1")
+    experiment, results = few("table1"), RecordStore(tmp_path, "table1")
 
     def interrupting(done, total):
         if done == 2:
@@ -550,17 +550,17 @@ def test_an_interruption_keeps_what_is_finished_and_is_passed_on(tmp_path):
 def test_progress_counts_the_trials_that_are_left(tmp_path):
     experiment, seen = few("table1"), []
     one = replace(experiment, entrants=(experiment.entrant("target 1-NN"),))
-    plan = Plan(one, ("whole",), ("default",), (0,))
-    run_plan(plan, InFolder(tmp_path, "table1"), progress=lambda *at: seen.append(at))
+    plan = RunPlan(one, ("whole",), ("default",), (0,))
+    run_plan(plan, RecordStore(tmp_path, "table1"), progress=lambda *at: seen.append(at))
     assert seen == [(k, 3) for k in range(4)]
     seen.clear()
-    run_plan(plan, InFolder(tmp_path, "table1"), progress=lambda *at: seen.append(at))
+    run_plan(plan, RecordStore(tmp_path, "table1"), progress=lambda *at: seen.append(at))
     assert seen == [(0, 0)]
 
 
 def test_seeds_come_first_so_that_an_early_stop_has_something_of_every_group():
     experiment = shrunk()["table1"]
-    trials = [trial for trial, _ in Plan(experiment, BOTH, ("default",), (0, 1)).missing({})]
+    trials = [trial for trial, _ in RunPlan(experiment, BOTH, ("default",), (0, 1)).missing({})]
     first = trials[: len(trials) // 2]
     assert {t.seed for t in first} == {0}
     assert {t.group for t in first} == set(experiment.groups)
@@ -568,9 +568,9 @@ def test_seeds_come_first_so_that_an_early_stop_has_something_of_every_group():
 
 
 def test_a_plan_takes_its_own_records_only(tmp_path):
-    experiment, results = shrunk()["table1"], InFolder(tmp_path, "table1")
-    plan = Plan(replace(experiment, entrants=(experiment.entrant("arc-rbf"),)), ("whole",), ("default",), (0,))
-    mine = [record(key[4], group=key[1], fingerprint=mark) for key, mark in plan.marks.items()]
+    experiment, results = shrunk()["table1"], RecordStore(tmp_path, "table1")
+    plan = RunPlan(replace(experiment, entrants=(experiment.entrant("arc-rbf"),)), ("whole",), ("default",), (0,))
+    mine = [record(key[4], group=key[1], fingerprint=mark) for key, mark in plan.fingerprints.items()]
     assert len(mine) == 2 * len(experiment.groups)  # two readings
     foreign = [
         record("mlhd-rbf"),
@@ -597,7 +597,7 @@ def test_reproduce_narrows_groups_and_variants(small_experiments, tmp_path, name
     group = few(name).groups[1]
     request = Request(None, tmp_path, ((0,), (1,)), False, ("held-out",), (group,))
     made = reproduce(name, request)
-    records = InFolder(tmp_path, name).read().values()
+    records = RecordStore(tmp_path, name).read().values()
     assert {r.group for r in records} == {group}
     assert {r.variant for r in records} == {"held-out"}
     assert {r.seed for r in records} == {0, 1}

@@ -9,7 +9,7 @@ from small_tables import GROUPS, record, records_of, small
 
 from isthmus.evidence.comparison import Difference
 from isthmus.exceptions import InputError
-from isthmus.study.board import HOLDS, LEVEL, OPEN, REVERSED, UNRUN, Claim, Table, make_claim_table
+from isthmus.study.board import HOLDS, LEVEL, OPEN, REVERSED, UNRUN, Claim, TextTable, make_claim_table
 from studies.paper.artefacts import boards, sensitivity_artefacts, table_artefacts
 from studies.paper.comparisons import (
     AGAINST_CORRUPTED,
@@ -56,7 +56,7 @@ def board():
 
 # --- the table as a value ---------------------------------------------------------------------------------------
 
-AWKWARD = Table(
+AWKWARD = TextTable(
     "A & B: 50 % of #1_x",
     ("name of rows", "first column", "p"),
     (("a → b", "1.0±0.2†", "−0.5"), ("x_y {z} ~ ^ \\ $ #", "–", "<.001"), ("λ1 λ2 MMD²", "", "> 3"), ("mean", "2", "5")),
@@ -71,7 +71,7 @@ def printed(table, form):
 
 def text_cells(table):
     """The body of the text, cut where the rule has its gaps."""
-    lines = table.text().split("\n")
+    lines = str(table).split("\n")
     rule = next(line for line in lines if re.fullmatch(r"-+(  -+)*", line))
     ends = [(m.start(), m.end()) for m in re.finditer("-+", rule)]
     first = lines.index(rule) + 1
@@ -80,7 +80,7 @@ def text_cells(table):
 
 
 def markdown_cells(table):
-    lines = [line for line in table.markdown().split("\n") if line.startswith("|")]
+    lines = [line for line in table.to_markdown().split("\n") if line.startswith("|")]
     return [tuple(cell.strip().strip("*") for cell in re.split(r"(?<!\\)\|", line)[1:-1]) for line in lines[2:]]
 
 
@@ -142,7 +142,7 @@ def test_latex_is_balanced_and_has_no_bare_special_characters(table):
 
 @pytest.mark.parametrize("table", TABLES)
 def test_text_columns_are_aligned_to_the_right(table):
-    lines = table.text().split("\n")
+    lines = str(table).split("\n")
     rules = [k for k, line in enumerate(lines) if re.fullmatch(r"-+(  -+)*", line)]
     assert len(rules) == (2 if table.footer else 1)
     ends = [m.end() for m in re.finditer("-+", lines[rules[0]])]
@@ -154,26 +154,26 @@ def test_text_columns_are_aligned_to_the_right(table):
     for row, line in zip(table.rows[:1], lines[rules[0] + 1 :], strict=False):
         assert line.startswith(row[0])
         assert line.endswith(row[-1])
-    assert all(len(line) <= 118 for line in table.text().split("\n\n")[-1].split("\n")) or not table.notes
+    assert all(len(line) <= 118 for line in str(table).split("\n\n")[-1].split("\n")) or not table.notes
 
 
 def test_the_footer_is_bold_in_markdown_and_under_a_rule():
-    assert "| **mean** | **2** | **5** |" in AWKWARD.markdown()
-    lines = AWKWARD.text().split("\n")
+    assert "| **mean** | **2** | **5** |" in AWKWARD.to_markdown()
+    lines = str(AWKWARD).split("\n")
     (mean,) = [k for k, line in enumerate(lines) if line.startswith("mean")]
     assert set(lines[mean - 1]) == {"-", " "}
     assert r"\hline" + "\nmean & 2 & 5" in latex(AWKWARD)
 
 
 def test_a_bar_in_a_cell_does_not_make_a_column():
-    table = Table("t", ("a", "b"), (("x|y", "1"),))
-    assert table.markdown().split("\n")[-1] == r"| x\|y | 1 |"
-    assert "x|y" in table.text()
+    table = TextTable("t", ("a", "b"), (("x|y", "1"),))
+    assert table.to_markdown().split("\n")[-1] == r"| x\|y | 1 |"
+    assert "x|y" in str(table)
 
 
 def test_a_table_without_rows_or_notes_prints():
     for form in FORMATS:
-        assert printed(Table("nothing", ("a", "b c"), ()), form)
+        assert printed(TextTable("nothing", ("a", "b c"), ()), form)
 
 
 # --- paper / ours / difference ------------------------------------------------------------------------------------

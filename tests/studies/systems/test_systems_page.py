@@ -87,7 +87,9 @@ def test_no_target_only_rule_sees_the_source(monkeypatch):
     for entrant in by_labels.TARGET_ONLY:
         seen = [entrant.rows(each, 0) for each in (rows, other)]
         assert (seen[0].X_source != seen[1].X_source).all()
-        np.testing.assert_array_equal(*(entrant.model({}, 0).fit(*each.fit).predict(each.X_test) for each in seen))
+        np.testing.assert_array_equal(
+            *(entrant.configure_model({}, 0).fit(*each.fit).predict(each.X_test) for each in seen)
+        )
 
 
 # --- the reading ------------------------------------------------------------------------------------------------------

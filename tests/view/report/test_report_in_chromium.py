@@ -22,7 +22,7 @@ from isthmus.view.report.page import (
     own_plane,
     render_page,
 )
-from isthmus.view.report.rows import Rows
+from isthmus.view.report.rows import ReportRows
 
 pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="no Chromium on the PATH")
 
@@ -38,7 +38,7 @@ def cloud():
         cells = Table.of({"text": [f"words of {domain} {i} {EVIL}" for i in range(40)]}, path=f"{domain}.csv")
         classes = tuple("uv"[i % 2] if i % 2 else EVIL for i in range(40))
         sides.append(
-            Rows(domain, cells, Plan.of(cells, text=["text"]), tuple(f"{domain}-{i}" for i in range(40)), classes)
+            ReportRows(domain, cells, Plan.of(cells, text=["text"]), tuple(f"{domain}-{i}" for i in range(40)), classes)
         )
     before = own_plane(rng.normal(size=(40, 3))), own_plane(rng.normal(size=(40, 3)))
     apart = Plane(np.array([(i % 10, i // 10) for i in range(80)], dtype=float), (0.5, 0.25))

@@ -32,7 +32,7 @@ from isthmus.view.report.page import (
     own_plane,
     render_page,
 )
-from isthmus.view.report.rows import MOST_CLASSES, NO_CLASS, Rows, order_classes, sample_rows
+from isthmus.view.report.rows import MOST_CLASSES, NO_CLASS, ReportRows, order_classes, sample_rows
 
 HOSTILE = st.text(alphabet=st.sampled_from("<>&\"'/`=;-!abc script\n\\u0000é"), max_size=60) | st.text(max_size=20)
 
@@ -143,7 +143,7 @@ def test_small_classes_share_a_line_of_the_confusion_matrix_and_are_still_told_a
 def made(n, labels=(), domain="source"):
     cells = Table.of({"x": np.arange(float(n)) + 0.5})
     every = tuple(labels) + (None,) * (n - len(labels))
-    return Rows(domain, cells, Plan((Column("x", "number"),)), tuple(f"{domain[0]}{i}" for i in range(n)), every)
+    return ReportRows(domain, cells, Plan((Column("x", "number"),)), tuple(f"{domain[0]}{i}" for i in range(n)), every)
 
 
 @given(st.integers(1, 60), st.integers(1, 30), st.integers(0, 60))

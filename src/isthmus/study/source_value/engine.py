@@ -21,7 +21,7 @@ from isthmus.estimators.shared_columns import SHARED, SharedColumns
 from isthmus.evidence.comparison import Estimate, compare_with_best, estimate_difference
 from isthmus.exceptions import DataWarning, InputError
 from isthmus.geometry.similarity import normalize_rows
-from isthmus.study.board import Scoreboard
+from isthmus.study.board import Board
 from isthmus.study.design import Classification, Entrant, Fit
 from isthmus.study.source_value.problem import LABELS_FOR_NAMING, NAMING, Question, Splits, WithoutSource
 from isthmus.study.study import Study
@@ -147,7 +147,7 @@ class RowByRow(Classification):
 
     def score(self, entrant: Entrant, column: str, fit: Fit) -> tuple[float, Mapping[str, float]]:
         """Accuracy, and what it is the mean of, by the number of the row."""
-        right = entrant.called(column, fit, fit.rows.X_test) == fit.rows.y_test
+        right = entrant.predict(column, fit, fit.rows.X_test) == fit.rows.y_test
         return float(np.mean(right)), dict(zip(map(str, fit.rows.test), map(float, right), strict=True))
 
 
@@ -170,7 +170,7 @@ def make_study(
     return Study(TITLE, splits, entrants, groups=tuple(groups), task=RowByRow())
 
 
-def correct_predictions(board: Scoreboard, column: str, group: str, n_rows: int) -> FloatArray:
+def correct_predictions(board: Board, column: str, group: str, n_rows: int) -> FloatArray:
     """Right (1) or wrong (0) for each split and each target row (J, n_t), NaN where a row is not tested."""
     records = board.records(column)[board.groups.index(group)]
     found = np.full((len(records), n_rows), np.nan)
@@ -246,7 +246,7 @@ class Names:
     classes: int
 
 
-def summarize_group(board: Scoreboard, splits: Splits, group: str) -> TrialGroup:
+def summarize_group(board: Board, splits: Splits, group: str) -> TrialGroup:
     """What the trials of a group say; they have run."""
     question = splits.question
     entered = {

@@ -18,7 +18,7 @@ from isthmus.estimators.shared_columns import SHARED, find_common_columns
 from isthmus.evidence.comparison import Estimate, format_points
 from isthmus.exceptions import InputError
 from isthmus.geometry.similarity import normalize_rows, prepare_rows, scale_rows
-from isthmus.study.board import Table
+from isthmus.study.board import TextTable
 from isthmus.study.registry import systems
 from isthmus.study.source_value.engine import SPOILT, SYSTEM, TARGET_ONLY, WORTH, Names, TrialGroup, run_groups
 from isthmus.study.source_value.problem import NAMING, Question, Splits, make_question
@@ -296,14 +296,14 @@ class Verdict:
         return self.sentence
 
     @property
-    def table(self) -> Table:
+    def table(self) -> TextTable:
         """Every comparison: accuracy in per cent, and in points what the system with the source is better."""
         cells = tuple((row.against or self.system, _setting(row), *_cells(row)) for row in self.rows)
         notes = (
             f"Accuracy in per cent, differences in points, {self.n_splits} splits, {self.n_tested} tested rows. "
             "Intervals of 95 %, for splits that share rows.",
         )
-        return Table(self.sentence, ("", "labels per class", "accuracy", "better by", "95 %"), cells, notes)
+        return TextTable(self.sentence, ("", "labels per class", "accuracy", "better by", "95 %"), cells, notes)
 
     def plot(self) -> Any:
         """The curve over labels per class and the comparisons that decide, as a matplotlib figure."""

@@ -24,8 +24,8 @@ from isthmus.view.report.rows import (
     NO_CLASS,
     RECORD,
     Inputs,
-    Record,
-    Rows,
+    CommandRecord,
+    ReportRows,
     check_version,
     find_rows,
     read_json,
@@ -110,7 +110,7 @@ def verdict_chapter(path: Path, about: Mapping[str, Any]) -> Chapter:
     return Chapter("verdict", path.name, verdict.sentence, values)
 
 
-def match_chapter(path: Path, found: Table | None, record: Record | None, inputs: Inputs) -> Chapter:
+def match_chapter(path: Path, found: Table | None, record: CommandRecord | None, inputs: Inputs) -> Chapter:
     """Return the chapter of matches (None: no match was found), with the rows of both files where given."""
     facts, plans = ({}, {}) if record is None else (record.facts, record.plans)
     sides = None
@@ -127,7 +127,7 @@ def match_chapter(path: Path, found: Table | None, record: Record | None, inputs
     return Chapter("matches", path.name, said, values | seen)
 
 
-def _show_matches(path: Path, found: Table, sides: tuple[Rows, Rows] | None) -> dict[str, Any]:
+def _show_matches(path: Path, found: Table, sides: tuple[ReportRows, ReportRows] | None) -> dict[str, Any]:
     """Return the least confident matches, with texts, other candidates and the common space of all."""
     ids = words(found, "source"), words(found, "target")
     score, confidence = numbers(found, "score"), np.nan_to_num(numbers(found, "confidence"))
@@ -160,7 +160,7 @@ def _read_recall(facts: Mapping[str, Any]) -> dict[str, Any] | None:
 
 
 def _learn_space(
-    pairs: IntArray, confidence: FloatArray, sides: tuple[Rows, Rows], asked: IntArray
+    pairs: IntArray, confidence: FloatArray, sides: tuple[ReportRows, ReportRows], asked: IntArray
 ) -> dict[str, Any] | None:
     """Return a common space of ridge maps fitted to the most confident matches; None where they are too few.
 
@@ -202,7 +202,7 @@ def _learn_space(
     return {"cloud": cloud, "n_pairs": len(known), "candidates": [[some[1].ids[j] for j in row] for row in others]}
 
 
-def labels_chapter(path: Path, found: Table, record: Record | None, inputs: Inputs) -> Chapter:
+def labels_chapter(path: Path, found: Table, record: CommandRecord | None, inputs: Inputs) -> Chapter:
     """Return the chapter of predicted classes, with texts and true classes where the files have them."""
     plans = {} if record is None else record.plans
     classes = [NO_CLASS if name is None else name for name in words(found, "class")]
@@ -234,7 +234,7 @@ def _count_classes(classes: list[str], labelled: Any) -> list[tuple[str, int, in
     return [(name, known[name], n - known[name]) for name, n in order]
 
 
-def _draw_classes(source: Rows, target: Rows, where: IntArray, classes: list[str], labelled: Any) -> Cloud:
+def _draw_classes(source: ReportRows, target: ReportRows, where: IntArray, classes: list[str], labelled: Any) -> Cloud:
     by_row = dict(zip(where.tolist(), zip(classes, labelled.tolist(), strict=True), strict=True))
     chosen = sample_rows(target, POINTS // 2)
     some = source.take(sample_rows(source, POINTS // 2)), target.take(chosen)
@@ -246,7 +246,7 @@ def _draw_classes(source: Rows, target: Rows, where: IntArray, classes: list[str
 
 
 def _least_confident(
-    found: Table, classes: list[str], new: IntArray, target: Rows | None, where: IntArray | None
+    found: Table, classes: list[str], new: IntArray, target: ReportRows | None, where: IntArray | None
 ) -> dict[str, Any]:
     """Return the predicted rows of smallest probability, with their second classes."""
     ids, second = words(found, "id"), words(found, "runner_up")

@@ -32,7 +32,7 @@ from isthmus.view.report.page import (
     convergence_figure,
     own_plane,
 )
-from isthmus.view.report.rows import NO_CLASS, Inputs, Rows, order_classes, sample_rows
+from isthmus.view.report.rows import NO_CLASS, Inputs, ReportRows, order_classes, sample_rows
 
 PART = "fit"
 """The name of the record in a model file."""
@@ -194,7 +194,7 @@ def _fill_labels(model: Any, labels: Sequence[str | None], X: Matrix) -> list[st
     return found
 
 
-def _score_model(model: Any, features: Features, target: Rows, record: FitRecord | None) -> dict[str, Any] | None:
+def _score_model(model: Any, features: Features, target: ReportRows, record: FitRecord | None) -> dict[str, Any] | None:
     """Return how the model classifies labelled target rows that it was not fitted to; None where it can't be said."""
     labelled = np.array([i for i, label in enumerate(target.labels) if label is not None], dtype=np.intp)
     if not len(labelled) or not len(getattr(model, "classes_", ())):
@@ -216,7 +216,7 @@ def describe_classes(true: Sequence[Any], predicted: Sequence[Any]) -> dict[str,
 
 
 def _find_neighbours(
-    model: Any, features: dict[str, Features], source: Rows, target: Rows, X_target: Matrix
+    model: Any, features: dict[str, Features], source: ReportRows, target: ReportRows, X_target: Matrix
 ) -> dict[str, Any]:
     """Return some target rows with the source rows nearest to them."""
     there = source.take(sample_rows(source, SEARCHED))

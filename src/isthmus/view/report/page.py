@@ -19,7 +19,7 @@ from isthmus._core.validation import FloatArray, IntArray, Matrix
 from isthmus._version import __version__
 from isthmus.evidence.scores import OTHER_CLASSES
 from isthmus.exceptions import InputError, MissingDependencyError
-from isthmus.view.report.rows import CELL, NO_CLASS, Rows, cut, order_classes
+from isthmus.view.report.rows import CELL, NO_CLASS, ReportRows, shorten, order_classes
 
 __all__ = ["render_report", "write_report"]
 
@@ -85,8 +85,8 @@ def confusion_figure(confusion: IntArray, classes: Sequence[str]) -> Figure:
     """Return a confusion matrix (C, C): true classes down, predicted ones across."""
     values = {
         "counts": confusion.tolist(),
-        "names": [cut(name) for name in classes],
-        "ticks": [cut(name, CELL) for name in classes],
+        "names": [shorten(name) for name in classes],
+        "ticks": [shorten(name, CELL) for name in classes],
     }
     height = min(900, max(320, 160 + 26 * len(classes)))
     return Figure("confusion", "Confusion matrix: true classes in rows, predicted classes in columns", values, height)
@@ -134,7 +134,7 @@ class Cloud:
         Whether the colour shows the domain instead of the class.
     """
 
-    rows: tuple[Rows, Rows]
+    rows: tuple[ReportRows, ReportRows]
     groups: Sequence[str]
     known: Sequence[bool]
     before: tuple[Plane, Plane]
@@ -157,7 +157,7 @@ class Cloud:
         """Return name, number of points and colour of each class, as :func:`order_classes` orders them."""
         counts, names = Counter(self.groups), order_classes(self.groups)
         plain = [name for name in names if name not in (OTHER_CLASSES, NO_CLASS)]
-        colours = [*_colours(len(plain)), *[GREY] * (len(names) - len(plain))]
+        colours = [*_choose_colours(len(plain)), *[GREY] * (len(names) - len(plain))]
         rest = len(self.groups) - sum(counts[name] for name in names if name != OTHER_CLASSES)
         sizes = [rest if name == OTHER_CLASSES else counts[name] for name in names]
         return list(zip(names, sizes, colours, strict=True))
@@ -168,14 +168,14 @@ class Cloud:
         place, n = {name: i for i, (name, *_) in enumerate(legend)}, self.sizes[0]
         first, second = (plane.columns() for plane in self.before)
         return {
-            "names": [cut(name) for name in place],
+            "names": [shorten(name) for name in place],
             "colours": [colour for *_, colour in legend],
             "byDomain": self.by_domain,
             "domain": [0] * n + [1] * self.sizes[1],
             "group": [place.get(name, place.get(OTHER_CLASSES, 0)) for name in self.groups],
             "known": [int(known) for known in self.known],
-            "id": [cut(id) for rows in self.rows for id in rows.ids],
-            "class": [None if self.by_domain or name == NO_CLASS else cut(name) for name in self.groups],
+            "id": [shorten(id) for rows in self.rows for id in rows.ids],
+            "class": [None if self.by_domain or name == NO_CLASS else shorten(name) for name in self.groups],
             "words": [text for rows in self.rows for text in rows.excerpts()],
             "before": [first[0] + second[0], first[1] + second[1]],
             "beforeShare": [plane.share for plane in self.before],
@@ -187,24 +187,24 @@ class Cloud:
 
 def own_plane(X: Matrix) -> Plane:
     """Return rows along the two principal axes of their own domain."""
-    return _project(principal_axes(X[_spread(X.shape[0])]), X)
+    return _project(principal_axes(X[_sample_evenly(X.shape[0])]), X)
 
 
 def common_plane(embed: Callable[[Matrix, str], Any], X_source: Matrix, X_target: Matrix) -> Plane:
     """Return both domains, source first, in their plane of largest variance; each domain has half of the weight."""
     sides = list(zip(DOMAINS, (X_source, X_target), strict=True))
-    some = [_embed(embed, X[_spread(X.shape[0])], domain) for domain, X in sides]
+    some = [_embed_rows(embed, X[_sample_evenly(X.shape[0])], domain) for domain, X in sides]
     halves = np.concatenate([np.full(len(points), 0.5 / len(points)) for points in some])
     axes = principal_axes(np.vstack(some), weights=halves)
     blocks = [
-        _project(axes, _embed(embed, X[start : start + BLOCK], domain))
+        _project(axes, _embed_rows(embed, X[start : start + BLOCK], domain))
         for domain, X in sides
         for start in range(0, X.shape[0], BLOCK)
     ]
     return Plane(np.vstack([block.points for block in blocks]), blocks[0].share)
 
 
-def _embed(embed: Callable[[Matrix, str], Any], X: Matrix, domain: str) -> FloatArray:
+def _embed_rows(embed: Callable[[Matrix, str], Any], X: Matrix, domain: str) -> FloatArray:
     """Return finite points, also of a model file from a stranger."""
     points = np.asarray(embed(X, domain), dtype=np.float64)
     if not np.isfinite(points).all() or np.abs(points).max(initial=0.0) > LARGEST:
@@ -219,18 +219,18 @@ def _project(axes: PrincipalAxes, X: Matrix) -> Plane:
     return Plane(two.coordinates(X), (first, second))
 
 
-def _spread(n: int) -> IntArray:
+def _sample_evenly(n: int) -> IntArray:
     return np.unique(np.linspace(0, n - 1, min(n, AXES_FROM)).astype(np.intp))
 
 
-def _colours(count: int) -> list[str]:
+def _choose_colours(count: int) -> list[str]:
     if count <= len(COLOURS):
         return list(COLOURS[:count])
     wheel = (colorsys.hls_to_rgb(i / count, 0.52, 0.55) for i in range(count))
     return ["#" + "".join(f"{round(255 * part):02x}" for part in rgb) for rgb in wheel]
 
 
-class Canvas(defaultdict[str, list[Any]]):
+class PageParts(defaultdict[str, list[Any]]):
     """Collects, while the chapters are rendered, the figures and clouds to draw and the sections for the menu."""
 
     def add(self, kind: str, value: Any) -> int:
@@ -258,7 +258,7 @@ def render_page(chapters: Sequence[Chapter], title: str = "isthmus report", scri
     ('<!DOCTYPE html>', True)
     """
     environment, library = load_libraries()
-    canvas, sources = Canvas(list), [environment.loader.get_source(environment, name)[0] for name in PLAIN]
+    canvas, sources = PageParts(list), [environment.loader.get_source(environment, name)[0] for name in PLAIN]
     scripts = [library if script is None else script, sources[0]]
     # The chapters come first: they tell the page its menu and what there is to draw.
     bodies = [
@@ -298,7 +298,7 @@ def load_libraries() -> tuple[Any, str]:
         finalize=_clean,
     )
     environment.policies["json.dumps_kwargs"] = {"ensure_ascii": False, "allow_nan": False, "separators": (",", ":")}
-    environment.filters |= {"count": lambda n: f"{n:,}", "cut": cut, "percent": format_percent}
+    environment.filters |= {"count": lambda n: f"{n:,}", "cut": shorten, "percent": format_percent}
     return environment, str(get_plotlyjs())
 
 

@@ -38,7 +38,7 @@ LARGEST_JSON = 2**24
 
 
 @dataclass(frozen=True, eq=False)
-class Rows:
+class ReportRows:
     """Rows of one domain with their names and labels.
 
     Parameters
@@ -69,23 +69,23 @@ class Rows:
         """The name of the file without its folder, because a report may be passed on."""
         return Path(self.table.path).name
 
-    def take(self, rows: IntArray) -> Rows:
+    def take(self, rows: IntArray) -> ReportRows:
         """Return some of the rows."""
         ids, labels = (tuple(values[i] for i in rows) for values in (self.ids, self.labels))
-        return Rows(self.domain, self.table.take(rows), self.plan, ids, labels)
+        return ReportRows(self.domain, self.table.take(rows), self.plan, ids, labels)
 
     def excerpts(self) -> list[str]:
         """Return a short text for each row: the start of its text, or its first columns."""
         texts = [c.name for c in self.plan.columns if c.kind == "text" and c.name in self.table.names]
         if texts:
             cells = [words(self.table, name) for name in texts]
-            return [cut(" · ".join(filter(None, row)), EXCERPT) for row in zip(*cells, strict=True)]
+            return [shorten(" · ".join(filter(None, row)), EXCERPT) for row in zip(*cells, strict=True)]
         plain = [c.name for c in self.plan.columns if c.kind in ("category", "number", "date")]
         names = [name for name in plain if name in self.table.names][:COLUMNS_SHOWN]
-        cells = [[_shorten(cell or "") for cell in words(self.table, name)] for name in names]
+        cells = [[_shorten_cell(cell or "") for cell in words(self.table, name)] for name in names]
         rows = zip(*cells, strict=True) if names else [()] * len(self)
         named = ([f"{n} {cell}" for n, cell in zip(names, row, strict=True) if cell] for row in rows)
-        return [cut(", ".join(row), EXCERPT) for row in named]
+        return [shorten(", ".join(row), EXCERPT) for row in named]
 
 
 @dataclass(frozen=True)
@@ -120,7 +120,7 @@ class Inputs:
                 )
         return found
 
-    def rows(self, domain: str, plan: Plan | None) -> Rows:
+    def rows(self, domain: str, plan: Plan | None) -> ReportRows:
         """Return the rows of a given file, by a stored plan or one detected from its columns."""
         table = self.tables[domain]
         id = next((name for name in self.id if name in table.names), None)
@@ -128,7 +128,7 @@ class Inputs:
         plan = Plan.of(table, id=id, label=label) if plan is None else plan
         here = adapt_plan(plan, table, id, label)
         labels = [None] * table.n_rows if here.label is None else read_labels(table, here)
-        return Rows(domain, table, here, read_ids(table, here), tuple(labels))
+        return ReportRows(domain, table, here, read_ids(table, here), tuple(labels))
 
 
 def adapt_plan(plan: Plan, table: Table, id: str | None, label: str | None) -> Plan:
@@ -141,13 +141,13 @@ def adapt_plan(plan: Plan, table: Table, id: str | None, label: str | None) -> P
     return Plan((*kept, *(Column(name, kind) for name, kind in roles.items())))
 
 
-def sample_rows(rows: Rows, most: int, first: IntArray | None = None) -> IntArray:
+def sample_rows(rows: ReportRows, most: int, first: IntArray | None = None) -> IntArray:
     """Draw at most ``most`` row numbers, sorted: up to half of them from ``first`` (the labelled rows by default).
 
     Examples
     --------
     >>> table = Table.of({"x": [0.5, 1.5, 2.5]})
-    >>> rows = Rows("source", table, Plan.of(table), ("a", "b", "c"), ("u", None, None))
+    >>> rows = ReportRows("source", table, Plan.of(table), ("a", "b", "c"), ("u", None, None))
     >>> sample_rows(rows, 3), 0 in sample_rows(rows, 2)
     (array([0, 1, 2]), True)
     """
@@ -176,13 +176,13 @@ def order_classes(names: Iterable[str]) -> list[str]:
     return kept + [OTHER_CLASSES] * (len(counts) > len(kept)) + [NO_CLASS] * bool(without)
 
 
-def cut(text: str, most: int = NAME) -> str:
+def shorten(text: str, most: int = NAME) -> str:
     """Return a text on one line, shortened to ``most`` characters."""
     text = " ".join(text[: 20 * most].split())
     return text if len(text) <= most else text[: most - 1].rstrip() + "…"
 
 
-def find_rows(path: Path, rows: Rows, ids: Sequence[str | None]) -> IntArray:
+def find_rows(path: Path, rows: ReportRows, ids: Sequence[str | None]) -> IntArray:
     """Return the row numbers (m,) of the ids in a table of answers; an id that no row has is refused."""
     place = {name: i for i, name in enumerate(rows.ids)}
     found = np.array([-1 if id is None else find_word(id, place) for id in ids], dtype=np.intp)
@@ -195,15 +195,15 @@ def find_rows(path: Path, rows: Rows, ids: Sequence[str | None]) -> IntArray:
     return found
 
 
-def _shorten(cell: str) -> str:
+def _shorten_cell(cell: str) -> str:
     try:
         return f"{float(cell):.4g}"
     except ValueError:
-        return cut(cell, CELL)
+        return shorten(cell, CELL)
 
 
 @dataclass(frozen=True)
-class Record:
+class CommandRecord:
     """What a command stored next to the table that it wrote.
 
     Parameters
@@ -257,7 +257,7 @@ def write_verdict(path: Path, facts: Mapping[str, Any]) -> None:
     _write_json(path, {"format": VERDICT, "version": VERSION, **facts})
 
 
-def read_record(path: Path) -> Record | None:
+def read_record(path: Path) -> CommandRecord | None:
     """Return the record of a table, or None where there is none."""
     place = record_path(path)
     if not place.exists() or not _is_record(place):
@@ -268,7 +268,7 @@ def read_record(path: Path) -> Record | None:
     if not isinstance(facts, dict) or not isinstance(plans, dict):
         raise InputError(f"{show_path(place)}: expected facts and plans in a record, got others.")
     found = {name: Plan.from_toml(plans[name]) for name in ("source", "target") if isinstance(plans.get(name), str)}
-    return Record(kind, facts, found, about.get("table") != _hash_file(path))
+    return CommandRecord(kind, facts, found, about.get("table") != _hash_file(path))
 
 
 def check_version(about: Mapping[str, Any], path: Path) -> None:
