@@ -7,7 +7,7 @@ from statistics import mean, median
 from typing import Any
 
 from benchmarks import lines
-from isthmus.view.plots import FAINT, INK, OKABE_ITO, new_figure, remove_frame, save_figure
+from isthmus.view.canvas import FAINT, INK, OKABE_ITO, new_figure, remove_frame, save_figure
 
 PICTURES = lines.DOCS / "pictures"
 WIDTH, HEIGHT = 10.5, 3.6

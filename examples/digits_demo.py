@@ -32,7 +32,7 @@ from isthmus.study.board import Board
 from isthmus.study.design import Entrant
 from isthmus.study.study import Study
 from isthmus.study.trial_rows import CorruptedRows, Trial, TrialRows
-from isthmus.view.plots import save_figure
+from isthmus.view.canvas import save_figure
 
 TRANSFER, BOUNDED, WHOLE = "LabelTransfer", "target only (self-trained LDA)", "target only, all ten digits labelled"
 KINDS = "noise", "permuted", "renamed"

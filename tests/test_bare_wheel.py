@@ -111,7 +111,7 @@ MISSING = {
     ),
     "faiss": ("isthmus.Index(isthmus.RidgeMap().fit(E, None, E, None, pairs='rows'), 'hnsw')", None),
     "plot": (
-        "isthmus.view.plots.figure_type()",
+        "isthmus.view.canvas.load_figure_type()",
         ["evaluate", "a.csv", "a.csv", "--label", "b", "--picture", "p"],
     ),
     "onnx": ("isthmus.migrate(H, H, 'rows', kind='ridge').export('m.onnx', format='onnx')", None),

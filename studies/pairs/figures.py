@@ -12,7 +12,7 @@ from scipy.stats import t as student
 
 from isthmus._core.validation import FloatArray
 from isthmus.study.board import Board
-from isthmus.view.plots import FAINT, INK, OKABE_ITO
+from isthmus.view.canvas import FAINT, INK, OKABE_ITO
 from studies.pairs.tables import values
 from studies.paper.drawing.canvas import NORMAL, SMALL, empty_figure, plain, settled
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from isthmus.study.records import Record
 from isthmus.study.study import Study
-from isthmus.view.plots import save_figure
+from isthmus.view.canvas import save_figure
 from studies.pairs import matching, migration, retrieval, transfer
 from studies.pairs.figures import curves
 from studies.pairs.sections import ORACLE, SHARED, names, retrieval_section, transfer_section, use_section

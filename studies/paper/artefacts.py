@@ -11,7 +11,7 @@ from typing import Any
 from isthmus._core.files import write_text
 from isthmus.study.board import TextTable, make_claim_table
 from isthmus.study.records import Record
-from isthmus.view.plots import save_figure
+from isthmus.view.canvas import save_figure
 from studies.paper.comparisons import READINGS, sensitivity_claims, table_claims
 from studies.paper.entrants import MLHD_RBF
 from studies.paper.experiment import Experiment, PaperBoard

@@ -275,7 +275,7 @@ def small_files():
 
 def test_nor_is_half_a_picture_left(tmp_path):
     figures = pytest.importorskip("matplotlib.figure")
-    from isthmus.view.plots import save_figure
+    from isthmus.view.canvas import save_figure
 
     with small_files(), pytest.raises(isthmus.InputError, match=r"picture.png: .* got 'File too large'"):
         save_figure(figures.Figure(), tmp_path / "picture")

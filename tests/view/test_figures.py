@@ -10,7 +10,8 @@ from matplotlib.figure import Figure
 
 from isthmus import view as plotting
 from isthmus.exceptions import InputError
-from isthmus.view.plots import principal_plane, save_figure
+from isthmus.view.canvas import save_figure
+from isthmus.view.plots_of_spaces import principal_plane
 
 
 def points(n, d, seed=0):
@@ -79,10 +80,10 @@ def test_a_drawing_that_fails_leaves_the_old_files_and_no_other(tmp_path):
 
 
 def test_a_disk_that_fails_leaves_nothing_behind(tmp_path, monkeypatch):
-    def full(self, target):
+    def full(source, target):
         raise OSError("No space left on device")
 
-    monkeypatch.setattr("pathlib.Path.replace", full)
+    monkeypatch.setattr("os.replace", full)
     with pytest.raises(InputError, match="No space"):
         save_figure(figure(), tmp_path / "figure")
     assert list(tmp_path.iterdir()) == []

@@ -47,7 +47,7 @@ def run(options: argparse.Namespace) -> None:
     inputs = options.source, options.target, options.pairs, options.plan
     check_output(options.output, *inputs)
     if options.picture is not None:
-        from isthmus.view.plots import FORMATS, load_figure_type
+        from isthmus.view.canvas import FORMATS, load_figure_type
 
         load_figure_type()  # what is missing is told before the work
         stem = _stem(options.picture)
@@ -75,13 +75,13 @@ def run(options: argparse.Namespace) -> None:
     )
     screen.say("", verdict.sentence, "", *str(verdict.table).splitlines()[1:])
     if options.picture is not None:
-        from isthmus.view.plots import save_figure
+        from isthmus.view.canvas import save_figure
 
         for path in save_figure(verdict.plot(), _stem(options.picture)):
             screen.say(f"The picture is in {path}.")
     facts = {"source": source.facts, "target": target.facts} | verdict.to_dict()
     if options.output is not None:
-        from isthmus.view.report.rows import write_verdict
+        from isthmus.view.report.command_record import write_verdict
 
         write_verdict(options.output, facts)
         screen.say(f"The verdict is in {options.output}, for `isthmus report`.")

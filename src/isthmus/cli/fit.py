@@ -91,7 +91,7 @@ def run(options: argparse.Namespace) -> None:
     known = {"source": source.features.to_parts(), "target": target.features.to_parts()}
     from isthmus.view.report.model import PART, FitRecord
 
-    record = FitRecord.of(model, name, told, target.table, target.plan)
+    record = FitRecord.of(told, target.table, target.plan)
     save(model, options.output, parts=known | {PART: record.to_part()})
     certificate = getattr(model, "result_", None)
     screen.say("", f"{name}: {type(model).__name__} of {_describe_inputs(source, target, pairs)}")

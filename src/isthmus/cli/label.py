@@ -86,7 +86,7 @@ def run(options: argparse.Namespace) -> None:
     source, target, ys, yt = found
     pairs = load_pairs(options.pairs, source, target, screen)
     from isthmus import LabelTransfer
-    from isthmus.view.report.rows import record_path, write_record
+    from isthmus.view.report.command_record import record_path, write_record
 
     model = LabelTransfer(reject_below=options.reject_below, random_state=options.seed, progress=screen.progress).fit(
         source.X, ys, target.X, yt, pairs=pairs

@@ -59,7 +59,7 @@ def run(options: argparse.Namespace) -> None:
     pairs = load_pairs(options.pairs, first, second, screen)
     from isthmus import match
     from isthmus.io.tables.stream import write_table
-    from isthmus.view.report.rows import record_path, write_record
+    from isthmus.view.report.command_record import record_path, write_record
 
     found = match(
         first.X,

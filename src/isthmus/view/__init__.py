@@ -1,6 +1,6 @@
 """Plots (extra ``plot``) and reports (extra ``report``)."""
 
-from isthmus.view.plots import plot_before_after, plot_common_space, principal_plane, save_figure
+from isthmus.view.canvas import save_figure
 from isthmus.view.plots_of_results import (
     plot_confidence,
     plot_convergence,
@@ -9,6 +9,7 @@ from isthmus.view.plots_of_results import (
     plot_recall,
     plot_verdict,
 )
+from isthmus.view.plots_of_spaces import plot_before_after, plot_common_space, principal_plane
 
 __all__ = [
     "plot_before_after",

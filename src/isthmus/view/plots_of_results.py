@@ -1,9 +1,9 @@
-"""How a solver came to its result: the certified gap, iteration by iteration."""
+"""Plots of results: convergence of a solver, matches, recall of a migration, and verdicts."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -13,28 +13,26 @@ from isthmus._core.validation import FloatArray, IntArray, Matrix, check_matrix,
 from isthmus.exceptions import InputError
 from isthmus.maps.regression import fit_ridge
 from isthmus.solvers.result import Result
-from isthmus.view.plots import (
-    FAINT,
-    INK,
-    OKABE_ITO,
-    SOURCE_MARKER,
-    TARGET_MARKER,
-    get_axes,
-    label_clouds,
-    new_figure,
-    move_right_of,
-    remove_frame,
-)
+from isthmus.view import canvas
+
+if TYPE_CHECKING:
+    from isthmus.study.source_value.result import Verdict
+    from isthmus.tasks.matching.result import Matching
+    from isthmus.tasks.migration.evidence import Recall
 
 FEW = 60
-"""Up to so many iterations each has a dot of its own."""
+"""Up to this number of iterations each has a dot of its own."""
+GAP = 0.5
+"""Between A and B, in units of the width of A."""
+MOST_AXES = 50
+"""Principal axes of B that predict A's plane."""
 
 
 def plot_convergence(result: Any, ax: Any = None) -> Any:
     """Draw how far each iterate was proven to be from the optimum, and how far the result is.
 
     The curve is the relative duality gap of the iterates, on a logarithmic scale; the dashed line is the
-    tolerance. The star is the certificate: the gap of the matrix that was handed over, computed from the data.
+    tolerance. The star is the certificate: the gap of the returned matrix, computed from the data.
     Several results may be drawn into the same axes.
 
     Parameters
@@ -42,123 +40,92 @@ def plot_convergence(result: Any, ax: Any = None) -> Any:
     result : Result or fitted estimator
         ``estimator.result_``, or the estimator that has it.
     ax : matplotlib Axes, optional
-        Where; a new figure unless given.
+        Where to draw; a new figure if None.
 
     Returns
     -------
     matplotlib Axes
     """
     found = getattr(result, "result_", result)
-    if not isinstance(found, Result) and hasattr(found, "common_space_"):
-        got = "one without: a model file keeps none, and neither do systems that are solved at once"
-        raise InputError(f"result: expected a model with the trace of its fit, got {got}.")
     if not isinstance(found, Result):
-        raise InputError(
-            f"result: expected a Result, or a fitted estimator with result_, got {type(result).__name__}."
-        )
-    ax = remove_frame(get_axes(ax, 6.4, 4.4))
+        closed = ", which is fitted without an iterative solver" if hasattr(found, "common_space_") else ""
+        got = f"{type(result).__name__}{closed}"
+        raise InputError(f"result: expected a Result, or a fitted estimator with result_, got {got}.")
+    ax = canvas.remove_frame(canvas.get_axes(ax, 6.4, 4.4))
     gaps = np.array([point.relative_gap for point in found.trace])
     steps = np.array([point.iteration for point in found.trace])
     shown = np.isfinite(gaps) & (gaps > 0.0)  # no iterate has to have a bound, and the last may have no gap at all
     first = not ax.lines
-    colour = OKABE_ITO[len(ax.lines) % len(OKABE_ITO)]
+    colour = canvas.OKABE_ITO[len(ax.lines) % len(canvas.OKABE_ITO)]
     label = f"{found.solver}: {found.status.value}, {found.n_iter} iterations"
     dots = "o" if shown.sum() <= FEW else None
     ax.plot(steps[shown], gaps[shown], marker=dots, ms=4, color=colour, label=label)
     if np.isfinite(found.relative_gap) and found.relative_gap > 0.0:
-        ax.plot(steps[-1], found.relative_gap, marker="*", ms=15, color=colour, mec=INK, mew=0.8, ls="none")
+        ax.plot(steps[-1], found.relative_gap, marker="*", ms=15, color=colour, mec=canvas.INK, mew=0.8, ls="none")
     if first:
-        ax.axhline(
-            found.tolerance, color=INK, linestyle="--", linewidth=1.0, label=f"tolerance: {found.tolerance:.0e}"
-        )
+        label = f"tolerance: {found.tolerance:.0e}"
+        ax.axhline(found.tolerance, color=canvas.INK, linestyle="--", linewidth=1.0, label=label)
     ax.set(yscale="log", xlabel="iteration", ylabel="certified gap, relative to the objective")
     ax.xaxis.get_major_locator().set_params(integer=True)
     ax.legend(frameon=False)
     return ax
 
 
-GAP = 0.5
-"""Between A and B, in units of the width of A."""
-MOST_AXES = 50
-"""Principal axes of B from which A's plane is told."""
-
-
-class Matched(Protocol):
-    """What is drawn of a matching: :class:`isthmus.Matching`."""
-
-    @property
-    def pairs(self) -> IntArray:
-        """Numbers of rows (m, 2)."""
-
-    @property
-    def confidence(self) -> FloatArray:
-        """Of each match (m,)."""
-
-    @property
-    def shape(self) -> tuple[int, int]:
-        """How many rows A and B have."""
-
-    @property
-    def verdict(self) -> str:
-        """One sentence."""
-
-
-def plot_confidence(matching: Matched, ax: Any = None) -> Any:
+def plot_confidence(matching: Matching, ax: Any = None) -> Any:
     """Draw the confidence of all matches, surest first, and how many rows have none.
 
-    Read off how many matches there are above any confidence. The mean over those kept is what share of them should be
-    right, if the matching as a whole worked.
+    Read off how many matches there are above any confidence. Their mean confidence is the share of them that should
+    be right, if the matching as a whole worked.
 
     Parameters
     ----------
     matching : Matching
-        What :func:`isthmus.match` returned.
+        The answer of :func:`isthmus.match`.
     ax : matplotlib Axes, optional
-        Where; a new figure unless given.
+        Where to draw; a new figure if None.
 
     Returns
     -------
     matplotlib Axes
     """
-    ax = remove_frame(get_axes(ax, 6.4, 4.4))
+    ax = canvas.remove_frame(canvas.get_axes(ax, 6.4, 4.4))
     confidence, possible = np.sort(matching.confidence)[::-1], min(matching.shape)
     count = np.arange(1, len(confidence) + 1)
-    blue, orange = OKABE_ITO[:2]
+    blue, orange = canvas.OKABE_ITO[:2]
     if len(confidence):
         ax.fill_between(count, confidence, color=blue, alpha=0.15, linewidth=0)
         ax.plot(count, confidence, color=blue, label="confidence of each match")
         expected = np.cumsum(confidence) / count
-        ax.plot(
-            count, expected, color=orange, linestyle="--", label="of all up to it: the share that should be right"
-        )
+        label = "mean confidence up to it: the expected precision"
+        ax.plot(count, expected, color=orange, linestyle="--", label=label)
         ax.legend(frameon=False, loc="lower left")
     if possible > len(confidence):
-        ax.axvspan(len(confidence), possible, color=FAINT, alpha=0.3, linewidth=0)
+        ax.axvspan(len(confidence), possible, color=canvas.FAINT, alpha=0.3, linewidth=0)
         middle = (len(confidence) + possible) / 2
-        ax.text(middle, 0.5, "no match", rotation=90, ha="center", va="center", color=INK)
+        ax.text(middle, 0.5, "no match", rotation=90, ha="center", va="center", color=canvas.INK)
     ax.set(xlim=(0, max(possible, 1)), ylim=(0, 1.02), xlabel="matches, surest first", ylabel="confidence")
     ax.set_title(matching.verdict, loc="left", fontsize=9, wrap=True)
     return ax
 
 
 @cap_threads
-def plot_matches(matching: Matched, A: Any, B: Any, *, most: int = 100, ax: Any = None) -> Any:
+def plot_matches(matching: Matching, A: Any, B: Any, *, most: int = 100, ax: Any = None) -> Any:
     """Draw both collections side by side, and lines between rows that were matched.
 
-    A is seen along its own two principal directions, B along the two that tell those of A best, by ridge regression
-    over the matches (its penalty chosen by leaving out each match in turn). Where the matches make sense, lines run
+    A is drawn along its own two principal directions, B along the two that predict those of A best, by ridge
+    regression over the matches (its penalty chosen by leave-one-out). Where the matches make sense, lines run
     in parallel; where they do not, B shrinks to a point and lines cross. The colour is the confidence.
 
     Parameters
     ----------
     matching : Matching
-        What :func:`isthmus.match` returned.
+        The answer of :func:`isthmus.match`.
     A, B : array or sparse matrix (n, d_a), (m, d_b)
         The rows that were matched.
     most : int
-        At most so many lines, evenly over the confidence; the rows are all drawn.
+        Lines at most, evenly over the confidence; the rows are all drawn.
     ax : matplotlib Axes, optional
-        Where; a new figure unless given.
+        Where to draw; a new figure if None.
 
     Returns
     -------
@@ -169,22 +136,22 @@ def plot_matches(matching: Matched, A: Any, B: Any, *, most: int = 100, ax: Any 
     for X, n, name in zip(tables, matching.shape, "AB", strict=True):
         if X.shape[0] != n:
             raise InputError(f"{name}: expected the {n} rows that were matched, got {X.shape[0]}.")
-    ax = get_axes(ax, 9.0, 4.6)
+    ax = canvas.get_axes(ax, 9.0, 4.6)
     left, right = _planes(*tables, matching)
-    right = move_right_of(left, right, GAP)
+    right = canvas.move_right_of(left, right, GAP)
     order = np.argsort(-matching.confidence, kind="stable")
     chosen = order[np.unique(np.linspace(0, len(order) - 1, min(int(most), len(order))).astype(np.intp))]
     _draw_lines(ax, left, right, matching, chosen)
-    for points, marker in ((left, SOURCE_MARKER), (right, TARGET_MARKER)):
-        ax.scatter(*points.T, marker=marker, s=9, color=INK, alpha=0.5, linewidths=0, zorder=2)
-    label_clouds(ax, {f"A: {len(left):,} rows": left, f"B: {len(right):,} rows": right})
+    for points, marker in ((left, canvas.SOURCE_MARKER), (right, canvas.TARGET_MARKER)):
+        ax.scatter(*points.T, marker=marker, s=9, color=canvas.INK, alpha=0.5, linewidths=0, zorder=2)
+    canvas.label_clouds(ax, {f"A: {len(left):,} rows": left, f"B: {len(right):,} rows": right})
     ax.set(xticks=[], yticks=[])
     ax.spines[:].set_visible(False)
     return ax
 
 
-def _planes(A: Matrix, B: Matrix, matching: Matched) -> tuple[FloatArray, FloatArray]:
-    """A on its principal plane, and B on the plane that tells that of A best, by the matches."""
+def _planes(A: Matrix, B: Matrix, matching: Matching) -> tuple[FloatArray, FloatArray]:
+    """Return A on its principal plane, and B on the plane that predicts that of A best, by the matches."""
     left = principal_axes(A).leading(2).coordinates(A)
     axes = principal_axes(B).leading(MOST_AXES)
     Z, pairs = axes.coordinates(B), matching.pairs
@@ -194,7 +161,7 @@ def _planes(A: Matrix, B: Matrix, matching: Matched) -> tuple[FloatArray, FloatA
     return left, found(Z)
 
 
-def _draw_lines(ax: Any, left: FloatArray, right: FloatArray, matching: Matched, chosen: IntArray) -> None:
+def _draw_lines(ax: Any, left: FloatArray, right: FloatArray, matching: Matching, chosen: IntArray) -> None:
     from matplotlib import colormaps
     from matplotlib.collections import LineCollection
 
@@ -207,27 +174,7 @@ def _draw_lines(ax: Any, left: FloatArray, right: FloatArray, matching: Matched,
     bar.outline.set_visible(False)
 
 
-class RecallCurve(Protocol):
-    """Shares (c, 3) with the ends of their intervals, for c numbers of pairs; :class:`isthmus.tasks.migration.evidence.Recall`."""
-
-    @property
-    def n_pairs(self) -> tuple[int, ...]:
-        """Rising."""
-
-    @property
-    def at_1(self) -> FloatArray:
-        """The own object is first."""
-
-    @property
-    def at_10(self) -> FloatArray:
-        """The own object is among the first ten."""
-
-    @property
-    def overlap(self) -> FloatArray | None:
-        """Of the new model's neighbours."""
-
-
-def plot_recall(recall: RecallCurve, ax: Any = None) -> Any:
+def plot_recall(recall: Recall, ax: Any = None) -> Any:
     """Draw recall and recovered neighbours over the number of pairs, with their intervals.
 
     Parameters
@@ -235,68 +182,49 @@ def plot_recall(recall: RecallCurve, ax: Any = None) -> Any:
     recall : isthmus.tasks.migration.evidence.Recall
         ``adapter.recall``.
     ax : matplotlib Axes, optional
-        Where; a new figure unless given.
+        Where to draw; a new figure if None.
 
     Returns
     -------
     matplotlib Axes
     """
-    axes = get_axes(ax, 6.4, 4.8)
+    axes = canvas.get_axes(ax, 6.4, 4.8)
     curves = {"recall@1": recall.at_1, "recall@10": recall.at_10, "neighbours": recall.overlap}
-    for (name, curve), colour, marker in zip(curves.items(), OKABE_ITO, "osD", strict=False):
+    for (name, curve), colour, marker in zip(curves.items(), canvas.OKABE_ITO, "osD", strict=False):
         if curve is None:
             continue
         axes.plot(recall.n_pairs, curve[:, 0], color=colour, marker=marker, label=name)
         axes.fill_between(recall.n_pairs, curve[:, 1], curve[:, 2], color=colour, alpha=0.2, linewidth=0)
-    axes.set(xscale="log", ylim=(0, 1.02), xlabel="pairs learned from", ylabel="share, with its interval of 95 %")
+    axes.set(xscale="log", ylim=(0, 1.02), xlabel="pairs in the fit", ylabel="share, with 95 % interval")
     axes.legend(frameon=False)
-    return remove_frame(axes)
+    return canvas.remove_frame(axes)
 
 
-SIZE = 11.0, 4.4
-
-
-class WithCurve(Protocol):
-    """What is drawn of a verdict: :class:`isthmus.Verdict`; rows and points of the curve are named tuples."""
-
-    @property
-    def sentence(self) -> str:
-        """The title."""
-
-    @property
-    def curve(self) -> Sequence[Any]:
-        """Labels per class, with and without the source."""
-
-    @property
-    def rows(self) -> Sequence[Any]:
-        """Comparisons."""
-
-
-def plot_verdict(verdict: WithCurve) -> Any:
+def plot_verdict(verdict: Verdict) -> Any:
     """Draw a verdict: accuracy over labels per class, and differences with their intervals.
 
     On the left the band is the interval of the difference, laid about the curve without the source: where it is
-    above that curve, the source helps. On the right are the comparisons that have an interval: what the system with
-    the source is better than each of them.
+    above that curve, the source helps. On the right are the comparisons that have an interval: the gain of the
+    system with the source over each of them.
 
     Parameters
     ----------
     verdict : Verdict
-        What :func:`isthmus.does_source_help` returned.
+        The answer of :func:`isthmus.does_source_help`.
 
     Returns
     -------
     matplotlib Figure
     """
-    figure = new_figure(*SIZE)
+    figure = canvas.new_figure(11.0, 4.4)
     left, right = figure.subplots(1, 2, width_ratios=(1.0, 1.2))
     figure.suptitle(verdict.sentence, x=0.01, ha="left", wrap=True, fontsize=10)
     plot_labels_curve(verdict, left)
-    _draw_comparisons(remove_frame(right), [row for row in verdict.rows if row.low is not None])
+    _draw_comparisons(canvas.remove_frame(right), [row for row in verdict.rows if row.low is not None])
     return figure
 
 
-def plot_labels_curve(verdict: WithCurve, ax: Any = None) -> Any:
+def plot_labels_curve(verdict: Any, ax: Any = None) -> Any:
     """Draw the accuracy of a verdict over labels per class, with the source and without.
 
     The band is the interval of the difference, laid about the curve without the source: where it is above that
@@ -305,24 +233,25 @@ def plot_labels_curve(verdict: WithCurve, ax: Any = None) -> Any:
     Parameters
     ----------
     verdict : Verdict
-        What :func:`isthmus.does_source_help` returned.
+        The answer of :func:`isthmus.does_source_help`, or any object with its ``curve``.
     ax : matplotlib Axes, optional
-        Where; a new figure unless given.
+        Where to draw; a new figure if None.
 
     Returns
     -------
     matplotlib Axes
     """
-    ax, curve = remove_frame(get_axes(ax, 5.5, 4.2)), verdict.curve
+    ax, curve = canvas.remove_frame(canvas.get_axes(ax, 5.5, 4.2)), verdict.curve
     if not curve:
-        ax.text(0.5, 0.5, "too few labels to hide any", ha="center", va="center", color=INK, transform=ax.transAxes)
+        place = {"ha": "center", "va": "center", "color": canvas.INK, "transform": ax.transAxes}
+        ax.text(0.5, 0.5, "too few labels to hold any out", **place)
         ax.set(xticks=[], yticks=[])
         return ax
     labels = [point.labels for point in curve]
     # The ends of an interval of differences may lie where no accuracy can be.
     low = [100 * max(p.without + p.low, 0.0) for p in curve]
     high = [100 * min(p.without + p.high, 1.0) for p in curve]
-    blue, orange = OKABE_ITO[:2]
+    blue, orange = canvas.OKABE_ITO[:2]
     if len(curve) > 1:
         ax.fill_between(labels, low, high, color=blue, alpha=0.15, linewidth=0)
     else:
@@ -338,14 +267,14 @@ def plot_labels_curve(verdict: WithCurve, ax: Any = None) -> Any:
 
 
 def _draw_comparisons(ax: Any, rows: Sequence[Any]) -> None:
-    ax.axvline(0.0, color=FAINT, linewidth=1.0, zorder=0)
+    ax.axvline(0.0, color=canvas.FAINT, linewidth=1.0, zorder=0)
     for place, row in enumerate(rows):
-        colour = OKABE_ITO[0] if row.low > 0.0 else OKABE_ITO[3] if row.high < 0.0 else INK
+        colour = canvas.OKABE_ITO[0] if row.low > 0.0 else canvas.OKABE_ITO[3] if row.high < 0.0 else canvas.INK
         ax.plot([100 * row.low, 100 * row.high], [place, place], color=colour, linewidth=2.0, solid_capstyle="butt")
         ax.plot(100 * row.difference, place, "o", color=colour)
     ax.set_yticks(range(len(rows)), [f"{row.against}, {_describe_setting(row.setting)}" for row in rows])
     ax.invert_yaxis()
-    ax.set_xlabel("points that the system with the source is better (95 %)")
+    ax.set_xlabel("gain of the system with the source, in points (95 %)")
 
 
 def _describe_setting(setting: str) -> str:

@@ -10,7 +10,7 @@ import numpy as np
 
 from isthmus._core.validation import FloatArray
 from isthmus.exceptions import InputError
-from isthmus.view.plots import DPI, FAINT, INK, new_figure
+from isthmus.view.canvas import DPI, FAINT, INK, new_figure
 
 PAPER = "#f3f3f3"
 """Every second row of a table."""

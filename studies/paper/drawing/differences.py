@@ -9,7 +9,7 @@ import numpy as np
 
 from isthmus._core.validation import BoolArray, FloatArray, check_length
 from isthmus.exceptions import InputError
-from isthmus.view.plots import INK, make_legend_entry
+from isthmus.view.canvas import INK, make_legend_entry
 from studies.paper.drawing import canvas
 from studies.paper.drawing.canvas import DOUBT, GAIN, LOSS, NORMAL, PAPER, SMALL
 

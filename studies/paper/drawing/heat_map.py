@@ -9,7 +9,7 @@ import numpy as np
 
 from isthmus._core.validation import BoolArray, FloatArray
 from isthmus.exceptions import InputError
-from isthmus.view.plots import INK, make_legend_entry
+from isthmus.view.canvas import INK, make_legend_entry
 from studies.paper.drawing.canvas import NORMAL, SMALL, array_of_shape, empty_figure, name_list, settled
 
 COLOUR_MAP = "cividis"

@@ -10,7 +10,7 @@ import numpy as np
 
 from isthmus._core.validation import FloatArray
 from isthmus.exceptions import InputError
-from isthmus.view.plots import INK, OKABE_ITO, make_legend_entry
+from isthmus.view.canvas import INK, OKABE_ITO, make_legend_entry
 from studies.paper.drawing import canvas
 from studies.paper.drawing.canvas import DOUBT, NORMAL, PAPER, SMALL
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from isthmus._core.validation import UNLABELLED, BoolArray, FloatArray
 from isthmus.exceptions import InputError
-from isthmus.view.plots import (
+from isthmus.view.canvas import (
     FAINT,
     INK,
     OKABE_ITO,
@@ -60,7 +60,7 @@ def plot_toy(panels: Sequence[Panel], *, title: str | None = None) -> Any:
         {label for panel in panels for label in panel.classes}, key=lambda label: (str(type(label)), label)
     )
     scheme = OKABE_ITO if len(classes) <= len(OKABE_ITO) else TEN_COLOURS
-    colours = choose_colours(np.array(classes, dtype=object), scheme)
+    colours = choose_colours(classes, scheme)
     grid = Grid.of(panels, 0.0 if title is None else TITLE)
     figure = empty_figure(grid.height, title)
     figure.set_layout_engine("none")  # three-dimensional axes and captions of unequal length are beyond it

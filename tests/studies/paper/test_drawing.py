@@ -12,7 +12,7 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Polygon, Rectangle
 
 from isthmus.exceptions import InputError, MissingDependencyError
-from isthmus.view.plots import FAINT, OKABE_ITO, save_figure
+from isthmus.view.canvas import FAINT, OKABE_ITO, save_figure
 from studies.paper.drawing import Panel, plot_differences, plot_heat_map, plot_table, plot_toy
 
 N_SOURCE, N_TARGET, N_LABELLED = 20, 30, 4

@@ -10,9 +10,9 @@ pytest.importorskip("jinja2")
 from browser import CHROMIUM, Browser
 from isthmus.io.tables.plan import Plan
 from isthmus.io.tables.table import Table
+from isthmus.solvers.result import TracePoint
 from isthmus.study.source_value.result import Row, Verdict
-from isthmus.view.report.model import describe_classes
-from isthmus.view.report.page import (
+from isthmus.view.report.contents import (
     Chapter,
     Cloud,
     Figure,
@@ -20,9 +20,10 @@ from isthmus.view.report.page import (
     convergence_figure,
     histogram_figure,
     own_plane,
-    render_page,
 )
-from isthmus.view.report.rows import ReportRows
+from isthmus.view.report.model import describe_classes
+from isthmus.view.report.page import render_page
+from isthmus.view.report.report_rows import ReportRows
 
 pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="no Chromium on the PATH")
 
@@ -38,7 +39,9 @@ def cloud():
         cells = Table.of({"text": [f"words of {domain} {i} {EVIL}" for i in range(40)]}, path=f"{domain}.csv")
         classes = tuple("uv"[i % 2] if i % 2 else EVIL for i in range(40))
         sides.append(
-            ReportRows(domain, cells, Plan.of(cells, text=["text"]), tuple(f"{domain}-{i}" for i in range(40)), classes)
+            ReportRows(
+                domain, cells, Plan.of(cells, text=["text"]), tuple(f"{domain}-{i}" for i in range(40)), classes
+            )
         )
     before = own_plane(rng.normal(size=(40, 3))), own_plane(rng.normal(size=(40, 3)))
     apart = Plane(np.array([(i % 10, i // 10) for i in range(80)], dtype=float), (0.5, 0.25))
@@ -71,12 +74,13 @@ def report(tmp_path_factory):
         "card": {"model": EVIL, LONG: [1, 2.5, None]},
         "columns": {"source": [LONG]},
         "has_rows": False,
+        "result": EVIL,
     }
     chapters = [
         Chapter("labels", f"{LONG}.csv", f"A sentence with {EVIL}.", labels),
         Chapter("verdict", "verdict.json", verdict.sentence,
                 {"verdict": verdict, "deciding": verdict.table.rows, "curve": Figure("labels", "curve", {"curve": curve})}),
-        Chapter("model", "model", "A model.", {**model, "curve": convergence_figure(np.array([1.0, 0.1, 1e-6]), np.arange(3.0))}),
+        Chapter("model", "model", "A model.", {**model, "curve": convergence_figure([TracePoint(i, 1.0, 0.0, 10.0**-i, 0.1) for i in range(3)])}),
     ]  # fmt: skip
     path.write_text(render_page(chapters), encoding="utf-8")
     return path

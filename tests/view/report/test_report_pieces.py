@@ -20,19 +20,20 @@ from isthmus.evidence.scores import OTHER_CLASSES
 from isthmus.exceptions import InputError
 from isthmus.io.tables.plan import Column, Plan
 from isthmus.io.tables.table import Table
+from isthmus.solvers.result import TracePoint
 from isthmus.view.report.answers import verdict_chapter
-from isthmus.view.report.model import FitRecord, describe_classes, hash_rows
-from isthmus.view.report.page import (
+from isthmus.view.report.contents import (
     Chapter,
     Cloud,
     Plane,
     common_plane,
     convergence_figure,
-    load_libraries,
+    histogram_figure,
     own_plane,
-    render_page,
 )
-from isthmus.view.report.rows import MOST_CLASSES, NO_CLASS, ReportRows, order_classes, sample_rows
+from isthmus.view.report.model import FitRecord, describe_classes, hash_rows
+from isthmus.view.report.page import load_libraries, render_page
+from isthmus.view.report.report_rows import MOST_CLASSES, NO_CLASS, ReportRows, order_classes, sample_rows
 
 HOSTILE = st.text(alphabet=st.sampled_from("<>&\"'/`=;-!abc script\n\\u0000é"), max_size=60) | st.text(max_size=20)
 
@@ -98,7 +99,7 @@ def labels_values(text, name):
         "file": text,
         **describe_classes([name], [text]),
     }
-    return {**values, "histogram": convergence_figure(np.array([0.5]), np.zeros(1))}
+    return {**values, "histogram": histogram_figure(np.array([0.5]), "probability")}
 
 
 @given(HOSTILE, HOSTILE)
@@ -125,7 +126,9 @@ def test_data_comes_back_and_does_not_end_its_element(value):
 
 
 def test_gaps_that_are_none_are_left_out():
-    drawn = convergence_figure(np.array([np.inf, 0.5, 0.1, 0.0]), np.arange(4.0)).values
+    drawn = convergence_figure(
+        [TracePoint(i, 1.0, 0.0, gap, 0.1) for i, gap in enumerate((np.inf, 0.5, 0.1, 0.0))]
+    ).values
     assert (drawn["iteration"], drawn["gap"]) == ([1, 2], [0.5, 0.1])
 
 
@@ -143,7 +146,9 @@ def test_small_classes_share_a_line_of_the_confusion_matrix_and_are_still_told_a
 def made(n, labels=(), domain="source"):
     cells = Table.of({"x": np.arange(float(n)) + 0.5})
     every = tuple(labels) + (None,) * (n - len(labels))
-    return ReportRows(domain, cells, Plan((Column("x", "number"),)), tuple(f"{domain[0]}{i}" for i in range(n)), every)
+    return ReportRows(
+        domain, cells, Plan((Column("x", "number"),)), tuple(f"{domain[0]}{i}" for i in range(n)), every
+    )
 
 
 @given(st.integers(1, 60), st.integers(1, 30), st.integers(0, 60))
@@ -204,13 +209,12 @@ def test_rows_are_known_again_in_another_file_and_order():
     ("about", "arrays"),
     [
         ({"format": "other"}, {}),
-        ({"format": "isthmus fit", "version": 2}, {"trace": np.zeros((0, 4))}),
-        ({"format": "isthmus fit", "version": 1}, {}),
-        ({"format": "isthmus fit", "version": 1}, {"trace": np.zeros((2, 3))}),
-        ({"format": "isthmus fit", "version": 1}, {"trace": np.zeros((2, 4)), "marks": np.zeros(2)}),
+        ({"format": "isthmus fit", "version": 2}, {}),
+        ({"format": "isthmus fit", "version": 1}, {"hashes": np.zeros(2)}),
+        ({"format": "isthmus fit", "version": 1}, {"hashes": np.zeros((2, 2), dtype=np.int64)}),
         ([], {}),
     ],
-    ids=["format", "version", "no trace", "a short trace", "marks that are none", "no object"],
+    ids=["format", "version", "hashes that are none", "a table of hashes", "no object"],
 )
 def test_what_a_stranger_wrote_of_a_fit_is_looked_at(about, arrays):
     with pytest.raises(InputError, match=r"^fit"):

@@ -18,20 +18,10 @@ from isthmus.io.tables.features import Features
 from isthmus.io.tables.read import read_table
 from isthmus.io.tables.table import Table, numbers, words
 from isthmus.study.source_value.result import Verdict
+from isthmus.view.report.command_record import RECORD, CommandRecord, check_version, read_json, read_record
+from isthmus.view.report.contents import POINTS, Chapter, Cloud, Figure, common_plane, histogram_figure, own_plane
 from isthmus.view.report.model import describe_classes, model_chapter
-from isthmus.view.report.page import POINTS, Chapter, Cloud, Figure, common_plane, histogram_figure, own_plane
-from isthmus.view.report.rows import (
-    NO_CLASS,
-    RECORD,
-    Inputs,
-    CommandRecord,
-    ReportRows,
-    check_version,
-    find_rows,
-    read_json,
-    read_record,
-    sample_rows,
-)
+from isthmus.view.report.report_rows import NO_CLASS, Inputs, ReportRows, find_rows, sample_rows
 
 EXPECTED = (
     "expected a model of `isthmus fit`, matches of `isthmus match`, classes of `isthmus label` or a verdict of "
@@ -55,11 +45,9 @@ def read_chapter(path: Path, inputs: Inputs) -> Chapter:
     """Return the chapter of a file, whatever of the four kinds it is."""
     with open_regular(path) as file:
         start = file.read(9)
-    archive = start.startswith(b"PK\x03\x04")
-    if archive and path.suffix == ".npz":
-        raise InputError(f"{show_path(path)}: {EXPECTED}, got an adapter or other arrays.")
-    # An archive, or the length of a header and the header.
-    if archive or (start[8:9] == b"{" and not start.startswith(b"{")):
+    if start.startswith(b"PK\x03\x04"):  # an archive: a model, or arrays
+        if path.suffix == ".npz":
+            raise InputError(f"{show_path(path)}: {EXPECTED}, got an adapter or other arrays.")
         return model_chapter(path, inputs)
     if start.lstrip().startswith(b"{") and path.suffix.lower() not in LINES:
         return verdict_chapter(path, read_json(path))
@@ -234,7 +222,9 @@ def _count_classes(classes: list[str], labelled: Any) -> list[tuple[str, int, in
     return [(name, known[name], n - known[name]) for name, n in order]
 
 
-def _draw_classes(source: ReportRows, target: ReportRows, where: IntArray, classes: list[str], labelled: Any) -> Cloud:
+def _draw_classes(
+    source: ReportRows, target: ReportRows, where: IntArray, classes: list[str], labelled: Any
+) -> Cloud:
     by_row = dict(zip(where.tolist(), zip(classes, labelled.tolist(), strict=True), strict=True))
     chosen = sample_rows(target, POINTS // 2)
     some = source.take(sample_rows(source, POINTS // 2)), target.take(chosen)

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from isthmus._core.files import show_path
-from isthmus._core.validation import BoolArray, FloatArray, Matrix, as_dense
+from isthmus._core.validation import BoolArray, Matrix, as_dense
 from isthmus.estimators.controls import SelfTrainedLDA, TargetOnly
 from isthmus.evidence.scores import score_classes
 from isthmus.exceptions import InputError
@@ -22,7 +22,7 @@ from isthmus.io.tables.features import Features
 from isthmus.io.tables.plan import Plan
 from isthmus.io.tables.table import Table, numbers, words
 from isthmus.retrieval.index import Index
-from isthmus.view.report.page import (
+from isthmus.view.report.contents import (
     DOMAINS,
     POINTS,
     Chapter,
@@ -32,14 +32,13 @@ from isthmus.view.report.page import (
     convergence_figure,
     own_plane,
 )
-from isthmus.view.report.rows import NO_CLASS, Inputs, ReportRows, order_classes, sample_rows
+from isthmus.view.report.report_rows import NO_CLASS, Inputs, ReportRows, order_classes, sample_rows
 
 PART = "fit"
 """The name of the record in a model file."""
 FORMAT, VERSION = "isthmus fit", 1
-MOST_MARKS = 100_000
-"""Labelled rows whose marks are stored; with more rows none are."""
-TRACE = ("primal", "dual", "relative_gap", "seconds")
+MOST_HASHES = 100_000
+"""Labelled rows whose hashes are stored; with more rows none are."""
 TESTED, SEARCHED = 20_000, 20_000
 """Rows whose class is predicted, and source rows that are searched, at most."""
 QUERIES, NEIGHBOURS = 60, 3
@@ -48,49 +47,30 @@ QUERIES, NEIGHBOURS = 60, 3
 
 @dataclass(frozen=True, eq=False)
 class FitRecord:
-    """How a model was fitted.
+    """What a report needs of a fit, and the model does not keep.
 
     Parameters
     ----------
-    system : str
-        The name of the system.
-    certificate : str or None
-        The solver's summary of its result.
     warnings : tuple of str
         Warnings about the data.
-    trace : array (n, 4)
-        Objective, lower bound, relative gap and seconds of each iteration; no rows without a solver.
-    marks : array (m,) or None
+    hashes : array (m,) or None
         Hashes of the labelled target rows; None where there were too many.
     """
 
-    system: str
-    certificate: str | None
     warnings: tuple[str, ...]
-    trace: FloatArray
-    marks: NDArray[np.int64] | None
+    hashes: NDArray[np.int64] | None
 
     @classmethod
-    def of(cls, model: Any, system: str, warnings: Sequence[str], table: Table, plan: Plan) -> FitRecord:
-        """Return the record of a fitted model, given the target's table."""
-        result = getattr(getattr(model, "estimator_", model), "result_", None)
-        trace = [[getattr(point, name) for name in TRACE] for point in getattr(result, "trace", ())]
+    def of(cls, warnings: Sequence[str], table: Table, plan: Plan) -> FitRecord:
+        """Return the record of a fit, given its warnings and the target's table."""
         labels = [] if plan.label is None else words(table, plan.label)
         known = np.array([i for i, word in enumerate(labels) if word is not None], dtype=np.intp)
-        marks = hash_rows(table.take(known), plan) if 0 < len(known) <= MOST_MARKS else np.zeros(0, dtype=np.int64)
-        return cls(
-            system,
-            None if result is None else str(result),
-            tuple(warnings),
-            np.array(trace, dtype=np.float64).reshape(-1, len(TRACE)),
-            None if len(known) > MOST_MARKS else marks,
-        )
+        return cls(tuple(warnings), hash_rows(table.take(known), plan) if len(known) <= MOST_HASHES else None)
 
     def to_part(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
         """Return what a model file stores: a value for JSON, and arrays by name."""
-        about = {"format": FORMAT, "version": VERSION, "system": self.system, "certificate": self.certificate}
-        arrays = {"trace": self.trace} if self.marks is None else {"trace": self.trace, "marks": self.marks}
-        return about | {"warnings": list(self.warnings)}, arrays
+        about = {"format": FORMAT, "version": VERSION, "warnings": list(self.warnings)}
+        return about, {} if self.hashes is None else {"hashes": self.hashes}
 
     @classmethod
     def from_part(cls, about: Any, arrays: Mapping[str, NDArray[Any]]) -> FitRecord:
@@ -99,18 +79,14 @@ class FitRecord:
             raise InputError("fit: expected a record of `isthmus fit`, got another kind of value.")
         if about.get("version") != VERSION:
             raise InputError(f"fit, version: expected {VERSION}, got {show_path(repr(about.get('version'))[:40])}.")
-        trace, marks = arrays.get("trace"), arrays.get("marks")
-        if trace is None or trace.dtype != np.float64 or trace.ndim != 2 or trace.shape[1] != len(TRACE):
-            raise InputError("fit, trace: expected four numbers per iteration, got others.")
-        if marks is not None and (marks.dtype != np.int64 or marks.ndim != 1):
-            raise InputError("fit, marks: expected one whole number per row, got others.")
-        certificate, said = about.get("certificate"), about.get("warnings")
-        warned = tuple(map(str, said)) if isinstance(said, list) else ()
-        return cls(str(about.get("system")), None if certificate is None else str(certificate), warned, trace, marks)
+        hashes, warnings = arrays.get("hashes"), about.get("warnings")
+        if hashes is not None and (hashes.dtype != np.int64 or hashes.ndim != 1):
+            raise InputError("fit, hashes: expected one whole number per row, got others.")
+        return cls(tuple(map(str, warnings)) if isinstance(warnings, list) else (), hashes)
 
-    def is_fitted(self, table: Table, plan: Plan) -> BoolArray | None:
+    def find_training_rows(self, table: Table, plan: Plan) -> BoolArray | None:
         """Return which rows equal labelled rows of the fit, or None where that is unknown."""
-        return None if self.marks is None else np.isin(hash_rows(table, plan), self.marks)
+        return None if self.hashes is None else np.isin(hash_rows(table, plan), self.hashes)
 
 
 def hash_rows(table: Table, plan: Plan) -> NDArray[np.int64]:
@@ -142,25 +118,29 @@ def _cell_bytes(table: Table, name: str, kind: str) -> list[bytes]:
 
 def model_chapter(path: Path, inputs: Inputs) -> Chapter:
     """Return the chapter of a model file; more than its card and certificate needs the rows of both files."""
-    card, parts = model_card(path), load_parts(path)
+    card, parts, model = model_card(path), load_parts(path), load(path)
     record = FitRecord.from_part(*parts[PART]) if PART in parts else None
     features = {name: Features.from_parts(*parts[name]) for name in DOMAINS if name in parts}
-    columns = {name: (*known.plan_lines(), *known.lines()) for name, known in features.items()}
-    values: dict[str, Any] = {"record": record, "card": card, "columns": columns, "has_rows": inputs.has_both(path)}
-    if record is not None and len(record.trace) > 1 and (record.trace[:, 2] > 0).any():
-        values["curve"] = convergence_figure(record.trace[:, 2], record.trace[:, 3])
+    values: dict[str, Any] = {
+        "record": record,
+        "card": card,
+        "columns": {name: (*known.plan_lines(), *known.lines()) for name, known in features.items()},
+        "has_rows": inputs.has_both(path),
+        "result": getattr(getattr(model, "estimator_", model), "result_", None),
+    }
+    trace = getattr(values["result"], "trace", ())
+    if any(point.relative_gap > 0 for point in trace[1:]):
+        values["curve"] = convergence_figure(trace)
     if values["has_rows"]:
-        values |= _show_rows(path, features, record, inputs)
+        if len(features) < 2:
+            got = "one without the features of its files"
+            raise InputError(f"{show_path(path)}: expected a model of `isthmus fit`, got {got}.")
+        values |= _show_rows(model, features, record, inputs)
     return Chapter("model", path.name, _summarise(card), values)
 
 
-def _show_rows(path: Path, features: dict[str, Features], record: FitRecord | None, inputs: Inputs) -> dict[str, Any]:
+def _show_rows(model: Any, features: dict[str, Features], record: FitRecord | None, inputs: Inputs) -> dict[str, Any]:
     """Return the template's variables on the rows of both files."""
-    if len(features) < 2:
-        raise InputError(
-            f"{show_path(path)}: expected a model of `isthmus fit`, got one without the features of its files."
-        )
-    model = load(path)
     source, target = (inputs.rows(name, features[name].plan) for name in DOMAINS)
     seen = {"tested": _score_model(model, features["target"], target, record)}
     inner = getattr(model, "estimator_", model)
@@ -194,13 +174,15 @@ def _fill_labels(model: Any, labels: Sequence[str | None], X: Matrix) -> list[st
     return found
 
 
-def _score_model(model: Any, features: Features, target: ReportRows, record: FitRecord | None) -> dict[str, Any] | None:
+def _score_model(
+    model: Any, features: Features, target: ReportRows, record: FitRecord | None
+) -> dict[str, Any] | None:
     """Return how the model classifies labelled target rows that it was not fitted to; None where it can't be said."""
     labelled = np.array([i for i, label in enumerate(target.labels) if label is not None], dtype=np.intp)
     if not len(labelled) or not len(getattr(model, "classes_", ())):
         return None
     rows = target.take(np.sort(np.random.default_rng(0).permutation(labelled)[:TESTED]))
-    fitted = None if record is None else record.is_fitted(rows.table, features.plan)
+    fitted = None if record is None else record.find_training_rows(rows.table, features.plan)
     seen = {"n": len(rows), "file": target.file, "is_held_out": fitted is not None}
     if fitted is not None and fitted.all():
         return seen
