@@ -28,8 +28,8 @@ def run(record: Record, options: Options, say: Callable[[str], None]) -> None:
     for name, shape in FITS.items():
         say(f"{name}, one and two BLAS threads")
         rows = domains(*shape)
-        fitted(rows)
-        rounds = np.array([both(partial(fitted, rows), k) for k in range(ROUNDS * options.repeats)])
+        fit_model(rows)
+        rounds = np.array([both(partial(fit_model, rows), k) for k in range(ROUNDS * options.repeats)])
         (wall, used), (wall_two, used_two) = np.median(rounds, axis=0)
         ratio = float(np.median(rounds[:, 1, 0] / rounds[:, 0, 0]))
         record.bars.append(
@@ -53,7 +53,7 @@ def domains(n: int, d_source: int, d_target: int) -> tuple[Any, Any, Any, Any]:
     return X - X.mean(axis=0), y, T - T.mean(axis=0), np.where(np.arange(len(T)) % 3 == 0, y_target, -1)
 
 
-def fitted(rows: tuple[Any, Any, Any, Any]) -> Any:
+def fit_model(rows: tuple[Any, Any, Any, Any]) -> Any:
     """The fit that is timed, with the defaults."""
     from isthmus import MLHD
 

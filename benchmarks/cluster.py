@@ -52,9 +52,9 @@ def run(record: Record, options: Options, say: Callable[[str], None]) -> None:
             for seed in SEEDS:
                 say(f"{n:,} rows, d {d}+{d}, seed {seed}")
                 pairs.append(one_and_two(client, processor, n, d, seed))
-            record.bars += solved(n, d, pairs)
+            record.bars += compare_solves(n, d, pairs)
         say(f"passes over {PASSED[0]:,} rows")
-        record.bars.append(passed(*pass_seconds(processor)))
+        record.bars.append(compare_passes(*pass_seconds(processor)))
         record.bars.append(per_partition(processor, say))
         record.bars.append(idle(processor))
     record.bars.append(travelling(say))
@@ -167,7 +167,7 @@ def _sent(dask_worker: Any) -> int:
     return int(dask_worker.transfer_outgoing_bytes_total)
 
 
-def solved(n: int, d: int, pairs: Sequence[tuple[Spent, Spent]]) -> list[Bar]:
+def compare_solves(n: int, d: int, pairs: Sequence[tuple[Spent, Spent]]) -> list[Bar]:
     """Whole solves, of several seeds: what two workers cost more than one process, and whether they find the same."""
     over = [two.processor / one.processor - 1.0 for one, two in pairs]
     one, two = ([pair[k] for pair in pairs] for k in (0, 1))
@@ -194,7 +194,7 @@ def solved(n: int, d: int, pairs: Sequence[tuple[Spent, Spent]]) -> list[Bar]:
     ]
 
 
-def passed(one: Spent, two: Spent) -> Bar:
+def compare_passes(one: Spent, two: Spent) -> Bar:
     """Passes alone."""
     over, (n, d) = two.processor / one.processor - 1.0, PASSED
     return Bar(

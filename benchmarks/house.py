@@ -1,7 +1,7 @@
 """Measure the shape of the source: files, code lines, functions, names, comments, and the modules that a job enters.
 
-``make house`` prints the table for this checkout; ``python -m benchmarks.house FOLDER`` for another one, such as a worktree of an
-earlier commit, whose package has to be first on ``PYTHONPATH`` for the last part.
+``make house`` prints the table for this checkout; ``python -m benchmarks.house FOLDER`` for another one, such as a
+worktree of an earlier commit, whose package has to be first on ``PYTHONPATH`` for the last part.
 """
 
 from __future__ import annotations
@@ -134,8 +134,8 @@ def walk_jobs() -> Iterator[tuple[str, int]]:
     """Yield five jobs and how many modules of the package each enters."""
     import isthmus
     from isthmus import MLHD, LabelTransfer, match, migrate
+    from isthmus.cli.main import main as run_command
 
-    cli = __import__("isthmus.cli.main" if _has_module("isthmus.cli.main") else "isthmus.cli.main", fromlist=["main"])
     rng = np.random.default_rng(100)
     y = np.arange(90) % 3
     hidden = rng.normal(size=(90, 8)) + 3 * rng.normal(size=(3, 8))[y]
@@ -151,21 +151,12 @@ def walk_jobs() -> Iterator[tuple[str, int]]:
     }
     with tempfile.TemporaryDirectory() as folder:
         files = _write_tables(Path(folder), source, target, y, known)
-        jobs["isthmus label"] = lambda: cli.main(["label", *files, "--output", f"{folder}/labels.csv"])
+        jobs["isthmus label"] = lambda: run_command(["label", *files, "--output", f"{folder}/labels.csv"])
         with warnings.catch_warnings(), redirect_stdout(io.StringIO()), redirect_stderr(io.StringIO()):
             warnings.simplefilter("ignore")
             assert isthmus.__version__
             for name, job in jobs.items():
                 yield name, len(entered_modules(job))
-
-
-def _has_module(name: str) -> bool:
-    from importlib.util import find_spec
-
-    try:
-        return find_spec(name) is not None
-    except ModuleNotFoundError:
-        return False
 
 
 def _write_tables(folder: Path, source, target, y, known) -> list[str]:

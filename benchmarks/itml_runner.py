@@ -43,7 +43,7 @@ class SweepClock:
         return self._components(A)
 
 
-def fitted(data: Any) -> dict[str, Any]:
+def fit_itml(data: Any) -> dict[str, Any]:
     """The matrix and the figures of one run."""
     settings = {"max_iter": int(data["max_iter"])} if data["max_iter"] > 0 else {}
     learner = metric_learn.ITML(gamma=float(data["gamma"]), preprocessor=data["rows"], **settings)
@@ -62,7 +62,7 @@ def fitted(data: Any) -> dict[str, Any]:
 def main() -> None:
     """Read, fit, write."""
     with np.load(sys.argv[1]) as archive:
-        result = fitted(dict(archive))
+        result = fit_itml(dict(archive))
     np.save(sys.argv[2], result.pop("matrix"))
     json.dump(result, sys.stdout)
 

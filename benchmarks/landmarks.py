@@ -36,7 +36,7 @@ def main() -> int:
     found = records()
     for name in SETS:
         for seed in SEEDS:
-            missing = [run for run in _planned(name, seed) if run not in found]
+            missing = [run for run in _plan_runs(name, seed) if run not in found]
             rows = problem(name, seed) if missing else ()
             for run in missing:
                 print("…", *run, file=sys.stderr, flush=True)
@@ -48,7 +48,7 @@ def main() -> int:
 
     draw_landmarks(found)
     print("\n".join(parts.values()))
-    return int(not all(kept(name, found) for name in SETS))
+    return int(not all(is_cheap(name, found) for name in SETS))
 
 
 def problem(name: str, seed: int) -> Problem:
@@ -119,7 +119,7 @@ def changes(found: dict[Run, dict[str, Any]], name: str, sampling: str, m: int) 
     return 100 * np.abs(column(found, name, sampling, m, "objective") / exact - 1)
 
 
-def kept(name: str, found: dict[Run, dict[str, Any]]) -> bool:
+def is_cheap(name: str, found: dict[Run, dict[str, Any]]) -> bool:
     """Whether a thousand landmarks by k-means cost no more than they may."""
     exact, seen = (column(found, name, *which, "accuracy") for which in (("exact", 0), ("kmeans", NUMBERS[-1])))
     near = 100 * abs(float(seen.mean() - exact.mean())) <= POINTS
@@ -150,7 +150,7 @@ def kernels(found: dict[Run, dict[str, Any]]) -> str:
     return lines.table(head, rows)
 
 
-def _planned(name: str, seed: int) -> list[Run]:
+def _plan_runs(name: str, seed: int) -> list[Run]:
     chosen = [sampling for sampling in SAMPLINGS if seed in _seeds(sampling)]
     return [(name, seed, "exact", 0), *((name, seed, sampling, m) for m in NUMBERS for sampling in chosen)]
 

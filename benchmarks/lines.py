@@ -24,7 +24,7 @@ def add(path: Path, record: dict[str, Any]) -> None:
         file.write(json.dumps(record, ensure_ascii=False) + "\n")
 
 
-def measured(module: str, *arguments: object) -> dict[str, Any]:
+def run_module(module: str, *arguments: object) -> dict[str, Any]:
     """The record that a module prints last, run in a process of its own."""
     command = [sys.executable, "-m", module, *map(str, arguments)]
     done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True)

@@ -43,13 +43,13 @@ def run(record: Record, options: Options, announce: Callable[[str], None]) -> No
         if system.transductive and find_spec("ot") is None:
             record.bars.append(Bar(promise, "POT is not installed", Verdict.NOTE))
             continue
-        half, whole = (seconds(partial(_fitted, system, rows)) for rows in (n // 2, n))
+        half, whole = (seconds(partial(_fit_system, system, rows)) for rows in (n // 2, n))
         gigabytes = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6
         measured = f"{whole:.2f} s, {half:.2f} s for half of the rows; {gigabytes:.1f} GB at most so far"
         record.bars.append(Bar(promise, measured, verdict(whole < bar)))
 
 
-def _fitted(system: Any, n: int) -> Any:
+def _fit_system(system: Any, n: int) -> Any:
     rows = collections(n, system.equal_features)
     if system.non_negative:
         rows = abs(rows[0]), rows[1], abs(rows[2]), rows[3]

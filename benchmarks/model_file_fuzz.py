@@ -228,7 +228,7 @@ def _foreign(raw: bytes, rng: Random) -> bytes:
     return one(kinds, rng)
 
 
-def _zipped(names: Members, method: int = zipfile.ZIP_DEFLATED) -> bytes:
+def _zip(names: Members, method: int = zipfile.ZIP_DEFLATED) -> bytes:
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w", method) as file:
         for name, content in names.items():
@@ -236,7 +236,7 @@ def _zipped(names: Members, method: int = zipfile.ZIP_DEFLATED) -> bytes:
     return buffer.getvalue()
 
 
-def _tarred(names: Members) -> bytes:
+def _tar(names: Members) -> bytes:
     buffer = io.BytesIO()
     with tarfile.open(fileobj=buffer, mode="w:gz") as file:
         for name, content in names.items():
@@ -250,7 +250,7 @@ def _nest(raw: bytes, rng: Random) -> bytes:
     """Return archives in archives, with names that climb, around models, pickles or zeros."""
     inner = one([raw, b"\0" * 10**6, pickle.dumps(Evil())], rng)
     for _ in range(int(rng.integers(1, 6))):
-        pack = _zipped if rng.random() < 0.7 else _tarred
+        pack = _zip if rng.random() < 0.7 else _tar
         inner = pack({"../../evil.npy": pickle.dumps(Evil()), SCHEMA: inner, "/etc/model": b"x"})
     return raw + inner if rng.random() < 0.2 else inner
 
@@ -261,9 +261,9 @@ def _bomb(raw: bytes, rng: Random) -> bytes:
     name = one([*members], rng)
     action = int(rng.integers(3))
     if action == 0:
-        return _zipped(members | {name: b"\0" * 2**24})
+        return _zip(members | {name: b"\0" * 2**24})
     if action == 1:
-        return _zipped(members | {CHECKSUM: b"0" * 64}, zipfile.ZIP_LZMA if rng.random() < 0.5 else zipfile.ZIP_BZIP2)
+        return _zip(members | {CHECKSUM: b"0" * 64}, zipfile.ZIP_LZMA if rng.random() < 0.5 else zipfile.ZIP_BZIP2)
     buffer = io.BytesIO(raw)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")

@@ -17,11 +17,11 @@ MEMORY_BAR = 15.0
 
 def measure(task: Task, options: Options) -> Row:
     """The median time to build the problem, solve it to the gap, and form M."""
-    result = _solved(task)
+    result = _solve_task(task)
     return Row(
         NAME,
         task,
-        median_seconds(lambda: _solved(task).matrix(), options.repeats),
+        median_seconds(lambda: _solve_task(task).matrix(), options.repeats),
         f"{result.n_iter} iterations",
         task.problem().primal(result.matrix()),
         f"certified, gap {result.relative_gap:.0e}",
@@ -34,7 +34,7 @@ def memory_bar(task: Task) -> Bar:
     tracemalloc.start()
     try:
         before, _ = tracemalloc.get_traced_memory()
-        _solved(task)
+        _solve_task(task)
         peak = tracemalloc.get_traced_memory()[1] - before
     finally:
         tracemalloc.stop()
@@ -46,7 +46,7 @@ def memory_bar(task: Task) -> Bar:
     )
 
 
-def _solved(task: Task) -> Result:
+def _solve_task(task: Task) -> Result:
     result = DualNewton(tol=GAP).solve(task.problem())
     result.raise_for_status()
     return result

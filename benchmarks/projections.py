@@ -35,9 +35,9 @@ def run(record: Record, options: Options, announce: Callable[[str], None]) -> No
 
 
 def _bar(name: str, make: Callable[[], Any], bar: float, data: list[Any], base: Callable[[], Any]) -> Bar:
-    fits = [_timed(make, rows, _pairs(make, rows)) for rows in data]
+    fits = [_time_fit(make, rows, _pairs(make, rows)) for rows in data]
     model, taken = fits[-1]
-    beside = min(_timed(base, data[-1], _pairs(make, data[-1]))[1] for _ in range(2))
+    beside = min(_time_fit(base, data[-1], _pairs(make, data[-1]))[1] for _ in range(2))
     growth = np.polyfit(np.log(SIZES), np.log([max(time, 1e-3) for _, time in fits]), 1)[0]
     n = f"{SIZES[-1]:,}"
     return Bar(
@@ -54,7 +54,7 @@ def _pairs(make: Callable[[], Any], rows: Any) -> Any:
     return np.c_[half, half] if make().needs_pairs else None
 
 
-def _timed(make: Callable[[], Any], rows: Any, pairs: Any) -> tuple[Any, float]:
+def _time_fit(make: Callable[[], Any], rows: Any, pairs: Any) -> tuple[Any, float]:
     """The fitted system, and the processor seconds of the fit: the shorter of two where it is short."""
     model = make()
     times = [seconds(lambda: model.fit(*rows, pairs=pairs))]

@@ -43,15 +43,15 @@ def text(record: Record, machine: Mapping[str, str]) -> str:
     parts = [EXPLANATION, "\n".join(f"{key + ':':24s}{value}" for key, value in machine.items())]
     parts.append("\n".join(f"{each}, {each.n_pairs} pairs" for each in TASKS))
     if record.rows:
-        parts.append(_aligned([HEADER, *(_cells(row) for row in record.rows)]))
+        parts.append(_align([HEADER, *(_cells(row) for row in record.rows)]))
     if record.systems:
-        parts += [SYSTEM_EXPLANATION, _aligned([SYSTEM_HEADER, *(_system_cells(row) for row in record.systems)])]
+        parts += [SYSTEM_EXPLANATION, _align([SYSTEM_HEADER, *(_system_cells(row) for row in record.systems)])]
     if record.bars:
-        parts.append(_aligned([_bar_cells(bar) for bar in record.bars]))
+        parts.append(_align([_bar_cells(bar) for bar in record.bars]))
     return "\n\n".join(parts)
 
 
-def markdown(record: Record, machine: Mapping[str, str]) -> str:
+def format_for_file(record: Record, machine: Mapping[str, str]) -> str:
     """For a file."""
     tasks = "\n".join(f"- {each}, {each.n_pairs} pairs" for each in TASKS)
     dated = {"date": date.today().isoformat(), **machine}
@@ -90,7 +90,7 @@ def _bar_cells(bar: Bar) -> tuple[str, ...]:
     return bar.verdict.value, bar.promise, bar.measured
 
 
-def _aligned(rows: list[tuple[str, ...]]) -> str:
+def _align(rows: list[tuple[str, ...]]) -> str:
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     return "\n".join("  ".join(map(str.ljust, row, widths)).rstrip() for row in rows)
 

@@ -29,7 +29,7 @@ SLOPE, MEMORY, FASTER, SLOWER, SAME, TOLERANCE = 1.0, 1.8, 15.0, 1.2, 1e-5, 1e-4
 Run = tuple[str, int, str, int]
 
 
-def planned(largest: int) -> list[Run]:
+def plan_runs(largest: int) -> list[Run]:
     """What should be there, small things first."""
     small: list[Run] = [(kind, n, "1", SEEDS[0]) for n in SMALL for kind in ("auto", "dual")]
     growth: list[Run] = [("blocks", n, w, seed) for n in SIZES for w in PRODUCTS for seed in SEEDS]
@@ -48,7 +48,7 @@ def measure(run: Run) -> None:
     beside = records().get(("auto", n, weight, seed))
     limited = kind == "dual" and n >= HOPELESS and beside is not None
     limit = [PATIENCE * beside["seconds"]] if limited and beside else []
-    lines.add(RECORDS, lines.measured("benchmarks.scale_run", *run, *limit))
+    lines.add(RECORDS, lines.run_module("benchmarks.scale_run", *run, *limit))
 
 
 def bars(found: dict[Run, dict[str, Any]]) -> list[tuple[str, str, bool]]:
@@ -145,7 +145,7 @@ def main() -> int:
     parser.add_argument("--only", nargs="+", default=None, help="kinds to run: blocks, mfeat, auto, dual (all)")
     parser.add_argument("--seeds", nargs="+", type=int, default=SEEDS, help="seeds to run (all)")
     args = parser.parse_args()
-    for run in planned(args.largest):
+    for run in plan_runs(args.largest):
         if run not in records() and run[3] in args.seeds and (args.only is None or run[0] in args.only):
             print("…", *run, file=sys.stderr, flush=True)
             measure(run)

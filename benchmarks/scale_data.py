@@ -58,9 +58,9 @@ class Rows:
 def synthetic(n: int, seed: int, n_labelled: int = N_LABELLED) -> Rows:
     """Gaussian classes with a decaying spectrum, turned and stretched a little per class; rows of unit length."""
     source, target = _domain(1), _domain(2)
-    y, X = _drawn(source, np.random.default_rng(100 + seed), n)
+    y, X = _draw_rows(source, np.random.default_rng(100 + seed), n)
     balanced = np.arange(n_labelled) % N_CLASSES
-    _, Y = _drawn(target, np.random.default_rng(200 + seed), n_labelled + N_UNLABELLED, balanced)
+    _, Y = _draw_rows(target, np.random.default_rng(200 + seed), n_labelled + N_UNLABELLED, balanced)
     return _rows(X, y, Y, balanced)
 
 
@@ -71,7 +71,7 @@ def blown_up(n: int, seed: int) -> Rows:
     rng = np.random.default_rng(seed)
     order = rng.permutation(len(y))
     first, second = order[: len(y) // 2], order[len(y) // 2 :]
-    source, target = _standardised(source), _standardised(target)
+    source, target = _standardise(source), _standardise(target)
     X, picked = np.empty((n, source.shape[1]), dtype=np.float32), rng.choice(first, n)
     for start in range(0, n, DRAWN_AT_ONCE):
         part = picked[start : start + DRAWN_AT_ONCE]
@@ -103,7 +103,7 @@ def _domain(seed: int) -> tuple[Array, list[Array]]:
     return means.astype(np.float32), [matrix.astype(np.float32) for matrix in maps]
 
 
-def _drawn(
+def _draw_rows(
     domain: tuple[Array, list[Array]], rng: np.random.Generator, n: int, first: NDArray[np.integer] | None = None
 ) -> tuple[NDArray[np.integer], Array]:
     """N rows, the first of which have given classes."""
@@ -121,7 +121,7 @@ def _drawn(
     return y, X
 
 
-def _standardised(X: Array) -> Array:
+def _standardise(X: Array) -> Array:
     deviation = X.std(axis=0, dtype=np.float64)
     return ((X - X.mean(axis=0, dtype=np.float64)) / np.where(deviation > 0.0, deviation, 1.0)).astype(np.float32)
 

@@ -36,7 +36,7 @@ def main(kind: str, n: int, weight: str, seed: int, limit: float = float("inf"))
     problem = rows.written_out(value) if written else rows.problem(value)
     memory_before = _peak()
     began = process_time()
-    figures = _solved(solvers.get(kind, BlockNewton)(tol=TOLERANCE), problem, limit)
+    figures = _run_solver(solvers.get(kind, BlockNewton)(tol=TOLERANCE), problem, limit)
     seconds, peak = process_time() - began, _peak()
     part = rows.X[:PRODUCT_ROWS].astype("float64")
     part.T @ part
@@ -50,7 +50,7 @@ def main(kind: str, n: int, weight: str, seed: int, limit: float = float("inf"))
     }  # fmt: skip
 
 
-def _solved(solver: Any, problem: Any, limit: float) -> dict[str, object]:
+def _run_solver(solver: Any, problem: Any, limit: float) -> dict[str, object]:
     end = process_time() + limit
 
     def watch(point: Any) -> None:

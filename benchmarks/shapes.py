@@ -103,14 +103,14 @@ def _grow(shape: str, system: str, sizes: tuple[int, ...]) -> None:
     for n in sizes:
         if (shape, system, n) not in records():
             print("…", shape, system, n, file=sys.stderr, flush=True)
-            lines.add(RECORDS, _measured(shape, system, n))
+            lines.add(RECORDS, _measure_shape(shape, system, n))
         if records()[shape, system, n]["status"] != "done":
             return
 
 
-def _measured(shape: str, system: str, n: int) -> dict[str, Any]:
+def _measure_shape(shape: str, system: str, n: int) -> dict[str, Any]:
     try:
-        return lines.measured("benchmarks.shapes_run", shape, system, n)
+        return lines.run_module("benchmarks.shapes_run", shape, system, n)
     except subprocess.CalledProcessError as error:
         if error.returncode != -signal.SIGXCPU:
             raise

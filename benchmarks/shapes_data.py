@@ -64,7 +64,7 @@ def narrow(n: int, seed: int = 100) -> Rows:
 def text(n: int, seed: int = 100) -> Rows:
     """Descriptions of packages in English and French as tf-idf over 20,000 words each; made text without the data."""
     path = Path(os.environ.get("ISTHMUS_DATA", "")) / TEXTS
-    return _debian(path, n, seed) if path.is_file() else _made(n, seed)
+    return _debian(path, n, seed) if path.is_file() else _make_texts(n, seed)
 
 
 def _debian(path: Path, n: int, seed: int) -> Rows:
@@ -81,7 +81,7 @@ def _debian(path: Path, n: int, seed: int) -> Rows:
     return Rows(views[0][:n], views[1][:n], np.array([names.index(row["section"]) for row in drawn[:n]]))
 
 
-def _made(n: int, seed: int) -> Rows:
+def _make_texts(n: int, seed: int) -> Rows:
     """Words of a falling frequency, half of them of the class, of objects that say the same twice."""
     rng = np.random.default_rng(seed)
     y = np.arange(n) % CLASSES

@@ -75,7 +75,7 @@ def _peak() -> int:
     return max(resource.getrusage(who).ru_maxrss for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)) * unit
 
 
-def _paired(make: Callable[[], Any]) -> Fit:
+def _make_pair_fit(make: Callable[[], Any]) -> Fit:
     """A system that learns from known pairs."""
 
     def fit(rows: Any) -> None:
@@ -90,7 +90,7 @@ def _mlhd(**settings: Any) -> Any:
     return MLHD(tol=TOLERANCE, rule="means", **settings)
 
 
-def _labelled(make: Callable[[], Any]) -> Fit:
+def _make_label_fit(make: Callable[[], Any]) -> Fit:
     """A system that learns from labels; the note is which solver ran, and its gap."""
 
     def fit(rows: Any) -> str:
@@ -177,18 +177,18 @@ def _dense(X: Any) -> Any:
 
 
 SYSTEMS: dict[str, Fit] = {
-    "RidgeMap": _paired(lambda: _isthmus("RidgeMap")),
-    "Procrustes": _paired(lambda: _isthmus("Procrustes")),
-    "CCA": _paired(lambda: _isthmus("CCA")),
-    "CCA, labels": _labelled(lambda: _isthmus("CCA")),
-    "RidgeMap, 100 axes": _paired(lambda: _isthmus("RidgeMap", **_axes(sparse=True))),
-    "Procrustes, 100 axes": _paired(lambda: _isthmus("Procrustes", **_axes(sparse=True))),
-    "CCA, 100 axes": _paired(lambda: _isthmus("CCA", **_axes(sparse=True))),
-    "MLHD, pairs": _paired(_mlhd),
-    "MLHD, pairs, 100 axes": _paired(lambda: _mlhd(**_axes(sparse=False))),
-    "MLHD": _labelled(_mlhd),
-    "MLHD, 100 axes": _labelled(lambda: _mlhd(**_axes(sparse=True))),
-    "MLHD, 1,000 landmarks": _labelled(
+    "RidgeMap": _make_pair_fit(lambda: _isthmus("RidgeMap")),
+    "Procrustes": _make_pair_fit(lambda: _isthmus("Procrustes")),
+    "CCA": _make_pair_fit(lambda: _isthmus("CCA")),
+    "CCA, labels": _make_label_fit(lambda: _isthmus("CCA")),
+    "RidgeMap, 100 axes": _make_pair_fit(lambda: _isthmus("RidgeMap", **_axes(sparse=True))),
+    "Procrustes, 100 axes": _make_pair_fit(lambda: _isthmus("Procrustes", **_axes(sparse=True))),
+    "CCA, 100 axes": _make_pair_fit(lambda: _isthmus("CCA", **_axes(sparse=True))),
+    "MLHD, pairs": _make_pair_fit(_mlhd),
+    "MLHD, pairs, 100 axes": _make_pair_fit(lambda: _mlhd(**_axes(sparse=False))),
+    "MLHD": _make_label_fit(_mlhd),
+    "MLHD, 100 axes": _make_label_fit(lambda: _mlhd(**_axes(sparse=True))),
+    "MLHD, 1,000 landmarks": _make_label_fit(
         lambda: _mlhd(source_kernel=_isthmus("Landmarks", kernel="linear", n_landmarks=LANDMARKS))
     ),
     "scikit-learn Ridge": _ridge,

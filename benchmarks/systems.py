@@ -86,15 +86,15 @@ def _row(system: System, task: Task, data: list[Data], repeats: int) -> SystemRo
         data, remark = [part.known for part in data], "predicts rows of the fit"
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        fits = tuple(_median(lambda part=part: _fitted(system, part), repeats) for part in data)
-        model = _fitted(system, data[-1])
+        fits = tuple(_median(lambda part=part: _fit_system(system, part), repeats) for part in data)
+        model = _fit_system(system, data[-1])
         predict = _median(lambda: model.predict(data[-1].new), repeats)
     if any(issubclass(w.category, ConvergenceWarning | SklearnConvergenceWarning) for w in caught):
         remark = f"NOT CONVERGED {remark}".rstrip()
     return SystemRow(system.name, task, n_source, fits, predict, remark)
 
 
-def _fitted(system: System, data: Data) -> Any:
+def _fit_system(system: System, data: Data) -> Any:
     """Systems that learn from pairs alone are given some."""
     if system.needs_pairs:
         return system.make().fit(*data.fit, pairs=data.pairs)

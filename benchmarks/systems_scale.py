@@ -28,7 +28,7 @@ SLOPE, MEMORY = 1.0, 1.8
 Run = tuple[str, int, int, int, int]
 
 
-def planned(largest: int) -> list[Run]:
+def plan_runs(largest: int) -> list[Run]:
     """What should be there, small things first."""
     narrow: list[Run] = [(kind, n, *NARROW, seed) for kind in PAIRED + LABELLED for n in SIZES for seed in SEEDS]
     wide: list[Run] = [(kind, n, *WIDE, SEEDS[0]) for kind in PAIRED for n in SIZES[:2]]
@@ -58,7 +58,7 @@ def measure(run: Run) -> None:
 def bars(found: dict[Run, dict[str, Any]]) -> list[tuple[str, str, bool]]:
     """Promise, measured, kept: as far as it was measured to the end."""
     rows: list[tuple[str, str, bool]] = []
-    for kind in dict.fromkeys(run[0] for run in planned(SIZES[-1])):
+    for kind in dict.fromkeys(run[0] for run in plan_runs(SIZES[-1])):
         group = [r for run, r in found.items() if run[0] == kind and run[2:4] == NARROW]
         largest = [r for r in group if r["n"] == SIZES[-1]]
         if largest:
@@ -105,7 +105,7 @@ def main() -> int:
     parser.add_argument("--only", nargs="+", default=None, help="systems to run (all)")
     parser.add_argument("--seeds", nargs="+", type=int, default=SEEDS, help="seeds to run (all)")
     args = parser.parse_args()
-    for run in planned(args.largest):
+    for run in plan_runs(args.largest):
         if run not in records() and run[-1] in args.seeds and (args.only is None or run[0] in args.only):
             print("…", *run, file=sys.stderr, flush=True)
             measure(run)

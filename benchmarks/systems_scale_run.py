@@ -42,7 +42,7 @@ class Data:
         return float((model.search(*self.new, 1)[1][:, 0] == range(NEW)).mean())
 
 
-def paired(n: int, widths: tuple[int, int], seed: int) -> Data:
+def make_pairs(n: int, widths: tuple[int, int], seed: int) -> Data:
     """Two noisy views of hidden rows with a decaying spectrum, in single precision."""
     import numpy as np
 
@@ -61,7 +61,7 @@ def paired(n: int, widths: tuple[int, int], seed: int) -> Data:
     return Data((ArrayRows(A), None, ArrayRows(B), None), "rows", (A, B), (tables[1][n:], tables[0][n:]))
 
 
-def labelled(n: int, seed: int) -> Data:
+def make_labels(n: int, seed: int) -> Data:
     """The classes of ``benchmarks.scale``: labelled source rows, and 60 labelled target rows."""
     import numpy as np
 
@@ -90,7 +90,7 @@ def main(kind: str, n: int, d_source: int, d_target: int, seed: int) -> dict[str
     import numpy as np
 
     by_labels = kind in ("arc", "cca by labels")
-    data = labelled(n, seed) if by_labels else paired(n, (d_source, d_target), seed)
+    data = make_labels(n, seed) if by_labels else make_pairs(n, (d_source, d_target), seed)
     system = systems()[kind]
     before = _peak()
     began = process_time()

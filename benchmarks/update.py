@@ -23,7 +23,7 @@ def rows(n: int, d: int, seed: int = 100) -> tuple[Any, Any, Any, Any]:
     return source - source.mean(axis=0), y, target - target.mean(axis=0), y_target
 
 
-def compared(n: int, d: int, repeats: int, more: int, kernel: str = "linear") -> float:
+def compare_update(n: int, d: int, repeats: int, more: int, kernel: str = "linear") -> float:
     """Print what an update with so many more labels costs; its objective's distance from that of a fresh fit."""
     import numpy as np
 
@@ -56,8 +56,8 @@ def compared(n: int, d: int, repeats: int, more: int, kernel: str = "linear") ->
 
 def main() -> int:
     """Print all comparisons; exit status 1 if an optimum is another one."""
-    apart = [compared(n, d, repeats, more) for n, d, repeats in SIZES for more in (1, 10)]
-    apart += [compared(500, 60, 3, more, "rbf") for more in (1, 10)]
+    apart = [compare_update(n, d, repeats, more) for n, d, repeats in SIZES for more in (1, 10)]
+    apart += [compare_update(500, 60, 3, more, "rbf") for more in (1, 10)]
     return int(max(apart) > 2 * TOLERANCE)
 
 

@@ -26,7 +26,7 @@ CASES = (
 """The solver, source rows, columns of either domain, and λ2 from 0.01 to ten to this."""
 
 
-def posed(n: int, d: int) -> Callable[[float, float], LogDetProblem]:
+def make_problems(n: int, d: int) -> Callable[[float, float], LogDetProblem]:
     """The problem at (λ1, λ2)."""
     import numpy as np
 
@@ -42,7 +42,7 @@ def posed(n: int, d: int) -> Callable[[float, float], LogDetProblem]:
     return problem
 
 
-def compared(name: str, n: int, d: int, most: int) -> bool:
+def compare_paths(name: str, n: int, d: int, most: int) -> bool:
     """Print the ratio of the times of one grid; whether the bar is cleared."""
     import numpy as np
 
@@ -50,7 +50,7 @@ def compared(name: str, n: int, d: int, most: int) -> bool:
 
     first, second = np.logspace(-2, 2, 6).tolist(), np.logspace(-2, most, 6).tolist()
     solver: Any = getattr(solvers, name)(TOLERANCE)
-    problem = posed(n, d)
+    problem = make_problems(n, d)
     began = process_time()
     warm = solvers.grid_results(problem, first, second, solver)
     between = process_time()
@@ -67,7 +67,7 @@ def compared(name: str, n: int, d: int, most: int) -> bool:
     return ratio <= BAR and apart <= 2 * TOLERANCE
 
 
-def searched(n: int, d: int, kernel: str) -> bool:
+def compare_searches(n: int, d: int, kernel: str) -> bool:
     """Print the same of a search in three folds, beside scikit-learn's; whether both find the same scores."""
     import numpy as np
     from sklearn.model_selection import GridSearchCV
@@ -96,9 +96,9 @@ def searched(n: int, d: int, kernel: str) -> bool:
 def main() -> int:
     """Print the ratio of the times for each case; exit status 1 if a bar is not cleared."""
     warnings.simplefilter("error")  # a cell that is not certified compares nothing
-    cleared = [compared(*case) for case in CASES]
+    cleared = [compare_paths(*case) for case in CASES]
     warnings.simplefilter("ignore", UserWarning)  # classes that a fold has no labelled row of
-    return int(not all([*cleared, searched(500, 30, "linear"), searched(150, 30, "rbf")]))
+    return int(not all([*cleared, compare_searches(500, 30, "linear"), compare_searches(150, 30, "rbf")]))
 
 
 if __name__ == "__main__":

@@ -15,14 +15,14 @@ def add_run_options(parser: argparse.ArgumentParser, parts: Collection[str], run
     """Which parts are run, on which draws of which data, and where the runs are kept."""
     add = parser.add_argument
     add("--parts", default=",".join(parts), metavar="P,…", help="which parts are run (%(default)s)")
-    add("--seeds", type=seed_range, default=range(10), metavar="A:B", help="draws A to B - 1 (0:10)")
+    add("--seeds", type=parse_seeds, default=range(10), metavar="A:B", help="draws A to B - 1 (0:10)")
     add("--data", type=Path, metavar="FOLDER", help="where the data are ($ISTHMUS_DATA, or a cache of the user)")
     add("--jobs", type=int, default=2, metavar="N", help="trials side by side (%(default)s)")
     where = f"where the runs are (render: the committed ones; run: {runs})"
     add("--records", type=Path, metavar="FOLDER", help=where)
 
 
-def chosen_parts(text: str, parts: Collection[str]) -> list[str]:
+def choose_parts(text: str, parts: Collection[str]) -> list[str]:
     """The parts that the option names, each of which there must be."""
     chosen = text.split(",")
     for part in chosen:
@@ -31,12 +31,12 @@ def chosen_parts(text: str, parts: Collection[str]) -> list[str]:
     return chosen
 
 
-def seed_range(text: str) -> range:
+def parse_seeds(text: str) -> range:
     """Draws, as the option names them.
 
     Examples
     --------
-    >>> seed_range("100:103")
+    >>> parse_seeds("100:103")
     range(100, 103)
     """
     first, colon, last = text.partition(":")

@@ -29,14 +29,14 @@ class Views:
 
 
 @lru_cache(maxsize=16)
-def views_of(load: Loader, folder: Path | None, source: str, target: str) -> Views:
+def load_views(load: Loader, folder: Path | None, source: str, target: str) -> Views:
     """Two domains of a collection, of the objects that are in both; read once in each process."""
     data = load(folder)
     _, i, j = np.intersect1d(data.objects[source], data.objects[target], return_indices=True)
     return Views(data[source].X[i], data[target].X[j], data[source].y[i])
 
 
-def drawn_split(
+def draw_split(
     y: IntArray,
     seed: Sequence[int],
     labelled: int = 1,
@@ -71,7 +71,7 @@ def drawn_split(
     return Split(learned, known, unlabelled, rng.permutation(rest)[:MOST_TESTED])
 
 
-def rows_of(views: Views, split: Split) -> TrialRows:
+def take_rows(views: Views, split: Split) -> TrialRows:
     """The rows of a split, as their collection has them: the source by one view, target and test by the other."""
     target = np.concatenate([split.labelled, split.unlabelled])
     y_target = np.where(np.arange(len(target)) < len(split.labelled), views.y[target], UNLABELLED)

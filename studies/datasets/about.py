@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from isthmus.data.datasets import Collection
 from isthmus.data.domains import Domain, Split
-from studies.datasets.folder import data_folder, required
+from studies.datasets.folder import check_file, data_folder
 
 
 @dataclass(frozen=True)
@@ -43,7 +43,7 @@ class About:
     def paths(self, folder: str | os.PathLike[str] | None) -> tuple[Path, ...]:
         """The files in a data folder, or an error that says which one is missing and what it holds."""
         root = data_folder(folder)
-        return tuple(required(root / file, self.name, self.expects) for file in self.files)
+        return tuple(check_file(root / file, self.name, self.expects) for file in self.files)
 
     def collection(
         self,

@@ -31,16 +31,16 @@ def read_cameras(
         expected |= {f"{camera}_X": Expected(shape, "number"), f"{camera}_y": Expected(shape[:1], "whole")}
     parts = read_npz(path, expected)
     domains = {c: domain(parts[f"{c}_X"], parts[f"{c}_y"], n_classes, f"{path.name}, {c}") for c in shapes}
-    objects = {camera: numbered(camera, n) for camera, (n, _) in shapes.items()}
+    objects = {camera: number_objects(camera, n) for camera, (n, _) in shapes.items()}
     return domains, objects, class_names(parts["classes"], n_classes, path.name)
 
 
-def numbered(name: str, n: int) -> NDArray[Any]:
+def number_objects(name: str, n: int) -> NDArray[Any]:
     """The objects "name/0", …, "name/n-1".
 
     Examples
     --------
-    >>> numbered("dslr", 2)
+    >>> number_objects("dslr", 2)
     array(['dslr/0', 'dslr/1'], dtype='<U6')
     """
     return np.array([f"{name}/{k}" for k in range(n)])

@@ -122,13 +122,13 @@ def _block(dataset: Dataset, folder: str | os.PathLike[str] | None, column: int)
     state = "missing" if missing else "present" if dataset.files else "built in"
     lines = [
         f"{dataset.name:{column}}{state:10}{dataset.title}",
-        _indented(dataset.expects),
-        _indented(f"licence: {dataset.licence}"),
+        _indent(dataset.expects),
+        _indent(f"licence: {dataset.licence}"),
     ]
     # A path is never broken, however long: it is there to be copied.
     return "\n".join([*lines, f"    missing: {show_path(missing[0])}"] if missing else lines)
 
 
-def _indented(text: str) -> str:
+def _indent(text: str) -> str:
     unbroken = text.replace(" x ", "\u00a0x\u00a0")
     return textwrap.fill(unbroken, WIDTH, initial_indent="    ", subsequent_indent="    ").replace("\u00a0", " ")

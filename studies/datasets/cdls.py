@@ -9,7 +9,7 @@ import numpy as np
 from isthmus._core.archives import Expected, read_npz
 from isthmus.data.datasets import Collection
 from studies.datasets.about import About
-from studies.datasets.cameras import CALTECH_CLASSES, numbered
+from studies.datasets.cameras import CALTECH_CLASSES, number_objects
 from studies.datasets.parts import class_names, domain, published_split
 
 SHAPES = {"source": (200, 4096), "target_train": (30, 800), "target_test": (127, 800)}
@@ -55,7 +55,10 @@ def load_cdls(folder: str | os.PathLike[str] | None = None) -> Collection:
             "amazon decaf4096": domain(parts["source_X"], parts["source_y"], CALTECH_CLASSES, f"{path.name}, source"),
             "dslr surf800": domain(X_target, y_target, CALTECH_CLASSES, f"{path.name}, target"),
         },
-        objects={"amazon decaf4096": numbered("amazon", n_source), "dslr surf800": numbered("dslr", n_target)},
+        objects={
+            "amazon decaf4096": number_objects("amazon", n_source),
+            "dslr surf800": number_objects("dslr", n_target),
+        },
         classes=class_names(parts["classes"], CALTECH_CLASSES, path.name),
         splits={
             "cdls": (

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 from isthmus._core.files import open_regular
 from isthmus._core.validation import check_choice
 from isthmus.exceptions import InputError
-from studies.datasets.folder import data_folder, required
+from studies.datasets.folder import check_file, data_folder
 
 FILE = "debian_descriptions/debian_descriptions.jsonl.gz"
 EXPECTS = "one JSON object per line with package, section and en: {short, long}"
@@ -40,15 +40,15 @@ def read_debian_texts(folder: str | os.PathLike[str] | None = None, language: st
         Every package has English text.
     """
     check_choice(language, "language", LANGUAGES)
-    path = required(data_folder(folder) / FILE, "debian texts", EXPECTS)
-    lines = enumerate(_unpacked(path).splitlines(), start=1)
+    path = check_file(data_folder(folder) / FILE, "debian texts", EXPECTS)
+    lines = enumerate(_unpack(path).splitlines(), start=1)
     rows = [row for k, line in lines if (row := _row(line, path, k, language)) is not None]
     if not rows:
         raise InputError(f"{path.name}: expected at least one line, got none.")
     return Texts(*map(tuple, zip(*rows, strict=True)))
 
 
-def _unpacked(path: Path) -> bytes:
+def _unpack(path: Path) -> bytes:
     with open_regular(path) as file, gzip.GzipFile(fileobj=file) as packed:
         try:
             content = packed.read(MOST_BYTES + 1)

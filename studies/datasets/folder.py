@@ -32,7 +32,7 @@ def data_folder(folder: str | os.PathLike[str] | None = None) -> Path:
     return path
 
 
-def required(path: Path, name: str, what: str) -> Path:
+def check_file(path: Path, name: str, what: str) -> Path:
     """The path of a file of a data set, or an error that says what to put where.
 
     Parameters
@@ -46,7 +46,7 @@ def required(path: Path, name: str, what: str) -> Path:
 
     Examples
     --------
-    >>> required(Path("somewhere/digits.npz"), "digits", "2000 rows, 6 views")
+    >>> check_file(Path("somewhere/digits.npz"), "digits", "2000 rows, 6 views")
     Traceback (most recent call last):
     isthmus.exceptions.InputError: digits: expected the file somewhere/digits.npz (2000 rows, 6 views), found none;
     put it there, or name its folder by the argument 'folder' (--data on the command line) or the environment variable

@@ -13,7 +13,7 @@ from isthmus._core.validation import IntArray
 from isthmus.data.datasets import Collection
 from isthmus.data.domains import Split
 from studies.datasets.about import About
-from studies.datasets.cameras import OFFICE_CLASSES, numbered
+from studies.datasets.cameras import OFFICE_CLASSES, number_objects
 from studies.datasets.parts import class_names, domain, published_split
 
 SHAPES = {"amazon surf800": (2813, 800), "dslr surf600": (498, 600)}
@@ -49,7 +49,7 @@ def load_office31_released(folder: str | os.PathLike[str] | None = None) -> Coll
         Domains "amazon surf800" (2813, 800) and "dslr surf600" (498, 600), 31 classes.
     """
     (path,) = ABOUT.paths(folder)
-    parts = read_npz(path, _expected())
+    parts = read_npz(path, _expected_contents())
     domains = {
         name: domain(
             parts[name.replace(" ", "_")], parts[f"{name.split()[0]}_y"], OFFICE_CLASSES, f"{path.name}, {name}"
@@ -59,14 +59,14 @@ def load_office31_released(folder: str | os.PathLike[str] | None = None) -> Coll
     source, target = (d.y for d in domains.values())
     return ABOUT.collection(
         domains=domains,
-        objects={name: numbered(name.split()[0], n) for name, (n, _) in SHAPES.items()},
+        objects={name: number_objects(name.split()[0], n) for name, (n, _) in SHAPES.items()},
         classes=class_names(parts["classes"], OFFICE_CLASSES, path.name),
         splits={name: _splits(parts, name, source, target, path.name) for name in N_SPLITS},
         split_domains=dict.fromkeys(N_SPLITS, ("amazon surf800", "dslr surf600")),
     )
 
 
-def _expected() -> dict[str, Expected]:
+def _expected_contents() -> dict[str, Expected]:
     expected = {"classes": Expected((OFFICE_CLASSES,), "text")}
     for name, shape in SHAPES.items():
         expected |= {name.replace(" ", "_"): Expected(shape, "number")}

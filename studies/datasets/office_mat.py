@@ -12,7 +12,7 @@ from isthmus.data.datasets import Collection
 from isthmus.data.domains import Domain
 from isthmus.exceptions import InputError
 from studies.datasets.about import About
-from studies.datasets.cameras import CALTECH_CLASSES, numbered
+from studies.datasets.cameras import CALTECH_CLASSES, number_objects
 from studies.datasets.files.matlab import read_mat, variable_names
 from studies.datasets.parts import domain
 
@@ -77,7 +77,7 @@ def load_office_caltech_mat(
     domains = {}
     for camera, path in zip(IMAGES, about.paths(folder), strict=True):
         domains[camera] = read_office_mat(path, shape=(IMAGES[camera], COLUMNS[features]))
-    return about.collection(domains, {camera: numbered(camera, n) for camera, n in IMAGES.items()}, CLASSES)
+    return about.collection(domains, {camera: number_objects(camera, n) for camera, n in IMAGES.items()}, CLASSES)
 
 
 def read_office_mat(

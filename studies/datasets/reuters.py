@@ -11,7 +11,7 @@ from isthmus.data.datasets import Collection
 from isthmus.data.domains import Domain
 from isthmus.exceptions import InputError
 from studies.datasets.about import About
-from studies.datasets.cameras import numbered
+from studies.datasets.cameras import number_objects
 from studies.datasets.svmlight import read_index
 
 CLASSES = ("C15", "CCAT", "E21", "ECAT", "GCAT", "M11")
@@ -58,7 +58,7 @@ def load_reuters(folder: str | os.PathLike[str] | None = None) -> Collection:
 def _load(paths: Iterable[Path], shapes: Mapping[str, tuple[int, int]]) -> Collection:
     return ABOUT.collection(
         domains={language: _language(path, shapes[language]) for language, path in zip(shapes, paths, strict=True)},
-        objects={language: numbered(language, n) for language, (n, _) in shapes.items()},
+        objects={language: number_objects(language, n) for language, (n, _) in shapes.items()},
         classes=CLASSES,
     )
 

@@ -12,7 +12,7 @@ from isthmus._core.files import show_path
 from isthmus._core.validation import IntArray, check_number
 from isthmus.data.domains import Split
 from isthmus.exceptions import InputError
-from studies.datasets.files.matlab import as_expected, kind_of, read_variables
+from studies.datasets.files.matlab import check_content, kind_of, read_variables
 from studies.datasets.parts import distinct, published_split
 
 MOST_SPLITS = 1000
@@ -109,7 +109,7 @@ def read_shfa_split(path: str | os.PathLike[str], n_source: int, n_target: int) 
     file, source, target = Path(path), _rows(n_source, "n_source"), _rows(n_target, "n_target")
     expected = {"source_index": source, "target_training_index": target, "target_test_index": target}
     parts = read_variables(file, expected, most_bytes=MOST_BYTES)
-    rows = tuple(as_expected(parts[name], each, f"{show_path(file)}, {name!r}") for name, each in expected.items())
+    rows = tuple(check_content(parts[name], each, f"{show_path(file)}, {name!r}") for name, each in expected.items())
     return _split(rows, n_source, n_target, show_path(file))
 
 
@@ -134,7 +134,7 @@ def _cells(parts: Mapping[str, Any], variable: str, field: str, each: Expected, 
     if cells.ndim != 2 or (cells.size and 1 not in cells.shape) or cells.size > MOST_SPLITS:
         got = f"shape {shown_shape(cells.shape)}"
         raise InputError(f"{name}: expected a row or a column of at most {MOST_SPLITS} cells, got {got}.")
-    return [as_expected(cell, each, f"{name}{{{k}}}") for k, cell in enumerate(cells.flat, start=1)]
+    return [check_content(cell, each, f"{name}{{{k}}}") for k, cell in enumerate(cells.flat, start=1)]
 
 
 def _split(rows: tuple[IntArray, ...], n_source: int, n_target: int, where: str) -> Split:

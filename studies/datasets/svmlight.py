@@ -72,7 +72,7 @@ def read_index(path: Path, classes: tuple[str, ...], n_features: int | None = No
         for place, line in _lines(file, show_path(path)):
             category, *pairs = line.split()
             if category not in codes:
-                raise InputError(f"{place}: expected a category of {_listed(classes)}, got {_quoted(category)}.")
+                raise InputError(f"{place}: expected a category of {_join_classes(classes)}, got {_quote(category)}.")
             numbers, weights = _entries(pairs, most, place)
             columns.extend(numbers)
             values.extend(weights)
@@ -118,27 +118,27 @@ def _entries(pairs: list[bytes], most: int, place: str) -> tuple[list[int], list
         feature, _, weight = pair.partition(b":")
         # Python's numbers are more liberal than the format: 1_000, nan and 10**5000 are none here.
         if not feature.isdigit() or len(feature) > 9 or b"_" in weight:
-            raise InputError(f"{place}: expected feature:value, got {_quoted(pair)}.")
+            raise InputError(f"{place}: expected feature:value, got {_quote(pair)}.")
         number = int(feature)
         try:
             value = float(weight)
         except ValueError:
-            raise InputError(f"{place}: expected feature:value, got {_quoted(pair)}.") from None
+            raise InputError(f"{place}: expected feature:value, got {_quote(pair)}.") from None
         if not last < number <= most:
             wanted = f"feature numbers that ascend from 1 to at most {most}"
             raise InputError(f"{place}: expected {wanted}, got {number}{f' after {last}' if last else ''}.")
         if not math.isfinite(value):
-            raise InputError(f"{place}: expected finite values, got {_quoted(pair)}.")
+            raise InputError(f"{place}: expected finite values, got {_quote(pair)}.")
         numbers.append(number)
         weights.append(value)
         last = number
     return numbers, weights
 
 
-def _listed(classes: tuple[str, ...]) -> str:
+def _join_classes(classes: tuple[str, ...]) -> str:
     return ", ".join(classes)
 
 
-def _quoted(token: bytes) -> str:
+def _quote(token: bytes) -> str:
     """A piece of the file for a message: short, and in ASCII."""
     return ascii(token[:40].decode("latin-1")) + ("…" if len(token) > 40 else "")

@@ -69,7 +69,7 @@ def _run(options: argparse.Namespace) -> None:
     seeds = range(first, first + (SPLITS[name] if options.splits is None else options.splits))
     running = {"n_jobs": options.jobs, "folder": options.out, "progress": True}
     tables = _tables(name, options.data, pairs, seeds, running)
-    print("\n\n".join(table.to_markdown() for table in tables))
+    print("\n\n".join(table.markdown for table in tables))
 
 
 def _tables(

@@ -32,11 +32,11 @@ class Preparation:
 
     def __call__(self, rows: TrialRows, seed: int) -> TrialRows:
         """The rows of either domain prepared."""
-        return _prepared(rows, self)
+        return _prepare(rows, self)
 
 
 @lru_cache(maxsize=16)
-def _prepared(rows: TrialRows, how: Preparation) -> TrialRows:
+def _prepare(rows: TrialRows, how: Preparation) -> TrialRows:
     """Once for all systems of a trial: rows are the same only where they are the same object."""
     size = how.axes_per_class and how.axes_per_class * len(np.unique(rows.y_source))
     return prepare_trial_rows(rows, *(_steps(X, how.name, size) for X in (rows.X_source, rows.X_target)))

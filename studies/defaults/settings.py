@@ -26,7 +26,7 @@ from isthmus.study.trial_rows import Trial, TrialRows, hash_name
 from studies.defaults.candidates import MedianMultiple, WeighedARC, WeighedITML, WeighedMLHD
 from studies.defaults.preparation import PREPARATIONS, Preparation
 from studies.defaults.specification import LOADERS, MOST_LABELLED, VARIANTS
-from studies.views import Views, drawn_split, rows_of, views_of
+from studies.views import Views, draw_split, load_views, take_rows
 
 PAIRS = (
     *("mfeat fou76→kar64", "mfeat pix240→fou76"),
@@ -75,7 +75,7 @@ class Setting:
     def entrant(self) -> Entrant:
         """One fit, read by the nearest row and by the nearest class mean."""
         rows = Preparation(self.preparation, self.axes)
-        return Entrant(self.column, partial(made, self), readings={self.column + MEANS: by_means}, rows=rows)
+        return Entrant(self.column, partial(make_system, self), readings={self.column + MEANS: by_means}, rows=rows)
 
 
 def _written(value: Any) -> str:
@@ -89,7 +89,7 @@ def by_means(model: Any, rows: TrialRows, X: Matrix) -> NDArray[Any]:
     return np.asarray(other.predict(X))
 
 
-def made(setting: Setting) -> Any:
+def make_system(setting: Setting) -> Any:
     """The unfitted system."""
     name = setting.system
     curved = name.endswith("-rbf") or name.startswith("kcca")
@@ -179,18 +179,18 @@ class RawRows:
     def views(self, pair: str) -> Views:
         """The two views of a pair."""
         collection, names = pair.split(" ")
-        return views_of(LOADERS[collection], self.folder, *names.split("→"))
+        return load_views(LOADERS[collection], self.folder, *names.split("→"))
 
     def __call__(self, trial: Trial) -> TrialRows:
         """The rows of a trial; with more source rows, or labels, the others stay the same."""
         views, number = self.views(trial.group), int(trial.variant)
         seed = [trial.seed, hash_name(trial.group)]
         if self.labels is None:
-            split = drawn_split(views.y, seed, number, MOST_LABELLED)
+            split = draw_split(views.y, seed, number, MOST_LABELLED)
         else:
             most = max(map(int, SIZES))
-            split = drawn_split(views.y, seed, self.labels, self.labels, source=number, most_source=most)
-        return rows_of(views, split)
+            split = draw_split(views.y, seed, self.labels, self.labels, source=number, most_source=most)
+        return take_rows(views, split)
 
 
 def settings_study(name: str, folder: Path | None = None, pairs: Iterable[str] = PAIRS) -> Study:

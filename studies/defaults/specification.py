@@ -25,7 +25,7 @@ from isthmus.study.study import Study
 from isthmus.study.trial_rows import Trial, TrialRows, hash_name, prepare_trial_rows
 from studies.datasets import load_debian, load_mfeat, load_snareseq
 from studies.defaults.rules import BEFORE, RULES, SHORT_LIST, Rule, RuledMLHD
-from studies.views import Loader, Views, drawn_split, rows_of, views_of
+from studies.views import Loader, Views, draw_split, load_views, take_rows
 
 KERNELS = "linear", "rbf"
 VARIANTS = {"1": "1 label per class", "3": "3 labels per class"}
@@ -94,13 +94,13 @@ class DevelopmentRows:
         """The two views of a pair."""
         collection, names = pair.split(" ")[:2]
         source, target = names.split("→")
-        return views_of(LOADERS[collection], self.folder, source, target)
+        return load_views(LOADERS[collection], self.folder, source, target)
 
     def __call__(self, trial: Trial) -> TrialRows:
         """Features standardised, those of text by 100 singular vectors, both by the training rows of the domain."""
         views = self.views(trial.group)
         seed = [trial.seed, hash_name(trial.group)]
-        rows = rows_of(views, drawn_split(views.y, seed, int(trial.variant), MOST_LABELLED))
+        rows = take_rows(views, draw_split(views.y, seed, int(trial.variant), MOST_LABELLED))
         svd = TruncatedSVD(100, algorithm="arpack", random_state=0)
         each: Any = svd if is_sparse(views.X) else None if trial.group.endswith(" raw") else StandardScaler()
         return prepare_trial_rows(rows, each, each)

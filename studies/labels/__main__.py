@@ -19,7 +19,7 @@ from studies.labels.data import set_of
 from studies.labels.error_rates import PAIRS
 from studies.labels.page import page
 from studies.labels.rows import Drawn
-from studies.options import add_run_options, chosen_parts
+from studies.options import add_run_options, choose_parts
 
 PROGRAM = "python -m studies.labels"
 HERE = Path(__file__).parent
@@ -74,8 +74,8 @@ def parser() -> argparse.ArgumentParser:
 
 
 def _run(options: argparse.Namespace) -> None:
-    studies = [STUDIES[part](options.data) for part in chosen_parts(options.parts, STUDIES)]
-    narrow = [study if options.only is None else narrowed(study, options.only.split(",")) for study in studies]
+    studies = [STUDIES[part](options.data) for part in choose_parts(options.parts, STUDIES)]
+    narrow = [study if options.only is None else select_groups(study, options.only.split(",")) for study in studies]
     chosen = [study for study in narrow if study is not None]
     if not chosen:
         known = dict.fromkeys(set_of(group) for study in studies for group in study.groups)
@@ -84,7 +84,7 @@ def _run(options: argparse.Namespace) -> None:
         study.run(options.seeds, n_jobs=options.jobs, folder=options.records or RUNS, progress=True)
 
 
-def narrowed(study: Study, names: Sequence[str]) -> Study | None:
+def select_groups(study: Study, names: Sequence[str]) -> Study | None:
     """The same with the groups of some data sets, or some groups by name; None where it has none of them."""
     groups = tuple(group for group in study.groups if group in names or set_of(group) in names)
     if not groups:
@@ -105,7 +105,7 @@ def _ask(options: argparse.Namespace) -> None:
 
 def _render(options: argparse.Namespace) -> None:
     folder = options.records or RECORDS
-    write_text(options.page, rendered(folder))
+    write_text(options.page, render_page(folder))
     print(options.page)
     if kept := verdicts.read(folder):
         picture = options.page.parent / verdicts.PICTURE
@@ -114,7 +114,7 @@ def _render(options: argparse.Namespace) -> None:
         print(picture)
 
 
-def rendered(folder: Path = RECORDS) -> str:
+def render_page(folder: Path = RECORDS) -> str:
     """The page of the records in a folder."""
     first, errors = (list(RecordStore(folder, name).read().values()) for name in ("few-first", "error_rates"))
     return page(committed_records(folder), verdicts.section(verdicts.read(folder), errors), first)

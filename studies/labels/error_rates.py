@@ -22,7 +22,7 @@ from isthmus.study.study import Study
 from isthmus.study.trial_rows import Trial, hash_name
 from studies.datasets import load_debian, load_mfeat, load_reuters600, load_snareseq
 from studies.defaults.specification import load_digit_views
-from studies.views import views_of
+from studies.views import load_views
 
 Loader = Callable[[Path | None], Collection]
 PAIRS: dict[str, tuple[Loader, str, str]] = {
@@ -69,12 +69,12 @@ class Draw:
         """Raise if data are not there."""
         for pair in self.pairs:
             load, *names = PAIRS[pair]
-            views_of(load, self.folder, *names)
+            load_views(load, self.folder, *names)
 
     def __call__(self, trial: Trial) -> TwoCollections:
         """Both collections, by the seed alone but for what is spoilt."""
         load, source, target = PAIRS[trial.group]
-        views = views_of(load, self.folder, source, target)
+        views = load_views(load, self.folder, source, target)
         question, _, kind = trial.variant.partition(", ")
         rng = np.random.default_rng([trial.seed, hash_name(trial.group)])
         order = [rng.permutation(np.flatnonzero(views.y == c)) for c in np.unique(views.y)]

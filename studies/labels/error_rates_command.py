@@ -10,7 +10,7 @@ from pathlib import Path
 from isthmus._core.validation import check_choice
 from isthmus.cli.process import run_command
 from studies.labels.error_rates import PAIRS, QUESTIONS, VARIANTS, rates, study
-from studies.options import seed_range
+from studies.options import parse_seeds
 
 PROGRAM = "python -m studies.labels error-rates"
 DESCRIPTION = """\
@@ -33,7 +33,7 @@ def parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(PROGRAM, description=DESCRIPTION, formatter_class=raw)
     add = parser.add_argument
     add("--data", type=Path, metavar="FOLDER", help="where the data are ($ISTHMUS_DATA, or a cache of the user)")
-    add("--seeds", type=seed_range, default=range(7), metavar="A:B", help="draws of rows, A to B - 1 (0:7)")
+    add("--seeds", type=parse_seeds, default=range(7), metavar="A:B", help="draws of rows, A to B - 1 (0:7)")
     add("--pairs", nargs="+", default=list(PAIRS), metavar="PAIR", help=f"some of: {'; '.join(PAIRS)} (all)")
     add("--questions", nargs="+", default=list(QUESTIONS), metavar="WORD", help="few, names (both)")
     add(
@@ -53,4 +53,4 @@ def _error_rates(options: argparse.Namespace) -> None:
     design = study(options.data, pairs, options.system, options.splits)
     running = {"n_jobs": options.jobs, "folder": options.out, "progress": True}
     boards = {each: design.run(options.seeds, variants=(each,), **running) for each in variants}
-    sys.stdout.write(f"{rates(boards).to_markdown()}\n")
+    sys.stdout.write(f"{rates(boards).markdown}\n")

@@ -17,7 +17,7 @@ from isthmus.study.study import Study
 from isthmus.study.trial_rows import CorruptedRows
 from studies.labels.controls import MeanOfBoth, RandomNames, SourceShares
 from studies.labels.data import groups_of, set_of
-from studies.labels.rows import DEMO, LabelRows, NamingDraw, OnAxes, PaperDraw, RealDraw, all_labelled
+from studies.labels.rows import DEMO, LabelRows, NamingDraw, OnAxes, PaperDraw, RealDraw, label_all_classes
 from studies.labels.task import Calling
 
 TRANSFER = "label transfer"
@@ -48,7 +48,7 @@ ON_AXES, ON_MORE_AXES = OnAxes(3), OnAxes(5)
 
 def all_labelled_on_axes(rows: LabelRows, seed: int) -> LabelRows:
     """The same rows with the labels of the hidden classes, on principal axes."""
-    return ON_MORE_AXES(all_labelled(rows, seed), seed)
+    return ON_MORE_AXES(label_all_classes(rows, seed), seed)
 
 
 SYSTEMS = (

@@ -103,7 +103,7 @@ class NamingDraw(Drawn):
         if trial.group == DEMO:
             return demo_rows(int(trial.variant), trial.seed)
         pair = self.pair(trial)
-        split = drawn(pair, Protocol(self.source, int(trial.variant), self.unlabelled), self.seed(trial))
+        split = draw_pair_split(pair, Protocol(self.source, int(trial.variant), self.unlabelled), self.seed(trial))
         split = replace(split, test=at_most(split.test, pair.target.y, self.test, rng))
         return label_rows(pair, split, half_hidden(int(pair.source.y.max()) + 1, rng))
 
@@ -130,7 +130,7 @@ class PaperDraw(Drawn):
     def __call__(self, trial: Trial) -> LabelRows:
         """The rows of a trial; fewer labels of a seed are among more."""
         pair, rng = self.pair(trial), np.random.default_rng([*self.seed(trial), 1])
-        split = drawn(pair, Protocol(self.source, int(trial.variant), self.unlabelled), self.seed(trial))
+        split = draw_pair_split(pair, Protocol(self.source, int(trial.variant), self.unlabelled), self.seed(trial))
         return label_rows(pair, replace(split, test=np.sort(rng.permutation(split.test)[:MOST_TESTED])))
 
 
@@ -162,7 +162,7 @@ def disjoint_rows(pair: Pair, n_source: int, n_target: int, rng: np.random.Gener
     return (others, taken) if first else (taken, others)
 
 
-def drawn(pair: Pair, protocol: Protocol, seed: list[int]) -> Split:
+def draw_pair_split(pair: Pair, protocol: Protocol, seed: list[int]) -> Split:
     """A split of a pair; of what a class has beside labelled rows, no more is unlabelled than tested."""
     objects = {"objects_source": pair.source_objects, "objects_target": pair.target_objects}
     split, y = protocol.split(pair.source.y, pair.target.y, **objects, seed=seed), pair.target.y
@@ -196,6 +196,6 @@ class OnAxes:
         return replace(rows, X_source=X_source, X_target=X_target, X_test=X_test)
 
 
-def all_labelled(rows: LabelRows, seed: int) -> LabelRows:
+def label_all_classes(rows: LabelRows, seed: int) -> LabelRows:
     """The same rows with the labels of the hidden classes: what it would be worth to label them too."""
     return replace(rows, y_target=rows.y_all)

@@ -64,23 +64,23 @@ class Results:
         there = {name: mean for name, mean in means.items() if np.isfinite(mean)}
         return max(there, key=lambda name: there[name]) if there else self.target_only[0]
 
-    def resolved(self, name: str, data: str) -> str:
+    def resolve(self, name: str, data: str) -> str:
         """A control by its name, or whichever is the best."""
         return self.best(data) if name == BEST else name
 
     def difference(self, a: str, b: str, data: str) -> Difference | None:
         """Of two systems on a data set; None where trials are missing, or there is one only."""
-        names = (self.resolved(name, data) for name in (a, b))
-        return judged(*(self.scores(name, data) for name in names))
+        names = (self.resolve(name, data) for name in (a, b))
+        return compare_scores(*(self.scores(name, data) for name in names))
 
 
-def judged(a: FloatArray, b: FloatArray) -> Difference | None:
+def compare_scores(a: FloatArray, b: FloatArray) -> Difference | None:
     """The difference of two arrays (groups, seeds), clustered by seed, and by group where there are enough.
 
     Examples
     --------
     >>> a = np.array([[0.5, 0.6, 0.7, 0.6, 0.5, 0.6]])
-    >>> print(judged(a, a - 0.1))
+    >>> print(compare_scores(a, a - 0.1))
     +10.0 [10.0, 10.0], p = .031
     """
     if a.shape[1] < 2 or not np.isfinite(a - b).all():
@@ -105,7 +105,7 @@ def score_table(found: Results, names: Sequence[str], title: str, figure: str | 
 
 def _mean_cell(found: Results, name: str, data: str, figure: str | None) -> str:
     scores = 100.0 * found.scores(name, data, figure)
-    mark = "†" if found.board.find_uncertified(name)[found.sets[data]].any() else ""
+    mark = "†" if found.board.uncertified_groups(name)[found.sets[data]].any() else ""
     return mean_cell(scores.mean(axis=0)) + mark if np.isfinite(scores).any() else ABSENT
 
 

@@ -67,19 +67,19 @@ def section(verdicts: Sequence[Mapping[str, Any]], errors: Sequence[Record]) -> 
     """Sentences, curves and error rates; empty without any."""
     blocks = []
     if verdicts:
-        blocks += [HEAD, _sentences(verdicts), f"![The same curves]({PICTURE})", curves(verdicts).to_markdown()]
+        blocks += [HEAD, _sentences(verdicts), f"![The same curves]({PICTURE})", curves(verdicts).markdown]
     if errors:
         seeds = sorted({record.seed for record in errors})
         there = [variant for variant in VARIANTS if any(record.variant == variant for record in errors)]
         boards = {variant: study().board(errors, seeds, variant) for variant in there}
-        blocks += ["## How often the verdict is wrong", ERRORS, rates(boards).to_markdown()]
+        blocks += ["## How often the verdict is wrong", ERRORS, rates(boards).markdown]
     return "\n\n".join(blocks) + ("\n\n" if blocks else "")
 
 
 ERRORS = """\
 Of a spoilt source, "helps" is wrong. 20 source rows and 21 labelled target rows per class (fewer in small classes), \
-five pairs of views, each asked with every class labelled and with a third of the classes unlabelled; SNARE-seq has \
-four classes, of which none can be hidden, so that both questions are the same there but for the splits."""
+five pairs of views, each with every class labelled and with a third of the classes unlabelled; SNARE-seq has \
+four classes, of which none can be hidden, so that both cases are the same there but for the splits."""
 
 
 def _sentences(verdicts: Sequence[Mapping[str, Any]]) -> str:
@@ -88,18 +88,18 @@ def _sentences(verdicts: Sequence[Mapping[str, Any]]) -> str:
 
 def curves(verdicts: Sequence[Mapping[str, Any]]) -> TextTable:
     """Accuracy without the source, and what it adds, by labels per class, where every class is labelled."""
-    asked = [each for each in verdicts if each["question"] == "few" and each["curve"]]
-    labels = sorted({point["labels"] for each in asked for point in each["curve"]})
-    rows = tuple((each["pair"], *(_cell(each["curve"], n) for n in labels)) for each in asked)
+    drawn = [each for each in verdicts if each["question"] == "few" and each["curve"]]
+    labels = sorted({point["labels"] for each in drawn for point in each["curve"]})
+    rows = tuple((each["pair"], *(_cell(each["curve"], n) for n in labels)) for each in drawn)
     title = "Accuracy of the best rule without the source, and what the source adds in points [95 % interval]"
     return TextTable(title, ("labels per class", *map(str, labels)), rows)
 
 
 def picture(verdicts: Sequence[Mapping[str, Any]]) -> bytes:
     """The curves, a panel for each pair, as a PNG file."""
-    asked = [each for each in verdicts if each["question"] == "few" and each["curve"]]
-    figure = new_figure(3.2 * len(asked), 3.4)
-    for ax, each in zip(figure.subplots(1, len(asked), squeeze=False)[0], asked, strict=True):
+    drawn = [each for each in verdicts if each["question"] == "few" and each["curve"]]
+    figure = new_figure(3.2 * len(drawn), 3.4)
+    for ax, each in zip(figure.subplots(1, len(drawn), squeeze=False)[0], drawn, strict=True):
         plot_labels_curve(_Curve(tuple(CurvePoint(**point) for point in each["curve"])), ax)
         ax.set_title(f"{each['pair']}: {each['verdict']}", fontsize=9)
     content = BytesIO()

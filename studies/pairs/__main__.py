@@ -12,7 +12,7 @@ from isthmus._core.files import write_text
 from isthmus.cli.process import run_command
 from isthmus.exceptions import InputError
 from isthmus.study.records import Record, RecordStore
-from studies.options import add_run_options, chosen_parts
+from studies.options import add_run_options, choose_parts
 from studies.pairs import STUDIES, page, write_figures
 
 PROGRAM = "python -m studies.pairs"
@@ -60,7 +60,7 @@ def parser() -> argparse.ArgumentParser:
 
 
 def _run(options: argparse.Namespace) -> None:
-    for part in chosen_parts(options.parts, STUDIES):
+    for part in choose_parts(options.parts, STUDIES):
         study = STUDIES[part](options.data)
         study.run(options.seeds, n_jobs=options.jobs, folder=options.records or RUNS, progress=True)
 

@@ -43,7 +43,7 @@ class Paired:
 Load: TypeAlias = Callable[[Path | None], Paired]
 
 
-def paired(collection: Collection, first: str, second: str) -> Paired:
+def make_pair(collection: Collection, first: str, second: str) -> Paired:
     """Two domains of a collection, of the objects that are in both.
 
     Examples
@@ -54,7 +54,7 @@ def paired(collection: Collection, first: str, second: str) -> Paired:
     ...     "fr": Domain(np.ones((2, 2)), np.array([1, 0]), ("c", "d")),
     ... }
     >>> objects = {"en": np.array([7, 8, 9]), "fr": np.array([9, 7])}
-    >>> found = paired(Collection("c", "t", domains, objects, ("x", "y"), "p", "l"), "en", "fr")
+    >>> found = make_pair(Collection("c", "t", domains, objects, ("x", "y"), "p", "l"), "en", "fr")
     >>> found.A.shape, found.y, found.shared
     ((2, 3), array([0, 1]), array([[2, 0]]))
     """
@@ -86,22 +86,22 @@ def digit_views(folder: Path | None = None) -> Paired:
 
 
 def _of(load: Callable[[Path | None], Collection], first: str, second: str, folder: Path | None) -> Paired:
-    return paired(load(folder), first, second)
+    return make_pair(load(folder), first, second)
 
 
-def _loaded(load: Callable[[Path | None], Collection], first: str, second: str) -> Load:
+def _make_loader(load: Callable[[Path | None], Collection], first: str, second: str) -> Load:
     return partial(_of, load, first, second)
 
 
 SETS: dict[str, Load] = {
     "digits pixels–shape": digit_views,
-    "mfeat fac–kar": _loaded(load_mfeat, "fac216", "kar64"),
-    "mfeat fac–pix": _loaded(load_mfeat, "fac216", "pix240"),
-    "Reuters EN–FR": _loaded(load_reuters600, "EN", "FR"),
-    "Debian en–fr": _loaded(load_debian, "en", "fr"),
-    "Debian en–de": _loaded(load_debian, "en", "de"),
-    "Debian fr–de": _loaded(load_debian, "fr", "de"),
-    "SNARE RNA–ATAC": _loaded(load_snareseq, "rna10", "atac19"),
+    "mfeat fac–kar": _make_loader(load_mfeat, "fac216", "kar64"),
+    "mfeat fac–pix": _make_loader(load_mfeat, "fac216", "pix240"),
+    "Reuters EN–FR": _make_loader(load_reuters600, "EN", "FR"),
+    "Debian en–fr": _make_loader(load_debian, "en", "fr"),
+    "Debian en–de": _make_loader(load_debian, "en", "de"),
+    "Debian fr–de": _make_loader(load_debian, "fr", "de"),
+    "SNARE RNA–ATAC": _make_loader(load_snareseq, "rna10", "atac19"),
 }
 """By the name that tables have."""
 

@@ -14,7 +14,7 @@ from isthmus._core.validation import FloatArray
 from isthmus.study.board import Board
 from isthmus.view.canvas import FAINT, INK, OKABE_ITO
 from studies.pairs.tables import values
-from studies.paper.drawing.canvas import NORMAL, SMALL, empty_figure, plain, settled
+from studies.paper.drawing.canvas import NORMAL, SMALL, empty_figure, fix_layout, plain
 
 COLUMNS, PANEL_HEIGHT = 4, 1.7
 MARKERS = "o", "s", "D", "^", "v", "P", "X"
@@ -75,7 +75,7 @@ def curves(
         _dress(ax, x, groups[k], measure if k % columns == 0 else "", k // columns == rows - 1)
     handles = axes[0, 0].get_legend_handles_labels()
     page.legend(*handles, loc="outside lower center", ncols=4, frameon=False, fontsize=SMALL, handlelength=2.6)
-    return settled(page)
+    return fix_layout(page)
 
 
 def _draw(ax: Any, x: FloatArray, y: FloatArray, style: Line) -> None:

@@ -114,7 +114,7 @@ class Search:
         own = S[np.arange(QUERIES), len(rows.old) - QUERIES + np.arange(QUERIES)]
         rank = 1.0 + (own[:, None] < S).sum(axis=1)
         recall = {f"recall@{k}": float(np.mean(rank <= k)) for k in (1, 10)}
-        return float(overlap), {**recall, **(model.promised() if column == entrant.name else {})}
+        return float(overlap), {**recall, **(model.stated_recall() if column == entrant.name else {})}
 
     def agreement(self, entrant: Entrant, column: str, fit: Fit) -> float | None:
         """None: there are no grids."""
@@ -137,7 +137,7 @@ class Adapted(BaseEstimator):  # type: ignore[misc]
         """Cosines in the old space, where the index stays as it is."""
         return np.asarray(normalize(self.adapter_.to_old(getattr(rows, part))) @ normalize(rows.old).T)
 
-    def promised(self) -> dict[str, float]:
+    def stated_recall(self) -> dict[str, float]:
         """What the adapter says of itself: recall@10 of pairs held back, and its advice (2: bridge, 0: re-embed)."""
         actions = ("re-embed", "bridge until re-embedded", "bridge")
         promised = self.adapter_.recall.last.at_10
@@ -163,7 +163,7 @@ class OldModel(BaseEstimator):  # type: ignore[misc]
         asked = rows.queries_old if part == "queries" else rows.old[-QUERIES:]
         return np.asarray(normalize(asked) @ normalize(rows.old).T)
 
-    def promised(self) -> dict[str, float]:
+    def stated_recall(self) -> dict[str, float]:
         """Nothing."""
         return {}
 

@@ -78,9 +78,9 @@ def endings(records: Iterable[Record], studies: Iterable[Study]) -> str:
     failed = [record for record in every if record.score is None]
     missed = [record for record in every if record.score is not None and not record.certified]
     said = [f"{len(every)} records; {len(failed)} failed, {len(missed)} were not certified"]
-    said += [f"{name}: {n}" for name, n in _counted([*failed, *missed]).items()]
+    said += [f"{name}: {n}" for name, n in _count_records([*failed, *missed]).items()]
     old = sum(
-        board.count_outdated()
+        board.count_outdated_records()
         for study in studies
         for board in boards(study, [r for r in every if r.experiment == study.name], seeds_of(every)).values()
     )
@@ -91,7 +91,7 @@ def endings(records: Iterable[Record], studies: Iterable[Study]) -> str:
     )
 
 
-def _counted(records: Iterable[Record]) -> dict[str, int]:
+def _count_records(records: Iterable[Record]) -> dict[str, int]:
     counts: dict[str, int] = {}
     for record in records:
         words = f"{record.system} ({record.status[:60]})"

@@ -88,12 +88,12 @@ def _similarities(fit: Fit) -> tuple[FloatArray, dict[str, FloatArray]]:
     """Of the objects held out (n, n), and how near each is to the other domain; computed once for all readings."""
     known = vars(fit)
     if "similarities" not in known:
-        known["similarities"] = _computed(fit.model, fit.rows)
+        known["similarities"] = _compute_scores(fit.model, fit.rows)
     found: tuple[FloatArray, dict[str, FloatArray]] = known["similarities"]
     return found
 
 
-def _computed(model: Any, rows: PairedRows) -> tuple[FloatArray, dict[str, FloatArray]]:
+def _compute_scores(model: Any, rows: PairedRows) -> tuple[FloatArray, dict[str, FloatArray]]:
     if hasattr(model, "similarities"):
         return model.similarities(rows), dict.fromkeys(DOMAINS, np.zeros(len(rows.y_test)))
     space = model.common_space_

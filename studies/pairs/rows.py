@@ -85,13 +85,13 @@ class PairedDraw:
 def prepared_rows(both: Paired, anchors: IntArray, first: IntArray, second: IntArray, test: IntArray) -> PairedRows:
     """Anchors, unpaired rows of A and of B, and objects held out, by what the training rows of either side teach."""
     source, target = np.r_[anchors, first], np.r_[anchors, second]
-    X, Q = _prepared(both.A[source], both.A[test])
-    Y, R = _prepared(both.B[target], both.B[test])
+    X, Q = _prepare(both.A[source], both.A[test])
+    Y, R = _prepare(both.B[target], both.B[test])
     pairs = np.repeat(np.arange(len(anchors)), 2).reshape(-1, 2)
     return PairedRows(X, Y, pairs, Q, R, both.y[source], both.y[target], both.y[test], both.shared)
 
 
-def _prepared(X: Matrix, Q: Matrix) -> tuple[Matrix, Matrix]:
+def _prepare(X: Matrix, Q: Matrix) -> tuple[Matrix, Matrix]:
     fitted = fit_transformer(preparation(X), X, "X")
     return apply_transformer(fitted, X, "X"), apply_transformer(fitted, Q, "X")
 

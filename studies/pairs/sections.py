@@ -10,7 +10,7 @@ from isthmus.study.board import Board, format_seeds
 from studies.pairs import retrieval, transfer
 from studies.pairs.findings import THREE, use_sentences, winners_table
 from studies.pairs.rows import MOST_UNPAIRED
-from studies.pairs.tables import Cell, alone_table, cells, difference_table, joined, score_table
+from studies.pairs.tables import Cell, alone_table, cells, difference_table, join_tables, score_table
 
 ORACLE, SHARED = "class oracle", "shared columns"
 INTERVALS = (
@@ -50,11 +50,11 @@ P rows of either domain are known to be the same object; at most {MOST_UNPAIRED}
 other objects. No label is used. Then every row of an object held out is looked for among the rows of the other \
 domain, in both directions: the share that is first (recall@1), among the first ten (recall@10), and the mean of one \
 over the rank. So many objects are held out: {sizes}. Ranks are corrected for hubs (CSLS) as `search` does it by \
-itself, unless a table says otherwise. {_drawn(first)}
+itself, unless a table says otherwise. {_describe_draws(first)}
 
 {picture}
 
-{joined(tables)}
+{join_tables(tables)}
 
 **What the controls are.** *CCA, unit variates*: as it was before it weighted directions by their correlations. \
 *Shuffled pairs*: the same rows in wrong pairs. *Shuffled within classes*: each row is \
@@ -62,7 +62,7 @@ paired with another of its class; what is found then, is found by class. *Class 
 and nothing else. *Shared columns*: cosines over the columns that have the same name in both domains (the Debian \
 texts share words and names), without any pair. *Random*: chance.
 
-{joined(further)}
+{join_tables(further)}
 
 ### Hubs
 
@@ -70,13 +70,13 @@ A hub is a row that is near to everything. `search` tells by rows of the fit whi
 that the answer to a query does not depend on the others; *plain* leaves hubs alone; *hubs by queries* tells by all \
 queries at once, as is usual where they are known together.
 
-{hubs.to_markdown()}
+{hubs.markdown}
 
 {INTERVALS} {hubness_sentence(found, systems)}
 
 ### Against each other
 
-{order.to_markdown()}
+{order.markdown}
 
 {INTERVALS}
 
@@ -137,12 +137,12 @@ def use_section(found: Mapping[str, Board]) -> str:
     return f"""\
 ## Which one to use
 
-{table.to_markdown()}
+{table.markdown}
 
 A cell is decided where the best system is shown to be above the class oracle. A system is not shown to be worse \
 where the 95 % interval of its paired difference to the best, over the seeds, holds zero; each cell is judged alone.
 
-{three.to_markdown()}
+{three.markdown}
 
 In brackets 95 % intervals over the seeds, each by itself; bold where zero is outside.
 
@@ -181,11 +181,11 @@ The rows of the source have labels, those of the target have none; pairs tie the
 source rows is read in the common space, and calls target rows of objects held out. The controls never look at the \
 source's features: a self-trained LDA with 1 or 3 labelled target rows per class; and, the one that is easily \
 forgotten, **labels copied through pairs**: the target row of each pair gets the label of its partner, and a \
-classifier of the target alone learns from these. {_drawn(first)}
+classifier of the target alone learns from these. {_describe_draws(first)}
 
-{joined(tables)}
+{join_tables(tables)}
 
-{gains.to_markdown()}
+{gains.markdown}
 
 {INTERVALS}
 
@@ -211,6 +211,6 @@ def transfer_sentence(found: Mapping[str, Board], systems: list[str]) -> str:
     )
 
 
-def _drawn(board: Board) -> str:
+def _describe_draws(board: Board) -> str:
     words = format_seeds(board.seeds)
     return f"{words[0].upper()}{words[1:]}; means ± standard deviations over the seeds, the best of a column is bold."

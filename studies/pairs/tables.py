@@ -155,6 +155,6 @@ def difference(a: FloatArray, b: FloatArray) -> Difference:
     return paired_difference(a, b)
 
 
-def joined(tables: Iterable[TextTable]) -> str:
+def join_tables(tables: Iterable[TextTable]) -> str:
     """Tables below each other, in Markdown."""
-    return "\n\n".join(table.to_markdown() for table in tables)
+    return "\n\n".join(table.markdown for table in tables)

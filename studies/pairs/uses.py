@@ -9,7 +9,7 @@ import numpy as np
 from isthmus._core.validation import FloatArray
 from isthmus.study.board import ABSENT, Board, TextTable, format_seeds
 from studies.pairs import matching
-from studies.pairs.tables import alone_table, joined, score_table, values
+from studies.pairs.tables import alone_table, join_tables, score_table, values
 
 WORKED_FROM, FAILED_BELOW = 0.5, 0.25
 """Recall@1 from which on a matching counts as a success, and below which as a failure, whatever it says of itself."""
@@ -22,7 +22,10 @@ def matching_section(found: Mapping[str, Board], null: Mapping[str, Board]) -> s
         _grid(found, matching.MATCH, words, cell)
         for words, cell in (
             ("Recall@1 in per cent: the best partner of each row that has an unknown one", _mean_of(None)),
-            ("Precision of the matches that are returned / share of partners that they find, per cent", _accepted),
+            (
+                "Precision of the matches that are returned / share of partners that they find, per cent",
+                _acceptance,
+            ),
             ("Confidence that is stated for these matches, mean, per cent", _mean_of("confidence")),
             ("Runs that are called a success / all runs (doubtful is none)", _verdicts),
         )
@@ -35,7 +38,9 @@ def matching_section(found: Mapping[str, Board], null: Mapping[str, Board]) -> s
     unrefined = TextTable(
         "What refinement is worth: recall@1, all rows partnered, 30 pairs", ("data", *both), tuple(rows)
     )
-    labelled = _labelled(found[matching.LABELLED_IN], "With class labels and no pairs: recall@1, all rows partnered")
+    labelled = _known_classes_table(
+        found[matching.LABELLED_IN], "With class labels and no pairs: recall@1, all rows partnered"
+    )
     return f"""\
 ## Matching two collections
 
@@ -43,11 +48,11 @@ def matching_section(found: Mapping[str, Board], null: Mapping[str, Board]) -> s
 known pairs. Either side has 300 to 1,000 rows, in an order of its own; there are fewer rows where objects \
 are too few for both sides. {_capital(format_seeds(first.seeds))}, each with rows of its own.
 
-{joined(tables)}
+{join_tables(tables)}
 
-{unrefined.to_markdown()}
+{unrefined.markdown}
 
-{labelled.to_markdown()}
+{labelled.markdown}
 
 {verdict_sentences(found, null)}
 """
@@ -69,10 +74,10 @@ def verdict_sentences(found: Mapping[str, Board], null: Mapping[str, Board]) -> 
         f"failure. Of {len(failed)} runs with a recall@1 below {FAILED_BELOW:.0%}, "
         f"{sum(each != 1.0 for each in failed)} are not called a success. Of the "
         f"{len(between)} runs in between, {_share(between, 1.0)} are called a success.",
-        f"- **Shuffled pairs** (30 wrong ones; half of the rows have a partner): {_not_called(wrong)}.",
+        f"- **Shuffled pairs** (30 wrong ones; half of the rows have a partner): {_uncalled_runs(wrong)}.",
         f"- **With labels and no pairs** it is less sure of itself: of the runs with a recall@1 below "
-        f"{FAILED_BELOW:.0%}, {_not_called(misled)}.",
-        f"- **Nothing to match** (other objects on either side, and unrelated data): {_not_called(nothing)}.",
+        f"{FAILED_BELOW:.0%}, {_uncalled_runs(misled)}.",
+        f"- **Nothing to match** (other objects on either side, and unrelated data): {_uncalled_runs(nothing)}.",
     ]
     return "\n".join(sentences)
 
@@ -88,12 +93,12 @@ def _runs(board: Board, name: str) -> list[tuple[float, float]]:
     return [(score, said) for score, said in pairs if np.isfinite(score) and np.isfinite(said)]
 
 
-def _not_called(said: list[float]) -> str:
+def _uncalled_runs(said: list[float]) -> str:
     known = [each for each in said if np.isfinite(each)]
     return f"{sum(each != 1.0 for each in known)} of {len(known)} runs are not called a success"
 
 
-def _labelled(board: Board, title: str) -> TextTable:
+def _known_classes_table(board: Board, title: str) -> TextTable:
     """Data sets by what is known of the classes."""
     names = (matching.MATCH, *matching.LABELLED)
     rows = [(group, *(_mean(values(board, name)[k]) for name in names)) for k, group in enumerate(board.groups)]
@@ -123,7 +128,7 @@ def _mean(row: FloatArray) -> str:
     return f"{known.mean():.0f}" if len(known) else ABSENT
 
 
-def _accepted(board: Board, name: str, k: int) -> str:
+def _acceptance(board: Board, name: str, k: int) -> str:
     return " / ".join(_mean(values(board, name, figure)[k]) for figure in ("precision", "recall"))
 
 
@@ -157,9 +162,9 @@ groups of letters (384 columns). The old index stays as it is; P of its texts ar
 200 other texts are queries of the new model only. Cosines in the old space, but for "both ways". The old model on \
 its own index is what there was before. {_capital(format_seeds(first.seeds))}; both directions.
 
-{joined(tables)}
+{join_tables(tables)}
 
-{gains.to_markdown()}
+{gains.markdown}
 
 In brackets 95 % intervals over the seeds, each by itself; bold where zero is outside.
 

@@ -46,7 +46,7 @@ class Artefacts:
     tables: tuple[TextTable, ...]
     figures: dict[str, Callable[[], Any]]
 
-    def renamed(self, ending: str) -> Artefacts:
+    def rename(self, ending: str) -> Artefacts:
         """The same under other file names."""
         return Artefacts(
             self.name + ending, self.tables, {stem + ending: draw for stem, draw in self.figures.items()}
@@ -90,7 +90,7 @@ def table_artefacts(
         first, claims = every[0], [table_claims(board) for board in every]
         tables += [paper_table(first), control_table(first), control_table(first, corrupted=True)]
         tables.append(retrieval_table(first))
-        searched = first.searched()
+        searched = first.select_searched_seeds()
         if searched.has(MLHD_RBF.name, "oracle"):
             tables += [paper_table(searched, "oracle"), control_table(searched, "oracle"), settings_table(searched)]
         title = f"{experiment.title.split(',')[0]}: what holds, default settings; {variant}"

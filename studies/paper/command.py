@@ -13,7 +13,7 @@ from isthmus.cli.process import run_command
 from isthmus.exceptions import InputError, MissingDependencyError
 from studies.paper.formats import FORMATS
 from studies.paper.page import page
-from studies.paper.reproduction import NAMES, Request, page_records, reproduce, wanted
+from studies.paper.reproduction import NAMES, Request, page_records, reproduce, select_experiments
 from studies.paper.rows import ARROW, VARIANTS
 
 PROGRAM = "python -m studies.paper"
@@ -85,7 +85,7 @@ def parser() -> argparse.ArgumentParser:
 def _run(options: argparse.Namespace) -> None:
     request = _request(options)
     missing, tables = None, []
-    for name in wanted(options.name, request):
+    for name in select_experiments(options.name, request):
         made = reproduce(name, request, progress=True)
         tables.append(made.text(options.format))
         try:

@@ -49,7 +49,7 @@ def _also_by_means(name: str, grid: Mapping[str, tuple[float, ...]]) -> Entrant:
     return _read(replace(Entrant.of(name), grid=grid), **{BY_MEANS: by_means})
 
 
-def _corrupted(kind: str, grid: Mapping[str, tuple[float, ...]]) -> Entrant:
+def _make_control(kind: str, grid: Mapping[str, tuple[float, ...]]) -> Entrant:
     entrant = _three_readings(f"{MLHD_RBF.name}, {kind}", MLHD_RBF.make, grid)
     return replace(entrant, control=True, rows=CorruptedRows(kind))
 
@@ -58,7 +58,7 @@ def _cca_itml() -> CCA:
     return CCA(metric=ITML(), rule="nearest")
 
 
-def _mlhd_unaligned() -> MLHD:
+def _make_unaligned_mlhd() -> MLHD:
     return MLHD(alignment="none")
 
 
@@ -90,10 +90,10 @@ TABLE = (
     MLHD_FLAT,
     Entrant.of("label-transfer"),
     *CONTROLS,
-    _corrupted(
+    _make_control(
         "noise", MLHD_RBF.grid
     ),  # one corrupted source is searched too: it shows how much of an oracle is luck
-    *(_corrupted(kind, {}) for kind in ("permuted", "renamed")),
+    *(_make_control(kind, {}) for kind in ("permuted", "renamed")),
 )
 """The tables: the paper's four systems with RBF kernels, MLHD where λ2 is flat, label transfer, then the controls."""
 COARSE = (1e-2, 1e0, 1e2)
@@ -110,7 +110,7 @@ TOY = (
     Entrant("cca+itml", _cca_itml),
     Entrant("arc", ARC),
     _three_readings("mlhd", MLHD),
-    _three_readings("mlhd without alignment", _mlhd_unaligned),
+    _three_readings("mlhd without alignment", _make_unaligned_mlhd),
     *CONTROLS,
 )
 """The toy problem: linear, as in the paper's figure, and MLHD once more without the alignment of the priors."""

@@ -47,7 +47,7 @@ class Experiment(Study):
         """The same with its data in a folder."""
         return replace(self, rows=replace(self.rows, folder=folder)) if isinstance(self.rows, Collected) else self
 
-    def narrowed(self, groups: Sequence[str]) -> Self:
+    def select_groups(self, groups: Sequence[str]) -> Self:
         """The same with some of its groups."""
         kept = [k for k, name in enumerate(self.groups) if name in groups]
         if not kept:
@@ -61,7 +61,7 @@ class PaperBoard(Board):
 
     design: Experiment
 
-    def searched(self) -> PaperBoard:
+    def select_searched_seeds(self) -> PaperBoard:
         """The same for the draws in which grids are searched."""
         seeds = self.seeds[: self.design.searched_seeds]
         return PaperBoard(self.design, self._records.values(), self.variant, seeds)

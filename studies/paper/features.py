@@ -15,12 +15,12 @@ from isthmus.data.datasets import Collection
 
 
 @lru_cache(maxsize=8)
-def loaded(load: Callable[[Path | None], Collection], folder: Path | None) -> Collection:
+def load_once(load: Callable[[Path | None], Collection], folder: Path | None) -> Collection:
     """A data set, read once in each process."""
     return load(folder)
 
 
-def scaled(X: Matrix, histogram: bool) -> Matrix:
+def scale_rows(X: Matrix, histogram: bool) -> Matrix:
     """Rows of length one; counts of a histogram by their square roots, whose inner product is Hellinger's."""
     return normalize(np.sqrt(X) if histogram else X)
 
@@ -42,4 +42,4 @@ def whole_domain(
     load: Callable[[Path | None], Collection], folder: Path | None, domain: str, size: int, histogram: bool
 ) -> FloatArray:
     """A domain by the principal components of all its rows, computed once in each process."""
-    return components(scaled(loaded(load, folder)[domain].X, histogram), size)
+    return components(scale_rows(load_once(load, folder)[domain].X, histogram), size)

@@ -73,7 +73,7 @@ def difference_figure(board: PaperBoard, claims: list[Claim]) -> Any:
     run = [(k, claim.statement, claim.difference) for k, claim in enumerate(claims) if claim.difference is not None]
     shown = [claim.verdict in (HOLDS, REVERSED) for claim in claims if claim.difference is not None]
     numbers = np.array([(d.mean, d.low, d.high) for _, _, d in run])
-    heads = [_asked(*COMPARISONS[k]) for k, _, _ in run]
+    heads = [_name_question(*COMPARISONS[k]) for k, _, _ in run]
     return plot_differences(
         [statement.replace(" > ", " − ") for _, statement, _ in run],
         *(100 * numbers).T,
@@ -85,7 +85,7 @@ def difference_figure(board: PaperBoard, claims: list[Claim]) -> Any:
     )
 
 
-def _asked(system: str, other: str) -> str:
+def _name_question(system: str, other: str) -> str:
     """The question that a comparison belongs to."""
     if other in TARGET_ONLY:
         return f"{system} against the target alone"

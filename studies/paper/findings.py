@@ -37,7 +37,7 @@ class Finding:
         found = [claims[COMPARISONS.index(pair)].difference for claims in self.claims]
         return " / ".join("–" if d is None else format_points(100 * d.mean) for d in found)
 
-    def counted(self, pairs: Sequence[tuple[str, str]], verdict: str) -> int:
+    def count(self, pairs: Sequence[tuple[str, str]], verdict: str) -> int:
         """How many comparisons have this verdict in every set of seeds."""
         return sum(self.verdicts[pair] == verdict for pair in pairs)
 
@@ -52,7 +52,7 @@ class Finding:
 
     def beaten(self, pairs: Sequence[tuple[str, str]]) -> str:
         """How many comparisons are won, lost and open."""
-        won, lost = self.counted(pairs, HOLDS), self.counted(pairs, REVERSED)
+        won, lost = self.count(pairs, HOLDS), self.count(pairs, REVERSED)
         return f"beats {won}, loses to {lost}, open {len(pairs) - won - lost} of {len(pairs)}"
 
     @property

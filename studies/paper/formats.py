@@ -45,7 +45,7 @@ def latex(table: TextTable) -> str:
     lines = [
         r"\begin{table}",
         r"\centering",
-        rf"\caption{{{' '.join(map(_escaped, (table.title + '.', *table.notes)))}}}",
+        rf"\caption{{{' '.join(map(_escape, (table.title + '.', *table.notes)))}}}",
         rf"\begin{{tabular}}{{l{'r' * (len(table.head) - 1)}}}",
         *(r"\hline", _ampersands(table.head), r"\hline", *body[:cut]),
         *((r"\hline", *body[cut:]) if table.footer else ()),
@@ -55,16 +55,16 @@ def latex(table: TextTable) -> str:
 
 
 def _ampersands(row: tuple[str, ...]) -> str:
-    return " & ".join(map(_escaped, row)) + r" \\"
+    return " & ".join(map(_escape, row)) + r" \\"
 
 
-def _escaped(text: str) -> str:
+def _escape(text: str) -> str:
     return _SPECIAL.sub(lambda match: _LATEX[match.group()], text)
 
 
 FORMATS: dict[str, tuple[str, Callable[[TextTable], str]]] = {
-    "text": (".txt", TextTable.text),
-    "markdown": (".md", TextTable.markdown),
+    "text": (".txt", str),
+    "markdown": (".md", lambda table: table.markdown),
     "latex": (".tex", latex),
 }
 """By name: the ending of the file, and what prints a table."""

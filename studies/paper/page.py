@@ -112,8 +112,8 @@ def _opening(records: Mapping[str, list[Record]], sets: Sets) -> Iterator[str]:
         f"{len(every):,} records; {len(bad)} of them have a fit that failed or was not certified"
         f"{' (marked † in the tables)' if bad else ''}. Software: "
         f"{'; '.join(sorted({record.versions for record in every}))}. Sets of seeds: "
-        f"{', '.join(_named(seeds) for seeds in sets)}. Tables are of the first set; conclusions are what all sets "
-        "agree on."
+        f"{', '.join(_name_seeds(seeds) for seeds in sets)}. Tables are of the first set; conclusions are what all "
+        "sets agree on."
     )
     if unrun:
         yield f"**Not run yet** with the present defaults: {', '.join(unrun)}."
@@ -173,7 +173,7 @@ def _short(findings: list[Finding]) -> Iterator[str]:
         f"make that {min(1.0, largest * 2.0 ** (1 - fewest)):.3f}: *not shown* may mean too few seeds as well as no "
         "difference."
     )
-    yield TextTable("What holds, default settings", head, tuple(rows), (note,)).to_markdown()
+    yield TextTable("What holds, default settings", head, tuple(rows), (note,)).markdown
 
 
 def _answers(findings: list[Finding]) -> str:
@@ -183,11 +183,9 @@ def _answers(findings: list[Finding]) -> str:
         f"{sum(f.verdicts[a, b] == REVERSED for f in findings)}"
         for a, b in (*ORDER, *WHERE_FLAT[:1])
     )
-    worse = sum(f.counted([(system, name) for name in TARGET_ONLY], REVERSED) > 0 for f, system in cases)
-    better = sum(
-        f.counted([(system, name) for name in TARGET_ONLY], HOLDS) == len(TARGET_ONLY) for f, system in cases
-    )
-    corrupted = sum(f.counted(AGAINST_CORRUPTED[system], HOLDS) == len(CORRUPTED) for f, system in cases)
+    worse = sum(f.count([(system, name) for name in TARGET_ONLY], REVERSED) > 0 for f, system in cases)
+    better = sum(f.count([(system, name) for name in TARGET_ONLY], HOLDS) == len(TARGET_ONLY) for f, system in cases)
+    corrupted = sum(f.count(AGAINST_CORRUPTED[system], HOLDS) == len(CORRUPTED) for f, system in cases)
     return (
         f"- **The paper's order.** Of {n} tables (data set and preparation): {steps}.\n"
         f"- **The source.** Of {len(cases)} cases ({n} tables, {len(READINGS)} readings), in {worse} a rule that "
@@ -202,21 +200,21 @@ def _order(findings: list[Finding]) -> Iterator[str]:
     lines = []
     for f in findings:
         if not f.complete:
-            lines.append(_unfinished(f))
+            lines.append(_describe_unfinished_parts(f))
             continue
         paper = dict(zip(PAPER, published_means(f.experiment.published).mean(axis=0), strict=True))
         levels = ", ".join(f"{name} {f.mean(name):.1f} (paper {paper[name]:.1f})" for name in reversed(PAPER))
         above = [name for name in PAPER if f.mean(name) > paper[name]]
         groups = f.boards[0].scores(PAPER[-1]).mean(axis=1) > f.boards[0].scores(PAPER[-2]).mean(axis=1)
         lines.append(
-            f"- {f.name}: {levels}. Steps of the paper's order: {f.counted(ORDER, HOLDS)} of {len(ORDER)} hold, "
-            f"{f.counted(ORDER, REVERSED)} reversed. MLHD has a higher mean than ARC in {groups.sum()} of "
+            f"- {f.name}: {levels}. Steps of the paper's order: {f.count(ORDER, HOLDS)} of {len(ORDER)} hold, "
+            f"{f.count(ORDER, REVERSED)} reversed. MLHD has a higher mean than ARC in {groups.sum()} of "
             f"{len(groups)} groups. Above the paper's level: {', '.join(above) or 'none'}; the others are below it."
         )
     yield "\n".join(lines)
 
 
-def _unfinished(finding: Finding) -> str:
+def _describe_unfinished_parts(finding: Finding) -> str:
     return f"- {finding.name}: trials are missing or failed, so nothing is said here; the tables show what there is."
 
 
@@ -225,7 +223,7 @@ def _source(findings: list[Finding]) -> Iterator[str]:
     lines = []
     for f in findings:
         if not f.complete:
-            lines.append(_unfinished(f))
+            lines.append(_describe_unfinished_parts(f))
             continue
         best = max(TARGET_ONLY, key=f.mean)
         for system in JUDGED:
@@ -242,8 +240,8 @@ def _taught(f: Finding, system: str) -> str:
     corrupted = {kind: f.mean(f"{system}, {kind}") for kind in CORRUPTED}
     pairs = AGAINST_CORRUPTED[system]
     return (
-        f" *Does it teach anything?* With a corrupted source MLHD has {_listed(corrupted)}: shown to be better than "
-        f"{f.counted(pairs, HOLDS)} of the {len(CORRUPTED)}, worse than {f.counted(pairs, REVERSED)}."
+        f" *Does it teach anything?* With a corrupted source MLHD has {_join_means(corrupted)}: shown to be better "
+        f"than {f.count(pairs, HOLDS)} of the {len(CORRUPTED)}, worse than {f.count(pairs, REVERSED)}."
     )
 
 
@@ -252,14 +250,14 @@ def _worth(verdict: str) -> str:
     return words.get(verdict, f"neither is shown to be better ({verdict})")
 
 
-def _is_searched(board: PaperBoard) -> bool:
+def _has_search(board: PaperBoard) -> bool:
     """Whether both readings of MLHD have every trial of both settings that search the grid."""
     searches = [(system, setting) for system in READINGS for setting in ("oracle", "selected")]
     return all(np.isfinite(board.scores(*search)).all() for search in searches)
 
 
 def _settings(findings: list[Finding]) -> Iterator[str]:
-    searched = [f for f in findings if f.complete and _is_searched(f.boards[0].searched())]
+    searched = [f for f in findings if f.complete and _has_search(f.boards[0].select_searched_seeds())]
     if not searched:
         return
     yield "## What would the best parameters give?"
@@ -271,7 +269,7 @@ def _settings(findings: list[Finding]) -> Iterator[str]:
     )
     lines = []
     for f in searched:
-        board = f.boards[0].searched()
+        board = f.boards[0].select_searched_seeds()
         for system in READINGS:
             at = {s: 100 * board.scores(system, s).mean() for s in ("default", "oracle", "selected")}
             corrupted = {kind: 100 * board.scores(f"{system}, {kind}", "oracle").mean() for kind in CORRUPTED}
@@ -279,7 +277,7 @@ def _settings(findings: list[Finding]) -> Iterator[str]:
             lines.append(
                 f"- {f.name}, {system}, {format_seeds(board.seeds)}: default {at['default']:.1f}, selected "
                 f"{at['selected']:.1f}, oracle "
-                f"{at['oracle']:.1f}{f'; oracle with a corrupted source {_listed(found)}' if found else ''}."
+                f"{at['oracle']:.1f}{f'; oracle with a corrupted source {_join_means(found)}' if found else ''}."
             )
     yield "\n".join(lines)
 
@@ -290,7 +288,7 @@ def _toy(records: list[Record], sets: Sets, link: Link) -> Iterator[str]:
     board = PaperBoard(EXPERIMENTS["toy"], records, "as drawn", sets[0])
     yield "## The toy problem"
     yield from link.picture("The toy problem", "toy")
-    yield toy_table(board).to_markdown()
+    yield toy_table(board).markdown
     accuracy = {name: 100 * board.scores(name).mean() for name in board.design.columns}
     if not np.isfinite(list(accuracy.values())).all():
         return
@@ -310,19 +308,17 @@ def _table(finding: Finding, link: Link) -> Iterator[str]:
     yield f"## {finding.name}"
     if any(claim.difference for claim in finding.claims[0]):
         yield from link.picture(f"{finding.name}: paired differences", f"{stem}-differences")
-    yield make_claim_table(
-        finding.boards, finding.claims, f"{finding.name}: what holds, default settings"
-    ).to_markdown()
+    yield make_claim_table(finding.boards, finding.claims, f"{finding.name}: what holds, default settings").markdown
     yield from link.picture(f"{finding.name}: the paper, ours and the controls", stem)
     tables = [paper_table(board), control_table(board), control_table(board, corrupted=True), retrieval_table(board)]
-    if (searched := board.searched()).has(PAPER[-1], "oracle"):
+    if (searched := board.select_searched_seeds()).has(PAPER[-1], "oracle"):
         tables += [paper_table(searched, "oracle"), settings_table(searched)]
     for table in tables:
-        yield table.to_markdown()
+        yield table.markdown
 
 
 def _sensitivity(records: Mapping[str, list[Record]], sets: Sets, link: Link) -> Iterator[str]:
-    own, apart = _searched(records["table1"], sets), _searched(records.get(GRIDS, []), sets)
+    own, apart = _find_searches(records["table1"], sets), _find_searches(records.get(GRIDS, []), sets)
     if not own and not apart:
         return
     yield "## Does accuracy rise with λ1? Is λ2 unimportant?"
@@ -334,11 +330,11 @@ def _sensitivity(records: Mapping[str, list[Record]], sets: Sets, link: Link) ->
     for variant, system, every in own or apart:
         stem = f"sensitivity-{variant}-{system.replace(' ', '-')}"
         yield from link.picture(f"Accuracy of {system} over λ1 and λ2, {variant}", stem)
-        yield grid_table(every[0], system).to_markdown()
+        yield grid_table(every[0], system).markdown
         claims = [sensitivity_claims(board, system) for board in every]
         values = 100 * every[0].grid(system).mean(axis=(0, 1))
         rises, matters = (agreed([c.verdict for c in same]) for same in zip(*claims, strict=True))
-        yield make_claim_table(every, claims, f"{system}, {variant}: what holds", BY_SEED).to_markdown()
+        yield make_claim_table(every, claims, f"{system}, {variant}: what holds", BY_SEED).markdown
         yield (
             f"{system}, {variant}: means over λ2 go from {values.mean(axis=1)[0]:.1f} at the smallest λ1 to"
             f' {values.mean(axis=1)[-1]:.1f} at the largest: "accuracy rises with λ1" is {_is(rises)}. Means over'
@@ -355,7 +351,7 @@ def _where_flat(every: list[PaperBoard], system: str, variant: str) -> Iterator[
         return
     claims = [sensitivity_claims(board, system, flat=True) for board in every]
     where = f"λ2 ≥ {FROM_FLAT:g}"
-    yield make_claim_table(every, claims, f"{system}, {variant}, {where} only: what holds", BY_SEED).to_markdown()
+    yield make_claim_table(every, claims, f"{system}, {variant}, {where} only: what holds", BY_SEED).markdown
     values = 100 * every[0].grid(system).mean(axis=(0, 1))[:, columns]
     rises, matters = (agreed([c.verdict for c in same]) for same in zip(*claims, strict=True))
     yield (
@@ -365,7 +361,7 @@ def _where_flat(every: list[PaperBoard], system: str, variant: str) -> Iterator[
     )
 
 
-def _searched(records: list[Record], sets: Sets) -> list[tuple[str, str, list[PaperBoard]]]:
+def _find_searches(records: list[Record], sets: Sets) -> list[tuple[str, str, list[PaperBoard]]]:
     """Variants and systems whose grids are complete in the first set of seeds, with a board for each set."""
     experiment = EXPERIMENTS["table1"]
     return [
@@ -391,9 +387,9 @@ def _again(sets: Sets) -> Iterator[str]:
     )
 
 
-def _listed(means: dict[str, float]) -> str:
+def _join_means(means: dict[str, float]) -> str:
     return ", ".join(f"{mean:.1f} ({kind})" for kind, mean in means.items())
 
 
-def _named(seeds: tuple[int, ...]) -> str:
+def _name_seeds(seeds: tuple[int, ...]) -> str:
     return f"{seeds[0]} to {seeds[-1]}"

@@ -73,7 +73,7 @@ def reproduce(name: str, request: Request, progress: bool = False) -> Artefacts:
     progress : bool
         Whether to show on standard error how many trials are done, and how long the others will take.
     """
-    experiment = _narrowed(_experiment(name), request).at(request.folder)
+    experiment = _select_groups(_experiment(name), request).at(request.folder)
     variants = tuple(v for v in experiment.variants if request.variants is None or v in request.variants)
     if request.records is None:
         run = variants if request.variants is not None else experiment.run_variants or variants
@@ -85,7 +85,7 @@ def reproduce(name: str, request: Request, progress: bool = False) -> Artefacts:
                 run_plan(plan, results, n_jobs=request.jobs, progress=progress)
     made = artefacts(name, experiment, variants or tuple(experiment.variants), request)
     whole = request.groups is None and variants == tuple(experiment.variants)
-    return made if whole or name == "toy" else made.renamed(PART)
+    return made if whole or name == "toy" else made.rename(PART)
 
 
 def records_of(name: str, request: Request) -> list[Record]:
@@ -112,7 +112,7 @@ def artefacts(name: str, experiment: Experiment, variants: Sequence[str], reques
     return make(experiment, records, there, request.sets)
 
 
-def wanted(name: str, request: Request) -> tuple[str, ...]:
+def select_experiments(name: str, request: Request) -> tuple[str, ...]:
     """The experiments to run; of "all", those that have one of the requested groups."""
     if name != ALL:
         return (check_choice(name, "name", SINGLE),)
@@ -142,10 +142,10 @@ def _plans(name: str, experiment: Experiment, variants: tuple[str, ...], request
         yield RunPlan(experiment, searched, SEARCHED, request.sets[0][: experiment.searched_seeds])
 
 
-def _narrowed(experiment: Experiment, request: Request) -> Experiment:
+def _select_groups(experiment: Experiment, request: Request) -> Experiment:
     """The same experiment with some of its groups; the toy problem has none to choose from."""
     if request.groups is None or experiment.name == "toy":
         return experiment
     every = {group for each in EXPERIMENTS.values() for group in each.groups}
     unknown = [group for group in request.groups if group not in every]
-    return experiment.narrowed(unknown or request.groups)
+    return experiment.select_groups(unknown or request.groups)

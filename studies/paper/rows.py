@@ -12,7 +12,7 @@ from isthmus._core.validation import UNLABELLED
 from isthmus.data.datasets import Collection, load_toy
 from isthmus.data.splits import Protocol
 from isthmus.study.trial_rows import Trial, TrialRows, hash_name, take_pair_rows
-from studies.paper.features import components, loaded, scaled, whole_domain
+from studies.paper.features import components, load_once, scale_rows, whole_domain
 
 VARIANTS = {
     "whole": "PCA fitted to the whole domain, test rows included, as in the paper",
@@ -48,11 +48,11 @@ class Collected:
 
     def check(self) -> None:
         """Raise if the data are not there."""
-        loaded(self.load, self.folder)
+        load_once(self.load, self.folder)
 
     def __call__(self, trial: Trial) -> TrialRows:
         """The rows of a trial, with their features prepared as its variant says."""
-        data = loaded(self.load, self.folder)
+        data = load_once(self.load, self.folder)
         names = source, target = tuple(trial.group.split(ARROW))
         y_source, y_target = (data[name].y for name in names)
         objects = [data.objects[name] for name in names]
@@ -61,7 +61,7 @@ class Collected:
         X_source, X_target = (
             whole_domain(self.load, self.folder, name, size, self.histogram)
             if trial.variant == "whole"
-            else components(scaled(data[name].X, self.histogram), size, np.flatnonzero(~np.isin(things, tested)))
+            else components(scale_rows(data[name].X, self.histogram), size, np.flatnonzero(~np.isin(things, tested)))
             for name, size, things in zip(names, self.sizes, objects, strict=True)
         )
         learned = np.concatenate([split.labelled, split.unlabelled])

@@ -103,7 +103,7 @@ def grid_table(board: PaperBoard, system: str) -> TextTable:
     """Mean accuracy over the grid, rows λ1 and columns λ2."""
     (_, rows), (_, columns) = board.design.entrant(system).grid.items()
     values = 100 * board.grid(system).mean(axis=(0, 1))
-    marked = MARK if board.find_uncertified(system, "oracle").any() else ""
+    marked = MARK if board.uncertified_groups(system, "oracle").any() else ""
     cells = [
         (f"{row:g}", *map(number_cell, line), number_cell(float(line.mean())))
         for row, line in zip(rows, values, strict=True)
@@ -143,7 +143,7 @@ def toy_table(board: PaperBoard) -> TextTable:
         found = board.figures(name, "mmd").ravel()
         some, every = np.isfinite(found).any(), np.isfinite(found).all()
         discrepancy = mean_cell(found, digits=3) if every else ABSENT if some else ""
-        mark = MARK if board.find_uncertified(name).any() else ""
+        mark = MARK if board.uncertified_groups(name).any() else ""
         control = "yes" if name in board.design.controls else ""
         rows.append((name, control, mean_cell(100 * board.scores(name).ravel()) + mark, discrepancy))
     title = "Toy problem, accuracy in per cent and MMD² in the common space"
@@ -165,7 +165,7 @@ def _means(board: PaperBoard, name: str, setting: str) -> FloatArray:
 
 
 def _setting_cell(board: PaperBoard, name: str, setting: str) -> str:
-    mark = MARK if board.find_uncertified(name, setting).any() else ""
+    mark = MARK if board.uncertified_groups(name, setting).any() else ""
     return number_cell(overall(board, name, setting)) + mark
 
 

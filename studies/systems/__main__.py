@@ -11,7 +11,7 @@ from isthmus._core.files import write_text
 from isthmus.cli.process import run_command
 from isthmus.exceptions import InputError
 from isthmus.study.records import Record, RecordStore
-from studies.options import add_run_options, chosen_parts
+from studies.options import add_run_options, choose_parts
 from studies.systems import STUDIES, packed, page
 
 PROGRAM = "python -m studies.systems"
@@ -61,7 +61,7 @@ def parser() -> argparse.ArgumentParser:
 
 
 def _run(options: argparse.Namespace) -> None:
-    for part in chosen_parts(options.parts, STUDIES):
+    for part in choose_parts(options.parts, STUDIES):
         design = STUDIES[part](options.data)
         design.run(options.seeds, n_jobs=options.jobs, folder=options.records or RUNS, progress=True)
 
@@ -76,7 +76,7 @@ def _pack(options: argparse.Namespace) -> None:
     folder = options.records or RUNS
     for part in STUDIES:
         some = [record for record in runs(folder) if record.experiment == part]
-        write_text(RECORDS / f"{part}.jsonl", packed.packed(some))
+        write_text(RECORDS / f"{part}.jsonl", packed.pack_records(some))
         print(RECORDS / f"{part}.jsonl")
 
 

@@ -49,7 +49,7 @@ class Through:
         return None
 
 
-def shuffled(name: str) -> str:
+def shuffled_name(name: str) -> str:
     """The column of a system that is taught by wrong pairs."""
     return f"{name}, {SHUFFLED}"
 
@@ -84,7 +84,7 @@ def _entrants(system: System) -> tuple[Entrant, Entrant]:
     true, wrong = (Sees(form, pairs=kind, labels=wants_labels(system)) for kind in ("true", "shuffled"))
     return (
         Entrant(system.name, make, rows=true, groups=groups),
-        Entrant(shuffled(system.name), make, control=True, rows=wrong, groups=groups),
+        Entrant(shuffled_name(system.name), make, control=True, rows=wrong, groups=groups),
     )
 
 

@@ -11,7 +11,7 @@ from typing import TypeAlias
 from isthmus._core.validation import IntArray, Matrix
 from studies.datasets import load_debian, load_mfeat, load_office_caltech, load_reuters600, load_snareseq
 from studies.labels.data import digit_pair
-from studies.views import Loader, views_of
+from studies.views import Loader, load_views
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,7 +45,7 @@ Load: TypeAlias = Callable[[Path | None], Sides]
 
 
 def _views(load: Loader, source: str, target: str, folder: Path | None) -> Sides:
-    found = views_of(load, folder, source, target)
+    found = load_views(load, folder, source, target)
     return Sides(found.X, found.y, found.Y, found.y)
 
 

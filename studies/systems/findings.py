@@ -57,7 +57,7 @@ class Findings:
         """The scores of the best target-only rule of each group (groups, seeds)."""
         return np.stack([self.scores(name)[k] for k, name in enumerate(self.best)])
 
-    def compared(self, names: Sequence[str], bars: Mapping[str, FloatArray] | FloatArray) -> Comparison:
+    def compare(self, names: Sequence[str], bars: Mapping[str, FloatArray] | FloatArray) -> Comparison:
         """Columns against a bar for each, or one for all; columns without records are left out."""
         kept = [name for name in names if self.there(name)]
         each = {name: bars[name] if isinstance(bars, Mapping) else bars for name in kept}

@@ -9,7 +9,7 @@ from isthmus.study.records import Record
 from studies.systems import by_labels, by_pairs
 from studies.systems.data import FOR_PAIRS
 from studies.systems.findings import Findings
-from studies.systems.reading import enumerated
+from studies.systems.reading import join_names
 
 
 def remarks() -> str:
@@ -18,7 +18,7 @@ def remarks() -> str:
     for system in by_labels.taking_part():
         if words := by_labels.remark(system):
             noted.setdefault(words, []).append(system.name)
-    return "\n".join(f"- {enumerated(names)}: {words}." for words, names in noted.items())
+    return "\n".join(f"- {join_names(names)}: {words}." for words, names in noted.items())
 
 
 def absent() -> str:
@@ -47,5 +47,5 @@ def endings(records: Sequence[Record], found: Iterable[Findings]) -> str:
         counts[words] = counts.get(words, 0) + 1
     said = [f"{len(records)} records; {len(failed)} failed, {len(missed)} were not certified"]
     said += [f"{words}: {n}" for words, n in counts.items()]
-    old = sum(each.board.count_outdated() for each in found if each.board.seeds)
+    old = sum(each.board.count_outdated_records() for each in found if each.board.seeds)
     return "; ".join(said) + "." + (f" {old} are of another version, or of other systems or rows." if old else "")

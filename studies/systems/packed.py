@@ -13,14 +13,14 @@ SHARED = ("experiment", "group", "variant", "system", "setting", "versions", "fi
 EACH = ("seed", "score", "seconds", "status", "gap")
 
 
-def packed(records: Iterable[Record]) -> str:
+def pack_records(records: Iterable[Record]) -> str:
     r"""Records as JSON lines, one for each system and pair.
 
     Examples
     --------
     >>> one = Record("labels", "a→b", "", 0, "arc", "default", {}, 0.5, 0.01, "optimal", 1e-9, "isthmus 1")
-    >>> text = packed([one, Record(**{**vars(one), "seed": 1, "score": 0.6})])
-    >>> text.count("\n"), [(record.seed, record.score) for record in unpacked(text, "here")]
+    >>> text = pack_records([one, Record(**{**vars(one), "seed": 1, "score": 0.6})])
+    >>> text.count("\n"), [(record.seed, record.score) for record in unpack_records(text, "here")]
     (1, [(0, 0.5), (1, 0.6)])
     """
     lines: dict[tuple[object, ...], list[Record]] = {}
@@ -40,7 +40,7 @@ def _line(shared: tuple[object, ...], records: list[Record]) -> str:
     return json.dumps(values, ensure_ascii=False, allow_nan=False) + "\n"
 
 
-def unpacked(text: str, where: str) -> Iterator[Record]:
+def unpack_records(text: str, where: str) -> Iterator[Record]:
     """The records of such lines; a line that is none is refused by its number."""
     for number, line in enumerate(text.removesuffix("\n").split("\n") if text else [], start=1):
         try:
@@ -69,6 +69,6 @@ def _records(values: dict[str, object]) -> Iterator[Record]:
 def read(path: Path) -> list[Record]:
     """The packed records of a file."""
     try:
-        return list(unpacked(path.read_text(encoding="utf-8"), str(path)))
+        return list(unpack_records(path.read_text(encoding="utf-8"), str(path)))
     except UnicodeDecodeError:
         raise InputError(f"{path}: expected lines of JSON in UTF-8, got other bytes.") from None

@@ -7,11 +7,11 @@ from collections.abc import Iterable, Sequence
 from isthmus.study.records import Record
 from studies.systems import by_labels, by_pairs
 from studies.systems.by_labels import SPOILT, spoilt
-from studies.systems.by_pairs import shuffled
+from studies.systems.by_pairs import shuffled_name
 from studies.systems.findings import Comparison, Findings
 from studies.systems.notes import absent, endings, remarks
 from studies.systems.preparation import COMPONENTS_PER_CLASS, SVD_SIZE
-from studies.systems.reading import RIDGE, enumerated, labels_reading, pairs_reading
+from studies.systems.reading import RIDGE, join_names, labels_reading, pairs_reading
 from studies.systems.rows import N_PAIRS
 from studies.systems.tables import difference_table, score_table, several_table
 from studies.views import MOST_TESTED, SOURCE_PER_CLASS, UNLABELLED_PER_CLASS
@@ -83,18 +83,18 @@ def labels_section(found: Findings) -> str:
     """The tables where labels tie the domains, and what they say."""
     names = by_labels.names()
     by_source = {kind: source_comparison(found, names, kind) for kind in SPOILT}
-    against = found.compared(names, found.bar)
+    against = found.compare(names, found.bar)
     blocks = [
         "## Labels in both domains",
         score_table(
             found, (*by_labels.names(every=True), *TARGET_ONLY), "Test accuracy in per cent, true source"
-        ).to_markdown(),
-        difference_table(by_source["noise"], found.groups, "What the source is worth: true less noise").to_markdown(),
+        ).markdown,
+        difference_table(by_source["noise"], found.groups, "What the source is worth: true less noise").markdown,
         several_table(
             {f"true less {kind}": each for kind, each in by_source.items()},
             "True less spoilt sources, all pairs: points [95 %], p (Holm)",
-        ).to_markdown(),
-        difference_table(against, found.groups, "Less the best target-only rule, in points").to_markdown(),
+        ).markdown,
+        difference_table(against, found.groups, "Less the best target-only rule, in points").markdown,
         "### What the numbers say",
         "\n".join(labels_reading(found, by_source, against)),
         remarks(),
@@ -104,24 +104,24 @@ def labels_section(found: Findings) -> str:
 
 def source_comparison(found: Findings, names: Sequence[str], kind: str) -> Comparison:
     """Systems with their true source against the same with a spoilt one."""
-    return found.compared(names, {name: found.scores(spoilt(name, kind)) for name in names})
+    return found.compare(names, {name: found.scores(spoilt(name, kind)) for name in names})
 
 
 def pairs_section(found: Findings) -> str:
     """The tables where known pairs tie the domains, and what they say."""
     names = tuple(system.name for system in by_pairs.taking_part())
-    wrong = found.compared(names, {name: found.scores(shuffled(name)) for name in names})
-    against, no_map = found.compared(names, found.bar), found.compared(names, found.best_of(NO_MAP))
-    beside = found.compared([name for name in names if name != RIDGE], found.scores(RIDGE))
+    wrong = found.compare(names, {name: found.scores(shuffled_name(name)) for name in names})
+    against, no_map = found.compare(names, found.bar), found.compare(names, found.best_of(NO_MAP))
+    beside = found.compare([name for name in names if name != RIDGE], found.scores(RIDGE))
     columns = {"true less shuffled pairs": wrong, "less the best target-only rule": against}
     columns |= {"less the best without a map": no_map, f"less {RIDGE}": beside}
     blocks = [
         f"## {N_PAIRS} known pairs",
         pairs_protocol(),
-        score_table(found, (*names, *NO_MAP, *TARGET_ONLY), "Test accuracy in per cent, true pairs").to_markdown(),
-        score_table(found, [shuffled(name) for name in names], "The same with shuffled pairs").to_markdown(),
-        difference_table(against, found.groups, "Less the best target-only rule, in points").to_markdown(),
-        several_table(columns, "Differences over all pairs of domains: points [95 %], p (Holm)").to_markdown(),
+        score_table(found, (*names, *NO_MAP, *TARGET_ONLY), "Test accuracy in per cent, true pairs").markdown,
+        score_table(found, [shuffled_name(name) for name in names], "The same with shuffled pairs").markdown,
+        difference_table(against, found.groups, "Less the best target-only rule, in points").markdown,
+        several_table(columns, "Differences over all pairs of domains: points [95 %], p (Holm)").markdown,
         "### What the numbers say",
         "\n".join(pairs_reading(wrong, against, no_map, beside)),
     ]
@@ -133,7 +133,7 @@ def pairs_protocol() -> str:
     kept = [system.name for system in by_pairs.taking_part() if by_pairs.wants_labels(system)]
     return f"""\
 The same rows, and {N_PAIRS} known pairs of further objects whose class nobody knows (where objects are few, as with \
-Reuters, the last test rows give way to them). No target row is labelled, but for {enumerated(kept)}, which keeps \
+Reuters, the last test rows give way to them). No target row is labelled, but for {join_names(kept)}, which keeps \
 one label per class. A common space is read by a linear machine of the mapped source rows; a system without one \
 has its own rule. All features of the first step are kept, and the words as they are for systems that take counts. \
 With *shuffled* pairs every source row has the target row of another pair. Without a map: the source's own linear \

@@ -20,14 +20,14 @@ def labels_reading(found: Findings, by_source: Mapping[str, Comparison], against
     gain, above = noise.with_verdict(HOLDS), against.with_verdict(HOLDS)
     every = [name for name in gain if all(each.claims[name].verdict == HOLDS for each in by_source.values())]
     said = [
-        f"- **Gain from the source (true less noise, all pairs):** {listed(noise, gain)}. Not shown to gain: "
-        f"{listed(noise, noise.with_verdict(OPEN))}. Better with noise than with the truth: "
-        f"{listed(noise, noise.with_verdict(REVERSED))}.",
-        f"- **Better than with every spoilt source** (noise, permuted and renamed): {enumerated(every)}.",
-        f"- **Beat the best target-only rule (all pairs):** {listed(against, above)}. Not shown to differ from it: "
-        f"{listed(against, against.with_verdict(OPEN))}. Shown to be below it: "
+        f"- **Gain from the source (true less noise, all pairs):** {join_differences(noise, gain)}. Not shown to "
+        f"gain: {join_differences(noise, noise.with_verdict(OPEN))}. Better with noise than with the truth: "
+        f"{join_differences(noise, noise.with_verdict(REVERSED))}.",
+        f"- **Better than with every spoilt source** (noise, permuted and renamed): {join_names(every)}.",
+        f"- **Beat the best target-only rule (all pairs):** {join_differences(against, above)}. Not shown to differ "
+        f"from it: {join_differences(against, against.with_verdict(OPEN))}. Shown to be below it: "
         f"{len(against.with_verdict(REVERSED))} of {len(against.claims)}.",
-        f"- **Both:** {enumerated([name for name in above if name in gain])}.",
+        f"- **Both:** {join_names([name for name in above if name in gain])}.",
     ]
     if beaten := [name for name in gain if against.claims[name].verdict == REVERSED]:
         said.append(
@@ -47,45 +47,46 @@ def group_reading(found: Findings, noise: Comparison, against: Comparison, k: in
     best = max(means, key=lambda name: means[name])
     return (
         f"- **{found.groups[k]}.** The bar is {found.best[k]}, {found.bar[k].mean():.1f} %; the best system is "
-        f"{best}, {means[best]:.1f} % ({format_points(means[best] - found.bar[k].mean())} {interval(bars[best])}). Above "
-        f"the bar by the interval of the cell: {enumerated(above)}; above its noise: {len(gaining)} of {len(gains)}."
+        f"{best}, {means[best]:.1f} % ({format_points(means[best] - found.bar[k].mean())} {interval(bars[best])}). "
+        f"Above the bar by the interval of the cell: {join_names(above)}; above its noise: {len(gaining)} of "
+        f"{len(gains)}."
     )
 
 
 def pairs_reading(wrong: Comparison, against: Comparison, no_map: Comparison, beside: Comparison) -> list[str]:
     """Who learns from the pairs, and what they are worth."""
     said = [
-        f"- **Learn from the pairs (true less shuffled):** {listed(wrong, wrong.with_verdict(HOLDS))}. Not shown: "
-        f"{listed(wrong, [name for name in wrong.claims if wrong.claims[name].verdict != HOLDS])}.",
+        f"- **Learn from the pairs (true less shuffled):** {join_differences(wrong, wrong.with_verdict(HOLDS))}. Not "
+        f"shown: {join_differences(wrong, [name for name in wrong.claims if wrong.claims[name].verdict != HOLDS])}.",
         f"- **Beat the best target-only rule with 1 label per class:** "
-        f"{listed(against, against.with_verdict(HOLDS))}. Not shown to differ: "
-        f"{listed(against, against.with_verdict(OPEN))}. Below it: "
-        f"{listed(against, against.with_verdict(REVERSED))}.",
-        f"- **Against the best without a map:** above it {listed(no_map, no_map.with_verdict(HOLDS))}; below it "
-        f"{listed(no_map, no_map.with_verdict(REVERSED))}; not shown to differ: "
-        f"{enumerated(no_map.with_verdict(OPEN))}.",
-        f"- **Against {RIDGE}:** above it {listed(beside, beside.with_verdict(HOLDS))}; below it "
-        f"{listed(beside, beside.with_verdict(REVERSED))}; not shown to differ: "
-        f"{enumerated(beside.with_verdict(OPEN))}.",
+        f"{join_differences(against, against.with_verdict(HOLDS))}. Not shown to differ: "
+        f"{join_differences(against, against.with_verdict(OPEN))}. Below it: "
+        f"{join_differences(against, against.with_verdict(REVERSED))}.",
+        f"- **Against the best without a map:** above it {join_differences(no_map, no_map.with_verdict(HOLDS))}; "
+        f"below it {join_differences(no_map, no_map.with_verdict(REVERSED))}; not shown to differ: "
+        f"{join_names(no_map.with_verdict(OPEN))}.",
+        f"- **Against {RIDGE}:** above it {join_differences(beside, beside.with_verdict(HOLDS))}; below it "
+        f"{join_differences(beside, beside.with_verdict(REVERSED))}; not shown to differ: "
+        f"{join_names(beside.with_verdict(OPEN))}.",
     ]
     return said
 
 
-def listed(comparison: Comparison, names: Sequence[str]) -> str:
+def join_differences(comparison: Comparison, names: Sequence[str]) -> str:
     """Names with their differences in points."""
     found = []
     for name in names:
         d = comparison.claims[name].difference
         found.append(name if d is None else f"{name} ({format_points(d.mean)})")
-    return enumerated(found)
+    return join_names(found)
 
 
-def enumerated(names: Sequence[str]) -> str:
+def join_names(names: Sequence[str]) -> str:
     """Names in a sentence.
 
     Examples
     --------
-    >>> enumerated([]), enumerated(["a", "b", "c"])
+    >>> join_names([]), join_names(["a", "b", "c"])
     ('none', 'a, b and c')
     """
     return " and ".join(filter(None, [", ".join(names[:-1]), *names[-1:]])) or "none"

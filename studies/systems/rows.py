@@ -18,7 +18,7 @@ from isthmus.estimators.controls import shuffle_pairs
 from isthmus.study.trial_rows import CorruptedRows, Trial, TrialRows, hash_name, prepare_trial_rows
 from studies.systems.data import Sides, sides
 from studies.systems.preparation import COMPONENTS_PER_CLASS, Reduced, standardising
-from studies.views import drawn_split
+from studies.views import draw_split
 
 N_PAIRS = 100
 
@@ -82,9 +82,9 @@ class Draw:
 def split_of(both: Sides, seed: list[int]) -> Split:
     """Which rows take which part."""
     if both.same_objects:
-        return drawn_split(both.y, seed)
-    source = drawn_split(both.y, [*seed, 1]).source
-    return replace(drawn_split(both.z, [*seed, 2], source=0, most_source=0), source=source)
+        return draw_split(both.y, seed)
+    source = draw_split(both.y, [*seed, 1]).source
+    return replace(draw_split(both.z, [*seed, 2], source=0, most_source=0), source=source)
 
 
 def with_pairs(split: Split, n: int, n_pairs: int) -> tuple[Split, IntArray]:

@@ -23,7 +23,7 @@ def score_table(found: Findings, names: Sequence[str], title: str) -> TextTable:
         if name not in found.board.design.columns:  # has no part
             rows.append((name, *[ABSENT] * (len(found.groups) + 2)))
             continue
-        scores, marked = found.scores(name), found.board.find_uncertified(name)
+        scores, marked = found.scores(name), found.board.uncertified_groups(name)
         failed = np.isnan(scores.mean(axis=1))
         cells = [mean_cell(row) + MARK * bool(m and not f) for row, m, f in zip(scores, marked, failed, strict=True)]
         seconds = found.seconds(name)

@@ -7,7 +7,7 @@ import scipy.sparse as sp
 from isthmus._core.validation import UNLABELLED
 from isthmus.data.datasets import Collection
 from isthmus.data.domains import Domain
-from studies.views import Views, drawn_split, rows_of, views_of
+from studies.views import Views, draw_split, load_views, take_rows
 
 Y = np.repeat(np.arange(6), 90)
 
@@ -18,14 +18,14 @@ def part_by_part(split):
 
 @pytest.mark.parametrize("seed", range(5))
 def test_no_object_is_in_two_parts(seed):
-    parts = part_by_part(drawn_split(Y, [seed]))
+    parts = part_by_part(draw_split(Y, [seed]))
     assert [len(part) for part in parts] == [6 * 20, 6 * 21, 6 * 49]
     together = np.concatenate(parts)
     assert len(np.unique(together)) == len(together)
 
 
 def test_labelled_rows_of_fewer_are_among_those_of_more_and_nothing_else_moves():
-    few, many = (drawn_split(Y, [1, 2], n, 3) for n in (1, 3))
+    few, many = (draw_split(Y, [1, 2], n, 3) for n in (1, 3))
     assert set(few.labelled) < set(many.labelled)
     np.testing.assert_array_equal(np.sort(Y[few.labelled]), np.arange(6))
     for name in ("source", "unlabelled", "test"):
@@ -36,7 +36,7 @@ def test_labelled_rows_of_fewer_are_among_those_of_more_and_nothing_else_moves()
 def test_rows_are_of_the_view_and_the_class_that_they_should_be(sparse):
     numbers = np.arange(len(Y), dtype=float)[:, None]
     X, Z = (sp.csr_matrix(table) if sparse else table for table in (numbers, 1000 + numbers))
-    rows, split = rows_of(Views(X, Z, Y), drawn_split(Y, [0])), drawn_split(Y, [0])
+    rows, split = take_rows(Views(X, Z, Y), draw_split(Y, [0])), draw_split(Y, [0])
     found = [
         np.asarray(part.todense() if sparse else part).ravel() for part in (rows.X_source, rows.X_target, rows.X_test)
     ]
@@ -56,5 +56,5 @@ def test_views_are_of_the_objects_that_both_domains_have():
         objects = {"en": np.array(["a", "b", "c"]), "fr": np.array(["c", "a"])}
         return Collection("c", "t", domains, objects, ("x", "y", "z"), "p", "l")
 
-    views = views_of(load, None, "en", "fr")
+    views = load_views(load, None, "en", "fr")
     assert (views.X.ravel().tolist(), views.Y.ravel().tolist(), views.y.tolist()) == ([1, 3], [10, 30], [0, 2])

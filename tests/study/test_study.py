@@ -637,7 +637,7 @@ def test_records_of_other_data_are_run_again(tmp_path):
     assert changed == [False, True, False]
     del loads[:]
     records = RecordStore(tmp_path / "runs", "study").read().values()
-    assert study.board(records, range(3)).count_outdated() == 0
+    assert study.board(records, range(3)).count_outdated_records() == 0
     assert loads == []  # a table is made without the data
 
 
@@ -679,8 +679,8 @@ def test_fingerprints_of_an_earlier_scheme_are_shown_by_version_and_never_resume
     study.run(seeds=range(2), folder=tmp_path)
     results = RecordStore(tmp_path, "study")
     old = [replace(r, fingerprint="0123456789abcdef") for r in results.read().values()]
-    assert study.board(old, range(2)).count_outdated() == 0
-    assert study.board([replace(r, versions="isthmus 0.0.1") for r in old], range(2)).count_outdated() == 4
+    assert study.board(old, range(2)).count_outdated_records() == 0
+    assert study.board([replace(r, versions="isthmus 0.0.1") for r in old], range(2)).count_outdated_records() == 4
     results.add(old)
     results.merge()
     with pytest.warns(UserWarning, match="^4 records of another version"):
@@ -689,6 +689,6 @@ def test_fingerprints_of_an_earlier_scheme_are_shown_by_version_and_never_resume
 
 def test_a_system_that_is_not_there_is_told_by_every_reading_of_a_board():
     board = Study.of(load_toy, ["target 1-NN"]).run(seeds=range(2))
-    for read in (board.scores, board.records, board.find_uncertified):
+    for read in (board.scores, board.records, board.uncertified_groups):
         with pytest.raises(InputError, match="system: expected one of 'target 1-NN', got 'typo'"):
             read("typo")

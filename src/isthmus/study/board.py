@@ -83,8 +83,9 @@ class TextTable:
         title = [self.title, ""] if self.title else []
         return "\n".join([*title, *lines, *body[cut:], *(["", *notes] if notes else [])])
 
-    def to_markdown(self) -> str:
-        """Return the table in Markdown, with its last ``footer`` rows in bold."""
+    @property
+    def markdown(self) -> str:
+        """The table in Markdown, with its last ``footer`` rows in bold."""
         cut = len(self.rows) - self.footer
         rows = [*self.rows[:cut], *(tuple(f"**{cell}**" if cell else "" for cell in row) for row in self.rows[cut:])]
         every = [self.head, ("---", *("---:" for _ in self.head[1:])), *rows]
@@ -201,12 +202,12 @@ class Board:
         rows = [[None if r is None else value(r) for r in row] for row in self.records(system, setting)]
         return np.array(rows, dtype=float)  # None becomes NaN
 
-    def find_uncertified(self, system: str, setting: str = "default") -> BoolArray:
+    def uncertified_groups(self, system: str, setting: str = "default") -> BoolArray:
         """Return which groups (groups,) have a trial whose fit was not certified or failed."""
         rows = self.records(system, setting)
         return np.array([any(r is not None and not r.certified for r in row) for row in rows])
 
-    def count_outdated(self) -> int:
+    def count_outdated_records(self) -> int:
         """Count the records of another version, or of other systems or rows than the study now has.
 
         Nothing is loaded for that: data of loaders are compared when a run is resumed. Records without a fingerprint,
@@ -289,7 +290,7 @@ class Board:
 
 def mean_cells(board: Board, name: str, setting: str = "default") -> list[str]:
     """Return mean ± standard deviation over the seeds for each group, in per cent."""
-    scores, marked = 100 * board.scores(name, setting), board.find_uncertified(name, setting)
+    scores, marked = 100 * board.scores(name, setting), board.uncertified_groups(name, setting)
     return [mean_cell(row) + (MARK if mark else "") for row, mark in zip(scores, marked, strict=True)]
 
 
@@ -300,7 +301,7 @@ def table_notes(board: Board, rows: Sequence[tuple[str, ...]]) -> tuple[str, ...
     found = [" ".join(f"{words[0].upper()}{words[1:]}." for words in drawn)]
     found += [UNCERTIFIED] if MARK in text else []
     found += [INCOMPLETE] if ABSENT in text else []
-    if old := board.count_outdated():
+    if old := board.count_outdated_records():
         found.append(f"{old} records are of another version, or of other systems or rows: a new run replaces them.")
     return tuple(found)
 

@@ -36,7 +36,7 @@ def read_mat(path: Path, expected: Mapping[str, Expected]) -> dict[str, Any]:
     path : Path
         The file, saved with ``-v7`` or ``-v6``. Files of ``-v7.3`` (HDF5) and of level 4 are refused.
     expected : mapping of str to Expected
-        The arrays to read (:func:`as_expected`).
+        The arrays to read (:func:`check_content`).
 
     Raises
     ------
@@ -54,7 +54,7 @@ def read_mat(path: Path, expected: Mapping[str, Expected]) -> dict[str, Any]:
     {'labels': array([1, 2])}
     """
     found = read_variables(path, expected)
-    return {name: as_expected(found[name], each, f"{show_path(path)}, {name!r}") for name, each in expected.items()}
+    return {name: check_content(found[name], each, f"{show_path(path)}, {name!r}") for name, each in expected.items()}
 
 
 def read_variables(path: Path, names: Collection[str], *, most_bytes: int = MOST_BYTES) -> dict[str, Any]:
@@ -109,7 +109,7 @@ def variable_names(path: Path) -> tuple[str, ...]:
         return tuple(variable.title for variable in _variables(file, show_path(path)))
 
 
-def as_expected(found: Any, expected: Expected, name: str) -> Any:
+def check_content(found: Any, expected: Expected, name: str) -> Any:
     """A variable as numbers (n, …), or as a ``csr_matrix`` where it is sparse and two axes were expected.
 
     MATLAB has no arrays of one axis: a row or a column fits an expectation of one. Whole numbers may be stored as
@@ -168,7 +168,7 @@ def _variables(file: BinaryIO, name: str) -> Iterator[_Variable]:
             raise InputError(f"{name}: expected variables up to its end, got a damaged or cut file.")
         head = file.read(min(length, LONGEST_HEADER))
         if kind == COMPRESSED:
-            head = _inflated(head, LONGEST_HEADER, name)[0][8:]
+            head = _inflate(head, LONGEST_HEADER, name)[0][8:]
         yield _Variable(Guard(head, order, name).header().title, start, length, kind == COMPRESSED, order)
 
 
@@ -180,16 +180,16 @@ def _content(file: BinaryIO, variable: _Variable, most: int, name: str) -> bytes
     content = file.read(variable.length)
     if not variable.packed:
         return content
-    kind, length = struct.unpack(f"{variable.order}2L", _inflated(content, 8, name)[0].ljust(8, b"\0"))
+    kind, length = struct.unpack(f"{variable.order}2L", _inflate(content, 8, name)[0].ljust(8, b"\0"))
     if kind != MATRIX or length > most:
         raise InputError(f"{name}: expected a variable of at most {most} bytes, got {length} of type {kind}.")
-    inflated, complete = _inflated(content, 8 + length + 1, name)
+    inflated, complete = _inflate(content, 8 + length + 1, name)
     if len(inflated) != 8 + length or not complete:
         raise InputError(f"{name}: expected {length} bytes in the compressed ones, got more, fewer or a damaged end.")
     return inflated[8:]
 
 
-def _inflated(packed: bytes, most: int, name: str) -> tuple[bytes, bool]:
+def _inflate(packed: bytes, most: int, name: str) -> tuple[bytes, bool]:
     """The first bytes of a compressed stream, and whether they, and those packed, are all."""
     stream = zlib.decompressobj()
     try:

@@ -72,7 +72,7 @@ class Guard:
         elif header.kind == SPARSE:
             self._sparse(header.shape)
         elif header.kind in (CELLS, STRUCTURE):
-            self._nested(count if header.kind == CELLS else count * self._fields(), depth)
+            self._check_nesting(count if header.kind == CELLS else count * self._fields(), depth)
         else:
             self._require(False, "numbers, text, cells or a structure", "an object, a function or an unknown class")
         self._require(self._at == self._end, "nothing after the numbers", f"{self._end - self._at} more bytes")
@@ -97,7 +97,7 @@ class Guard:
         self._require(whole and once, f"different names of fields in {width} bytes each", "others")
         return len(names)
 
-    def _nested(self, count: int, depth: int) -> None:
+    def _check_nesting(self, count: int, depth: int) -> None:
         left = self._end - self._at
         self._require(8 * count <= left, f"{count} arrays", f"{left} bytes, which cannot hold them")
         for _ in range(count):

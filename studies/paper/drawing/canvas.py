@@ -51,7 +51,7 @@ def empty_figure(height: float, title: str | None = None, *, width: float = PAGE
     return figure
 
 
-def settled(figure: Any) -> Any:
+def fix_layout(figure: Any) -> Any:
     """The figure with everything where the layout engine put it, for good.
 
     The engine improves a little on its own result at every drawing: the same figure would be saved as other bytes

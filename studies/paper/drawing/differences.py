@@ -80,7 +80,7 @@ def plot_differences(
     figure.legend(
         handles=_keys(decided is not None), loc="outside lower center", ncols=3, frameon=False, fontsize=NORMAL
     )
-    return canvas.settled(figure)
+    return canvas.fix_layout(figure)
 
 
 def _places(n: int, groups: Sequence[str] | None) -> tuple[list[int], dict[int, str]]:

@@ -10,7 +10,7 @@ import numpy as np
 from isthmus._core.validation import BoolArray, FloatArray
 from isthmus.exceptions import InputError
 from isthmus.view.canvas import INK, make_legend_entry
-from studies.paper.drawing.canvas import NORMAL, SMALL, array_of_shape, empty_figure, name_list, settled
+from studies.paper.drawing.canvas import NORMAL, SMALL, array_of_shape, empty_figure, fix_layout, name_list
 
 COLOUR_MAP = "cividis"
 """Perceptually uniform, and the same to readers with and without a red-green deficiency."""
@@ -85,7 +85,7 @@ def plot_heat_map(
     _mark(ax, marks != 0, image, V)
     _name_axes(ax, rows, columns, row_name, column_name)
     _explain(figure, ax, default, bool((marks != 0).any()))
-    return settled(figure)
+    return fix_layout(figure)
 
 
 def _limits(V: FloatArray) -> dict[str, float]:

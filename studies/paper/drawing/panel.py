@@ -45,14 +45,14 @@ class Panel:
     def __post_init__(self) -> None:
         if self.source is None and self.target is None:
             raise InputError("source, target: expected the points of one domain at least, got None and None.")
-        self._own("source", "source_labels")
-        self._own("target", "target_labels", "target_classes")
+        self._copy_arrays("source", "source_labels")
+        self._copy_arrays("target", "target_labels", "target_classes")
         widths = {np.shape(X)[1] for X in (self.source, self.target) if X is not None}
         if len(widths) > 1:
             got = f"{np.shape(self.source)[1]} and {np.shape(self.target)[1]} columns"
             raise InputError(f"target: expected as many columns as source has, got {got}.")
 
-    def _own(self, domain: str, *labels: str) -> None:
+    def _copy_arrays(self, domain: str, *labels: str) -> None:
         """Points and labels of one domain, checked, as arrays that nobody else can change."""
         if getattr(self, domain) is None:
             given = [name for name in labels if getattr(self, name) is not None]

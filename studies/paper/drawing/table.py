@@ -74,7 +74,7 @@ def plot_table(
     scores = canvas.array_of_shape(ours, "ours", shape, "rows and systems")
     sd = nothing if ours_sd is None else canvas.array_of_shape(ours_sd, "ours_sd", shape, "ours")
     theirs = nothing if paper is None else canvas.array_of_shape(paper, "paper", shape, "ours")
-    tested = _tested(controls, focus, shape[1])
+    tested = _find_systems(controls, focus, shape[1])
     best = focus if focus is not None else _highest(scores, tested)
     table = _Table([*labels, MEAN], _with_mean(scores), np.vstack([sd, nothing[:1]]), _with_mean(theirs))
     marks = _marks(shown, tested, sorted(set(controls)), best)
@@ -90,7 +90,7 @@ def plot_table(
         beside = [marks[k] for k in (best, *sorted(set(controls)))]
         _draw(axes[1], replace(table, paper=table.paper * np.nan), beside, f"{shown[best]} beside the controls", unit)
         _explain(figure, "right", beside)
-    return canvas.settled(figure)
+    return canvas.fix_layout(figure)
 
 
 @dataclass(frozen=True, eq=False)
@@ -114,7 +114,7 @@ class _Mark:
     face: str
 
 
-def _tested(controls: Collection[int], focus: int | None, n_systems: int) -> list[int]:
+def _find_systems(controls: Collection[int], focus: int | None, n_systems: int) -> list[int]:
     """The systems that are not controls."""
     if not set(controls) <= set(range(n_systems)):
         raise InputError(f"controls: expected positions from 0 to {n_systems - 1}, got {sorted(controls)}.")

@@ -22,7 +22,7 @@ from isthmus._core.archives import Expected
 from isthmus.exceptions import InputError
 from studies.datasets.files.compressed_rows import read_csr
 from studies.datasets.files.matlab import read_mat
-from studies.datasets.folder import required
+from studies.datasets.folder import check_file
 from studies.datasets.svmlight import read_index
 
 RNG = np.random.default_rng(0)
@@ -345,12 +345,12 @@ class TestIndex:
 def test_a_missing_file_says_what_to_put_where(tmp_path):
     place = tmp_path / "reuters600.npz"
     with pytest.raises(InputError) as caught:
-        required(place, "reuters600", "600 documents in five languages")
+        check_file(place, "reuters600", "600 documents in five languages")
     assert str(caught.value) == (
         f"reuters600: expected the file {place} (600 documents in five languages), found none; put it there, or name "
         "its folder by the argument 'folder' (--data on the command line) or the environment variable ISTHMUS_DATA."
     )
-    assert required(put(place, b""), "reuters600", "") == place
+    assert check_file(put(place, b""), "reuters600", "") == place
 
 
 @pytest.mark.slow

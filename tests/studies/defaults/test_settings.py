@@ -14,7 +14,16 @@ from studies.defaults import settings, settings_tables
 from studies.defaults.__main__ import EVERY_PAIR, FIRST, main
 from studies.defaults.candidates import WeighedARC, WeighedITML, WeighedMLHD
 from studies.defaults.preparation import PREPARATIONS, Preparation
-from studies.defaults.settings import MEANS, SYSTEMS, RawRows, Setting, made, one_at_a_time, settings_study, together
+from studies.defaults.settings import (
+    MEANS,
+    SYSTEMS,
+    RawRows,
+    Setting,
+    make_system,
+    one_at_a_time,
+    settings_study,
+    together,
+)
 from studies.defaults.settings_tables import SETTINGS_TABLES, accuracy, gain
 
 DIGITS = "digits pixels→shape"
@@ -36,7 +45,7 @@ BEFORE = {
 
 @pytest.mark.parametrize("system", BEFORE)
 def test_the_centre_has_the_settings_before_the_study(domains, system):
-    ours, theirs = (m.fit(*domains.args) for m in (made(Setting(system)), BEFORE[system]))
+    ours, theirs = (m.fit(*domains.args) for m in (make_system(Setting(system)), BEFORE[system]))
     found = [measured(m)(domains.X_source, domains.X_target) for m in (ours, theirs)]
     np.testing.assert_allclose(*found, rtol=1e-6, atol=1e-9)
 
@@ -55,7 +64,7 @@ def test_a_total_weight_is_shared_by_all_pairs(domains):
 
 
 def test_a_bandwidth_is_a_multiple_of_the_median(domains):
-    one, twice = (made(Setting("mlhd-rbf", bandwidth=b)).fit(*domains.args) for b in (1.0, 2.0))
+    one, twice = (make_system(Setting("mlhd-rbf", bandwidth=b)).fit(*domains.args) for b in (1.0, 2.0))
     for a, b in zip(one.kernels_, twice.kernels_, strict=True):
         assert b.bandwidth == pytest.approx(2.0 * a.bandwidth)
 

@@ -22,10 +22,10 @@ from studies.labels.rows import (
     OnAxes,
     PaperDraw,
     RealDraw,
-    all_labelled,
     disjoint_rows,
-    drawn,
+    draw_pair_split,
     half_hidden,
+    label_all_classes,
     label_rows,
 )
 
@@ -52,7 +52,7 @@ def test_no_object_is_in_both_domains_and_the_smaller_one_gets_its_rows(n_source
 @given(st.integers(1, 3), st.integers(0, 50))
 def test_a_split_leaves_as_many_test_rows_as_unlabelled_ones_in_every_class(labels, seed):
     pair = made_pair()
-    split = drawn(pair, Protocol(5, labels, 30), [seed])
+    split = draw_pair_split(pair, Protocol(5, labels, 30), [seed])
     y = pair.target.y
     for c in range(3):
         unlabelled, tested = (int(np.sum(y[part] == c)) for part in (split.unlabelled, split.test))
@@ -71,7 +71,7 @@ def test_half_of_the_classes_are_hidden_and_only_their_labels(group):
     np.testing.assert_array_equal(rows.y_target, np.where(shown, rows.y_all, UNLABELLED))
     assert set(rows.y_true) == set(rows.y_test) == set(rows.y_source) == set(range(10))
     assert (rows.y_true[rows.y_all >= 0] == rows.y_all[rows.y_all >= 0]).all()
-    np.testing.assert_array_equal(all_labelled(rows, 0).y_target, rows.y_all)
+    np.testing.assert_array_equal(label_all_classes(rows, 0).y_target, rows.y_all)
     for X in (rows.X_source, rows.X_target, rows.X_test):
         np.testing.assert_allclose(np.linalg.norm(X, axis=1), 1.0)
 
@@ -108,7 +108,7 @@ def test_real_sizes_take_rows_whatever_their_class_and_hold_out_what_is_left():
 
 def test_test_rows_do_not_change_how_rows_are_prepared():
     pair = made_pair()
-    split = drawn(pair, Protocol(5, 1, 10), [0])
+    split = draw_pair_split(pair, Protocol(5, 1, 10), [0])
     fewer = replace(split, test=split.test[:2])
     np.testing.assert_array_equal(label_rows(pair, split).X_target, label_rows(pair, fewer).X_target)
 

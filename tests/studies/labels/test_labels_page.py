@@ -10,10 +10,10 @@ from isthmus.exceptions import InputError
 from isthmus.study.records import VERSIONS, Record, RecordStore
 from isthmus.study.run import RunPlan
 from studies.labels import STUDIES
-from studies.labels.__main__ import PAGE, RECORDS, committed_records, main, narrowed, rendered
+from studies.labels.__main__ import PAGE, RECORDS, committed_records, main, render_page, select_groups
 from studies.labels.page import TARGET_ONLY, comparisons, page
 from studies.labels.parts import FULL, LDA, RANDOM, SPOILT, TRANSFER
-from studies.labels.tables import BEST, FEWEST_GROUPS, claims, difference_table, judged, results, score_table
+from studies.labels.tables import BEST, FEWEST_GROUPS, claims, compare_scores, difference_table, results, score_table
 from studies.labels.task import UNNAMED
 
 SEEDS = range(100, 110)
@@ -87,11 +87,11 @@ def test_all_comparisons_of_a_data_set_are_one_family(records):
 def test_ten_groups_are_clusters_too_and_two_are_not():
     rng = np.random.default_rng(0)
     seeds, groups = 0.1 + 0.01 * rng.normal(size=10), rng.normal(size=10)
-    two = judged(seeds[None, :] + groups[:2, None], np.tile(groups[:2, None], 10))
+    two = compare_scores(seeds[None, :] + groups[:2, None], np.tile(groups[:2, None], 10))
     assert two.p_value == 2.0**-9
     torn = np.where(np.arange(FEWEST_GROUPS) % 2, 0.2, -0.2)[:, None] + np.full((FEWEST_GROUPS, 10), 0.001)
-    assert judged(torn, np.zeros_like(torn)).p_value > 0.5, "every seed agrees, the groups do not"
-    assert judged(torn[:, :1], np.zeros((FEWEST_GROUPS, 1))) is None
+    assert compare_scores(torn, np.zeros_like(torn)).p_value > 0.5, "every seed agrees, the groups do not"
+    assert compare_scores(torn[:, :1], np.zeros((FEWEST_GROUPS, 1))) is None
 
 
 def test_the_best_control_is_found_on_each_data_set():
@@ -100,7 +100,7 @@ def test_the_best_control_is_found_on_each_data_set():
 
     found = results(STUDIES["few"](None), made_records("few", level), TARGET_ONLY["few"])["1"]
     assert found.best("SNARE") == "target SVM"
-    assert found.resolved(BEST, "SNARE") == "target SVM"
+    assert found.resolve(BEST, "SNARE") == "target SVM"
     assert found.difference(TRANSFER, BEST, "SNARE").mean == pytest.approx(-0.2, abs=0.01)
 
 
@@ -163,8 +163,8 @@ def test_a_run_is_kept_resumed_and_narrowed(tmp_path, capsys):
 
 def test_data_sets_and_single_groups_can_be_chosen():
     study = STUDIES["few"](None)
-    assert narrowed(study, ["SNARE", "Debian en→fr"]).groups == ("Debian en→fr", "SNARE RNA→ATAC")
-    assert narrowed(study, ["nothing"]) is None
+    assert select_groups(study, ["SNARE", "Debian en→fr"]).groups == ("Debian en→fr", "SNARE RNA→ATAC")
+    assert select_groups(study, ["nothing"]) is None
 
 
 @pytest.mark.parametrize(
@@ -194,7 +194,7 @@ def test_the_committed_page_is_what_the_committed_records_give():
     """Before the first run neither is there."""
     assert PAGE.exists() == any((RECORDS / f"{part}.jsonl").exists() for part in STUDIES)
     if PAGE.exists():
-        assert rendered() == PAGE.read_text(encoding="utf-8")
+        assert render_page() == PAGE.read_text(encoding="utf-8")
 
 
 def test_missing_records_are_named(tmp_path):

@@ -22,7 +22,7 @@ from studies.paper.artefacts import sensitivity_artefacts, table_artefacts
 from studies.paper.comparisons import READINGS
 from studies.paper.entrants import MLHD_RBF, TABLE, TOY
 from studies.paper.experiment import EXPERIMENTS
-from studies.paper.features import components, scaled
+from studies.paper.features import components, scale_rows
 from studies.paper.formats import FORMATS
 from studies.paper.reproduction import Request, reproduce
 from studies.paper.rows import VARIANTS
@@ -242,9 +242,9 @@ def test_a_corrupted_source_leaves_the_target_and_differs_by_seed(kind):
 
 def test_scaled_rows_have_length_one_and_histograms_hellingers_product():
     X = np.array([[1.0, 3.0, 0.0], [4.0, 4.0, 8.0]])
-    assert np.linalg.norm(scaled(X, False), axis=1) == pytest.approx(1.0)
+    assert np.linalg.norm(scale_rows(X, False), axis=1) == pytest.approx(1.0)
     p = X / X.sum(axis=1, keepdims=True)
-    S = scaled(X, True)
+    S = scale_rows(X, True)
     assert pytest.approx(np.sqrt(p) @ np.sqrt(p).T) == S @ S.T
     assert np.array_equal(X, [[1.0, 3.0, 0.0], [4.0, 4.0, 8.0]])
 

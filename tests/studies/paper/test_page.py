@@ -162,7 +162,7 @@ def test_every_count_on_the_page_is_that_of_its_claims(tmp_path, small_experimen
     finding = Finding(experiment, "whole", boards(experiment, found, "whole", SETS))
     for pair in ORDER:
         assert f"| {' > '.join(pair)} | {finding.verdicts[pair]} ({finding.difference(pair)}) |" in text
-    kept, lost = finding.counted(ORDER, HOLDS), finding.counted(ORDER, REVERSED)
+    kept, lost = finding.count(ORDER, HOLDS), finding.count(ORDER, REVERSED)
     assert f"order: {kept} of 3 hold, {lost} reversed" in text
     for claim_a, claim_b in zip(*finding.claims, strict=True):
         (line,) = [ln for ln in text.splitlines() if ln.startswith(f"| {claim_a.statement} | ") and ln.count("|") > 5]

@@ -80,7 +80,7 @@ def text_cells(table):
 
 
 def markdown_cells(table):
-    lines = [line for line in table.to_markdown().split("\n") if line.startswith("|")]
+    lines = [line for line in table.markdown.split("\n") if line.startswith("|")]
     return [tuple(cell.strip().strip("*") for cell in re.split(r"(?<!\\)\|", line)[1:-1]) for line in lines[2:]]
 
 
@@ -158,7 +158,7 @@ def test_text_columns_are_aligned_to_the_right(table):
 
 
 def test_the_footer_is_bold_in_markdown_and_under_a_rule():
-    assert "| **mean** | **2** | **5** |" in AWKWARD.to_markdown()
+    assert "| **mean** | **2** | **5** |" in AWKWARD.markdown
     lines = str(AWKWARD).split("\n")
     (mean,) = [k for k, line in enumerate(lines) if line.startswith("mean")]
     assert set(lines[mean - 1]) == {"-", " "}
@@ -167,7 +167,7 @@ def test_the_footer_is_bold_in_markdown_and_under_a_rule():
 
 def test_a_bar_in_a_cell_does_not_make_a_column():
     table = TextTable("t", ("a", "b"), (("x|y", "1"),))
-    assert table.to_markdown().split("\n")[-1] == r"| x\|y | 1 |"
+    assert table.markdown.split("\n")[-1] == r"| x\|y | 1 |"
     assert "x|y" in str(table)
 
 

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from isthmus.exceptions import InputError
 from isthmus.study.records import Record
-from studies.systems.packed import packed, read, unpacked
+from studies.systems.packed import pack_records, read, unpack_records
 
 ONE = Record("labels", "a→b", "", 0, "arc", "default", {}, 0.5, 0.01, "optimal", 1e-9, "isthmus 1", fingerprint="ab")
 shares = st.one_of(st.none(), st.floats(0.0, 1.0))
@@ -24,12 +24,12 @@ records = st.builds(
 
 @given(st.lists(records, max_size=20, unique_by=lambda record: record.key))
 def test_nothing_is_lost(some):
-    found = list(unpacked(packed(some), "here"))
+    found = list(unpack_records(pack_records(some), "here"))
     assert sorted(found, key=lambda record: record.key) == sorted(some, key=lambda record: record.key)
 
 
 def test_one_line_for_all_seeds_of_a_system_and_a_pair():
-    text = packed(replace(ONE, seed=k, score=k / 10) for k in range(10))
+    text = pack_records(replace(ONE, seed=k, score=k / 10) for k in range(10))
     assert text.count("\n") == 1
     assert text.count('"optimal"') == 1
 
@@ -37,18 +37,18 @@ def test_one_line_for_all_seeds_of_a_system_and_a_pair():
 @pytest.mark.parametrize("changed", [{"parameters": {"a": 1}}, {"grid": (0.5,)}, {"figures": {"map": 0.5}}])
 def test_what_has_no_place_is_refused(changed):
     with pytest.raises(InputError, match="expected fits with the defaults"):
-        packed([replace(ONE, **changed)])
+        pack_records([replace(ONE, **changed)])
 
 
 @pytest.mark.parametrize(
     "line",
-    ["{}", "no JSON", "[]", "1", "null", packed([ONE]).replace("0.5", "1.5"), packed([ONE]).replace("[0.5]", "[]"),
-     packed([ONE]).replace('"arc"', "3"), packed([ONE]).replace('"seed": [0]', '"seed": ["0"]'),
-     packed([ONE]).replace('"seed": [0]', '"seed": 0')],
+    ["{}", "no JSON", "[]", "1", "null", pack_records([ONE]).replace("0.5", "1.5"), pack_records([ONE]).replace("[0.5]", "[]"),
+     pack_records([ONE]).replace('"arc"', "3"), pack_records([ONE]).replace('"seed": [0]', '"seed": ["0"]'),
+     pack_records([ONE]).replace('"seed": [0]', '"seed": 0')],
 )  # fmt: skip
 def test_a_line_that_is_none_is_refused_by_its_number(tmp_path, line):
     path = tmp_path / "runs.jsonl"
-    path.write_text(packed([ONE]) + line, encoding="utf-8")
+    path.write_text(pack_records([ONE]) + line, encoding="utf-8")
     with pytest.raises(InputError, match=r"line 2: expected packed records"):
         read(path)
 

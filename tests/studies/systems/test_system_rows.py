@@ -10,7 +10,7 @@ from studies.systems import rows as module
 from studies.systems.data import Sides
 from studies.systems.preparation import Reduced
 from studies.systems.rows import Draw, Sees, named_by_source
-from studies.views import Views, drawn_split, rows_of
+from studies.views import Views, draw_split, take_rows
 
 PAIR, N_CLASSES = "small", 6
 
@@ -150,7 +150,7 @@ def test_a_domain_with_few_features_limits_both():
     rng = np.random.default_rng(0)
     classes = np.repeat(np.arange(6), 60)
     X, Y = (rng.normal(size=(len(classes), d)) for d in (5, 30))
-    seen = Reduced(3)(rows_of(Views(X, Y, classes), drawn_split(classes, [0])), 0)
+    seen = Reduced(3)(take_rows(Views(X, Y, classes), draw_split(classes, [0])), 0)
     assert (seen.X_source.shape[1], seen.X_target.shape[1], seen.X_test.shape[1]) == (5, 5, 5)
     for rows in (seen.X_source, seen.X_target):
         assert np.mean(np.sum(rows**2, axis=1)) == pytest.approx(1.0)
