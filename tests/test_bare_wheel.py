@@ -129,7 +129,7 @@ import numpy as np
 import isthmus
 from isthmus.cli.main import main
 
-for name in ("anndata", "cli.completion", "plotting.canvas", "domains.blocks", "solvers", "tables"):
+for name in ("io.anndata", "cli.completion", "view.canvas", "data.blocks", "solvers", "io.tables.read"):
     importlib.import_module(f"isthmus.{name}")
 if "report" in sys.argv[2]:
     import isthmus.view.report.page
@@ -180,7 +180,7 @@ def test_each_missing_extra_is_named_with_the_line_that_installs_it(bare, tmp_pa
 
 
 def test_the_wheel_contains_the_templates_of_reports(bare):
-    code = "from importlib.resources import files; print(*(p.name for p in files('isthmus.view.report.page').joinpath('templates').iterdir()))"
+    code = "from importlib.resources import files; print(*(p.name for p in files('isthmus.view.report').joinpath('templates').iterdir()))"
     found = set(run(bare, "-c", code).stdout.split()) - {"__pycache__"}
-    assert found == {path.name for path in (ROOT / "src/isthmus/report/templates").iterdir()}
+    assert found == {path.name for path in (ROOT / "src/isthmus/view/report/templates").iterdir()}
     assert "page.html.j2" in found

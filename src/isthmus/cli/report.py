@@ -28,7 +28,7 @@ words of the rows of these files, so check who receives it.
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """The options."""
+    """Add the options."""
     add = parser.add_argument
     add("files", metavar="FILE", nargs="+", type=Path, help="models, matches, labels, verdicts; a chapter for each")
     add("-o", "--output", type=Path, required=True, metavar="FILE.html", help="the page to write")

@@ -108,7 +108,7 @@ def test_sentences_tell_success(text):
     said = sentence_on("Debian", text)
     assert " %, and 70.0 % of the rows of classes without a label" in said
     assert "above it; the true source is shown to be better than noise, permuted and renamed" in said
-    assert "none is shown to do harm, within the −2.0 that were allowed" in said
+    assert "none is shown to do harm; the source had a part in" in said
 
 
 def test_sentences_tell_failure():
@@ -116,7 +116,7 @@ def test_sentences_tell_failure():
     text = page({"naming": made_records("naming", lambda record: levels.get(record.system, 0.45))})
     said = sentence_on("SNARE", text)
     assert ", **below it**; the true source is shown to be better than none of the spoilt ones" in said
-    assert "**shown to do harm: renamed**, **beyond** the −2.0 that were allowed" in said
+    assert "**shown to do harm: renamed**; the source had a part in" in said
     assert "at real sizes" not in text
 
 

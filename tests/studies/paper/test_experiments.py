@@ -560,7 +560,7 @@ def test_progress_counts_the_trials_that_are_left(tmp_path):
 
 def test_seeds_come_first_so_that_an_early_stop_has_something_of_every_group():
     experiment = shrunk()["table1"]
-    trials = [trial for trial, _ in RunPlan(experiment, BOTH, ("default",), (0, 1)).missing({})]
+    trials = [trial for trial, _ in RunPlan(experiment, BOTH, ("default",), (0, 1)).find_missing({})]
     first = trials[: len(trials) // 2]
     assert {t.seed for t in first} == {0}
     assert {t.group for t in first} == set(experiment.groups)

@@ -63,7 +63,9 @@
 
     labels({ curve }) {
       const labels = curve.map((point) => point.labels);
-      const [low, high] = ["low", "high"].map((end) => curve.map((point) => 100 * (point.without + point[end])));
+      // The ends of an interval of differences may lie where no accuracy can be.
+      const clip = (share) => 100 * Math.min(1, Math.max(0, share));
+      const [low, high] = ["low", "high"].map((end) => curve.map((point) => clip(point.without + point[end])));
       const line = (key, name, colour, dash) => ({ type: "scatter", mode: "lines+markers", x: labels, name: name,
         y: curve.map((point) => 100 * point[key]), line: { color: variable(colour), dash: dash },
         hovertemplate: "%{y:.1f} % with %{x} per class<extra></extra>" });
