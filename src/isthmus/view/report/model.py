@@ -205,10 +205,10 @@ def _find_neighbours(
     index = Index(model).add(features["source"].transform(there.table), "source")
     queries = np.sort(np.random.default_rng(0).permutation(len(target))[:QUERIES])
     found = index.search(X_target[queries], NEIGHBOURS, "target", among="source")
-    asked, texts = target.take(queries), there.excerpts()
+    shown, texts = target.take(queries), there.excerpts()
     rows = [
         (query, text, [(there.ids[i], texts[i], d) for i, d in zip(ids, distances, strict=True) if i >= 0])
-        for query, text, ids, distances in zip(asked.ids, asked.excerpts(), found.ids, found.distances, strict=True)
+        for query, text, ids, distances in zip(shown.ids, shown.excerpts(), found.ids, found.distances, strict=True)
     ]
     unit = "distance" if index.measure.kind == DISTANCE else "negative similarity"
     return {"rows": rows, "unit": unit, "searched": len(there), "of": len(source)}
