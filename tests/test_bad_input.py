@@ -15,7 +15,7 @@ from sklearn.svm import LinearSVC
 
 import isthmus
 from isthmus import InputError, data, estimators, evidence, retrieval, solvers
-from isthmus._core.validation import check_number, shown
+from isthmus._core.validation import check_number, show_value
 from isthmus.estimators import controls
 
 HUGE = 2**70
@@ -192,8 +192,8 @@ def test_given_source_checks_target_rows(fit_first: bool) -> None:
 
 def test_messages_are_short_whatever_they_show() -> None:
     for value in (np.zeros(999), pd.DataFrame(X_S), list(range(10_000)), "x" * 10_000, 10**5000, "a\nb"):
-        assert len(shown(value)) <= 60
-        assert "\n" not in shown(value)
+        assert len(show_value(value)) <= 60
+        assert "\n" not in show_value(value)
         for make in (data.Protocol, lambda v: data.Protocol(disjoint=v)):
             with pytest.raises(InputError) as caught:
                 make(value)

@@ -22,7 +22,7 @@ from isthmus._core.validation import (
     check_length,
     check_number,
     is_unlabelled,
-    shown,
+    show_value,
 )
 from isthmus.data.domains import Split
 from isthmus.exceptions import InputError
@@ -305,7 +305,9 @@ class SemiSupervisedSplit(BaseEstimator):  # type: ignore[misc]
         if isinstance(self.cv, numbers.Integral) and not isinstance(self.cv, bool):
             return StratifiedKFold(int(check_number(self.cv, "cv", low=2, high=max(2, n_labelled), whole=True)))
         if not (hasattr(self.cv, "split") and hasattr(self.cv, "get_n_splits")):
-            raise InputError(f"cv: expected a number of folds or a splitter of scikit-learn, got {shown(self.cv)}.")
+            raise InputError(
+                f"cv: expected a number of folds or a splitter of scikit-learn, got {show_value(self.cv)}."
+            )
         return self.cv
 
     def _labelled(self, y: Any, groups: Any) -> tuple[BoolArray, tuple[Any, Any, Any]]:
