@@ -276,8 +276,8 @@ def check_number(
     """
     too_large = whole and high == np.inf and isinstance(value, numbers.Integral) and int(value) > sys.maxsize
     kind = "a whole number" if whole else "a number"
-    limits = f" {'above' if strict else 'of at least'} {low:g}" if low > -np.inf else ""
-    limits += f" and at most {sys.maxsize}" if too_large else f" and at most {high:g}" if high < np.inf else ""
+    limits = f" {'above' if strict else 'of at least'} {low:.15g}" if low > -np.inf else ""
+    limits += f" and at most {sys.maxsize}" if too_large else f" and at most {high:.15g}" if high < np.inf else ""
     wanted = numbers.Integral if whole else numbers.Real
     try:
         real = float(value) if isinstance(value, wanted) and not isinstance(value, bool | np.bool_) else np.nan

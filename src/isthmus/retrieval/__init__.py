@@ -1,4 +1,4 @@
-"""Rows in a common space: ranked for other rows, kept in an index, and the rules by which they name a class."""
+"""Search in a common space: engines, an index of rows, and the rules by which rows name a class."""
 
 from isthmus.geometry.similarity import Background, hub_scores, rank_neighbours
 from isthmus.retrieval.engines import HNSW, IVF, Exact, Flat

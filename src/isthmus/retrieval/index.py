@@ -22,6 +22,7 @@ from isthmus._core.validation import (
     check_number,
     is_unlabelled,
     short_repr,
+    show_value,
 )
 from isthmus.data.blocks import as_partitions
 from isthmus.exceptions import InputError
@@ -31,9 +32,9 @@ from isthmus.retrieval.engines import Structure, as_engine
 from isthmus.retrieval.rules import Measure, RowMap, check_points, fetch_points
 
 LARGEST_ID = 2**62
-"""Rows can be numbered on from there."""
+"""The largest id that may be given: later rows are numbered on from there."""
 MOST_FOUND = 2**27
-"""Queries times neighbours of one search: several gigabytes of answers."""
+"""Queries times neighbours of one search, at most: these are several gigabytes of answers."""
 
 
 @short_repr
@@ -105,17 +106,17 @@ class IndexedRows:
         """Whether ids are text."""
         return self.ids.dtype == object
 
-    def allowed(self, label: Any, among: str | None) -> BoolArray | None:
-        """Return which rows a filter lets through; None for all."""
+    def select(self, label: Any, among: str | None) -> BoolArray | None:
+        """Return which rows have a label and are of a domain; None for all."""
         if label is None and among is None:
             return None
         allowed = np.ones(len(self.ids), dtype=np.bool_)
         if label is not None:
             value = label.item() if isinstance(label, np.generic) else label
             if value not in self.classes:
-                shown = ", ".join(repr(each) for each in self.classes[:5]) or "none"
-                more = ", …" if len(self.classes) > 5 else ""
-                raise InputError(f"label: expected one of those in the index ({shown}{more}), got {label!r:.60}.")
+                some = ", ".join(repr(each) for each in self.classes[:5]) or "none"
+                some += ", …" if len(self.classes) > 5 else ""
+                raise InputError(f"label: expected one of those in the index ({some}), got {show_value(label)}.")
             allowed &= self.codes == self.classes.index(value)
         if among is not None:
             allowed &= self.domains == DOMAINS.index(among)
@@ -258,11 +259,9 @@ class Index:
         """
         check_number(k, "k", low=1, whole=True)
         queries = self._points(X, domain)
-        if int(k) * len(queries) > MOST_FOUND:
-            most = MOST_FOUND // len(queries)
-            raise InputError(f"k: expected at most {most} neighbours for {len(queries)} row(s), got {k:.4g}.")
+        check_number(k, "k", low=1, high=MOST_FOUND // len(queries), whole=True)
         among, rows = self._searched_domain(among, domain), self.rows
-        allowed = rows.allowed(label, among)
+        allowed = rows.select(label, among)
         available = len(rows.ids) if allowed is None else int(allowed.sum())
         if not available:
             return rows.matches(np.empty((len(queries), 0), np.intp), np.empty((len(queries), 0)), int(k))
@@ -360,6 +359,7 @@ class Index:
         product = self.measure.kind == INNER_PRODUCT
         if domain not in self._hubs:
             near = hub_scores(self.measure, rows.points, self._background(rows, domain)).astype(np.float64)
+            # One more coordinate makes CSLS a search for the nearest points: see the formula of the class.
             more = near if product else np.sqrt(near - near.min())
             points = np.hstack([rows.points, more[:, None].astype(rows.points.dtype)])
             self._hubs[domain] = self.engine.build(points, self.measure.kind), near
@@ -374,6 +374,7 @@ class Index:
     def _background(self, rows: IndexedRows, domain: str) -> FloatArray:
         """Return points of a domain, evenly spaced among those of the index, or else those of the model's fit."""
         own = np.flatnonzero(rows.domains == DOMAINS.index(domain))
+        # Evenly spaced and not random: the same index gives the same answers.
         if len(own):
             chosen = own[np.unique(np.linspace(0, len(own) - 1, min(SAMPLE, len(own))).astype(np.intp))]
             return rows.points[chosen]
@@ -401,7 +402,7 @@ def encode_labels(labels: Any, n: int, classes: Sequence[Any]) -> tuple[IntArray
         if value is None:
             continue
         if not isinstance(value, str | int | float) or value in (np.inf, -np.inf):
-            raise InputError(f"labels: expected text or finite numbers, got {value!r:.60}.")
+            raise InputError(f"labels: expected text or finite numbers, got {show_value(value)}.")
         codes.setdefault(value, len(codes))
     if len({isinstance(value, str) for value in codes}) > 1:
         raise InputError("labels: expected text only or numbers only, got a mixture.")

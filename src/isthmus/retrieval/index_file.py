@@ -26,7 +26,7 @@ from isthmus.retrieval.rules import common_space, largest_entry
 
 FORMAT, VERSION = "isthmus index", 1
 LONGEST_HEADER = 2**24
-"""Characters of the header: labels are in it, and they may be many."""
+"""Characters of the header, which holds the labels, of which there may be many."""
 PART = 2**28
 """Bytes of points in one array; more are in several."""
 
@@ -97,7 +97,7 @@ def load(path: str | os.PathLike[str], model: Any) -> Index:
 
 
 def fingerprint(model: Any) -> str | None:
-    """Return what tells one common space from another; None for models that have none."""
+    """Return a hash that tells one common space from another; None for models that have none."""
     space = common_space(model)
     if space is None:
         return None
