@@ -68,7 +68,7 @@ def load(path: str | os.PathLike[str], model: Any) -> Index:
     header = _check_header(text, show_path(path))
     (n, width), dtype, text_ids = header["shape"], header["dtype"], header["text_ids"]
     # Nothing is compressed: a file that is smaller than its points would be is made to exhaust the memory.
-    _check(n * width * np.dtype(dtype).itemsize <= os.path.getsize(where), path, f"a file with {n} x {width} points")
+    _check_part(n * width * np.dtype(dtype).itemsize <= os.path.getsize(where), path, f"a file with {n} x {width} points")
     step, limit = _rows_per_part(width, dtype), largest_entry(dtype)
     parts = {
         f"points_{i}": Expected((min(step, n - start), width), "number", -limit, limit)
@@ -84,13 +84,13 @@ def load(path: str | os.PathLike[str], model: Any) -> Index:
         },
     )
     same = model is None or header["model"] in (None, fingerprint(model))
-    _check(same, path, "the model that the index was made with")
+    _check_part(same, path, "the model that the index was made with")
     index = Index(model, header["engine"], dtype=dtype)
     if n:
         points = np.concatenate([arrays[name] for name in parts])
-        _check(points.dtype == dtype, path, f"points in {dtype}")
+        _check_part(points.dtype == dtype, path, f"points in {dtype}")
         ids = _read_ids(arrays["ids"], n, path) if text_ids else arrays["ids"].astype(np.int64)
-        _check(len(set(ids.tolist())) == n, path, "every id once")
+        _check_part(len(set(ids.tolist())) == n, path, "every id once")
         domains = arrays["domains"].astype(np.uint8)
         index._put(IndexedRows(points, ids, arrays["codes"], domains, tuple(header["classes"])))
     return index
@@ -111,7 +111,7 @@ def _rows_per_part(width: int, dtype: str) -> int:
     return max(1, PART // (width * np.dtype(dtype).itemsize))
 
 
-def _check(right: bool, path: Any, expected: str) -> None:
+def _check_part(right: bool, path: Any, expected: str) -> None:
     if not right:
         raise InputError(f"{show_path(path)}: expected {expected}, got another.")
 
@@ -133,7 +133,7 @@ def _check_header(text: str, path: str) -> dict[str, Any]:
         header["engine"] = ENGINES[options.pop("name")](**options)
     except (InputError, KeyError, TypeError, ValueError, AttributeError, OverflowError, RecursionError):
         right = [False]
-    _check(all(right), path, f"the header of an index (version {VERSION} of the format)")
+    _check_part(all(right), path, f"the header of an index (version {VERSION} of the format)")
     return header
 
 
@@ -143,5 +143,5 @@ def _read_ids(content: NDArray[Any], n: int, path: Any) -> NDArray[Any]:
     except (ValueError, RecursionError):
         listed = None
     right = isinstance(listed, list) and len(listed) == n and all(isinstance(each, str) for each in listed)
-    _check(right, path, f"{n} ids")
+    _check_part(right, path, f"{n} ids")
     return np.array(listed, dtype=object)
