@@ -27,7 +27,7 @@ from isthmus.exceptions import InputError
 LONGEST_HEADER = 512
 """Bytes. NumPy's header of a plain array has about 120; a long one could be made to exhaust its parser."""
 LARGEST_ARRAY = 2**30
-"""Bytes: an array that claims more is refused before any of it is read."""
+"""Bytes: an array that claims more is refused before any of it is read, unless its reader allows more."""
 MOST_ARRAYS = 2**12
 """In an archive whose arrays are not known by name."""
 BYTES_OF_CHARACTER = 4
@@ -50,6 +50,8 @@ class Expected:
         The smallest and the largest value allowed; of text, ``high`` is the length of the longest.
     finite : bool
         Whether numbers have to be finite; where not, NaN and infinite ones are left as they are.
+    most_bytes : int
+        The size of an array that is read; one that claims more is refused.
 
     Examples
     --------
@@ -64,6 +66,7 @@ class Expected:
     low: float = -math.inf
     high: float = math.inf
     finite: bool = True
+    most_bytes: int = LARGEST_ARRAY
 
     def __post_init__(self) -> None:
         check_choice(self.kind, "kind", KINDS)
@@ -93,9 +96,9 @@ class Expected:
         if len(shape) != len(self.shape) or any(want not in (None, got) or got < 0 for want, got in axes):
             raise InputError(f"{name}: expected {self}, got shape {show_shape(shape)}.")
         # A length of zero would hide any other length from the product.
-        if itemsize * math.prod(max(n, 1) for n in shape) > LARGEST_ARRAY:
+        if itemsize * math.prod(max(n, 1) for n in shape) > self.most_bytes:
             claim = f"{show_shape(shape)} at {itemsize} bytes each"
-            raise InputError(f"{name}: expected at most {LARGEST_ARRAY} bytes, got a claim of {claim}.")
+            raise InputError(f"{name}: expected at most {self.most_bytes} bytes, got a claim of {claim}.")
 
     def check_values(self, array: NDArray[Any], name: str) -> NDArray[Any]:
         """Return the array in native byte order; raise where a value is not as expected."""

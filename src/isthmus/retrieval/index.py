@@ -1,15 +1,24 @@
-"""Index: rows of one or both domains in a common space, searched by rows of either."""
+"""Index: rows of one or both domains in a common space, searched by rows of either.
+
+An index in a file is plain arrays in an ``.npz`` archive, and a header in JSON that says what they are. Structures of
+FAISS are not in it: FAISS trusts its files, so they are built from the points.
+"""
 
 from __future__ import annotations
 
+import hashlib
+import json
+import math
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
+from isthmus._core.archives import Expected, read_npz
+from isthmus._core.files import as_path, save_file, show_path
 from isthmus._core.threads import cap_methods
 from isthmus._core.validation import (
     UNLABELLED,
@@ -28,13 +37,17 @@ from isthmus.data.blocks import as_partitions
 from isthmus.exceptions import InputError
 from isthmus.geometry.common_space import DOMAINS, INNER_PRODUCT, CommonSpace
 from isthmus.geometry.similarity import NEIGHBOURHOOD, SAMPLE, Background, hub_scores
-from isthmus.retrieval.engines import Structure, as_engine
-from isthmus.retrieval.rules import Measure, RowMap, check_points, fetch_points
+from isthmus.retrieval.engines import ENGINES, Structure, as_engine
+from isthmus.retrieval.rules import Measure, RowMap, check_points, common_space, fetch_points, largest_entry
 
 LARGEST_ID = 2**62
 """The largest id that may be given: later rows are numbered on from there."""
 MOST_FOUND = 2**27
 """Queries times neighbours of one search, at most: these are several gigabytes of answers."""
+COLUMNS = ("points", "ids", "codes", "domains")
+FORMAT, VERSION = "isthmus index", 1
+LONGEST_HEADER = 2**24
+"""Characters of the header of a file, which holds the labels, of which there may be many."""
 
 
 @short_repr
@@ -273,9 +286,25 @@ class Index:
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write rows, ids, labels and the engine's parameters, whole or not at all; the model is not in the file."""
-        from isthmus.retrieval.index_file import save
-
-        save(self, path)
+        rows = self.rows
+        ids = np.frombuffer(json.dumps(rows.ids.tolist()).encode(), np.uint8) if rows.text_ids else rows.ids
+        header = json.dumps(
+            {
+                "format": FORMAT,
+                "version": VERSION,
+                "engine": {"name": self.engine.name, **asdict(self.engine)},
+                "dtype": self.dtype,
+                "shape": list(rows.points.shape),
+                "text_ids": rows.text_ids,
+                "classes": list(rows.classes),
+                "model": fingerprint(self.model),
+            }
+        )
+        if len(header) > LONGEST_HEADER:  # what could not be read again is not written
+            raise InputError(f"{show_path(path)}: expected an index that fits a file, got one with too many labels.")
+        with save_file(path) as file:
+            arrays = {"points": rows.points, "ids": ids, "codes": rows.codes, "domains": rows.domains}
+            np.savez(file, header=np.array(header), **arrays)
 
     @classmethod
     def load(cls, path: str | os.PathLike[str], model: Any = None) -> Index:
@@ -283,9 +312,36 @@ class Index:
 
         Every part is checked, and nothing in the file is run: the engine's structure is built from the points.
         """
-        from isthmus.retrieval.index_file import load
-
-        return load(path, model)
+        where = as_path(path)
+        text = str(read_npz(where, {"header": Expected((), "text", high=LONGEST_HEADER)})["header"])
+        header = _check_header(text, path)
+        (n, width), dtype, text_ids = header["shape"], header["dtype"], header["text_ids"]
+        size, limit = os.path.getsize(where), largest_entry(dtype)
+        # Nothing is compressed: a file that is smaller than its points would be is made to exhaust the memory.
+        _check_part(n * width * np.dtype(dtype).itemsize <= size, path, f"a file with {n} x {width} points")
+        whole = {"kind": "whole", "most_bytes": size}
+        ids = (
+            Expected((None,), low=0, high=255, **whole)
+            if text_ids
+            else Expected((n,), low=0, high=LARGEST_ID, **whole)
+        )
+        expected = {
+            "points": Expected((n, width), "number", -limit, limit, most_bytes=size),
+            "ids": ids,
+            "codes": Expected((n,), low=-1, high=len(header["classes"]) - 1, **whole),
+            "domains": Expected((n,), low=0, high=len(DOMAINS) - 1, **whole),
+        }
+        arrays = read_npz(where, expected)
+        same = model is None or header["model"] in (None, fingerprint(model))
+        _check_part(same, path, "the model that the index was made with")
+        index = Index(model, header["engine"], dtype=dtype)
+        if n:
+            _check_part(arrays["points"].dtype == dtype, path, f"points in {dtype}")
+            numbers = _read_text_ids(arrays["ids"], n, path) if text_ids else arrays["ids"].astype(np.int64)
+            _check_part(len(set(numbers.tolist())) == n, path, "every id once")
+            domains = arrays["domains"].astype(np.uint8)
+            index._put(IndexedRows(arrays["points"], numbers, arrays["codes"], domains, tuple(header["classes"])))
+        return index
 
     def _put(self, rows: IndexedRows) -> None:
         """Add rows that have been checked."""
@@ -387,9 +443,6 @@ class Index:
         )
 
 
-COLUMNS = ("points", "ids", "codes", "domains")
-
-
 def encode_labels(labels: Any, n: int, classes: Sequence[Any]) -> tuple[IntArray, tuple[Any, ...]]:
     """Return labels as positions among the classes, -1 for none, and the classes with the new ones behind."""
     if labels is None:
@@ -429,3 +482,50 @@ def _sort(positions: IntArray, scores: FloatArray) -> tuple[IntArray, FloatArray
     """Return the best first, and of equals the one that was added first."""
     order = np.lexsort((positions, -scores), axis=1)
     return np.take_along_axis(positions, order, axis=1), np.take_along_axis(scores, order, axis=1)
+
+
+def fingerprint(model: Any) -> str | None:
+    """Return a hash that tells one common space from another; None for models that have none."""
+    space = common_space(model)
+    if space is None:
+        return None
+    found = hashlib.sha256(json.dumps([space.kind, space.projected, list(space.parts)]).encode())
+    for array in (space.components, np.zeros(0) if space.offsets is None else space.offsets):
+        found.update(f"{array.dtype.str} {array.shape}".encode() + np.ascontiguousarray(array).tobytes())
+    return found.hexdigest()
+
+
+def _check_part(right: bool, path: Any, expected: str) -> None:
+    if not right:
+        raise InputError(f"{show_path(path)}: expected {expected}, got another.")
+
+
+def _check_header(text: str, path: Any) -> dict[str, Any]:
+    """Return the header with the engine that it names; raise unless every entry is one that :meth:`Index.save` writes."""
+    try:
+        header: dict[str, Any] = json.loads(text)
+        (n, width), classes, options = header["shape"], header["classes"], dict(header["engine"])
+        right = [
+            (header["format"], header["version"]) == (FORMAT, VERSION),
+            all(type(size) is int and 0 <= size < 2**40 for size in (n, width)) and width > 0,
+            header["dtype"] in ("float32", "float64") and type(header["text_ids"]) is bool,
+            type(header["model"]) in (str, type(None)),
+            type(classes) is list and len(set(classes)) == len(classes),
+            all(type(c) in (str, int, bool) or (type(c) is float and math.isfinite(c)) for c in classes),
+            len({type(c) is str for c in classes}) < 2,
+        ]
+        header["engine"] = ENGINES[options.pop("name")](**options)
+    except (InputError, KeyError, TypeError, ValueError, AttributeError, OverflowError, RecursionError):
+        right = [False]
+    _check_part(all(right), path, f"the header of an index (version {VERSION} of the format)")
+    return header
+
+
+def _read_text_ids(content: NDArray[Any], n: int, path: Any) -> NDArray[Any]:
+    try:
+        listed = json.loads(content.astype(np.uint8).tobytes().decode())
+    except (ValueError, RecursionError):
+        listed = None
+    right = isinstance(listed, list) and len(listed) == n and all(isinstance(each, str) for each in listed)
+    _check_part(right, path, f"{n} ids")
+    return np.array(listed, dtype=object)
