@@ -84,10 +84,9 @@ class Expected:
         if dtype.kind not in DTYPES[self.kind] or not dtype.itemsize or (dtype.kind == "f" and dtype.itemsize > 8):
             objects = " (objects are never unpickled)" if dtype.hasobject else ""
             raise InputError(f"{name}: expected {self}, got type {dtype.str[1:41]!r}{objects}.")
-        if self.kind == "text" and dtype.itemsize > BYTES_OF_CHARACTER * self.high:
-            raise InputError(
-                f"{name}: expected {self}, got room for {dtype.itemsize // BYTES_OF_CHARACTER} characters."
-            )
+        length = dtype.itemsize // BYTES_OF_CHARACTER
+        if self.kind == "text" and length > self.high:
+            raise InputError(f"{name}: expected {self}, got room for {length} characters.")
         self.check_shape(shape, dtype.itemsize, name)
 
     def check_shape(self, shape: tuple[int, ...], itemsize: int, name: str) -> None:
@@ -109,6 +108,7 @@ class Expected:
             return array
         if self.finite and not np.isfinite(array).all():
             raise InputError(f"{name}: expected finite {KINDS[self.kind]}, got NaN or inf.")
+        # Compared before the cast, which would wrap larger numbers around.
         most = min(self.high, np.iinfo(np.intp).max) if self.kind == "whole" else self.high
         values = array if self.finite else array[np.isfinite(array)]
         for extreme in (values.min().item(), values.max().item()) if values.size else ():
@@ -190,7 +190,7 @@ def npz_headers(path: Path) -> dict[str, tuple[np.dtype[Any], tuple[int, ...]]]:
     name = show_path(path)
     with _open_archive(path) as archive:
         members = [member for member in archive.namelist() if member.endswith(".npy")]
-        if len(members) > MOST_ARRAYS:
+        if len(members) > MOST_ARRAYS:  # each costs a seek and a header
             raise InputError(f"{name}: expected at most {MOST_ARRAYS} arrays, got {len(members)}.")
         keys = [member.removesuffix(".npy") for member in members]
         return {key: _read_header(archive, key, f"{name}, {key!r:.60}")[:2] for key in keys}

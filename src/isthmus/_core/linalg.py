@@ -58,7 +58,7 @@ def pivoted_cholesky(K: FloatArray, name: str | None = "kernel") -> tuple[FloatA
         lowest = float(np.linalg.eigvalsh(K)[0])
         if lowest < -NEGATIVE * np.sqrt(len(K)) * np.abs(K).max():
             raise InputError(
-                f"{name}: expected a positive semi-definite Gram matrix, got one with an eigenvalue of {lowest:.2g}."
+                f"{name}: expected a positive semi-definite Gram matrix, got an eigenvalue of {lowest:.2g}."
             )
     return F * lengths[:, None], order[:rank]
 
@@ -124,7 +124,7 @@ def principal_axes(
     """
     n, d = X.shape
     w = np.full(n, 1.0 / n) if weights is None else np.asarray(weights, dtype=np.float64) / np.sum(weights)
-    if not w.all():
+    if not w.all():  # rows that count nothing would still count for the rounding
         X, w = X[w > 0.0], w[w > 0.0]
     wide = is_sparse(X) and X.shape[0] <= d
     mean, deviations, axes, rounding = (_axes_of_wide if wide else _axes_of_dense)(X, w, centre)
@@ -182,7 +182,7 @@ def conjugate_gradients(
     x, r = np.zeros_like(b), b
     z = preconditioner * r
     p, rz = z, float(r @ z)
-    enough = tolerance**2 * rz
+    enough = tolerance**2 * rz  # relative to the first residual, in the norm of the preconditioner
     for _ in range(MOST_PRODUCTS):
         if rz <= enough:
             break

@@ -88,7 +88,7 @@ class ArrayRows:
         if len(shape) != 2 or dtype is None or dtype.kind != "f" or form not in (None, "csr"):
             kind = type(self.X).__name__ if dtype is None else f"{dtype}{f' in {form.upper()}' if form else ''}"
             raise InputError(
-                f"X: expected a two-dimensional array of floats, or a CSR matrix, got {kind} of shape {shape}."
+                f"X: expected a two-dimensional array or CSR matrix of floats, got {kind} of shape {shape}."
             )
         if self.codes is None:
             object.__setattr__(self, "codes", np.broadcast_to(np.uint8(0), shape[:1]))
@@ -174,8 +174,10 @@ class Draw:
     def ranks(self, code: int, start: int, stop: int) -> IntArray:
         """Return the numbers drawn from ``start`` up to ``stop``, of the rows of a code numbered among themselves."""
         N, k = int(self.counts[code]), int(self.wanted[code])
+        # The runs begin at a random row: every row is equally likely, also where one run is longer than another.
         first = int(N * self._random_numbers(code, k, k + 1)[0]) if k else 0
         low, high = start + first, stop + first
+        # They go around the end, so a range may lie in the first turn, in the second, or in both.
         around = [self._in_runs(code, max(0, low - turn), min(N, high - turn)) + turn for turn in (0, N)]
         return np.concatenate(around) - first
 
@@ -192,6 +194,7 @@ class Draw:
 
     def _random_numbers(self, code: int, start: int, stop: int) -> FloatArray:
         """Return entries of a code's own sequence of random numbers, without making those before."""
+        # Philox is a counter: any entry can be made without those before it.
         counter = np.random.Philox(key=np.array([self.seed, code], dtype=np.uint64))
         counter.advance(start // AT_ONCE)
         return np.random.Generator(counter).random(start % AT_ONCE + stop - start)[start % AT_ONCE :]
@@ -231,6 +234,7 @@ def take_sample(X: Matrix, codes: IntArray, draw: Draw, before: IntArray) -> tup
     counts = count_codes(codes, len(before))
     # Of small numbers sorting takes no comparisons; then the rows of a code lie side by side.
     order = np.argsort(codes.astype(np.min_scalar_type(len(counts))), kind="stable")
+    # From ranks among all rows of a code to places in the sorted rows of this part.
     shift = np.cumsum(counts) - counts - before
     ranges = zip(before.tolist(), (before + counts).tolist(), strict=True)
     chosen = [draw.ranks(code, start, stop) + shift[code] for code, (start, stop) in enumerate(ranges)]

@@ -229,6 +229,7 @@ def _run_in_threads(function: Callable[[Sequence[Item]], Value], items: Sequence
     threads = min(n_threads(), len(items))
     if threads <= 1:
         return [function(items)]
+    # Runs of neighbouring items, not a queue: what a thread adds up does not depend on how fast the others are.
     cuts = np.linspace(0, len(items), threads + 1).astype(int)
     runs = [items[start:stop] for start, stop in pairwise(cuts)]
     with single_threaded_blas(), ThreadPoolExecutor(threads) as pool:
@@ -236,6 +237,7 @@ def _run_in_threads(function: Callable[[Sequence[Item]], Value], items: Sequence
 
 
 def _sum_run(share: Callable[[Item], Sums], items: Sequence[Item]) -> Sums:
+    # A copy, in which the others are added up: shares may be views of something else.
     total = [np.array(part, dtype=np.float64) for part in share(items[0])]
     for item in items[1:]:
         for sum_, part in zip(total, share(item), strict=True):

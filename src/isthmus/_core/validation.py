@@ -72,6 +72,7 @@ def check_matrix(X: Any, name: str, *, n_columns: int | None = None, min_rows: i
         table = table.astype(np.float64)
         values = table.data if is_sparse(table) else table
     rows, columns = table.shape
+    # Shapes before values: a wrong table is named by its shape, not by the first odd entry.
     if rows < min_rows:
         raise InputError(f"{name}: expected at least {min_rows} row(s), got {rows}.")
     if columns < 1:
@@ -134,10 +135,8 @@ def check_moments(mean: FloatArray, variances: FloatArray, name: str) -> None:
 
 
 def _magnitude_error(name: str, got: str, smallest: float = SMALLEST) -> InputError:
-    return InputError(
-        f"{name}: expected features whose largest is between {smallest:.0e} and {LARGEST:.0e}, "
-        f"got {got}; scale them first."
-    )
+    expected = f"features whose largest is between {smallest:.0e} and {LARGEST:.0e}"
+    return InputError(f"{name}: expected {expected}, got {got}; scale them first.")
 
 
 def column_names(X: Any) -> tuple[str, ...] | None:
@@ -151,7 +150,7 @@ def check_column_names(X: Any, name: str) -> None:
     repeated = [column for column, count in Counter(column_names(X) or ()).items() if count > 1]
     if repeated:
         raise InputError(
-            f"{name}: expected columns with different names, got {repeated[0]!r} more than once; rename one of them."
+            f"{name}: expected columns with different names, got {repeated[0]!r} more than once; rename one."
         )
 
 
@@ -179,6 +178,7 @@ def as_labels(y: Any, name: str, kind: str = "label") -> NDArray[Any]:
     if y is None:
         raise InputError(f"{name}: expected one {kind} per row, got None.")
     try:
+        # Of a list, NumPy would make strings of all values where one is a string: objects stay what they are.
         values = y.to_numpy() if hasattr(y, "to_numpy") else y
         array = np.asarray(values, dtype=object if isinstance(y, list | tuple) else None)
     except ValueError:
@@ -220,9 +220,8 @@ def find_classes(labels: NDArray[Any], name: str) -> NDArray[Any]:
     array(['a', 'b'], dtype='<U1')
     """
     if (missing := is_unlabelled(labels)).any():
-        raise InputError(
-            f"{name}: expected a label for every row (-1, None and NaN mean none), got {missing.sum()} without."
-        )
+        n = missing.sum()
+        raise InputError(f"{name}: expected a label for every row (-1, None and NaN mean none), got {n} without.")
     try:
         return np.unique(labels)
     except TypeError:
@@ -235,11 +234,8 @@ def encode(y: NDArray[Any], classes: NDArray[Any], name: str) -> IntArray:
     values, missing = y.tolist(), is_unlabelled(y)
     unknown = sorted({str(v) for v, m in zip(values, missing, strict=True) if not m and v not in codes})
     if unknown:
-        known = ", ".join(str(label) for label in classes[:5])
-        raise InputError(
-            f"{name}: expected only classes of the source ({known}{', …' if len(classes) > 5 else ''}), "
-            f"got {', '.join(unknown[:5])}."
-        )
+        known = ", ".join(map(str, classes[:5])) + (", …" if len(classes) > 5 else "")
+        raise InputError(f"{name}: expected only classes of the source ({known}), got {', '.join(unknown[:5])}.")
     return np.array([UNLABELLED if m else codes[v] for v, m in zip(values, missing, strict=True)], dtype=np.intp)
 
 

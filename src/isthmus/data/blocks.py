@@ -142,9 +142,7 @@ class DaskRows:
         if self.X.ndim != 2 or np.dtype(self.X.dtype).kind != "f":
             raise InputError(f"X: expected a two-dimensional Dask array of floats, got {self.X.ndim} dimension(s).")
         if len(self.X.chunks[1]) != 1 or self.codes.chunks != self.X.chunks[:1]:
-            raise InputError(
-                "codes: expected the chunks of X, which cut no row, got others; DaskRows.of makes them so."
-            )
+            raise InputError("codes: expected the chunks of X, which cut no row, got others; use DaskRows.of.")
 
     @classmethod
     def of(cls, X: Any, y: Any, name: str = "source") -> DaskRows:
@@ -158,6 +156,7 @@ class DaskRows:
         if y.ndim != 1 or y.shape != X.shape[:1]:
             raise InputError(f"{labels}: expected shape {X.shape[:1]} to match X_{name}, got {y.shape}.")
         y = y.rechunk((X.chunks[0],))
+        # Two passes over labels: the classes of all partitions first, then the place of each label among them.
         parts = compute([import_dask().delayed(find_classes)(part, labels) for part in partitions(y)])
         classes = find_classes(np.concatenate(parts), labels)
         codes = y.map_blocks(encode_block, classes=classes, dtype=np.min_scalar_type(len(classes)))
@@ -212,9 +211,10 @@ class DaskRows:
     def total(self, share: Share) -> tuple[FloatArray, ...]:
         """Return the sum of all shares, made on the workers: the share is a task, which survives a worker's death."""
         delayed = import_dask().delayed
+        # Named at random: shares are not hashed, and two of them are never taken for one task.
         sent = delayed(share, name=f"share-{uuid4().hex}", traverse=False)
         sums = self._map_parts(delayed(sum_partition), repeat(sent, len(self._parts)))
-        while len(sums) > 1:
+        while len(sums) > 1:  # a tree of sums: no process holds all of them
             sums = [delayed(add_parts)(sums[start : start + FAN]) for start in range(0, len(sums), FAN)]
         return tuple(compute(sums, as_it_is=True)[0])
 
@@ -230,6 +230,7 @@ class DaskRows:
         parts = self._draw(Draw(self.counts.sum(axis=0), n, int(random.integers(2**63))))
         if n <= LOCAL:
             return fetch_rows(parts)
+        # Kept by the workers, as a sample is read in many passes and has to be the same in each.
         parts = import_dask().persist(*parts, optimize_graph=False)
         sizes = compute([import_dask().delayed(len)(part[1]) for part in parts])
         array = import_dask().array
@@ -270,7 +271,7 @@ def stack_rows(parts: Sequence[Matrix]) -> Matrix:
     """Return the rows of several blocks as one; raise unless all are dense or all are sparse."""
     if len({is_sparse(part) for part in parts}) > 1:
         raise InputError(
-            "X: expected partitions that are all dense or all CSR, got both; convert them by X.map_blocks first."
+            "X: expected partitions that are all dense or all CSR, got both; convert them by map_blocks."
         )
     return sp.vstack(parts, format="csr") if is_sparse(parts[0]) else np.concatenate(parts)
 
@@ -309,10 +310,8 @@ def check_labelled_rows(X: Any, y: Any, name: str = "source") -> tuple[Rows, NDA
         X, y = DaskRows.of(X, y, name), None
     own = getattr(X, "classes", None)
     if (y is None) == (own is None):
-        raise InputError(
-            f"y_{name}: expected the classes that the codes of the rows count through, once, got "
-            f"{'them twice' if y is not None else 'None'}."
-        )
+        got = "None" if y is None else "them twice"
+        raise InputError(f"y_{name}: expected the classes that the codes of the rows count through, once, got {got}.")
     classes = np.asarray(own if y is None else y)
     if classes.ndim != 1 or not len(classes) or len(np.unique(classes)) != len(classes):
         raise InputError(f"y_{name}: expected different classes, got {show_value(classes)}.")
@@ -383,9 +382,7 @@ def append_rows(old: Any, new: Any, name: str) -> Any:
         array = import_dask().array
         return array.concatenate([old, array.asarray(new)])
     if has_blocks(old):
-        raise InputError(
-            f"{name}: expected None, as rows in blocks get no others appended (fit to all of them), got rows."
-        )
+        raise InputError(f"{name}: expected None, as rows in blocks can't be extended, got rows; fit to all of them.")
     if framed != hasattr(new, "columns") or (framed and type(old) is not type(new)):
         raise InputError(f"{name}: expected {_kind(old)}, as in fit, got {_kind(new)}.")
     if framed and module == "pandas":

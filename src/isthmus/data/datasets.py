@@ -122,10 +122,8 @@ class DomainPair:
             check_length(ids, n, name, f"X_{part}")
             self._set(name, np.asarray(ids))
             for thing in np.asarray(ids).tolist():
-                if owners.setdefault(thing, name) != name:
-                    raise InputError(
-                        f"{name}: expected no object in two parts, got {thing!r} in {owners[thing]} too."
-                    )
+                if (owner := owners.setdefault(thing, name)) != name:
+                    raise InputError(f"{name}: expected no object in two parts, got {thing!r} in {owner} too.")
 
     @property
     def classes(self) -> NDArray[Any]:
@@ -286,10 +284,8 @@ def load_digits(
     images = (images / BRIGHTEST).reshape(-1, 8, 8)
     fewest = int(np.bincount(y).min())
     if per_source + per_target >= fewest:
-        raise InputError(
-            f"n_source + n_target: expected less than {10 * fewest}, to leave rows of every class for the test, "
-            f"got {n_source + n_target}."
-        )
+        most = f"less than {10 * fewest}, to leave rows of every class for the test"
+        raise InputError(f"n_source + n_target: expected {most}, got {n_source + n_target}.")
     rng = np.random.default_rng(random_state)
     shuffled = [rng.permutation(np.flatnonzero(y == label)) for label in range(10)]
     cuts = [np.split(rows, [per_source, per_source + per_target]) for rows in shuffled]

@@ -177,10 +177,8 @@ class KnownPairs:
         for rows, name in zip(self.rows.T, names, strict=True):
             numbers, counts = np.unique(rows, return_counts=True)
             if (counts > 1).any():
-                raise InputError(
-                    f"pairs: expected each row in one pair at most, got {name} row {numbers[counts.argmax()]} in "
-                    f"{counts.max()}."
-                )
+                got = f"{name} row {numbers[counts.argmax()]} in {counts.max()}"
+                raise InputError(f"pairs: expected each row in one pair at most, got {got}.")
 
 
 @short_repr
@@ -263,6 +261,7 @@ class TwoDomains:
             for X, domain, name in inputs
         )
         n, m = (X.n if isinstance(X, Rows) else X.shape[0] for X in (Xs, Xt))
+        # In blocks no row can be looked up by its number: row i is row i, which is known before labels are read.
         known = _check_pairs_in_order(pairs, n, m, fewest_pairs, pairs_for) if blocks else None
         optional = optional_labels or pairs is not None
         ys = _check_labels(y_source, n, LABELS[0], names[0], optional)
@@ -270,6 +269,7 @@ class TwoDomains:
         if optional or own_classes:
             if not optional:
                 encode_all(ys, LABELS[0])  # every source row needs a label
+            # The target may have classes that the source lacks: codes count through those of both.
             (source, target), classes = encode_both((ys, yt), LABELS)
         else:
             source, classes = encode_all(ys, LABELS[0])
@@ -336,10 +336,9 @@ def _check_shared_features(shared: Any, n: int, m: int) -> SharedFeatures | None
     for table, rows, name in ((source, n, "source"), (target, m, "target")):
         if table.shape[0] != rows:
             raise InputError(f"shared ({name}): expected {rows} rows, as X_{name} has, got {table.shape[0]}.")
-    if source.shape[1] != target.shape[1]:
-        raise InputError(
-            f"shared (target): expected {source.shape[1]} columns, as the source has, got {target.shape[1]}."
-        )
+    (_, k), (_, got) = source.shape, target.shape
+    if k != got:
+        raise InputError(f"shared (target): expected {k} columns, as the source has, got {got}.")
     return SharedFeatures(source, check_magnitude(target, "shared (target)"))
 
 

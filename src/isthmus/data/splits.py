@@ -203,6 +203,7 @@ class Protocol:
             objects_s, objects_t = both
             check_one_class(np.concatenate([objects_s, objects_t]), np.concatenate([ys, yt]))
         rng = _make_generator(seed)
+        # One random number per row, whatever is drawn: larger parts contain the smaller ones of the same seed.
         rows_s = choose_row_per_object(rng.random(len(ys)), objects_s)
         rows_t = choose_row_per_object(rng.random(len(yt)), objects_t)
         lots = rng.random(len(yt))  # for the test, which is drawn across classes, not within each
@@ -234,6 +235,7 @@ class Protocol:
         most_shared = supply.target - taken.labelled - taken.unlabelled - 1  # or the target could not have its rows
         allowed = ~shared | (np.cumsum(shared) <= most_shared)
         source = rows_s[allowed][: taken.source]
+        # What the source has taken is no longer free, nor is any other row of the same objects.
         free = rows_t[~np.isin(objects_t[rows_t], objects_s[source])]
         ends = np.cumsum([taken.labelled, taken.unlabelled])
         return (source, *np.split(free, ends))
@@ -259,14 +261,13 @@ def _count(n: int, kind: str) -> str:
 
 
 def _check_codes(y: Any, name: str) -> IntArray:
+    wanted = f"{name}: expected one whole number per row"
     try:
         codes = np.asarray(y)
     except ValueError:
-        raise InputError(f"{name}: expected one whole number per row, got rows of unequal length.") from None
+        raise InputError(f"{wanted}, got rows of unequal length.") from None
     if codes.ndim != 1 or not len(codes) or codes.dtype.kind not in "iu":
-        raise InputError(
-            f"{name}: expected one whole number per row, got values of type {codes.dtype} in shape {codes.shape}."
-        )
+        raise InputError(f"{wanted}, got values of type {codes.dtype} in shape {codes.shape}.")
     if codes.min() < 0:
         raise InputError(f"{name}: expected the class of every row as a code of at least 0, got {codes.min()}.")
     return codes.astype(np.intp)

@@ -202,6 +202,7 @@ class FaissStructure:
 
     def extend(self, points: FloatArray) -> FaissStructure:
         """Return the structure over more points: the new ones are added, or inverted lists rebuilt."""
+        # Lists that were cut for few points become too long to search; a graph grows by itself.
         if isinstance(self._engine, IVF) and len(points) > GROWTH * self._n_built:
             return self._engine.build(points, self._kind)
         self.index.add(np.ascontiguousarray(points[self.index.ntotal :], dtype=np.float32))

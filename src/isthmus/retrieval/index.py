@@ -12,6 +12,7 @@ import math
 import os
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
+from functools import partial
 from typing import Any, Self
 
 import numpy as np
@@ -319,17 +320,12 @@ class Index:
         size, limit = os.path.getsize(where), largest_entry(dtype)
         # Nothing is compressed: a file that is smaller than its points would be is made to exhaust the memory.
         _check_part(n * width * np.dtype(dtype).itemsize <= size, path, f"a file with {n} x {width} points")
-        whole = {"kind": "whole", "most_bytes": size}
-        ids = (
-            Expected((None,), low=0, high=255, **whole)
-            if text_ids
-            else Expected((n,), low=0, high=LARGEST_ID, **whole)
-        )
+        whole = partial(Expected, kind="whole", most_bytes=size)
         expected = {
             "points": Expected((n, width), "number", -limit, limit, most_bytes=size),
-            "ids": ids,
-            "codes": Expected((n,), low=-1, high=len(header["classes"]) - 1, **whole),
-            "domains": Expected((n,), low=0, high=len(DOMAINS) - 1, **whole),
+            "ids": whole((None,), low=0, high=255) if text_ids else whole((n,), low=0, high=LARGEST_ID),
+            "codes": whole((n,), low=-1, high=len(header["classes"]) - 1),
+            "domains": whole((n,), low=0, high=len(DOMAINS) - 1),
         }
         arrays = read_npz(where, expected)
         same = model is None or header["model"] in (None, fingerprint(model))
@@ -406,6 +402,7 @@ class Index:
             self._structure = self._structure.extend(rows.points)
         self._n_built = len(rows.ids)
         positions = self._structure.nearest(queries, k, allowed)
+        # Engines find in their own precision; distances and order are those of double precision.
         return _sort(positions, self.measure.scores_at(queries, rows.points, positions))
 
     def _search_csls(
@@ -423,6 +420,7 @@ class Index:
         last = np.full((len(queries), 1), -1.0 if product else 0.0, dtype=queries.dtype)
         positions = structure.nearest(np.hstack([2.0 * queries if product else queries, last]), k, allowed)
         available = len(rows.ids) if allowed is None else int(allowed.sum())
+        # h(q) changes no ranking, only the score that is reported.
         own = self._search(rows, queries, min(NEIGHBOURHOOD, available), allowed, domain)[1].mean(axis=1)
         scores = 2.0 * self.measure.scores_at(queries, rows.points, positions) - own[:, None] - hubs[positions]
         return _sort(positions, scores)
@@ -501,7 +499,7 @@ def _check_part(right: bool, path: Any, expected: str) -> None:
 
 
 def _check_header(text: str, path: Any) -> dict[str, Any]:
-    """Return the header with the engine that it names; raise unless every entry is one that :meth:`Index.save` writes."""
+    """Return the header with the engine that it names; raise unless :meth:`Index.save` could have written it."""
     try:
         header: dict[str, Any] = json.loads(text)
         (n, width), classes, options = header["shape"], header["classes"], dict(header["engine"])

@@ -69,6 +69,7 @@ class Measure:
         products = np.asarray(queries @ references.T)
         if self.kind == INNER_PRODUCT:
             return products
+        # By products, as there is no room for a table of differences; scores_at keeps the digits.
         lengths = [np.einsum("ij,ij->i", P, P) for P in (queries, references)]
         return np.asarray(products - 0.5 * lengths[0][:, None] - 0.5 * lengths[1][None, :])
 
@@ -218,16 +219,11 @@ class References:
 
 def check_comparable(kind: str, references: str, domain: str) -> None:
     """Raise where rows of a domain can't be compared with the references: inner products are across domains only."""
+    reason = "there is no similarity within the {} to rank its rows by"
     if kind != DISTANCE and references != "source":
-        raise InputError(
-            "references: expected 'source', as there is no similarity within the target to rank its rows by, "
-            f"got {references!r}."
-        )
+        raise InputError(f"references: expected 'source', as {reason.format('target')}, got {references!r}.")
     if kind != DISTANCE and domain != "target":
-        raise InputError(
-            "domain: expected 'target', as there is no similarity within the source to rank its rows by, "
-            f"got {domain!r}."
-        )
+        raise InputError(f"domain: expected 'target', as {reason.format('source')}, got {domain!r}.")
 
 
 class DecisionRule(Protocol):
@@ -286,6 +282,7 @@ class Means:
         means = np.stack([P[y == c].mean(axis=0) for c in present])
         products = points.astype(np.float64) @ means.T
         if self.references.space.kind == DISTANCE:
+            # -‖p - m‖² = 2 pᵀm - ‖m‖² - ‖p‖²
             lengths = np.einsum("ij,ij->i", points, points, dtype=np.float64)
             products = 2.0 * products - np.einsum("ij,ij->i", means, means) - lengths[:, None]
         scores = np.full((len(points), self.n_classes), -np.inf)
@@ -339,10 +336,8 @@ def decision_rule(rule: Any, references: References, n_neighbors: int, n_classes
     if not len(references.y):
         return NoRule()
     if isinstance(rule, str) and rule == "nearest":
-        if n_neighbors > len(references.y):
-            raise InputError(
-                f"n_neighbors: expected at most the {len(references.y)} reference rows, got {n_neighbors}."
-            )
+        if n_neighbors > (n := len(references.y)):
+            raise InputError(f"n_neighbors: expected at most the {n} reference rows, got {n_neighbors}.")
         return Nearest(references, n_neighbors, n_classes)
     if isinstance(rule, str) and rule == "means":
         return Means(references, n_classes)
