@@ -82,7 +82,12 @@ def test_what_only_checks_is_called_so():
     for name, _, node in every_function():
         body = node.body[1:] if ast.get_docstring(node) is not None else node.body
         raises = any(isinstance(inner, ast.Raise) for inner in ast.walk(node))
-        if raises and len(body) > 1 and all(map(only_raises, body)) and not re.match("__|_?check_|_?raise_", node.name):
+        if (
+            raises
+            and len(body) > 1
+            and all(map(only_raises, body))
+            and not re.match("__|_?check_|_?raise_", node.name)
+        ):
             others.append(name)
     assert others == []
 

@@ -76,9 +76,7 @@ def test_a_file_that_cannot_be_written_is_one_sentence(tmp_path):
 def test_what_could_not_be_read_again_is_not_written(monkeypatch, tmp_path):
     index, _ = filled()
     monkeypatch.setattr(index_module, "LONGEST_HEADER", 100)
-    with pytest.raises(
-        InputError, match=r"expected an index that fits a file, got one with too many labels\.$"
-    ):
+    with pytest.raises(InputError, match=r"expected an index that fits a file, got one with too many labels\.$"):
         index.save(tmp_path / "index")
     assert not list(tmp_path.iterdir())
 

@@ -237,7 +237,8 @@ class DaskRows:
         known = list(zip(parts, sizes, strict=True))
         X = [array.from_delayed(part[0], (size, self.d), self.X.dtype) for part, size in known]
         codes = [array.from_delayed(part[1], (size,), self.codes.dtype) for part, size in known]
-        return DaskRows(*import_dask().persist(array.concatenate(X), array.concatenate(codes)), self.classes)
+        kept = import_dask().persist(array.concatenate(X), array.concatenate(codes))
+        return DaskRows(kept[0], kept[1], self.classes)
 
     def _draw(self, draw: Draw) -> list[Any]:
         """Return what is drawn of each partition, still on its worker."""

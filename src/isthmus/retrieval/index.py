@@ -305,7 +305,7 @@ class Index:
             raise InputError(f"{show_path(path)}: expected an index that fits a file, got one with too many labels.")
         with save_file(path) as file:
             arrays = {"points": rows.points, "ids": ids, "codes": rows.codes, "domains": rows.domains}
-            np.savez(file, header=np.array(header), **arrays)
+            np.savez(file, header=np.array(header), **arrays)  # type: ignore[arg-type]
 
     @classmethod
     def load(cls, path: str | os.PathLike[str], model: Any = None) -> Index:
