@@ -356,7 +356,7 @@ def _replace_files(unfinished: Path, where: Path, names: tuple[str, ...]) -> Non
 def _temporary_folder(where: Path) -> Path:
     if where.exists() and not where.is_dir():
         raise InputError(f"{show_path(where)}: expected a folder, got a file.")
-    # On the same disc as what it becomes: inside a folder that is there, else beside its name.
+    # On the same disc as what it becomes: inside a folder that is there, else next to it.
     return temporary_name(where / "files" if where.is_dir() else where)
 
 

@@ -57,9 +57,8 @@ def pivoted_cholesky(K: FloatArray, name: str | None = "kernel") -> tuple[FloatA
     if name is not None and _largest_residual(scaled, F, order[rank:]) > RESIDUAL:
         lowest = float(np.linalg.eigvalsh(K)[0])
         if lowest < -NEGATIVE * np.sqrt(len(K)) * np.abs(K).max():
-            raise InputError(
-                f"{name}: expected a positive semi-definite Gram matrix, got an eigenvalue of {lowest:.2g}."
-            )
+            expected = "a positive semi-definite Gram matrix"
+            raise InputError(f"{name}: expected {expected}, got one with an eigenvalue of {lowest:.2g}.")
     return F * lengths[:, None], order[:rank]
 
 
@@ -114,7 +113,7 @@ def principal_axes(
     centre : bool
         Whether to subtract the mean; without, m is zero.
     tolerance : float
-        Axes whose deviation is at most this times the largest one are left out too.
+        Axes whose deviation is at most this times the largest one are dropped too.
 
     Examples
     --------

@@ -271,9 +271,9 @@ def check_number(
     isthmus.exceptions.InputError: k: expected a whole number of at least 1 and at most 9223372036854775807, got ...
     """
     too_large = whole and high == np.inf and isinstance(value, numbers.Integral) and int(value) > sys.maxsize
-    kind = "a whole number" if whole else "a number"
-    limits = f" {'above' if strict else 'of at least'} {low:.15g}" if low > -np.inf else ""
-    limits += f" and at most {sys.maxsize}" if too_large else f" and at most {high:.15g}" if high < np.inf else ""
+    kind, digits = ("a whole number", ".15g") if whole else ("a number", "g")
+    limits = f" {'above' if strict else 'of at least'} {low:{digits}}" if low > -np.inf else ""
+    limits += f" and at most {sys.maxsize}" if too_large else f" and at most {high:{digits}}" if high < np.inf else ""
     wanted = numbers.Integral if whole else numbers.Real
     try:
         real = float(value) if isinstance(value, wanted) and not isinstance(value, bool | np.bool_) else np.nan
