@@ -119,7 +119,7 @@ MISSING = {
     "completion": ("isthmus.cli.completion._library()", ["completion", "bash"]),
     "report": ("isthmus.view.report.page.load_libraries()", None),
     "transport": ("isthmus.GW().fit(*small)", None),
-    "dask": ("isthmus.data.blocks.dask()", None),
+    "dask": ("isthmus.data.blocks.import_dask()", None),
     "progress": ("raised(lambda: isthmus.migrate(H, H, 'rows', kind='ridge', progress=True))", None),
 }
 """For each extra: what needs it in Python, and a command that does, where there is one."""

@@ -1,4 +1,4 @@
-"""What can go wrong, as a tree.
+"""Errors and warnings, as a tree.
 
 ::
 
@@ -8,6 +8,9 @@
     └── MissingDependencyError (ImportError)   an extra is needed, with the command that installs it
     ConvergenceWarning         (UserWarning)   a solver stopped early; the gap is in the message
     DataWarning                (UserWarning)   the data are of a kind that the method does badly on
+
+Catch :class:`IsthmusError` for everything that isthmus raises on purpose. Each error is also the built-in one in
+parentheses, so that ``except ValueError`` works as it does with NumPy and scikit-learn.
 """
 
 from __future__ import annotations
@@ -26,31 +29,42 @@ __all__ = [
 
 
 class IsthmusError(Exception):
-    """The root of every error that isthmus raises on purpose."""
+    """Base class of all errors that isthmus raises on purpose."""
 
 
 class InputError(IsthmusError, ValueError):
-    """Bad data or a bad parameter: names it, says what was expected and what was got."""
+    """Bad data or a bad parameter.
+
+    The message is one sentence: the parameter or file, what was expected, what was given, and, where there is one,
+    the remedy.
+
+    Examples
+    --------
+    >>> from isthmus import MLHD
+    >>> MLHD(max_iter=0).fit([[0.0], [1.0]], [0, 1], [[0.0]], [0])
+    Traceback (most recent call last):
+    isthmus.exceptions.InputError: max_iter: expected a whole number of at least 1, got 0.
+    """
 
 
 class NotConvergedError(IsthmusError, RuntimeError):
-    """A result was required to be optimal and is not."""
+    """A result that is required to be optimal is not; the message names its status and its gap."""
 
 
 class MissingDependencyError(IsthmusError, ImportError):
-    """An optional dependency is needed and not installed."""
+    """An optional dependency is not installed; the message has the command that installs it."""
 
 
 class ConvergenceWarning(UserWarning):
-    """A solver stopped before the gap reached its tolerance."""
+    """A solver stopped before the duality gap reached its tolerance; the result says how far it got."""
 
 
 class DataWarning(UserWarning):
-    """The data can be learned from, but are of a kind that the method does badly on."""
+    """The data can be learned from, but the method does badly on their kind; the message names the remedy."""
 
 
 def warn(message: str, category: type[Warning]) -> None:
-    """Warn at the first line outside this package: who called it can do something about it."""
+    """Warn at the first line outside this package, which is the line that the caller can change."""
     package = __name__.partition(".")[0]
     level, frame = 2, sys._getframe(1)
     while frame.f_back is not None and frame.f_globals.get("__name__", "").partition(".")[0] == package:

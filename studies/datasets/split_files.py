@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from isthmus._core.archives import Expected, shown_shape
+from isthmus._core.archives import Expected, show_shape
 from isthmus._core.files import show_path
 from isthmus._core.validation import IntArray, check_number
 from isthmus.data.domains import Split
@@ -122,7 +122,7 @@ def _cells(parts: Mapping[str, Any], variable: str, field: str, each: Expected, 
     """The arrays in a row or a column of cells that a field of a structure has."""
     structure, name = parts[variable], f"{file}, {variable!r}"
     if (kind := kind_of(structure)) != "a structure" or structure.shape != (1, 1):
-        got = f"{kind} of shape {shown_shape(structure.shape)}"
+        got = f"{kind} of shape {show_shape(structure.shape)}"
         raise InputError(f"{name}: expected one structure with the field {field!r}, got {got}.")
     if field not in structure.dtype.names:
         raise InputError(
@@ -132,7 +132,7 @@ def _cells(parts: Mapping[str, Any], variable: str, field: str, each: Expected, 
     if (kind := kind_of(cells)) != "a cell array":
         raise InputError(f"{name}: expected cells of {each}, got {kind}.")
     if cells.ndim != 2 or (cells.size and 1 not in cells.shape) or cells.size > MOST_SPLITS:
-        got = f"shape {shown_shape(cells.shape)}"
+        got = f"shape {show_shape(cells.shape)}"
         raise InputError(f"{name}: expected a row or a column of at most {MOST_SPLITS} cells, got {got}.")
     return [check_content(cell, each, f"{name}{{{k}}}") for k, cell in enumerate(cells.flat, start=1)]
 

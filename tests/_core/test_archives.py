@@ -309,3 +309,10 @@ for path in sorted(Path(sys.argv[1]).iterdir()):
         pytest.skip("this system does not say how much memory a process has")
     done = subprocess.run([sys.executable, "-c", script, tmp_path], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
+
+
+def test_a_reader_may_allow_arrays_of_another_size(tmp_path):
+    np.savez(tmp_path / "a.npz", x=np.ones(4))
+    assert len(read_npz(tmp_path / "a.npz", {"x": Expected((4,), "number", most_bytes=32)})["x"]) == 4
+    with pytest.raises(InputError, match=r"expected at most 31 bytes, got a claim of \(4,\) at 8 bytes each\.$"):
+        read_npz(tmp_path / "a.npz", {"x": Expected((4,), "number", most_bytes=31)})

@@ -11,7 +11,7 @@ import scipy.sparse as sp
 from hypothesis import given
 from hypothesis import strategies as st
 
-from isthmus._core.rows import ArrayRows, Draw, take_drawn
+from isthmus._core.rows import ArrayRows, Draw, take_sample
 from isthmus.data import blocks as module
 from isthmus.data.blocks import DaskRows
 from isthmus.io import parquet as parquet_rows
@@ -31,12 +31,12 @@ def parts_of(codes, cuts):
 def test_each_code_has_its_share_and_no_cut_changes_which_rows_are_drawn(codes, n, seed, cuts):
     counts = np.bincount(codes, minlength=4)
     draw = Draw(counts, n, seed)
-    (rows, found), *_ = (take_drawn(X, y, draw, before) for X, y, before in parts_of(codes, []))
+    (rows, found), *_ = (take_sample(X, y, draw, before) for X, y, before in parts_of(codes, []))
     share = np.minimum(counts, np.maximum(1, n * counts / len(codes)))
     assert (np.abs(np.bincount(found, minlength=4) - share)[counts > 0] <= 0.5).all()
     assert (np.diff(rows[:, 0]) > 0).all()  # in their order, none twice
     assert (codes[rows[:, 0].astype(int)] == found).all()
-    pieces = [take_drawn(X, y, draw, before)[0] for X, y, before in parts_of(codes, cuts)]
+    pieces = [take_sample(X, y, draw, before)[0] for X, y, before in parts_of(codes, cuts)]
     assert np.array_equal(np.concatenate(pieces), rows)
 
 

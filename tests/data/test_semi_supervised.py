@@ -45,7 +45,7 @@ def test_folds_are_stratified_whatever_integer_asks_for_them():
 
 @pytest.mark.parametrize("cv", [None, True, "five", [([0], [1])]])
 def test_what_is_no_splitter_is_refused(cv):
-    with pytest.raises(InputError, match="cv: expected a number of folds or a splitter of scikit-learn"):
+    with pytest.raises(InputError, match="cv: expected a number of folds or a scikit-learn splitter"):
         list(SemiSupervisedSplit(cv).split(None, [0, 1, 0, 1]))
 
 

@@ -209,7 +209,7 @@ def test_a_name_that_is_no_engine_and_a_model_that_is_none():
         Index().search(points(1), 0)
 
 
-@pytest.mark.parametrize("k", [2**70, 2**63, 10**9])
+@pytest.mark.parametrize("k", [10**400, 2**63, 10**9])
 def test_more_neighbours_than_memory_holds_are_refused_in_one_sentence(k, engine):
     index = Index(None, engine).add(points(5), "source")
     with pytest.raises(InputError, match=r"^k: expected .* at most \d+.*, got \S+\.$") as caught:

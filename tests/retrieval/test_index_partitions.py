@@ -57,10 +57,10 @@ def test_rows_are_numbered_on(data, mlhd):
 
 
 def test_only_points_travel_and_in_the_precision_of_the_index(data, mlhd, monkeypatch):
-    from isthmus.data import blocks as dask_rows
+    from isthmus.data import blocks
 
-    arrived, real = [], dask_rows.computed
-    monkeypatch.setattr(dask_rows, "compute", lambda values: arrived.append(real(values)) or arrived[-1])
+    arrived, real = [], blocks.compute
+    monkeypatch.setattr(blocks, "compute", lambda values: arrived.append(real(values)) or arrived[-1])
     index = Index(mlhd.common_space_, dtype="float32").add(da.from_array(data.X_source, chunks=(40, -1)), "source")
     (parts,) = arrived
     width = index.rows.points.shape[1]

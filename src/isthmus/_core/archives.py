@@ -1,4 +1,4 @@
-"""Arrays from ``.npz`` archives of others: nothing is unpickled, and nothing is read that was not asked for.
+"""Arrays from ``.npz`` archives that may come from strangers: nothing is unpickled, and only named arrays are read.
 
 ``zipfile`` and NumPy do the reading. What they would believe is checked first: a member's compression (only deflate
 can be inflated piece by piece), the header of an array, and that its shape and the size of the member agree.
@@ -27,7 +27,7 @@ from isthmus.exceptions import InputError
 LONGEST_HEADER = 512
 """Bytes. NumPy's header of a plain array has about 120; a long one could be made to exhaust its parser."""
 LARGEST_ARRAY = 2**30
-"""Bytes: an array that claims more is refused before any of it is read."""
+"""Bytes: an array that claims more is refused before any of it is read, unless its reader allows more."""
 MOST_ARRAYS = 2**12
 """In an archive whose arrays are not known by name."""
 BYTES_OF_CHARACTER = 4
@@ -50,6 +50,8 @@ class Expected:
         The smallest and the largest value allowed; of text, ``high`` is the length of the longest.
     finite : bool
         Whether numbers have to be finite; where not, NaN and infinite ones are left as they are.
+    most_bytes : int
+        The size of an array that is read; one that claims more is refused.
 
     Examples
     --------
@@ -64,6 +66,7 @@ class Expected:
     low: float = -math.inf
     high: float = math.inf
     finite: bool = True
+    most_bytes: int = LARGEST_ARRAY
 
     def __post_init__(self) -> None:
         check_choice(self.kind, "kind", KINDS)
@@ -71,34 +74,33 @@ class Expected:
     def __str__(self) -> str:
         if self.kind == "text":
             longest = f", at most {self.high:.15g} characters" if math.isfinite(self.high) else ""
-            return f"text of shape {shown_shape(self.shape)}{longest}"
+            return f"text of shape {show_shape(self.shape)}{longest}"
         limits = {"from": self.low, "to": self.high}
         said = "".join(f" {word} {limit:.15g}" for word, limit in limits.items() if math.isfinite(limit))
-        return f"{KINDS[self.kind]} of shape {shown_shape(self.shape)}{',' * bool(said)}{said}"
+        return f"{KINDS[self.kind]} of shape {show_shape(self.shape)}{',' * bool(said)}{said}"
 
-    def require(self, dtype: np.dtype[Any], shape: tuple[int, ...], name: str) -> None:
-        """Raise unless an array may be of this type and shape, and is small enough to be read; before it is."""
+    def check_header(self, dtype: np.dtype[Any], shape: tuple[int, ...], name: str) -> None:
+        """Raise, before an array is read, unless it is of this type and shape, and small enough."""
         if dtype.kind not in DTYPES[self.kind] or not dtype.itemsize or (dtype.kind == "f" and dtype.itemsize > 8):
             objects = " (objects are never unpickled)" if dtype.hasobject else ""
             raise InputError(f"{name}: expected {self}, got type {dtype.str[1:41]!r}{objects}.")
-        if self.kind == "text" and dtype.itemsize > BYTES_OF_CHARACTER * self.high:
-            raise InputError(
-                f"{name}: expected {self}, got room for {dtype.itemsize // BYTES_OF_CHARACTER} characters."
-            )
-        self.require_shape(shape, dtype.itemsize, name)
+        length = dtype.itemsize // BYTES_OF_CHARACTER
+        if self.kind == "text" and length > self.high:
+            raise InputError(f"{name}: expected {self}, got room for {length} characters.")
+        self.check_shape(shape, dtype.itemsize, name)
 
-    def require_shape(self, shape: tuple[int, ...], itemsize: int, name: str) -> None:
-        """The same for an array whose type is known to be right."""
+    def check_shape(self, shape: tuple[int, ...], itemsize: int, name: str) -> None:
+        """Raise unless an array, whose type is known to be right, is of this shape and small enough."""
         axes = zip(self.shape, shape, strict=False)
         if len(shape) != len(self.shape) or any(want not in (None, got) or got < 0 for want, got in axes):
-            raise InputError(f"{name}: expected {self}, got shape {shown_shape(shape)}.")
+            raise InputError(f"{name}: expected {self}, got shape {show_shape(shape)}.")
         # A length of zero would hide any other length from the product.
-        if itemsize * math.prod(max(n, 1) for n in shape) > LARGEST_ARRAY:
-            claim = f"{shown_shape(shape)} at {itemsize} bytes each"
-            raise InputError(f"{name}: expected at most {LARGEST_ARRAY} bytes, got a claim of {claim}.")
+        if itemsize * math.prod(max(n, 1) for n in shape) > self.most_bytes:
+            claim = f"{show_shape(shape)} at {itemsize} bytes each"
+            raise InputError(f"{name}: expected at most {self.most_bytes} bytes, got a claim of {claim}.")
 
-    def checked(self, array: NDArray[Any], name: str) -> NDArray[Any]:
-        """The array in native byte order, its values checked; its shape and type have been before."""
+    def check_values(self, array: NDArray[Any], name: str) -> NDArray[Any]:
+        """Return the array in native byte order; raise where a value is not as expected."""
         array = array.astype(array.dtype.newbyteorder("="), copy=False)
         if self.kind == "text":
             if not _is_printable(array):
@@ -106,6 +108,7 @@ class Expected:
             return array
         if self.finite and not np.isfinite(array).all():
             raise InputError(f"{name}: expected finite {KINDS[self.kind]}, got NaN or inf.")
+        # Compared before the cast, which would wrap larger numbers around.
         most = min(self.high, np.iinfo(np.intp).max) if self.kind == "whole" else self.high
         values = array if self.finite else array[np.isfinite(array)]
         for extreme in (values.min().item(), values.max().item()) if values.size else ():
@@ -118,12 +121,12 @@ class Expected:
         return array.astype(np.float32) if array.dtype == np.float16 else array
 
 
-def shown_shape(shape: tuple[int | None, ...]) -> str:
-    """A shape as it is written in messages.
+def show_shape(shape: tuple[int | None, ...]) -> str:
+    """Return a shape as messages write it.
 
     Examples
     --------
-    >>> shown_shape((None,)), shown_shape((3, None))
+    >>> show_shape((None,)), show_shape((3, None))
     ('(any,)', '(3, any)')
     """
     text = str(shape).replace("None", "any")
@@ -141,7 +144,7 @@ def _is_printable(array: NDArray[Any]) -> bool:
 
 
 def read_npz(path: Path, expected: Mapping[str, Expected]) -> dict[str, NDArray[Any]]:
-    """The named arrays of an ``.npz`` archive, each as it was expected to be.
+    """Return the named arrays of an ``.npz`` archive, each as it was expected to be.
 
     Parameters
     ----------
@@ -167,13 +170,13 @@ def read_npz(path: Path, expected: Mapping[str, Expected]) -> dict[str, NDArray[
     array([1, 2, 3])
     """
     name = show_path(path)
-    with _archive(path) as archive:
-        _require_names(expected, archive.namelist(), name)
-        return {key: _array(archive, key, wanted, f"{name}, {key!r}") for key, wanted in expected.items()}
+    with _open_archive(path) as archive:
+        _check_names(expected, archive.namelist(), name)
+        return {key: _read_array(archive, key, wanted, f"{name}, {key!r}") for key, wanted in expected.items()}
 
 
 def npz_headers(path: Path) -> dict[str, tuple[np.dtype[Any], tuple[int, ...]]]:
-    """The type and shape that each array of an ``.npz`` archive claims to have; no array is read.
+    """Return the type and shape that each array of an ``.npz`` archive claims to have; no array is read.
 
     Examples
     --------
@@ -185,17 +188,17 @@ def npz_headers(path: Path) -> dict[str, tuple[np.dtype[Any], tuple[int, ...]]]:
     {'X': (dtype('float64'), (3, 3))}
     """
     name = show_path(path)
-    with _archive(path) as archive:
+    with _open_archive(path) as archive:
         members = [member for member in archive.namelist() if member.endswith(".npy")]
-        if len(members) > MOST_ARRAYS:
+        if len(members) > MOST_ARRAYS:  # each costs a seek and a header
             raise InputError(f"{name}: expected at most {MOST_ARRAYS} arrays, got {len(members)}.")
         keys = [member.removesuffix(".npy") for member in members]
-        return {key: _header(archive, key, f"{name}, {key!r:.60}")[:2] for key in keys}
+        return {key: _read_header(archive, key, f"{name}, {key!r:.60}")[:2] for key in keys}
 
 
 @contextmanager
-def _archive(path: Path) -> Iterator[ZipFile]:
-    """An open archive; what is wrong with it, in one sentence."""
+def _open_archive(path: Path) -> Iterator[ZipFile]:
+    """Open an archive; whatever is wrong with it is one sentence."""
     name = show_path(path)
     with open_regular(path) as file:
         try:
@@ -209,7 +212,7 @@ def _archive(path: Path) -> Iterator[ZipFile]:
             raise InputError(f"{name}: expected an .npz archive in good order, got: {reason.rstrip('.')}.") from None
 
 
-def _require_names(expected: Collection[str], members: Sequence[str], name: str) -> None:
+def _check_names(expected: Collection[str], members: Sequence[str], name: str) -> None:
     missing = [key for key in expected if f"{key}.npy" not in members]
     if missing:
         got = ", ".join(repr(member.removesuffix(".npy")[:40]) for member in members[:8]) or "none"
@@ -217,8 +220,8 @@ def _require_names(expected: Collection[str], members: Sequence[str], name: str)
         raise InputError(f"{name}: expected an array {missing[0]!r}, got only {got}{more}.")
 
 
-def _header(archive: ZipFile, key: str, name: str) -> tuple[np.dtype[Any], tuple[int, ...], int]:
-    """Type, shape, and where the values start."""
+def _read_header(archive: ZipFile, key: str, name: str) -> tuple[np.dtype[Any], tuple[int, ...], int]:
+    """Return type, shape, and where the values start."""
     member = archive.getinfo(f"{key}.npy")
     if member.compress_type not in (ZIP_STORED, ZIP_DEFLATED):
         raise InputError(f"{name}: expected a stored or deflated member, got method {member.compress_type}.")
@@ -232,12 +235,12 @@ def _header(archive: ZipFile, key: str, name: str) -> tuple[np.dtype[Any], tuple
     return dtype, shape, start.tell()
 
 
-def _array(archive: ZipFile, key: str, expected: Expected, name: str) -> NDArray[Any]:
-    dtype, shape, start = _header(archive, key, name)
-    expected.require(dtype, shape, name)
+def _read_array(archive: ZipFile, key: str, expected: Expected, name: str) -> NDArray[Any]:
+    dtype, shape, start = _read_header(archive, key, name)
+    expected.check_header(dtype, shape, name)
     member = archive.getinfo(f"{key}.npy")
     wanted, size = math.prod(shape) * dtype.itemsize, member.file_size - start
     if size != wanted:
         raise InputError(f"{name}: expected {wanted} bytes for its shape, got {size}.")
     with archive.open(member) as content:  # zipfile compares the checksum at the end
-        return expected.checked(npy.read_array(content, allow_pickle=False), name)
+        return expected.check_values(npy.read_array(content, allow_pickle=False), name)

@@ -1,4 +1,7 @@
-"""Files: opened only if they are regular ones, and written whole or not at all."""
+"""Files and folders: opened only if they are regular ones, and written whole or not at all.
+
+A file is written under a temporary name in its own folder and renamed when it is complete (:func:`replace_file`).
+"""
 
 from __future__ import annotations
 
@@ -14,44 +17,12 @@ from uuid import uuid4
 
 from isthmus.exceptions import InputError, warn
 
-
-@contextmanager
-def open_regular(path: str | os.PathLike[str]) -> Iterator[BufferedReader]:
-    """A regular file, open to read its bytes; anything else is one :class:`~isthmus.exceptions.InputError`.
-
-    Examples
-    --------
-    >>> with open_regular("."):
-    ...     pass
-    Traceback (most recent call last):
-    isthmus.exceptions.InputError: .: expected a file, got a folder...
-    """
-    # Without O_NONBLOCK, opening a pipe that nobody writes to would wait for ever.
-    flags = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
-    if os.path.isdir(path):
-        raise InputError(f"{show_path(path)}: expected a file, got a folder.")
-    try:
-        descriptor = os.open(path, flags)
-    except FileNotFoundError:
-        raise InputError(f"{show_path(path)}: expected a file, found none.") from None
-    except (OSError, ValueError) as error:
-        reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
-        raise InputError(f"{show_path(path)}: expected a file that can be read, got '{reason}'.") from None
-    with os.fdopen(descriptor, "rb") as file:
-        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
-            raise InputError(f"{show_path(path)}: expected a file, got a device or a pipe.")
-        try:
-            yield file
-        except MemoryError:
-            raise InputError(f"{show_path(path)}: expected a file that fits in memory, got a larger one.") from None
-        except OSError as error:
-            raise InputError(
-                f"{show_path(path)}: expected a file that can be read, got '{error.strerror}'."
-            ) from None
+_recordings: list[list[tuple[Path, int, int]]] = []
+"""What has been renamed to its final name, for each :func:`record_writes` that is open: name, device and inode."""
 
 
 def show_path(text: object) -> str:
-    r"""A path, or a name from a file, for messages: in one line, and without characters that act on a terminal.
+    r"""Return a path, or a name from a file, as messages show it: in one line, without what acts on a terminal.
 
     Examples
     --------
@@ -64,7 +35,7 @@ def show_path(text: object) -> str:
 
 
 def escape_for_terminal(text: str) -> str:
-    r"""A text for a terminal: in one line, and every character that could act on it written as its number.
+    r"""Return a text for a terminal: in one line, every character that could act on it written as its number.
 
     Examples
     --------
@@ -74,25 +45,53 @@ def escape_for_terminal(text: str) -> str:
     return text if text.isprintable() else "".join(c if c.isprintable() else repr(c)[1:-1] for c in text)
 
 
-def write_text(path: Path, text: str) -> None:
-    """Write a text to a file in UTF-8, whole or not at all; make its folder where it is missing."""
-    write_bytes(path, text.encode())
+def as_path(path: Any) -> Path:
+    """Return a path that was given as text or as a path."""
+    if not isinstance(path, str | os.PathLike):
+        raise InputError(f"path: expected the path of a file, got {type(path).__name__}.")
+    return Path(path)
 
 
-def write_bytes(path: Path, content: bytes) -> None:
-    """Write bytes to a file, whole or not at all; make its folder where it is missing.
+def temporary_name(path: Path) -> Path:
+    """Return a unique name in the same folder, for what is still being written."""
+    return path.with_name(f".{path.name[:100]}.{uuid4().hex}.part")
+
+
+@contextmanager
+def open_regular(path: str | os.PathLike[str]) -> Iterator[BufferedReader]:
+    """Open a regular file to read its bytes; anything else is one :class:`~isthmus.exceptions.InputError`.
 
     Examples
     --------
-    >>> import tempfile
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     write_bytes(Path(folder) / "new" / "file.txt", b"whole")
-    ...     (Path(folder) / "new" / "file.txt").read_text()
-    'whole'
+    >>> with open_regular("."):
+    ...     pass
+    Traceback (most recent call last):
+    isthmus.exceptions.InputError: .: expected a file, got a folder...
     """
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with replace_file(path) as file:
-        file.write(content)
+    name = show_path(path)
+    # Without O_NONBLOCK, opening a pipe that nobody writes to would wait for ever.
+    flags = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
+    if os.path.isdir(path):
+        raise InputError(f"{name}: expected a file, got a folder.")
+    try:
+        descriptor = os.open(path, flags)
+    except FileNotFoundError:
+        raise InputError(f"{name}: expected a file, found none.") from None
+    except (OSError, ValueError) as error:
+        raise InputError(f"{name}: expected a file that can be read, got '{_reason(error)}'.") from None
+    with os.fdopen(descriptor, "rb") as file:
+        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+            raise InputError(f"{name}: expected a file, got a device or a pipe.")
+        try:
+            yield file
+        except MemoryError:
+            raise InputError(f"{name}: expected a file that fits in memory, got a larger one.") from None
+        except OSError as error:
+            raise InputError(f"{name}: expected a file that can be read, got '{_reason(error)}'.") from None
+
+
+def _reason(error: Exception) -> str:
+    return error.strerror if isinstance(error, OSError) and error.strerror else str(error)
 
 
 @contextmanager
@@ -103,8 +102,7 @@ def replace_file(path: Path) -> Iterator[BufferedWriter]:
     file is removed. The new file has the mode and the owner of the one that it replaces, else those that the umask
     asks for. File and folder are synchronised with the disc. A symbolic link stays, and its target is replaced.
     """
-    path = Path(os.path.realpath(path)) if path.is_symlink() else path
-    _check_replaceable(path)
+    path = _resolve_replaceable(path)
     unfinished = temporary_name(path)
     try:
         # Nobody else may read what is written until the file has the mode of the old one.
@@ -120,6 +118,16 @@ def replace_file(path: Path) -> Iterator[BufferedWriter]:
         unfinished.unlink(missing_ok=True)
         raise
     sync_folder(path.parent)
+
+
+def _resolve_replaceable(path: Path) -> Path:
+    """Return the target of a link, or the path itself; raise unless a file may take its place."""
+    path = Path(os.path.realpath(path)) if path.is_symlink() else path
+    if path.is_dir():
+        raise InputError(f"{show_path(path)}: expected a file, got a folder.")
+    if path.exists() and not path.is_file():  # root would otherwise put a file in the place of /dev/null
+        raise InputError(f"{show_path(path)}: expected a file that can be written, got a device or a pipe.")
+    return path
 
 
 def copy_mode(new: Path, old: Path) -> None:
@@ -170,7 +178,12 @@ def sync_folder(folder: Path) -> None:
         )
 
 
-_recordings: list[list[tuple[Path, int, int]]] = []
+def _is_same_file(path: Path, device: int, inode: int) -> bool:
+    try:
+        found = os.stat(path)
+    except OSError:
+        return False
+    return (found.st_dev, found.st_ino) == (device, inode)
 
 
 @contextmanager
@@ -196,30 +209,22 @@ def record_writes() -> Iterator[Callable[[], list[Path]]]:
         _recordings[:] = [other for other in _recordings if other is not record]
 
 
-def _is_same_file(path: Path, device: int, inode: int) -> bool:
+@contextmanager
+def report_write_errors(path: Path) -> Iterator[None]:
+    """Turn whatever a system says while a file or folder is written into one sentence about it."""
     try:
-        found = os.stat(path)
-    except OSError:
-        return False
-    return (found.st_dev, found.st_ino) == (device, inode)
-
-
-def temporary_name(path: Path) -> Path:
-    """Return a unique name in the same folder, for what is still being written."""
-    return path.with_name(f".{path.name[:100]}.{uuid4().hex}.part")
-
-
-def _check_replaceable(path: Path) -> None:
-    # Whoever may do everything would otherwise put a file in the place of /dev/null.
-    if path.is_dir():
-        raise InputError(f"{show_path(path)}: expected a file, got a folder.")
-    if path.exists() and not path.is_file():
-        raise InputError(f"{show_path(path)}: expected a file that can be written, got a device or a pipe.")
+        if not os.path.isdir(path.parent):  # a slip in a name would otherwise become a folder
+            raise InputError(f"{show_path(path)}: expected a file that can be written, got no folder for it.")
+        yield
+    except InputError:
+        raise
+    except (OSError, ValueError) as error:
+        raise InputError(f"{show_path(path)}: expected a file that can be written, got '{_reason(error)}'.") from None
 
 
 @contextmanager
 def save_file(path: Any) -> Iterator[BufferedWriter]:
-    """The same for a path of the user's, in a folder that exists; where writing fails, one sentence.
+    """Open a temporary file as :func:`replace_file`, for a path of the user's; where writing fails, one sentence.
 
     Examples
     --------
@@ -233,18 +238,33 @@ def save_file(path: Any) -> Iterator[BufferedWriter]:
         yield file
 
 
-@contextmanager
-def report_write_errors(path: Path) -> Iterator[None]:
-    """Whatever a system says while a file or folder is written, as one sentence about it."""
-    try:
-        if not os.path.isdir(path.parent):  # a slip in a name would otherwise become a folder
-            raise InputError(f"{show_path(path)}: expected a file that can be written, got no folder for it.")
-        yield
-    except InputError:
-        raise
-    except (OSError, ValueError) as error:
-        reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
-        raise InputError(f"{show_path(path)}: expected a file that can be written, got '{reason}'.") from None
+def write_whole(path: str | os.PathLike[str], content: bytes) -> None:
+    """Write bytes to a file in a folder that exists, whole or not at all; where that fails, one sentence.
+
+    Examples
+    --------
+    >>> write_whole("no/such/folder/file", b"")
+    Traceback (most recent call last):
+    isthmus.exceptions.InputError: no/such/folder/file: expected a file that can be written, got no folder for it.
+    """
+    with save_file(path) as file:
+        file.write(content)
+
+
+def write_text(path: Path, text: str) -> None:
+    """Write a text to a file in UTF-8, whole or not at all; make its folder where it is missing.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     write_text(Path(folder) / "new" / "file.txt", "whole")
+    ...     (Path(folder) / "new" / "file.txt").read_text()
+    'whole'
+    """
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with replace_file(path) as file:
+        file.write(text.encode())
 
 
 def check_writable(path: Any) -> None:
@@ -258,39 +278,11 @@ def check_writable(path: Any) -> None:
     """
     where = as_path(path)
     with report_write_errors(where):
-        where = Path(os.path.realpath(where)) if where.is_symlink() else where
-        _check_replaceable(where)
-        trial = temporary_name(where)
+        trial = temporary_name(_resolve_replaceable(where))
         try:
             trial.open("xb").close()
         finally:
             trial.unlink(missing_ok=True)
-
-
-def write_whole(path: str | os.PathLike[str], content: bytes) -> None:
-    """Give a file, in a folder that exists, this content, whole or not at all; where that fails, one sentence.
-
-    Examples
-    --------
-    >>> write_whole("no/such/folder/file", b"")
-    Traceback (most recent call last):
-    isthmus.exceptions.InputError: no/such/folder/file: expected a file that can be written, got no folder for it.
-    """
-    with save_file(path) as file:
-        file.write(content)
-
-
-def as_path(path: Any) -> Path:
-    """A path that was given as text or as a path."""
-    if not isinstance(path, str | os.PathLike):
-        raise InputError(f"path: expected the path of a file, got {path!r:.60}.")
-    return Path(path)
-
-
-try:
-    import fcntl
-except ImportError:  # not on every system
-    fcntl = None  # type: ignore[assignment]
 
 
 @contextmanager
@@ -298,8 +290,7 @@ def fill_folder(path: Any, names: tuple[str, ...]) -> Iterator[Path]:
     """Yield an empty folder to put files into, whose files are in ``path`` when all are written.
 
     A new folder appears whole. In one that is there, files of these names are replaced, or removed where there is no
-    new one, and others are left alone; two who write at the same time do so one after the other. Where writing
-    fails or is interrupted, the files are those that were there before.
+    new one, and others are left alone. Where writing fails, the files are those that were there before.
 
     Examples
     --------
@@ -316,36 +307,16 @@ def fill_folder(path: Any, names: tuple[str, ...]) -> Iterator[Path]:
         try:
             unfinished.mkdir()
             yield unfinished
-            _take(unfinished, where, names)
+            sync_folder(unfinished)
+            _put_in_place(unfinished, where, names)
         finally:
-            _remove(unfinished)
+            try:
+                shutil.rmtree(unfinished, ignore_errors=True)
+            finally:  # once more, where Ctrl-C came in between
+                shutil.rmtree(unfinished, ignore_errors=True)
 
 
-def check_folder(path: Any) -> None:
-    """Raise where a folder could not be filled; nothing stays behind.
-
-    Examples
-    --------
-    >>> check_folder("no-such-folder/answer")
-    Traceback (most recent call last):
-    isthmus.exceptions.InputError: ...answer: expected a file that can be written, got no folder for it.
-    """
-    where = Path(os.path.abspath(as_path(path)))
-    with report_write_errors(where):
-        trial = _temporary_folder(where)
-        trial.mkdir()
-        trial.rmdir()
-
-
-def _temporary_folder(where: Path) -> Path:
-    if where.exists() and not where.is_dir():
-        raise InputError(f"{show_path(where)}: expected a folder, got a file.")
-    # On the same disc as what it becomes: inside a folder that is there, else beside its name.
-    return temporary_name(where / "files" if where.is_dir() else where)
-
-
-def _take(unfinished: Path, where: Path, names: tuple[str, ...]) -> None:
-    sync_folder(unfinished)
+def _put_in_place(unfinished: Path, where: Path, names: tuple[str, ...]) -> None:
     if unfinished.parent != where:
         try:
             rename_written(unfinished, where)
@@ -355,9 +326,8 @@ def _take(unfinished: Path, where: Path, names: tuple[str, ...]) -> None:
         else:
             sync_folder(where.parent)
             return
-    with _alone_in(where):
-        _replace_files(unfinished, where, names)
-        sync_folder(where)
+    _replace_files(unfinished, where, names)
+    sync_folder(where)
 
 
 def _replace_files(unfinished: Path, where: Path, names: tuple[str, ...]) -> None:
@@ -365,8 +335,8 @@ def _replace_files(unfinished: Path, where: Path, names: tuple[str, ...]) -> Non
     old = unfinished / ".old"
     old.mkdir()
     there = [name for name in names if (where / name).exists()]
-    for name in there:
-        _keep(where / name, old / name)
+    for name in there:  # copies: no file is missing for a moment
+        shutil.copy2(where / name, old / name)
     try:
         for name in names:
             if (unfinished / name).exists():
@@ -383,30 +353,24 @@ def _replace_files(unfinished: Path, where: Path, names: tuple[str, ...]) -> Non
         raise
 
 
-def _remove(folder: Path) -> None:
-    try:
-        shutil.rmtree(folder, ignore_errors=True)
-    finally:  # once more after Ctrl-C, or where the first try left something
-        if os.path.lexists(folder):
-            shutil.rmtree(folder, ignore_errors=True)
+def _temporary_folder(where: Path) -> Path:
+    if where.exists() and not where.is_dir():
+        raise InputError(f"{show_path(where)}: expected a folder, got a file.")
+    # On the same disc as what it becomes: inside a folder that is there, else next to it.
+    return temporary_name(where / "files" if where.is_dir() else where)
 
 
-def _keep(path: Path, copy: Path) -> None:
-    try:
-        os.link(path, copy)
-    except OSError:  # a file system without hard links
-        shutil.copy2(path, copy)
+def check_folder(path: Any) -> None:
+    """Raise where a folder could not be filled; nothing stays behind.
 
-
-@contextmanager
-def _alone_in(folder: Path) -> Iterator[None]:
-    if fcntl is None:
-        yield
-        return
-    descriptor = os.open(folder, os.O_RDONLY)
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX)
-        yield
-    finally:
-        with suppress(OSError):  # nothing was written through it, so nothing can be lost
-            os.close(descriptor)
+    Examples
+    --------
+    >>> check_folder("no-such-folder/answer")
+    Traceback (most recent call last):
+    isthmus.exceptions.InputError: ...answer: expected a file that can be written, got no folder for it.
+    """
+    where = Path(os.path.abspath(as_path(path)))
+    with report_write_errors(where):
+        trial = _temporary_folder(where)
+        trial.mkdir()
+        trial.rmdir()

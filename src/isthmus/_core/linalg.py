@@ -1,4 +1,4 @@
-"""The span of rows: a factor of their inner products, the directions in which they vary; conjugate gradients."""
+"""Linear algebra: pivoted Cholesky factors, principal axes, conjugate gradients and moments of columns."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ MOST_PRODUCTS = 500
 
 
 def pivoted_cholesky(K: FloatArray, name: str | None = "kernel") -> tuple[FloatArray, IntArray]:
-    """A factor F (n, r) with ``F Fᵀ = K`` for a PSD matrix of rank r, and r rows where F is lower triangular.
+    """Return a factor F (n, r) with ``F Fᵀ = K`` for a PSD matrix of rank r, and the r rows where F is triangular.
 
     Parameters
     ----------
@@ -49,6 +49,7 @@ def pivoted_cholesky(K: FloatArray, name: str | None = "kernel") -> tuple[FloatA
     # A row of length zero has to be zero: in the unit of the longest row, where it is not.
     unit = np.where(lengths > 0.0, lengths, lengths.max(initial=0.0) or np.sqrt(np.abs(K).max(initial=0.0)) or 1.0)
     scaled = K / unit / unit[:, None]
+    # LAPACK takes the row that is farthest from the span of those before as the next pivot.
     packed, pivots, rank, _ = sla.lapack.dpstrf(scaled, tol=RANK_TOLERANCE, lower=1)
     order = np.asarray(pivots, dtype=np.intp) - 1
     F = np.empty((len(K), rank))
@@ -56,14 +57,13 @@ def pivoted_cholesky(K: FloatArray, name: str | None = "kernel") -> tuple[FloatA
     if name is not None and _largest_residual(scaled, F, order[rank:]) > RESIDUAL:
         lowest = float(np.linalg.eigvalsh(K)[0])
         if lowest < -NEGATIVE * np.sqrt(len(K)) * np.abs(K).max():
-            raise InputError(
-                f"{name}: expected a positive semi-definite Gram matrix, got one with an eigenvalue of {lowest:.2g}."
-            )
+            expected = "a positive semi-definite Gram matrix"
+            raise InputError(f"{name}: expected {expected}, got one with an eigenvalue of {lowest:.2g}.")
     return F * lengths[:, None], order[:rank]
 
 
 def _largest_residual(K: FloatArray, F: FloatArray, rows: IntArray) -> float:
-    """The largest entry of K - F Fᵀ among these rows: for a PSD matrix none exceeds its small diagonal."""
+    """Return the largest entry of K - F Fᵀ among these rows: for a PSD matrix none exceeds its small diagonal."""
     blocks = (rows[start : start + BLOCK] for start in range(0, len(rows), BLOCK))
     return max((float(np.abs(K[np.ix_(b, rows)] - F[b] @ F[rows].T).max()) for b in blocks), default=0.0)
 
@@ -80,13 +80,13 @@ class PrincipalAxes:
     """The root mean square (r,) of the rows along each axis, in falling order."""
 
     def coordinates(self, X: Matrix) -> FloatArray:
-        """Rows X (n, d) along the axes (n, r)."""
+        """Return rows X (n, d) along the axes (n, r)."""
         if is_sparse(X):
             return np.asarray(X @ self.axes - self.mean @ self.axes)
         return np.asarray((X - self.mean) @ self.axes)
 
     def leading(self, count: int) -> PrincipalAxes:
-        """The first ``count`` axes; where there are fewer, the rest are zeros."""
+        """Return the first ``count`` axes; where there are fewer, the rest are zeros."""
         missing = max(0, count - self.axes.shape[1])
         axes, deviations = np.pad(self.axes, ((0, 0), (0, missing))), np.pad(self.deviations, (0, missing))
         return replace(self, axes=axes[:, :count], deviations=deviations[:count])
@@ -95,7 +95,7 @@ class PrincipalAxes:
 def principal_axes(
     X: Matrix, *, weights: FloatArray | None = None, centre: bool = True, tolerance: float = 0.0
 ) -> PrincipalAxes:
-    r"""The principal axes of rows, as many as the rows span.
+    r"""Return the principal axes of rows, as many as the rows span.
 
     .. math:: \sum_i w_i (x_i - m)(x_i - m)^T = A\, \mathrm{diag}(\sigma)^2 A^T, \qquad m = \sum_i w_i x_i, \quad
               \sum_i w_i = 1
@@ -113,7 +113,7 @@ def principal_axes(
     centre : bool
         Whether to subtract the mean; without, m is zero.
     tolerance : float
-        Axes whose deviation is at most this times the largest one are left out too.
+        Axes whose deviation is at most this times the largest one are dropped too.
 
     Examples
     --------
@@ -123,7 +123,7 @@ def principal_axes(
     """
     n, d = X.shape
     w = np.full(n, 1.0 / n) if weights is None else np.asarray(weights, dtype=np.float64) / np.sum(weights)
-    if not w.all():
+    if not w.all():  # rows that count nothing would still count for the rounding
         X, w = X[w > 0.0], w[w > 0.0]
     wide = is_sparse(X) and X.shape[0] <= d
     mean, deviations, axes, rounding = (_axes_of_wide if wide else _axes_of_dense)(X, w, centre)
@@ -132,7 +132,7 @@ def principal_axes(
 
 
 def _axes_of_dense(X: Matrix, w: FloatArray, centre: bool) -> tuple[FloatArray, FloatArray, FloatArray, float]:
-    """Mean, deviations, axes, and what a deviation of zero may come out at."""
+    """Return mean, deviations, axes, and the size that rounding may give to a deviation of zero."""
     rows, mean = as_dense(X), np.zeros(X.shape[1])
     if centre:
         mean = w @ rows
@@ -149,8 +149,9 @@ def _axes_of_dense(X: Matrix, w: FloatArray, centre: bool) -> tuple[FloatArray, 
 
 
 def _axes_of_wide(X: Matrix, w: FloatArray, centre: bool) -> tuple[FloatArray, FloatArray, FloatArray, float]:
-    """The same of sparse rows, which stay sparse, from their inner products."""
+    """Return the same four for sparse rows, which stay sparse, from their inner products."""
     X = X.astype(np.float64)
+    # n is at most d here: the n × n inner products are smaller than the rows made dense, at half of their digits.
     G = np.asarray((X @ X.T).toarray())
     size, mean = float(w @ np.diagonal(G)), np.zeros(X.shape[1])
     if centre:
@@ -165,7 +166,7 @@ def _axes_of_wide(X: Matrix, w: FloatArray, centre: bool) -> tuple[FloatArray, F
 
 
 def _fix_signs(axes: FloatArray) -> FloatArray:
-    """Each axis with its largest entry positive; of entries that are equally large, to rounding, the first counts."""
+    """Return each axis with its largest entry positive; of entries that are equally large, to rounding, the first."""
     if not axes.size:
         return axes
     sizes = np.abs(axes)
@@ -180,7 +181,7 @@ def conjugate_gradients(
     x, r = np.zeros_like(b), b
     z = preconditioner * r
     p, rz = z, float(r @ z)
-    enough = tolerance**2 * rz
+    enough = tolerance**2 * rz  # relative to the first residual, in the norm of the preconditioner
     for _ in range(MOST_PRODUCTS):
         if rz <= enough:
             break
@@ -195,7 +196,7 @@ def conjugate_gradients(
 
 
 def column_moments(X: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """The mean and the variance of each column of dense rows (n, d), in double precision, without a copy of all rows.
+    """Return mean and variance of each column of dense rows (n, d), in double precision and without a copy of them.
 
     Examples
     --------

@@ -18,7 +18,7 @@ FORMAT = "{desc} {percentage:3.0f}%|{bar}| {elapsed}<{remaining}"
 SECONDS_BETWEEN_LINES = 30.0
 """How often a log, where no line can be overwritten, gets a new one."""
 SMOOTHING = 0.01
-"""Of the pace that the time left is computed from: nearly its mean, without the preparations at a fraction of 0."""
+"""Weight of the latest pace in the time left: nearly a mean, without the preparations at a fraction of 0."""
 EXPECTED = 0.5
 """The share of its rounds that a run which may stop early is expected to take: most take about half."""
 
@@ -61,7 +61,7 @@ class Progress:
 
     @property
     def active(self) -> bool:
-        """Whether reports go anywhere."""
+        """Whether reports are shown or passed on."""
         return self.shown or self._function is not None
 
     def report(self, text: str, fraction: float = 0.0, *values: Any) -> None:
@@ -140,7 +140,7 @@ class WorkCounter:
 
     @contextmanager
     def count_rounds(self, what: str, most: int) -> Iterator[Callable[[], None]]:
-        """Yield what a run that may end before its last round calls at each; half of the rounds are expected."""
+        """Yield a function that a run calls at each round; it may end early, so half of the rounds are expected."""
         used = 0
 
         def count() -> None:

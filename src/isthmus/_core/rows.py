@@ -1,4 +1,4 @@
-"""Rows in blocks: what is computed over many rows without holding them in one place, and random samples of them.
+"""Rows in blocks: sums over many rows that are never held in one place, and random samples of them.
 
 A sample is drawn by row numbers: the same rows whoever holds them, and in however many parts. The rows of a code are
 cut into as many runs as rows are wanted, from a random row on and around the end, and of each run one row is drawn.
@@ -22,10 +22,10 @@ BLOCK = 2048
 
 
 class Share(Protocol):
-    """What a block of rows adds to a sum: a value that can be sent to where the rows are."""
+    """A function of a block of rows, to be summed over all blocks, that can be sent to where the rows are."""
 
     def __call__(self, X: Matrix, codes: IntArray, /) -> tuple[FloatArray, ...]:
-        """Arrays whose shapes are the same for every block, however few rows it has."""
+        """Return arrays whose shapes are the same for every block, however few rows it has."""
 
 
 @runtime_checkable
@@ -37,20 +37,20 @@ class Rows(Protocol):
 
     @property
     def n(self) -> int:
-        """How many rows there are."""
+        """The number of rows."""
 
     @property
     def d(self) -> int:
-        """How many columns they have."""
+        """The number of columns."""
 
     def total(self, share: Share) -> tuple[FloatArray, ...]:
-        """The sum of all blocks' shares in double precision, made where the rows are; in every run the same."""
+        """Return the sum of all blocks' shares in double precision, computed where the rows are."""
 
     def blocks(self, size: int = BLOCK) -> Iterator[tuple[Matrix, IntArray]]:
-        """All rows and their codes, a block of at most ``size`` at a time, in one order."""
+        """Yield all rows and their codes, a block of at most ``size`` at a time, in one order."""
 
     def sample(self, n: int, random: np.random.Generator) -> Rows:
-        """About n different rows at random, of each code its share; all rows if there are no more.
+        """Return about n different rows at random, of each code its share; all rows if there are no more.
 
         They are those of a :class:`~isthmus._core.rows.Draw`: the same rows whoever holds them.
         """
@@ -68,7 +68,7 @@ class ArrayRows:
     X : array, memory map or CSR matrix (n, d)
         The rows.
     codes : array (n,), optional
-        A number from 0 for each; unless given, nothing tells them apart and it is 0.
+        A number from 0 for each; 0 for all unless given.
 
     Examples
     --------
@@ -88,7 +88,7 @@ class ArrayRows:
         if len(shape) != 2 or dtype is None or dtype.kind != "f" or form not in (None, "csr"):
             kind = type(self.X).__name__ if dtype is None else f"{dtype}{f' in {form.upper()}' if form else ''}"
             raise InputError(
-                f"X: expected a two-dimensional array of floats, or a CSR matrix, got {kind} of shape {shape}."
+                f"X: expected a two-dimensional array or CSR matrix of floats, got {kind} of shape {shape}."
             )
         if self.codes is None:
             object.__setattr__(self, "codes", np.broadcast_to(np.uint8(0), shape[:1]))
@@ -97,26 +97,26 @@ class ArrayRows:
 
     @property
     def n(self) -> int:
-        """How many rows there are."""
+        """The number of rows."""
         return int(self.X.shape[0])
 
     @property
     def d(self) -> int:
-        """How many columns they have."""
+        """The number of columns."""
         return int(self.X.shape[1])
 
-    def require_codes(self, n_codes: int) -> None:
-        """Raise unless every code is one of so many."""
+    def check_codes(self, n_codes: int) -> None:
+        """Raise unless every code is below ``n_codes``."""
         codes = np.asarray(self.codes)
         if len(codes) and not 0 <= codes.min() <= codes.max() < n_codes:
             raise InputError(f"codes: expected numbers from 0 to {n_codes - 1}, got {codes.min()} to {codes.max()}.")
 
     def total(self, share: Share) -> tuple[FloatArray, ...]:
-        """In a few threads."""
+        """Return the sum of all blocks' shares, made in a few threads."""
         return sum_over_items(lambda start: share(*self._part(start, BLOCK)), range(0, max(1, self.n), BLOCK))
 
     def blocks(self, size: int = BLOCK) -> Iterator[tuple[Matrix, IntArray]]:
-        """Views of the rows and of their codes."""
+        """Yield views of the rows and of their codes."""
         for start in range(0, self.n, size):
             yield self._part(start, size)
 
@@ -126,12 +126,12 @@ class ArrayRows:
         return X if is_sparse(X) else np.asarray(X), np.asarray(self.codes[part])
 
     def sample(self, n: int, random: np.random.Generator) -> ArrayRows:
-        """About n rows, in their order: of each code its share, and at least one."""
+        """Return about n rows, in their order: of each code its share, and at least one."""
         if n >= self.n:
             return self
-        counts = code_counts(self.codes)
+        counts = count_codes(self.codes)
         draw = Draw(counts, n, int(random.integers(2**63)))
-        return ArrayRows(*take_drawn(self.X, self.codes, draw, np.zeros_like(counts)))
+        return ArrayRows(*take_sample(self.X, self.codes, draw, np.zeros_like(counts)))
 
 
 AT_ONCE = 4
@@ -140,16 +140,16 @@ AT_ONCE = 4
 
 @dataclass(frozen=True, eq=False)
 class Draw:
-    """Which rows are drawn of all rows.
+    """A random choice among all rows, as row numbers that each part can compute by itself.
 
     Parameters
     ----------
     counts : array (C,)
-        How many rows of each code there are.
+        The number of rows of each code.
     n : int
         How many rows are wanted: of each code its share, but at least one.
     seed : int
-        What chance depends on.
+        The seed of all random numbers.
 
     Examples
     --------
@@ -167,49 +167,52 @@ class Draw:
 
     @property
     def wanted(self) -> IntArray:
-        """How many rows of each code (C,) are drawn."""
+        """The number of rows of each code (C,) that are drawn."""
         share = np.round(self.n * (self.counts / max(1, self.counts.sum()))).astype(np.int64)
         return np.asarray(np.minimum(self.counts, np.maximum(1, share)))
 
     def ranks(self, code: int, start: int, stop: int) -> IntArray:
-        """Those drawn from ``start`` up to ``stop``, where the rows of a code are numbered among themselves."""
+        """Return the numbers drawn from ``start`` up to ``stop``, of the rows of a code numbered among themselves."""
         N, k = int(self.counts[code]), int(self.wanted[code])
-        first = int(N * self._chance(code, k, k + 1)[0]) if k else 0
+        # The runs begin at a random row: every row is equally likely, also where one run is longer than another.
+        first = int(N * self._random_numbers(code, k, k + 1)[0]) if k else 0
         low, high = start + first, stop + first
+        # They go around the end, so a range may lie in the first turn, in the second, or in both.
         around = [self._in_runs(code, max(0, low - turn), min(N, high - turn)) + turn for turn in (0, N)]
         return np.concatenate(around) - first
 
     def _in_runs(self, code: int, low: int, high: int) -> IntArray:
-        """Those from ``low`` up to ``high``, counted from the beginning of the first run."""
+        """Return those from ``low`` up to ``high``, counted from the beginning of the first run."""
         if low >= high:
             return np.empty(0, dtype=np.int64)
         N, k = int(self.counts[code]), int(self.wanted[code])
         first, last = low * k // N, min(k, high * k // N + 1)
         j, (width, rest) = np.arange(first, last + 1), divmod(N, k)
         edges = j * width + j * rest // k  # j N / k, in whole numbers that are not too large
-        found = edges[:-1] + (np.diff(edges) * self._chance(code, first, last)).astype(np.int64)
+        found = edges[:-1] + (np.diff(edges) * self._random_numbers(code, first, last)).astype(np.int64)
         return np.asarray(found[(found >= low) & (found < high)])
 
-    def _chance(self, code: int, start: int, stop: int) -> FloatArray:
-        """Numbers of a code's own row of random numbers, without those before."""
+    def _random_numbers(self, code: int, start: int, stop: int) -> FloatArray:
+        """Return entries of a code's own sequence of random numbers, without making those before."""
+        # Philox is a counter: any entry can be made without those before it.
         counter = np.random.Philox(key=np.array([self.seed, code], dtype=np.uint64))
         counter.advance(start // AT_ONCE)
         return np.random.Generator(counter).random(start % AT_ONCE + stop - start)[start % AT_ONCE :]
 
 
-def code_counts(codes: IntArray, least: int = 0) -> IntArray:
-    """How many rows of each code there are (C,).
+def count_codes(codes: IntArray, least: int = 0) -> IntArray:
+    """Return the number of rows of each code (C,).
 
     Examples
     --------
-    >>> code_counts(np.array([0, 2, 2], dtype=np.uint64))
+    >>> count_codes(np.array([0, 2, 2], dtype=np.uint64))
     array([1, 0, 2])
     """
     return np.bincount(np.asarray(codes).astype(np.intp, copy=False), minlength=least)
 
 
-def take_drawn(X: Matrix, codes: IntArray, draw: Draw, before: IntArray) -> tuple[Matrix, IntArray]:
-    """The rows of a part that are drawn, in their order, and their codes.
+def take_sample(X: Matrix, codes: IntArray, draw: Draw, before: IntArray) -> tuple[Matrix, IntArray]:
+    """Return the rows of a part that are drawn, in their order, and their codes.
 
     Parameters
     ----------
@@ -220,17 +223,18 @@ def take_drawn(X: Matrix, codes: IntArray, draw: Draw, before: IntArray) -> tupl
     draw : Draw
         From all rows.
     before : array (C,)
-        How many rows of each code the parts before it have.
+        The numbers of rows of each code in the parts before it.
 
     Examples
     --------
-    >>> take_drawn(np.eye(4), np.array([0, 1, 0, 1]), Draw(np.array([2, 2]), 2, seed=0), np.zeros(2, int))[1]
+    >>> take_sample(np.eye(4), np.array([0, 1, 0, 1]), Draw(np.array([2, 2]), 2, seed=0), np.zeros(2, int))[1]
     array([0, 1])
     """
     codes = np.asarray(codes)
-    counts = code_counts(codes, len(before))
+    counts = count_codes(codes, len(before))
     # Of small numbers sorting takes no comparisons; then the rows of a code lie side by side.
     order = np.argsort(codes.astype(np.min_scalar_type(len(counts))), kind="stable")
+    # From ranks among all rows of a code to places in the sorted rows of this part.
     shift = np.cumsum(counts) - counts - before
     ranges = zip(before.tolist(), (before + counts).tolist(), strict=True)
     chosen = [draw.ranks(code, start, stop) + shift[code] for code, (start, stop) in enumerate(ranges)]
@@ -240,7 +244,7 @@ def take_drawn(X: Matrix, codes: IntArray, draw: Draw, before: IntArray) -> tupl
 
 
 def sample_systematically(chance: FloatArray, codes: IntArray, random: np.random.Generator) -> IntArray:
-    """Different places at random, in rising order: each with its own chance, and of each code its share, about.
+    """Return different places at random, in rising order: each with its own chance, of each code about its share.
 
     Places of one code are mixed up and put one behind the other. Their chances are steps of a staircase that begins
     at a random height; a place is drawn where it passes a whole number.

@@ -1,9 +1,11 @@
-"""A sum over blocks in a few threads: the same in every run with as many threads, and no more of them than allowed.
+"""Threads: sums over blocks in as many as BLAS may use, and a single one where arrays are small.
+
+A sum is the same to the last bit in every run with as many threads.
 
 As many threads work on blocks as BLAS may use at this place, and BLAS gets one in each of them meanwhile. So whoever
 limits BLAS limits us: the environment's OPENBLAS_NUM_THREADS, :func:`threadpoolctl.threadpool_limits`, the processes
 of joblib and the workers of Dask, which have one each. Outside the main thread, as within joblib's or Dask's threads,
-there is one: others are at work beside us.
+there is one: other threads are at work at the same time.
 """
 
 from __future__ import annotations
@@ -33,7 +35,7 @@ waits for the slowest thread, which on a busy machine is not even running."""
 
 @cache
 def _controller() -> Any:
-    """Of the BLAS libraries that are loaded: to find them takes milliseconds, to ask them does not."""
+    """Return a controller of the BLAS libraries, kept because to find them takes milliseconds."""
     import scipy.linalg  # noqa: F401  (SciPy has a BLAS of its own)
     from threadpoolctl import ThreadpoolController
 
@@ -42,9 +44,9 @@ def _controller() -> Any:
 
 @cache
 def _openmp_controller(loaded: bool) -> Any:
-    """Of the OpenMP library of scikit-learn, whose searches for neighbours wait for idle threads as BLAS does.
+    """Return a controller of scikit-learn's OpenMP, whose searches for neighbours wait for idle threads as BLAS does.
 
-    It can be found once it is ``loaded``, so that there are two answers to keep.
+    The library can be found once it is ``loaded``, so that there are two answers to keep.
     """
     from threadpoolctl import ThreadpoolController
 
@@ -55,18 +57,18 @@ def _blas_threads() -> int:
     return max((int(library.get_num_threads()) for library in _controller().lib_controllers), default=1)
 
 
-def _anybody_may_limit() -> None:
-    """The first thread that limits OpenBLAS is the only one that can, until it lets go (threadpoolctl from 3.8 on).
+def _release_control() -> None:
+    """Let any thread limit OpenBLAS, not only the first one that did (threadpoolctl from 3.8 on).
 
-    But the last one out is often another thread than the first one in, and the caller's are to have their say again.
+    The last thread out is often another one than the first one in, and the caller's limits have to work again.
     """
     for library in _controller().lib_controllers:
         if hasattr(library, "clear_controlling_thread"):
             library.clear_controlling_thread(force=True)
 
 
-class _OneEach:
-    """Who is inside; the first one in sets BLAS to one thread, the last one out sets it back."""
+class _SingleThreadedBlas:
+    """A count of the threads inside: the first one in sets BLAS to one thread, the last one out sets it back."""
 
     def __init__(self) -> None:
         self.lock, self.inside, self.outside = threading.Lock(), 0, 1
@@ -76,7 +78,7 @@ class _OneEach:
         with self.lock:
             if not self.inside:
                 self.outside = _blas_threads()
-                _anybody_may_limit()
+                _release_control()
                 self.limit = _controller().limit(limits=1) if self.outside > 1 else None
             self.inside += 1
 
@@ -84,48 +86,48 @@ class _OneEach:
         with self.lock:
             self.inside -= 1
             if not self.inside and self.limit is not None:
-                _anybody_may_limit()
+                _release_control()
                 self.limit.restore_original_limits()
-                _anybody_may_limit()
+                _release_control()
 
 
-_one_each, _here = _OneEach(), threading.local()
+_single, _here = _SingleThreadedBlas(), threading.local()
 
 
 def n_threads() -> int:
-    """How many threads may work on blocks here."""
-    if threading.current_thread() is not threading.main_thread() or getattr(_here, "crowded", False):
+    """Return how many threads may work on blocks here."""
+    if threading.current_thread() is not threading.main_thread() or getattr(_here, "nested", False):
         return 1
-    return _one_each.outside if _one_each.inside else _blas_threads()
+    return _single.outside if _single.inside else _blas_threads()
 
 
 @contextmanager
 def single_threaded_blas(when: bool = True) -> Iterator[None]:
-    """One BLAS thread in this process while anybody is inside; there may be several threads over blocks."""
+    """Limit BLAS to one thread in this process; there may be several threads over blocks."""
     if not when:
         yield
         return
-    _one_each.enter()
+    _single.enter()
     try:
         yield
     finally:
-        _one_each.leave()
+        _single.leave()
 
 
 @contextmanager
 def cap_inner_threads() -> Iterator[None]:
-    """The same where somebody else has threads for blocks: none of ours inside."""
-    before = getattr(_here, "crowded", False)
-    _here.crowded = True
+    """Limit BLAS to one thread, and this thread to one block at a time, where a scheduler has threads of its own."""
+    before = getattr(_here, "nested", False)
+    _here.nested = True
     try:
         with single_threaded_blas():
             yield
     finally:
-        _here.crowded = before
+        _here.nested = before
 
 
 def is_small(*shapes: tuple[int, ...]) -> bool:
-    """Whether matrices, of these shapes in all, are so small that a second BLAS thread costs more than it brings.
+    """Return whether matrices of these shapes, in all, are so small that a second BLAS thread does not pay.
 
     Examples
     --------
@@ -155,15 +157,15 @@ def cap_threads(function: Entry) -> Entry:
     """
 
     @wraps(function)
-    def capped(*args: Any, **options: Any) -> Any:
+    def wrapper(*args: Any, **options: Any) -> Any:
         shapes = [shape for value in (*args, *options.values()) if (shape := _shape_of(value)) is not None]
         if not shapes or not is_small(*shapes):
             return function(*args, **options)
         with single_threaded_blas(), _openmp_controller("sklearn.neighbors" in sys.modules).limit(limits=1):
             return function(*args, **options)
 
-    capped.caps_threads = True  # type: ignore[attr-defined]
-    return capped  # type: ignore[return-value]
+    wrapper.caps_threads = True  # type: ignore[attr-defined]
+    return wrapper  # type: ignore[return-value]
 
 
 def cap_methods(cls: type[Item], uncapped: Container[str] = ()) -> type[Item]:
@@ -189,7 +191,7 @@ def cap_methods(cls: type[Item], uncapped: Container[str] = ()) -> type[Item]:
 
 
 def _shape_of(value: Any) -> tuple[int, int] | None:
-    """Rows and columns of an argument, or None where it is no table."""
+    """Return rows and columns of an argument, or None where it is no table."""
     shape = getattr(value, "held_shape", None) or getattr(value, "shape", None)
     if isinstance(value, list | tuple) and len(value) and isinstance(value[0], list | tuple | np.ndarray):
         shape = len(value), np.size(value[0])
@@ -199,7 +201,7 @@ def _shape_of(value: Any) -> tuple[int, int] | None:
 
 
 def sum_over_items(share: Callable[[Item], Sums], items: Sequence[Item]) -> Sums:
-    """The sum of the shares of all items in double precision; nothing where there are none.
+    """Return the sum of the shares of all items in double precision; nothing where there are none.
 
     Each thread sums a run of items in their order, and the runs are added in theirs.
 
@@ -208,11 +210,11 @@ def sum_over_items(share: Callable[[Item], Sums], items: Sequence[Item]) -> Sums
     >>> [float(part) for part in sum_over_items(lambda x: (np.float64(x), np.float64(1.0)), [1.0, 2.0, 4.0])]
     [7.0, 3.0]
     """
-    return add_parts(_run_in_threads(lambda run: _run(share, run), items)) if len(items) else ()
+    return add_parts(_run_in_threads(lambda run: _sum_run(share, run), items)) if len(items) else ()
 
 
 def map_over_items(function: Callable[[Item], Value], items: Sequence[Item]) -> list[Value]:
-    """What the function makes of each item.
+    """Return the function's value for each item, computed in a few threads.
 
     Examples
     --------
@@ -223,17 +225,19 @@ def map_over_items(function: Callable[[Item], Value], items: Sequence[Item]) -> 
 
 
 def _run_in_threads(function: Callable[[Sequence[Item]], Value], items: Sequence[Item]) -> list[Value]:
-    """Of each thread's run of items."""
+    """Return the function's value for each thread's run of items."""
     threads = min(n_threads(), len(items))
     if threads <= 1:
         return [function(items)]
+    # Runs of neighbouring items, not a queue: what a thread adds up does not depend on how fast the others are.
     cuts = np.linspace(0, len(items), threads + 1).astype(int)
     runs = [items[start:stop] for start, stop in pairwise(cuts)]
     with single_threaded_blas(), ThreadPoolExecutor(threads) as pool:
         return list(pool.map(function, runs))
 
 
-def _run(share: Callable[[Item], Sums], items: Sequence[Item]) -> Sums:
+def _sum_run(share: Callable[[Item], Sums], items: Sequence[Item]) -> Sums:
+    # A copy, in which the others are added up: shares may be views of something else.
     total = [np.array(part, dtype=np.float64) for part in share(items[0])]
     for item in items[1:]:
         for sum_, part in zip(total, share(item), strict=True):
@@ -242,11 +246,11 @@ def _run(share: Callable[[Item], Sums], items: Sequence[Item]) -> Sums:
 
 
 def add_parts(parts: Sequence[Sums]) -> Sums:
-    """The sum of several sums, in their order.
+    """Return the sum of several sums, added in their order.
 
     Examples
     --------
     >>> add_parts([(np.ones(2),), (np.ones(2),)])
     (array([2., 2.]),)
     """
-    return _run(lambda part: part, parts) if len(parts) > 1 else parts[0]
+    return _sum_run(lambda part: part, parts) if len(parts) > 1 else parts[0]

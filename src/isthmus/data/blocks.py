@@ -1,4 +1,4 @@
-"""Rows in blocks from what the caller has: Dask arrays, whose rows stay on their workers, or objects that are rows.
+"""Rows in blocks: Dask arrays, whose rows stay on their workers, and objects that compute their own sums.
 
 No other module asks whether something is a Dask array: what comes from here is :class:`Rows` or :class:`Partitions`.
 """
@@ -19,7 +19,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from isthmus._core.rows import BLOCK, ArrayRows, Draw, Rows, Share, code_counts, take_drawn
+from isthmus._core.rows import BLOCK, ArrayRows, Draw, Rows, Share, count_codes, take_sample
 from isthmus._core.threads import add_parts, cap_inner_threads, single_threaded_blas
 from isthmus._core.validation import (
     FloatArray,
@@ -27,14 +27,15 @@ from isthmus._core.validation import (
     Matrix,
     as_labels,
     check_length,
+    find_classes,
     is_sparse,
-    is_unlabelled,
     short_repr,
+    show_value,
 )
 from isthmus.exceptions import InputError, MissingDependencyError
 
 LOCAL = 50_000
-"""No more rows than this are brought to one place: larger samples stay in partitions."""
+"""Rows that are brought to this process, at most: larger samples stay in partitions."""
 QUIET = {
     "distributed.scheduler.work-stealing": False,
     "distributed.worker.profile.enabled": False,
@@ -46,14 +47,14 @@ QUIET = {
 }
 """For ``dask.config.set``, before a cluster is started. Without the first, rows travel to workers that are idle;
 without the second, Dask looks at what its workers do a hundred times per second; without the next three, every
-process measures itself fifty, ten and two times per second; without the last two, workers give memory back after each
-block, and get it anew, page by page."""
+process measures itself fifty, ten and two times per second; without the last two, workers return memory after each
+block, and get it back page by page."""
 FAN = 8
-"""So many sums are added at once, on a worker, until one is left."""
+"""Sums that a worker adds at once, until one is left."""
 
 
 def import_dask() -> Any:
-    """The module of that name, with its arrays."""
+    """Return the module dask, with its arrays; raise where it is not installed."""
     try:
         import dask
         import dask.array
@@ -61,6 +62,43 @@ def import_dask() -> Any:
         message = 'Rows on several machines need Dask, which is not installed: pip install "isthmus[dask]".'
         raise MissingDependencyError(message) from None
     return dask
+
+
+def is_dask(X: Any) -> bool:
+    """Return whether X is a Dask array, without importing Dask.
+
+    Examples
+    --------
+    >>> is_dask([[1.0]])
+    False
+    """
+    module = type(X).__module__
+    return module.startswith("dask.array") and type(X).__name__ == "Array"
+
+
+def has_blocks(X: Any) -> bool:
+    """Return whether X is read in blocks only: a Dask array, or rows that compute their own sums.
+
+    Examples
+    --------
+    >>> has_blocks(ArrayRows(np.eye(2), np.array([0, 1]))), has_blocks(np.eye(2))
+    (True, False)
+    """
+    return is_dask(X) or all(callable(getattr(X, name, None)) for name in ("total", "blocks", "sample"))
+
+
+def compute(values: Sequence[Any], *, as_it_is: bool = False) -> tuple[Any, ...]:
+    """Compute Dask values with one BLAS thread for each of Dask's in this process; elsewhere Dask sees to that.
+
+    With ``as_it_is`` the graph is not optimised, which may lose which worker should do a task.
+    """
+    with cap_inner_threads():
+        return tuple(import_dask().compute(*values, optimize_graph=not as_it_is))
+
+
+def partitions(array: Any) -> list[Any]:
+    """Return the chunks of an array that is cut along its rows only, each to be computed where it lies."""
+    return list(array.to_delayed().ravel())
 
 
 @short_repr
@@ -104,13 +142,11 @@ class DaskRows:
         if self.X.ndim != 2 or np.dtype(self.X.dtype).kind != "f":
             raise InputError(f"X: expected a two-dimensional Dask array of floats, got {self.X.ndim} dimension(s).")
         if len(self.X.chunks[1]) != 1 or self.codes.chunks != self.X.chunks[:1]:
-            raise InputError(
-                "codes: expected the chunks of X, which cut no row, got others; DaskRows.of makes them so."
-            )
+            raise InputError("codes: expected the chunks of X, which cut no row, got others; use DaskRows.of.")
 
     @classmethod
     def of(cls, X: Any, y: Any, name: str = "source") -> DaskRows:
-        """Rows with labels of any type, in a Dask array or an ordinary one; codes are kept on the workers."""
+        """Return rows with labels of any type, in a Dask array or an ordinary one; codes are kept on the workers."""
         array, labels = import_dask().array, f"y_{name}"
         X = check_chunks(X, f"X_{name}")
         if y is None:
@@ -120,19 +156,20 @@ class DaskRows:
         if y.ndim != 1 or y.shape != X.shape[:1]:
             raise InputError(f"{labels}: expected shape {X.shape[:1]} to match X_{name}, got {y.shape}.")
         y = y.rechunk((X.chunks[0],))
-        parts = compute([import_dask().delayed(distinct_labels)(part, labels) for part in partitions(y)])
-        classes = unite_labels(parts, labels)
+        # Two passes over labels: the classes of all partitions first, then the place of each label among them.
+        parts = compute([import_dask().delayed(find_classes)(part, labels) for part in partitions(y)])
+        classes = find_classes(np.concatenate(parts), labels)
         codes = y.map_blocks(encode_block, classes=classes, dtype=np.min_scalar_type(len(classes)))
         return cls(X, codes.persist(), classes)
 
     @property
     def n(self) -> int:
-        """How many rows there are."""
+        """The number of rows."""
         return int(self.X.shape[0])
 
     @property
     def d(self) -> int:
-        """How many columns they have."""
+        """The number of columns."""
         return int(self.X.shape[1])
 
     @cached_property
@@ -141,8 +178,8 @@ class DaskRows:
 
     @cached_property
     def counts(self) -> IntArray:
-        """How many rows of each code each partition has (P, C)."""
-        found = compute([import_dask().delayed(code_counts)(codes) for _, codes in self._parts])
+        """The numbers of rows of each code in each partition (P, C)."""
+        found = compute([import_dask().delayed(count_codes)(codes) for _, codes in self._parts])
         width = max(map(len, found))
         return np.stack([np.pad(row, (0, width - len(row))) for row in found])
 
@@ -158,8 +195,8 @@ class DaskRows:
         found = futures[0].client.who_has(futures)
         return [list(found.get(key, ())) for key in keys]
 
-    def _each(self, function: Any, *others: Any) -> list[Any]:
-        """A function of each partition, made by who holds it as long as he lives: no rows travel to even out work."""
+    def _map_parts(self, function: Any, *others: Any) -> list[Any]:
+        """Return a function of each partition, run by the worker that holds it: no rows travel to even out work."""
         made = []
         for holders, part, *rest in zip(self._holders, self._parts, *others, strict=True):
             with import_dask().annotate(workers=holders, allow_other_workers=True) if holders else nullcontext():
@@ -167,52 +204,50 @@ class DaskRows:
         return made
 
     @cached_property
-    def _here(self) -> ArrayRows:
+    def _local(self) -> ArrayRows:
         """All rows in this process."""
         return fetch_rows(self._parts)
 
     def total(self, share: Share) -> tuple[FloatArray, ...]:
-        """On the workers: the share goes there once, as a part of the graph, which survives a worker's death."""
+        """Return the sum of all shares, made on the workers: the share is a task, which survives a worker's death."""
         delayed = import_dask().delayed
+        # Named at random: shares are not hashed, and two of them are never taken for one task.
         sent = delayed(share, name=f"share-{uuid4().hex}", traverse=False)
-        sums = self._each(delayed(partition_total), repeat(sent, len(self._parts)))
-        while len(sums) > 1:
+        sums = self._map_parts(delayed(sum_partition), repeat(sent, len(self._parts)))
+        while len(sums) > 1:  # a tree of sums: no process holds all of them
             sums = [delayed(add_parts)(sums[start : start + FAN]) for start in range(0, len(sums), FAN)]
         return tuple(compute(sums, as_it_is=True)[0])
 
     def blocks(self, size: int = BLOCK) -> Iterator[tuple[Matrix, IntArray]]:
-        """All rows, brought here a partition at a time."""
+        """Yield all rows, brought here a partition at a time."""
         for part in self._parts:
             yield from ArrayRows(*compute(part)).blocks(size)
 
     def sample(self, n: int, random: np.random.Generator) -> ArrayRows | DaskRows:
-        """About n rows, drawn by the workers: brought here up to :data:`LOCAL`, else in partitions of their own."""
+        """Return about n rows, drawn by the workers: brought here up to :data:`LOCAL`, else in new partitions."""
         if n >= self.n:
-            return self if self.n > LOCAL else self._here
-        parts = self._drawn(Draw(self.counts.sum(axis=0), n, int(random.integers(2**63))))
+            return self if self.n > LOCAL else self._local
+        parts = self._draw(Draw(self.counts.sum(axis=0), n, int(random.integers(2**63))))
         if n <= LOCAL:
             return fetch_rows(parts)
+        # Kept by the workers, as a sample is read in many passes and has to be the same in each.
         parts = import_dask().persist(*parts, optimize_graph=False)
         sizes = compute([import_dask().delayed(len)(part[1]) for part in parts])
-        X = _array([part[0] for part in parts], [(size, self.d) for size in sizes], self.X.dtype)
-        codes = _array([part[1] for part in parts], [(size,) for size in sizes], self.codes.dtype)
-        X, codes = import_dask().persist(X, codes)
-        return DaskRows(X, codes, self.classes)
+        array = import_dask().array
+        known = list(zip(parts, sizes, strict=True))
+        X = [array.from_delayed(part[0], (size, self.d), self.X.dtype) for part, size in known]
+        codes = [array.from_delayed(part[1], (size,), self.codes.dtype) for part, size in known]
+        kept = import_dask().persist(array.concatenate(X), array.concatenate(codes))
+        return DaskRows(kept[0], kept[1], self.classes)
 
-    def _drawn(self, draw: Draw) -> list[Any]:
-        """What is drawn of each partition, and where it lies."""
+    def _draw(self, draw: Draw) -> list[Any]:
+        """Return what is drawn of each partition, still on its worker."""
         before = np.cumsum(self.counts, axis=0) - self.counts
-        return self._each(import_dask().delayed(take_drawn, nout=2), repeat(draw, len(before)), before)
-
-
-def _array(parts: Sequence[Any], shapes: Sequence[tuple[int, ...]], dtype: Any) -> Any:
-    array = import_dask().array
-    pairs = zip(parts, shapes, strict=True)
-    return array.concatenate([array.from_delayed(part, shape, dtype) for part, shape in pairs])
+        return self._map_parts(import_dask().delayed(take_sample, nout=2), repeat(draw, len(before)), before)
 
 
 def check_chunks(X: Any, name: str) -> Any:
-    """A Dask array of floats, in chunks of known size that cut no row."""
+    """Return a Dask array of floats, in chunks of known size that cut no row; raise where it can't be."""
     if X.ndim != 2 or not X.shape[1]:
         raise InputError(f"{name}: expected a two-dimensional array, got shape {X.shape}.")
     if any(np.isnan(size) for sizes in X.chunks for size in sizes):
@@ -222,73 +257,28 @@ def check_chunks(X: Any, name: str) -> Any:
     return (X if np.dtype(X.dtype).kind == "f" else X.astype(np.float64)).rechunk({1: -1})
 
 
-def partition_total(X: Matrix, codes: IntArray, share: Share) -> tuple[FloatArray, ...]:
-    """The share of one partition, a block at a time."""
+def sum_partition(X: Matrix, codes: IntArray, share: Share) -> tuple[FloatArray, ...]:
+    """Return the share of one partition, a block at a time."""
     return ArrayRows(X, codes).total(share)
 
 
 def fetch_rows(parts: Sequence[Any]) -> ArrayRows:
-    """Rows of several partitions with their codes, dense or sparse, as one in this process."""
+    """Return the rows and codes of several partitions as one, in this process."""
     X, codes = zip(*compute(parts, as_it_is=True), strict=True)
     return ArrayRows(stack_rows(X), np.concatenate(codes))
 
 
 def stack_rows(parts: Sequence[Matrix]) -> Matrix:
-    """Rows of several blocks as one, all of them dense or all of them sparse."""
+    """Return the rows of several blocks as one; raise unless all are dense or all are sparse."""
     if len({is_sparse(part) for part in parts}) > 1:
         raise InputError(
-            "X: expected partitions that are all dense or all CSR, got both; convert them by X.map_blocks first."
+            "X: expected partitions that are all dense or all CSR, got both; convert them by map_blocks."
         )
     return sp.vstack(parts, format="csr") if is_sparse(parts[0]) else np.concatenate(parts)
 
 
-def partitions(array: Any) -> list[Any]:
-    """The chunks of an array that is cut along its rows only, each to be computed where it lies."""
-    return list(array.to_delayed().ravel())
-
-
-def compute(values: Sequence[Any], *, as_it_is: bool = False) -> tuple[Any, ...]:
-    """With one BLAS thread for each of Dask's, where these are in this process; in others Dask sees to that.
-
-    A graph of partitions needs no further work, which may lose by whom its tasks should be done.
-    """
-    with cap_inner_threads():
-        return tuple(import_dask().compute(*values, optimize_graph=not as_it_is))
-
-
-def distinct_labels(y: NDArray[Any], name: str) -> NDArray[Any]:
-    """The different labels of a partition, sorted.
-
-    Examples
-    --------
-    >>> distinct_labels(np.array(["b", "a", "b"]), "y")
-    array(['a', 'b'], dtype='<U1')
-    """
-    y = np.asarray(y)
-    missing = int(is_unlabelled(y).sum())
-    if missing:
-        raise InputError(
-            f"{name}: expected a label for every row (-1, None and NaN mean none), got {missing} without."
-        )
-    try:
-        return np.unique(y)
-    except TypeError:
-        raise InputError(f"{name}: expected labels of one sortable type, got a mixture.") from None
-
-
-def unite_labels(parts: Sequence[NDArray[Any]], name: str) -> NDArray[Any]:
-    """The different labels of all partitions, sorted.
-
-    Examples
-    --------
-    >>> unite_labels([np.array([1, 3]), np.array([2, 3])], "y")
-    array([1, 2, 3])
-    """
-    return distinct_labels(np.concatenate(parts), name)
-
-
 def encode_block(y: NDArray[Any], classes: NDArray[Any]) -> IntArray:
-    """The place of each label among the classes, as a small whole number.
+    """Return the place of each label among the classes, as a small whole number.
 
     Examples
     --------
@@ -296,29 +286,6 @@ def encode_block(y: NDArray[Any], classes: NDArray[Any]) -> IntArray:
     array([1, 0], dtype=uint8)
     """
     return np.searchsorted(classes, np.asarray(y)).astype(np.min_scalar_type(len(classes)))
-
-
-def is_dask(X: Any) -> bool:
-    """Return whether X is a Dask array, without importing Dask.
-
-    Examples
-    --------
-    >>> is_dask([[1.0]])
-    False
-    """
-    module = type(X).__module__
-    return module.startswith("dask.array") and type(X).__name__ == "Array"
-
-
-def has_blocks(X: Any) -> bool:
-    """Return whether only blocks of X should be asked for: a Dask array, or rows that compute their own sums.
-
-    Examples
-    --------
-    >>> has_blocks(ArrayRows(np.eye(2), np.array([0, 1]))), has_blocks(np.eye(2))
-    (True, False)
-    """
-    return is_dask(X) or all(callable(getattr(X, name, None)) for name in ("total", "blocks", "sample"))
 
 
 def check_labelled_rows(X: Any, y: Any, name: str = "source") -> tuple[Rows, NDArray[Any]]:
@@ -344,13 +311,11 @@ def check_labelled_rows(X: Any, y: Any, name: str = "source") -> tuple[Rows, NDA
         X, y = DaskRows.of(X, y, name), None
     own = getattr(X, "classes", None)
     if (y is None) == (own is None):
-        raise InputError(
-            f"y_{name}: expected the classes that the codes of the rows count through, once, got "
-            f"{'them twice' if y is not None else 'None'}."
-        )
+        got = "None" if y is None else "them twice"
+        raise InputError(f"y_{name}: expected the classes that the codes of the rows count through, once, got {got}.")
     classes = np.asarray(own if y is None else y)
     if classes.ndim != 1 or not len(classes) or len(np.unique(classes)) != len(classes):
-        raise InputError(f"y_{name}: expected different classes, got {classes!r:.60}.")
+        raise InputError(f"y_{name}: expected different classes, got {show_value(classes)}.")
     return X, classes
 
 
@@ -383,6 +348,12 @@ class Partitions:
         return compute([import_dask().delayed(function)(part) for part in partitions(self.X)])
 
 
+def _apply(X: Any, function: Any) -> NDArray[Any]:
+    with single_threaded_blas(threading.current_thread() is not threading.main_thread()):  # others are at work too
+        made: NDArray[Any] = function(X)
+        return made
+
+
 def as_partitions(X: Any, name: str = "X") -> Partitions | None:
     """Return the partitions of a Dask array; None for rows that are in this process.
 
@@ -396,12 +367,6 @@ def as_partitions(X: Any, name: str = "X") -> Partitions | None:
     if X.ndim != 2:
         raise InputError(f"{name}: expected a two-dimensional array, got {X.ndim} dimension(s).")
     return Partitions(X.rechunk({1: -1}))
-
-
-def _apply(X: Any, function: Any) -> NDArray[Any]:
-    with single_threaded_blas(threading.current_thread() is not threading.main_thread()):  # others are at work too
-        made: NDArray[Any] = function(X)
-        return made
 
 
 def append_rows(old: Any, new: Any, name: str) -> Any:
@@ -418,9 +383,7 @@ def append_rows(old: Any, new: Any, name: str) -> Any:
         array = import_dask().array
         return array.concatenate([old, array.asarray(new)])
     if has_blocks(old):
-        raise InputError(
-            f"{name}: expected None, as rows in blocks get no others appended (fit to all of them), got rows."
-        )
+        raise InputError(f"{name}: expected None, as rows in blocks can't be extended, got rows; fit to all of them.")
     if framed != hasattr(new, "columns") or (framed and type(old) is not type(new)):
         raise InputError(f"{name}: expected {_kind(old)}, as in fit, got {_kind(new)}.")
     if framed and module == "pandas":
@@ -457,4 +420,4 @@ def append_labels(old: Any, new: Any, n_new: int, name: str) -> Any:
     both: list[NDArray[Any]] = [as_labels(old, name), new]
     if both[0].dtype.kind == both[1].dtype.kind != "O":
         return np.concatenate(both)
-    return [*both[0].tolist(), *both[1].tolist()]  # of which as_labels makes what it would have made of all at once
+    return [*both[0].tolist(), *both[1].tolist()]  # as_labels decides the type when it sees all of them

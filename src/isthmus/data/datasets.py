@@ -1,4 +1,4 @@
-"""Two domains and a test set as one value: what a built-in loader returns, and what your own arrays fit into."""
+"""Data sets: two domains and a test set as one value, collections of several domains, and two built-in loaders."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class DomainPair:
     source_features, target_features : sequence of str, optional
         The names of the d_s and the d_t columns; by default x0, x1, ….
     source_ids, target_ids, test_ids : array, optional
-        Which objects of the original collection the rows are: no object is in two of the three. By default every row
+        The objects of the original collection that the rows are: none is in two of the three. By default every row
         is an object of its own.
     target_classes : array (n_t,), optional
         The true classes of all target rows, for pictures and for scoring only.
@@ -96,7 +96,7 @@ class DomainPair:
         object.__setattr__(self, name, value)  # the way to complete a frozen value while it is being made
 
     def _set_rows(self, part: str) -> int:
-        """Check the rows, the labels and the names of the columns of a part; how many rows there are."""
+        """Check the rows, the labels and the column names of a part; return the number of rows."""
         given = getattr(self, f"X_{part}")
         X, y = check_matrix(given, f"X_{part}"), as_labels(getattr(self, f"y_{part}"), f"y_{part}")
         n, d = X.shape
@@ -122,10 +122,8 @@ class DomainPair:
             check_length(ids, n, name, f"X_{part}")
             self._set(name, np.asarray(ids))
             for thing in np.asarray(ids).tolist():
-                if owners.setdefault(thing, name) != name:
-                    raise InputError(
-                        f"{name}: expected no object in two parts, got {thing!r} in {owners[thing]} too."
-                    )
+                if (owner := owners.setdefault(thing, name)) != name:
+                    raise InputError(f"{name}: expected no object in two parts, got {thing!r} in {owner} too.")
 
     @property
     def classes(self) -> NDArray[Any]:
@@ -134,7 +132,7 @@ class DomainPair:
 
     @property
     def n_labelled(self) -> int:
-        """How many target rows have a label."""
+        """The number of target rows with a label."""
         return int(np.count_nonzero(~is_unlabelled(self.y_target)))
 
     def __str__(self) -> str:
@@ -164,7 +162,7 @@ class Collection:
     domains : mapping of str to Domain
         Rows X (n, d), dense or CSR, and the class y (n,) of each, as a position in ``classes``.
     objects : mapping of str to array (n,)
-        Which object (document, image, cell) each row of a domain is. Rows of two domains with the same object are
+        The object (document, image, cell) that each row of a domain is. Rows of two domains with the same object are
         two descriptions of one thing: a fair split has it in one of them only.
     classes : tuple of str
         The names of the classes.
@@ -196,13 +194,13 @@ class Collection:
         return len(self.domains)
 
     def split(self, source: str, target: str, protocol: Protocol, seed: int | Sequence[int]) -> Split:
-        """Draw a split of two domains by a protocol; an object that both describe is in one of its parts only."""
+        """Draw a split of two domains by a protocol; an object that both describe is in one part only."""
         s, t = self[source], self[target]
         objects = {"objects_source": self.objects[source], "objects_target": self.objects[target]}
         return protocol.split(s.y, t.y, **objects, seed=seed)
 
     def pair(self, source: str, target: str, split: Split) -> DomainPair:
-        """The rows of a split as two domains and a test set; refused if an object would be in two of them."""
+        """Return the rows of a split as two domains and a test set; raise if an object would be in two of them."""
         s, t = self[source], self[target]
         for part, rows in vars(split).items():
             domain = source if part == "source" else target
@@ -259,7 +257,7 @@ SHAPE_NAMES = (
 def load_digits(
     labelled_per_class: int = 2, *, n_source: int = 300, n_target: int = 600, random_state: int = 0
 ) -> DomainPair:
-    """Scikit-learn's 1,797 images of 8 x 8 pixels, each used once: as pixels or as shape features.
+    """Load scikit-learn's 1,797 images of 8 x 8 pixels, each used once: as pixels or as shape features.
 
     The source sees the 64 pixels, in [0, 1]. The target sees 36 shape features (:func:`shape_features`) of other
     images. Both come in equal numbers per class; what remains is the test set. Nothing is downloaded.
@@ -271,7 +269,7 @@ def load_digits(
     n_source, n_target : int
         Rows of the source and of the target, in all classes together: multiples of ten.
     random_state : int
-        Which images go where.
+        The seed that says which images go where.
 
     Examples
     --------
@@ -280,23 +278,21 @@ def load_digits(
     ((300, 64), (600, 36), 10)
     """
     check_number(random_state, "random_state", low=0, whole=True)
-    per_source, per_target = _rows_per_class(n_source, "n_source"), _rows_per_class(n_target, "n_target")
+    per_source, per_target = _check_rows_per_class(n_source, "n_source"), _check_rows_per_class(n_target, "n_target")
     check_number(labelled_per_class, "labelled_per_class", low=1, high=per_target, whole=True)
     images, y = datasets.load_digits(return_X_y=True)
     images = (images / BRIGHTEST).reshape(-1, 8, 8)
     fewest = int(np.bincount(y).min())
     if per_source + per_target >= fewest:
-        raise InputError(
-            f"n_source + n_target: expected less than {10 * fewest}, to leave rows of every class for the test, "
-            f"got {n_source + n_target}."
-        )
+        most = f"less than {10 * fewest}, to leave rows of every class for the test"
+        raise InputError(f"n_source + n_target: expected {most}, got {n_source + n_target}.")
     rng = np.random.default_rng(random_state)
     shuffled = [rng.permutation(np.flatnonzero(y == label)) for label in range(10)]
     cuts = [np.split(rows, [per_source, per_source + per_target]) for rows in shuffled]
     source, target, test = (np.concatenate(part) for part in zip(*cuts, strict=True))
     # They come class by class: the first labelled_per_class of each class keep their label.
     hidden = np.arange(len(target)) % per_target >= labelled_per_class
-    y_target = np.where(hidden, -1, y[target])
+    y_target = np.where(hidden, UNLABELLED, y[target])
     mix = rng.permutation(len(target))
     target, y_target = target[mix], y_target[mix]
     shapes = shape_features(images)
@@ -321,7 +317,7 @@ def load_digits(
 
 
 def shape_features(images: Any) -> FloatArray:
-    r"""Projections, Fourier magnitudes and central moments of 8 x 8 images, as (n, 36).
+    r"""Return projections, Fourier magnitudes and central moments of 8 x 8 images, as (n, 36).
 
     - ink of each row and of each column (16 sums);
     - magnitudes of the 13 slowest waves, :math:`|\sum_{rc} f_{rc} e^{-2\pi i (ur + vc)/8}|`, which do not change
@@ -360,7 +356,7 @@ def _central_moments(f: FloatArray) -> FloatArray:
     return np.stack([np.einsum("nrc,nr,nc->n", density, r**p, c**q) for p, q in MOMENTS], axis=1)
 
 
-def _rows_per_class(n: int, name: str) -> int:
+def _check_rows_per_class(n: int, name: str) -> int:
     check_number(n, name, low=10, whole=True)
     if n % 10:
         raise InputError(f"{name}: expected a multiple of ten, the number of classes, got {n}.")
@@ -389,11 +385,11 @@ def load_toy(
     labelled_per_class: int = 2,
     test_per_class: int = 200,
 ) -> DomainPair:
-    """Two classes in the plane and the same two in space, where the few labelled rows are drawn from one end.
+    """Draw two classes in the plane and the same two in space, where the few labelled rows come from one end.
 
     Every class is an elongated Gaussian, and the two classes of a domain lie side by side. The target's are turned
     and moved elsewhere. Its unlabelled and test rows follow them; its labelled rows lie about two standard
-    deviations out at the same end of both classes, so that whoever looks at them alone is misled about where the
+    deviations out at the same end of both classes, so that a model of these rows alone is misled about where the
     classes are. The labelled rows of the target come first, then the unlabelled ones, both class by class.
 
     The paper gives the numbers of rows, two Gaussian classes in each domain, and that the labelled target rows are
@@ -402,7 +398,7 @@ def load_toy(
     Parameters
     ----------
     random_state : int
-        Which rows are drawn.
+        The seed of the rows that are drawn.
     source_per_class, unlabelled_per_class, labelled_per_class, test_per_class : int
         Labelled rows of the source; unlabelled, labelled and held-out ones of the target.
 
@@ -418,10 +414,10 @@ def load_toy(
     for name, count in zip(("source", "labelled", "test"), counts, strict=True):
         check_number(count, f"{name}_per_class", low=1, whole=True)
     rng = np.random.default_rng(random_state)
-    X_source, y_source = _classes(source_per_class, SOURCE_CENTRE, SOURCE_AXES, rng)
-    X_labelled, y_labelled = _classes(labelled_per_class, TARGET_CENTRE, TARGET_AXES, rng, end=BIAS)
-    X_unlabelled, y_unlabelled = _classes(unlabelled_per_class, TARGET_CENTRE, TARGET_AXES, rng)
-    X_test, y_test = _classes(test_per_class, TARGET_CENTRE, TARGET_AXES, rng)
+    X_source, y_source = _draw_classes(source_per_class, SOURCE_CENTRE, SOURCE_AXES, rng)
+    X_labelled, y_labelled = _draw_classes(labelled_per_class, TARGET_CENTRE, TARGET_AXES, rng, end=BIAS)
+    X_unlabelled, y_unlabelled = _draw_classes(unlabelled_per_class, TARGET_CENTRE, TARGET_AXES, rng)
+    X_test, y_test = _draw_classes(test_per_class, TARGET_CENTRE, TARGET_AXES, rng)
     return DomainPair(
         name="toy",
         description="Two Gaussian classes in the plane and in space, after the paper's toy problem; the labelled "
@@ -429,7 +425,7 @@ def load_toy(
         X_source=X_source,
         y_source=y_source,
         X_target=np.vstack([X_labelled, X_unlabelled]),
-        y_target=np.concatenate([y_labelled, np.full(len(X_unlabelled), -1)]),
+        y_target=np.concatenate([y_labelled, np.full(len(X_unlabelled), UNLABELLED)]),
         X_test=X_test,
         y_test=y_test,
         target_classes=np.concatenate([y_labelled, y_unlabelled]),
@@ -437,10 +433,10 @@ def load_toy(
     )
 
 
-def _classes(
+def _draw_classes(
     per_class: int, centre: FloatArray, axes: FloatArray, rng: np.random.Generator, *, end: float | None = None
 ) -> tuple[FloatArray, IntArray]:
-    """Rows of both classes and their codes; near one corner of each, where it is named."""
+    """Return rows of both classes and their codes; near one corner of each where ``end`` is given."""
     y = np.repeat(np.arange(2), per_class)
     along, *across = rng.standard_normal((len(axes), len(y)))
     if end is not None:

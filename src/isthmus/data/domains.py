@@ -1,4 +1,8 @@
-"""Known pairs: rows of two collections that are the same object."""
+"""Two domains: rows, label codes, known pairs and shared features, all checked by :meth:`TwoDomains.of`.
+
+First the values, then the one door through which they are made, then known pairs in every form that a caller may
+give them.
+"""
 
 from __future__ import annotations
 
@@ -25,20 +29,71 @@ from isthmus._core.validation import (
     encode_both,
     is_unlabelled,
     short_repr,
+    show_value,
 )
 from isthmus.data.blocks import check_labelled_rows, check_plain_rows
 from isthmus.exceptions import InputError
 
-LIGHTEST, HEAVIEST = 1e-6, 1e6
-"""Weights: beyond these, one pair is as good as none or as all, and products of weights lose their digits."""
+Names: TypeAlias = tuple[str, str]
+NAMES: Names = ("source", "target")
+"""The names of the two domains in messages, unless a function has other names for them."""
+TABLES: Names = ("X_source", "X_target")
+LABELS: Names = ("y_source", "y_target")
 ROWS = "rows"
 """The word for: row i of the source and row i of the target are the same object."""
 FORMS = 'row numbers (m, 2), "rows", two columns of ids or KnownPairs'
 """All that pairs can be given as."""
-NONE_GIVEN = "pairs: expected at least one pair, got none."
-Names: TypeAlias = tuple[str, str]
-NAMES: Names = ("source", "target")
-"""What the two sides are called in messages, unless a function has other names for them."""
+LIGHTEST, HEAVIEST = 1e-6, 1e6
+"""Weights: beyond these, one pair is as good as none or as all, and products of weights lose their digits."""
+NO_PAIRS = "pairs: expected at least one pair, got none."
+
+
+@short_repr
+@dataclass(frozen=True, eq=False)
+class Domain:
+    """One collection: rows X (n, d), label codes y (n,) with -1 for none, and the names of its columns.
+
+    X is a matrix, or :class:`~isthmus._core.rows.Rows`. Labelled rows in blocks bring their codes: y is empty then.
+    """
+
+    X: Matrix
+    y: IntArray
+    columns: tuple[str, ...] | None = None
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """The numbers of rows and of columns."""
+        n, d = (self.X.n, self.X.d) if isinstance(self.X, Rows) else self.X.shape
+        return n, d
+
+    @property
+    def labelled(self) -> IntArray:
+        """The numbers of the labelled rows."""
+        return np.flatnonzero(self.y != UNLABELLED)
+
+
+@short_repr
+@dataclass(frozen=True, eq=False)
+class SharedFeatures:
+    """Features that both domains have: rows (n_s, k) of the source and (n_t, k) of the target."""
+
+    source: Matrix
+    target: Matrix
+
+
+@short_repr
+@dataclass(frozen=True, eq=False)
+class Split:
+    """A split of a source and a target domain, as row numbers of each part."""
+
+    source: IntArray
+    """Rows of the source, all of them labelled."""
+    labelled: IntArray
+    """Rows of the target that are learned from with their label."""
+    unlabelled: IntArray
+    """Rows of the target that are learned from without it."""
+    test: IntArray
+    """Rows of the target that are held out."""
 
 
 @short_repr
@@ -64,9 +119,9 @@ class KnownPairs:
     weights: Any = None
 
     def __post_init__(self) -> None:
-        rows = _whole_numbers(self.rows)
+        rows = _check_row_numbers(self.rows)
         object.__setattr__(self, "rows", rows)
-        object.__setattr__(self, "weights", _weights(self.weights, len(rows)))
+        object.__setattr__(self, "weights", _check_weights(self.weights, len(rows)))
         unique, counts = np.unique(rows, axis=0, return_counts=True)
         if len(unique) < len(rows):
             i, j = unique[counts.argmax()]
@@ -74,12 +129,12 @@ class KnownPairs:
 
     @classmethod
     def from_ids(cls, source: Any, target: Any, weights: Any = None, *, names: Names = NAMES) -> Self:
-        """Rows with the same id, from the ids (n_s,) and (n_t,) of all rows; None, NaN, -1 and "" are no ids.
+        """Pair rows with the same id, from the ids (n_s,) and (n_t,) of all rows; None, NaN, -1 and "" are no ids.
 
         An id names one row per side: given twice in one of them, it is refused. Messages use the ``names`` of the
         sides.
         """
-        columns = [_ids(ids, name) for ids, name in zip((source, target), names, strict=True)]
+        columns = [_index_ids(ids, name) for ids, name in zip((source, target), names, strict=True)]
         common = [key for key in columns[0] if key in columns[1]]
         if not common:
             kinds = [", ".join(sorted({type(key).__name__ for key in ids})) or "none" for ids in columns]
@@ -90,10 +145,10 @@ class KnownPairs:
     def in_order(cls, n: int) -> Self:
         """Return n pairs of row i and row i, each of weight one.
 
-        They differ by construction: the search for equal pairs, which sorts all of them, is left out.
+        They differ by construction, so the search for duplicates, which sorts all pairs, is omitted.
         """
         if not n:
-            raise InputError(NONE_GIVEN)
+            raise InputError(NO_PAIRS)
         pairs = object.__new__(cls)
         object.__setattr__(pairs, "rows", np.broadcast_to(np.arange(n)[:, None], (n, 2)))
         object.__setattr__(pairs, "weights", np.ones(n))
@@ -113,189 +168,23 @@ class KnownPairs:
         return np.asarray(self.rows[:, 1])
 
     def among(self, places: tuple[IntArray, IntArray]) -> KnownPairs:
-        """The same pairs, by the places of their rows among sorted row numbers of either domain."""
-        return KnownPairs(
-            np.stack([np.searchsorted(p, r) for p, r in zip(places, self.rows.T, strict=True)], 1), self.weights
-        )
+        """Return the pairs by the places of their rows among sorted row numbers of either domain."""
+        rows = [np.searchsorted(place, row) for place, row in zip(places, self.rows.T, strict=True)]
+        return KnownPairs(np.stack(rows, 1), self.weights)
 
-    def require_one_to_one(self, names: Names = NAMES) -> None:
+    def check_one_to_one(self, names: Names = NAMES) -> None:
         """Raise where a row is in two pairs; messages use the ``names`` of the sides."""
         for rows, name in zip(self.rows.T, names, strict=True):
             numbers, counts = np.unique(rows, return_counts=True)
             if (counts > 1).any():
-                raise InputError(
-                    f"pairs: expected each row in one pair at most, got {name} row {numbers[counts.argmax()]} in "
-                    f"{counts.max()}."
-                )
-
-
-def as_pairs(
-    pairs: Any,
-    n_source: int,
-    n_target: int,
-    *,
-    fewest: int = 1,
-    one_to_one: bool = False,
-    needs: str = "",
-    names: Names = NAMES,
-) -> KnownPairs:
-    """The pairs of the argument ``pairs``, checked against the number of rows.
-
-    Parameters
-    ----------
-    pairs : array (m, 2), "rows", (ids, ids) or KnownPairs
-        Row numbers; or that row i is row i; or, as a tuple, the ids of all rows of either side.
-    n_source, n_target : int
-        How many rows there are.
-    fewest : int
-        How many pairs are needed.
-    one_to_one : bool
-        Whether a row may be in one pair only.
-    needs : str
-        Who needs that many, for the message.
-    names : (str, str)
-        What the two sides are called in messages: the caller's own arguments.
-
-    Examples
-    --------
-    >>> len(as_pairs("rows", 3, 3)), as_pairs([[0, 2]], 3, 3).target
-    (3, array([2]))
-    >>> as_pairs([[0, 3]], 3, 3, names=("A", "B"))
-    Traceback (most recent call last):
-    isthmus.exceptions.InputError: pairs: expected B rows from 0 to 2, got 3.
-    """
-    known = _as_known_pairs(pairs, (n_source, n_target), names)
-    for rows, n, name in zip(known.rows.T, (n_source, n_target), names, strict=True):
-        if rows.max() >= n:
-            raise InputError(f"pairs: expected {name} rows from 0 to {n - 1}, got {rows.max()}.")
-    if one_to_one:
-        known.require_one_to_one(names)
-    if len(known) < fewest:
-        who = f" for {needs}" if needs else ""
-        raise InputError(f"pairs: expected at least {fewest}{who}, got {len(known)}.")
-    return known
-
-
-def _as_known_pairs(pairs: Any, sizes: tuple[int, int], names: Names) -> KnownPairs:
-    if isinstance(pairs, KnownPairs):
-        return pairs
-    if isinstance(pairs, str):
-        if pairs != ROWS:
-            raise InputError(f"pairs: expected {FORMS}, got {pairs!r}.")
-        if sizes[0] != sizes[1]:
-            raise InputError(f'pairs: expected equally many rows for "rows", got {sizes[0]} and {sizes[1]}.')
-        return KnownPairs.in_order(sizes[0])
-    if isinstance(pairs, tuple) and len(pairs) == 2:
-        found = [len(as_labels(ids, *_describe_ids(name))) for ids, name in zip(pairs, names, strict=True)]
-        for n, size, name in zip(found, sizes, names, strict=True):
-            if n != size:
-                hint = (
-                    "; a tuple is two columns of ids, a list or an array has row numbers" if found == [2, 2] else ""
-                )
-                raise InputError(f"pairs: expected an id for each of the {size} {name} rows, got {n}{hint}.")
-        return KnownPairs.from_ids(*pairs, names=names)
-    return KnownPairs(pairs)
-
-
-def _whole_numbers(rows: Any) -> IntArray:
-    try:
-        array: NDArray[Any] = np.asarray(rows)
-    except ValueError:
-        raise InputError("pairs: expected whole row numbers (m, 2), got rows of unequal length.") from None
-    if not array.ndim:  # an iterator, a set, a dictionary, one number, None
-        raise InputError(f"pairs: expected {FORMS}, got {'None' if rows is None else type(rows).__name__}.")
-    if not len(array):
-        raise InputError(NONE_GIVEN)
-    whole = array.dtype.kind in "iu" or (array.dtype.kind == "O" and all(_is_whole(value) for value in array.flat))
-    if array.ndim != 2 or array.shape[1] != 2 or not whole:
-        kind = f"{type(rows).__name__} of objects" if array.dtype.kind == "O" else str(array.dtype)
-        raise InputError(f"pairs: expected whole row numbers (m, 2), got {kind} of shape {array.shape}.")
-    for number in (array.min(), array.max()):
-        if not 0 <= number <= np.iinfo(np.intp).max:
-            raise InputError(f"pairs: expected row numbers from 0, got {number}.")
-    return array.astype(np.intp)
-
-
-def _is_whole(value: Any) -> bool:
-    """Whether a value, as columns of frames that allow for missing ones have them, is a whole number."""
-    return isinstance(value, numbers.Integral) and not isinstance(value, bool)
-
-
-def _weights(weights: Any, n: int) -> FloatArray:
-    if weights is None:
-        return np.ones(n)
-    try:
-        array = np.array(weights, dtype=np.float64)
-    except (TypeError, ValueError):
-        raise InputError(f"pairs: expected weights that are numbers, got {type(weights).__name__}.") from None
-    if array.shape != (n,):
-        raise InputError(f"pairs: expected a weight for each of {n} pairs, got shape {array.shape}.")
-    outside = ~((array >= LIGHTEST) & (array <= HEAVIEST))
-    if outside.any():
-        raise InputError(f"pairs: expected weights from {LIGHTEST:g} to {HEAVIEST:g}, got {array[outside][0]:g}.")
-    return array
-
-
-def _ids(ids: Any, name: str) -> dict[Any, int]:
-    """The row of each id."""
-    values: NDArray[Any] = as_labels(ids, *_describe_ids(name))
-    places: dict[Any, int] = {}
-    for row, (value, missing) in enumerate(zip(values.tolist(), is_unlabelled(values), strict=True)):
-        if missing or value == "":
-            continue
-        if value in places:
-            raise InputError(f"pairs: expected each id once among the {name} ids, got {value!r} in two rows.")
-        places[value] = row
-    return places
-
-
-def _describe_ids(name: str) -> tuple[str, str]:
-    """What messages about a column of ids begin with, and what they say that a row has."""
-    return f"pairs ({name} ids)", "id"
-
-
-TABLES = "X_source", "X_target"
-"""The names of the two tables in messages, unless a function has other names for them."""
-LABELS = "y_source", "y_target"
-
-
-@short_repr
-@dataclass(frozen=True, eq=False)
-class Domain:
-    """One collection: rows X (n, d), label codes y (n,) with -1 for none, and the names of its columns.
-
-    X is a matrix, or :class:`~isthmus._core.rows.Rows`. Labelled rows in blocks bring their codes with them: y is empty.
-    """
-
-    X: Matrix
-    y: IntArray
-    columns: tuple[str, ...] | None = None
-
-    @property
-    def shape(self) -> tuple[int, int]:
-        """The numbers of rows and of columns."""
-        n, d = (self.X.n, self.X.d) if isinstance(self.X, Rows) else self.X.shape
-        return n, d
-
-    @property
-    def labelled(self) -> IntArray:
-        """The numbers of the labelled rows."""
-        return np.flatnonzero(self.y != UNLABELLED)
-
-
-@short_repr
-@dataclass(frozen=True, eq=False)
-class SharedFeatures:
-    """What both collections are described by: rows (n_s, k) of the source and (n_t, k) of the target."""
-
-    source: Matrix
-    target: Matrix
+                got = f"{name} row {numbers[counts.argmax()]} in {counts.max()}"
+                raise InputError(f"pairs: expected each row in one pair at most, got {got}.")
 
 
 @short_repr
 @dataclass(frozen=True, eq=False)
 class TwoDomains:
-    """A source and a target, with the classes that their codes count through, and what is known of them as pairs."""
+    """A source and a target, the classes that their codes count through, known pairs and shared features."""
 
     source: Domain
     target: Domain
@@ -304,7 +193,7 @@ class TwoDomains:
     pairs: KnownPairs | None = None
     """Rows of both that are the same object."""
     shared: SharedFeatures | None = None
-    """Features that both have, beside their own."""
+    """Features that both have, in addition to their own."""
 
     @classmethod
     def of(
@@ -328,8 +217,8 @@ class TwoDomains:
     ) -> TwoDomains:
         """Check rows, labels and pairs, and turn labels of any type into codes.
 
-        This is the only place where rows that are learned from are checked. Without pairs all that ties the domains
-        are labels: every source row needs one, and at least one target row. With pairs, labels are optional in both
+        This is the only place where rows that are learned from are checked. Without pairs only labels link the
+        domains: every source row needs one, and at least one target row. With pairs, labels are optional in both
         domains, for all rows or for some, and the target may have classes that the source lacks.
 
         Parameters
@@ -352,7 +241,7 @@ class TwoDomains:
         needs_target_labels : bool
             Whether at least one target row needs a label where there are no pairs.
         fewest_pairs, pairs_for, one_to_one
-            The least number of pairs, who needs them, and whether a row may be in one pair only.
+            The least number of pairs, which system needs them, and whether a row may be in one pair only.
         blocks : collection of {"source", "target"}
             The domains whose rows stay in blocks; only sums over these are ever computed.
 
@@ -372,6 +261,7 @@ class TwoDomains:
             for X, domain, name in inputs
         )
         n, m = (X.n if isinstance(X, Rows) else X.shape[0] for X in (Xs, Xt))
+        # In blocks no row can be looked up by its number: row i is row i, which is known before labels are read.
         known = _check_pairs_in_order(pairs, n, m, fewest_pairs, pairs_for) if blocks else None
         optional = optional_labels or pairs is not None
         ys = _check_labels(y_source, n, LABELS[0], names[0], optional)
@@ -379,6 +269,7 @@ class TwoDomains:
         if optional or own_classes:
             if not optional:
                 encode_all(ys, LABELS[0])  # every source row needs a label
+            # The target may have classes that the source lacks: codes count through those of both.
             (source, target), classes = encode_both((ys, yt), LABELS)
         else:
             source, classes = encode_all(ys, LABELS[0])
@@ -388,7 +279,7 @@ class TwoDomains:
         if pairs is not None and known is None:
             sides = names[0].removeprefix("X_"), names[1].removeprefix("X_")
             known = as_pairs(pairs, n, m, fewest=fewest_pairs, one_to_one=one_to_one, needs=pairs_for, names=sides)
-        return cls(Domain(Xs, source), Domain(Xt, target), classes, known, _check_shared(shared, n, m))
+        return cls(Domain(Xs, source), Domain(Xt, target), classes, known, _check_shared_features(shared, n, m))
 
     @classmethod
     def _of_labelled_blocks(cls, X_source: Any, y_source: Any, X_target: Any, y_target: Any) -> TwoDomains:
@@ -402,21 +293,6 @@ class TwoDomains:
     def in_blocks(self) -> bool:
         """Whether rows of either domain are in blocks."""
         return isinstance(self.source.X, Rows) or isinstance(self.target.X, Rows)
-
-
-@short_repr
-@dataclass(frozen=True, eq=False)
-class Split:
-    """Which rows of a source domain and of a target domain take which part, as row numbers."""
-
-    source: IntArray
-    """Rows of the source, all of them labelled."""
-    labelled: IntArray
-    """Rows of the target that are learned from with their label."""
-    unlabelled: IntArray
-    """Rows of the target that are learned from without it."""
-    test: IntArray
-    """Rows of the target that are held out."""
 
 
 def _check_rows(X: Any, name: str, min_rows: int) -> Matrix:
@@ -437,7 +313,9 @@ def _check_any_label(target: IntArray) -> None:
 def _check_pairs_in_order(pairs: Any, n: int, m: int, fewest: int, needs: str) -> KnownPairs:
     """Return pairs of row i and row i, which is all that rows in blocks can be paired by."""
     if not isinstance(pairs, KnownPairs) and not (isinstance(pairs, str) and pairs == ROWS):
-        raise InputError(f'pairs: expected "rows" or KnownPairs of them with rows in blocks, got {pairs!r:.60}.')
+        raise InputError(
+            f'pairs: expected "rows" or KnownPairs of them with rows in blocks, got {show_value(pairs)}.'
+        )
     known = as_pairs(ROWS, n, m, fewest=fewest, needs=needs)
     if isinstance(pairs, str):
         return known
@@ -446,20 +324,140 @@ def _check_pairs_in_order(pairs: Any, n: int, m: int, fewest: int, needs: str) -
     return pairs
 
 
-def _check_shared(shared: Any, n: int, m: int) -> SharedFeatures | None:
+def _check_shared_features(shared: Any, n: int, m: int) -> SharedFeatures | None:
     """Return the features of both domains: as many rows as either has, and equally many columns."""
     if shared is None:
         return None
     both = (shared.source, shared.target) if isinstance(shared, SharedFeatures) else shared
     if not isinstance(both, tuple) or len(both) != 2:
-        raise InputError(f"shared: expected two tables (source, target), got {shared!r:.60}.")
+        raise InputError(f"shared: expected two tables (source, target), got {show_value(shared)}.")
     source = _check_rows(both[0], "shared (source)", 1)
     target = check_matrix(both[1], "shared (target)")
     for table, rows, name in ((source, n, "source"), (target, m, "target")):
         if table.shape[0] != rows:
             raise InputError(f"shared ({name}): expected {rows} rows, as X_{name} has, got {table.shape[0]}.")
-    if source.shape[1] != target.shape[1]:
-        raise InputError(
-            f"shared (target): expected {source.shape[1]} columns, as the source has, got {target.shape[1]}."
-        )
+    (_, k), (_, got) = source.shape, target.shape
+    if k != got:
+        raise InputError(f"shared (target): expected {k} columns, as the source has, got {got}.")
     return SharedFeatures(source, check_magnitude(target, "shared (target)"))
+
+
+def as_pairs(
+    pairs: Any,
+    n_source: int,
+    n_target: int,
+    *,
+    fewest: int = 1,
+    one_to_one: bool = False,
+    needs: str = "",
+    names: Names = NAMES,
+) -> KnownPairs:
+    """Return the pairs of the argument ``pairs``, checked against the numbers of rows.
+
+    Parameters
+    ----------
+    pairs : array (m, 2), "rows", (ids, ids) or KnownPairs
+        Row numbers; or that row i is row i; or, as a tuple, the ids of all rows of either side.
+    n_source, n_target : int
+        The numbers of rows.
+    fewest : int
+        The least number of pairs.
+    one_to_one : bool
+        Whether a row may be in one pair only.
+    needs : str
+        The system that needs that many, for the message.
+    names : (str, str)
+        What the two sides are called in messages: the caller's own arguments.
+
+    Examples
+    --------
+    >>> len(as_pairs("rows", 3, 3)), as_pairs([[0, 2]], 3, 3).target
+    (3, array([2]))
+    >>> as_pairs([[0, 3]], 3, 3, names=("A", "B"))
+    Traceback (most recent call last):
+    isthmus.exceptions.InputError: pairs: expected B rows from 0 to 2, got 3.
+    """
+    known = _as_known_pairs(pairs, (n_source, n_target), names)
+    for rows, n, name in zip(known.rows.T, (n_source, n_target), names, strict=True):
+        if rows.max() >= n:
+            raise InputError(f"pairs: expected {name} rows from 0 to {n - 1}, got {rows.max()}.")
+    if one_to_one:
+        known.check_one_to_one(names)
+    if len(known) < fewest:
+        raise InputError(f"pairs: expected at least {fewest}{f' for {needs}' if needs else ''}, got {len(known)}.")
+    return known
+
+
+def _as_known_pairs(pairs: Any, sizes: tuple[int, int], names: Names) -> KnownPairs:
+    if isinstance(pairs, KnownPairs):
+        return pairs
+    if isinstance(pairs, str):
+        if pairs != ROWS:
+            raise InputError(f"pairs: expected {FORMS}, got {pairs!r}.")
+        if sizes[0] != sizes[1]:
+            raise InputError(f'pairs: expected equally many rows for "rows", got {sizes[0]} and {sizes[1]}.')
+        return KnownPairs.in_order(sizes[0])
+    if not isinstance(pairs, tuple) or len(pairs) != 2:
+        return KnownPairs(pairs)
+    counts = [len(_as_ids(ids, name)) for ids, name in zip(pairs, names, strict=True)]
+    for n, size, name in zip(counts, sizes, names, strict=True):
+        if n != size:
+            # Two pairs of numbers in a tuple are more likely row numbers than ids.
+            hint = "; a tuple is two columns of ids, a list or an array has row numbers" if counts == [2, 2] else ""
+            raise InputError(f"pairs: expected an id for each of the {size} {name} rows, got {n}{hint}.")
+    return KnownPairs.from_ids(*pairs, names=names)
+
+
+def _check_row_numbers(rows: Any) -> IntArray:
+    try:
+        array: NDArray[Any] = np.asarray(rows)
+    except ValueError:
+        raise InputError("pairs: expected whole row numbers (m, 2), got rows of unequal length.") from None
+    if not array.ndim:  # an iterator, a set, a dictionary, one number, None
+        raise InputError(f"pairs: expected {FORMS}, got {'None' if rows is None else type(rows).__name__}.")
+    if not len(array):
+        raise InputError(NO_PAIRS)
+    # Columns of frames that allow for missing values hold whole numbers as objects.
+    whole = array.dtype.kind in "iu" or (
+        array.dtype.kind == "O"
+        and all(isinstance(value, numbers.Integral) and not isinstance(value, bool) for value in array.flat)
+    )
+    if array.ndim != 2 or array.shape[1] != 2 or not whole:
+        kind = f"{type(rows).__name__} of objects" if array.dtype.kind == "O" else str(array.dtype)
+        raise InputError(f"pairs: expected whole row numbers (m, 2), got {kind} of shape {array.shape}.")
+    for number in (array.min(), array.max()):
+        if not 0 <= number <= np.iinfo(np.intp).max:
+            raise InputError(f"pairs: expected row numbers from 0, got {number}.")
+    return array.astype(np.intp)
+
+
+def _check_weights(weights: Any, n: int) -> FloatArray:
+    if weights is None:
+        return np.ones(n)
+    try:
+        array = np.array(weights, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise InputError(f"pairs: expected weights that are numbers, got {type(weights).__name__}.") from None
+    if array.shape != (n,):
+        raise InputError(f"pairs: expected a weight for each of {n} pairs, got shape {array.shape}.")
+    outside = ~((array >= LIGHTEST) & (array <= HEAVIEST))
+    if outside.any():
+        raise InputError(f"pairs: expected weights from {LIGHTEST:g} to {HEAVIEST:g}, got {array[outside][0]:g}.")
+    return array
+
+
+def _as_ids(ids: Any, name: str) -> NDArray[Any]:
+    return as_labels(ids, f"pairs ({name} ids)", "id")
+
+
+def _index_ids(ids: Any, name: str) -> dict[Any, int]:
+    """Return the row of each id; raise where two rows have one id."""
+    values = _as_ids(ids, name)
+    places: dict[Any, int] = {}
+    for row, (value, missing) in enumerate(zip(values.tolist(), is_unlabelled(values), strict=True)):
+        if missing or value == "":
+            continue
+        if value in places:
+            raise InputError(f"pairs: expected each id once among the {name} ids, got {value!r} in two rows.")
+        places[value] = row
+    return places

@@ -1,4 +1,8 @@
-"""What a split can take: so many rows of a class, when there may not be enough of them, and one row per object."""
+"""Splits: how many rows of each class are drawn for which part, also where a class has too few.
+
+:class:`Protocol` draws source, labelled, unlabelled and test rows of two domains, one row per object;
+:class:`SemiSupervisedSplit` makes folds of one domain whose unlabelled rows are always trained on.
+"""
 
 from __future__ import annotations
 
@@ -22,14 +26,14 @@ from isthmus._core.validation import (
     check_length,
     check_number,
     is_unlabelled,
-    shown,
+    show_value,
 )
 from isthmus.data.domains import Split
 from isthmus.exceptions import InputError
 
 
 class Supply(NamedTuple):
-    """What there is of a class: rows of the source, rows of the target, and objects that are in both."""
+    """The rows that a class has: in the source, in the target, and objects that are in both."""
 
     source: int
     target: int
@@ -37,7 +41,7 @@ class Supply(NamedTuple):
 
 
 class Quota(NamedTuple):
-    """What is taken of a class."""
+    """The rows that are taken of a class."""
 
     source: int
     labelled: int
@@ -45,10 +49,10 @@ class Quota(NamedTuple):
 
 
 def allot(supply: Supply, wanted: Quota) -> Quota | None:
-    """As much of what is wanted as the class allows, or None where it can't fill every part with one row.
+    """Return as many of the wanted rows as the class allows, or None where it can't fill every part with one row.
 
-    One row is left for the test, one object is for the source and one row is labelled in any case. What is left
-    goes to the labelled rows, then to the source, then to the unlabelled rows.
+    One row is for the test, one object is for the source and one row is labelled in any case. What remains goes to
+    the labelled rows, then to the source, then to the unlabelled rows.
 
     Examples
     --------
@@ -62,18 +66,18 @@ def allot(supply: Supply, wanted: Quota) -> Quota | None:
     >>> allot(Supply(source=2, target=2, shared=2), wanted) is None
     True
     """
-    own = supply.source - supply.shared  # source rows that the target does not miss
+    own = supply.source - supply.shared  # source rows whose objects the target has not
     first = 0 if own else 1
     if supply.source < 1 or supply.target - first < 2:
         return None
     labelled = min(wanted.labelled, supply.target - first - 1)
     source = min(wanted.source, own + min(supply.shared, supply.target - labelled - 1))
-    left = supply.target - max(0, source - own) - labelled - 1
-    return Quota(source, labelled, min(wanted.unlabelled, left))
+    rest = supply.target - max(0, source - own) - labelled - 1
+    return Quota(source, labelled, min(wanted.unlabelled, rest))
 
 
 def number_objects(source: Any, target: Any, n_source: int, n_target: int) -> tuple[IntArray, IntArray] | None:
-    """Objects of any type as numbers that count through both domains."""
+    """Return objects of any type as numbers that count through both domains."""
     if source is None and target is None:
         return None
     if source is None or target is None:
@@ -97,8 +101,8 @@ def check_one_class(objects: IntArray, y: IntArray) -> None:
         raise InputError(f"objects: expected every object to be of one class, got one of classes {a} and {b}.")
 
 
-def one_row_per_object(lots: FloatArray, objects: IntArray) -> IntArray:
-    """Rows in the order of their lots, of each object the first."""
+def choose_row_per_object(lots: FloatArray, objects: IntArray) -> IntArray:
+    """Return rows in the order of their lots, of each object the first."""
     order = np.argsort(lots, kind="stable")
     _, first = np.unique(objects[order], return_index=True)
     return np.asarray(order[np.sort(first)], dtype=np.intp)
@@ -113,7 +117,7 @@ SMALL_CLASSES = {
 
 @dataclass(frozen=True)
 class Protocol:
-    """How many rows of each class are drawn at random for which part of a split.
+    """The numbers of rows of each class that are drawn at random for each part of a split.
 
     Parameters
     ----------
@@ -131,8 +135,8 @@ class Protocol:
         What to do with a class that has too few rows to fill its share and to leave one row for the test.
 
         - ``"refuse"``: an error that names the class.
-        - ``"shrink"``: take as many as the class allows. One row is left for the test, one is the source's and one
-          is labelled in any case; a class with fewer is refused. What is left goes, in this order, to the labelled
+        - ``"shrink"``: take as many as the class allows. One row is for the test, one is the source's and one
+          is labelled in any case; a class with fewer is refused. What remains goes, in this order, to the labelled
           rows, the source, the unlabelled rows. (Domains that share no object do not compete: the source takes what
           there is.) If fewer than ``test`` rows remain, all of them are the test.
         - ``"drop"``: the class is in no part of the split.
@@ -191,33 +195,34 @@ class Protocol:
         seed : int or sequence of int
             The same seed gives the same split.
         """
-        ys, yt = _codes(y_source, "y_source"), _codes(y_target, "y_target")
+        ys, yt = _check_codes(y_source, "y_source"), _check_codes(y_target, "y_target")
         both = number_objects(objects_source, objects_target, len(ys), len(yt))
         if not self.disjoint or both is None:
             objects_s, objects_t = np.arange(len(ys)), np.arange(len(ys), len(ys) + len(yt))
         else:
             objects_s, objects_t = both
             check_one_class(np.concatenate([objects_s, objects_t]), np.concatenate([ys, yt]))
-        rng = _generator(seed)
-        rows_s = one_row_per_object(rng.random(len(ys)), objects_s)
-        rows_t = one_row_per_object(rng.random(len(yt)), objects_t)
-        lots = rng.random(len(yt))  # for the test: the order within a class says nothing across classes
+        rng = _make_generator(seed)
+        # One random number per row, whatever is drawn: larger parts contain the smaller ones of the same seed.
+        rows_s = choose_row_per_object(rng.random(len(ys)), objects_s)
+        rows_t = choose_row_per_object(rng.random(len(yt)), objects_t)
+        lots = rng.random(len(yt))  # for the test, which is drawn across classes, not within each
         parts: list[tuple[IntArray, ...]] = []
         for label in np.union1d(ys, yt):
             rows = rows_s[ys[rows_s] == label], rows_t[yt[rows_t] == label]
-            part = self._of_class(int(label), *rows, objects_s, objects_t)
+            part = self._split_class(int(label), *rows, objects_s, objects_t)
             if part is not None:
                 parts.append(part)
         if not parts:
             raise InputError("y_source, y_target: expected a class with rows for every part, got none.")
         source, labelled, unlabelled, rest = (np.concatenate(part) for part in zip(*parts, strict=True))
-        test = self._tested(rest, lots)
+        test = self._draw_test(rest, lots)
         return Split(*(np.sort(part) for part in (source, labelled, unlabelled, test)))
 
-    def _of_class(
+    def _split_class(
         self, label: int, rows_s: IntArray, rows_t: IntArray, objects_s: IntArray, objects_t: IntArray
     ) -> tuple[IntArray, ...] | None:
-        """The source, labelled, unlabelled and remaining rows of a class, or None where it is left out."""
+        """Return the source, labelled, unlabelled and remaining rows of a class, or None where it is dropped."""
         shared = np.isin(objects_s[rows_s], objects_t[rows_t])
         supply = Supply(len(rows_s), len(rows_t), int(shared.sum()))
         wanted = Quota(self.source_per_class, self.labelled_per_class, self.unlabelled_per_class)
@@ -225,56 +230,57 @@ class Protocol:
         if taken != wanted and self.small_classes == "drop":
             return None
         if taken is None or (taken != wanted and self.small_classes == "refuse"):
-            raise InputError(_too_small(label, supply, wanted if self.small_classes == "refuse" else Quota(1, 1, 0)))
+            needed = wanted if self.small_classes == "refuse" else Quota(1, 1, 0)
+            raise InputError(_describe_shortage(label, supply, needed))
         most_shared = supply.target - taken.labelled - taken.unlabelled - 1  # or the target could not have its rows
         allowed = ~shared | (np.cumsum(shared) <= most_shared)
         source = rows_s[allowed][: taken.source]
+        # What the source has taken is no longer free, nor is any other row of the same objects.
         free = rows_t[~np.isin(objects_t[rows_t], objects_s[source])]
         ends = np.cumsum([taken.labelled, taken.unlabelled])
         return (source, *np.split(free, ends))
 
-    def _tested(self, rest: IntArray, lots: FloatArray) -> IntArray:
+    def _draw_test(self, rest: IntArray, lots: FloatArray) -> IntArray:
         n = len(rest) if self.test is None else self.test
         if n > len(rest) and self.small_classes != "shrink":
             raise InputError(f"test: expected at most {len(rest)}, the target rows that remain, got {n}.")
         return rest[np.lexsort((rest, lots[rest]))[:n]]
 
     def __str__(self) -> str:
-        test = "the rest for testing" if self.test is None else f"{_rows(self.test, 'test')}"
+        test = "the rest for testing" if self.test is None else f"{_count(self.test, 'test')}"
         objects = "no object in two of source, target and test; " if self.disjoint else ""
         return (
-            f"{_rows(self.source_per_class, 'labelled source')} per class; {self.labelled_per_class} labelled and "
-            f"{_rows(self.unlabelled_per_class, 'unlabelled target')} per class; {test}; "
+            f"{_count(self.source_per_class, 'labelled source')} per class; {self.labelled_per_class} labelled and "
+            f"{_count(self.unlabelled_per_class, 'unlabelled target')} per class; {test}; "
             f"{objects}{SMALL_CLASSES[self.small_classes]}"
         )
 
 
-def _rows(n: int, kind: str) -> str:
+def _count(n: int, kind: str) -> str:
     return f"{n} {kind} row{'' if n == 1 else 's'}"
 
 
-def _codes(y: Any, name: str) -> IntArray:
+def _check_codes(y: Any, name: str) -> IntArray:
+    wanted = f"{name}: expected one whole number per row"
     try:
         codes = np.asarray(y)
     except ValueError:
-        raise InputError(f"{name}: expected one whole number per row, got rows of unequal length.") from None
+        raise InputError(f"{wanted}, got rows of unequal length.") from None
     if codes.ndim != 1 or not len(codes) or codes.dtype.kind not in "iu":
-        raise InputError(
-            f"{name}: expected one whole number per row, got values of type {codes.dtype} in shape {codes.shape}."
-        )
+        raise InputError(f"{wanted}, got values of type {codes.dtype} in shape {codes.shape}.")
     if codes.min() < 0:
         raise InputError(f"{name}: expected the class of every row as a code of at least 0, got {codes.min()}.")
     return codes.astype(np.intp)
 
 
-def _generator(seed: Any) -> np.random.Generator:
+def _make_generator(seed: Any) -> np.random.Generator:
     for part in seed if isinstance(seed, Sequence) and not isinstance(seed, str | bytes) and len(seed) else [seed]:
         if not isinstance(part, int) or part <= sys.maxsize:  # NumPy takes seeds of any size
             check_number(part, "seed", low=0, whole=True)
     return np.random.default_rng(seed)
 
 
-def _too_small(label: int, supply: Supply, wanted: Quota) -> str:
+def _describe_shortage(label: int, supply: Supply, wanted: Quota) -> str:
     needed = wanted.labelled + wanted.unlabelled + 1
     shared = f", of which {supply.shared} objects are the same" if supply.shared else ""
     return (
@@ -305,11 +311,11 @@ class SemiSupervisedSplit(BaseEstimator):  # type: ignore[misc]
         if isinstance(self.cv, numbers.Integral) and not isinstance(self.cv, bool):
             return StratifiedKFold(int(check_number(self.cv, "cv", low=2, high=max(2, n_labelled), whole=True)))
         if not (hasattr(self.cv, "split") and hasattr(self.cv, "get_n_splits")):
-            raise InputError(f"cv: expected a number of folds or a splitter of scikit-learn, got {shown(self.cv)}.")
+            raise InputError(f"cv: expected a number of folds or a scikit-learn splitter, got {show_value(self.cv)}.")
         return self.cv
 
-    def _labelled(self, y: Any, groups: Any) -> tuple[BoolArray, tuple[Any, Any, Any]]:
-        """Which rows are labelled, and (X, y, groups) of those alone for the splitter."""
+    def _drop_unlabelled_rows(self, y: Any, groups: Any) -> tuple[BoolArray, tuple[Any, Any, Any]]:
+        """Return which rows are labelled, and (X, y, groups) of those alone for the splitter."""
         if y is None:
             raise InputError("y: expected labels, got None.")
         kept = ~is_unlabelled(y)
@@ -322,13 +328,13 @@ class SemiSupervisedSplit(BaseEstimator):  # type: ignore[misc]
         return kept, (np.zeros((len(labels), 1)), labels, None if groups is None else groups[kept])
 
     def split(self, X: Any, y: Any, groups: Any = None) -> Iterator[tuple[IntArray, IntArray]]:
-        """Pairs of training and test row numbers."""
-        kept, inner = self._labelled(y, groups)
+        """Yield pairs of training and test row numbers."""
+        kept, inner = self._drop_unlabelled_rows(y, groups)
         labelled, unlabelled = np.flatnonzero(kept), np.flatnonzero(~kept)
         for train, test in self._splitter(len(labelled)).split(*inner):
             yield np.sort(np.concatenate([labelled[train], unlabelled])), labelled[test]
 
     def get_n_splits(self, X: Any = None, y: Any = None, groups: Any = None) -> int:
-        """The number of splits, which for some splitters depends on the labelled rows."""
-        inner = (None, None, None) if y is None else self._labelled(y, groups)[1]
+        """Return the number of splits, which for some splitters depends on the labelled rows."""
+        inner = (None, None, None) if y is None else self._drop_unlabelled_rows(y, groups)[1]
         return int(self._splitter().get_n_splits(*inner))

@@ -18,7 +18,7 @@ from isthmus._core.validation import (
     check_length,
     check_number,
     check_numbers,
-    shown,
+    show_value,
 )
 from isthmus.exceptions import InputError
 
@@ -145,7 +145,7 @@ def holm(p_values: Any) -> FloatArray:
     expected = "a one-dimensional array of numbers from 0 to 1"
     p = check_numbers(p_values, "p_values", expected)
     if not ((p >= 0) & (p <= 1)).all():
-        raise InputError(f"p_values: expected {expected}, got {shown(p_values)}.")
+        raise InputError(f"p_values: expected {expected}, got {show_value(p_values)}.")
     order = np.argsort(p, kind="stable")
     adjusted = np.empty_like(p)
     adjusted[order] = np.minimum(1.0, np.maximum.accumulate(p[order] * np.arange(len(p), 0, -1)))

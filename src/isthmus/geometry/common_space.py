@@ -20,7 +20,7 @@ from isthmus._core.validation import (
     check_matrix,
     check_number,
     short_repr,
-    shown,
+    show_value,
 )
 from isthmus.exceptions import InputError
 from isthmus.geometry.spaces import FeatureSpace, Space
@@ -232,7 +232,7 @@ class CommonSpace:
 def two_names(domains: Any) -> tuple[str, str]:
     """Check two names of domains."""
     if not isinstance(domains, tuple | list) or len(domains) != 2:
-        raise InputError(f"domains: expected two names, such as ('source', 'target'), got {shown(domains)}.")
+        raise InputError(f"domains: expected two names, such as ('source', 'target'), got {show_value(domains)}.")
     first, second = (check_choice(domain, "domains", DOMAINS) for domain in domains)
     return first, second
 

@@ -12,10 +12,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from isthmus._core.files import show_path
-from isthmus._core.rows import BLOCK, ArrayRows, Draw, Share, code_counts, take_drawn
+from isthmus._core.rows import BLOCK, ArrayRows, Draw, Share, count_codes, take_sample
 from isthmus._core.threads import add_parts
-from isthmus._core.validation import FloatArray, IntArray
-from isthmus.data.blocks import distinct_labels, encode_block, unite_labels
+from isthmus._core.validation import FloatArray, IntArray, find_classes
+from isthmus.data.blocks import encode_block
 from isthmus.exceptions import InputError
 from isthmus.io.tables.content import import_polars, report_read_errors
 from isthmus.io.tables.read import scan_parquet
@@ -110,13 +110,13 @@ class ParquetRows:
     @cached_property
     def classes(self) -> NDArray[Any]:
         """What the codes count through."""
-        return unite_labels([distinct_labels(y, self.label) for y in self._labels()], self.label)
+        return find_classes(np.concatenate([find_classes(y, self.label) for y in self._labels()]), self.label)
 
     @cached_property
     def counts(self) -> IntArray:
         """How many rows of each code each run has (runs, C)."""
         C = len(self.classes)
-        return np.stack([code_counts(encode_block(y, self.classes), C) for y in self._labels()])
+        return np.stack([count_codes(encode_block(y, self.classes), C) for y in self._labels()])
 
     def total(self, share: Share) -> tuple[FloatArray, ...]:
         """A run at a time, in a few threads."""
@@ -137,7 +137,7 @@ class ParquetRows:
             return self
         draw = Draw(self.counts.sum(axis=0), n, int(random.integers(2**63)))
         before = np.cumsum(self.counts, axis=0) - self.counts
-        parts = [take_drawn(*self._run(start), draw, row) for start, row in zip(self._starts, before, strict=True)]
+        parts = [take_sample(*self._run(start), draw, row) for start, row in zip(self._starts, before, strict=True)]
         X, codes = (np.concatenate(each) for each in zip(*parts, strict=True))
         return ArrayRows(X, codes)
 

@@ -1,23 +1,6 @@
-"""Rows in a common space: ranked for other rows, kept in an index, and the rules by which they name a class."""
+"""Search in a common space: an index of rows, its engines, and the rules by which rows name a class."""
 
-from isthmus.geometry.similarity import Background, hub_scores, rank_neighbours
 from isthmus.retrieval.engines import HNSW, IVF, Exact, Flat
 from isthmus.retrieval.index import Index, Matches
-from isthmus.retrieval.rules import REFERENCES, RULES, DecisionRule, References, decision_rule
 
-__all__ = [
-    "HNSW",
-    "IVF",
-    "REFERENCES",
-    "RULES",
-    "Background",
-    "DecisionRule",
-    "Exact",
-    "Flat",
-    "Index",
-    "Matches",
-    "References",
-    "decision_rule",
-    "hub_scores",
-    "rank_neighbours",
-]
+__all__ = ["HNSW", "IVF", "Exact", "Flat", "Index", "Matches"]

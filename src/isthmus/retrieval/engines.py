@@ -13,12 +13,12 @@ from typing import Any, ClassVar, TypeAlias
 import numpy as np
 from sklearn.neighbors import NearestNeighbors
 
-from isthmus._core.validation import BoolArray, FloatArray, IntArray, check_number
+from isthmus._core.validation import BoolArray, FloatArray, IntArray, check_number, show_value
 from isthmus.exceptions import InputError, MissingDependencyError
 from isthmus.geometry.common_space import INNER_PRODUCT
 
 NOTHING = -1
-"""The position that FAISS gives for a row it has not found."""
+"""The position that FAISS returns where it has found no row."""
 FEW = 0.05
 """Where a filter leaves a smaller share of the points, all of these are looked at: a graph would miss most."""
 GROWTH = 4
@@ -86,7 +86,7 @@ class AllPoints:
 
 @dataclass(frozen=True)
 class FaissEngine:
-    """What the engines of FAISS share."""
+    """Base class of the engines of FAISS."""
 
     name: ClassVar[str]
     dtype: ClassVar[str] = "float32"
@@ -96,17 +96,17 @@ class FaissEngine:
         single = np.ascontiguousarray(points, dtype=np.float32)
         faiss = _import_faiss()
         metric = faiss.METRIC_INNER_PRODUCT if kind == INNER_PRODUCT else faiss.METRIC_L2
-        index = self._empty(faiss, single.shape, metric)
+        index = self._make_empty(faiss, single.shape, metric)
         if not index.is_trained:
             index.train(single)
         index.add(single)
         return FaissStructure(self, index, single, kind)
 
-    def _empty(self, faiss: Any, shape: tuple[int, ...], metric: int) -> Any:
+    def _make_empty(self, faiss: Any, shape: tuple[int, ...], metric: int) -> Any:
         raise NotImplementedError
 
-    def parameters(self, faiss: Any, selector: Any) -> Any:
-        """Return what goes with a search among some of the points."""
+    def _search_options(self, faiss: Any, selector: Any) -> Any:
+        """Return FAISS's parameters of a search among the points of a selector."""
         raise NotImplementedError
 
 
@@ -116,11 +116,10 @@ class Flat(FaissEngine):
 
     name: ClassVar[str] = "flat"
 
-    def _empty(self, faiss: Any, shape: tuple[int, ...], metric: int) -> Any:
+    def _make_empty(self, faiss: Any, shape: tuple[int, ...], metric: int) -> Any:
         return faiss.IndexFlat(shape[1], metric)
 
-    def parameters(self, faiss: Any, selector: Any) -> Any:
-        """Return the selector alone."""
+    def _search_options(self, faiss: Any, selector: Any) -> Any:
         return faiss.SearchParameters(sel=selector)
 
 
@@ -147,13 +146,12 @@ class HNSW(FaissEngine):
         check_number(self.build_breadth, "build_breadth", low=1, high=2**16, whole=True)
         check_number(self.search_breadth, "search_breadth", low=1, high=2**20, whole=True)
 
-    def _empty(self, faiss: Any, shape: tuple[int, ...], metric: int) -> Any:
+    def _make_empty(self, faiss: Any, shape: tuple[int, ...], metric: int) -> Any:
         index = faiss.IndexHNSWFlat(shape[1], int(self.links), metric)
         index.hnsw.efConstruction, index.hnsw.efSearch = int(self.build_breadth), int(self.search_breadth)
         return index
 
-    def parameters(self, faiss: Any, selector: Any) -> Any:
-        """Return the selector and the breadth."""
+    def _search_options(self, faiss: Any, selector: Any) -> Any:
         return faiss.SearchParametersHNSW(sel=selector, efSearch=int(self.search_breadth))
 
 
@@ -179,7 +177,7 @@ class IVF(FaissEngine):
             check_number(self.lists, "lists", low=1, high=2**24, whole=True)
         check_number(self.probes, "probes", low=1, high=2**24, whole=True)
 
-    def _empty(self, faiss: Any, shape: tuple[int, ...], metric: int) -> Any:
+    def _make_empty(self, faiss: Any, shape: tuple[int, ...], metric: int) -> Any:
         n, d = shape
         wanted = int(np.sqrt(n)) if self.lists is None else int(self.lists)
         # The quantizer is handed over: FAISS would otherwise free it with its Python wrapper.
@@ -191,13 +189,12 @@ class IVF(FaissEngine):
         index.cp.min_points_per_centroid = 1  # a single list is fine for few points, and no reason for a warning
         return index
 
-    def parameters(self, faiss: Any, selector: Any) -> Any:
-        """Return the selector and the number of groups."""
+    def _search_options(self, faiss: Any, selector: Any) -> Any:
         return faiss.SearchParametersIVF(sel=selector, nprobe=int(self.probes))
 
 
 class FaissStructure:
-    """An index of FAISS over points (n, d), which are kept for what it can't do."""
+    """An index of FAISS over points (n, d), which are kept for the searches that it can't do."""
 
     def __init__(self, engine: FaissEngine, index: Any, points: FloatArray, kind: str) -> None:
         self._engine, self.index, self._points, self._kind = engine, index, points, kind
@@ -205,6 +202,7 @@ class FaissStructure:
 
     def extend(self, points: FloatArray) -> FaissStructure:
         """Return the structure over more points: the new ones are added, or inverted lists rebuilt."""
+        # Lists that were cut for few points become too long to search; a graph grows by itself.
         if isinstance(self._engine, IVF) and len(points) > GROWTH * self._n_built:
             return self._engine.build(points, self._kind)
         self.index.add(np.ascontiguousarray(points[self.index.ntotal :], dtype=np.float32))
@@ -217,18 +215,18 @@ class FaissStructure:
         if allowed is None:
             positions = self.index.search(Q, k)[1]
         elif (count := int(allowed.sum())) == k or count < FEW * len(allowed):
-            return self._look_at_all(Q, k, allowed)
+            return self._search_all(Q, k, allowed)
         else:
             faiss = _import_faiss()
             selector = faiss.IDSelectorBitmap(np.packbits(allowed, bitorder="little"))
-            positions = self.index.search(Q, k, params=self._engine.parameters(faiss, selector))[1]
+            positions = self.index.search(Q, k, params=self._engine._search_options(faiss, selector))[1]
         positions = np.asarray(positions, dtype=np.intp)
         short = np.flatnonzero((positions == NOTHING).any(axis=1))
-        if len(short):  # a graph may lead nowhere, and lists may be too short: better slow than wrong
-            positions[short] = self._look_at_all(Q[short], k, allowed)
+        if len(short):  # a graph may lead nowhere, and lists may be too short: search these exactly
+            positions[short] = self._search_all(Q[short], k, allowed)
         return positions
 
-    def _look_at_all(self, Q: FloatArray, k: int, allowed: BoolArray | None) -> IntArray:
+    def _search_all(self, Q: FloatArray, k: int, allowed: BoolArray | None) -> IntArray:
         return AllPoints(self._points, self._kind).nearest(Q, k, allowed)
 
 
@@ -242,7 +240,7 @@ def as_engine(engine: Any) -> Engine:
     made: Any = ENGINES[engine]() if isinstance(engine, str) and engine in ENGINES else engine
     if not isinstance(made, Engine):
         options = ", ".join(repr(name) for name in ENGINES)
-        raise InputError(f"engine: expected one of {options}, or one with parameters, got {engine!r:.60}.")
+        raise InputError(f"engine: expected one of {options}, or one with parameters, got {show_value(engine)}.")
     if isinstance(made, FaissEngine):
         _import_faiss()
     return made
@@ -251,7 +249,7 @@ def as_engine(engine: Any) -> Engine:
 def _import_faiss() -> Any:
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # of its wrappers, which no caller can do anything about
+            warnings.simplefilter("ignore")  # about its wrappers, which no caller can change
             import faiss
     except ImportError:
         message = 'engine: expected FAISS to be installed, got none: pip install "isthmus[faiss]".'

@@ -1,15 +1,25 @@
-"""Index: rows of one or both domains in a common space, searched by rows of either."""
+"""Index: rows of one or both domains in a common space, searched by rows of either.
+
+An index in a file is plain arrays in an ``.npz`` archive, and a header in JSON that says what they are. Structures of
+FAISS are not in it: FAISS trusts its files, so they are built from the points.
+"""
 
 from __future__ import annotations
 
+import hashlib
+import json
+import math
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
+from functools import partial
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
+from isthmus._core.archives import Expected, read_npz
+from isthmus._core.files import as_path, save_file, show_path
 from isthmus._core.threads import cap_methods
 from isthmus._core.validation import (
     UNLABELLED,
@@ -22,18 +32,23 @@ from isthmus._core.validation import (
     check_number,
     is_unlabelled,
     short_repr,
+    show_value,
 )
 from isthmus.data.blocks import as_partitions
 from isthmus.exceptions import InputError
 from isthmus.geometry.common_space import DOMAINS, INNER_PRODUCT, CommonSpace
 from isthmus.geometry.similarity import NEIGHBOURHOOD, SAMPLE, Background, hub_scores
-from isthmus.retrieval.engines import Structure, as_engine
-from isthmus.retrieval.rules import Measure, RowMap, check_points, fetch_points
+from isthmus.retrieval.engines import ENGINES, Structure, as_engine
+from isthmus.retrieval.rules import Measure, RowMap, check_points, common_space, fetch_points, largest_entry
 
 LARGEST_ID = 2**62
-"""Rows can be numbered on from there."""
+"""The largest id that may be given: later rows are numbered on from there."""
 MOST_FOUND = 2**27
-"""Queries times neighbours of one search: several gigabytes of answers."""
+"""Queries times neighbours of one search, at most: these are several gigabytes of answers."""
+COLUMNS = ("points", "ids", "codes", "domains")
+FORMAT, VERSION = "isthmus index", 1
+LONGEST_HEADER = 2**24
+"""Characters of the header of a file, which holds the labels, of which there may be many."""
 
 
 @short_repr
@@ -105,17 +120,17 @@ class IndexedRows:
         """Whether ids are text."""
         return self.ids.dtype == object
 
-    def allowed(self, label: Any, among: str | None) -> BoolArray | None:
-        """Return which rows a filter lets through; None for all."""
+    def select(self, label: Any, among: str | None) -> BoolArray | None:
+        """Return which rows have a label and are of a domain; None for all."""
         if label is None and among is None:
             return None
         allowed = np.ones(len(self.ids), dtype=np.bool_)
         if label is not None:
             value = label.item() if isinstance(label, np.generic) else label
             if value not in self.classes:
-                shown = ", ".join(repr(each) for each in self.classes[:5]) or "none"
-                more = ", …" if len(self.classes) > 5 else ""
-                raise InputError(f"label: expected one of those in the index ({shown}{more}), got {label!r:.60}.")
+                some = ", ".join(repr(each) for each in self.classes[:5]) or "none"
+                some += ", …" if len(self.classes) > 5 else ""
+                raise InputError(f"label: expected one of those in the index ({some}), got {show_value(label)}.")
             allowed &= self.codes == self.classes.index(value)
         if among is not None:
             allowed &= self.domains == DOMAINS.index(among)
@@ -258,11 +273,9 @@ class Index:
         """
         check_number(k, "k", low=1, whole=True)
         queries = self._points(X, domain)
-        if int(k) * len(queries) > MOST_FOUND:
-            most = MOST_FOUND // len(queries)
-            raise InputError(f"k: expected at most {most} neighbours for {len(queries)} row(s), got {k:.4g}.")
+        check_number(k, "k", low=1, high=MOST_FOUND // len(queries), whole=True)
         among, rows = self._searched_domain(among, domain), self.rows
-        allowed = rows.allowed(label, among)
+        allowed = rows.select(label, among)
         available = len(rows.ids) if allowed is None else int(allowed.sum())
         if not available:
             return rows.matches(np.empty((len(queries), 0), np.intp), np.empty((len(queries), 0)), int(k))
@@ -274,9 +287,25 @@ class Index:
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write rows, ids, labels and the engine's parameters, whole or not at all; the model is not in the file."""
-        from isthmus.retrieval.index_file import save
-
-        save(self, path)
+        rows = self.rows
+        ids = np.frombuffer(json.dumps(rows.ids.tolist()).encode(), np.uint8) if rows.text_ids else rows.ids
+        header = json.dumps(
+            {
+                "format": FORMAT,
+                "version": VERSION,
+                "engine": {"name": self.engine.name, **asdict(self.engine)},
+                "dtype": self.dtype,
+                "shape": list(rows.points.shape),
+                "text_ids": rows.text_ids,
+                "classes": list(rows.classes),
+                "model": fingerprint(self.model),
+            }
+        )
+        if len(header) > LONGEST_HEADER:  # what could not be read again is not written
+            raise InputError(f"{show_path(path)}: expected an index that fits a file, got one with too many labels.")
+        with save_file(path) as file:
+            arrays = {"points": rows.points, "ids": ids, "codes": rows.codes, "domains": rows.domains}
+            np.savez(file, header=np.array(header), **arrays)  # type: ignore[arg-type]
 
     @classmethod
     def load(cls, path: str | os.PathLike[str], model: Any = None) -> Index:
@@ -284,9 +313,31 @@ class Index:
 
         Every part is checked, and nothing in the file is run: the engine's structure is built from the points.
         """
-        from isthmus.retrieval.index_file import load
-
-        return load(path, model)
+        where = as_path(path)
+        text = str(read_npz(where, {"header": Expected((), "text", high=LONGEST_HEADER)})["header"])
+        header = _check_header(text, path)
+        (n, width), dtype, text_ids = header["shape"], header["dtype"], header["text_ids"]
+        size, limit = os.path.getsize(where), largest_entry(dtype)
+        # Nothing is compressed: a file that is smaller than its points would be is made to exhaust the memory.
+        _check_part(n * width * np.dtype(dtype).itemsize <= size, path, f"a file with {n} x {width} points")
+        whole = partial(Expected, kind="whole", most_bytes=size)
+        expected = {
+            "points": Expected((n, width), "number", -limit, limit, most_bytes=size),
+            "ids": whole((None,), low=0, high=255) if text_ids else whole((n,), low=0, high=LARGEST_ID),
+            "codes": whole((n,), low=-1, high=len(header["classes"]) - 1),
+            "domains": whole((n,), low=0, high=len(DOMAINS) - 1),
+        }
+        arrays = read_npz(where, expected)
+        same = model is None or header["model"] in (None, fingerprint(model))
+        _check_part(same, path, "the model that the index was made with")
+        index = Index(model, header["engine"], dtype=dtype)
+        if n:
+            _check_part(arrays["points"].dtype == dtype, path, f"points in {dtype}")
+            numbers = _read_text_ids(arrays["ids"], n, path) if text_ids else arrays["ids"].astype(np.int64)
+            _check_part(len(set(numbers.tolist())) == n, path, "every id once")
+            domains = arrays["domains"].astype(np.uint8)
+            index._put(IndexedRows(arrays["points"], numbers, arrays["codes"], domains, tuple(header["classes"])))
+        return index
 
     def _put(self, rows: IndexedRows) -> None:
         """Add rows that have been checked."""
@@ -351,6 +402,7 @@ class Index:
             self._structure = self._structure.extend(rows.points)
         self._n_built = len(rows.ids)
         positions = self._structure.nearest(queries, k, allowed)
+        # Engines find in their own precision; distances and order are those of double precision.
         return _sort(positions, self.measure.scores_at(queries, rows.points, positions))
 
     def _search_csls(
@@ -360,6 +412,7 @@ class Index:
         product = self.measure.kind == INNER_PRODUCT
         if domain not in self._hubs:
             near = hub_scores(self.measure, rows.points, self._background(rows, domain)).astype(np.float64)
+            # One more coordinate makes CSLS a search for the nearest points: see the formula of the class.
             more = near if product else np.sqrt(near - near.min())
             points = np.hstack([rows.points, more[:, None].astype(rows.points.dtype)])
             self._hubs[domain] = self.engine.build(points, self.measure.kind), near
@@ -367,6 +420,7 @@ class Index:
         last = np.full((len(queries), 1), -1.0 if product else 0.0, dtype=queries.dtype)
         positions = structure.nearest(np.hstack([2.0 * queries if product else queries, last]), k, allowed)
         available = len(rows.ids) if allowed is None else int(allowed.sum())
+        # h(q) changes no ranking, only the score that is reported.
         own = self._search(rows, queries, min(NEIGHBOURHOOD, available), allowed, domain)[1].mean(axis=1)
         scores = 2.0 * self.measure.scores_at(queries, rows.points, positions) - own[:, None] - hubs[positions]
         return _sort(positions, scores)
@@ -374,6 +428,7 @@ class Index:
     def _background(self, rows: IndexedRows, domain: str) -> FloatArray:
         """Return points of a domain, evenly spaced among those of the index, or else those of the model's fit."""
         own = np.flatnonzero(rows.domains == DOMAINS.index(domain))
+        # Evenly spaced and not random: the same index gives the same answers.
         if len(own):
             chosen = own[np.unique(np.linspace(0, len(own) - 1, min(SAMPLE, len(own))).astype(np.intp))]
             return rows.points[chosen]
@@ -384,9 +439,6 @@ class Index:
             f"csls: expected rows of the {domain} in the index, or a model fitted with known pairs, to measure "
             "hubs by, got none; add some, or search without csls."
         )
-
-
-COLUMNS = ("points", "ids", "codes", "domains")
 
 
 def encode_labels(labels: Any, n: int, classes: Sequence[Any]) -> tuple[IntArray, tuple[Any, ...]]:
@@ -401,7 +453,7 @@ def encode_labels(labels: Any, n: int, classes: Sequence[Any]) -> tuple[IntArray
         if value is None:
             continue
         if not isinstance(value, str | int | float) or value in (np.inf, -np.inf):
-            raise InputError(f"labels: expected text or finite numbers, got {value!r:.60}.")
+            raise InputError(f"labels: expected text or finite numbers, got {show_value(value)}.")
         codes.setdefault(value, len(codes))
     if len({isinstance(value, str) for value in codes}) > 1:
         raise InputError("labels: expected text only or numbers only, got a mixture.")
@@ -428,3 +480,50 @@ def _sort(positions: IntArray, scores: FloatArray) -> tuple[IntArray, FloatArray
     """Return the best first, and of equals the one that was added first."""
     order = np.lexsort((positions, -scores), axis=1)
     return np.take_along_axis(positions, order, axis=1), np.take_along_axis(scores, order, axis=1)
+
+
+def fingerprint(model: Any) -> str | None:
+    """Return a hash that tells one common space from another; None for models that have none."""
+    space = common_space(model)
+    if space is None:
+        return None
+    found = hashlib.sha256(json.dumps([space.kind, space.projected, list(space.parts)]).encode())
+    for array in (space.components, np.zeros(0) if space.offsets is None else space.offsets):
+        found.update(f"{array.dtype.str} {array.shape}".encode() + np.ascontiguousarray(array).tobytes())
+    return found.hexdigest()
+
+
+def _check_part(right: bool, path: Any, expected: str) -> None:
+    if not right:
+        raise InputError(f"{show_path(path)}: expected {expected}, got another.")
+
+
+def _check_header(text: str, path: Any) -> dict[str, Any]:
+    """Return the header with the engine that it names; raise unless :meth:`Index.save` could have written it."""
+    try:
+        header: dict[str, Any] = json.loads(text)
+        (n, width), classes, options = header["shape"], header["classes"], dict(header["engine"])
+        right = [
+            (header["format"], header["version"]) == (FORMAT, VERSION),
+            all(type(size) is int and 0 <= size < 2**40 for size in (n, width)) and width > 0,
+            header["dtype"] in ("float32", "float64") and type(header["text_ids"]) is bool,
+            type(header["model"]) in (str, type(None)),
+            type(classes) is list and len(set(classes)) == len(classes),
+            all(type(c) in (str, int, bool) or (type(c) is float and math.isfinite(c)) for c in classes),
+            len({type(c) is str for c in classes}) < 2,
+        ]
+        header["engine"] = ENGINES[options.pop("name")](**options)
+    except (InputError, KeyError, TypeError, ValueError, AttributeError, OverflowError, RecursionError):
+        right = [False]
+    _check_part(all(right), path, f"the header of an index (version {VERSION} of the format)")
+    return header
+
+
+def _read_text_ids(content: NDArray[Any], n: int, path: Any) -> NDArray[Any]:
+    try:
+        listed = json.loads(content.astype(np.uint8).tobytes().decode())
+    except (ValueError, RecursionError):
+        listed = None
+    right = isinstance(listed, list) and len(listed) == n and all(isinstance(each, str) for each in listed)
+    _check_part(right, path, f"{n} ids")
+    return np.array(listed, dtype=object)

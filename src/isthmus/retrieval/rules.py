@@ -1,4 +1,7 @@
-"""How points of a common space are compared, without the maps that led there."""
+"""Rules: how points of a common space are compared, and how labelled references name a class.
+
+First the similarities, then rows that become points, then the references, then the rules.
+"""
 
 from __future__ import annotations
 
@@ -20,6 +23,7 @@ from isthmus._core.validation import (
     check_matrix,
     is_sparse,
     short_repr,
+    show_value,
 )
 from isthmus.data.blocks import Partitions
 from isthmus.data.domains import TwoDomains
@@ -53,23 +57,24 @@ class Measure:
 
     @classmethod
     def of(cls, model: Any) -> Measure:
-        """That of a fitted model or a common space; distances where it says nothing."""
+        """Return the measure of a fitted model or a common space; distances where it has none."""
         space = common_space(model)
         if space is not None:
             return cls(space.kind, across=space.kind == INNER_PRODUCT)
         return cls(getattr(model, "kind", DISTANCE))
 
     def scores(self, queries: FloatArray, references: FloatArray) -> FloatArray:
-        """All similarities (n, m) in double precision, the larger the nearer."""
+        """Return all similarities (n, m) in double precision, the larger the nearer."""
         queries, references = (P.astype(np.float64, copy=False) for P in (queries, references))
         products = np.asarray(queries @ references.T)
         if self.kind == INNER_PRODUCT:
             return products
+        # By products, as there is no room for a table of differences; scores_at keeps the digits.
         lengths = [np.einsum("ij,ij->i", P, P) for P in (queries, references)]
         return np.asarray(products - 0.5 * lengths[0][:, None] - 0.5 * lengths[1][None, :])
 
     def scores_at(self, queries: FloatArray, references: FloatArray, places: IntArray) -> FloatArray:
-        """The similarities (n, k) of each query (n, d) with some of the references (m, d), by their places (n, k).
+        """Return the similarities (n, k) of queries (n, d) with those references (m, d) that stand at places (n, k).
 
         They are computed from differences and in double precision: a point is at distance zero from itself.
         """
@@ -83,7 +88,7 @@ class Measure:
 
 
 def check_points(points: Any, dtype: str, *, width: int | None = None, least: int = 1) -> FloatArray:
-    """Points (n, k) as an index keeps them: dense, finite, in its precision, not too large.
+    """Return points (n, k) as an index keeps them: dense, finite, in its precision, not too large.
 
     Examples
     --------
@@ -100,32 +105,32 @@ def check_points(points: Any, dtype: str, *, width: int | None = None, least: in
 
 
 def largest_entry(dtype: str) -> float:
-    """What the entries of points have to be below: squares of distances have to be numbers too."""
+    """Return the bound on entries of points below which squared distances are finite."""
     return float(0.1 * np.sqrt(np.finfo(dtype).max))
 
 
 def common_space(model: Any) -> CommonSpace | None:
-    """The common space that a model is, or has learned."""
+    """Return the common space that a model is, or has learned."""
     found = model if isinstance(model, CommonSpace) else getattr(model, "common_space_", None)
     return found if isinstance(found, CommonSpace) else None
 
 
 @dataclass(frozen=True, eq=False)
 class RowMap:
-    """What is sent to the partitions: rows of a domain to points of the common space, or to what a rule says of them.
+    """A map that is sent to partitions: rows of a domain to points of the common space, or to a function of these.
 
     Parameters
     ----------
     transformer : transformer or None
-        The domain's own preparation.
+        The preprocessing of the domain.
     n_features : int
-        The columns after that.
+        The number of columns after that.
     space : CommonSpace
-        Where the points lie.
+        The space of the points.
     domain : {"source", "target"}
-        Whose rows they are.
+        The domain of the rows.
     function : callable, optional
-        What is computed of the points.
+        The function of the points.
     """
 
     transformer: Any
@@ -142,14 +147,13 @@ class RowMap:
 
 
 def fetch_points(points: Partitions, dtype: str, width: int | None = None) -> FloatArray:
-    """The points (n, k) of a Dask array as an index keeps them: so they travel, and lie here in their order."""
+    """Return the points (n, k) of a Dask array, brought here in the precision of the index and in their order."""
     parts = points.collect(partial(check_points, dtype=dtype, width=width, least=0))
     return check_points(np.concatenate(parts), dtype)
 
 
 RULES = ("nearest", "means", "linear")
 REFERENCES = (*DOMAINS, "both")
-NOTHING_TO_NAME = "references: expected labelled rows to predict a class from, got none in the fit."
 BLOCK = 2**16
 """Rows that are mapped at once."""
 
@@ -164,15 +168,15 @@ class References:
     Parameters
     ----------
     space : CommonSpace
-        How points are compared.
+        The space, which says how points are compared.
     points : array (n, k)
         The reference rows.
     y : array (n,)
         Their label codes, -1 for none.
     n_source : int
-        How many are of the source.
+        The number of source rows, which come first.
     weights : array (n,), optional
-        How much each counts where a classifier learns from them; equally unless given.
+        The weight of each where a classifier learns from them; equal unless given.
     """
 
     space: CommonSpace
@@ -183,7 +187,7 @@ class References:
 
     @classmethod
     def of(cls, domains: TwoDomains, space: CommonSpace) -> References:
-        """Of the rows of two domains."""
+        """Map the rows of two domains."""
         parts = list(zip(DOMAINS, (domains.source, domains.target), strict=True))
         rows = [part.labelled if len(part.labelled) else np.arange(part.X.shape[0]) for _, part in parts]
         points, place = np.empty((sum(map(len, rows)), space.dimension)), 0
@@ -197,12 +201,12 @@ class References:
 
     @property
     def labelled(self) -> References:
-        """Those that have a label."""
+        """The references that have a label."""
         known = self.y != UNLABELLED
         return self if known.all() else self._some(known, int(known[: self.n_source].sum()))
 
     def among(self, which: str) -> References:
-        """Those of "source", "target" or "both"."""
+        """Return the references of "source", "target" or "both"."""
         if check_choice(which, "references", REFERENCES) == "both":
             return self
         kept = slice(None, self.n_source) if which == "source" else slice(self.n_source, None)
@@ -215,41 +219,30 @@ class References:
 
 def check_comparable(kind: str, references: str, domain: str) -> None:
     """Raise where rows of a domain can't be compared with the references: inner products are across domains only."""
+    reason = "there is no similarity within the {} to rank its rows by"
     if kind != DISTANCE and references != "source":
-        raise InputError(
-            "references: expected 'source', as there is no similarity within the target to rank its rows by, "
-            f"got {references!r}."
-        )
+        raise InputError(f"references: expected 'source', as {reason.format('target')}, got {references!r}.")
     if kind != DISTANCE and domain != "target":
-        raise InputError(
-            "domain: expected 'target', as there is no similarity within the source to rank its rows by, "
-            f"got {domain!r}."
-        )
+        raise InputError(f"domain: expected 'target', as {reason.format('source')}, got {domain!r}.")
 
 
 class DecisionRule(Protocol):
-    """A rule that knows its references; what else it has is told by :func:`offers`."""
+    """A rule that knows its references; :func:`offers` says which other methods it has."""
 
     def predict(self, points: FloatArray) -> IntArray:
-        """The label code (n,) of each point."""
+        """Return the label code (n,) of each point."""
         ...
 
 
 @dataclass(frozen=True)
 class NoRule:
-    """What is left without labels: rows can be compared, not named."""
+    """The rule of a fit without labels: rows can be compared, and every prediction raises."""
 
-    def predict(self, points: FloatArray) -> IntArray:
+    def predict(self, points: FloatArray) -> Any:
         """Raise: there are no classes."""
-        raise InputError(NOTHING_TO_NAME)
+        raise InputError("references: expected labelled rows to predict a class from, got none in the fit.")
 
-    def scores(self, points: FloatArray) -> FloatArray:
-        """Raise: there are no classes."""
-        raise InputError(NOTHING_TO_NAME)
-
-    def probabilities(self, points: FloatArray) -> FloatArray:
-        """Raise: there are no classes."""
-        raise InputError(NOTHING_TO_NAME)
+    scores = probabilities = predict
 
 
 @dataclass(frozen=True, eq=False)
@@ -261,11 +254,11 @@ class Nearest:
     n_classes: int
 
     def predict(self, points: FloatArray) -> IntArray:
-        """The class with most votes, the first of equals."""
+        """Return the class with most votes, the first of equals."""
         return np.asarray(self.probabilities(points).argmax(axis=1))
 
     def probabilities(self, points: FloatArray) -> FloatArray:
-        """The shares of the votes (n, C)."""
+        """Return the shares of the votes (n, C)."""
         _, numbers = self.references.space.rank(points, self.references.points, self.k)
         votes = self.references.y[numbers]
         return np.stack([(votes == c).mean(axis=1) for c in range(self.n_classes)], axis=1)
@@ -279,16 +272,17 @@ class Means:
     n_classes: int
 
     def predict(self, points: FloatArray) -> IntArray:
-        """The class with the best mean."""
+        """Return the class with the best mean."""
         return np.asarray(self.scores(points).argmax(axis=1))
 
     def scores(self, points: FloatArray) -> FloatArray:
-        """Minus the squared distance to each class mean, or the inner product; minus infinity without references."""
+        """Return minus the squared distance to each class mean, or the inner product; -inf without references."""
         y, P = self.references.y, self.references.points
         present = np.unique(y)
         means = np.stack([P[y == c].mean(axis=0) for c in present])
         products = points.astype(np.float64) @ means.T
         if self.references.space.kind == DISTANCE:
+            # -‖p - m‖² = 2 pᵀm - ‖m‖² - ‖p‖²
             lengths = np.einsum("ij,ij->i", points, points, dtype=np.float64)
             products = 2.0 * products - np.einsum("ij,ij->i", means, means) - lengths[:, None]
         scores = np.full((len(points), self.n_classes), -np.inf)
@@ -304,47 +298,46 @@ class FittedClassifier:
     n_classes: int
 
     def predict(self, points: FloatArray) -> IntArray:
-        """What the classifier says."""
+        """Return the classifier's predictions."""
         return np.asarray(self.classifier.predict(points.astype(np.float64, copy=False)), dtype=np.intp)
 
     def scores(self, points: FloatArray) -> FloatArray:
-        """Its decision function for all classes (n, C); minus infinity for classes without references."""
+        """Return its decision function for all classes (n, C); -inf for classes without references."""
         values = np.asarray(self.classifier.decision_function(points.astype(np.float64, copy=False)))
         if values.ndim == 1:  # of two classes scikit-learn scores the second alone
             values = 0.5 * np.stack([-values, values], axis=1)
         one_to_one = getattr(self.classifier, "decision_function_shape", "ovr") == "ovo"
         if one_to_one or values.shape[1] != len(self.classifier.classes_):
             raise InputError(f"rule: expected one score per class, got {values.shape[1]} (one against one).")
-        return self._of_all_classes(values, -np.inf)
+        return self._spread(values, -np.inf)
 
     def probabilities(self, points: FloatArray) -> FloatArray:
-        """Its probabilities for all classes (n, C)."""
-        return self._of_all_classes(self.classifier.predict_proba(points.astype(np.float64, copy=False)), 0.0)
+        """Return its probabilities for all classes (n, C)."""
+        return self._spread(self.classifier.predict_proba(points.astype(np.float64, copy=False)), 0.0)
 
-    def _of_all_classes(self, values: FloatArray, missing: float) -> FloatArray:
+    def _spread(self, values: FloatArray, missing: float) -> FloatArray:
+        """Return one column per class, also for those that the classifier has not seen."""
         full = np.full((len(values), self.n_classes), missing)
         full[:, self.classifier.classes_] = values
         return full
 
 
 def offers(rule: Any, method: str) -> bool:
-    """Whether a rule has "scores" or "probabilities"."""
+    """Return whether a rule has "scores" or "probabilities"."""
     if isinstance(rule, str):
         return (rule, method) in {("nearest", "probabilities"), ("means", "scores"), ("linear", "scores")}
     return hasattr(rule, {"scores": "decision_function", "probabilities": "predict_proba"}[method])
 
 
 def decision_rule(rule: Any, references: References, n_neighbors: int, n_classes: int) -> DecisionRule:
-    """The rule of the parameter ``rule``, for these references; "linear" is a linear support vector machine."""
+    """Return the rule of the parameter ``rule`` for these references; "linear" is a linear support vector machine."""
     check_rule(rule)
     references = references.labelled
     if not len(references.y):
         return NoRule()
     if isinstance(rule, str) and rule == "nearest":
-        if n_neighbors > len(references.y):
-            raise InputError(
-                f"n_neighbors: expected at most the {len(references.y)} reference rows, got {n_neighbors}."
-            )
+        if n_neighbors > (n := len(references.y)):
+            raise InputError(f"n_neighbors: expected at most the {n} reference rows, got {n_neighbors}.")
         return Nearest(references, n_neighbors, n_classes)
     if isinstance(rule, str) and rule == "means":
         return Means(references, n_classes)
@@ -359,9 +352,9 @@ def decision_rule(rule: Any, references: References, n_neighbors: int, n_classes
 
 
 def check_rule(rule: Any) -> None:
-    """Raise unless this is a rule."""
+    """Raise unless this is the name of a rule, or a classifier of one domain."""
     classifier = not isinstance(rule, str | type) and hasattr(rule, "fit") and is_classifier(rule)
-    classifier = classifier and not hasattr(rule, "given_source")  # of one domain, that is
+    classifier = classifier and not hasattr(rule, "given_source")
     if not classifier and not (isinstance(rule, str) and rule in RULES):
         names = ", ".join(repr(name) for name in RULES)
-        raise InputError(f"rule: expected {names} or a classifier of scikit-learn, got {rule!r}.")
+        raise InputError(f"rule: expected {names} or a classifier of scikit-learn, got {show_value(rule)}.")

@@ -9,7 +9,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from isthmus._core.archives import Expected, read_npz, shown_shape
+from isthmus._core.archives import Expected, read_npz, show_shape
 from isthmus._core.files import show_path
 from isthmus.exceptions import InputError
 
@@ -39,7 +39,7 @@ def read_csr(path: Path, prefix: str, expected_shape: tuple[int | None, int | No
     name = f"{show_path(path)}, '{prefix}…'" if prefix else show_path(path)
     for want, got in zip(expected_shape, (rows, columns), strict=True):
         if want not in (None, got):
-            raise InputError(f"{name}: expected shape {shown_shape(expected_shape)}, got ({rows}, {columns}).")
+            raise InputError(f"{name}: expected shape {show_shape(expected_shape)}, got ({rows}, {columns}).")
     return csr_from_parts(data, indices, indptr, (int(rows), int(columns)), name)
 
 

@@ -121,8 +121,8 @@ def check_content(found: Any, expected: Expected, name: str) -> Any:
         raise InputError(f"{name}: expected {expected}, got {kind}.")
     flat = len(expected.shape) == 1 and found.ndim == 2 and 1 in found.shape
     array = found.reshape(-1) if flat else found
-    expected.require_shape(array.shape, 8, name)
-    return expected.checked(array.astype(np.uint8) if array.dtype == bool else array, name)
+    expected.check_shape(array.shape, 8, name)
+    return expected.check_values(array.astype(np.uint8) if array.dtype == bool else array, name)
 
 
 def kind_of(found: Any) -> str:
@@ -136,11 +136,11 @@ def kind_of(found: Any) -> str:
 
 def _sparse(found: Any, expected: Expected, name: str) -> Any:
     rows, columns = found.shape
-    expected.require_shape((rows, columns), 0, name)  # its entries take memory, not its shape
+    expected.check_shape((rows, columns), 0, name)  # its entries take memory, not its shape
     most_rows = max(MOST_EMPTY_ROWS, 8 * len(found.data))  # CSR has a number for every row, also where there is none
     if rows > most_rows:
         raise InputError(f"{name}: expected at most {most_rows} rows for {len(found.data)} entries, got {rows}.")
-    values = expected.checked(found.data.astype(np.float64), name)
+    values = expected.check_values(found.data.astype(np.float64), name)
     return csr_from_parts(values, found.indices, found.indptr, (columns, rows), name).T.tocsr()
 
 

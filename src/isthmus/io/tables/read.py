@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from isthmus._core.archives import Expected, npz_headers, read_npz, shown_shape
+from isthmus._core.archives import Expected, npz_headers, read_npz, show_shape
 from isthmus._core.files import open_regular, show_path
 from isthmus._core.validation import is_sparse
 from isthmus.exceptions import InputError, MissingDependencyError
@@ -33,7 +33,7 @@ def read_npy(path: Path, name: str) -> Table:
     with report_read_errors(name, "an .npy file in good order (objects are never unpickled)"):
         array = np.asarray(np.lib.format.open_memmap(path, mode="r"))
     if array.ndim != 2 or not array.shape[1]:
-        raise InputError(f"{name}: expected a matrix with one row per sample, got shape {shown_shape(array.shape)}.")
+        raise InputError(f"{name}: expected a matrix with one row per sample, got shape {show_shape(array.shape)}.")
     check_column_count(array.shape[1], name)
     if array.dtype.kind not in "fiu" or array.dtype.itemsize > 8:
         raise InputError(f"{name}: expected numbers, got type {array.dtype.str[1:41]!r}.")
@@ -68,7 +68,7 @@ def read_npz_table(path: Path, name: str) -> Table:
 
 def _expect(dtype: np.dtype[Any], shape: tuple[int, ...], name: str) -> Expected:
     if len(shape) not in (1, 2) or (len(shape) == 2 and not shape[1]):
-        raise InputError(f"{name}: expected a column or a matrix, got shape {shown_shape(shape)}.")
+        raise InputError(f"{name}: expected a column or a matrix, got shape {show_shape(shape)}.")
     if len(shape) == 2:
         check_column_count(shape[1], name)
     if dtype.kind == "U" and len(shape) == 1:

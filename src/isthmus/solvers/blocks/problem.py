@@ -62,7 +62,7 @@ class BlockProblem:
             (len(table) for table in (self.sign, self.weight, self.bound) if np.ndim(table) == 2), default=1
         )
         if isinstance(self.rows, ArrayRows):
-            self.rows.require_codes(n_codes)
+            self.rows.check_codes(n_codes)
         # Every check of a block of pairs is one of a table, too.
         tables = Pairs(slice(0, n_codes), slice(n_codes, n_codes + len(target)), self.sign, self.weight, self.bound)
         for name in ("sign", "weight", "bound"):
