@@ -88,7 +88,7 @@ def test_curvature_of_a_sample_leads_to_the_optimum_of_all_rows(weight, pairs, m
     """Of 3,000 rows the smaller sample has 444; the certificate is that of all."""
     monkeypatch.setattr(hinges, "SAMPLE_PAIRS", pairs)
     problem = hinge_blocks(weight=weight)
-    written = problem.written_out()
+    written = problem.write_out()
     assert isinstance(written, HingeProblem)
     exact, found = HingeNewton(tol=1e-14).solve(written), BlockHingeNewton(tol=1e-14).solve(problem)
     assert found.relative_gap <= 1e-14

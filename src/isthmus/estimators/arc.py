@@ -147,7 +147,7 @@ class ARC(BlockEstimator, SimilarityEstimator):
         if isinstance(joint, ManyRows) or blocks.n_pairs > MANY_PAIRS:
             result = replace(settings, solver=BlockHingeNewton(self.tol, self.max_iter)).result(blocks)
         else:
-            result = settings.result(blocks.written_out())
+            result = settings.result(blocks.write_out())
         spaces = joint.source.space, joint.target.space
         return CommonSpace.of_products(spaces, (axes, target), result.point.W), {
             "result_": result,

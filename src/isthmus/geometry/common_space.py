@@ -86,7 +86,7 @@ class CommonSpace:
         maps = axes[0] @ (U * np.sqrt(s)), axes[1] @ (Vt.T * np.sqrt(s))
         return cls(*spaces, np.vstack(maps), INNER_PRODUCT, projected=True)
 
-    def mapped(self, A: FloatArray, *, projected: bool = False) -> CommonSpace:
+    def compose(self, A: FloatArray, *, projected: bool = False) -> CommonSpace:
         """The space after one more linear map A (k, k'), which may be a projection; it has no parts."""
         offsets = None if self.offsets is None else self.offsets @ A
         projected = projected or self.projected
@@ -138,7 +138,7 @@ class CommonSpace:
         offset = 0.0 if self.offsets is None else self.offsets[DOMAINS.index(domain)].astype(dtype)
         if isinstance(space, FeatureSpace) and not self._outside_axes:
             points = space.coordinates(X) @ self.map(domain, dtype)
-            return self._scaled(np.asarray(points if self.offsets is None else points + offset, dtype=dtype))
+            return self._scale_parts(np.asarray(points if self.offsets is None else points + offset, dtype=dtype))
         W, axis = self.map(domain), self._outside_axes.get(domain)
         E = np.zeros((X.shape[0], self.dimension), dtype=dtype)
         for start in range(0, X.shape[0], BLOCK):
@@ -147,13 +147,13 @@ class CommonSpace:
             E[rows, : W.shape[1]] = C @ W + offset
             if axis is not None:
                 E[rows, axis] = np.sqrt(space.outside(X[rows], C))
-        return self._scaled(E)
+        return self._scale_parts(E)
 
     def _rows(self, X: Any, domain: str, name: str = "X") -> Matrix:
         """Check rows of a domain; there may be none."""
         return check_matrix(X, name, n_columns=self.space(domain).n_features, min_rows=0)
 
-    def _scaled(self, E: FloatArray) -> FloatArray:
+    def _scale_parts(self, E: FloatArray) -> FloatArray:
         """Points (n, k), changed in place to parts of unit length; a part that is zero stays zero."""
         start = 0
         for width in self.parts:

@@ -59,7 +59,7 @@ def partition_mmd(
     if isinstance(kernel, Precomputed):
         raise InputError("kernel: expected a kernel that is computed from rows, got Precomputed.")
     centre = _centre(X, Y) if isinstance(kernel, Linear | RBF | Laplacian) else np.zeros(X.shape[1])
-    kernel = kernel.resolved(np.vstack([_some(X, centre), _some(Y, centre)]))
+    kernel = kernel.resolve(np.vstack([_some(X, centre), _some(Y, centre)]))
     if estimator == "linear":
         return _linear(kernel, X, Y, centre, linear_time)
     n, m, unbiased = X.shape[0], Y.shape[0], estimator == "unbiased"
@@ -340,7 +340,7 @@ def _prepare(kernel: KernelSpec, X: Any, Y: Any, *, min_rows: int) -> tuple[Kern
         raise InputError("kernel: expected a kernel that is computed from rows, got Precomputed.")
     if isinstance(kernel, Linear | RBF | Laplacian) and not is_sparse(Z):
         Z = Z - Z.mean(axis=0)
-    return kernel.resolved(Z), Z, X.shape[0]
+    return kernel.resolve(Z), Z, X.shape[0]
 
 
 def _stack(A: Matrix, B: Matrix) -> Matrix:

@@ -1,7 +1,7 @@
 """Kernels: one frozen dataclass, one formula each.
 
 A kernel turns rows into inner products. Those with a bandwidth or a scale take a number, or a word by which it is
-computed from the rows of a domain (``kernel.resolved(X)``), so that nothing depends on the unit of the features.
+computed from the rows of a domain (``kernel.resolve(X)``), so that nothing depends on the unit of the features.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ class Kernel:
         parts = [np.diagonal(self.gram(rows, rows)) for rows in blocks]
         return np.concatenate(parts) if parts else np.zeros(0)
 
-    def resolved(self, X: Matrix) -> Kernel:
+    def resolve(self, X: Matrix) -> Kernel:
         """The same kernel with every word replaced by the number computed from these rows."""
         return self
 
@@ -102,7 +102,7 @@ class _OfDistance(Kernel):
         """Ones."""
         return np.ones(A.shape[0])
 
-    def resolved(self, X: Matrix) -> Self:
+    def resolve(self, X: Matrix) -> Self:
         """With the median distance of the rows as bandwidth."""
         if self.bandwidth != "median":
             return self
@@ -122,7 +122,7 @@ class RBF(_OfDistance):
     --------
     >>> RBF(bandwidth=1.0).gram(np.zeros((1, 2)), np.ones((1, 2))).round(4)
     array([[0.3679]])
-    >>> RBF().resolved(np.array([[0.0], [3.0]]))
+    >>> RBF().resolve(np.array([[0.0], [3.0]]))
     RBF(bandwidth=3.0)
     """
 
@@ -185,7 +185,7 @@ class Polynomial(Kernel):
         s = _resolved_number(self.scale, "scale")
         return np.asarray((_squared_norms(A) / s + self.offset) ** self.degree)
 
-    def resolved(self, X: Matrix) -> Polynomial:
+    def resolve(self, X: Matrix) -> Polynomial:
         """With the mean squared norm of the rows as scale."""
         if self.scale != "mean":
             return self
@@ -242,7 +242,7 @@ def _number_or_word(value: Any, name: str, word: str) -> None:
 
 def _resolved_number(value: float | str, name: str) -> float:
     if isinstance(value, str):
-        raise InputError(f"{name}: expected a number by now, got {value!r}; take kernel.resolved(X) first.")
+        raise InputError(f"{name}: expected a number by now, got {value!r}; take kernel.resolve(X) first.")
     return float(value)
 
 
@@ -335,8 +335,8 @@ class Landmarks(Kernel):
     Examples
     --------
     >>> X = np.random.default_rng(0).normal(size=(200, 2))
-    >>> K = as_kernel("rbf").resolved(X).gram(X, X)
-    >>> errors = [np.linalg.norm(Landmarks("rbf", m).resolved(X).gram(X, X) - K) / np.linalg.norm(K) for m in (9, 40)]
+    >>> K = as_kernel("rbf").resolve(X).gram(X, X)
+    >>> errors = [np.linalg.norm(Landmarks("rbf", m).resolve(X).gram(X, X) - K) / np.linalg.norm(K) for m in (9, 40)]
     >>> errors[0] < 0.1, errors[1] < 0.01
     (np.True_, np.True_)
     """
@@ -355,11 +355,11 @@ class Landmarks(Kernel):
 
     def gram(self, A: Matrix, B: Matrix) -> FloatArray:
         """There is none before the landmarks are known."""
-        raise InputError("kernel: expected landmarks by now, got none; take kernel.resolved(X) first.")
+        raise InputError("kernel: expected landmarks by now, got none; take kernel.resolve(X) first.")
 
-    def resolved(self, X: Matrix) -> OnLandmarks:
+    def resolve(self, X: Matrix) -> OnLandmarks:
         """With landmarks of these rows."""
-        kernel, m = as_kernel(self.kernel).resolved(X), int(self.n_landmarks)
+        kernel, m = as_kernel(self.kernel).resolve(X), int(self.n_landmarks)
         if X.shape[0] > m:
             rng = np.random.default_rng(self.random_state)
             X = SAMPLINGS[self.sampling](X[_draw_numbers(X.shape[0], LOOKED_AT * m, rng)], kernel, m, rng)

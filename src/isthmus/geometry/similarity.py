@@ -191,7 +191,7 @@ class Scores:
 
     Examples
     --------
-    >>> Scores(np.array([[1.0], [2.0]]), np.array([[3.0], [5.0]])).shifted(rows=np.array([0.0, 1.0])).table()
+    >>> Scores(np.array([[1.0], [2.0]]), np.array([[3.0], [5.0]])).shift(rows=np.array([0.0, 1.0])).table()
     array([[ 3.,  5.],
            [ 7., 11.]])
     """
@@ -230,20 +230,20 @@ class Scores:
     def __rmul__(self, factor: float) -> Scores:
         return Scores(self.left.dtype.type(factor) * self.left, self.right)
 
-    def shifted(self, rows: FloatArray | float = 0.0, columns: FloatArray | float = 0.0) -> Scores:
+    def shift(self, rows: FloatArray | float = 0.0, columns: FloatArray | float = 0.0) -> Scores:
         """The same plus a number per row and a number per column."""
         (n, m), kind = self.shape, self.left.dtype
         left = np.stack([np.broadcast_to(rows, n), np.ones(n)], axis=1).astype(kind)
         right = np.stack([np.ones(m), np.broadcast_to(columns, m)], axis=1).astype(kind)
         return self + Scores(left, right)
 
-    def standardised(self) -> Scores:
+    def standardize(self) -> Scores:
         """The same with mean 0 and deviation 1 over all cells; a constant table becomes zero."""
         (a, K), (b, H) = (_moments(F) for F in (self.left, self.right))
         mean = float(a @ b)
         variance = float((K * H).sum() + b @ K @ b + a @ H @ a)
         factor = 1.0 / np.sqrt(variance) if variance > 1e-12 * max(mean**2, 1e-12) else 0.0
-        return (factor * self).shifted(rows=-factor * mean)
+        return (factor * self).shift(rows=-factor * mean)
 
 
 def _moments(F: FloatArray) -> tuple[FloatArray, FloatArray]:
@@ -300,7 +300,7 @@ def apply_csls(scores: Scores, crowd: Hubness | None = None) -> Scores:
     longer everybody's neighbour.
     """
     crowd = measure_hubness(scores) if crowd is None else crowd
-    return (2.0 * scores).shifted(-crowd.rows, -crowd.columns)
+    return (2.0 * scores).shift(-crowd.rows, -crowd.columns)
 
 
 @dataclass(frozen=True, eq=False)
@@ -441,8 +441,8 @@ def geometric_scores(A: Prepared, B: Prepared) -> Scores:
     SA, SB = (standardize_columns(sorted_similarities(X, p)) for X, p in ((A, places[0]), (B, places[1])))
     alike = Scores(normalize_rows(SA), normalize_rows(SB))
     FA, FB = (standardize_columns(signatures(X)).astype(np.float32) for X in (A, B))
-    near = Scores(2.0 * FA, FB).shifted(-np.einsum("ij,ij->i", FA, FA), -np.einsum("ij,ij->i", FB, FB))
-    return alike.standardised() + near.standardised()
+    near = Scores(2.0 * FA, FB).shift(-np.einsum("ij,ij->i", FA, FA), -np.einsum("ij,ij->i", FB, FB))
+    return alike.standardize() + near.standardize()
 
 
 def standardize_columns(F: FloatArray) -> FloatArray:

@@ -256,7 +256,7 @@ def span_of_kernel(
     of_differences = _is_of_differences(kernel) and not is_sparse(domain.X)
     centre = domain.X.mean(axis=0, dtype=np.float64) if of_differences else None
     X = centre_rows(domain.X, centre)
-    kernel = kernel.resolved(X)
+    kernel = kernel.resolve(X)
     if isinstance(kernel, OnLandmarks):
         return _span_landmarks(X, domain.y, rows, kernel, centre)
     complete = outside == "zero" or isinstance(kernel, Precomputed)

@@ -26,7 +26,7 @@ class CanonicalDirections:
     offsets: FloatArray
     correlations: FloatArray
 
-    def weighted(self, power: float) -> CanonicalDirections:
+    def weight_variates(self, power: float) -> CanonicalDirections:
         """Every variate times a power of its correlation."""
         w = self.correlations**power
         return CanonicalDirections(self.source * w, self.target * w, self.offsets * w, self.correlations)

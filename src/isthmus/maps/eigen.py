@@ -44,7 +44,7 @@ class JointDirections:
     residual: float
     tied: bool = False
 
-    def signed(self, heights: FloatArray) -> JointDirections:
+    def fix_signs(self, heights: FloatArray) -> JointDirections:
         """The same directions, turned so that the first group that stands out is high; heights (groups, k)."""
         signs = choose_signs(heights)
         return JointDirections(self.source * signs, self.target * signs, self.values, self.residual, self.tied)
@@ -76,7 +76,7 @@ class JointProblem:
 
     Examples
     --------
-    >>> problem = JointProblem.ridged(np.diag([2.0, 4.0]), np.array([[0.0, 1.0], [1.0, 0.0]]), 1, 0.0)
+    >>> problem = JointProblem.with_ridge(np.diag([2.0, 4.0]), np.array([[0.0, 1.0], [1.0, 0.0]]), 1, 0.0)
     >>> found = problem.directions(1)
     >>> found.values.round(4), found.source.round(4), found.target.round(4), found.residual < 1e-15
     (array([0.3536]), array([[0.5]]), array([[0.3536]]), True)
@@ -88,7 +88,7 @@ class JointProblem:
     """r_s."""
 
     @classmethod
-    def ridged(cls, A: FloatArray, B: FloatArray, n_source: int, epsilon: float) -> JointProblem:
+    def with_ridge(cls, A: FloatArray, B: FloatArray, n_source: int, epsilon: float) -> JointProblem:
         """With A + ε tr(A)/r · I in place of A."""
         A, B = 0.5 * (A + A.T), 0.5 * (B + B.T)
         return cls(A + epsilon * float(np.trace(A)) / len(A) * np.eye(len(A)), B, n_source)

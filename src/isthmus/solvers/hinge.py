@@ -70,7 +70,7 @@ class HingeProblem:
         """X W Yᵀ (n_s, n_l)."""
         return np.asarray(self.source @ (W @ self.target.T))
 
-    def collected(self, C: FloatArray) -> FloatArray:
+    def collect(self, C: FloatArray) -> FloatArray:
         """Xᵀ C Y (r_s, r_l), the adjoint of :meth:`similarities`."""
         return np.asarray(self.source.T @ (C @ self.target))
 
@@ -138,13 +138,13 @@ class HingePoint(HingeCertificate):
     def gradient(self) -> FloatArray:
         """The gradient 2 W − 2 λ Xᵀ (δ ∘ h) Y."""
         problem = self.problem
-        return 2.0 * (self.W - problem.weight * problem.collected(problem.sign * self.violations))
+        return 2.0 * (self.W - problem.weight * problem.collect(problem.sign * self.violations))
 
     def curvature(self, V: FloatArray) -> FloatArray:
         """The (generalised) Hessian applied to V: 2 V + 2 λ Xᵀ ([h > 0] ∘ X V Yᵀ) Y."""
         problem = self.problem
         active = np.where(self.violations > 0.0, problem.similarities(V), 0.0)
-        return 2.0 * (V + problem.weight * problem.collected(active))
+        return 2.0 * (V + problem.weight * problem.collect(active))
 
 
 LOOSEST_STEP = 0.1

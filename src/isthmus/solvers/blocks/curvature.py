@@ -221,11 +221,11 @@ class HingeBlocks:
         gradient = 2.0 * (W - self.weight * (self.axes.T @ G @ self.target))
         return HingeBlockPoint(self, W, float(np.vdot(W, W) + self.weight * loss), gradient)
 
-    def sampled(self, random: np.random.Generator) -> HingeProblem:
+    def draw_sample(self, random: np.random.Generator) -> HingeProblem:
         """The problem of a sample of rows, each of which counts for several."""
-        return self.written_out(self.rows.sample(max(1, SAMPLE_PAIRS // max(1, len(self.target))), random))
+        return self.write_out(self.rows.sample(max(1, SAMPLE_PAIRS // max(1, len(self.target))), random))
 
-    def written_out(self, drawn: Rows | None = None) -> HingeProblem:
+    def write_out(self, drawn: Rows | None = None) -> HingeProblem:
         """The problem with a number for every pair, of all rows or of some that count for all."""
         drawn = self.rows if drawn is None else drawn
         parts, codes = zip(*drawn.blocks(max(1, drawn.n)), strict=True)
@@ -286,7 +286,7 @@ class BlockHingeNewton(IterativeSolver[HingeBlockPoint]):
         """Ever better points, the last of them without end unless no progress is possible."""
         yield start
         problem = start.problem
-        sample = problem.sampled(np.random.default_rng(0))
+        sample = problem.draw_sample(np.random.default_rng(0))
         point, first = problem.at(_optimum(sample, start.W)), start.gradient_norm
         if point.primal > start.primal:
             point = start
