@@ -54,9 +54,7 @@ def test_all_rows_as_landmarks_are_the_exact_kernel(sampling, sparse):
 def test_more_landmarks_come_nearer():
     exact = RBF(2.0).gram(X, X)
     for sampling in SAMPLINGS:
-        errors = [
-            np.linalg.norm(Landmarks(RBF(2.0), m, sampling).resolve(X).gram(X, X) - exact) for m in (5, 20, 80)
-        ]
+        errors = [np.linalg.norm(Landmarks(RBF(2.0), m, sampling).resolve(X).gram(X, X) - exact) for m in (5, 20, 80)]
         assert errors[0] > 2 * errors[1] > 4 * errors[2]
 
 

@@ -405,7 +405,7 @@ class JointSpace:
         every_row: bool = False,
         mean: bool = True,
     ) -> JointSpace:
-        """The joint space under two kernels; the options are those of :func:`~isthmus.geometry.spaces.span_of_kernel`."""
+        """Build the joint space under two kernels; the options are those of :func:`span_of_kernel`."""
         source, target = (
             span_of_kernel(domain, rows, kernel, outside=outside, every_row=every_row, mean=mean, name=name)
             for (name, domain, rows), kernel in zip(_sides(domains), kernels, strict=True)
