@@ -17,7 +17,7 @@ from isthmus.solvers.blocks.point import evaluate_metric
 from isthmus.solvers.blocks.problem import BlockProblem, as_blocks
 from isthmus.solvers.blocks.solver import BlockNewton, Path, level_factor
 from isthmus.solvers.logdet import Alignment, LogDetProblem, Pairs
-from isthmus.solvers.newton import AutoNewton, DualNewton, grid_results
+from isthmus.solvers.newton import AutoNewton, DualNewton, along_grid
 from isthmus.solvers.result import Status
 from problems import ALIGNMENTS, TIGHT, explicit_primal, random_matrix, random_problem
 
@@ -186,6 +186,14 @@ def test_a_warm_start_saves_iterations_from_a_metric_or_from_multipliers(alignme
         warm = BlockNewton().solve(nearby, start=start)
         assert warm.n_iter < anew.n_iter
         assert warm.primal == pytest.approx(anew.primal, rel=2e-6)
+
+
+def grid_results(problem, first, second, solver):
+    """A row per weight of the alignment, a column per weight of the pairs."""
+    found = list(
+        along_grid(lambda i, j, start: solver.solve(problem(first[i], second[j]), start), len(first), len(second))
+    )
+    return [found[i :: len(first)] for i in range(len(first))]
 
 
 @pytest.mark.parametrize("solver", [DualNewton(tol=1e-8), BlockNewton(tol=1e-8), AutoNewton(tol=1e-8)])

@@ -163,8 +163,8 @@ class HingeNewton(IterativeSolver[HingePoint]):
     Parameters
     ----------
     tol, max_iter
-        As in :class:`~isthmus.solvers.result.IterativeSolver`: ‖∇f‖² ≤ 4 · tol · f proves that f is within tol · f of its
-        minimum.
+        As in :class:`~isthmus.solvers.result.IterativeSolver`: ‖∇f‖² ≤ 4 · tol · f proves that f is within tol · f of
+        its minimum.
     """
 
     tol: float = 1e-10
