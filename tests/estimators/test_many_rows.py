@@ -13,9 +13,8 @@ from isthmus import ARC, CCA, CDSPP, ITML, KCCA, MTDA, InputError, Landmarks
 from isthmus._core.rows import ArrayRows
 from isthmus.estimators import arc as arc_module
 from isthmus.io.parquet import ParquetRows
-from isthmus.solvers.blocks import curvature as hinges
-from isthmus.solvers.blocks.curvature import BlockHingeNewton, HingeBlocks
-from isthmus.solvers.hinge import HingeNewton, HingeProblem
+from isthmus.solvers import hinge as hinges
+from isthmus.solvers.hinge import BlockHingeNewton, HingeBlocks, HingeNewton, HingeProblem
 from tests.conftest import make_domains
 
 

@@ -17,8 +17,7 @@ from isthmus.estimators.mapped import SimilarityEstimator
 from isthmus.geometry.common_space import CommonSpace
 from isthmus.geometry.kernels import Kernel
 from isthmus.geometry.spaces import JointSpace
-from isthmus.solvers.blocks.curvature import BlockHingeNewton, HingeBlockPoint, HingeBlocks
-from isthmus.solvers.hinge import HingeNewton, HingePoint
+from isthmus.solvers.hinge import BlockHingeNewton, HingeBlockPoint, HingeBlocks, HingeNewton, HingePoint
 from isthmus.solvers.result import Result
 
 AUTO_BOUNDS = (0.0, 1.0)
