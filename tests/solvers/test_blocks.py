@@ -59,7 +59,7 @@ def test_value_and_gradient_are_those_of_the_problem(seed, alignment):
     value = explicit_primal(problem, M)
     assert blocks.value(W[order]) == pytest.approx(value, rel=1e-10)
     task, rows = reduce_problem(blocks)
-    at = evaluate_metric(task, rows, task.inside(W[order]), np.float64)
+    at = evaluate_metric(task, rows, task.restrict(W[order]), np.float64)
     direction = np.random.default_rng(seed).normal(size=at.E.shape)
     direction = direction + direction.T
     step, d = 1e-6, len(at.E)
@@ -76,7 +76,7 @@ def test_value_and_gradient_are_those_of_the_problem(seed, alignment):
 def test_the_curvature_is_the_derivative_of_the_gradient_along_straight_lines():
     problem = random_problem(4, 30, 5, 6, 4, weight=3.0, alignment="constraint")
     task, rows = reduce_problem(as_blocks(problem)[0])
-    at = evaluate_metric(task, rows, task.inside(np.linalg.cholesky(random_matrix(10, 2))), np.float64)
+    at = evaluate_metric(task, rows, task.restrict(np.linalg.cholesky(random_matrix(10, 2))), np.float64)
     D = np.random.default_rng(1).normal(size=at.E.shape)
     D = D + D.T
     H, one, L = estimate_curvature(at, at.frame, rows, rows.n, bend=0.0), np.eye(len(D)), at.frame.L

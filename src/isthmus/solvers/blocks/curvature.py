@@ -51,21 +51,21 @@ class Curvature:
     """E_κ; None where it is the identity."""
 
     def __call__(self, D: FloatArray) -> FloatArray:
-        """The product with a symmetric D (d, d)."""
-        form, lens = self.frame.form(D), self.frame.lens
-        sums = sum_over_items(lambda part: lens.sums(part.T, pair_changes(part.T, *form) * part.c), self.parts)
+        """Return the product with a symmetric D (d, d)."""
+        form, metric = self.frame.form(D), self.frame.metric
+        sums = sum_over_items(lambda part: metric.sums(part.T, pair_changes(part.T, *form) * part.c), self.parts)
         product = D.copy()
         if self.upper is not None:
             ED = self.upper @ D
             product = 0.5 * (ED + ED.T)
         if sums:
-            product += self.frame.lifted(Sums(*sums))
+            product += self.frame.assemble(Sums(*sums))
         Z = self.shifts
         return np.asarray(product + (Z.T * (self.shift_c * np.einsum("ij,ij->i", Z @ D, Z))) @ Z)
 
 
 def pair_changes(T: FloatArray, A: FloatArray, V: FloatArray, k: FloatArray) -> FloatArray:
-    """ẑᵀDẑ of all pairs of a block, from :meth:`WhitenedFrame.form`."""
+    """Return ẑᵀDẑ of all pairs of a block, from :meth:`WhitenedFrame.form`."""
     change = T @ V
     change += np.einsum("ij,ij->i", T @ A, T)[:, None]
     change += k
@@ -73,12 +73,12 @@ def pair_changes(T: FloatArray, A: FloatArray, V: FloatArray, k: FloatArray) -> 
 
 
 def estimate_curvature(at: Place, frame: WhitenedFrame, sample: Rows, n: int, *, bend: float) -> Curvature:
-    """The curvature at a place, from a sample of its n rows and of its labelled target rows, those of the frame."""
-    lens, factor = frame.lens, n / max(1, sample.n)
+    """Estimate the curvature at a place from a sample of its n rows and the target rows of a frame."""
+    metric, factor = frame.metric, n / max(1, sample.n)
 
     def part(block: tuple[Matrix, IntArray]) -> Part:
-        T, codes = lens.rows(block[0]), block[1]
-        return Part(T, codes, _second(lens.distances(T), lens.asked(codes), factor))
+        T, codes = metric.rows(block[0]), block[1]
+        return Part(T, codes, _second(metric.distances(T), metric.select_bounds(codes), factor))
 
     parts = map_over_items(part, list(sample.blocks()))
     Z = frame.task.shifts @ frame.L
@@ -90,20 +90,20 @@ def estimate_curvature(at: Place, frame: WhitenedFrame, sample: Rows, n: int, *,
     return Curvature(frame, factor, tuple(parts), Z, c, upper)
 
 
-def _second(distances: FloatArray, asked: PairBounds, factor: float) -> FloatArray:
-    """The c of each pair, times a factor."""
+def _second(distances: FloatArray, bounds: PairBounds, factor: float) -> FloatArray:
+    """Return the c of each pair, times a factor."""
     with np.errstate(divide="ignore"):
         inverse = 1.0 / distances
-    kept = (asked.inverse_bound - inverse) * asked.sign > 0.0
+    kept = (bounds.inverse_bound - inverse) * bounds.sign > 0.0
     inverse *= inverse
-    inverse *= factor * asked.weight
+    inverse *= factor * bounds.weight
     inverse *= kept
     return np.asarray(inverse)
 
 
 @dataclass(frozen=True, eq=False)
 class Preconditioner:
-    """The inverse of the normal approximation, on the axes of C; in single precision, which is good enough for it."""
+    """The inverse of the normal approximation, on the axes of C; single precision is good enough for it."""
 
     axes: FloatArray
     diagonal: FloatArray
@@ -111,7 +111,7 @@ class Preconditioner:
     scale: float
 
     def __call__(self, G: FloatArray) -> FloatArray:
-        """The product with a symmetric G (d, d)."""
+        """Return the product with a symmetric G (d, d)."""
         g = self.axes.T @ np.asarray(G, dtype=self.axes.dtype) @ self.axes
         h = g / self.diagonal
         h[np.diag_indices_from(h)] -= self.scale * float(np.diagonal(g) @ self.v) * self.v
@@ -119,11 +119,11 @@ class Preconditioner:
 
 
 def make_preconditioner(H: Curvature) -> Preconditioner:
-    """From the second moments of the sample."""
+    """Make the preconditioner from the second moments of the sample."""
     frame, Z = H.frame, H.shifts
     total = float(H.shift_c.sum()) + sum(float(part.c.sum(dtype=np.float64)) for part in H.parts)
-    sums = sum_over_items(lambda part: frame.lens.sums(part.T, part.c), H.parts)
-    C = (Z.T * H.shift_c) @ Z + (frame.lifted(Sums(*sums)) if sums else 0.0)
+    sums = sum_over_items(lambda part: frame.metric.sums(part.T, part.c), H.parts)
+    C = (Z.T * H.shift_c) @ Z + (frame.assemble(Sums(*sums)) if sums else 0.0)
     values, axes = sla.eigh(C, driver="evd", check_finite=False)
     values, total = np.maximum(values, 0.0), max(total, float(np.finfo(np.float64).tiny))
     e = np.ones(len(C)) if H.upper is None else np.einsum("ij,ij->j", axes, H.upper @ axes)
@@ -134,7 +134,7 @@ def make_preconditioner(H: Curvature) -> Preconditioner:
 
 
 def solve_direction(H: Curvature, R: FloatArray, tolerance: float) -> FloatArray:
-    """The solution of H D = R by conjugate gradients, to a part of the residual."""
+    """Solve H D = R by conjugate gradients, to a part of the residual."""
     apply = make_preconditioner(H)
     x, r = np.zeros_like(R), R
     z = apply(r)
