@@ -28,10 +28,10 @@ from isthmus.geometry.spaces import FeatureSpace, Space
 DOMAINS = ("source", "target")
 DISTANCE, INNER_PRODUCT = "distance", "inner product"
 KINDS = (DISTANCE, INNER_PRODUCT)
+# Rows whose kernel values are held at once.
 BLOCK = 2048
-"""Rows whose kernel values are held at once."""
+# Points that are compared with all others at once.
 QUERY_BLOCK = 1024
-"""Points that are compared with all others at once."""
 
 
 @cap_methods

@@ -10,8 +10,8 @@ import scipy.linalg as sla
 from isthmus._core.validation import FloatArray
 
 SINKHORN_SWEEPS = 100
+# The lowest logarithm of a score below the best of its row: further down, a column could be all zeros.
 FLOOR = -200.0
-"""The lowest logarithm of a score below the best of its row: further down, a column could be all zeros."""
 
 
 def balance(scores: FloatArray, marginal: FloatArray) -> FloatArray:
@@ -77,8 +77,8 @@ def oas_shrinkage(S: FloatArray, n: int) -> float:
     return 1.0 if excess <= 0 else float(min(1.0, (mean_square + mean**2) / excess))
 
 
+# The offset of a class that no row belongs to: finite, for files, and far below any other.
 NEVER = -1e6
-"""The offset of a class that no row belongs to: finite, for files, and far below any other."""
 
 
 @dataclass(frozen=True, eq=False)

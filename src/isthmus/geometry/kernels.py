@@ -35,10 +35,10 @@ __all__ = [
 ]
 
 
+# The median distance is taken over all pairs of at most this many rows.
 MEDIAN_ROWS = 2000
-"""The median distance is taken over all pairs of at most this many rows."""
+# The diagonal of an unknown kernel is read off Gram matrices of this many rows.
 DIAGONAL_ROWS = 64
-"""The diagonal of an unknown kernel is read off Gram matrices of this many rows."""
 
 
 @dataclass(frozen=True)
@@ -270,12 +270,12 @@ def _median_distance(X: Matrix, distances: Callable[[Matrix], FloatArray]) -> fl
     return median if median > rounding else float(np.median(distinct))
 
 
+# Landmarks are chosen among at most this many rows for each of them: more change little.
 LOOKED_AT = 20
-"""Landmarks are chosen among at most this many rows for each of them: more change little."""
+# More move the centres, and what they leave of the rows hardly at all; batches lose 3 to 15 % of the centres.
 KMEANS_STEPS = 5
-"""More move the centres, and what they leave of the rows hardly at all; batches lose 3 to 15 % of the centres."""
+# What is left of a row, below this part of the longest one, is rounding and no reason to choose it.
 ROUNDING = 1e-12
-"""What is left of a row, below this part of the longest one, is rounding and no reason to choose it."""
 
 
 @short_repr

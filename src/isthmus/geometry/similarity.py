@@ -32,31 +32,31 @@ from isthmus.data.domains import TwoDomains
 from isthmus.exceptions import InputError
 from isthmus.geometry.common_space import DOMAINS, CommonSpace, top_k
 
+# The most principal axes that are used.
 AXES = 200
-"""The most principal axes that are used."""
+# With more rows and more columns than this, the axes are found by products with few vectors.
 EXACT = 2500
-"""With more rows and more columns than this, the axes are found by products with few vectors."""
+# Vectors more than axes, and rounds, of that.
 SPARE, POWERS = 40, 6
-"""Vectors more than axes, and rounds, of that."""
+# A column whose deviation is below this share of its largest value is constant but for rounding.
 CONSTANT = 1e-12
-"""A column whose deviation is below this share of its largest value is constant but for rounding."""
+# Principal components: squared correlations of their columns over what chance gives, and the fall of deviations.
 UNCORRELATED, FALLING, SURELY = 2.0, 0.5, 0.9
-"""Principal components: squared correlations of their columns over what chance gives, and the fall of deviations."""
+# Columns (and rows) that it takes to recognise principal components, and the most rows that are looked at.
 FEWEST_COMPONENTS, MOST_ROWS = 5, 2000
-"""Columns (and rows) that it takes to recognise principal components, and the most rows that are looked at."""
 TINY = np.finfo(np.float64).tiny
+# Scores that are held in memory at once.
 CELLS_PER_BLOCK = 4_000_000
-"""Scores that are held in memory at once."""
+# The number of best scores whose mean is the hubness of a row (Conneau et al. 2018).
 NEIGHBOURHOOD = 10
-"""The number of best scores whose mean is the hubness of a row (Conneau et al. 2018)."""
+# Rows per domain that are kept to measure the hubness of new rows.
 SAMPLE = 1000
-"""Rows per domain that are kept to measure the hubness of new rows."""
+# Scores below are of candidates that are hidden or forbidden; others (without hubs, or of deviation 1) are small.
 NO_PARTNER = -50.0
-"""Scores below are of candidates that are hidden or forbidden; others (without hubs, or of deviation 1) are small."""
+# Numbers of leading axes whose share of a row is a statistic of it.
 LEADING = (8, 16, 24, 40)
-"""Numbers of leading axes whose share of a row is a statistic of it."""
+# Similarities to the nearest 20 rows are compared one by one, those further down at about 100 places.
 NEAREST, PLACES = 20, 100
-"""Similarities to the nearest 20 rows are compared one by one, those further down at about 100 places."""
 
 
 def normalize_rows(X: Matrix) -> Matrix:

@@ -31,10 +31,10 @@ from isthmus.geometry.kernels import (
     as_kernel,
 )
 
+# No more kernel values than this are held at once while they are summed.
 BLOCK_BYTES = 2**25
-"""No more kernel values than this are held at once while they are summed."""
+# A row whose projection is longer than itself by more than this part proves that a kernel is indefinite.
 SHORTER = 1e-6
-"""A row whose projection is longer than itself by more than this part proves that a kernel is indefinite."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -145,8 +145,8 @@ class KernelSpace:
         return np.asarray(sla.solve_triangular(self.factor, rows, lower=True).T)
 
 
+# What the common space needs to know of a domain.
 Space: TypeAlias = FeatureSpace | KernelSpace
-"""What the common space needs to know of a domain."""
 
 
 def _check_linear(kernel: Kernel) -> None:
@@ -188,10 +188,10 @@ def mean_square(kernel: Kernel, X: Matrix) -> float:
     return total / float(n) ** 2
 
 
+# Up to this many columns, dense linear features are their own coordinates even if there are fewer rows.
 WIDE = 1024
-"""Up to this many columns, dense linear features are their own coordinates even if there are fewer rows."""
+# A variance that is a difference of two sums means nothing below this part of them.
 CANCELLED = 1e-13
-"""A variance that is a difference of two sums means nothing below this part of them."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -6,12 +6,4 @@ from isthmus.solvers.hinge import HingeNewton
 from isthmus.solvers.newton import AutoNewton, DualNewton
 from isthmus.solvers.result import Result, Status
 
-__all__ = [
-    "AutoNewton",
-    "BlockNewton",
-    "BregmanProjections",
-    "DualNewton",
-    "HingeNewton",
-    "Result",
-    "Status",
-]
+__all__ = ["AutoNewton", "BlockNewton", "BregmanProjections", "DualNewton", "HingeNewton", "Result", "Status"]

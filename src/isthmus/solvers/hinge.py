@@ -160,14 +160,14 @@ class HingePoint(HingeCertificate):
         return 2.0 * (V + problem.weight * problem.collect(active))
 
 
+# Newton's equation is solved at least this well, and better as the gradient falls.
 LOOSEST_STEP = 0.1
-"""Newton's equation is solved at least this well, and better as the gradient falls."""
+# The part of the decrease that the slope predicts without which no step is taken.
 DECREASE = 1e-4
-"""The part of the decrease that the slope predicts without which no step is taken."""
 SHORTEST_STEP = 1e-10
 ROUNDING = 1e-13
+# On the way to a large weight, by how much it grows at once, and how well each problem is solved.
 STAGE_FACTOR, STAGE_GAP = 30.0, 1e-4
-"""On the way to a large weight, by how much it grows at once, and how well each problem is solved."""
 
 
 @dataclass(frozen=True)
@@ -257,12 +257,12 @@ def _update_similarities(point: HingePoint, V: FloatArray) -> Callable[[float], 
     return lambda step: HingePoint(point.problem, point.W + step * V, point.similarities + step * change)
 
 
+# The most pairs of the sample that the curvature is computed from.
 SAMPLE_PAIRS = 3_000_000
-"""The most pairs of the sample that the curvature is computed from."""
+# The relative gap and the most steps of the sample's own problem: it is no nearer to that of all rows.
 SAMPLE_GAP, SAMPLE_STEPS = 1e-6, 100
-"""The relative gap and the most steps of the sample's own problem: it is no nearer to that of all rows."""
+# Newton's equation of a sample is never solved better than this: it is no nearer to the one of all rows.
 BEST_STEP = 1e-2
-"""Newton's equation of a sample is never solved better than this: it is no nearer to the one of all rows."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -27,8 +27,8 @@ from isthmus._core.linalg import pivoted_cholesky
 from isthmus._core.validation import FloatArray, IntArray, short_repr
 from isthmus.exceptions import InputError
 
+# Lengths up to this, and down to its inverse, have fourth powers that are doubles: the Hessian is made of them.
 LONGEST = 1e70
-"""Lengths up to this, and down to its inverse, have fourth powers that are doubles: the Hessian is made of them."""
 
 
 @short_repr
@@ -192,8 +192,8 @@ def make_basis(rows: FloatArray, prior: Prior, F: FloatArray, spanning: IntArray
     return prior.power(-0.5, np.eye(rows.shape[1]))
 
 
+# Numbers that are copied at a time, or 256 rows of them.
 CHUNK = 2**16
-"""Numbers that are copied at a time, or 256 rows of them."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -60,15 +60,15 @@ from isthmus.solvers.blocks.solver import BlockNewton
 from isthmus.solvers.logdet import DualPoint, LogDetProblem, curvature
 from isthmus.solvers.result import Callback, IterativeSolver, Result, Status, relative_gap, warn_if_not_optimal
 
+# The part of a scaled gradient step within which a multiplier counts as being at zero.
 HOLD = 0.1
-"""The part of a scaled gradient step within which a multiplier counts as being at zero."""
+# Mean step lengths below which Newton steps are given up: from zero, from a warm start, and at the very end.
 SLOW, SLOW_WARM, SLOW_AT_LAST = 0.25, 0.03, 1e-6
-"""Mean step lengths below which Newton steps are given up: from zero, from a warm start, and at the very end."""
+# The relative gap below which even short steps are continued.
 IN_SIGHT = 0.4
-"""The relative gap below which even short steps are continued."""
 CG_TOLERANCE, LEAST_CG_TOLERANCE = 0.3, 3e-4
+# Shares of the rise that the gradient predicts: a step with the first is taken at once, without the second never.
 GOOD_INCREASE, SUFFICIENT_INCREASE = 0.25, 1e-4
-"""Shares of the rise that the gradient predicts: a step with the first is taken at once, without the second never."""
 
 
 @dataclass(frozen=True)
@@ -160,10 +160,10 @@ def _search(
     return best
 
 
+# At the start of the central path: σ over the largest weight, s over d², Σ s|w| over tr M S.
 START, MARGIN, PRODUCT = 10.0, 0.8, 1e-2
-"""At the start of the central path: σ over the largest weight, s over d², Σ s|w| over tr M S."""
+# Σ s|w| is never aimed at more than this part of tr M S: multipliers that outgrow S would run away.
 BALANCE = 0.03
-"""Σ s|w| is never aimed at more than this part of tr M S: multipliers that outgrow S would run away."""
 CENTRING_POWER, LEAST_CENTRING = 3, 0.02
 LONG_STEP, SHORTEST_STEP, BACKTRACK, BOUNDARY = 0.1, 1e-8, 0.8, 0.95
 CENTRAL_CG_TOLERANCE = 0.1
@@ -366,13 +366,13 @@ def _add_diagonal(A: FloatArray, value: FloatArray | float) -> FloatArray:
     return A
 
 
+# With fewer rows the dual method is fast in any case.
 FEWEST_ROWS = 300
-"""With fewer rows the dual method is fast in any case."""
+# With more pairs than this the dual method is no fallback where blocks fail.
 MOST_PAIRS = 500_000
-"""With more pairs than this the dual method is no fallback where blocks fail."""
 DUAL = 1.8e-7
+# Measured processor seconds for a relative gap of 1e-6, one thread (docs/scale.md); only their ratios matter.
 BLOCKS_FIXED, BLOCKS_CUBE, BLOCKS_ROW = 0.015, 4e-8, 1.2e-8
-"""Measured processor seconds for a relative gap of 1e-6, one thread (docs/scale.md); only their ratios matter."""
 
 
 def dual_seconds(n: int, n_target: int, r: int) -> float:

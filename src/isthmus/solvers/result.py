@@ -85,9 +85,9 @@ class TracePoint:
 class Result(Compact, Generic[PointT]):
     """The best point that a solver found, and a certificate for the matrix that the caller gets.
 
-    That matrix is measured, not the iterate in the solver's own coordinates, so digits that are lost in between count.
-    Where a metric is so nearly singular that W Wᵀ is not definite in doubles, :attr:`primal` is infinite and nothing is
-    certified, although W itself may be as good as ever.
+    That matrix is measured, not the iterate in the solver's own coordinates, so digits that are lost in between
+    count. Where a metric is so nearly singular that W Wᵀ is not definite in doubles, :attr:`primal` is infinite and
+    nothing is certified, although W itself may be as good as ever.
     """
 
     point: PointT

@@ -23,8 +23,8 @@ from isthmus.solvers.blocks.metric import PairBounds, Sums, WhitenedFrame
 from isthmus.solvers.blocks.point import Place, shift_bounds
 
 MOST_PRODUCTS = 40
+# The least eigenvalue of E_κ.
 FLOOR = 0.5
-"""The least eigenvalue of E_κ."""
 
 
 @dataclass(frozen=True, eq=False)

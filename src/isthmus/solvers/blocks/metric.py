@@ -30,8 +30,8 @@ from isthmus.solvers.blocks.problem import BlockProblem, equal_rows
 __all__ = ["PairBounds", "Sums", "WhitenedFrame", "multipliers"]
 
 
+# Labelled target rows that a block is compared with at once: tables of these pairs stay in the cache.
 WIDTH = 512
-"""Labelled target rows that a block is compared with at once: tables of these pairs stay in the cache."""
 EVERY = slice(None)
 
 
@@ -233,8 +233,8 @@ def _in_basis(rows: FloatArray, basis: FloatArray | None) -> FloatArray:
     return rows if basis is None else np.asarray(rows @ basis)
 
 
+# A squared distance counts as at least this part of the least bound: single precision has no more digits.
 LEAST = 1e-6
-"""A squared distance counts as at least this part of the least bound: single precision has no more digits."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -44,14 +44,14 @@ from isthmus.solvers.logdet import Compact, LogDetProblem
 from isthmus.solvers.result import Callback, IterativeSolver, Result
 
 TRIALS = 12
+# A slope of this part of the first one is flat enough.
 FLAT = 0.1
-"""A slope of this part of the first one is flat enough."""
+# Where the hyperbola begins.
 TAIL = 0.5
-"""Where the hyperbola begins."""
+# About this many pairs of the sample are enough for a slope, which is one number.
 PAIRS = 2_000_000
-"""About this many pairs of the sample are enough for a slope, which is one number."""
+# The longest step, the largest t μ, and the largest argument of the exponential function.
 LONGEST, MOST_GROWTH, MOST_GROWTH_LOGARITHM = 64.0, 100.0, 300.0
-"""The longest step, the largest t μ, and the largest argument of the exponential function."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -163,15 +163,15 @@ def _slope(distances: FloatArray, changes: FloatArray, bounds: PairBounds, least
 
 
 CG_TOLERANCE = 0.15
+# A step of at least the first length makes the next one straighter, one below the second more bent.
 LONG, SHORT = 0.6, 0.3
-"""A step of at least the first length makes the next one straighter, one below the second more bent."""
+# A smaller bend than this becomes none at all.
 LEAST_BEND = 0.004
-"""A smaller bend than this becomes none at all."""
+# The part of the decrease that the slope predicts without which no step is taken.
 FALL = 1e-4
-"""The part of the decrease that the slope predicts without which no step is taken."""
 BACKTRACK, SHORTEST = 0.4, 1e-6
+# What rounding may do to a value, relative to it.
 NOISE = {np.dtype(np.float32): 1e-7, np.dtype(np.float64): 1e-14}
-"""What rounding may do to a value, relative to it."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -225,18 +225,18 @@ def _take_step(at: Place, rows: Rows, path: Path, slope: float, t: float) -> tup
     return None
 
 
+# The factor by which levels grow.
 GROWTH = 4
-"""The factor by which levels grow."""
+# The fewest rows of a level: fewer say little about all of them.
 COARSEST = 8000
-"""The fewest rows of a level: fewer say little about all of them."""
+# A level is left when nearly straight steps predict a decrease of at most this part of the objective.
 SETTLED, SETTLED_BEND = 1e-4, 0.25
-"""A level is left when nearly straight steps predict a decrease of at most this part of the objective."""
+# The most steps on one level; the next one continues.
 MOST_STEPS = 60
-"""The most steps on one level; the next one continues."""
+# Rows that the curvature is estimated from: an eighth of a level, within these limits.
 SAMPLE, LARGEST_SAMPLE, SHARE = 8000, 50_000, 8
-"""Rows that the curvature is estimated from: an eighth of a level, within these limits."""
+# The most labelled target rows, and pairs with these, that it is estimated from.
 TARGET_SAMPLE, MOST_PAIRS = 2048, 16_000_000
-"""The most labelled target rows, and pairs with these, that it is estimated from."""
 COARSEST_TARGET = 2048
 
 
@@ -297,14 +297,14 @@ def level_factor(
     return L, bend
 
 
+# Single precision is used for relative gaps down to this, and for bounds within the range below.
 SINGLE = 1e-5
-"""Single precision is used for relative gaps down to this, and for bounds within the range below."""
 SINGLE_RANGE = 1e-12, 1e12
+# Up to this many coordinates threads work on blocks, and none on the few matrices (d, d).
 MOST_SINGLE = 1024
-"""Up to this many coordinates threads work on blocks, and none on the few matrices (d, d)."""
+# A start with a larger relative gap than this is improved over the levels too, where steps cost less, and its first
+# step has this bend; with a smaller gap it has none.
 FAR, FAR_BEND = 1e-2, 0.25
-"""A start with a larger relative gap than this is improved over the levels too, where steps cost less, and its first
-step has this bend; with a smaller gap it has none."""
 
 
 @short_repr
