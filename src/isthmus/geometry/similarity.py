@@ -2,10 +2,10 @@ r"""Similarities of rows that share no column: unit rows, tables of scores, hubn
 
 1. **Rows.** Each collection is scaled, brought to unit length and expressed along its principal axes
    (:class:`Prepared`).
-2. **Scores.** All similarities of two collections are :math:`S = L R^T`, two slim arrays that are multiplied in blocks
+2. **Scores.** All similarities of two collections are :math:`S = L R^T`, two slim arrays, multiplied in blocks
    (:class:`Scores`).
-3. **Hubness.** A row that is near to everything is no evidence for any partner. CSLS (Conneau et al. 2018) takes off
-   how near either row is to the other collection:
+3. **Hubness.** A row that is near to everything is no evidence for any partner. CSLS (Conneau et al. 2018)
+   subtracts how near either row is to the other collection:
 
    .. math:: 2 S_{ij} - h_i - h_j, \qquad h = \text{mean of the ten best scores of a row or column.}
 
@@ -31,6 +31,7 @@ from isthmus._core.validation import FloatArray, IntArray, Matrix, as_dense, is_
 from isthmus.data.domains import TwoDomains
 from isthmus.exceptions import InputError
 from isthmus.geometry.common_space import DOMAINS, CommonSpace, top_k
+from isthmus.geometry.kernels import squared_norms
 
 # The most principal axes that are used.
 AXES = 200
@@ -175,8 +176,7 @@ def prepare_rows(X: Matrix, name: str = "X", k: int = AXES) -> Prepared:
     mean = axes.mean
     if not C.shape[1]:
         raise InputError(f"{name}: expected rows that differ from each other, got {n} that are the same.")
-    lengths = np.asarray(X.multiply(X).sum(axis=1)).ravel() if is_sparse(X) else np.einsum("ij,ij->i", X, X)
-    squares = lengths - 2.0 * np.asarray(X @ mean).ravel() + mean @ mean
+    squares = squared_norms(X) - 2.0 * np.asarray(X @ mean).ravel() + mean @ mean
     return Prepared(X, mean, C.astype(np.float32), np.maximum(squares, 0.0))
 
 

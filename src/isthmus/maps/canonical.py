@@ -51,13 +51,10 @@ class PairedRows:
     groups, and a group is a class where labels make the pairs.
     """
 
-    rows: tuple[FloatArray, FloatArray]
-    """Centred over the pairs."""
+    rows: tuple[FloatArray, FloatArray]  # Centred over the pairs.
     axes: tuple[PrincipalAxes, PrincipalAxes]
-    weights: tuple[FloatArray, FloatArray]
-    """In how many pairs each row is."""
-    sums: tuple[FloatArray, FloatArray]
-    """Over the groups."""
+    weights: tuple[FloatArray, FloatArray]  # In how many pairs each row is.
+    sums: tuple[FloatArray, FloatArray]  # Over the groups.
 
     @classmethod
     def of(cls, A: FloatArray, B: FloatArray, L: Matrix, R: Matrix) -> PairedRows:

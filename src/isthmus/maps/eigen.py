@@ -89,8 +89,7 @@ class JointProblem:
 
     A: FloatArray
     B: FloatArray
-    n_source: int
-    """r_s."""
+    n_source: int  # r_s.
 
     @classmethod
     def with_ridge(cls, A: FloatArray, B: FloatArray, n_source: int, epsilon: float) -> JointProblem:
@@ -193,12 +192,9 @@ class SharedCoordinates:
 
     S: FloatArray
     T: FloatArray
-    F: FloatArray
-    """(2r, d_t + d_s)."""
-    right: FloatArray
-    """Its right singular vectors (d_t + d_s, q)."""
-    values: FloatArray
-    """Half the squares of its singular values (q,), those above zero, largest first."""
+    F: FloatArray  # (2r, d_t + d_s).
+    right: FloatArray  # Its right singular vectors (d_t + d_s, q).
+    values: FloatArray  # Half the squares of its singular values (q,), those above zero, largest first.
 
     @classmethod
     def of(cls, S: FloatArray, T: FloatArray, beta: float) -> SharedCoordinates:

@@ -35,16 +35,11 @@ class HingeProblem:
        h_{ij} = \max(0,\; \delta_{ij} (b_{ij} - x_i^T W y_j))
     """
 
-    source: FloatArray
-    """X (n_s, r_s)."""
-    target: FloatArray
-    """Y (n_l, r_l)."""
-    sign: FloatArray
-    """δ (n_s, n_l): 1 for a pair whose similarity is bounded from below, -1 from above."""
-    bound: FloatArray
-    """b (n_s, n_l)."""
-    weight: float
-    """λ."""
+    source: FloatArray  # X (n_s, r_s).
+    target: FloatArray  # Y (n_l, r_l).
+    sign: FloatArray  # δ (n_s, n_l): 1 for a pair whose similarity is bounded from below, -1 from above.
+    bound: FloatArray  # b (n_s, n_l).
+    weight: float  # λ.
 
     def __post_init__(self) -> None:
         for name, power in (("source", 1), ("target", 1), ("bound", 2)):
@@ -336,8 +331,7 @@ class HingeBlockPoint(HingeCertificate):
 
 @dataclass(frozen=True, eq=False)
 class _Hinges:
-    products: FloatArray
-    """Q W Yᵀ (d, n_l)."""
+    products: FloatArray  # Q W Yᵀ (d, n_l).
     sign: FloatArray
     bound: FloatArray
 

@@ -202,12 +202,9 @@ class PairGraph:
 
     blocks: tuple[Pairs, ...]
     n_rows: int
-    sign: FloatArray = field(init=False)
-    """δ of each pair."""
-    weight: FloatArray = field(init=False)
-    """λ of each pair."""
-    bound: FloatArray = field(init=False)
-    """ξ⁰ of each pair."""
+    sign: FloatArray = field(init=False)  # δ of each pair.
+    weight: FloatArray = field(init=False)  # λ of each pair.
+    bound: FloatArray = field(init=False)  # ξ⁰ of each pair.
 
     def __post_init__(self) -> None:
         for name in ("sign", "weight", "bound"):

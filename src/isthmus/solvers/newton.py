@@ -182,8 +182,7 @@ class _State:
     excess: float
     centring: float
     theta: float
-    primal: FloatArray | None = None
-    """A factor of M; None where M is θ times the inverse of S."""
+    primal: FloatArray | None = None  # A factor of M; None where M is θ times the inverse of S.
 
     @property
     def sigma(self) -> float:
@@ -300,12 +299,9 @@ def _step_to(state: _State, t: float, dw: FloatArray) -> DualPoint | None:
 class _Scaling(NamedTuple):
     """Coordinates in which S is the identity and M diagonal."""
 
-    spectrum: FloatArray
-    """That diagonal."""
-    turn: FloatArray
-    """The rotation to them from where S alone is the identity."""
-    rows: FloatArray
-    """The rows in them."""
+    spectrum: FloatArray  # That diagonal.
+    turn: FloatArray  # The rotation to them from where S alone is the identity.
+    rows: FloatArray  # The rows in them.
 
 
 def _scaling(state: _State) -> _Scaling:

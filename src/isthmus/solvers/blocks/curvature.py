@@ -41,14 +41,11 @@ class Curvature:
     """The left side of the Newton system at a place."""
 
     frame: WhitenedFrame
-    factor: float
-    """How many rows each row of the sample stands for."""
+    factor: float  # How many rows each row of the sample stands for.
     parts: tuple[Part, ...]
-    shifts: FloatArray
-    """ẑ of the constrained shifts (K, d)."""
+    shifts: FloatArray  # ẑ of the constrained shifts (K, d).
     shift_c: FloatArray
-    upper: FloatArray | None
-    """E_κ; None where it is the identity."""
+    upper: FloatArray | None  # E_κ; None where it is the identity.
 
     def __call__(self, D: FloatArray) -> FloatArray:
         """Return the product with a symmetric D (d, d)."""

@@ -69,18 +69,12 @@ def multipliers(distances: FloatArray, bounds: PairBounds) -> FloatArray:
 class BlockMetric:
     """A metric as a block of source rows sees it, in single or double precision."""
 
-    L: FloatArray
-    """L₁₁ (p, p), lower triangular."""
-    centre: FloatArray
-    """What is taken off all coordinates (p,)."""
-    b: FloatArray
-    """−2 times the labelled target rows along the source's coordinates (p, n_l)."""
-    lengths: FloatArray
-    """Their squared lengths along all coordinates (n_l,)."""
-    table: PairBounds
-    """The bounds of each code (C, n_l); one weight where all are equal."""
-    least: float
-    """The least squared distance that counts."""
+    L: FloatArray  # L₁₁ (p, p), lower triangular.
+    centre: FloatArray  # What is taken off all coordinates (p,).
+    b: FloatArray  # −2 times the labelled target rows along the source's coordinates (p, n_l).
+    lengths: FloatArray  # Their squared lengths along all coordinates (n_l,).
+    table: PairBounds  # The bounds of each code (C, n_l); one weight where all are equal.
+    least: float  # The least squared distance that counts.
 
     @property
     def dtype(self) -> DTypeLike:
@@ -136,24 +130,17 @@ class BlockMetric:
 class ReducedProblem:
     """The problem without its source rows, in an orthonormal basis: small, and the same for every block."""
 
-    target: FloatArray
-    """Y (n_l, q)."""
-    sign: FloatArray
-    """δ (C, n_l)."""
-    weight: FloatArray
-    """λ (C, n_l)."""
-    bound: FloatArray
-    """ξ⁰ (C, n_l)."""
-    precision: FloatArray
-    """P (d, d), d = p + q."""
-    shifts: FloatArray
-    """Constrained mean shifts (K, d)."""
+    target: FloatArray  # Y (n_l, q).
+    sign: FloatArray  # δ (C, n_l).
+    weight: FloatArray  # λ (C, n_l).
+    bound: FloatArray  # ξ⁰ (C, n_l).
+    precision: FloatArray  # P (d, d), d = p + q.
+    shifts: FloatArray  # Constrained mean shifts (K, d).
     shift_weight: FloatArray
     shift_bound: FloatArray
-    n_source: int
-    """p, how many of the coordinates are the source's."""
+    n_source: int  # p, how many of the coordinates are the source's.
+    # Orthonormal columns (d_s, p) and (d_t, q); None where the coordinates are the columns themselves.
     basis: tuple[FloatArray | None, FloatArray | None]
-    """Orthonormal columns (d_s, p) and (d_t, q); None where the coordinates are the columns themselves."""
 
     @property
     def d(self) -> int:

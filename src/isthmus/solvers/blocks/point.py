@@ -38,10 +38,8 @@ class Place:
     """A metric L Lᵀ with its losses and its gradient, from one pass over the rows."""
 
     frame: WhitenedFrame
-    loss: float
-    """The losses of all pairs and shifts."""
-    E: FloatArray
-    """(d, d), the gradient plus the identity."""
+    loss: float  # The losses of all pairs and shifts.
+    E: FloatArray  # (d, d), the gradient plus the identity.
 
     @cached_property
     def spectrum(self) -> tuple[FloatArray, FloatArray]:

@@ -61,8 +61,7 @@ class Path:
     L: FloatArray
     mu: FloatArray
     axes: FloatArray
-    bend: float
-    """κ."""
+    bend: float  # κ.
 
     @property
     def longest(self) -> float:
@@ -113,10 +112,8 @@ class _Slopes:
 
     path: Path
     H: Curvature
-    every: int
-    """The stride of the rows of the sample that are used."""
-    rows: tuple[FloatArray, ...]
-    """These rows along the axes of the path."""
+    every: int  # The stride of the rows of the sample that are used.
+    rows: tuple[FloatArray, ...]  # These rows along the axes of the path.
     target: FloatArray
     prior: FloatArray
     shifts: FloatArray
@@ -179,10 +176,8 @@ class Step:
     """A place that was reached, and what the step to it says about the next."""
 
     at: Place
-    predicted: float
-    """The decrease that the model predicted."""
-    bend: float
-    """The bend κ of the next step."""
+    predicted: float  # The decrease that the model predicted.
+    bend: float  # The bend κ of the next step.
 
 
 def newton_steps(
@@ -314,10 +309,8 @@ class MetricPoint(Compact):
 
     problem: Any
     task: ReducedProblem
-    order: IntArray
-    """Which column of the problem each column of the blocks is."""
-    L: FloatArray
-    """A factor of the metric in the coordinates of the task."""
+    order: IntArray  # Which column of the problem each column of the blocks is.
+    L: FloatArray  # A factor of the metric in the coordinates of the task.
     primal: float
     gap: float
 
