@@ -60,17 +60,16 @@ LEADING = (8, 16, 24, 40)
 NEAREST, PLACES = 20, 100
 
 
-def normalize_rows(X: Matrix) -> Matrix:
-    """Scale rows, dense or sparse, to unit length in their own precision; a row of zeros stays."""
-    if is_sparse(X):
-        return normalize(X)
+def normalize_rows(X: FloatArray) -> FloatArray:
+    """Scale dense rows to unit length in their own precision; a row of zeros stays."""
     lengths = np.sqrt(np.einsum("ij,ij->i", X, X))
     return X / np.where(lengths > 0.0, lengths, 1.0).astype(X.dtype)[:, None]
 
 
 def normalize_precisely(X: Matrix) -> Matrix:
-    """Scale rows to unit length in double precision, where squares of tiny entries are still numbers."""
-    return normalize_rows(X.astype(np.float64))
+    """Scale rows, dense or sparse, to unit length in double precision, where squares of tiny entries are numbers."""
+    rows = X.astype(np.float64)
+    return normalize(rows) if is_sparse(rows) else normalize_rows(rows)
 
 
 @dataclass(frozen=True, eq=False)
@@ -183,7 +182,7 @@ def prepare_rows(X: Matrix, name: str = "X", k: int = AXES) -> Prepared:
 def fit_leading_axes(X: Matrix, k: int) -> PrincipalAxes:
     """Fit the first ``k`` principal axes, by block power iterations from fixed random vectors."""
     mean = np.asarray(X.mean(axis=0)).ravel()
-    # Fixed vectors: equal rows give equal axes. The mean is taken off the products, so sparse rows stay sparse.
+    # Fixed vectors: equal rows give equal axes. The mean is subtracted from products, so sparse rows stay sparse.
     V = np.random.default_rng(0).normal(size=(X.shape[1], k + SPARE))
     for _ in range(POWERS):
         V = np.linalg.qr(V)[0]

@@ -211,7 +211,7 @@ class DomainSpan:
     y : array (m,)
         Their label codes, -1 for none.
     mean : array (r,)
-        The mean of all rows, labelled or not: it lies in the span too. NaN, as the next two, where nobody asked.
+        The mean of all rows, labelled or not: it lies in the span too. NaN, as the next two, if not computed.
     variance, squared : float
         The mean squared length of all rows, around their mean and as they are.
     """

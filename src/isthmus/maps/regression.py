@@ -1,6 +1,6 @@
 r"""Regressions from rows X (n, d) to rows Y (n, e) that are the same objects: arrays in, a map as a value out.
 
-With weights :math:`w_i`, weighted means taken off, :math:`X_c` and :math:`Y_c` centred, and W (d, e):
+With weights :math:`w_i`, :math:`X_c` and :math:`Y_c` around their weighted means, and W (d, e):
 
 .. math::
 
@@ -242,7 +242,7 @@ def _leave_one_out(
 ) -> Callable[[float], float]:
     """Return the leave-one-out error as a function of the penalty; what is common to all is computed once.
 
-    With q the share of each direction that the penalty takes away, the residual is R + U q Z, and 1 - h the part of
+    With q the share of each direction that the penalty removes, the residual is R + U q Z, and 1 - h the part of
     a row outside U plus U² q: sums of small numbers, not differences of large ones.
     """
     R = B - U @ Z

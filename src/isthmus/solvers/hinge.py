@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
-from typing import TYPE_CHECKING, TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -86,16 +86,9 @@ def _as_start(W: FloatArray | None, shape: tuple[int, int]) -> FloatArray:
 class HingeCertificate(Compact):
     """The gap that the gradient at a matrix W proves, however value and gradient were computed."""
 
-    if TYPE_CHECKING:
-
-        @property
-        def W(self) -> FloatArray: ...  # noqa: D102
-
-        @property
-        def primal(self) -> float: ...  # noqa: D102
-
-        @property
-        def gradient(self) -> FloatArray: ...  # noqa: D102
+    W: FloatArray
+    primal: Any  # a number: a field of one point, computed when needed by the other
+    gradient: Any
 
     @cached_property
     def gradient_norm(self) -> float:
@@ -110,15 +103,15 @@ class HingeCertificate(Compact):
     @property
     def dual(self) -> float:
         """A lower bound of f at every matrix."""
-        return self.primal - self.gap
+        return float(self.primal - self.gap)
 
     @property
     def scale(self) -> float:
         """The unit of a relative gap: f itself, so that any unit of W or of the rows cancels."""
-        return self.primal
+        return float(self.primal)
 
     def components(self) -> FloatArray:
-        """W."""
+        """Return W."""
         return self.W
 
 
@@ -238,7 +231,7 @@ def _line_search(
     while step > SHORTEST_STEP:
         following = move(step)
         lower = following.primal < point.primal + DECREASE * step * slope
-        # Where values can't be told apart any more, slopes still can (Hager and Zhang's approximate rule).
+        # Where values differ by rounding only, slopes still decide (Hager and Zhang's approximate rule).
         level = following.primal <= point.primal * (1.0 + ROUNDING)
         if lower or (level and np.vdot(following.gradient, V) <= -0.9 * slope):
             return following
@@ -336,7 +329,7 @@ class _Hinges:
     bound: FloatArray
 
     def __call__(self, X: Matrix, codes: IntArray) -> tuple[FloatArray, ...]:
-        """Σ h² () and Σ x (δ h)ᵀ (d, n_l)."""
+        """Return Σ h² () and Σ x (δ h)ᵀ (d, n_l)."""
         X, sign = X.astype(np.float64), self.sign[codes]
         h = np.maximum(sign * (self.bound[codes] - X @ self.products), 0.0)
         return np.asarray(np.vdot(h, h)), np.asarray(X.T @ (sign * h))

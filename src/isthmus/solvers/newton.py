@@ -15,7 +15,7 @@ become short. At the optimum M, the slacks ξ and the margins s of the bounds sa
    S = \sigma I + \textstyle\sum w z z^T, \quad y = \lambda/\xi^0 - w, \quad d^2 + \delta s = \xi
 
 at θ = σ = 1 and τ = 0. We start at large θ and σ, where the losses hardly count, and follow the solution down.
-M is carried along beside :math:`S^{-1}`: a step that S cannot take in full still teaches M where S has to go,
+M is carried along with :math:`S^{-1}`: a step that S cannot take in full still teaches M where S has to go,
 and the next step takes its curvature from between the two (the scaling G of Nesterov and Todd, G S G = M).
 The multipliers divided by σ are feasible all along, so every iterate has a certified gap.
 

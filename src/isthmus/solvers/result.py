@@ -165,7 +165,7 @@ class Result(Compact, Generic[PointT]):
         proof = f"relative gap {gap:.1e}" if np.isfinite(gap) else "no finite gap"
         return (
             f"{self.solver}: {self.status.value} after {self.n_iter} iterations, {self.trace[-1].seconds:.2f} s; "
-            f"objective {self.primal:.6g}, {proof} (asked: {self.tolerance:.0e}), {self.problem.n_pairs} pairs"
+            f"objective {self.primal:.6g}, {proof} (tolerance {self.tolerance:.0e}), {self.problem.n_pairs} pairs"
         )
 
     def __repr__(self) -> str:

@@ -70,7 +70,7 @@ class BlockMetric:
     """A metric as a block of source rows sees it, in single or double precision."""
 
     L: FloatArray  # L₁₁ (p, p), lower triangular.
-    centre: FloatArray  # What is taken off all coordinates (p,).
+    centre: FloatArray  # Subtracted from all coordinates (p,).
     b: FloatArray  # −2 times the labelled target rows along the source's coordinates (p, n_l).
     lengths: FloatArray  # Their squared lengths along all coordinates (n_l,).
     table: PairBounds  # The bounds of each code (C, n_l); one weight where all are equal.
