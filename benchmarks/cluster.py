@@ -155,7 +155,7 @@ def pass_share(rows: Any) -> Any:
     from isthmus.solvers.blocks.point import PassShare
 
     task, _ = reduce_problem(block_problem(rows, *target(rows.d)))
-    return PassShare(WhitenedFrame(task, np.eye(task.d)).lens)
+    return PassShare(WhitenedFrame(task, np.eye(task.d)).metric)
 
 
 def sent(client: Any) -> int:

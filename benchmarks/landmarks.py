@@ -98,14 +98,14 @@ def _source(X: Any, sampling: str, m: int, seed: int) -> tuple[Any, Any, float]:
 
     if sampling == "exact":
         return "rbf", None, 0.0
-    exact = RBF().resolved(X)
+    exact = RBF().resolve(X)
     K = exact.gram(X, X)
     if sampling == "fourier":
         features = RBFSampler(gamma=0.5 / float(exact.bandwidth) ** 2, n_components=m, random_state=seed)
         Z = features.fit_transform(X)
         return "linear", features, float(np.linalg.norm(Z @ Z.T - K) / np.linalg.norm(K))
     kernel = Landmarks("rbf", m, sampling, random_state=seed)
-    return kernel, None, float(np.linalg.norm(kernel.resolved(X).gram(X, X) - K) / np.linalg.norm(K))
+    return kernel, None, float(np.linalg.norm(kernel.resolve(X).gram(X, X) - K) / np.linalg.norm(K))
 
 
 def column(found: dict[Run, dict[str, Any]], name: str, sampling: str, m: int, key: str) -> Any:

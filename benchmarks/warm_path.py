@@ -47,12 +47,14 @@ def compare_paths(name: str, n: int, d: int, most: int) -> bool:
     import numpy as np
 
     from isthmus import solvers
+    from isthmus.solvers.newton import along_grid
 
     first, second = np.logspace(-2, 2, 6).tolist(), np.logspace(-2, most, 6).tolist()
     solver: Any = getattr(solvers, name)(TOLERANCE)
     problem = make_problems(n, d)
     began = process_time()
-    warm = solvers.grid_results(problem, first, second, solver)
+    found = list(along_grid(lambda i, j, start: solver.solve(problem(first[i], second[j]), start), 6, 6))
+    warm = [found[i::6] for i in range(6)]
     between = process_time()
     cold = [[solver.solve(problem(one, two)) for two in second] for one in first]
     ratio = (between - began) / (process_time() - between)

@@ -28,15 +28,15 @@ class MedianMultiple(RBF):
 
     Examples
     --------
-    >>> MedianMultiple(factor=2.0).resolved(np.array([[0.0], [3.0]]))
+    >>> MedianMultiple(factor=2.0).resolve(np.array([[0.0], [3.0]]))
     RBF(bandwidth=6.0)
     """
 
     factor: float = 1.0
 
-    def resolved(self, X: Matrix) -> RBF:  # type: ignore[override]
+    def resolve(self, X: Matrix) -> RBF:  # type: ignore[override]
         """With a number as bandwidth."""
-        return RBF(self.factor * float(RBF().resolved(X).bandwidth))
+        return RBF(self.factor * float(RBF().resolve(X).bandwidth))
 
 
 class WeighedMLHD(MLHD):

@@ -293,8 +293,8 @@ def test_a_metric_carries_its_offsets_through_maps_and_projections():
     np.testing.assert_allclose(moved.embed(X, "source"), plain.embed(X, "source") + offsets[0])
     np.testing.assert_allclose(moved.embed(Y, "target"), plain.embed(Y, "target") + offsets[1])
     A = rng.normal(size=(3, 2))
-    np.testing.assert_allclose(moved.mapped(A).embed(Y, "target"), moved.embed(Y, "target") @ A)
-    whole = moved.mapped(np.linalg.qr(rng.normal(size=(3, 3)))[0], projected=True)
+    np.testing.assert_allclose(moved.compose(A).embed(Y, "target"), moved.embed(Y, "target") @ A)
+    whole = moved.compose(np.linalg.qr(rng.normal(size=(3, 3)))[0], projected=True)
     D = moved.squared_distances(X, Y, ("source", "target"))
     np.testing.assert_allclose(whole.squared_distances(X, Y, ("source", "target")), D)
 

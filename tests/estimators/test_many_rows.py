@@ -13,9 +13,8 @@ from isthmus import ARC, CCA, CDSPP, ITML, KCCA, MTDA, InputError, Landmarks
 from isthmus._core.rows import ArrayRows
 from isthmus.estimators import arc as arc_module
 from isthmus.io.parquet import ParquetRows
-from isthmus.solvers.blocks import curvature as hinges
-from isthmus.solvers.blocks.curvature import BlockHingeNewton, HingeBlocks
-from isthmus.solvers.hinge import HingeNewton, HingeProblem
+from isthmus.solvers import hinge as hinges
+from isthmus.solvers.hinge import BlockHingeNewton, HingeBlocks, HingeNewton, HingeProblem
 from tests.conftest import make_domains
 
 
@@ -88,7 +87,7 @@ def test_curvature_of_a_sample_leads_to_the_optimum_of_all_rows(weight, pairs, m
     """Of 3,000 rows the smaller sample has 444; the certificate is that of all."""
     monkeypatch.setattr(hinges, "SAMPLE_PAIRS", pairs)
     problem = hinge_blocks(weight=weight)
-    written = problem.written_out()
+    written = problem.write_out()
     assert isinstance(written, HingeProblem)
     exact, found = HingeNewton(tol=1e-14).solve(written), BlockHingeNewton(tol=1e-14).solve(problem)
     assert found.relative_gap <= 1e-14

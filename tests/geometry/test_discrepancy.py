@@ -33,7 +33,7 @@ def samples(n: int, m: int, d: int = 3, shift: float = 0.0, seed: int = 0) -> tu
 
 def naive(X: Array, Y: Array, kernel: Kernel, estimator: str) -> float:
     """The formula of the docstring, term by term."""
-    kernel = kernel.resolved(np.vstack([X, Y]))
+    kernel = kernel.resolve(np.vstack([X, Y]))
 
     def k(x: Array, y: Array) -> float:
         return float(kernel.gram(x[None], y[None])[0, 0])
@@ -171,8 +171,8 @@ def test_the_median_bandwidth_makes_the_unit_of_the_features_irrelevant(X: Array
 
 def test_words_are_resolved_on_the_pooled_rows() -> None:
     X, Y = samples(30, 20, shift=4.0)
-    pooled = RBF().resolved(np.vstack([X, Y]))
-    assert mmd(X, Y, "rbf") == mmd(X, Y, pooled) != mmd(X, Y, RBF().resolved(X))
+    pooled = RBF().resolve(np.vstack([X, Y]))
+    assert mmd(X, Y, "rbf") == mmd(X, Y, pooled) != mmd(X, Y, RBF().resolve(X))
     assert mmd_test(X, Y, n_permutations=1, random_state=0).kernel == pooled
 
 

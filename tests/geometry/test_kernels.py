@@ -29,19 +29,19 @@ def test_a_kernel_is_its_formula(kernel, formula):
 
 
 def test_words_are_resolved_from_the_rows_and_follow_their_unit():
-    assert RBF().resolved(A).bandwidth == pytest.approx(np.median(pdist(A)))
-    assert Laplacian().resolved(A).bandwidth == pytest.approx(np.median(pdist(A, "cityblock")))
-    assert Polynomial().resolved(A).scale == pytest.approx((A**2).sum(1).mean())
+    assert RBF().resolve(A).bandwidth == pytest.approx(np.median(pdist(A)))
+    assert Laplacian().resolve(A).bandwidth == pytest.approx(np.median(pdist(A, "cityblock")))
+    assert Polynomial().resolve(A).scale == pytest.approx((A**2).sum(1).mean())
     for kernel in (RBF(), Laplacian(), Polynomial()):
-        scaled = kernel.resolved(1000 * A).gram(1000 * A, 1000 * A)
-        np.testing.assert_allclose(kernel.resolved(A).gram(A, A), scaled, rtol=1e-8)
+        scaled = kernel.resolve(1000 * A).gram(1000 * A, 1000 * A)
+        np.testing.assert_allclose(kernel.resolve(A).gram(A, A), scaled, rtol=1e-8)
 
 
 def test_the_median_survives_coinciding_rows():
-    assert RBF().resolved(np.zeros((4, 2))).bandwidth == 1.0
+    assert RBF().resolve(np.zeros((4, 2))).bandwidth == 1.0
     mostly = np.vstack([np.zeros((9, 1)), [[3.0]]])
-    assert RBF().resolved(mostly).bandwidth == 3.0
-    assert RBF().resolved(np.ones((1, 2))).bandwidth == 1.0
+    assert RBF().resolve(mostly).bandwidth == 3.0
+    assert RBF().resolve(np.ones((1, 2))).bandwidth == 1.0
 
 
 def test_kernels_are_values():

@@ -26,13 +26,13 @@ def problem(n=60, sparse=False):
 @given(kernel=st.sampled_from(KERNELS), m=st.integers(1, 40), sampling=st.sampled_from([*SAMPLINGS]))
 @settings(max_examples=40, deadline=None)
 def test_what_is_left_out_is_positive_semi_definite(kernel, m, sampling):
-    left = kernel.gram(X, X) - Landmarks(kernel, m, sampling).resolved(X).gram(X, X)
+    left = kernel.gram(X, X) - Landmarks(kernel, m, sampling).resolve(X).gram(X, X)
     assert np.linalg.eigvalsh(left)[0] > -1e-7 * np.abs(kernel.gram(X, X)).max()
 
 
 @pytest.mark.parametrize("sampling", SAMPLINGS)
 def test_inner_products_with_landmarks_are_exact(sampling):
-    kernel = Landmarks(RBF(1.5), 30, sampling).resolved(X)
+    kernel = Landmarks(RBF(1.5), 30, sampling).resolve(X)
     exact = RBF(1.5).gram(kernel.rows, X)
     np.testing.assert_allclose(kernel.gram(kernel.rows, X), exact, atol=1e-8)
     np.testing.assert_allclose(kernel.diagonal(kernel.rows), 1.0, atol=1e-8)
@@ -54,14 +54,12 @@ def test_all_rows_as_landmarks_are_the_exact_kernel(sampling, sparse):
 def test_more_landmarks_come_nearer():
     exact = RBF(2.0).gram(X, X)
     for sampling in SAMPLINGS:
-        errors = [
-            np.linalg.norm(Landmarks(RBF(2.0), m, sampling).resolved(X).gram(X, X) - exact) for m in (5, 20, 80)
-        ]
+        errors = [np.linalg.norm(Landmarks(RBF(2.0), m, sampling).resolve(X).gram(X, X) - exact) for m in (5, 20, 80)]
         assert errors[0] > 2 * errors[1] > 4 * errors[2]
 
 
 def test_centres_are_as_many_as_asked_for_and_leave_less_of_the_rows_than_rows_at_random():
-    centres, rows = (Landmarks(RBF(1.0), 90, sampling).resolved(X) for sampling in ("kmeans", "uniform"))
+    centres, rows = (Landmarks(RBF(1.0), 90, sampling).resolve(X) for sampling in ("kmeans", "uniform"))
     assert len(centres.rows) == 90
     assert (1.0 - centres.diagonal(X)).sum() < 0.7 * (1.0 - rows.diagonal(X)).sum()
 
@@ -75,7 +73,7 @@ def test_rows_that_stand_alone_have_more_leverage():
 def test_the_same_seed_gives_the_same_landmarks_and_arguments_stay():
     before = X.copy()
     for sampling in SAMPLINGS:
-        first, second = (Landmarks("rbf", 20, sampling, random_state=4).resolved(X).rows for _ in range(2))
+        first, second = (Landmarks("rbf", 20, sampling, random_state=4).resolve(X).rows for _ in range(2))
         np.testing.assert_array_equal(first, second)
     np.testing.assert_array_equal(X, before)
 
@@ -122,12 +120,12 @@ def test_landmarks_are_asked_for_first():
 @pytest.mark.parametrize("sampling", ["kmeans", "uniform", "leverage"])
 def test_rows_that_are_there_many_times_are_all_kept(sampling):
     rows = np.repeat(np.random.default_rng(0).normal(size=(5, 3)), 100, axis=0)
-    kernel = Landmarks("rbf", 50, sampling).resolved(rows)
+    kernel = Landmarks("rbf", 50, sampling).resolve(rows)
     np.testing.assert_allclose(kernel.diagonal(rows), 1.0, atol=1e-9)
 
 
 @pytest.mark.parametrize("sampling", ["kmeans", "uniform", "leverage"])
 def test_rows_of_zeros_have_no_landmark(sampling):
     with pytest.raises(InputError, match="kernel: expected rows that are not all zero to it") as caught:
-        Landmarks("linear", 5, sampling).resolved(np.zeros((50, 3)))
+        Landmarks("linear", 5, sampling).resolve(np.zeros((50, 3)))
     assert one_sentence(caught)

@@ -28,7 +28,7 @@ def matrices(seed, r):
 def test_scipy_finds_the_same_values_and_the_directions_are_orthonormal_under_a(seed, r, data):
     A, B = matrices(seed, r)
     k, r_s = data.draw(st.integers(1, r)), data.draw(st.integers(1, r - 1))
-    problem = JointProblem.ridged(A, B, r_s, 1e-3)
+    problem = JointProblem.with_ridge(A, B, r_s, 1e-3)
     found = problem.directions(k)
     np.testing.assert_allclose(found.values, sla.eigvalsh(B, problem.A)[::-1][:k], rtol=1e-9, atol=1e-9)
     V = np.vstack([found.source, found.target])
@@ -49,7 +49,7 @@ def test_blocks_and_sums_are_the_same_problem_written_out(seed, r_s, r_t, g):
     assert k == min(r_s, r_t, g)
     across = M_s @ M_t.T
     B = np.block([[np.zeros((r_s, r_s)), across], [across.T, np.zeros((r_t, r_t))]])
-    whole = JointProblem.ridged(sla.block_diag(A_s, A_t), B, r_s, 0.0).directions(k)
+    whole = JointProblem.with_ridge(sla.block_diag(A_s, A_t), B, r_s, 0.0).directions(k)
     np.testing.assert_allclose(found.values, whole.values, rtol=1e-8)
     V, A = np.vstack([found.source, found.target]), sla.block_diag(A_s, A_t)
     np.testing.assert_allclose(V.T @ A @ V, np.eye(k), atol=1e-8)
@@ -59,24 +59,24 @@ def test_blocks_and_sums_are_the_same_problem_written_out(seed, r_s, r_t, g):
 
 def test_a_wrong_direction_has_a_residual():
     A, B = matrices(0, 6)
-    right = JointProblem.ridged(A, B, 2, 0.0).directions(2)
+    right = JointProblem.with_ridge(A, B, 2, 0.0).directions(2)
     V = np.vstack([right.source, right.target]) + 1e-4
     wrong = JointDirections(V[:2], V[2:], right.values, 0.0)
     assert _add_residual(wrong, A @ V, B @ V, (A, B)).residual > 1e-6
 
 
 def test_ties_are_told_and_zeros_left_out():
-    problem = JointProblem.ridged(np.eye(4), np.diag([3.0, 3.0, 1.0, 0.0]), 2, 0.0)
+    problem = JointProblem.with_ridge(np.eye(4), np.diag([3.0, 3.0, 1.0, 0.0]), 2, 0.0)
     assert [problem.directions(k).tied for k in (1, 2, 3, 4)] == [True, False, False, False]
     assert len(problem.directions(4).above_zero().values) == 3
-    assert len(JointProblem.ridged(np.eye(2), np.zeros((2, 2)), 1, 0.0).directions(2).above_zero().values) == 0
+    assert len(JointProblem.with_ridge(np.eye(2), np.zeros((2, 2)), 1, 0.0).directions(2).above_zero().values) == 0
 
 
 def test_an_indefinite_matrix_is_one_sentence():
     with pytest.raises(
         InputError, match="regularization: expected one that makes the rows' scatter positive definite"
     ):
-        JointProblem.ridged(np.diag([1.0, -1.0]), np.eye(2), 1, 0.0).directions(1)
+        JointProblem.with_ridge(np.diag([1.0, -1.0]), np.eye(2), 1, 0.0).directions(1)
     with pytest.raises(
         InputError, match="regularization: expected one that makes the rows' scatter positive definite"
     ):

@@ -17,7 +17,7 @@ from isthmus.solvers.blocks.point import evaluate_metric
 from isthmus.solvers.blocks.problem import BlockProblem, as_blocks
 from isthmus.solvers.blocks.solver import BlockNewton, Path, level_factor
 from isthmus.solvers.logdet import Alignment, LogDetProblem, Pairs
-from isthmus.solvers.newton import AutoNewton, DualNewton, grid_results
+from isthmus.solvers.newton import AutoNewton, DualNewton, along_grid
 from isthmus.solvers.result import Status
 from problems import ALIGNMENTS, TIGHT, explicit_primal, random_matrix, random_problem
 
@@ -59,7 +59,7 @@ def test_value_and_gradient_are_those_of_the_problem(seed, alignment):
     value = explicit_primal(problem, M)
     assert blocks.value(W[order]) == pytest.approx(value, rel=1e-10)
     task, rows = reduce_problem(blocks)
-    at = evaluate_metric(task, rows, task.inside(W[order]), np.float64)
+    at = evaluate_metric(task, rows, task.restrict(W[order]), np.float64)
     direction = np.random.default_rng(seed).normal(size=at.E.shape)
     direction = direction + direction.T
     step, d = 1e-6, len(at.E)
@@ -76,7 +76,7 @@ def test_value_and_gradient_are_those_of_the_problem(seed, alignment):
 def test_the_curvature_is_the_derivative_of_the_gradient_along_straight_lines():
     problem = random_problem(4, 30, 5, 6, 4, weight=3.0, alignment="constraint")
     task, rows = reduce_problem(as_blocks(problem)[0])
-    at = evaluate_metric(task, rows, task.inside(np.linalg.cholesky(random_matrix(10, 2))), np.float64)
+    at = evaluate_metric(task, rows, task.restrict(np.linalg.cholesky(random_matrix(10, 2))), np.float64)
     D = np.random.default_rng(1).normal(size=at.E.shape)
     D = D + D.T
     H, one, L = estimate_curvature(at, at.frame, rows, rows.n, bend=0.0), np.eye(len(D)), at.frame.L
@@ -186,6 +186,14 @@ def test_a_warm_start_saves_iterations_from_a_metric_or_from_multipliers(alignme
         warm = BlockNewton().solve(nearby, start=start)
         assert warm.n_iter < anew.n_iter
         assert warm.primal == pytest.approx(anew.primal, rel=2e-6)
+
+
+def grid_results(problem, first, second, solver):
+    """A row per weight of the alignment, a column per weight of the pairs."""
+    found = list(
+        along_grid(lambda i, j, start: solver.solve(problem(first[i], second[j]), start), len(first), len(second))
+    )
+    return [found[i :: len(first)] for i in range(len(first))]
 
 
 @pytest.mark.parametrize("solver", [DualNewton(tol=1e-8), BlockNewton(tol=1e-8), AutoNewton(tol=1e-8)])

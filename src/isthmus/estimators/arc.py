@@ -17,8 +17,7 @@ from isthmus.estimators.mapped import SimilarityEstimator
 from isthmus.geometry.common_space import CommonSpace
 from isthmus.geometry.kernels import Kernel
 from isthmus.geometry.spaces import JointSpace
-from isthmus.solvers.blocks.curvature import BlockHingeNewton, HingeBlockPoint, HingeBlocks
-from isthmus.solvers.hinge import HingeNewton, HingePoint
+from isthmus.solvers.hinge import BlockHingeNewton, HingeBlockPoint, HingeBlocks, HingeNewton, HingePoint
 from isthmus.solvers.result import Result
 
 AUTO_BOUNDS = (0.0, 1.0)
@@ -147,7 +146,7 @@ class ARC(BlockEstimator, SimilarityEstimator):
         if isinstance(joint, ManyRows) or blocks.n_pairs > MANY_PAIRS:
             result = replace(settings, solver=BlockHingeNewton(self.tol, self.max_iter)).result(blocks)
         else:
-            result = settings.result(blocks.written_out())
+            result = settings.result(blocks.write_out())
         spaces = joint.source.space, joint.target.space
         return CommonSpace.of_products(spaces, (axes, target), result.point.W), {
             "result_": result,

@@ -87,7 +87,7 @@ def _reciprocal_ranks(rows: PairedRows, A: FloatArray, B: FloatArray) -> FloatAr
     scores = np.zeros(len(OFFERED))
     for k, gamma in enumerate(OFFERED):
         try:
-            found = rows.directions(gamma, unit=False).weighted(POWER)
+            found = rows.directions(gamma, unit=False).weight_variates(POWER)
         except InputError:
             continue
         S = _cosines(found, A, B)
@@ -278,7 +278,7 @@ class KCCA(PairMomentEstimator):
             gamma = choose_regularization(joint) if weighted and joint.pairs is not None else AUTOMATIC
         rows = make_paired_rows(joint)
         found = self._leading(rows.directions(gamma, unit=not weighted))
-        scaled = found.weighted(POWER) if weighted else found
+        scaled = found.weight_variates(POWER) if weighted else found
         space = CommonSpace(
             joint.source.space,
             joint.target.space,
@@ -294,7 +294,7 @@ class KCCA(PairMomentEstimator):
             "learner_": learner,
             "regularization_": gamma,
         }
-        return (space if learner is None else space.mapped(np.asarray(learner.components_).T)), attributes
+        return (space if learner is None else space.compose(np.asarray(learner.components_).T)), attributes
 
     def _leading(self, found: CanonicalDirections) -> CanonicalDirections:
         most = len(found.correlations)

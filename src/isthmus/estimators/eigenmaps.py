@@ -248,8 +248,8 @@ class DAMA(Projection):
             A = A + mu * sla.block_diag(*(graph.roughness(X) for graph, X in zip(graphs, rows, strict=True)))
         usual = joint.n_classes - 1
         k = self._size(usual, len(A) if self.topology_weight > 0.0 else min(usual, len(A)))
-        found = JointProblem.ridged(A, moments.apart, rows[0].shape[1], self.regularization).directions(k)
-        found = found.signed(moments.heights(found.source, found.target))
+        found = JointProblem.with_ridge(A, moments.apart, rows[0].shape[1], self.regularization).directions(k)
+        found = found.fix_signs(moments.heights(found.source, found.target))
         return self._space(joint, found, moments.middle(found.source, found.target)), {
             "eigenvalues_": found.values,
             "residual_": found.residual,
@@ -331,10 +331,10 @@ class MTDA(BlockEstimator, Projection):
         check_several_classes(domains, "MTDA")
         moments = label_moments(joint)
         A, B = moments.within_classes, moments.between_classes
-        problem = JointProblem.ridged(A, B, joint.source.space.dimension, self.regularization)
+        problem = JointProblem.with_ridge(A, B, joint.source.space.dimension, self.regularization)
         found = problem.directions(min(joint.n_classes - 1, len(A))).above_zero()
         found = found.leading(self._size(len(found.values), len(found.values)))
-        found = found.signed(moments.heights(found.source, found.target))
+        found = found.fix_signs(moments.heights(found.source, found.target))
         return self._space(joint, found, moments.middle(found.source, found.target)), {
             "eigenvalues_": found.values,
             "residual_": found.residual,
@@ -523,7 +523,7 @@ class CDSPP(BlockEstimator, Projection):
                 "X_source: expected sums of classes that are not zero in both domains, got only zeros in one."
             )
         found = found.leading(self._size(len(found.values), len(found.values)))
-        return found.signed(moments.heights(found.source, found.target))
+        return found.fix_signs(moments.heights(found.source, found.target))
 
 
 def _guess_labels(rows: Both, domains: TwoDomains, y: IntArray, found: JointDirections, share: float) -> IntArray:

@@ -144,7 +144,7 @@ class HeMap(Projection):
         usual = USUAL if joint.pairs is not None else max(1, joint.n_classes - 1)
         usual = min(usual, int((shared.values >= FAINT * shared.values[0]).sum()))
         found = shared.maps(self._size(usual, min(most, len(shared.values))))
-        found = found.signed(np.vstack([found.source, found.target]))
+        found = found.fix_signs(np.vstack([found.source, found.target]))
         rows = joint.source.points, joint.target.points
         return self._space(joint, found, mean_point(found, rows)), {
             "eigenvalues_": found.values,

@@ -294,4 +294,4 @@ def _centre(X: Matrix, kernel: Kernel | None) -> FloatArray | None:
 
 
 def _resolve_kernel(kernel: Kernel | None, X: Matrix) -> Kernel:
-    return mean_square_rbf(X) if kernel is None else kernel.resolved(X)
+    return mean_square_rbf(X) if kernel is None else kernel.resolve(X)

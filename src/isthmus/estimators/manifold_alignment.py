@@ -283,11 +283,11 @@ class ManifoldAlignment(Projection):
         A, B = self._matrices(rows, Correspondence.of(made_of, rows, domains))
         usual = WITH_PAIRS if made_of == "pairs" else joint.n_classes - 1
         k = self._size(usual, min(X.shape[1] for X in rows))
-        problem = JointProblem.ridged(A, B, rows[0].shape[1], self.regularization)
+        problem = JointProblem.with_ridge(A, B, rows[0].shape[1], self.regularization)
         found = _drop_constant_direction(problem.directions(min(k + 1, len(A))), rows, k)
         moments = LabelMoments.of(rows, (domains.source.y, domains.target.y), joint.n_classes)
         heights = moments.heights(found.source, found.target) if len(domains.classes) > 1 else found.source
-        found = found.signed(heights)
+        found = found.fix_signs(heights)
         learned_from = joint.source.points, joint.target.points
         return self._space(joint, found, mean_point(found, learned_from)), {
             "correspondence_": made_of,

@@ -366,7 +366,7 @@ class MLHD(LogDetEstimator, BlockEstimator):
             result = settings.result(problem)
             space = CommonSpace(*spaces, maps @ result.components(), projected=True)
         if self.n_components is not None:
-            space = space.mapped(self._principal_axes(domains, space), projected=True)
+            space = space.compose(self._principal_axes(domains, space), projected=True)
         return space, {
             "result_": result,
             "alignment_weight_": self._alignment_weight(joint.spread, known=joint.pairs is not None),

@@ -1,4 +1,7 @@
-"""What was learned: two maps into a common space, and how it is measured. It knows no learner, and no labels."""
+"""The common space: two maps into one space, and how points are compared there.
+
+It is all that an estimator has learned, as a value that knows no learner and no labels.
+"""
 
 from __future__ import annotations
 
@@ -28,10 +31,10 @@ from isthmus.geometry.spaces import FeatureSpace, Space
 DOMAINS = ("source", "target")
 DISTANCE, INNER_PRODUCT = "distance", "inner product"
 KINDS = (DISTANCE, INNER_PRODUCT)
+# Rows whose kernel values are held at once.
 BLOCK = 2048
-"""Rows whose kernel values are held at once."""
+# Points that are compared with all others at once.
 QUERY_BLOCK = 1024
-"""Points that are compared with all others at once."""
 
 
 @cap_methods
@@ -81,23 +84,23 @@ class CommonSpace:
     def of_products(
         cls, spaces: tuple[Space, Space], axes: tuple[FloatArray, FloatArray], W: FloatArray
     ) -> CommonSpace:
-        """Inner products xᵀ W y, for W over orthonormal axes (r_s, ρ_s) and (r_t, ρ_t), shared evenly by the maps."""
-        U, s, Vt = np.linalg.svd(W, full_matrices=False)
+        """Build the space of inner products xᵀ W y, for W over orthonormal axes (r_s, ρ_s) and (r_t, ρ_t)."""
+        U, s, Vt = np.linalg.svd(W, full_matrices=False)  # roots of s: either map has the same share
         maps = axes[0] @ (U * np.sqrt(s)), axes[1] @ (Vt.T * np.sqrt(s))
         return cls(*spaces, np.vstack(maps), INNER_PRODUCT, projected=True)
 
-    def mapped(self, A: FloatArray, *, projected: bool = False) -> CommonSpace:
-        """The space after one more linear map A (k, k'), which may be a projection; it has no parts."""
+    def compose(self, A: FloatArray, *, projected: bool = False) -> CommonSpace:
+        """Apply one more linear map A (k, k'), which may be a projection; parts are lost."""
         offsets = None if self.offsets is None else self.offsets @ A
         projected = projected or self.projected
         return replace(self, components=self.components @ A, offsets=offsets, projected=projected, parts=())
 
     def space(self, domain: str) -> Space:
-        """The space of "source" or "target"."""
+        """Return the space of "source" or "target"."""
         return self.source if check_choice(domain, "domain", DOMAINS) == "source" else self.target
 
     def map(self, domain: str, dtype: str = "float64") -> FloatArray:
-        """:math:`W_s` or :math:`W_t`."""
+        """Return :math:`W_s` or :math:`W_t`."""
         r = self.source.dimension
         first = check_choice(domain, "domain", DOMAINS) == "source"
         return np.asarray(self.components[:r] if first else self.components[r:], dtype=dtype)
@@ -122,11 +125,11 @@ class CommonSpace:
         return {d: self.components.shape[1] + k for k, d in enumerate(needed)}
 
     def outside_axis(self, domain: str) -> int | None:
-        """The column of :meth:`embed` that carries the length outside the span; None where a domain needs none."""
+        """Return the column of :meth:`embed` that carries the length outside the span, or None."""
         return self._outside_axes.get(domain)
 
     def embed(self, X: Any, domain: str) -> FloatArray:
-        """Rows as points of the common space, in their own precision.
+        """Map rows to points of the common space, in their own precision.
 
         Comparing points there compares rows: exactly so across the domains, and to every row that was learned from.
         Two rows of one domain that both leave the span of those are embedded with the length, not the direction, of
@@ -138,7 +141,7 @@ class CommonSpace:
         offset = 0.0 if self.offsets is None else self.offsets[DOMAINS.index(domain)].astype(dtype)
         if isinstance(space, FeatureSpace) and not self._outside_axes:
             points = space.coordinates(X) @ self.map(domain, dtype)
-            return self._scaled(np.asarray(points if self.offsets is None else points + offset, dtype=dtype))
+            return self._scale_parts(np.asarray(points if self.offsets is None else points + offset, dtype=dtype))
         W, axis = self.map(domain), self._outside_axes.get(domain)
         E = np.zeros((X.shape[0], self.dimension), dtype=dtype)
         for start in range(0, X.shape[0], BLOCK):
@@ -147,14 +150,14 @@ class CommonSpace:
             E[rows, : W.shape[1]] = C @ W + offset
             if axis is not None:
                 E[rows, axis] = np.sqrt(space.outside(X[rows], C))
-        return self._scaled(E)
+        return self._scale_parts(E)
 
     def _rows(self, X: Any, domain: str, name: str = "X") -> Matrix:
         """Check rows of a domain; there may be none."""
         return check_matrix(X, name, n_columns=self.space(domain).n_features, min_rows=0)
 
-    def _scaled(self, E: FloatArray) -> FloatArray:
-        """Points (n, k), changed in place to parts of unit length; a part that is zero stays zero."""
+    def _scale_parts(self, E: FloatArray) -> FloatArray:
+        """Scale parts of points (n, k) to unit length, in place; a part that is zero stays zero."""
         start = 0
         for width in self.parts:
             part = E[:, start : start + width]
@@ -164,19 +167,19 @@ class CommonSpace:
         return E
 
     def squared_distances(self, A: Any, B: Any, domains: tuple[str, str]) -> FloatArray:
-        """All squared distances (n, m) between rows of the named domains, either of which may be either."""
+        """Return all squared distances (n, m) between rows of the named domains, which may be the same one."""
         domains = two_names(domains)
         A, B = self._rows(A, domains[0], "A"), self._rows(B, domains[1], "B")
         if domains[0] != domains[1] or domains[0] not in self._outside_axes:
             return _squared_euclidean(self.embed(A, domains[0]), self.embed(B, domains[1]))
         space, W = self.space(domains[0]), self.map(domains[0])
         CA, CB = space.coordinates(A), space.coordinates(B)
-        left_out = space.outside(A, CA)[:, None] + space.outside(B, CB)[None, :]
-        left_out = left_out - 2.0 * space.outside_products(A, B, CA, CB)
-        return _squared_euclidean(CA @ W, CB @ W) + np.maximum(left_out, 0.0)
+        outside = space.outside(A, CA)[:, None] + space.outside(B, CB)[None, :]
+        outside = outside - 2.0 * space.outside_products(A, B, CA, CB)
+        return _squared_euclidean(CA @ W, CB @ W) + np.maximum(outside, 0.0)
 
     def similarities(self, A: Any, B: Any, domains: tuple[str, str]) -> FloatArray:
-        """All inner products (n, m) of rows of one domain and rows of the other."""
+        """Return all inner products (n, m) of rows of one domain and rows of the other."""
         domains = two_names(domains)
         A, B = self._rows(A, domains[0], "A"), self._rows(B, domains[1], "B")
         if domains[0] == domains[1]:
@@ -187,7 +190,7 @@ class CommonSpace:
         return np.asarray(self.embed(A, domains[0]) @ self.embed(B, domains[1]).T)
 
     def rank(self, queries: FloatArray, references: FloatArray, k: int) -> tuple[FloatArray, IntArray]:
-        """The k best of some points for each query point, best first: distances or inner products, and numbers."""
+        """Rank the k best references for each query point: distances or inner products, and numbers, best first."""
         k = int(check_number(k, "k", low=1, high=len(references), whole=True))
         if self.kind == DISTANCE:
             # In the precision of the references: scikit-learn is several times slower on a mixture.
@@ -199,7 +202,7 @@ class CommonSpace:
         return np.concatenate(products), np.concatenate(numbers)
 
     def scores(self, queries: FloatArray, references: FloatArray) -> FloatArray:
-        """All similarities (n, m), the larger the nearer: inner products, or minus half the squared distances."""
+        """Return all similarities (n, m), the larger the nearer: products, or minus half the squared distances."""
         products = np.asarray(queries @ references.T)
         if self.kind == INNER_PRODUCT or self.parts:
             return products
@@ -207,13 +210,13 @@ class CommonSpace:
         return np.asarray(products - 0.5 * squares[0][:, None] - 0.5 * squares[1][None, :])
 
     def matrix(self) -> FloatArray:
-        """M over the joint coordinates, (r_s + r_t, r_s + r_t); it knows nothing of the offsets."""
+        """Return M over the joint coordinates, (r_s + r_t, r_s + r_t), without offsets."""
         if self.parts:
             raise InputError("matrix: expected a linear map, got points that are scaled to unit length.")
         return np.asarray(self.components @ self.components.T)
 
     def feature_matrix(self) -> FloatArray:
-        """M over the features of both domains, (d_s + d_t, d_s + d_t), without offsets; linear kernels only.
+        """Return M over the features of both domains, (d_s + d_t, d_s + d_t), without offsets; linear kernels only.
 
         Of inner products it is W_s W_tᵀ, (d_s, d_t).
         """
@@ -230,7 +233,7 @@ class CommonSpace:
 
 
 def two_names(domains: Any) -> tuple[str, str]:
-    """Check two names of domains."""
+    """Check and return two names of domains."""
     if not isinstance(domains, tuple | list) or len(domains) != 2:
         raise InputError(f"domains: expected two names, such as ('source', 'target'), got {show_value(domains)}.")
     first, second = (check_choice(domain, "domains", DOMAINS) for domain in domains)
@@ -243,7 +246,7 @@ def _squared_euclidean(A: FloatArray, B: FloatArray) -> FloatArray:
 
 
 def top_k(S: FloatArray, k: int) -> tuple[FloatArray, IntArray]:
-    """The k largest of each row and where they are, largest first, the first of equals first."""
+    """Return the k largest of each row and where they are, largest first, the first of equals first."""
     m = S.shape[1]
     if k >= m:
         return _sort_descending(S, np.tile(np.arange(m), (len(S), 1)))

@@ -1,4 +1,6 @@
-r"""The squared MMD of rows that lie in partitions: sums of kernel values, made where the rows are.
+r"""The squared maximum mean discrepancy of two samples, and a permutation test of it.
+
+:func:`mmd` has the three estimators, :func:`mmd_test` the test. Of Dask arrays the sums are made where the rows are:
 
 .. math:: \sum_{ij} k(x_i, y_j) = \sum_{P, Q} \sum_{i \in P,\, j \in Q} k(x_i, y_j)
 
@@ -35,14 +37,12 @@ from isthmus.geometry.kernels import MEDIAN_ROWS, RBF, Kernel, KernelSpec, Lapla
 __all__ = ["MMDTest", "mmd", "mmd_test"]
 
 
+# Rows of either side whose kernel values are held at once.
 TILE = 2048
-"""Rows of either side whose kernel values are held at once."""
 
 
-def partition_mmd(
-    kernel: Kernel, X: Any, Y: Any, estimator: str, linear_time: Callable[[Kernel, Matrix, Matrix], float]
-) -> float:
-    """The squared MMD of Dask arrays X (n, d) and Y (m, d), one of which may be an ordinary array.
+def partition_mmd(kernel: Kernel, X: Any, Y: Any, estimator: str) -> float:
+    """Compute the squared MMD of Dask arrays X (n, d) and Y (m, d), one of which may be an ordinary array.
 
     Words of a kernel are resolved on :data:`~isthmus.geometry.kernels.MEDIAN_ROWS` rows of either.
 
@@ -50,7 +50,7 @@ def partition_mmd(
     --------
     >>> import dask.array as da
     >>> X = da.from_array(np.array([[0.0], [1.0]]), chunks=1)
-    >>> partition_mmd(Linear(), X, np.array([[2.0], [3.0]]), "unbiased", None)
+    >>> partition_mmd(Linear(), X, np.array([[2.0], [3.0]]), "unbiased")
     3.5
     """
     X, Y = (_rows(each, name, 1 if estimator == "biased" else 2) for each, name in ((X, "X"), (Y, "Y")))
@@ -59,12 +59,15 @@ def partition_mmd(
     if isinstance(kernel, Precomputed):
         raise InputError("kernel: expected a kernel that is computed from rows, got Precomputed.")
     centre = _centre(X, Y) if isinstance(kernel, Linear | RBF | Laplacian) else np.zeros(X.shape[1])
-    kernel = kernel.resolved(np.vstack([_some(X, centre), _some(Y, centre)]))
+    kernel = kernel.resolve(np.vstack([_some(X, centre), _some(Y, centre)]))
     if estimator == "linear":
-        return _linear(kernel, X, Y, centre, linear_time)
+        return _linear_over_partitions(kernel, X, Y, centre)
     n, m, unbiased = X.shape[0], Y.shape[0], estimator == "unbiased"
     sums = [_sums(kernel, A, B, centre) for A, B in ((X, X), (Y, Y), (X, Y))]
-    lengths = [_diagonal(kernel, A, centre) if unbiased else 0.0 for A in (X, Y)]
+    lengths = [
+        sum(_map(_diagonal_sum, [(kernel, part, centre) for part in partitions(A)])) if unbiased else 0.0
+        for A in (X, Y)
+    ]
     within = (sums[0] - lengths[0]) / (n * (n - unbiased)) + (sums[1] - lengths[1]) / (m * (m - unbiased))
     value = float(within - 2.0 * sums[2] / (n * m))
     return value if unbiased else max(value, 0.0)
@@ -79,9 +82,15 @@ def _rows(X: Any, name: str, least: int) -> Any:
     return X.rechunk({1: -1})
 
 
+def _map(function: Callable[..., Any], arguments: Sequence[tuple[Any, ...]]) -> list[Any]:
+    """Return the values of a function that Dask computes where its partitions are."""
+    delayed = import_dask().delayed(function)
+    return list(compute([delayed(*each) for each in arguments]))
+
+
 def _centre(X: Any, Y: Any) -> FloatArray:
-    parts = [import_dask().delayed(_sum)(part) for part in (*partitions(X), *partitions(Y))]
-    return np.asarray(sum(compute(parts)) / (X.shape[0] + Y.shape[0]))
+    total = sum(_map(_sum, [(part,) for part in (*partitions(X), *partitions(Y))]))
+    return np.asarray(total / (X.shape[0] + Y.shape[0]))
 
 
 def _some(X: Any, centre: FloatArray) -> FloatArray:
@@ -91,32 +100,23 @@ def _some(X: Any, centre: FloatArray) -> FloatArray:
 
 
 def _sums(kernel: Kernel, A: Any, B: Any, centre: FloatArray) -> float:
-    """Of all kernel values; the two halves of those of A with itself are equal."""
-    left, right = partitions(A), partitions(B)
-    tile, same = import_dask().delayed(_tile_sum), A is B
+    """Sum all kernel values; the two halves of those of A with itself are equal."""
+    left, right, same = partitions(A), partitions(B), A is B
     if isinstance(kernel, Linear):
-        both = compute([import_dask().delayed(_sum)(part) for part in (*left, *([] if same else right))])
+        both = _map(_sum, [(part,) for part in (*left, *([] if same else right))])
         sums = [sum(both[: len(left)]) - A.shape[0] * centre]
         sums.append(sums[0] if same else sum(both[len(left) :]) - B.shape[0] * centre)
         return float(sums[0] @ sums[1])
     pairs = [(i, j) for i in range(len(left)) for j in range(i if same else 0, len(right))]
-    values = compute([tile(kernel, left[i], right[j], centre) for i, j in pairs])
+    values = _map(_tile_sum, [(kernel, left[i], right[j], centre) for i, j in pairs])
     return float(sum(value * (2.0 if same and i != j else 1.0) for (i, j), value in zip(pairs, values, strict=True)))
 
 
-def _diagonal(kernel: Kernel, A: Any, centre: FloatArray) -> float:
-    return float(sum(compute([import_dask().delayed(_diagonal_sum)(kernel, part, centre) for part in partitions(A)])))
-
-
-def _linear(
-    kernel: Kernel, X: Any, Y: Any, centre: FloatArray, linear_time: Callable[[Kernel, Matrix, Matrix], float]
-) -> float:
+def _linear_over_partitions(kernel: Kernel, X: Any, Y: Any, centre: FloatArray) -> float:
     h = min(X.shape[0], Y.shape[0]) // 2
-    size = 2 * max(1, max(X.chunks[0]) // 2)
+    size = 2 * max(1, max(X.chunks[0]) // 2)  # even: no pair of rows lies in two partitions
     both = [partitions(each[: 2 * h].rechunk((size, -1))) for each in (X, Y)]
-    means = compute(
-        [import_dask().delayed(_linear_mean)(linear_time, kernel, x, y, centre) for x, y in zip(*both, strict=True)]
-    )
+    means = _map(_linear_mean, [(kernel, x, y, centre) for x, y in zip(*both, strict=True)])
     weights = np.diff([*range(0, 2 * h, size), 2 * h]) / (2.0 * h)
     return float(weights @ means)
 
@@ -124,7 +124,7 @@ def _linear(
 def _sum(X: Matrix) -> FloatArray:
     total = as_dense(X).sum(axis=0)
     if not np.isfinite(total).all():
-        raise InputError("X: expected finite numbers without NaN or inf, got others.")
+        raise InputError("X: expected finite numbers without NaN or inf, got NaN or inf.")
     return np.asarray(total)
 
 
@@ -136,20 +136,20 @@ def _diagonal_sum(kernel: Kernel, A: Matrix, centre: FloatArray) -> float:
     return float(sum(kernel.diagonal(a).sum() for a in _tiles(A, centre)))
 
 
-def _linear_mean(linear_time: Any, kernel: Kernel, X: Matrix, Y: Matrix, centre: FloatArray) -> float:
-    return float(linear_time(kernel, as_dense(X) - centre, as_dense(Y) - centre))
+def _linear_mean(kernel: Kernel, X: Matrix, Y: Matrix, centre: FloatArray) -> float:
+    return float(_linear_time(kernel, as_dense(X) - centre, as_dense(Y) - centre))
 
 
 def _tiles(A: Matrix, centre: FloatArray) -> Sequence[FloatArray]:
     return [as_dense(A[start : start + TILE]) - centre for start in range(0, A.shape[0], TILE)]
 
 
+# No more of a Gram matrix, or of the permutations it meets, is held at once than this many bytes.
 BLOCK_BYTES = 2**25
-"""No more of a Gram matrix, or of the permutations it meets, is held at once than this many bytes."""
+# The linear-time estimate reads its terms off the diagonals of Gram matrices of this many pairs of rows.
 LINEAR_PAIRS = 64
-"""The linear-time estimate reads its terms off the diagonals of Gram matrices of this many pairs of rows."""
+# Two statistics closer than this, relative to the mean k(z, z), differ by rounding only.
 TIE = 32 * np.finfo(np.float64).eps
-"""Two statistics closer than this, relative to the mean k(z, z), differ by rounding only."""
 
 
 @short_repr
@@ -164,7 +164,7 @@ class MMDTest:
     estimator: str
     """By which formula: "biased" or "unbiased"."""
     kernel: Kernel
-    """With every word replaced by its number."""
+    """Resolved: with every word replaced by its number."""
     null_statistics: FloatArray = field(repr=False, compare=False)
     """The statistic after each permutation, (n_permutations,)."""
 
@@ -182,7 +182,7 @@ class MMDTest:
 
 @cap_threads
 def mmd(X: Any, Y: Any, kernel: KernelSpec = "rbf", estimator: str = "biased") -> float:
-    r"""The squared maximum mean discrepancy of two samples.
+    r"""Estimate the squared maximum mean discrepancy of two samples.
 
     .. math::
 
@@ -223,7 +223,7 @@ def mmd(X: Any, Y: Any, kernel: KernelSpec = "rbf", estimator: str = "biased") -
     """
     check_choice(estimator, "estimator", ("biased", "unbiased", "linear"))
     if as_partitions(X, "X") or as_partitions(Y, "Y"):
-        return partition_mmd(as_kernel(kernel), X, Y, estimator, _linear_time)
+        return partition_mmd(as_kernel(kernel), X, Y, estimator)
     resolved, Z, n = _prepare(kernel, X, Y, min_rows=1 if estimator == "biased" else 2)
     if estimator == "linear":
         return _linear_time(resolved, Z[:n], Z[n:])
@@ -241,12 +241,12 @@ def mmd_test(
     n_permutations: int = 999,
     random_state: Any = None,
 ) -> MMDTest:
-    r"""Whether two samples come from one distribution: a permutation test of the squared MMD.
+    r"""Test whether two samples come from one distribution, by permutations of the squared MMD.
 
     .. math:: p = \frac{1 + \#\{\text{permutations with } \mathrm{MMD}^2_\pi \ge \mathrm{MMD}^2\}}
                        {1 + \text{permutations}}
 
-    Each permutation deals the rows anew to the two samples. If they come from one distribution, p is at most
+    Each permutation assigns the rows at random to the two samples. If they come from one distribution, p is at most
     α with probability at most α, for samples of any size.
 
     Parameters
@@ -276,13 +276,13 @@ def mmd_test(
     statistics, scale = _statistics(resolved, Z, members, unbiased=unbiased)
     observed, null = float(statistics[0]), statistics[1:]
     null.setflags(write=False)
-    # Rows dealt as observed, or exchanged with their equals, must count however the sums were rounded.
+    # Rows assigned as observed, or exchanged with their equals, must count however the sums were rounded.
     exceeding = int(np.count_nonzero(null >= observed - TIE * scale))
     return MMDTest(observed, (1 + exceeding) / (1 + n_permutations), estimator, resolved, null)
 
 
 def _statistics(kernel: Kernel, Z: Matrix, members: BoolArray, *, unbiased: bool) -> tuple[FloatArray, float]:
-    """MMD² of the rows in each sample a of ``members`` (p, N) against the other rows, and the mean k(z, z).
+    """Return MMD² of the rows in each sample a of ``members`` (p, N) against the other rows, and the mean k(z, z).
 
     With b = 1 − a, aᵀKb = aᵀK1 − aᵀKa and bᵀKb = 1ᵀK1 − 2aᵀKb − aᵀKa: each sample costs one product aᵀKa.
     K is symmetric: its rows from the diagonal on are computed, once, in blocks.
@@ -316,7 +316,7 @@ def _statistics(kernel: Kernel, Z: Matrix, members: BoolArray, *, unbiased: bool
 
 
 def _linear_time(kernel: Kernel, X: Matrix, Y: Matrix) -> float:
-    """The mean of h over consecutive pairs, from the four diagonals of gram([x; y], [x'; y'])."""
+    """Return the mean of h over consecutive pairs, from the four diagonals of gram([x; y], [x'; y'])."""
     h: int = min(X.shape[0], Y.shape[0]) // 2
     total = 0.0
     for start in range(0, h, LINEAR_PAIRS):
@@ -328,7 +328,7 @@ def _linear_time(kernel: Kernel, X: Matrix, Y: Matrix) -> float:
 
 
 def _prepare(kernel: KernelSpec, X: Any, Y: Any, *, min_rows: int) -> tuple[Kernel, Matrix, int]:
-    """The kernel with its numbers; the rows of X, then those of Y, in double precision; how many are of X."""
+    """Return the resolved kernel; the rows of X, then those of Y, in double precision; the number of rows of X."""
     names = column_names(X), column_names(Y)
     X, Y = check_matrix(X, "X", min_rows=min_rows), check_matrix(Y, "Y", min_rows=min_rows)
     if X.shape[1] != Y.shape[1]:
@@ -340,7 +340,7 @@ def _prepare(kernel: KernelSpec, X: Any, Y: Any, *, min_rows: int) -> tuple[Kern
         raise InputError("kernel: expected a kernel that is computed from rows, got Precomputed.")
     if isinstance(kernel, Linear | RBF | Laplacian) and not is_sparse(Z):
         Z = Z - Z.mean(axis=0)
-    return kernel.resolved(Z), Z, X.shape[0]
+    return kernel.resolve(Z), Z, X.shape[0]
 
 
 def _stack(A: Matrix, B: Matrix) -> Matrix:

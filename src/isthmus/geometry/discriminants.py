@@ -1,4 +1,8 @@
-"""The parts of self-training, over arrays: balanced guesses, discriminants from soft labels."""
+"""Parts of self-training, over arrays: soft assignments with given class shares, discriminants from soft labels.
+
+:func:`balance` scales likelihoods by Sinkhorn's algorithm until every class has its share; :class:`SoftLDA` fits
+linear discriminants to rows that belong to classes by weights, with a covariance shrunk by OAS.
+"""
 
 from __future__ import annotations
 
@@ -10,12 +14,12 @@ import scipy.linalg as sla
 from isthmus._core.validation import FloatArray
 
 SINKHORN_SWEEPS = 100
+# The lowest logarithm of a score below the best of its row: further down, a column could be all zeros.
 FLOOR = -200.0
-"""The lowest logarithm of a score below the best of its row: further down, a column could be all zeros."""
 
 
 def balance(scores: FloatArray, marginal: FloatArray) -> FloatArray:
-    r"""Soft assignments of rows to classes, of which every class has its share.
+    r"""Assign rows to classes softly, such that every class has its share.
 
     .. math:: P = \mathrm{diag}(u)\, e^{S}\, \mathrm{diag}(v), \qquad P\,1 = 1, \quad P^T 1 = n\,\pi
 
@@ -35,7 +39,7 @@ def balance(scores: FloatArray, marginal: FloatArray) -> FloatArray:
 
 
 def balancing_offsets(scores: FloatArray, marginal: FloatArray) -> FloatArray:
-    r"""What to add to the scores of each class (C,), so that every class has its share: :math:`\log v` of `balanced`.
+    r"""Return the offsets (C,) of scores that give every class its share: :math:`\log v` of :func:`balance`.
 
     With it, rows that come later are assigned as they would have been: :math:`\mathrm{softmax}(S + \log v)`.
 
@@ -51,17 +55,17 @@ def balancing_offsets(scores: FloatArray, marginal: FloatArray) -> FloatArray:
 
 
 def centre_scores(scores: FloatArray) -> FloatArray:
-    """Scores (n, C) up to a constant per row: here they sum to zero."""
+    """Subtract from scores (n, C) the mean of each row."""
     return np.asarray(scores - scores.mean(axis=1, keepdims=True))
 
 
 def score_deviation(scores: FloatArray) -> float:
-    """The standard deviation of centred scores; one where they are all equal."""
+    """Return the standard deviation of centred scores; one where they are all equal."""
     return float(centre_scores(scores).std()) or 1.0
 
 
 def _sinkhorn_factors(scores: FloatArray, marginal: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """The likelihoods K (n, C), and the factors of its rows and columns."""
+    """Return the likelihoods K (n, C), and the factors of its rows and columns."""
     K = np.exp(np.maximum(scores - scores.max(axis=1, keepdims=True), FLOOR))
     u = np.ones(len(K))
     for _ in range(SINKHORN_SWEEPS):
@@ -71,14 +75,14 @@ def _sinkhorn_factors(scores: FloatArray, marginal: FloatArray) -> tuple[FloatAr
 
 
 def oas_shrinkage(S: FloatArray, n: int) -> float:
-    """The weight of the scaled identity by Chen et al. (2010), for a covariance S (k, k) of n rows."""
+    """Return the weight of the scaled identity by Chen et al. (2010), for a covariance S (k, k) of n rows."""
     mean, mean_square = np.trace(S) / len(S), np.mean(S**2)
     excess = (n + 1.0) * (mean_square - mean**2 / len(S))
     return 1.0 if excess <= 0 else float(min(1.0, (mean_square + mean**2) / excess))
 
 
+# The offset of a class that no row belongs to: finite, for files, and far below any other.
 NEVER = -1e6
-"""The offset of a class that no row belongs to: finite, for files, and far below any other."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -90,7 +94,7 @@ class SoftLDA:
 
     @classmethod
     def of(cls, Z: FloatArray, P: FloatArray, shrinkage: float | None = None) -> SoftLDA:
-        """From centred rows Z (n, k) that belong to the classes by the weights P (n, C); no shrinkage is OAS."""
+        """Fit centred rows Z (n, k) that belong to classes by weights P (n, C); shrinkage None means OAS."""
         sizes = P.sum(axis=0)
         M = (P.T @ Z) / np.where(sizes > 0, sizes, 1.0)[:, None]
         S = (Z.T @ Z - (M.T * sizes) @ M) / len(Z)
@@ -103,5 +107,5 @@ class SoftLDA:
         return cls(W, np.where(sizes > 0, -0.5 * np.sum(M.T * W, axis=0), NEVER))
 
     def scores(self, Z: FloatArray) -> FloatArray:
-        """Logarithms of the classes' probabilities, up to a constant per row (n, C)."""
+        """Return logarithms of the classes' probabilities, up to a constant per row (n, C)."""
         return np.asarray(Z @ self.weights + self.offsets)

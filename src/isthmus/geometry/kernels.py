@@ -1,7 +1,7 @@
 """Kernels: one frozen dataclass, one formula each.
 
 A kernel turns rows into inner products. Those with a bandwidth or a scale take a number, or a word by which it is
-computed from the rows of a domain (``kernel.resolved(X)``), so that nothing depends on the unit of the features.
+computed from the rows of a domain (``kernel.resolve(X)``), so that nothing depends on the unit of the features.
 """
 
 from __future__ import annotations
@@ -21,24 +21,12 @@ from isthmus._core.linalg import pivoted_cholesky
 from isthmus._core.validation import FloatArray, IntArray, Matrix, check_choice, check_number, is_sparse, short_repr
 from isthmus.exceptions import InputError
 
-__all__ = [
-    "RBF",
-    "Cosine",
-    "Kernel",
-    "Landmarks",
-    "Laplacian",
-    "Linear",
-    "OnLandmarks",
-    "Polynomial",
-    "Precomputed",
-    "as_kernel",
-]
+__all__ = ["RBF", "Cosine", "Kernel", "Landmarks", "Laplacian", "Linear", "OnLandmarks", "Polynomial", "Precomputed"]
 
-
+# The median distance is taken over all pairs of at most this many rows.
 MEDIAN_ROWS = 2000
-"""The median distance is taken over all pairs of at most this many rows."""
+# The diagonal of an unknown kernel is read off Gram matrices of this many rows.
 DIAGONAL_ROWS = 64
-"""The diagonal of an unknown kernel is read off Gram matrices of this many rows."""
 
 
 @dataclass(frozen=True)
@@ -55,17 +43,17 @@ class Kernel:
     """
 
     def gram(self, A: Matrix, B: Matrix) -> FloatArray:
-        """Inner products of the rows of A (n, d) with those of B (m, d), as (n, m)."""
+        """Return inner products of the rows of A (n, d) with those of B (m, d), as (n, m)."""
         raise NotImplementedError
 
     def diagonal(self, A: Matrix) -> FloatArray:
-        """The inner product of each row with itself, (n,), read off small Gram matrices unless a kernel knows it."""
+        """Return the inner product of each row with itself (n,), off small Gram matrices unless a kernel knows it."""
         blocks = (A[start : start + DIAGONAL_ROWS] for start in range(0, A.shape[0], DIAGONAL_ROWS))
         parts = [np.diagonal(self.gram(rows, rows)) for rows in blocks]
         return np.concatenate(parts) if parts else np.zeros(0)
 
-    def resolved(self, X: Matrix) -> Kernel:
-        """The same kernel with every word replaced by the number computed from these rows."""
+    def resolve(self, X: Matrix) -> Kernel:
+        """Replace every word by the number computed from these rows."""
         return self
 
 
@@ -80,12 +68,12 @@ class Linear(Kernel):
     """
 
     def gram(self, A: Matrix, B: Matrix) -> FloatArray:
-        """Inner products; sparse rows stay sparse."""
+        """Return inner products; sparse rows stay sparse."""
         return np.asarray(pairwise.linear_kernel(_double(A), _double(B)))
 
     def diagonal(self, A: Matrix) -> FloatArray:
-        """Squared norms."""
-        return _squared_norms(A)
+        """Return squared norms."""
+        return squared_norms(A)
 
 
 @dataclass(frozen=True)
@@ -99,11 +87,11 @@ class _OfDistance(Kernel):
         _number_or_word(self.bandwidth, "bandwidth", "median")
 
     def diagonal(self, A: Matrix) -> FloatArray:
-        """Ones."""
+        """Return ones."""
         return np.ones(A.shape[0])
 
-    def resolved(self, X: Matrix) -> Self:
-        """With the median distance of the rows as bandwidth."""
+    def resolve(self, X: Matrix) -> Self:
+        """Take the median distance of the rows as bandwidth."""
         if self.bandwidth != "median":
             return self
         return replace(self, bandwidth=_median_distance(X, self._distances))
@@ -122,14 +110,14 @@ class RBF(_OfDistance):
     --------
     >>> RBF(bandwidth=1.0).gram(np.zeros((1, 2)), np.ones((1, 2))).round(4)
     array([[0.3679]])
-    >>> RBF().resolved(np.array([[0.0], [3.0]]))
+    >>> RBF().resolve(np.array([[0.0], [3.0]]))
     RBF(bandwidth=3.0)
     """
 
     _distances = staticmethod(pairwise.euclidean_distances)
 
     def gram(self, A: Matrix, B: Matrix) -> FloatArray:
-        """Gaussian similarities."""
+        """Return Gaussian similarities."""
         b = _resolved_number(self.bandwidth, "bandwidth")
         return np.asarray(pairwise.rbf_kernel(_double(A), _double(B), gamma=0.5 / b**2))
 
@@ -147,7 +135,7 @@ class Laplacian(_OfDistance):
     _distances = staticmethod(pairwise.manhattan_distances)
 
     def gram(self, A: Matrix, B: Matrix) -> FloatArray:
-        """Exponential similarities."""
+        """Return exponential similarities."""
         b = _resolved_number(self.bandwidth, "bandwidth")
         return np.asarray(pairwise.laplacian_kernel(_double(A), _double(B), gamma=1.0 / b))
 
@@ -176,20 +164,20 @@ class Polynomial(Kernel):
         _number_or_word(self.scale, "scale", "mean")
 
     def gram(self, A: Matrix, B: Matrix) -> FloatArray:
-        """Powers of inner products."""
+        """Return powers of inner products."""
         s = _resolved_number(self.scale, "scale")
         return np.asarray((pairwise.linear_kernel(_double(A), _double(B)) / s + self.offset) ** self.degree)
 
     def diagonal(self, A: Matrix) -> FloatArray:
-        """Powers of squared norms."""
+        """Return powers of squared norms."""
         s = _resolved_number(self.scale, "scale")
-        return np.asarray((_squared_norms(A) / s + self.offset) ** self.degree)
+        return np.asarray((squared_norms(A) / s + self.offset) ** self.degree)
 
-    def resolved(self, X: Matrix) -> Polynomial:
-        """With the mean squared norm of the rows as scale."""
+    def resolve(self, X: Matrix) -> Polynomial:
+        """Take the mean squared norm of the rows as scale."""
         if self.scale != "mean":
             return self
-        return replace(self, scale=float(_squared_norms(X).mean()) or 1.0)
+        return replace(self, scale=float(squared_norms(X).mean()) or 1.0)
 
 
 @dataclass(frozen=True)
@@ -197,12 +185,12 @@ class Cosine(Kernel):
     r""":math:`k(x, y) = x^T y / \|x\|\|y\|`, zero for a row of zeros."""
 
     def gram(self, A: Matrix, B: Matrix) -> FloatArray:
-        """Cosines."""
+        """Return cosines."""
         return np.asarray(pairwise.cosine_similarity(_double(A), _double(B)))
 
     def diagonal(self, A: Matrix) -> FloatArray:
-        """One, or zero for a row of zeros."""
-        return (_squared_norms(A) > 0).astype(np.float64)
+        """Return one, or zero for a row of zeros."""
+        return (squared_norms(A) > 0).astype(np.float64)
 
 
 @dataclass(frozen=True)
@@ -221,7 +209,7 @@ _SHORT_NAMES = {kernel.__name__.lower(): kernel for kernel in _KERNELS}
 
 
 def as_kernel(kernel: KernelSpec, name: str = "kernel") -> Kernel:
-    """A kernel from itself or from its short name.
+    """Return a kernel from itself or from its short name.
 
     Examples
     --------
@@ -242,7 +230,7 @@ def _number_or_word(value: Any, name: str, word: str) -> None:
 
 def _resolved_number(value: float | str, name: str) -> float:
     if isinstance(value, str):
-        raise InputError(f"{name}: expected a number by now, got {value!r}; take kernel.resolved(X) first.")
+        raise InputError(f"{name}: expected a number by now, got {value!r}; call kernel.resolve(X) first.")
     return float(value)
 
 
@@ -250,7 +238,8 @@ def _double(A: Matrix) -> Matrix:
     return A if A.dtype == np.float64 else A.astype(np.float64)
 
 
-def _squared_norms(A: Matrix) -> FloatArray:
+def squared_norms(A: Matrix) -> FloatArray:
+    """Return the squared length of each row (n,), dense or sparse, in double precision."""
     A = _double(A)
     if is_sparse(A):
         return np.asarray(A.multiply(A).sum(axis=1)).ravel()
@@ -258,7 +247,7 @@ def _squared_norms(A: Matrix) -> FloatArray:
 
 
 def _median_distance(X: Matrix, distances: Callable[[Matrix], FloatArray]) -> float:
-    """The median over distinct pairs; over the nonzero ones if most rows coincide, and 1 if all do."""
+    """Return the median over distinct pairs; over the nonzero ones if most rows coincide, and 1 if all do."""
     if X.shape[0] > MEDIAN_ROWS:
         X = X[np.sort(np.random.default_rng(0).choice(X.shape[0], MEDIAN_ROWS, replace=False))]
     D = distances(_double(X))[np.triu_indices(X.shape[0], k=1)]
@@ -270,12 +259,12 @@ def _median_distance(X: Matrix, distances: Callable[[Matrix], FloatArray]) -> fl
     return median if median > rounding else float(np.median(distinct))
 
 
+# Landmarks are chosen among at most this many rows for each of them: more change little.
 LOOKED_AT = 20
-"""Landmarks are chosen among at most this many rows for each of them: more change little."""
+# More move the centres, and what they leave of the rows hardly at all; batches lose 3 to 15 % of the centres.
 KMEANS_STEPS = 5
-"""More move the centres, and what they leave of the rows hardly at all; batches lose 3 to 15 % of the centres."""
+# What is left of a row, below this part of the longest one, is rounding and no reason to choose it.
 ROUNDING = 1e-12
-"""What is left of a row, below this part of the longest one, is rounding and no reason to choose it."""
 
 
 @short_repr
@@ -298,17 +287,16 @@ class OnLandmarks(Kernel):
     factor: FloatArray
 
     def coordinates(self, X: Matrix) -> FloatArray:
-        """Rows (n, d) as points (n, m) whose ordinary inner products are those of the kernel."""
+        """Return points (n, m) whose ordinary inner products are those of the kernel of rows (n, d)."""
         return np.asarray(sla.solve_triangular(self.factor, self.kernel.gram(X, self.rows).T, lower=True).T)
 
     def gram(self, A: Matrix, B: Matrix) -> FloatArray:
-        """Inner products of projections."""
+        """Return inner products of projections."""
         return self.coordinates(A) @ self.coordinates(B).T
 
     def diagonal(self, A: Matrix) -> FloatArray:
-        """Squared lengths of projections."""
-        C = self.coordinates(A)
-        return np.asarray(np.einsum("ij,ij->i", C, C))
+        """Return squared lengths of projections."""
+        return squared_norms(self.coordinates(A))
 
 
 @dataclass(frozen=True)
@@ -335,8 +323,8 @@ class Landmarks(Kernel):
     Examples
     --------
     >>> X = np.random.default_rng(0).normal(size=(200, 2))
-    >>> K = as_kernel("rbf").resolved(X).gram(X, X)
-    >>> errors = [np.linalg.norm(Landmarks("rbf", m).resolved(X).gram(X, X) - K) / np.linalg.norm(K) for m in (9, 40)]
+    >>> K = as_kernel("rbf").resolve(X).gram(X, X)
+    >>> errors = [np.linalg.norm(Landmarks("rbf", m).resolve(X).gram(X, X) - K) / np.linalg.norm(K) for m in (9, 40)]
     >>> errors[0] < 0.1, errors[1] < 0.01
     (np.True_, np.True_)
     """
@@ -354,12 +342,12 @@ class Landmarks(Kernel):
         check_number(self.random_state, "random_state", low=0, whole=True)
 
     def gram(self, A: Matrix, B: Matrix) -> FloatArray:
-        """There is none before the landmarks are known."""
-        raise InputError("kernel: expected landmarks by now, got none; take kernel.resolved(X) first.")
+        """Raise: there is none before the landmarks are known."""
+        raise InputError("kernel: expected landmarks by now, got none; call kernel.resolve(X) first.")
 
-    def resolved(self, X: Matrix) -> OnLandmarks:
-        """With landmarks of these rows."""
-        kernel, m = as_kernel(self.kernel).resolved(X), int(self.n_landmarks)
+    def resolve(self, X: Matrix) -> OnLandmarks:
+        """Choose landmarks among these rows."""
+        kernel, m = as_kernel(self.kernel).resolve(X), int(self.n_landmarks)
         if X.shape[0] > m:
             rng = np.random.default_rng(self.random_state)
             X = SAMPLINGS[self.sampling](X[_draw_numbers(X.shape[0], LOOKED_AT * m, rng)], kernel, m, rng)
@@ -370,7 +358,7 @@ class Landmarks(Kernel):
 
 
 def _draw_numbers(n: int, m: int, rng: np.random.Generator) -> IntArray:
-    """At most m of n numbers, in order."""
+    """Draw at most m of n numbers, in order."""
     return np.arange(n) if n <= m else np.sort(rng.choice(n, m, replace=False))
 
 
@@ -393,7 +381,9 @@ def _by_leverage(X: Matrix, kernel: Kernel, m: int, rng: np.random.Generator) ->
 
 
 def leverage(X: Matrix, kernel: Kernel, m: int, rng: np.random.Generator) -> FloatArray:
-    r"""Ridge leverage (n,) of rows, up to a factor: :math:`k(x, x) - k(x, S) (k(S, S) + \rho I)^{-1} k(S, x)`.
+    r"""Return the ridge leverage (n,) of rows, up to a factor.
+
+    .. math:: k(x, x) - k(x, S) (k(S, S) + \rho I)^{-1} k(S, x)
 
     S is a first sample of m rows, and ρ the mean of the smaller half of the eigenvalues of its Gram matrix: what
     m / 2 landmarks would leave.
@@ -403,9 +393,9 @@ def leverage(X: Matrix, kernel: Kernel, m: int, rng: np.random.Generator) -> Flo
     ridge = max(float(values[: max(1, len(values) // 2)].mean()), np.finfo(np.float64).eps * float(values[-1])) or 1.0
     seen = kernel.gram(X, S) @ (vectors / np.sqrt(np.maximum(values, 0.0) + ridge))
     lengths = kernel.diagonal(X)
-    left = lengths - np.einsum("ij,ij->i", seen, seen)
-    least = max(1e-6 * float(np.abs(left).max()), ROUNDING * float(lengths.max()))
-    return np.asarray(np.maximum(left, least or 1.0))
+    unexplained = lengths - squared_norms(seen)
+    least = max(1e-6 * float(np.abs(unexplained).max()), ROUNDING * float(lengths.max()))
+    return np.asarray(np.maximum(unexplained, least or 1.0))
 
 
 Sampling = Callable[[Matrix, Kernel, int, np.random.Generator], Matrix]

@@ -1,4 +1,13 @@
-"""Means and variances of rows that are never in one place, from sums over blocks."""
+r"""Moments of rows, and of pairs of rows, that are never in one place: from sums over blocks.
+
+- :func:`compute_moments`: counts and means per class, and variances, in two passes.
+- :class:`RowPairs`: row i of one table next to row i of another, as rows [x | y] or [x | y | w] that are made a
+  block at a time (:class:`StackedColumns`, :class:`CoordinateRows`).
+- :func:`compute_pair_moments`: :math:`m = \sum w z / \sum w` and :math:`S = \sum w (z - m)(z - m)^T` over pairs
+  z = [x; y], all that ridge regression, Procrustes, CCA and their like need of them.
+
+A *share* is what a block adds to a sum: a small object that is sent to wherever the rows are.
+"""
 
 from __future__ import annotations
 
@@ -14,12 +23,13 @@ from isthmus._core.rows import BLOCK, ArrayRows, Rows, Share
 from isthmus._core.validation import FloatArray, IntArray, Matrix, as_dense, check_moments, is_sparse
 from isthmus.data.blocks import DaskRows, import_dask, stack_rows
 from isthmus.exceptions import InputError
+from isthmus.geometry.kernels import squared_norms
 from isthmus.geometry.spaces import Space
 
 
 @dataclass(frozen=True, eq=False)
 class Moments:
-    """What a fit wants to know of all rows together.
+    """Counts, means and variances of all rows.
 
     Parameters
     ----------
@@ -57,7 +67,7 @@ class _ClassSums:
     n_classes: int
 
     def __call__(self, X: Matrix, codes: IntArray) -> tuple[FloatArray, ...]:
-        """Sums (C, d) and counts (C,) by code, rows of zeros (), sparse blocks ()."""
+        """Return sums (C, d) and counts (C,) by code, rows of zeros (), sparse blocks ()."""
         if len(codes) and not 0 <= int(codes.min()) <= int(codes.max()) < self.n_classes:
             found = int(codes.max()) if codes.max() >= self.n_classes else int(codes.min())
             raise InputError(f"codes: expected numbers from 0 to {self.n_classes - 1}, one per class, got {found}.")
@@ -76,7 +86,7 @@ class _Deviations:
     mean: FloatArray
 
     def __call__(self, X: Matrix, codes: IntArray) -> tuple[FloatArray, ...]:
-        """Squared deviations from the mean, summed (d,)."""
+        """Return squared deviations from the mean, summed (d,)."""
         if is_sparse(X):
             D, mean = sp.csr_array(X).astype(np.float64), self.mean
             sums, squares = (np.asarray(S.sum(axis=0)).ravel() for S in (D, D.multiply(D)))
@@ -85,8 +95,13 @@ class _Deviations:
         return (np.einsum("ij,ij->j", D, D),)
 
 
+def _check_finite(mean: FloatArray, name: str) -> None:
+    if not np.isfinite(mean).all():
+        raise InputError(f"{name}: expected finite numbers without NaN or inf, got NaN or inf.")
+
+
 def compute_moments(rows: Rows, n_classes: int, name: str = "X_source") -> Moments:
-    """The moments of all rows, in two passes.
+    """Compute the moments of all rows, in two passes.
 
     Examples
     --------
@@ -100,8 +115,7 @@ def compute_moments(rows: Rows, n_classes: int, name: str = "X_source") -> Momen
     with np.errstate(over="ignore", invalid="ignore"):
         sums, counts, zeros, sparse = rows.total(_ClassSums(n_classes))
         mean = sums.sum(axis=0) / rows.n
-        if not np.isfinite(mean).all():
-            raise InputError(f"{name}: expected finite numbers without NaN or inf, got others.")
+        _check_finite(mean, name)
         (squares,) = rows.total(_Deviations(mean))
         check_moments(mean, squares / rows.n, name)
     means, variances = sums / np.maximum(counts, 1.0)[:, None], np.maximum(squares, 0.0) / rows.n
@@ -146,7 +160,7 @@ class StackedColumns:
         return np.result_type(*(table.dtype for table in self.tables))
 
     def __getitem__(self, rows: Any) -> Matrix:
-        """Some rows."""
+        """Return some rows."""
         parts = [
             table[rows if chosen is None else chosen[rows]]
             for table, chosen in zip(self.tables, self.numbers, strict=True)
@@ -155,12 +169,12 @@ class StackedColumns:
 
 
 def width(table: Any, space: Space | None) -> int:
-    """How many coordinates the rows of a table have."""
+    """Return how many coordinates the rows of a table have."""
     return int(table.shape[1]) if space is None else space.dimension
 
 
 def stack_columns(*parts: Matrix, spaces: Sequence[Space | None]) -> Matrix:
-    """Blocks of rows as one block: sparse where all but a column of numbers are."""
+    """Stack the columns of blocks: sparse where all blocks, but for single columns, are."""
     blocks: list[Any] = [
         part if space is None else space.coordinates(part) for part, space in zip(parts, spaces, strict=True)
     ]
@@ -204,15 +218,15 @@ class CoordinateRows:
         return self.space.dimension
 
     def total(self, share: Share) -> tuple[FloatArray, ...]:
-        """Where the rows are."""
+        """Sum the shares of all blocks, where the rows are."""
         return self.rows.total(_InCoordinates(share, self.space))
 
     def blocks(self, size: int = BLOCK) -> Iterator[tuple[Matrix, IntArray]]:
-        """All rows, in their order."""
+        """Yield all rows, in their order."""
         return ((self.space.coordinates(X), codes) for X, codes in self.rows.blocks(size))
 
     def sample(self, n: int, random: np.random.Generator) -> CoordinateRows:
-        """About n rows at random."""
+        """Draw about n rows at random."""
         return CoordinateRows(self.rows.sample(n, random), self.space)
 
 
@@ -222,13 +236,13 @@ class _InCoordinates:
     space: Space
 
     def __call__(self, X: Matrix, codes: IntArray) -> tuple[FloatArray, ...]:
-        """What the coordinates of a block add."""
+        """Return the share of the coordinates of a block."""
         return self.share(self.space.coordinates(X), codes)
 
 
 @dataclass(frozen=True)
 class Layout:
-    """How the numbers of a pair lie in a row [x | y] or [x | y | w].
+    """The places of x, y and w in a row [x | y] or [x | y | w].
 
     Parameters
     ----------
@@ -253,7 +267,7 @@ class Layout:
         return slice(0, self.d_source), slice(self.d_source, self.d)
 
     def parts(self, Z: Matrix) -> tuple[Matrix, FloatArray]:
-        """Both rows of each pair in double precision (n, d), and the weights (n,)."""
+        """Return both rows of each pair in double precision (n, d), and the weights (n,)."""
         if not self.weighted:
             return Z.astype(np.float64), np.ones(Z.shape[0])
         return Z[:, : self.d].astype(np.float64), as_dense(Z[:, self.d :]).ravel()
@@ -261,7 +275,7 @@ class Layout:
 
 @dataclass(frozen=True, eq=False)
 class RowPairs:
-    """Pairs of rows, of which sums over blocks are asked.
+    """Pairs of rows that are summed over in blocks.
 
     Parameters
     ----------
@@ -293,7 +307,7 @@ class RowPairs:
         """Pair row i of X (n, d_s) and row i of Y (n, d_t), in coordinates; ``numbers`` say which rows of arrays.
 
         X and Y are arrays, memory maps, CSR matrices or rows in blocks; where one of them is in a Dask array, sums
-        are computed by Dask. A code per pair says of which kind a sample has to have its share.
+        are computed by Dask. Samples are stratified by the code of a pair.
         """
         on_workers = isinstance(X, DaskRows) or isinstance(Y, DaskRows)
         X, Y = (table.X if isinstance(table, ArrayRows | DaskRows) else table for table in (X, Y))
@@ -311,7 +325,7 @@ class RowPairs:
         return self.rows.n
 
     def sample(self, n: int, random: np.random.Generator) -> tuple[Matrix, FloatArray, IntArray]:
-        """About n pairs in memory, all if there are no more: both rows (m, d), the weights (m,), the codes (m,)."""
+        """Draw about n pairs, or all: both rows (m, d), the weights (m,), the codes (m,)."""
         drawn = self.rows.sample(min(n, self.n), random)
         blocks, codes = zip(*drawn.blocks(max(1, drawn.n)), strict=True)
         return *self.layout.parts(stack_rows(blocks)), np.concatenate(codes)
@@ -324,7 +338,7 @@ def _on_workers(
     layout: Layout,
     codes: IntArray | None,
 ) -> DaskRows:
-    """Both tables in partitions, and the weights as a third: rows meet where their partitions lie."""
+    """Put tables and weights into equal partitions, whose columns are stacked where they lie."""
     array = import_dask().array
     rows = next(table for table in tables if isinstance(table, array.Array)).chunks[0]
     parts = [
@@ -344,7 +358,7 @@ SIDES = "X_source", "X_target"
 
 @dataclass(frozen=True, eq=False)
 class PairMoments:
-    r"""All that closed forms over pairs z = [x; y] want to know: their mean m, and what is around it.
+    r"""The mean m and the scatter S of pairs z = [x; y].
 
     .. math:: S = \sum_i w_i (z_i - m) (z_i - m)^T, \qquad w = \sum_i w_i.
 
@@ -366,12 +380,11 @@ class PairMoments:
     scatter: FloatArray
 
     def without(self, Z: Matrix, weights: FloatArray) -> PairMoments:
-        """The moments of all pairs but these: rows Z (n, d), with their weights (n,)."""
+        """Return the moments of all pairs but these: rows Z (n, d), with their weights (n,)."""
         block = CentredRows.of(Z, self.mean, weights)
-        left, off = self.weight - float(weights.sum()), -block.sums
-        return PairMoments(
-            self.layout, left, self.mean + off / left, self.scatter - block.scatter - np.outer(off, off) / left
-        )
+        weight, off = self.weight - float(weights.sum()), -block.sums
+        scatter = self.scatter - block.scatter - np.outer(off, off) / weight
+        return PairMoments(self.layout, weight, self.mean + off / weight, scatter)
 
     def representative_pairs(self) -> tuple[FloatArray, FloatArray]:
         """Return at most 2 d pairs of equal weight with the same mean and covariance: x (n, d_s) and y (n, d_t).
@@ -380,8 +393,8 @@ class PairMoments:
 
         Examples
         --------
-        >>> found = compute_pair_moments(RowPairs.of(np.array([[1.0], [3.0], [8.0]]), np.array([[0.0], [0.0], [3.0]])))
-        >>> X, Y = found.representative_pairs()
+        >>> pairs = RowPairs.of(np.array([[1.0], [3.0], [8.0]]), np.array([[0.0], [0.0], [3.0]]))
+        >>> X, Y = compute_pair_moments(pairs).representative_pairs()
         >>> [float(each.mean().round(9)) for each in (X, X * X, X * Y)]  # 12 / 3, (1 + 9 + 64) / 3, 24 / 3
         [4.0, 24.666666667, 8.0]
         """
@@ -409,14 +422,14 @@ def points_with_covariance(C: FloatArray) -> FloatArray:
 
 @dataclass(frozen=True, eq=False)
 class CentredRows:
-    """A block of rows around a mean, which is never taken off sparse ones.
+    """A block of rows around a mean, which is never subtracted from sparse ones.
 
     Parameters
     ----------
     Z : array or CSR (n, d)
         Dense rows are centred, and times the roots of their weights; sparse ones are only that.
     mean : array (d,)
-        What has still to be taken off: zeros for dense rows.
+        What has still to be subtracted: zeros for dense rows.
     root : array (n,)
         The roots of the weights.
     """
@@ -427,7 +440,7 @@ class CentredRows:
 
     @classmethod
     def of(cls, Z: Matrix, mean: FloatArray, weights: FloatArray) -> CentredRows:
-        """Rows of double precision, and their weights (n,)."""
+        """Centre rows of double precision, with weights (n,)."""
         root = np.sqrt(weights)
         if is_sparse(Z):
             return cls(Z.multiply(root[:, None]).tocsr(), mean, root)
@@ -436,22 +449,22 @@ class CentredRows:
         return cls(Z, np.zeros_like(mean), root)
 
     def part(self, columns: slice) -> CentredRows:
-        """Some columns."""
+        """Return some columns."""
         return CentredRows(self.Z[:, columns], self.mean[columns], self.root)
 
     def times(self, M: FloatArray) -> FloatArray:
-        """√w (z - m)ᵀ M of each row (n, k)."""
+        """Return √w (z - m)ᵀ M of each row (n, k)."""
         product = np.asarray(self.Z @ M)
         return product - np.outer(self.root, self.mean @ M) if is_sparse(self.Z) else product
 
     @property
     def lengths(self) -> FloatArray:
         """Weighted squared lengths, w |z - m|², of the rows (n,)."""
+        squares = squared_norms(self.Z)
         if not is_sparse(self.Z):
-            return np.asarray(np.einsum("ij,ij->i", self.Z, self.Z))
-        squares: Any = self.Z.multiply(self.Z).sum(axis=1)
+            return squares
         w, across = self.root**2, self.root * (self.Z @ self.mean)
-        lengths = np.asarray(squares).ravel() - 2.0 * across + w * float(self.mean @ self.mean)
+        lengths = squares - 2.0 * across + w * float(self.mean @ self.mean)
         return np.asarray(np.maximum(lengths, 0.0))
 
     @property
@@ -474,7 +487,7 @@ class _Sums:
     layout: Layout
 
     def __call__(self, Z: Matrix, codes: IntArray) -> tuple[FloatArray, ...]:
-        """Σ w z (d,) and Σ w ()."""
+        """Return Σ w z (d,) and Σ w ()."""
         rows, w = self.layout.parts(Z)
         return np.asarray(rows.T @ w), np.asarray(w.sum())
 
@@ -485,14 +498,14 @@ class _Scatter:
     mean: FloatArray
 
     def __call__(self, Z: Matrix, codes: IntArray) -> tuple[FloatArray, ...]:
-        """The scatter (d, d) around a mean, and the sum (d,) of what is left of the rows."""
+        """Return the scatter (d, d) around a mean, and the sum (d,) of the deviations from it."""
         rows, w = self.layout.parts(Z)
         block = CentredRows.of(rows, self.mean, w)
         return block.scatter, block.sums
 
 
 def compute_pair_moments(pairs: RowPairs) -> PairMoments:
-    """The moments of all pairs, in two passes: the mean, and what is around it.
+    """Compute the moments of all pairs, in two passes: the mean, then the scatter around it.
 
     Examples
     --------
@@ -505,16 +518,11 @@ def compute_pair_moments(pairs: RowPairs) -> PairMoments:
     with np.errstate(over="ignore", invalid="ignore"):
         sums, weight = pairs.rows.total(_Sums(layout))
         mean = sums / weight
-        _check_finite(mean, layout)
+        for columns, name in zip(layout.sides, SIDES, strict=True):
+            _check_finite(mean[columns], name)
         scatter, rest = pairs.rows.total(_Scatter(layout, mean))
         for columns, name in zip(layout.sides, SIDES, strict=True):
             check_moments(mean[columns], np.diagonal(scatter)[columns] / weight, name)
-    # A long sum is off by more than the rounding of its terms: what is left of the mean is taken off, too.
+    # A long sum is off by more than the rounding of its terms: the mean of the deviations is subtracted, too.
     scatter -= np.outer(rest, rest) / weight
     return PairMoments(layout, float(weight), mean + rest / weight, 0.5 * (scatter + scatter.T))
-
-
-def _check_finite(values: FloatArray, layout: Layout) -> None:
-    for columns, name in zip(layout.sides, SIDES, strict=True):
-        if not np.isfinite(values[columns]).all():
-            raise InputError(f"{name}: expected finite numbers without NaN or inf, got others.")

@@ -1,8 +1,11 @@
-"""A domain's coordinates: what a kernel is once the rows of ``fit`` are known.
+"""Coordinates of a domain under a kernel, and of two domains side by side.
 
 A kernel is a change of coordinates. Some elements of its feature space are learned from: the labelled rows, and the
 mean of all rows. A row's coordinates are those of its projection onto their span, in an orthonormal basis, and
-``outside`` is the squared length of what is left.
+``outside`` is the squared length of the rest.
+
+:class:`FeatureSpace` and :class:`KernelSpace` give new rows their coordinates, :class:`DomainSpan` adds the rows of a
+fit, and :class:`JointSpace` puts source and target side by side: [x; 0] and [0; y].
 """
 
 from __future__ import annotations
@@ -29,12 +32,13 @@ from isthmus.geometry.kernels import (
     OnLandmarks,
     Precomputed,
     as_kernel,
+    squared_norms,
 )
 
+# No more kernel values than this are held at once while they are summed.
 BLOCK_BYTES = 2**25
-"""No more kernel values than this are held at once while they are summed."""
+# A row whose projection is longer than itself by more than this part proves that a kernel is indefinite.
 SHORTER = 1e-6
-"""A row whose projection is longer than itself by more than this part proves that a kernel is indefinite."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,19 +56,19 @@ class FeatureSpace:
         return self.n_features
 
     def coordinates(self, X: Matrix) -> Matrix:
-        """Coordinates (n, r) of rows (n, d): the rows, as they are or scaled, in their precision, dense or sparse."""
+        """Return coordinates (n, r) of rows (n, d): the rows, as they are or of unit length, dense or sparse."""
         return _unit_rows(X) if isinstance(self.kernel, Cosine) else X
 
     def outside(self, X: Matrix, C: FloatArray) -> FloatArray:
-        """Squared lengths (n,) outside the span, for rows with coordinates C: zeros."""
+        """Return squared lengths (n,) outside the span, for rows with coordinates C: zeros."""
         return np.zeros(X.shape[0])
 
     def outside_products(self, A: Matrix, B: Matrix, CA: FloatArray, CB: FloatArray) -> FloatArray:
-        """Inner products (n, m) of what lies outside the span: zeros."""
+        """Return inner products (n, m) of what lies outside the span: zeros."""
         return np.zeros((A.shape[0], B.shape[0]))
 
     def basis(self) -> FloatArray:
-        """The basis (d, r) in terms of the features: the identity."""
+        """Return the basis (d, r) in terms of the features: the identity."""
         _check_linear(self.kernel)
         return np.eye(self.n_features)
 
@@ -110,7 +114,7 @@ class KernelSpace:
         return len(self.factor)
 
     def coordinates(self, X: Matrix) -> Matrix:
-        """Kernel values with the anchors, times the inverse factor."""
+        """Return kernel values with the anchors, times the inverse factor."""
         if self.dimension == 0:
             return np.zeros((X.shape[0], 0))
         if isinstance(self.kernel, Precomputed):
@@ -123,30 +127,30 @@ class KernelSpace:
         return sla.solve_triangular(self.factor, K.T, lower=True).T
 
     def outside(self, X: Matrix, C: FloatArray) -> FloatArray:
-        """k(x, x) less the squared length of the coordinates."""
+        """Return k(x, x) less the squared length of the coordinates."""
         if self.complete:
             return np.zeros(X.shape[0])
         total = self.kernel.diagonal(centre_rows(X, self.centre))
-        left = total - np.einsum("ij,ij->i", C, C)
-        if (left < -SHORTER * total).any():
+        rest = total - squared_norms(C)
+        if (rest < -SHORTER * total).any():
             raise InputError("kernel: expected a positive semi-definite one, got a row shorter than its projection.")
-        return np.where(left > 10 * RANK_TOLERANCE * total, left, 0.0)
+        return np.where(rest > 10 * RANK_TOLERANCE * total, rest, 0.0)
 
     def outside_products(self, A: Matrix, B: Matrix, CA: FloatArray, CB: FloatArray) -> FloatArray:
-        """k(a, b) less the inner products of the coordinates."""
+        """Return k(a, b) less the inner products of the coordinates."""
         if self.complete:
             return np.zeros((A.shape[0], B.shape[0]))
         return self.kernel.gram(centre_rows(A, self.centre), centre_rows(B, self.centre)) - CA @ CB.T
 
     def basis(self) -> FloatArray:
-        """Landmarks times the inverse factor, for a linear kernel."""
+        """Return landmarks times the inverse factor, for a linear kernel."""
         _check_linear(self.kernel)
         rows: Any = self.landmarks.toarray() if is_sparse(self.landmarks) else self.landmarks
         return np.asarray(sla.solve_triangular(self.factor, rows, lower=True).T)
 
 
+# What the common space needs to know of a domain.
 Space: TypeAlias = FeatureSpace | KernelSpace
-"""What the common space needs to know of a domain."""
 
 
 def _check_linear(kernel: Kernel) -> None:
@@ -155,27 +159,27 @@ def _check_linear(kernel: Kernel) -> None:
 
 
 def _unit_rows(X: Matrix) -> Matrix:
-    """Rows of length one, of their own precision; rows of zeros stay zero."""
-    lengths = np.sqrt(Linear().diagonal(X))
+    """Scale rows to length one, in their own precision; rows of zeros stay zero."""
+    lengths = np.sqrt(squared_norms(X))
     factors = 1.0 / np.where(lengths > 0.0, lengths, 1.0)
     scaled = sp.diags_array(factors) @ X if is_sparse(X) else X * factors[:, None]
     return scaled.astype(X.dtype, copy=False)
 
 
 def centre_rows(X: Matrix, centre: FloatArray | None) -> Matrix:
-    """Rows around a centre, if there is one."""
+    """Subtract a centre from rows, if there is one."""
     return X if centre is None else as_dense(X) - centre
 
 
 def mean_products(kernel: Kernel, A: Matrix, X: Matrix) -> FloatArray:
-    """The mean over the rows x of X (n, d) of k(a, x), for each row a of A (m, d), in blocks of X."""
+    """Return the mean over the rows x of X (n, d) of k(a, x), for each row a of A (m, d), in blocks of X."""
     size = max(1, BLOCK_BYTES // (8 * max(1, A.shape[0])))
     sums = [kernel.gram(A, X[i : i + size]).sum(axis=1) for i in range(0, X.shape[0], size)]
     return np.asarray(np.sum(sums, axis=0) / X.shape[0])
 
 
 def mean_square(kernel: Kernel, X: Matrix) -> float:
-    """The squared length of the mean of rows X (n, d) in feature space: the mean of all n² values k(x, x').
+    """Return the squared length of the mean of rows X (n, d) in feature space: the mean of all n² values k(x, x').
 
     In blocks of rows, each from the diagonal on.
     """
@@ -188,10 +192,10 @@ def mean_square(kernel: Kernel, X: Matrix) -> float:
     return total / float(n) ** 2
 
 
+# Up to this many columns, dense linear features are their own coordinates even if there are fewer rows.
 WIDE = 1024
-"""Up to this many columns, dense linear features are their own coordinates even if there are fewer rows."""
+# A variance that is a difference of two sums means nothing below this part of them.
 CANCELLED = 1e-13
-"""A variance that is a difference of two sums means nothing below this part of them."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -207,7 +211,7 @@ class DomainSpan:
     y : array (m,)
         Their label codes, -1 for none.
     mean : array (r,)
-        The mean of all rows, labelled or not: it lies in the span too. NaN, as the next two, where nobody asked.
+        The mean of all rows, labelled or not: it lies in the span too. NaN, as the next two, if not computed.
     variance, squared : float
         The mean squared length of all rows, around their mean and as they are.
     """
@@ -226,12 +230,12 @@ class DomainSpan:
 
 
 def span_of_features(domain: Domain, rows: IntArray, kernel: Kernel | None = None) -> DomainSpan:
-    """A domain whose coordinates are its features: as they are, or at unit length where the kernel is the cosine."""
+    """Span a domain by its features: as they are, or at unit length where the kernel is the cosine."""
     y, space = domain.y[rows], FeatureSpace(domain.X.shape[1], kernel or Linear())
     if not is_sparse(domain.X):
         Z = as_dense(space.coordinates(as_dense(domain.X)))
         mean, variances = column_moments(Z)
-        squared = float(np.einsum("ij,ij->i", Z, Z).mean())
+        squared = float(squared_norms(Z).mean())
         return DomainSpan(space, Z if len(rows) == len(Z) else Z[rows], y, mean, float(variances.sum()), squared)
     X = space.coordinates(domain.X.astype(np.float64))  # squares of single precision would lose digits
     mean, squares = (np.asarray(S.mean(axis=0)).ravel() for S in (X, X.multiply(X)))
@@ -242,10 +246,10 @@ def span_of_features(domain: Domain, rows: IntArray, kernel: Kernel | None = Non
 def span_of_kernel(
     domain: Domain, rows: IntArray, kernel: Kernel, *, outside: str, every_row: bool, mean: bool, name: str
 ) -> DomainSpan:
-    """A domain under a kernel, whose words are resolved on all rows; ``rows`` are those that are learned from.
+    """Span a domain under a kernel, whose words are resolved on all rows; ``rows`` are those that are learned from.
 
-    The span of these, and of the mean of all where that is learned from too (``mean``), carries the optimum. The span
-    of ``every_row`` costs their Gram matrix; where the metric is zero ``outside``, there is no other way.
+    The span of these, and of the mean of all where that is learned from too (``mean``), contains the optimum. The
+    span of ``every_row`` costs their Gram matrix, and is needed where the metric is zero ``outside``.
     """
     n, d = domain.X.shape
     narrow = outside == "identity" and d <= (n if is_sparse(domain.X) else max(n, WIDE))
@@ -256,7 +260,7 @@ def span_of_kernel(
     of_differences = _is_of_differences(kernel) and not is_sparse(domain.X)
     centre = domain.X.mean(axis=0, dtype=np.float64) if of_differences else None
     X = centre_rows(domain.X, centre)
-    kernel = kernel.resolved(X)
+    kernel = kernel.resolve(X)
     if isinstance(kernel, OnLandmarks):
         return _span_landmarks(X, domain.y, rows, kernel, centre)
     complete = outside == "zero" or isinstance(kernel, Precomputed)
@@ -272,7 +276,7 @@ def span_of_kernel(
 def _span_all_rows(
     X: Matrix, y: IntArray, rows: IntArray, kernel: Kernel, complete: bool, centre: FloatArray | None, name: str
 ) -> DomainSpan:
-    """The span of all rows."""
+    """Return the span of all rows."""
     precomputed = isinstance(kernel, Precomputed)
     K, whose = (_check_square(X, name), name) if precomputed else (kernel.gram(X, X), "kernel")
     C, pivots = pivoted_cholesky(K, whose)
@@ -281,7 +285,7 @@ def _span_all_rows(
 
 
 def _span_rows(X: Matrix, y: IntArray, rows: IntArray, kernel: Kernel, centre: FloatArray | None) -> DomainSpan:
-    """The span of some rows; nothing is known of the mean of all."""
+    """Return the span of some rows; nothing is known of the mean of all."""
     C, pivots = pivoted_cholesky(kernel.gram(X[rows], X[rows]))
     space = KernelSpace(kernel, X[rows[pivots]], C[pivots], X.shape[1], complete=False, centre=centre)
     return DomainSpan(space, C, y[rows], np.full(C.shape[1], np.nan), np.nan, np.nan)
@@ -290,7 +294,7 @@ def _span_rows(X: Matrix, y: IntArray, rows: IntArray, kernel: Kernel, centre: F
 def _span_rows_and_mean(
     X: Matrix, y: IntArray, rows: IntArray, kernel: Kernel, centre: FloatArray | None
 ) -> DomainSpan:
-    """The span of some rows and of the mean of all, which has kernel values though it may be no row."""
+    """Return the span of some rows and of the mean of all, which has kernel values though it may be no row."""
     m, R = len(rows), X[rows]
     if isinstance(kernel, Linear):  # here it is one
         mean = X.mean(axis=0, dtype=np.float64)
@@ -318,14 +322,14 @@ def _span_rows_and_mean(
 
 
 def _is_of_differences(kernel: Kernel) -> bool:
-    """Whether a kernel sees rows only through their differences, so that any centre will do."""
+    """Return whether a kernel sees rows only through their differences, so that any centre will do."""
     return isinstance(as_kernel(kernel.kernel) if isinstance(kernel, Landmarks) else kernel, RBF | Laplacian)
 
 
 def _span_landmarks(
     X: Matrix, y: IntArray, rows: IntArray, kernel: OnLandmarks, centre: FloatArray | None
 ) -> DomainSpan:
-    """The span of landmarks; all other rows enter by blocks, and leave their sum and their squared length."""
+    """Return the span of landmarks; all other rows enter by blocks, as a sum and a sum of squared lengths."""
     d, r = X.shape[1], len(kernel.factor)
     space = KernelSpace(kernel.kernel, kernel.rows, kernel.factor, d, complete=True, centre=centre)
     n, size, total, squared = X.shape[0], max(1, BLOCK_BYTES // (8 * r)), np.zeros(r), 0.0
@@ -340,7 +344,7 @@ def _span_landmarks(
 
 
 def _span_row_space(domain: Domain, rows: IntArray) -> DomainSpan:
-    """The span of many rows with few columns; nothing counts outside it."""
+    """Return the span of many rows with few columns; nothing counts outside it."""
     X = domain.X
     basis = principal_axes(X, centre=False, tolerance=RANK_TOLERANCE**0.5).axes.T
     space = KernelSpace(Linear(), basis, np.eye(len(basis)), X.shape[1], complete=True)
@@ -348,7 +352,7 @@ def _span_row_space(domain: Domain, rows: IntArray) -> DomainSpan:
 
 
 def _make_span(space: Space, C: FloatArray, y: IntArray, rows: IntArray) -> DomainSpan:
-    """The side of a domain all of whose rows have coordinates C (n, r)."""
+    """Return the span of a domain all of whose rows have coordinates C (n, r)."""
     squared = float((C**2).sum(axis=1).mean())
     return DomainSpan(space, C[rows], y[rows], C.mean(axis=0), float(C.var(axis=0).sum()), squared)
 
@@ -369,7 +373,7 @@ class JointSpace:
 
     Parameters
     ----------
-    source, target : Side
+    source, target : DomainSpan
         Either domain: its space, the rows that are learned from, the mean and the size of all its rows.
     n_classes : int
         How many classes the label codes count through.
@@ -405,7 +409,7 @@ class JointSpace:
         every_row: bool = False,
         mean: bool = True,
     ) -> JointSpace:
-        """The joint space under two kernels; the options are those of :func:`~isthmus.geometry.spaces.span_of_kernel`."""
+        """Build the joint space under two kernels; the options are those of :func:`span_of_kernel`."""
         source, target = (
             span_of_kernel(domain, rows, kernel, outside=outside, every_row=every_row, mean=mean, name=name)
             for (name, domain, rows), kernel in zip(_sides(domains), kernels, strict=True)
@@ -414,7 +418,7 @@ class JointSpace:
 
     @classmethod
     def of_features(cls, domains: TwoDomains) -> JointSpace:
-        """The joint space whose coordinates are the features as they are."""
+        """Build the joint space whose coordinates are the features as they are."""
         source, target = (span_of_features(domain, rows) for _, domain, rows in _sides(domains))
         return cls(source, target, len(domains.classes), _places(domains))
 
@@ -441,7 +445,7 @@ class JointSpace:
 
     @property
     def spread(self) -> float:
-        """What the mean squared distance across the domains would be if their means coincided.
+        """The mean squared distance across the domains, were their means equal.
 
         A squared distance that needs no labels, follows the scale of the features, does not depend on where their
         origin is, and exists where all cross-domain distances are equal (an RBF kernel). Where no row differs from
@@ -453,7 +457,7 @@ class JointSpace:
 
 
 def _sides(domains: TwoDomains) -> list[tuple[str, Domain, IntArray]]:
-    """The name, the rows, and the numbers of those that have a label or are in a pair, of either domain."""
+    """Return the name, the rows, and the numbers of rows with a label or in a pair, of either domain."""
     both = ("X_source", domains.source), ("X_target", domains.target)
     sides = [(name, domain, domain.labelled) for name, domain in both]
     if domains.pairs is None:
@@ -463,7 +467,7 @@ def _sides(domains: TwoDomains) -> list[tuple[str, Domain, IntArray]]:
 
 
 def _places(domains: TwoDomains) -> KnownPairs | None:
-    """The pairs by places among the rows that are learned from."""
+    """Return the pairs by places among the rows that are learned from."""
     if domains.pairs is None:
         return None
     source, target = (rows for _, _, rows in _sides(domains))
@@ -471,7 +475,7 @@ def _places(domains: TwoDomains) -> KnownPairs | None:
 
 
 def fit_transformer(transformer: Any, X: Any, name: str) -> Any:
-    """A fitted copy of a transformer or pipeline, or None where there is none."""
+    """Fit a copy of a transformer or pipeline; None where there is none."""
     if transformer is None:
         return None
     fitted = clone(transformer)
@@ -480,7 +484,7 @@ def fit_transformer(transformer: Any, X: Any, name: str) -> Any:
 
 
 def apply_transformer(transformer: Any, X: Any, name: str) -> Any:
-    """Rows after a fitted transformer; as they are where there is none."""
+    """Transform rows by a fitted transformer; as they are where there is none."""
     return X if transformer is None else _call_transformer(transformer.transform, X, name, transformer)
 
 

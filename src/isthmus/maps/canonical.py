@@ -1,4 +1,10 @@
-"""Canonical directions of two sets of coordinates, over pairs of rows that are never written out."""
+r"""Canonical directions of two sets of coordinates, over pairs of rows that are never written out.
+
+.. math:: C_{st} w_t = \lambda (C_{ss} + \rho_s I) w_s, \qquad C_{ts} w_s = \lambda (C_{tt} + \rho_t I) w_t
+
+over pairs that are counted by :math:`L R^T`: all that enters of them are sums over groups. The solution is the SVD of
+:math:`C_{st}`, whitened from either side.
+"""
 
 from __future__ import annotations
 
@@ -12,8 +18,8 @@ from isthmus._core.validation import FloatArray, Matrix, short_repr
 from isthmus.exceptions import InputError
 from isthmus.maps.eigen import choose_signs, product_svd
 
+# What is below this, without a ridge, is rounding.
 NO_CORRELATION = 1e-9
-"""What is below this, without a ridge, is rounding."""
 
 
 @short_repr
@@ -26,13 +32,13 @@ class CanonicalDirections:
     offsets: FloatArray
     correlations: FloatArray
 
-    def weighted(self, power: float) -> CanonicalDirections:
-        """Every variate times a power of its correlation."""
+    def weight_variates(self, power: float) -> CanonicalDirections:
+        """Multiply every variate by a power of its correlation."""
         w = self.correlations**power
         return CanonicalDirections(self.source * w, self.target * w, self.offsets * w, self.correlations)
 
     def leading(self, k: int) -> CanonicalDirections:
-        """The first k."""
+        """Return the first k."""
         return CanonicalDirections(self.source[:, :k], self.target[:, :k], self.offsets[:, :k], self.correlations[:k])
 
 
@@ -45,24 +51,21 @@ class PairedRows:
     groups, and a group is a class where labels make the pairs.
     """
 
-    rows: tuple[FloatArray, FloatArray]
-    """Centred over the pairs."""
+    rows: tuple[FloatArray, FloatArray]  # Centred over the pairs.
     axes: tuple[PrincipalAxes, PrincipalAxes]
-    weights: tuple[FloatArray, FloatArray]
-    """In how many pairs each row is."""
-    sums: tuple[FloatArray, FloatArray]
-    """Over the groups."""
+    weights: tuple[FloatArray, FloatArray]  # In how many pairs each row is.
+    sums: tuple[FloatArray, FloatArray]  # Over the groups.
 
     @classmethod
     def of(cls, A: FloatArray, B: FloatArray, L: Matrix, R: Matrix) -> PairedRows:
-        """Rows A (n, r_s) and B (m, r_t), and the incidence of rows and groups."""
+        """Centre rows A (n, r_s) and B (m, r_t), given the incidence of rows and groups."""
         weights = np.asarray(L @ R.sum(axis=0)), np.asarray(R @ L.sum(axis=0))
         axes = principal_axes(A, weights=weights[0]), principal_axes(B, weights=weights[1])
         A, B = A - axes[0].mean, B - axes[1].mean
         return cls((A, B), axes, weights, (np.asarray(L.T @ A), np.asarray(R.T @ B)))
 
     def directions(self, gamma: float, *, unit: bool = True) -> CanonicalDirections:
-        """The directions that vary together, under a ridge of relative size γ.
+        """Return the directions that vary together, under a ridge of relative size γ.
 
         The variates have unit variance over the pairs, or are left as ``wᵀ (C + ρI) w = 1`` makes them.
         """
@@ -81,7 +84,7 @@ class PairedRows:
         return CanonicalDirections(W[0] * signs, W[1] * signs, offsets * signs, correlations[:k])
 
     def _whitened_svd(self, gamma: float, whitening: list[FloatArray]) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """U, the singular values, and V of the whitened C_st."""
+        """Return U, the singular values, and V of the whitened C_st."""
         if len(self.sums[0]) < min(H.shape[1] for H in whitening):
             # It has the rank of the groups: its SVD is that of two small triangles.
             whitened = [(F @ H).T for F, H in zip(self.sums, whitening, strict=True)]
@@ -97,7 +100,7 @@ class PairedRows:
         return np.asarray(along[0].T @ along[1] / self.weights[0].sum())
 
     def residual(self, found: CanonicalDirections, gamma: float) -> float:
-        """How far directions, in any scale, are from ``C_st w_t = λ (C_ss + ρI) w_s`` and back, from rows and sums.
+        """Return how far directions, in any scale, are from the equations of the module, from rows and sums.
 
         The largest error, relative to what ``C_st`` and ``λ (C + ρI)`` may do to a vector of that length.
         """
@@ -117,11 +120,11 @@ class PairedRows:
 
 
 def _whitening(axes: PrincipalAxes, gamma: float) -> FloatArray:
-    """H (r, q) with ``Hᵀ (C + ρI) H = I`` on the q directions in which the paired rows vary."""
+    """Return H (r, q) with ``Hᵀ (C + ρI) H = I`` on the q directions in which the paired rows vary."""
     return np.asarray(axes.axes / np.sqrt(axes.deviations**2 + _ridge(axes, gamma)))
 
 
 def _ridge(axes: PrincipalAxes, gamma: float) -> float:
-    """ρ, in units of the covariance's mean eigenvalue, weighted by the eigenvalues themselves."""
+    """Return ρ, in units of the covariance's mean eigenvalue, weighted by the eigenvalues themselves."""
     variances = axes.deviations**2
     return gamma * float(np.sum(variances**2) / np.sum(variances)) if len(variances) else 0.0

@@ -1,4 +1,9 @@
-"""B v = λ A v over the coordinates of two domains: the directions that several systems are about."""
+r"""Generalised eigenproblems :math:`B v = \lambda A v` over the coordinates of two domains.
+
+A and B are given in full (:class:`JointProblem`), or A block by block and B across the blocks as sums over groups
+(:class:`CoupledProblem`), whose solution is the SVD of a product of thin matrices. :class:`SharedCoordinates` finds
+one set of coordinates for paired rows. Residuals are computed from the matrices themselves.
+"""
 
 from __future__ import annotations
 
@@ -10,10 +15,10 @@ import scipy.linalg as sla
 from isthmus._core.validation import BoolArray, FloatArray, short_repr
 from isthmus.exceptions import InputError
 
+# A value below this part of the largest one is a zero after rounding.
 RANK = 1e-9
-"""A value below this part of the largest one is a zero after rounding."""
+# Two values that differ by no more than this part of the largest one are equal after rounding.
 TIED = 1e-9
-"""Two values that differ by no more than this part of the largest one are equal after rounding."""
 
 INDEFINITE = (
     "regularization: expected one that makes the rows' scatter positive definite, got too small a one for these rows."
@@ -44,26 +49,26 @@ class JointDirections:
     residual: float
     tied: bool = False
 
-    def signed(self, heights: FloatArray) -> JointDirections:
-        """The same directions, turned so that the first group that stands out is high; heights (groups, k)."""
+    def fix_signs(self, heights: FloatArray) -> JointDirections:
+        """Choose signs so that the first group that stands out is high; heights (groups, k)."""
         signs = choose_signs(heights)
         return JointDirections(self.source * signs, self.target * signs, self.values, self.residual, self.tied)
 
     def leading(self, k: int) -> JointDirections:
-        """The first k."""
+        """Return the first k."""
         if k == len(self.values):
             return self
         tied = self.values[k - 1] - self.values[k] <= TIED * np.abs(self.values).max()
         return JointDirections(self.source[:, :k], self.target[:, :k], self.values[:k], self.residual, bool(tied))
 
     def above_zero(self) -> JointDirections:
-        """Those whose value is more than rounding; none is tied with a zero."""
+        """Return those whose value is more than rounding; none is tied with a zero."""
         k = rank(self.values)
         return self.leading(k) if k else self.without(np.ones(len(self.values), dtype=np.bool_))
 
-    def without(self, left_out: BoolArray) -> JointDirections:
-        """Those that are not left out (k,)."""
-        kept = np.flatnonzero(~left_out)
+    def without(self, dropped: BoolArray) -> JointDirections:
+        """Return those that are not dropped (k,)."""
+        kept = np.flatnonzero(~dropped)
         return JointDirections(
             self.source[:, kept], self.target[:, kept], self.values[kept], self.residual, self.tied
         )
@@ -76,7 +81,7 @@ class JointProblem:
 
     Examples
     --------
-    >>> problem = JointProblem.ridged(np.diag([2.0, 4.0]), np.array([[0.0, 1.0], [1.0, 0.0]]), 1, 0.0)
+    >>> problem = JointProblem.with_ridge(np.diag([2.0, 4.0]), np.array([[0.0, 1.0], [1.0, 0.0]]), 1, 0.0)
     >>> found = problem.directions(1)
     >>> found.values.round(4), found.source.round(4), found.target.round(4), found.residual < 1e-15
     (array([0.3536]), array([[0.5]]), array([[0.3536]]), True)
@@ -84,17 +89,16 @@ class JointProblem:
 
     A: FloatArray
     B: FloatArray
-    n_source: int
-    """r_s."""
+    n_source: int  # r_s.
 
     @classmethod
-    def ridged(cls, A: FloatArray, B: FloatArray, n_source: int, epsilon: float) -> JointProblem:
-        """With A + ε tr(A)/r · I in place of A."""
+    def with_ridge(cls, A: FloatArray, B: FloatArray, n_source: int, epsilon: float) -> JointProblem:
+        """Pose the problem with A + ε tr(A)/r · I in place of A."""
         A, B = 0.5 * (A + A.T), 0.5 * (B + B.T)
         return cls(A + epsilon * float(np.trace(A)) / len(A) * np.eye(len(A)), B, n_source)
 
     def directions(self, k: int) -> JointDirections:
-        """The k leading ones."""
+        """Return the k leading directions."""
         r = len(self.A)
         try:
             values, V = sla.eigh(self.B, self.A, subset_by_index=[max(0, r - k - 1), r - 1])  # and the next one
@@ -128,7 +132,7 @@ class CoupledProblem:
     sums: tuple[FloatArray, FloatArray]
 
     def directions(self) -> JointDirections:
-        """All whose λ is not zero: as many as the rank of B across the blocks."""
+        """Return all directions whose λ is not zero: as many as the rank of B across the blocks."""
         try:
             factors = [np.linalg.cholesky(block) for block in self.A]
         except np.linalg.LinAlgError:
@@ -149,19 +153,19 @@ class CoupledProblem:
 
 
 def rank(values: FloatArray) -> int:
-    """How many values, in falling order, are more than rounding."""
+    """Count the values, in falling order, that are more than rounding."""
     return int((values > RANK * np.abs(values).max(initial=0.0)).sum())
 
 
 def product_svd(F: FloatArray, G: FloatArray, divisor: float = 1.0) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """U, the singular values, and V of ``F Gᵀ`` over a divisor, for thin F (p, g) and G (q, g), of two triangles."""
+    """Return U, the singular values, and V of ``F Gᵀ`` over a divisor, for thin F (p, g) and G (q, g)."""
     (Q_s, T_s), (Q_t, T_t) = np.linalg.qr(F), np.linalg.qr(G)
     U, values, Vt = np.linalg.svd(T_s @ T_t.T / divisor, full_matrices=False)
     return Q_s @ U, values, Q_t @ Vt.T
 
 
 def choose_signs(heights: FloatArray) -> FloatArray:
-    """The sign (k,) of the first group, of those whose heights (groups, k) are given, that stands out in each column.
+    """Return the sign (k,), in each column of heights (groups, k), of the first group that stands out.
 
     A direction's sign is arbitrary: this one does not depend on the order of rows.
     """
@@ -172,7 +176,7 @@ def choose_signs(heights: FloatArray) -> FloatArray:
 def _add_residual(
     found: JointDirections, AV: FloatArray, BV: FloatArray, blocks: tuple[FloatArray, ...]
 ) -> JointDirections:
-    """With the residual, from the products of the matrices with the directions; the first half of the blocks is A."""
+    """Add the residual, from the products of the matrices with the directions; the first half of the blocks is A."""
     half = len(blocks) // 2
     sizes = [float(np.sqrt(sum(np.sum(part**2) for part in side))) for side in (blocks[:half], blocks[half:])]
     V = np.vstack([found.source, found.target])
@@ -188,16 +192,13 @@ class SharedCoordinates:
 
     S: FloatArray
     T: FloatArray
-    F: FloatArray
-    """(2r, d_t + d_s)."""
-    right: FloatArray
-    """Its right singular vectors (d_t + d_s, q)."""
-    values: FloatArray
-    """Half the squares of its singular values (q,), those above zero, largest first."""
+    F: FloatArray  # (2r, d_t + d_s).
+    right: FloatArray  # Its right singular vectors (d_t + d_s, q).
+    values: FloatArray  # Half the squares of its singular values (q,), those above zero, largest first.
 
     @classmethod
     def of(cls, S: FloatArray, T: FloatArray, beta: float) -> SharedCoordinates:
-        """For a weight β of the agreement of pairs."""
+        """Find the coordinates for a weight β of the agreement of pairs."""
         F = agreement_factor(S, T, beta)
         tall = len(F) > F.shape[1]
         _, singular, Vt = np.linalg.svd(np.linalg.qr(F, mode="r") if tall else F, full_matrices=False)
@@ -209,11 +210,11 @@ class SharedCoordinates:
         return cls(S, T, F, every.right[:, agreeing], every.values[agreeing])
 
     def coordinates(self, k: int) -> FloatArray:
-        """B = [B_T; B_S] (2r, k), with orthonormal columns."""
+        """Return B = [B_T; B_S] (2r, k), with orthonormal columns."""
         return np.asarray(self.F @ self.right[:, :k] / np.sqrt(2.0 * self.values[:k]))
 
     def maps(self, k: int) -> JointDirections:
-        """Of new rows of either domain into k coordinates, with the residual of B."""
+        """Return maps of new rows of either domain into k coordinates, with the residual of B."""
         B = self.coordinates(k)
         B_T, B_S = np.split(B, 2)
         P_T, P_S = (np.linalg.lstsq(half, X, rcond=None)[0] for half, X in ((B_T, self.T), (B_S, self.S)))
@@ -224,5 +225,5 @@ class SharedCoordinates:
 
 
 def agreement_factor(S: FloatArray, T: FloatArray, beta: float) -> FloatArray:
-    """F (2r, d_t + d_s): the objective, without P, is a constant less tr Bᵀ(FFᵀ/2)B / (2 + β)."""
+    """Return F (2r, d_t + d_s): the objective, without P, is a constant less tr Bᵀ(FFᵀ/2)B / (2 + β)."""
     return np.block([[2.0 * T, beta * S], [beta * T, 2.0 * S]])

@@ -1,4 +1,20 @@
-"""An affine map as a value."""
+r"""Regressions from rows X (n, d) to rows Y (n, e) that are the same objects: arrays in, a map as a value out.
+
+With weights :math:`w_i`, :math:`X_c` and :math:`Y_c` around their weighted means, and W (d, e):
+
+.. math::
+
+   \text{ridge}\quad & \min_W \lVert Y_c - X_c W \rVert_w^2 + \lambda \lVert W \rVert_F^2, \quad
+      W = (X_c^T D_w X_c + \lambda I)^{-1} X_c^T D_w Y_c \\
+   \text{kernel ridge}\quad & \text{ridge on } \phi(x) = K_{ZZ}^{-1/2} k(Z, x), \quad
+      k(z, x) = e^{-\lVert z - x \rVert^2 / 2 \sigma^2} \\
+   \text{low rank}\quad & \text{ridge over rank } W \le r: \quad W = R V V^T
+      \text{ with R of ridge, V leading in } R^T X_c^T D_w Y_c \\
+   \text{Procrustes}\quad & \max_{U^T U = V^T V = I} \mathrm{tr}\, V U^T X_c^T D_w Y_c, \quad W = U V^T
+
+Penalties, and so kernels and ranks, are chosen by data: λ has the least error when each row is predicted from all
+others, which is exact and costs no further fit (:func:`fit_ridge`).
+"""
 
 from __future__ import annotations
 
@@ -40,42 +56,42 @@ class AffineMap:
     output_mean: FloatArray
 
     def __call__(self, X: Matrix) -> FloatArray:
-        """Rows (n, d), dense or sparse, mapped to (n, e)."""
+        """Map rows (n, d), dense or sparse, to (n, e)."""
         Y = np.asarray(X @ self.W)
         Y += self.offset
         return Y
 
     def bound(self, largest: float) -> float:
-        """What no entry of an image is above, in size, where no entry of a row is above ``largest``."""
+        """Return a bound, in absolute value, on images of rows whose entries are at most ``largest``."""
         with np.errstate(over="ignore"):
             return float(largest * np.abs(self.W).sum(axis=0).max() + np.abs(self.offset).max())
 
     @cached_property
     def offset(self) -> FloatArray:
-        """What the zero of the input is mapped to (e,)."""
+        """The image (e,) of the zero of the input."""
         return np.asarray(self.output_mean - self.input_mean @ self.W)
 
     def astype(self, dtype: Any) -> AffineMap:
-        """The same map in another precision; its offset is computed in this one."""
+        """Return the map in another precision; its offset is computed in this one."""
         cast = AffineMap(*(part.astype(dtype) for part in (self.W, self.input_mean, self.output_mean)))
         cast.__dict__["offset"] = self.offset.astype(dtype)
         return cast
 
 
+# The penalties that are tried, in units of the mean eigenvalue of the input's Gram matrix.
 PENALTIES: FloatArray = 10.0 ** np.arange(-4.0, 3.25, 0.5)
-"""The penalties that are tried, in units of the mean eigenvalue of the input's Gram matrix."""
+# Eigenvalues of the Gram matrix below this share of the largest are rounding (in double precision).
 SMALLEST = 1e-10
-"""Eigenvalues of the Gram matrix below this share of the largest are rounding (in double precision)."""
 
+# Rows for each column from which the error is computed from products of d columns, and never from a table of
+# residuals: half of the time. Residuals are then differences of large numbers, for which single precision has too
+# few digits, and double precision too where there are as many columns as rows.
 MANY = 2
-"""Rows for each column from which the error is computed from products of d columns, and never from a table of
-residuals: half of the time. Residuals are then differences of large numbers, for which single precision has too few
-digits, and double precision too where there are as many columns as rows."""
 
 
 @dataclass(frozen=True, eq=False)
 class RidgeFit:
-    """What a ridge regression has learned.
+    """A ridge regression that was fitted.
 
     Parameters
     ----------
@@ -84,7 +100,7 @@ class RidgeFit:
     penalty : float
         λ, as it enters the formula.
     place : int
-        Its place among the penalties that were offered.
+        Its place among the candidate penalties.
     error : float
         The weighted sum of squared errors when each row is predicted from all others.
     """
@@ -97,7 +113,7 @@ class RidgeFit:
 
 @dataclass(frozen=True, eq=False)
 class Spectrum:
-    """What enters of centred and weighted inputs A (n, d) and outputs B (n, e), along the axes of the inputs.
+    """Centred and weighted inputs A (n, d) and outputs B (n, e) along the axes of the inputs.
 
     Parameters
     ----------
@@ -119,7 +135,7 @@ class Spectrum:
         return np.asarray(self.s**2)
 
     def coefficients(self, penalty: float) -> FloatArray:
-        """W (d, e)."""
+        """Return W (d, e)."""
         return np.asarray(self.V @ ((self.s / (self.values + self.s.dtype.type(penalty)))[:, None] * self.Z))
 
     def best(
@@ -130,10 +146,10 @@ class Spectrum:
         squared: float,
         errors: Callable[[FloatArray], Sequence[float]],
     ) -> tuple[float, int, float]:
-        """The penalty with the least error among those offered, its place, and the error.
+        """Return the candidate penalty with the least error, its place, and the error.
 
-        The search begins ``near`` one, or where generalised cross-validation of n rows, whose outputs have this sum
-        of ``squared`` lengths, has its minimum.
+        The search begins ``near`` a place, or where generalised cross-validation of n rows, whose outputs have this
+        sum of ``squared`` lengths, has its minimum.
         """
         offered = penalties * float(self.values.mean())
         start = min(max(near or 0, 0), len(penalties) - 1)
@@ -151,12 +167,12 @@ def fit_ridge(
     penalties: FloatArray = PENALTIES,
     near: int | None = None,
 ) -> RidgeFit:
-    r"""Outputs Y (n, e) from inputs X (n, d) with an intercept.
+    r"""Fit outputs Y (n, e) from inputs X (n, d) by ridge regression with an intercept.
 
     .. math:: \min_W \sum_i w_i \lVert y_i - m_y - W^T (x_i - m_x) \rVert^2 + \lambda \lVert W \rVert_F^2
 
-    The penalty is that with the least error of leaving out each row in turn, which is exact and costs no further
-    fit: :math:`r_i / (1 - h_{ii})`. The search goes downhill through the offered penalties, from where generalised
+    The penalty is that with the least leave-one-out error, which is exact and costs no further fit:
+    :math:`r_i / (1 - h_{ii})`. The search goes downhill through the candidates, from where generalised
     cross-validation has its minimum, or from ``near``.
 
     Parameters
@@ -168,7 +184,7 @@ def fit_ridge(
     weights : array (n,), optional
         :math:`w_i > 0`; one for each row by default.
     penalties : array (p,)
-        What is offered, rising, in units of the mean eigenvalue of the centred and weighted Gram matrix.
+        Candidates, rising, in units of the mean eigenvalue of the centred and weighted Gram matrix.
     near : int, optional
         Where to begin.
 
@@ -188,21 +204,23 @@ def fit_ridge(
         A, B = A * np.sqrt(w)[:, None], B * np.sqrt(w)[:, None]
     U, found = decompose(A, B)
     if not len(found.s):  # constant inputs predict the mean
-        others = np.maximum(
-            1.0 - share, np.finfo(X.dtype).eps
-        )  # none are left of one pair, or of one by far heaviest
+        # The share of all other rows: none is left of one pair, or of one that is by far the heaviest.
+        others = np.maximum(1.0 - share, np.finfo(X.dtype).eps)
         error = float(((B / others[:, None]) ** 2).sum(dtype=np.float64))
         return RidgeFit(AffineMap(np.zeros((X.shape[1], Y.shape[1]), X.dtype), x_mean, y_mean), 0.0, 0, error)
     many = len(X) >= MANY * X.shape[1] and X.dtype == np.float64
-    left_out = (_leave_one_out_of_many if many else _leave_one_out)(U, found.values, found.Z, B, share)
+    error_of = (_leave_one_out_of_many if many else _leave_one_out)(U, found.values, found.Z, B, share)
     squared = float(np.einsum("ij,ij->", B, B, dtype=np.float64))
-    best = found.best(penalties, near, len(X), squared, lambda offered: [left_out(float(each)) for each in offered])
-    penalty, place, error = best
+    penalty, place, error = found.best(
+        penalties, near, len(X), squared, lambda offered: [error_of(float(each)) for each in offered]
+    )
     return RidgeFit(AffineMap(found.coefficients(penalty), x_mean, y_mean), penalty, place, error)
 
 
 def decompose(A: FloatArray, B: FloatArray) -> tuple[FloatArray, Spectrum]:
-    """U (n, r), and the spectrum, of centred and weighted inputs A (n, d) and outputs B (n, e).
+    """Return U (n, r), and the spectrum, of centred and weighted inputs A (n, d) and outputs B (n, e).
+
+    By the smaller of the two Gram matrices of A.
 
     Examples
     --------
@@ -210,26 +228,21 @@ def decompose(A: FloatArray, B: FloatArray) -> tuple[FloatArray, Spectrum]:
     >>> found.values, found.coefficients(0.0).round(9)
     (array([8.]), array([[0.5]]))
     """
-    U, s, V = _thin_svd(A)
-    return U, Spectrum(s, V, np.asarray(U.T @ B))
-
-
-def _thin_svd(A: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """U (n, r), s (r,), V (d, r) of centred rows, by the smaller of the two Gram matrices."""
     n, d = A.shape
     values, vectors = sla.eigh(A.T @ A if d <= n else A @ A.T, check_finite=False)
     rounding = max(SMALLEST, 100.0 * float(np.finfo(A.dtype).eps))
     kept = values > rounding * max(float(values[-1]), float(np.finfo(A.dtype).tiny))
     s, E = np.sqrt(values[kept]), vectors[:, kept]
-    return (A @ (E / s), s, E) if d <= n else (E, s, A.T @ (E / s))
+    U, V = (A @ (E / s), E) if d <= n else (E, A.T @ (E / s))
+    return U, Spectrum(s, V, np.asarray(U.T @ B))
 
 
 def _leave_one_out(
     U: FloatArray, values: FloatArray, Z: FloatArray, B: FloatArray, share: FloatArray
 ) -> Callable[[float], float]:
-    """The error of a penalty, after what is common to all has been computed once.
+    """Return the leave-one-out error as a function of the penalty; what is common to all is computed once.
 
-    With q the share of each direction that the penalty takes away, the residual is R + U q Z, and 1 - h the part of
+    With q the share of each direction that the penalty removes, the residual is R + U q Z, and 1 - h the part of
     a row outside U plus U² q: sums of small numbers, not differences of large ones.
     """
     R = B - U @ Z
@@ -250,7 +263,7 @@ def _leave_one_out(
 def _leave_one_out_of_many(
     U: FloatArray, values: FloatArray, Z: FloatArray, B: FloatArray, share: FloatArray
 ) -> Callable[[float], float]:
-    """The same where rows are many: with h = 1 - q, the sum of c |B - U h Z|² over rows, c = 1 / (1 - leverage)²."""
+    """Return the same function for many rows: Σ c |B - U h Z|² with h = 1 - q and c = 1 / (1 - leverage)²."""
     K, G = Z @ Z.T, U * (B @ Z.T)
     lengths, squares = np.einsum("ij,ij->i", B, B), U**2
 
@@ -265,7 +278,7 @@ def _leave_one_out_of_many(
 
 
 def _minimise_gcv(values: FloatArray, Z: FloatArray, n: int, squared: float, offered: FloatArray) -> int:
-    """Where generalised cross-validation has its minimum: every row is taken to have the same leverage."""
+    """Return where generalised cross-validation, with equal leverage for all rows, has its minimum."""
     explained = np.einsum("ij,ij->i", Z, Z, dtype=np.float64)
     rest = max(float(squared - explained.sum()), 0.0)
     taken = offered[:, None] / (values[None, :] + offered[:, None])
@@ -274,7 +287,7 @@ def _minimise_gcv(values: FloatArray, Z: FloatArray, n: int, squared: float, off
 
 
 def _descend(errors: Callable[[list[int]], Sequence[float]], start: int, n: int) -> tuple[int, float]:
-    """The first place, from ``start``, that is no worse than its neighbours, whose errors are asked for at once."""
+    """Return the first place, from ``start``, that is no worse than its neighbours, and its error."""
     known: dict[int, float] = {}
     place = start
     while True:
@@ -287,14 +300,14 @@ def _descend(errors: Callable[[list[int]], Sequence[float]], start: int, n: int)
         place = best
 
 
+# Rows that the kernel is compared with; with more pairs than these, an even sample of them (Nyström).
 MOST_LANDMARKS = 1000
-"""Rows that the kernel is compared with; with more pairs than these, an even sample of them (Nyström)."""
+# Rows whose distances the bandwidth is the median of.
 MOST_FOR_BANDWIDTH = 1000
-"""Rows whose distances the bandwidth is the median of."""
+# Of the largest entry whose square is still a number: entries above are taken for this. Landmarks are far below.
 FAR = 1e-3
-"""Of the largest entry whose square is still a number: entries above are taken for this. Landmarks are far below."""
+# Eigenvalues of the kernel matrix below this share of the largest are rounding.
 SMALLEST_EIGENVALUE = 1e-9
-"""Eigenvalues of the kernel matrix below this share of the largest are rounding."""
 
 
 @short_repr
@@ -328,24 +341,24 @@ class KernelMap:
     output_mean: FloatArray
 
     def __call__(self, X: Matrix) -> FloatArray:
-        """Rows (n, d) mapped to (n, e)."""
+        """Map rows (n, d) to (n, e)."""
         Y = rbf_features(X, self.landmarks, self.bandwidth) @ self.coefficients
         Y += self.offset
         return np.asarray(Y)
 
     def bound(self, largest: float) -> float:
-        """What no entry of an image is above, in size, whatever the row: the kernel is one at most."""
+        """Return a bound on the entries of images of any rows, in absolute value: the kernel is at most one."""
         with np.errstate(over="ignore"):
             return float(np.abs(self.coefficients).sum(axis=0).max() + np.abs(self.offset).max())
 
     def astype(self, dtype: Any) -> KernelMap:
-        """The same map in another precision."""
+        """Return the map in another precision."""
         Z, C, c, m = (a.astype(dtype) for a in (self.landmarks, self.coefficients, self.offset, self.output_mean))
         return KernelMap(Z, self.bandwidth, C, c, m)
 
 
 def rbf_features(X: Matrix, Z: FloatArray, bandwidth: float) -> FloatArray:
-    """The kernel of rows X (n, d) with rows Z (m, d): (n, m); zero for rows whose square is no number any more."""
+    """Return the kernel (n, m) of rows X (n, d) with rows Z (m, d); zero for rows whose square would overflow."""
     X = as_dense(X).astype(Z.dtype, copy=False)
     far = FAR * np.sqrt(np.finfo(Z.dtype).max / X.shape[1])
     if max(X.max(initial=0.0), -X.min(initial=0.0)) > far:
@@ -360,9 +373,9 @@ def rbf_features(X: Matrix, Z: FloatArray, bandwidth: float) -> FloatArray:
 
 
 def fit_kernel_ridge(X: FloatArray, Y: FloatArray, *, weights: FloatArray | None = None) -> KernelMap:
-    r"""Outputs Y (n, e) from inputs X (n, d): :func:`isthmus.maps.regression.fit_ridge` on features whose inner products are k.
+    r"""Fit outputs Y (n, e) from inputs X (n, d): :func:`fit_ridge` on features whose inner products are k.
 
-    The bandwidth is the median distance of the rows; the penalty has the least error of leaving out each row in turn.
+    The bandwidth is the median distance of the rows; the penalty has the least leave-one-out error.
 
     Parameters
     ----------
@@ -399,13 +412,13 @@ def _median_distance(X: FloatArray) -> float:
     return float(np.median(positive)) if len(positive) else 1.0
 
 
+# Every fourth row is held out to choose the rank.
 HELD_OUT = 4
-"""Every fourth row is held out to choose the rank."""
 
 
 @dataclass(frozen=True, eq=False)
 class LowRankFit:
-    """What a regression of low rank has learned.
+    """A regression of low rank that was fitted.
 
     Parameters
     ----------
@@ -425,14 +438,14 @@ class LowRankFit:
 def fit_low_rank(
     X: FloatArray, Y: FloatArray, *, weights: FloatArray | None = None, rank: int | None = None
 ) -> LowRankFit:
-    r"""Outputs Y (n, e) from inputs X (n, d) by a linear map of rank r, and an intercept.
+    r"""Fit outputs Y (n, e) from inputs X (n, d) by a linear map of rank r, and an intercept.
 
     .. math:: \min_{\mathrm{rank}\, W \le r} \sum_i w_i \lVert y_i - m_y - W^T (x_i - m_x) \rVert^2
               + \lambda \lVert W \rVert_F^2
 
     The minimum is the ridge regression R, projected on the leading r directions V of
     :math:`R^T (X_c^T \mathrm{diag}(w) X_c + \lambda I) R`, that is :math:`W = R V V^T`. The penalty is that of
-    :func:`isthmus.maps.regression.fit_ridge`.
+    :func:`fit_ridge`.
 
     Parameters
     ----------
@@ -461,7 +474,7 @@ def fit_low_rank(
 
 
 def _ridge_and_directions(X: FloatArray, Y: FloatArray, weights: FloatArray | None) -> tuple[RidgeFit, FloatArray]:
-    """The ridge regression, and the directions of its output, those that it explains most of first (e, r)."""
+    """Return the ridge regression, and the directions (e, r) of its output, those it explains most of first."""
     fit = fit_ridge(X, Y, weights=weights)
     root = np.ones((len(X), 1)) if weights is None else np.sqrt(weights)[:, None]
     B = (Y - fit.map.output_mean) * root
@@ -483,15 +496,15 @@ def _choose_rank(X: FloatArray, Y: FloatArray, weights: FloatArray | None) -> in
     return max(offered, key=lambda r: (gained[r - 1], -r))
 
 
+# Singular values below this, times the precision and the lengths of the rows, are rounding: no pair says anything
+# about such directions.
 ROUNDING = 10.0
-"""Singular values below this, times the precision and the lengths of the rows, are rounding: no pair says anything
-about such directions."""
 
 
 @short_repr
 @dataclass(frozen=True, eq=False)
 class ProcrustesFit:
-    r"""What an orthogonal map has learned: :math:`X_c^T \mathrm{diag}(w)\, Y_c = U \mathrm{diag}(\sigma) V^T`.
+    r"""An orthogonal map that was fitted: :math:`X_c^T \mathrm{diag}(w)\, Y_c = U \mathrm{diag}(\sigma) V^T`.
 
     Parameters
     ----------
@@ -502,7 +515,7 @@ class ProcrustesFit:
     values : array (r,)
         σ, falling.
     scale : float
-        What rotated inputs are multiplied with.
+        The factor of rotated inputs.
     input_mean, output_mean : array (d,) and (e,)
         The weighted means.
     """
@@ -524,14 +537,14 @@ class ProcrustesFit:
 def fit_procrustes(
     X: FloatArray, Y: FloatArray, *, weights: FloatArray | None = None, scale: bool = False
 ) -> ProcrustesFit:
-    r"""The rotation, or reflection, of centred inputs X (n, d) that agrees best with centred outputs Y (n, e).
+    r"""Fit the rotation, or reflection, of centred inputs X (n, d) that agrees best with centred outputs Y (n, e).
 
     .. math:: \max_{R} \; \mathrm{tr}\, R^T X_c^T \mathrm{diag}(w)\, Y_c \quad\text{over } R = U V^T, \;
               U^T U = V^T V = I
 
     With equally many columns that is :math:`\min \lVert X_c R - Y_c \rVert_F` over orthogonal R; with fewer columns
-    in X it is the same over :math:`R R^T = I`; with more, X is projected. Directions on which no pair has a say (more
-    columns than rows) are left out: a partner for them would be drawn by rounding.
+    in X it is the same over :math:`R R^T = I`; with more, X is projected. Directions that no pair determines (more
+    columns than rows) are dropped: their partners would be rounding.
 
     Parameters
     ----------
@@ -542,7 +555,7 @@ def fit_procrustes(
     weights : array (n,), optional
         :math:`w_i > 0`; one for each row by default.
     scale : bool
-        Whether to multiply rotated inputs with the number that brings them nearest to the outputs.
+        Whether to multiply rotated inputs by the factor that brings them nearest to the outputs.
 
     Examples
     --------
@@ -566,7 +579,7 @@ def fit_procrustes(
 
 
 def _cross_svd(A: FloatArray, B: FloatArray, smallest: float) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """U, σ, V of AᵀB for each σ above ``smallest``; through the span of the rows where they are few."""
+    """Return U, σ, V of AᵀB for each σ above ``smallest``; through the span of the rows where they are few."""
     if len(A) < min(A.shape[1], B.shape[1]):
         (P, A), (Q, B) = _row_span(A), _row_span(B)
         U, values, V = _cross_svd(A, B, smallest)
@@ -577,7 +590,7 @@ def _cross_svd(A: FloatArray, B: FloatArray, smallest: float) -> tuple[FloatArra
 
 
 def _row_span(M: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Q (d, n) with orthonormal columns, and the rows along them (n, n): ``M = rows @ Q.T``."""
+    """Return Q (d, n) with orthonormal columns, and the rows along them (n, n): ``M = rows @ Q.T``."""
     Q, R = sla.qr(M.T, mode="economic", check_finite=False)
     return Q, R.T
 

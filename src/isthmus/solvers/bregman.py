@@ -1,6 +1,7 @@
 r"""Cyclic Bregman projections: Algorithm 1 of the paper, corrected.
 
-Exact coordinate ascent on the same dual, one pair after the other. With :math:`p = z^T M z` and δ = ±1,
+Exact coordinate ascent on the dual of :mod:`isthmus.solvers.logdet`, one pair after the other. With
+:math:`p = z^T M z` and δ = ±1,
 
 .. math::
 
@@ -9,7 +10,7 @@ Exact coordinate ascent on the same dual, one pair after the other. With :math:`
    M \leftarrow M + \frac{\delta\alpha}{1 - \delta\alpha p} M z z^T M,
 
 carried out on the Gram matrix of the rows, where :math:`M z` is a difference of two columns. It needs no line
-search and no linear solve, and is slow: it is here as an independent check and because the paper has it.
+search and no linear solve, and is slow: it is here as an independent check and as the paper's own algorithm.
 """
 
 from __future__ import annotations
@@ -46,7 +47,7 @@ class BregmanProjections(IterativeSolver[DualPoint]):
     compiled: bool | None = None
 
     def iterates(self, start: DualPoint) -> Iterator[DualPoint]:
-        """One sweep after the other; the Gram matrix is rebuilt from the multipliers before each."""
+        """Yield a point per sweep; the Gram matrix is rebuilt from the multipliers before each, so none drifts."""
         compiled = find_spec("numba") is not None if self.compiled is None else self.compiled
         sweep = _compile_sweep() if compiled else _sweep
         problem, graph = start.problem, start.problem.graph

@@ -1,4 +1,13 @@
-"""What is asked of a metric: bounds on the distances of pairs, and small mean shifts."""
+r"""The LogDet problem: bounds on the distances of pairs, small mean shifts, and its dual.
+
+The primal and the dual stand in :class:`LogDetProblem`. The parts, from the bottom up:
+
+- :class:`Pairs` and :class:`Alignment` are the bounds and the shifts, :class:`Prior` the precision P of the shifts.
+- The rows A are replaced by a factor F (n, r) with :math:`F F^T = A P^{-1} A^T` (:func:`row_factor`), in whose r
+  coordinates the prior is the identity; F = A U with a basis U (d, r) that no iteration needs.
+- :class:`PairGraph` has sums over all pairs as products with a graph Laplacian: :math:`\sum w z z^T = F^T L_w F`.
+- :class:`DualPoint` is a vector of multipliers with the Cholesky factor of :math:`I + F^T L_w F` and both values.
+"""
 
 from __future__ import annotations
 
@@ -18,8 +27,8 @@ from isthmus._core.linalg import pivoted_cholesky
 from isthmus._core.validation import FloatArray, IntArray, short_repr
 from isthmus.exceptions import InputError
 
+# Lengths up to this, and down to its inverse, have fourth powers that are doubles: the Hessian is made of them.
 LONGEST = 1e70
-"""Lengths up to this, and down to its inverse, have fourth powers that are doubles: the Hessian is made of them."""
 
 
 @short_repr
@@ -63,7 +72,7 @@ class Pairs:
         for name in ("sign", "weight", "bound"):
             object.__setattr__(self, name, _fill(getattr(self, name), shape, f"pairs.{name}"))
         if not np.isin(self.sign, (-1.0, 1.0)).all():
-            raise InputError("pairs.sign: expected +1 or -1, got something else.")
+            raise InputError("pairs.sign: expected +1 or -1, got other numbers.")
         if (self.weight < 0).any():
             raise InputError(f"pairs.weight: expected no negative weight, got {self.weight.min():g}.")
         if (self.bound <= 0).any():
@@ -116,7 +125,7 @@ class Alignment:
 
 
 def check_range(sizes: ArrayLike, name: str, power: int = 1) -> None:
-    """Raise unless each size is zero or such that neither it nor what is computed from it leaves the doubles."""
+    """Raise unless each size is zero or such that its powers, up to fourth ones of lengths, are doubles."""
     array, high = np.asarray(sizes), LONGEST**power
     bad = array[(array != 0.0) & ~((array >= 1.0 / high) & (array <= high))]
     if bad.size:
@@ -151,25 +160,25 @@ class Prior:
         return self.rows * np.sqrt(self.weight)[:, None]
 
     def power(self, exponent: float, B: FloatArray) -> FloatArray:
-        r""":math:`P^e B` for columns ``B`` (d, k), without the cancellation of a formed inverse."""
+        r"""Return :math:`P^e B` for columns ``B`` (d, k), without the cancellation of a formed inverse."""
         if not len(self.rows):
             return B
         _, s, V = np.linalg.svd(self._scaled, full_matrices=False)
         return np.asarray(B + V.T @ (((1.0 + s**2) ** exponent - 1.0)[:, None] * (V @ B)))
 
     def logdet(self) -> float:
-        """Log det P."""
+        """Return log det P."""
         Z = self._scaled
         return float(np.linalg.slogdet(np.eye(len(Z)) + Z @ Z.T)[1])
 
     def solve(self, B: FloatArray) -> FloatArray:
-        r""":math:`P^{-1} B` for columns ``B`` (d, k)."""
+        r"""Return :math:`P^{-1} B` for columns ``B`` (d, k)."""
         Z = self._scaled
         return np.asarray(B - Z.T @ np.linalg.solve(np.eye(len(Z)) + Z @ Z.T, Z @ B))
 
 
 def row_factor(rows: FloatArray, prior: Prior) -> tuple[FloatArray, IntArray | None]:
-    """F (n, r), and the numbers of r rows that span all of them; None where the columns do, because d ≤ n."""
+    """Return F (n, r), and the numbers of r rows that span all of them; None where d ≤ n, and the columns do."""
     n, d = rows.shape
     if d <= n:
         return rows @ prior.power(-0.5, np.eye(d)), None
@@ -177,14 +186,14 @@ def row_factor(rows: FloatArray, prior: Prior) -> tuple[FloatArray, IntArray | N
 
 
 def make_basis(rows: FloatArray, prior: Prior, F: FloatArray, spanning: IntArray | None) -> FloatArray:
-    """U (d, r), with ``F = rows @ U`` and ``Uᵀ P U = I`` up to rounding."""
+    """Return U (d, r), with ``F = rows @ U`` and ``Uᵀ P U = I`` up to rounding."""
     if spanning is not None:
         return np.asarray(sla.solve_triangular(F[spanning], prior.solve(rows[spanning].T).T, lower=True).T)
     return prior.power(-0.5, np.eye(rows.shape[1]))
 
 
+# Numbers that are copied at a time, or 256 rows of them.
 CHUNK = 2**16
-"""Numbers that are copied at a time, or 256 rows of them."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -193,12 +202,9 @@ class PairGraph:
 
     blocks: tuple[Pairs, ...]
     n_rows: int
-    sign: FloatArray = field(init=False)
-    """δ of each pair."""
-    weight: FloatArray = field(init=False)
-    """λ of each pair."""
-    bound: FloatArray = field(init=False)
-    """ξ⁰ of each pair."""
+    sign: FloatArray = field(init=False)  # δ of each pair.
+    weight: FloatArray = field(init=False)  # λ of each pair.
+    bound: FloatArray = field(init=False)  # ξ⁰ of each pair.
 
     def __post_init__(self) -> None:
         for name in ("sign", "weight", "bound"):
@@ -212,7 +218,7 @@ class PairGraph:
         return np.concatenate([np.empty((2, 0), dtype=np.intp), *grids], axis=1)
 
     def loss(self, distances: FloatArray) -> float:
-        r"""The sum of :math:`\lambda\varphi(d^2/\xi^0)` over the pairs whose squared distance breaks the bound.
+        r"""Return the sum of :math:`\lambda\varphi(d^2/\xi^0)` over the pairs that break their bound.
 
         :math:`\varphi(r) = r - \log r - 1`: the least :math:`\mathrm{LogDet}(\xi, \xi^0)` of a slack that permits it.
         """
@@ -222,12 +228,12 @@ class PairGraph:
             return float(self.weight[broken] @ (ratio - np.log(ratio) - 1.0))
 
     def split(self, v: FloatArray) -> list[FloatArray]:
-        """A vector over all pairs as one (p, q) array per block."""
+        """Split a vector over all pairs into one (p, q) array per block."""
         stops = np.cumsum([block.sign.size for block in self.blocks], dtype=np.intp)
         return [part.reshape(block.shape) for block, part in zip(self.blocks, np.split(v, stops), strict=False)]
 
     def degrees(self, v: FloatArray) -> FloatArray:
-        """The diagonal of the Laplacian of ``v``."""
+        """Return the diagonal of the Laplacian of ``v``."""
         g = np.zeros(self.n_rows)
         for block, V in zip(self.blocks, self.split(v), strict=True):
             g[block.left] += V.sum(axis=1)
@@ -235,7 +241,7 @@ class PairGraph:
         return g
 
     def laplacian_product(self, v: FloatArray, B: FloatArray) -> FloatArray:
-        """The Laplacian of ``v`` times rows ``B`` (n, r)."""
+        """Return the Laplacian of ``v`` times rows ``B`` (n, r)."""
         product = self.degrees(v)[:, None] * B
         for block, V in zip(self.blocks, self.split(v), strict=True):
             product[block.left] -= V @ B[block.right]
@@ -243,7 +249,7 @@ class PairGraph:
         return product
 
     def laplacian_form(self, v: FloatArray, B: FloatArray) -> FloatArray:
-        """``Bᵀ L_v B`` (r, r), the sum of ``v z zᵀ`` over all pairs of rows ``B`` (n, r)."""
+        """Return ``Bᵀ L_v B`` (r, r), the sum of ``v z zᵀ`` over all pairs of rows ``B`` (n, r)."""
         size = max(1024, CHUNK // max(1, B.shape[1]))
         if len(B) <= size:
             return np.asarray(B.T @ self.laplacian_product(v, B))
@@ -258,7 +264,7 @@ class PairGraph:
         return np.asarray(S)
 
     def distances(self, B: FloatArray) -> FloatArray:
-        """Squared Euclidean distances of all pairs of rows of ``B`` (n, r); exact zeros where rows coincide."""
+        """Return squared distances of all pairs of rows of ``B`` (n, r); exact zeros where rows coincide."""
         size = max(256, CHUNK // max(1, B.shape[1]))
         parts = []
         for block in self.blocks:
@@ -269,13 +275,13 @@ class PairGraph:
                 left = B[start : min(start + size, block.left.stop)] - centre
                 total = np.einsum("ij,ij->i", left, left)[:, None] + np.einsum("ij,ij->i", right, right)
                 d2 = total - 2.0 * (left @ right.T)
-                d2[d2 < 1e-13 * total] = 0.0
+                d2[d2 < 1e-13 * total] = 0.0  # of equal rows the difference of squares leaves rounding
                 parts.append(d2.ravel())
         return np.concatenate(parts) if parts else np.empty(0)
 
 
 def curvature(graph: PairGraph, B: FloatArray) -> Callable[[FloatArray], FloatArray]:
-    """The Hessian of log det over all pairs, as an operator: ``v ↦ [Σ_kl v_kl (z_ijᵀ M z_kl)²]``.
+    """Return the Hessian of log det over all pairs, as an operator: ``v ↦ [Σ_kl v_kl (z_ijᵀ M z_kl)²]``.
 
     It works on the Gram matrix of the rows B (n, r) or on the rows themselves, whichever costs less.
     """
@@ -289,14 +295,14 @@ def curvature(graph: PairGraph, B: FloatArray) -> Callable[[FloatArray], FloatAr
 
 
 def curvature_by_coordinates(graph: PairGraph, B: FloatArray, v: FloatArray) -> FloatArray:
-    """One product with the Hessian, from the rows B."""
+    """Return one product with the Hessian, from the rows B."""
     T = B @ graph.laplacian_form(v, B)
     diagonal = np.einsum("ij,ij->i", T, B)
     return _gather(graph, diagonal, [T[b.left] @ B[b.right].T for b in graph.blocks])
 
 
 def curvature_by_gram(graph: PairGraph, G: FloatArray, G_squared: FloatArray, v: FloatArray) -> FloatArray:
-    """One product with the Hessian, from the rows' Gram matrix and its elementwise square."""
+    """Return one product with the Hessian, from the rows' Gram matrix and its elementwise square."""
     degrees, parts = graph.degrees(v), graph.split(v)
     sides = [G[:, b.left] @ V for b, V in zip(graph.blocks, parts, strict=True)]
     diagonal = G_squared @ degrees
@@ -313,7 +319,7 @@ def curvature_by_gram(graph: PairGraph, G: FloatArray, G_squared: FloatArray, v:
 
 
 def _gather(graph: PairGraph, diagonal: FloatArray, cross: Sequence[FloatArray]) -> FloatArray:
-    """``(e_i − e_j)ᵀ T (e_i − e_j)`` for each pair, from the diagonal of T and its blocks."""
+    """Return ``(e_i − e_j)ᵀ T (e_i − e_j)`` for each pair, from the diagonal of T and its blocks."""
     parts = [
         (diagonal[b.left, None] + diagonal[None, b.right] - 2.0 * T).ravel()
         for b, T in zip(graph.blocks, cross, strict=True)
@@ -322,7 +328,7 @@ def _gather(graph: PairGraph, diagonal: FloatArray, cross: Sequence[FloatArray])
 
 
 class Compact:
-    """A dataclass whose copies and pickles carry its fields and cached numbers, no arrays to be computed again."""
+    """A dataclass whose copies and pickles keep its fields and cached numbers, but no cached arrays."""
 
     def __getstate__(self) -> dict[str, Any]:
         names = {field.name for field in fields(self)}  # type: ignore[arg-type]
@@ -409,7 +415,7 @@ class DualPoint(Compact):
         return np.asarray(1.0 / (1.0 / graph.bound - share))
 
     def components(self) -> FloatArray:
-        r"""A factor W (d, d) of the matrix: :math:`W W^T = M = (P + \sum w z z^T)^{-1}`.
+        r"""Return a factor W (d, d) of the matrix: :math:`W W^T = M = (P + \sum w z z^T)^{-1}`.
 
         With the orthonormal :math:`Q = P^{1/2} U`, :math:`W = P^{-1/2} (I + Q (C^{-T} - I) Q^T)`; no inverse is
         formed and factored again, so W is as good where M is nearly singular.
@@ -421,7 +427,7 @@ class DualPoint(Compact):
         return prior.power(-0.5, inner)
 
     def matrix(self) -> FloatArray:
-        r""":math:`M = (P + \sum w z z^T)^{-1}`, (d, d)."""
+        r"""Return :math:`M = (P + \sum w z z^T)^{-1}`, (d, d)."""
         W = self.components()
         return np.asarray(W @ W.T)
 
@@ -528,11 +534,11 @@ class LogDetProblem(Compact):
 
     @property
     def factor(self) -> FloatArray:
-        """F (n, r) of :mod:`isthmus.solvers.logdet`: the rows in a basis where the prior is the identity."""
+        """F (n, r): the rows in a basis where the prior is the identity."""
         return self._factor[0]
 
     def basis(self) -> FloatArray:
-        """U (d, r) of :mod:`isthmus.solvers.logdet`: the basis itself, which no iteration needs."""
+        """Return U (d, r), the basis itself, which no iteration needs."""
         return make_basis(self._points, self.prior, *self._factor)
 
     @property
@@ -541,14 +547,14 @@ class LogDetProblem(Compact):
         return len(self.graph.sign)
 
     def primal(self, M: FloatArray) -> float:
-        """The objective at any symmetric matrix (d, d); infinite unless it is positive definite."""
+        """Return the objective at any symmetric matrix (d, d); infinite unless it is positive definite."""
         d = self.rows.shape[1]
         if np.shape(M) != (d, d):
             raise InputError(f"M: expected shape ({d}, {d}), got {np.shape(M)}.")
         return self._objective(np.array(M, dtype=np.float64))
 
     def _objective(self, M: FloatArray) -> float:
-        """The same, in whose memory the Cholesky factor is written."""
+        """Return the objective at M, which the Cholesky factor overwrites."""
         trace = float(np.trace(M))
         try:
             L = sla.cholesky(M.T, lower=True, overwrite_a=True)
@@ -561,26 +567,26 @@ class LogDetProblem(Compact):
         return float(value) if np.isfinite(value) else np.inf
 
     def value(self, W: FloatArray) -> float:
-        """The objective at W Wᵀ as doubles hold it: infinite where the rounding of the product takes definiteness."""
+        """Return the objective at W Wᵀ as rounded to doubles: infinite where that is not positive definite."""
         return self._objective(W @ W.T)
 
     def distances(self, W: FloatArray) -> FloatArray:
-        """The squared distance of each pair under W Wᵀ."""
+        """Return the squared distance of each pair under W Wᵀ."""
         return self.graph.distances(self._points @ W)
 
     def block_distances(self, W: FloatArray) -> list[FloatArray]:
-        """The same, as one array per block of pairs."""
+        """Return the squared distances under W Wᵀ, one array per block of pairs."""
         return self.graph.split(self.distances(W))
 
     def dual(self, multipliers: FloatArray) -> float:
-        """The dual value at any multipliers, a lower bound of every primal value; minus infinity if infeasible."""
+        """Return the dual value at any multipliers, a lower bound of the primal; minus infinity if infeasible."""
         if np.shape(multipliers) != (self.n_pairs,):
             raise InputError(f"multipliers: expected shape ({self.n_pairs},), got {np.shape(multipliers)}.")
         point = self.at(multipliers)
         return -np.inf if point is None else point.dual
 
     def at(self, multipliers: FloatArray) -> DualPoint | None:
-        """The point of the dual at these multipliers, or None where ``P + Σ w z zᵀ`` is not positive definite."""
+        """Return the point of the dual at multipliers, or None where ``P + Σ w z zᵀ`` is not positive definite."""
         point = DualPoint(self, multipliers)
         try:
             point.cholesky  # noqa: B018  (kept by the point, which needs it for all else)
@@ -589,7 +595,7 @@ class LogDetProblem(Compact):
         return point
 
     def start(self, multipliers: FloatArray | None = None) -> DualPoint:
-        """A feasible point: at zero, or at multipliers of a similar problem, shrunk where they have to be."""
+        """Return a feasible point: at zero, or at multipliers of a similar problem, shrunk where they have to be."""
         w: FloatArray = np.zeros(self.n_pairs)
         if multipliers is not None:
             graph, w = self.graph, np.array(multipliers, dtype=np.float64)
@@ -597,6 +603,6 @@ class LogDetProblem(Compact):
                 raise InputError(f"start: expected shape ({self.n_pairs},), got {w.shape}.")
             w = np.where((graph.sign * w > 0) & (graph.weight > 0), w, 0.0)
             w = np.where(w * graph.bound < graph.weight, w, 0.9 * graph.weight / graph.bound)
-        while (point := self.at(w)) is None:
+        while (point := self.at(w)) is None:  # zero is feasible, so halving ends
             w = 0.5 * w
         return point

@@ -1,17 +1,26 @@
-r"""The central path: a primal-dual interior-point method, for problems that Newton's method crawls through.
+r"""Newton's method for LogDet problems: on the dual, along the central path, and the choice between dual and blocks.
 
-At the optimum M, the slacks ξ and the margins s of the bounds satisfy, with their duals S, y and w,
+**The dual** (:class:`DualNewton`). Over one signed multiplier w per pair, with :math:`S = P + \sum w z z^T`,
+
+.. math:: g(w) = \log\det S + \sum \lambda \log(1 - w \xi^0/\lambda), \qquad
+   \nabla g = d^2 - \xi, \qquad -\nabla^2 g = \big[(z_k^T S^{-1} z_l)^2\big] + \mathrm{diag}(\xi^2/\lambda)
+
+is maximised by projected Newton steps: multipliers that would leave their sign are held at zero, the others get the
+direction of conjugate gradients and a line search. Each point carries its gap, which stops the iteration.
+
+**The central path** (:func:`central_path`) is a primal-dual interior-point method, for problems on which those steps
+become short. At the optimum M, the slacks ξ and the margins s of the bounds satisfy, with their duals S, y and w,
 
 .. math:: M S = \theta I, \quad \xi y = \lambda, \quad s\,|w| = \tau, \qquad
    S = \sigma I + \textstyle\sum w z z^T, \quad y = \lambda/\xi^0 - w, \quad d^2 + \delta s = \xi
 
 at θ = σ = 1 and τ = 0. We start at large θ and σ, where the losses hardly count, and follow the solution down.
-M is carried along beside :math:`S^{-1}`: a step that S cannot take in full still teaches M where S has to go,
+M is carried along with :math:`S^{-1}`: a step that S cannot take in full still teaches M where S has to go,
 and the next step takes its curvature from between the two (the scaling G of Nesterov and Todd, G S G = M).
 The multipliers divided by σ are feasible all along, so every iterate has a certified gap.
 
-**A step.** Linearised, with e for the residual :math:`y - (\lambda/\xi^0 - w)`, the equations of a step to smaller
-θ and τ and to σ = 1 are
+Linearised, with e for the residual :math:`y - (\lambda/\xi^0 - w)`, the equations of a step to smaller θ and τ and to
+σ = 1 are
 
 .. math::
 
@@ -24,19 +33,21 @@ With :math:`\textit{share} = (\sigma - 1)/\sigma` and :math:`v = dw + \textit{sh
 
 .. math:: (H + D)\, v = \theta\, z^T S^{-1} z + \textit{share}\, (z^T M z + D w) + \tau/w - (\lambda + \xi e)/y,
    \qquad H_{kl} = (z_k^T G z_l)^2, \quad D = \xi/y + s/|w|.
+
+**The choice** (:class:`AutoNewton`) compares measured costs: the dual works on all pairs, blocks
+(:class:`~isthmus.solvers.blocks.solver.BlockNewton`) on the metric. :func:`along_grid` warm-starts a grid of weights.
 """
 
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from itertools import chain
 from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.linalg as sla
-from scipy.linalg import eigh
 from scipy.linalg.blas import dtrmm
 from scipy.linalg.lapack import dpotrf
 
@@ -49,10 +60,110 @@ from isthmus.solvers.blocks.solver import BlockNewton
 from isthmus.solvers.logdet import DualPoint, LogDetProblem, curvature
 from isthmus.solvers.result import Callback, IterativeSolver, Result, Status, relative_gap, warn_if_not_optimal
 
+# The part of a scaled gradient step within which a multiplier counts as being at zero.
+HOLD = 0.1
+# Mean step lengths below which Newton steps are given up: from zero, from a warm start, and at the very end.
+SLOW, SLOW_WARM, SLOW_AT_LAST = 0.25, 0.03, 1e-6
+# The relative gap below which even short steps are continued.
+IN_SIGHT = 0.4
+CG_TOLERANCE, LEAST_CG_TOLERANCE = 0.3, 3e-4
+# Shares of the rise that the gradient predicts: a step with the first is taken at once, without the second never.
+GOOD_INCREASE, SUFFICIENT_INCREASE = 0.25, 1e-4
+
+
+@dataclass(frozen=True)
+class DualNewton(IterativeSolver[DualPoint]):
+    """Projected Newton steps on the dual; the default solver of small problems.
+
+    Examples
+    --------
+    >>> from isthmus.solvers.logdet import Pairs
+    >>> pair = Pairs(slice(0, 1), slice(1, 2), sign=1, weight=1.0, bound=0.5)
+    >>> result = DualNewton().solve(LogDetProblem(np.eye(2), (pair,)))
+    >>> result.status.value, bool(result.relative_gap < 1e-6)
+    ('optimal', True)
+    """
+
+    def iterates(self, start: DualPoint) -> Iterator[DualPoint]:
+        """Yield Newton steps while they are long, then the central path, then short steps from the best point."""
+        yield start
+        problem, best, value = start.problem, start.multipliers, start.dual
+        steps = _newton_steps(start, SLOW_WARM if best.any() else SLOW)
+        del start  # a point holds matrices; its multipliers are enough to find it again
+        for point in chain(steps, central_path(problem)):
+            yield point
+            if point.dual > value:
+                best, value = point.multipliers, point.dual
+        again = problem.at(best)
+        if again is not None:
+            yield from _newton_steps(again, SLOW_AT_LAST)
+
+
+def _newton_steps(point: DualPoint, slow: float) -> Iterator[DualPoint]:
+    """Yield ever better points, until the steps are too short on average and the gap is not yet small."""
+    pace = 1.0
+    while pace >= slow or relative_gap(point.gap, point.scale) < IN_SIGHT:
+        gradient = point.distances - point.slack
+        direction = _direction(point, gradient)
+        found = _search(point, direction, gradient, shortest=slow**2)
+        if found is None:
+            return
+        point, step = found
+        yield point
+        pace = (pace * step) ** 0.5  # a running geometric mean: one short step is no reason to give up
+
+
+def _direction(point: DualPoint, gradient: FloatArray) -> FloatArray:
+    """Return the Newton direction of the free multipliers; the others go to zero, or stay there.
+
+    Held are those that a small step along the gradient alone would take past zero. To hold only exact zeros would
+    let multipliers that are nearly zero, as the central path leaves them, block the step of all.
+    """
+    graph, w = point.problem.graph, point.multipliers
+    diagonal = np.divide(point.slack**2, graph.weight, out=np.ones_like(w), where=graph.weight > 0)
+    preconditioner = 1.0 / (diagonal + point.distances**2)
+    free = (graph.weight > 0) & (graph.sign * (w + HOLD * preconditioner * gradient) > 0)
+    hessian = curvature(graph, point.rows)
+    newton = conjugate_gradients(
+        lambda v: np.where(free, hessian(v) + diagonal * v, 0.0),
+        np.where(free, gradient, 0.0),
+        preconditioner=preconditioner,
+        tolerance=max(LEAST_CG_TOLERANCE, CG_TOLERANCE * min(1.0, relative_gap(point.gap, point.scale))),
+    )
+    return np.where(free, newton, -w)
+
+
+def _search(
+    point: DualPoint, direction: FloatArray, gradient: FloatArray, shortest: float
+) -> tuple[DualPoint, float] | None:
+    """Return the next point and its step length: halved until the dual rises enough, then while it rises further.
+
+    Halving on keeps iterates away from the boundary of the domain, where a step that is merely good enough costs
+    several steps back.
+    """
+    problem, value, step = point.problem, point.dual, 1.0
+    best, most = None, 0.0
+    while step >= shortest:
+        w = point.multipliers + step * direction
+        w = np.where(problem.graph.sign * w > 0, w, 0.0)
+        no_slack = (w * problem.graph.bound >= problem.graph.weight)[w > 0].any()  # tested first: it costs nothing
+        candidate = None if no_slack else problem.at(w)
+        rise = -np.inf if candidate is None else candidate.dual - value
+        promised = float(gradient @ (w - point.multipliers))
+        if best is not None and rise <= most:
+            break
+        if candidate is not None and rise > 0 and rise >= SUFFICIENT_INCREASE * promised:
+            best, most = (candidate, step), rise
+        if rise >= GOOD_INCREASE * promised > 0:
+            break
+        step /= 2.0
+    return best
+
+
+# At the start of the central path: σ over the largest weight, s over d², Σ s|w| over tr M S.
 START, MARGIN, PRODUCT = 10.0, 0.8, 1e-2
-"""At the start: σ is so many times the largest weight, s this part of d², Σ s|w| this part of tr M S."""
+# Σ s|w| is never aimed at more than this part of tr M S: multipliers that outgrow S would run away.
 BALANCE = 0.03
-"""Σ s|w| is never aimed at more than this part of tr M S: multipliers that outgrow S would run away."""
 CENTRING_POWER, LEAST_CENTRING = 3, 0.02
 LONG_STEP, SHORTEST_STEP, BACKTRACK, BOUNDARY = 0.1, 1e-8, 0.8, 0.95
 CENTRAL_CG_TOLERANCE = 0.1
@@ -60,7 +171,7 @@ CENTRAL_CG_TOLERANCE = 0.1
 
 @dataclass(frozen=True, eq=False)
 class _State:
-    """Where we are; vectors run over the pairs that count."""
+    """An iterate of the central path; vectors run over the pairs with a positive weight and distance."""
 
     point: DualPoint
     used: IntArray
@@ -71,8 +182,7 @@ class _State:
     excess: float
     centring: float
     theta: float
-    primal: FloatArray | None = None
-    """A factor of M; None where M is θ times the inverse of S."""
+    primal: FloatArray | None = None  # A factor of M; None where M is θ times the inverse of S.
 
     @property
     def sigma(self) -> float:
@@ -91,14 +201,14 @@ class _State:
         return self.y - (self.weight / self.point.problem.graph.bound[self.used] - self.w)
 
     def spread(self, v: FloatArray) -> FloatArray:
-        """A vector over all pairs, zero for those that don't count."""
+        """Return a vector over all pairs, zero for those without weight."""
         full = np.zeros(self.point.problem.n_pairs)
         full[self.used] = v
         return full
 
 
 def central_path(problem: LogDetProblem) -> Iterator[DualPoint]:
-    """Points of the dual along the path, without end unless there is no pair or no further step."""
+    """Yield points of the dual along the path, without end unless there is no pair or no further step."""
     state = _start(problem)
     while state is not None:
         yield state.point
@@ -106,7 +216,7 @@ def central_path(problem: LogDetProblem) -> Iterator[DualPoint]:
 
 
 def _start(problem: LogDetProblem) -> _State | None:
-    """M = I, bounds kept with a margin, multipliers so small that M S is nearly σ I."""
+    """Start at M = I, with bounds kept by a margin and multipliers so small that M S is nearly σ I."""
     graph, F = problem.graph, problem.factor
     distances = graph.distances(F)
     used = np.flatnonzero((graph.weight > 0) & (distances > 0))
@@ -123,7 +233,7 @@ def _start(problem: LogDetProblem) -> _State | None:
 
 
 def _advance(state: _State) -> _State | None:
-    """One Newton step towards products that are smaller by the centring factor."""
+    """Take one Newton step towards products that are smaller by the centring factor."""
     scaling, (w, xi, s, y) = _scaling(state), (state.w, state.xi, state.s, state.y)
     mean = float(scaling.spectrum.mean())
     theta = max(1.0, state.centring * mean)
@@ -151,7 +261,7 @@ def _advance(state: _State) -> _State | None:
 
 
 def _changes(state: _State, v: FloatArray, tau: float) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
-    """The changes dw, dy, dξ and ds of a full step, from v = dw + share w."""
+    """Return the changes dw, dy, dξ and ds of a full step, from v = dw + share w."""
     w, xi, s, y = state.w, state.xi, state.s, state.y
     dw = v - state.share * w
     dy = -dw - state.residual
@@ -163,7 +273,7 @@ def _changes(state: _State, v: FloatArray, tau: float) -> tuple[FloatArray, Floa
 def _longest_step(
     state: _State, scaling: _Scaling, theta: float, v: FloatArray, dw: FloatArray, t: float
 ) -> tuple[float, DualPoint | None, FloatArray | None]:
-    """The part of the step that S can take, at most t, the point there, and a factor of M where it leaves θ S⁻¹."""
+    """Return the part of the step, at most t, that S can take, the point there, and a factor of M if not θ S⁻¹."""
     point, primal = _step_to(state, t, dw) if t >= LONG_STEP else None, None
     if point is not None:  # after a long step M is as good as the inverse of S, and that costs nothing
         return t, point, primal
@@ -181,7 +291,7 @@ def _longest_step(
 
 
 def _step_to(state: _State, t: float, dw: FloatArray) -> DualPoint | None:
-    """The point after a part of the step, if S is positive definite there."""
+    """Return the point after a part of the step, or None where S is not positive definite."""
     sigma = 1.0 + state.excess * (1.0 - t)
     return state.point.problem.at(state.spread(state.w + t * dw) / sigma)
 
@@ -189,12 +299,9 @@ def _step_to(state: _State, t: float, dw: FloatArray) -> DualPoint | None:
 class _Scaling(NamedTuple):
     """Coordinates in which S is the identity and M diagonal."""
 
-    spectrum: FloatArray
-    """That diagonal."""
-    turn: FloatArray
-    """The rotation to them from where S alone is the identity."""
-    rows: FloatArray
-    """The rows in them."""
+    spectrum: FloatArray  # That diagonal.
+    turn: FloatArray  # The rotation to them from where S alone is the identity.
+    rows: FloatArray  # The rows in them.
 
 
 def _scaling(state: _State) -> _Scaling:
@@ -204,12 +311,12 @@ def _scaling(state: _State) -> _Scaling:
         return _Scaling(np.full(r, state.theta), np.eye(r), point.rows / root)
     J = dtrmm(root, point.cholesky, state.primal, lower=1, trans_a=1)
     J = J @ J.T
-    spectrum, turn = eigh(J, overwrite_a=True, check_finite=False, driver="evd")
+    spectrum, turn = sla.eigh(J, overwrite_a=True, check_finite=False, driver="evd")
     return _Scaling(np.maximum(spectrum, np.finfo(float).tiny), turn, point.rows @ (turn / root))
 
 
 def _central_direction(state: _State, scaling: _Scaling, theta: float, tau: float) -> FloatArray:
-    """The solution v of the system for a step."""
+    """Solve the system for v by conjugate gradients, preconditioned by its diagonal."""
     w, xi, s, y, used = state.w, state.xi, state.s, state.y, state.used
     graph, (spectrum, _, rows) = state.point.problem.graph, scaling
     D = xi / y + s / np.abs(w)
@@ -232,7 +339,7 @@ def _central_direction(state: _State, scaling: _Scaling, theta: float, tau: floa
 
 
 def _longest(change: FloatArray) -> float:
-    """A step, at most one, that keeps ``I + step * change`` well inside the positive definite matrices."""
+    """Return a step, at most one, that keeps ``I + step * change`` well inside the positive definite matrices."""
     step = 1.0
     while step > SHORTEST_STEP and _factor(step * change) is None:
         step *= BACKTRACK
@@ -240,13 +347,13 @@ def _longest(change: FloatArray) -> float:
 
 
 def _factor(change: FloatArray) -> FloatArray | None:
-    """The Cholesky factor of ``I + change``, in whose memory it is written, if there is one."""
+    """Return the Cholesky factor of ``I + change``, written into its memory, or None where there is none."""
     factor, failed = dpotrf(_add_diagonal(change, 1.0).T, lower=1, overwrite_a=1)
     return None if failed else np.asarray(factor)
 
 
 def _ratio(x: FloatArray, change: FloatArray) -> float:
-    """The step, at most one, that leaves every entry of ``x`` its sign and a little of its size."""
+    """Return the step, at most one, that leaves every entry of ``x`` its sign and a little of its size."""
     return 1.0 / max(1.0, float(np.max(-change / x)) / BOUNDARY)
 
 
@@ -255,118 +362,17 @@ def _add_diagonal(A: FloatArray, value: FloatArray | float) -> FloatArray:
     return A
 
 
-HOLD = 0.1
-"""The part of a scaled gradient step within which a multiplier counts as being at zero."""
-SLOW, SLOW_WARM, SLOW_AT_LAST = 0.25, 0.03, 1e-6
-"""Mean step lengths at which to give up Newton steps; later from a warm start, and at the very end."""
-IN_SIGHT = 0.4
-"""A relative gap at which short steps are worth their while."""
-CG_TOLERANCE, LEAST_CG_TOLERANCE = 0.3, 3e-4
-GOOD_INCREASE, SUFFICIENT_INCREASE = 0.25, 1e-4
-"""Shares of the rise that the gradient promises: with the first a step is taken at once, without the second never."""
-
-
-@dataclass(frozen=True)
-class DualNewton(IterativeSolver[DualPoint]):
-    """Projected Newton steps on the dual; the default solver.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from isthmus.solvers.logdet import LogDetProblem, Pairs
-    >>> pair = Pairs(slice(0, 1), slice(1, 2), sign=1, weight=1.0, bound=0.5)
-    >>> result = DualNewton().solve(LogDetProblem(np.eye(2), (pair,)))
-    >>> result.status.value, bool(result.relative_gap < 1e-6)
-    ('optimal', True)
-    """
-
-    def iterates(self, start: DualPoint) -> Iterator[DualPoint]:
-        """Newton steps while they are long, then the central path; if that ends, short steps from the best point."""
-        yield start
-        problem, best, value = start.problem, start.multipliers, start.dual
-        steps = _newton_steps(start, SLOW_WARM if best.any() else SLOW)
-        del start  # a point holds matrices; its multipliers are enough to find it again
-        for point in chain(steps, central_path(problem)):
-            yield point
-            if point.dual > value:
-                best, value = point.multipliers, point.dual
-        again = problem.at(best)
-        if again is not None:
-            yield from _newton_steps(again, SLOW_AT_LAST)
-
-
-def _newton_steps(point: DualPoint, slow: float) -> Iterator[DualPoint]:
-    """Ever better points, until the steps are too short on average and the end is not in sight."""
-    pace = 1.0
-    while pace >= slow or relative_gap(point.gap, point.scale) < IN_SIGHT:
-        gradient = point.distances - point.slack
-        direction = _direction(point, gradient)
-        found = _search(point, direction, gradient, shortest=slow**2)
-        if found is None:
-            return
-        point, step = found
-        yield point
-        pace = (pace * step) ** 0.5
-
-
-def _direction(point: DualPoint, gradient: FloatArray) -> FloatArray:
-    """The Newton direction of the free multipliers; the others go to zero, or stay there.
-
-    Held are those that a small step along the gradient alone would take past zero. Asking only for zeros would
-    let multipliers that are nearly zero, as the central path leaves them, block the step of all.
-    """
-    graph, w = point.problem.graph, point.multipliers
-    diagonal = np.divide(point.slack**2, graph.weight, out=np.ones_like(w), where=graph.weight > 0)
-    preconditioner = 1.0 / (diagonal + point.distances**2)
-    free = (graph.weight > 0) & (graph.sign * (w + HOLD * preconditioner * gradient) > 0)
-    hessian = curvature(graph, point.rows)
-    newton = conjugate_gradients(
-        lambda v: np.where(free, hessian(v) + diagonal * v, 0.0),
-        np.where(free, gradient, 0.0),
-        preconditioner=preconditioner,
-        tolerance=max(LEAST_CG_TOLERANCE, CG_TOLERANCE * min(1.0, relative_gap(point.gap, point.scale))),
-    )
-    return np.where(free, newton, -w)
-
-
-def _search(
-    point: DualPoint, direction: FloatArray, gradient: FloatArray, shortest: float
-) -> tuple[DualPoint, float] | None:
-    """The next point and its step length: halved until the dual rises enough, then while it rises further.
-
-    The second half keeps iterates away from the boundary of the domain, where a step that is merely good
-    enough would have to be paid for by several that lead back.
-    """
-    problem, value, step = point.problem, point.dual, 1.0
-    best, most = None, 0.0
-    while step >= shortest:
-        w = point.multipliers + step * direction
-        w = np.where(problem.graph.sign * w > 0, w, 0.0)
-        no_slack = (w * problem.graph.bound >= problem.graph.weight)[w > 0].any()  # tested first: it costs nothing
-        candidate = None if no_slack else problem.at(w)
-        rise = -np.inf if candidate is None else candidate.dual - value
-        promised = float(gradient @ (w - point.multipliers))
-        if best is not None and rise <= most:
-            break
-        if candidate is not None and rise > 0 and rise >= SUFFICIENT_INCREASE * promised:
-            best, most = (candidate, step), rise
-        if rise >= GOOD_INCREASE * promised > 0:
-            break
-        step /= 2.0
-    return best
-
-
+# With fewer rows the dual method is fast in any case.
 FEWEST_ROWS = 300
-"""With fewer rows the dual method is quick in any case."""
+# With more pairs than this the dual method is no fallback where blocks fail.
 MOST_PAIRS = 500_000
-"""With more pairs than this the dual method is no help where blocks fail."""
 DUAL = 1.8e-7
+# Measured processor seconds for a relative gap of 1e-6, one thread (docs/scale.md); only their ratios matter.
 BLOCKS_FIXED, BLOCKS_CUBE, BLOCKS_ROW = 0.015, 4e-8, 1.2e-8
-"""Measured processor seconds for a relative gap of 1e-6, one thread (docs/scale.md); only their ratios matter."""
 
 
 def dual_seconds(n: int, n_target: int, r: int) -> float:
-    """What the dual method costs, about, for n and n_target rows of rank r: its products go over Gram matrix or rows.
+    """Estimate the cost of the dual method for n and n_target rows of rank r, by Gram matrix or by rows.
 
     Examples
     --------
@@ -377,7 +383,7 @@ def dual_seconds(n: int, n_target: int, r: int) -> float:
 
 
 def block_seconds(n: int, n_target: int, p: int, d: int) -> float:
-    """What blocks cost, about: steps with cubes of all d coordinates, and products with rows in p of them.
+    """Estimate the cost of blocks: steps with cubes of all d coordinates, and products with rows in p of them.
 
     Examples
     --------
@@ -388,7 +394,7 @@ def block_seconds(n: int, n_target: int, p: int, d: int) -> float:
 
 
 def prefers_blocks(problem: BlockProblem, fewest: int = FEWEST_ROWS) -> bool:
-    """Whether the block method is the cheaper one, for no fewer rows than this."""
+    """Return whether the block method is the cheaper one, given at least this many rows."""
     n, n_target = problem.rows.n, len(problem.target)
     shifts = 0 if problem.alignment is None else len(problem.alignment.rows)
     p, q = min(problem.rows.d, n + shifts), min(problem.target.shape[1], n_target + shifts)
@@ -399,9 +405,9 @@ def prefers_blocks(problem: BlockProblem, fewest: int = FEWEST_ROWS) -> bool:
 
 @dataclass(frozen=True)
 class AutoNewton(IterativeSolver[Any]):
-    """:class:`DualNewton` or :class:`BlockNewton`, whichever is going to be quicker: the result says which it was.
+    """:class:`DualNewton` or :class:`BlockNewton`, whichever is estimated to be faster; the result says which it was.
 
-    Where blocks get stuck without their proof, and the dual method can have the problem, that goes on from there.
+    Where blocks stall before their gap is closed, the dual method continues from there if the problem is small.
 
     Examples
     --------
@@ -413,19 +419,20 @@ class AutoNewton(IterativeSolver[Any]):
 
     @cap_threads
     def solve(self, problem: Any, start: FloatArray | None = None, callback: Callback | None = None) -> Result[Any]:
-        """The result of the chosen solver; ``start`` is multipliers (n_pairs,) or a factor of a metric (d, d)."""
-        dual, blocks = DualNewton(self.tol, self.max_iter), BlockNewton(self.tol, self.max_iter)
-        if isinstance(problem, BlockProblem):
-            return blocks.solve(problem, start, callback)
-        # A metric is a start for blocks, and a poor one for the dual.
-        fewest = 0 if start is not None and np.ndim(start) == 2 else FEWEST_ROWS
-        found = as_blocks(problem) if len(problem.rows) >= fewest else None
-        if found is None or not prefers_blocks(found[0], fewest):
-            return dual.solve(problem, as_multipliers(problem, start), callback)
-        if problem.n_pairs > MOST_PAIRS:
+        """Solve by the chosen method; ``start`` is multipliers (n_pairs,) or a factor of a metric (d, d)."""
+        dual = DualNewton(self.tol, self.max_iter)
+        in_blocks = isinstance(problem, BlockProblem)
+        if not in_blocks:
+            # A metric is a good start for blocks, and a poor one for the dual.
+            fewest = 0 if start is not None and np.ndim(start) == 2 else FEWEST_ROWS
+            found = as_blocks(problem) if len(problem.rows) >= fewest else None
+            if found is None or not prefers_blocks(found[0], fewest):
+                return dual.solve(problem, as_multipliers(problem, start), callback)
+        blocks = BlockNewton(self.tol, self.max_iter)
+        if in_blocks or problem.n_pairs > MOST_PAIRS:
             return blocks.solve(problem, start, callback)
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore", ConvergenceWarning)  # the other method has the last word
+            warnings.simplefilter("ignore", ConvergenceWarning)  # the fallback may still close the gap
             result = blocks.solve(problem, start, callback)
         if result.status in (Status.STALLED, Status.INEXACT):
             return dual.solve(problem, result.multipliers, callback)
@@ -434,7 +441,7 @@ class AutoNewton(IterativeSolver[Any]):
 
 
 def as_multipliers(problem: LogDetProblem, start: FloatArray | None) -> FloatArray | None:
-    """Multipliers to start from: as they are given, or those of a factor W (d, d) of a metric."""
+    """Return multipliers to start from: as they are given, or those of a factor W (d, d) of a metric."""
     if start is None or np.ndim(start) != 2:
         return start
     graph, distances = problem.graph, problem.distances(np.asarray(start, dtype=np.float64))
@@ -443,47 +450,14 @@ def as_multipliers(problem: LogDetProblem, start: FloatArray | None) -> FloatArr
     return np.where(graph.sign * w > 0.0, w, 0.0)
 
 
-def grid_results(
-    problem: Callable[[float, float], Any],
-    alignment_weights: Sequence[float],
-    pair_weights: Sequence[float],
-    solver: Any,
-) -> list[list[Result[Any]]]:
-    """The results of a grid of weights, a row per λ1 and a column per λ2, each from its neighbours.
-
-    Parameters
-    ----------
-    problem : callable
-        The problem at (λ1, λ2), over the same rows and pairs everywhere.
-    alignment_weights, pair_weights : sequence of float
-        λ1 and λ2, in an order in which neighbours are alike.
-    solver : Solver
-        Whatever solves one of them.
-
-    Examples
-    --------
-    >>> from isthmus.solvers.logdet import Alignment, LogDetProblem, Pairs
-    >>> from isthmus.solvers.newton import DualNewton
-    >>> def problem(first, second):
-    ...     pair = Pairs(slice(0, 1), slice(1, 2), sign=1, weight=second, bound=0.5)
-    ...     return LogDetProblem(np.eye(2), (pair,), Alignment([1.0, -1.0], first))
-    >>> results = grid_results(problem, [0.1, 1.0], [1.0, 2.0, 4.0], DualNewton())
-    >>> len(results), len(results[0]), all(result.relative_gap < 1e-6 for row in results for result in row)
-    (2, 3, True)
-    """
-
-    def solve(i: int, j: int, start: FloatArray | None) -> Result[Any]:
-        solved: Result[Any] = solver.solve(problem(alignment_weights[i], pair_weights[j]), start)
-        return solved
-
-    found = list(along_grid(solve, len(alignment_weights), len(pair_weights)))
-    return [found[i :: len(alignment_weights)] for i in range(len(alignment_weights))]
-
-
 def along_grid(
     solve: Callable[[int, int, FloatArray | None], Result[Any]], n_rows: int, n_columns: int
 ) -> Iterator[Result[Any]]:
-    """The results of all cells, column by column: ``solve(i, j, start)`` gives that of cell (i, j)."""
+    """Yield the results of a grid of weights, column by column, each warm-started from its neighbours.
+
+    ``solve(i, j, start)`` gives the result of cell (i, j). Neighbours in the grid are problems over the
+    same rows and pairs with similar weights.
+    """
     before: list[Result[Any]] = []
     logarithms: list[FloatArray | None] = []
     for j in range(n_columns):
@@ -500,16 +474,17 @@ def along_grid(
 
 
 def _extrapolate_start(corners: tuple[FloatArray | None, ...], neighbour: Result[Any] | None) -> FloatArray | None:
-    """A factor of the metric that three corners promise, or else what the neighbour has."""
+    """Extrapolate a factor of the metric from three corners of a cell, or take the start of the neighbour."""
     known = [corner for corner in corners if corner is not None]
     if len(known) < 3:
         return None if neighbour is None else warm_start(neighbour)
+    # Logarithms of metrics are a vector space: a parallelogram in them is again a metric.
     values, axes = sla.eigh(known[0] + known[1] - known[2], driver="evd")
     return np.asarray(axes * np.exp(0.5 * values))
 
 
 def _logarithm(result: Result[Any]) -> FloatArray | None:
-    """Log M (d, d); None where multipliers are at hand, which are better as they are than extrapolated."""
+    """Return log M (d, d), or None where there are multipliers, which are better as they are than extrapolated."""
     if isinstance(result.point, DualPoint):
         return None
     values, axes = sla.eigh(result.matrix(), driver="evd")
@@ -518,7 +493,7 @@ def _logarithm(result: Result[Any]) -> FloatArray | None:
 
 
 def warm_start(result: Result[Any]) -> FloatArray:
-    """What the next problem is started from: multipliers, or the metric's factor where there are too many.
+    """Return the start of the next problem: multipliers, or the metric's factor where there are too many of those.
 
     Multipliers are better: with another λ1 they make another metric, nearer to the new optimum than the old one.
     """

@@ -1,4 +1,9 @@
-"""What a solver returns: a value that can defend itself."""
+"""One loop and one result for all solvers.
+
+A solver is a generator of points, each with a primal value, a dual value and a gap (:class:`Point`). The loop of
+:class:`IterativeSolver` consumes it until the gap is closed. The :class:`Result` can defend itself: it measures
+again, from the data, the matrix that the caller gets, and is optimal only if the gap of that is closed.
+"""
 
 from __future__ import annotations
 
@@ -19,11 +24,11 @@ from isthmus.solvers.logdet import Compact, DualPoint, LogDetProblem
 
 
 class Point(Protocol):
-    """What the loop and the result need of an iterate, whatever it keeps to answer. A copy is what is kept of it."""
+    """An iterate, as the loop and the result need it. The loop keeps a copy of the best one."""
 
     @property
     def problem(self) -> Any:
-        """Whose point it is; its ``value(W)`` is the objective at what :meth:`components` hands over."""
+        """The problem, whose ``value(W)`` is the objective at :meth:`components`."""
 
     @property
     def primal(self) -> float:
@@ -42,7 +47,7 @@ class Point(Protocol):
         """The unit of a relative gap."""
 
     def components(self) -> FloatArray:
-        """The matrix that is handed over."""
+        """Return the matrix that the caller gets."""
 
 
 PointT = TypeVar("PointT", bound=Point)
@@ -55,11 +60,11 @@ class Status(Enum):
     ITERATION_LIMIT = "iteration limit"
     STALLED = "stalled"
     INEXACT = "inexact"
-    """The iterate closed the gap, but the matrix that is handed over does not: digits were lost on the way."""
+    """The iterate closed the gap, but the matrix that the caller gets does not: digits were lost in between."""
 
 
 def relative_gap(gap: float, scale: float) -> float:
-    """A gap in its unit: infinite where there is none, zero where there is nothing to lose."""
+    """Return a gap in its unit: infinite where it is not finite, zero where it is zero."""
     if not np.isfinite(gap) or not np.isfinite(scale):
         return np.inf
     return gap / scale if gap else 0.0
@@ -78,11 +83,11 @@ class TracePoint:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Result(Compact, Generic[PointT]):
-    """The best point that a solver found, and a certificate for the matrix that is handed over.
+    """The best point that a solver found, and a certificate for the matrix that the caller gets.
 
-    What is measured is the matrix that the caller gets, not the iterate in the solver's own coordinates, so digits
-    that are lost on the way count. Where a metric is so nearly singular that W Wᵀ is not definite in doubles,
-    :attr:`primal` is infinite and nothing is certified, although W itself may be as good as ever.
+    That matrix is measured, not the iterate in the solver's own coordinates, so digits that are lost in between
+    count. Where a metric is so nearly singular that W Wᵀ is not definite in doubles, :attr:`primal` is infinite and
+    nothing is certified, although W itself may be as good as ever.
     """
 
     point: PointT
@@ -97,7 +102,7 @@ class Result(Compact, Generic[PointT]):
 
     @property
     def problem(self) -> Any:
-        """What was solved."""
+        """The problem that was solved."""
         return self.point.problem
 
     @property
@@ -107,10 +112,10 @@ class Result(Compact, Generic[PointT]):
 
     @cached_property
     def _components(self) -> FloatArray:
-        return copy(self.point).components()  # which leaves its matrices to the garbage
+        return _compute_components(self.problem, copy(self.point))  # a copy: its matrices are not kept
 
     def components(self) -> FloatArray:
-        """What was learned: a factor W (d, d) of a metric M = W Wᵀ, or the W of a similarity."""
+        """Return what was learned: a factor W (d, d) of a metric M = W Wᵀ, or the W of a similarity."""
         return self._components
 
     @cached_property
@@ -146,7 +151,7 @@ class Result(Compact, Generic[PointT]):
         return distances
 
     def matrix(self: Result[Any]) -> FloatArray:
-        """The metric M (d, d), positive definite."""
+        """Return the metric M (d, d), positive definite."""
         W = self.components()
         return np.asarray(W @ W.T)
 
@@ -160,11 +165,16 @@ class Result(Compact, Generic[PointT]):
         proof = f"relative gap {gap:.1e}" if np.isfinite(gap) else "no finite gap"
         return (
             f"{self.solver}: {self.status.value} after {self.n_iter} iterations, {self.trace[-1].seconds:.2f} s; "
-            f"objective {self.primal:.6g}, {proof} (asked: {self.tolerance:.0e}), {self.problem.n_pairs} pairs"
+            f"objective {self.primal:.6g}, {proof} (tolerance {self.tolerance:.0e}), {self.problem.n_pairs} pairs"
         )
 
     def __repr__(self) -> str:
         return f"Result({self})"
+
+
+@cap_threads  # as in solve: a result that was pickled gives the same bits again
+def _compute_components(problem: Any, point: Point) -> FloatArray:
+    return point.components()
 
 
 Callback: TypeAlias = Callable[[TracePoint], None]
@@ -172,19 +182,19 @@ PointT_co = TypeVar("PointT_co", bound=Point, covariant=True)
 
 
 class Problem(Protocol[PointT_co]):
-    """What the loop needs of a problem: where to begin, in whatever terms the problem has for that."""
+    """A problem, as the loop needs it: a place to start."""
 
     def start(self, given: FloatArray | None = None, /) -> PointT_co:
-        """A feasible point, from a given one of a similar problem if there is one."""
+        """Return a feasible point, from the solution of a similar problem if that is given."""
 
 
 class Solver(Protocol):
-    """What the estimators of a metric need of a solver."""
+    """A solver, as the estimators of a metric need it."""
 
     def solve(
         self, problem: LogDetProblem, start: FloatArray | None = None, callback: Callback | None = None
     ) -> Result[DualPoint]:
-        """The result of solving a problem, from given multipliers if there are any."""
+        """Solve a problem, from given multipliers if there are any."""
 
 
 @dataclass(frozen=True)
@@ -207,7 +217,7 @@ class IterativeSolver(Generic[PointT]):
         check_number(self.max_iter, "max_iter", low=1, whole=True)
 
     def iterates(self, start: PointT) -> Iterator[PointT]:
-        """The start and ever better points of its problem, without end unless no progress is possible."""
+        """Yield the start and ever better points of its problem, without end unless no progress is possible."""
         raise NotImplementedError
 
     @cap_threads
@@ -235,8 +245,8 @@ class IterativeSolver(Generic[PointT]):
             trace.append(TracePoint(iteration, point.primal, point.dual, gap, seconds))
             if callback is not None:
                 callback(trace[-1])
-            gap = abs(gap)  # below zero it measures rounding, and proves no more than that
-            # Without any proof, as far from the optimum of a block problem, the lower value is the better one.
+            gap = abs(gap)  # a gap below zero is rounding, and proves no more than its size
+            # Without a finite gap, as far from the optimum of a block problem, the lower value is the better one.
             if iteration == 0 or gap < smallest or (gap == smallest == np.inf and point.primal < best.primal):
                 best, smallest = copy(point), gap
             if gap <= self.tol:
@@ -252,18 +262,18 @@ class IterativeSolver(Generic[PointT]):
 
 
 def _verify_status(result: Result[Any]) -> Result[Any]:
-    """The result, optimal only if that is true of what it hands over."""
+    """Return the result, optimal only if the matrix that the caller gets is."""
     if result.status is Status.OPTIMAL and not abs(result.relative_gap) <= result.tolerance:
         return replace(result, status=Status.INEXACT)
     return result
 
 
 def warn_if_not_optimal(result: Result[Any], max_iter: int) -> None:
-    """Warn, unless the result is optimal, and say why it is not."""
+    """Warn unless the result is optimal, and say why it is not."""
     why = {
         Status.ITERATION_LIMIT: f"max_iter={max_iter} reached",
         Status.STALLED: "no further progress",
-        Status.INEXACT: "the matrix is too nearly singular for doubles (are the rows centred, and of one scale?)",
+        Status.INEXACT: "the matrix is too nearly singular for doubles (centre the rows, bring columns to one scale)",
     }.get(result.status)
     if why is not None:
         gap = f"the relative gap is certified to {abs(result.relative_gap):.1e}, not to {result.tolerance:.0e}"

@@ -121,7 +121,7 @@ def test_a_pass_is_the_sum_of_its_blocks(dtype):
     task, _ = reduce_problem(problem(rows))
     L = np.linalg.cholesky(np.eye(task.d) + 0.1)
     at = evaluate_metric(task, rows, L, dtype)
-    share = PassShare(at.frame.lens)
+    share = PassShare(at.frame.metric)
     with threadpool_limits(2, user_api="blas"):
         total = rows.total(share)
     parts = [share(X, codes) for X, codes in rows.blocks(701)]
@@ -151,7 +151,7 @@ def test_what_travels_does_not_grow_with_the_rows():
     for n in (300, 6000):
         rows = array_rows(n)
         task, _ = reduce_problem(problem(rows))
-        share = PassShare(evaluate_metric(task, rows, np.eye(task.d)).frame.lens)
+        share = PassShare(evaluate_metric(task, rows, np.eye(task.d)).frame.metric)
         sizes.append((len(pickle.dumps(share)), len(pickle.dumps(rows.total(share)))))
     assert sizes[0] == sizes[1]
 
@@ -159,7 +159,7 @@ def test_what_travels_does_not_grow_with_the_rows():
 def test_a_share_does_the_same_after_its_journey():
     rows = array_rows(300)
     task, _ = reduce_problem(problem(rows))
-    share = PassShare(evaluate_metric(task, rows, np.eye(task.d)).frame.lens)
+    share = PassShare(evaluate_metric(task, rows, np.eye(task.d)).frame.metric)
     for found, expected in zip(
         pickle.loads(pickle.dumps(share))(rows.X, rows.codes), share(rows.X, rows.codes), strict=True
     ):
@@ -169,7 +169,7 @@ def test_a_share_does_the_same_after_its_journey():
 def test_no_rows_have_sums_too():
     rows = ArrayRows(np.empty((0, 4)), np.empty(0, dtype=int))
     task, _ = reduce_problem(problem(array_rows(30)))
-    loss, *sums = rows.total(PassShare(evaluate_metric(task, array_rows(30), np.eye(task.d)).frame.lens))
+    loss, *sums = rows.total(PassShare(evaluate_metric(task, array_rows(30), np.eye(task.d)).frame.metric))
     assert loss == 0.0
     assert not any(part.any() for part in sums)
 

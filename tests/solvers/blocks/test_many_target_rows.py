@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from isthmus._core.rows import ArrayRows, sample_systematically
-from isthmus.solvers.blocks import metric as lens
+from isthmus.solvers.blocks import metric as metric_module
 from isthmus.solvers.blocks import solver as levels
 from isthmus.solvers.blocks.metric import reduce_problem
 from isthmus.solvers.blocks.point import evaluate_metric
@@ -44,7 +44,7 @@ def test_strips_make_no_difference(monkeypatch, dtype, uneven):
     task, rows = reduce_problem(problem(uneven=uneven))
     L = np.linalg.cholesky(np.eye(task.d) + 0.2)
     whole = evaluate_metric(task, rows, L, dtype)
-    monkeypatch.setattr(lens, "WIDTH", 7)
+    monkeypatch.setattr(metric_module, "WIDTH", 7)
     strips = evaluate_metric(task, rows, L, dtype)
     assert strips.loss == pytest.approx(whole.loss, rel=1e-5 if dtype == np.float32 else 1e-12)
     np.testing.assert_allclose(
@@ -104,7 +104,7 @@ def test_a_solution_from_samples_of_both_sides_is_that_of_all_pairs(seed, uneven
             (levels, "COARSEST_TARGET", 30),
             (levels, "COARSEST", 90),
             (levels, "SAMPLE", 200),
-            (lens, "WIDTH", 64),
+            (metric_module, "WIDTH", 64),
             (levels, "PAIRS", 3000),
         ):
             patch.setattr(module, name, value)

@@ -1,8 +1,13 @@
-r"""What a block of rows has to know of a metric, and no more: it travels to wherever the rows are.
+r"""A problem over blocks in small coordinates, and a metric as blocks of rows need it.
 
-With M = L Lᵀ a source row has the coordinates t = L₁₁ᵀx, around a centre, and
+:class:`ReducedProblem` is the problem in an orthonormal basis of what the pairs and shifts span. With M = L Lᵀ and L
+lower triangular, a source row has the whitened coordinates t = L₁₁ᵀx, around a centre, a labelled target row b and c
+(:class:`WhitenedFrame`), and
 
 .. math:: d^2_{ij} = \|t_i\|^2 - 2\, t_i^T b_j + \|b_j\|^2 + \|c_j\|^2.
+
+:class:`BlockMetric` is the part of this that a block of source rows has to know: small, and sent to wherever the rows
+are.
 """
 
 from __future__ import annotations
@@ -25,8 +30,8 @@ from isthmus.solvers.blocks.problem import BlockProblem, equal_rows
 __all__ = ["PairBounds", "Sums", "WhitenedFrame", "multipliers"]
 
 
+# Labelled target rows that a block is compared with at once: tables of these pairs stay in the cache.
 WIDTH = 512
-"""Labelled target rows that a block meets at once: what has a number for each of these pairs stays in the cache."""
 EVERY = slice(None)
 
 
@@ -42,21 +47,21 @@ class Sums(NamedTuple):
 
 
 class PairBounds(NamedTuple):
-    """What is asked of the pairs of a block (m, n_l): 1/ξ⁰, δ and λ."""
+    """The bounds of the pairs of a block (m, n_l): 1/ξ⁰, δ and λ."""
 
     inverse_bound: FloatArray
     sign: FloatArray
     weight: FloatArray | float
 
 
-def multipliers(distances: FloatArray, asked: PairBounds) -> FloatArray:
-    """W = λ (1/ξ⁰ − 1/d²) of each pair whose bound is broken, else zero."""
+def multipliers(distances: FloatArray, bounds: PairBounds) -> FloatArray:
+    """Return W = λ (1/ξ⁰ − 1/d²) of each pair whose bound is broken, else zero."""
     with np.errstate(divide="ignore"):
-        W = asked.inverse_bound - 1.0 / distances
-    W *= asked.sign
+        W = bounds.inverse_bound - 1.0 / distances
+    W *= bounds.sign
     np.maximum(W, 0.0, out=W)
-    W *= asked.sign
-    W *= asked.weight
+    W *= bounds.sign
+    W *= bounds.weight
     return np.asarray(W)
 
 
@@ -64,18 +69,12 @@ def multipliers(distances: FloatArray, asked: PairBounds) -> FloatArray:
 class BlockMetric:
     """A metric as a block of source rows sees it, in single or double precision."""
 
-    L: FloatArray
-    """L₁₁ (p, p), lower triangular."""
-    centre: FloatArray
-    """What is taken off all coordinates (p,)."""
-    b: FloatArray
-    """−2 times the labelled target rows along the source's coordinates (p, n_l)."""
-    lengths: FloatArray
-    """Their squared lengths along all coordinates (n_l,)."""
-    table: PairBounds
-    """What is asked of each code (C, n_l); one weight where all are equal."""
-    least: float
-    """The least squared distance that counts."""
+    L: FloatArray  # L₁₁ (p, p), lower triangular.
+    centre: FloatArray  # Subtracted from all coordinates (p,).
+    b: FloatArray  # −2 times the labelled target rows along the source's coordinates (p, n_l).
+    lengths: FloatArray  # Their squared lengths along all coordinates (n_l,).
+    table: PairBounds  # The bounds of each code (C, n_l); one weight where all are equal.
+    least: float  # The least squared distance that counts.
 
     @property
     def dtype(self) -> DTypeLike:
@@ -83,17 +82,17 @@ class BlockMetric:
         return self.L.dtype
 
     def strips(self) -> Iterator[slice]:
-        """All labelled target rows, some at a time."""
+        """Yield runs of the labelled target rows."""
         return (slice(start, start + WIDTH) for start in range(0, len(self.lengths), WIDTH))
 
-    def asked(self, codes: IntArray, strip: slice = EVERY) -> PairBounds:
-        """What is asked of the rows of a block and these target rows."""
+    def select_bounds(self, codes: IntArray, strip: slice = EVERY) -> PairBounds:
+        """Return the bounds of the rows of a block with these target rows."""
         inverse, sign, weight = self.table
         weight = weight if isinstance(weight, float) else weight[:, strip][codes]
         return PairBounds(inverse[:, strip][codes], sign[:, strip][codes], weight)
 
     def rows(self, X: Matrix) -> FloatArray:
-        """Coordinates t (m, p) of source rows X, dense or sparse."""
+        """Return coordinates t (m, p) of source rows X, dense or sparse."""
         if is_sparse(X):
             T = np.asarray(X.astype(self.dtype) @ self.L)
         else:
@@ -103,19 +102,19 @@ class BlockMetric:
         return np.asarray(T)
 
     def distances(self, T: FloatArray, strip: slice = EVERY) -> FloatArray:
-        """d² (m, n_l), or of some of the target rows."""
+        """Return d² (m, n_l), or of some of the target rows."""
         D = T @ self.b[:, strip]
         D += np.einsum("ij,ij->i", T, T)[:, None]
         D += self.lengths[strip]
         return np.maximum(D, self.least, out=D)
 
     def sums(self, T: FloatArray, W: FloatArray) -> Sums:
-        """The block's share."""
+        """Return the sums over the pairs of a block."""
         rows = self.squares(T, W.sum(axis=1))
         return Sums(rows, np.asarray(T.T @ W, dtype=np.float64), W.sum(axis=0, dtype=np.float64))
 
     def squares(self, T: FloatArray, degrees: FloatArray) -> FloatArray:
-        """The lower triangle of Tᵀ diag(degrees) T, by rank-k updates of either sign: half the price of a product."""
+        """Return the lower triangle of Tᵀ diag(degrees) T by rank-k updates of either sign, half a product's cost."""
         rows, syrk = np.zeros((T.shape[1], T.shape[1])), ssyrk if self.dtype == np.float32 else dsyrk
         for sign in (1.0, -1.0):
             chosen = np.flatnonzero(sign * degrees > 0.0)
@@ -129,41 +128,30 @@ class BlockMetric:
 @short_repr
 @dataclass(frozen=True, eq=False)
 class ReducedProblem:
-    """What does not depend on the source rows one by one, in an orthonormal basis: small, and the same everywhere."""
+    """The problem without its source rows, in an orthonormal basis: small, and the same for every block."""
 
-    target: FloatArray
-    """Y (n_l, q)."""
-    sign: FloatArray
-    """δ (C, n_l)."""
-    weight: FloatArray
-    """λ (C, n_l)."""
-    bound: FloatArray
-    """ξ⁰ (C, n_l)."""
-    precision: FloatArray
-    """P (d, d), d = p + q."""
-    shifts: FloatArray
-    """Constrained mean shifts (K, d)."""
+    target: FloatArray  # Y (n_l, q).
+    sign: FloatArray  # δ (C, n_l).
+    weight: FloatArray  # λ (C, n_l).
+    bound: FloatArray  # ξ⁰ (C, n_l).
+    precision: FloatArray  # P (d, d), d = p + q.
+    shifts: FloatArray  # Constrained mean shifts (K, d).
     shift_weight: FloatArray
     shift_bound: FloatArray
-    n_source: int
-    """p, how many of the coordinates are the source's."""
+    n_source: int  # p, how many of the coordinates are the source's.
+    # Orthonormal columns (d_s, p) and (d_t, q); None where the coordinates are the columns themselves.
     basis: tuple[FloatArray | None, FloatArray | None]
-    """Orthonormal columns (d_s, p) and (d_t, q); None where the coordinates are the columns themselves."""
 
     @property
     def d(self) -> int:
         """The number of coordinates."""
         return len(self.precision)
 
-    def weighted(self, factor: float) -> ReducedProblem:
-        """The same with all pairs' weights times a factor."""
-        return replace(self, weight=factor * self.weight)
-
     def among(self, n: int, random: np.random.Generator) -> ReducedProblem:
-        """The same over about n of the labelled target rows, which weigh as much as all: an importance sample.
+        """Draw about n of the labelled target rows, which weigh as much as all: an importance sample.
 
-        A row is drawn with a probability in proportion to the weight of its pairs, and weighs as much more as it was
-        less likely; of each kind of rows, that is class, there is its share.
+        A row is drawn with a probability in proportion to the weight of its pairs, and its weight is divided by that;
+        each kind of rows, that is class, has its share.
         """
         mass = self.weight.sum(axis=0)
         if n >= len(mass) or not mass.any():
@@ -178,25 +166,25 @@ class ReducedProblem:
             bound=self.bound[:, chosen],
         )
 
-    def inside(self, W: FloatArray) -> FloatArray:
-        """A lower triangular factor (d, d) of the metric W Wᵀ within the span."""
-        return lower_factor(self._lifted_basis().T @ W)
+    def restrict(self, W: FloatArray) -> FloatArray:
+        """Return a lower triangular factor (d, d) of the metric W Wᵀ within the span."""
+        return lower_factor(self._joint_basis().T @ W)
 
-    def lifted(self, L: FloatArray) -> FloatArray:
-        """A factor W (d_s + d_t, d_s + d_t) of the metric that is L Lᵀ in the span and the identity outside."""
+    def extend(self, L: FloatArray) -> FloatArray:
+        """Return a factor W (d_s + d_t, d_s + d_t) of the metric L Lᵀ in the span, the identity outside."""
         if all(B is None for B in self.basis):
             return L
-        B = self._lifted_basis()
+        B = self._joint_basis()
         return np.asarray(np.eye(len(B)) + B @ (L - np.eye(self.d)) @ B.T)
 
-    def _lifted_basis(self) -> FloatArray:
+    def _joint_basis(self) -> FloatArray:
         sizes = self.n_source, self.d - self.n_source
         parts = (np.eye(size) if B is None else B for B, size in zip(self.basis, sizes, strict=True))
         return np.asarray(sla.block_diag(*parts))
 
 
 def reduce_problem(problem: BlockProblem) -> tuple[ReducedProblem, Rows]:
-    """The problem in an orthonormal basis of what is asked, and the source rows in it."""
+    """Return the problem in an orthonormal basis of its pairs and shifts, and the source rows in it."""
     rows, d = problem.rows, problem.rows.d
     penalty, constraint = problem.penalty, problem.constraint
     shifts = np.vstack([penalty.rows, constraint.rows])
@@ -209,20 +197,20 @@ def reduce_problem(problem: BlockProblem) -> tuple[ReducedProblem, Rows]:
     n = len(penalty.rows)
     precision = np.eye(shifts.shape[1]) + (shifts[:n].T * penalty.weight) @ shifts[:n]
     tables = problem.sign, problem.weight, problem.bound
-    asked = shifts[n:], constraint.weight, np.asarray(constraint.slack)
+    bounded = shifts[n:], constraint.weight, np.asarray(constraint.slack)
     return ReducedProblem(
-        _in_basis(problem.target, target), *tables, precision, *asked, rows.d, (source, target)
+        _in_basis(problem.target, target), *tables, precision, *bounded, rows.d, (source, target)
     ), rows
 
 
 def lower_factor(A: FloatArray) -> FloatArray:
-    """The lower triangular L with positive diagonal and L Lᵀ = A Aᵀ."""
+    """Return the lower triangular L with positive diagonal and L Lᵀ = A Aᵀ."""
     R = np.asarray(np.linalg.qr(A.T, mode="r"))
     return np.asarray(np.tril((R * np.where(np.diagonal(R) < 0.0, -1.0, 1.0)[:, None]).T))
 
 
 def _span_basis(rows: FloatArray) -> FloatArray | None:
-    """An orthonormal basis of the rows' span; None where that is everything."""
+    """Return an orthonormal basis of the rows' span; None where that is everything."""
     if len(rows) >= rows.shape[1]:
         return None
     return principal_axes(rows, centre=False).axes
@@ -232,13 +220,13 @@ def _in_basis(rows: FloatArray, basis: FloatArray | None) -> FloatArray:
     return rows if basis is None else np.asarray(rows @ basis)
 
 
+# A squared distance counts as at least this part of the least bound: single precision has no more digits.
 LEAST = 1e-6
-"""A squared distance counts as at least this part of the least bound: single precision has no more digits."""
 
 
 @dataclass(frozen=True, eq=False)
 class WhitenedFrame:
-    """The frame of the metric L Lᵀ."""
+    """Coordinates in which the metric L Lᵀ is Euclidean."""
 
     task: ReducedProblem
     L: FloatArray
@@ -246,7 +234,7 @@ class WhitenedFrame:
 
     @cached_property
     def centre(self) -> FloatArray:
-        """What is taken off all source coordinates, t and b: a common offset would only cost digits."""
+        """Subtracted from all source coordinates, t and b: a common offset would only cost digits."""
         n = self.task.n_source
         return np.asarray((self.task.target @ self.L[n:, :n]).mean(axis=0))
 
@@ -263,8 +251,8 @@ class WhitenedFrame:
         return np.asarray(self.task.target @ self.L[n:, n:])
 
     @cached_property
-    def lens(self) -> BlockMetric:
-        """What blocks of rows have to know of all this."""
+    def metric(self) -> BlockMetric:
+        """The metric as blocks of rows need it, in the precision of the frame."""
         n, (b, c), task = self.task.n_source, (self.b, self.c), self.task
         lengths = np.einsum("ij,ij->i", b, b) + np.einsum("ij,ij->i", c, c)
         inverse, sign, weight = (np.asarray(t, dtype=self.dtype) for t in (1.0 / task.bound, task.sign, task.weight))
@@ -282,36 +270,20 @@ class WhitenedFrame:
         return LEAST * float(self.task.bound.min(initial=1.0)) if self.dtype == np.float32 else 0.0
 
     def among(self, n: int, random: np.random.Generator) -> WhitenedFrame:
-        """With a sample of about n of the labelled target rows; itself where there are no more."""
+        """Draw a sample of about n of the labelled target rows; all where there are no more."""
         some = self.task.among(n, random)
         return self if some is self.task else WhitenedFrame(some, self.L, self.dtype)
 
-    def asked(self, codes: IntArray) -> PairBounds:
-        """What is asked of the rows of a block."""
-        return self.lens.asked(codes)
-
-    def rows(self, X: Matrix) -> FloatArray:
-        """Coordinates t (m, p) of source rows X."""
-        return self.lens.rows(X)
-
-    def distances(self, T: FloatArray) -> FloatArray:
-        """d² (m, n_l)."""
-        return self.lens.distances(T)
-
-    def sums(self, T: FloatArray, W: FloatArray) -> Sums:
-        """The block's share in the sums over pairs."""
-        return self.lens.sums(T, W)
-
     def form(self, D: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """What a quadratic form ẑᵀDẑ of all pairs is made of: tᵀAt + tᵀV_j + k_j."""
+        """Return A, V and k of the quadratic form ẑᵀDẑ = tᵀAt + tᵀV_j + k_j of all pairs."""
         n, (b, c) = self.task.n_source, (self.b, self.c)
         across = b @ D[:n, :n] + c @ D[n:, :n]
         k = np.einsum("ij,ij->i", across + c @ D[n:, :n], b) + np.einsum("ij,ij->i", c @ D[n:, n:], c)
         arrays = D[:n, :n], -2.0 * across.T, k
         return tuple(np.ascontiguousarray(array, dtype=self.dtype) for array in arrays)  # type: ignore[return-value]
 
-    def lifted(self, sums: Sums) -> FloatArray:
-        """Σ w ẑ ẑᵀ (d, d) from the sums over all blocks."""
+    def assemble(self, sums: Sums) -> FloatArray:
+        """Return Σ w ẑ ẑᵀ (d, d) from the sums over all blocks."""
         n, (b, c), g = self.task.n_source, (self.b, self.c), sums.target[:, None]
         A = np.tril(sums.rows) + np.tril(sums.rows, -1).T
         B = sums.across @ b

@@ -5,7 +5,7 @@ r"""The LogDet problem of two domains, over source rows that come in blocks.
    f(M) = \operatorname{tr} P M - \log\det M - d
    + \sum_{ij} \lambda_{ij}\,\varphi_\pm(z_{ij}^T M z_{ij}/\xi^0_{ij}), \qquad z_{ij} = [x_i; -y_j]
 
-What is asked of a pair depends on the target row and on the *code* of the source row (its class, as a rule), so that
+The bound of a pair depends on the target row and on the *code* of the source row (its class, as a rule), so that
 signs, weights and bounds are small tables, and nothing has the size of all pairs.
 """
 
@@ -25,7 +25,7 @@ from isthmus.solvers.logdet import Alignment, LogDetProblem, Pairs
 @short_repr
 @dataclass(frozen=True, eq=False)
 class BlockProblem:
-    """The same convex problem as :class:`~isthmus.objective_value.LogDetProblem`, for pairs across two domains.
+    """The convex problem of :class:`~isthmus.solvers.logdet.LogDetProblem`, for pairs across two domains in blocks.
 
     Parameters
     ----------
@@ -56,7 +56,9 @@ class BlockProblem:
     def __post_init__(self) -> None:
         target = np.asarray(self.target, dtype=np.float64)
         if target.ndim != 2 or not np.isfinite(target).all():
-            raise InputError("target: expected a two-dimensional array of finite numbers, got something else.")
+            raise InputError(
+                "target: expected a two-dimensional array of finite numbers, got another shape, NaN or inf."
+            )
         object.__setattr__(self, "target", target)
         n_codes = max(
             (len(table) for table in (self.sign, self.weight, self.bound) if np.ndim(table) == 2), default=1
@@ -94,13 +96,14 @@ class BlockProblem:
         return Alignment(np.empty((0, self.rows.d + self.target.shape[1])), 1.0)
 
     def value(self, W: FloatArray) -> float:
-        """The objective at W Wᵀ, in double precision; infinite where that is not definite."""
+        """Return the objective at W Wᵀ, in double precision; infinite where that is not definite."""
+        # Passes over blocks are built on problems: the import has to wait.
         from isthmus.solvers.blocks.point import objective_value
 
         return objective_value(self, W)
 
     def block_distances(self, W: FloatArray) -> list[FloatArray]:
-        """Squared distances under W Wᵀ: all pairs (n_s, n_l), and the constrained shifts (K, 1) if there are any."""
+        """Return squared distances under W Wᵀ: of all pairs (n_s, n_l), and of any constrained shifts (K, 1)."""
         B, parts, shifts = self.target @ W[self.rows.d :], [], self.constraint.rows @ W
         for X, _ in self.rows.blocks():
             A = X @ W[: self.rows.d]
@@ -110,7 +113,7 @@ class BlockProblem:
 
 
 def as_blocks(problem: LogDetProblem) -> tuple[BlockProblem, IntArray] | None:
-    """A LogDet problem as one over blocks, and the columns' order; None where it is not one across two domains.
+    """Return a LogDet problem as one over blocks, and the columns' order; None unless it is across two domains.
 
     It is where all pairs are between two runs of rows that have no column in common: then a source row is [x; 0] and
     a target row [0; y], in some order of the columns.
@@ -126,21 +129,16 @@ def as_blocks(problem: LogDetProblem) -> tuple[BlockProblem, IntArray] | None:
     if (of_left & of_right).any() or not len(right):
         return None
     order, d, alignment = np.argsort(~of_left, kind="stable"), int(of_left.sum()), problem.alignment
-    codes, (sign, weight, bound) = _encode_equal_rows(tables)
+    first, codes = equal_rows(np.hstack(tables))  # rows with equal bounds share a code
+    sign, weight, bound = (np.ascontiguousarray(table[first]) for table in tables)
     if alignment is not None:
         alignment = Alignment(alignment.rows[:, order], alignment.weight, alignment.slack)
     rows = ArrayRows(np.ascontiguousarray(left[:, order[:d]]), codes)
     return BlockProblem(rows, right[:, order[d:]], sign, weight, bound, alignment), order
 
 
-def _encode_equal_rows(tables: list[FloatArray]) -> tuple[IntArray, list[FloatArray]]:
-    """Equal rows of all tables as one row each, and which of them each row was."""
-    first, codes = equal_rows(np.hstack(tables))
-    return codes, [np.ascontiguousarray(table[first]) for table in tables]
-
-
 def equal_rows(table: FloatArray) -> tuple[IntArray, IntArray]:
-    """The first row of each kind (C,), and which kind each row is (n,).
+    """Return the first row of each kind (C,), and which kind each row is (n,).
 
     Examples
     --------

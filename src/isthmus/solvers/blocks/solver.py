@@ -1,18 +1,32 @@
-r"""How far to go along a direction, judged on the sample.
+r"""Newton's method in the metric M, over blocks of source rows: levels, samples, steps and the certificate.
 
-A step turns M = L Lᵀ into :math:`L V h(t\mu) V^T L^T`, with D = V diag(μ) Vᵀ and a bend κ from 0 to 1:
+**Pass.** One pass over all rows gives the value, the gradient E − I in the frame of M = L Lᵀ, and the gap that the
+pairs' own multipliers prove (:mod:`isthmus.solvers.blocks.point`). Nothing has the size of all pairs.
+
+**Sample.** The Newton direction D is solved from the curvature of a sample of rows, and of labelled target rows
+(:mod:`isthmus.solvers.blocks.curvature`). A poor sample costs steps, never correctness: value, gradient and gap are
+of all rows.
+
+**Levels.** Many rows are approached through samples of 1/64, 1/16 and 1/4 of them, say, each from the optimum of the
+one before: far from the optimum few rows say the same as many (:func:`level_factor`).
+
+**Step.** A step turns M = L Lᵀ into :math:`L V h(t\mu) V^T L^T`, with D = V diag(μ) Vᵀ and a bend κ from 0 to 1:
 
 .. math:: h(\mu) = (1 + (1 - \kappa)\mu)^{1/(1 - \kappa)}, \qquad h(\mu) = 1 + \mu + \tfrac{\kappa}{2} \mu^2 + \dots
 
 At κ = 0 it is a straight line, best near the optimum; at κ = 1 the exponential function, a geodesic, best far away.
 Below h = ½ it goes on as a hyperbola: no step leaves the positive definite matrices, and none makes an axis of M
-collapse, which would need many steps to grow again.
+collapse, which would need many steps to grow again. The length t is where the sample's objective is flat along the
+path; a long step halves the bend of the next one, a short step doubles it.
+
+**Certificate.** Passes are in single precision until the gap is near 1e-5, then in double: a status of optimal
+rests on the gap of a pass over all rows in double precision.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -30,25 +44,24 @@ from isthmus.solvers.logdet import Compact, LogDetProblem
 from isthmus.solvers.result import Callback, IterativeSolver, Result
 
 TRIALS = 12
+# A slope of this part of the first one is flat enough.
 FLAT = 0.1
-"""A slope of this part of the first one is flat enough."""
+# Where the hyperbola begins.
 TAIL = 0.5
-"""Where the hyperbola begins."""
+# About this many pairs of the sample are enough for a slope, which is one number.
 PAIRS = 2_000_000
-"""About so many pairs of the sample are enough to tell a slope, which is one number."""
+# The longest step, the largest t μ, and the largest argument of the exponential function.
 LONGEST, MOST_GROWTH, MOST_GROWTH_LOGARITHM = 64.0, 100.0, 300.0
-"""The longest step, the largest t μ, and the logarithm of what is out of the question in any case."""
 
 
 @dataclass(frozen=True, eq=False)
 class Path:
-    """The way from L along a direction."""
+    """The path from L along a direction."""
 
     L: FloatArray
     mu: FloatArray
     axes: FloatArray
-    bend: float
-    """κ."""
+    bend: float  # κ.
 
     @property
     def longest(self) -> float:
@@ -56,7 +69,7 @@ class Path:
         return min(LONGEST, MOST_GROWTH / max(float(self.mu.max(initial=0.0)), 1e-9))
 
     def stretch(self, t: float) -> tuple[FloatArray, FloatArray]:
-        """H(t μ) and its derivative in t."""
+        """Return h(t μ) and its derivative in t."""
         p, m = 1.0 - self.bend, t * self.mu
         if p > 0.0:
             edge, rate = (TAIL**p - 1.0) / p, TAIL ** (1.0 - p)
@@ -69,14 +82,14 @@ class Path:
         return h / (1.0 + below), self.mu * np.where(below > 0.0, rate / (1.0 + below) ** 2, change)
 
     def factor(self, t: float) -> FloatArray:
-        """A factor of the metric there, not triangular."""
+        """Return a factor of the metric at length t, not triangular."""
         return np.asarray(self.L @ (self.axes * np.sqrt(self.stretch(t)[0])))
 
 
 def step_length(path: Path, H: Curvature, slope: float) -> float:
-    """The length at which the sample's objective is flat along the path, with the slope of all rows at zero."""
+    """Return the length at which the sample's objective, with the slope of all rows at zero, is flat."""
     slopes = _Slopes.of(path, H)
-    bias = slope - slopes(0.0)
+    bias = slope - slopes(0.0)  # the sample's slope is off by about as much everywhere
     low, high, t = 0.0, np.inf, min(1.0, path.longest)
     at_low, at_high = slope, 0.0
     for _ in range(TRIALS):
@@ -99,10 +112,8 @@ class _Slopes:
 
     path: Path
     H: Curvature
-    every: int
-    """Of so many rows of the sample one is looked at."""
-    rows: tuple[FloatArray, ...]
-    """These rows along the axes of the path."""
+    every: int  # The stride of the rows of the sample that are used.
+    rows: tuple[FloatArray, ...]  # These rows along the axes of the path.
     target: FloatArray
     prior: FloatArray
     shifts: FloatArray
@@ -135,49 +146,47 @@ class _Slopes:
             distances, changes = cross[:, :m], cross[:, m:]
             distances += own[:, :1] + lengths[:, 0]
             changes += own[:, 1:] + lengths[:, 1]
-            asked = self.H.frame.asked(part.codes[:: self.every])
-            return (np.asarray(_slope(distances, changes, asked, self.H.frame.least)),)
+            bounds = self.H.frame.metric.select_bounds(part.codes[:: self.every])
+            return (np.asarray(_slope(distances, changes, bounds, self.H.frame.least)),)
 
         sums = sum_over_items(share, list(zip(self.rows, self.H.parts, strict=True)))
         return slope + self.H.factor * self.every * float(sums[0]) if sums else slope
 
 
-def _slope(distances: FloatArray, changes: FloatArray, asked: PairBounds, least: float) -> float:
-    W = multipliers(np.maximum(distances, least), asked)
+def _slope(distances: FloatArray, changes: FloatArray, bounds: PairBounds, least: float) -> float:
+    W = multipliers(np.maximum(distances, least), bounds)
     W *= changes
     return float(W.sum(dtype=np.float64))
 
 
 CG_TOLERANCE = 0.15
+# A step of at least the first length makes the next one straighter, one below the second more bent.
 LONG, SHORT = 0.6, 0.3
-"""After a step of at least the first length the next is less bent, after one of less than the second more."""
+# A smaller bend than this becomes none at all.
 LEAST_BEND = 0.004
-"""A smaller bend than this becomes none at all."""
+# The part of the decrease that the slope predicts without which no step is taken.
 FALL = 1e-4
-"""The part of the fall that the slope promises without which no step is taken."""
 BACKTRACK, SHORTEST = 0.4, 1e-6
+# What rounding may do to a value, relative to it.
 NOISE = {np.dtype(np.float32): 1e-7, np.dtype(np.float64): 1e-14}
-"""What rounding may do to a value, relative to it."""
 
 
 @dataclass(frozen=True, eq=False)
 class Step:
-    """A place that was reached, and what the step to it tells."""
+    """A place that was reached, and what the step to it says about the next."""
 
     at: Place
-    promised: float
-    """The fall that the model promised."""
-    bend: float
-    """The bend κ of the next step."""
+    predicted: float  # The decrease that the model predicted.
+    bend: float  # The bend κ of the next step.
 
 
 def newton_steps(
     at: Place, rows: Rows, sample: tuple[int, int], random: np.random.Generator, bend: float = 1.0
 ) -> Iterator[Step]:
-    """Ever better places on these rows, without end unless no further step falls.
+    """Yield ever better places on these rows, without end unless no further step decreases the value.
 
-    Steps begin with a bend, and are straighter the better they do. Their curvature is that of a sample: of so many
-    rows, and so many labelled target rows.
+    Steps begin with a bend, and become straighter as they succeed. ``sample`` says of how many rows and of how many
+    labelled target rows the curvature is estimated.
     """
     while True:
         H = estimate_curvature(
@@ -201,7 +210,7 @@ def newton_steps(
 
 
 def _take_step(at: Place, rows: Rows, path: Path, slope: float, t: float) -> tuple[Place, float] | None:
-    """The next place and the length of the step to it: shorter and shorter until the value falls."""
+    """Return the next place and the length of the step to it, shortened until the value falls."""
     noise = NOISE[np.dtype(at.frame.dtype)] * max(1.0, abs(at.primal))
     while t >= SHORTEST:
         new = evaluate_metric(at.frame.task, rows, lower_factor(path.factor(t)), at.frame.dtype)
@@ -211,28 +220,23 @@ def _take_step(at: Place, rows: Rows, path: Path, slope: float, t: float) -> tup
     return None
 
 
-def start_factor(precision: FloatArray) -> FloatArray:
-    """The factor of the prior's metric, the inverse of P."""
-    return np.asarray(np.linalg.cholesky(np.linalg.inv(precision)))
-
-
+# The factor by which levels grow.
 GROWTH = 4
-"""How many times the rows of the level before."""
+# The fewest rows of a level: fewer say little about all of them.
 COARSEST = 8000
-"""With no more rows than twice this there is one level: fewer rows than that tell little of more."""
+# A level is left when nearly straight steps predict a decrease of at most this part of the objective.
 SETTLED, SETTLED_BEND = 1e-4, 0.25
-"""A level is left when steps of no more than this bend promise a fall of no more than this part of the objective."""
+# The most steps on one level; the next one continues.
 MOST_STEPS = 60
-"""Steps on one level, at most: what is missing is made up for on the next one."""
+# Rows that the curvature is estimated from: an eighth of a level, within these limits.
 SAMPLE, LARGEST_SAMPLE, SHARE = 8000, 50_000, 8
-"""Rows of which the curvature is taken: the eighth part of a level, within these limits."""
+# The most labelled target rows, and pairs with these, that it is estimated from.
 TARGET_SAMPLE, MOST_PAIRS = 2048, 16_000_000
-"""Labelled target rows of which it is taken, at most, and pairs with these."""
 COARSEST_TARGET = 2048
 
 
 def sample_size(n: int, n_target: int = 1) -> tuple[int, int]:
-    """How many of n rows and of n_target labelled target rows the curvature is taken of.
+    """Return how many of n rows and of n_target labelled target rows the curvature is estimated from.
 
     Examples
     --------
@@ -245,7 +249,7 @@ def sample_size(n: int, n_target: int = 1) -> tuple[int, int]:
 
 
 def level_sizes(n: int, n_target: int = 1) -> list[tuple[int, int]]:
-    """How many rows and labelled target rows all levels have but the last, which has all of them.
+    """Return the numbers of rows and labelled target rows of all levels but the last, which has all of them.
 
     Examples
     --------
@@ -268,47 +272,45 @@ def level_sizes(n: int, n_target: int = 1) -> list[tuple[int, int]]:
 def level_factor(
     task: ReducedProblem, rows: Rows, random: np.random.Generator, L: FloatArray
 ) -> tuple[FloatArray, float]:
-    """The factor of a metric that is nearly the best on a sample of the rows, from one that is not, and the bend.
+    """Return the factor of a metric that is nearly the best on the largest level, and the bend of the next step.
 
-    A pair on a level weighs as much as it stands for, but at most one where it weighs less than that in the end: with
-    more, few rows would be fitted far too closely.
+    A pair on a level weighs as much as the pairs it represents, but at most one where those weigh less: with more,
+    few rows would be fitted far too closely.
     """
     most, bend = max(1.0, float(task.weight.max(initial=0.0))), 1.0
     for n, n_target in level_sizes(rows.n, len(task.target)):
         level, some = rows.sample(n, random), task.among(n_target, random)
         factor = rows.n / level.n
-        heaviest = factor * float(some.weight.max(initial=0.0))
-        at = check_finite(evaluate_metric(some.weighted(factor * most / max(heaviest, most)), level, L))
+        scale = factor * most / max(factor * float(some.weight.max(initial=0.0)), most)
+        at = check_finite(evaluate_metric(replace(some, weight=scale * some.weight), level, L))
         for count, step in enumerate(newton_steps(at, level, sample_size(level.n, len(some.target)), random, bend)):
             at, bend = step.at, step.bend
-            settled = bend <= SETTLED_BEND and step.promised <= SETTLED * max(1.0, abs(at.primal))
+            settled = bend <= SETTLED_BEND and step.predicted <= SETTLED * max(1.0, abs(at.primal))
             if settled or count == MOST_STEPS:
                 break
         L = at.frame.L
     return L, bend
 
 
+# Single precision is used for relative gaps down to this, and for bounds within the range below.
 SINGLE = 1e-5
-"""Single precision is good for gaps down to this, and for bounds within the range below."""
 SINGLE_RANGE = 1e-12, 1e12
+# Up to this many coordinates threads work on blocks, and none on the few matrices (d, d).
 MOST_SINGLE = 1024
-"""Up to so many coordinates threads work on blocks, and none on the few matrices (d, d)."""
+# A start with a larger relative gap than this is improved over the levels too, where steps cost less, and its first
+# step has this bend; with a smaller gap it has none.
 FAR, FAR_BEND = 1e-2, 0.25
-"""With a larger relative gap than this a given metric goes over the levels too, as steps on fewer rows cost less, and
-the first step has this bend; with a smaller one it has none."""
 
 
 @short_repr
 @dataclass(frozen=True, eq=False)
 class MetricPoint(Compact):
-    """A metric, its value and the gap that its own multipliers prove."""
+    """A metric, its value, and the gap that its own multipliers prove."""
 
     problem: Any
     task: ReducedProblem
-    order: IntArray
-    """Which column of the problem each column of the blocks is."""
-    L: FloatArray
-    """A factor of the metric in the coordinates of the task."""
+    order: IntArray  # Which column of the problem each column of the blocks is.
+    L: FloatArray  # A factor of the metric in the coordinates of the task.
     primal: float
     gap: float
 
@@ -323,26 +325,21 @@ class MetricPoint(Compact):
         return max(1.0, abs(self.primal), abs(self.dual) if np.isfinite(self.gap) else 0.0)
 
     def components(self) -> FloatArray:
-        """A factor W (d, d) of the metric."""
-        W = self.task.lifted(self.L)
+        """Return a factor W (d, d) of the metric."""
+        W = self.task.extend(self.L)
         components = np.empty_like(W)
         components[self.order] = W
         return components
 
     @property
     def multipliers(self) -> FloatArray:
-        """The multipliers (n_pairs,) of all pairs, computed when asked for: they are never stored."""
+        """The multipliers (n_pairs,) of all pairs, computed from the metric: they are never stored."""
         return pair_multipliers(self.problem, self.components())
-
-    def matrix(self) -> FloatArray:
-        """M (d, d)."""
-        W = self.components()
-        return np.asarray(W @ W.T)
 
 
 @dataclass(frozen=True, eq=False)
 class _Work:
-    """A problem, made ready."""
+    """A problem in reduced coordinates, with its rows and its random numbers."""
 
     problem: Any
     task: ReducedProblem
@@ -356,7 +353,8 @@ class _Work:
             found = as_blocks(problem)
             if found is None:
                 raise InputError(
-                    "problem: expected all pairs between two runs of rows without a common column, got others."
+                    "problem: expected all pairs between two runs of rows without a common column, got others; "
+                    "use DualNewton for them."
                 )
             blocks, order = found
         else:
@@ -364,15 +362,16 @@ class _Work:
         return cls(problem, *reduce_problem(blocks), order, np.random.default_rng(seed))
 
     def start(self, given: FloatArray | None = None, /) -> MetricPoint:
-        """A point from a factor W of the metric of a similar problem, or from ever more rows."""
+        """Return a point from a factor W of the metric of a similar problem, or from ever more rows."""
         if given is None:
-            return self.point(*self._over_levels(start_factor(self.task.precision)))
+            prior = np.linalg.cholesky(np.linalg.inv(self.task.precision))
+            return self.point(*self._over_levels(prior))
         d = len(self.order)
         if np.ndim(given) == 1 and isinstance(self.problem, LogDetProblem):
             given = self.problem.start(given).components()
         if np.shape(given) != (d, d):
             raise InputError(f"start: expected a factor of a metric, shape ({d}, {d}), got {np.shape(given)}.")
-        L = self.task.inside(np.asarray(given, dtype=np.float64)[self.order])
+        L = self.task.restrict(np.asarray(given, dtype=np.float64)[self.order])
         at = self._place(L)
         if at.relative_gap <= FAR:
             return self.point(at)
@@ -382,7 +381,7 @@ class _Work:
         return self.point(*min(starts, key=lambda found: found[0].primal))
 
     def _over_levels(self, L: FloatArray) -> tuple[Place, float]:
-        """A place that ever more rows lead to, and the bend of the next step."""
+        """Return the place that the levels lead to, and the bend of the next step."""
         L, bend = level_factor(self.task, self.rows, self.random, L)
         return self._place(L), bend
 
@@ -446,7 +445,7 @@ class BlockNewton(IterativeSolver[MetricPoint]):
             return super().solve(work, start, callback)
 
     def iterates(self, start: MetricPoint) -> Iterator[MetricPoint]:
-        """Steps on all rows: in single precision as long as that is good for anything, then in double."""
+        """Yield steps on all rows: in single precision as long as that closes the gap, then in double."""
         work, at, bend = vars(start)["_work"]
         sample = sample_size(work.rows.n, len(work.task.target))
         if at.frame.dtype == np.float32:

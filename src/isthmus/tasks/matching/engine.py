@@ -126,7 +126,7 @@ class Canonical:
         """Closed form."""
         pairing = sp.diags_array(np.sqrt(weights.astype(np.float64))).tocsr()
         rows = PairedRows.of(a.astype(np.float64), b.astype(np.float64), pairing, pairing)
-        found = rows.directions(RIDGE_OF_CCA, unit=False).weighted(POWER)
+        found = rows.directions(RIDGE_OF_CCA, unit=False).weight_variates(POWER)
         maps = [
             AffineMap(W.astype(a.dtype), np.zeros(len(W), a.dtype), offset.astype(a.dtype))
             for W, offset in zip((found.source, found.target), found.offsets, strict=True)

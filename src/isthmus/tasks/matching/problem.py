@@ -151,11 +151,11 @@ class Problem:
 
     def start(self) -> Scores:
         """What is known before any refinement: by anchors where there are some, and without them."""
-        alike = apply_csls(self.alike).standardised()
+        alike = apply_csls(self.alike).standardize()
         if not len(self.anchors):
             return alike
-        anchored = apply_csls(self.scores(self.bridge(NONE))).standardised()
-        return apply_csls(anchored + BESIDE_PAIRS * alike).standardised()
+        anchored = apply_csls(self.scores(self.bridge(NONE))).standardize()
+        return apply_csls(anchored + BESIDE_PAIRS * alike).standardize()
 
 
 NONE = Links.of(np.zeros(0, np.intp), np.zeros(0, np.intp))
@@ -261,7 +261,7 @@ def score_by_class_profile(A: FloatArray, ys: IntArray, B: FloatArray, yt: IntAr
     """Scores of rows that stand alike to the classes: cosines to the mean of each class that both sides know."""
     shared = np.intersect1d(ys[ys >= 0], yt[yt >= 0])
     PA, PB = (_profiles(X, y, shared) for X, y in ((A, ys), (B, yt)))
-    return Scores(PA, PB).standardised()
+    return Scores(PA, PB).standardize()
 
 
 def _profiles(X: FloatArray, y: IntArray, classes: IntArray) -> FloatArray:
@@ -276,5 +276,5 @@ def make_problem(A: Prepared, B: Prepared, ys: IntArray, yt: IntArray, engine: E
     alike = geometric_scores(A, B)
     labelled = (ys >= 0).any() and (yt >= 0).any()
     if len(np.intersect1d(ys[ys >= 0], yt[yt >= 0])) > 1:
-        alike = alike.standardised() + score_by_class_profile(A.points, ys, B.points, yt)
+        alike = alike.standardize() + score_by_class_profile(A.points, ys, B.points, yt)
     return Problem.of(A.points, B.points, alike, label_veto(ys, yt) if labelled else None, engine)

@@ -143,7 +143,7 @@ def mutual_pairs(found: Best) -> Links:
 
 def _add_prior(fair: Scores, start: Scores, round_: int) -> Scores:
     weight = PRIOR * DECAY**round_
-    return fair.standardised() + weight * start if weight > NEGLIGIBLE else fair
+    return fair.standardize() + weight * start if weight > NEGLIGIBLE else fair
 
 
 SAMPLE_CELLS = 10_000_000

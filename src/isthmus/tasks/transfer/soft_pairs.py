@@ -190,7 +190,7 @@ def align_coarse_to_fine(sides: UnitRows, start: Scores, rounds: int, tick: Call
         axes = most if round_ == rounds - 1 else int(FEWEST_AXES * GROWTH**round_)
         part = replace(sides, A=normalize_rows(sides.A[:, :axes]), B=normalize_rows(sides.B[:, :axes]))
         maps = _fit_maps(part, apply_csls(scores), maps)
-        scores = maps.scores(part).standardised() + START * DECAY ** (round_ + 1) * start
+        scores = maps.scores(part).standardize() + START * DECAY ** (round_ + 1) * start
     assert maps is not None
     return maps
 
@@ -212,7 +212,7 @@ def _next_maps(maps: Maps, sides: UnitRows, teacher: Teacher | None) -> Scores:
     scores = maps.scores(sides)
     if teacher is None:
         return scores
-    return scores.standardised() + GUESSES * sides.class_scores(teacher(maps, sides))
+    return scores.standardize() + GUESSES * sides.class_scores(teacher(maps, sides))
 
 
 def _fit_maps(sides: UnitRows, fair: Scores, before: Maps | None) -> Maps:
@@ -403,7 +403,7 @@ def guess_by_soft_pairs(
     >>> found.posterior.shape
     (150, 5)
     """
-    start = (geometric_scores(source, target) if start is None else start).standardised()
+    start = (geometric_scores(source, target) if start is None else start).standardize()
     sides = UnitRows(source.points, ys, target.points, yt, guess)
     classifier = LinearRule.of(sides.A, ys)
 

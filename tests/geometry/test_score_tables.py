@@ -17,20 +17,20 @@ def drawn(seed, n=7, m=5, q=3):
 def test_sums_multiples_and_shifts_are_those_of_the_tables(seed, factor):
     S, T, rng = drawn(seed), drawn(seed + 1, q=2), np.random.default_rng(seed)
     rows, columns = rng.normal(size=7), rng.normal(size=5)
-    made = (factor * S + T).shifted(rows, columns).table()
+    made = (factor * S + T).shift(rows, columns).table()
     np.testing.assert_allclose(made, factor * S.table() + T.table() + rows[:, None] + columns, atol=1e-12)
 
 
 @given(st.integers(0, 10**6), st.floats(-50, 50))
 def test_a_standardised_table_has_mean_zero_and_deviation_one(seed, shift):
-    made = drawn(seed).shifted(rows=shift).standardised().table()
+    made = drawn(seed).shift(rows=shift).standardize().table()
     assert abs(made.mean()) < 1e-9
     assert abs(made.std() - 1.0) < 1e-9
 
 
 def test_a_constant_table_becomes_zero():
     S = Scores(np.ones((4, 1)), np.full((3, 1), 2.5))
-    np.testing.assert_array_equal(S.standardised().table(), np.zeros((4, 3)))
+    np.testing.assert_array_equal(S.standardize().table(), np.zeros((4, 3)))
 
 
 def test_blocks_make_up_the_table_and_none_is_larger_than_allowed(monkeypatch):

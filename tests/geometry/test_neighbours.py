@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from isthmus.geometry import similarity as module
-from isthmus.geometry.similarity import NEAR, Scores, apply_csls, find_best, measure_hubness
+from isthmus.geometry.similarity import NEIGHBOURHOOD, Scores, apply_csls, find_best, measure_hubness
 
 
 @pytest.fixture(params=[10**6, 100], ids=["one block", "blocks of two rows"])
@@ -16,14 +16,14 @@ def scores(request, monkeypatch):
 
 def test_crowding_is_the_mean_of_the_best_scores(scores):
     S, crowd = scores.table(), measure_hubness(scores)
-    np.testing.assert_allclose(crowd.rows, -np.sort(-S, axis=1)[:, :NEAR].mean(axis=1), rtol=1e-5)
-    np.testing.assert_allclose(crowd.columns, -np.sort(-S, axis=0)[:NEAR].mean(axis=0), rtol=1e-5)
+    np.testing.assert_allclose(crowd.rows, -np.sort(-S, axis=1)[:, :NEIGHBOURHOOD].mean(axis=1), rtol=1e-5)
+    np.testing.assert_allclose(crowd.columns, -np.sort(-S, axis=0)[:NEIGHBOURHOOD].mean(axis=0), rtol=1e-5)
     assert crowd.value == pytest.approx(0.5 * (S.max(axis=1).mean() + S.max(axis=0).mean()), rel=1e-5)
 
 
 def test_scores_without_hubs_are_those_of_the_formula(scores):
     S = scores.table()
-    r, c = (-np.sort(-T, axis=1)[:, :NEAR].mean(axis=1) for T in (S, S.T))
+    r, c = (-np.sort(-T, axis=1)[:, :NEIGHBOURHOOD].mean(axis=1) for T in (S, S.T))
     np.testing.assert_allclose(apply_csls(scores).table(), 2 * S - r[:, None] - c, atol=1e-4)
 
 
