@@ -31,7 +31,9 @@ from isthmus.solvers.newton import AutoNewton, DualNewton, prefers_blocks
 from isthmus.solvers.result import Callback, Result, TracePoint
 
 EQUAL = 1e-8
-"""Rows nearer than this (squared, in units of the variance of all) count as equal: its square is lost in rounding."""
+"""Rows nearer than this count as equal (squared, in units of :func:`pooled_variance`): its square is lost in rounding."""
+ROUNDING = 16.0 * np.finfo(np.float64).eps
+"""Nor are rows told apart that differ by no more than this part of their length."""
 UPPER, LOWER = 0.5, 1.5
 """The automatic bounds, in units of the spread of the domains."""
 
@@ -113,16 +115,25 @@ def make_label_block(y: IntArray, run: tuple[slice, slice], weight: float, bound
     return Pairs(*run, sign, weights, np.where(sign > 0, *bounds))
 
 
+def pooled_variance(rows: FloatArray, blocks: Iterable[Pairs]) -> float:
+    """Return the variance of all rows in pairs, each run of rows around its own mean: no domain's offset counts."""
+    runs = {(run.start, run.stop) for pairs in blocks for run in (pairs.left, pairs.right)}
+    parts = [rows[start:stop] for start, stop in sorted(runs) if start < stop]
+    return float(sum(len(part) * part.var(axis=0).sum() for part in parts) / max(sum(map(len, parts)), 1))
+
+
 def drop_coincident_pairs(rows: FloatArray, blocks: Iterable[Pairs]) -> tuple[Pairs, ...]:
-    """The blocks without what is impossible.
+    """Return the blocks without pairs that no metric can satisfy.
 
     Equal rows that belong apart can't be told apart by any metric, and nearly equal ones not in double precision:
     such pairs get no weight, and one warning says how many there are.
     """
+    blocks = tuple(blocks)
+    longest = float(np.einsum("ij,ij->i", rows, rows).max(initial=0.0))
+    # The second limit counts only where no domain varies: equal rows, as a kernel computes them, differ by rounding.
+    least = max(EQUAL * pooled_variance(rows, blocks), ROUNDING**2 * longest)
     kept, hopeless = [], 0
     for pairs in blocks:
-        # Around the mean of either end: how far a domain lies from the origin says nothing about its rows.
-        least = EQUAL * max(rows[run].var(axis=0).sum() for run in (pairs.left, pairs.right))
         distances = PairGraph((pairs,), len(rows)).distances(rows).reshape(pairs.shape)
         equal = (distances <= least) & (pairs.sign < 0) & (pairs.weight > 0)
         hopeless += int(equal.sum())
