@@ -11,6 +11,7 @@ from isthmus._core.linalg import principal_axes
 from isthmus._core.rows import ArrayRows, Rows
 from isthmus._core.validation import FloatArray
 from isthmus.data.domains import TwoDomains
+from isthmus.estimators.base import LABELS, RBF_KERNELS, SystemFacts
 from isthmus.estimators.from_blocks import MANY_PAIRS, BlockEstimator, ManyRows
 from isthmus.estimators.logdet import SolverRun, as_weight, check_bounds
 from isthmus.estimators.mapped import SimilarityEstimator
@@ -90,6 +91,11 @@ class ARC(BlockEstimator, SimilarityEstimator):
     >>> ARC().fit(X_source, y_source, X_target, y_target).predict([[3.8], [-3.8]])
     array(['a', 'b'], dtype=object)
     """
+
+    systems = (
+        SystemFacts("arc", "pair constraints", "Kulis et al. 2011", LABELS, "similarity"),
+        SystemFacts("arc-rbf", "pair constraints", "Kulis et al. 2011", LABELS, "similarity", options=RBF_KERNELS),
+    )
 
     result_: Result[HingePoint] | Result[HingeBlockPoint]
     objective_: float

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from isthmus.data.domains import TwoDomains
+from isthmus.estimators.base import LABELS, SystemFacts
 from isthmus.estimators.hfa import check_equal_features
 from isthmus.estimators.mapped import MetricEstimator
 from isthmus.exceptions import InputError
@@ -54,6 +55,10 @@ class FeatureAugmentation(MetricEstimator):
     >>> augmented.predict([[-1.5, 3.0], [1.5, 3.0]])
     array(['a', 'b'], dtype=object)
     """
+
+    systems = (
+        SystemFacts("feature-augmentation", "related work", "Daumé 2007, equal features only", LABELS, "metric"),
+    )
 
     equal_features = True
     intercept = True  # the rule has one

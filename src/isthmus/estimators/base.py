@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, Self
 
 import numpy as np
@@ -258,6 +258,54 @@ class Prepared:
         }
 
 
+LABELS, LABELS_AND_ROWS = "labels of both", "labels of both, unlabelled target rows"
+LABELS_OR_PAIRS, PAIRS = "labels of both, or pairs", "pairs"
+EVERYTHING = "labels of both, unlabelled rows, pairs"
+TARGET_LABELS, TARGET_ROWS = "target labels", "target labels, unlabelled target rows"
+RBF_KERNELS = {"source_kernel": "rbf", "target_kernel": "rbf"}
+LEARNS = ("metric", "similarity", "labels", "ranking")
+SECTIONS = (
+    "common space",
+    "pair constraints",
+    "maps of pairs",
+    "projections",
+    "tasks",
+    "related work",
+    "controls",
+)
+"""The sections of the table of systems, in its order."""
+
+
+@dataclass(frozen=True)
+class SystemFacts:
+    """One line of the table of systems; they stand on the class, as ``systems``, one for each variant."""
+
+    name: str
+    """What it is called in tables."""
+    section: str
+    """Where it stands there, one of :data:`SECTIONS`."""
+    reference: str
+    """Where it comes from."""
+    uses: str
+    """The data that it learns from."""
+    learns: str
+    """Distances within and across the domains ("metric"), a "similarity" across them, nothing but "labels" of target
+    rows, or the "ranking" of rows."""
+    best_for: str = ""
+    """What to take it for rather than another; empty where no measurement says so."""
+    options: Mapping[str, Any] = field(default_factory=dict, compare=False)
+    """The parameters that differ from the defaults of the class; where chance plays a part, a seed."""
+
+    def __post_init__(self) -> None:
+        check_choice(self.learns, "learns", LEARNS)
+        check_choice(self.section, "section", SECTIONS)
+
+    @property
+    def control(self) -> bool:
+        """Whether it is a control: it never sees the source, or sees a corrupted one."""
+        return self.section == "controls"
+
+
 class TwoDomainEstimator(SklearnCompatible):
     """The base of every system over a source and a target, whatever it learns.
 
@@ -266,6 +314,8 @@ class TwoDomainEstimator(SklearnCompatible):
     :meth:`_fit_blocks` for rows in blocks) turns two domains into the attributes to set. It has a ``predict``.
     """
 
+    systems: ClassVar[tuple[SystemFacts, ...]] = ()
+    """What the table of systems says of the class: :func:`isthmus.systems` reads it here."""
     takes_pairs: ClassVar[bool] = False
     """Whether known pairs of rows mean anything to the system."""
     needs_pairs: bool = False

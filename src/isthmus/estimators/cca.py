@@ -14,7 +14,9 @@ from isthmus._core.linalg import EPS, principal_axes
 from isthmus._core.rows import Draw
 from isthmus._core.validation import UNLABELLED, FloatArray, IntArray, Matrix, as_dense, check_choice, check_number
 from isthmus.data.domains import TwoDomains
+from isthmus.estimators.base import LABELS, LABELS_OR_PAIRS, SystemFacts
 from isthmus.estimators.from_blocks import ManyRows, MomentPairs, PairMomentEstimator
+from isthmus.estimators.itml import ITML
 from isthmus.exceptions import InputError
 from isthmus.geometry.common_space import CommonSpace
 from isthmus.geometry.kernels import Kernel
@@ -148,6 +150,8 @@ def pair_incidence(joint: JointSpace) -> tuple[Matrix, Matrix]:
 
 AUTOMATIC = 0.1
 """The automatic regularization where labels make the pairs, in units of the covariance's own size."""
+NEAREST = {"rule": "nearest"}
+WITH_ITML = {"metric": ITML(random_state=0), **NEAREST}
 VARIATES = ("auto", "unit", "weighted")
 
 
@@ -218,6 +222,20 @@ class KCCA(PairMomentEstimator):
     >>> KCCA("rbf", "linear").fit(X_source, y_source, X_target, y_target).predict([[3.8], [-3.8]])
     array(['a', 'b'], dtype=object)
     """
+
+    systems = (
+        SystemFacts(
+            "kcca+nn",
+            "common space",
+            "Akaho 2001, pairs as in Kulis et al. 2011",
+            LABELS_OR_PAIRS,
+            "metric",
+            options=NEAREST,
+        ),
+        SystemFacts(
+            "kcca+itml", "pair constraints", "Davis et al. 2007 after KCCA", LABELS, "metric", options=WITH_ITML
+        ),
+    )
 
     takes_pairs = True
     intercept = True
@@ -335,6 +353,20 @@ class CCA(KCCA):
     >>> CCA(regularization=0.0).fit(X, rows, Y, rows, pairs=np.c_[rows, rows]).correlations_.round(4)
     array([0.9995])
     """
+
+    systems = (
+        SystemFacts(
+            "cca+nn",
+            "common space",
+            "Hotelling 1936, pairs as in Kulis et al. 2011",
+            LABELS_OR_PAIRS,
+            "metric",
+            options=NEAREST,
+        ),
+        SystemFacts(
+            "cca+itml", "pair constraints", "Davis et al. 2007 after CCA", LABELS, "metric", options=WITH_ITML
+        ),
+    )
 
     def __init__(
         self,

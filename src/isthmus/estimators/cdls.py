@@ -13,6 +13,7 @@ from sklearn.svm import LinearSVC
 from isthmus._core.linalg import PrincipalAxes, principal_axes
 from isthmus._core.validation import UNLABELLED, FloatArray, IntArray, check_number
 from isthmus.data.domains import TwoDomains
+from isthmus.estimators.base import LABELS_AND_ROWS, SystemFacts
 from isthmus.estimators.hfa import check_two_classes
 from isthmus.estimators.mapped import MetricEstimator
 from isthmus.exceptions import ConvergenceWarning, InputError, warn
@@ -258,6 +259,8 @@ class CDLS(MetricEstimator):
     >>> cdls.landmarks_["target"].round(2)
     array([0.5, 0.5])
     """
+
+    systems = (SystemFacts("cdls", "related work", "Tsai et al. 2016", LABELS_AND_ROWS, "metric"),)
 
     intercept = True
     landmarks_: dict[str, FloatArray]

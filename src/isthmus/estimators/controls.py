@@ -15,6 +15,8 @@ from scipy.special import softmax
 from sklearn.base import clone
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.preprocessing import normalize
+from sklearn.semi_supervised import LabelSpreading
+from sklearn.svm import LinearSVC
 from sklearn.utils import InputTags, get_tags
 from sklearn.utils.validation import check_is_fitted
 
@@ -34,7 +36,15 @@ from isthmus._core.validation import (
     is_sparse,
 )
 from isthmus.data.domains import TwoDomains
-from isthmus.estimators.base import TrainingData, TwoDomainEstimator
+from isthmus.estimators.base import (
+    LABELS_AND_ROWS,
+    TARGET_LABELS,
+    TARGET_ROWS,
+    SystemFacts,
+    TrainingData,
+    TwoDomainEstimator,
+)
+from isthmus.estimators.mlhd import MLHD
 from isthmus.exceptions import InputError
 from isthmus.geometry.discriminants import SoftLDA, balance, centre_scores, score_deviation
 
@@ -111,6 +121,11 @@ def _shuffle_columns(X: Matrix, rng: np.random.Generator) -> Matrix:
 
 
 KINDS = {"noise": make_noise_source, "permuted": permute_source, "renamed": relabel_source}
+CORRUPTIONS = {
+    "noise": "random source features",
+    "permuted": "permuted source labels",
+    "renamed": "renamed source classes",
+}
 
 
 class Corrupted(TwoDomainEstimator):
@@ -142,6 +157,18 @@ class Corrupted(TwoDomainEstimator):
     >>> corrupted.predict([[-2.0, -2.0]], domain="source")
     array(['b'], dtype=object)
     """
+
+    systems = tuple(
+        SystemFacts(
+            f"mlhd, {kind}",
+            "controls",
+            reference,
+            LABELS_AND_ROWS,
+            "labels",
+            options={"estimator": MLHD(), "kind": kind, "random_state": 0},
+        )
+        for kind, reference in CORRUPTIONS.items()
+    )
 
     estimator_: TwoDomainEstimator
 
@@ -264,6 +291,26 @@ class TargetOnly(TargetEstimator):
     >>> TargetOnly(LabelSpreading(gamma=1.0)).fit(*source, X_target, y_target).predict([[5.0]])
     array(['a'], dtype=object)
     """
+
+    systems = (
+        SystemFacts("target 1-NN", "controls", "nearest labelled target row", TARGET_LABELS, "labels"),
+        SystemFacts(
+            "target SVM",
+            "controls",
+            "linear support vectors",
+            TARGET_LABELS,
+            "labels",
+            options={"classifier": LinearSVC(random_state=0)},
+        ),
+        SystemFacts(
+            "target label spreading",
+            "controls",
+            "Zhou et al. 2004",
+            TARGET_ROWS,
+            "labels",
+            options={"classifier": LabelSpreading(kernel="knn")},
+        ),
+    )
 
     classifier_: Any
 
@@ -506,6 +553,8 @@ class SelfTrainedLDA(TargetEstimator):
     >>> [round(s.score(d.X_test, d.y_test), 2) for s in fitted]
     [0.66, 0.79]
     """
+
+    systems = (SystemFacts("target self-trained LDA", "controls", "Sinkhorn pseudo-labels", TARGET_ROWS, "labels"),)
 
     axes_: PrincipalAxes
     discriminants_: tuple[SoftLDA, ...]

@@ -14,6 +14,7 @@ from sklearn.neighbors import kneighbors_graph
 from isthmus._core.linalg import principal_axes
 from isthmus._core.validation import FloatArray, IntArray, Matrix, as_dense, check_choice, check_number
 from isthmus.data.domains import TwoDomains
+from isthmus.estimators.base import LABELS, LABELS_AND_ROWS, SystemFacts
 from isthmus.estimators.cca import LabelMoments, label_moments
 from isthmus.estimators.from_blocks import BlockEstimator
 from isthmus.estimators.mapped import MetricEstimator
@@ -196,6 +197,10 @@ class DAMA(Projection):
     array(['a', 'b'], dtype=object)
     """
 
+    systems = (
+        SystemFacts("dama", "projections", "Wang & Mahadevan 2011", "labels of both, unlabelled rows", "metric"),
+    )
+
     def __init__(
         self,
         source_kernel: Kernel | str = "linear",
@@ -295,6 +300,10 @@ class MTDA(BlockEstimator, Projection):
     >>> MTDA().fit(X_source, y_source, X_target, y_target).predict([[3.8], [-3.8]])
     array(['a', 'b'], dtype=object)
     """
+
+    systems = (
+        SystemFacts("mtda", "projections", "after Zhang & Yeung 2011: LDA of the direct sum", LABELS, "metric"),
+    )
 
     def __init__(
         self,
@@ -440,6 +449,18 @@ class CDSPP(BlockEstimator, Projection):
     >>> CDSPP().fit(X_source, y_source, X_target, y_target).predict([[3.8], [-3.8]])
     array(['a', 'b'], dtype=object)
     """
+
+    systems = (
+        SystemFacts("cdspp", "projections", "Wang & Breckon 2022", LABELS, "metric"),
+        SystemFacts(
+            "cdspp-self",
+            "projections",
+            "Wang & Breckon 2022, self-trained",
+            LABELS_AND_ROWS,
+            "metric",
+            options={"n_rounds": 5},
+        ),
+    )
 
     n_guessed_: int
 

@@ -22,7 +22,7 @@ from isthmus._core.validation import (
     is_unlabelled,
 )
 from isthmus.data.domains import Domain, TwoDomains
-from isthmus.estimators.base import TwoDomainEstimator, warn_about_data
+from isthmus.estimators.base import LABELS, SystemFacts, TwoDomainEstimator, warn_about_data
 from isthmus.estimators.hfa import check_equal_features
 from isthmus.exceptions import ConvergenceWarning, InputError, warn
 from isthmus.geometry.common_space import DOMAINS
@@ -170,6 +170,12 @@ class HCDRank(TwoDomainEstimator):
     >>> np.argsort(ranking.rank([[9.0, 1.0], [2.0, 0.0], [5.0, 2.0]]))
     array([1, 2, 0])
     """
+
+    systems = (
+        SystemFacts(
+            "hcdrank", "related work", "Wang et al. 2009, equal features only, from memory", LABELS, "ranking"
+        ),
+    )
 
     equal_features = True
     directions_: dict[str, FloatArray]

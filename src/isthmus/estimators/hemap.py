@@ -9,6 +9,7 @@ import numpy as np
 from isthmus._core.linalg import principal_axes
 from isthmus._core.validation import check_choice, check_number
 from isthmus.data.domains import TwoDomains
+from isthmus.estimators.base import PAIRS, SystemFacts
 from isthmus.estimators.cca import LabelMoments
 from isthmus.estimators.eigenmaps import Both, Projection, check_rows_differ, mean_point
 from isthmus.exceptions import InputError
@@ -80,6 +81,8 @@ class HeMap(Projection):
     >>> (found[:, 0] == np.arange(30)).mean()
     np.float64(1.0)
     """
+
+    systems = (SystemFacts("hemap", "projections", "Shi et al. 2010", PAIRS, "metric"),)
 
     takes_pairs = True
 

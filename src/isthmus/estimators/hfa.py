@@ -13,7 +13,7 @@ from sklearn.svm import SVC
 
 from isthmus._core.validation import FloatArray, IntArray, Matrix, as_dense, check_number, is_sparse
 from isthmus.data.domains import TwoDomains
-from isthmus.estimators.base import TwoDomainEstimator, warn_about_data
+from isthmus.estimators.base import LABELS, SystemFacts, TwoDomainEstimator, warn_about_data
 from isthmus.exceptions import InputError
 from isthmus.geometry.kernels import RBF, Kernel, Laplacian, Linear, Precomputed, as_kernel
 from isthmus.geometry.spaces import centre_rows
@@ -226,6 +226,8 @@ class HFA(TargetClassifier):
     >>> HFA().fit(X_source, y_source, X_target, y_target).predict([[3.8], [-3.8]])
     array(['a', 'b'], dtype=object)
     """
+
+    systems = (SystemFacts("hfa", "related work", "Duan et al. 2012, solved exactly", LABELS, "labels"),)
 
     machine_: KernelMachine
     kernels_: tuple[Kernel, Kernel]

@@ -13,7 +13,7 @@ from sklearn.svm import LinearSVC
 
 from isthmus._core.validation import UNLABELLED, FloatArray, Matrix, as_dense, check_number
 from isthmus.data.domains import TwoDomains
-from isthmus.estimators.base import warn_about_data
+from isthmus.estimators.base import LABELS_AND_ROWS, SystemFacts, warn_about_data
 from isthmus.estimators.hfa import TargetClassifier, check_two_classes
 from isthmus.exceptions import ConvergenceWarning, InputError, warn
 from isthmus.geometry.kernels import Linear
@@ -150,6 +150,8 @@ class KPGRL(TargetClassifier):
     >>> KPGRL().fit(X_source, y_source, X_target, y_target).predict([[3.8], [-3.8]])
     array(['a', 'b'], dtype=object)
     """
+
+    systems = (SystemFacts("kpg-rl", "related work", "Gu et al. 2022", LABELS_AND_ROWS, "labels"),)
 
     needs_unlabelled = True
     classifier_: Any

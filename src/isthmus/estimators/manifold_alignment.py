@@ -13,6 +13,7 @@ from sklearn.neighbors import NearestNeighbors
 
 from isthmus._core.validation import FloatArray, Matrix, check_choice, check_number
 from isthmus.data.domains import TwoDomains
+from isthmus.estimators.base import EVERYTHING, SystemFacts
 from isthmus.estimators.cca import LabelMoments
 from isthmus.estimators.eigenmaps import (
     Both,
@@ -212,6 +213,8 @@ class ManifoldAlignment(Projection):
     >>> (found[:, 0] == np.arange(30)).mean()
     np.float64(1.0)
     """
+
+    systems = (SystemFacts("manifold-alignment", "projections", "Wang & Mahadevan 2009", EVERYTHING, "metric"),)
 
     takes_pairs = True
     correspondence_: str

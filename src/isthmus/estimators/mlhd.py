@@ -16,6 +16,7 @@ from isthmus._core.linalg import RANK_TOLERANCE, principal_axes
 from isthmus._core.rows import ArrayRows, Rows
 from isthmus._core.validation import FloatArray, IntArray, as_dense, check_choice, check_flag, check_number
 from isthmus.data.domains import Domain, KnownPairs, TwoDomains
+from isthmus.estimators.base import EVERYTHING, RBF_KERNELS, SystemFacts
 from isthmus.estimators.from_blocks import MANY_PAIRS, BlockEstimator, ManyRows
 from isthmus.estimators.logdet import (
     EQUAL,
@@ -256,6 +257,18 @@ class MLHD(LogDetEstimator, BlockEstimator):
     >>> mlhd.pairwise_distances(objects, turned)[4:].argmin(axis=1)
     array([4, 5])
     """
+
+    systems = (
+        SystemFacts(
+            "mlhd",
+            "common space",
+            "Qian & Chen 2012",
+            EVERYTHING,
+            "metric",
+            best_for="distances, also within a domain and within a class",
+        ),
+        SystemFacts("mlhd-rbf", "common space", "Qian & Chen 2012", EVERYTHING, "metric", options=RBF_KERNELS),
+    )
 
     takes_pairs = True
     result_: Result[DualPoint]

@@ -11,6 +11,7 @@ from sklearn.base import clone
 from isthmus._core.linalg import PrincipalAxes, principal_axes
 from isthmus._core.validation import FloatArray, IntArray, Matrix, as_dense, check_choice, check_number
 from isthmus.data.domains import TwoDomains
+from isthmus.estimators.base import PAIRS, RBF_KERNELS, SystemFacts
 from isthmus.estimators.from_blocks import MomentPairs, PairMomentEstimator
 from isthmus.estimators.itml import ITML
 from isthmus.estimators.mapped import MetricEstimator
@@ -117,6 +118,8 @@ class Procrustes(PairMomentEstimator, PairedMap):
     np.float64(1.0)
     """
 
+    systems = (SystemFacts("procrustes", "maps of pairs", "Schönemann 1966", PAIRS, "metric"),)
+
     def _fit_joint(self, domains: TwoDomains, joint: JointSpace, settings: Any) -> tuple[CommonSpace, dict[str, Any]]:
         (A, B), axes, weights = centre_pairs(joint)
         turned = fit_procrustes(A, B, weights=weights)
@@ -173,6 +176,12 @@ class PulledBackMetric(PairedMap):
     >>> round(float((found[:, 0] == np.arange(30)).mean()), 2)
     0.93
     """
+
+    systems = (
+        SystemFacts(
+            "pulled-back", "related work", "after Qi et al. 2012, our reading", "pairs, source labels", "metric"
+        ),
+    )
 
     learner_: Any
     penalty_: float
@@ -270,6 +279,8 @@ class RelativeRepresentations(PairedMap):
     >>> (found[:, 0] == np.arange(30)).mean()
     np.float64(1.0)
     """
+
+    systems = (SystemFacts("relative", "maps of pairs", "Moschella et al. 2023", PAIRS, "metric"),)
 
     def _fit_joint(self, domains: TwoDomains, joint: JointSpace, settings: Any) -> tuple[CommonSpace, dict[str, Any]]:
         both, axes, weights = centre_pairs(joint)
@@ -419,6 +430,18 @@ class RidgeMap(PairMomentEstimator, PairedMap):
     >>> (found[:, 0] == np.arange(30)).mean()
     np.float64(1.0)
     """
+
+    systems = (
+        SystemFacts(
+            "ridge",
+            "maps of pairs",
+            "Hoerl & Kennard 1970, both ways",
+            PAIRS,
+            "metric",
+            best_for="finding the same object, from known pairs",
+        ),
+        SystemFacts("ridge-rbf", "maps of pairs", "kernel ridge, both ways", PAIRS, "metric", options=RBF_KERNELS),
+    )
 
     penalties_: tuple[float, float]
 

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from isthmus.data.domains import TwoDomains
+from isthmus.estimators.base import LABELS, SystemFacts
 from isthmus.estimators.logdet import (
     LogDetEstimator,
     SolverRun,
@@ -72,6 +73,10 @@ class Saenko(LogDetEstimator):
     >>> saenko.pair_distance(X_source, X_target).round(1)
     array([1.6, 1.6, 1.6, 1.6])
     """
+
+    systems = (
+        SystemFacts("saenko", "pair constraints", "Saenko et al. 2010, equal features only", LABELS, "metric"),
+    )
 
     equal_features = True
     intercept = True  # only differences of rows count

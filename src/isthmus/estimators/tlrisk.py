@@ -10,6 +10,7 @@ from sklearn.utils import InputTags
 
 from isthmus._core.validation import FloatArray, IntArray, Matrix, check_choice, check_number, is_sparse
 from isthmus.data.domains import Domain, KnownPairs, TwoDomains
+from isthmus.estimators.base import SystemFacts
 from isthmus.estimators.hfa import TargetClassifier
 from isthmus.exceptions import InputError
 
@@ -61,6 +62,16 @@ class TLRisk(TargetClassifier):
     >>> tlrisk.predict([[0, 5, 1], [1, 0, 0]])
     array(['cat', 'dog'], dtype=object)
     """
+
+    systems = (
+        SystemFacts(
+            "tlrisk",
+            "related work",
+            "Dai et al. 2008, from memory",
+            "pairs that features occur in together, source labels",
+            "labels",
+        ),
+    )
 
     takes_pairs = True
     needs_pairs = True

@@ -9,7 +9,7 @@ from scipy.spatial.distance import cdist
 
 from isthmus._core.validation import UNLABELLED, FloatArray, IntArray, Matrix, as_dense, check_number
 from isthmus.data.domains import TwoDomains
-from isthmus.estimators.base import warn_about_data
+from isthmus.estimators.base import LABELS_AND_ROWS, SystemFacts, warn_about_data
 from isthmus.estimators.hfa import TargetClassifier
 from isthmus.exceptions import InputError, MissingDependencyError
 from isthmus.geometry.kernels import Linear
@@ -135,6 +135,12 @@ class GW(TransductiveEstimator):
         The classes of the source.
     """
 
+    systems = (
+        SystemFacts(
+            "gw", "related work", "Mémoli 2011, rows of the fit only, by POT", "source labels, all rows", "labels"
+        ),
+    )
+
     needs_target_labels = False
 
     def __init__(
@@ -176,6 +182,12 @@ class FGW(TransductiveEstimator):
     probabilities_, classes_
         As in :class:`GW`.
     """
+
+    systems = (
+        SystemFacts(
+            "fgw", "related work", "Vayer et al. 2020, rows of the fit only, by POT", LABELS_AND_ROWS, "labels"
+        ),
+    )
 
     def __init__(
         self,
@@ -233,6 +245,12 @@ class COOT(TransductiveEstimator):
     probabilities_, classes_
         As in :class:`GW`.
     """
+
+    systems = (
+        SystemFacts(
+            "coot", "related work", "Redko et al. 2020, rows of the fit only, by POT", LABELS_AND_ROWS, "labels"
+        ),
+    )
 
     def __init__(
         self,
