@@ -166,7 +166,7 @@ class ARC(BlockEstimator, SimilarityEstimator):
 
 
 def _source_rows(joint: JointSpace) -> tuple[Rows, FloatArray, float]:
-    """Source rows with the codes of their classes, axes that they lie along, their mean squared length."""
+    """Return source rows with the codes of their classes, axes that they lie along, their mean squared length."""
     if isinstance(joint, ManyRows):
         return joint.many, joint.axes(), joint.found.squared
     X = joint.source.points
@@ -175,12 +175,12 @@ def _source_rows(joint: JointSpace) -> tuple[Rows, FloatArray, float]:
 
 
 def _as_weight(weight: Any, scale: float) -> float:
-    """λ from ``pair_weight``: given, or "auto" for rows whose mean squared lengths have this product."""
+    """Return λ from ``pair_weight``: given, or "auto" for rows whose mean squared lengths have this product."""
     return as_weight(weight, "pair_weight", 1.0 / scale if scale > 0.0 else 1.0)
 
 
 def _as_bounds(bounds: Any) -> tuple[float, float]:
-    """(u, l) from the parameter ``bounds``."""
+    """Return (u, l) from the parameter ``bounds``."""
     if isinstance(bounds, str) and bounds == "auto":
         return AUTO_BOUNDS
     return check_bounds(bounds, "similarities", -np.inf)

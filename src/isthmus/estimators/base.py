@@ -1,4 +1,4 @@
-"""What in the data a method does badly on, told once at the end of a fit."""
+"""The base of all systems: what tables say of them, the hooks of a fit, scikit-learn tags, warnings about data."""
 
 from __future__ import annotations
 
@@ -131,28 +131,28 @@ class SklearnCompatible(TransformerMixin, BaseEstimator, auto_wrap_output_keys=N
     takes_pairs: ClassVar[bool]
 
     def __init_subclass__(cls, **options: Any) -> None:
-        """Small work takes one BLAS thread, in every public method of every system."""
+        """Cap the threads of small work in every public method of every system."""
         cap_methods(cls, UNCAPPED)  # before scikit-learn wraps what is there in what set_output asks for
         super().__init_subclass__(**options)
 
     @property
     def held_shape(self) -> tuple[int, int] | None:
-        """The shape of the reference rows, for :func:`isthmus._core.threads.cap_threads`; None where there are none."""
+        """The shape of the reference rows, by which threads are capped; None where there are none."""
         points = getattr(getattr(self, "references_", None), "points", None)
         return None if points is None else (points.shape[0], points.shape[1])
 
     @available_if(_one_domain)  # type: ignore[untyped-decorator]
     def fit_transform(self, X: Any, y: Any = None) -> NoReturn:
-        """Not there: the arguments of ``fit`` are two domains."""
+        """Raise: the arguments of ``fit`` are two domains."""
         raise NotImplementedError
 
     def _own_tags(self, domain: str) -> InputTags:
-        """What holds of the rows of a domain behind its transformer."""
+        """Return the tags of the rows of a domain behind its transformer."""
         kernel = getattr(self, f"{domain}_kernel", None)
         return InputTags(sparse=True, pairwise=isinstance(kernel, Precomputed) or kernel == "precomputed")
 
     def _input_tags(self, domain: str) -> InputTags:
-        """What holds of the rows of a domain as they are given."""
+        """Return the tags of the rows of a domain as they are given."""
         own, transformer = self._own_tags(domain), getattr(self, f"{domain}_transformer", None)
         if transformer is None:
             return own
@@ -161,7 +161,7 @@ class SklearnCompatible(TransformerMixin, BaseEstimator, auto_wrap_output_keys=N
         return first
 
     def _needs_labels(self) -> bool:
-        """Whether there is nothing else, as the parameters now are, that it could learn from."""
+        """Return whether there is nothing else, as the parameters now are, that it could learn from."""
         return not self.takes_pairs
 
     def __sklearn_tags__(self) -> Any:
@@ -174,7 +174,7 @@ class SklearnCompatible(TransformerMixin, BaseEstimator, auto_wrap_output_keys=N
 
 
 def both(source: InputTags, target: InputTags) -> InputTags:
-    """What holds of an input of two parts: it may be what either part may be, and has to be what one has to be.
+    """Return the tags of an input of two parts: it may be what both may be, and has to be what one has to be.
 
     Examples
     --------
@@ -466,25 +466,25 @@ class TwoDomainEstimator(SklearnCompatible):
         raise NotImplementedError
 
     def predict(self, X: Any, domain: str = "target") -> NDArray[Any]:
-        """The class of each row (n,)."""
+        """Return the class of each row (n,)."""
         raise NotImplementedError
 
     def transform(self, X: Any, domain: str = "target") -> FloatArray:
-        """Rows as points of the common space (n, k)."""
+        """Return rows as points of the common space (n, k)."""
         raise NotImplementedError
 
     def _dimension(self) -> int:
-        """The number k of columns of :meth:`transform`."""
+        """Return the number k of columns of :meth:`transform`."""
         raise NotImplementedError
 
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[Any]:
-        """Names of the columns of :meth:`transform`."""
+        """Return the names of the columns of :meth:`transform`."""
         check_is_fitted(self, "classes_")
         prefix = type(self).__name__.lower()
         return np.array([f"{prefix}{k}" for k in range(self._dimension())], dtype=object)
 
     def _rows(self, X: Any, domain: str, name: str = "X") -> Matrix:
-        """New rows of a domain, checked against those of fit and transformed as those were."""
+        """Return new rows of a domain, checked against those of fit and transformed as those were."""
         check_is_fitted(self, "classes_")
         check_choice(domain, "domain", DOMAINS)
         check_same_columns(X, self._columns[domain], name)
@@ -492,11 +492,11 @@ class TwoDomainEstimator(SklearnCompatible):
         return check_magnitude(check_matrix(rows, name, n_columns=self.n_features_[domain]), name, smallest=0.0)
 
     def score(self, X: Any, y: Any, domain: str = "target") -> float:
-        """The share of labelled rows whose class is predicted; rows marked as unlabelled do not count."""
+        """Return the share of labelled rows whose class is predicted; rows marked as unlabelled do not count."""
         return score_predictions(y, self.predict(X, domain), "y", "X")
 
     def given_source(self, X_source: Any, y_source: Any) -> GivenSource:
-        """The same system as an ordinary scikit-learn estimator over the target, with the source held fixed.
+        """Return this system as an ordinary scikit-learn estimator over the target, with the source held fixed.
 
         It has ``fit(X, y)``, ``predict``, ``transform`` and ``score`` over target rows, for ``GridSearchCV``,
         ``cross_val_score``, ``Pipeline`` and the like.

@@ -1,4 +1,7 @@
-"""The regularization of canonical correlations, by how well held-out pairs are found."""
+"""Canonical correlations of two domains (Hotelling 1936, kernels: Akaho 2001), paired by labels or known pairs.
+
+First the choice of the regularization, then the pairs as sums over classes or groups, then the systems.
+"""
 
 from __future__ import annotations
 
@@ -36,7 +39,7 @@ MANY, HELD_OUT = 2000, 1000
 
 
 def choose_regularization(joint: JointSpace) -> float:
-    """The offered γ under which partners of held-out pairs rank best (mean reciprocal rank, both directions).
+    """Return the offered γ under which partners of held-out pairs rank best (mean reciprocal rank, both directions).
 
     In five folds; of more than :data:`MANY` pairs once, as all others are learned from then.
     """
@@ -57,7 +60,7 @@ def choose_regularization(joint: JointSpace) -> float:
 
 
 def fold_size(n: int) -> int:
-    """How many of many pairs are held out.
+    """Return how many of many pairs are held out.
 
     Examples
     --------
@@ -68,7 +71,7 @@ def fold_size(n: int) -> int:
 
 
 def _rank_over_folds(A: FloatArray, B: FloatArray, weights: FloatArray) -> FloatArray:
-    """The sum over folds of the ranks of what each holds out, for each γ."""
+    """Return the sum over folds of the ranks of what each holds out, for each γ."""
     n, rng, totals = len(A), np.random.default_rng(0), np.zeros(len(OFFERED))
     if n < FEWEST:
         return np.asarray(np.isclose(OFFERED, OTHERWISE), dtype=np.float64)
@@ -85,7 +88,7 @@ def _rank_over_folds(A: FloatArray, B: FloatArray, weights: FloatArray) -> Float
 
 
 def _reciprocal_ranks(rows: PairedRows, A: FloatArray, B: FloatArray) -> FloatArray:
-    """The mean reciprocal rank of held-out pairs for each γ, or zero where the rows left do not vary together."""
+    """Return the mean reciprocal rank of held-out pairs for each γ; zero where the rest does not vary together."""
     scores = np.zeros(len(OFFERED))
     for k, gamma in enumerate(OFFERED):
         try:
@@ -107,7 +110,7 @@ def _cosines(found: CanonicalDirections, A: FloatArray, B: FloatArray) -> FloatA
 
 
 def make_paired_rows(joint: JointSpace) -> PairedRows:
-    """The rows of both domains, paired by what is known: pairs, or classes."""
+    """Return the rows of both domains, paired by what is known: pairs, or classes."""
     if isinstance(joint, ManyRows):
         return _from_class_sums(joint)
     L, R = label_incidence(joint) if joint.pairs is None else pair_incidence(joint)
@@ -115,7 +118,7 @@ def make_paired_rows(joint: JointSpace) -> PairedRows:
 
 
 def _from_class_sums(joint: ManyRows) -> PairedRows:
-    """Of source rows in blocks: few rows with their covariance over the pairs, and their class sums."""
+    """Return paired rows of source rows in blocks: few rows with their covariance over the pairs, and class sums."""
     counts, means, y = joint.found.counts, joint.found.means, joint.target.y
     of_target = np.bincount(y, minlength=len(counts)).astype(np.float64)
     n = float(counts @ of_target)
@@ -131,7 +134,7 @@ def _from_class_sums(joint: ManyRows) -> PairedRows:
 
 
 def label_incidence(joint: JointSpace) -> tuple[Matrix, Matrix]:
-    """One group per class: the one-hot labels of either domain, zero where there is none."""
+    """Return one group per class: the one-hot labels of either domain, zero where there is none."""
     one_hot = []
     for side in (joint.source, joint.target):
         rows, shape = side.labelled, (len(side.y), joint.n_classes)
@@ -140,7 +143,7 @@ def label_incidence(joint: JointSpace) -> tuple[Matrix, Matrix]:
 
 
 def pair_incidence(joint: JointSpace) -> tuple[Matrix, Matrix]:
-    """One group per target row: with what weight each source row is paired with it."""
+    """Return one group per target row: with what weight each source row is paired with it."""
     shape = len(joint.source.y), len(joint.target.y)
     if joint.pairs is None:
         return sp.csr_array(shape), sp.csr_array(sp.identity(shape[1]))
@@ -321,7 +324,7 @@ class KCCA(PairMomentEstimator):
         return found.leading(most if self.n_components is None else self.n_components)
 
     def _weighted(self, joint: JointSpace) -> bool:
-        """Whether variates count by their correlations."""
+        """Return whether variates count by their correlations."""
         if self.variates == "auto":
             return joint.pairs is not None and isinstance(self.metric, str)
         return self.variates == "weighted"
@@ -330,7 +333,7 @@ class KCCA(PairMomentEstimator):
         return not isinstance(self.metric, str)
 
     def _fitted_learner(self, domains: TwoDomains, space: CommonSpace) -> Any:
-        """The learner of a metric, fitted to the labelled points of both domains."""
+        """Return the learner of a metric, fitted to the labelled points of both domains."""
         known = References.of(domains, space).labelled
         if not len(known.y):
             raise InputError("metric: expected labelled rows for a learner to learn from, got none.")
@@ -423,7 +426,7 @@ class LabelMoments:
 
     @classmethod
     def of(cls, rows: tuple[FloatArray, FloatArray], y: tuple[IntArray, IntArray], n_classes: int) -> LabelMoments:
-        """Of rows with label codes, -1 for none, which are left out."""
+        """Return the moments of rows with label codes; those with -1 are left out."""
         known = [codes != UNLABELLED for codes in y]
         X, Y = (part[k] for part, k in zip(rows, known, strict=True))
         ys, yt = (part[k] for part, k in zip(y, known, strict=True))
@@ -442,7 +445,7 @@ class LabelMoments:
         return np.vstack(self.sums)
 
     def weighted(self, weights: tuple[FloatArray, FloatArray]) -> tuple[FloatArray, FloatArray]:
-        """Σ w_c(i) x_i x_iᵀ of either domain, for a weight of each class."""
+        """Return Σ w_c(i) x_i x_iᵀ of either domain, for a weight of each class."""
         source, target = (
             (w[codes][:, None] * X).T @ X for X, codes, w in zip(self.rows, self.y, weights, strict=True)
         )
@@ -479,12 +482,12 @@ class LabelMoments:
         return np.asarray((M / np.where(n > 0.0, n, 1.0)) @ M.T)
 
     def middle(self, source: FloatArray, target: FloatArray) -> FloatArray:
-        """The mean (k,) of all labelled rows along directions (r_s, k), (r_t, k)."""
+        """Return the mean (k,) of all labelled rows along directions (r_s, k), (r_t, k)."""
         s = self.sums[0].sum(axis=1) @ source + self.sums[1].sum(axis=1) @ target
         return np.asarray(s / float(self.totals.sum()))
 
     def heights(self, source: FloatArray, target: FloatArray) -> FloatArray:
-        """How high the classes stand (C, k) along directions (r_s, k), (r_t, k), as seen from the mean of all."""
+        """Return the sums (C, k) of the classes along directions (r_s, k), (r_t, k), around the mean of all."""
         totals = self.sums[0].T @ source + self.sums[1].T @ target
         n = self.totals[:, None]
         return np.asarray(totals - n * totals.sum(axis=0) / n.sum())
@@ -492,7 +495,7 @@ class LabelMoments:
 
 @dataclass(frozen=True, eq=False)
 class BlockLabelMoments(LabelMoments):
-    """The same of source rows in blocks: they are none of its rows, and each scatter of theirs is a pass.
+    """Moments of source rows in blocks: these are none of its rows, and each scatter of theirs is a pass.
 
     Parameters
     ----------
@@ -504,7 +507,7 @@ class BlockLabelMoments(LabelMoments):
 
     @classmethod
     def of_many(cls, joint: ManyRows) -> BlockLabelMoments:
-        """Of a joint space whose source rows stay where they are."""
+        """Return the moments of a joint space whose source rows stay where they are."""
         target = LabelMoments.of(
             (joint.source.points, joint.target.points), (joint.source.y, joint.target.y), joint.n_classes
         )
@@ -512,7 +515,7 @@ class BlockLabelMoments(LabelMoments):
         return cls(target.rows, target.y, (counts, target.counts[1]), (counts * means.T, target.sums[1]), many=joint)
 
     def weighted(self, weights: tuple[FloatArray, FloatArray]) -> tuple[FloatArray, FloatArray]:
-        """Around the means of the classes, and of these."""
+        """Return Σ w_c(i) x_i x_iᵀ of either domain: around the means of the classes, and of these."""
         _, target = super().weighted(weights)
         means = self.many.found.means
         return self.many.within(weights[0]) + (means.T * (weights[0] * self.counts[0])) @ means, target
@@ -522,7 +525,7 @@ def label_moments(
     joint: JointSpace,
     labelled: tuple[tuple[FloatArray, FloatArray], tuple[IntArray, IntArray]] | None = None,
 ) -> LabelMoments:
-    """Of the rows that are learned from, or of other ones with other codes; of source rows in blocks by passes."""
+    """Return the moments of the rows that are learned from, or of other ones; of source rows in blocks by passes."""
     if isinstance(joint, ManyRows):
         return BlockLabelMoments.of_many(joint)
     rows, y = labelled or ((joint.source.points, joint.target.points), (joint.source.y, joint.target.y))
@@ -530,6 +533,6 @@ def label_moments(
 
 
 def _sums(X: FloatArray, one_hot: FloatArray) -> FloatArray:
-    """Sums of rows over classes (r, C); what is left where they cancel is rounding, and zero."""
+    """Return the sums of rows over classes (r, C); what is left where they cancel is rounding, and zero."""
     sums, sizes = X.T @ one_hot, np.abs(X).T @ one_hot
     return np.where(np.abs(sums) > CANCELLED * sizes, sums, 0.0)

@@ -1,4 +1,4 @@
-"""What CDLS minimises: weighted means of the domains and of their classes, and weighted rows of each class."""
+"""CDLS: a map of the source onto the target, and weights of the rows that make good landmarks (Tsai et al. 2016)."""
 
 from __future__ import annotations
 
@@ -72,13 +72,13 @@ class LandmarkMatching:
         return first * both, second * both, third
 
     def of_classes(self, rows: FloatArray, which: int) -> FloatArray:
-        """The sums (C, ·) of rows over the classes of the source (0), the labelled (1) or the free rows (2)."""
+        """Return the sums (C, ·) of rows over classes: of the source (0), the labelled (1) or the free rows (2)."""
         sums = np.zeros((self.n_classes, rows.shape[1]))
         np.add.at(sums, self.codes[which], rows)
         return sums
 
     def best_map(self, alpha: FloatArray, beta: FloatArray, penalty: float) -> FloatArray:
-        """A (d, m), the minimum with the ridge penalty ‖A‖² added, for given weights."""
+        """Return a (d, m), the minimum with the ridge penalty ‖A‖² added, for given weights."""
         n_s, n_l, n_u = self.counts
         first, second, third = self.scales
         S = self.of_classes(alpha[:, None] * self.X, 0)
@@ -92,7 +92,7 @@ class LandmarkMatching:
         return np.asarray(sla.solve(H, R, assume_a="pos"))
 
     def value_and_gradient(self, A: FloatArray, z: FloatArray) -> tuple[float, FloatArray]:
-        """The objective at weights z = [α; β] (n_s + n_u,), and its gradient, for the mapped rows A (n_s, m)."""
+        """Return the objective at weights z = [α; β] (n_s + n_u,), and its gradient, for mapped rows A (n_s, m)."""
         n_s, n_l, n_u = self.counts
         (first, second, third), (ys, yl, yu) = self.scales, self.codes
         alpha, beta = z[: len(A)], z[len(A) :]
@@ -138,7 +138,7 @@ class Shares:
         return np.asarray(self.share * np.bincount(self.groups))
 
     def nearest(self, z: FloatArray) -> FloatArray:
-        """The point of the set that is nearest to z: each group shifted by a number, and cut off at 0 and 1.
+        """Return the point of the set that is nearest to z: each group shifted by a number, and cut off at 0 and 1.
 
         Examples
         --------
@@ -156,7 +156,7 @@ class Shares:
         return np.asarray(np.clip(z - (0.5 * (low + high))[self.groups], 0.0, 1.0))
 
     def least(self, g: FloatArray) -> float:
-        """The least value of gᵀz over the set: full weight for the smallest of each group."""
+        """Return the least value of gᵀz over the set: full weight for the smallest of each group."""
         order = np.lexsort((g, self.groups))
         sizes = np.bincount(self.groups)
         place = np.arange(len(g)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
@@ -170,7 +170,7 @@ def best_weights(
     tol: float,
     max_iter: int = 2000,
 ) -> tuple[FloatArray, float, float]:
-    """The minimum of a convex quadratic, given as value and gradient, over a set of weights; its value and its gap.
+    """Return the minimum of a convex quadratic (value and gradient) over a set of weights, its value and its gap.
 
     Accelerated projected gradients with restarts; the step is halved where the quadratic is steeper than thought. The
     gap, gᵀz less its least value over the set, bounds what is left to gain.
@@ -317,7 +317,7 @@ class CDLS(MetricEstimator):
         return space, {"landmarks_": {"source": alpha, "target": beta}, "reference_weights": weights}
 
     def _rounds(self, X: FloatArray, Y: FloatArray, domains: TwoDomains) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """The map between coordinates, and the weights of source rows and of unlabelled target rows."""
+        """Return the map between coordinates, and the weights of source rows and of unlabelled target rows."""
         ys, yt = domains.source.y, domains.target.y
         known, free = domains.target.labelled, np.flatnonzero(yt == UNLABELLED)
         yl, C = yt[known], len(domains.classes)
@@ -355,7 +355,7 @@ class CDLS(MetricEstimator):
 
 
 def reference_weights(alpha: FloatArray, n_labelled: int) -> FloatArray:
-    """How much source rows and labelled target rows count (n_s + n_l,): the domains equally, n_s each."""
+    """Return how much source rows and labelled target rows count (n_s + n_l,): the domains equally, n_s each."""
     n = len(alpha)
     return np.concatenate([alpha * (n / alpha.sum()), np.full(n_labelled, n / n_labelled)])
 
@@ -363,7 +363,7 @@ def reference_weights(alpha: FloatArray, n_labelled: int) -> FloatArray:
 def _guesses(
     mapped: FloatArray, ys: IntArray, known: FloatArray, yl: IntArray, free: FloatArray, alpha: FloatArray
 ) -> IntArray:
-    """The classes of unlabelled target rows, by support vectors over both domains."""
+    """Return the classes of unlabelled target rows, by support vectors over both domains."""
     if not len(free):
         return np.zeros(0, dtype=np.intp)
     weights = reference_weights(alpha, len(yl))

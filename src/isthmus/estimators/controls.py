@@ -1,4 +1,7 @@
-"""Corrupted sources: what a method gains from a source that says nothing, it did not gain from the source."""
+"""Controls: systems taught by a corrupted source, and rules that never see the source.
+
+What a system gains from a source that says nothing, it did not gain from the source.
+"""
 
 from __future__ import annotations
 
@@ -50,7 +53,7 @@ from isthmus.geometry.discriminants import SoftLDA, balance, centre_scores, scor
 
 
 def make_noise_source(X: Any, y: Any, rng: np.random.Generator) -> tuple[Matrix, NDArray[Any]]:
-    """Random features under true labels.
+    """Return random features under true labels.
 
     Dense rows are turned about their mean by a random rotation of the n_s-dimensional space that the columns live
     in: mean and covariance stay as they were, and what a row says of its label is gone. Of sparse rows the entries
@@ -69,7 +72,7 @@ def make_noise_source(X: Any, y: Any, rng: np.random.Generator) -> tuple[Matrix,
 
 
 def permute_source(X: Any, y: Any, rng: np.random.Generator) -> tuple[Matrix, NDArray[Any]]:
-    """True rows under labels permuted among them: classes as large as before, that mean nothing.
+    """Return true rows under labels permuted among them: classes as large as before, that mean nothing.
 
     Examples
     --------
@@ -81,7 +84,7 @@ def permute_source(X: Any, y: Any, rng: np.random.Generator) -> tuple[Matrix, ND
 
 
 def relabel_source(X: Any, y: Any, rng: np.random.Generator) -> tuple[Matrix, NDArray[Any]]:
-    """True rows and groups, each class under the name of another: all classes in one random cycle.
+    """Return true rows and groups, each class under the name of another: all classes in one random cycle.
 
     Examples
     --------
@@ -98,7 +101,7 @@ def relabel_source(X: Any, y: Any, rng: np.random.Generator) -> tuple[Matrix, ND
 
 
 def _rotate_rows(X: FloatArray, rng: np.random.Generator) -> FloatArray:
-    """Rows of the same mean and the same covariance."""
+    """Return rows of the same mean and the same covariance."""
     mean = X.mean(axis=0, dtype=np.float64)
     _, s, Vt = sla.svd(X - mean, full_matrices=False)
     # n centred rows span n - 1 directions at most; Q is uniform among the bases orthogonal to the constant.
@@ -110,7 +113,7 @@ def _rotate_rows(X: FloatArray, rng: np.random.Generator) -> FloatArray:
 
 
 def _shuffle_columns(X: Matrix, rng: np.random.Generator) -> Matrix:
-    """Every column's entries at other rows."""
+    """Return every column's entries at other rows."""
     columns = sp.csc_array(X, copy=True)
     columns.sum_duplicates()
     counts = np.diff(columns.indptr)
@@ -192,12 +195,12 @@ class Corrupted(TwoDomainEstimator):
         return self.estimator._input_tags(domain)
 
     def predict(self, X: Any, domain: str = "target") -> NDArray[Any]:
-        """The class of each row (n,), by the fitted system."""
+        """Return the class of each row (n,), by the fitted system."""
         check_is_fitted(self, "estimator_")
         return self.estimator_.predict(X, domain)
 
     def transform(self, X: Any, domain: str = "target") -> FloatArray:
-        """Rows as points of the fitted system's space (n, k)."""
+        """Return rows as points of the fitted system's space (n, k)."""
         check_is_fitted(self, "estimator_")
         return self.estimator_.transform(X, domain)
 
@@ -206,7 +209,7 @@ class Corrupted(TwoDomainEstimator):
 
 
 def shuffle_pairs(pairs: Any, rng: np.random.Generator, classes: Any = None) -> IntArray:
-    """The same rows in wrong pairs: each source row gets the target row of another pair, all in one random cycle.
+    """Return wrong pairs of the same rows: each source row gets the target row of the next pair in a random cycle.
 
     Rows of either side are learned from as before, and as often. Where no row is in two pairs, none of the pairs is
     right any more. With ``classes`` there is a cycle in each class: what a system still finds then, it finds by the
@@ -353,21 +356,21 @@ class TargetOnly(TargetEstimator):
         return {"classifier_": classifier}
 
     def _marks(self, classifier: Any) -> bool:
-        """Whether the classifier gets to see rows without a label."""
+        """Return whether the classifier gets to see rows without a label."""
         if self.unlabelled != "auto":
             return self.unlabelled == "mark"
         last = classifier.steps[-1][1] if hasattr(classifier, "steps") else classifier
         return any(base.__module__.startswith("sklearn.semi_supervised") for base in type(last).__mro__)
 
     def predict(self, X: Any, domain: str = "target") -> NDArray[Any]:
-        """The class of each target row (n,)."""
+        """Return the class of each target row (n,)."""
         rows = self._rows(X, domain)
         with np.errstate(invalid="ignore"):
             codes = np.asarray(self.classifier_.predict(rows), dtype=np.intp)
         return np.asarray(self.classes_[codes])
 
     def transform(self, X: Any, domain: str = "target") -> FloatArray:
-        """The target rows themselves, dense (n, d_t): there is no other space."""
+        """Return the target rows themselves, dense (n, d_t): there is no other space."""
         rows = self._rows(X, domain)
         return np.asarray(rows.toarray()) if is_sparse(rows) else np.array(rows)
 
@@ -463,7 +466,7 @@ class BalancedKMeans(TargetEstimator):
         return [normalize(Z[:, :k]) for k in sorted({min(m * n_classes, Z.shape[1]) for m in self.components})]
 
     def scores(self, X: Any) -> FloatArray:
-        """How near target rows are to the classes' means (n, C), in units of the deviation of unlabelled rows.
+        """Return how near target rows are to the classes' means (n, C), in units of the deviation of unlabelled rows.
 
         Rows sum to zero over the classes with a label; minus infinity for those without.
         """
@@ -478,12 +481,12 @@ class BalancedKMeans(TargetEstimator):
         return found
 
     def predict_proba(self, X: Any, domain: str = "target") -> FloatArray:
-        """Probabilities of the classes (n, C)."""
+        """Return probabilities of the classes (n, C)."""
         self._rows(X, domain)
         return np.asarray(softmax(self.scores(X) / TEMPERATURE, axis=1))
 
     def predict(self, X: Any, domain: str = "target") -> NDArray[Any]:
-        """The class of each target row (n,): that of the nearest mean."""
+        """Return the class of each target row (n,): that of the nearest mean."""
         self._rows(X, domain)
         return np.asarray(self.classes_[self.scores(X).argmax(axis=1)])
 
@@ -492,7 +495,7 @@ class BalancedKMeans(TargetEstimator):
 
 
 def _fit_balanced_means(L: FloatArray, Y: FloatArray, U: FloatArray) -> FloatArray:
-    """The means (C, k) from labelled rows L, whose classes are the rows of Y, and unlabelled rows U."""
+    """Return the means (C, k) from labelled rows L, whose classes are the rows of Y, and unlabelled rows U."""
     totals, sizes = SEED_WEIGHT * Y.T @ L, SEED_WEIGHT * Y.sum(axis=0)
     M = totals / sizes[:, None]
     for _ in range(ROUNDS if len(U) else 0):
@@ -507,7 +510,7 @@ FLAT = 1e-10
 
 
 class SelfTrainedLDA(TargetEstimator):
-    r"""Linear discriminants of all target rows, taught by their own guesses: the bar for a transfer method to pass.
+    r"""Linear discriminants of all target rows, taught by their own guesses: the baseline of a transfer method.
 
     On the first k principal axes of the target, the guesses P are first those of the nearest labelled rows; then,
     a fixed number of times, discriminants are learned from P, a shared covariance and a mean for each class,
@@ -604,7 +607,7 @@ class SelfTrainedLDA(TargetEstimator):
         return multiples, check_number(self.shrinkage, "shrinkage", low=0.0, high=1.0, strict=True)
 
     def predict_proba(self, X: Any, domain: str = "target") -> FloatArray:
-        """Probabilities of the classes (n, C), averaged over the sizes."""
+        """Return probabilities of the classes (n, C), averaged over the sizes."""
         rows = self._rows(X, domain)
         Z = self.axes_.coordinates(rows)
         P = np.zeros((len(Z), len(self.classes_)))
@@ -614,12 +617,12 @@ class SelfTrainedLDA(TargetEstimator):
         return P
 
     def predict(self, X: Any, domain: str = "target") -> NDArray[Any]:
-        """The most likely class of each target row (n,)."""
+        """Return the most likely class of each target row (n,)."""
         codes = np.argmax(self.predict_proba(X, domain), axis=1)
         return np.asarray(self.classes_[codes])
 
     def transform(self, X: Any, domain: str = "target") -> FloatArray:
-        """Target rows on the principal axes that the largest of the discriminants sees (n, k)."""
+        """Return target rows on the principal axes that the largest of the discriminants sees (n, k)."""
         rows = self._rows(X, domain)
         return self.axes_.coordinates(rows)[:, : self._dimension()].astype(rows.dtype, copy=False)
 
@@ -630,7 +633,7 @@ class SelfTrainedLDA(TargetEstimator):
 def iterate_self_training(
     Z: FloatArray, y: IntArray, shares: FloatArray, shrinkage: float | None = None
 ) -> Iterator[SoftLDA]:
-    """Discriminants of centred rows Z (n, k), each taught by the guesses of the one before, without end.
+    """Yield discriminants of centred rows Z (n, k), each taught by the guesses of the one before, without end.
 
     The codes y (n,) are -1 for unlabelled rows; every class has a labelled row.
     """
@@ -646,7 +649,7 @@ def iterate_self_training(
 
 
 def _nearest_scores(Z: FloatArray, labelled: FloatArray, y: IntArray) -> FloatArray:
-    """Minus the squared distances (n, C) to the nearest labelled row of each class, in units of a typical one."""
+    """Return minus the squared distances (n, C) to the nearest labelled row of each class, over a typical one."""
     D = cdist(Z, labelled, "sqeuclidean")
     nearest = np.stack([D[:, y == c].min(axis=1) for c in range(y.max() + 1)], axis=1)
     unit = np.median(nearest.min(axis=1)) or np.mean(nearest) or 1.0

@@ -1,4 +1,4 @@
-"""What the systems share whose maps are leading directions of both domains."""
+"""Projections by one generalized eigenproblem A v = λ B v over both domains: DAMA, MTDA and CDSPP."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class Projection(MetricEstimator):
             check_number(self.n_components, "n_components", low=1, whole=True)
 
     def _size(self, usual: int, most: int) -> int:
-        """How many directions to keep: as many as the parameter says, else as usual."""
+        """Return how many directions to keep: as many as the parameter says, else as usual."""
         if self.n_components is None:
             return min(usual, most)
         if self.n_components > most:
@@ -55,7 +55,7 @@ class Projection(MetricEstimator):
         return int(self.n_components)
 
     def _space(self, joint: JointSpace, found: JointDirections, mean: FloatArray) -> CommonSpace:
-        """The common space; at unit length, points are seen from a mean (k,) of rows there."""
+        """Return the common space; at unit length, points are seen from a mean (k,) of rows there."""
         if found.tied:
             warn(
                 f"n_components: direction {len(found.values)} has the eigenvalue of the next one; which of them is "
@@ -75,7 +75,7 @@ class Projection(MetricEstimator):
 
 
 def coordinates_of_all_rows(domains: TwoDomains, joint: JointSpace) -> Both:
-    """The coordinates of all rows, whether they are learned from with a label or without."""
+    """Return the coordinates of all rows, whether they are learned from with a label or without."""
     source, target = (
         as_dense(side.space.coordinates(domain.X))
         for side, domain in ((joint.source, domains.source), (joint.target, domains.target))
@@ -84,7 +84,7 @@ def coordinates_of_all_rows(domains: TwoDomains, joint: JointSpace) -> Both:
 
 
 def mean_point(found: JointDirections, rows: Both) -> FloatArray:
-    """The mean (k,) of rows of both domains along the directions."""
+    """Return the mean (k,) of rows of both domains along the directions."""
     return np.asarray(np.vstack([rows[0] @ found.source, rows[1] @ found.target]).mean(axis=0))
 
 
@@ -121,7 +121,7 @@ class HeatGraph:
 
     @classmethod
     def of(cls, X: FloatArray, n_neighbors: int) -> HeatGraph:
-        """Of rows X (n, r); where there are no more rows than neighbours, all rows are neighbours of each other."""
+        """Return the graph of rows X (n, r); with no more rows than neighbours, all are neighbours of each other."""
         n = len(X)
         k = min(n_neighbors, n - 1)
         if k < 1:
@@ -142,11 +142,11 @@ class HeatGraph:
         return float(self.weights.sum())
 
     def products(self, X: FloatArray) -> FloatArray:
-        """XᵀWX (r, r)."""
+        """Return XᵀWX (r, r)."""
         return np.asarray(X.T @ (self.weights @ X))
 
     def roughness(self, X: FloatArray) -> FloatArray:
-        """Xᵀ(D − W)X: half the weighted sum of squared differences of neighbours."""
+        """Return Xᵀ(D − W)X: half the weighted sum of squared differences of neighbours."""
         return np.asarray((self.degrees[:, None] * X).T @ X - self.products(X))
 
 
@@ -351,7 +351,7 @@ class MTDA(BlockEstimator, Projection):
 
 
 def guess_classes(points: FloatArray, y: IntArray, new: FloatArray) -> tuple[IntArray, FloatArray]:
-    """The class of the nearest mean direction, and how sure that is, for each new point (n, k): both (n,).
+    """Return the class of the nearest mean direction, and how sure that is, for each new point (n, k): both (n,).
 
     Points are seen from the mean of those with a class y and scaled to unit length, and so are the class means; the
     probabilities of the classes are in proportion to exp(−distance).
@@ -371,7 +371,7 @@ def guess_classes(points: FloatArray, y: IntArray, new: FloatArray) -> tuple[Int
 
 
 def select_surest(guesses: IntArray, sureness: FloatArray, share: float) -> IntArray:
-    """The numbers of the surest guesses: this share of those of each class, rounded up."""
+    """Return the numbers of the surest guesses: this share of those of each class, rounded up."""
     parts = []
     for c in np.unique(guesses):
         rows = np.flatnonzero(guesses == c)
@@ -522,7 +522,7 @@ class CDSPP(BlockEstimator, Projection):
         }
 
     def _fit_domains(self, domains: TwoDomains, settings: None) -> dict[str, Any]:
-        """Target rows that the last round learned from are references, under their guessed classes."""
+        """Return target rows that the last round learned from are references, under their guessed classes."""
         learned = super()._fit_domains(domains, settings)
         codes = learned.pop("codes")
         if not learned["n_guessed_"]:
@@ -548,7 +548,7 @@ class CDSPP(BlockEstimator, Projection):
 
 
 def _guess_labels(rows: Both, domains: TwoDomains, y: IntArray, found: JointDirections, share: float) -> IntArray:
-    """Label codes of the target rows for the next round: those that are known, and the surest guesses."""
+    """Return label codes of the target rows for the next round: those that are known, and the surest guesses."""
     P, Q = rows[0] @ found.source, rows[1] @ found.target
     unlabelled = np.flatnonzero(domains.target.y < 0)
     if not len(unlabelled):

@@ -60,12 +60,12 @@ class ManyRows(JointSpace):
     found: Moments = field(kw_only=True)
 
     def within(self, weights: FloatArray) -> FloatArray:
-        """Σ w_c(i) (x_i - m_c(i)) (x_i - m_c(i))ᵀ (d, d) around the means of the classes, each with a weight (C,)."""
+        """Return Σ w_c(i) (x_i - m_c(i)) (x_i - m_c(i))ᵀ (d, d) around the class means, each with a weight (C,)."""
         (S,) = self.many.total(_Within(self.found.means, weights))
         return S
 
     def axes(self) -> FloatArray:
-        """Orthonormal axes (d, r) that the rows lie along, of most length first."""
+        """Return orthonormal axes (d, r) that the rows lie along, of most length first."""
         M, ones = self.found.means, np.ones(len(self.found.counts))
         values, vectors = np.linalg.eigh(self.within(ones) + (M.T * self.found.counts) @ M)
         kept = values > RANK_TOLERANCE * max(float(values[-1]), np.finfo(np.float64).tiny)
@@ -78,7 +78,7 @@ class _Within:
     weights: FloatArray
 
     def __call__(self, X: Matrix, codes: IntArray) -> tuple[FloatArray, ...]:
-        """The scatter of a block."""
+        """Return the scatter of a block."""
         w = self.weights[codes]
         if not is_sparse(X):
             D = X - self.means[codes]

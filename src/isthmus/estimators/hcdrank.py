@@ -1,4 +1,4 @@
-"""Two rankings whose directions share a subspace: hinges over preferences, and the squared trace norm of both."""
+"""HCDRank: two rankings whose directions share a subspace (Wang et al. 2009), by the squared trace norm of both."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ class CoupledRanking:
     weight: float
 
     def primal(self, A: FloatArray) -> float:
-        """The objective at A (d, 2)."""
+        """Return the objective at A (d, 2)."""
         hinges = [
             c * float(np.maximum(0.0, 1.0 - D @ a).sum())
             for c, D, a in zip(self.costs, (self.source, self.target), A.T, strict=True)
@@ -71,7 +71,7 @@ class CoupledRanking:
         return sum(hinges) + self.weight * float(np.linalg.svd(A, compute_uv=False).sum() ** 2)
 
     def dual(self, x: FloatArray) -> float:
-        """The lower bound that multipliers (P_s + P_t,) between 0 and c prove."""
+        """Return the lower bound that multipliers (P_s + P_t,) between 0 and c prove."""
         return float(x.sum() - np.linalg.norm(self._sums(x), 2) ** 2 / (4.0 * self.weight))
 
     def _sums(self, x: FloatArray) -> FloatArray:
@@ -79,7 +79,7 @@ class CoupledRanking:
         return np.column_stack([self.source.T @ x[:n], self.target.T @ x[n:]])
 
     def solved(self, tol: float) -> tuple[FloatArray, float, float]:
-        """A (d, 2), its objective, and its gap: at most ``tol`` of the objective, unless digits run out."""
+        """Return a (d, 2), its objective, and its gap: at most ``tol`` of the objective, unless digits run out."""
         most = np.repeat(self.costs, [len(self.source), len(self.target)])
         t, bound = np.full(len(most), 0.5), -np.inf
         best: tuple[FloatArray, float] = np.zeros((self.source.shape[1], 2)), np.inf
@@ -102,12 +102,12 @@ class CoupledRanking:
         return best[0], best[1], max(best[1] - bound, 0.0)
 
     def _scaled(self, t: FloatArray, most: FloatArray, unit: float) -> tuple[float, FloatArray]:
-        """What is minimised, of multipliers in units of their bounds."""
+        """Return what is minimised, of multipliers in units of their bounds."""
         value, gradient, _ = self._smooth(most * t, unit)
         return value, most * gradient
 
     def _smooth(self, x: FloatArray, unit: float) -> tuple[float, FloatArray, FloatArray]:
-        """Minus the dual with a soft maximum, its gradient, and the directions A that it stands for."""
+        """Return minus the dual with a soft maximum, its gradient, and the directions A that it stands for."""
         G = self._sums(x)
         values, V = np.linalg.eigh(G.T @ G)
         shares = np.exp((values - values[-1]) / unit)
@@ -242,12 +242,12 @@ class HCDRank(TwoDomainEstimator):
         return np.asarray(X[above] - X[below])
 
     def rank(self, X: Any, domain: str = "target") -> FloatArray:
-        """The score (n,) of each row: of two rows of one domain, the larger is preferred."""
+        """Return the score (n,) of each row: of two rows of one domain, the larger is preferred."""
         rows = self._rows(X, domain)
         return np.asarray(rows @ self.directions_[domain].astype(rows.dtype))
 
     def share_in_order(self, X: Any, y: Any, domain: str = "target") -> float:
-        """The share of all pairs of rows of different grades y (n,) whose scores are in the order of the grades.
+        """Return the share of pairs of rows of different grades y (n,) whose scores are in the order of the grades.
 
         Rows marked as unlabelled do not count.
         """
@@ -260,21 +260,21 @@ class HCDRank(TwoDomainEstimator):
         return ordered_share(scores[known], grades)
 
     def transform(self, X: Any, domain: str = "target") -> FloatArray:
-        """The scores as the only coordinate (n, 1)."""
+        """Return the scores as the only coordinate (n, 1)."""
         return self.rank(X, domain)[:, None]
 
     def _dimension(self) -> int:
         return 1
 
     def predict(self, X: Any, domain: str = "target") -> NDArray[Any]:
-        """The grade (n,) with the nearest mean score among the labelled rows of the domain."""
+        """Return the grade (n,) with the nearest mean score among the labelled rows of the domain."""
         scores = self.rank(X, domain)
         nearest = np.abs(scores[:, None] - self._positions[domain]).argmin(axis=1)
         return np.asarray(self.classes_[nearest])
 
 
 def preferences(y: IntArray, most: int, random: Generator) -> tuple[IntArray, IntArray]:
-    """Rows that are preferred and rows that they are preferred to: all of labelled rows, or ``most`` at random.
+    """Return preferred rows and the rows that they are preferred to: of all labelled rows, or ``most`` at random.
 
     Examples
     --------
@@ -302,7 +302,7 @@ def preferences(y: IntArray, most: int, random: Generator) -> tuple[IntArray, In
 
 
 def ordered_share(scores: FloatArray, grades: IntArray) -> float:
-    """The share of pairs of rows of different grades (n,) whose scores are in their order; equal ones are half so.
+    """Return the share of pairs of different grades (n,) whose scores are in their order; equal scores count half.
 
     From sorted scores: a table of all pairs of rows is never made.
 
@@ -320,6 +320,6 @@ def ordered_share(scores: FloatArray, grades: IntArray) -> float:
 
 
 def mean_scores(scores: FloatArray, y: IntArray, n_classes: int) -> FloatArray:
-    """The mean score (C,) of the rows of each class; infinite for classes without rows."""
+    """Return the mean score (C,) of the rows of each class; infinite for classes without rows."""
     present = [scores[y == c] for c in range(n_classes)]
     return np.array([part.mean() if len(part) else np.inf for part in present])

@@ -156,7 +156,7 @@ class HeMap(Projection):
 
 
 def take_paired_rows(joint: JointSpace) -> Both:
-    """The rows of known pairs, pair by pair: one of weight w counts as w pairs."""
+    """Return the rows of known pairs, pair by pair: one of weight w counts as w pairs."""
     if joint.pairs is None:
         raise InputError("pairs: expected known pairs of rows, got None.")
     root = np.sqrt(joint.pairs.weights)[:, None]
@@ -166,7 +166,7 @@ def take_paired_rows(joint: JointSpace) -> Both:
 
 
 def pair_rows_by_label(joint: JointSpace) -> Both:
-    """As many rows as have labels, and one per class, in place of all pairs of one class: F has the same FᵀF.
+    """Return as many rows as have labels, and one per class, in place of all pairs of a class: FᵀF is the same.
 
     Over the n m pairs of a class, a turn of the pairs among themselves leaves one of the two means, counted n m
     times, and the deviations from them, each with nothing on the other side.

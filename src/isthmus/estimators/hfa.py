@@ -1,4 +1,4 @@
-"""What systems share that end in a classifier of target rows."""
+"""HFA: support vectors over augmented features, in closed form (Duan et al. 2012); the base of other classifiers."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class TargetClassifier(TwoDomainEstimator):
     """
 
     def _scores(self, rows: Matrix) -> FloatArray:
-        """The scores (n, C) of target rows, the larger the better; minus infinity for classes without any."""
+        """Return the scores (n, C) of target rows, the larger the better; minus infinity for classes without any."""
         raise NotImplementedError
 
     def _rows(self, X: Any, domain: str, name: str = "X") -> Matrix:
@@ -36,17 +36,17 @@ class TargetClassifier(TwoDomainEstimator):
         return super()._rows(X, domain, name)
 
     def decision_function(self, X: Any, domain: str = "target") -> FloatArray:
-        """A score for each class (n, C), the larger the better; of two classes that of the second less the first."""
+        """Return a score for each class (n, C), larger is better; of two the second's less the first's (n,)."""
         scores = self._scores(self._rows(X, domain))
         return scores if scores.shape[1] != 2 else scores[:, 1] - scores[:, 0]
 
     def predict(self, X: Any, domain: str = "target") -> NDArray[Any]:
-        """The class of the largest score for each target row (n,)."""
+        """Return the class of the largest score for each target row (n,)."""
         best = self._scores(self._rows(X, domain)).argmax(axis=1)
         return np.asarray(self.classes_[best])
 
     def transform(self, X: Any, domain: str = "target") -> FloatArray:
-        """The scores of the classes (n, C): there is no other space."""
+        """Return the scores of the classes (n, C): there is no other space."""
         rows = self._rows(X, domain)
         return self._scores(rows).astype(rows.dtype, copy=False)
 
@@ -102,7 +102,7 @@ class KernelMachine:
     centre: FloatArray | None = None
 
     def scores(self, X: Matrix) -> FloatArray:
-        """The scores (n, C) of rows."""
+        """Return the scores (n, C) of rows."""
         scores = np.tile(self.intercepts, (X.shape[0], 1))
         for start in range(0, X.shape[0] if self.support.shape[0] else 0, BLOCK):
             rows = slice(start, start + BLOCK)
@@ -124,7 +124,7 @@ class DirectSum:
     kernels: tuple[Kernel, Kernel]
 
     def machine(self, y: IntArray, n_classes: int, C: float, tol: float) -> KernelMachine:
-        """One SVM per class over both domains (classes y (n_s + n_t,)), as what it says of target rows."""
+        """Fit one SVM per class over both domains (classes y (n_s + n_t,)); return what it says of target rows."""
         n = self.source.shape[0]
         rows, options = self._rows()
         coefficients, intercepts = np.zeros((self.target.shape[0], n_classes)), np.zeros(n_classes)
@@ -138,7 +138,7 @@ class DirectSum:
         return KernelMachine(self.kernels[1], self.target[used], coefficients[used], intercepts)
 
     def _rows(self) -> tuple[Matrix, dict[str, object]]:
-        """What libsvm is given, and how it is to take it."""
+        """Return what libsvm is given, and how it is to take it."""
         X, Y = self.source, self.target
         if all(isinstance(kernel, Linear) for kernel in self.kernels):
             return _direct_sum(X, Y), {"kernel": "linear"}
@@ -155,7 +155,7 @@ class DirectSum:
 
 
 def _direct_sum(X: Matrix, Y: Matrix) -> Matrix:
-    """[x; 0] for every row of X, then [0; y] for every row of Y."""
+    """Return [x; 0] for every row of X, then [0; y] for every row of Y."""
     if is_sparse(X) and is_sparse(Y):
         return sp.block_diag([X, Y], format="csr")
     A, B = as_dense(X), as_dense(Y)
@@ -163,7 +163,7 @@ def _direct_sum(X: Matrix, Y: Matrix) -> Matrix:
 
 
 def mean_square_rbf(X: Matrix, most: int = 2000) -> RBF:
-    """The RBF kernel exp(-d²/m) with m the mean of all squared distances of rows, those to themselves among them.
+    """Return the RBF kernel exp(-d²/m) with m the mean of all squared distances of rows, also to themselves.
 
     Of many rows a fixed sample is taken.
     """
@@ -279,7 +279,7 @@ class HFA(TargetClassifier):
 
 
 def _as_kernel_or_auto(kernel: Any, name: str) -> Kernel | None:
-    """A kernel, or None for "auto"."""
+    """Return a kernel, or None for "auto"."""
     if isinstance(kernel, str) and kernel == "auto":
         return None
     found = as_kernel(kernel, name)
@@ -289,7 +289,7 @@ def _as_kernel_or_auto(kernel: Any, name: str) -> Kernel | None:
 
 
 def _centre(X: Matrix, kernel: Kernel | None) -> FloatArray | None:
-    """The mean of dense rows, for kernels that see differences only: far from the origin these would be rounding."""
+    """Return the mean of dense rows for kernels of differences, which are rounding far from the origin; else None."""
     if is_sparse(X) or not (kernel is None or isinstance(kernel, RBF | Laplacian)):
         return None
     return np.asarray(X.mean(axis=0))

@@ -1,4 +1,4 @@
-"""Key points: how rows of two domains relate to them, and the transport that keeps these relations."""
+"""KPG-RL: a transport plan that keeps the relations of rows to key points (Gu et al. 2022)."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ BLOCK = 1024
 
 
 def relations(X: FloatArray, keys: FloatArray, temperature: float) -> FloatArray:
-    r"""How near rows (n, d) are to key points (k, d), as distributions (n, k).
+    r"""Return how near rows (n, d) are to key points (k, d), as distributions (n, k).
 
     .. math:: R_{ij} \propto \exp(-\|x_i - k_j\|^2 / (\tau m)), \quad m = \max \|x - x'\|^2
 
@@ -35,7 +35,7 @@ def relations(X: FloatArray, keys: FloatArray, temperature: float) -> FloatArray
 
 
 def jensen_shannon(P: FloatArray, Q: FloatArray) -> FloatArray:
-    r"""All Jensen–Shannon divergences (n, m) between distributions P (n, k) and Q (m, k), in nats.
+    r"""Return all Jensen–Shannon divergences (n, m) between distributions P (n, k) and Q (m, k), in nats.
 
     .. math:: \mathrm{JS}(p, q) = H(\tfrac{p + q}{2}) - \tfrac12 H(p) - \tfrac12 H(q)
 
@@ -62,7 +62,7 @@ class Plan:
 
 
 def sinkhorn(cost: FloatArray, regularization: float, tol: float, max_iter: int) -> Plan:
-    r"""The plan of least cost with entropy: :math:`\min \langle \pi, G \rangle - \varepsilon H(\pi)`.
+    r"""Return the plan of least cost with entropy: :math:`\min \langle \pi, G \rangle - \varepsilon H(\pi)`.
 
     Costs are between 0 and 1 and ε at least 1/300, so that exp(-G/ε) is a number in double precision and no
     logarithms are needed.
@@ -207,7 +207,7 @@ class KPGRL(TargetClassifier):
         return {"classifier_": classifier, "plan_error_": plan.error, "n_iter_": plan.n_iter}
 
     def _plan(self, domains: TwoDomains, X: FloatArray, Y: FloatArray, free: Any) -> Plan:
-        """The transport of source rows to unlabelled target rows."""
+        """Return the transport of source rows to unlabelled target rows."""
         known, ys = domains.target.labelled, domains.source.y
         means = np.stack([X[ys == c].mean(axis=0) for c in domains.target.y[known]])
         keys = means, Y[known]

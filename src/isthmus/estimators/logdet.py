@@ -1,4 +1,4 @@
-"""From labels to constraints: bounds that need no unit, and pairs of rows."""
+"""What the LogDet systems (MLHD, Saenko, ITML) share: bounds, weights, pairs by labels, solvers, warm starts."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from isthmus.solvers.newton import AutoNewton, DualNewton, prefers_blocks
 from isthmus.solvers.result import Callback, Result, TracePoint
 
 EQUAL = 1e-8
-"""Rows nearer than this count as equal (squared, in units of :func:`pooled_variance`): its square is lost in rounding."""
+"""Rows nearer than this (squared, over :func:`pooled_variance`) count as equal: its square is lost in rounding."""
 ROUNDING = 16.0 * np.finfo(np.float64).eps
 """Nor are rows told apart that differ by no more than this part of their length."""
 UPPER, LOWER = 0.5, 1.5
@@ -41,22 +41,22 @@ TOTAL_WEIGHT = 1e4
 """The automatic weight of all pairs together: how many there are does not matter (docs/defaults.md)."""
 
 ITML_WEIGHT = 1e3
-"""The same for ITML."""
+"""The automatic weight of all pairs together for ITML."""
 PERCENTILES = 20, 80
 """ITML's automatic bounds, among squared distances."""
 SAMPLE = 5000
-"""So many pairs of points are measured for them."""
+"""How many pairs of points are measured for them."""
 
 
 def as_bounds(bounds: Any, scale: float, automatic: tuple[float, float] = (UPPER, LOWER)) -> tuple[float, float]:
-    """(u, l) from the parameter ``bounds``: squared distances, or "auto", the ``automatic`` ones times ``scale``."""
+    """Return (u, l) from the parameter ``bounds``: squared distances, or "auto": ``automatic`` times ``scale``."""
     if isinstance(bounds, str) and bounds == "auto":
         return automatic[0] * scale, automatic[1] * scale
     return check_bounds(bounds, "squared distances", 0.0)
 
 
 def as_pair_weight(weight: Any, n_pairs: int, total: float = TOTAL_WEIGHT) -> float:
-    """λ2 of one pair from the parameter ``pair_weight``: a number, or "auto", a total that all pairs share.
+    """Return λ2 of one pair from the parameter ``pair_weight``: a number, or "auto", a total that all pairs share.
 
     Examples
     --------
@@ -67,7 +67,7 @@ def as_pair_weight(weight: Any, n_pairs: int, total: float = TOTAL_WEIGHT) -> fl
 
 
 def as_weight(weight: Any, name: str, value: float) -> float:
-    """A weight from a parameter: a number, or "auto" for this value."""
+    """Return a weight from a parameter: a number, or "auto" for this value."""
     if isinstance(weight, str) and weight == "auto":
         return value
     if isinstance(weight, str):
@@ -76,7 +76,7 @@ def as_weight(weight: Any, name: str, value: float) -> float:
 
 
 def check_bounds(bounds: Any, what: str, low: float) -> tuple[float, float]:
-    """Two numbers u < l above ``low``."""
+    """Return two numbers u < l above ``low``."""
     if not isinstance(bounds, tuple | list | np.ndarray) or len(bounds) != 2:
         raise InputError(f'bounds: expected "auto" or two {what} (u, l), got {bounds!r}.')
     u, l = (check_number(value, "bounds", low=low, strict=low > -np.inf) for value in bounds)  # noqa: E741
@@ -88,7 +88,7 @@ def check_bounds(bounds: Any, what: str, low: float) -> tuple[float, float]:
 def make_label_pairs(
     rows: FloatArray, y: IntArray, runs: list[tuple[slice, slice]], bounds: tuple[float, float]
 ) -> tuple[Pairs, ...]:
-    """All pairs between runs of rows that can be told apart, a block for each, bounded by whether labels agree.
+    """Return a block of all pairs for each two runs of rows, bounded by whether labels agree, but for coincident rows.
 
     Each has the weight one.
     """
@@ -96,17 +96,17 @@ def make_label_pairs(
 
 
 def count_pairs(blocks: Iterable[Pairs]) -> int:
-    """How many pairs have a weight."""
+    """Return how many pairs have a weight."""
     return sum(int((pairs.weight > 0.0).sum()) for pairs in blocks)
 
 
 def scale_weights(blocks: Iterable[Pairs], factor: float) -> tuple[Pairs, ...]:
-    """The blocks with all weights times a factor."""
+    """Return the blocks with all weights times a factor."""
     return tuple(replace(pairs, weight=factor * pairs.weight) for pairs in blocks)
 
 
 def make_label_block(y: IntArray, run: tuple[slice, slice], weight: float, bounds: tuple[float, float]) -> Pairs:
-    """All pairs between two runs of rows, without weight where one of the two has no label (-1)."""
+    """Return all pairs between two runs of rows, without weight where one of the two has no label (-1)."""
     left, right = y[run[0], None], y[None, run[1]]
     sign = np.where(left == right, 1.0, -1.0)
     weights = np.where((left != UNLABELLED) & (right != UNLABELLED), weight, 0.0)
@@ -150,7 +150,7 @@ def drop_coincident_pairs(rows: FloatArray, blocks: Iterable[Pairs]) -> tuple[Pa
 def percentile_bounds(
     points: FloatArray, random: RandomState, percentiles: tuple[float, float] = PERCENTILES
 ) -> tuple[float, float]:
-    """(u, l), two percentiles of the squared distances of pairs of points (n, d).
+    """Return (u, l), two percentiles of the squared distances of pairs of points (n, d).
 
     At most :data:`SAMPLE` pairs are measured, all of them where there are no more; pairs of equal points don't
     count. Where the percentiles coincide they are half and one and a half times that distance, as for
@@ -169,7 +169,7 @@ def percentile_bounds(
 
 
 def draw_pairs(y: IntArray, most: int, random: RandomState) -> tuple[IntArray, IntArray, FloatArray]:
-    """Row numbers of either end and the sign of pairs that labels make, none of them twice.
+    """Return row numbers of either end and the sign of pairs that labels make, none of them twice.
 
     Of either kind, similar and dissimilar, ``most`` are drawn at random, or all taken where there are no more.
     Sorted by label, a row's later partners are a run of rows: pairs can be counted through without being listed.
@@ -204,20 +204,20 @@ class WarmStart:
     """Whether the solver can work over blocks."""
 
     def __call__(self, problem: Any, *spaces: Space) -> FloatArray | None:
-        """A factor of a metric, or multipliers; None where neither can be told."""
+        """Return a factor of a metric, or multipliers; None where neither can be told."""
         start = self.factor(*spaces) if self.takes_blocks and spaces and self._by_blocks(problem) else None
         written_out = isinstance(problem, LogDetProblem) and isinstance(self.result.problem, LogDetProblem)
         return self.multipliers(problem) if start is None and written_out else start
 
     def _by_blocks(self, problem: Any) -> bool:
-        """Whether blocks are the quicker way from here, however few the rows are."""
+        """Return whether blocks are the quicker way from here, however few the rows are."""
         if not isinstance(problem, LogDetProblem) or not isinstance(self.result.point, DualPoint):
             return True
         found = as_blocks(problem)
         return found is not None and prefers_blocks(found[0], fewest=0)
 
     def multipliers(self, problem: LogDetProblem) -> FloatArray:
-        """Of each pair of the new problem what it had in the old one."""
+        """Return the multipliers of the pairs of the new problem: what each had in the old one, else zero."""
         places, old, new = self._places(), self.result.problem.graph, problem.graph
         kept = [np.zeros(block.shape) for block in new.blocks]
         alike = len(old.blocks) == len(new.blocks) and len(self.result.problem.pairs) == len(problem.pairs)
@@ -232,7 +232,7 @@ class WarmStart:
         return np.concatenate([block.ravel() for block in kept])
 
     def _places(self) -> IntArray:
-        """The row of the new problem that each row of the old one is; below zero for those without a label now."""
+        """Return the row of the new problem that each old row is; below zero for those without a label now."""
         found, n = [], 0
         for domain in ("source", "target"):
             old, new = self.before.labelled(domain), self.after.labelled(domain)
@@ -242,7 +242,7 @@ class WarmStart:
         return np.concatenate(found)
 
     def factor(self, *spaces: Space) -> FloatArray | None:
-        """W (d, d) with W Wᵀ = I + T (M − I) Tᵀ, where T is the new basis in the old coordinates."""
+        """Return W (d, d) with W Wᵀ = I + T (M − I) Tᵀ, T the new basis in the old coordinates."""
         bases = [change_basis(new, old) for new, old in zip(spaces, self.spaces, strict=True)]
         known = [basis for basis in bases if basis is not None]
         if len(known) < len(bases):
@@ -255,7 +255,7 @@ class WarmStart:
 
 
 def change_basis(new: Space, old: Space) -> FloatArray | None:
-    """The orthonormal basis of a space in the coordinates of another (r, r'); None where one is not of the other.
+    """Return the basis of a space in the coordinates of another (r, r'); None where it can't be expressed there.
 
     Examples
     --------
@@ -313,7 +313,7 @@ def takes_blocks(solver: Any) -> bool:
 
 
 def as_solver(solver: Any, tol: Any, max_iter: Any) -> Any:
-    """A word with a tolerance and a limit, or an object that brings its own."""
+    """Return a word with a tolerance and a limit, or an object that brings its own."""
     if isinstance(solver, str):
         return SOLVERS[check_choice(solver, "solver", SOLVERS)](tol=tol, max_iter=max_iter)
     if isinstance(solver, type) or not hasattr(solver, "solve"):
@@ -365,14 +365,14 @@ class LogDetEstimator(MetricEstimator):
         return SolverRun.of(solver, self.progress, type(self).__name__, self.tol)
 
     def _pair_weight(self, n_pairs: int) -> float:
-        """λ2 of each of so many pairs that labels make."""
+        """Return λ2 of each of ``n_pairs`` pairs that labels make."""
         return as_pair_weight(self.pair_weight, n_pairs)
 
     def _fit_data(self, data: TrainingData, settings: SolverRun) -> dict[str, Any]:
         return {**super()._fit_data(data, settings), "_training_data": data}
 
     def __getstate__(self) -> dict[str, Any]:
-        """What is copied and pickled: not the rows of the fit, which may be many, and are the caller's."""
+        """Return what is copied and pickled: not the rows of the fit, which may be many, and are the caller's."""
         return {name: value for name, value in super().__getstate__().items() if name != "_training_data"}
 
     def update(

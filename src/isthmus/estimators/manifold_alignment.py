@@ -1,4 +1,4 @@
-"""Which rows of two domains lie alike among their neighbours: correspondences from nothing but geometry."""
+"""Manifold alignment: neighbours and corresponding rows stay together (Wang & Mahadevan 2009)."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ BLOCK_ENTRIES = 2**22
 
 
 def local_distances(R: FloatArray, S: FloatArray) -> FloatArray:
-    r"""How differently rows lie among their neighbours (n, m), whatever the order of these and the scale.
+    r"""Return how differently rows lie among their neighbours (n, m), whatever the order of these and the scale.
 
     .. math:: \min_h \min\Big(\min_a \|S_j^h - a R_i\|_F,\; \min_b \|R_i - b S_j^h\|_F\Big)
               = \sqrt{\frac{\|R_i\|^2 \|S_j\|^2 - m_{ij}^2}{\max(\|R_i\|^2, \|S_j\|^2)}}, \qquad
@@ -70,7 +70,7 @@ def local_distances(R: FloatArray, S: FloatArray) -> FloatArray:
 
 
 def local_correspondence(X: FloatArray, Y: FloatArray, n_neighbors: int, kept: int) -> Matrix:
-    """Weights (n, m), sparse: exp(−distance/δ²) for the ``kept`` rows of Y that lie most like each row of X.
+    """Return weights (n, m), sparse: exp(−distance/δ²) for the ``kept`` rows of Y that lie most like each row of X.
 
     δ² is the mean of the distances that are kept. It takes n m k! products of k(k + 1)/2 numbers.
     """
@@ -85,7 +85,7 @@ def local_correspondence(X: FloatArray, Y: FloatArray, n_neighbors: int, kept: i
 
 
 def _patterns(X: FloatArray, k: int) -> FloatArray:
-    """Distances (n, k + 1, k + 1) among each row and its k nearest ones."""
+    """Return distances (n, k + 1, k + 1) among each row and its k nearest ones."""
     others = NearestNeighbors(n_neighbors=k).fit(X).kneighbors(return_distance=False)
     places = np.hstack([np.arange(len(X))[:, None], others])
     D = np.empty((len(X), k + 1, k + 1))
@@ -121,7 +121,7 @@ class Correspondence:
 
     @classmethod
     def of(cls, made_of: str, rows: Both, domains: TwoDomains) -> Correspondence:
-        """From "pairs", "labels" or "geometry"."""
+        """Return the correspondence by "pairs", "labels" or "geometry"."""
         if made_of == "labels":
             return cls.of_labels(rows, domains)
         if made_of == "geometry":
@@ -133,13 +133,13 @@ class Correspondence:
 
     @classmethod
     def of_table(cls, rows: Both, C: Matrix) -> Correspondence:
-        """Of a sparse table."""
+        """Return the correspondence of a sparse table."""
         degrees = np.asarray(C.sum(axis=1)).ravel(), np.asarray(C.sum(axis=0)).ravel()
         return cls(degrees, np.asarray(rows[0].T @ (C @ rows[1])))
 
     @classmethod
     def of_labels(cls, rows: Both, domains: TwoDomains) -> Correspondence:
-        """One for rows of the same class: sums over classes are all that enters."""
+        """Return the correspondence that is one for rows of the same class, from sums over classes."""
         y = domains.source.y, domains.target.y
         moments = LabelMoments.of(rows, y, len(domains.classes))
         (n_s, n_t), (M_s, M_t) = moments.counts, moments.sums
@@ -299,7 +299,7 @@ class ManifoldAlignment(Projection):
         }
 
     def _matrices(self, rows: Both, across: Correspondence) -> tuple[FloatArray, FloatArray]:
-        """A = ZᵀDZ and B = ZᵀWZ."""
+        """Return a = ZᵀDZ and B = ZᵀWZ."""
         graphs = [HeatGraph.of(X, self.graph_neighbors) for X in rows]
         mu = self.correspondence_weight * sum(graph.total for graph in graphs) / (2.0 * across.total)
         degrees = [graph.degrees + mu * own for graph, own in zip(graphs, across.degrees, strict=True)]
@@ -309,7 +309,7 @@ class ManifoldAlignment(Projection):
 
 
 def _drop_constant_direction(found: JointDirections, rows: Both, k: int) -> JointDirections:
-    """The first k of k + 1 directions along which rows differ: the smoothest of all maps every row to one point."""
+    """Return the first k of k + 1 directions along which rows differ: the smoothest maps every row to one point."""
     points = np.vstack([rows[0] @ found.source, rows[1] @ found.target])
     sizes = np.sqrt((points**2).mean(axis=0))
     left = found.without(points.std(axis=0) <= CONSTANT * sizes)

@@ -46,7 +46,7 @@ KNOWN_WEIGHT = 1.0
 
 
 def add_known_pairs(block: Pairs, known: KnownPairs, bounds: tuple[float, float]) -> Pairs:
-    r"""A block of label pairs between all points of the domains, with what known pairs ask of them.
+    r"""Return a block of label pairs between all points of the domains, with what known pairs ask of them.
 
     Each pair of points counts once: as a known pair where it is one; else by its labels, where it has both; else,
     where both points are in known pairs with others, as two different objects. With the weights
@@ -84,7 +84,7 @@ def check_paired_rows_differ(joint: JointSpace, known: KnownPairs) -> None:
 
 
 def drop_unused_rows(blocks: tuple[Pairs, ...], n_rows: int, factor: float) -> tuple[tuple[Pairs, ...], IntArray]:
-    """The blocks without rows that are in no pair, with weights times a factor, and the rows that are left."""
+    """Return the blocks without rows that are in no pair, with weights times a factor, and the rows that are left."""
     used = np.zeros(n_rows, dtype=bool)
     for block in blocks:
         used[block.left] |= (block.weight > 0.0).any(axis=1)
@@ -112,7 +112,7 @@ class PairedSpace:
 
     @classmethod
     def of(cls, joint: JointSpace, used: IntArray, *, mean: bool) -> PairedSpace:
-        """The span of these rows of the joint space, and of the means of all rows where they count too."""
+        """Return the span of these rows of the joint space, and of the means of all rows where they count too."""
         n, sides = len(joint.source.points), (joint.source, joint.target)
         points = [side.points[rows] for side, rows in zip(sides, (used[used < n], used[used >= n] - n), strict=True)]
         bases = [scale * _basis(P, side, mean) for P, side, scale in zip(points, sides, _scales(*sides), strict=True)]
@@ -122,13 +122,13 @@ class PairedSpace:
 
 
 def _basis(points: FloatArray, side: DomainSpan, mean: bool) -> FloatArray:
-    """An orthonormal basis (r, q) of the span of points (m, r) and, maybe, of the mean of all rows."""
+    """Return an orthonormal basis (r, q) of the span of points (m, r) and, maybe, of the mean of all rows."""
     rows = np.vstack([points, side.mean]) if mean else points
     return principal_axes(rows, centre=False, tolerance=RANK_TOLERANCE**0.5).axes
 
 
 def _scales(source: DomainSpan, target: DomainSpan) -> tuple[float, float]:
-    """Factors that give both domains the mean of their variances; one where a domain does not vary."""
+    """Return factors that give both domains the mean of their variances; one where a domain does not vary."""
     if min(source.variance, target.variance) <= 0.0:
         return 1.0, 1.0
     mean = 0.5 * (source.variance + target.variance)
@@ -219,7 +219,8 @@ class MLHD(LogDetEstimator, BlockEstimator):
     source_transformer, target_transformer : transformer or pipeline of scikit-learn, optional
         The preparation of either domain, fitted to all of its rows, labelled or not.
     progress : bool or callable
-        Show a bar with the time left on standard error, or call this with each :class:`~isthmus.solvers.result.TracePoint`.
+        Show a bar with the time left on standard error, or call this with each
+        :class:`~isthmus.solvers.result.TracePoint`.
 
     Attributes
     ----------
@@ -391,7 +392,7 @@ class MLHD(LogDetEstimator, BlockEstimator):
     def _problem(
         self, joint: JointSpace, bounds: tuple[float, float], settings: SolverRun
     ) -> tuple[LogDetProblem | BlockProblem, float]:
-        """Labelled rows of both domains side by side, the pairs across (and within), the shift of the means; λ2."""
+        """Return the problem over labelled rows of both domains, with the pairs that their labels make, and λ2."""
         alignment = None
         if self.alignment != "none":
             weight = self._alignment_weight(joint.spread)
@@ -408,7 +409,7 @@ class MLHD(LogDetEstimator, BlockEstimator):
     def _paired_problem(
         self, joint: JointSpace, known: KnownPairs, bounds: tuple[float, float], pair_weight: float
     ) -> tuple[LogDetProblem, FloatArray]:
-        """The same with known pairs among the pairs across, and the map to the coordinates that it is posed in."""
+        """Return the problem with known pairs among the pairs across, and the map to the coordinates of its rows."""
         check_paired_rows_differ(joint, known)
         rows, by_label = joint.rows, as_bounds(self.bounds, joint.spread)
         across, *within = (make_label_block(joint.y, run, 1.0, by_label) for run in self._runs(joint))
@@ -444,7 +445,7 @@ class MLHD(LogDetEstimator, BlockEstimator):
             raise InputError(f"n_components: expected at most {most} with these rows, got {self.n_components}.")
 
     def _principal_axes(self, domains: TwoDomains, space: CommonSpace) -> FloatArray:
-        """The axes (k, n_components) along which all rows of the fit vary most in the common space."""
+        """Return the axes (k, n_components) along which all rows of the fit vary most in the common space."""
         sides = ((domains.source.X, "source"), (domains.target.X, "target"))
         points = np.vstack([as_dense(space.space(name).coordinates(X)) @ space.map(name) for X, name in sides])
         return principal_axes(points).leading(int(self.n_components or 0)).axes

@@ -1,4 +1,4 @@
-"""What systems in closed form share that learn from known pairs and from nothing else."""
+"""Maps in closed form from known pairs and nothing else: Procrustes, pulled-back metric, relative cosines, ridge."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ class PairedMap(MetricEstimator):
 def centre_pairs(
     joint: JointSpace,
 ) -> tuple[tuple[FloatArray, FloatArray], tuple[PrincipalAxes, PrincipalAxes], FloatArray]:
-    """The paired rows, pair by pair, centred and along their principal axes; these; and the weights of the pairs.
+    """Return the paired rows, centred and along their principal axes, these axes, and the weights of the pairs.
 
     What is outside the span of the paired rows is left out: a map learned from them says nothing there, and as part
     of a row's length it only blurs the cosines (Reuters, 30 pairs: recall@1 .47 with it, .61 without).
@@ -78,7 +78,7 @@ def centred_space(
     maps: tuple[FloatArray, FloatArray],
     parts: tuple[int, ...],
 ) -> CommonSpace:
-    """The common space of maps (ρ, k) that begin at the principal axes of the paired rows, centred on their means."""
+    """Return the common space of maps (ρ, k) from the principal axes of the paired rows, centred on their means."""
     W = [each.axes @ A for each, A in zip(axes, maps, strict=True)]
     offsets = -np.vstack([each.mean @ V for each, V in zip(axes, W, strict=True)])
     spaces = joint.source.space, joint.target.space
@@ -235,7 +235,7 @@ class PulledBackMetric(PairedMap):
         return space, {"learner_": learner, "penalty_": translator.penalty}
 
     def _fitted_learner(self, domains: TwoDomains) -> Any:
-        """The metric of the source, or None for the Euclidean one."""
+        """Return the metric of the source, or None for the Euclidean one."""
         source = domains.source
         known = source.labelled
         taught = len(np.unique(source.y[known])) > 1
@@ -327,7 +327,7 @@ class _Errors:
     kept: FloatArray
 
     def __call__(self, Z: Matrix, codes: IntArray) -> tuple[FloatArray, ...]:
-        """The errors (p,) of a block."""
+        """Return the errors (p,) of a block."""
         rows, w = self.layout.parts(Z)
         block = CentredRows.of(rows, self.mean, w)
         A, B = block.part(self.inputs), block.part(self.outputs)
@@ -343,7 +343,7 @@ class _Errors:
 def fit_ridge_of_pairs(
     pairs: RowPairs, moments: PairMoments, points: Both, axes: Both, penalties: FloatArray, *, back: bool = False
 ) -> RidgeFit:
-    """What :func:`isthmus.maps.regression` is over all pairs, from their moments and one pass or two for the penalty.
+    """Fit :func:`isthmus.maps.regression.fit_ridge` to all pairs, by their moments and a pass or two for the penalty.
 
     Parameters
     ----------
@@ -359,7 +359,7 @@ def fit_ridge_of_pairs(
         Whether targets predict sources.
     """
     first, second = (1, 0) if back else (0, 1)
-    root = np.sqrt(moments.weight / len(points[0]))  # each stand-in counts so much
+    root = np.sqrt(moments.weight / len(points[0]))  # each representative pair stands for as many
     B = points[second] * root
     _, found = decompose(points[first] * root, B)
     sides = moments.layout.sides

@@ -1,4 +1,4 @@
-"""The control that everyone forgets: where the domains share columns, no space has to be learned at all."""
+"""The baseline of shared columns: where both domains have some, no space has to be learned."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ class SharedColumns(TargetEstimator):
         return {"classifier_": classifier}
 
     def predict(self, X: Any, domain: str = "target") -> NDArray[Any]:
-        """The class of each target row (n,)."""
+        """Return the class of each target row (n,)."""
         rows = normalize_precisely(self._rows(X, domain)[:, np.asarray(self.columns)[:, 1]])
         return np.asarray(self.classes_[np.asarray(self.classifier_.predict(rows), dtype=np.intp)])
 
@@ -67,7 +67,7 @@ def _stack(A: Matrix, B: Matrix) -> Matrix:
 
 
 def find_common_columns(given: Any, X_source: Any, X_target: Any) -> IntArray | None:
-    """The columns of both domains that are the same (m, 2), or None where there are none.
+    """Return the columns of both domains that are the same (m, 2), or None where there are none.
 
     Parameters
     ----------
@@ -92,7 +92,7 @@ def find_common_columns(given: Any, X_source: Any, X_target: Any) -> IntArray | 
 
 
 def _place(column: Hashable, names: Sequence[str] | None, size: int) -> int:
-    """The number of a column."""
+    """Return the number of a column."""
     if isinstance(column, str) and names is not None and column in names:
         return names.index(column)
     if isinstance(column, int | np.integer) and not isinstance(column, bool) and 0 <= column < size:

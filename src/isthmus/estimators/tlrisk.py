@@ -130,7 +130,7 @@ class TLRisk(TargetClassifier):
         return scores
 
     def transform(self, X: Any, domain: str = "target") -> FloatArray:
-        """The scores of the classes (n, C), zero for classes that nothing is known of."""
+        """Return the scores of the classes (n, C), zero for classes that nothing is known of."""
         rows = self._rows(X, domain)
         scores = self._scores(rows)
         return np.where(np.isneginf(scores), 0.0, scores).astype(rows.dtype, copy=False)
@@ -143,7 +143,7 @@ class TLRisk(TargetClassifier):
 
 
 def check_non_negative(X: Matrix, name: str) -> Matrix:
-    """The same rows, unless a feature is negative."""
+    """Return the rows; raise where a feature is negative."""
     least = float((X.data if is_sparse(X) else X).min(initial=0.0))
     if least < 0.0:
         raise InputError(f"{name}: expected features of at least 0, such as counts of words, got {least:.3g}.")
@@ -151,7 +151,7 @@ def check_non_negative(X: Matrix, name: str) -> Matrix:
 
 
 def class_distributions(domain: Domain, n_classes: int) -> FloatArray:
-    """p(f | c) (C, d): the sums of each class's rows, scaled to sum to one; zero where there are none."""
+    """Return p(f | c) (C, d): the sums of each class's rows, scaled to sum to one; zero where there are none."""
     rows: IntArray = domain.labelled
     indicator = sp.csr_array((np.ones(len(rows)), (domain.y[rows], rows)), shape=(n_classes, domain.X.shape[0]))
     sums = indicator @ domain.X.astype(np.float64)
@@ -159,7 +159,7 @@ def class_distributions(domain: Domain, n_classes: int) -> FloatArray:
 
 
 def translate_distributions(domains: TwoDomains, pairs: KnownPairs, P: FloatArray) -> FloatArray:
-    """Distributions P (C, d_s) over source features as distributions (C, d_t) over target features."""
+    """Return distributions P (C, d_s) over source features as distributions (C, d_t) over target features."""
     A = domains.source.X[pairs.source].astype(np.float64)
     B = domains.target.X[pairs.target].astype(np.float64)
     r = A.T @ (pairs.weights * np.asarray(B.sum(axis=1)).ravel())
@@ -173,7 +173,7 @@ def _distributions(M: FloatArray) -> FloatArray:
 
 
 def similarity(Y: Matrix, theta: FloatArray, measure: str, smoothing: float) -> FloatArray:
-    """How alike rows Y (n, d) and distributions θ (C, d) are (n, C): minus KL(y‖θ), the cosine, or the correlation.
+    """Return the similarity (n, C) of rows Y (n, d) and distributions θ (C, d): −KL(y‖θ), cosine or correlation.
 
     A row of zeros is as like one class as another.
     """

@@ -1,4 +1,4 @@
-"""What systems share that name the rows of the fit, and know no others."""
+"""Optimal transport between the rows of two domains, by POT: GW, FGW and COOT; they know the rows of the fit only."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class TransductiveEstimator(TargetClassifier):
     _fit_rows: FloatArray
 
     def _plan(self, domains: TwoDomains, X: FloatArray, Y: FloatArray) -> FloatArray:
-        """π (n_s, n_t) between uniform weights."""
+        """Return π (n_s, n_t) between uniform weights."""
         raise NotImplementedError
 
     def _validate(self) -> None:
@@ -57,11 +57,11 @@ class TransductiveEstimator(TargetClassifier):
         return np.asarray(self.probabilities_[self._places(as_dense(rows))])
 
     def predict_proba(self, X: Any, domain: str = "target") -> FloatArray:
-        """Of what each row of the fit gets, the share of every class (n, C)."""
+        """Return, of what each row of the fit gets, the share of every class (n, C)."""
         return self._scores(self._rows(X, domain))
 
     def _places(self, X: FloatArray) -> IntArray:
-        """The numbers of rows among those of the fit."""
+        """Return the numbers of rows among those of the fit."""
         found = np.zeros(len(X), dtype=np.intp)
         for start in range(0, len(X), BLOCK):
             rows = slice(start, start + BLOCK)
@@ -76,7 +76,7 @@ class TransductiveEstimator(TargetClassifier):
 
 
 def label_costs(domains: TwoDomains) -> FloatArray:
-    """What it costs (n_s, n_t) that a source row goes to a target row: 0 in its class, 1 in another.
+    """Return what it costs (n_s, n_t) that a source row goes to a target row: 0 in its class, 1 in another.
 
     Of a row without a label it is what a class at random would cost, 1 - 1/C.
     """
@@ -87,13 +87,13 @@ def label_costs(domains: TwoDomains) -> FloatArray:
 
 
 def scaled_distances(X: FloatArray) -> FloatArray:
-    """Squared distances of all rows, the largest one."""
+    """Return squared distances of all rows, the largest one."""
     D = cdist(X, X, "sqeuclidean")
     return np.asarray(D / (D.max() or 1.0))
 
 
 def import_pot() -> Any:
-    """POT."""
+    """Return the module of POT, or raise a sentence on how to install it."""
     try:
         import ot
         import ot.coot

@@ -107,7 +107,7 @@ class Systems:
         equal_features: bool | None = None,
         control: bool | None = None,
     ) -> Systems:
-        """Those that can be used with what there is; None leaves a question open.
+        """Return those that can be used with what there is; None leaves a question open.
 
         Parameters
         ----------
@@ -138,7 +138,7 @@ class Systems:
         ]
 
     def _repr_html_(self) -> str:
-        """The table for notebooks."""
+        """Return the table for notebooks."""
         cells = [("th", HEAD), *(("td", row) for row in self._rows())]
         lines = ["".join(f"<{tag}>{escape(cell)}</{tag}>" for cell in row) for tag, row in cells]
         return "<table>" + "".join(f"<tr>{line}</tr>" for line in lines) + "</table>"
@@ -170,7 +170,7 @@ def systems(
     unlabelled: bool | None = None,
     equal_features: bool | None = None,
 ) -> Systems:
-    """Every system and every control, with its reference, what it learns from and needs, and what it is best for.
+    """Return all systems and controls: reference, what each learns from and needs, and what it is best for.
 
     To find rows of the same class across the domains, take ``semantic`` where every class has a labelled target row;
     to name target rows, ``label-transfer``; to measure rows, within a class too, ``mlhd``; to find the same object, a
