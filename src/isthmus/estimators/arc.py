@@ -103,6 +103,11 @@ class ARC(BlockEstimator, SimilarityEstimator):
     n_iter_: int
     pair_weight_: float
     bounds_: tuple[float, float]
+    pair_weight: float | str
+    bounds: tuple[float, float] | str
+    tol: float
+    max_iter: int
+    progress: Any
 
     def __init__(
         self,
@@ -120,18 +125,7 @@ class ARC(BlockEstimator, SimilarityEstimator):
         target_transformer: Any = None,
         progress: Any = False,
     ) -> None:
-        self.source_kernel = source_kernel
-        self.target_kernel = target_kernel
-        self.pair_weight = pair_weight
-        self.bounds = bounds
-        self.tol = tol
-        self.max_iter = max_iter
-        self.rule = rule
-        self.references = references
-        self.n_neighbors = n_neighbors
-        self.source_transformer = source_transformer
-        self.target_transformer = target_transformer
-        self.progress = progress
+        self._set_parameters(locals())
 
     def _validate(self) -> SolverRun:
         super()._validate()

@@ -72,11 +72,7 @@ class FeatureAugmentation(MetricEstimator):
         source_transformer: Any = None,
         target_transformer: Any = None,
     ) -> None:
-        self.rule = rule
-        self.references = references
-        self.n_neighbors = n_neighbors
-        self.source_transformer = source_transformer
-        self.target_transformer = target_transformer
+        self._set_parameters(locals())
 
     def _joint_space(self, domains: TwoDomains) -> JointSpace:
         check_equal_features(domains, "HFA")

@@ -246,6 +246,10 @@ class KCCA(PairMomentEstimator):
     residual_: float
     regularization_: float
     learner_: Any
+    n_components: int | None
+    regularization: float | str
+    variates: str
+    metric: Any
 
     def __init__(
         self,
@@ -262,17 +266,7 @@ class KCCA(PairMomentEstimator):
         source_transformer: Any = None,
         target_transformer: Any = None,
     ) -> None:
-        self.source_kernel = source_kernel
-        self.target_kernel = target_kernel
-        self.n_components = n_components
-        self.regularization = regularization
-        self.variates = variates
-        self.metric = metric
-        self.rule = rule
-        self.references = references
-        self.n_neighbors = n_neighbors
-        self.source_transformer = source_transformer
-        self.target_transformer = target_transformer
+        self._set_parameters(locals())
 
     def _validate(self) -> float | None:
         super()._validate()
@@ -384,19 +378,7 @@ class CCA(KCCA):
         source_transformer: Any = None,
         target_transformer: Any = None,
     ) -> None:
-        super().__init__(
-            "linear",
-            "linear",
-            n_components=n_components,
-            regularization=regularization,
-            variates=variates,
-            metric=metric,
-            rule=rule,
-            references=references,
-            n_neighbors=n_neighbors,
-            source_transformer=source_transformer,
-            target_transformer=target_transformer,
-        )
+        self._set_parameters(locals())
 
 
 CANCELLED = 8.0 * EPS

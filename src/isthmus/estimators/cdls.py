@@ -264,6 +264,11 @@ class CDLS(MetricEstimator):
 
     intercept = True
     landmarks_: dict[str, FloatArray]
+    n_components: int
+    share: float
+    penalty: float
+    n_rounds: int
+    tol: float
 
     def __init__(
         self,
@@ -279,16 +284,7 @@ class CDLS(MetricEstimator):
         source_transformer: Any = None,
         target_transformer: Any = None,
     ) -> None:
-        self.n_components = n_components
-        self.share = share
-        self.penalty = penalty
-        self.n_rounds = n_rounds
-        self.tol = tol
-        self.rule = rule
-        self.references = references
-        self.n_neighbors = n_neighbors
-        self.source_transformer = source_transformer
-        self.target_transformer = target_transformer
+        self._set_parameters(locals())
 
     def _validate(self) -> None:
         super()._validate()

@@ -201,6 +201,10 @@ class DAMA(Projection):
         SystemFacts("dama", "projections", "Wang & Mahadevan 2011", "labels of both, unlabelled rows", "metric"),
     )
 
+    topology_weight: float
+    graph_neighbors: int
+    regularization: float
+
     def __init__(
         self,
         source_kernel: Kernel | str = "linear",
@@ -217,18 +221,7 @@ class DAMA(Projection):
         source_transformer: Any = None,
         target_transformer: Any = None,
     ) -> None:
-        self.source_kernel = source_kernel
-        self.target_kernel = target_kernel
-        self.n_components = n_components
-        self.topology_weight = topology_weight
-        self.graph_neighbors = graph_neighbors
-        self.regularization = regularization
-        self.points = points
-        self.rule = rule
-        self.references = references
-        self.n_neighbors = n_neighbors
-        self.source_transformer = source_transformer
-        self.target_transformer = target_transformer
+        self._set_parameters(locals())
 
     def _validate(self) -> None:
         super()._validate()
@@ -305,6 +298,8 @@ class MTDA(BlockEstimator, Projection):
         SystemFacts("mtda", "projections", "after Zhang & Yeung 2011: LDA of the direct sum", LABELS, "metric"),
     )
 
+    regularization: float
+
     def __init__(
         self,
         source_kernel: Kernel | str = "linear",
@@ -319,16 +314,7 @@ class MTDA(BlockEstimator, Projection):
         source_transformer: Any = None,
         target_transformer: Any = None,
     ) -> None:
-        self.source_kernel = source_kernel
-        self.target_kernel = target_kernel
-        self.n_components = n_components
-        self.regularization = regularization
-        self.points = points
-        self.rule = rule
-        self.references = references
-        self.n_neighbors = n_neighbors
-        self.source_transformer = source_transformer
-        self.target_transformer = target_transformer
+        self._set_parameters(locals())
 
     def _validate(self) -> None:
         super()._validate()
@@ -463,6 +449,8 @@ class CDSPP(BlockEstimator, Projection):
     )
 
     n_guessed_: int
+    regularization: float
+    n_rounds: int
 
     def __init__(
         self,
@@ -479,17 +467,7 @@ class CDSPP(BlockEstimator, Projection):
         source_transformer: Any = None,
         target_transformer: Any = None,
     ) -> None:
-        self.source_kernel = source_kernel
-        self.target_kernel = target_kernel
-        self.n_components = n_components
-        self.regularization = regularization
-        self.n_rounds = n_rounds
-        self.points = points
-        self.rule = rule
-        self.references = references
-        self.n_neighbors = n_neighbors
-        self.source_transformer = source_transformer
-        self.target_transformer = target_transformer
+        self._set_parameters(locals())
 
     def _validate(self) -> None:
         super()._validate()

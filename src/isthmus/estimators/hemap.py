@@ -85,6 +85,8 @@ class HeMap(Projection):
     systems = (SystemFacts("hemap", "projections", "Shi et al. 2010", PAIRS, "metric"),)
 
     takes_pairs = True
+    correspondence: str
+    similarity_weight: float
 
     def __init__(
         self,
@@ -101,17 +103,7 @@ class HeMap(Projection):
         source_transformer: Any = None,
         target_transformer: Any = None,
     ) -> None:
-        self.source_kernel = source_kernel
-        self.target_kernel = target_kernel
-        self.correspondence = correspondence
-        self.n_components = n_components
-        self.similarity_weight = similarity_weight
-        self.points = points
-        self.rule = rule
-        self.references = references
-        self.n_neighbors = n_neighbors
-        self.source_transformer = source_transformer
-        self.target_transformer = target_transformer
+        self._set_parameters(locals())
 
     @property
     def needs_pairs(self) -> bool:  # type: ignore[override]  # here a parameter decides

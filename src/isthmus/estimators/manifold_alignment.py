@@ -218,6 +218,10 @@ class ManifoldAlignment(Projection):
 
     takes_pairs = True
     correspondence_: str
+    correspondence: str
+    correspondence_weight: float
+    graph_neighbors: int
+    regularization: float
 
     def __init__(
         self,
@@ -236,19 +240,7 @@ class ManifoldAlignment(Projection):
         source_transformer: Any = None,
         target_transformer: Any = None,
     ) -> None:
-        self.source_kernel = source_kernel
-        self.target_kernel = target_kernel
-        self.correspondence = correspondence
-        self.n_components = n_components
-        self.correspondence_weight = correspondence_weight
-        self.graph_neighbors = graph_neighbors
-        self.regularization = regularization
-        self.points = points
-        self.rule = rule
-        self.references = references
-        self.n_neighbors = n_neighbors
-        self.source_transformer = source_transformer
-        self.target_transformer = target_transformer
+        self._set_parameters(locals())
 
     def _validate(self) -> None:
         super()._validate()

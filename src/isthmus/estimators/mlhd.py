@@ -276,6 +276,12 @@ class MLHD(LogDetEstimator, BlockEstimator):
     alignment_weight_: float
     bounds_: tuple[float, float]
     n_iter_: int
+    alignment_weight: float | str
+    alignment: str
+    alignment_slack: float | str
+    within_domain: bool
+    outside: str
+    n_components: int | None
 
     def __init__(
         self,
@@ -300,25 +306,7 @@ class MLHD(LogDetEstimator, BlockEstimator):
         target_transformer: Any = None,
         progress: Any = False,
     ) -> None:
-        self.source_kernel = source_kernel
-        self.target_kernel = target_kernel
-        self.alignment_weight = alignment_weight
-        self.pair_weight = pair_weight
-        self.alignment = alignment
-        self.alignment_slack = alignment_slack
-        self.bounds = bounds
-        self.within_domain = within_domain
-        self.outside = outside
-        self.solver = solver
-        self.tol = tol
-        self.max_iter = max_iter
-        self.rule = rule
-        self.references = references
-        self.n_neighbors = n_neighbors
-        self.n_components = n_components
-        self.source_transformer = source_transformer
-        self.target_transformer = target_transformer
-        self.progress = progress
+        self._set_parameters(locals())
 
     def _validate(self) -> SolverRun:
         self._alignment_weight(1.0)

@@ -41,13 +41,7 @@ class PairedMap(MetricEstimator):
         source_transformer: Any = None,
         target_transformer: Any = None,
     ) -> None:
-        self.source_kernel = source_kernel
-        self.target_kernel = target_kernel
-        self.rule = rule
-        self.references = references
-        self.n_neighbors = n_neighbors
-        self.source_transformer = source_transformer
-        self.target_transformer = target_transformer
+        self._set_parameters(locals())
 
 
 def centre_pairs(
@@ -185,6 +179,8 @@ class PulledBackMetric(PairedMap):
 
     learner_: Any
     penalty_: float
+    metric: Any
+    penalty: float | str
 
     def __init__(
         self,
@@ -197,15 +193,7 @@ class PulledBackMetric(PairedMap):
         source_transformer: Any = None,
         target_transformer: Any = None,
     ) -> None:
-        super().__init__(
-            rule=rule,
-            references=references,
-            n_neighbors=n_neighbors,
-            source_transformer=source_transformer,
-            target_transformer=target_transformer,
-        )
-        self.metric = metric
-        self.penalty = penalty
+        self._set_parameters(locals())
 
     def _validate(self) -> FloatArray:
         super()._validate()
@@ -444,6 +432,8 @@ class RidgeMap(PairMomentEstimator, PairedMap):
     )
 
     penalties_: tuple[float, float]
+    penalty: float | str
+    ways: str
 
     def __init__(
         self,
@@ -458,17 +448,7 @@ class RidgeMap(PairMomentEstimator, PairedMap):
         source_transformer: Any = None,
         target_transformer: Any = None,
     ) -> None:
-        super().__init__(
-            source_kernel,
-            target_kernel,
-            rule=rule,
-            references=references,
-            n_neighbors=n_neighbors,
-            source_transformer=source_transformer,
-            target_transformer=target_transformer,
-        )
-        self.penalty = penalty
-        self.ways = ways
+        self._set_parameters(locals())
 
     def _validate(self) -> FloatArray:
         super()._validate()

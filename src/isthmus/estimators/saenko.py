@@ -99,17 +99,7 @@ class Saenko(LogDetEstimator):
         target_transformer: Any = None,
         progress: Any = False,
     ) -> None:
-        self.pair_weight = pair_weight
-        self.bounds = bounds
-        self.solver = solver
-        self.tol = tol
-        self.max_iter = max_iter
-        self.rule = rule
-        self.references = references
-        self.n_neighbors = n_neighbors
-        self.source_transformer = source_transformer
-        self.target_transformer = target_transformer
-        self.progress = progress
+        self._set_parameters(locals())
 
     def _joint_space(self, domains: TwoDomains) -> JointSpace:
         d_source, d_target = domains.source.X.shape[1], domains.target.X.shape[1]
