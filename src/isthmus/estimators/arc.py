@@ -14,7 +14,7 @@ from isthmus.data.domains import TwoDomains
 from isthmus.estimators.base import LABELS, RBF_KERNELS, SystemFacts
 from isthmus.estimators.from_blocks import MANY_PAIRS, BlockEstimator, ManyRows
 from isthmus.estimators.logdet import SolverRun, as_weight, check_bounds
-from isthmus.estimators.mapped import SimilarityEstimator
+from isthmus.estimators.mapped import Learned, SimilarityEstimator
 from isthmus.geometry.common_space import CommonSpace
 from isthmus.geometry.kernels import Kernel
 from isthmus.geometry.spaces import JointSpace
@@ -22,8 +22,8 @@ from isthmus.solvers.blocks.curvature import BlockHingeNewton, HingeBlockPoint, 
 from isthmus.solvers.hinge import HingeNewton, HingePoint
 from isthmus.solvers.result import Result
 
+# Rows of one class are similar, rows of different classes are not; the unit of a similarity is free.
 AUTO_BOUNDS = (0.0, 1.0)
-"""Rows of one class are similar, rows of different classes are not; the unit of a similarity is free."""
 
 
 class ARC(BlockEstimator, SimilarityEstimator):
@@ -133,9 +133,7 @@ class ARC(BlockEstimator, SimilarityEstimator):
         _as_weight(self.pair_weight, 1.0)
         return SolverRun.of(HingeNewton(self.tol, self.max_iter), self.progress, "ARC", self.tol)
 
-    def _fit_joint(
-        self, domains: TwoDomains, joint: JointSpace, settings: SolverRun
-    ) -> tuple[CommonSpace, dict[str, Any]]:
+    def _fit_joint(self, domains: TwoDomains, joint: JointSpace, settings: SolverRun) -> Learned:
         # Whatever a space does with the outside of the span: the optimal W is zero there.
         target = principal_axes(joint.target.points, centre=False).axes
         B = joint.target.points @ target

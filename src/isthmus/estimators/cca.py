@@ -20,6 +20,7 @@ from isthmus.data.domains import TwoDomains
 from isthmus.estimators.base import LABELS, LABELS_OR_PAIRS, SystemFacts
 from isthmus.estimators.from_blocks import ManyRows, MomentPairs, PairMomentEstimator
 from isthmus.estimators.itml import ITML
+from isthmus.estimators.mapped import Learned, check_metric
 from isthmus.exceptions import InputError
 from isthmus.geometry.common_space import CommonSpace
 from isthmus.geometry.kernels import Kernel
@@ -28,14 +29,14 @@ from isthmus.geometry.spaces import JointSpace
 from isthmus.maps.canonical import CanonicalDirections, PairedRows
 from isthmus.retrieval.rules import References
 
+# Variates are multiplied with this power of their correlation.
 POWER = 2.0
-"""Variates are multiplied with this power of their correlation."""
+# The regularizations that are tried.
 OFFERED = (0.003, 0.01, 0.03, 0.1, 0.3, 1.0, 3.0)
-"""The regularizations that are tried."""
+# With fewer pairs than this there is nothing to hold out, and the regularization is the last of these.
 FOLDS, FEWEST, OTHERWISE = 5, 10, 0.3
-"""With fewer pairs than this there is nothing to hold out, and the regularization is the last of these."""
+# Of more pairs than this one fold is held out, of at most so many: five would cost five times as much.
 MANY, HELD_OUT = 2000, 1000
-"""Of more pairs than this one fold is held out, of at most so many: five would cost five times as much."""
 
 
 def choose_regularization(joint: JointSpace) -> float:
@@ -151,8 +152,8 @@ def pair_incidence(joint: JointSpace) -> tuple[Matrix, Matrix]:
     return sp.coo_array((joint.pairs.weights, places), shape=shape).tocsr(), sp.csr_array(sp.identity(shape[1]))
 
 
+# The automatic regularization where labels make the pairs, in units of the covariance's own size.
 AUTOMATIC = 0.1
-"""The automatic regularization where labels make the pairs, in units of the covariance's own size."""
 NEAREST = {"rule": "nearest"}
 WITH_ITML = {"metric": ITML(random_state=0), **NEAREST}
 VARIATES = ("auto", "unit", "weighted")
@@ -274,8 +275,7 @@ class KCCA(PairMomentEstimator):
             raise InputError('variates: expected "unit" where a metric is to be learned, got "weighted".')
         if self.n_components is not None:
             check_number(self.n_components, "n_components", low=1, whole=True)
-        if self.metric != "euclidean" and (isinstance(self.metric, str | type) or not hasattr(self.metric, "fit")):
-            raise InputError(f'metric: expected "euclidean" or an object with fit(X, y), got {self.metric!r}.')
+        check_metric(self.metric, "euclidean")
         if isinstance(self.regularization, str) and self.regularization == "auto":
             return None
         return check_number(self.regularization, "regularization", low=0.0)
@@ -285,10 +285,8 @@ class KCCA(PairMomentEstimator):
         if pairs is None and not isinstance(self.metric, str):
             raise InputError(f'metric: expected "euclidean" with source rows in blocks, got {self.metric!r:.60}.')
 
-    def _fit_joint(
-        self, domains: TwoDomains, joint: JointSpace, settings: float | None
-    ) -> tuple[CommonSpace, dict[str, Any]]:
-        gamma, weighted = settings, self._weighted(joint)
+    def _fit_joint(self, domains: TwoDomains, joint: JointSpace, settings: float | None) -> Learned:
+        gamma, weighted = settings, self._weights_variates(joint)
         if gamma is None:
             gamma = choose_regularization(joint) if weighted and joint.pairs is not None else AUTOMATIC
         rows = make_paired_rows(joint)
@@ -302,7 +300,7 @@ class KCCA(PairMomentEstimator):
             offsets=scaled.offsets,
             parts=(len(found.correlations),) if weighted else (),
         )
-        learner = None if isinstance(self.metric, str) else self._fitted_learner(domains, space)
+        learner = None if isinstance(self.metric, str) else self._fit_learner(domains, space)
         attributes = {
             "correlations_": found.correlations,
             "residual_": rows.residual(found, gamma),
@@ -317,7 +315,7 @@ class KCCA(PairMomentEstimator):
             raise InputError(f"n_components: expected at most {most} with these pairs, got {self.n_components}.")
         return found.leading(most if self.n_components is None else self.n_components)
 
-    def _weighted(self, joint: JointSpace) -> bool:
+    def _weights_variates(self, joint: JointSpace) -> bool:
         """Return whether variates count by their correlations."""
         if self.variates == "auto":
             return joint.pairs is not None and isinstance(self.metric, str)
@@ -326,7 +324,7 @@ class KCCA(PairMomentEstimator):
     def _needs_labels(self) -> bool:
         return not isinstance(self.metric, str)
 
-    def _fitted_learner(self, domains: TwoDomains, space: CommonSpace) -> Any:
+    def _fit_learner(self, domains: TwoDomains, space: CommonSpace) -> Any:
         """Return the learner of a metric, fitted to the labelled points of both domains."""
         known = References.of(domains, space).labelled
         if not len(known.y):
@@ -381,8 +379,8 @@ class CCA(KCCA):
         self._set_parameters(locals())
 
 
+# A sum that is no larger than this part of the sum of sizes is rounding.
 CANCELLED = 8.0 * EPS
-"""A sum that is no larger than this part of the sum of sizes is rounding."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -426,7 +424,7 @@ class LabelMoments:
         """M = [M_s; M_t] (r_s + r_t, C)."""
         return np.vstack(self.sums)
 
-    def weighted(self, weights: tuple[FloatArray, FloatArray]) -> tuple[FloatArray, FloatArray]:
+    def scatters(self, weights: tuple[FloatArray, FloatArray]) -> tuple[FloatArray, FloatArray]:
         """Return Σ w_c(i) x_i x_iᵀ of either domain, for a weight of each class."""
         source, target = (
             (w[codes][:, None] * X).T @ X for X, codes, w in zip(self.rows, self.y, weights, strict=True)
@@ -437,20 +435,20 @@ class LabelMoments:
     def together(self) -> FloatArray:
         """Z_lᵀ L_w Z_l, with L_w the Laplacian of the graph that joins all rows of one class."""
         M, n = self.stacked, self.totals
-        return np.asarray(sla.block_diag(*self.weighted((n, n))) - M @ M.T)
+        return np.asarray(sla.block_diag(*self.scatters((n, n))) - M @ M.T)
 
     @property
     def apart(self) -> FloatArray:
         """Z_lᵀ L_b Z_l, with L_b the Laplacian of the graph that joins all rows of different classes."""
         s, N = self.stacked.sum(axis=1), float(self.totals.sum())
         every = np.full(len(self.totals), N)
-        return np.asarray(sla.block_diag(*self.weighted((every, every))) - np.outer(s, s) - self.together)
+        return np.asarray(sla.block_diag(*self.scatters((every, every))) - np.outer(s, s) - self.together)
 
     @property
     def within_classes(self) -> FloatArray:
         """Z_lᵀZ_l − M diag(1/n) Mᵀ: the scatter around the class means of both domains together."""
         ones = np.ones(len(self.totals))
-        return np.asarray(sla.block_diag(*self.weighted((ones, ones))) - self._of_means)
+        return np.asarray(sla.block_diag(*self.scatters((ones, ones))) - self._of_means)
 
     @property
     def between_classes(self) -> FloatArray:
@@ -496,9 +494,9 @@ class BlockLabelMoments(LabelMoments):
         counts, means = joint.found.counts.astype(np.float64), joint.found.means
         return cls(target.rows, target.y, (counts, target.counts[1]), (counts * means.T, target.sums[1]), many=joint)
 
-    def weighted(self, weights: tuple[FloatArray, FloatArray]) -> tuple[FloatArray, FloatArray]:
+    def scatters(self, weights: tuple[FloatArray, FloatArray]) -> tuple[FloatArray, FloatArray]:
         """Return Σ w_c(i) x_i x_iᵀ of either domain: around the means of the classes, and of these."""
-        _, target = super().weighted(weights)
+        _, target = super().scatters(weights)
         means = self.many.found.means
         return self.many.within(weights[0]) + (means.T * (weights[0] * self.counts[0])) @ means, target
 

@@ -13,12 +13,10 @@ from sklearn.svm import LinearSVC
 from isthmus._core.linalg import PrincipalAxes, principal_axes
 from isthmus._core.validation import UNLABELLED, FloatArray, IntArray, check_number
 from isthmus.data.domains import TwoDomains
-from isthmus.estimators.base import LABELS_AND_ROWS, SystemFacts
-from isthmus.estimators.hfa import check_two_classes
-from isthmus.estimators.mapped import MetricEstimator
+from isthmus.estimators.base import LABELS_AND_ROWS, SystemFacts, check_two_classes
+from isthmus.estimators.mapped import Learned, MetricEstimator, centred_space
 from isthmus.exceptions import ConvergenceWarning, InputError, warn
-from isthmus.geometry.common_space import CommonSpace
-from isthmus.geometry.spaces import FeatureSpace, JointSpace
+from isthmus.geometry.spaces import JointSpace
 
 
 @dataclass(frozen=True, eq=False)
@@ -78,7 +76,7 @@ class LandmarkMatching:
         return sums
 
     def best_map(self, alpha: FloatArray, beta: FloatArray, penalty: float) -> FloatArray:
-        """Return a (d, m), the minimum with the ridge penalty ‖A‖² added, for given weights."""
+        """Return A (d, m), the minimum with the ridge penalty ‖A‖² added, for given weights."""
         n_s, n_l, n_u = self.counts
         first, second, third = self.scales
         S = self.of_classes(alpha[:, None] * self.X, 0)
@@ -113,8 +111,8 @@ class LandmarkMatching:
         return value, 2.0 * np.concatenate([d_alpha, d_beta])
 
 
+# Of an interval, until it is rounding.
 HALVINGS = 60
-"""Of an interval, until it is rounding."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -163,7 +161,7 @@ class Shares:
         return float(g[order] @ np.clip(self.sums[self.groups[order]] - place, 0.0, 1.0))
 
 
-def best_weights(
+def find_weights(
     objective: Callable[[FloatArray], tuple[float, FloatArray]],
     shares: Shares,
     start: FloatArray,
@@ -201,8 +199,8 @@ def best_weights(
     return z, f, max(float(g @ z) - shares.least(g), 0.0)
 
 
+# Axes of no more than this part of the largest deviation are left out.
 FLAT = 1e-10
-"""Axes of no more than this part of the largest deviation are left out."""
 
 
 class CDLS(MetricEstimator):
@@ -297,18 +295,14 @@ class CDLS(MetricEstimator):
     def _joint_space(self, domains: TwoDomains) -> JointSpace:
         return JointSpace.of_features(domains)
 
-    def _fit_joint(
-        self, domains: TwoDomains, joint: JointSpace, settings: None
-    ) -> tuple[CommonSpace, dict[str, Any]]:
+    def _fit_joint(self, domains: TwoDomains, joint: JointSpace, settings: None) -> Learned:
         check_two_classes(domains)
         axes = _axes(domains.source.X, "X_source"), _axes(domains.target.X, "X_target")
         axes = axes[0], axes[1].leading(min(int(self.n_components), axes[1].axes.shape[1]))
         X, Y = (a.coordinates(domain.X) for a, domain in zip(axes, (domains.source, domains.target), strict=True))
         A, alpha, beta = self._rounds(X, Y, domains)
         W_s = axes[0].axes @ A
-        offsets = -np.vstack([axes[0].mean @ W_s, axes[1].mean @ axes[1].axes])
-        spaces = FeatureSpace(domains.source.X.shape[1]), FeatureSpace(domains.target.X.shape[1])
-        space = CommonSpace(*spaces, np.vstack([W_s, axes[1].axes]), projected=True, offsets=offsets)
+        space = centred_space(joint, (W_s, axes[1].axes), (axes[0].mean, axes[1].mean))
         weights = reference_weights(alpha, len(domains.target.labelled))
         return space, {"landmarks_": {"source": alpha, "target": beta}, "reference_weights": weights}
 
@@ -342,7 +336,7 @@ class CDLS(MetricEstimator):
             np.concatenate([matching.codes[0], matching.n_classes + matching.codes[2]]), return_inverse=True
         )[1]
         start = np.concatenate([alpha, beta])
-        z, value, gap = best_weights(
+        z, value, gap = find_weights(
             lambda z: matching.value_and_gradient(mapped, z), Shares(groups, matching.share), start, self.tol
         )
         if gap > self.tol * value:

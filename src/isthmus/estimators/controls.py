@@ -44,6 +44,7 @@ from isthmus.estimators.base import (
     TARGET_LABELS,
     TARGET_ROWS,
     SystemFacts,
+    TargetEstimator,
     TrainingData,
     TwoDomainEstimator,
 )
@@ -174,11 +175,12 @@ class Corrupted(TwoDomainEstimator):
     )
 
     estimator_: TwoDomainEstimator
+    estimator: TwoDomainEstimator
+    kind: str
+    random_state: Any
 
     def __init__(self, estimator: TwoDomainEstimator, kind: str = "noise", *, random_state: Any = None) -> None:
-        self.estimator = estimator
-        self.kind = kind
-        self.random_state = random_state
+        self._set_parameters(locals())
 
     def _validate(self) -> Any:
         if not isinstance(self.estimator, TwoDomainEstimator):
@@ -254,15 +256,6 @@ def _codes(classes: Any, n: int) -> IntArray:
     return np.asarray(np.unique(labels, return_inverse=True)[1], dtype=np.intp)
 
 
-class TargetEstimator(TwoDomainEstimator):
-    """The base of systems that know target rows only; of the source they take the names of its classes."""
-
-    def _rows(self, X: Any, domain: str, name: str = "X") -> Matrix:
-        if domain == "source":
-            raise InputError(f"domain: expected 'target', the only domain {type(self).__name__} knows, got 'source'.")
-        return super()._rows(X, domain, name)
-
-
 class TargetOnly(TargetEstimator):
     """A classifier of scikit-learn on target rows, as if there were no source.
 
@@ -316,6 +309,8 @@ class TargetOnly(TargetEstimator):
     )
 
     classifier_: Any
+    classifier: Any
+    unlabelled: str
 
     def __init__(
         self,
@@ -325,10 +320,7 @@ class TargetOnly(TargetEstimator):
         source_transformer: Any = None,
         target_transformer: Any = None,
     ) -> None:
-        self.classifier = classifier
-        self.unlabelled = unlabelled
-        self.source_transformer = source_transformer
-        self.target_transformer = target_transformer
+        self._set_parameters(locals())
 
     def _validate(self) -> None:
         super()._validate()
@@ -395,9 +387,16 @@ def _fit_classifier(classifier: Any, X: Matrix, y: IntArray) -> None:
         ) from error
 
 
+def check_multiples(components: Any) -> list[int]:
+    """Return numbers of axes in multiples of the number of classes; raise unless they are whole numbers."""
+    if not isinstance(components, list | tuple | np.ndarray) or not len(components):
+        raise InputError(f"components: expected a sequence of whole numbers, got {components!r}.")
+    return [int(check_number(multiple, "components", low=1, whole=True)) for multiple in components]
+
+
 ROUNDS = 15
+# A labelled row counts three times in a mean; scores are divided by half their deviation before balancing.
 SEED_WEIGHT, TEMPERATURE = 3.0, 0.5
-"""A labelled row counts three times in a mean; scores are divided by half their deviation before balancing."""
 
 
 class BalancedKMeans(TargetEstimator):
@@ -435,20 +434,16 @@ class BalancedKMeans(TargetEstimator):
     axes_: PrincipalAxes
     means_: tuple[FloatArray, ...]
     units_: tuple[float, ...]
+    components: Any
 
     def __init__(
         self, components: Any = (2, 3, 5), *, source_transformer: Any = None, target_transformer: Any = None
     ) -> None:
-        self.components = components
-        self.source_transformer = source_transformer
-        self.target_transformer = target_transformer
+        self._set_parameters(locals())
 
     def _validate(self) -> None:
         super()._validate()
-        if not isinstance(self.components, list | tuple | np.ndarray) or not len(self.components):
-            raise InputError(f"components: expected a sequence of whole numbers, got {self.components!r}.")
-        for multiple in self.components:
-            check_number(multiple, "components", low=1, whole=True)
+        check_multiples(self.components)
 
     def _fit_domains(self, domains: TwoDomains, settings: None) -> dict[str, Any]:
         target = domains.target
@@ -505,8 +500,8 @@ def _fit_balanced_means(L: FloatArray, Y: FloatArray, U: FloatArray) -> FloatArr
     return np.asarray(M)
 
 
+# Axes along which the target varies by no more than this part of its largest deviation are left out.
 FLAT = 1e-10
-"""Axes along which the target varies by no more than this part of its largest deviation are left out."""
 
 
 class SelfTrainedLDA(TargetEstimator):
@@ -561,6 +556,10 @@ class SelfTrainedLDA(TargetEstimator):
 
     axes_: PrincipalAxes
     discriminants_: tuple[SoftLDA, ...]
+    components: Any
+    n_rounds: int
+    shrinkage: float | str
+    marginal: str
 
     def __init__(
         self,
@@ -572,12 +571,7 @@ class SelfTrainedLDA(TargetEstimator):
         source_transformer: Any = None,
         target_transformer: Any = None,
     ) -> None:
-        self.components = components
-        self.n_rounds = n_rounds
-        self.shrinkage = shrinkage
-        self.marginal = marginal
-        self.source_transformer = source_transformer
-        self.target_transformer = target_transformer
+        self._set_parameters(locals())
 
     def _fit_domains(self, domains: TwoDomains, settings: tuple[list[int], float | None]) -> dict[str, Any]:
         multiples, shrinkage = settings
@@ -598,9 +592,7 @@ class SelfTrainedLDA(TargetEstimator):
         super()._validate()
         check_number(self.n_rounds, "n_rounds", low=1, whole=True)
         check_choice(self.marginal, "marginal", ("uniform", "labelled"))
-        if not isinstance(self.components, list | tuple | np.ndarray) or not len(self.components):
-            raise InputError(f"components: expected a sequence of whole numbers, got {self.components!r}.")
-        multiples = [int(check_number(multiple, "components", low=1, whole=True)) for multiple in self.components]
+        multiples = check_multiples(self.components)
         if isinstance(self.shrinkage, str):
             check_choice(self.shrinkage, "shrinkage", ("auto",))
             return multiples, None

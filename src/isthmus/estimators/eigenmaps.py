@@ -14,10 +14,10 @@ from sklearn.neighbors import kneighbors_graph
 from isthmus._core.linalg import principal_axes
 from isthmus._core.validation import FloatArray, IntArray, Matrix, as_dense, check_choice, check_number
 from isthmus.data.domains import TwoDomains
-from isthmus.estimators.base import LABELS, LABELS_AND_ROWS, SystemFacts
+from isthmus.estimators.base import LABELS, LABELS_AND_ROWS, SystemFacts, check_two_classes
 from isthmus.estimators.cca import LabelMoments, label_moments
 from isthmus.estimators.from_blocks import BlockEstimator
-from isthmus.estimators.mapped import MetricEstimator
+from isthmus.estimators.mapped import Both, Learned, MetricEstimator
 from isthmus.exceptions import DataWarning, InputError, warn
 from isthmus.geometry.common_space import CommonSpace
 from isthmus.geometry.kernels import Kernel
@@ -26,10 +26,8 @@ from isthmus.maps.eigen import CoupledProblem, JointDirections, JointProblem
 from isthmus.retrieval.rules import References
 
 POINTS = ("unit", "plain")
+# A residual above this is told.
 CERTIFIED = 1e-8
-"""A residual above this is told."""
-Both = tuple[FloatArray, FloatArray]
-"""Coordinates of rows of the source and of the target, (n, r_s) and (m, r_t)."""
 
 
 class Projection(MetricEstimator):
@@ -54,8 +52,8 @@ class Projection(MetricEstimator):
             raise InputError(f"n_components: expected at most {most} with these rows, got {self.n_components}.")
         return int(self.n_components)
 
-    def _space(self, joint: JointSpace, found: JointDirections, mean: FloatArray) -> CommonSpace:
-        """Return the common space; at unit length, points are seen from a mean (k,) of rows there."""
+    def _conclude(self, joint: JointSpace, found: JointDirections, mean: FloatArray) -> Learned:
+        """Return the common space and the attributes; at unit length, points are seen from a mean (k,) of rows."""
         if found.tied:
             warn(
                 f"n_components: direction {len(found.values)} has the eigenvalue of the next one; which of them is "
@@ -69,9 +67,9 @@ class Projection(MetricEstimator):
                 DataWarning,
             )
         spaces, W = (joint.source.space, joint.target.space), np.vstack([found.source, found.target])
-        if self.points == "plain":
-            return CommonSpace(*spaces, W, projected=True)
-        return CommonSpace(*spaces, W, projected=True, offsets=-np.vstack([mean, mean]), parts=(W.shape[1],))
+        unit: dict[str, Any] = {"offsets": -np.vstack([mean, mean]), "parts": (W.shape[1],)}
+        space = CommonSpace(*spaces, W, projected=True, **({} if self.points == "plain" else unit))
+        return space, {"eigenvalues_": found.values, "residual_": found.residual}
 
 
 def coordinates_of_all_rows(domains: TwoDomains, joint: JointSpace) -> Both:
@@ -88,12 +86,6 @@ def mean_point(found: JointDirections, rows: Both) -> FloatArray:
     return np.asarray(np.vstack([rows[0] @ found.source, rows[1] @ found.target]).mean(axis=0))
 
 
-def check_several_classes(domains: TwoDomains, system: str) -> None:
-    """Raise where there is one class only: nothing is to be told apart."""
-    if len(domains.classes) < 2:
-        raise InputError(f"y_source: expected at least two classes for {system}, got one.")
-
-
 def check_rows_differ(rows: Both) -> None:
     """Raise where all rows of a domain are the same: no direction tells them apart."""
     for X, name in zip(rows, ("X_source", "X_target"), strict=True):
@@ -108,6 +100,11 @@ class HeatGraph:
     :math:`\bar d^2` is the mean squared distance of rows and neighbours. A pair of rows of which only one is a
     neighbour of the other has half the weight.
 
+    Parameters
+    ----------
+    weights : Matrix
+        W (n, n), symmetric and sparse.
+
     Examples
     --------
     >>> HeatGraph.of(np.array([[0.0], [1.0], [3.0]]), 1).weights.toarray().round(3)
@@ -117,7 +114,6 @@ class HeatGraph:
     """
 
     weights: Matrix
-    """W (n, n), symmetric and sparse."""
 
     @classmethod
     def of(cls, X: FloatArray, n_neighbors: int) -> HeatGraph:
@@ -232,10 +228,8 @@ class DAMA(Projection):
     def _joint_space(self, domains: TwoDomains) -> JointSpace:
         return JointSpace.of(domains, self._kernels(), every_row=True, mean=False)
 
-    def _fit_joint(
-        self, domains: TwoDomains, joint: JointSpace, settings: None
-    ) -> tuple[CommonSpace, dict[str, Any]]:
-        check_several_classes(domains, "DAMA")
+    def _fit_joint(self, domains: TwoDomains, joint: JointSpace, settings: None) -> Learned:
+        check_two_classes(domains)
         rows = coordinates_of_all_rows(domains, joint)
         moments = LabelMoments.of(rows, (domains.source.y, domains.target.y), joint.n_classes)
         A = moments.together
@@ -248,10 +242,7 @@ class DAMA(Projection):
         k = self._size(usual, len(A) if self.topology_weight > 0.0 else min(usual, len(A)))
         found = JointProblem.ridged(A, moments.apart, rows[0].shape[1], self.regularization).directions(k)
         found = found.signed(moments.heights(found.source, found.target))
-        return self._space(joint, found, moments.middle(found.source, found.target)), {
-            "eigenvalues_": found.values,
-            "residual_": found.residual,
-        }
+        return self._conclude(joint, found, moments.middle(found.source, found.target))
 
 
 class MTDA(BlockEstimator, Projection):
@@ -320,20 +311,15 @@ class MTDA(BlockEstimator, Projection):
         super()._validate()
         check_number(self.regularization, "regularization", low=0.0, strict=True)
 
-    def _fit_joint(
-        self, domains: TwoDomains, joint: JointSpace, settings: None
-    ) -> tuple[CommonSpace, dict[str, Any]]:
-        check_several_classes(domains, "MTDA")
+    def _fit_joint(self, domains: TwoDomains, joint: JointSpace, settings: None) -> Learned:
+        check_two_classes(domains)
         moments = label_moments(joint)
         A, B = moments.within_classes, moments.between_classes
         problem = JointProblem.ridged(A, B, joint.source.space.dimension, self.regularization)
         found = problem.directions(min(joint.n_classes - 1, len(A))).above_zero()
         found = found.leading(self._size(len(found.values), len(found.values)))
         found = found.signed(moments.heights(found.source, found.target))
-        return self._space(joint, found, moments.middle(found.source, found.target)), {
-            "eigenvalues_": found.values,
-            "residual_": found.residual,
-        }
+        return self._conclude(joint, found, moments.middle(found.source, found.target))
 
 
 def guess_classes(points: FloatArray, y: IntArray, new: FloatArray) -> tuple[IntArray, FloatArray]:
@@ -371,8 +357,8 @@ def _unit(X: FloatArray) -> FloatArray:
     return np.asarray(X / np.where(lengths > 0.0, lengths, 1.0))
 
 
+# What a row of the other domain counts in the weight of a class, as in the release.
 ACROSS = 0.5
-"""What a row of the other domain counts in the weight of a class, as in the release."""
 
 
 class CDSPP(BlockEstimator, Projection):
@@ -482,9 +468,7 @@ class CDSPP(BlockEstimator, Projection):
     def _joint_space(self, domains: TwoDomains) -> JointSpace:
         return JointSpace.of(domains, self._kernels(), every_row=self.n_rounds > 1, mean=False)
 
-    def _fit_joint(
-        self, domains: TwoDomains, joint: JointSpace, settings: None
-    ) -> tuple[CommonSpace, dict[str, Any]]:
+    def _fit_joint(self, domains: TwoDomains, joint: JointSpace, settings: None) -> Learned:
         X, Y = coordinates_of_all_rows(domains, joint)
         y_source, y_target = domains.source.y, domains.target.y
         for t in range(1, self.n_rounds + 1):
@@ -492,15 +476,12 @@ class CDSPP(BlockEstimator, Projection):
             found = self._directions(moments)
             if t < self.n_rounds:
                 y_target = _guess_labels((X, Y), domains, y_target, found, t / self.n_rounds)
-        return self._space(joint, found, moments.middle(found.source, found.target)), {
-            "eigenvalues_": found.values,
-            "residual_": found.residual,
-            "n_guessed_": int((y_target != domains.target.y).sum()),
-            "codes": y_target,
-        }
+        space, attributes = self._conclude(joint, found, moments.middle(found.source, found.target))
+        n_guessed = int((y_target != domains.target.y).sum())
+        return space, {**attributes, "n_guessed_": n_guessed, "codes": y_target}
 
     def _fit_domains(self, domains: TwoDomains, settings: None) -> dict[str, Any]:
-        """Return target rows that the last round learned from are references, under their guessed classes."""
+        """Fit, then make references of the rows that the last round learned from, under their guessed classes."""
         learned = super()._fit_domains(domains, settings)
         codes = learned.pop("codes")
         if not learned["n_guessed_"]:
@@ -512,7 +493,7 @@ class CDSPP(BlockEstimator, Projection):
 
     def _directions(self, moments: LabelMoments) -> JointDirections:
         (n_s, n_t), (M_s, M_t) = moments.counts, moments.sums
-        scatter = moments.weighted((n_s + ACROSS * n_t, n_t + ACROSS * n_s))
+        scatter = moments.scatters((n_s + ACROSS * n_t, n_t + ACROSS * n_s))
         A_s, A_t = (
             S - M @ M.T + self.regularization * np.eye(len(M)) for S, M in zip(scatter, (M_s, M_t), strict=True)
         )

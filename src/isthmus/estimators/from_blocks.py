@@ -34,14 +34,14 @@ from isthmus.geometry.row_blocks import (
 from isthmus.geometry.spaces import DomainSpan, FeatureSpace, JointSpace, Space, span_of_kernel
 from isthmus.retrieval.rules import References
 
+# With more pairs than this nothing of their number is held, and blocks are the method in any case.
 MANY_PAIRS = 500_000
-"""With more pairs than this nothing of their number is held, and blocks are the method in any case."""
+# So many source rows, of each class its share, are kept to compare others with.
 REFERENCE_ROWS = 10_000
-"""So many source rows, of each class its share, are kept to compare others with."""
+# Coordinates of both domains together, at most: their second moments are one matrix.
 WIDEST = 8192
-"""Coordinates of both domains together, at most: their second moments are one matrix."""
+# Pairs for each coordinate from which representative pairs, two for each coordinate, are at most half as many.
 MANY = 4
-"""Pairs for each coordinate from which representative pairs, two for each coordinate, are at most half as many."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -94,13 +94,13 @@ class GivenSource(ClassifierMixin, TransformerMixin, BaseEstimator):  # type: ig
             )
         # scikit-learn notes the columns on the object it is given, before anyone knows whether the fit succeeds.
         columns = GivenSource(self.estimator, self.source)
-        rows = self._validated(columns, X)
+        rows = self._check_rows(columns, X)
         return self._holding(clone(self.estimator).fit(self.source.X, self.source.y, rows, _labels(y)), columns)
 
     def around(self, estimator: TwoDomainEstimator, X: Any) -> Self:
         """Return the same with a system that was fitted already, to these target rows."""
         columns = GivenSource(self.estimator, self.source)
-        self._validated(columns, X)
+        self._check_rows(columns, X)
         return self._holding(estimator, columns)
 
     def _holding(self, estimator: TwoDomainEstimator, columns: GivenSource) -> Self:
@@ -112,9 +112,9 @@ class GivenSource(ClassifierMixin, TransformerMixin, BaseEstimator):  # type: ig
 
     def _rows(self, X: Any) -> Any:
         check_is_fitted(self)
-        return self._validated(self, X, reset=False)
+        return self._check_rows(self, X, reset=False)
 
-    def _validated(self, owner: Any, X: Any, **options: Any) -> Any:
+    def _check_rows(self, owner: Any, X: Any, **options: Any) -> Any:
         """Return rows that scikit-learn finds good; where a transformer takes them first, their columns only."""
         check_column_names(X, "X")
         if getattr(self.estimator, "target_transformer", None) is not None:
@@ -131,7 +131,7 @@ class GivenSource(ClassifierMixin, TransformerMixin, BaseEstimator):  # type: ig
 
     def predict(self, X: Any) -> NDArray[Any]:
         """Return the class of each target row (n,)."""
-        rows = self._rows(X)
+        rows = self._rows(X)  # first, here and below: it raises where there is no estimator_ yet
         return np.asarray(self.estimator_.predict(rows))
 
     def transform(self, X: Any) -> FloatArray:

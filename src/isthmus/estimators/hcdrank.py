@@ -22,16 +22,15 @@ from isthmus._core.validation import (
     is_unlabelled,
 )
 from isthmus.data.domains import Domain, TwoDomains
-from isthmus.estimators.base import LABELS, SystemFacts, TwoDomainEstimator, warn_about_data
-from isthmus.estimators.hfa import check_equal_features
+from isthmus.estimators.base import LABELS, SystemFacts, TwoDomainEstimator, check_equal_features, warn_about_data
 from isthmus.exceptions import ConvergenceWarning, InputError, warn
 from isthmus.geometry.common_space import DOMAINS
 from isthmus.geometry.kernels import Linear
 
+# Of the soft maximum of two eigenvalues, in units of the larger one: lowered step by step, each started twice.
 TEMPERATURES = np.repeat(10.0 ** -np.arange(1.0, 9.0), 2)
-"""Of the soft maximum of two eigenvalues, in units of the larger one: lowered step by step, each started twice."""
+# Of L-BFGS, at each temperature.
 STEPS = 1000
-"""Of L-BFGS, at each temperature."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -78,15 +77,15 @@ class CoupledRanking:
         n = len(self.source)
         return np.column_stack([self.source.T @ x[:n], self.target.T @ x[n:]])
 
-    def solved(self, tol: float) -> tuple[FloatArray, float, float]:
-        """Return a (d, 2), its objective, and its gap: at most ``tol`` of the objective, unless digits run out."""
+    def solve(self, tol: float) -> tuple[FloatArray, float, float]:
+        """Return A (d, 2), its objective, and its gap: at most ``tol`` of the objective, unless digits run out."""
         most = np.repeat(self.costs, [len(self.source), len(self.target)])
         t, bound = np.full(len(most), 0.5), -np.inf
         best: tuple[FloatArray, float] = np.zeros((self.source.shape[1], 2)), np.inf
         for temperature in TEMPERATURES:
             unit = temperature * float(np.linalg.norm(self._sums(most * t), 2) ** 2) or 1.0
             found = minimize(
-                self._scaled,
+                self._scaled_dual,
                 t,
                 args=(most, unit),
                 jac=True,
@@ -101,7 +100,7 @@ class CoupledRanking:
                 break
         return best[0], best[1], max(best[1] - bound, 0.0)
 
-    def _scaled(self, t: FloatArray, most: FloatArray, unit: float) -> tuple[float, FloatArray]:
+    def _scaled_dual(self, t: FloatArray, most: FloatArray, unit: float) -> tuple[float, FloatArray]:
         """Return what is minimised, of multipliers in units of their bounds."""
         value, gradient, _ = self._smooth(most * t, unit)
         return value, most * gradient
@@ -182,6 +181,11 @@ class HCDRank(TwoDomainEstimator):
     objective_: float
     duality_gap_: float
     _positions: dict[str, FloatArray]
+    regularization: float
+    target_cost: float
+    n_preferences: int
+    tol: float
+    random_state: Any
 
     def __init__(
         self,
@@ -194,13 +198,7 @@ class HCDRank(TwoDomainEstimator):
         source_transformer: Any = None,
         target_transformer: Any = None,
     ) -> None:
-        self.regularization = regularization
-        self.target_cost = target_cost
-        self.n_preferences = n_preferences
-        self.tol = tol
-        self.random_state = random_state
-        self.source_transformer = source_transformer
-        self.target_transformer = target_transformer
+        self._set_parameters(locals())
 
     def _validate(self) -> None:
         super()._validate()
@@ -218,7 +216,7 @@ class HCDRank(TwoDomainEstimator):
         S, T = (self._differences(domain, name, random) for name, domain in both.items())
         unit = float(np.mean(np.concatenate([(D**2).sum(axis=1) for D in (S, T)]))) or 1.0
         problem = CoupledRanking(S, T, (1.0 / len(S), self.target_cost / len(T)), self.regularization * unit)
-        A, objective, gap = problem.solved(self.tol)
+        A, objective, gap = problem.solve(self.tol)
         if gap > self.tol * objective:
             warn(f"HCDRank: stopped at a gap of {gap / objective:.1e} (goal {self.tol:.0e}).", ConvergenceWarning)
         warn_about_data(domains, (Linear(), Linear()), intercept=True)
@@ -235,7 +233,7 @@ class HCDRank(TwoDomainEstimator):
         }
 
     def _differences(self, domain: Domain, name: str, random: Generator) -> FloatArray:
-        above, below = preferences(domain.y, int(self.n_preferences), random)
+        above, below = draw_preferences(domain.y, int(self.n_preferences), random)
         if not len(above):
             raise InputError(f"y_{name}: expected rows of two grades, so that one is preferred to another, got one.")
         X = as_dense(domain.X)
@@ -273,12 +271,12 @@ class HCDRank(TwoDomainEstimator):
         return np.asarray(self.classes_[nearest])
 
 
-def preferences(y: IntArray, most: int, random: Generator) -> tuple[IntArray, IntArray]:
+def draw_preferences(y: IntArray, most: int, random: Generator) -> tuple[IntArray, IntArray]:
     """Return preferred rows and the rows that they are preferred to: of all labelled rows, or ``most`` at random.
 
     Examples
     --------
-    >>> above, below = preferences(np.array([2, 0, -1, 1]), 10, np.random.default_rng(0))
+    >>> above, below = draw_preferences(np.array([2, 0, -1, 1]), 10, np.random.default_rng(0))
     >>> list(zip(above.tolist(), below.tolist()))
     [(0, 1), (0, 3), (3, 1)]
     """

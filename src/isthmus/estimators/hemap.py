@@ -12,16 +12,16 @@ from isthmus.data.domains import TwoDomains
 from isthmus.estimators.base import PAIRS, SystemFacts
 from isthmus.estimators.cca import LabelMoments
 from isthmus.estimators.eigenmaps import Both, Projection, check_rows_differ, mean_point
+from isthmus.estimators.mapped import Learned
 from isthmus.exceptions import InputError
-from isthmus.geometry.common_space import CommonSpace
 from isthmus.geometry.kernels import Kernel
 from isthmus.geometry.spaces import JointSpace
 from isthmus.maps.eigen import SharedCoordinates
 
+# Coordinates of known pairs, unless another number is asked for.
 USUAL = 20
-"""Coordinates of known pairs, unless another number is asked for."""
+# Of these, only such whose eigenvalue is at least this part of the largest: maps of others blow up noise.
 FAINT = 1e-3
-"""Of these, only such whose eigenvalue is at least this part of the largest: maps of others blow up noise."""
 
 
 class HeMap(Projection):
@@ -124,9 +124,7 @@ class HeMap(Projection):
         if pairs is not None and not self.needs_pairs:
             raise InputError('pairs: expected None for correspondence="labels", got pairs.')
 
-    def _fit_joint(
-        self, domains: TwoDomains, joint: JointSpace, settings: None
-    ) -> tuple[CommonSpace, dict[str, Any]]:
+    def _fit_joint(self, domains: TwoDomains, joint: JointSpace, settings: None) -> Learned:
         S, T = take_paired_rows(joint) if joint.pairs is not None else pair_rows_by_label(joint)
         most = min(len(principal_axes(X, centre=False).deviations) for X in (S, T))
         if most < 1:
@@ -141,10 +139,7 @@ class HeMap(Projection):
         found = shared.maps(self._size(usual, min(most, len(shared.values))))
         found = found.signed(np.vstack([found.source, found.target]))
         rows = joint.source.points, joint.target.points
-        return self._space(joint, found, mean_point(found, rows)), {
-            "eigenvalues_": found.values,
-            "residual_": found.residual,
-        }
+        return self._conclude(joint, found, mean_point(found, rows))
 
 
 def take_paired_rows(joint: JointSpace) -> Both:

@@ -13,13 +13,13 @@ from sklearn.svm import SVC
 
 from isthmus._core.validation import FloatArray, IntArray, Matrix, as_dense, check_number, is_sparse
 from isthmus.data.domains import TwoDomains
-from isthmus.estimators.base import LABELS, SystemFacts, TwoDomainEstimator, warn_about_data
+from isthmus.estimators.base import LABELS, SystemFacts, TargetEstimator, check_two_classes, warn_about_data
 from isthmus.exceptions import InputError
 from isthmus.geometry.kernels import RBF, Kernel, Laplacian, Linear, Precomputed, as_kernel
 from isthmus.geometry.spaces import centre_rows
 
 
-class TargetClassifier(TwoDomainEstimator):
+class TargetClassifier(TargetEstimator):
     """The base of systems whose outcome is a score of each class for target rows.
 
     A subclass has a method :meth:`_scores`. There is no space in which rows of both domains meet: the points of
@@ -29,11 +29,6 @@ class TargetClassifier(TwoDomainEstimator):
     def _scores(self, rows: Matrix) -> FloatArray:
         """Return the scores (n, C) of target rows, the larger the better; minus infinity for classes without any."""
         raise NotImplementedError
-
-    def _rows(self, X: Any, domain: str, name: str = "X") -> Matrix:
-        if domain == "source":
-            raise InputError(f"domain: expected 'target', whose rows {type(self).__name__} classifies, got 'source'.")
-        return super()._rows(X, domain, name)
 
     def decision_function(self, X: Any, domain: str = "target") -> FloatArray:
         """Return a score for each class (n, C), larger is better; of two the second's less the first's (n,)."""
@@ -54,26 +49,10 @@ class TargetClassifier(TwoDomainEstimator):
         return len(self.classes_)
 
 
-def check_two_classes(domains: TwoDomains) -> None:
-    """Raise unless there are two classes to tell apart."""
-    if len(domains.classes) < 2:
-        raise InputError(f"y_source: expected at least two classes to tell apart, got {len(domains.classes)}.")
-
-
-def check_equal_features(domains: TwoDomains, instead: str) -> None:
-    """Raise unless both domains have as many features; the sentence says what to take ``instead``."""
-    d_source, d_target = domains.source.X.shape[1], domains.target.X.shape[1]
-    if d_source != d_target:
-        raise InputError(
-            f"X_target: expected {d_source} columns, the features of X_source, got {d_target}; "
-            f"{instead} learns across domains with different features."
-        )
-
-
+# Megabytes of kernel values that libsvm may keep.
 CACHE = 500
-"""Megabytes of kernel values that libsvm may keep."""
+# Half the distance of two domains along a coordinate of their own: exp(-(2 · 20)²) is zero in double precision.
 FAR = 20.0
-"""Half the distance of two domains along a coordinate of their own: exp(-(2 · 20)²) is zero in double precision."""
 BLOCK = 2048
 
 
@@ -123,7 +102,7 @@ class DirectSum:
     target: Matrix
     kernels: tuple[Kernel, Kernel]
 
-    def machine(self, y: IntArray, n_classes: int, C: float, tol: float) -> KernelMachine:
+    def fit_machine(self, y: IntArray, n_classes: int, C: float, tol: float) -> KernelMachine:
         """Fit one SVM per class over both domains (classes y (n_s + n_t,)); return what it says of target rows."""
         n = self.source.shape[0]
         rows, options = self._rows()
@@ -231,6 +210,11 @@ class HFA(TargetClassifier):
 
     machine_: KernelMachine
     kernels_: tuple[Kernel, Kernel]
+    source_kernel: Kernel | str
+    target_kernel: Kernel | str
+    C: float
+    trace: float
+    tol: float
 
     def __init__(
         self,
@@ -243,13 +227,7 @@ class HFA(TargetClassifier):
         source_transformer: Any = None,
         target_transformer: Any = None,
     ) -> None:
-        self.source_kernel = source_kernel
-        self.target_kernel = target_kernel
-        self.C = C
-        self.trace = trace
-        self.tol = tol
-        self.source_transformer = source_transformer
-        self.target_transformer = target_transformer
+        self._set_parameters(locals())
 
     def _validate(self) -> tuple[Kernel | None, Kernel | None]:
         super()._validate()
@@ -270,7 +248,7 @@ class HFA(TargetClassifier):
         kernels = _resolve_kernel(settings[0], X), _resolve_kernel(settings[1], Y)
         y = np.concatenate([domains.source.y, target.y[known]])
         # The SVM on (1 + λ)K with bound C is the SVM on K with bound (1 + λ)C, whose α are (1 + λ) times as large.
-        machine = DirectSum(X, Y, kernels).machine(y, len(domains.classes), self.C * (1.0 + self.trace), self.tol)
+        machine = DirectSum(X, Y, kernels).fit_machine(y, len(domains.classes), self.C * (1.0 + self.trace), self.tol)
         warn_about_data(domains, kernels, intercept=True)
         return {"machine_": replace(machine, centre=centres[1]), "kernels_": kernels}
 

@@ -233,13 +233,14 @@ class ITML(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  #
         self, pairs: SignedPairs, columns: tuple[str, ...] | None, solver: SolverRun, random: RandomState
     ) -> Self:
         """Fit to pairs: each one's difference is a row, bounded in its distance from one more row, zero."""
-        bounds = self._bounds(pairs, random)
+        automatic = isinstance(self.bounds, str)
+        bounds = percentile_bounds(pairs.points, random) if automatic else as_bounds(self.bounds, 1.0)
         m, d = len(pairs.sign), pairs.points.shape[1]
         rows = np.vstack([pairs.differences, np.zeros((1, d))])
         # The zero row is of the class 1: so are the similar pairs, and the dissimilar ones are not.
         classes = np.append(pairs.sign > 0, True).astype(np.intp)
         blocks = make_label_pairs(rows, classes, [(slice(0, m), slice(m, m + 1))], bounds)
-        weight = self._pair_weight(count_pairs(blocks))
+        weight = as_pair_weight(self.pair_weight, count_pairs(blocks), ITML_WEIGHT)
         result = solver.result(LogDetProblem(rows, scale_weights(blocks, weight)))
         self.components_ = result.components().T
         self.result_, self.n_iter_ = result, result.n_iter
@@ -249,13 +250,6 @@ class ITML(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  #
         if columns is not None:
             self.feature_names_in_ = np.array(columns, dtype=object)
         return self
-
-    def _pair_weight(self, n_pairs: int) -> float:
-        return as_pair_weight(self.pair_weight, n_pairs, ITML_WEIGHT)
-
-    def _bounds(self, pairs: SignedPairs, random: RandomState) -> tuple[float, float]:
-        automatic = isinstance(self.bounds, str)
-        return percentile_bounds(pairs.points, random) if automatic else as_bounds(self.bounds, 1.0)
 
     def transform(self, X: Any) -> FloatArray:
         """Return rows as points (n, d) whose Euclidean distances are the metric; single precision stays single."""

@@ -13,8 +13,8 @@ from sklearn.svm import LinearSVC
 
 from isthmus._core.validation import UNLABELLED, FloatArray, Matrix, as_dense, check_number
 from isthmus.data.domains import TwoDomains
-from isthmus.estimators.base import LABELS_AND_ROWS, SystemFacts, warn_about_data
-from isthmus.estimators.hfa import TargetClassifier, check_two_classes
+from isthmus.estimators.base import LABELS_AND_ROWS, SystemFacts, check_two_classes, warn_about_data
+from isthmus.estimators.hfa import TargetClassifier
 from isthmus.exceptions import ConvergenceWarning, InputError, warn
 from isthmus.geometry.kernels import Linear
 
@@ -90,8 +90,8 @@ def sinkhorn(cost: FloatArray, regularization: float, tol: float, max_iter: int)
     return Plan(K, error, k + 1)
 
 
+# The least entropy for which plans are computed without logarithms.
 LEAST = 1.0 / 300.0
-"""The least entropy for which plans are computed without logarithms."""
 
 
 class KPGRL(TargetClassifier):
@@ -157,6 +157,11 @@ class KPGRL(TargetClassifier):
     classifier_: Any
     plan_error_: float
     n_iter_: int
+    temperature: float
+    regularization: float
+    classifier: Any
+    tol: float
+    max_iter: int
 
     def __init__(
         self,
@@ -169,13 +174,7 @@ class KPGRL(TargetClassifier):
         source_transformer: Any = None,
         target_transformer: Any = None,
     ) -> None:
-        self.temperature = temperature
-        self.regularization = regularization
-        self.classifier = classifier
-        self.tol = tol
-        self.max_iter = max_iter
-        self.source_transformer = source_transformer
-        self.target_transformer = target_transformer
+        self._set_parameters(locals())
 
     def _validate(self) -> None:
         super()._validate()

@@ -30,22 +30,22 @@ from isthmus.solvers.logdet import DualPoint, LogDetProblem, PairGraph, Pairs
 from isthmus.solvers.newton import AutoNewton, DualNewton, prefers_blocks
 from isthmus.solvers.result import Callback, Result, TracePoint
 
+# Rows nearer than this (squared, over pooled_variance) count as equal: its square is lost in rounding.
 EQUAL = 1e-8
-"""Rows nearer than this (squared, over :func:`pooled_variance`) count as equal: its square is lost in rounding."""
+# Nor are rows told apart that differ by no more than this part of their length.
 ROUNDING = 16.0 * np.finfo(np.float64).eps
-"""Nor are rows told apart that differ by no more than this part of their length."""
+# The automatic bounds, in units of the spread of the domains.
 UPPER, LOWER = 0.5, 1.5
-"""The automatic bounds, in units of the spread of the domains."""
 
+# The automatic weight of all pairs together: how many there are does not matter (docs/defaults.md).
 TOTAL_WEIGHT = 1e4
-"""The automatic weight of all pairs together: how many there are does not matter (docs/defaults.md)."""
 
+# The automatic weight of all pairs together for ITML.
 ITML_WEIGHT = 1e3
-"""The automatic weight of all pairs together for ITML."""
+# ITML's automatic bounds, among squared distances.
 PERCENTILES = 20, 80
-"""ITML's automatic bounds, among squared distances."""
+# How many pairs of points are measured for them.
 SAMPLE = 5000
-"""How many pairs of points are measured for them."""
 
 
 def as_bounds(bounds: Any, scale: float, automatic: tuple[float, float] = (UPPER, LOWER)) -> tuple[float, float]:
@@ -88,7 +88,7 @@ def check_bounds(bounds: Any, what: str, low: float) -> tuple[float, float]:
 def make_label_pairs(
     rows: FloatArray, y: IntArray, runs: list[tuple[slice, slice]], bounds: tuple[float, float]
 ) -> tuple[Pairs, ...]:
-    """Return a block of all pairs for each two runs of rows, bounded by whether labels agree, but for coincident rows.
+    """Return a block of all pairs for each two runs of rows, bounded by whether labels agree, but for equal rows.
 
     Each has the weight one.
     """
@@ -194,6 +194,11 @@ class WarmStart:
     Blocks start from a metric, in the coordinates of the new problem; the dual starts from multipliers. These belong
     to pairs of rows: those of pairs that are in both problems are kept, new pairs begin with zero. So it does not
     matter that coordinates change, as those of a kernel do with their rows.
+
+    Parameters
+    ----------
+    takes_blocks : bool
+        Whether the solver can work over blocks.
     """
 
     result: Result[Any]
@@ -201,7 +206,6 @@ class WarmStart:
     before: TrainingData
     after: TrainingData
     takes_blocks: bool
-    """Whether the solver can work over blocks."""
 
     def __call__(self, problem: Any, *spaces: Space) -> FloatArray | None:
         """Return a factor of a metric, or multipliers; None where neither can be told."""
@@ -235,7 +239,7 @@ class WarmStart:
         """Return the row of the new problem that each old row is; below zero for those without a label now."""
         found, n = [], 0
         for domain in ("source", "target"):
-            old, new = self.before.labelled(domain), self.after.labelled(domain)
+            old, new = self.before.labelled_rows(domain), self.after.labelled_rows(domain)
             places = n + np.searchsorted(new, old)
             found.append(np.where(np.isin(old, new), places, -1 - len(new) - n))
             n += len(new)
@@ -277,14 +281,20 @@ SOLVERS = {"newton": AutoNewton, "dual": DualNewton, "blocks": BlockNewton, "bre
 
 @dataclass(frozen=True)
 class SolverRun:
-    """A solver, and the progress that each iteration is reported to."""
+    """A solver, and the progress that each iteration is reported to.
+
+    Parameters
+    ----------
+    goal : float
+        The relative gap at which the work is done.
+    start : Start | None
+        Where to begin, of a problem in two spaces: multipliers, a factor of a metric, or nothing.
+    """
 
     solver: Any
     progress: Progress
     goal: float
-    """The relative gap at which the work is done."""
     start: Start | None = None
-    """Where to begin, of a problem in two spaces: multipliers, a factor of a metric, or nothing."""
 
     @classmethod
     def of(cls, solver: Any, progress: Any, name: str, goal: float) -> SolverRun:
@@ -364,10 +374,6 @@ class LogDetEstimator(MetricEstimator):
         solver = as_solver(self.solver, self.tol, self.max_iter)
         return SolverRun.of(solver, self.progress, type(self).__name__, self.tol)
 
-    def _pair_weight(self, n_pairs: int) -> float:
-        """Return λ2 of each of ``n_pairs`` pairs that labels make."""
-        return as_pair_weight(self.pair_weight, n_pairs)
-
     def _fit_data(self, data: TrainingData, settings: SolverRun) -> dict[str, Any]:
         return {**super()._fit_data(data, settings), "_training_data": data}
 
@@ -428,13 +434,8 @@ class LogDetEstimator(MetricEstimator):
             )
         for domain, X in zip(DOMAINS, (X_source, X_target), strict=True):
             self._check_more(domain, X)
-        source, target = (
-            before.with_more("source", X_source, y_source),
-            before.with_more("target", X_target, y_target),
-        )
-        after = TrainingData(
-            source[0], source[1], target[0], target[1], before.numbered_pairs() if pairs is None else pairs
-        )
+        rows = *before.with_more("source", X_source, y_source), *before.with_more("target", X_target, y_target)
+        after = TrainingData(*rows, before.numbered_pairs() if pairs is None else pairs)
         if after.pairs is None:
             spaces = self.common_space_.source, self.common_space_.target
             start = WarmStart(self.result_, spaces, before, after, settings.takes_blocks)

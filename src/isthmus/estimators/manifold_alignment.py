@@ -13,25 +13,25 @@ from sklearn.neighbors import NearestNeighbors
 
 from isthmus._core.validation import FloatArray, Matrix, check_choice, check_number
 from isthmus.data.domains import TwoDomains
-from isthmus.estimators.base import EVERYTHING, SystemFacts
+from isthmus.estimators.base import EVERYTHING, SystemFacts, check_two_classes
 from isthmus.estimators.cca import LabelMoments
 from isthmus.estimators.eigenmaps import (
     Both,
     HeatGraph,
     Projection,
     check_rows_differ,
-    check_several_classes,
     coordinates_of_all_rows,
     mean_point,
 )
+from isthmus.estimators.mapped import Learned
 from isthmus.exceptions import InputError
-from isthmus.geometry.common_space import CommonSpace, top_k
+from isthmus.geometry.common_space import top_k
 from isthmus.geometry.kernels import Kernel
 from isthmus.geometry.spaces import JointSpace
 from isthmus.maps.eigen import JointDirections, JointProblem
 
+# No more comparisons than this are held at once.
 BLOCK_ENTRIES = 2**22
-"""No more comparisons than this are held at once."""
 
 
 def local_distances(R: FloatArray, S: FloatArray) -> FloatArray:
@@ -69,7 +69,7 @@ def local_distances(R: FloatArray, S: FloatArray) -> FloatArray:
     return np.asarray(np.sqrt(left / np.where(larger > 0.0, larger, 1.0)))
 
 
-def local_correspondence(X: FloatArray, Y: FloatArray, n_neighbors: int, kept: int) -> Matrix:
+def find_local_correspondence(X: FloatArray, Y: FloatArray, n_neighbors: int, kept: int) -> Matrix:
     """Return weights (n, m), sparse: exp(−distance/δ²) for the ``kept`` rows of Y that lie most like each row of X.
 
     δ² is the mean of the distances that are kept. It takes n m k! products of k(k + 1)/2 numbers.
@@ -95,8 +95,8 @@ def _patterns(X: FloatArray, k: int) -> FloatArray:
     return D
 
 
+# Neighbours whose distances are compared, and target rows that are kept of each source row: as published.
 PATTERN, KEPT = 4, 10
-"""Neighbours whose distances are compared, and target rows that are kept of each source row: as published."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -125,7 +125,7 @@ class Correspondence:
         if made_of == "labels":
             return cls.of_labels(rows, domains)
         if made_of == "geometry":
-            return cls.of_table(rows, local_correspondence(*rows, PATTERN, KEPT))
+            return cls.of_table(rows, find_local_correspondence(*rows, PATTERN, KEPT))
         if domains.pairs is None:
             raise InputError("pairs: expected known pairs of rows, got None.")
         places, shape = (domains.pairs.source, domains.pairs.target), (len(rows[0]), len(rows[1]))
@@ -149,10 +149,10 @@ class Correspondence:
 
 
 CORRESPONDENCES = ("auto", "pairs", "labels", "geometry")
+# The usual number of directions where pairs correspond.
 WITH_PAIRS = 20
-"""The usual number of directions where pairs correspond."""
+# A direction along which rows vary by no more than this part of their size says nothing.
 CONSTANT = 1e-3
-"""A direction along which rows vary by no more than this part of their size says nothing."""
 
 
 class ManifoldAlignment(Projection):
@@ -264,15 +264,13 @@ class ManifoldAlignment(Projection):
     def _joint_space(self, domains: TwoDomains) -> JointSpace:
         return JointSpace.of(domains, self._kernels(), every_row=True, mean=False)
 
-    def _fit_joint(
-        self, domains: TwoDomains, joint: JointSpace, settings: None
-    ) -> tuple[CommonSpace, dict[str, Any]]:
+    def _fit_joint(self, domains: TwoDomains, joint: JointSpace, settings: None) -> Learned:
         made_of = self.correspondence
         if made_of == "auto":
             made_of = "labels" if domains.pairs is None else "pairs"
         rows = coordinates_of_all_rows(domains, joint)
         if made_of != "pairs":
-            check_several_classes(domains, "ManifoldAlignment")
+            check_two_classes(domains)
         if made_of != "labels":
             check_rows_differ(rows)
         A, B = self._matrices(rows, Correspondence.of(made_of, rows, domains))
@@ -283,15 +281,12 @@ class ManifoldAlignment(Projection):
         moments = LabelMoments.of(rows, (domains.source.y, domains.target.y), joint.n_classes)
         heights = moments.heights(found.source, found.target) if len(domains.classes) > 1 else found.source
         found = found.signed(heights)
-        learned_from = joint.source.points, joint.target.points
-        return self._space(joint, found, mean_point(found, learned_from)), {
-            "correspondence_": made_of,
-            "eigenvalues_": found.values,
-            "residual_": found.residual,
-        }
+        mean = mean_point(found, (joint.source.points, joint.target.points))
+        space, attributes = self._conclude(joint, found, mean)
+        return space, {**attributes, "correspondence_": made_of}
 
     def _matrices(self, rows: Both, across: Correspondence) -> tuple[FloatArray, FloatArray]:
-        """Return a = ZᵀDZ and B = ZᵀWZ."""
+        """Return A = ZᵀDZ and B = ZᵀWZ."""
         graphs = [HeatGraph.of(X, self.graph_neighbors) for X in rows]
         mu = self.correspondence_weight * sum(graph.total for graph in graphs) / (2.0 * across.total)
         degrees = [graph.degrees + mu * own for graph, own in zip(graphs, across.degrees, strict=True)]

@@ -32,8 +32,12 @@ from isthmus.retrieval.rules import (
     offers,
 )
 
+# An array of the source and one of the target: rows, coordinates or maps.
+Both = tuple[FloatArray, FloatArray]
+# A common space, and further attributes to set by name.
+Learned = tuple[CommonSpace, dict[str, Any]]
+# Rows whose full table of distances is computed at once where only its diagonal is asked for.
 PAIR_BLOCK = 128
-"""Rows whose full table of distances is computed at once where only its diagonal is asked for."""
 
 
 class MappedEstimator(TwoDomainEstimator):
@@ -41,11 +45,15 @@ class MappedEstimator(TwoDomainEstimator):
 
     A subclass has the parameters ``references``, ``rule`` and ``n_neighbors``, kernels (or a :meth:`_joint_space` of
     its own), and a method :meth:`_fit_joint` with its formula.
+
+    Attributes
+    ----------
+    intercept : bool
+        Whether the maps have an intercept: if not, linear features should be centred.
     """
 
     kind: ClassVar[str] = DISTANCE
     intercept: ClassVar[bool] = False
-    """Whether the maps have an intercept: if not, linear features should be centred."""
 
     source_kernel: Any = "linear"
     target_kernel: Any = "linear"
@@ -71,7 +79,7 @@ class MappedEstimator(TwoDomainEstimator):
     def _kernels(self) -> tuple[Kernel, Kernel]:
         return as_kernel(self.source_kernel, "source_kernel"), as_kernel(self.target_kernel, "target_kernel")
 
-    def _fit_joint(self, domains: TwoDomains, joint: JointSpace, settings: Any) -> tuple[CommonSpace, dict[str, Any]]:
+    def _fit_joint(self, domains: TwoDomains, joint: JointSpace, settings: Any) -> Learned:
         """Return the common space, and further attributes by name. It changes nothing.
 
         Of these, "reference_weights" (n,) is how much each reference row counts where a classifier learns from them.
@@ -297,6 +305,21 @@ class SimilarityEstimator(MappedEstimator):
         """Return W over the features of both domains (d_s, d_t); linear kernels only."""
         check_is_fitted(self, "common_space_")
         return self.common_space_.feature_matrix()
+
+
+def centred_space(joint: JointSpace, maps: Both, means: Both, parts: tuple[int, ...] = ()) -> CommonSpace:
+    """Return the common space of linear maps (r, k) of either domain's coordinates, less a mean (r,) of each."""
+    offsets = -np.vstack([mean @ W for mean, W in zip(means, maps, strict=True)])
+    spaces = joint.source.space, joint.target.space
+    return CommonSpace(*spaces, np.vstack(maps), projected=True, offsets=offsets, parts=parts)
+
+
+def check_metric(metric: Any, *names: str) -> None:
+    """Raise unless a parameter ``metric`` is one of these names, or an object that learns a metric."""
+    known = isinstance(metric, str) and metric in names
+    if not known and (isinstance(metric, str | type) or not hasattr(metric, "fit")):
+        listed = ", ".join(f'"{name}"' for name in names)
+        raise InputError(f"metric: expected {listed} or an object with fit(X, y), got {metric!r}.")
 
 
 def _decide(points: FloatArray, rule: DecisionRule, method: str, classes: NDArray[Any]) -> NDArray[Any]:

@@ -1,7 +1,14 @@
-r"""Known pairs as constraints: what they ask of which rows, and the coordinates in which they can ask it.
+r"""MLHD: metric learning across heterogeneous domains (Qian & Chen 2012).
 
-Few pairs span a small part of either domain, and nothing is learned about the rest: only that part is kept, together
-with the mean of all rows. The domains are brought to one scale there; the one in larger units would count alone.
+One metric M over the direct sum of two domains, z = [x; 0] or [0; y], from pairs of rows:
+
+.. math:: \min_{M \succ 0}\; \mathrm{LogDet}(M, I) + \lambda_1\, \bar z^T M \bar z
+          + \lambda_2 \sum_{ij} \mathrm{LogDet}(\xi_{ij}, \xi^0_{ij}) \quad\text{s.t.}\quad
+          d^2_M(x_i, y_j) \lessgtr \xi_{ij}
+
+A fit is: both domains in coordinates (:class:`~isthmus.geometry.spaces.JointSpace`); pairs with bounds, from labels
+or known pairs; the alignment of the means; one LogDet problem, solved with a certificate, whose factor maps into
+the common space. Below: what known pairs ask and in which coordinates, the problem over blocks of rows, the class.
 """
 
 from __future__ import annotations
@@ -23,6 +30,7 @@ from isthmus.estimators.logdet import (
     LogDetEstimator,
     SolverRun,
     as_bounds,
+    as_pair_weight,
     as_weight,
     count_pairs,
     drop_coincident_pairs,
@@ -31,6 +39,7 @@ from isthmus.estimators.logdet import (
     scale_weights,
     takes_blocks,
 )
+from isthmus.estimators.mapped import Learned
 from isthmus.exceptions import InputError
 from isthmus.geometry.common_space import CommonSpace
 from isthmus.geometry.kernels import Kernel, Linear
@@ -39,14 +48,18 @@ from isthmus.solvers.blocks.problem import BlockProblem
 from isthmus.solvers.logdet import Alignment, DualPoint, LogDetProblem, Pairs
 from isthmus.solvers.result import Result, Solver
 
+# The automatic λ1 over the spread of the domains (docs/defaults.md): a squared length has a unit.
+ALIGNMENT_WEIGHT = 100.0
+# The automatic bound on the squared shift of the means, in units of the domains' spread.
+AUTOMATIC_SLACK = 0.01
+# The automatic bounds on known pairs and on pairs of different objects, in units of the spread of the domains.
 KNOWN_BOUNDS = 0.03, 1.0
-"""The automatic bounds on known pairs and on pairs of different objects, in units of the spread of the domains."""
+# The automatic λ1 and λ2 with known pairs: what each weighs is given with it.
 KNOWN_WEIGHT = 1.0
-"""The automatic λ1 and λ2 with known pairs: what each weighs is given with it."""
 
 
 def add_known_pairs(block: Pairs, known: KnownPairs, bounds: tuple[float, float]) -> Pairs:
-    r"""Return a block of label pairs between all points of the domains, with what known pairs ask of them.
+    r"""Return a block of label pairs between all points of the domains, changed to what known pairs ask of them.
 
     Each pair of points counts once: as a known pair where it is one; else by its labels, where it has both; else,
     where both points are in known pairs with others, as two different objects. With the weights
@@ -91,24 +104,31 @@ def drop_unused_rows(blocks: tuple[Pairs, ...], n_rows: int, factor: float) -> t
         used[block.right] |= (block.weight > 0.0).any(axis=0)
     place = np.concatenate([[0], np.cumsum(used)])
 
-    def kept(block: Pairs) -> Pairs:
+    def drop(block: Pairs) -> Pairs:
         both = np.ix_(used[block.left], used[block.right])
         left, right = (slice(int(place[run.start]), int(place[run.stop])) for run in (block.left, block.right))
         return Pairs(left, right, block.sign[both], factor * block.weight[both], block.bound[both])
 
-    return tuple(kept(block) for block in blocks), np.flatnonzero(used)
+    return tuple(drop(block) for block in blocks), np.flatnonzero(used)
 
 
 @dataclass(frozen=True, eq=False)
 class PairedSpace:
-    """Both domains in the span of the rows that are learned from, at one scale."""
+    """Both domains in the span of the rows that are learned from, at one scale.
+
+    Parameters
+    ----------
+    rows : FloatArray
+        Those rows (m, q), source first.
+    shift : FloatArray
+        z̄ (q,).
+    maps : FloatArray
+        The coordinates of the joint space in terms of these, (r_s + r_t, q).
+    """
 
     rows: FloatArray
-    """Those rows (m, q), source first."""
     shift: FloatArray
-    """z̄ (q,)."""
     maps: FloatArray
-    """The coordinates of the joint space in terms of these, (r_s + r_t, q)."""
 
     @classmethod
     def of(cls, joint: JointSpace, used: IntArray, *, mean: bool) -> PairedSpace:
@@ -135,10 +155,23 @@ def _scales(source: DomainSpan, target: DomainSpan) -> tuple[float, float]:
     return float(np.sqrt(mean / source.variance)), float(np.sqrt(mean / target.variance))
 
 
-ALIGNMENT_WEIGHT = 100.0
-"""The automatic λ1 over the spread of the domains (docs/defaults.md): a squared length has a unit."""
-AUTOMATIC_SLACK = 0.01
-"""The automatic bound on the squared shift of the means, in units of the domains' spread."""
+def is_large(joint: JointSpace) -> bool:
+    """Return whether pairs should not be written out: there are many, and each pair of rows can be told apart.
+
+    Across domains two rows are equal at the start only where both are zero.
+    """
+    if len(joint.source.points) * len(joint.target.points) <= MANY_PAIRS:
+        return False
+    shortest = [float(np.einsum("ij,ij->i", side.points, side.points).min()) for side in (joint.source, joint.target)]
+    return sum(shortest) > EQUAL * (joint.source.squared + joint.target.squared)
+
+
+def make_block_problem(
+    joint: JointSpace, bounds: tuple[float, float], weight: float, alignment: Alignment | None, rows: Rows
+) -> BlockProblem:
+    """Bound all pairs of source rows and target points by whether labels agree: a table of classes by target rows."""
+    sign = np.where(np.arange(joint.n_classes)[:, None] == joint.target.y, 1.0, -1.0)
+    return BlockProblem(rows, joint.target.points, sign, weight, np.where(sign > 0, *bounds), alignment)
 
 
 class MLHD(LogDetEstimator, BlockEstimator):
@@ -351,10 +384,8 @@ class MLHD(LogDetEstimator, BlockEstimator):
         # The principal axes of all rows lie in the span of all rows.
         return JointSpace.of(domains, self._kernels(), outside=self.outside, every_row=self.n_components is not None)
 
-    def _fit_joint(
-        self, domains: TwoDomains, joint: JointSpace, settings: SolverRun
-    ) -> tuple[CommonSpace, dict[str, Any]]:
-        self._require_axes(domains, joint)
+    def _fit_joint(self, domains: TwoDomains, joint: JointSpace, settings: SolverRun) -> Learned:
+        self._check_n_components(domains, joint)
         spaces = joint.source.space, joint.target.space
         if joint.pairs is None:
             bounds = as_bounds(self.bounds, joint.spread)
@@ -387,11 +418,11 @@ class MLHD(LogDetEstimator, BlockEstimator):
             alignment = Alignment(joint.shift, weight, self._slack(joint.spread))
         if isinstance(joint, ManyRows) or (settings.takes_blocks and not self.within_domain and is_large(joint)):
             source = joint.many if isinstance(joint, ManyRows) else ArrayRows(joint.source.points, joint.source.y)
-            weight = self._pair_weight(source.n * len(joint.target.points))
-            return block_problem(joint, bounds, weight, alignment, source), weight
+            weight = as_pair_weight(self.pair_weight, source.n * len(joint.target.points))
+            return make_block_problem(joint, bounds, weight, alignment, source), weight
         rows = joint.rows
         blocks = make_label_pairs(rows, joint.y, self._runs(joint), bounds)
-        weight = self._pair_weight(count_pairs(blocks))
+        weight = as_pair_weight(self.pair_weight, count_pairs(blocks))
         return LogDetProblem(rows, scale_weights(blocks, weight), alignment), weight
 
     def _paired_problem(
@@ -411,22 +442,25 @@ class MLHD(LogDetEstimator, BlockEstimator):
         return LogDetProblem(space.rows, blocks, alignment), space.maps
 
     def _runs(self, joint: JointSpace) -> list[tuple[slice, slice]]:
+        """Return the runs of rows between which pairs are bounded: across the domains first."""
         source, target = joint.runs
         return [(source, target), (source, source), (target, target)] if self.within_domain else [(source, target)]
 
     def _alignment_weight(self, spread: float, *, known: bool = False) -> float:
+        """Return λ1; "auto" has the unit of the domains only where it is a price of a squared length."""
         free = known or self.alignment == "constraint"
         value = KNOWN_WEIGHT if free else ALIGNMENT_WEIGHT / (spread if spread > 0.0 else 1.0)
         return as_weight(self.alignment_weight, "alignment_weight", value)
 
     def _slack(self, spread: float) -> float | None:
+        """Return t0, the bound on the squared shift, or None where the shift is no constraint."""
         automatic = isinstance(self.alignment_slack, str) and self.alignment_slack == "auto"
         slack = AUTOMATIC_SLACK * spread
         if not automatic:
             slack = check_number(self.alignment_slack, "alignment_slack", low=0.0, strict=True)
         return slack if self.alignment == "constraint" else None
 
-    def _require_axes(self, domains: TwoDomains, joint: JointSpace) -> None:
+    def _check_n_components(self, domains: TwoDomains, joint: JointSpace) -> None:
         n = domains.source.X.shape[0] + domains.target.X.shape[0]
         most = min(n, joint.source.space.dimension + joint.target.space.dimension)
         if self.n_components is not None and self.n_components > most:
@@ -437,22 +471,3 @@ class MLHD(LogDetEstimator, BlockEstimator):
         sides = ((domains.source.X, "source"), (domains.target.X, "target"))
         points = np.vstack([as_dense(space.space(name).coordinates(X)) @ space.map(name) for X, name in sides])
         return principal_axes(points).leading(int(self.n_components or 0)).axes
-
-
-def is_large(joint: JointSpace) -> bool:
-    """Return whether pairs should not be written out: there are many, and each pair of rows can be told apart.
-
-    Across domains two rows are equal at the start only where both are zero.
-    """
-    if len(joint.source.points) * len(joint.target.points) <= MANY_PAIRS:
-        return False
-    shortest = [float(np.einsum("ij,ij->i", side.points, side.points).min()) for side in (joint.source, joint.target)]
-    return sum(shortest) > EQUAL * (joint.source.squared + joint.target.squared)
-
-
-def block_problem(
-    joint: JointSpace, bounds: tuple[float, float], weight: float, alignment: Alignment | None, rows: Rows
-) -> BlockProblem:
-    """Bound all pairs of source rows and target points by whether labels agree: a table of classes by target rows."""
-    sign = np.where(np.arange(joint.n_classes)[:, None] == joint.target.y, 1.0, -1.0)
-    return BlockProblem(rows, joint.target.points, sign, weight, np.where(sign > 0, *bounds), alignment)

@@ -14,7 +14,7 @@ from isthmus.data.domains import TwoDomains
 from isthmus.estimators.base import PAIRS, RBF_KERNELS, SystemFacts
 from isthmus.estimators.from_blocks import MomentPairs, PairMomentEstimator
 from isthmus.estimators.itml import ITML
-from isthmus.estimators.mapped import MetricEstimator
+from isthmus.estimators.mapped import Both, Learned, MetricEstimator, centred_space, check_metric
 from isthmus.exceptions import InputError
 from isthmus.geometry.common_space import CommonSpace
 from isthmus.geometry.kernels import Kernel
@@ -66,17 +66,19 @@ def centre_pairs(
     return (points[0], points[1]), (axes[0], axes[1]), weights
 
 
-def centred_space(
-    joint: JointSpace,
-    axes: tuple[PrincipalAxes, PrincipalAxes],
-    maps: tuple[FloatArray, FloatArray],
-    parts: tuple[int, ...],
+def as_penalties(penalty: Any) -> FloatArray:
+    """Return the penalties that are tried: the one of the parameter, or those of "auto"."""
+    if isinstance(penalty, str) and penalty == "auto":
+        return PENALTIES
+    return np.array([check_number(penalty, "penalty", low=0.0, strict=True)])
+
+
+def space_from_axes(
+    joint: JointSpace, axes: tuple[PrincipalAxes, PrincipalAxes], maps: Both, parts: tuple[int, ...]
 ) -> CommonSpace:
     """Return the common space of maps (ρ, k) from the principal axes of the paired rows, centred on their means."""
-    W = [each.axes @ A for each, A in zip(axes, maps, strict=True)]
-    offsets = -np.vstack([each.mean @ V for each, V in zip(axes, W, strict=True)])
-    spaces = joint.source.space, joint.target.space
-    return CommonSpace(*spaces, np.vstack(W), projected=True, offsets=offsets, parts=parts)
+    W_s, W_t = (each.axes @ A for each, A in zip(axes, maps, strict=True))
+    return centred_space(joint, (W_s, W_t), (axes[0].mean, axes[1].mean), parts)
 
 
 class Procrustes(PairMomentEstimator, PairedMap):
@@ -114,10 +116,10 @@ class Procrustes(PairMomentEstimator, PairedMap):
 
     systems = (SystemFacts("procrustes", "maps of pairs", "Schönemann 1966", PAIRS, "metric"),)
 
-    def _fit_joint(self, domains: TwoDomains, joint: JointSpace, settings: Any) -> tuple[CommonSpace, dict[str, Any]]:
+    def _fit_joint(self, domains: TwoDomains, joint: JointSpace, settings: Any) -> Learned:
         (A, B), axes, weights = centre_pairs(joint)
         turned = fit_procrustes(A, B, weights=weights)
-        return centred_space(joint, axes, (turned.U, turned.V), (turned.U.shape[1],)), {}
+        return space_from_axes(joint, axes, (turned.U, turned.V), (turned.U.shape[1],)), {}
 
 
 class PulledBackMetric(PairedMap):
@@ -197,43 +199,33 @@ class PulledBackMetric(PairedMap):
 
     def _validate(self) -> FloatArray:
         super()._validate()
-        known = isinstance(self.metric, str) and self.metric in ("auto", "euclidean")
-        if not known and (isinstance(self.metric, str | type) or not hasattr(self.metric, "fit")):
-            raise InputError(
-                f'metric: expected "auto", "euclidean" or an object with fit(X, y), got {self.metric!r}.'
-            )
-        if isinstance(self.penalty, str) and self.penalty == "auto":
-            return PENALTIES
-        return np.array([check_number(self.penalty, "penalty", low=0.0, strict=True)])
+        check_metric(self.metric, "auto", "euclidean")
+        return as_penalties(self.penalty)
 
     def _joint_space(self, domains: TwoDomains) -> JointSpace:
         return JointSpace.of_features(domains)
 
-    def _fit_joint(
-        self, domains: TwoDomains, joint: JointSpace, settings: FloatArray
-    ) -> tuple[CommonSpace, dict[str, Any]]:
+    def _fit_joint(self, domains: TwoDomains, joint: JointSpace, settings: FloatArray) -> Learned:
         (A, B), axes, weights = centre_pairs(joint)
         translator = fit_ridge(B, A, weights=weights, penalties=settings)
-        learner = self._fitted_learner(domains)
+        learner = self._fit_learner(domains)
         L = np.eye(domains.source.X.shape[1]) if learner is None else np.asarray(learner.components_).T
         W_t = axes[1].axes @ translator.map.W @ axes[0].axes.T @ L
-        offsets = -np.vstack([axes[0].mean @ L, axes[1].mean @ W_t])
-        spaces = joint.source.space, joint.target.space
-        space = CommonSpace(*spaces, np.vstack([L, W_t]), projected=True, offsets=offsets)
-        return space, {"learner_": learner, "penalty_": translator.penalty}
+        return centred_space(joint, (L, W_t), (axes[0].mean, axes[1].mean)), {
+            "learner_": learner,
+            "penalty_": translator.penalty,
+        }
 
-    def _fitted_learner(self, domains: TwoDomains) -> Any:
+    def _fit_learner(self, domains: TwoDomains) -> Any:
         """Return the metric of the source, or None for the Euclidean one."""
-        source = domains.source
-        known = source.labelled
-        taught = len(np.unique(source.y[known])) > 1
-        if isinstance(self.metric, str):
-            if self.metric == "euclidean" or not taught:
-                return None
-            return ITML(random_state=0).fit(as_dense(source.X[known]), source.y[known])
+        known = domains.source.labelled
+        X, y = domains.source.X[known], domains.source.y[known]
+        automatic, taught = isinstance(self.metric, str), len(np.unique(y)) > 1
+        if automatic and (self.metric == "euclidean" or not taught):
+            return None
         if not taught:
             raise InputError("metric: expected labelled source rows of two classes for a learner, got fewer.")
-        return clone(self.metric).fit(as_dense(source.X[known]), source.y[known])
+        return (ITML(random_state=0) if automatic else clone(self.metric)).fit(as_dense(X), y)
 
 
 class RelativeRepresentations(PairedMap):
@@ -270,17 +262,14 @@ class RelativeRepresentations(PairedMap):
 
     systems = (SystemFacts("relative", "maps of pairs", "Moschella et al. 2023", PAIRS, "metric"),)
 
-    def _fit_joint(self, domains: TwoDomains, joint: JointSpace, settings: Any) -> tuple[CommonSpace, dict[str, Any]]:
+    def _fit_joint(self, domains: TwoDomains, joint: JointSpace, settings: Any) -> Learned:
         both, axes, weights = centre_pairs(joint)
         maps = []
         for X in both:
             lengths = np.linalg.norm(X, axis=1)
             # The length of the row itself scales all of its cosines alike, and the point is scaled anyway.
             maps.append((X / np.where(lengths > 0.0, lengths, 1.0)[:, None]).T * np.sqrt(weights))
-        return centred_space(joint, axes, (maps[0], maps[1]), (len(weights),)), {}
-
-
-Both = tuple[FloatArray, FloatArray]
+        return space_from_axes(joint, axes, (maps[0], maps[1]), (len(weights),)), {}
 
 
 @dataclass(frozen=True, eq=False)
@@ -453,11 +442,9 @@ class RidgeMap(PairMomentEstimator, PairedMap):
     def _validate(self) -> FloatArray:
         super()._validate()
         check_choice(self.ways, "ways", WAYS)
-        if isinstance(self.penalty, str) and self.penalty == "auto":
-            return PENALTIES
-        return np.array([check_number(self.penalty, "penalty", low=0.0, strict=True)])
+        return as_penalties(self.penalty)
 
-    def _fit_joint(self, domains: TwoDomains, joint: JointSpace, settings: Any) -> tuple[CommonSpace, dict[str, Any]]:
+    def _fit_joint(self, domains: TwoDomains, joint: JointSpace, settings: Any) -> Learned:
         (A, B), axes, weights = centre_pairs(joint)
         if isinstance(joint, MomentPairs):
             both = joint.many, joint.moments, (A, B), (axes[0].axes, axes[1].axes), settings
@@ -467,5 +454,5 @@ class RidgeMap(PairMomentEstimator, PairedMap):
         halves = {"to target": (f.map.W, np.eye(B.shape[1])), "to source": (np.eye(A.shape[1]), g.map.W)}
         kept = list(halves.values()) if self.ways == "both" else [halves[self.ways]]
         maps = [np.hstack([half[k] for half in kept]) for k in (0, 1)]
-        space = centred_space(joint, axes, (maps[0], maps[1]), tuple(half[0].shape[1] for half in kept))
+        space = space_from_axes(joint, axes, (maps[0], maps[1]), tuple(half[0].shape[1] for half in kept))
         return space, {"penalties_": (f.penalty, g.penalty)}

@@ -12,7 +12,7 @@ from sklearn.svm import LinearSVC
 
 from isthmus._core.validation import IntArray, Matrix, column_names, is_sparse
 from isthmus.data.domains import TwoDomains
-from isthmus.estimators.controls import TargetEstimator
+from isthmus.estimators.base import TargetEstimator
 from isthmus.exceptions import InputError
 from isthmus.geometry.similarity import normalize_precisely
 
@@ -36,11 +36,10 @@ class SharedColumns(TargetEstimator):
     """
 
     classifier_: Any
+    columns: Any
 
     def __init__(self, columns: Any, *, source_transformer: Any = None, target_transformer: Any = None) -> None:
-        self.columns = columns
-        self.source_transformer = source_transformer
-        self.target_transformer = target_transformer
+        self._set_parameters(locals())
 
     def _fit_domains(self, domains: TwoDomains, settings: None) -> dict[str, Any]:
         ours, theirs = np.asarray(self.columns).T

@@ -78,6 +78,9 @@ class TLRisk(TargetClassifier):
     fewest_pairs = 1
     non_negative = True
     class_models_: FloatArray
+    measure: str
+    target_weight: float
+    smoothing: float
 
     def __init__(
         self,
@@ -88,11 +91,7 @@ class TLRisk(TargetClassifier):
         source_transformer: Any = None,
         target_transformer: Any = None,
     ) -> None:
-        self.measure = measure
-        self.target_weight = target_weight
-        self.smoothing = smoothing
-        self.source_transformer = source_transformer
-        self.target_transformer = target_transformer
+        self._set_parameters(locals())
 
     def _validate(self) -> None:
         super()._validate()

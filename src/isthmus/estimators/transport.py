@@ -14,8 +14,8 @@ from isthmus.estimators.hfa import TargetClassifier
 from isthmus.exceptions import InputError, MissingDependencyError
 from isthmus.geometry.kernels import Linear
 
+# Two rows are the same where no feature differs by more than this part of the largest one.
 SAME = 1e-9
-"""Two rows are the same where no feature differs by more than this part of the largest one."""
 BLOCK = 512
 
 
@@ -104,8 +104,8 @@ def import_pot() -> Any:
     return ot
 
 
+# Of the linear programs inside: POT warns, and takes what it has, where they are not enough.
 MOST_PIVOTS = 1_000_000
-"""Of the linear programs inside: POT warns, and takes what it has, where they are not enough."""
 
 
 class GW(TransductiveEstimator):
@@ -146,9 +146,7 @@ class GW(TransductiveEstimator):
     def __init__(
         self, *, max_iter: int = 1000, source_transformer: Any = None, target_transformer: Any = None
     ) -> None:
-        self.max_iter = max_iter
-        self.source_transformer = source_transformer
-        self.target_transformer = target_transformer
+        self._set_parameters(locals())
 
     def _plan(self, domains: TwoDomains, X: FloatArray, Y: FloatArray) -> FloatArray:
         plan = import_pot().gromov.gromov_wasserstein(
@@ -189,6 +187,8 @@ class FGW(TransductiveEstimator):
         ),
     )
 
+    structure: float
+
     def __init__(
         self,
         *,
@@ -197,10 +197,7 @@ class FGW(TransductiveEstimator):
         source_transformer: Any = None,
         target_transformer: Any = None,
     ) -> None:
-        self.structure = structure
-        self.max_iter = max_iter
-        self.source_transformer = source_transformer
-        self.target_transformer = target_transformer
+        self._set_parameters(locals())
 
     def _validate(self) -> None:
         super()._validate()
@@ -252,6 +249,8 @@ class COOT(TransductiveEstimator):
         ),
     )
 
+    label_weight: float
+
     def __init__(
         self,
         *,
@@ -260,10 +259,7 @@ class COOT(TransductiveEstimator):
         source_transformer: Any = None,
         target_transformer: Any = None,
     ) -> None:
-        self.label_weight = label_weight
-        self.max_iter = max_iter
-        self.source_transformer = source_transformer
-        self.target_transformer = target_transformer
+        self._set_parameters(locals())
 
     def _validate(self) -> None:
         super()._validate()

@@ -111,7 +111,7 @@ def _fit_of(first: MLHD, data: TrainingData) -> Callable[[MLHD, FloatArray | Non
 
     prepared, warned = first._prepare(data), False
     if prepared.domains.in_blocks:
-        return lambda model, start: keep(model, model._fit_prepared(prepared, settings(model, start)))
+        return lambda model, start: keep(model, model._fit_rows(prepared, settings(model, start)))
     with prepared.surroundings():
         first._check_references(prepared.domains)
         joint = first._joint_space(prepared.domains)

@@ -23,16 +23,20 @@ HEAD = ("system", "learns", "from", "needs", "control", "reference", "best for")
 
 @dataclass(frozen=True)
 class System(SystemFacts):
-    """One way to join two domains, and what it is."""
+    """One way to join two domains, and what it is.
+
+    Parameters
+    ----------
+    estimator : type[TwoDomainEstimator]
+        The class that declares it.
+    """
 
     estimator: type[TwoDomainEstimator] = field(kw_only=True)
-    """The class that declares it."""
 
     def make(self) -> TwoDomainEstimator:
         """Return a fresh, unfitted estimator; where chance plays a part, it is seeded."""
-        made: TwoDomainEstimator = clone(
-            self.estimator(**self.options)
-        )  # no two share an estimator among the options
+        # A clone: no two may share an estimator among their options, which set_params would change for both.
+        made: TwoDomainEstimator = clone(self.estimator(**self.options))
         return made
 
     @property
