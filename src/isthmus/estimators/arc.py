@@ -139,6 +139,7 @@ class ARC(BlockEstimator, SimilarityEstimator):
         B = joint.target.points @ target
         u, l = _as_bounds(self.bounds)  # noqa: E741
         sign = np.where(np.arange(joint.n_classes)[:, None] == joint.target.y, 1.0, -1.0)
+        # A table of classes by target rows says all: source rows of one class have the same signs.
         rows, axes, squared = _source_rows(joint)
         weight = _as_weight(self.pair_weight, squared * float((B**2).sum() / len(B)))
         blocks = HingeBlocks(rows, axes, B, sign, np.where(sign > 0, l, u), weight)

@@ -71,6 +71,7 @@ def warn_about_columns(domain: Domain, kernel: Kernel, name: str, *, intercept: 
 
 def warn_about_features(mean: FloatArray, deviation: FloatArray, name: str, *, intercept: bool) -> None:
     """Warn of columns with these means and standard deviations (d,)."""
+    # A constant column has a deviation of rounding, not of zero.
     variances = np.where(deviation > 1e-12 * np.abs(mean), deviation**2, 0.0)
     total, constant = float(variances.sum()), np.flatnonzero(variances == 0.0)
     if total == 0.0:
@@ -90,8 +91,7 @@ def warn_about_features(mean: FloatArray, deviation: FloatArray, name: str, *, i
     if len(constant):
         numbers = _list_first(constant)
         warn(
-            f"X_{name}: {len(constant)} of {len(mean)} columns are constant ({numbers}) and say nothing.",
-            DataWarning,
+            f"X_{name}: {len(constant)} of {len(mean)} columns are constant ({numbers}) and say nothing.", DataWarning
         )
 
 
@@ -160,6 +160,7 @@ class SklearnCompatible(TransformerMixin, BaseEstimator, auto_wrap_output_keys=N
         own, transformer = self._own_tags(domain), getattr(self, f"{domain}_transformer", None)
         if transformer is None:
             return own
+        # What comes first decides what may be given; sparse rows have to pass both.
         first = get_tags(transformer).input_tags if hasattr(transformer, "__sklearn_tags__") else InputTags()
         first.sparse = first.sparse and own.sparse
         return first
@@ -285,15 +286,7 @@ TARGET_LABELS, TARGET_ROWS = "target labels", "target labels, unlabelled target 
 RBF_KERNELS = {"source_kernel": "rbf", "target_kernel": "rbf"}
 LEARNS = ("metric", "similarity", "labels", "ranking")
 # The sections of the table of systems, in its order.
-SECTIONS = (
-    "common space",
-    "pair constraints",
-    "maps of pairs",
-    "projections",
-    "tasks",
-    "related work",
-    "controls",
-)
+SECTIONS = ("common space", "pair constraints", "maps of pairs", "projections", "tasks", "related work", "controls")
 
 
 @dataclass(frozen=True)
@@ -421,6 +414,7 @@ class TwoDomainEstimator(SklearnCompatible):
 
         Attributes are set when all of them have been computed, and not before.
         """
+        # In one step: a fit that fails or is interrupted leaves the object as it was.
         self.__dict__.update(self._fit_data(data, settings))
         return self
 
@@ -438,6 +432,7 @@ class TwoDomainEstimator(SklearnCompatible):
         """Return the rows of a fit behind their transformers, checked. Nothing is changed."""
         self._check_use_of(data.pairs)
         self._check_equal_names(data.X_source, data.X_target)
+        # Only where the system can learn from blocks do they stay blocks; else they are brought into one array below.
         blocks = tuple(name for name in self._block_domains(data.pairs) if has_blocks(data.rows(name)))
         if blocks:
             self._check_blocks(blocks, data.pairs)

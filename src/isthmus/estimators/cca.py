@@ -50,6 +50,7 @@ def choose_regularization(joint: JointSpace) -> float:
         known = joint.pairs
         A, B = joint.source.points[known.source], joint.target.points[known.target]
         return OFFERED[int(_rank_over_folds(A, B, known.weights).argmax())]
+    # Rows in blocks: of many pairs one sample is held out, and the moments of all others follow by subtraction.
     many = joint.many.n > MANY
     Z, weights, _ = joint.many.sample(fold_size(joint.many.n) if many else joint.many.n, np.random.default_rng(0))
     A, B = (as_dense(Z[:, columns]) for columns in joint.moments.layout.sides)
@@ -94,10 +95,12 @@ def _reciprocal_ranks(rows: PairedRows, A: FloatArray, B: FloatArray) -> FloatAr
     for k, gamma in enumerate(OFFERED):
         try:
             found = rows.directions(gamma, unit=False).weighted(POWER)
+        # Without a direction that varies with the other domain this γ finds nothing, and scores zero.
         except InputError:
             continue
         S = _cosines(found, A, B)
         own = np.diagonal(S)
+        # Ranks in both directions; ties count for the pair, so that equal cosines are no failure of it.
         ranks = [1.0 + (own[:, None] < S).sum(axis=1), 1.0 + (own[None, :] < S).sum(axis=0)]
         scores[k] = np.mean([1.0 / r for r in ranks])
     return scores
@@ -125,6 +128,7 @@ def _from_class_sums(joint: ManyRows) -> PairedRows:
     n = float(counts @ of_target)
     mean = (counts * of_target) @ means / n
     D = means - mean
+    # The covariance over the pairs counts a class by its target rows: within the classes, and between their means.
     A = points_with_covariance((joint.within(of_target) + (D.T * (counts * of_target)) @ D) / n)
     B, weights = joint.target.points, counts[y].astype(np.float64)
     axes = principal_axes(A + mean), principal_axes(B, weights=weights)
@@ -288,10 +292,12 @@ class KCCA(PairMomentEstimator):
     def _fit_joint(self, domains: TwoDomains, joint: JointSpace, settings: float | None) -> Learned:
         gamma, weighted = settings, self._weights_variates(joint)
         if gamma is None:
+            # With labels no pair can be held out alone: all rows of its class are in other pairs too.
             gamma = choose_regularization(joint) if weighted and joint.pairs is not None else AUTOMATIC
         rows = make_paired_rows(joint)
         found = self._leading(rows.directions(gamma, unit=not weighted))
         scaled = found.weighted(POWER) if weighted else found
+        # Weighted variates are compared by cosine, so that one part of unit length is made of all of them.
         space = CommonSpace(
             joint.source.space,
             joint.target.space,
@@ -407,6 +413,7 @@ class LabelMoments:
     @classmethod
     def of(cls, rows: tuple[FloatArray, FloatArray], y: tuple[IntArray, IntArray], n_classes: int) -> LabelMoments:
         """Return the moments of rows with label codes; those with -1 are left out."""
+        # Only labelled rows enter; -1 would otherwise index the last class.
         known = [codes != UNLABELLED for codes in y]
         X, Y = (part[k] for part, k in zip(rows, known, strict=True))
         ys, yt = (part[k] for part, k in zip(y, known, strict=True))
@@ -502,8 +509,7 @@ class BlockLabelMoments(LabelMoments):
 
 
 def label_moments(
-    joint: JointSpace,
-    labelled: tuple[tuple[FloatArray, FloatArray], tuple[IntArray, IntArray]] | None = None,
+    joint: JointSpace, labelled: tuple[tuple[FloatArray, FloatArray], tuple[IntArray, IntArray]] | None = None
 ) -> LabelMoments:
     """Return the moments of the rows that are learned from, or of other ones; of source rows in blocks by passes."""
     if isinstance(joint, ManyRows):

@@ -155,6 +155,7 @@ class Shares:
 
     def least(self, g: FloatArray) -> float:
         """Return the least value of gᵀz over the set: full weight for the smallest of each group."""
+        # A linear function is least where each group gives full weight to its smallest entries, in order.
         order = np.lexsort((g, self.groups))
         sizes = np.bincount(self.groups)
         place = np.arange(len(g)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
@@ -192,8 +193,10 @@ def find_weights(
         if f_new > value:  # the momentum has overshot
             x, momentum, value = z, 1.0, np.inf
             continue
+        # Nesterov's sequence of momenta.
         later = 0.5 * (1.0 + np.sqrt(1.0 + 4.0 * momentum**2))
         x, z, momentum, value = new + (momentum - 1.0) / later * (new - z), new, later, f_new
+        # A step that was halved in a steep place may grow again.
         step *= 1.1
     f, g = objective(z)
     return z, f, max(float(g @ z) - shares.least(g), 0.0)
@@ -315,6 +318,7 @@ class CDLS(MetricEstimator):
         alpha: FloatArray = np.ones(len(X))
         beta: FloatArray = np.ones(len(free))
         share = 1.0
+        # The first map knows labelled rows only: guesses need a map to be made in.
         A = LandmarkMatching(X, Y[known], Y[free[:0]], (ys, yl, nobody), C, 1.0).best_map(
             alpha, beta[:0], self.penalty
         )
@@ -332,6 +336,7 @@ class CDLS(MetricEstimator):
     def _weights(
         self, matching: LandmarkMatching, mapped: FloatArray, alpha: FloatArray, beta: FloatArray
     ) -> tuple[FloatArray, FloatArray]:
+        # Weights are shared out within each class of either domain; classes without rows leave no gap.
         groups = np.unique(
             np.concatenate([matching.codes[0], matching.n_classes + matching.codes[2]]), return_inverse=True
         )[1]

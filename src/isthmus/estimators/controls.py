@@ -97,6 +97,7 @@ def relabel_source(X: Any, y: Any, rng: np.random.Generator) -> tuple[Matrix, ND
         raise InputError(f"y_source: expected at least two classes to rename, got {len(classes)}.")
     cycle = rng.permutation(len(classes))
     names = np.empty(len(classes), dtype=np.intp)
+    # One cycle through all classes: no class keeps its own name.
     names[cycle] = np.roll(cycle, 1)
     return X, classes[names[codes]]
 
@@ -245,6 +246,7 @@ def shuffle_pairs(pairs: Any, rng: np.random.Generator, classes: Any = None) -> 
     groups = np.zeros(len(P), dtype=np.intp) if classes is None else _codes(classes, len(P))
     shuffled = P.astype(np.intp)
     for group in np.unique(groups):
+        # One cycle through a group: no pair of two or more stays as it was.
         cycle = rng.permutation(np.flatnonzero(groups == group))
         shuffled[cycle, 1] = P[np.roll(cycle, 1), 1]
     return shuffled
@@ -492,6 +494,7 @@ class BalancedKMeans(TargetEstimator):
 def _fit_balanced_means(L: FloatArray, Y: FloatArray, U: FloatArray) -> FloatArray:
     """Return the means (C, k) from labelled rows L, whose classes are the rows of Y, and unlabelled rows U."""
     totals, sizes = SEED_WEIGHT * Y.T @ L, SEED_WEIGHT * Y.sum(axis=0)
+    # The first means are those of the labelled rows alone.
     M = totals / sizes[:, None]
     for _ in range(ROUNDS if len(U) else 0):
         scores = -cdist(U, M, "sqeuclidean")
@@ -580,6 +583,7 @@ class SelfTrainedLDA(TargetEstimator):
         y = np.full(len(target.y), -1)
         y[target.labelled] = codes
         counts = np.bincount(codes) if self.marginal == "labelled" else np.ones(len(present))
+        # Flat axes would make the shared covariance singular.
         axes = principal_axes(target.X, tolerance=FLAT)
         axes = axes if len(axes.deviations) else axes.leading(1)
         Z = axes.coordinates(target.X)
@@ -644,5 +648,6 @@ def _nearest_scores(Z: FloatArray, labelled: FloatArray, y: IntArray) -> FloatAr
     """Return minus the squared distances (n, C) to the nearest labelled row of each class, over a typical one."""
     D = cdist(Z, labelled, "sqeuclidean")
     nearest = np.stack([D[:, y == c].min(axis=1) for c in range(y.max() + 1)], axis=1)
+    # The median is zero where most rows equal a labelled one; the mean, where all do.
     unit = np.median(nearest.min(axis=1)) or np.mean(nearest) or 1.0
     return np.asarray(-nearest / (2 * unit))

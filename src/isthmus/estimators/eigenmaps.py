@@ -54,6 +54,7 @@ class Projection(MetricEstimator):
 
     def _conclude(self, joint: JointSpace, found: JointDirections, mean: FloatArray) -> Learned:
         """Return the common space and the attributes; at unit length, points are seen from a mean (k,) of rows."""
+        # A tie at the cut makes the kept direction arbitrary: another BLAS may return another one.
         if found.tied:
             warn(
                 f"n_components: direction {len(found.values)} has the eigenvalue of the next one; which of them is "
@@ -125,6 +126,7 @@ class HeatGraph:
         graph = sp.csr_array(kneighbors_graph(X, k, mode="distance"))
         squares = graph.data**2
         graph.data = np.exp(-squares / (float(squares.mean()) or 1.0))
+        # Neighbours are not mutual; halves make the graph symmetric without favouring either row.
         return cls(sp.csr_array(0.5 * (graph + graph.T)))
 
     @property
@@ -236,9 +238,11 @@ class DAMA(Projection):
         if self.topology_weight > 0.0:
             graphs = [HeatGraph.of(X, self.graph_neighbors) for X in rows]
             total = sum(graph.total for graph in graphs) or 1.0
+            # Both Laplacians in one unit: all weights of the one sum to those of the other.
             mu = self.topology_weight * float((moments.totals**2).sum()) / total
             A = A + mu * sla.block_diag(*(graph.roughness(X) for graph, X in zip(graphs, rows, strict=True)))
         usual = joint.n_classes - 1
+        # Without topology there are no more informative directions than classes less one: all others tie.
         k = self._size(usual, len(A) if self.topology_weight > 0.0 else min(usual, len(A)))
         found = JointProblem.ridged(A, moments.apart, rows[0].shape[1], self.regularization).directions(k)
         found = found.signed(moments.heights(found.source, found.target))
@@ -474,6 +478,7 @@ class CDSPP(BlockEstimator, Projection):
         for t in range(1, self.n_rounds + 1):
             moments = label_moments(joint, ((X, Y), (y_source, y_target)))
             found = self._directions(moments)
+            # Each round trusts a larger share of its guesses; the last one only learns.
             if t < self.n_rounds:
                 y_target = _guess_labels((X, Y), domains, y_target, found, t / self.n_rounds)
         space, attributes = self._conclude(joint, found, moments.middle(found.source, found.target))

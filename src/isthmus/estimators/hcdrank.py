@@ -83,6 +83,7 @@ class CoupledRanking:
         t, bound = np.full(len(most), 0.5), -np.inf
         best: tuple[FloatArray, float] = np.zeros((self.source.shape[1], 2)), np.inf
         for temperature in TEMPERATURES:
+            # The temperature is relative to the larger singular value of where the last step ended.
             unit = temperature * float(np.linalg.norm(self._sums(most * t), 2) ** 2) or 1.0
             found = minimize(
                 self._scaled_dual,
@@ -109,6 +110,7 @@ class CoupledRanking:
         """Return minus the dual with a soft maximum, its gradient, and the directions A that it stands for."""
         G = self._sums(x)
         values, V = np.linalg.eigh(G.T @ G)
+        # The weights of a soft maximum; less the largest value, so that no exponential overflows.
         shares = np.exp((values - values[-1]) / unit)
         soft = float(values[-1] + unit * np.log(shares.sum()))
         A = G @ (V * (shares / shares.sum())) @ V.T / (2.0 * self.weight)
@@ -225,12 +227,7 @@ class HCDRank(TwoDomainEstimator):
             name: mean_scores(as_dense(domain.X) @ directions[name], domain.y, len(domains.classes))
             for name, domain in both.items()
         }
-        return {
-            "directions_": directions,
-            "objective_": objective,
-            "duality_gap_": gap,
-            "_positions": positions,
-        }
+        return {"directions_": directions, "objective_": objective, "duality_gap_": gap, "_positions": positions}
 
     def _differences(self, domain: Domain, name: str, random: Generator) -> FloatArray:
         above, below = draw_preferences(domain.y, int(self.n_preferences), random)
@@ -290,6 +287,7 @@ def draw_preferences(y: IntArray, most: int, random: Generator) -> tuple[IntArra
         return rows[above], rows[below]
     found: list[IntArray] = []
     while sum(map(len, found)) < most:
+        # Drawn with repetition, pairs of equal grades thrown away: no table of all pairs is made.
         drawn = random.choice(rows, size=(2 * most, 2))
         drawn = drawn[y[drawn[:, 0]] != y[drawn[:, 1]]]
         turned = y[drawn[:, 0]] < y[drawn[:, 1]]

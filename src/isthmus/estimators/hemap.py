@@ -146,6 +146,7 @@ def take_paired_rows(joint: JointSpace) -> Both:
     """Return the rows of known pairs, pair by pair: one of weight w counts as w pairs."""
     if joint.pairs is None:
         raise InputError("pairs: expected known pairs of rows, got None.")
+    # Squared in every sum over pairs.
     root = np.sqrt(joint.pairs.weights)[:, None]
     S, T = joint.source.points[joint.pairs.source], joint.target.points[joint.pairs.target]
     check_rows_differ((S, T))

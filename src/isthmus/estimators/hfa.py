@@ -108,6 +108,7 @@ class DirectSum:
         rows, options = self._rows()
         coefficients, intercepts = np.zeros((self.target.shape[0], n_classes)), np.zeros(n_classes)
         for c in range(n_classes):
+            # The source shapes the intercept and the target's multipliers; it has no term in the score.
             svm = SVC(C=C, tol=tol, cache_size=CACHE, **options).fit(rows, np.where(y == c, 1, -1))
             of_target = svm.support_ >= n
             duals = svm.dual_coef_.toarray() if is_sparse(svm.dual_coef_) else svm.dual_coef_
@@ -122,6 +123,7 @@ class DirectSum:
         if all(isinstance(kernel, Linear) for kernel in self.kernels):
             return _direct_sum(X, Y), {"kernel": "linear"}
         if all(isinstance(kernel, RBF) for kernel in self.kernels):
+            # Both bandwidths become one by scaling the rows, and the far coordinate makes the kernel zero across.
             b_s, b_t = (float(kernel.bandwidth) * np.sqrt(2.0) for kernel in self.kernels)  # type: ignore[attr-defined]
             apart = np.r_[np.full(X.shape[0], FAR), np.full(Y.shape[0], -FAR)][:, None]
             rows = _direct_sum(X / b_s, Y / b_t)

@@ -88,6 +88,7 @@ def _classes(y: Any, n: int) -> tuple[IntArray, IntArray]:
     missing = is_unlabelled(y)
     check_length(missing, n, "y", "X")
     labels = as_labels(y, "y")
+    # Negative numbers mean no label, as in metric-learn and in scikit-learn's semi-supervised classifiers.
     missing |= [isinstance(label, numbers.Real) and label < 0 for label in labels.tolist()]
     labelled = np.flatnonzero(~missing)
     if len(labelled) < 2:
@@ -113,6 +114,7 @@ def _ends(pairs: Any, X: Any, n_columns: int | None = None) -> tuple[FloatArray,
         raise InputError(
             f"pairs: expected row numbers from 0 to {len(points) - 1}, got {ends.min()} to {ends.max()}."
         )
+    # Rows in no pair would only make the problem larger.
     used, places = np.unique(ends, return_inverse=True)
     left, right = places.reshape(shape).T
     return points[used], left, right
@@ -236,6 +238,7 @@ class ITML(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  #
         automatic = isinstance(self.bounds, str)
         bounds = percentile_bounds(pairs.points, random) if automatic else as_bounds(self.bounds, 1.0)
         m, d = len(pairs.sign), pairs.points.shape[1]
+        # In this form ITML is the LogDet problem of all other systems: one run of rows against one row.
         rows = np.vstack([pairs.differences, np.zeros((1, d))])
         # The zero row is of the class 1: so are the similar pairs, and the dissimilar ones are not.
         classes = np.append(pairs.sign > 0, True).astype(np.intp)

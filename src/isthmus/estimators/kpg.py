@@ -30,6 +30,7 @@ def relations(X: FloatArray, keys: FloatArray, temperature: float) -> FloatArray
     """
     every = np.vstack([keys, X])
     blocks = range(0, len(every), BLOCK)
+    # The largest distance is found block by block: the table of all pairs of rows is never held.
     widest = max(float(cdist(every[i : i + BLOCK], every, "sqeuclidean").max()) for i in blocks)
     return np.asarray(softmax(-cdist(X, keys, "sqeuclidean") / (temperature * (widest or 1.0)), axis=1))
 
@@ -192,6 +193,7 @@ class KPGRL(TargetClassifier):
         if not len(free):
             raise InputError("y_target: expected rows without a label to move the source rows to, got none.")
         plan = self._plan(domains, X, Y, free)
+        # Barycentric: each source row becomes the mean of the target rows that it is matched with.
         moved = (plan.matrix @ Y[free]) / plan.matrix.sum(axis=1, keepdims=True)
         y = np.concatenate([domains.target.y[known], domains.source.y])
         classifier = LinearSVC(random_state=0) if self.classifier is None else clone(self.classifier)

@@ -110,6 +110,7 @@ def make_label_block(y: IntArray, run: tuple[slice, slice], weight: float, bound
     left, right = y[run[0], None], y[None, run[1]]
     sign = np.where(left == right, 1.0, -1.0)
     weights = np.where((left != UNLABELLED) & (right != UNLABELLED), weight, 0.0)
+    # Within one run of rows each pair counts once, and no row with itself.
     if run[0] == run[1]:
         weights = np.triu(weights, k=1)
     return Pairs(*run, sign, weights, np.where(sign > 0, *bounds))
@@ -161,8 +162,10 @@ def percentile_bounds(
         i, j = np.triu_indices(n, k=1)
     else:
         i = random.randint(n, size=SAMPLE)
+        # A shift by 1 to n − 1 never pairs a point with itself.
         j = (i + random.randint(1, n, size=SAMPLE)) % n
     d2 = ((points[i] - points[j]) ** 2).sum(axis=1)
+    # Duplicates say nothing about the scale, and many of them would make u zero.
     d2 = d2[d2 > 0]
     u, l = np.percentile(d2, percentiles).tolist() if len(d2) else (1.0, 1.0)  # noqa: E741
     return (u, l) if u < (1.0 - 1e-9) * l else as_bounds("auto", l)
@@ -174,6 +177,7 @@ def draw_pairs(y: IntArray, most: int, random: RandomState) -> tuple[IntArray, I
     Of either kind, similar and dissimilar, ``most`` are drawn at random, or all taken where there are no more.
     Sorted by label, a row's later partners are a run of rows: pairs can be counted through without being listed.
     """
+    # Counted, not listed: n rows make n²/2 pairs, of which few are drawn.
     order = np.argsort(y, kind="stable")
     place, stop = np.arange(len(y)), np.searchsorted(y[order], y[order], side="right")
     ends, signs = [], []
@@ -240,6 +244,7 @@ class WarmStart:
         found, n = [], 0
         for domain in ("source", "target"):
             old, new = self.before.labelled_rows(domain), self.after.labelled_rows(domain)
+            # Row numbers are sorted in both: where an old row is still labelled, this is its place.
             places = n + np.searchsorted(new, old)
             found.append(np.where(np.isin(old, new), places, -1 - len(new) - n))
             n += len(new)
@@ -251,6 +256,7 @@ class WarmStart:
         known = [basis for basis in bases if basis is not None]
         if len(known) < len(bases):
             return None
+        # Outside the old span the metric is the identity, so only M − I is carried over.
         T, M = sla.block_diag(*known), self.result.matrix()
         try:
             return np.asarray(np.linalg.cholesky(np.eye(len(T)) + T @ (M - np.eye(len(M))) @ T.T))
@@ -271,6 +277,7 @@ def change_basis(new: Space, old: Space) -> FloatArray | None:
         return np.eye(new.dimension) if type(new) is type(old) and new.n_features == old.n_features else None
     if new.averaged is not None or isinstance(new.kernel, Precomputed) or new.n_features != old.n_features:
         return None
+    # Landmarks are kept centred; the old space expects rows as they are given.
     rows = new.landmarks if new.centre is None else new.landmarks + new.centre
     return np.asarray(sla.solve_triangular(new.factor, old.coordinates(rows), lower=True))
 
@@ -309,6 +316,7 @@ class SolverRun:
     def result(self, problem: Any, *spaces: Space) -> Result[Any]:
         """Solve a problem; the bar, if there is one, is closed however the work ends."""
         options: dict[str, Any] = {"callback": gap_callback(self.progress, self.goal)}
+        # A solver of the user may know no start; it then begins where it always does.
         if self.start is not None and "start" in signature(self.solver.solve).parameters:
             options["start"] = self.start(problem, *spaces)
         with self.progress:
@@ -365,6 +373,8 @@ class LogDetEstimator(MetricEstimator):
     max_iter: int
     progress: Any
     result_: Result[Any]
+    bounds_: tuple[float, float]
+    n_iter_: int
     _training_data: TrainingData
 
     def _validate(self) -> SolverRun:
@@ -437,6 +447,7 @@ class LogDetEstimator(MetricEstimator):
         rows = *before.with_more("source", X_source, y_source), *before.with_more("target", X_target, y_target)
         after = TrainingData(*rows, before.numbered_pairs() if pairs is None else pairs)
         if after.pairs is None:
+            # With known pairs the problem is posed in other coordinates: no start can be carried over.
             spaces = self.common_space_.source, self.common_space_.target
             start = WarmStart(self.result_, spaces, before, after, settings.takes_blocks)
             settings = replace(settings, start=start)

@@ -60,6 +60,7 @@ def local_distances(R: FloatArray, S: FloatArray) -> FloatArray:
     # Each distance is in R twice.
     r, s = (np.sqrt(2.0) * T[:, *above] for T in (R, S))
     products = np.zeros((len(R), len(S)))
+    # Which neighbour of one row is which of the other is not known: the best order counts.
     for order in permutations(range(1, size)):
         h = [0, *order]
         np.maximum(products, r @ (np.sqrt(2.0) * S[:, h][:, :, h][:, *above]).T, out=products)
@@ -288,6 +289,7 @@ class ManifoldAlignment(Projection):
     def _matrices(self, rows: Both, across: Correspondence) -> tuple[FloatArray, FloatArray]:
         """Return A = ZᵀDZ and B = ZᵀWZ."""
         graphs = [HeatGraph.of(X, self.graph_neighbors) for X in rows]
+        # The two graphs and the correspondence in one unit: equal total weight at a weight of one.
         mu = self.correspondence_weight * sum(graph.total for graph in graphs) / (2.0 * across.total)
         degrees = [graph.degrees + mu * own for graph, own in zip(graphs, across.degrees, strict=True)]
         A = sla.block_diag(*((d[:, None] * X).T @ X for d, X in zip(degrees, rows, strict=True)))

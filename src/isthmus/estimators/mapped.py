@@ -104,6 +104,7 @@ class MappedEstimator(TwoDomainEstimator):
 
     def _check_references(self, domains: TwoDomains) -> None:
         """Raise, before anything is learned, where labelled references are fewer than votes, but not none."""
+        # Without any label of a domain all of its rows are references, and there are always enough.
         sizes = {"source": len(domains.source.labelled), "target": len(domains.target.labelled)}
         sizes["both"] = sum(sizes.values())
         if self.rule == "nearest" and 0 < sizes[self.references] < self.n_neighbors:
@@ -120,6 +121,7 @@ class MappedEstimator(TwoDomainEstimator):
         """Return what the rule, as the parameters now have it, says of rows."""
         partitions = as_partitions(X)
         points: Any = self._points(X, domain) if partitions is None else None
+        # Rules are made again only where parameters have changed since: set_params after fit needs no other fit.
         made_of, rule = self._rule
         if made_of != (self.references, self.rule, self.n_neighbors):
             self._validate()
@@ -230,6 +232,7 @@ class MappedEstimator(TwoDomainEstimator):
             check_choice(hubness, "hubness", ("csls",))
         space = self.common_space_
         points = space.embed(q, domains[0]), space.embed(g, domains[1])
+        # Hubs are found among rows of the fit, so that what a query finds does not depend on the other queries.
         background: Background | None = getattr(self, "_background", None) if hubness else None
         hubs = None if background is None else background.hubs(space, points[1], domains[0])
         return rank_neighbours(space, *points, k, hubs)
@@ -267,6 +270,7 @@ class MetricEstimator(MappedEstimator):
         a, b = self._both(A, B, domains)
         if a.shape[0] != b.shape[0]:
             raise InputError(f"B: expected {a.shape[0]} rows, as many as A, got {b.shape[0]}.")
+        # The space has distances of all to all; small blocks keep what is computed besides the diagonal small.
         blocks = [slice(i, i + PAIR_BLOCK) for i in range(0, a.shape[0], PAIR_BLOCK)]
         squared = [np.diagonal(self.common_space_.squared_distances(a[rows], b[rows], domains)) for rows in blocks]
         return np.asarray(np.sqrt(np.concatenate(squared)))

@@ -45,8 +45,8 @@ from isthmus.geometry.common_space import CommonSpace
 from isthmus.geometry.kernels import Kernel, Linear
 from isthmus.geometry.spaces import DomainSpan, JointSpace
 from isthmus.solvers.blocks.problem import BlockProblem
-from isthmus.solvers.logdet import Alignment, DualPoint, LogDetProblem, Pairs
-from isthmus.solvers.result import Result, Solver
+from isthmus.solvers.logdet import Alignment, LogDetProblem, Pairs
+from isthmus.solvers.result import Solver
 
 # The automatic λ1 over the spread of the domains (docs/defaults.md): a squared length has a unit.
 ALIGNMENT_WEIGHT = 100.0
@@ -75,6 +75,7 @@ def add_known_pairs(block: Pairs, known: KnownPairs, bounds: tuple[float, float]
            [0.5, 1. , 0.5],
            [0.5, 0.5, 1. ]])
     """
+    # Dense, as the block is: few rows are in known pairs, and every two of them are a pair of some kind.
     omega = np.zeros(block.shape)
     omega[known.source, known.target] = known.weights
     paired, labelled = omega > 0.0, block.weight > 0.0
@@ -102,6 +103,7 @@ def drop_unused_rows(blocks: tuple[Pairs, ...], n_rows: int, factor: float) -> t
     for block in blocks:
         used[block.left] |= (block.weight > 0.0).any(axis=1)
         used[block.right] |= (block.weight > 0.0).any(axis=0)
+    # Rows keep their order, so that a run of rows stays a run: it begins where as many rows before it are used.
     place = np.concatenate([[0], np.cumsum(used)])
 
     def drop(block: Pairs) -> Pairs:
@@ -135,6 +137,7 @@ class PairedSpace:
         """Return the span of these rows of the joint space, and of the means of all rows where they count too."""
         n, sides = len(joint.source.points), (joint.source, joint.target)
         points = [side.points[rows] for side, rows in zip(sides, (used[used < n], used[used >= n] - n), strict=True)]
+        # The scale goes into the basis: the rows, the shift and the maps of new rows all get it from there.
         bases = [scale * _basis(P, side, mean) for P, side, scale in zip(points, sides, _scales(*sides), strict=True)]
         rows = sla.block_diag(*(P @ Q for P, Q in zip(points, bases, strict=True)))
         maps = sla.block_diag(*bases)
@@ -144,6 +147,7 @@ class PairedSpace:
 def _basis(points: FloatArray, side: DomainSpan, mean: bool) -> FloatArray:
     """Return an orthonormal basis (r, q) of the span of points (m, r) and, maybe, of the mean of all rows."""
     rows = np.vstack([points, side.mean]) if mean else points
+    # Fewer axes than elsewhere: one along which the rows hardly vary costs digits and says nothing.
     return principal_axes(rows, centre=False, tolerance=RANK_TOLERANCE**0.5).axes
 
 
@@ -162,6 +166,7 @@ def is_large(joint: JointSpace) -> bool:
     """
     if len(joint.source.points) * len(joint.target.points) <= MANY_PAIRS:
         return False
+    # One end at zero is enough to tell two rows apart, so the shortest rows of both are added.
     shortest = [float(np.einsum("ij,ij->i", side.points, side.points).min()) for side in (joint.source, joint.target)]
     return sum(shortest) > EQUAL * (joint.source.squared + joint.target.squared)
 
@@ -305,10 +310,7 @@ class MLHD(LogDetEstimator, BlockEstimator):
     )
 
     takes_pairs = True
-    result_: Result[DualPoint]
     alignment_weight_: float
-    bounds_: tuple[float, float]
-    n_iter_: int
     alignment_weight: float | str
     alignment: str
     alignment_slack: float | str
@@ -393,6 +395,7 @@ class MLHD(LogDetEstimator, BlockEstimator):
             result = settings.result(problem, *spaces)
             space = CommonSpace(*spaces, result.components())
         else:
+            # The same object is nearer than the same class: other bounds, and weights that are given with the pairs.
             bounds = as_bounds(self.bounds, joint.spread, KNOWN_BOUNDS)
             weight = KNOWN_WEIGHT if isinstance(self.pair_weight, str) else self.pair_weight
             problem, maps = self._paired_problem(joint, joint.pairs, bounds, weight)
@@ -416,6 +419,7 @@ class MLHD(LogDetEstimator, BlockEstimator):
         if self.alignment != "none":
             weight = self._alignment_weight(joint.spread)
             alignment = Alignment(joint.shift, weight, self._slack(joint.spread))
+        # Many pairs are not written out but summed over blocks: a dual variable for each would not fit into memory.
         if isinstance(joint, ManyRows) or (settings.takes_blocks and not self.within_domain and is_large(joint)):
             source = joint.many if isinstance(joint, ManyRows) else ArrayRows(joint.source.points, joint.source.y)
             weight = as_pair_weight(self.pair_weight, source.n * len(joint.target.points))
@@ -437,6 +441,7 @@ class MLHD(LogDetEstimator, BlockEstimator):
         space, alignment = PairedSpace.of(joint, used, mean=self.alignment != "none"), None
         if self.alignment != "none":
             slack, total = self._slack(joint.spread), float(known.weights.sum())
+            # The pair of means weighs as much as all known pairs, in the unit of their bound.
             weight = self._alignment_weight(joint.spread, known=True) * total
             alignment = Alignment(space.shift, weight / bounds[0] if slack is None else weight, slack)
         return LogDetProblem(space.rows, blocks, alignment), space.maps
@@ -462,6 +467,7 @@ class MLHD(LogDetEstimator, BlockEstimator):
 
     def _check_n_components(self, domains: TwoDomains, joint: JointSpace) -> None:
         n = domains.source.X.shape[0] + domains.target.X.shape[0]
+        # Axes of n rows in a space of so many dimensions: no more than either.
         most = min(n, joint.source.space.dimension + joint.target.space.dimension)
         if self.n_components is not None and self.n_components > most:
             raise InputError(f"n_components: expected at most {most} with these rows, got {self.n_components}.")

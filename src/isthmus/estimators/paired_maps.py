@@ -210,6 +210,7 @@ class PulledBackMetric(PairedMap):
         translator = fit_ridge(B, A, weights=weights, penalties=settings)
         learner = self._fit_learner(domains)
         L = np.eye(domains.source.X.shape[1]) if learner is None else np.asarray(learner.components_).T
+        # Target rows are translated into the source's features, then measured by the source's metric.
         W_t = axes[1].axes @ translator.map.W @ axes[0].axes.T @ L
         return centred_space(joint, (L, W_t), (axes[0].mean, axes[1].mean)), {
             "learner_": learner,
@@ -311,6 +312,7 @@ class _Errors:
         U, lengths = A.times(self.basis), B.lengths
         G, squares, errors = U * B.times(self.back), U**2, np.empty(len(self.kept))
         for k, h in enumerate(self.kept):
+            # The leverage of each pair: its error when it is held out is the fitted one over one less this.
             root = 1.0 / np.maximum(1.0 - w / self.weight - squares @ h, np.finfo(np.float64).eps)
             F, c = U * root[:, None], root**2
             errors[k] = c @ lengths - 2.0 * (c @ G) @ h + h @ ((F.T @ F) * self.K) @ h
@@ -451,6 +453,7 @@ class RidgeMap(PairMomentEstimator, PairedMap):
             f, g = fit_ridge_of_pairs(*both), fit_ridge_of_pairs(*both, back=True)
         else:
             f, g = (fit_ridge(X, Y, weights=weights, penalties=settings) for X, Y in ((A, B), (B, A)))
+        # A half is a pair of maps into one domain: the prediction, and the row itself.
         halves = {"to target": (f.map.W, np.eye(B.shape[1])), "to source": (np.eye(A.shape[1]), g.map.W)}
         kept = list(halves.values()) if self.ways == "both" else [halves[self.ways]]
         maps = [np.hstack([half[k] for half in kept]) for k in (0, 1)]

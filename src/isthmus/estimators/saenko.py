@@ -20,8 +20,8 @@ from isthmus.estimators.logdet import (
 from isthmus.estimators.mapped import Learned
 from isthmus.geometry.common_space import CommonSpace
 from isthmus.geometry.spaces import JointSpace
-from isthmus.solvers.logdet import DualPoint, LogDetProblem
-from isthmus.solvers.result import Result, Solver
+from isthmus.solvers.logdet import LogDetProblem
+from isthmus.solvers.result import Solver
 
 
 class Saenko(LogDetEstimator):
@@ -81,9 +81,6 @@ class Saenko(LogDetEstimator):
 
     equal_features = True
     intercept = True  # only differences of rows count
-    result_: Result[DualPoint]
-    bounds_: tuple[float, float]
-    n_iter_: int
 
     def __init__(
         self,

@@ -48,6 +48,7 @@ class SharedColumns(TargetEstimator):
             normalize_precisely(domains.source.X[:, ours]),
             normalize_precisely(domains.target.X[known][:, theirs]),
         )
+        # Sparse only where both parts are: scikit-learn takes no mixture.
         X = sp.vstack(parts, format="csr") if is_sparse(parts[0]) and is_sparse(parts[1]) else _stack(*parts)
         classifier = LinearSVC(random_state=0).fit(X, np.r_[domains.source.y, domains.target.y[known]])
         return {"classifier_": classifier}

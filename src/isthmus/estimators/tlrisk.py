@@ -162,6 +162,7 @@ def translate_distributions(domains: TwoDomains, pairs: KnownPairs, P: FloatArra
     A = domains.source.X[pairs.source].astype(np.float64)
     B = domains.target.X[pairs.target].astype(np.float64)
     r = A.T @ (pairs.weights * np.asarray(B.sum(axis=1)).ravel())
+    # Right to left, B'(A(p/r)): the table p(f_t | f_s) of d_s × d_t numbers is never made.
     shares = np.divide(P, r, out=np.zeros_like(P), where=r > 0.0)
     return _distributions(np.asarray(B.T @ (pairs.weights[:, None] * (A @ shares.T))).T)
 

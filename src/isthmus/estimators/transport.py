@@ -48,6 +48,7 @@ class TransductiveEstimator(TargetClassifier):
         plan = self._plan(domains, X, Y)
         shares = np.stack([plan[domains.source.y == c].sum(axis=0) for c in range(len(domains.classes))], axis=1)
         totals = shares.sum(axis=1, keepdims=True)
+        # A target row that gets nothing is of every class alike.
         P = np.divide(shares, totals, out=np.full_like(shares, 1.0 / shares.shape[1]), where=totals > 0.0)
         P[target.labelled] = np.eye(len(domains.classes))[target.y[target.labelled]]
         warn_about_data(domains, (Linear(), Linear()), intercept=True)
@@ -65,6 +66,7 @@ class TransductiveEstimator(TargetClassifier):
         found = np.zeros(len(X), dtype=np.intp)
         for start in range(0, len(X), BLOCK):
             rows = slice(start, start + BLOCK)
+            # A row of the fit is recognised by its features, up to rounding: no map exists for any other.
             found[rows] = cdist(X[rows], self._fit_rows, "chebyshev").argmin(axis=1)
         largest = float(np.abs(self._fit_rows).max(initial=0.0))
         new = int((np.abs(X - self._fit_rows[found]).max(axis=1, initial=0.0) > SAME * largest).sum())
@@ -271,6 +273,7 @@ class COOT(TransductiveEstimator):
         return bool(self.label_weight > 0.0)
 
     def _plan(self, domains: TwoDomains, X: FloatArray, Y: FloatArray) -> FloatArray:
+        # In this unit μ does not depend on the scale of the features.
         unit = float(np.mean(np.concatenate([X.ravel() ** 2, Y.ravel() ** 2]))) or 1.0
         plans = import_pot().coot.co_optimal_transport(
             X,

@@ -114,6 +114,7 @@ def _fit_of(first: MLHD, data: TrainingData) -> Callable[[MLHD, FloatArray | Non
         return lambda model, start: keep(model, model._fit_rows(prepared, settings(model, start)))
     with prepared.surroundings():
         first._check_references(prepared.domains)
+        # Coordinates depend on rows and kernels only: one joint space serves all weights.
         joint = first._joint_space(prepared.domains)
 
     def fit(model: MLHD, start: FloatArray | None) -> MLHD:
@@ -272,6 +273,7 @@ def _scores(
     path = weight_path(given.estimator, source.X, source.y, X_train, y[train], **options)
     models = (GivenSource(model, source).around(model, X_train) for model in path)
     scores = [float(scorer(model, X_test, y[test])) for model in models]
+    # The path changes λ1 fastest, cv_results_ changes λ2 fastest.
     return np.reshape(scores, (len(second), len(first))).T.ravel()
 
 
@@ -295,6 +297,7 @@ def _results(weights: tuple[list[Any], list[Any]], scores: FloatArray) -> dict[s
             f"{missing.sum()} of {len(cells)} pairs of weights have no score in some fold, and rank last.",
             UserWarning,
         )
+    # NaN ranks last, as in GridSearchCV, instead of first.
     ranked = np.where(missing, np.nanmin(mean) - 1.0, mean)
     return {
         "params": [dict(zip(names, cell, strict=True)) for cell in cells],
