@@ -137,7 +137,7 @@ class SklearnCompatible(TransformerMixin, BaseEstimator, auto_wrap_output_keys=N
 
     def _set_parameters(self, arguments: dict[str, Any]) -> None:
         """Set the arguments of ``__init__`` as attributes of the same names, unchecked, as scikit-learn wants it."""
-        vars(self).update({name: value for name, value in arguments.items() if name != "self"})
+        self.__dict__.update({name: value for name, value in arguments.items() if name != "self"})
 
     @property
     def held_shape(self) -> tuple[int, int] | None:
@@ -420,9 +420,9 @@ class TwoDomainEstimator(SklearnCompatible):
 
     def _fit_data(self, data: TrainingData, settings: Any) -> dict[str, Any]:
         """Return all attributes to set, by name, from rows as they were given. Nothing is changed."""
-        return self._fit_rows(self._prepare(data), settings)
+        return self._run_fit(self._prepare(data), settings)
 
-    def _fit_rows(self, prepared: Prepared, settings: Any) -> dict[str, Any]:
+    def _run_fit(self, prepared: Prepared, settings: Any) -> dict[str, Any]:
         """Return all attributes to set, by name, from rows in arrays or in blocks. Nothing is changed."""
         fit = self._fit_blocks if prepared.domains.in_blocks else self._fit_domains
         with prepared.surroundings():

@@ -11,8 +11,8 @@ from isthmus._core.validation import check_choice, check_number
 from isthmus.data.domains import TwoDomains
 from isthmus.estimators.base import PAIRS, SystemFacts
 from isthmus.estimators.cca import LabelMoments
-from isthmus.estimators.eigenmaps import Both, Projection, check_rows_differ, mean_point
-from isthmus.estimators.mapped import Learned
+from isthmus.estimators.eigenmaps import Projection, check_rows_differ, mean_point
+from isthmus.estimators.mapped import Both, Learned
 from isthmus.exceptions import InputError
 from isthmus.geometry.kernels import Kernel
 from isthmus.geometry.spaces import JointSpace

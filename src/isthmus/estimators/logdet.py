@@ -444,8 +444,9 @@ class LogDetEstimator(MetricEstimator):
             )
         for domain, X in zip(DOMAINS, (X_source, X_target), strict=True):
             self._check_more(domain, X)
-        rows = *before.with_more("source", X_source, y_source), *before.with_more("target", X_target, y_target)
-        after = TrainingData(*rows, before.numbered_pairs() if pairs is None else pairs)
+        source = before.with_more("source", X_source, y_source)
+        target = before.with_more("target", X_target, y_target)
+        after = TrainingData(*source, *target, before.numbered_pairs() if pairs is None else pairs)
         if after.pairs is None:
             # With known pairs the problem is posed in other coordinates: no start can be carried over.
             spaces = self.common_space_.source, self.common_space_.target

@@ -16,14 +16,13 @@ from isthmus.data.domains import TwoDomains
 from isthmus.estimators.base import EVERYTHING, SystemFacts, check_two_classes
 from isthmus.estimators.cca import LabelMoments
 from isthmus.estimators.eigenmaps import (
-    Both,
     HeatGraph,
     Projection,
     check_rows_differ,
     coordinates_of_all_rows,
     mean_point,
 )
-from isthmus.estimators.mapped import Learned
+from isthmus.estimators.mapped import Both, Learned
 from isthmus.exceptions import InputError
 from isthmus.geometry.common_space import top_k
 from isthmus.geometry.kernels import Kernel

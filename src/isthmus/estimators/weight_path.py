@@ -111,7 +111,7 @@ def _fit_of(first: MLHD, data: TrainingData) -> Callable[[MLHD, FloatArray | Non
 
     prepared, warned = first._prepare(data), False
     if prepared.domains.in_blocks:
-        return lambda model, start: keep(model, model._fit_rows(prepared, settings(model, start)))
+        return lambda model, start: keep(model, model._run_fit(prepared, settings(model, start)))
     with prepared.surroundings():
         first._check_references(prepared.domains)
         # Coordinates depend on rows and kernels only: one joint space serves all weights.
