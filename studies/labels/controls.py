@@ -12,7 +12,8 @@ from scipy.special import logsumexp
 from isthmus._core.linalg import PrincipalAxes, principal_axes
 from isthmus._core.validation import FloatArray, IntArray, as_generator
 from isthmus.data.domains import TwoDomains
-from isthmus.estimators.controls import BalancedKMeans, SelfTrainedLDA, TargetEstimator
+from isthmus.estimators.base import TargetEstimator
+from isthmus.estimators.controls import BalancedKMeans, SelfTrainedLDA
 from isthmus.geometry.discriminants import SoftLDA, balance, balancing_offsets, centre_scores, score_deviation
 from isthmus.geometry.similarity import normalize_rows
 

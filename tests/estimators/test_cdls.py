@@ -10,7 +10,7 @@ from sklearn.svm import LinearSVC
 
 from conftest import make_domains, one_sentence
 from isthmus import CDLS, ConvergenceWarning, InputError
-from isthmus.estimators.cdls import LandmarkMatching, Shares, best_weights
+from isthmus.estimators.cdls import LandmarkMatching, Shares, find_weights
 
 
 def example(seed=0, share=0.5, n=(12, 5, 9), d=4, m=3, C=3):
@@ -87,7 +87,7 @@ def test_the_weights_are_those_of_cvxpy(seed):
     quadratic = 0.5 * cp.quad_form(z, cp.psd_wrap(0.5 * (Q + Q.T))) + zero[1] @ z + zero[0]
     limits = [z >= 0, z <= 1] + [cp.sum(z[groups == g]) == 0.5 * (groups == g).sum() for g in np.unique(groups)]
     best = cp.Problem(cp.Minimize(quadratic), limits).solve(solver="CLARABEL")
-    found, value, gap = best_weights(objective, Shares(groups, 0.5), np.ones(21), 1e-8)
+    found, value, gap = find_weights(objective, Shares(groups, 0.5), np.ones(21), 1e-8)
     assert objective(found)[0] == value == pytest.approx(best, rel=1e-6)
     assert 0.0 <= gap <= 1e-8 * best
     np.testing.assert_allclose(found, z.value, atol=1e-3)
@@ -126,7 +126,7 @@ def test_landmarks_have_their_share_in_every_class_and_speak_in_the_rule():
 
 
 def test_weights_that_did_not_converge_are_told(monkeypatch):
-    monkeypatch.setattr(best_weights, "__defaults__", (2,))
+    monkeypatch.setattr(find_weights, "__defaults__", (2,))
     with pytest.warns(ConvergenceWarning, match="CDLS: weights stopped at a gap of"):
         CDLS(tol=1e-12).fit(*D.args)
 

@@ -40,15 +40,17 @@ def test_the_automatic_regularization_is_a_tenth(system):
     assert not np.allclose(automatic, less, rtol=1e-9)
 
 
+@pytest.mark.parametrize("offset", [0.0, 1e3])
 @pytest.mark.parametrize(("factor", "count"), [(0.99, 1), (1.01, 0)], ids=["just nearer", "just farther"])
-def test_rows_of_two_classes_nearer_than_a_ten_thousandth_of_the_deviation_are_equal(factor, count):
+def test_rows_of_two_classes_nearer_than_a_ten_thousandth_of_the_deviation_are_equal(factor, count, offset):
     X = D.X_source.copy()
     assert D.y_source[0] != D.y_source[1]
     X[1] = X[0]
-    deviation = np.sqrt(sla.block_diag(X, D.X_target[D.y_target >= 0]).var(axis=0).sum())
+    around_means = [rows - rows.mean(axis=0) for rows in (X, D.X_target[D.y_target >= 0])]
+    deviation = np.sqrt(sla.block_diag(*around_means).var(axis=0).sum())
     X[1, 0] += factor * 1e-4 * deviation
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        MLHD(within_domain=True).fit(X, *D.args[1:])
+        MLHD(within_domain=True).fit(X + offset, D.y_source, D.X_target - offset, D.y_target)
     told = [str(w.message) for w in caught if "no metric can tell apart" in str(w.message)]
     assert [message.split()[0] for message in told] == ["1"] * count

@@ -13,7 +13,7 @@ from test_label_projections import assert_solves, dense_heat, ridged, side_by_si
 
 from conftest import make_domains, one_sentence
 from isthmus import HeMap, InputError, KnownPairs, ManifoldAlignment
-from isthmus.estimators.manifold_alignment import _patterns, local_correspondence, local_distances
+from isthmus.estimators.manifold_alignment import _patterns, find_local_correspondence, local_distances
 
 D = make_domains(seed=6, n_source=30, n_target=24, n_labelled=9, shift=3.0)
 Xs, ys, Xt, yt = D.args
@@ -53,7 +53,7 @@ def test_alignment_solves_the_problem_of_dense_graphs(made_of, mu, k):
         model.fit(*D.args)
         C = (ys[:, None] == yt[None]).astype(float)
         if made_of == "geometry":
-            C = local_correspondence(Xs, Xt, 4, 10).toarray()
+            C = find_local_correspondence(Xs, Xt, 4, 10).toarray()
     assert model.correspondence_ == made_of
     assert_solves(model, *dense_problem(Xs, Xt, C, mu, k, 0.1), 5)
     assert (model.eigenvalues_ <= 1.0).all()
@@ -107,11 +107,11 @@ def test_rows_that_lie_alike_correspond_most_and_blocks_change_nothing(monkeypat
     rng = np.random.default_rng(3)
     X = rng.normal(size=(40, 3))
     Y = 2.5 * X @ np.linalg.qr(rng.normal(size=(3, 3)))[0]
-    C = local_correspondence(X, Y, 4, 5)
+    C = find_local_correspondence(X, Y, 4, 5)
     assert (np.diff(C.indptr) == 5).all()
     np.testing.assert_array_equal(C.toarray().argmax(axis=1), np.arange(40))
     monkeypatch.setattr("isthmus.estimators.manifold_alignment.BLOCK_ENTRIES", 90)
-    np.testing.assert_allclose(local_correspondence(X, Y, 4, 5).toarray(), C.toarray(), rtol=1e-12)
+    np.testing.assert_allclose(find_local_correspondence(X, Y, 4, 5).toarray(), C.toarray(), rtol=1e-12)
 
 
 # --- HeMap ------------------------------------------------------------------------------------------------------------

@@ -10,7 +10,7 @@ from scipy.stats import ortho_group
 
 from conftest import make_domains, one_sentence
 from isthmus import HCDRank, InputError
-from isthmus.estimators.hcdrank import CoupledRanking, ordered_share, preferences
+from isthmus.estimators.hcdrank import CoupledRanking, draw_preferences, ordered_share
 
 
 def differences(seed, n=60, d=5, noise=1.5):
@@ -43,7 +43,7 @@ def by_cvxpy(p):
 @pytest.mark.parametrize(("seed", "weight"), [(0, 0.02), (1, 0.05), (2, 0.05), (3, 1.0)])
 def test_the_optimum_is_that_of_cvxpy(seed, weight):
     p = problem(seed, weight)
-    A, value, gap = p.solved(1e-6)
+    A, value, gap = p.solve(1e-6)
     expected, directions = by_cvxpy(p)
     assert value == pytest.approx(expected, rel=1e-5)
     np.testing.assert_allclose(A, directions, atol=0.01 * np.abs(directions).max())
@@ -55,7 +55,7 @@ def test_a_low_temperature_from_the_start_stalls_above_the_optimum(monkeypatch):
     p = problem(0, 0.02)
     expected = by_cvxpy(p)[0]
     monkeypatch.setattr("isthmus.estimators.hcdrank.TEMPERATURES", [1e-9])
-    _, value, gap = p.solved(1e-6)
+    _, value, gap = p.solve(1e-6)
     assert value > expected * (1 + 1e-5)
     assert gap >= value - expected - 1e-6, "and the certificate says so"
 
@@ -125,10 +125,10 @@ def test_the_mean_of_the_grades_says_which_one_a_row_is_of():
 
 def test_preferences_are_all_or_so_many_and_always_from_the_better_row():
     y = np.random.default_rng(0).integers(-1, 4, 60)
-    above, below = preferences(y, 10_000, np.random.default_rng(0))
+    above, below = draw_preferences(y, 10_000, np.random.default_rng(0))
     table = (y[:, None] > y[None, :]) & (y[None, :] >= 0)
     assert sorted(zip(above, below, strict=True)) == sorted(zip(*np.nonzero(table), strict=True))
-    above, below = preferences(y, 100, np.random.default_rng(0))
+    above, below = draw_preferences(y, 100, np.random.default_rng(0))
     assert len(above) == 100
     assert (y[above] > y[below]).all()
     assert (y[below] >= 0).all()

@@ -67,7 +67,7 @@ def test_a_direct_sum_is_its_block_diagonal_kernel(kernels, sparse):
     X, Y = D.X_source, D.X_target[:6]
     y = np.concatenate([D.y_source, D.y_target[:6]])
     rows = (sp.csr_array(X), sp.csr_array(Y)) if sparse else (X, Y)
-    machine = DirectSum(*rows, kernels).machine(y, 3, 5.0, 1e-8)
+    machine = DirectSum(*rows, kernels).fit_machine(y, 3, 5.0, 1e-8)
     across = np.zeros((len(D.X_target), 12))
     for c in range(3):
         svm = SVC(C=5.0, kernel="precomputed", tol=1e-8).fit(block_kernel(kernels, X, Y), np.where(y == c, 1, -1))

@@ -419,6 +419,7 @@ DEGENERATE = {
     "more labelled target than source": lambda d: (d.X_source[:4], d.y_source[:4], d.X_target, d.y_true),
     "a class without target rows": lambda d: (d.X_source, d.y_source, d.X_target, np.where(d.y_target == 2, -1, d.y_target)),
     "one column": lambda d: (d.X_source[:, :1], d.y_source, d.X_target[:, :1], d.y_target),
+    "one column of one sign": lambda d: (np.abs(d.X_source[:, :1]), d.y_source, np.abs(d.X_target[:, :1]), d.y_target),
     "far from the origin": lambda d: (d.X_source + 1e5, d.y_source, d.X_target - 1e5, d.y_target),
     "domains of very different scale": lambda d: (1e-6 * d.X_source, d.y_source, 1e6 * d.X_target, d.y_target),
 }  # fmt: skip

@@ -1,14 +1,22 @@
 """The list of systems: complete, printable, and the same at every fit."""
 
+import ast
 import pickle
+import re
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
+from sklearn.base import BaseEstimator
 
+import isthmus
 from conftest import each_system, make_domains, rows_for
-from isthmus import MLHD, RBF, InputError, systems
-from isthmus.study.registry import System, Systems
+from isthmus import RBF, InputError, systems
+from isthmus.estimators.base import SECTIONS, SystemFacts
+from isthmus.estimators.controls import Corrupted, SelfTrainedLDA, TargetOnly
+from isthmus.io import stored_values
+from isthmus.study.registry import Systems
 
 D = make_domains(seed=3, n_source=45, n_target=40, n_labelled=12, d_source=6, d_target=6, shift=3.0)
 
@@ -39,7 +47,7 @@ def test_what_a_system_learns_is_one_of_four_things():
     with pytest.raises(
         InputError, match="learns: expected one of 'metric', 'similarity', 'labels', 'ranking', got 'distances'"
     ):
-        System("mine", MLHD, "", "", "distances")
+        SystemFacts("mine", "common space", "", "", "distances")
 
 
 def test_mlhd_is_linear_and_mlhd_rbf_is_not():
@@ -95,3 +103,71 @@ def test_systems_are_a_table_in_notebooks():
     odd = Systems((replace(systems()["mlhd"], name="<b>"),))._repr_html_()
     assert "<b>" not in odd
     assert "&lt;b&gt;" in odd
+
+
+CLASSES = {system.estimator for system in systems()}
+CONTROLS = {Corrupted, SelfTrainedLDA, TargetOnly}
+WITHOUT = {isthmus.ITML, isthmus.WeightSearch}
+"""Public classes of estimators that are no system over two domains: a metric of one space, and a search."""
+
+
+def public_estimators():
+    things = (getattr(isthmus, name) for name in isthmus.__all__)
+    return {thing for thing in things if isinstance(thing, type) and issubclass(thing, BaseEstimator)}
+
+
+def test_every_public_system_states_its_facts_and_the_registry_has_them():
+    assert {cls for cls in public_estimators() if "systems" in vars(cls)} == public_estimators() - WITHOUT
+    assert public_estimators() - WITHOUT | CONTROLS == CLASSES
+    for cls in CLASSES:
+        names = [facts.name for facts in vars(cls)["systems"]]
+        assert names == [system.name for system in systems() if system.estimator is cls]
+        assert type(systems()[names[0]].make()) is cls
+
+
+def test_the_first_variant_of_a_class_has_its_defaults_but_for_the_rule():
+    for cls in CLASSES - {Corrupted}:
+        assert set(vars(cls)["systems"][0].options) <= {"rule"}
+
+
+def test_no_two_estimators_share_one_among_their_parameters():
+    for system in systems():
+        first, second = (system.make().get_params(deep=False).values() for _ in range(2))
+        assert not any(a is b for a, b in zip(first, second, strict=True) if hasattr(a, "get_params"))
+
+
+def test_sections_follow_each_other_and_controls_come_last():
+    places = [SECTIONS.index(system.section) for system in systems()]
+    assert places == sorted(places)
+    assert {system.name for system in systems() if system.control} == {
+        facts.name for cls in CONTROLS for facts in cls.systems
+    }
+    with pytest.raises(InputError, match="section: expected one of 'common space'"):
+        SystemFacts("mine", "maps", "", "", "metric")
+
+
+def test_the_facade_and_the_package_of_estimators_have_one_list():
+    tree = ast.parse(Path(isthmus.__file__).read_text())
+    guarded = next(node for node in tree.body if isinstance(node, ast.If))
+    imported = {
+        alias.name: node.module for node in guarded.body if isinstance(node, ast.ImportFrom) for alias in node.names
+    }
+    assert imported.pop("*") == "isthmus.estimators"
+    assert imported == isthmus._HOMES
+    assert set(isthmus.__all__) == {*imported, *isthmus.estimators.__all__, "__version__"}
+    modules = {cls.__module__ for cls in CLASSES - CONTROLS}
+    assert modules == {cls.__module__ for cls in public_estimators() - WITHOUT}
+
+
+def test_model_files_hold_every_system():
+    assert set(stored_values.SYSTEMS) == CLASSES | {isthmus.ITML}
+
+
+def test_tables_of_the_docs_name_systems_and_classes_as_the_registry_does():
+    docs = Path(__file__).parents[2] / "docs"
+    rows = re.findall(r"^\| (`[^|]+) \| (`isthmus\.[^|]+) \|", (docs / "systems.md").read_text(), re.MULTILINE)
+    assert len(rows) > 10
+    for names, classes in (([cell.strip("` ") for cell in row.split(",")] for row in pair) for pair in rows):
+        assert [f"isthmus.{systems()[name].estimator.__name__}" for name in names] == classes
+    pages = "".join(page.read_text() for page in docs.glob("*.md"))
+    assert not {cls.__name__ for cls in CLASSES if not re.search(rf"\b{cls.__name__}\b", pages)}

@@ -11,17 +11,18 @@ from isthmus._core.linalg import principal_axes
 from isthmus._core.rows import ArrayRows, Rows
 from isthmus._core.validation import FloatArray
 from isthmus.data.domains import TwoDomains
+from isthmus.estimators.base import LABELS, RBF_KERNELS, SystemFacts
 from isthmus.estimators.from_blocks import MANY_PAIRS, BlockEstimator, ManyRows
 from isthmus.estimators.logdet import SolverRun, as_weight, check_bounds
-from isthmus.estimators.mapped import SimilarityEstimator
+from isthmus.estimators.mapped import Learned, SimilarityEstimator
 from isthmus.geometry.common_space import CommonSpace
 from isthmus.geometry.kernels import Kernel
 from isthmus.geometry.spaces import JointSpace
 from isthmus.solvers.hinge import BlockHingeNewton, HingeBlockPoint, HingeBlocks, HingeNewton, HingePoint
 from isthmus.solvers.result import Result
 
+# Rows of one class are similar, rows of different classes are not; the unit of a similarity is free.
 AUTO_BOUNDS = (0.0, 1.0)
-"""Rows of one class are similar, rows of different classes are not; the unit of a similarity is free."""
 
 
 class ARC(BlockEstimator, SimilarityEstimator):
@@ -90,12 +91,22 @@ class ARC(BlockEstimator, SimilarityEstimator):
     array(['a', 'b'], dtype=object)
     """
 
+    systems = (
+        SystemFacts("arc", "pair constraints", "Kulis et al. 2011", LABELS, "similarity"),
+        SystemFacts("arc-rbf", "pair constraints", "Kulis et al. 2011", LABELS, "similarity", options=RBF_KERNELS),
+    )
+
     result_: Result[HingePoint] | Result[HingeBlockPoint]
     objective_: float
     gradient_norm_: float
     n_iter_: int
     pair_weight_: float
     bounds_: tuple[float, float]
+    pair_weight: float | str
+    bounds: tuple[float, float] | str
+    tol: float
+    max_iter: int
+    progress: Any
 
     def __init__(
         self,
@@ -113,18 +124,7 @@ class ARC(BlockEstimator, SimilarityEstimator):
         target_transformer: Any = None,
         progress: Any = False,
     ) -> None:
-        self.source_kernel = source_kernel
-        self.target_kernel = target_kernel
-        self.pair_weight = pair_weight
-        self.bounds = bounds
-        self.tol = tol
-        self.max_iter = max_iter
-        self.rule = rule
-        self.references = references
-        self.n_neighbors = n_neighbors
-        self.source_transformer = source_transformer
-        self.target_transformer = target_transformer
-        self.progress = progress
+        self._set_parameters(locals())
 
     def _validate(self) -> SolverRun:
         super()._validate()
@@ -132,14 +132,13 @@ class ARC(BlockEstimator, SimilarityEstimator):
         _as_weight(self.pair_weight, 1.0)
         return SolverRun.of(HingeNewton(self.tol, self.max_iter), self.progress, "ARC", self.tol)
 
-    def _fit_joint(
-        self, domains: TwoDomains, joint: JointSpace, settings: SolverRun
-    ) -> tuple[CommonSpace, dict[str, Any]]:
+    def _fit_joint(self, domains: TwoDomains, joint: JointSpace, settings: SolverRun) -> Learned:
         # Whatever a space does with the outside of the span: the optimal W is zero there.
         target = principal_axes(joint.target.points, centre=False).axes
         B = joint.target.points @ target
         u, l = _as_bounds(self.bounds)  # noqa: E741
         sign = np.where(np.arange(joint.n_classes)[:, None] == joint.target.y, 1.0, -1.0)
+        # A table of classes by target rows says all: source rows of one class have the same signs.
         rows, axes, squared = _source_rows(joint)
         weight = _as_weight(self.pair_weight, squared * float((B**2).sum() / len(B)))
         blocks = HingeBlocks(rows, axes, B, sign, np.where(sign > 0, l, u), weight)
@@ -159,7 +158,7 @@ class ARC(BlockEstimator, SimilarityEstimator):
 
 
 def _source_rows(joint: JointSpace) -> tuple[Rows, FloatArray, float]:
-    """Source rows with the codes of their classes, axes that they lie along, their mean squared length."""
+    """Return source rows with the codes of their classes, axes that they lie along, their mean squared length."""
     if isinstance(joint, ManyRows):
         return joint.many, joint.axes(), joint.found.squared
     X = joint.source.points
@@ -168,12 +167,12 @@ def _source_rows(joint: JointSpace) -> tuple[Rows, FloatArray, float]:
 
 
 def _as_weight(weight: Any, scale: float) -> float:
-    """λ from ``pair_weight``: given, or "auto" for rows whose mean squared lengths have this product."""
+    """Return λ from ``pair_weight``: given, or "auto" for rows whose mean squared lengths have this product."""
     return as_weight(weight, "pair_weight", 1.0 / scale if scale > 0.0 else 1.0)
 
 
 def _as_bounds(bounds: Any) -> tuple[float, float]:
-    """(u, l) from the parameter ``bounds``."""
+    """Return (u, l) from the parameter ``bounds``."""
     if isinstance(bounds, str) and bounds == "auto":
         return AUTO_BOUNDS
     return check_bounds(bounds, "similarities", -np.inf)

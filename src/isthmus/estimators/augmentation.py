@@ -7,14 +7,14 @@ from typing import Any
 import numpy as np
 
 from isthmus.data.domains import TwoDomains
-from isthmus.estimators.hfa import check_equal_features
-from isthmus.estimators.mapped import MetricEstimator
+from isthmus.estimators.base import LABELS, SystemFacts, check_equal_features
+from isthmus.estimators.mapped import Learned, MetricEstimator
 from isthmus.exceptions import InputError
 from isthmus.geometry.common_space import CommonSpace
 from isthmus.geometry.spaces import JointSpace
 
+# The maps are a table of 2d × 3d numbers.
 WIDEST = 4096
-"""The maps are a table of 2d × 3d numbers."""
 
 
 class FeatureAugmentation(MetricEstimator):
@@ -55,6 +55,10 @@ class FeatureAugmentation(MetricEstimator):
     array(['a', 'b'], dtype=object)
     """
 
+    systems = (
+        SystemFacts("feature-augmentation", "related work", "Daumé 2007, equal features only", LABELS, "metric"),
+    )
+
     equal_features = True
     intercept = True  # the rule has one
 
@@ -67,11 +71,7 @@ class FeatureAugmentation(MetricEstimator):
         source_transformer: Any = None,
         target_transformer: Any = None,
     ) -> None:
-        self.rule = rule
-        self.references = references
-        self.n_neighbors = n_neighbors
-        self.source_transformer = source_transformer
-        self.target_transformer = target_transformer
+        self._set_parameters(locals())
 
     def _joint_space(self, domains: TwoDomains) -> JointSpace:
         check_equal_features(domains, "HFA")
@@ -80,7 +80,7 @@ class FeatureAugmentation(MetricEstimator):
             raise InputError(f"X_source: expected at most {WIDEST} columns, of which three copies are made, got {d}.")
         return JointSpace.of_features(domains)
 
-    def _fit_joint(self, domains: TwoDomains, joint: JointSpace, settings: Any) -> tuple[CommonSpace, dict[str, Any]]:
+    def _fit_joint(self, domains: TwoDomains, joint: JointSpace, settings: Any) -> Learned:
         copies = np.array([[1.0, 1.0, 0.0], [1.0, 0.0, 1.0]])
         W = np.kron(copies, np.eye(domains.source.X.shape[1]))
         return CommonSpace(joint.source.space, joint.target.space, W), {}

@@ -1,10 +1,10 @@
-"""What in the data a method does badly on, told once at the end of a fit."""
+"""The base of all systems: what tables say of them, the hooks of a fit, scikit-learn tags, warnings about data."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, Self
 
 import numpy as np
@@ -42,12 +42,12 @@ if TYPE_CHECKING:
     from isthmus.estimators.given_source import GivenSource
 
 
+# The squared length of a mean, in units of the variance around it, from which on features count as uncentred.
 OFF_CENTRE = 1.0
-"""The squared length of a mean, in units of the variance around it, from which on features count as uncentred."""
+# The part of the variance with which one of several columns drowns all others.
 DOMINANT = 0.999
-"""The part of the variance with which one of several columns drowns all others."""
+# Of several classes or columns, so many are named.
 SHOWN = 5
-"""Of several classes or columns, so many are named."""
 
 
 def warn_about_data(domains: TwoDomains, kernels: tuple[Kernel, Kernel], *, intercept: bool) -> None:
@@ -71,48 +71,48 @@ def warn_about_columns(domain: Domain, kernel: Kernel, name: str, *, intercept: 
 
 def warn_about_features(mean: FloatArray, deviation: FloatArray, name: str, *, intercept: bool) -> None:
     """Warn of columns with these means and standard deviations (d,)."""
-    for text in _about_features(mean, deviation, name, intercept):
-        warn(text, DataWarning)
-
-
-def warn_about_classes(source: IntArray, target: IntArray, classes: NDArray[Any]) -> None:
-    """Warn of classes that no target row is labelled with, from the codes of either domain."""
-    for text in _about_classes(source, target, classes):
-        warn(text, DataWarning)
-
-
-def _about_features(mean: FloatArray, deviation: FloatArray, name: str, intercept: bool) -> Iterator[str]:
+    # A constant column has a deviation of rounding, not of zero.
     variances = np.where(deviation > 1e-12 * np.abs(mean), deviation**2, 0.0)
     total, constant = float(variances.sum()), np.flatnonzero(variances == 0.0)
     if total == 0.0:
         return
     if not intercept and float(mean @ mean) > OFF_CENTRE * total:
-        yield (
+        warn(
             f"X_{name}: the mean is farther from the origin than the rows are from the mean, and the maps have no "
-            f"intercept; centre the rows first, as {name}_transformer=StandardScaler() does."
+            f"intercept; centre the rows first, as {name}_transformer=StandardScaler() does.",
+            DataWarning,
         )
     if len(variances) - len(constant) > 1 and variances.max() > DOMINANT * total:
-        yield (
+        warn(
             f"X_{name}: column {int(variances.argmax())} has {variances.max() / total:.2%} of the variance, and the "
-            "others hardly count; bring the columns to one scale."
+            "others hardly count; bring the columns to one scale.",
+            DataWarning,
         )
     if len(constant):
-        numbers = ", ".join(map(str, constant[:SHOWN])) + (", …" if len(constant) > SHOWN else "")
-        yield f"X_{name}: {len(constant)} of {len(mean)} columns are constant ({numbers}) and say nothing."
-
-
-def _about_classes(source: IntArray, target: IntArray, classes: NDArray[Any]) -> Iterator[str]:
-    without = np.setdiff1d(source, target)
-    if len(without):
-        names = ", ".join(str(classes[c]) for c in without[:SHOWN]) + (", …" if len(without) > SHOWN else "")
-        yield (
-            f"y_target: {len(without)} of {len(classes)} classes have no labelled row ({names}); nothing "
-            "draws target rows to them."
+        numbers = _list_first(constant)
+        warn(
+            f"X_{name}: {len(constant)} of {len(mean)} columns are constant ({numbers}) and say nothing.", DataWarning
         )
 
 
+def warn_about_classes(source: IntArray, target: IntArray, classes: NDArray[Any]) -> None:
+    """Warn of classes that no target row is labelled with, from the codes of either domain."""
+    without = np.setdiff1d(source, target)
+    if len(without):
+        names = _list_first(classes[without])
+        warn(
+            f"y_target: {len(without)} of {len(classes)} classes have no labelled row ({names}); "
+            "nothing draws target rows to them.",
+            DataWarning,
+        )
+
+
+def _list_first(names: NDArray[Any]) -> str:
+    return ", ".join(map(str, names[:SHOWN])) + (", …" if len(names) > SHOWN else "")
+
+
+# Tags that ask something of rows; the others allow something.
 RESTRICTIONS = "pairwise", "positive_only"
-"""Tags that ask something of rows; the others allow something."""
 
 
 def _one_domain(estimator: Any) -> NoReturn:
@@ -131,54 +131,59 @@ class SklearnCompatible(TransformerMixin, BaseEstimator, auto_wrap_output_keys=N
     takes_pairs: ClassVar[bool]
 
     def __init_subclass__(cls, **options: Any) -> None:
-        """Small work takes one BLAS thread, in every public method of every system."""
+        """Cap the threads of small work in every public method of every system."""
         cap_methods(cls, UNCAPPED)  # before scikit-learn wraps what is there in what set_output asks for
         super().__init_subclass__(**options)
 
+    def _set_parameters(self, arguments: dict[str, Any]) -> None:
+        """Set the arguments of ``__init__`` as attributes of the same names, unchecked, as scikit-learn wants it."""
+        self.__dict__.update({name: value for name, value in arguments.items() if name != "self"})
+
     @property
     def held_shape(self) -> tuple[int, int] | None:
-        """The shape of the reference rows, for :func:`isthmus._core.threads.cap_threads`; None where there are none."""
+        """The shape of the reference rows, by which threads are capped; None where there are none."""
         points = getattr(getattr(self, "references_", None), "points", None)
         return None if points is None else (points.shape[0], points.shape[1])
 
     @available_if(_one_domain)  # type: ignore[untyped-decorator]
     def fit_transform(self, X: Any, y: Any = None) -> NoReturn:
-        """Not there: the arguments of ``fit`` are two domains."""
+        """Raise: the arguments of ``fit`` are two domains."""
         raise NotImplementedError
 
     def _own_tags(self, domain: str) -> InputTags:
-        """What holds of the rows of a domain behind its transformer."""
+        """Return the tags of the rows of a domain behind its transformer."""
         kernel = getattr(self, f"{domain}_kernel", None)
         return InputTags(sparse=True, pairwise=isinstance(kernel, Precomputed) or kernel == "precomputed")
 
     def _input_tags(self, domain: str) -> InputTags:
-        """What holds of the rows of a domain as they are given."""
+        """Return the tags of the rows of a domain as they are given."""
         own, transformer = self._own_tags(domain), getattr(self, f"{domain}_transformer", None)
         if transformer is None:
             return own
+        # What comes first decides what may be given; sparse rows have to pass both.
         first = get_tags(transformer).input_tags if hasattr(transformer, "__sklearn_tags__") else InputTags()
         first.sparse = first.sparse and own.sparse
         return first
 
     def _needs_labels(self) -> bool:
-        """Whether there is nothing else, as the parameters now are, that it could learn from."""
+        """Return whether there is nothing else, as the parameters now are, that it could learn from."""
         return not self.takes_pairs
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.estimator_type, tags.classifier_tags = "classifier", ClassifierTags()
         tags.target_tags.required = self._needs_labels()
-        tags.input_tags = both(*(self._input_tags(domain) for domain in DOMAINS))
+        tags.input_tags = combine_tags(*(self._input_tags(domain) for domain in DOMAINS))
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags
 
 
-def both(source: InputTags, target: InputTags) -> InputTags:
-    """What holds of an input of two parts: it may be what either part may be, and has to be what one has to be.
+def combine_tags(source: InputTags, target: InputTags) -> InputTags:
+    """Return the tags of an input of two parts: it may be what both may be, and has to be what one has to be.
 
     Examples
     --------
-    >>> found = both(InputTags(sparse=True, pairwise=True), InputTags(sparse=False))
+    >>> found = combine_tags(InputTags(sparse=True, pairwise=True), InputTags(sparse=False))
     >>> found.sparse, found.pairwise
     (False, True)
     """
@@ -200,7 +205,7 @@ class TrainingData:
         """Return the rows of a domain."""
         return getattr(self, f"X_{domain}")
 
-    def labelled(self, domain: str) -> IntArray:
+    def labelled_rows(self, domain: str) -> IntArray:
         """Return the numbers of the labelled rows of a domain."""
         y = getattr(self, f"y_{domain}")
         return np.flatnonzero(~is_unlabelled(as_labels(y, f"y_{domain}")))
@@ -258,32 +263,114 @@ class Prepared:
         }
 
 
+def check_two_classes(domains: TwoDomains) -> None:
+    """Raise unless there are two classes to tell apart."""
+    if len(domains.classes) < 2:
+        raise InputError(f"y_source: expected at least two classes to tell apart, got {len(domains.classes)}.")
+
+
+def check_equal_features(domains: TwoDomains, instead: str) -> None:
+    """Raise unless both domains have as many features; the sentence says what to take ``instead``."""
+    d_source, d_target = domains.source.X.shape[1], domains.target.X.shape[1]
+    if d_source != d_target:
+        raise InputError(
+            f"X_target: expected {d_source} columns, the features of X_source, got {d_target}; "
+            f"{instead} learns across domains with different features."
+        )
+
+
+LABELS, LABELS_AND_ROWS = "labels of both", "labels of both, unlabelled target rows"
+LABELS_OR_PAIRS, PAIRS = "labels of both, or pairs", "pairs"
+EVERYTHING = "labels of both, unlabelled rows, pairs"
+TARGET_LABELS, TARGET_ROWS = "target labels", "target labels, unlabelled target rows"
+RBF_KERNELS = {"source_kernel": "rbf", "target_kernel": "rbf"}
+LEARNS = ("metric", "similarity", "labels", "ranking")
+# The sections of the table of systems, in its order.
+SECTIONS = ("common space", "pair constraints", "maps of pairs", "projections", "tasks", "related work", "controls")
+
+
+@dataclass(frozen=True)
+class SystemFacts:
+    """One line of the table of systems; they stand on the class, as ``systems``, one for each variant.
+
+    Parameters
+    ----------
+    name : str
+        What it is called in tables.
+    section : str
+        Where it stands there, one of :data:`SECTIONS`.
+    reference : str
+        Where it comes from.
+    uses : str
+        The data that it learns from.
+    learns : str
+        Distances within and across the domains ("metric"), a "similarity" across them, nothing but "labels" of target
+        rows, or the "ranking" of rows.
+    best_for : str
+        What to take it for rather than another; empty where no measurement says so.
+    options : Mapping[str, Any]
+        The parameters that differ from the defaults of the class; where chance plays a part, a seed.
+    """
+
+    name: str
+    section: str
+    reference: str
+    uses: str
+    learns: str
+    best_for: str = ""
+    options: Mapping[str, Any] = field(default_factory=dict, compare=False)
+
+    def __post_init__(self) -> None:
+        check_choice(self.learns, "learns", LEARNS)
+        check_choice(self.section, "section", SECTIONS)
+
+    @property
+    def control(self) -> bool:
+        """Whether it is a control: it never sees the source, or sees a corrupted one."""
+        return self.section == "controls"
+
+
 class TwoDomainEstimator(SklearnCompatible):
     """The base of every system over a source and a target, whatever it learns.
 
     A subclass has the parameters ``source_transformer`` and ``target_transformer``, and implements hooks of
     :meth:`fit`, which it does not override: :meth:`_validate` checks its parameters, :meth:`_fit_domains` (and
     :meth:`_fit_blocks` for rows in blocks) turns two domains into the attributes to set. It has a ``predict``.
+
+    Attributes
+    ----------
+    systems : tuple[SystemFacts, ...]
+        What the table of systems says of the class: :func:`isthmus.systems` reads it here.
+    takes_pairs : bool
+        Whether known pairs of rows mean anything to the system.
+    needs_pairs : bool
+        Whether it learns from nothing else.
+    fewest_pairs : int
+        How many pairs it can learn from, where it is given any.
+    own_classes : bool
+        Whether, without pairs too, the target may have classes that the source lacks.
+    needs_target_labels : bool
+        Whether, without pairs, some target row has to have a label: if not, the source's are enough.
+    needs_unlabelled : bool
+        Whether it learns nothing without target rows that have no label.
+    equal_features : bool
+        Whether both domains have to have the same features.
+    non_negative : bool
+        Whether features are counts, or something like it: at least zero.
+    transductive : bool
+        Whether it knows the rows of the fit only, and can say nothing of new ones.
     """
 
+    systems: ClassVar[tuple[SystemFacts, ...]] = ()
     takes_pairs: ClassVar[bool] = False
-    """Whether known pairs of rows mean anything to the system."""
     needs_pairs: bool = False
-    """Whether it learns from nothing else."""
     fewest_pairs: ClassVar[int] = 2
-    """How many pairs it can learn from, where it is given any."""
     own_classes: ClassVar[bool] = False
-    """Whether, without pairs too, the target may have classes that the source lacks."""
     needs_target_labels: bool = True
-    """Whether, without pairs, some target row has to have a label: if not, the source's are enough."""
     needs_unlabelled: ClassVar[bool] = False
-    """Whether it learns nothing without target rows that have no label."""
     equal_features: ClassVar[bool] = False
-    """Whether both domains have to have the same features."""
     non_negative: ClassVar[bool] = False
-    """Whether features are counts, or something like it: at least zero."""
     transductive: ClassVar[bool] = False
-    """Whether it knows the rows of the fit only, and can say nothing of new ones."""
 
     source_transformer: Any
     target_transformer: Any
@@ -327,14 +414,15 @@ class TwoDomainEstimator(SklearnCompatible):
 
         Attributes are set when all of them have been computed, and not before.
         """
+        # In one step: a fit that fails or is interrupted leaves the object as it was.
         self.__dict__.update(self._fit_data(data, settings))
         return self
 
     def _fit_data(self, data: TrainingData, settings: Any) -> dict[str, Any]:
         """Return all attributes to set, by name, from rows as they were given. Nothing is changed."""
-        return self._fit_prepared(self._prepare(data), settings)
+        return self._run_fit(self._prepare(data), settings)
 
-    def _fit_prepared(self, prepared: Prepared, settings: Any) -> dict[str, Any]:
+    def _run_fit(self, prepared: Prepared, settings: Any) -> dict[str, Any]:
         """Return all attributes to set, by name, from rows in arrays or in blocks. Nothing is changed."""
         fit = self._fit_blocks if prepared.domains.in_blocks else self._fit_domains
         with prepared.surroundings():
@@ -344,6 +432,7 @@ class TwoDomainEstimator(SklearnCompatible):
         """Return the rows of a fit behind their transformers, checked. Nothing is changed."""
         self._check_use_of(data.pairs)
         self._check_equal_names(data.X_source, data.X_target)
+        # Only where the system can learn from blocks do they stay blocks; else they are brought into one array below.
         blocks = tuple(name for name in self._block_domains(data.pairs) if has_blocks(data.rows(name)))
         if blocks:
             self._check_blocks(blocks, data.pairs)
@@ -416,25 +505,25 @@ class TwoDomainEstimator(SklearnCompatible):
         raise NotImplementedError
 
     def predict(self, X: Any, domain: str = "target") -> NDArray[Any]:
-        """The class of each row (n,)."""
+        """Return the class of each row (n,)."""
         raise NotImplementedError
 
     def transform(self, X: Any, domain: str = "target") -> FloatArray:
-        """Rows as points of the common space (n, k)."""
+        """Return rows as points of the common space (n, k)."""
         raise NotImplementedError
 
     def _dimension(self) -> int:
-        """The number k of columns of :meth:`transform`."""
+        """Return the number k of columns of :meth:`transform`."""
         raise NotImplementedError
 
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[Any]:
-        """Names of the columns of :meth:`transform`."""
+        """Return the names of the columns of :meth:`transform`."""
         check_is_fitted(self, "classes_")
         prefix = type(self).__name__.lower()
         return np.array([f"{prefix}{k}" for k in range(self._dimension())], dtype=object)
 
     def _rows(self, X: Any, domain: str, name: str = "X") -> Matrix:
-        """New rows of a domain, checked against those of fit and transformed as those were."""
+        """Return new rows of a domain, checked against those of fit and transformed as those were."""
         check_is_fitted(self, "classes_")
         check_choice(domain, "domain", DOMAINS)
         check_same_columns(X, self._columns[domain], name)
@@ -442,11 +531,11 @@ class TwoDomainEstimator(SklearnCompatible):
         return check_magnitude(check_matrix(rows, name, n_columns=self.n_features_[domain]), name, smallest=0.0)
 
     def score(self, X: Any, y: Any, domain: str = "target") -> float:
-        """The share of labelled rows whose class is predicted; rows marked as unlabelled do not count."""
+        """Return the share of labelled rows whose class is predicted; rows marked as unlabelled do not count."""
         return score_predictions(y, self.predict(X, domain), "y", "X")
 
     def given_source(self, X_source: Any, y_source: Any) -> GivenSource:
-        """The same system as an ordinary scikit-learn estimator over the target, with the source held fixed.
+        """Return this system as an ordinary scikit-learn estimator over the target, with the source held fixed.
 
         It has ``fit(X, y)``, ``predict``, ``transform`` and ``score`` over target rows, for ``GridSearchCV``,
         ``cross_val_score``, ``Pipeline`` and the like.
@@ -454,3 +543,14 @@ class TwoDomainEstimator(SklearnCompatible):
         from isthmus.estimators.given_source import GivenSource, Source
 
         return GivenSource(self, Source(X_source, y_source))
+
+
+class TargetEstimator(TwoDomainEstimator):
+    """The base of systems that predict target rows only, whatever they learn from."""
+
+    def _rows(self, X: Any, domain: str, name: str = "X") -> Matrix:
+        if domain == "source":
+            raise InputError(
+                f"domain: expected 'target', the only domain that {type(self).__name__} predicts, got 'source'."
+            )
+        return super()._rows(X, domain, name)

@@ -1,4 +1,7 @@
-"""The regularization of canonical correlations, by how well held-out pairs are found."""
+"""Canonical correlations of two domains (Hotelling 1936, kernels: Akaho 2001), paired by labels or known pairs.
+
+First the choice of the regularization, then the pairs as sums over classes or groups, then the systems.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +17,10 @@ from isthmus._core.linalg import EPS, principal_axes
 from isthmus._core.rows import Draw
 from isthmus._core.validation import UNLABELLED, FloatArray, IntArray, Matrix, as_dense, check_choice, check_number
 from isthmus.data.domains import TwoDomains
+from isthmus.estimators.base import LABELS, LABELS_OR_PAIRS, SystemFacts
 from isthmus.estimators.from_blocks import ManyRows, MomentPairs, PairMomentEstimator
+from isthmus.estimators.itml import ITML
+from isthmus.estimators.mapped import Learned, check_metric
 from isthmus.exceptions import InputError
 from isthmus.geometry.common_space import CommonSpace
 from isthmus.geometry.kernels import Kernel
@@ -23,18 +29,18 @@ from isthmus.geometry.spaces import JointSpace
 from isthmus.maps.canonical import CanonicalDirections, PairedRows
 from isthmus.retrieval.rules import References
 
+# Variates are multiplied with this power of their correlation.
 POWER = 2.0
-"""Variates are multiplied with this power of their correlation."""
+# The regularizations that are tried.
 OFFERED = (0.003, 0.01, 0.03, 0.1, 0.3, 1.0, 3.0)
-"""The regularizations that are tried."""
+# With fewer pairs than this there is nothing to hold out, and the regularization is the last of these.
 FOLDS, FEWEST, OTHERWISE = 5, 10, 0.3
-"""With fewer pairs than this there is nothing to hold out, and the regularization is the last of these."""
+# Of more pairs than this one fold is held out, of at most so many: five would cost five times as much.
 MANY, HELD_OUT = 2000, 1000
-"""Of more pairs than this one fold is held out, of at most so many: five would cost five times as much."""
 
 
 def choose_regularization(joint: JointSpace) -> float:
-    """The offered γ under which partners of held-out pairs rank best (mean reciprocal rank, both directions).
+    """Return the offered γ under which partners of held-out pairs rank best (mean reciprocal rank, both directions).
 
     In five folds; of more than :data:`MANY` pairs once, as all others are learned from then.
     """
@@ -44,6 +50,7 @@ def choose_regularization(joint: JointSpace) -> float:
         known = joint.pairs
         A, B = joint.source.points[known.source], joint.target.points[known.target]
         return OFFERED[int(_rank_over_folds(A, B, known.weights).argmax())]
+    # Rows in blocks: of many pairs one sample is held out, and the moments of all others follow by subtraction.
     many = joint.many.n > MANY
     Z, weights, _ = joint.many.sample(fold_size(joint.many.n) if many else joint.many.n, np.random.default_rng(0))
     A, B = (as_dense(Z[:, columns]) for columns in joint.moments.layout.sides)
@@ -55,7 +62,7 @@ def choose_regularization(joint: JointSpace) -> float:
 
 
 def fold_size(n: int) -> int:
-    """How many of many pairs are held out.
+    """Return how many of many pairs are held out.
 
     Examples
     --------
@@ -66,7 +73,7 @@ def fold_size(n: int) -> int:
 
 
 def _rank_over_folds(A: FloatArray, B: FloatArray, weights: FloatArray) -> FloatArray:
-    """The sum over folds of the ranks of what each holds out, for each γ."""
+    """Return the sum over folds of the ranks of what each holds out, for each γ."""
     n, rng, totals = len(A), np.random.default_rng(0), np.zeros(len(OFFERED))
     if n < FEWEST:
         return np.asarray(np.isclose(OFFERED, OTHERWISE), dtype=np.float64)
@@ -83,15 +90,17 @@ def _rank_over_folds(A: FloatArray, B: FloatArray, weights: FloatArray) -> Float
 
 
 def _reciprocal_ranks(rows: PairedRows, A: FloatArray, B: FloatArray) -> FloatArray:
-    """The mean reciprocal rank of held-out pairs for each γ, or zero where the rows left do not vary together."""
+    """Return the mean reciprocal rank of held-out pairs for each γ; zero where the rest does not vary together."""
     scores = np.zeros(len(OFFERED))
     for k, gamma in enumerate(OFFERED):
         try:
             found = rows.directions(gamma, unit=False).weight_variates(POWER)
+        # Without a direction that varies with the other domain this γ finds nothing, and scores zero.
         except InputError:
             continue
         S = _cosines(found, A, B)
         own = np.diagonal(S)
+        # Ranks in both directions; ties count for the pair, so that equal cosines are no failure of it.
         ranks = [1.0 + (own[:, None] < S).sum(axis=1), 1.0 + (own[None, :] < S).sum(axis=0)]
         scores[k] = np.mean([1.0 / r for r in ranks])
     return scores
@@ -105,7 +114,7 @@ def _cosines(found: CanonicalDirections, A: FloatArray, B: FloatArray) -> FloatA
 
 
 def make_paired_rows(joint: JointSpace) -> PairedRows:
-    """The rows of both domains, paired by what is known: pairs, or classes."""
+    """Return the rows of both domains, paired by what is known: pairs, or classes."""
     if isinstance(joint, ManyRows):
         return _from_class_sums(joint)
     L, R = label_incidence(joint) if joint.pairs is None else pair_incidence(joint)
@@ -113,12 +122,13 @@ def make_paired_rows(joint: JointSpace) -> PairedRows:
 
 
 def _from_class_sums(joint: ManyRows) -> PairedRows:
-    """Of source rows in blocks: few rows with their covariance over the pairs, and their class sums."""
+    """Return paired rows of source rows in blocks: few rows with their covariance over the pairs, and class sums."""
     counts, means, y = joint.found.counts, joint.found.means, joint.target.y
     of_target = np.bincount(y, minlength=len(counts)).astype(np.float64)
     n = float(counts @ of_target)
     mean = (counts * of_target) @ means / n
     D = means - mean
+    # The covariance over the pairs counts a class by its target rows: within the classes, and between their means.
     A = points_with_covariance((joint.within(of_target) + (D.T * (counts * of_target)) @ D) / n)
     B, weights = joint.target.points, counts[y].astype(np.float64)
     axes = principal_axes(A + mean), principal_axes(B, weights=weights)
@@ -129,7 +139,7 @@ def _from_class_sums(joint: ManyRows) -> PairedRows:
 
 
 def label_incidence(joint: JointSpace) -> tuple[Matrix, Matrix]:
-    """One group per class: the one-hot labels of either domain, zero where there is none."""
+    """Return one group per class: the one-hot labels of either domain, zero where there is none."""
     one_hot = []
     for side in (joint.source, joint.target):
         rows, shape = side.labelled, (len(side.y), joint.n_classes)
@@ -138,7 +148,7 @@ def label_incidence(joint: JointSpace) -> tuple[Matrix, Matrix]:
 
 
 def pair_incidence(joint: JointSpace) -> tuple[Matrix, Matrix]:
-    """One group per target row: with what weight each source row is paired with it."""
+    """Return one group per target row: with what weight each source row is paired with it."""
     shape = len(joint.source.y), len(joint.target.y)
     if joint.pairs is None:
         return sp.csr_array(shape), sp.csr_array(sp.identity(shape[1]))
@@ -146,8 +156,10 @@ def pair_incidence(joint: JointSpace) -> tuple[Matrix, Matrix]:
     return sp.coo_array((joint.pairs.weights, places), shape=shape).tocsr(), sp.csr_array(sp.identity(shape[1]))
 
 
+# The automatic regularization where labels make the pairs, in units of the covariance's own size.
 AUTOMATIC = 0.1
-"""The automatic regularization where labels make the pairs, in units of the covariance's own size."""
+NEAREST = {"rule": "nearest"}
+WITH_ITML = {"metric": ITML(random_state=0), **NEAREST}
 VARIATES = ("auto", "unit", "weighted")
 
 
@@ -219,12 +231,30 @@ class KCCA(PairMomentEstimator):
     array(['a', 'b'], dtype=object)
     """
 
+    systems = (
+        SystemFacts(
+            "kcca+nn",
+            "common space",
+            "Akaho 2001, pairs as in Kulis et al. 2011",
+            LABELS_OR_PAIRS,
+            "metric",
+            options=NEAREST,
+        ),
+        SystemFacts(
+            "kcca+itml", "pair constraints", "Davis et al. 2007 after KCCA", LABELS, "metric", options=WITH_ITML
+        ),
+    )
+
     takes_pairs = True
     intercept = True
     correlations_: FloatArray
     residual_: float
     regularization_: float
     learner_: Any
+    n_components: int | None
+    regularization: float | str
+    variates: str
+    metric: Any
 
     def __init__(
         self,
@@ -241,17 +271,7 @@ class KCCA(PairMomentEstimator):
         source_transformer: Any = None,
         target_transformer: Any = None,
     ) -> None:
-        self.source_kernel = source_kernel
-        self.target_kernel = target_kernel
-        self.n_components = n_components
-        self.regularization = regularization
-        self.variates = variates
-        self.metric = metric
-        self.rule = rule
-        self.references = references
-        self.n_neighbors = n_neighbors
-        self.source_transformer = source_transformer
-        self.target_transformer = target_transformer
+        self._set_parameters(locals())
 
     def _validate(self) -> float | None:
         super()._validate()
@@ -259,8 +279,7 @@ class KCCA(PairMomentEstimator):
             raise InputError('variates: expected "unit" where a metric is to be learned, got "weighted".')
         if self.n_components is not None:
             check_number(self.n_components, "n_components", low=1, whole=True)
-        if self.metric != "euclidean" and (isinstance(self.metric, str | type) or not hasattr(self.metric, "fit")):
-            raise InputError(f'metric: expected "euclidean" or an object with fit(X, y), got {self.metric!r}.')
+        check_metric(self.metric, "euclidean")
         if isinstance(self.regularization, str) and self.regularization == "auto":
             return None
         return check_number(self.regularization, "regularization", low=0.0)
@@ -270,15 +289,15 @@ class KCCA(PairMomentEstimator):
         if pairs is None and not isinstance(self.metric, str):
             raise InputError(f'metric: expected "euclidean" with source rows in blocks, got {self.metric!r:.60}.')
 
-    def _fit_joint(
-        self, domains: TwoDomains, joint: JointSpace, settings: float | None
-    ) -> tuple[CommonSpace, dict[str, Any]]:
-        gamma, weighted = settings, self._weighted(joint)
+    def _fit_joint(self, domains: TwoDomains, joint: JointSpace, settings: float | None) -> Learned:
+        gamma, weighted = settings, self._weights_variates(joint)
         if gamma is None:
+            # With labels no pair can be held out alone: all rows of its class are in other pairs too.
             gamma = choose_regularization(joint) if weighted and joint.pairs is not None else AUTOMATIC
         rows = make_paired_rows(joint)
         found = self._leading(rows.directions(gamma, unit=not weighted))
         scaled = found.weight_variates(POWER) if weighted else found
+        # Weighted variates are compared by cosine, so that one part of unit length is made of all of them.
         space = CommonSpace(
             joint.source.space,
             joint.target.space,
@@ -287,7 +306,7 @@ class KCCA(PairMomentEstimator):
             offsets=scaled.offsets,
             parts=(len(found.correlations),) if weighted else (),
         )
-        learner = None if isinstance(self.metric, str) else self._fitted_learner(domains, space)
+        learner = None if isinstance(self.metric, str) else self._fit_learner(domains, space)
         attributes = {
             "correlations_": found.correlations,
             "residual_": rows.residual(found, gamma),
@@ -302,8 +321,8 @@ class KCCA(PairMomentEstimator):
             raise InputError(f"n_components: expected at most {most} with these pairs, got {self.n_components}.")
         return found.leading(most if self.n_components is None else self.n_components)
 
-    def _weighted(self, joint: JointSpace) -> bool:
-        """Whether variates count by their correlations."""
+    def _weights_variates(self, joint: JointSpace) -> bool:
+        """Return whether variates count by their correlations."""
         if self.variates == "auto":
             return joint.pairs is not None and isinstance(self.metric, str)
         return self.variates == "weighted"
@@ -311,8 +330,8 @@ class KCCA(PairMomentEstimator):
     def _needs_labels(self) -> bool:
         return not isinstance(self.metric, str)
 
-    def _fitted_learner(self, domains: TwoDomains, space: CommonSpace) -> Any:
-        """The learner of a metric, fitted to the labelled points of both domains."""
+    def _fit_learner(self, domains: TwoDomains, space: CommonSpace) -> Any:
+        """Return the learner of a metric, fitted to the labelled points of both domains."""
         known = References.of(domains, space).labelled
         if not len(known.y):
             raise InputError("metric: expected labelled rows for a learner to learn from, got none.")
@@ -336,6 +355,20 @@ class CCA(KCCA):
     array([0.9995])
     """
 
+    systems = (
+        SystemFacts(
+            "cca+nn",
+            "common space",
+            "Hotelling 1936, pairs as in Kulis et al. 2011",
+            LABELS_OR_PAIRS,
+            "metric",
+            options=NEAREST,
+        ),
+        SystemFacts(
+            "cca+itml", "pair constraints", "Davis et al. 2007 after CCA", LABELS, "metric", options=WITH_ITML
+        ),
+    )
+
     def __init__(
         self,
         *,
@@ -349,23 +382,11 @@ class CCA(KCCA):
         source_transformer: Any = None,
         target_transformer: Any = None,
     ) -> None:
-        super().__init__(
-            "linear",
-            "linear",
-            n_components=n_components,
-            regularization=regularization,
-            variates=variates,
-            metric=metric,
-            rule=rule,
-            references=references,
-            n_neighbors=n_neighbors,
-            source_transformer=source_transformer,
-            target_transformer=target_transformer,
-        )
+        self._set_parameters(locals())
 
 
+# A sum that is no larger than this part of the sum of sizes is rounding.
 CANCELLED = 8.0 * EPS
-"""A sum that is no larger than this part of the sum of sizes is rounding."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -391,7 +412,8 @@ class LabelMoments:
 
     @classmethod
     def of(cls, rows: tuple[FloatArray, FloatArray], y: tuple[IntArray, IntArray], n_classes: int) -> LabelMoments:
-        """Of rows with label codes, -1 for none, which are left out."""
+        """Return the moments of rows with label codes; those with -1 are left out."""
+        # Only labelled rows enter; -1 would otherwise index the last class.
         known = [codes != UNLABELLED for codes in y]
         X, Y = (part[k] for part, k in zip(rows, known, strict=True))
         ys, yt = (part[k] for part, k in zip(y, known, strict=True))
@@ -409,8 +431,8 @@ class LabelMoments:
         """M = [M_s; M_t] (r_s + r_t, C)."""
         return np.vstack(self.sums)
 
-    def weighted(self, weights: tuple[FloatArray, FloatArray]) -> tuple[FloatArray, FloatArray]:
-        """Σ w_c(i) x_i x_iᵀ of either domain, for a weight of each class."""
+    def scatters(self, weights: tuple[FloatArray, FloatArray]) -> tuple[FloatArray, FloatArray]:
+        """Return Σ w_c(i) x_i x_iᵀ of either domain, for a weight of each class."""
         source, target = (
             (w[codes][:, None] * X).T @ X for X, codes, w in zip(self.rows, self.y, weights, strict=True)
         )
@@ -420,20 +442,20 @@ class LabelMoments:
     def together(self) -> FloatArray:
         """Z_lᵀ L_w Z_l, with L_w the Laplacian of the graph that joins all rows of one class."""
         M, n = self.stacked, self.totals
-        return np.asarray(sla.block_diag(*self.weighted((n, n))) - M @ M.T)
+        return np.asarray(sla.block_diag(*self.scatters((n, n))) - M @ M.T)
 
     @property
     def apart(self) -> FloatArray:
         """Z_lᵀ L_b Z_l, with L_b the Laplacian of the graph that joins all rows of different classes."""
         s, N = self.stacked.sum(axis=1), float(self.totals.sum())
         every = np.full(len(self.totals), N)
-        return np.asarray(sla.block_diag(*self.weighted((every, every))) - np.outer(s, s) - self.together)
+        return np.asarray(sla.block_diag(*self.scatters((every, every))) - np.outer(s, s) - self.together)
 
     @property
     def within_classes(self) -> FloatArray:
         """Z_lᵀZ_l − M diag(1/n) Mᵀ: the scatter around the class means of both domains together."""
         ones = np.ones(len(self.totals))
-        return np.asarray(sla.block_diag(*self.weighted((ones, ones))) - self._of_means)
+        return np.asarray(sla.block_diag(*self.scatters((ones, ones))) - self._of_means)
 
     @property
     def between_classes(self) -> FloatArray:
@@ -447,12 +469,12 @@ class LabelMoments:
         return np.asarray((M / np.where(n > 0.0, n, 1.0)) @ M.T)
 
     def middle(self, source: FloatArray, target: FloatArray) -> FloatArray:
-        """The mean (k,) of all labelled rows along directions (r_s, k), (r_t, k)."""
+        """Return the mean (k,) of all labelled rows along directions (r_s, k), (r_t, k)."""
         s = self.sums[0].sum(axis=1) @ source + self.sums[1].sum(axis=1) @ target
         return np.asarray(s / float(self.totals.sum()))
 
     def heights(self, source: FloatArray, target: FloatArray) -> FloatArray:
-        """How high the classes stand (C, k) along directions (r_s, k), (r_t, k), as seen from the mean of all."""
+        """Return the sums (C, k) of the classes along directions (r_s, k), (r_t, k), around the mean of all."""
         totals = self.sums[0].T @ source + self.sums[1].T @ target
         n = self.totals[:, None]
         return np.asarray(totals - n * totals.sum(axis=0) / n.sum())
@@ -460,7 +482,7 @@ class LabelMoments:
 
 @dataclass(frozen=True, eq=False)
 class BlockLabelMoments(LabelMoments):
-    """The same of source rows in blocks: they are none of its rows, and each scatter of theirs is a pass.
+    """Moments of source rows in blocks: these are none of its rows, and each scatter of theirs is a pass.
 
     Parameters
     ----------
@@ -472,25 +494,24 @@ class BlockLabelMoments(LabelMoments):
 
     @classmethod
     def of_many(cls, joint: ManyRows) -> BlockLabelMoments:
-        """Of a joint space whose source rows stay where they are."""
+        """Return the moments of a joint space whose source rows stay where they are."""
         target = LabelMoments.of(
             (joint.source.points, joint.target.points), (joint.source.y, joint.target.y), joint.n_classes
         )
         counts, means = joint.found.counts.astype(np.float64), joint.found.means
         return cls(target.rows, target.y, (counts, target.counts[1]), (counts * means.T, target.sums[1]), many=joint)
 
-    def weighted(self, weights: tuple[FloatArray, FloatArray]) -> tuple[FloatArray, FloatArray]:
-        """Around the means of the classes, and of these."""
-        _, target = super().weighted(weights)
+    def scatters(self, weights: tuple[FloatArray, FloatArray]) -> tuple[FloatArray, FloatArray]:
+        """Return Σ w_c(i) x_i x_iᵀ of either domain: around the means of the classes, and of these."""
+        _, target = super().scatters(weights)
         means = self.many.found.means
         return self.many.within(weights[0]) + (means.T * (weights[0] * self.counts[0])) @ means, target
 
 
 def label_moments(
-    joint: JointSpace,
-    labelled: tuple[tuple[FloatArray, FloatArray], tuple[IntArray, IntArray]] | None = None,
+    joint: JointSpace, labelled: tuple[tuple[FloatArray, FloatArray], tuple[IntArray, IntArray]] | None = None
 ) -> LabelMoments:
-    """Of the rows that are learned from, or of other ones with other codes; of source rows in blocks by passes."""
+    """Return the moments of the rows that are learned from, or of other ones; of source rows in blocks by passes."""
     if isinstance(joint, ManyRows):
         return BlockLabelMoments.of_many(joint)
     rows, y = labelled or ((joint.source.points, joint.target.points), (joint.source.y, joint.target.y))
@@ -498,6 +519,6 @@ def label_moments(
 
 
 def _sums(X: FloatArray, one_hot: FloatArray) -> FloatArray:
-    """Sums of rows over classes (r, C); what is left where they cancel is rounding, and zero."""
+    """Return the sums of rows over classes (r, C); what is left where they cancel is rounding, and zero."""
     sums, sizes = X.T @ one_hot, np.abs(X).T @ one_hot
     return np.where(np.abs(sums) > CANCELLED * sizes, sums, 0.0)

@@ -1,4 +1,4 @@
-"""What CDLS minimises: weighted means of the domains and of their classes, and weighted rows of each class."""
+"""CDLS: a map of the source onto the target, and weights of the rows that make good landmarks (Tsai et al. 2016)."""
 
 from __future__ import annotations
 
@@ -13,11 +13,10 @@ from sklearn.svm import LinearSVC
 from isthmus._core.linalg import PrincipalAxes, principal_axes
 from isthmus._core.validation import UNLABELLED, FloatArray, IntArray, check_number
 from isthmus.data.domains import TwoDomains
-from isthmus.estimators.hfa import check_two_classes
-from isthmus.estimators.mapped import MetricEstimator
+from isthmus.estimators.base import LABELS_AND_ROWS, SystemFacts, check_two_classes
+from isthmus.estimators.mapped import Learned, MetricEstimator, centred_space
 from isthmus.exceptions import ConvergenceWarning, InputError, warn
-from isthmus.geometry.common_space import CommonSpace
-from isthmus.geometry.spaces import FeatureSpace, JointSpace
+from isthmus.geometry.spaces import JointSpace
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,13 +70,13 @@ class LandmarkMatching:
         return first * both, second * both, third
 
     def of_classes(self, rows: FloatArray, which: int) -> FloatArray:
-        """The sums (C, ·) of rows over the classes of the source (0), the labelled (1) or the free rows (2)."""
+        """Return the sums (C, ·) of rows over classes: of the source (0), the labelled (1) or the free rows (2)."""
         sums = np.zeros((self.n_classes, rows.shape[1]))
         np.add.at(sums, self.codes[which], rows)
         return sums
 
     def best_map(self, alpha: FloatArray, beta: FloatArray, penalty: float) -> FloatArray:
-        """A (d, m), the minimum with the ridge penalty ‖A‖² added, for given weights."""
+        """Return A (d, m), the minimum with the ridge penalty ‖A‖² added, for given weights."""
         n_s, n_l, n_u = self.counts
         first, second, third = self.scales
         S = self.of_classes(alpha[:, None] * self.X, 0)
@@ -91,7 +90,7 @@ class LandmarkMatching:
         return np.asarray(sla.solve(H, R, assume_a="pos"))
 
     def value_and_gradient(self, A: FloatArray, z: FloatArray) -> tuple[float, FloatArray]:
-        """The objective at weights z = [α; β] (n_s + n_u,), and its gradient, for the mapped rows A (n_s, m)."""
+        """Return the objective at weights z = [α; β] (n_s + n_u,), and its gradient, for mapped rows A (n_s, m)."""
         n_s, n_l, n_u = self.counts
         (first, second, third), (ys, yl, yu) = self.scales, self.codes
         alpha, beta = z[: len(A)], z[len(A) :]
@@ -112,8 +111,8 @@ class LandmarkMatching:
         return value, 2.0 * np.concatenate([d_alpha, d_beta])
 
 
+# Of an interval, until it is rounding.
 HALVINGS = 60
-"""Of an interval, until it is rounding."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -137,7 +136,7 @@ class Shares:
         return np.asarray(self.share * np.bincount(self.groups))
 
     def nearest(self, z: FloatArray) -> FloatArray:
-        """The point of the set that is nearest to z: each group shifted by a number, and cut off at 0 and 1.
+        """Return the point of the set that is nearest to z: each group shifted by a number, and cut off at 0 and 1.
 
         Examples
         --------
@@ -155,21 +154,22 @@ class Shares:
         return np.asarray(np.clip(z - (0.5 * (low + high))[self.groups], 0.0, 1.0))
 
     def least(self, g: FloatArray) -> float:
-        """The least value of gᵀz over the set: full weight for the smallest of each group."""
+        """Return the least value of gᵀz over the set: full weight for the smallest of each group."""
+        # A linear function is least where each group gives full weight to its smallest entries, in order.
         order = np.lexsort((g, self.groups))
         sizes = np.bincount(self.groups)
         place = np.arange(len(g)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
         return float(g[order] @ np.clip(self.sums[self.groups[order]] - place, 0.0, 1.0))
 
 
-def best_weights(
+def find_weights(
     objective: Callable[[FloatArray], tuple[float, FloatArray]],
     shares: Shares,
     start: FloatArray,
     tol: float,
     max_iter: int = 2000,
 ) -> tuple[FloatArray, float, float]:
-    """The minimum of a convex quadratic, given as value and gradient, over a set of weights; its value and its gap.
+    """Return the minimum of a convex quadratic (value and gradient) over a set of weights, its value and its gap.
 
     Accelerated projected gradients with restarts; the step is halved where the quadratic is steeper than thought. The
     gap, gᵀz less its least value over the set, bounds what is left to gain.
@@ -193,15 +193,17 @@ def best_weights(
         if f_new > value:  # the momentum has overshot
             x, momentum, value = z, 1.0, np.inf
             continue
+        # Nesterov's sequence of momenta.
         later = 0.5 * (1.0 + np.sqrt(1.0 + 4.0 * momentum**2))
         x, z, momentum, value = new + (momentum - 1.0) / later * (new - z), new, later, f_new
+        # A step that was halved in a steep place may grow again.
         step *= 1.1
     f, g = objective(z)
     return z, f, max(float(g @ z) - shares.least(g), 0.0)
 
 
+# Axes of no more than this part of the largest deviation are left out.
 FLAT = 1e-10
-"""Axes of no more than this part of the largest deviation are left out."""
 
 
 class CDLS(MetricEstimator):
@@ -259,8 +261,15 @@ class CDLS(MetricEstimator):
     array([0.5, 0.5])
     """
 
+    systems = (SystemFacts("cdls", "related work", "Tsai et al. 2016", LABELS_AND_ROWS, "metric"),)
+
     intercept = True
     landmarks_: dict[str, FloatArray]
+    n_components: int
+    share: float
+    penalty: float
+    n_rounds: int
+    tol: float
 
     def __init__(
         self,
@@ -276,16 +285,7 @@ class CDLS(MetricEstimator):
         source_transformer: Any = None,
         target_transformer: Any = None,
     ) -> None:
-        self.n_components = n_components
-        self.share = share
-        self.penalty = penalty
-        self.n_rounds = n_rounds
-        self.tol = tol
-        self.rule = rule
-        self.references = references
-        self.n_neighbors = n_neighbors
-        self.source_transformer = source_transformer
-        self.target_transformer = target_transformer
+        self._set_parameters(locals())
 
     def _validate(self) -> None:
         super()._validate()
@@ -298,23 +298,19 @@ class CDLS(MetricEstimator):
     def _joint_space(self, domains: TwoDomains) -> JointSpace:
         return JointSpace.of_features(domains)
 
-    def _fit_joint(
-        self, domains: TwoDomains, joint: JointSpace, settings: None
-    ) -> tuple[CommonSpace, dict[str, Any]]:
+    def _fit_joint(self, domains: TwoDomains, joint: JointSpace, settings: None) -> Learned:
         check_two_classes(domains)
         axes = _axes(domains.source.X, "X_source"), _axes(domains.target.X, "X_target")
         axes = axes[0], axes[1].leading(min(int(self.n_components), axes[1].axes.shape[1]))
         X, Y = (a.coordinates(domain.X) for a, domain in zip(axes, (domains.source, domains.target), strict=True))
         A, alpha, beta = self._rounds(X, Y, domains)
         W_s = axes[0].axes @ A
-        offsets = -np.vstack([axes[0].mean @ W_s, axes[1].mean @ axes[1].axes])
-        spaces = FeatureSpace(domains.source.X.shape[1]), FeatureSpace(domains.target.X.shape[1])
-        space = CommonSpace(*spaces, np.vstack([W_s, axes[1].axes]), projected=True, offsets=offsets)
+        space = centred_space(joint, (W_s, axes[1].axes), (axes[0].mean, axes[1].mean))
         weights = reference_weights(alpha, len(domains.target.labelled))
         return space, {"landmarks_": {"source": alpha, "target": beta}, "reference_weights": weights}
 
     def _rounds(self, X: FloatArray, Y: FloatArray, domains: TwoDomains) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """The map between coordinates, and the weights of source rows and of unlabelled target rows."""
+        """Return the map between coordinates, and the weights of source rows and of unlabelled target rows."""
         ys, yt = domains.source.y, domains.target.y
         known, free = domains.target.labelled, np.flatnonzero(yt == UNLABELLED)
         yl, C = yt[known], len(domains.classes)
@@ -322,6 +318,7 @@ class CDLS(MetricEstimator):
         alpha: FloatArray = np.ones(len(X))
         beta: FloatArray = np.ones(len(free))
         share = 1.0
+        # The first map knows labelled rows only: guesses need a map to be made in.
         A = LandmarkMatching(X, Y[known], Y[free[:0]], (ys, yl, nobody), C, 1.0).best_map(
             alpha, beta[:0], self.penalty
         )
@@ -339,11 +336,12 @@ class CDLS(MetricEstimator):
     def _weights(
         self, matching: LandmarkMatching, mapped: FloatArray, alpha: FloatArray, beta: FloatArray
     ) -> tuple[FloatArray, FloatArray]:
+        # Weights are shared out within each class of either domain; classes without rows leave no gap.
         groups = np.unique(
             np.concatenate([matching.codes[0], matching.n_classes + matching.codes[2]]), return_inverse=True
         )[1]
         start = np.concatenate([alpha, beta])
-        z, value, gap = best_weights(
+        z, value, gap = find_weights(
             lambda z: matching.value_and_gradient(mapped, z), Shares(groups, matching.share), start, self.tol
         )
         if gap > self.tol * value:
@@ -352,7 +350,7 @@ class CDLS(MetricEstimator):
 
 
 def reference_weights(alpha: FloatArray, n_labelled: int) -> FloatArray:
-    """How much source rows and labelled target rows count (n_s + n_l,): the domains equally, n_s each."""
+    """Return how much source rows and labelled target rows count (n_s + n_l,): the domains equally, n_s each."""
     n = len(alpha)
     return np.concatenate([alpha * (n / alpha.sum()), np.full(n_labelled, n / n_labelled)])
 
@@ -360,7 +358,7 @@ def reference_weights(alpha: FloatArray, n_labelled: int) -> FloatArray:
 def _guesses(
     mapped: FloatArray, ys: IntArray, known: FloatArray, yl: IntArray, free: FloatArray, alpha: FloatArray
 ) -> IntArray:
-    """The classes of unlabelled target rows, by support vectors over both domains."""
+    """Return the classes of unlabelled target rows, by support vectors over both domains."""
     if not len(free):
         return np.zeros(0, dtype=np.intp)
     weights = reference_weights(alpha, len(yl))

@@ -1,4 +1,7 @@
-"""Corrupted sources: what a method gains from a source that says nothing, it did not gain from the source."""
+"""Controls: systems taught by a corrupted source, and rules that never see the source.
+
+What a system gains from a source that says nothing, it did not gain from the source.
+"""
 
 from __future__ import annotations
 
@@ -15,6 +18,8 @@ from scipy.special import softmax
 from sklearn.base import clone
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.preprocessing import normalize
+from sklearn.semi_supervised import LabelSpreading
+from sklearn.svm import LinearSVC
 from sklearn.utils import InputTags, get_tags
 from sklearn.utils.validation import check_is_fitted
 
@@ -34,13 +39,22 @@ from isthmus._core.validation import (
     is_sparse,
 )
 from isthmus.data.domains import TwoDomains
-from isthmus.estimators.base import TrainingData, TwoDomainEstimator
+from isthmus.estimators.base import (
+    LABELS_AND_ROWS,
+    TARGET_LABELS,
+    TARGET_ROWS,
+    SystemFacts,
+    TargetEstimator,
+    TrainingData,
+    TwoDomainEstimator,
+)
+from isthmus.estimators.mlhd import MLHD
 from isthmus.exceptions import InputError
 from isthmus.geometry.discriminants import SoftLDA, balance, centre_scores, score_deviation
 
 
 def make_noise_source(X: Any, y: Any, rng: np.random.Generator) -> tuple[Matrix, NDArray[Any]]:
-    """Random features under true labels.
+    """Return random features under true labels.
 
     Dense rows are turned about their mean by a random rotation of the n_s-dimensional space that the columns live
     in: mean and covariance stay as they were, and what a row says of its label is gone. Of sparse rows the entries
@@ -59,7 +73,7 @@ def make_noise_source(X: Any, y: Any, rng: np.random.Generator) -> tuple[Matrix,
 
 
 def permute_source(X: Any, y: Any, rng: np.random.Generator) -> tuple[Matrix, NDArray[Any]]:
-    """True rows under labels permuted among them: classes as large as before, that mean nothing.
+    """Return true rows under labels permuted among them: classes as large as before, that mean nothing.
 
     Examples
     --------
@@ -71,7 +85,7 @@ def permute_source(X: Any, y: Any, rng: np.random.Generator) -> tuple[Matrix, ND
 
 
 def relabel_source(X: Any, y: Any, rng: np.random.Generator) -> tuple[Matrix, NDArray[Any]]:
-    """True rows and groups, each class under the name of another: all classes in one random cycle.
+    """Return true rows and groups, each class under the name of another: all classes in one random cycle.
 
     Examples
     --------
@@ -83,12 +97,13 @@ def relabel_source(X: Any, y: Any, rng: np.random.Generator) -> tuple[Matrix, ND
         raise InputError(f"y_source: expected at least two classes to rename, got {len(classes)}.")
     cycle = rng.permutation(len(classes))
     names = np.empty(len(classes), dtype=np.intp)
+    # One cycle through all classes: no class keeps its own name.
     names[cycle] = np.roll(cycle, 1)
     return X, classes[names[codes]]
 
 
 def _rotate_rows(X: FloatArray, rng: np.random.Generator) -> FloatArray:
-    """Rows of the same mean and the same covariance."""
+    """Return rows of the same mean and the same covariance."""
     mean = X.mean(axis=0, dtype=np.float64)
     _, s, Vt = sla.svd(X - mean, full_matrices=False)
     # n centred rows span n - 1 directions at most; Q is uniform among the bases orthogonal to the constant.
@@ -100,7 +115,7 @@ def _rotate_rows(X: FloatArray, rng: np.random.Generator) -> FloatArray:
 
 
 def _shuffle_columns(X: Matrix, rng: np.random.Generator) -> Matrix:
-    """Every column's entries at other rows."""
+    """Return every column's entries at other rows."""
     columns = sp.csc_array(X, copy=True)
     columns.sum_duplicates()
     counts = np.diff(columns.indptr)
@@ -111,6 +126,11 @@ def _shuffle_columns(X: Matrix, rng: np.random.Generator) -> Matrix:
 
 
 KINDS = {"noise": make_noise_source, "permuted": permute_source, "renamed": relabel_source}
+CORRUPTIONS = {
+    "noise": "random source features",
+    "permuted": "permuted source labels",
+    "renamed": "renamed source classes",
+}
 
 
 class Corrupted(TwoDomainEstimator):
@@ -143,12 +163,25 @@ class Corrupted(TwoDomainEstimator):
     array(['b'], dtype=object)
     """
 
+    systems = tuple(
+        SystemFacts(
+            f"mlhd, {kind}",
+            "controls",
+            reference,
+            LABELS_AND_ROWS,
+            "labels",
+            options={"estimator": MLHD(), "kind": kind, "random_state": 0},
+        )
+        for kind, reference in CORRUPTIONS.items()
+    )
+
     estimator_: TwoDomainEstimator
+    estimator: TwoDomainEstimator
+    kind: str
+    random_state: Any
 
     def __init__(self, estimator: TwoDomainEstimator, kind: str = "noise", *, random_state: Any = None) -> None:
-        self.estimator = estimator
-        self.kind = kind
-        self.random_state = random_state
+        self._set_parameters(locals())
 
     def _validate(self) -> Any:
         if not isinstance(self.estimator, TwoDomainEstimator):
@@ -165,12 +198,12 @@ class Corrupted(TwoDomainEstimator):
         return self.estimator._input_tags(domain)
 
     def predict(self, X: Any, domain: str = "target") -> NDArray[Any]:
-        """The class of each row (n,), by the fitted system."""
+        """Return the class of each row (n,), by the fitted system."""
         check_is_fitted(self, "estimator_")
         return self.estimator_.predict(X, domain)
 
     def transform(self, X: Any, domain: str = "target") -> FloatArray:
-        """Rows as points of the fitted system's space (n, k)."""
+        """Return rows as points of the fitted system's space (n, k)."""
         check_is_fitted(self, "estimator_")
         return self.estimator_.transform(X, domain)
 
@@ -179,7 +212,7 @@ class Corrupted(TwoDomainEstimator):
 
 
 def shuffle_pairs(pairs: Any, rng: np.random.Generator, classes: Any = None) -> IntArray:
-    """The same rows in wrong pairs: each source row gets the target row of another pair, all in one random cycle.
+    """Return wrong pairs of the same rows: each source row gets the target row of the next pair in a random cycle.
 
     Rows of either side are learned from as before, and as often. Where no row is in two pairs, none of the pairs is
     right any more. With ``classes`` there is a cycle in each class: what a system still finds then, it finds by the
@@ -213,6 +246,7 @@ def shuffle_pairs(pairs: Any, rng: np.random.Generator, classes: Any = None) -> 
     groups = np.zeros(len(P), dtype=np.intp) if classes is None else _codes(classes, len(P))
     shuffled = P.astype(np.intp)
     for group in np.unique(groups):
+        # One cycle through a group: no pair of two or more stays as it was.
         cycle = rng.permutation(np.flatnonzero(groups == group))
         shuffled[cycle, 1] = P[np.roll(cycle, 1), 1]
     return shuffled
@@ -222,15 +256,6 @@ def _codes(classes: Any, n: int) -> IntArray:
     labels = as_labels(classes, "classes")
     check_length(labels, n, "classes", "pairs")
     return np.asarray(np.unique(labels, return_inverse=True)[1], dtype=np.intp)
-
-
-class TargetEstimator(TwoDomainEstimator):
-    """The base of systems that know target rows only; of the source they take the names of its classes."""
-
-    def _rows(self, X: Any, domain: str, name: str = "X") -> Matrix:
-        if domain == "source":
-            raise InputError(f"domain: expected 'target', the only domain {type(self).__name__} knows, got 'source'.")
-        return super()._rows(X, domain, name)
 
 
 class TargetOnly(TargetEstimator):
@@ -265,7 +290,29 @@ class TargetOnly(TargetEstimator):
     array(['a'], dtype=object)
     """
 
+    systems = (
+        SystemFacts("target 1-NN", "controls", "nearest labelled target row", TARGET_LABELS, "labels"),
+        SystemFacts(
+            "target SVM",
+            "controls",
+            "linear support vectors",
+            TARGET_LABELS,
+            "labels",
+            options={"classifier": LinearSVC(random_state=0)},
+        ),
+        SystemFacts(
+            "target label spreading",
+            "controls",
+            "Zhou et al. 2004",
+            TARGET_ROWS,
+            "labels",
+            options={"classifier": LabelSpreading(kernel="knn")},
+        ),
+    )
+
     classifier_: Any
+    classifier: Any
+    unlabelled: str
 
     def __init__(
         self,
@@ -275,10 +322,7 @@ class TargetOnly(TargetEstimator):
         source_transformer: Any = None,
         target_transformer: Any = None,
     ) -> None:
-        self.classifier = classifier
-        self.unlabelled = unlabelled
-        self.source_transformer = source_transformer
-        self.target_transformer = target_transformer
+        self._set_parameters(locals())
 
     def _validate(self) -> None:
         super()._validate()
@@ -306,21 +350,21 @@ class TargetOnly(TargetEstimator):
         return {"classifier_": classifier}
 
     def _marks(self, classifier: Any) -> bool:
-        """Whether the classifier gets to see rows without a label."""
+        """Return whether the classifier gets to see rows without a label."""
         if self.unlabelled != "auto":
             return self.unlabelled == "mark"
         last = classifier.steps[-1][1] if hasattr(classifier, "steps") else classifier
         return any(base.__module__.startswith("sklearn.semi_supervised") for base in type(last).__mro__)
 
     def predict(self, X: Any, domain: str = "target") -> NDArray[Any]:
-        """The class of each target row (n,)."""
+        """Return the class of each target row (n,)."""
         rows = self._rows(X, domain)
         with np.errstate(invalid="ignore"):
             codes = np.asarray(self.classifier_.predict(rows), dtype=np.intp)
         return np.asarray(self.classes_[codes])
 
     def transform(self, X: Any, domain: str = "target") -> FloatArray:
-        """The target rows themselves, dense (n, d_t): there is no other space."""
+        """Return the target rows themselves, dense (n, d_t): there is no other space."""
         rows = self._rows(X, domain)
         return np.asarray(rows.toarray()) if is_sparse(rows) else np.array(rows)
 
@@ -345,9 +389,16 @@ def _fit_classifier(classifier: Any, X: Matrix, y: IntArray) -> None:
         ) from error
 
 
+def check_multiples(components: Any) -> list[int]:
+    """Return numbers of axes in multiples of the number of classes; raise unless they are whole numbers."""
+    if not isinstance(components, list | tuple | np.ndarray) or not len(components):
+        raise InputError(f"components: expected a sequence of whole numbers, got {components!r}.")
+    return [int(check_number(multiple, "components", low=1, whole=True)) for multiple in components]
+
+
 ROUNDS = 15
+# A labelled row counts three times in a mean; scores are divided by half their deviation before balancing.
 SEED_WEIGHT, TEMPERATURE = 3.0, 0.5
-"""A labelled row counts three times in a mean; scores are divided by half their deviation before balancing."""
 
 
 class BalancedKMeans(TargetEstimator):
@@ -385,20 +436,16 @@ class BalancedKMeans(TargetEstimator):
     axes_: PrincipalAxes
     means_: tuple[FloatArray, ...]
     units_: tuple[float, ...]
+    components: Any
 
     def __init__(
         self, components: Any = (2, 3, 5), *, source_transformer: Any = None, target_transformer: Any = None
     ) -> None:
-        self.components = components
-        self.source_transformer = source_transformer
-        self.target_transformer = target_transformer
+        self._set_parameters(locals())
 
     def _validate(self) -> None:
         super()._validate()
-        if not isinstance(self.components, list | tuple | np.ndarray) or not len(self.components):
-            raise InputError(f"components: expected a sequence of whole numbers, got {self.components!r}.")
-        for multiple in self.components:
-            check_number(multiple, "components", low=1, whole=True)
+        check_multiples(self.components)
 
     def _fit_domains(self, domains: TwoDomains, settings: None) -> dict[str, Any]:
         target = domains.target
@@ -416,7 +463,7 @@ class BalancedKMeans(TargetEstimator):
         return [normalize(Z[:, :k]) for k in sorted({min(m * n_classes, Z.shape[1]) for m in self.components})]
 
     def scores(self, X: Any) -> FloatArray:
-        """How near target rows are to the classes' means (n, C), in units of the deviation of unlabelled rows.
+        """Return how near target rows are to the classes' means (n, C), in units of the deviation of unlabelled rows.
 
         Rows sum to zero over the classes with a label; minus infinity for those without.
         """
@@ -431,12 +478,12 @@ class BalancedKMeans(TargetEstimator):
         return found
 
     def predict_proba(self, X: Any, domain: str = "target") -> FloatArray:
-        """Probabilities of the classes (n, C)."""
+        """Return probabilities of the classes (n, C)."""
         self._rows(X, domain)
         return np.asarray(softmax(self.scores(X) / TEMPERATURE, axis=1))
 
     def predict(self, X: Any, domain: str = "target") -> NDArray[Any]:
-        """The class of each target row (n,): that of the nearest mean."""
+        """Return the class of each target row (n,): that of the nearest mean."""
         self._rows(X, domain)
         return np.asarray(self.classes_[self.scores(X).argmax(axis=1)])
 
@@ -445,8 +492,9 @@ class BalancedKMeans(TargetEstimator):
 
 
 def _fit_balanced_means(L: FloatArray, Y: FloatArray, U: FloatArray) -> FloatArray:
-    """The means (C, k) from labelled rows L, whose classes are the rows of Y, and unlabelled rows U."""
+    """Return the means (C, k) from labelled rows L, whose classes are the rows of Y, and unlabelled rows U."""
     totals, sizes = SEED_WEIGHT * Y.T @ L, SEED_WEIGHT * Y.sum(axis=0)
+    # The first means are those of the labelled rows alone.
     M = totals / sizes[:, None]
     for _ in range(ROUNDS if len(U) else 0):
         scores = -cdist(U, M, "sqeuclidean")
@@ -455,12 +503,12 @@ def _fit_balanced_means(L: FloatArray, Y: FloatArray, U: FloatArray) -> FloatArr
     return np.asarray(M)
 
 
+# Axes along which the target varies by no more than this part of its largest deviation are left out.
 FLAT = 1e-10
-"""Axes along which the target varies by no more than this part of its largest deviation are left out."""
 
 
 class SelfTrainedLDA(TargetEstimator):
-    r"""Linear discriminants of all target rows, taught by their own guesses: the bar for a transfer method to pass.
+    r"""Linear discriminants of all target rows, taught by their own guesses: the baseline of a transfer method.
 
     On the first k principal axes of the target, the guesses P are first those of the nearest labelled rows; then,
     a fixed number of times, discriminants are learned from P, a shared covariance and a mean for each class,
@@ -507,8 +555,14 @@ class SelfTrainedLDA(TargetEstimator):
     [0.66, 0.79]
     """
 
+    systems = (SystemFacts("target self-trained LDA", "controls", "Sinkhorn pseudo-labels", TARGET_ROWS, "labels"),)
+
     axes_: PrincipalAxes
     discriminants_: tuple[SoftLDA, ...]
+    components: Any
+    n_rounds: int
+    shrinkage: float | str
+    marginal: str
 
     def __init__(
         self,
@@ -520,12 +574,7 @@ class SelfTrainedLDA(TargetEstimator):
         source_transformer: Any = None,
         target_transformer: Any = None,
     ) -> None:
-        self.components = components
-        self.n_rounds = n_rounds
-        self.shrinkage = shrinkage
-        self.marginal = marginal
-        self.source_transformer = source_transformer
-        self.target_transformer = target_transformer
+        self._set_parameters(locals())
 
     def _fit_domains(self, domains: TwoDomains, settings: tuple[list[int], float | None]) -> dict[str, Any]:
         multiples, shrinkage = settings
@@ -534,6 +583,7 @@ class SelfTrainedLDA(TargetEstimator):
         y = np.full(len(target.y), -1)
         y[target.labelled] = codes
         counts = np.bincount(codes) if self.marginal == "labelled" else np.ones(len(present))
+        # Flat axes would make the shared covariance singular.
         axes = principal_axes(target.X, tolerance=FLAT)
         axes = axes if len(axes.deviations) else axes.leading(1)
         Z = axes.coordinates(target.X)
@@ -546,16 +596,14 @@ class SelfTrainedLDA(TargetEstimator):
         super()._validate()
         check_number(self.n_rounds, "n_rounds", low=1, whole=True)
         check_choice(self.marginal, "marginal", ("uniform", "labelled"))
-        if not isinstance(self.components, list | tuple | np.ndarray) or not len(self.components):
-            raise InputError(f"components: expected a sequence of whole numbers, got {self.components!r}.")
-        multiples = [int(check_number(multiple, "components", low=1, whole=True)) for multiple in self.components]
+        multiples = check_multiples(self.components)
         if isinstance(self.shrinkage, str):
             check_choice(self.shrinkage, "shrinkage", ("auto",))
             return multiples, None
         return multiples, check_number(self.shrinkage, "shrinkage", low=0.0, high=1.0, strict=True)
 
     def predict_proba(self, X: Any, domain: str = "target") -> FloatArray:
-        """Probabilities of the classes (n, C), averaged over the sizes."""
+        """Return probabilities of the classes (n, C), averaged over the sizes."""
         rows = self._rows(X, domain)
         Z = self.axes_.coordinates(rows)
         P = np.zeros((len(Z), len(self.classes_)))
@@ -565,12 +613,12 @@ class SelfTrainedLDA(TargetEstimator):
         return P
 
     def predict(self, X: Any, domain: str = "target") -> NDArray[Any]:
-        """The most likely class of each target row (n,)."""
+        """Return the most likely class of each target row (n,)."""
         codes = np.argmax(self.predict_proba(X, domain), axis=1)
         return np.asarray(self.classes_[codes])
 
     def transform(self, X: Any, domain: str = "target") -> FloatArray:
-        """Target rows on the principal axes that the largest of the discriminants sees (n, k)."""
+        """Return target rows on the principal axes that the largest of the discriminants sees (n, k)."""
         rows = self._rows(X, domain)
         return self.axes_.coordinates(rows)[:, : self._dimension()].astype(rows.dtype, copy=False)
 
@@ -581,7 +629,7 @@ class SelfTrainedLDA(TargetEstimator):
 def iterate_self_training(
     Z: FloatArray, y: IntArray, shares: FloatArray, shrinkage: float | None = None
 ) -> Iterator[SoftLDA]:
-    """Discriminants of centred rows Z (n, k), each taught by the guesses of the one before, without end.
+    """Yield discriminants of centred rows Z (n, k), each taught by the guesses of the one before, without end.
 
     The codes y (n,) are -1 for unlabelled rows; every class has a labelled row.
     """
@@ -597,8 +645,9 @@ def iterate_self_training(
 
 
 def _nearest_scores(Z: FloatArray, labelled: FloatArray, y: IntArray) -> FloatArray:
-    """Minus the squared distances (n, C) to the nearest labelled row of each class, in units of a typical one."""
+    """Return minus the squared distances (n, C) to the nearest labelled row of each class, over a typical one."""
     D = cdist(Z, labelled, "sqeuclidean")
     nearest = np.stack([D[:, y == c].min(axis=1) for c in range(y.max() + 1)], axis=1)
+    # The median is zero where most rows equal a labelled one; the mean, where all do.
     unit = np.median(nearest.min(axis=1)) or np.mean(nearest) or 1.0
     return np.asarray(-nearest / (2 * unit))

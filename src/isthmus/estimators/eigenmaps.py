@@ -1,4 +1,4 @@
-"""What the systems share whose maps are leading directions of both domains."""
+"""Projections by one generalized eigenproblem A v = λ B v over both domains: DAMA, MTDA and CDSPP."""
 
 from __future__ import annotations
 
@@ -14,9 +14,10 @@ from sklearn.neighbors import kneighbors_graph
 from isthmus._core.linalg import principal_axes
 from isthmus._core.validation import FloatArray, IntArray, Matrix, as_dense, check_choice, check_number
 from isthmus.data.domains import TwoDomains
+from isthmus.estimators.base import LABELS, LABELS_AND_ROWS, SystemFacts, check_two_classes
 from isthmus.estimators.cca import LabelMoments, label_moments
 from isthmus.estimators.from_blocks import BlockEstimator
-from isthmus.estimators.mapped import MetricEstimator
+from isthmus.estimators.mapped import Both, Learned, MetricEstimator
 from isthmus.exceptions import DataWarning, InputError, warn
 from isthmus.geometry.common_space import CommonSpace
 from isthmus.geometry.kernels import Kernel
@@ -25,10 +26,8 @@ from isthmus.maps.eigen import CoupledProblem, JointDirections, JointProblem
 from isthmus.retrieval.rules import References
 
 POINTS = ("unit", "plain")
+# A residual above this is told.
 CERTIFIED = 1e-8
-"""A residual above this is told."""
-Both = tuple[FloatArray, FloatArray]
-"""Coordinates of rows of the source and of the target, (n, r_s) and (m, r_t)."""
 
 
 class Projection(MetricEstimator):
@@ -46,15 +45,16 @@ class Projection(MetricEstimator):
             check_number(self.n_components, "n_components", low=1, whole=True)
 
     def _size(self, usual: int, most: int) -> int:
-        """How many directions to keep: as many as the parameter says, else as usual."""
+        """Return how many directions to keep: as many as the parameter says, else as usual."""
         if self.n_components is None:
             return min(usual, most)
         if self.n_components > most:
             raise InputError(f"n_components: expected at most {most} with these rows, got {self.n_components}.")
         return int(self.n_components)
 
-    def _space(self, joint: JointSpace, found: JointDirections, mean: FloatArray) -> CommonSpace:
-        """The common space; at unit length, points are seen from a mean (k,) of rows there."""
+    def _conclude(self, joint: JointSpace, found: JointDirections, mean: FloatArray) -> Learned:
+        """Return the common space and the attributes; at unit length, points are seen from a mean (k,) of rows."""
+        # A tie at the cut makes the kept direction arbitrary: another BLAS may return another one.
         if found.tied:
             warn(
                 f"n_components: direction {len(found.values)} has the eigenvalue of the next one; which of them is "
@@ -68,13 +68,13 @@ class Projection(MetricEstimator):
                 DataWarning,
             )
         spaces, W = (joint.source.space, joint.target.space), np.vstack([found.source, found.target])
-        if self.points == "plain":
-            return CommonSpace(*spaces, W, projected=True)
-        return CommonSpace(*spaces, W, projected=True, offsets=-np.vstack([mean, mean]), parts=(W.shape[1],))
+        unit: dict[str, Any] = {"offsets": -np.vstack([mean, mean]), "parts": (W.shape[1],)}
+        space = CommonSpace(*spaces, W, projected=True, **({} if self.points == "plain" else unit))
+        return space, {"eigenvalues_": found.values, "residual_": found.residual}
 
 
 def coordinates_of_all_rows(domains: TwoDomains, joint: JointSpace) -> Both:
-    """The coordinates of all rows, whether they are learned from with a label or without."""
+    """Return the coordinates of all rows, whether they are learned from with a label or without."""
     source, target = (
         as_dense(side.space.coordinates(domain.X))
         for side, domain in ((joint.source, domains.source), (joint.target, domains.target))
@@ -83,14 +83,8 @@ def coordinates_of_all_rows(domains: TwoDomains, joint: JointSpace) -> Both:
 
 
 def mean_point(found: JointDirections, rows: Both) -> FloatArray:
-    """The mean (k,) of rows of both domains along the directions."""
+    """Return the mean (k,) of rows of both domains along the directions."""
     return np.asarray(np.vstack([rows[0] @ found.source, rows[1] @ found.target]).mean(axis=0))
-
-
-def check_several_classes(domains: TwoDomains, system: str) -> None:
-    """Raise where there is one class only: nothing is to be told apart."""
-    if len(domains.classes) < 2:
-        raise InputError(f"y_source: expected at least two classes for {system}, got one.")
 
 
 def check_rows_differ(rows: Both) -> None:
@@ -107,6 +101,11 @@ class HeatGraph:
     :math:`\bar d^2` is the mean squared distance of rows and neighbours. A pair of rows of which only one is a
     neighbour of the other has half the weight.
 
+    Parameters
+    ----------
+    weights : Matrix
+        W (n, n), symmetric and sparse.
+
     Examples
     --------
     >>> HeatGraph.of(np.array([[0.0], [1.0], [3.0]]), 1).weights.toarray().round(3)
@@ -116,11 +115,10 @@ class HeatGraph:
     """
 
     weights: Matrix
-    """W (n, n), symmetric and sparse."""
 
     @classmethod
     def of(cls, X: FloatArray, n_neighbors: int) -> HeatGraph:
-        """Of rows X (n, r); where there are no more rows than neighbours, all rows are neighbours of each other."""
+        """Return the graph of rows X (n, r); with no more rows than neighbours, all are neighbours of each other."""
         n = len(X)
         k = min(n_neighbors, n - 1)
         if k < 1:
@@ -128,6 +126,7 @@ class HeatGraph:
         graph = sp.csr_array(kneighbors_graph(X, k, mode="distance"))
         squares = graph.data**2
         graph.data = np.exp(-squares / (float(squares.mean()) or 1.0))
+        # Neighbours are not mutual; halves make the graph symmetric without favouring either row.
         return cls(sp.csr_array(0.5 * (graph + graph.T)))
 
     @property
@@ -141,11 +140,11 @@ class HeatGraph:
         return float(self.weights.sum())
 
     def products(self, X: FloatArray) -> FloatArray:
-        """XᵀWX (r, r)."""
+        """Return XᵀWX (r, r)."""
         return np.asarray(X.T @ (self.weights @ X))
 
     def roughness(self, X: FloatArray) -> FloatArray:
-        """Xᵀ(D − W)X: half the weighted sum of squared differences of neighbours."""
+        """Return Xᵀ(D − W)X: half the weighted sum of squared differences of neighbours."""
         return np.asarray((self.degrees[:, None] * X).T @ X - self.products(X))
 
 
@@ -196,6 +195,14 @@ class DAMA(Projection):
     array(['a', 'b'], dtype=object)
     """
 
+    systems = (
+        SystemFacts("dama", "projections", "Wang & Mahadevan 2011", "labels of both, unlabelled rows", "metric"),
+    )
+
+    topology_weight: float
+    graph_neighbors: int
+    regularization: float
+
     def __init__(
         self,
         source_kernel: Kernel | str = "linear",
@@ -212,18 +219,7 @@ class DAMA(Projection):
         source_transformer: Any = None,
         target_transformer: Any = None,
     ) -> None:
-        self.source_kernel = source_kernel
-        self.target_kernel = target_kernel
-        self.n_components = n_components
-        self.topology_weight = topology_weight
-        self.graph_neighbors = graph_neighbors
-        self.regularization = regularization
-        self.points = points
-        self.rule = rule
-        self.references = references
-        self.n_neighbors = n_neighbors
-        self.source_transformer = source_transformer
-        self.target_transformer = target_transformer
+        self._set_parameters(locals())
 
     def _validate(self) -> None:
         super()._validate()
@@ -234,26 +230,23 @@ class DAMA(Projection):
     def _joint_space(self, domains: TwoDomains) -> JointSpace:
         return JointSpace.of(domains, self._kernels(), every_row=True, mean=False)
 
-    def _fit_joint(
-        self, domains: TwoDomains, joint: JointSpace, settings: None
-    ) -> tuple[CommonSpace, dict[str, Any]]:
-        check_several_classes(domains, "DAMA")
+    def _fit_joint(self, domains: TwoDomains, joint: JointSpace, settings: None) -> Learned:
+        check_two_classes(domains)
         rows = coordinates_of_all_rows(domains, joint)
         moments = LabelMoments.of(rows, (domains.source.y, domains.target.y), joint.n_classes)
         A = moments.together
         if self.topology_weight > 0.0:
             graphs = [HeatGraph.of(X, self.graph_neighbors) for X in rows]
             total = sum(graph.total for graph in graphs) or 1.0
+            # Both Laplacians in one unit: all weights of the one sum to those of the other.
             mu = self.topology_weight * float((moments.totals**2).sum()) / total
             A = A + mu * sla.block_diag(*(graph.roughness(X) for graph, X in zip(graphs, rows, strict=True)))
         usual = joint.n_classes - 1
+        # Without topology there are no more informative directions than classes less one: all others tie.
         k = self._size(usual, len(A) if self.topology_weight > 0.0 else min(usual, len(A)))
         found = JointProblem.with_ridge(A, moments.apart, rows[0].shape[1], self.regularization).directions(k)
         found = found.fix_signs(moments.heights(found.source, found.target))
-        return self._space(joint, found, moments.middle(found.source, found.target)), {
-            "eigenvalues_": found.values,
-            "residual_": found.residual,
-        }
+        return self._conclude(joint, found, moments.middle(found.source, found.target))
 
 
 class MTDA(BlockEstimator, Projection):
@@ -296,6 +289,12 @@ class MTDA(BlockEstimator, Projection):
     array(['a', 'b'], dtype=object)
     """
 
+    systems = (
+        SystemFacts("mtda", "projections", "after Zhang & Yeung 2011: LDA of the direct sum", LABELS, "metric"),
+    )
+
+    regularization: float
+
     def __init__(
         self,
         source_kernel: Kernel | str = "linear",
@@ -310,39 +309,25 @@ class MTDA(BlockEstimator, Projection):
         source_transformer: Any = None,
         target_transformer: Any = None,
     ) -> None:
-        self.source_kernel = source_kernel
-        self.target_kernel = target_kernel
-        self.n_components = n_components
-        self.regularization = regularization
-        self.points = points
-        self.rule = rule
-        self.references = references
-        self.n_neighbors = n_neighbors
-        self.source_transformer = source_transformer
-        self.target_transformer = target_transformer
+        self._set_parameters(locals())
 
     def _validate(self) -> None:
         super()._validate()
         check_number(self.regularization, "regularization", low=0.0, strict=True)
 
-    def _fit_joint(
-        self, domains: TwoDomains, joint: JointSpace, settings: None
-    ) -> tuple[CommonSpace, dict[str, Any]]:
-        check_several_classes(domains, "MTDA")
+    def _fit_joint(self, domains: TwoDomains, joint: JointSpace, settings: None) -> Learned:
+        check_two_classes(domains)
         moments = label_moments(joint)
         A, B = moments.within_classes, moments.between_classes
         problem = JointProblem.with_ridge(A, B, joint.source.space.dimension, self.regularization)
         found = problem.directions(min(joint.n_classes - 1, len(A))).above_zero()
         found = found.leading(self._size(len(found.values), len(found.values)))
         found = found.fix_signs(moments.heights(found.source, found.target))
-        return self._space(joint, found, moments.middle(found.source, found.target)), {
-            "eigenvalues_": found.values,
-            "residual_": found.residual,
-        }
+        return self._conclude(joint, found, moments.middle(found.source, found.target))
 
 
 def guess_classes(points: FloatArray, y: IntArray, new: FloatArray) -> tuple[IntArray, FloatArray]:
-    """The class of the nearest mean direction, and how sure that is, for each new point (n, k): both (n,).
+    """Return the class of the nearest mean direction, and how sure that is, for each new point (n, k): both (n,).
 
     Points are seen from the mean of those with a class y and scaled to unit length, and so are the class means; the
     probabilities of the classes are in proportion to exp(−distance).
@@ -362,7 +347,7 @@ def guess_classes(points: FloatArray, y: IntArray, new: FloatArray) -> tuple[Int
 
 
 def select_surest(guesses: IntArray, sureness: FloatArray, share: float) -> IntArray:
-    """The numbers of the surest guesses: this share of those of each class, rounded up."""
+    """Return the numbers of the surest guesses: this share of those of each class, rounded up."""
     parts = []
     for c in np.unique(guesses):
         rows = np.flatnonzero(guesses == c)
@@ -376,8 +361,8 @@ def _unit(X: FloatArray) -> FloatArray:
     return np.asarray(X / np.where(lengths > 0.0, lengths, 1.0))
 
 
+# What a row of the other domain counts in the weight of a class, as in the release.
 ACROSS = 0.5
-"""What a row of the other domain counts in the weight of a class, as in the release."""
 
 
 class CDSPP(BlockEstimator, Projection):
@@ -441,7 +426,21 @@ class CDSPP(BlockEstimator, Projection):
     array(['a', 'b'], dtype=object)
     """
 
+    systems = (
+        SystemFacts("cdspp", "projections", "Wang & Breckon 2022", LABELS, "metric"),
+        SystemFacts(
+            "cdspp-self",
+            "projections",
+            "Wang & Breckon 2022, self-trained",
+            LABELS_AND_ROWS,
+            "metric",
+            options={"n_rounds": 5},
+        ),
+    )
+
     n_guessed_: int
+    regularization: float
+    n_rounds: int
 
     def __init__(
         self,
@@ -458,17 +457,7 @@ class CDSPP(BlockEstimator, Projection):
         source_transformer: Any = None,
         target_transformer: Any = None,
     ) -> None:
-        self.source_kernel = source_kernel
-        self.target_kernel = target_kernel
-        self.n_components = n_components
-        self.regularization = regularization
-        self.n_rounds = n_rounds
-        self.points = points
-        self.rule = rule
-        self.references = references
-        self.n_neighbors = n_neighbors
-        self.source_transformer = source_transformer
-        self.target_transformer = target_transformer
+        self._set_parameters(locals())
 
     def _validate(self) -> None:
         super()._validate()
@@ -483,25 +472,21 @@ class CDSPP(BlockEstimator, Projection):
     def _joint_space(self, domains: TwoDomains) -> JointSpace:
         return JointSpace.of(domains, self._kernels(), every_row=self.n_rounds > 1, mean=False)
 
-    def _fit_joint(
-        self, domains: TwoDomains, joint: JointSpace, settings: None
-    ) -> tuple[CommonSpace, dict[str, Any]]:
+    def _fit_joint(self, domains: TwoDomains, joint: JointSpace, settings: None) -> Learned:
         X, Y = coordinates_of_all_rows(domains, joint)
         y_source, y_target = domains.source.y, domains.target.y
         for t in range(1, self.n_rounds + 1):
             moments = label_moments(joint, ((X, Y), (y_source, y_target)))
             found = self._directions(moments)
+            # Each round trusts a larger share of its guesses; the last one only learns.
             if t < self.n_rounds:
                 y_target = _guess_labels((X, Y), domains, y_target, found, t / self.n_rounds)
-        return self._space(joint, found, moments.middle(found.source, found.target)), {
-            "eigenvalues_": found.values,
-            "residual_": found.residual,
-            "n_guessed_": int((y_target != domains.target.y).sum()),
-            "codes": y_target,
-        }
+        space, attributes = self._conclude(joint, found, moments.middle(found.source, found.target))
+        n_guessed = int((y_target != domains.target.y).sum())
+        return space, {**attributes, "n_guessed_": n_guessed, "codes": y_target}
 
     def _fit_domains(self, domains: TwoDomains, settings: None) -> dict[str, Any]:
-        """Target rows that the last round learned from are references, under their guessed classes."""
+        """Fit, then make references of the rows that the last round learned from, under their guessed classes."""
         learned = super()._fit_domains(domains, settings)
         codes = learned.pop("codes")
         if not learned["n_guessed_"]:
@@ -513,7 +498,7 @@ class CDSPP(BlockEstimator, Projection):
 
     def _directions(self, moments: LabelMoments) -> JointDirections:
         (n_s, n_t), (M_s, M_t) = moments.counts, moments.sums
-        scatter = moments.weighted((n_s + ACROSS * n_t, n_t + ACROSS * n_s))
+        scatter = moments.scatters((n_s + ACROSS * n_t, n_t + ACROSS * n_s))
         A_s, A_t = (
             S - M @ M.T + self.regularization * np.eye(len(M)) for S, M in zip(scatter, (M_s, M_t), strict=True)
         )
@@ -527,7 +512,7 @@ class CDSPP(BlockEstimator, Projection):
 
 
 def _guess_labels(rows: Both, domains: TwoDomains, y: IntArray, found: JointDirections, share: float) -> IntArray:
-    """Label codes of the target rows for the next round: those that are known, and the surest guesses."""
+    """Return label codes of the target rows for the next round: those that are known, and the surest guesses."""
     P, Q = rows[0] @ found.source, rows[1] @ found.target
     unlabelled = np.flatnonzero(domains.target.y < 0)
     if not len(unlabelled):

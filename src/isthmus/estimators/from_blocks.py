@@ -34,14 +34,14 @@ from isthmus.geometry.row_blocks import (
 from isthmus.geometry.spaces import DomainSpan, FeatureSpace, JointSpace, Space, span_of_kernel
 from isthmus.retrieval.rules import References
 
+# With more pairs than this nothing of their number is held, and blocks are the method in any case.
 MANY_PAIRS = 500_000
-"""With more pairs than this nothing of their number is held, and blocks are the method in any case."""
+# So many source rows, of each class its share, are kept to compare others with.
 REFERENCE_ROWS = 10_000
-"""So many source rows, of each class its share, are kept to compare others with."""
+# Coordinates of both domains together, at most: their second moments are one matrix.
 WIDEST = 8192
-"""Coordinates of both domains together, at most: their second moments are one matrix."""
+# Pairs for each coordinate from which representative pairs, two for each coordinate, are at most half as many.
 MANY = 4
-"""Pairs for each coordinate from which representative pairs, two for each coordinate, are at most half as many."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,13 +60,14 @@ class ManyRows(JointSpace):
     found: Moments = field(kw_only=True)
 
     def within(self, weights: FloatArray) -> FloatArray:
-        """Σ w_c(i) (x_i - m_c(i)) (x_i - m_c(i))ᵀ (d, d) around the means of the classes, each with a weight (C,)."""
+        """Return Σ w_c(i) (x_i - m_c(i)) (x_i - m_c(i))ᵀ (d, d) around the class means, each with a weight (C,)."""
         (S,) = self.many.total(_Within(self.found.means, weights))
         return S
 
     def axes(self) -> FloatArray:
-        """Orthonormal axes (d, r) that the rows lie along, of most length first."""
+        """Return orthonormal axes (d, r) that the rows lie along, of most length first."""
         M, ones = self.found.means, np.ones(len(self.found.counts))
+        # The scatter around zero: within the classes, and of their means.
         values, vectors = np.linalg.eigh(self.within(ones) + (M.T * self.found.counts) @ M)
         kept = values > RANK_TOLERANCE * max(float(values[-1]), np.finfo(np.float64).tiny)
         return np.asarray(vectors[:, kept][:, ::-1])
@@ -78,14 +79,16 @@ class _Within:
     weights: FloatArray
 
     def __call__(self, X: Matrix, codes: IntArray) -> tuple[FloatArray, ...]:
-        """The scatter of a block."""
+        """Return the scatter of a block."""
         w = self.weights[codes]
         if not is_sparse(X):
+            # Centred first: for dense rows far from the origin the difference of two sums would be rounding.
             D = X - self.means[codes]
             D *= np.sqrt(w)[:, None]
             return (np.asarray(D.T @ D),)
         X, C = X.astype(np.float64), len(self.weights)
         member = sp.csr_array((w, (codes, np.arange(len(codes)))), shape=(C, len(codes)))
+        # Sparse rows stay sparse: the means are taken away from the sums, not from the rows.
         cross = np.asarray((member @ X).T @ self.means)
         total = np.bincount(codes, weights=w, minlength=C)
         S = (X.T @ sp.diags_array(w) @ X).toarray() - cross - cross.T
@@ -131,9 +134,11 @@ class MomentPairs(JointSpace):
         if known is None or not all(isinstance(kernel, Linear | Cosine) for kernel in kernels):
             return None
         n, d = len(known), X.shape[1] + Y.shape[1]
+        # Few pairs, or few for their width, are quicker as they are; sparse beside dense rows have no common block.
         if is_small((n, X.shape[1]), (0, Y.shape[1])) or n < MANY * d or d > WIDEST or is_sparse(X) != is_sparse(Y):
             return None
         spaces = FeatureSpace(X.shape[1], kernels[0]), FeatureSpace(Y.shape[1], kernels[1])
+        # Without weights a pass over the pairs is a plain product of matrices.
         weights = None if (known.weights == 1.0).all() else known.weights
         pairs = RowPairs.of(X, Y, weights, spaces, (known.source, known.target))
         return cls.of_pairs(pairs, spaces, len(domains.classes))

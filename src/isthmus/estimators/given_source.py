@@ -39,7 +39,7 @@ class Source:
 
 
 def has_method(method: str) -> Callable[[Any], bool]:
-    """Whether the system has a method, as the parameters now have it."""
+    """Return whether the system has a method, as the parameters now have it."""
     return lambda self: hasattr(getattr(self, "estimator_", self.estimator), method)
 
 
@@ -94,13 +94,13 @@ class GivenSource(ClassifierMixin, TransformerMixin, BaseEstimator):  # type: ig
             )
         # scikit-learn notes the columns on the object it is given, before anyone knows whether the fit succeeds.
         columns = GivenSource(self.estimator, self.source)
-        rows = self._validated(columns, X)
+        rows = self._check_rows(columns, X)
         return self._holding(clone(self.estimator).fit(self.source.X, self.source.y, rows, _labels(y)), columns)
 
     def around(self, estimator: TwoDomainEstimator, X: Any) -> Self:
-        """The same with a system that was fitted already, to these target rows."""
+        """Return the same with a system that was fitted already, to these target rows."""
         columns = GivenSource(self.estimator, self.source)
-        self._validated(columns, X)
+        self._check_rows(columns, X)
         return self._holding(estimator, columns)
 
     def _holding(self, estimator: TwoDomainEstimator, columns: GivenSource) -> Self:
@@ -112,10 +112,10 @@ class GivenSource(ClassifierMixin, TransformerMixin, BaseEstimator):  # type: ig
 
     def _rows(self, X: Any) -> Any:
         check_is_fitted(self)
-        return self._validated(self, X, reset=False)
+        return self._check_rows(self, X, reset=False)
 
-    def _validated(self, owner: Any, X: Any, **options: Any) -> Any:
-        """Rows that scikit-learn finds good; where a transformer takes them first, their columns only."""
+    def _check_rows(self, owner: Any, X: Any, **options: Any) -> Any:
+        """Return rows that scikit-learn finds good; where a transformer takes them first, their columns only."""
         check_column_names(X, "X")
         if getattr(self.estimator, "target_transformer", None) is not None:
             return validate_data(owner, X, skip_check_array=True, **options)
@@ -126,51 +126,51 @@ class GivenSource(ClassifierMixin, TransformerMixin, BaseEstimator):  # type: ig
         return check_matrix(rows, "X")
 
     def _input_tags(self) -> Any:
-        """What holds of target rows."""
+        """Return what holds of target rows."""
         return self.estimator._input_tags("target") if isinstance(self.estimator, SklearnCompatible) else InputTags()
 
     def predict(self, X: Any) -> NDArray[Any]:
-        """The class of each target row (n,)."""
-        rows = self._rows(X)
+        """Return the class of each target row (n,)."""
+        rows = self._rows(X)  # first, here and below: it raises where there is no estimator_ yet
         return np.asarray(self.estimator_.predict(rows))
 
     def transform(self, X: Any) -> FloatArray:
-        """Target rows as points of the common space (n, k)."""
+        """Return target rows as points of the common space (n, k)."""
         rows = self._rows(X)
         return np.asarray(self.estimator_.transform(rows))
 
     @available_if(has_method("predict_proba"))  # type: ignore[untyped-decorator]
     def predict_proba(self, X: Any) -> FloatArray:
-        """Probabilities of the classes (n, C), where the rule gives any."""
+        """Return probabilities of the classes (n, C), where the rule gives any."""
         rows = self._rows(X)
         return np.asarray(self.estimator_.predict_proba(rows))
 
     @available_if(has_method("decision_function"))  # type: ignore[untyped-decorator]
     def decision_function(self, X: Any) -> FloatArray:
-        """Scores of the classes, where the rule gives any."""
+        """Return scores of the classes, where the rule gives any."""
         rows = self._rows(X)
         return np.asarray(self.estimator_.decision_function(rows))
 
     @available_if(has_method("kneighbors"))  # type: ignore[untyped-decorator]
     def kneighbors(self, X: Any, n_neighbors: int | None = None) -> tuple[FloatArray, IntArray]:
-        """Distances (or similarities) and numbers of the best reference rows for target rows, both (n, k)."""
+        """Return distances (or similarities) and numbers of the best reference rows for target rows, both (n, k)."""
         rows = self._rows(X)
         distances, numbers = self.estimator_.kneighbors(rows, n_neighbors)
         return distances, numbers
 
     @available_if(has_method("pairwise_distances"))  # type: ignore[untyped-decorator]
     def pairwise_distances(self, A: Any, B: Any, domains: tuple[str, str] = ("source", "target")) -> FloatArray:
-        """All distances (n, m) between rows A of one domain and rows B of another, or of the same."""
+        """Return all distances (n, m) between rows A of one domain and rows B of another, or of the same."""
         check_is_fitted(self)
         return np.asarray(self.estimator_.pairwise_distances(A, B, domains))
 
     def score(self, X: Any, y: Any) -> float:
-        """The share of labelled rows whose class is predicted; unlabelled rows do not count."""
+        """Return the share of labelled rows whose class is predicted; unlabelled rows do not count."""
         rows = self._rows(X)
         return float(self.estimator_.score(rows, y))
 
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[Any]:
-        """Names of the columns of :meth:`transform`."""
+        """Return the names of the columns of :meth:`transform`."""
         check_is_fitted(self)
         return np.asarray(self.estimator_.get_feature_names_out())
 
@@ -182,7 +182,7 @@ class GivenSource(ClassifierMixin, TransformerMixin, BaseEstimator):  # type: ig
 
 
 def _labels(y: Any) -> Any:
-    """Labels with what scikit-learn expects of every classifier: a column is flattened, real numbers refused."""
+    """Return labels as scikit-learn expects of every classifier: a column is flattened, real numbers refused."""
     if not isinstance(y, list | tuple) and len(getattr(y, "shape", ())) == 2:
         y = column_or_1d(y, warn=True)
     labels = as_labels(y, "y")

@@ -1,4 +1,4 @@
-"""Two rankings whose directions share a subspace: hinges over preferences, and the squared trace norm of both."""
+"""HCDRank: two rankings whose directions share a subspace (Wang et al. 2009), by the squared trace norm of both."""
 
 from __future__ import annotations
 
@@ -22,16 +22,15 @@ from isthmus._core.validation import (
     is_unlabelled,
 )
 from isthmus.data.domains import Domain, TwoDomains
-from isthmus.estimators.base import TwoDomainEstimator, warn_about_data
-from isthmus.estimators.hfa import check_equal_features
+from isthmus.estimators.base import LABELS, SystemFacts, TwoDomainEstimator, check_equal_features, warn_about_data
 from isthmus.exceptions import ConvergenceWarning, InputError, warn
 from isthmus.geometry.common_space import DOMAINS
 from isthmus.geometry.kernels import Linear
 
+# Of the soft maximum of two eigenvalues, in units of the larger one: lowered step by step, each started twice.
 TEMPERATURES = np.repeat(10.0 ** -np.arange(1.0, 9.0), 2)
-"""Of the soft maximum of two eigenvalues, in units of the larger one: lowered step by step, each started twice."""
+# Of L-BFGS, at each temperature.
 STEPS = 1000
-"""Of L-BFGS, at each temperature."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,7 +62,7 @@ class CoupledRanking:
     weight: float
 
     def primal(self, A: FloatArray) -> float:
-        """The objective at A (d, 2)."""
+        """Return the objective at A (d, 2)."""
         hinges = [
             c * float(np.maximum(0.0, 1.0 - D @ a).sum())
             for c, D, a in zip(self.costs, (self.source, self.target), A.T, strict=True)
@@ -71,22 +70,23 @@ class CoupledRanking:
         return sum(hinges) + self.weight * float(np.linalg.svd(A, compute_uv=False).sum() ** 2)
 
     def dual(self, x: FloatArray) -> float:
-        """The lower bound that multipliers (P_s + P_t,) between 0 and c prove."""
+        """Return the lower bound that multipliers (P_s + P_t,) between 0 and c prove."""
         return float(x.sum() - np.linalg.norm(self._sums(x), 2) ** 2 / (4.0 * self.weight))
 
     def _sums(self, x: FloatArray) -> FloatArray:
         n = len(self.source)
         return np.column_stack([self.source.T @ x[:n], self.target.T @ x[n:]])
 
-    def solved(self, tol: float) -> tuple[FloatArray, float, float]:
-        """A (d, 2), its objective, and its gap: at most ``tol`` of the objective, unless digits run out."""
+    def solve(self, tol: float) -> tuple[FloatArray, float, float]:
+        """Return A (d, 2), its objective, and its gap: at most ``tol`` of the objective, unless digits run out."""
         most = np.repeat(self.costs, [len(self.source), len(self.target)])
         t, bound = np.full(len(most), 0.5), -np.inf
         best: tuple[FloatArray, float] = np.zeros((self.source.shape[1], 2)), np.inf
         for temperature in TEMPERATURES:
+            # The temperature is relative to the larger singular value of where the last step ended.
             unit = temperature * float(np.linalg.norm(self._sums(most * t), 2) ** 2) or 1.0
             found = minimize(
-                self._scaled,
+                self._scaled_dual,
                 t,
                 args=(most, unit),
                 jac=True,
@@ -101,15 +101,16 @@ class CoupledRanking:
                 break
         return best[0], best[1], max(best[1] - bound, 0.0)
 
-    def _scaled(self, t: FloatArray, most: FloatArray, unit: float) -> tuple[float, FloatArray]:
-        """What is minimised, of multipliers in units of their bounds."""
+    def _scaled_dual(self, t: FloatArray, most: FloatArray, unit: float) -> tuple[float, FloatArray]:
+        """Return what is minimised, of multipliers in units of their bounds."""
         value, gradient, _ = self._smooth(most * t, unit)
         return value, most * gradient
 
     def _smooth(self, x: FloatArray, unit: float) -> tuple[float, FloatArray, FloatArray]:
-        """Minus the dual with a soft maximum, its gradient, and the directions A that it stands for."""
+        """Return minus the dual with a soft maximum, its gradient, and the directions A that it stands for."""
         G = self._sums(x)
         values, V = np.linalg.eigh(G.T @ G)
+        # The weights of a soft maximum; less the largest value, so that no exponential overflows.
         shares = np.exp((values - values[-1]) / unit)
         soft = float(values[-1] + unit * np.log(shares.sum()))
         A = G @ (V * (shares / shares.sum())) @ V.T / (2.0 * self.weight)
@@ -171,11 +172,22 @@ class HCDRank(TwoDomainEstimator):
     array([1, 2, 0])
     """
 
+    systems = (
+        SystemFacts(
+            "hcdrank", "related work", "Wang et al. 2009, equal features only, from memory", LABELS, "ranking"
+        ),
+    )
+
     equal_features = True
     directions_: dict[str, FloatArray]
     objective_: float
     duality_gap_: float
     _positions: dict[str, FloatArray]
+    regularization: float
+    target_cost: float
+    n_preferences: int
+    tol: float
+    random_state: Any
 
     def __init__(
         self,
@@ -188,13 +200,7 @@ class HCDRank(TwoDomainEstimator):
         source_transformer: Any = None,
         target_transformer: Any = None,
     ) -> None:
-        self.regularization = regularization
-        self.target_cost = target_cost
-        self.n_preferences = n_preferences
-        self.tol = tol
-        self.random_state = random_state
-        self.source_transformer = source_transformer
-        self.target_transformer = target_transformer
+        self._set_parameters(locals())
 
     def _validate(self) -> None:
         super()._validate()
@@ -212,7 +218,7 @@ class HCDRank(TwoDomainEstimator):
         S, T = (self._differences(domain, name, random) for name, domain in both.items())
         unit = float(np.mean(np.concatenate([(D**2).sum(axis=1) for D in (S, T)]))) or 1.0
         problem = CoupledRanking(S, T, (1.0 / len(S), self.target_cost / len(T)), self.regularization * unit)
-        A, objective, gap = problem.solved(self.tol)
+        A, objective, gap = problem.solve(self.tol)
         if gap > self.tol * objective:
             warn(f"HCDRank: stopped at a gap of {gap / objective:.1e} (goal {self.tol:.0e}).", ConvergenceWarning)
         warn_about_data(domains, (Linear(), Linear()), intercept=True)
@@ -221,27 +227,22 @@ class HCDRank(TwoDomainEstimator):
             name: mean_scores(as_dense(domain.X) @ directions[name], domain.y, len(domains.classes))
             for name, domain in both.items()
         }
-        return {
-            "directions_": directions,
-            "objective_": objective,
-            "duality_gap_": gap,
-            "_positions": positions,
-        }
+        return {"directions_": directions, "objective_": objective, "duality_gap_": gap, "_positions": positions}
 
     def _differences(self, domain: Domain, name: str, random: Generator) -> FloatArray:
-        above, below = preferences(domain.y, int(self.n_preferences), random)
+        above, below = draw_preferences(domain.y, int(self.n_preferences), random)
         if not len(above):
             raise InputError(f"y_{name}: expected rows of two grades, so that one is preferred to another, got one.")
         X = as_dense(domain.X)
         return np.asarray(X[above] - X[below])
 
     def rank(self, X: Any, domain: str = "target") -> FloatArray:
-        """The score (n,) of each row: of two rows of one domain, the larger is preferred."""
+        """Return the score (n,) of each row: of two rows of one domain, the larger is preferred."""
         rows = self._rows(X, domain)
         return np.asarray(rows @ self.directions_[domain].astype(rows.dtype))
 
     def share_in_order(self, X: Any, y: Any, domain: str = "target") -> float:
-        """The share of all pairs of rows of different grades y (n,) whose scores are in the order of the grades.
+        """Return the share of pairs of rows of different grades y (n,) whose scores are in the order of the grades.
 
         Rows marked as unlabelled do not count.
         """
@@ -254,25 +255,25 @@ class HCDRank(TwoDomainEstimator):
         return ordered_share(scores[known], grades)
 
     def transform(self, X: Any, domain: str = "target") -> FloatArray:
-        """The scores as the only coordinate (n, 1)."""
+        """Return the scores as the only coordinate (n, 1)."""
         return self.rank(X, domain)[:, None]
 
     def _dimension(self) -> int:
         return 1
 
     def predict(self, X: Any, domain: str = "target") -> NDArray[Any]:
-        """The grade (n,) with the nearest mean score among the labelled rows of the domain."""
+        """Return the grade (n,) with the nearest mean score among the labelled rows of the domain."""
         scores = self.rank(X, domain)
         nearest = np.abs(scores[:, None] - self._positions[domain]).argmin(axis=1)
         return np.asarray(self.classes_[nearest])
 
 
-def preferences(y: IntArray, most: int, random: Generator) -> tuple[IntArray, IntArray]:
-    """Rows that are preferred and rows that they are preferred to: all of labelled rows, or ``most`` at random.
+def draw_preferences(y: IntArray, most: int, random: Generator) -> tuple[IntArray, IntArray]:
+    """Return preferred rows and the rows that they are preferred to: of all labelled rows, or ``most`` at random.
 
     Examples
     --------
-    >>> above, below = preferences(np.array([2, 0, -1, 1]), 10, np.random.default_rng(0))
+    >>> above, below = draw_preferences(np.array([2, 0, -1, 1]), 10, np.random.default_rng(0))
     >>> list(zip(above.tolist(), below.tolist()))
     [(0, 1), (0, 3), (3, 1)]
     """
@@ -286,6 +287,7 @@ def preferences(y: IntArray, most: int, random: Generator) -> tuple[IntArray, In
         return rows[above], rows[below]
     found: list[IntArray] = []
     while sum(map(len, found)) < most:
+        # Drawn with repetition, pairs of equal grades thrown away: no table of all pairs is made.
         drawn = random.choice(rows, size=(2 * most, 2))
         drawn = drawn[y[drawn[:, 0]] != y[drawn[:, 1]]]
         turned = y[drawn[:, 0]] < y[drawn[:, 1]]
@@ -296,7 +298,7 @@ def preferences(y: IntArray, most: int, random: Generator) -> tuple[IntArray, In
 
 
 def ordered_share(scores: FloatArray, grades: IntArray) -> float:
-    """The share of pairs of rows of different grades (n,) whose scores are in their order; equal ones are half so.
+    """Return the share of pairs of different grades (n,) whose scores are in their order; equal scores count half.
 
     From sorted scores: a table of all pairs of rows is never made.
 
@@ -314,6 +316,6 @@ def ordered_share(scores: FloatArray, grades: IntArray) -> float:
 
 
 def mean_scores(scores: FloatArray, y: IntArray, n_classes: int) -> FloatArray:
-    """The mean score (C,) of the rows of each class; infinite for classes without rows."""
+    """Return the mean score (C,) of the rows of each class; infinite for classes without rows."""
     present = [scores[y == c] for c in range(n_classes)]
     return np.array([part.mean() if len(part) else np.inf for part in present])

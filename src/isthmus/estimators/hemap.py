@@ -9,18 +9,19 @@ import numpy as np
 from isthmus._core.linalg import principal_axes
 from isthmus._core.validation import check_choice, check_number
 from isthmus.data.domains import TwoDomains
+from isthmus.estimators.base import PAIRS, SystemFacts
 from isthmus.estimators.cca import LabelMoments
-from isthmus.estimators.eigenmaps import Both, Projection, check_rows_differ, mean_point
+from isthmus.estimators.eigenmaps import Projection, check_rows_differ, mean_point
+from isthmus.estimators.mapped import Both, Learned
 from isthmus.exceptions import InputError
-from isthmus.geometry.common_space import CommonSpace
 from isthmus.geometry.kernels import Kernel
 from isthmus.geometry.spaces import JointSpace
 from isthmus.maps.eigen import SharedCoordinates
 
+# Coordinates of known pairs, unless another number is asked for.
 USUAL = 20
-"""Coordinates of known pairs, unless another number is asked for."""
+# Of these, only such whose eigenvalue is at least this part of the largest: maps of others blow up noise.
 FAINT = 1e-3
-"""Of these, only such whose eigenvalue is at least this part of the largest: maps of others blow up noise."""
 
 
 class HeMap(Projection):
@@ -81,7 +82,11 @@ class HeMap(Projection):
     np.float64(1.0)
     """
 
+    systems = (SystemFacts("hemap", "projections", "Shi et al. 2010", PAIRS, "metric"),)
+
     takes_pairs = True
+    correspondence: str
+    similarity_weight: float
 
     def __init__(
         self,
@@ -98,17 +103,7 @@ class HeMap(Projection):
         source_transformer: Any = None,
         target_transformer: Any = None,
     ) -> None:
-        self.source_kernel = source_kernel
-        self.target_kernel = target_kernel
-        self.correspondence = correspondence
-        self.n_components = n_components
-        self.similarity_weight = similarity_weight
-        self.points = points
-        self.rule = rule
-        self.references = references
-        self.n_neighbors = n_neighbors
-        self.source_transformer = source_transformer
-        self.target_transformer = target_transformer
+        self._set_parameters(locals())
 
     @property
     def needs_pairs(self) -> bool:  # type: ignore[override]  # here a parameter decides
@@ -129,9 +124,7 @@ class HeMap(Projection):
         if pairs is not None and not self.needs_pairs:
             raise InputError('pairs: expected None for correspondence="labels", got pairs.')
 
-    def _fit_joint(
-        self, domains: TwoDomains, joint: JointSpace, settings: None
-    ) -> tuple[CommonSpace, dict[str, Any]]:
+    def _fit_joint(self, domains: TwoDomains, joint: JointSpace, settings: None) -> Learned:
         S, T = take_paired_rows(joint) if joint.pairs is not None else pair_rows_by_label(joint)
         most = min(len(principal_axes(X, centre=False).deviations) for X in (S, T))
         if most < 1:
@@ -146,16 +139,14 @@ class HeMap(Projection):
         found = shared.maps(self._size(usual, min(most, len(shared.values))))
         found = found.fix_signs(np.vstack([found.source, found.target]))
         rows = joint.source.points, joint.target.points
-        return self._space(joint, found, mean_point(found, rows)), {
-            "eigenvalues_": found.values,
-            "residual_": found.residual,
-        }
+        return self._conclude(joint, found, mean_point(found, rows))
 
 
 def take_paired_rows(joint: JointSpace) -> Both:
-    """The rows of known pairs, pair by pair: one of weight w counts as w pairs."""
+    """Return the rows of known pairs, pair by pair: one of weight w counts as w pairs."""
     if joint.pairs is None:
         raise InputError("pairs: expected known pairs of rows, got None.")
+    # Squared in every sum over pairs.
     root = np.sqrt(joint.pairs.weights)[:, None]
     S, T = joint.source.points[joint.pairs.source], joint.target.points[joint.pairs.target]
     check_rows_differ((S, T))
@@ -163,7 +154,7 @@ def take_paired_rows(joint: JointSpace) -> Both:
 
 
 def pair_rows_by_label(joint: JointSpace) -> Both:
-    """As many rows as have labels, and one per class, in place of all pairs of one class: F has the same FᵀF.
+    """Return as many rows as have labels, and one per class, in place of all pairs of a class: FᵀF is the same.
 
     Over the n m pairs of a class, a turn of the pairs among themselves leaves one of the two means, counted n m
     times, and the deviations from them, each with nothing on the other side.

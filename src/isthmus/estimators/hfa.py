@@ -1,4 +1,4 @@
-"""What systems share that end in a classifier of target rows."""
+"""HFA: support vectors over augmented features, in closed form (Duan et al. 2012); the base of other classifiers."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from sklearn.svm import SVC
 
 from isthmus._core.validation import FloatArray, IntArray, Matrix, as_dense, check_number, is_sparse
 from isthmus.data.domains import TwoDomains
-from isthmus.estimators.base import TwoDomainEstimator, warn_about_data
+from isthmus.estimators.base import LABELS, SystemFacts, TargetEstimator, check_two_classes, warn_about_data
 from isthmus.exceptions import InputError
 from isthmus.geometry.kernels import RBF, Kernel, Laplacian, Linear, Precomputed, as_kernel
 from isthmus.geometry.spaces import centre_rows
 
 
-class TargetClassifier(TwoDomainEstimator):
+class TargetClassifier(TargetEstimator):
     """The base of systems whose outcome is a score of each class for target rows.
 
     A subclass has a method :meth:`_scores`. There is no space in which rows of both domains meet: the points of
@@ -27,26 +27,21 @@ class TargetClassifier(TwoDomainEstimator):
     """
 
     def _scores(self, rows: Matrix) -> FloatArray:
-        """The scores (n, C) of target rows, the larger the better; minus infinity for classes without any."""
+        """Return the scores (n, C) of target rows, the larger the better; minus infinity for classes without any."""
         raise NotImplementedError
 
-    def _rows(self, X: Any, domain: str, name: str = "X") -> Matrix:
-        if domain == "source":
-            raise InputError(f"domain: expected 'target', whose rows {type(self).__name__} classifies, got 'source'.")
-        return super()._rows(X, domain, name)
-
     def decision_function(self, X: Any, domain: str = "target") -> FloatArray:
-        """A score for each class (n, C), the larger the better; of two classes that of the second less the first."""
+        """Return a score for each class (n, C), larger is better; of two the second's less the first's (n,)."""
         scores = self._scores(self._rows(X, domain))
         return scores if scores.shape[1] != 2 else scores[:, 1] - scores[:, 0]
 
     def predict(self, X: Any, domain: str = "target") -> NDArray[Any]:
-        """The class of the largest score for each target row (n,)."""
+        """Return the class of the largest score for each target row (n,)."""
         best = self._scores(self._rows(X, domain)).argmax(axis=1)
         return np.asarray(self.classes_[best])
 
     def transform(self, X: Any, domain: str = "target") -> FloatArray:
-        """The scores of the classes (n, C): there is no other space."""
+        """Return the scores of the classes (n, C): there is no other space."""
         rows = self._rows(X, domain)
         return self._scores(rows).astype(rows.dtype, copy=False)
 
@@ -54,26 +49,10 @@ class TargetClassifier(TwoDomainEstimator):
         return len(self.classes_)
 
 
-def check_two_classes(domains: TwoDomains) -> None:
-    """Raise unless there are two classes to tell apart."""
-    if len(domains.classes) < 2:
-        raise InputError(f"y_source: expected at least two classes to tell apart, got {len(domains.classes)}.")
-
-
-def check_equal_features(domains: TwoDomains, instead: str) -> None:
-    """Raise unless both domains have as many features; the sentence says what to take ``instead``."""
-    d_source, d_target = domains.source.X.shape[1], domains.target.X.shape[1]
-    if d_source != d_target:
-        raise InputError(
-            f"X_target: expected {d_source} columns, the features of X_source, got {d_target}; "
-            f"{instead} learns across domains with different features."
-        )
-
-
+# Megabytes of kernel values that libsvm may keep.
 CACHE = 500
-"""Megabytes of kernel values that libsvm may keep."""
+# Half the distance of two domains along a coordinate of their own: exp(-(2 · 20)²) is zero in double precision.
 FAR = 20.0
-"""Half the distance of two domains along a coordinate of their own: exp(-(2 · 20)²) is zero in double precision."""
 BLOCK = 2048
 
 
@@ -102,7 +81,7 @@ class KernelMachine:
     centre: FloatArray | None = None
 
     def scores(self, X: Matrix) -> FloatArray:
-        """The scores (n, C) of rows."""
+        """Return the scores (n, C) of rows."""
         scores = np.tile(self.intercepts, (X.shape[0], 1))
         for start in range(0, X.shape[0] if self.support.shape[0] else 0, BLOCK):
             rows = slice(start, start + BLOCK)
@@ -123,12 +102,13 @@ class DirectSum:
     target: Matrix
     kernels: tuple[Kernel, Kernel]
 
-    def machine(self, y: IntArray, n_classes: int, C: float, tol: float) -> KernelMachine:
-        """One SVM per class over both domains (classes y (n_s + n_t,)), as what it says of target rows."""
+    def fit_machine(self, y: IntArray, n_classes: int, C: float, tol: float) -> KernelMachine:
+        """Fit one SVM per class over both domains (classes y (n_s + n_t,)); return what it says of target rows."""
         n = self.source.shape[0]
         rows, options = self._rows()
         coefficients, intercepts = np.zeros((self.target.shape[0], n_classes)), np.zeros(n_classes)
         for c in range(n_classes):
+            # The source shapes the intercept and the target's multipliers; it has no term in the score.
             svm = SVC(C=C, tol=tol, cache_size=CACHE, **options).fit(rows, np.where(y == c, 1, -1))
             of_target = svm.support_ >= n
             duals = svm.dual_coef_.toarray() if is_sparse(svm.dual_coef_) else svm.dual_coef_
@@ -138,11 +118,12 @@ class DirectSum:
         return KernelMachine(self.kernels[1], self.target[used], coefficients[used], intercepts)
 
     def _rows(self) -> tuple[Matrix, dict[str, object]]:
-        """What libsvm is given, and how it is to take it."""
+        """Return what libsvm is given, and how it is to take it."""
         X, Y = self.source, self.target
         if all(isinstance(kernel, Linear) for kernel in self.kernels):
             return _direct_sum(X, Y), {"kernel": "linear"}
         if all(isinstance(kernel, RBF) for kernel in self.kernels):
+            # Both bandwidths become one by scaling the rows, and the far coordinate makes the kernel zero across.
             b_s, b_t = (float(kernel.bandwidth) * np.sqrt(2.0) for kernel in self.kernels)  # type: ignore[attr-defined]
             apart = np.r_[np.full(X.shape[0], FAR), np.full(Y.shape[0], -FAR)][:, None]
             rows = _direct_sum(X / b_s, Y / b_t)
@@ -155,7 +136,7 @@ class DirectSum:
 
 
 def _direct_sum(X: Matrix, Y: Matrix) -> Matrix:
-    """[x; 0] for every row of X, then [0; y] for every row of Y."""
+    """Return [x; 0] for every row of X, then [0; y] for every row of Y."""
     if is_sparse(X) and is_sparse(Y):
         return sp.block_diag([X, Y], format="csr")
     A, B = as_dense(X), as_dense(Y)
@@ -163,7 +144,7 @@ def _direct_sum(X: Matrix, Y: Matrix) -> Matrix:
 
 
 def mean_square_rbf(X: Matrix, most: int = 2000) -> RBF:
-    """The RBF kernel exp(-d²/m) with m the mean of all squared distances of rows, those to themselves among them.
+    """Return the RBF kernel exp(-d²/m) with m the mean of all squared distances of rows, also to themselves.
 
     Of many rows a fixed sample is taken.
     """
@@ -227,8 +208,15 @@ class HFA(TargetClassifier):
     array(['a', 'b'], dtype=object)
     """
 
+    systems = (SystemFacts("hfa", "related work", "Duan et al. 2012, solved exactly", LABELS, "labels"),)
+
     machine_: KernelMachine
     kernels_: tuple[Kernel, Kernel]
+    source_kernel: Kernel | str
+    target_kernel: Kernel | str
+    C: float
+    trace: float
+    tol: float
 
     def __init__(
         self,
@@ -241,13 +229,7 @@ class HFA(TargetClassifier):
         source_transformer: Any = None,
         target_transformer: Any = None,
     ) -> None:
-        self.source_kernel = source_kernel
-        self.target_kernel = target_kernel
-        self.C = C
-        self.trace = trace
-        self.tol = tol
-        self.source_transformer = source_transformer
-        self.target_transformer = target_transformer
+        self._set_parameters(locals())
 
     def _validate(self) -> tuple[Kernel | None, Kernel | None]:
         super()._validate()
@@ -268,7 +250,7 @@ class HFA(TargetClassifier):
         kernels = _resolve_kernel(settings[0], X), _resolve_kernel(settings[1], Y)
         y = np.concatenate([domains.source.y, target.y[known]])
         # The SVM on (1 + λ)K with bound C is the SVM on K with bound (1 + λ)C, whose α are (1 + λ) times as large.
-        machine = DirectSum(X, Y, kernels).machine(y, len(domains.classes), self.C * (1.0 + self.trace), self.tol)
+        machine = DirectSum(X, Y, kernels).fit_machine(y, len(domains.classes), self.C * (1.0 + self.trace), self.tol)
         warn_about_data(domains, kernels, intercept=True)
         return {"machine_": replace(machine, centre=centres[1]), "kernels_": kernels}
 
@@ -277,7 +259,7 @@ class HFA(TargetClassifier):
 
 
 def _as_kernel_or_auto(kernel: Any, name: str) -> Kernel | None:
-    """A kernel, or None for "auto"."""
+    """Return a kernel, or None for "auto"."""
     if isinstance(kernel, str) and kernel == "auto":
         return None
     found = as_kernel(kernel, name)
@@ -287,7 +269,7 @@ def _as_kernel_or_auto(kernel: Any, name: str) -> Kernel | None:
 
 
 def _centre(X: Matrix, kernel: Kernel | None) -> FloatArray | None:
-    """The mean of dense rows, for kernels that see differences only: far from the origin these would be rounding."""
+    """Return the mean of dense rows for kernels of differences, which are rounding far from the origin; else None."""
     if is_sparse(X) or not (kernel is None or isinstance(kernel, RBF | Laplacian)):
         return None
     return np.asarray(X.mean(axis=0))

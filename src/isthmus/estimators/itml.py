@@ -1,4 +1,4 @@
-"""Rows, labels and pairs of one space: what the user gave, checked, as points with signed pairs between them."""
+"""ITML: a metric of one space from similar and dissimilar pairs (Davis et al. 2007), solved with a certificate."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ class SignedPairs:
 
 
 def draw_label_pairs(X: Any, y: Any, n_constraints: int | None, random: RandomState) -> SignedPairs:
-    """Pairs of labelled rows, ``n_constraints`` of either kind; 20 · classes² unless given."""
+    """Return pairs of labelled rows, ``n_constraints`` of either kind; 20 · classes² unless given."""
     rows = check_dense(X, "X").astype(np.float64)
     labelled, codes = _classes(y, len(rows))
     most = 20 * (int(codes.max()) + 1) ** 2 if n_constraints is None else n_constraints
@@ -69,25 +69,26 @@ def draw_label_pairs(X: Any, y: Any, n_constraints: int | None, random: RandomSt
 
 
 def check_pairs(pairs: Any, y: Any, X: Any = None, n_columns: int | None = None) -> SignedPairs:
-    """Pairs (m, 2, d) of points, or (m, 2) of row numbers of X; without signs y they count as similar."""
+    """Return pairs (m, 2, d) of points, or (m, 2) of row numbers of X; without signs y they count as similar."""
     points, left, right = _ends(pairs, X, n_columns)
     return SignedPairs(points, left, right, np.ones(len(left)) if y is None else _signs(y, len(left)))
 
 
 def check_dense(X: Any, name: str, n_columns: int | None = None) -> FloatArray:
-    """A finite dense table of floats."""
+    """Return a finite dense table of floats."""
     if is_sparse(X):
         raise InputError(f"{name}: expected a dense array, got a sparse one; reduce its columns, or use toarray().")
     return np.asarray(check_matrix(X, name, n_columns=n_columns))
 
 
 def _classes(y: Any, n: int) -> tuple[IntArray, IntArray]:
-    """The numbers of the labelled rows, and the codes of their labels."""
+    """Return the numbers of the labelled rows, and the codes of their labels."""
     if y is None:
         raise InputError("y: requires y to be passed, but the target y is None; mark unlabelled rows with -1.")
     missing = is_unlabelled(y)
     check_length(missing, n, "y", "X")
     labels = as_labels(y, "y")
+    # Negative numbers mean no label, as in metric-learn and in scikit-learn's semi-supervised classifiers.
     missing |= [isinstance(label, numbers.Real) and label < 0 for label in labels.tolist()]
     labelled = np.flatnonzero(~missing)
     if len(labelled) < 2:
@@ -96,7 +97,7 @@ def _classes(y: Any, n: int) -> tuple[IntArray, IntArray]:
 
 
 def _ends(pairs: Any, X: Any, n_columns: int | None = None) -> tuple[FloatArray, IntArray, IntArray]:
-    """Points, and the numbers of those at either end of each pair."""
+    """Return points, and the numbers of those at either end of each pair."""
     try:
         shape = np.shape(pairs)
     except ValueError:
@@ -113,6 +114,7 @@ def _ends(pairs: Any, X: Any, n_columns: int | None = None) -> tuple[FloatArray,
         raise InputError(
             f"pairs: expected row numbers from 0 to {len(points) - 1}, got {ends.min()} to {ends.max()}."
         )
+    # Rows in no pair would only make the problem larger.
     used, places = np.unique(ends, return_inverse=True)
     left, right = places.reshape(shape).T
     return points[used], left, right
@@ -222,7 +224,7 @@ class ITML(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  #
         return self._solve_pairs(check_pairs(pairs, y, X), column_names(X), solver, random)
 
     def _validate(self) -> SolverRun:
-        """The solver, after a look at every parameter."""
+        """Return the solver, after a look at every parameter."""
         as_pair_weight(self.pair_weight, 1)
         as_bounds(self.bounds, 1.0)
         if self.n_constraints is not None:
@@ -232,14 +234,16 @@ class ITML(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  #
     def _solve_pairs(
         self, pairs: SignedPairs, columns: tuple[str, ...] | None, solver: SolverRun, random: RandomState
     ) -> Self:
-        """Each pair's difference is a row, bounded in its distance from one more row, zero."""
-        bounds = self._bounds(pairs, random)
+        """Fit to pairs: each one's difference is a row, bounded in its distance from one more row, zero."""
+        automatic = isinstance(self.bounds, str)
+        bounds = percentile_bounds(pairs.points, random) if automatic else as_bounds(self.bounds, 1.0)
         m, d = len(pairs.sign), pairs.points.shape[1]
+        # In this form ITML is the LogDet problem of all other systems: one run of rows against one row.
         rows = np.vstack([pairs.differences, np.zeros((1, d))])
         # The zero row is of the class 1: so are the similar pairs, and the dissimilar ones are not.
         classes = np.append(pairs.sign > 0, True).astype(np.intp)
         blocks = make_label_pairs(rows, classes, [(slice(0, m), slice(m, m + 1))], bounds)
-        weight = self._pair_weight(count_pairs(blocks))
+        weight = as_pair_weight(self.pair_weight, count_pairs(blocks), ITML_WEIGHT)
         result = solver.result(LogDetProblem(rows, scale_weights(blocks, weight)))
         self.components_ = result.components().T
         self.result_, self.n_iter_ = result, result.n_iter
@@ -250,44 +254,37 @@ class ITML(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  #
             self.feature_names_in_ = np.array(columns, dtype=object)
         return self
 
-    def _pair_weight(self, n_pairs: int) -> float:
-        return as_pair_weight(self.pair_weight, n_pairs, ITML_WEIGHT)
-
-    def _bounds(self, pairs: SignedPairs, random: RandomState) -> tuple[float, float]:
-        automatic = isinstance(self.bounds, str)
-        return percentile_bounds(pairs.points, random) if automatic else as_bounds(self.bounds, 1.0)
-
     def transform(self, X: Any) -> FloatArray:
-        """Rows as points (n, d) whose Euclidean distances are the metric; single precision stays single."""
+        """Return rows as points (n, d) whose Euclidean distances are the metric; single precision stays single."""
         check_is_fitted(self, "components_")
         check_same_columns(X, tuple(getattr(self, "feature_names_in_", ())) or None, "X")
         rows = check_dense(X, "X", self.n_features_in_)
         return np.asarray(rows @ self.components_.T.astype(rows.dtype))
 
     def pair_distance(self, pairs: Any, X: Any = None) -> FloatArray:
-        """The learned distance (m,) of each pair, given as in :meth:`fit_pairs`."""
+        """Return the learned distance (m,) of each pair, given as in :meth:`fit_pairs`."""
         check_is_fitted(self, "components_")
         differences = check_pairs(pairs, None, X, self.n_features_in_).differences
         return np.asarray(np.linalg.norm(differences @ self.components_.T, axis=1))
 
     def pair_score(self, pairs: Any, X: Any = None) -> FloatArray:
-        """The learned similarity (m,) of each pair: its distance, negative."""
+        """Return the learned similarity (m,) of each pair: its distance, negative."""
         return -self.pair_distance(pairs, X)
 
     def score(self, pairs: Any, y: Any, X: Any = None) -> float:
-        """The area under the ROC curve: how often a similar pair is closer than a dissimilar one."""
+        """Return the area under the ROC curve: how often a similar pair is closer than a dissimilar one."""
         similarity, sign = self.pair_score(pairs, X), check_pairs(pairs, y, X).sign
         if len(np.unique(sign)) < 2:
             raise InputError("y: expected both similar and dissimilar pairs to score, got one kind.")
         return float(roc_auc_score(sign, similarity))
 
     def get_mahalanobis_matrix(self) -> FloatArray:
-        """M (d, d)."""
+        """Return M (d, d)."""
         check_is_fitted(self, "components_")
         return np.asarray(self.components_.T @ self.components_)
 
     def get_metric(self) -> Callable[..., float]:
-        """The distance of two points as a plain function ``distance(a, b, squared=False)``."""
+        """Return the distance of two points as a plain function ``distance(a, b, squared=False)``."""
         check_is_fitted(self, "components_")
         L = self.components_.copy()
 

@@ -1,4 +1,4 @@
-"""Key points: how rows of two domains relate to them, and the transport that keeps these relations."""
+"""KPG-RL: a transport plan that keeps the relations of rows to key points (Gu et al. 2022)."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from sklearn.svm import LinearSVC
 
 from isthmus._core.validation import UNLABELLED, FloatArray, Matrix, as_dense, check_number
 from isthmus.data.domains import TwoDomains
-from isthmus.estimators.base import warn_about_data
-from isthmus.estimators.hfa import TargetClassifier, check_two_classes
+from isthmus.estimators.base import LABELS_AND_ROWS, SystemFacts, check_two_classes, warn_about_data
+from isthmus.estimators.hfa import TargetClassifier
 from isthmus.exceptions import ConvergenceWarning, InputError, warn
 from isthmus.geometry.kernels import Linear
 
@@ -22,7 +22,7 @@ BLOCK = 1024
 
 
 def relations(X: FloatArray, keys: FloatArray, temperature: float) -> FloatArray:
-    r"""How near rows (n, d) are to key points (k, d), as distributions (n, k).
+    r"""Return how near rows (n, d) are to key points (k, d), as distributions (n, k).
 
     .. math:: R_{ij} \propto \exp(-\|x_i - k_j\|^2 / (\tau m)), \quad m = \max \|x - x'\|^2
 
@@ -30,12 +30,13 @@ def relations(X: FloatArray, keys: FloatArray, temperature: float) -> FloatArray
     """
     every = np.vstack([keys, X])
     blocks = range(0, len(every), BLOCK)
+    # The largest distance is found block by block: the table of all pairs of rows is never held.
     widest = max(float(cdist(every[i : i + BLOCK], every, "sqeuclidean").max()) for i in blocks)
     return np.asarray(softmax(-cdist(X, keys, "sqeuclidean") / (temperature * (widest or 1.0)), axis=1))
 
 
 def jensen_shannon(P: FloatArray, Q: FloatArray) -> FloatArray:
-    r"""All Jensen–Shannon divergences (n, m) between distributions P (n, k) and Q (m, k), in nats.
+    r"""Return all Jensen–Shannon divergences (n, m) between distributions P (n, k) and Q (m, k), in nats.
 
     .. math:: \mathrm{JS}(p, q) = H(\tfrac{p + q}{2}) - \tfrac12 H(p) - \tfrac12 H(q)
 
@@ -62,7 +63,7 @@ class Plan:
 
 
 def sinkhorn(cost: FloatArray, regularization: float, tol: float, max_iter: int) -> Plan:
-    r"""The plan of least cost with entropy: :math:`\min \langle \pi, G \rangle - \varepsilon H(\pi)`.
+    r"""Return the plan of least cost with entropy: :math:`\min \langle \pi, G \rangle - \varepsilon H(\pi)`.
 
     Costs are between 0 and 1 and ε at least 1/300, so that exp(-G/ε) is a number in double precision and no
     logarithms are needed.
@@ -90,8 +91,8 @@ def sinkhorn(cost: FloatArray, regularization: float, tol: float, max_iter: int)
     return Plan(K, error, k + 1)
 
 
+# The least entropy for which plans are computed without logarithms.
 LEAST = 1.0 / 300.0
-"""The least entropy for which plans are computed without logarithms."""
 
 
 class KPGRL(TargetClassifier):
@@ -151,10 +152,17 @@ class KPGRL(TargetClassifier):
     array(['a', 'b'], dtype=object)
     """
 
+    systems = (SystemFacts("kpg-rl", "related work", "Gu et al. 2022", LABELS_AND_ROWS, "labels"),)
+
     needs_unlabelled = True
     classifier_: Any
     plan_error_: float
     n_iter_: int
+    temperature: float
+    regularization: float
+    classifier: Any
+    tol: float
+    max_iter: int
 
     def __init__(
         self,
@@ -167,13 +175,7 @@ class KPGRL(TargetClassifier):
         source_transformer: Any = None,
         target_transformer: Any = None,
     ) -> None:
-        self.temperature = temperature
-        self.regularization = regularization
-        self.classifier = classifier
-        self.tol = tol
-        self.max_iter = max_iter
-        self.source_transformer = source_transformer
-        self.target_transformer = target_transformer
+        self._set_parameters(locals())
 
     def _validate(self) -> None:
         super()._validate()
@@ -191,6 +193,7 @@ class KPGRL(TargetClassifier):
         if not len(free):
             raise InputError("y_target: expected rows without a label to move the source rows to, got none.")
         plan = self._plan(domains, X, Y, free)
+        # Barycentric: each source row becomes the mean of the target rows that it is matched with.
         moved = (plan.matrix @ Y[free]) / plan.matrix.sum(axis=1, keepdims=True)
         y = np.concatenate([domains.target.y[known], domains.source.y])
         classifier = LinearSVC(random_state=0) if self.classifier is None else clone(self.classifier)
@@ -205,7 +208,7 @@ class KPGRL(TargetClassifier):
         return {"classifier_": classifier, "plan_error_": plan.error, "n_iter_": plan.n_iter}
 
     def _plan(self, domains: TwoDomains, X: FloatArray, Y: FloatArray, free: Any) -> Plan:
-        """The transport of source rows to unlabelled target rows."""
+        """Return the transport of source rows to unlabelled target rows."""
         known, ys = domains.target.labelled, domains.source.y
         means = np.stack([X[ys == c].mean(axis=0) for c in domains.target.y[known]])
         keys = means, Y[known]

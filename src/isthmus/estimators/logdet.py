@@ -1,4 +1,4 @@
-"""From labels to constraints: bounds that need no unit, and pairs of rows."""
+"""What the LogDet systems (MLHD, Saenko, ITML) share: bounds, weights, pairs by labels, solvers, warm starts."""
 
 from __future__ import annotations
 
@@ -30,31 +30,33 @@ from isthmus.solvers.logdet import DualPoint, LogDetProblem, PairGraph, Pairs
 from isthmus.solvers.newton import AutoNewton, DualNewton, prefers_blocks
 from isthmus.solvers.result import Callback, Result, TracePoint
 
+# Rows nearer than this (squared, over pooled_variance) count as equal: its square is lost in rounding.
 EQUAL = 1e-8
-"""Rows nearer than this (squared, in units of the variance of all) count as equal: its square is lost in rounding."""
+# Nor are rows told apart that differ by no more than this part of their length.
+ROUNDING = 16.0 * np.finfo(np.float64).eps
+# The automatic bounds, in units of the spread of the domains.
 UPPER, LOWER = 0.5, 1.5
-"""The automatic bounds, in units of the spread of the domains."""
 
+# The automatic weight of all pairs together: how many there are does not matter (docs/defaults.md).
 TOTAL_WEIGHT = 1e4
-"""The automatic weight of all pairs together: how many there are does not matter (docs/defaults.md)."""
 
+# The automatic weight of all pairs together for ITML.
 ITML_WEIGHT = 1e3
-"""The same for ITML."""
+# ITML's automatic bounds, among squared distances.
 PERCENTILES = 20, 80
-"""ITML's automatic bounds, among squared distances."""
+# How many pairs of points are measured for them.
 SAMPLE = 5000
-"""So many pairs of points are measured for them."""
 
 
 def as_bounds(bounds: Any, scale: float, automatic: tuple[float, float] = (UPPER, LOWER)) -> tuple[float, float]:
-    """(u, l) from the parameter ``bounds``: squared distances, or "auto", the ``automatic`` ones times ``scale``."""
+    """Return (u, l) from the parameter ``bounds``: squared distances, or "auto": ``automatic`` times ``scale``."""
     if isinstance(bounds, str) and bounds == "auto":
         return automatic[0] * scale, automatic[1] * scale
     return check_bounds(bounds, "squared distances", 0.0)
 
 
 def as_pair_weight(weight: Any, n_pairs: int, total: float = TOTAL_WEIGHT) -> float:
-    """λ2 of one pair from the parameter ``pair_weight``: a number, or "auto", a total that all pairs share.
+    """Return λ2 of one pair from the parameter ``pair_weight``: a number, or "auto", a total that all pairs share.
 
     Examples
     --------
@@ -65,7 +67,7 @@ def as_pair_weight(weight: Any, n_pairs: int, total: float = TOTAL_WEIGHT) -> fl
 
 
 def as_weight(weight: Any, name: str, value: float) -> float:
-    """A weight from a parameter: a number, or "auto" for this value."""
+    """Return a weight from a parameter: a number, or "auto" for this value."""
     if isinstance(weight, str) and weight == "auto":
         return value
     if isinstance(weight, str):
@@ -74,7 +76,7 @@ def as_weight(weight: Any, name: str, value: float) -> float:
 
 
 def check_bounds(bounds: Any, what: str, low: float) -> tuple[float, float]:
-    """Two numbers u < l above ``low``."""
+    """Return two numbers u < l above ``low``."""
     if not isinstance(bounds, tuple | list | np.ndarray) or len(bounds) != 2:
         raise InputError(f'bounds: expected "auto" or two {what} (u, l), got {bounds!r}.')
     u, l = (check_number(value, "bounds", low=low, strict=low > -np.inf) for value in bounds)  # noqa: E741
@@ -86,7 +88,7 @@ def check_bounds(bounds: Any, what: str, low: float) -> tuple[float, float]:
 def make_label_pairs(
     rows: FloatArray, y: IntArray, runs: list[tuple[slice, slice]], bounds: tuple[float, float]
 ) -> tuple[Pairs, ...]:
-    """All pairs between runs of rows that can be told apart, a block for each, bounded by whether labels agree.
+    """Return a block of all pairs for each two runs of rows, bounded by whether labels agree, but for equal rows.
 
     Each has the weight one.
     """
@@ -94,35 +96,45 @@ def make_label_pairs(
 
 
 def count_pairs(blocks: Iterable[Pairs]) -> int:
-    """How many pairs have a weight."""
+    """Return how many pairs have a weight."""
     return sum(int((pairs.weight > 0.0).sum()) for pairs in blocks)
 
 
 def scale_weights(blocks: Iterable[Pairs], factor: float) -> tuple[Pairs, ...]:
-    """The blocks with all weights times a factor."""
+    """Return the blocks with all weights times a factor."""
     return tuple(replace(pairs, weight=factor * pairs.weight) for pairs in blocks)
 
 
 def make_label_block(y: IntArray, run: tuple[slice, slice], weight: float, bounds: tuple[float, float]) -> Pairs:
-    """All pairs between two runs of rows, without weight where one of the two has no label (-1)."""
+    """Return all pairs between two runs of rows, without weight where one of the two has no label (-1)."""
     left, right = y[run[0], None], y[None, run[1]]
     sign = np.where(left == right, 1.0, -1.0)
     weights = np.where((left != UNLABELLED) & (right != UNLABELLED), weight, 0.0)
+    # Within one run of rows each pair counts once, and no row with itself.
     if run[0] == run[1]:
         weights = np.triu(weights, k=1)
     return Pairs(*run, sign, weights, np.where(sign > 0, *bounds))
 
 
+def pooled_variance(rows: FloatArray, blocks: Iterable[Pairs]) -> float:
+    """Return the variance of all rows in pairs, each run of rows around its own mean: no domain's offset counts."""
+    runs = {(run.start, run.stop) for pairs in blocks for run in (pairs.left, pairs.right)}
+    parts = [rows[start:stop] for start, stop in sorted(runs) if start < stop]
+    return float(sum(len(part) * part.var(axis=0).sum() for part in parts) / max(sum(map(len, parts)), 1))
+
+
 def drop_coincident_pairs(rows: FloatArray, blocks: Iterable[Pairs]) -> tuple[Pairs, ...]:
-    """The blocks without what is impossible.
+    """Return the blocks without pairs that no metric can satisfy.
 
     Equal rows that belong apart can't be told apart by any metric, and nearly equal ones not in double precision:
     such pairs get no weight, and one warning says how many there are.
     """
+    blocks = tuple(blocks)
+    longest = float(np.einsum("ij,ij->i", rows, rows).max(initial=0.0))
+    # The second limit counts only where no domain varies: equal rows, as a kernel computes them, differ by rounding.
+    least = max(EQUAL * pooled_variance(rows, blocks), ROUNDING**2 * longest)
     kept, hopeless = [], 0
     for pairs in blocks:
-        # Around the mean of either end: how far a domain lies from the origin says nothing about its rows.
-        least = EQUAL * max(rows[run].var(axis=0).sum() for run in (pairs.left, pairs.right))
         distances = PairGraph((pairs,), len(rows)).distances(rows).reshape(pairs.shape)
         equal = (distances <= least) & (pairs.sign < 0) & (pairs.weight > 0)
         hopeless += int(equal.sum())
@@ -139,7 +151,7 @@ def drop_coincident_pairs(rows: FloatArray, blocks: Iterable[Pairs]) -> tuple[Pa
 def percentile_bounds(
     points: FloatArray, random: RandomState, percentiles: tuple[float, float] = PERCENTILES
 ) -> tuple[float, float]:
-    """(u, l), two percentiles of the squared distances of pairs of points (n, d).
+    """Return (u, l), two percentiles of the squared distances of pairs of points (n, d).
 
     At most :data:`SAMPLE` pairs are measured, all of them where there are no more; pairs of equal points don't
     count. Where the percentiles coincide they are half and one and a half times that distance, as for
@@ -150,19 +162,22 @@ def percentile_bounds(
         i, j = np.triu_indices(n, k=1)
     else:
         i = random.randint(n, size=SAMPLE)
+        # A shift by 1 to n − 1 never pairs a point with itself.
         j = (i + random.randint(1, n, size=SAMPLE)) % n
     d2 = ((points[i] - points[j]) ** 2).sum(axis=1)
+    # Duplicates say nothing about the scale, and many of them would make u zero.
     d2 = d2[d2 > 0]
     u, l = np.percentile(d2, percentiles).tolist() if len(d2) else (1.0, 1.0)  # noqa: E741
     return (u, l) if u < (1.0 - 1e-9) * l else as_bounds("auto", l)
 
 
 def draw_pairs(y: IntArray, most: int, random: RandomState) -> tuple[IntArray, IntArray, FloatArray]:
-    """Row numbers of either end and the sign of pairs that labels make, none of them twice.
+    """Return row numbers of either end and the sign of pairs that labels make, none of them twice.
 
     Of either kind, similar and dissimilar, ``most`` are drawn at random, or all taken where there are no more.
     Sorted by label, a row's later partners are a run of rows: pairs can be counted through without being listed.
     """
+    # Counted, not listed: n rows make n²/2 pairs, of which few are drawn.
     order = np.argsort(y, kind="stable")
     place, stop = np.arange(len(y)), np.searchsorted(y[order], y[order], side="right")
     ends, signs = [], []
@@ -183,6 +198,11 @@ class WarmStart:
     Blocks start from a metric, in the coordinates of the new problem; the dual starts from multipliers. These belong
     to pairs of rows: those of pairs that are in both problems are kept, new pairs begin with zero. So it does not
     matter that coordinates change, as those of a kernel do with their rows.
+
+    Parameters
+    ----------
+    takes_blocks : bool
+        Whether the solver can work over blocks.
     """
 
     result: Result[Any]
@@ -190,23 +210,22 @@ class WarmStart:
     before: TrainingData
     after: TrainingData
     takes_blocks: bool
-    """Whether the solver can work over blocks."""
 
     def __call__(self, problem: Any, *spaces: Space) -> FloatArray | None:
-        """A factor of a metric, or multipliers; None where neither can be told."""
+        """Return a factor of a metric, or multipliers; None where neither can be told."""
         start = self.factor(*spaces) if self.takes_blocks and spaces and self._by_blocks(problem) else None
         written_out = isinstance(problem, LogDetProblem) and isinstance(self.result.problem, LogDetProblem)
         return self.multipliers(problem) if start is None and written_out else start
 
     def _by_blocks(self, problem: Any) -> bool:
-        """Whether blocks are the quicker way from here, however few the rows are."""
+        """Return whether blocks are the quicker way from here, however few the rows are."""
         if not isinstance(problem, LogDetProblem) or not isinstance(self.result.point, DualPoint):
             return True
         found = as_blocks(problem)
         return found is not None and prefers_blocks(found[0], fewest=0)
 
     def multipliers(self, problem: LogDetProblem) -> FloatArray:
-        """Of each pair of the new problem what it had in the old one."""
+        """Return the multipliers of the pairs of the new problem: what each had in the old one, else zero."""
         places, old, new = self._places(), self.result.problem.graph, problem.graph
         kept = [np.zeros(block.shape) for block in new.blocks]
         alike = len(old.blocks) == len(new.blocks) and len(self.result.problem.pairs) == len(problem.pairs)
@@ -221,21 +240,23 @@ class WarmStart:
         return np.concatenate([block.ravel() for block in kept])
 
     def _places(self) -> IntArray:
-        """The row of the new problem that each row of the old one is; below zero for those without a label now."""
+        """Return the row of the new problem that each old row is; below zero for those without a label now."""
         found, n = [], 0
         for domain in ("source", "target"):
-            old, new = self.before.labelled(domain), self.after.labelled(domain)
+            old, new = self.before.labelled_rows(domain), self.after.labelled_rows(domain)
+            # Row numbers are sorted in both: where an old row is still labelled, this is its place.
             places = n + np.searchsorted(new, old)
             found.append(np.where(np.isin(old, new), places, -1 - len(new) - n))
             n += len(new)
         return np.concatenate(found)
 
     def factor(self, *spaces: Space) -> FloatArray | None:
-        """W (d, d) with W Wᵀ = I + T (M − I) Tᵀ, where T is the new basis in the old coordinates."""
+        """Return W (d, d) with W Wᵀ = I + T (M − I) Tᵀ, T the new basis in the old coordinates."""
         bases = [change_basis(new, old) for new, old in zip(spaces, self.spaces, strict=True)]
         known = [basis for basis in bases if basis is not None]
         if len(known) < len(bases):
             return None
+        # Outside the old span the metric is the identity, so only M − I is carried over.
         T, M = sla.block_diag(*known), self.result.matrix()
         try:
             return np.asarray(np.linalg.cholesky(np.eye(len(T)) + T @ (M - np.eye(len(M))) @ T.T))
@@ -244,7 +265,7 @@ class WarmStart:
 
 
 def change_basis(new: Space, old: Space) -> FloatArray | None:
-    """The orthonormal basis of a space in the coordinates of another (r, r'); None where one is not of the other.
+    """Return the basis of a space in the coordinates of another (r, r'); None where it can't be expressed there.
 
     Examples
     --------
@@ -256,6 +277,7 @@ def change_basis(new: Space, old: Space) -> FloatArray | None:
         return np.eye(new.dimension) if type(new) is type(old) and new.n_features == old.n_features else None
     if new.averaged is not None or isinstance(new.kernel, Precomputed) or new.n_features != old.n_features:
         return None
+    # Landmarks are kept centred; the old space expects rows as they are given.
     rows = new.landmarks if new.centre is None else new.landmarks + new.centre
     return np.asarray(sla.solve_triangular(new.factor, old.coordinates(rows), lower=True))
 
@@ -266,14 +288,20 @@ SOLVERS = {"newton": AutoNewton, "dual": DualNewton, "blocks": BlockNewton, "bre
 
 @dataclass(frozen=True)
 class SolverRun:
-    """A solver, and the progress that each iteration is reported to."""
+    """A solver, and the progress that each iteration is reported to.
+
+    Parameters
+    ----------
+    goal : float
+        The relative gap at which the work is done.
+    start : Start | None
+        Where to begin, of a problem in two spaces: multipliers, a factor of a metric, or nothing.
+    """
 
     solver: Any
     progress: Progress
     goal: float
-    """The relative gap at which the work is done."""
     start: Start | None = None
-    """Where to begin, of a problem in two spaces: multipliers, a factor of a metric, or nothing."""
 
     @classmethod
     def of(cls, solver: Any, progress: Any, name: str, goal: float) -> SolverRun:
@@ -288,6 +316,7 @@ class SolverRun:
     def result(self, problem: Any, *spaces: Space) -> Result[Any]:
         """Solve a problem; the bar, if there is one, is closed however the work ends."""
         options: dict[str, Any] = {"callback": gap_callback(self.progress, self.goal)}
+        # A solver of the user may know no start; it then begins where it always does.
         if self.start is not None and "start" in signature(self.solver.solve).parameters:
             options["start"] = self.start(problem, *spaces)
         with self.progress:
@@ -302,7 +331,7 @@ def takes_blocks(solver: Any) -> bool:
 
 
 def as_solver(solver: Any, tol: Any, max_iter: Any) -> Any:
-    """A word with a tolerance and a limit, or an object that brings its own."""
+    """Return a word with a tolerance and a limit, or an object that brings its own."""
     if isinstance(solver, str):
         return SOLVERS[check_choice(solver, "solver", SOLVERS)](tol=tol, max_iter=max_iter)
     if isinstance(solver, type) or not hasattr(solver, "solve"):
@@ -344,6 +373,8 @@ class LogDetEstimator(MetricEstimator):
     max_iter: int
     progress: Any
     result_: Result[Any]
+    bounds_: tuple[float, float]
+    n_iter_: int
     _training_data: TrainingData
 
     def _validate(self) -> SolverRun:
@@ -353,15 +384,11 @@ class LogDetEstimator(MetricEstimator):
         solver = as_solver(self.solver, self.tol, self.max_iter)
         return SolverRun.of(solver, self.progress, type(self).__name__, self.tol)
 
-    def _pair_weight(self, n_pairs: int) -> float:
-        """λ2 of each of so many pairs that labels make."""
-        return as_pair_weight(self.pair_weight, n_pairs)
-
     def _fit_data(self, data: TrainingData, settings: SolverRun) -> dict[str, Any]:
         return {**super()._fit_data(data, settings), "_training_data": data}
 
     def __getstate__(self) -> dict[str, Any]:
-        """What is copied and pickled: not the rows of the fit, which may be many, and are the caller's."""
+        """Return what is copied and pickled: not the rows of the fit, which may be many, and are the caller's."""
         return {name: value for name, value in super().__getstate__().items() if name != "_training_data"}
 
     def update(
@@ -417,14 +444,11 @@ class LogDetEstimator(MetricEstimator):
             )
         for domain, X in zip(DOMAINS, (X_source, X_target), strict=True):
             self._check_more(domain, X)
-        source, target = (
-            before.with_more("source", X_source, y_source),
-            before.with_more("target", X_target, y_target),
-        )
-        after = TrainingData(
-            source[0], source[1], target[0], target[1], before.numbered_pairs() if pairs is None else pairs
-        )
+        source = before.with_more("source", X_source, y_source)
+        target = before.with_more("target", X_target, y_target)
+        after = TrainingData(*source, *target, before.numbered_pairs() if pairs is None else pairs)
         if after.pairs is None:
+            # With known pairs the problem is posed in other coordinates: no start can be carried over.
             spaces = self.common_space_.source, self.common_space_.target
             start = WarmStart(self.result_, spaces, before, after, settings.takes_blocks)
             settings = replace(settings, start=start)

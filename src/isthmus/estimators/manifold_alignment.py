@@ -1,4 +1,4 @@
-"""Which rows of two domains lie alike among their neighbours: correspondences from nothing but geometry."""
+"""Manifold alignment: neighbours and corresponding rows stay together (Wang & Mahadevan 2009)."""
 
 from __future__ import annotations
 
@@ -13,28 +13,28 @@ from sklearn.neighbors import NearestNeighbors
 
 from isthmus._core.validation import FloatArray, Matrix, check_choice, check_number
 from isthmus.data.domains import TwoDomains
+from isthmus.estimators.base import EVERYTHING, SystemFacts, check_two_classes
 from isthmus.estimators.cca import LabelMoments
 from isthmus.estimators.eigenmaps import (
-    Both,
     HeatGraph,
     Projection,
     check_rows_differ,
-    check_several_classes,
     coordinates_of_all_rows,
     mean_point,
 )
+from isthmus.estimators.mapped import Both, Learned
 from isthmus.exceptions import InputError
-from isthmus.geometry.common_space import CommonSpace, top_k
+from isthmus.geometry.common_space import top_k
 from isthmus.geometry.kernels import Kernel
 from isthmus.geometry.spaces import JointSpace
 from isthmus.maps.eigen import JointDirections, JointProblem
 
+# No more comparisons than this are held at once.
 BLOCK_ENTRIES = 2**22
-"""No more comparisons than this are held at once."""
 
 
 def local_distances(R: FloatArray, S: FloatArray) -> FloatArray:
-    r"""How differently rows lie among their neighbours (n, m), whatever the order of these and the scale.
+    r"""Return how differently rows lie among their neighbours (n, m), whatever the order of these and the scale.
 
     .. math:: \min_h \min\Big(\min_a \|S_j^h - a R_i\|_F,\; \min_b \|R_i - b S_j^h\|_F\Big)
               = \sqrt{\frac{\|R_i\|^2 \|S_j\|^2 - m_{ij}^2}{\max(\|R_i\|^2, \|S_j\|^2)}}, \qquad
@@ -59,6 +59,7 @@ def local_distances(R: FloatArray, S: FloatArray) -> FloatArray:
     # Each distance is in R twice.
     r, s = (np.sqrt(2.0) * T[:, *above] for T in (R, S))
     products = np.zeros((len(R), len(S)))
+    # Which neighbour of one row is which of the other is not known: the best order counts.
     for order in permutations(range(1, size)):
         h = [0, *order]
         np.maximum(products, r @ (np.sqrt(2.0) * S[:, h][:, :, h][:, *above]).T, out=products)
@@ -68,8 +69,8 @@ def local_distances(R: FloatArray, S: FloatArray) -> FloatArray:
     return np.asarray(np.sqrt(left / np.where(larger > 0.0, larger, 1.0)))
 
 
-def local_correspondence(X: FloatArray, Y: FloatArray, n_neighbors: int, kept: int) -> Matrix:
-    """Weights (n, m), sparse: exp(−distance/δ²) for the ``kept`` rows of Y that lie most like each row of X.
+def find_local_correspondence(X: FloatArray, Y: FloatArray, n_neighbors: int, kept: int) -> Matrix:
+    """Return weights (n, m), sparse: exp(−distance/δ²) for the ``kept`` rows of Y that lie most like each row of X.
 
     δ² is the mean of the distances that are kept. It takes n m k! products of k(k + 1)/2 numbers.
     """
@@ -84,7 +85,7 @@ def local_correspondence(X: FloatArray, Y: FloatArray, n_neighbors: int, kept: i
 
 
 def _patterns(X: FloatArray, k: int) -> FloatArray:
-    """Distances (n, k + 1, k + 1) among each row and its k nearest ones."""
+    """Return distances (n, k + 1, k + 1) among each row and its k nearest ones."""
     others = NearestNeighbors(n_neighbors=k).fit(X).kneighbors(return_distance=False)
     places = np.hstack([np.arange(len(X))[:, None], others])
     D = np.empty((len(X), k + 1, k + 1))
@@ -94,8 +95,8 @@ def _patterns(X: FloatArray, k: int) -> FloatArray:
     return D
 
 
+# Neighbours whose distances are compared, and target rows that are kept of each source row: as published.
 PATTERN, KEPT = 4, 10
-"""Neighbours whose distances are compared, and target rows that are kept of each source row: as published."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -120,11 +121,11 @@ class Correspondence:
 
     @classmethod
     def of(cls, made_of: str, rows: Both, domains: TwoDomains) -> Correspondence:
-        """From "pairs", "labels" or "geometry"."""
+        """Return the correspondence by "pairs", "labels" or "geometry"."""
         if made_of == "labels":
             return cls.of_labels(rows, domains)
         if made_of == "geometry":
-            return cls.of_table(rows, local_correspondence(*rows, PATTERN, KEPT))
+            return cls.of_table(rows, find_local_correspondence(*rows, PATTERN, KEPT))
         if domains.pairs is None:
             raise InputError("pairs: expected known pairs of rows, got None.")
         places, shape = (domains.pairs.source, domains.pairs.target), (len(rows[0]), len(rows[1]))
@@ -132,13 +133,13 @@ class Correspondence:
 
     @classmethod
     def of_table(cls, rows: Both, C: Matrix) -> Correspondence:
-        """Of a sparse table."""
+        """Return the correspondence of a sparse table."""
         degrees = np.asarray(C.sum(axis=1)).ravel(), np.asarray(C.sum(axis=0)).ravel()
         return cls(degrees, np.asarray(rows[0].T @ (C @ rows[1])))
 
     @classmethod
     def of_labels(cls, rows: Both, domains: TwoDomains) -> Correspondence:
-        """One for rows of the same class: sums over classes are all that enters."""
+        """Return the correspondence that is one for rows of the same class, from sums over classes."""
         y = domains.source.y, domains.target.y
         moments = LabelMoments.of(rows, y, len(domains.classes))
         (n_s, n_t), (M_s, M_t) = moments.counts, moments.sums
@@ -148,10 +149,10 @@ class Correspondence:
 
 
 CORRESPONDENCES = ("auto", "pairs", "labels", "geometry")
+# The usual number of directions where pairs correspond.
 WITH_PAIRS = 20
-"""The usual number of directions where pairs correspond."""
+# A direction along which rows vary by no more than this part of their size says nothing.
 CONSTANT = 1e-3
-"""A direction along which rows vary by no more than this part of their size says nothing."""
 
 
 class ManifoldAlignment(Projection):
@@ -213,8 +214,14 @@ class ManifoldAlignment(Projection):
     np.float64(1.0)
     """
 
+    systems = (SystemFacts("manifold-alignment", "projections", "Wang & Mahadevan 2009", EVERYTHING, "metric"),)
+
     takes_pairs = True
     correspondence_: str
+    correspondence: str
+    correspondence_weight: float
+    graph_neighbors: int
+    regularization: float
 
     def __init__(
         self,
@@ -233,19 +240,7 @@ class ManifoldAlignment(Projection):
         source_transformer: Any = None,
         target_transformer: Any = None,
     ) -> None:
-        self.source_kernel = source_kernel
-        self.target_kernel = target_kernel
-        self.correspondence = correspondence
-        self.n_components = n_components
-        self.correspondence_weight = correspondence_weight
-        self.graph_neighbors = graph_neighbors
-        self.regularization = regularization
-        self.points = points
-        self.rule = rule
-        self.references = references
-        self.n_neighbors = n_neighbors
-        self.source_transformer = source_transformer
-        self.target_transformer = target_transformer
+        self._set_parameters(locals())
 
     def _validate(self) -> None:
         super()._validate()
@@ -269,15 +264,13 @@ class ManifoldAlignment(Projection):
     def _joint_space(self, domains: TwoDomains) -> JointSpace:
         return JointSpace.of(domains, self._kernels(), every_row=True, mean=False)
 
-    def _fit_joint(
-        self, domains: TwoDomains, joint: JointSpace, settings: None
-    ) -> tuple[CommonSpace, dict[str, Any]]:
+    def _fit_joint(self, domains: TwoDomains, joint: JointSpace, settings: None) -> Learned:
         made_of = self.correspondence
         if made_of == "auto":
             made_of = "labels" if domains.pairs is None else "pairs"
         rows = coordinates_of_all_rows(domains, joint)
         if made_of != "pairs":
-            check_several_classes(domains, "ManifoldAlignment")
+            check_two_classes(domains)
         if made_of != "labels":
             check_rows_differ(rows)
         A, B = self._matrices(rows, Correspondence.of(made_of, rows, domains))
@@ -288,16 +281,14 @@ class ManifoldAlignment(Projection):
         moments = LabelMoments.of(rows, (domains.source.y, domains.target.y), joint.n_classes)
         heights = moments.heights(found.source, found.target) if len(domains.classes) > 1 else found.source
         found = found.fix_signs(heights)
-        learned_from = joint.source.points, joint.target.points
-        return self._space(joint, found, mean_point(found, learned_from)), {
-            "correspondence_": made_of,
-            "eigenvalues_": found.values,
-            "residual_": found.residual,
-        }
+        mean = mean_point(found, (joint.source.points, joint.target.points))
+        space, attributes = self._conclude(joint, found, mean)
+        return space, {**attributes, "correspondence_": made_of}
 
     def _matrices(self, rows: Both, across: Correspondence) -> tuple[FloatArray, FloatArray]:
-        """A = ZᵀDZ and B = ZᵀWZ."""
+        """Return A = ZᵀDZ and B = ZᵀWZ."""
         graphs = [HeatGraph.of(X, self.graph_neighbors) for X in rows]
+        # The two graphs and the correspondence in one unit: equal total weight at a weight of one.
         mu = self.correspondence_weight * sum(graph.total for graph in graphs) / (2.0 * across.total)
         degrees = [graph.degrees + mu * own for graph, own in zip(graphs, across.degrees, strict=True)]
         A = sla.block_diag(*((d[:, None] * X).T @ X for d, X in zip(degrees, rows, strict=True)))
@@ -306,7 +297,7 @@ class ManifoldAlignment(Projection):
 
 
 def _drop_constant_direction(found: JointDirections, rows: Both, k: int) -> JointDirections:
-    """The first k of k + 1 directions along which rows differ: the smoothest of all maps every row to one point."""
+    """Return the first k of k + 1 directions along which rows differ: the smoothest maps every row to one point."""
     points = np.vstack([rows[0] @ found.source, rows[1] @ found.target])
     sizes = np.sqrt((points**2).mean(axis=0))
     left = found.without(points.std(axis=0) <= CONSTANT * sizes)

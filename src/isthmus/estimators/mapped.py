@@ -1,4 +1,4 @@
-"""Systems that learn a common space: what follows from it, and from the reference rows in it."""
+"""Systems that learn a common space: distances, neighbours, search and decisions follow from it."""
 
 from __future__ import annotations
 
@@ -32,8 +32,12 @@ from isthmus.retrieval.rules import (
     offers,
 )
 
+# An array of the source and one of the target: rows, coordinates or maps.
+Both = tuple[FloatArray, FloatArray]
+# A common space, and further attributes to set by name.
+Learned = tuple[CommonSpace, dict[str, Any]]
+# Rows whose full table of distances is computed at once where only its diagonal is asked for.
 PAIR_BLOCK = 128
-"""Rows whose full table of distances is computed at once where only its diagonal is asked for."""
 
 
 class MappedEstimator(TwoDomainEstimator):
@@ -41,11 +45,15 @@ class MappedEstimator(TwoDomainEstimator):
 
     A subclass has the parameters ``references``, ``rule`` and ``n_neighbors``, kernels (or a :meth:`_joint_space` of
     its own), and a method :meth:`_fit_joint` with its formula.
+
+    Attributes
+    ----------
+    intercept : bool
+        Whether the maps have an intercept: if not, linear features should be centred.
     """
 
     kind: ClassVar[str] = DISTANCE
     intercept: ClassVar[bool] = False
-    """Whether the maps have an intercept: if not, linear features should be centred."""
 
     source_kernel: Any = "linear"
     target_kernel: Any = "linear"
@@ -65,13 +73,13 @@ class MappedEstimator(TwoDomainEstimator):
         check_rule(self.rule)
 
     def _joint_space(self, domains: TwoDomains) -> JointSpace:
-        """Both domains in coordinates; the means of all rows are left out."""
+        """Return both domains in coordinates; the means of all rows are left out."""
         return JointSpace.of(domains, self._kernels(), mean=False)
 
     def _kernels(self) -> tuple[Kernel, Kernel]:
         return as_kernel(self.source_kernel, "source_kernel"), as_kernel(self.target_kernel, "target_kernel")
 
-    def _fit_joint(self, domains: TwoDomains, joint: JointSpace, settings: Any) -> tuple[CommonSpace, dict[str, Any]]:
+    def _fit_joint(self, domains: TwoDomains, joint: JointSpace, settings: Any) -> Learned:
         """Return the common space, and further attributes by name. It changes nothing.
 
         Of these, "reference_weights" (n,) is how much each reference row counts where a classifier learns from them.
@@ -85,7 +93,7 @@ class MappedEstimator(TwoDomainEstimator):
         return learned
 
     def _fit_space(self, joint: JointSpace, domains: TwoDomains, settings: Any) -> dict[str, Any]:
-        """What to set after learning from a joint space; rows of the domains are what others are compared with."""
+        """Return the attributes to set after learning from a joint space; rows of the domains become references."""
         space, attributes = self._fit_joint(domains, joint, settings)
         references = replace(References.of(domains, space), weights=attributes.pop("reference_weights", None))
         if domains.pairs is not None:
@@ -96,6 +104,7 @@ class MappedEstimator(TwoDomainEstimator):
 
     def _check_references(self, domains: TwoDomains) -> None:
         """Raise, before anything is learned, where labelled references are fewer than votes, but not none."""
+        # Without any label of a domain all of its rows are references, and there are always enough.
         sizes = {"source": len(domains.source.labelled), "target": len(domains.target.labelled)}
         sizes["both"] = sum(sizes.values())
         if self.rule == "nearest" and 0 < sizes[self.references] < self.n_neighbors:
@@ -104,14 +113,15 @@ class MappedEstimator(TwoDomainEstimator):
             )
 
     def _decision_rule(self, references: References, n_classes: int) -> tuple[Any, DecisionRule]:
-        """The parameters that the rule was made of, and the rule."""
+        """Return the parameters that the rule was made of, and the rule."""
         made_of = (self.references, self.rule, self.n_neighbors)
         return made_of, decision_rule(self.rule, references.among(self.references), self.n_neighbors, n_classes)
 
     def _decide(self, X: Any, domain: str, method: str) -> NDArray[Any]:
-        """What the rule, as the parameters now have it, says of rows."""
+        """Return what the rule, as the parameters now have it, says of rows."""
         partitions = as_partitions(X)
         points: Any = self._points(X, domain) if partitions is None else None
+        # Rules are made again only where parameters have changed since: set_params after fit needs no other fit.
         made_of, rule = self._rule
         if made_of != (self.references, self.rule, self.n_neighbors):
             self._validate()
@@ -136,14 +146,14 @@ class MappedEstimator(TwoDomainEstimator):
         return mapped
 
     def _points(self, X: Any, domain: str) -> FloatArray:
-        """Rows as points that can be compared with the references."""
+        """Return rows as points that can be compared with the references."""
         rows = self._rows(X, domain)
         points = self.common_space_.embed(rows, domain)
         check_comparable(self.kind, self.references, domain)
         return points
 
     def transform(self, X: Any, domain: str = "target") -> FloatArray:
-        """Rows as points of the common space.
+        """Return rows as points of the common space.
 
         There, Euclidean distance is the learned metric: across the domains, and to every row that was learned from.
         Between two other rows of one domain that a kernel takes outside of the span of those, it is not (see
@@ -174,20 +184,20 @@ class MappedEstimator(TwoDomainEstimator):
         return self.common_space_.dimension
 
     def predict(self, X: Any, domain: str = "target") -> NDArray[Any]:
-        """The class of each row (n,), as the parameters ``rule`` and ``references`` say.
+        """Return the class of each row (n,), as the parameters ``rule`` and ``references`` say.
 
-        They can be changed after ``fit``, by ``set_params``, without learning anew.
+        They can be changed after ``fit``, by ``set_params``, without another fit.
         """
         return self._decide(X, domain, "predict")
 
     @available_if(lambda self: offers(self.rule, "probabilities"))  # type: ignore[untyped-decorator]
     def predict_proba(self, X: Any, domain: str = "target") -> FloatArray:
-        """Probabilities of the classes (n, C): shares of votes, or what the classifier says."""
+        """Return probabilities of the classes (n, C): shares of votes, or what the classifier says."""
         return self._decide(X, domain, "probabilities")
 
     @available_if(lambda self: offers(self.rule, "scores"))  # type: ignore[untyped-decorator]
     def decision_function(self, X: Any, domain: str = "target") -> FloatArray:
-        """A score for each class (n, C), the larger the better; of two classes that of the second less the first."""
+        """Return a score for each class (n, C), larger is better; of two the second's less the first's (n,)."""
         scores = self._decide(X, domain, "scores")
         return scores if scores.shape[1] != 2 else scores[:, 1] - scores[:, 0]
 
@@ -200,7 +210,7 @@ class MappedEstimator(TwoDomainEstimator):
         *,
         hubness: str | None = "csls",
     ) -> tuple[FloatArray, IntArray]:
-        """The best rows of a gallery for each query, best first: scores and row numbers, both (n, k).
+        """Return the best rows of a gallery for each query, best first: scores and row numbers, both (n, k).
 
         Parameters
         ----------
@@ -222,6 +232,7 @@ class MappedEstimator(TwoDomainEstimator):
             check_choice(hubness, "hubness", ("csls",))
         space = self.common_space_
         points = space.embed(q, domains[0]), space.embed(g, domains[1])
+        # Hubs are found among rows of the fit, so that what a query finds does not depend on the other queries.
         background: Background | None = getattr(self, "_background", None) if hubness else None
         hubs = None if background is None else background.hubs(space, points[1], domains[0])
         return rank_neighbours(space, *points, k, hubs)
@@ -229,7 +240,7 @@ class MappedEstimator(TwoDomainEstimator):
     def kneighbors(
         self, X: Any, n_neighbors: int | None = None, domain: str = "target"
     ) -> tuple[FloatArray, IntArray]:
-        """Distances (or similarities) and row numbers of the best reference rows, best first, both (n, k).
+        """Return distances (or similarities) and row numbers of the best reference rows, best first, both (n, k).
 
         The reference rows are those of the parameter ``references``: of the source, of the target, or of the source
         followed by those of the target. Of a domain with labels they are its labelled rows, without all its rows.
@@ -241,7 +252,7 @@ class MappedEstimator(TwoDomainEstimator):
         return among.space.rank(points, among.points, int(k))
 
     def _both(self, A: Any, B: Any, domains: Any) -> tuple[Matrix, Matrix]:
-        """Rows of two domains, checked."""
+        """Return rows of two domains, checked."""
         names = two_names(domains)
         return self._rows(A, names[0], "A"), self._rows(B, names[1], "B")
 
@@ -250,21 +261,22 @@ class MetricEstimator(MappedEstimator):
     """The base of systems that learn a metric over both domains: distances across and within them."""
 
     def pairwise_distances(self, A: Any, B: Any, domains: tuple[str, str] = ("source", "target")) -> FloatArray:
-        """All distances (n, m) between rows A of one domain and rows B of another, or of the same."""
+        """Return all distances (n, m) between rows A of one domain and rows B of another, or of the same."""
         a, b = self._both(A, B, domains)
         return np.asarray(np.sqrt(self.common_space_.squared_distances(a, b, domains)))
 
     def pair_distance(self, A: Any, B: Any, domains: tuple[str, str] = ("source", "target")) -> FloatArray:
-        """The distance (n,) of each row of A to the row of B in the same place."""
+        """Return the distance (n,) of each row of A to the row of B in the same place."""
         a, b = self._both(A, B, domains)
         if a.shape[0] != b.shape[0]:
             raise InputError(f"B: expected {a.shape[0]} rows, as many as A, got {b.shape[0]}.")
+        # The space has distances of all to all; small blocks keep what is computed besides the diagonal small.
         blocks = [slice(i, i + PAIR_BLOCK) for i in range(0, a.shape[0], PAIR_BLOCK)]
         squared = [np.diagonal(self.common_space_.squared_distances(a[rows], b[rows], domains)) for rows in blocks]
         return np.asarray(np.sqrt(np.concatenate(squared)))
 
     def get_metric(self, domains: tuple[str, str] = ("source", "target")) -> Callable[[Any, Any], float]:
-        """The distance of a row of one domain to a row of another as a plain function of two rows."""
+        """Return the distance of a row of one domain to a row of another as a plain function of two rows."""
         check_is_fitted(self, "common_space_")
         names = two_names(domains)
 
@@ -278,7 +290,7 @@ class MetricEstimator(MappedEstimator):
         return distance
 
     def get_mahalanobis_matrix(self) -> FloatArray:
-        """M over the features of both domains, source first (d_s + d_t, d_s + d_t); linear kernels only."""
+        """Return M over the features of both domains, source first (d_s + d_t, d_s + d_t); linear kernels only."""
         check_is_fitted(self, "common_space_")
         return self.common_space_.feature_matrix()
 
@@ -289,14 +301,29 @@ class SimilarityEstimator(MappedEstimator):
     kind = INNER_PRODUCT
 
     def pairwise_similarities(self, A: Any, B: Any, domains: tuple[str, str] = ("source", "target")) -> FloatArray:
-        """All similarities (n, m) between rows A of one domain and rows B of the other."""
+        """Return all similarities (n, m) between rows A of one domain and rows B of the other."""
         a, b = self._both(A, B, domains)
         return self.common_space_.similarities(a, b, domains)
 
     def get_similarity_matrix(self) -> FloatArray:
-        """W over the features of both domains (d_s, d_t); linear kernels only."""
+        """Return W over the features of both domains (d_s, d_t); linear kernels only."""
         check_is_fitted(self, "common_space_")
         return self.common_space_.feature_matrix()
+
+
+def centred_space(joint: JointSpace, maps: Both, means: Both, parts: tuple[int, ...] = ()) -> CommonSpace:
+    """Return the common space of linear maps (r, k) of either domain's coordinates, less a mean (r,) of each."""
+    offsets = -np.vstack([mean @ W for mean, W in zip(means, maps, strict=True)])
+    spaces = joint.source.space, joint.target.space
+    return CommonSpace(*spaces, np.vstack(maps), projected=True, offsets=offsets, parts=parts)
+
+
+def check_metric(metric: Any, *names: str) -> None:
+    """Raise unless a parameter ``metric`` is one of these names, or an object that learns a metric."""
+    known = isinstance(metric, str) and metric in names
+    if not known and (isinstance(metric, str | type) or not hasattr(metric, "fit")):
+        listed = ", ".join(f'"{name}"' for name in names)
+        raise InputError(f"metric: expected {listed} or an object with fit(X, y), got {metric!r}.")
 
 
 def _decide(points: FloatArray, rule: DecisionRule, method: str, classes: NDArray[Any]) -> NDArray[Any]:
@@ -306,7 +333,7 @@ def _decide(points: FloatArray, rule: DecisionRule, method: str, classes: NDArra
 
 
 def _across(domains: Any) -> tuple[str, str]:
-    """The names of both domains, in either order."""
+    """Return the names of both domains, in either order."""
     first, second = two_names(domains)
     if first == second:
         raise InputError(f"domains: expected one source and one target, got {domains!r}.")

@@ -1,7 +1,14 @@
-r"""Known pairs as constraints: what they ask of which rows, and the coordinates in which they can ask it.
+r"""MLHD: metric learning across heterogeneous domains (Qian & Chen 2012).
 
-Few pairs span a small part of either domain, and nothing is learned about the rest: only that part is kept, together
-with the mean of all rows. The domains are brought to one scale there; the one in larger units would count alone.
+One metric M over the direct sum of two domains, z = [x; 0] or [0; y], from pairs of rows:
+
+.. math:: \min_{M \succ 0}\; \mathrm{LogDet}(M, I) + \lambda_1\, \bar z^T M \bar z
+          + \lambda_2 \sum_{ij} \mathrm{LogDet}(\xi_{ij}, \xi^0_{ij}) \quad\text{s.t.}\quad
+          d^2_M(x_i, y_j) \lessgtr \xi_{ij}
+
+A fit is: both domains in coordinates (:class:`~isthmus.geometry.spaces.JointSpace`); pairs with bounds, from labels
+or known pairs; the alignment of the means; one LogDet problem, solved with a certificate, whose factor maps into
+the common space. Below: what known pairs ask and in which coordinates, the problem over blocks of rows, the class.
 """
 
 from __future__ import annotations
@@ -16,12 +23,14 @@ from isthmus._core.linalg import RANK_TOLERANCE, principal_axes
 from isthmus._core.rows import ArrayRows, Rows
 from isthmus._core.validation import FloatArray, IntArray, as_dense, check_choice, check_flag, check_number
 from isthmus.data.domains import Domain, KnownPairs, TwoDomains
+from isthmus.estimators.base import EVERYTHING, RBF_KERNELS, SystemFacts
 from isthmus.estimators.from_blocks import MANY_PAIRS, BlockEstimator, ManyRows
 from isthmus.estimators.logdet import (
     EQUAL,
     LogDetEstimator,
     SolverRun,
     as_bounds,
+    as_pair_weight,
     as_weight,
     count_pairs,
     drop_coincident_pairs,
@@ -30,22 +39,27 @@ from isthmus.estimators.logdet import (
     scale_weights,
     takes_blocks,
 )
+from isthmus.estimators.mapped import Learned
 from isthmus.exceptions import InputError
 from isthmus.geometry.common_space import CommonSpace
 from isthmus.geometry.kernels import Kernel, Linear
 from isthmus.geometry.spaces import DomainSpan, JointSpace
 from isthmus.solvers.blocks.problem import BlockProblem
-from isthmus.solvers.logdet import Alignment, DualPoint, LogDetProblem, Pairs
-from isthmus.solvers.result import Result, Solver
+from isthmus.solvers.logdet import Alignment, LogDetProblem, Pairs
+from isthmus.solvers.result import Solver
 
+# The automatic λ1 over the spread of the domains (docs/defaults.md): a squared length has a unit.
+ALIGNMENT_WEIGHT = 100.0
+# The automatic bound on the squared shift of the means, in units of the domains' spread.
+AUTOMATIC_SLACK = 0.01
+# The automatic bounds on known pairs and on pairs of different objects, in units of the spread of the domains.
 KNOWN_BOUNDS = 0.03, 1.0
-"""The automatic bounds on known pairs and on pairs of different objects, in units of the spread of the domains."""
+# The automatic λ1 and λ2 with known pairs: what each weighs is given with it.
 KNOWN_WEIGHT = 1.0
-"""The automatic λ1 and λ2 with known pairs: what each weighs is given with it."""
 
 
 def add_known_pairs(block: Pairs, known: KnownPairs, bounds: tuple[float, float]) -> Pairs:
-    r"""A block of label pairs between all points of the domains, with what known pairs ask of them.
+    r"""Return a block of label pairs between all points of the domains, changed to what known pairs ask of them.
 
     Each pair of points counts once: as a known pair where it is one; else by its labels, where it has both; else,
     where both points are in known pairs with others, as two different objects. With the weights
@@ -61,6 +75,7 @@ def add_known_pairs(block: Pairs, known: KnownPairs, bounds: tuple[float, float]
            [0.5, 1. , 0.5],
            [0.5, 0.5, 1. ]])
     """
+    # Dense, as the block is: few rows are in known pairs, and every two of them are a pair of some kind.
     omega = np.zeros(block.shape)
     omega[known.source, known.target] = known.weights
     paired, labelled = omega > 0.0, block.weight > 0.0
@@ -83,37 +98,46 @@ def check_paired_rows_differ(joint: JointSpace, known: KnownPairs) -> None:
 
 
 def drop_unused_rows(blocks: tuple[Pairs, ...], n_rows: int, factor: float) -> tuple[tuple[Pairs, ...], IntArray]:
-    """The blocks without rows that are in no pair, with weights times a factor, and the rows that are left."""
+    """Return the blocks without rows that are in no pair, with weights times a factor, and the rows that are left."""
     used = np.zeros(n_rows, dtype=bool)
     for block in blocks:
         used[block.left] |= (block.weight > 0.0).any(axis=1)
         used[block.right] |= (block.weight > 0.0).any(axis=0)
+    # Rows keep their order, so that a run of rows stays a run: it begins where as many rows before it are used.
     place = np.concatenate([[0], np.cumsum(used)])
 
-    def kept(block: Pairs) -> Pairs:
+    def drop(block: Pairs) -> Pairs:
         both = np.ix_(used[block.left], used[block.right])
         left, right = (slice(int(place[run.start]), int(place[run.stop])) for run in (block.left, block.right))
         return Pairs(left, right, block.sign[both], factor * block.weight[both], block.bound[both])
 
-    return tuple(kept(block) for block in blocks), np.flatnonzero(used)
+    return tuple(drop(block) for block in blocks), np.flatnonzero(used)
 
 
 @dataclass(frozen=True, eq=False)
 class PairedSpace:
-    """Both domains in the span of the rows that are learned from, at one scale."""
+    """Both domains in the span of the rows that are learned from, at one scale.
+
+    Parameters
+    ----------
+    rows : FloatArray
+        Those rows (m, q), source first.
+    shift : FloatArray
+        z̄ (q,).
+    maps : FloatArray
+        The coordinates of the joint space in terms of these, (r_s + r_t, q).
+    """
 
     rows: FloatArray
-    """Those rows (m, q), source first."""
     shift: FloatArray
-    """z̄ (q,)."""
     maps: FloatArray
-    """The coordinates of the joint space in terms of these, (r_s + r_t, q)."""
 
     @classmethod
     def of(cls, joint: JointSpace, used: IntArray, *, mean: bool) -> PairedSpace:
-        """The span of these rows of the joint space, and of the means of all rows where they count too."""
+        """Return the span of these rows of the joint space, and of the means of all rows where they count too."""
         n, sides = len(joint.source.points), (joint.source, joint.target)
         points = [side.points[rows] for side, rows in zip(sides, (used[used < n], used[used >= n] - n), strict=True)]
+        # The scale goes into the basis: the rows, the shift and the maps of new rows all get it from there.
         bases = [scale * _basis(P, side, mean) for P, side, scale in zip(points, sides, _scales(*sides), strict=True)]
         rows = sla.block_diag(*(P @ Q for P, Q in zip(points, bases, strict=True)))
         maps = sla.block_diag(*bases)
@@ -121,23 +145,38 @@ class PairedSpace:
 
 
 def _basis(points: FloatArray, side: DomainSpan, mean: bool) -> FloatArray:
-    """An orthonormal basis (r, q) of the span of points (m, r) and, maybe, of the mean of all rows."""
+    """Return an orthonormal basis (r, q) of the span of points (m, r) and, maybe, of the mean of all rows."""
     rows = np.vstack([points, side.mean]) if mean else points
+    # Fewer axes than elsewhere: one along which the rows hardly vary costs digits and says nothing.
     return principal_axes(rows, centre=False, tolerance=RANK_TOLERANCE**0.5).axes
 
 
 def _scales(source: DomainSpan, target: DomainSpan) -> tuple[float, float]:
-    """Factors that give both domains the mean of their variances; one where a domain does not vary."""
+    """Return factors that give both domains the mean of their variances; one where a domain does not vary."""
     if min(source.variance, target.variance) <= 0.0:
         return 1.0, 1.0
     mean = 0.5 * (source.variance + target.variance)
     return float(np.sqrt(mean / source.variance)), float(np.sqrt(mean / target.variance))
 
 
-ALIGNMENT_WEIGHT = 100.0
-"""The automatic λ1 over the spread of the domains (docs/defaults.md): a squared length has a unit."""
-AUTOMATIC_SLACK = 0.01
-"""The automatic bound on the squared shift of the means, in units of the domains' spread."""
+def is_large(joint: JointSpace) -> bool:
+    """Return whether pairs should not be written out: there are many, and each pair of rows can be told apart.
+
+    Across domains two rows are equal at the start only where both are zero.
+    """
+    if len(joint.source.points) * len(joint.target.points) <= MANY_PAIRS:
+        return False
+    # One end at zero is enough to tell two rows apart, so the shortest rows of both are added.
+    shortest = [float(np.einsum("ij,ij->i", side.points, side.points).min()) for side in (joint.source, joint.target)]
+    return sum(shortest) > EQUAL * (joint.source.squared + joint.target.squared)
+
+
+def make_block_problem(
+    joint: JointSpace, bounds: tuple[float, float], weight: float, alignment: Alignment | None, rows: Rows
+) -> BlockProblem:
+    """Bound all pairs of source rows and target points by whether labels agree: a table of classes by target rows."""
+    sign = np.where(np.arange(joint.n_classes)[:, None] == joint.target.y, 1.0, -1.0)
+    return BlockProblem(rows, joint.target.points, sign, weight, np.where(sign > 0, *bounds), alignment)
 
 
 class MLHD(LogDetEstimator, BlockEstimator):
@@ -218,7 +257,8 @@ class MLHD(LogDetEstimator, BlockEstimator):
     source_transformer, target_transformer : transformer or pipeline of scikit-learn, optional
         The preparation of either domain, fitted to all of its rows, labelled or not.
     progress : bool or callable
-        Show a bar with the time left on standard error, or call this with each :class:`~isthmus.solvers.result.TracePoint`.
+        Show a bar with the time left on standard error, or call this with each
+        :class:`~isthmus.solvers.result.TracePoint`.
 
     Attributes
     ----------
@@ -257,11 +297,26 @@ class MLHD(LogDetEstimator, BlockEstimator):
     array([4, 5])
     """
 
+    systems = (
+        SystemFacts(
+            "mlhd",
+            "common space",
+            "Qian & Chen 2012",
+            EVERYTHING,
+            "metric",
+            best_for="distances, also within a domain and within a class",
+        ),
+        SystemFacts("mlhd-rbf", "common space", "Qian & Chen 2012", EVERYTHING, "metric", options=RBF_KERNELS),
+    )
+
     takes_pairs = True
-    result_: Result[DualPoint]
     alignment_weight_: float
-    bounds_: tuple[float, float]
-    n_iter_: int
+    alignment_weight: float | str
+    alignment: str
+    alignment_slack: float | str
+    within_domain: bool
+    outside: str
+    n_components: int | None
 
     def __init__(
         self,
@@ -286,25 +341,7 @@ class MLHD(LogDetEstimator, BlockEstimator):
         target_transformer: Any = None,
         progress: Any = False,
     ) -> None:
-        self.source_kernel = source_kernel
-        self.target_kernel = target_kernel
-        self.alignment_weight = alignment_weight
-        self.pair_weight = pair_weight
-        self.alignment = alignment
-        self.alignment_slack = alignment_slack
-        self.bounds = bounds
-        self.within_domain = within_domain
-        self.outside = outside
-        self.solver = solver
-        self.tol = tol
-        self.max_iter = max_iter
-        self.rule = rule
-        self.references = references
-        self.n_neighbors = n_neighbors
-        self.n_components = n_components
-        self.source_transformer = source_transformer
-        self.target_transformer = target_transformer
-        self.progress = progress
+        self._set_parameters(locals())
 
     def _validate(self) -> SolverRun:
         self._alignment_weight(1.0)
@@ -349,10 +386,8 @@ class MLHD(LogDetEstimator, BlockEstimator):
         # The principal axes of all rows lie in the span of all rows.
         return JointSpace.of(domains, self._kernels(), outside=self.outside, every_row=self.n_components is not None)
 
-    def _fit_joint(
-        self, domains: TwoDomains, joint: JointSpace, settings: SolverRun
-    ) -> tuple[CommonSpace, dict[str, Any]]:
-        self._require_axes(domains, joint)
+    def _fit_joint(self, domains: TwoDomains, joint: JointSpace, settings: SolverRun) -> Learned:
+        self._check_n_components(domains, joint)
         spaces = joint.source.space, joint.target.space
         if joint.pairs is None:
             bounds = as_bounds(self.bounds, joint.spread)
@@ -360,6 +395,7 @@ class MLHD(LogDetEstimator, BlockEstimator):
             result = settings.result(problem, *spaces)
             space = CommonSpace(*spaces, result.components())
         else:
+            # The same object is nearer than the same class: other bounds, and weights that are given with the pairs.
             bounds = as_bounds(self.bounds, joint.spread, KNOWN_BOUNDS)
             weight = KNOWN_WEIGHT if isinstance(self.pair_weight, str) else self.pair_weight
             problem, maps = self._paired_problem(joint, joint.pairs, bounds, weight)
@@ -378,24 +414,25 @@ class MLHD(LogDetEstimator, BlockEstimator):
     def _problem(
         self, joint: JointSpace, bounds: tuple[float, float], settings: SolverRun
     ) -> tuple[LogDetProblem | BlockProblem, float]:
-        """Labelled rows of both domains side by side, the pairs across (and within), the shift of the means; λ2."""
+        """Return the problem over labelled rows of both domains, with the pairs that their labels make, and λ2."""
         alignment = None
         if self.alignment != "none":
             weight = self._alignment_weight(joint.spread)
             alignment = Alignment(joint.shift, weight, self._slack(joint.spread))
+        # Many pairs are not written out but summed over blocks: a dual variable for each would not fit into memory.
         if isinstance(joint, ManyRows) or (settings.takes_blocks and not self.within_domain and is_large(joint)):
             source = joint.many if isinstance(joint, ManyRows) else ArrayRows(joint.source.points, joint.source.y)
-            weight = self._pair_weight(source.n * len(joint.target.points))
-            return block_problem(joint, bounds, weight, alignment, source), weight
+            weight = as_pair_weight(self.pair_weight, source.n * len(joint.target.points))
+            return make_block_problem(joint, bounds, weight, alignment, source), weight
         rows = joint.rows
         blocks = make_label_pairs(rows, joint.y, self._runs(joint), bounds)
-        weight = self._pair_weight(count_pairs(blocks))
+        weight = as_pair_weight(self.pair_weight, count_pairs(blocks))
         return LogDetProblem(rows, scale_weights(blocks, weight), alignment), weight
 
     def _paired_problem(
         self, joint: JointSpace, known: KnownPairs, bounds: tuple[float, float], pair_weight: float
     ) -> tuple[LogDetProblem, FloatArray]:
-        """The same with known pairs among the pairs across, and the map to the coordinates that it is posed in."""
+        """Return the problem with known pairs among the pairs across, and the map to the coordinates of its rows."""
         check_paired_rows_differ(joint, known)
         rows, by_label = joint.rows, as_bounds(self.bounds, joint.spread)
         across, *within = (make_label_block(joint.y, run, 1.0, by_label) for run in self._runs(joint))
@@ -404,53 +441,39 @@ class MLHD(LogDetEstimator, BlockEstimator):
         space, alignment = PairedSpace.of(joint, used, mean=self.alignment != "none"), None
         if self.alignment != "none":
             slack, total = self._slack(joint.spread), float(known.weights.sum())
+            # The pair of means weighs as much as all known pairs, in the unit of their bound.
             weight = self._alignment_weight(joint.spread, known=True) * total
             alignment = Alignment(space.shift, weight / bounds[0] if slack is None else weight, slack)
         return LogDetProblem(space.rows, blocks, alignment), space.maps
 
     def _runs(self, joint: JointSpace) -> list[tuple[slice, slice]]:
+        """Return the runs of rows between which pairs are bounded: across the domains first."""
         source, target = joint.runs
         return [(source, target), (source, source), (target, target)] if self.within_domain else [(source, target)]
 
     def _alignment_weight(self, spread: float, *, known: bool = False) -> float:
+        """Return λ1; "auto" has the unit of the domains only where it is a price of a squared length."""
         free = known or self.alignment == "constraint"
         value = KNOWN_WEIGHT if free else ALIGNMENT_WEIGHT / (spread if spread > 0.0 else 1.0)
         return as_weight(self.alignment_weight, "alignment_weight", value)
 
     def _slack(self, spread: float) -> float | None:
+        """Return t0, the bound on the squared shift, or None where the shift is no constraint."""
         automatic = isinstance(self.alignment_slack, str) and self.alignment_slack == "auto"
         slack = AUTOMATIC_SLACK * spread
         if not automatic:
             slack = check_number(self.alignment_slack, "alignment_slack", low=0.0, strict=True)
         return slack if self.alignment == "constraint" else None
 
-    def _require_axes(self, domains: TwoDomains, joint: JointSpace) -> None:
+    def _check_n_components(self, domains: TwoDomains, joint: JointSpace) -> None:
         n = domains.source.X.shape[0] + domains.target.X.shape[0]
+        # Axes of n rows in a space of so many dimensions: no more than either.
         most = min(n, joint.source.space.dimension + joint.target.space.dimension)
         if self.n_components is not None and self.n_components > most:
             raise InputError(f"n_components: expected at most {most} with these rows, got {self.n_components}.")
 
     def _principal_axes(self, domains: TwoDomains, space: CommonSpace) -> FloatArray:
-        """The axes (k, n_components) along which all rows of the fit vary most in the common space."""
+        """Return the axes (k, n_components) along which all rows of the fit vary most in the common space."""
         sides = ((domains.source.X, "source"), (domains.target.X, "target"))
         points = np.vstack([as_dense(space.space(name).coordinates(X)) @ space.map(name) for X, name in sides])
         return principal_axes(points).leading(int(self.n_components or 0)).axes
-
-
-def is_large(joint: JointSpace) -> bool:
-    """Return whether pairs should not be written out: there are many, and each pair of rows can be told apart.
-
-    Across domains two rows are equal at the start only where both are zero.
-    """
-    if len(joint.source.points) * len(joint.target.points) <= MANY_PAIRS:
-        return False
-    shortest = [float(np.einsum("ij,ij->i", side.points, side.points).min()) for side in (joint.source, joint.target)]
-    return sum(shortest) > EQUAL * (joint.source.squared + joint.target.squared)
-
-
-def block_problem(
-    joint: JointSpace, bounds: tuple[float, float], weight: float, alignment: Alignment | None, rows: Rows
-) -> BlockProblem:
-    """Bound all pairs of source rows and target points by whether labels agree: a table of classes by target rows."""
-    sign = np.where(np.arange(joint.n_classes)[:, None] == joint.target.y, 1.0, -1.0)
-    return BlockProblem(rows, joint.target.points, sign, weight, np.where(sign > 0, *bounds), alignment)

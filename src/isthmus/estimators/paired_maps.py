@@ -1,4 +1,4 @@
-"""What systems in closed form share that learn from known pairs and from nothing else."""
+"""Maps in closed form from known pairs and nothing else: Procrustes, pulled-back metric, relative cosines, ridge."""
 
 from __future__ import annotations
 
@@ -11,9 +11,10 @@ from sklearn.base import clone
 from isthmus._core.linalg import PrincipalAxes, principal_axes
 from isthmus._core.validation import FloatArray, IntArray, Matrix, as_dense, check_choice, check_number
 from isthmus.data.domains import TwoDomains
+from isthmus.estimators.base import PAIRS, RBF_KERNELS, SystemFacts
 from isthmus.estimators.from_blocks import MomentPairs, PairMomentEstimator
 from isthmus.estimators.itml import ITML
-from isthmus.estimators.mapped import MetricEstimator
+from isthmus.estimators.mapped import Both, Learned, MetricEstimator, centred_space, check_metric
 from isthmus.exceptions import InputError
 from isthmus.geometry.common_space import CommonSpace
 from isthmus.geometry.kernels import Kernel
@@ -40,19 +41,13 @@ class PairedMap(MetricEstimator):
         source_transformer: Any = None,
         target_transformer: Any = None,
     ) -> None:
-        self.source_kernel = source_kernel
-        self.target_kernel = target_kernel
-        self.rule = rule
-        self.references = references
-        self.n_neighbors = n_neighbors
-        self.source_transformer = source_transformer
-        self.target_transformer = target_transformer
+        self._set_parameters(locals())
 
 
 def centre_pairs(
     joint: JointSpace,
 ) -> tuple[tuple[FloatArray, FloatArray], tuple[PrincipalAxes, PrincipalAxes], FloatArray]:
-    """The paired rows, pair by pair, centred and along their principal axes; these; and the weights of the pairs.
+    """Return the paired rows, centred and along their principal axes, these axes, and the weights of the pairs.
 
     What is outside the span of the paired rows is left out: a map learned from them says nothing there, and as part
     of a row's length it only blurs the cosines (Reuters, 30 pairs: recall@1 .47 with it, .61 without).
@@ -71,17 +66,19 @@ def centre_pairs(
     return (points[0], points[1]), (axes[0], axes[1]), weights
 
 
-def centred_space(
-    joint: JointSpace,
-    axes: tuple[PrincipalAxes, PrincipalAxes],
-    maps: tuple[FloatArray, FloatArray],
-    parts: tuple[int, ...],
+def as_penalties(penalty: Any) -> FloatArray:
+    """Return the penalties that are tried: the one of the parameter, or those of "auto"."""
+    if isinstance(penalty, str) and penalty == "auto":
+        return PENALTIES
+    return np.array([check_number(penalty, "penalty", low=0.0, strict=True)])
+
+
+def space_from_axes(
+    joint: JointSpace, axes: tuple[PrincipalAxes, PrincipalAxes], maps: Both, parts: tuple[int, ...]
 ) -> CommonSpace:
-    """The common space of maps (ρ, k) that begin at the principal axes of the paired rows, centred on their means."""
-    W = [each.axes @ A for each, A in zip(axes, maps, strict=True)]
-    offsets = -np.vstack([each.mean @ V for each, V in zip(axes, W, strict=True)])
-    spaces = joint.source.space, joint.target.space
-    return CommonSpace(*spaces, np.vstack(W), projected=True, offsets=offsets, parts=parts)
+    """Return the common space of maps (ρ, k) from the principal axes of the paired rows, centred on their means."""
+    W_s, W_t = (each.axes @ A for each, A in zip(axes, maps, strict=True))
+    return centred_space(joint, (W_s, W_t), (axes[0].mean, axes[1].mean), parts)
 
 
 class Procrustes(PairMomentEstimator, PairedMap):
@@ -117,10 +114,12 @@ class Procrustes(PairMomentEstimator, PairedMap):
     np.float64(1.0)
     """
 
-    def _fit_joint(self, domains: TwoDomains, joint: JointSpace, settings: Any) -> tuple[CommonSpace, dict[str, Any]]:
+    systems = (SystemFacts("procrustes", "maps of pairs", "Schönemann 1966", PAIRS, "metric"),)
+
+    def _fit_joint(self, domains: TwoDomains, joint: JointSpace, settings: Any) -> Learned:
         (A, B), axes, weights = centre_pairs(joint)
         turned = fit_procrustes(A, B, weights=weights)
-        return centred_space(joint, axes, (turned.U, turned.V), (turned.U.shape[1],)), {}
+        return space_from_axes(joint, axes, (turned.U, turned.V), (turned.U.shape[1],)), {}
 
 
 class PulledBackMetric(PairedMap):
@@ -174,8 +173,16 @@ class PulledBackMetric(PairedMap):
     0.93
     """
 
+    systems = (
+        SystemFacts(
+            "pulled-back", "related work", "after Qi et al. 2012, our reading", "pairs, source labels", "metric"
+        ),
+    )
+
     learner_: Any
     penalty_: float
+    metric: Any
+    penalty: float | str
 
     def __init__(
         self,
@@ -188,55 +195,38 @@ class PulledBackMetric(PairedMap):
         source_transformer: Any = None,
         target_transformer: Any = None,
     ) -> None:
-        super().__init__(
-            rule=rule,
-            references=references,
-            n_neighbors=n_neighbors,
-            source_transformer=source_transformer,
-            target_transformer=target_transformer,
-        )
-        self.metric = metric
-        self.penalty = penalty
+        self._set_parameters(locals())
 
     def _validate(self) -> FloatArray:
         super()._validate()
-        known = isinstance(self.metric, str) and self.metric in ("auto", "euclidean")
-        if not known and (isinstance(self.metric, str | type) or not hasattr(self.metric, "fit")):
-            raise InputError(
-                f'metric: expected "auto", "euclidean" or an object with fit(X, y), got {self.metric!r}.'
-            )
-        if isinstance(self.penalty, str) and self.penalty == "auto":
-            return PENALTIES
-        return np.array([check_number(self.penalty, "penalty", low=0.0, strict=True)])
+        check_metric(self.metric, "auto", "euclidean")
+        return as_penalties(self.penalty)
 
     def _joint_space(self, domains: TwoDomains) -> JointSpace:
         return JointSpace.of_features(domains)
 
-    def _fit_joint(
-        self, domains: TwoDomains, joint: JointSpace, settings: FloatArray
-    ) -> tuple[CommonSpace, dict[str, Any]]:
+    def _fit_joint(self, domains: TwoDomains, joint: JointSpace, settings: FloatArray) -> Learned:
         (A, B), axes, weights = centre_pairs(joint)
         translator = fit_ridge(B, A, weights=weights, penalties=settings)
-        learner = self._fitted_learner(domains)
+        learner = self._fit_learner(domains)
         L = np.eye(domains.source.X.shape[1]) if learner is None else np.asarray(learner.components_).T
+        # Target rows are translated into the source's features, then measured by the source's metric.
         W_t = axes[1].axes @ translator.map.W @ axes[0].axes.T @ L
-        offsets = -np.vstack([axes[0].mean @ L, axes[1].mean @ W_t])
-        spaces = joint.source.space, joint.target.space
-        space = CommonSpace(*spaces, np.vstack([L, W_t]), projected=True, offsets=offsets)
-        return space, {"learner_": learner, "penalty_": translator.penalty}
+        return centred_space(joint, (L, W_t), (axes[0].mean, axes[1].mean)), {
+            "learner_": learner,
+            "penalty_": translator.penalty,
+        }
 
-    def _fitted_learner(self, domains: TwoDomains) -> Any:
-        """The metric of the source, or None for the Euclidean one."""
-        source = domains.source
-        known = source.labelled
-        taught = len(np.unique(source.y[known])) > 1
-        if isinstance(self.metric, str):
-            if self.metric == "euclidean" or not taught:
-                return None
-            return ITML(random_state=0).fit(as_dense(source.X[known]), source.y[known])
+    def _fit_learner(self, domains: TwoDomains) -> Any:
+        """Return the metric of the source, or None for the Euclidean one."""
+        known = domains.source.labelled
+        X, y = domains.source.X[known], domains.source.y[known]
+        automatic, taught = isinstance(self.metric, str), len(np.unique(y)) > 1
+        if automatic and (self.metric == "euclidean" or not taught):
+            return None
         if not taught:
             raise InputError("metric: expected labelled source rows of two classes for a learner, got fewer.")
-        return clone(self.metric).fit(as_dense(source.X[known]), source.y[known])
+        return (ITML(random_state=0) if automatic else clone(self.metric)).fit(as_dense(X), y)
 
 
 class RelativeRepresentations(PairedMap):
@@ -271,17 +261,16 @@ class RelativeRepresentations(PairedMap):
     np.float64(1.0)
     """
 
-    def _fit_joint(self, domains: TwoDomains, joint: JointSpace, settings: Any) -> tuple[CommonSpace, dict[str, Any]]:
+    systems = (SystemFacts("relative", "maps of pairs", "Moschella et al. 2023", PAIRS, "metric"),)
+
+    def _fit_joint(self, domains: TwoDomains, joint: JointSpace, settings: Any) -> Learned:
         both, axes, weights = centre_pairs(joint)
         maps = []
         for X in both:
             lengths = np.linalg.norm(X, axis=1)
             # The length of the row itself scales all of its cosines alike, and the point is scaled anyway.
             maps.append((X / np.where(lengths > 0.0, lengths, 1.0)[:, None]).T * np.sqrt(weights))
-        return centred_space(joint, axes, (maps[0], maps[1]), (len(weights),)), {}
-
-
-Both = tuple[FloatArray, FloatArray]
+        return space_from_axes(joint, axes, (maps[0], maps[1]), (len(weights),)), {}
 
 
 @dataclass(frozen=True, eq=False)
@@ -316,13 +305,14 @@ class _Errors:
     kept: FloatArray
 
     def __call__(self, Z: Matrix, codes: IntArray) -> tuple[FloatArray, ...]:
-        """The errors (p,) of a block."""
+        """Return the errors (p,) of a block."""
         rows, w = self.layout.parts(Z)
         block = CentredRows.of(rows, self.mean, w)
         A, B = block.part(self.inputs), block.part(self.outputs)
         U, lengths = A.times(self.basis), B.lengths
         G, squares, errors = U * B.times(self.back), U**2, np.empty(len(self.kept))
         for k, h in enumerate(self.kept):
+            # The leverage of each pair: its error when it is held out is the fitted one over one less this.
             root = 1.0 / np.maximum(1.0 - w / self.weight - squares @ h, np.finfo(np.float64).eps)
             F, c = U * root[:, None], root**2
             errors[k] = c @ lengths - 2.0 * (c @ G) @ h + h @ ((F.T @ F) * self.K) @ h
@@ -332,7 +322,7 @@ class _Errors:
 def fit_ridge_of_pairs(
     pairs: RowPairs, moments: PairMoments, points: Both, axes: Both, penalties: FloatArray, *, back: bool = False
 ) -> RidgeFit:
-    """What :func:`isthmus.maps.regression` is over all pairs, from their moments and one pass or two for the penalty.
+    """Fit :func:`isthmus.maps.regression.fit_ridge` to all pairs, by their moments and a pass or two for the penalty.
 
     Parameters
     ----------
@@ -348,7 +338,7 @@ def fit_ridge_of_pairs(
         Whether targets predict sources.
     """
     first, second = (1, 0) if back else (0, 1)
-    root = np.sqrt(moments.weight / len(points[0]))  # each stand-in counts so much
+    root = np.sqrt(moments.weight / len(points[0]))  # each representative pair stands for as many
     B = points[second] * root
     _, found = decompose(points[first] * root, B)
     sides = moments.layout.sides
@@ -420,7 +410,21 @@ class RidgeMap(PairMomentEstimator, PairedMap):
     np.float64(1.0)
     """
 
+    systems = (
+        SystemFacts(
+            "ridge",
+            "maps of pairs",
+            "Hoerl & Kennard 1970, both ways",
+            PAIRS,
+            "metric",
+            best_for="finding the same object, from known pairs",
+        ),
+        SystemFacts("ridge-rbf", "maps of pairs", "kernel ridge, both ways", PAIRS, "metric", options=RBF_KERNELS),
+    )
+
     penalties_: tuple[float, float]
+    penalty: float | str
+    ways: str
 
     def __init__(
         self,
@@ -435,34 +439,23 @@ class RidgeMap(PairMomentEstimator, PairedMap):
         source_transformer: Any = None,
         target_transformer: Any = None,
     ) -> None:
-        super().__init__(
-            source_kernel,
-            target_kernel,
-            rule=rule,
-            references=references,
-            n_neighbors=n_neighbors,
-            source_transformer=source_transformer,
-            target_transformer=target_transformer,
-        )
-        self.penalty = penalty
-        self.ways = ways
+        self._set_parameters(locals())
 
     def _validate(self) -> FloatArray:
         super()._validate()
         check_choice(self.ways, "ways", WAYS)
-        if isinstance(self.penalty, str) and self.penalty == "auto":
-            return PENALTIES
-        return np.array([check_number(self.penalty, "penalty", low=0.0, strict=True)])
+        return as_penalties(self.penalty)
 
-    def _fit_joint(self, domains: TwoDomains, joint: JointSpace, settings: Any) -> tuple[CommonSpace, dict[str, Any]]:
+    def _fit_joint(self, domains: TwoDomains, joint: JointSpace, settings: Any) -> Learned:
         (A, B), axes, weights = centre_pairs(joint)
         if isinstance(joint, MomentPairs):
             both = joint.many, joint.moments, (A, B), (axes[0].axes, axes[1].axes), settings
             f, g = fit_ridge_of_pairs(*both), fit_ridge_of_pairs(*both, back=True)
         else:
             f, g = (fit_ridge(X, Y, weights=weights, penalties=settings) for X, Y in ((A, B), (B, A)))
+        # A half is a pair of maps into one domain: the prediction, and the row itself.
         halves = {"to target": (f.map.W, np.eye(B.shape[1])), "to source": (np.eye(A.shape[1]), g.map.W)}
         kept = list(halves.values()) if self.ways == "both" else [halves[self.ways]]
         maps = [np.hstack([half[k] for half in kept]) for k in (0, 1)]
-        space = centred_space(joint, axes, (maps[0], maps[1]), tuple(half[0].shape[1] for half in kept))
+        space = space_from_axes(joint, axes, (maps[0], maps[1]), tuple(half[0].shape[1] for half in kept))
         return space, {"penalties_": (f.penalty, g.penalty)}

@@ -7,19 +7,21 @@ from typing import Any
 import numpy as np
 
 from isthmus.data.domains import TwoDomains
+from isthmus.estimators.base import LABELS, SystemFacts, check_equal_features
 from isthmus.estimators.logdet import (
     LogDetEstimator,
     SolverRun,
     as_bounds,
+    as_pair_weight,
     count_pairs,
     make_label_pairs,
     scale_weights,
 )
-from isthmus.exceptions import InputError
+from isthmus.estimators.mapped import Learned
 from isthmus.geometry.common_space import CommonSpace
 from isthmus.geometry.spaces import JointSpace
-from isthmus.solvers.logdet import DualPoint, LogDetProblem
-from isthmus.solvers.result import Result, Solver
+from isthmus.solvers.logdet import LogDetProblem
+from isthmus.solvers.result import Solver
 
 
 class Saenko(LogDetEstimator):
@@ -73,11 +75,12 @@ class Saenko(LogDetEstimator):
     array([1.6, 1.6, 1.6, 1.6])
     """
 
+    systems = (
+        SystemFacts("saenko", "pair constraints", "Saenko et al. 2010, equal features only", LABELS, "metric"),
+    )
+
     equal_features = True
     intercept = True  # only differences of rows count
-    result_: Result[DualPoint]
-    bounds_: tuple[float, float]
-    n_iter_: int
 
     def __init__(
         self,
@@ -94,42 +97,20 @@ class Saenko(LogDetEstimator):
         target_transformer: Any = None,
         progress: Any = False,
     ) -> None:
-        self.pair_weight = pair_weight
-        self.bounds = bounds
-        self.solver = solver
-        self.tol = tol
-        self.max_iter = max_iter
-        self.rule = rule
-        self.references = references
-        self.n_neighbors = n_neighbors
-        self.source_transformer = source_transformer
-        self.target_transformer = target_transformer
-        self.progress = progress
+        self._set_parameters(locals())
 
     def _joint_space(self, domains: TwoDomains) -> JointSpace:
-        d_source, d_target = domains.source.X.shape[1], domains.target.X.shape[1]
-        if d_source != d_target:
-            raise InputError(
-                f"X_target: expected {d_source} columns, the features of X_source, got {d_target}; "
-                "MLHD learns across domains with different features."
-            )
+        check_equal_features(domains, "MLHD")
         return JointSpace.of_features(domains)
 
-    def _fit_joint(
-        self, domains: TwoDomains, joint: JointSpace, settings: SolverRun
-    ) -> tuple[CommonSpace, dict[str, Any]]:
+    def _fit_joint(self, domains: TwoDomains, joint: JointSpace, settings: SolverRun) -> Learned:
         bounds = as_bounds(self.bounds, joint.spread)
         # Labelled rows of both domains one above the other, in the coordinates they share.
         rows = np.vstack([joint.source.points, joint.target.points])
         rows -= rows.mean(axis=0)  # only differences count: an offset would cost digits
         pairs = make_label_pairs(rows, joint.y, [joint.runs], bounds)
-        weight = self._pair_weight(count_pairs(pairs))
+        weight = as_pair_weight(self.pair_weight, count_pairs(pairs))
         result = settings.result(LogDetProblem(rows, scale_weights(pairs, weight)))
         W = result.components()
         space = CommonSpace(joint.source.space, joint.target.space, np.vstack([W, W]))
-        return space, {
-            "result_": result,
-            "pair_weight_": weight,
-            "bounds_": bounds,
-            "n_iter_": result.n_iter,
-        }
+        return space, {"result_": result, "pair_weight_": weight, "bounds_": bounds, "n_iter_": result.n_iter}

@@ -1,4 +1,4 @@
-"""The control that everyone forgets: where the domains share columns, no space has to be learned at all."""
+"""The baseline of shared columns: where both domains have some, no space has to be learned."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from sklearn.svm import LinearSVC
 
 from isthmus._core.validation import IntArray, Matrix, column_names, is_sparse
 from isthmus.data.domains import TwoDomains
-from isthmus.estimators.controls import TargetEstimator
+from isthmus.estimators.base import TargetEstimator
 from isthmus.exceptions import InputError
 from isthmus.geometry.similarity import normalize_precisely
 
@@ -36,11 +36,10 @@ class SharedColumns(TargetEstimator):
     """
 
     classifier_: Any
+    columns: Any
 
     def __init__(self, columns: Any, *, source_transformer: Any = None, target_transformer: Any = None) -> None:
-        self.columns = columns
-        self.source_transformer = source_transformer
-        self.target_transformer = target_transformer
+        self._set_parameters(locals())
 
     def _fit_domains(self, domains: TwoDomains, settings: None) -> dict[str, Any]:
         ours, theirs = np.asarray(self.columns).T
@@ -49,12 +48,13 @@ class SharedColumns(TargetEstimator):
             normalize_precisely(domains.source.X[:, ours]),
             normalize_precisely(domains.target.X[known][:, theirs]),
         )
+        # Sparse only where both parts are: scikit-learn takes no mixture.
         X = sp.vstack(parts, format="csr") if is_sparse(parts[0]) and is_sparse(parts[1]) else _stack(*parts)
         classifier = LinearSVC(random_state=0).fit(X, np.r_[domains.source.y, domains.target.y[known]])
         return {"classifier_": classifier}
 
     def predict(self, X: Any, domain: str = "target") -> NDArray[Any]:
-        """The class of each target row (n,)."""
+        """Return the class of each target row (n,)."""
         rows = normalize_precisely(self._rows(X, domain)[:, np.asarray(self.columns)[:, 1]])
         return np.asarray(self.classes_[np.asarray(self.classifier_.predict(rows), dtype=np.intp)])
 
@@ -67,7 +67,7 @@ def _stack(A: Matrix, B: Matrix) -> Matrix:
 
 
 def find_common_columns(given: Any, X_source: Any, X_target: Any) -> IntArray | None:
-    """The columns of both domains that are the same (m, 2), or None where there are none.
+    """Return the columns of both domains that are the same (m, 2), or None where there are none.
 
     Parameters
     ----------
@@ -92,7 +92,7 @@ def find_common_columns(given: Any, X_source: Any, X_target: Any) -> IntArray | 
 
 
 def _place(column: Hashable, names: Sequence[str] | None, size: int) -> int:
-    """The number of a column."""
+    """Return the number of a column."""
     if isinstance(column, str) and names is not None and column in names:
         return names.index(column)
     if isinstance(column, int | np.integer) and not isinstance(column, bool) and 0 <= column < size:

@@ -10,6 +10,7 @@ from sklearn.utils import InputTags
 
 from isthmus._core.validation import FloatArray, IntArray, Matrix, check_choice, check_number, is_sparse
 from isthmus.data.domains import Domain, KnownPairs, TwoDomains
+from isthmus.estimators.base import SystemFacts
 from isthmus.estimators.hfa import TargetClassifier
 from isthmus.exceptions import InputError
 
@@ -62,11 +63,24 @@ class TLRisk(TargetClassifier):
     array(['cat', 'dog'], dtype=object)
     """
 
+    systems = (
+        SystemFacts(
+            "tlrisk",
+            "related work",
+            "Dai et al. 2008, from memory",
+            "pairs that features occur in together, source labels",
+            "labels",
+        ),
+    )
+
     takes_pairs = True
     needs_pairs = True
     fewest_pairs = 1
     non_negative = True
     class_models_: FloatArray
+    measure: str
+    target_weight: float
+    smoothing: float
 
     def __init__(
         self,
@@ -77,11 +91,7 @@ class TLRisk(TargetClassifier):
         source_transformer: Any = None,
         target_transformer: Any = None,
     ) -> None:
-        self.measure = measure
-        self.target_weight = target_weight
-        self.smoothing = smoothing
-        self.source_transformer = source_transformer
-        self.target_transformer = target_transformer
+        self._set_parameters(locals())
 
     def _validate(self) -> None:
         super()._validate()
@@ -119,7 +129,7 @@ class TLRisk(TargetClassifier):
         return scores
 
     def transform(self, X: Any, domain: str = "target") -> FloatArray:
-        """The scores of the classes (n, C), zero for classes that nothing is known of."""
+        """Return the scores of the classes (n, C), zero for classes that nothing is known of."""
         rows = self._rows(X, domain)
         scores = self._scores(rows)
         return np.where(np.isneginf(scores), 0.0, scores).astype(rows.dtype, copy=False)
@@ -132,7 +142,7 @@ class TLRisk(TargetClassifier):
 
 
 def check_non_negative(X: Matrix, name: str) -> Matrix:
-    """The same rows, unless a feature is negative."""
+    """Return the rows; raise where a feature is negative."""
     least = float((X.data if is_sparse(X) else X).min(initial=0.0))
     if least < 0.0:
         raise InputError(f"{name}: expected features of at least 0, such as counts of words, got {least:.3g}.")
@@ -140,7 +150,7 @@ def check_non_negative(X: Matrix, name: str) -> Matrix:
 
 
 def class_distributions(domain: Domain, n_classes: int) -> FloatArray:
-    """p(f | c) (C, d): the sums of each class's rows, scaled to sum to one; zero where there are none."""
+    """Return p(f | c) (C, d): the sums of each class's rows, scaled to sum to one; zero where there are none."""
     rows: IntArray = domain.labelled
     indicator = sp.csr_array((np.ones(len(rows)), (domain.y[rows], rows)), shape=(n_classes, domain.X.shape[0]))
     sums = indicator @ domain.X.astype(np.float64)
@@ -148,10 +158,11 @@ def class_distributions(domain: Domain, n_classes: int) -> FloatArray:
 
 
 def translate_distributions(domains: TwoDomains, pairs: KnownPairs, P: FloatArray) -> FloatArray:
-    """Distributions P (C, d_s) over source features as distributions (C, d_t) over target features."""
+    """Return distributions P (C, d_s) over source features as distributions (C, d_t) over target features."""
     A = domains.source.X[pairs.source].astype(np.float64)
     B = domains.target.X[pairs.target].astype(np.float64)
     r = A.T @ (pairs.weights * np.asarray(B.sum(axis=1)).ravel())
+    # Right to left, B'(A(p/r)): the table p(f_t | f_s) of d_s × d_t numbers is never made.
     shares = np.divide(P, r, out=np.zeros_like(P), where=r > 0.0)
     return _distributions(np.asarray(B.T @ (pairs.weights[:, None] * (A @ shares.T))).T)
 
@@ -162,7 +173,7 @@ def _distributions(M: FloatArray) -> FloatArray:
 
 
 def similarity(Y: Matrix, theta: FloatArray, measure: str, smoothing: float) -> FloatArray:
-    """How alike rows Y (n, d) and distributions θ (C, d) are (n, C): minus KL(y‖θ), the cosine, or the correlation.
+    """Return the similarity (n, C) of rows Y (n, d) and distributions θ (C, d): −KL(y‖θ), cosine or correlation.
 
     A row of zeros is as like one class as another.
     """

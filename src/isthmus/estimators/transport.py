@@ -1,4 +1,4 @@
-"""What systems share that name the rows of the fit, and know no others."""
+"""Optimal transport between the rows of two domains, by POT: GW, FGW and COOT; they know the rows of the fit only."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from scipy.spatial.distance import cdist
 
 from isthmus._core.validation import UNLABELLED, FloatArray, IntArray, Matrix, as_dense, check_number
 from isthmus.data.domains import TwoDomains
-from isthmus.estimators.base import warn_about_data
+from isthmus.estimators.base import LABELS_AND_ROWS, SystemFacts, warn_about_data
 from isthmus.estimators.hfa import TargetClassifier
 from isthmus.exceptions import InputError, MissingDependencyError
 from isthmus.geometry.kernels import Linear
 
+# Two rows are the same where no feature differs by more than this part of the largest one.
 SAME = 1e-9
-"""Two rows are the same where no feature differs by more than this part of the largest one."""
 BLOCK = 512
 
 
@@ -33,7 +33,7 @@ class TransductiveEstimator(TargetClassifier):
     _fit_rows: FloatArray
 
     def _plan(self, domains: TwoDomains, X: FloatArray, Y: FloatArray) -> FloatArray:
-        """π (n_s, n_t) between uniform weights."""
+        """Return π (n_s, n_t) between uniform weights."""
         raise NotImplementedError
 
     def _validate(self) -> None:
@@ -48,6 +48,7 @@ class TransductiveEstimator(TargetClassifier):
         plan = self._plan(domains, X, Y)
         shares = np.stack([plan[domains.source.y == c].sum(axis=0) for c in range(len(domains.classes))], axis=1)
         totals = shares.sum(axis=1, keepdims=True)
+        # A target row that gets nothing is of every class alike.
         P = np.divide(shares, totals, out=np.full_like(shares, 1.0 / shares.shape[1]), where=totals > 0.0)
         P[target.labelled] = np.eye(len(domains.classes))[target.y[target.labelled]]
         warn_about_data(domains, (Linear(), Linear()), intercept=True)
@@ -57,14 +58,15 @@ class TransductiveEstimator(TargetClassifier):
         return np.asarray(self.probabilities_[self._places(as_dense(rows))])
 
     def predict_proba(self, X: Any, domain: str = "target") -> FloatArray:
-        """Of what each row of the fit gets, the share of every class (n, C)."""
+        """Return, of what each row of the fit gets, the share of every class (n, C)."""
         return self._scores(self._rows(X, domain))
 
     def _places(self, X: FloatArray) -> IntArray:
-        """The numbers of rows among those of the fit."""
+        """Return the numbers of rows among those of the fit."""
         found = np.zeros(len(X), dtype=np.intp)
         for start in range(0, len(X), BLOCK):
             rows = slice(start, start + BLOCK)
+            # A row of the fit is recognised by its features, up to rounding: no map exists for any other.
             found[rows] = cdist(X[rows], self._fit_rows, "chebyshev").argmin(axis=1)
         largest = float(np.abs(self._fit_rows).max(initial=0.0))
         new = int((np.abs(X - self._fit_rows[found]).max(axis=1, initial=0.0) > SAME * largest).sum())
@@ -76,7 +78,7 @@ class TransductiveEstimator(TargetClassifier):
 
 
 def label_costs(domains: TwoDomains) -> FloatArray:
-    """What it costs (n_s, n_t) that a source row goes to a target row: 0 in its class, 1 in another.
+    """Return what it costs (n_s, n_t) that a source row goes to a target row: 0 in its class, 1 in another.
 
     Of a row without a label it is what a class at random would cost, 1 - 1/C.
     """
@@ -87,13 +89,13 @@ def label_costs(domains: TwoDomains) -> FloatArray:
 
 
 def scaled_distances(X: FloatArray) -> FloatArray:
-    """Squared distances of all rows, the largest one."""
+    """Return squared distances of all rows, the largest one."""
     D = cdist(X, X, "sqeuclidean")
     return np.asarray(D / (D.max() or 1.0))
 
 
 def import_pot() -> Any:
-    """POT."""
+    """Return the module of POT, or raise a sentence on how to install it."""
     try:
         import ot
         import ot.coot
@@ -104,8 +106,8 @@ def import_pot() -> Any:
     return ot
 
 
+# Of the linear programs inside: POT warns, and takes what it has, where they are not enough.
 MOST_PIVOTS = 1_000_000
-"""Of the linear programs inside: POT warns, and takes what it has, where they are not enough."""
 
 
 class GW(TransductiveEstimator):
@@ -135,14 +137,18 @@ class GW(TransductiveEstimator):
         The classes of the source.
     """
 
+    systems = (
+        SystemFacts(
+            "gw", "related work", "Mémoli 2011, rows of the fit only, by POT", "source labels, all rows", "labels"
+        ),
+    )
+
     needs_target_labels = False
 
     def __init__(
         self, *, max_iter: int = 1000, source_transformer: Any = None, target_transformer: Any = None
     ) -> None:
-        self.max_iter = max_iter
-        self.source_transformer = source_transformer
-        self.target_transformer = target_transformer
+        self._set_parameters(locals())
 
     def _plan(self, domains: TwoDomains, X: FloatArray, Y: FloatArray) -> FloatArray:
         plan = import_pot().gromov.gromov_wasserstein(
@@ -177,6 +183,14 @@ class FGW(TransductiveEstimator):
         As in :class:`GW`.
     """
 
+    systems = (
+        SystemFacts(
+            "fgw", "related work", "Vayer et al. 2020, rows of the fit only, by POT", LABELS_AND_ROWS, "labels"
+        ),
+    )
+
+    structure: float
+
     def __init__(
         self,
         *,
@@ -185,10 +199,7 @@ class FGW(TransductiveEstimator):
         source_transformer: Any = None,
         target_transformer: Any = None,
     ) -> None:
-        self.structure = structure
-        self.max_iter = max_iter
-        self.source_transformer = source_transformer
-        self.target_transformer = target_transformer
+        self._set_parameters(locals())
 
     def _validate(self) -> None:
         super()._validate()
@@ -234,6 +245,14 @@ class COOT(TransductiveEstimator):
         As in :class:`GW`.
     """
 
+    systems = (
+        SystemFacts(
+            "coot", "related work", "Redko et al. 2020, rows of the fit only, by POT", LABELS_AND_ROWS, "labels"
+        ),
+    )
+
+    label_weight: float
+
     def __init__(
         self,
         *,
@@ -242,10 +261,7 @@ class COOT(TransductiveEstimator):
         source_transformer: Any = None,
         target_transformer: Any = None,
     ) -> None:
-        self.label_weight = label_weight
-        self.max_iter = max_iter
-        self.source_transformer = source_transformer
-        self.target_transformer = target_transformer
+        self._set_parameters(locals())
 
     def _validate(self) -> None:
         super()._validate()
@@ -257,6 +273,7 @@ class COOT(TransductiveEstimator):
         return bool(self.label_weight > 0.0)
 
     def _plan(self, domains: TwoDomains, X: FloatArray, Y: FloatArray) -> FloatArray:
+        # In this unit μ does not depend on the scale of the features.
         unit = float(np.mean(np.concatenate([X.ravel() ** 2, Y.ravel() ** 2]))) or 1.0
         plans = import_pot().coot.co_optimal_transport(
             X,

@@ -1,4 +1,4 @@
-"""Fitted systems along a grid of weights λ1 and λ2, each from its neighbours."""
+"""MLHD along a grid of weights λ1 and λ2, each fit from its neighbours', and the choice among them."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def weight_path(
     pair_weights: Sequence[float | str] | None = None,
     pairs: Any = None,
 ) -> Iterator[MLHD]:
-    """Fitted systems along a grid of weights, one after the other, each started from its neighbours.
+    """Yield fitted systems along a grid of weights, each started from its neighbours.
 
     Each has the metric that ``clone(estimator).set_params(alignment_weight=λ1, pair_weight=λ2).fit(…)`` would have,
     to the tolerance, in about a third of the time (docs/scale.md); the axes of the common space may be turned. Rows
@@ -76,7 +76,7 @@ def weight_path(
 
 
 def make_grid(estimator: Any, first: Any, second: Any) -> tuple[list[Any], list[Any]]:
-    """λ1 and λ2 of the rows and of the columns of a grid."""
+    """Return λ1 and λ2 of the rows and of the columns of a grid."""
     found = []
     for values, name in ((first, WEIGHTS[0]), (second, WEIGHTS[1])):
         values = [getattr(estimator, name)] if values is None else values
@@ -100,7 +100,7 @@ def _fit_models(models: list[MLHD], data: TrainingData, n_rows: int) -> Iterator
 
 
 def _fit_of(first: MLHD, data: TrainingData) -> Callable[[MLHD, FloatArray | None], MLHD]:
-    """How one model after the other is fitted: in one joint space, but for source rows that come in blocks."""
+    """Return the function that fits one model after the other: in one joint space, but for source rows in blocks."""
 
     def settings(model: MLHD, start: FloatArray | None) -> SolverRun:
         return replace(model._validate(), start=lambda problem, *spaces: start)
@@ -111,9 +111,10 @@ def _fit_of(first: MLHD, data: TrainingData) -> Callable[[MLHD, FloatArray | Non
 
     prepared, warned = first._prepare(data), False
     if prepared.domains.in_blocks:
-        return lambda model, start: keep(model, model._fit_prepared(prepared, settings(model, start)))
+        return lambda model, start: keep(model, model._run_fit(prepared, settings(model, start)))
     with prepared.surroundings():
         first._check_references(prepared.domains)
+        # Coordinates depend on rows and kernels only: one joint space serves all weights.
         joint = first._joint_space(prepared.domains)
 
     def fit(model: MLHD, start: FloatArray | None) -> MLHD:
@@ -129,7 +130,7 @@ def _fit_of(first: MLHD, data: TrainingData) -> Callable[[MLHD, FloatArray | Non
 
 
 class WeightSearch(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
-    """The weights of :class:`MLHD` by cross-validation over target rows, with the manners of ``GridSearchCV``.
+    """The weights of :class:`MLHD` by cross-validation over target rows, used like ``GridSearchCV``.
 
     What ``GridSearchCV`` over ``estimator__alignment_weight`` and ``estimator__pair_weight`` finds, to the solver's
     tolerance, with every rule that goes by distances; but each fold prepares its rows once and goes along
@@ -214,7 +215,7 @@ class WeightSearch(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # type:
         return self
 
     def _splits(self, X: Any, labels: NDArray[Any]) -> list[tuple[IntArray, IntArray]]:
-        """Folds by a number, by a splitter, or as they are given."""
+        """Return folds by a number, by a splitter, or as they are given."""
         if hasattr(self.cv, "split"):
             return list(self.cv.split(X, labels))
         return list(SemiSupervisedSplit(self.cv).split(X, labels) if isinstance(self.cv, Integral) else self.cv)
@@ -224,21 +225,21 @@ class WeightSearch(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # type:
         return self.best_estimator_
 
     def predict(self, X: Any) -> NDArray[Any]:
-        """The class of each target row (n,), by the best weights."""
+        """Return the class of each target row (n,), by the best weights."""
         return self._best().predict(X)
 
     def transform(self, X: Any) -> FloatArray:
-        """Target rows as points of the common space (n, k), by the best weights."""
+        """Return target rows as points of the common space (n, k), by the best weights."""
         return self._best().transform(X)
 
     @available_if(has_method("predict_proba"))  # type: ignore[untyped-decorator]
     def predict_proba(self, X: Any) -> FloatArray:
-        """Probabilities of the classes (n, C), by the best weights, where the rule gives any."""
+        """Return probabilities of the classes (n, C), by the best weights, where the rule gives any."""
         return np.asarray(self._best().predict_proba(X))
 
     @available_if(has_method("decision_function"))  # type: ignore[untyped-decorator]
     def decision_function(self, X: Any) -> FloatArray:
-        """Scores of the classes, by the best weights, where the rule gives any."""
+        """Return scores of the classes, by the best weights, where the rule gives any."""
         return np.asarray(self._best().decision_function(X))
 
     @property
@@ -252,7 +253,7 @@ class WeightSearch(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # type:
         return tags
 
     def score(self, X: Any, y: Any) -> float:
-        """What ``scoring`` says of the best weights on these rows."""
+        """Return what ``scoring`` says of the best weights on these rows."""
         return float(check_scoring(self.estimator, scoring=self.scoring)(self._best(), X, y))
 
 
@@ -265,25 +266,26 @@ def _scores(
     test: IntArray,
     scorer: Any,
 ) -> FloatArray:
-    """The score (n_λ1 · n_λ2,) of each cell on the test rows of a fold; λ2 changes fastest."""
+    """Return the score (n_λ1 · n_λ2,) of each cell on the test rows of a fold; λ2 changes fastest."""
     first, second = weights
     source, (X_train, X_test) = given.source, (_take_rows(X, rows) for rows in (train, test))
     options = {"alignment_weights": first, "pair_weights": second}
     path = weight_path(given.estimator, source.X, source.y, X_train, y[train], **options)
     models = (GivenSource(model, source).around(model, X_train) for model in path)
     scores = [float(scorer(model, X_test, y[test])) for model in models]
+    # The path changes λ1 fastest, cv_results_ changes λ2 fastest.
     return np.reshape(scores, (len(second), len(first))).T.ravel()
 
 
 def _take_rows(X: Any, rows: IntArray) -> Any:
-    """Some rows of an array, a sparse matrix, a frame or a list."""
+    """Return some rows of an array, a sparse matrix, a frame or a list."""
     if isinstance(X, list | tuple):
         return [X[row] for row in rows]
     return X.iloc[rows] if hasattr(X, "iloc") else X[rows]
 
 
 def _results(weights: tuple[list[Any], list[Any]], scores: FloatArray) -> dict[str, Any]:
-    """As ``GridSearchCV`` has them, from the scores (n_splits, n_cells)."""
+    """Return ``cv_results_`` as ``GridSearchCV`` has them, from the scores (n_splits, n_cells)."""
     names = "estimator__alignment_weight", "estimator__pair_weight"
     cells = [(first, second) for first in weights[0] for second in weights[1]]
     mean = scores.mean(axis=0)
@@ -295,6 +297,7 @@ def _results(weights: tuple[list[Any], list[Any]], scores: FloatArray) -> dict[s
             f"{missing.sum()} of {len(cells)} pairs of weights have no score in some fold, and rank last.",
             UserWarning,
         )
+    # NaN ranks last, as in GridSearchCV, instead of first.
     ranked = np.where(missing, np.nanmin(mean) - 1.0, mean)
     return {
         "params": [dict(zip(names, cell, strict=True)) for cell in cells],
@@ -310,7 +313,7 @@ def _results(weights: tuple[list[Any], list[Any]], scores: FloatArray) -> dict[s
 
 
 def _as_object_array(values: Sequence[Any]) -> NDArray[Any]:
-    """Weights as they are: a word among numbers makes no words of these."""
+    """Return weights as an array of objects: a word among numbers makes no words of these."""
     found = np.empty(len(values), dtype=object)
     found[:] = values
     return found

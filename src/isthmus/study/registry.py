@@ -2,33 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
-from functools import partial
+from collections.abc import Iterator
+from dataclasses import dataclass, field
 from html import escape
 
-from sklearn.semi_supervised import LabelSpreading
-from sklearn.svm import LinearSVC
+from sklearn.base import clone
 
+from isthmus import estimators
 from isthmus._core.validation import check_choice
-from isthmus.estimators.arc import ARC
-from isthmus.estimators.augmentation import FeatureAugmentation
-from isthmus.estimators.base import TwoDomainEstimator
-from isthmus.estimators.cca import CCA, KCCA
-from isthmus.estimators.cdls import CDLS
+from isthmus.estimators.base import SECTIONS, SystemFacts, TwoDomainEstimator
 from isthmus.estimators.controls import Corrupted, SelfTrainedLDA, TargetOnly
-from isthmus.estimators.eigenmaps import CDSPP, DAMA, MTDA
-from isthmus.estimators.hcdrank import HCDRank
-from isthmus.estimators.hemap import HeMap
-from isthmus.estimators.hfa import HFA
-from isthmus.estimators.itml import ITML
-from isthmus.estimators.kpg import KPGRL
-from isthmus.estimators.manifold_alignment import ManifoldAlignment
-from isthmus.estimators.mlhd import MLHD
-from isthmus.estimators.paired_maps import Procrustes, PulledBackMetric, RelativeRepresentations, RidgeMap
-from isthmus.estimators.saenko import Saenko
-from isthmus.estimators.tlrisk import TLRisk
-from isthmus.estimators.transport import COOT, FGW, GW
 from isthmus.tasks.transfer.result import LabelTransfer
 from isthmus.tasks.transfer.semantic import SemanticMatching
 
@@ -39,27 +22,22 @@ HEAD = ("system", "learns", "from", "needs", "control", "reference", "best for")
 
 
 @dataclass(frozen=True)
-class System:
-    """One way to join two domains, and what it is."""
+class System(SystemFacts):
+    """One way to join two domains, and what it is.
 
-    name: str
-    """What it is called in tables."""
-    make: Callable[[], TwoDomainEstimator]
-    """Returns a fresh, unfitted estimator with the defaults; where chance plays a part, it is seeded."""
-    reference: str
-    """Where it comes from."""
-    uses: str
-    """The data that it learns from."""
-    learns: str
-    """Distances within and across the domains ("metric"), a "similarity" across them, nothing but "labels" of target
-    rows, or the "ranking" of rows."""
-    control: bool = False
-    """Whether it is there to keep the others honest: it never sees the source, or sees a corrupted one."""
-    best_for: str = ""
-    """What to take it for rather than another; empty where no measurement says so."""
+    Parameters
+    ----------
+    estimator : type[TwoDomainEstimator]
+        The class that declares it.
+    """
 
-    def __post_init__(self) -> None:
-        check_choice(self.learns, "learns", ("metric", "similarity", "labels", "ranking"))
+    estimator: type[TwoDomainEstimator] = field(kw_only=True)
+
+    def make(self) -> TwoDomainEstimator:
+        """Return a fresh, unfitted estimator; where chance plays a part, it is seeded."""
+        # A clone: no two may share an estimator among their options, which set_params would change for both.
+        made: TwoDomainEstimator = clone(self.estimator(**self.options))
+        return made
 
     @property
     def takes_pairs(self) -> bool:
@@ -133,7 +111,7 @@ class Systems:
         equal_features: bool | None = None,
         control: bool | None = None,
     ) -> Systems:
-        """Those that can be used with what there is; None leaves a question open.
+        """Return those that can be used with what there is; None leaves a question open.
 
         Parameters
         ----------
@@ -164,7 +142,7 @@ class Systems:
         ]
 
     def _repr_html_(self) -> str:
-        """The table for notebooks."""
+        """Return the table for notebooks."""
         cells = [("th", HEAD), *(("td", row) for row in self._rows())]
         lines = ["".join(f"<{tag}>{escape(cell)}</{tag}>" for cell in row) for tag, row in cells]
         return "<table>" + "".join(f"<tr>{line}</tr>" for line in lines) + "</table>"
@@ -178,94 +156,15 @@ class Systems:
     __repr__ = __str__
 
 
-def _target_svm() -> TargetOnly:
-    return TargetOnly(LinearSVC(random_state=0))
+def _collect_systems() -> Systems:
+    """Return the systems that the public classes declare, by section and within it in the order of the classes."""
+    classes = [getattr(estimators, name) for name in estimators.__all__]
+    classes += [SemanticMatching, LabelTransfer, TargetOnly, SelfTrainedLDA, Corrupted]
+    found = [System(**vars(facts), estimator=cls) for cls in classes for facts in vars(cls).get("systems", ())]
+    return Systems(tuple(sorted(found, key=lambda system: SECTIONS.index(system.section))))
 
 
-def _target_label_spreading() -> TargetOnly:
-    return TargetOnly(LabelSpreading(kernel="knn"))
-
-
-def _add_itml(projection: Callable[..., CCA]) -> CCA:
-    return projection(metric=ITML(random_state=0), rule="nearest")
-
-
-def _make_corrupted(kind: str) -> Corrupted:
-    return Corrupted(MLHD(), kind, random_state=0)
-
-
-_BOTH, _ALL = "labels of both", "labels of both, unlabelled target rows"
-_EITHER, _PAIRS = "labels of both, or pairs", "pairs"
-_ANY = "labels of both, unlabelled rows, pairs"
-_TARGET, _TARGET_ALL = "target labels", "target labels, unlabelled target rows"
-_PROJECTIONS = (
-    System("dama", DAMA, "Wang & Mahadevan 2011", "labels of both, unlabelled rows", "metric"),
-    System("cdspp", CDSPP, "Wang & Breckon 2022", _BOTH, "metric"),
-    System("cdspp-self", partial(CDSPP, n_rounds=5), "Wang & Breckon 2022, self-trained", _ALL, "metric"),
-    System("manifold-alignment", ManifoldAlignment, "Wang & Mahadevan 2009", _ANY, "metric"),
-    System("mtda", MTDA, "after Zhang & Yeung 2011: LDA of the direct sum", _BOTH, "metric"),
-    System("hemap", HeMap, "Shi et al. 2010", _PAIRS, "metric"),
-)
-_DISTANCES = "distances, also within a domain and within a class"
-_SAME_OBJECT = "finding the same object, from known pairs"
-_SAME_CLASS = "finding rows of the same class, where every class is labelled in the target"
-_NAMES = "naming rows of the target, also of classes that no target row is labelled with"
-_CO_OCCURRENCE, _GEOMETRY = "pairs that features occur in together, source labels", "source labels, all rows"
-_CLASSIFIERS = (
-    System("tlrisk", TLRisk, "Dai et al. 2008, from memory", _CO_OCCURRENCE, "labels"),
-    System("pulled-back", PulledBackMetric, "after Qi et al. 2012, our reading", "pairs, source labels", "metric"),
-    System("hfa", HFA, "Duan et al. 2012, solved exactly", _BOTH, "labels"),
-    System("feature-augmentation", FeatureAugmentation, "Daumé 2007, equal features only", _BOTH, "metric"),
-    System("cdls", CDLS, "Tsai et al. 2016", _ALL, "metric"),
-    System("kpg-rl", KPGRL, "Gu et al. 2022", _ALL, "labels"),
-    System("hcdrank", HCDRank, "Wang et al. 2009, equal features only, from memory", _BOTH, "ranking"),
-    System("gw", GW, "Mémoli 2011, rows of the fit only, by POT", _GEOMETRY, "labels"),
-    System("fgw", FGW, "Vayer et al. 2020, rows of the fit only, by POT", _ALL, "labels"),
-    System("coot", COOT, "Redko et al. 2020, rows of the fit only, by POT", _ALL, "labels"),
-)
-_SYSTEMS = Systems(
-    (
-        System("mlhd", MLHD, "Qian & Chen 2012", _ANY, "metric", best_for=_DISTANCES),
-        System("mlhd-rbf", partial(MLHD, "rbf", "rbf"), "Qian & Chen 2012", _ANY, "metric"),
-        System(
-            "cca+nn", partial(CCA, rule="nearest"), "Hotelling 1936, pairs as in Kulis et al. 2011", _EITHER, "metric"
-        ),
-        System(
-            "kcca+nn", partial(KCCA, rule="nearest"), "Akaho 2001, pairs as in Kulis et al. 2011", _EITHER, "metric"
-        ),
-        System("cca+itml", partial(_add_itml, CCA), "Davis et al. 2007 after CCA", _BOTH, "metric"),
-        System("kcca+itml", partial(_add_itml, KCCA), "Davis et al. 2007 after KCCA", _BOTH, "metric"),
-        System("saenko", Saenko, "Saenko et al. 2010, equal features only", _BOTH, "metric"),
-        System("arc", ARC, "Kulis et al. 2011", _BOTH, "similarity"),
-        System("arc-rbf", partial(ARC, "rbf", "rbf"), "Kulis et al. 2011", _BOTH, "similarity"),
-        System("ridge", RidgeMap, "Hoerl & Kennard 1970, both ways", _PAIRS, "metric", best_for=_SAME_OBJECT),
-        System("ridge-rbf", partial(RidgeMap, "rbf", "rbf"), "kernel ridge, both ways", _PAIRS, "metric"),
-        System("procrustes", Procrustes, "Schönemann 1966", _PAIRS, "metric"),
-        System("relative", RelativeRepresentations, "Moschella et al. 2023", _PAIRS, "metric"),
-        *_PROJECTIONS,
-        System(
-            "semantic", SemanticMatching, "target's rule × source's rule", _ALL, "similarity", best_for=_SAME_CLASS
-        ),
-        System(
-            "label-transfer",
-            LabelTransfer,
-            "starts by evidence, balanced and polished",
-            _ANY,
-            "labels",
-            best_for=_NAMES,
-        ),
-        *_CLASSIFIERS,
-        System("target 1-NN", TargetOnly, "nearest labelled target row", _TARGET, "labels", True),
-        System("target SVM", _target_svm, "linear support vectors", _TARGET, "labels", True),
-        System("target label spreading", _target_label_spreading, "Zhou et al. 2004", _TARGET_ALL, "labels", True),
-        System("target self-trained LDA", SelfTrainedLDA, "Sinkhorn pseudo-labels", _TARGET_ALL, "labels", True),
-        System("mlhd, noise", partial(_make_corrupted, "noise"), "random source features", _ALL, "labels", True),
-        System(
-            "mlhd, permuted", partial(_make_corrupted, "permuted"), "permuted source labels", _ALL, "labels", True
-        ),
-        System("mlhd, renamed", partial(_make_corrupted, "renamed"), "renamed source classes", _ALL, "labels", True),
-    )
-)
+_SYSTEMS = _collect_systems()
 
 
 def systems(
@@ -275,7 +174,7 @@ def systems(
     unlabelled: bool | None = None,
     equal_features: bool | None = None,
 ) -> Systems:
-    """Every system and every control, with its reference, what it learns from and needs, and what it is best for.
+    """Return all systems and controls: reference, what each learns from and needs, and what it is best for.
 
     To find rows of the same class across the domains, take ``semantic`` where every class has a labelled target row;
     to name target rows, ``label-transfer``; to measure rows, within a class too, ``mlhd``; to find the same object, a

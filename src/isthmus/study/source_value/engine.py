@@ -16,7 +16,8 @@ from sklearn.svm import LinearSVC
 
 from isthmus._core.validation import BoolArray, FloatArray, IntArray, Matrix
 from isthmus.data.domains import TwoDomains
-from isthmus.estimators.controls import KINDS, BalancedKMeans, SelfTrainedLDA, TargetEstimator, TargetOnly
+from isthmus.estimators.base import TargetEstimator
+from isthmus.estimators.controls import KINDS, BalancedKMeans, SelfTrainedLDA, TargetOnly
 from isthmus.estimators.shared_columns import SHARED, SharedColumns
 from isthmus.evidence.comparison import Estimate, compare_with_best, estimate_difference
 from isthmus.exceptions import DataWarning, InputError

@@ -14,7 +14,7 @@ from sklearn.neighbors import NearestNeighbors
 from isthmus._core.progress import Progress
 from isthmus._core.validation import UNLABELLED, BoolArray, FloatArray, IntArray, Matrix, as_generator, check_number
 from isthmus.data.domains import TwoDomains
-from isthmus.estimators.base import TwoDomainEstimator
+from isthmus.estimators.base import EVERYTHING, SystemFacts, TwoDomainEstimator
 from isthmus.exceptions import InputError
 from isthmus.geometry.discriminants import SoftLDA
 from isthmus.tasks.transfer.engine import Outcome, estimate_shares, run_recipe
@@ -118,6 +118,17 @@ class LabelTransfer(TwoDomainEstimator):
     >>> round(model.score(d.X_test, d.y_test), 1)
     0.9
     """
+
+    systems = (
+        SystemFacts(
+            "label-transfer",
+            "tasks",
+            "starts by evidence, balanced and polished",
+            EVERYTHING,
+            "labels",
+            best_for="naming rows of the target, also of classes that no target row is labelled with",
+        ),
+    )
 
     takes_pairs = True
     fewest_pairs = 2
