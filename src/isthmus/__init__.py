@@ -44,8 +44,7 @@ if TYPE_CHECKING:
     from isthmus.study.registry import systems
     from isthmus.study.source_value.result import Verdict, does_source_help
     from isthmus.tasks.matching.result import Matching, match
-    from isthmus.tasks.migration.migrate import migrate
-    from isthmus.tasks.migration.result import Adapter
+    from isthmus.tasks.migration.result import Adapter, migrate
     from isthmus.tasks.transfer.result import LabelTransfer
     from isthmus.tasks.transfer.semantic import SemanticMatching
 
@@ -182,8 +181,10 @@ _NAMES = {
         "Matching",
         "match",
     ),
-    "tasks.migration.migrate": ("migrate",),
-    "tasks.migration.result": ("Adapter",),
+    "tasks.migration.result": (
+        "Adapter",
+        "migrate",
+    ),
     "tasks.transfer.result": ("LabelTransfer",),
     "tasks.transfer.semantic": ("SemanticMatching",),
 }

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from scipy.stats import binomtest
 
 from isthmus.evidence.held_out import search_gallery, shared_neighbours
-from isthmus.evidence.scores import wilson_interval
+from isthmus.evidence.held_out import wilson_interval
 from isthmus.tasks.migration.evidence import Figures, Recall, Share, bootstrap_mean, estimate_share, give_advice
 from isthmus.tasks.migration.migrate import learning_sizes, make_folds
 
