@@ -158,6 +158,10 @@ class SharedBaseline:
             return cls(columns)
         return cls(columns, len(pairs), measure_shared_recall(*shared, pairs, known))
 
+    def to_dict(self) -> dict[str, Any]:
+        """Return the figures and the sentence, for JSON."""
+        return {"columns": self.columns, "recall": self.recall, "sentence": str(self)}
+
     def __str__(self) -> str:
         if not self.columns:
             return "Baseline: none, as no words or columns are shared."
@@ -190,10 +194,12 @@ def measure_shared_recall(A: Any, B: Any, pairs: IntArray, without: IntArray | N
     0.5
     """
     X, Y = (normalize_precisely(check_matrix(rows, name)) for rows, name in ((A, "A"), (B, "B")))
+    # Dense, but of the searched rows only: there are few held-out pairs.
     cosines = np.asarray(as_dense(X[pairs[:, 0]] @ Y.T), dtype=np.float64)
     own = cosines[np.arange(len(pairs)), pairs[:, 1]][:, None]
     candidates = np.ones(Y.shape[0], dtype=bool)
     candidates[np.asarray([] if without is None else without, dtype=np.intp)] = False
+    # A partner that ties with t - 1 others would be drawn first once in t times.
     better, equal = (cosines > own + TIE) & candidates, (np.abs(cosines - own) <= TIE) & candidates
     return float(np.mean(~better.any(axis=1) / np.maximum(equal.sum(axis=1), 1)))
 
@@ -232,6 +238,13 @@ class HeldOutPairs:
             return "the shared words and columns alone find more held-out pairs than the model does."
         return None
 
+    def to_dict(self) -> dict[str, Any]:
+        """Return the figures, for JSON."""
+        first, near = self.evidence.at_1, self.evidence.at_10
+        shares = {"recall": first.value, "recall_among_10": near.value, "interval": [first.low, first.high]}
+        shared = {"shared_columns": self.baseline.columns, "shared_recall": self.baseline.recall}
+        return {"pairs": self.evidence.n, **shares, **shared}
+
     def __str__(self) -> str:
         return self.sentence
 
@@ -257,14 +270,15 @@ def search_held_out_pairs(
         Columns that both have, for the baseline.
     """
     held, kept = (pairs[part] for part in hold_out_pairs(len(pairs), FEWEST_PAIRS, np.random.default_rng(0)))
-    model = fit(kept) if len(held) else None
-    if not hasattr(model, "search"):
+    if not len(held) or not hasattr(model := fit(kept), "search"):
         return None
+    # A row whose partner is known is no answer; a row that is in a held-out pair too stays a candidate.
     known = np.setdiff1d(kept[:, 1], held[:, 1])
     candidates = np.setdiff1d(np.arange(X_target.shape[0]), known)
     k = min(NEAR, len(candidates))
     _, found = model.search(X_source[held[:, 0]], X_target[candidates], k, ("source", "target"))
     right = candidates[found] == held[:, 1:]
+    # Only the first ten were searched: a partner beyond them has no rank, and counts as not found.
     ranks = np.where(right.any(axis=1), 1.0 + right.argmax(axis=1), np.inf)
     return HeldOutPairs(PairRecall.of(ranks), SharedBaseline.measure(shared, held, known))
 
@@ -309,10 +323,11 @@ def search_gallery(
         S = score(queries[part])
         rows = np.arange(len(S))
         truth = S[rows, own[part]][:, None]
+        # The mean rank of ties: a map that gives all rows the same score gets the middle of the list, not its top.
         better, equal = (compare(S, truth).sum(axis=1) for compare in (np.greater, np.equal))
         ranks.append(1.0 + better + (equal - 1.0) / 2.0)
         if pool is not None:
-            near = S[:, pool]
+            near = S[:, pool]  # a copy, which may be changed
             near[rows, within[part]] = -np.inf
             nearest.append(np.argpartition(-near, NEAR - 1, axis=1)[:, :NEAR])
     return SearchResult(np.concatenate(ranks), None if pool is None else np.concatenate(nearest))

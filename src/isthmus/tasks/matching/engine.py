@@ -66,6 +66,7 @@ class ZeroBridge:
 
 def fit_bridge(engine: Engine, a: FloatArray, b: FloatArray, weights: FloatArray, before: Bridge | None) -> Bridge:
     """Fit the engine to pairs; return :class:`ZeroBridge` if they are too few, or repeat one row."""
+    # Rows that are all equal have no direction around their mean: maps of them would be rounding.
     if len(a) < engine.fewest or (a == a[0]).all() or (b == b[0]).all():
         return ZeroBridge()
     return engine.fit(a, b, weights, before)
@@ -95,6 +96,7 @@ class Ridge:
 
     def fit(self, a: FloatArray, b: FloatArray, weights: FloatArray, before: Bridge | None) -> RidgeBridge:
         """Fit both maps; the search for the penalties starts where the last one ended."""
+        # From round to round few pairs change: the best penalty is near the last one.
         near = before.places if isinstance(before, RidgeBridge) else (None, None)
         f, g = fit_ridge(a, b, weights=weights, near=near[0]), fit_ridge(b, a, weights=weights, near=near[1])
         return RidgeBridge(f.map, g.map, (f.place, g.place))
@@ -123,6 +125,7 @@ class Canonical:
 
     def fit(self, a: FloatArray, b: FloatArray, weights: FloatArray, before: Bridge | None) -> CosineBridge:
         """Compute the variates in closed form."""
+        # Pairs weigh by the square root on either side: their product is the weight.
         pairing = sp.diags_array(np.sqrt(weights.astype(np.float64))).tocsr()
         rows = PairedRows.of(a.astype(np.float64), b.astype(np.float64), pairing, pairing)
         found = rows.directions(RIDGE_OF_CCA, unit=False).weighted(POWER)
@@ -152,6 +155,7 @@ class EstimatorEngine:
     def fit(self, a: FloatArray, b: FloatArray, weights: FloatArray, before: Bridge | None) -> CosineBridge:
         """Fit a fresh copy of the estimator to the pairs."""
         rows = np.repeat(np.arange(len(a))[:, None], 2, axis=1)
+        # Row p of a and row p of b are the pair p.
         space = clone(self.estimator).fit(a, None, b, None, pairs=KnownPairs(rows, weights)).common_space_
         return CosineBridge(lambda A: space.embed(A, "source"), lambda B: space.embed(B, "target"))
 

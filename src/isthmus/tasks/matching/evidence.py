@@ -89,6 +89,7 @@ class MatchingEvidence:
     @property
     def consensus(self) -> float:
         """The agreement, times the gain over the control run in the share of pairs re-found when held out."""
+        # As of Cohen's kappa: the share of what chance leaves.
         gain = (self.refound - self.null_refound) / max(1.0 - self.null_refound, 1e-9)
         return self.agreement * max(gain, 0.0)
 
@@ -138,6 +139,7 @@ def judge(seen: MatchingEvidence) -> bool | None:
     """
     if seen.held_out is not None and seen.shuffled is not None:
         maps = seen.held_out.near >= MOST_NEAR * seen.held_out.n and seen.held_out.near > seen.shuffled.near
+        # Held-out pairs are rows with a partner: they say nothing of rows that may have none.
         others = seen.consensus >= SOME_CONSENSUS
     else:
         # Where few rows have a partner, runs agree on few of the others: what counts then are rows that are right.
@@ -186,8 +188,10 @@ def estimate_confidence(runs: Runs, precision: float) -> FloatArray:
     would have a higher mean than the estimated ``precision``, the log-odds of all are lowered to that.
     """
     mutual, repeated, refound = _list_confirmations(runs)
+    # Scores of tiny collections can be far outside the range that the weights were fitted on.
     odds = BASE_ODDS + PER_SCORE * np.clip(runs.held_out_score, -4.0, 4.0)
     odds += MUTUAL * mutual + REPEATED * repeated + REFOUND * refound
+    # One shift for all keeps the order of the matches.
     odds += _shift_log_odds(odds[mutual & refound], precision)
     return np.asarray(np.where(runs.found.partner >= 0, expit(odds), 1.0))
 
@@ -196,6 +200,7 @@ def _shift_log_odds(odds: FloatArray, precision: float) -> float:
     """Return what has to be added to log-odds for their mean probability to be no higher than the precision."""
     if not len(odds) or expit(odds).mean() <= precision:
         return 0.0
+    # No finite shift brings a mean probability to zero.
     if precision <= 0.0:
         return -LOWEST
     return float(brentq(lambda shift: expit(odds + shift).mean() - precision, -LOWEST, 0.0))
@@ -204,6 +209,7 @@ def _shift_log_odds(odds: FloatArray, precision: float) -> float:
 def accept_matches(runs: Runs, confidence: FloatArray, enough: float, one_to_one: bool) -> BoolArray:
     """Return which rows of A are in known pairs, or have a match that is confirmed in every way and confident."""
     mutual, repeated, refound = _list_confirmations(runs)
+    # Several rows of A may share a partner where it need not be one to one: it can choose but one of them.
     confirmed = repeated & refound & (mutual | (not one_to_one))
     return np.asarray((confirmed & (confidence >= enough)) | (runs.found.partner < 0))
 

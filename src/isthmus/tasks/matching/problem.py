@@ -129,7 +129,7 @@ class MatchingProblem:
         """The number of pairs of rows."""
         return len(self.A) * len(self.B)
 
-    def exclude_known(self, known: Links, one_to_one: bool) -> MatchingProblem:
+    def exclude_pairs(self, known: Links, one_to_one: bool) -> MatchingProblem:
         """Return the problem of the rows outside known pairs; of B, all stay if several rows can share one."""
         rows = np.setdiff1d(np.arange(len(self.A)), known.i)
         columns = np.setdiff1d(np.arange(len(self.B)), known.j) if one_to_one else None
@@ -152,6 +152,7 @@ class MatchingProblem:
 
     def shuffle_columns(self, rng: Generator) -> MatchingProblem:
         """Return a control: each row of B has the likeness and the label of another."""
+        # The coordinates stay: what the control finds is due to the geometry of the collections alone.
         order = rng.permutation(len(self.B))
         alike = Scores(self.alike.left, self.alike.right[order])
         veto = None if self.veto is None else Scores(self.veto.left, self.veto.right[order])
@@ -173,6 +174,7 @@ class MatchingProblem:
 
     def initial_scores(self) -> Scores:
         """Return the scores before any refinement: by anchors where there are some, and by likeness."""
+        # Deviations of one make scores of different kinds comparable before they are added.
         alike = apply_csls(self.alike).standardised()
         if not len(self.anchors):
             return alike
@@ -195,6 +197,7 @@ def make_domains(
 
     Where a transformer is "auto", columns are scaled as is usual for dense and for sparse rows.
     """
+    # An empty array or list is what a user has whose search for pairs found none.
     empty = np.shape(pairs)[:1] == (0,) if isinstance(pairs, np.ndarray) else isinstance(pairs, list) and not pairs
     parameters = zip((A, B), transformers, NAMES, ("source_transformer", "target_transformer"), strict=True)
     rows = [X if _is_auto(each) else _transform(X, each, name, of) for X, each, name, of in parameters]
@@ -266,6 +269,7 @@ def label_veto(ys: IntArray, yt: IntArray) -> Scores:
     classes = np.arange(max(ys.max(initial=0), yt.max(initial=0)) + 1)
     member = (ys[:, None] == classes).astype(np.float32)
     other = ((yt[:, None] != classes) & (yt[:, None] >= 0)).astype(np.float32)
+    # One row of A is a member of one class at most, so the product is either 0 or -FAR.
     return Scores(-FAR * member, other)
 
 

@@ -65,6 +65,7 @@ class Schedule:
 
     def visible_share(self, round_: int) -> float:
         """Return the share of the candidates that are not hidden."""
+        # The first round takes all of the initial scores; hiding keeps the next ones from settling early.
         return min(1.0, SHOWN * GROWTH**round_) if round_ else 1.0
 
     def n_axes(self, round_: int, most: int) -> int:
@@ -205,6 +206,7 @@ def match_out_of_fold(run: Run, rng: Generator, progress: Callable[[], None]) ->
     problem, n = run.problem, len(run.problem.A)
     links = mutual_pairs(run.best)
     folds = n_folds(problem)
+    # By rows, not by pairs: rows that are in no pair are matched by all folds but their own, too.
     fold = rng.permutation(n) % folds
     partner, score = np.zeros(n, np.intp), np.zeros(n, np.float32)
     for part in range(folds):
@@ -236,6 +238,7 @@ def rank_known_pairs(problem: MatchingProblem, run: Run, known: Links) -> tuple[
     if not len(known):
         return np.zeros(0, np.intp), np.zeros(0)
     others = mutual_pairs(run.best)
+    # By what the run found among other rows; where that is next to nothing, by the known pairs themselves.
     links = Links.of(run.problem.rows[others.i], run.problem.columns[others.j])
     scores = apply_csls(problem.score_pairs(problem.fit_bridge(links if len(links) > 1 else known)))
     return _rank_cells(scores, known.i, known.j), scores.at(known.i, known.j).astype(np.float64)
@@ -333,10 +336,11 @@ def run_all(
     n_jobs: int,
 ) -> Runs:
     """Run both schedules; the better one again, from all pairs, and the control; polish the best two."""
+    # A generator for every run: the result does not depend on which thread is faster.
     for_runs, for_null, for_folds, for_pairs = (g.spawn(restarts + 2) for g in rng.spawn(4))
     held, kept = (known.select(part) for part in hold_out_pairs(len(known), FEWEST_TO_HOLD_OUT, for_pairs[0]))
     wrong = shuffle_links(kept, for_pairs[1])
-    some, control, every = (problem.exclude_known(pairs, one_to_one) for pairs in (kept, wrong, known))
+    some, control, every = (problem.exclude_pairs(pairs, one_to_one) for pairs in (kept, wrong, known))
     control = control.shuffle_columns(for_null[0])
 
     cost = max(1.0, every.cells / SAMPLE_CELLS) if refine else 1.0
@@ -351,6 +355,7 @@ def run_all(
 
     schedules = (COARSE, FLAT) if refine else (FLAT,)
     jobs = [start(s.name, some, s, seed) for s, seed in zip(schedules, for_runs, strict=False)]
+    # The schedule is chosen on the pairs that are not held out, so that the measurement is of the choice too.
     trial = max(_run_jobs(jobs, n_jobs, counter), key=lambda run: run.value)
     jobs = [start("control", control, trial.schedule, for_null[1])]
     jobs += [start("restart", every, trial.schedule, seed) for seed in for_runs[2 : restarts + 1]]
@@ -433,6 +438,7 @@ def _measure_agreement(found: RowPartners, again: RowPartners) -> float:
 
 def shuffle_links(links: Links, rng: Generator) -> Links:
     """Return a control: each row with the partner of another; none, where there is one pair only."""
+    # A rotation of a random order: unlike a random permutation it leaves no pair right.
     order = rng.permutation(len(links)) if len(links) > 1 else np.zeros(0, np.intp)
     return Links(links.i[order], links.j[np.roll(order, 1)], links.weights[order])
 

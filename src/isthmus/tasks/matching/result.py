@@ -135,7 +135,7 @@ class Matching:
 
 def _find_exhausted_side(problem: MatchingProblem, known: Links, one_to_one: bool) -> str | None:
     """Return the collection that has no row left to be matched: "A", "B" or None."""
-    rest = problem.exclude_known(known, one_to_one)
+    rest = problem.exclude_pairs(known, one_to_one)
     return "A" if not len(rest.A) else "B" if not len(rest.B) else None
 
 
@@ -189,7 +189,8 @@ def match(
     among their own collection, and from the known pairs. Then rows that choose each other become pairs, maps both
     ways are learned from them, and so on: from few axes to many, with candidates hidden at random at first. The
     result is checked: by held-out pairs, or by runs that must agree with each other and be better than a control run,
-    from shuffled pairs. **A matching that failed or is doubtful returns no pairs**, not even the known ones, and says so.
+    from shuffled pairs. **A matching that failed or is doubtful returns no pairs**, not even the known ones, and says
+    so.
 
     Parameters
     ----------
@@ -269,6 +270,7 @@ def match(
         raise InputError("refine: expected True where no pairs are known, got False.")
     check_labels(ys, yt, known)
     jobs = int(check_number(n_jobs, "n_jobs", low=1, whole=True))
+    # The runs themselves are in threads: more threads below them would only compete.
     with reports, threadpool_limits(1):
         counter = WorkCounter(reports)
         counter.count("axes", 0.0)
@@ -299,6 +301,7 @@ def _make_matching(
     ok = judge(seen)
     confidence = estimate_confidence(runs, seen.precision)
     partner, score = runs.found.partner.copy(), runs.found.score.copy()
+    # Rows in known pairs are no part of the problem, and have no partner in the runs.
     is_known = partner < 0
     partner[known.i] = known.j
     score[known.i] = runs.known_scores

@@ -65,6 +65,7 @@ def choose_kind(quality: Mapping[str, float]) -> str:
     >>> choose_kind({"ridge": 0.5, "kernel_ridge": 0.51}), choose_kind({"ridge": 0.5, "kernel_ridge": 0.6})
     ('ridge', 'kernel_ridge')
     """
+    # max() takes the first of equals, so ties go to the simpler kind.
     return max(quality, key=lambda kind: quality[kind] - MARGIN * (kind == CURVED))
 
 
@@ -92,6 +93,7 @@ class Fold:
 def make_folds(n: int, rng: Generator) -> tuple[Fold, ...]:
     """Return five folds, each pair held out once; of many pairs one fold."""
     order = rng.permutation(n)
+    # Many pairs: one fold measures well enough, and maps of many pairs are slow to learn five times.
     if n >= MANY:
         held = min(n // N_FOLDS, MOST_QUERIES)
         return (Fold(order[held:], order[:held]),)
@@ -136,11 +138,13 @@ class Gallery:
         """Take the index A (n, d), or a sample of it that has the old rows of all queries (numbers of pairs)."""
         n, numbers = A.shape[0], known.source
         rows = np.arange(n)
+        # A sample without the queries' own rows would make every search fail.
         if n > MOST_GALLERY:
             rest = np.setdiff1d(rows, numbers[queries])
             rows = np.sort(np.r_[numbers[queries], rng.permutation(rest)[: MOST_GALLERY - len(queries)]])
         place = np.searchsorted(rows, numbers)
         there = rows[np.minimum(place, len(rows) - 1)] == numbers
+        # Equal weights are no weights: the maps then have their plain closed forms.
         weights = None if np.ptp(known.weights) == 0.0 else known.weights
         pairs = as_dense(A[numbers]), as_dense(B[known.target])
         return cls(*pairs, weights, A[rows], np.where(there, place, -1))
@@ -154,6 +158,7 @@ class Gallery:
     def pool(self) -> IntArray | None:
         """Pairs among which neighbours are compared: those in the index, if they are enough."""
         pairs = np.flatnonzero(self.place >= 0)
+        # Beyond the pairs nothing is known in the new space, so no row outside them can be a neighbour there.
         return pairs if len(pairs) > FEWEST_NEIGHBOURS else None
 
     def fit_map(self, kind: str, pairs: IntArray, *, back: bool = False, shuffle: Generator | None = None) -> Map:
@@ -182,12 +187,13 @@ class Gallery:
         found = search_gallery(score, queries, own, self.place[self.pool], np.searchsorted(self.pool, queries))
         return found.ranks, measure_overlap(found.nearest, neighbours)
 
-    def score_adapted(self, to_old: Map) -> Score:
+    def score_queries(self, to_old: Map) -> Score:
         """Return the cosines of adapted queries with the untouched index."""
         return lambda q: inner_products(unit_rows(to_old(self.new[q])), self.index)
 
     def fit_thresholds(self, maps: list[tuple[Map, IntArray]]) -> Thresholds:
         """Fit the table of equivalent thresholds to maps, each with the queries held out of it."""
+        # Evenly spaced rows: no random numbers, and the same table for the same index.
         rows = np.linspace(0, self.index.shape[0] - 1, THRESHOLD_ROWS).round().astype(np.intp)
         rows = np.unique(rows)
         some, old, adapted = as_dense(self.index[rows]), [], []
@@ -252,6 +258,7 @@ class HeldOutSearch:
     def select_kind(self) -> str:
         """Return the kind that finds held-out pairs best."""
         quality = {}
+        # By the same folds as the figures, which flatters the best of four kinds a little.
         for kind in KINDS:
             self.work.count(f"trying {kind}")
             quality[kind] = self._measure_maps(self._fit_folds(kind, COMPARED)).quality
@@ -261,12 +268,14 @@ class HeldOutSearch:
         """Measure the learning curve and the controls, and fit the thresholds."""
         gallery, least = self.gallery, self._least
         curve, maps = {}, []
+        # Each fold learns from the first ``size`` of its pairs, so that a point of the curve contains the one before.
         for size in learning_sizes(least):
             self.work.count(f"learning from {size} pairs")
             maps = self._fit_folds(kind, size)
             curve[size] = self._measure_maps(maps)
         self.work.count("controls", COST_OF_BOTH)
         back = [gallery.fit_map(kind, fold.learned[:least], back=True) for fold in self.folds]
+        # Wrong pairs: what a map finds by knowing where rows lie, but not which is which. That is the chance level.
         few = min(least, MOST_SHUFFLED)
         wrong = [gallery.fit_map(kind, fold.learned[:few], shuffle=self.rng) for fold in self.folds]
         controls = {
@@ -286,7 +295,7 @@ class HeldOutSearch:
         return [self.gallery.fit_map(kind, fold.learned[:size]) for fold in self.folds]
 
     def _measure_maps(self, maps: list[Map]) -> Figures:
-        return self._measure([self.gallery.score_adapted(m) for m in maps])
+        return self._measure([self.gallery.score_queries(m) for m in maps])
 
     def _measure_one(self, score: Score) -> Figures:
         return self._measure([score] * len(self.folds))

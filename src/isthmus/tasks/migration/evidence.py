@@ -163,6 +163,7 @@ def give_advice(recall: Recall) -> Advice:
     last, old = recall.last, recall.controls.get("old model")
     shuffled = recall.controls.get("shuffled pairs")
     found = f"{last.at_10} of {recall.n_queries} held-out objects are among the first ten"
+    # Intervals that overlap: the map may have learned nothing about which row is which.
     if shuffled is not None and last.at_10.low <= shuffled.at_10.high:
         return Advice(REEMBED, f"{found}, no better than after learning from shuffled pairs ({shuffled.at_10}).")
     if last.at_10.value < USABLE:
@@ -175,6 +176,7 @@ def give_advice(recall: Recall) -> Advice:
         as_before = last.overlap.value >= old.overlap.value
     else:
         neighbours, as_before = "too few rows are known in both spaces to compare neighbours", False
+    # Certainty is asked of recall only: neighbours have a fair control with the same rows, the old model.
     stays = last.at_10.low >= FOUND and as_before
     return Advice(BRIDGE if stays else UNTIL, f"{found}, and {neighbours}.")
 
@@ -214,10 +216,12 @@ class Thresholds:
         cut = check_number(value, "value", low=-1.0, high=1.0)
         scales = {OLD: (self.adapted, self.old), ADAPTED: (self.old, self.adapted)}
         start, end = scales[check_choice(to, "to", scales)]
+        # The tables fall, and interpolation wants rising ones.
         return float(np.interp(cut, start[::-1], end[::-1]))
 
 
 def fit_thresholds(old: FloatArray, adapted: FloatArray) -> Thresholds:
     """Fit the table to similarities of the same queries with the same rows, in any order."""
+    # Quantiles at the same shares: a pair of entries lets equally many rows pass, whatever the two distributions are.
     tables = (np.quantile(np.asarray(S, dtype=np.float64), 1.0 - SHARES) for S in (old, adapted))
     return Thresholds(*(np.clip(table, -1.0, 1.0) for table in tables))

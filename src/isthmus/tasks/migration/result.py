@@ -99,11 +99,12 @@ def map_in_blocks(
     if not (is_sparse(X) or isinstance(X, np.ndarray)) or X.ndim != 2:
         X = check_matrix(X, "X", n_columns=shape[0])
     X = X.tocsr() if is_sparse(X) else X
+    # Two passes: every row is checked before the first is mapped, so that a bad row leaves ``out`` as it was.
     blocks = list(_blocks(X.shape[0], max(shape)))
     single = X.dtype == np.float32
     largest = max((_largest(check_matrix(X[block], "X", n_columns=shape[0])) for block in blocks), default=0.0)
     check_matrix(X[:0], "X", n_columns=shape[0], min_rows=0)
-    result = _result(out, (X.shape[0], shape[1]), np.float32 if single else np.float64)
+    result = _allocate(out, (X.shape[0], shape[1]), np.float32 if single else np.float64)
     limit = float(np.finfo(result.dtype).max)
     # Only then may an image be too large: all are computed once before the first is written.
     if not bound(largest) < limit:
@@ -131,7 +132,7 @@ def _blocks(n: int, widest: int) -> Iterator[slice]:
     return (slice(start, min(start + step, n)) for start in range(0, n, step))
 
 
-def _result(out: Any, shape: tuple[int, int], dtype: Any) -> FloatArray:
+def _allocate(out: Any, shape: tuple[int, int], dtype: Any) -> FloatArray:
     if out is None:
         return np.empty(shape, dtype)
     if not isinstance(out, np.ndarray) or out.shape != shape or out.dtype.kind != "f" or not out.flags.writeable:
@@ -144,7 +145,8 @@ def to_single_precision(found: Map) -> Map:
     """Return the map in single precision; as it is where its numbers are too large or too small for that."""
     low, high = ORDINARY
     sizes = [(np.ndim(part), float(np.abs(part).max(initial=0.0))) for part in vars(found).values()]
-    fits = all(size == 0.0 or (size <= high and (ndim == 1 or low <= size)) for ndim, size in sizes)  # means may be 0
+    # Means and offsets (one dimension) may be tiny; a matrix may not, since its products would vanish.
+    fits = all(size == 0.0 or (size <= high and (ndim == 1 or low <= size)) for ndim, size in sizes)
     return found.astype(np.float32) if fits else found
 
 
@@ -305,21 +307,20 @@ class Adapter:
         where = as_path(path)
         text = str(read_npz(where, {"about": Expected((), "text", high=LONGEST_TEXT)})["about"])
         try:
-            about = _about(text)
+            about = _read_about(text)
             parts = _parts(about["kind"])
             expected = {f"{name}_{part}": parts[part] for name in MAPS for part in parts}
             similarity = Expected((None,), "number", low=-1.0, high=1.0)
+            # The kind says which arrays there have to be; no others are read.
             arrays = read_npz(where, {**expected, "threshold_old": similarity, "threshold_adapted": similarity})
-            forth, back = (_map({part: arrays[f"{name}_{part}"] for part in parts}) for name in MAPS)
+            forth, back = (_read_map({part: arrays[f"{name}_{part}"] for part in parts}) for name in MAPS)
             _check(_sizes(forth) == _sizes(back)[::-1], "two maps that fit together", "others")
             table = Thresholds(arrays["threshold_old"], arrays["threshold_adapted"])
             _check_table(table)
-            columns = [
-                _columns(about[f"{side}_columns"], n) for side, n in zip(("old", "new"), _sizes(back), strict=True)
-            ]
-            return cls(
-                about["kind"], forth, back, _count(about["n_pairs"]), _recall(about["recall"]), table, *columns
-            )
+            sides = zip(("old_columns", "new_columns"), _sizes(back), strict=True)
+            columns = [_read_columns(about[side], n) for side, n in sides]
+            n_pairs, recall = _read_count(about["n_pairs"]), _read_recall(about["recall"])
+            return cls(about["kind"], forth, back, n_pairs, recall, table, *columns)
         except _NotAsExpectedError as error:
             raise InputError(f"{show_path(path)}: expected {error}.") from None
         except (KeyError, TypeError, AttributeError):
@@ -410,6 +411,7 @@ def migrate(
     domains = TwoDomains.of(old, None, new, None, pairs, names=("old", "new"), optional_labels=True, **needed)
     if domains.pairs is None:
         raise InputError(f"pairs: expected {FORMS}, got None.")
+    # Sampled before pairs are held out: the figures are those of an adapter of that many pairs.
     known = _sample_pairs(domains.pairs, most, rng)
     names = column_names(old), column_names(new)
     with reports:
@@ -420,8 +422,9 @@ def migrate(
             kind = search.select_kind()
         recall, table = search.measure_recall(kind)
         work.count(f"learning from all {len(known)} pairs", COST_OF_BOTH)
+        # The adapter learns from all pairs; the figures are of folds, which know fewer, and so err on the safe side.
         everything = np.arange(len(known))
-        forth, back = (search.gallery.fit_map(kind, everything, back=back) for back in (False, True))
+        forth, back = (search.gallery.fit_map(kind, everything, back=reverse) for reverse in (False, True))
         return Adapter(kind, forth, back, len(known), recall, table, *names)
 
 
@@ -440,7 +443,7 @@ def _find_shared_columns(old: tuple[str, ...] | None, new: tuple[str, ...] | Non
 
 
 class _NotAsExpectedError(Exception):
-    """What was expected and what was got."""
+    """A part of a file is not as expected; the message lacks the name of the file."""
 
 
 def _check(right: bool, expected: str, got: str) -> None:
@@ -448,7 +451,7 @@ def _check(right: bool, expected: str, got: str) -> None:
         raise _NotAsExpectedError(f"{expected}, got {got}")
 
 
-def _about(text: str) -> dict[str, Any]:
+def _read_about(text: str) -> dict[str, Any]:
     try:
         about: dict[str, Any] = json.loads(text)
     except (ValueError, RecursionError):
@@ -468,7 +471,7 @@ def _parts(kind: str) -> Mapping[str, Expected]:
     return KERNEL if kind == CURVED else AFFINE
 
 
-def _map(arrays: Mapping[str, NDArray[Any]]) -> Map:
+def _read_map(arrays: Mapping[str, NDArray[Any]]) -> Map:
     double = {name: np.asarray(array, dtype=np.float64) for name, array in arrays.items()}
     if "W" in double:
         W, x, y = double["W"], double["input_mean"], double["output_mean"]
@@ -481,7 +484,7 @@ def _map(arrays: Mapping[str, NDArray[Any]]) -> Map:
 
 
 def _sizes(found: Map) -> tuple[int, int]:
-    """Columns in, columns out."""
+    """Return the numbers of columns in and out."""
     d = len(found.input_mean) if isinstance(found, AffineMap) else found.landmarks.shape[1]
     return d, len(found.output_mean)
 
@@ -492,7 +495,7 @@ def _check_table(table: Thresholds) -> None:
     _check(bool(falling), "two falling tables of similarities", "others")
 
 
-def _columns(names: Any, n: int) -> tuple[str, ...] | None:
+def _read_columns(names: Any, n: int) -> tuple[str, ...] | None:
     if names is None:
         return None
     right = isinstance(names, list) and len(names) == n and all(isinstance(name, str) for name in names)
@@ -500,31 +503,31 @@ def _columns(names: Any, n: int) -> tuple[str, ...] | None:
     return tuple(names)
 
 
-def _recall(about: Any) -> Recall:
-    sizes, curve = [_count(n) for n in about["n_pairs"]], [_figures(f) for f in about["figures"]]
+def _read_recall(about: Any) -> Recall:
+    sizes, curve = [_read_count(n) for n in about["n_pairs"]], [_read_figures(f) for f in about["figures"]]
     _check(len(sizes) == len(curve) > 0, "figures for each number of pairs", f"{len(sizes)} and {len(curve)}")
-    controls = {str(name)[:40]: _figures(f) for name, f in about["controls"].items()}
-    counts = (_count(about[name]) for name in ("n_queries", "n_gallery", "n_neighbours"))
+    controls = {str(name)[:40]: _read_figures(f) for name, f in about["controls"].items()}
+    counts = (_read_count(about[name]) for name in ("n_queries", "n_gallery", "n_neighbours"))
     return Recall(tuple(sizes), tuple(curve), controls, *counts)
 
 
-def _figures(about: Any) -> Figures:
-    overlap = about["overlap"]
-    shares = _share(about["at_1"]), _share(about["at_10"]), None if overlap is None else _share(overlap)
-    return Figures(*shares, _fraction(about["mean_reciprocal_rank"]))
+def _read_figures(about: Any) -> Figures:
+    first, ten = _read_proportion(about["at_1"]), _read_proportion(about["at_10"])
+    overlap = None if about["overlap"] is None else _read_proportion(about["overlap"])
+    return Figures(first, ten, overlap, _read_share(about["mean_reciprocal_rank"]))
 
 
-def _share(about: Any) -> Proportion:
-    low, value, high = (_fraction(about[name]) for name in ("low", "value", "high"))
+def _read_proportion(about: Any) -> Proportion:
+    low, value, high = (_read_share(about[name]) for name in ("low", "value", "high"))
     _check(low <= value <= high, "a share within its interval", "another")
     return Proportion(value, low, high)
 
 
-def _fraction(value: Any) -> float:
+def _read_share(value: Any) -> float:
     _check(type(value) in (int, float) and 0.0 <= value <= 1.0, "shares from 0 to 1", show_path(repr(value)[:40]))
     return float(value)
 
 
-def _count(value: Any) -> int:
+def _read_count(value: Any) -> int:
     _check(type(value) is int and 0 <= value < 2**62, "counts of at least 0", show_path(repr(value)[:40]))
     return int(value)
