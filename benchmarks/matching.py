@@ -65,9 +65,9 @@ def _refinement(A: Any, B: Any) -> Callable[[], Any]:
     """One refinement from coarse to fine, of rows that are prepared."""
     from isthmus.geometry.similarity import prepare_rows, scale_rows
     from isthmus.tasks.matching.engine import Ridge
-    from isthmus.tasks.matching.problem import make_problem
+    from isthmus.tasks.matching.problem import MatchingProblem
     from isthmus.tasks.matching.refinement import COARSE, refine_matches
 
     unknown = np.full(len(A), -1)
-    problem = make_problem(prepare_rows(scale_rows(A)), prepare_rows(scale_rows(B)), unknown, unknown, Ridge())
-    return lambda: refine_matches(problem, problem.start(), COARSE, np.random.default_rng(0), lambda: None)
+    problem = MatchingProblem.of(prepare_rows(scale_rows(A)), prepare_rows(scale_rows(B)), unknown, unknown, Ridge())
+    return lambda: refine_matches(problem, problem.initial_scores(), COARSE, np.random.default_rng(0), lambda: None)

@@ -104,7 +104,10 @@ def test_it_imports_everything_fits_and_keeps_an_adapter(bare, tmp_path):
 MISSING = {
     "tables": ("isthmus.io.tables.read.read_table('a.csv')", ["match", "a.npy", "b.npy", "-o", "m.csv"]),
     "anndata": ("isthmus.io.anndata.transfer_labels(None, None, 'kind')", ["match", "a.h5ad", "a.h5ad"]),
-    "safetensors": ("isthmus.migrate(H, H, 'rows', kind='ridge').export('m', format='safetensors')", None),
+    "safetensors": (
+        "isthmus.io.onnx.export_map(isthmus.migrate(H, H, 'rows', kind='ridge'), 'm', 'safetensors')",
+        None,
+    ),
     "skops": (
         "isthmus.save(isthmus.RidgeMap().fit(E, None, E, None, pairs='rows'), 'm.isthmus')",
         ["fit", "a.csv", "a.csv", "-o", "m.isthmus"],
@@ -114,7 +117,7 @@ MISSING = {
         "isthmus.view.canvas.load_figure_type()",
         ["evaluate", "a.csv", "a.csv", "--label", "b", "--picture", "p"],
     ),
-    "onnx": ("isthmus.migrate(H, H, 'rows', kind='ridge').export('m.onnx', format='onnx')", None),
+    "onnx": ("isthmus.to_onnx(isthmus.migrate(H, H, 'rows', kind='ridge'))", None),
     "fast": ("isthmus.MLHD(solver=isthmus.solvers.bregman.BregmanProjections(compiled=True)).fit(*small)", None),
     "completion": ("isthmus.cli.completion._library()", ["completion", "bash"]),
     "report": ("isthmus.view.report.page.load_libraries()", None),

@@ -63,7 +63,7 @@ def test_results_are_short(results: dict[str, Any]) -> None:
 
 def test_a_matching_tells_what_it_is(results: dict[str, Any]) -> None:
     found = results["matching"]
-    sentence = f"<Matching of 300 and 300 rows: {len(found.pairs)} pairs, succeeded={found.succeeded}>"
+    sentence = f"<Matching of 300 and 300 rows: {len(found.pairs)} pairs, ok={found.ok}>"
     assert repr(found) == sentence
 
 

@@ -39,8 +39,7 @@ if TYPE_CHECKING:  # for type checkers and editors; a test compares it with the 
     from isthmus.study.registry import systems as systems
     from isthmus.study.source_value.result import Verdict as Verdict, does_source_help as does_source_help
     from isthmus.tasks.matching.result import Matching as Matching, match as match
-    from isthmus.tasks.migration.migrate import migrate as migrate
-    from isthmus.tasks.migration.result import Adapter as Adapter
+    from isthmus.tasks.migration.result import Adapter as Adapter, migrate as migrate
     from isthmus.tasks.transfer.result import LabelTransfer as LabelTransfer
     from isthmus.tasks.transfer.semantic import SemanticMatching as SemanticMatching
     # isort: on
@@ -57,8 +56,7 @@ _NAMES = {
     "study.registry": "systems",
     "study.source_value.result": "Verdict does_source_help",
     "tasks.matching.result": "Matching match",
-    "tasks.migration.migrate": "migrate",
-    "tasks.migration.result": "Adapter",
+    "tasks.migration.result": "Adapter migrate",
     "tasks.transfer.result": "LabelTransfer",
     "tasks.transfer.semantic": "SemanticMatching",
 }

@@ -15,7 +15,7 @@ from isthmus import Verdict, does_source_help
 from isthmus._core.validation import UNLABELLED, IntArray, Matrix
 from isthmus.data.datasets import Collection
 from isthmus.estimators.controls import KINDS
-from isthmus.evidence.scores import wilson_interval
+from isthmus.evidence.held_out import wilson_interval
 from isthmus.study.board import Board, TextTable
 from isthmus.study.design import Entrant, Fit
 from isthmus.study.study import Study

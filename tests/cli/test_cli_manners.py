@@ -73,18 +73,18 @@ def test_source_rows_without_a_label_are_left_out_of_a_fit_and_told(folder, tmp_
     assert json.loads(run(capsys, *asked, "--json")[1])["source"]["rows"] == 42
 
 
-def test_a_fit_by_pairs_tells_what_held_back_pairs_say(folder, tmp_path, capsys):
+def test_a_fit_by_pairs_prints_the_held_out_recall(folder, tmp_path, capsys):
     out = tmp_path / "m.isthmus"
     asked = ("fit", folder / "a.csv", folder / "b.csv", *COLUMNS, "-o", out)
     status, said, wrong = run(capsys, *asked, "--pairs", folder / "pairs.csv")
     assert (status, wrong) == (0, "")
     assert "60 rows with 12 features and 60 rows with 12 features, by 40 pairs." in said
-    assert "Of 13 known pairs that were held back, " in said
-    assert "the files share 0 words or columns: nothing to compare with." in said
+    assert "% of 13 held-out pairs are found [" in said
+    assert "Baseline: none, as no words or columns are shared." in said
     assert "use `isthmus match`" in said
     few = write(tmp_path / "few.csv", ["a", "b"], [[f"a{i}", f"b{i}"] for i in range(4)])
     facts = json.loads(run(capsys, *asked, "--pairs", few, "--json")[1])
-    assert facts["held_back"] is None
+    assert facts["held_out"] is None
     assert "fewer than 10 known pairs" in facts["warnings"][0]
 
 
@@ -93,11 +93,11 @@ def test_pairs_that_do_not_belong_are_told(folder, tmp_path, capsys):
     asked = ("fit", folder / "a.csv", folder / "a.csv", "--id", "name", "--text", "text", "-o", out)
     shuffled = write(known, ["a", "b"], [[f"a{i}", f"a{(7 * i + 11) % 60}"] for i in range(60)])
     facts = json.loads(run(capsys, *asked, "--pairs", shuffled, "--json")[1])
-    assert facts["held_back"]["recall"] < 0.2
+    assert facts["held_out"]["recall"] < 0.2
     right = write(known, ["a", "b"], [[f"a{i}", f"a{i}"] for i in range(60)])
     facts = json.loads(run(capsys, *asked, "--pairs", right, "--json")[1])
-    assert facts["held_back"]["recall"] > 0.8
-    assert facts["held_back"]["shared_recall"] == 1.0
+    assert facts["held_out"]["recall"] > 0.8
+    assert facts["held_out"]["shared_recall"] == 1.0
 
 
 def test_matches_are_pairs(folder, tmp_path, capsys):

@@ -4,7 +4,8 @@ import matplotlib as mpl
 import numpy as np
 import pytest
 
-from isthmus.tasks.migration.evidence import Figures, Recall, Share
+from isthmus.evidence.held_out import Proportion
+from isthmus.tasks.migration.evidence import Figures, Recall
 from isthmus.view.plots_of_results import plot_recall
 
 mpl.use("Agg")
@@ -14,7 +15,7 @@ mpl.use("Agg")
 def test_the_curves_are_the_figures(known):
     from matplotlib.figure import Figure
 
-    shares = [Share(0.2, 0.1, 0.3), Share(0.6, 0.5, 0.7)]
+    shares = [Proportion(0.2, 0.1, 0.3), Proportion(0.6, 0.5, 0.7)]
     figures = tuple(Figures(share, shares[1], share if known else None, 0.5) for share in shares)
     recall = Recall((30, 90), figures)
     axes = plot_recall(recall, ax=Figure().subplots())
@@ -26,7 +27,7 @@ def test_the_curves_are_the_figures(known):
 def test_a_figure_is_made_where_none_is_given():
     from matplotlib import pyplot
 
-    share = Share(0.2, 0.1, 0.3)
+    share = Proportion(0.2, 0.1, 0.3)
     axes = plot_recall(Recall((30,), (Figures(share, share, None, 0.2),)))
     assert axes.get_xscale() == "log"
     pyplot.close(axes.figure)

@@ -6,9 +6,9 @@ import argparse
 from pathlib import Path
 
 from isthmus.cli.console import Console, check_output
-from isthmus.cli.inputs import load_pairs
+from isthmus.cli.inputs import load_pairs, match_columns
 from isthmus.cli.label import read_labelled_inputs
-from isthmus.cli.options import add_column_options, add_file_options, add_output_options, parse_count, shared_features
+from isthmus.cli.options import add_column_options, add_file_options, add_output_options, parse_count
 
 EXAMPLES = """\
 examples:
@@ -67,7 +67,7 @@ def run(options: argparse.Namespace) -> None:
         yt,
         system=options.system,
         pairs=pairs,
-        shared_columns=shared_features(source, target),
+        shared_columns=match_columns(source, target),
         n_splits=options.splits,
         n_jobs=options.jobs,
         random_state=options.seed,

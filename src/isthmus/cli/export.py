@@ -1,4 +1,4 @@
-"""``isthmus export``: the maps of a model as ONNX files, for programs without Python."""
+"""``isthmus export``: write the maps of a model as ONNX files, for programs without Python."""
 
 from __future__ import annotations
 
@@ -14,25 +14,26 @@ EXAMPLES = """\
 examples:
   isthmus export translations.isthmus -o maps/
 
-The files map rows of features, in the order that `isthmus inspect` shows, to points of the common space. What turns a
-table into features (scaling, categories, words) is not in them.
+The files map rows of features, in the order that `isthmus inspect` shows, to points of the common space. The step
+from a table to features (scaling, categories, words) is not part of them.
 """
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """The options."""
+    """Add the options."""
     add_model_option(parser)
-    parser.add_argument("-o", "--output", type=Path, required=True, metavar="FOLDER", help="for either domain's file")
+    folder = "the folder for source.onnx and target.onnx"
+    parser.add_argument("-o", "--output", type=Path, required=True, metavar="FOLDER", help=folder)
     add_output_options(parser)
 
 
 def run(options: argparse.Namespace) -> None:
-    """Make both graphs, then write them."""
+    """Compute both graphs, then write them."""
     screen = Console.of(options)
     check_folder(options.output)
     from isthmus.io.model_file import load
     from isthmus.io.onnx import export_onnx
 
     written = [str(path) for path in export_onnx(load(options.model), options.output)]
-    screen.say(f"The maps are in {' and '.join(written)}: from rows to mapped, in single precision.")
+    screen.say(f"The maps are in {' and '.join(written)}: input `rows`, output `mapped`, single precision.")
     screen.answer({"output": written})

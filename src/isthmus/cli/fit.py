@@ -1,4 +1,4 @@
-"""``isthmus fit``: one metric over two files, kept in a file of its own."""
+"""``isthmus fit``: learn one metric over two files, and write it to a model file."""
 
 from __future__ import annotations
 
@@ -8,48 +8,41 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from isthmus.cli.console import Console, check_output
-from isthmus.cli.inputs import load_pairs, pair_by_id, read_inputs
-from isthmus.cli.options import ENOUGH, add_column_options, add_file_options, add_output_options, hold_out_pairs
+from isthmus.cli.inputs import load_pairs, pair_by_id, read_inputs, shared_rows
+from isthmus.cli.options import add_column_options, add_file_options, add_output_options
 from isthmus.exceptions import DataWarning, InputError
 
 if TYPE_CHECKING:
     from isthmus.cli.inputs import InputFile
-    from isthmus.cli.options import HeldOutPairs
-
+    from isthmus.evidence.held_out import HeldOutPairs
 
 EXAMPLES = """\
 examples:
   isthmus fit english.csv french.csv --id package --text description --pairs known.csv -o translations.isthmus
   isthmus fit rna.h5ad atac.h5ad --label cell_type -o cells.isthmus
   isthmus fit a.csv b.csv --label kind --system mlhd-rbf -o kinds.isthmus
-  isthmus fit a.csv b.csv --label kind --plan plan.toml          # writes what the columns are, to be changed
+  isthmus fit a.csv b.csv --label kind --plan plan.toml          # writes the column types, to be corrected
 
-The system is ridge maps both ways where pairs are known, and MLHD where labels are. `isthmus systems` has the others.
+The default system is ridge maps both ways for pairs, and MLHD for labels; `isthmus systems` lists the others.
 Without --pairs and labels, rows with the same id in both files (--id) are the pairs.
-The file is for `isthmus search`, `isthmus embed` and `isthmus inspect`, and for isthmus.load in Python.
+The model file is for `isthmus search`, `isthmus embed` and `isthmus inspect`, and for isthmus.load in Python.
 """
 PAIRS, LABELS = "ridge", "mlhd"
-"""What is learned with, where no system is asked for."""
+"""The default systems for pairs and for labels."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """The options."""
-    add_file_options(parser, "SOURCE", "TARGET", ("rows of one collection", "rows of the other"))
+    """Add the options."""
+    add_file_options(parser, "SOURCE", "TARGET", ("rows of one collection", "rows of the other"), "none")
     add = parser.add_argument
-    add(
-        "--pairs",
-        type=Path,
-        metavar="FILE",
-        help="known pairs: two columns of ids, or those named source and target (none)",
-    )
-    add("--system", metavar="NAME", help="a name of `isthmus systems` (by what is known)")
-    add("-o", "--output", type=Path, metavar="MODEL", help="the file that the model goes to; needed to fit")
+    add("--system", metavar="NAME", help="a name of `isthmus systems` (by default ridge for pairs, mlhd for labels)")
+    add("-o", "--output", type=Path, metavar="MODEL", help="the file that the model is written to; required to fit")
     add_column_options(parser, label=True, required=False)
     add_output_options(parser)
 
 
 def run(options: argparse.Namespace) -> None:
-    """Learn, tell what came of it, write the model."""
+    """Fit, print the held-out measurement, write the model."""
     screen = Console.of(options)
     from isthmus.io.model_file import skops_library
 
@@ -59,7 +52,7 @@ def run(options: argparse.Namespace) -> None:
     if sides is None:
         return
     if options.output is None:
-        raise InputError("-o: expected the file that the model goes to, got none.")
+        raise InputError("-o: expected the file that the model is written to, got none.")
     source, target = sides
     pairs = load_pairs(options.pairs, source, target, screen)
     has_labels = source.labels is not None and target.labels is not None
@@ -68,13 +61,14 @@ def run(options: argparse.Namespace) -> None:
     if pairs is None and not has_labels:
         raise InputError(
             "fit: expected labels in both files (--label), known pairs (--pairs) or ids that both files have (--id), "
-            "got neither."
+            "got none of these."
         )
     if pairs is None:  # with pairs, rows without a label are learned from too
         source = source.labelled()
     if source.labels is not None or target.labels is not None:
         screen.say(source.labels_line(), target.labels_line())
     from isthmus import save, systems
+    from isthmus.evidence.held_out import search_held_out_pairs
 
     name = options.system or (LABELS if pairs is None else PAIRS)
     system = systems()[name]
@@ -84,8 +78,12 @@ def run(options: argparse.Namespace) -> None:
         model, told = _fit_system(system.make(), source, target, pairs, screen)
         if pairs is not None:
             bar.report("measuring on held-out pairs", 0.5)  # of two fits, one is done
-            check = hold_out_pairs(
-                lambda some: _fit_system(system.make(), source, target, some, screen)[0], source, target, pairs
+            check = search_held_out_pairs(
+                lambda some: _fit_system(system.make(), source, target, some, screen)[0],
+                source.X,
+                target.X,
+                pairs,
+                shared_rows(source, target),
             )
             told += _warn_about_pairs(pairs, check)
     known = {"source": source.features.to_parts(), "target": target.features.to_parts()}
@@ -96,7 +94,7 @@ def run(options: argparse.Namespace) -> None:
     certificate = getattr(model, "result_", None)
     screen.say("", f"{name}: {type(model).__name__} of {_describe_inputs(source, target, pairs)}")
     screen.say(*([] if certificate is None else [str(certificate)]), *([] if check is None else [check.sentence]))
-    screen.say(*(f"Mind: {words}" for words in told), f"The model is in {options.output}.")
+    screen.say(*(f"Warning: {words}" for words in told), f"The model is in {options.output}.")
     screen.say(*([] if pairs is None else ["For a one-to-one matching use `isthmus match`."]))
     screen.answer(
         {
@@ -104,7 +102,7 @@ def run(options: argparse.Namespace) -> None:
             "target": target.facts,
             "system": name,
             "pairs": None if pairs is None else len(pairs),
-            "held_back": None if check is None else check.facts,
+            "held_out": None if check is None else check.to_dict(),
             "certificate": None if certificate is None else str(certificate),
             "warnings": told,
             "output": str(options.output),
@@ -115,7 +113,7 @@ def run(options: argparse.Namespace) -> None:
 def _fit_system(
     system: Any, source: InputFile, target: InputFile, pairs: Any, screen: Console
 ) -> tuple[Any, list[str]]:
-    """The system after it has learned, and what it said of the data."""
+    """Return the fitted system and its warnings about the data."""
     if "progress" in system.get_params(deep=False):
         system.set_params(progress=screen.progress)
     known = {} if pairs is None else {"pairs": pairs}
@@ -126,7 +124,7 @@ def _fit_system(
 
 
 def _describe_inputs(source: InputFile, target: InputFile, pairs: Any) -> str:
-    """What was learned from: rows, features, labels, pairs."""
+    """Return what was learned from: rows, features, labels, pairs."""
     sides = [f"{side.table.n_rows:,} rows with {side.X.shape[1]:,} features" for side in (source, target)]
     counts = [side.facts["labels"] for side in (source, target)]
     parts = [f"{counts[0]:,} and {counts[1]:,} labels"] * any(counts)
@@ -135,7 +133,9 @@ def _describe_inputs(source: InputFile, target: InputFile, pairs: Any) -> str:
 
 
 def _warn_about_pairs(pairs: Any, check: HeldOutPairs | None) -> list[str]:
-    """What speaks against what was learned from pairs."""
-    if len(pairs) < ENOUGH:
-        return [f"with fewer than {ENOUGH} known pairs, none can be held back to tell whether these are enough."]
+    """Return what speaks against a model of these pairs."""
+    from isthmus.evidence.held_out import FEWEST_PAIRS
+
+    if len(pairs) < FEWEST_PAIRS:
+        return [f"with fewer than {FEWEST_PAIRS} known pairs, none is held out to measure whether they are enough."]
     return [check.warning] if check is not None and check.warning else []

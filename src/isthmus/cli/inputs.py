@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from pathlib import Path
@@ -289,3 +289,47 @@ def load_pairs(path: Path | None, first: InputFile, second: InputFile, screen: C
     others = f", of which {len(every) - len(pairs):,} have no label in the {first.name}, and are not used"
     screen.say(f"pairs: {path}, {len(every):,}{others if len(pairs) < len(every) else ''}")
     return pairs if len(pairs) else None
+
+
+def match_columns(source: InputFile, target: InputFile) -> list[tuple[int, int]] | None:
+    """Return the places of features that both have: columns of equal names, and words of any text column."""
+    ours, theirs = (_locate_features(side.features.blocks) for side in (source, target))
+    return [(ours[key], theirs[key]) for key in ours if key in theirs] or None
+
+
+def shared_rows(source: InputFile, target: InputFile) -> tuple[Matrix, Matrix] | None:
+    """Return the features that both have as rows of either file; words too where a plan reduces them to axes."""
+    import numpy as np
+
+    from isthmus.io.tables.features import Features, Words
+
+    plain = [
+        Features(side.plan, tuple(replace(b, axes=None) if isinstance(b, Words) else b for b in side.features.blocks))
+        for side in (source, target)
+    ]
+    ours, theirs = (_locate_features(features.blocks) for features in plain)
+    shared = [key for key in ours if key in theirs]
+    if not shared:
+        return None
+    places = (np.array([found[key] for key in shared], dtype=np.intp) for found in (ours, theirs))
+    tables = source.table, target.table
+    S, T = (f.transform(t)[:, columns] for f, t, columns in zip(plain, tables, places, strict=True))
+    return S, T
+
+
+def _locate_features(blocks: Any) -> dict[Hashable, int]:
+    """Return the place of each feature that has a name of its own; the first of those of one name."""
+    from isthmus.io.tables.features import MatrixPart, Words
+
+    found: dict[Hashable, int] = {}
+    place = 0
+    for block in blocks:
+        names: tuple[Hashable, ...] = block.names
+        if isinstance(block, Words) and block.axes is None:
+            names = tuple(("word", term) for term in block.terms)
+        # An axis, or a column of a matrix, is only numbered: the same number means nothing.
+        if not isinstance(block, MatrixPart) and not (isinstance(block, Words) and block.axes is not None):
+            for i, name in enumerate(names):
+                found.setdefault(name, place + i)
+        place += len(names)
+    return found

@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from isthmus.cli.console import Console, check_table_output
-from isthmus.cli.inputs import load_pairs, read_inputs
-from isthmus.cli.options import add_column_options, add_file_options, add_output_options, parse_count, shared_rows
+from isthmus.cli.inputs import load_pairs, read_inputs, shared_rows
+from isthmus.cli.options import add_column_options, add_file_options, add_output_options, parse_count
 from isthmus.exceptions import InputError
 
 if TYPE_CHECKING:

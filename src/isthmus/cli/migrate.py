@@ -1,4 +1,4 @@
-"""``isthmus migrate``: keep an old index of vectors usable under a new model."""
+"""``isthmus migrate``: search an old index of vectors with vectors of a new model."""
 
 from __future__ import annotations
 
@@ -16,33 +16,27 @@ examples:
   isthmus migrate old.npy new.npy -o adapter/                       # row i of both is the same object
   isthmus migrate old.parquet new.parquet --id doc --pairs pairs.csv -o adapter/
 
-The folder has adapter.npz (isthmus.Adapter.load), matrix.npy (the plain map from new vectors to old ones, its last
-row the offset; for affine maps) and recall.txt.
+The folder has adapter.npz (isthmus.Adapter.load), matrix.npy (for affine maps: the matrix from new vectors to old
+ones, with the offset as its last row) and recall.txt.
 """
 MANY = 2000
-"""Features from which on maps of all to all take long."""
+"""With more features than this, fitting takes minutes."""
 FILES = "adapter.npz", "recall.txt", "matrix.npy"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """The options."""
-    add_file_options(parser, "OLD", "NEW", ("vectors of the old model", "vectors of the new model"))
+    """Add the options."""
+    add_file_options(parser, "OLD", "NEW", ("vectors of the old model", "vectors of the new model"), "row by row")
     add = parser.add_argument
-    add(
-        "--pairs",
-        type=Path,
-        metavar="FILE",
-        help="known pairs: two columns of ids, or those named source and target (row by row)",
-    )
-    add("-o", "--output", type=Path, metavar="FOLDER", help="where the adapter goes")
+    add("-o", "--output", type=Path, metavar="FOLDER", help="the folder that the adapter is written to")
     add("--kind", default="auto", metavar="NAME", help="auto, ridge, procrustes, low_rank or kernel_ridge (auto)")
-    add("--seed", type=parse_count, default=0, metavar="N", help="which pairs are held out (0)")
+    add("--seed", type=parse_count, default=0, metavar="N", help="the seed of random numbers (0)")
     add_column_options(parser, label=False)
     add_output_options(parser)
 
 
 def run(options: argparse.Namespace) -> None:
-    """Learn an adapter, tell what held-out pairs say, write it."""
+    """Fit an adapter, print the figures of held-out pairs, write it."""
     screen = Console.of(options)
     if options.output is not None:
         check_folder(options.output)
@@ -55,8 +49,9 @@ def run(options: argparse.Namespace) -> None:
         got = f"none, and {old.table.n_rows:,} and {new.table.n_rows:,} rows"
         raise InputError(f"--pairs: expected known pairs, or files whose rows are the same objects, got {got}.")
     if max(old.X.shape[1], new.X.shape[1]) > MANY:
-        screen.say(f"With more than {MANY:,} features this takes minutes; texts take fewer (components, in --plan).")
+        screen.say(f"With more than {MANY:,} features this takes minutes; reduce texts by `components` in --plan.")
     from isthmus import migrate
+    from isthmus.io.onnx import export_map
 
     adapter = migrate(
         old.X,
@@ -70,10 +65,12 @@ def run(options: argparse.Namespace) -> None:
     learned = [f"    {n:,}: {figures}" for n, figures in zip(recall.n_pairs, recall.figures, strict=True)]
     controls = [f"    {name}: {figures}" for name, figures in recall.controls.items()]
     lines = [
-        *str(adapter).splitlines(),
-        "By the number of pairs that were learned from:",
+        repr(adapter).strip("<>"),
+        str(recall),
+        adapter.sentence,
+        "By the number of pairs learned from:",
         *learned,
-        "Beside it:",
+        "Controls:",
         *controls,
     ]
     screen.say("", *lines)
@@ -82,7 +79,7 @@ def run(options: argparse.Namespace) -> None:
             adapter.save(folder / "adapter.npz")
             write_whole(folder / "recall.txt", "\n".join([*lines, ""]).encode())
             if adapter.kind != "kernel_ridge":
-                adapter.export(folder / "matrix.npy")
+                export_map(adapter, folder / "matrix.npy")
         screen.say(f"The adapter is in {options.output}.")
     screen.answer(
         {

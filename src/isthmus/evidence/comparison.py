@@ -1,4 +1,4 @@
-"""Which system is better, by how much, and how sure that is: paired differences over the same splits."""
+"""Paired differences of two systems over the same splits, with intervals and p-values."""
 
 from __future__ import annotations
 
@@ -24,14 +24,16 @@ from isthmus.exceptions import InputError
 
 TESTS = ("permutation", "wilcoxon")
 MOST_EXACT = 20
-"""Up to so many units all signs are tried: half a million sums, a few milliseconds."""
+"""Up to this many units all signs are tried: half a million sums, a few milliseconds."""
 N_DRAWS = 9999
 """Random signs beyond that."""
+CONFIDENCE = 0.95
+"""Of the intervals of :class:`Estimate`."""
 
 
 @dataclass(frozen=True)
 class Difference:
-    """The mean difference of two systems' scores, and how sure it is.
+    """The mean difference of two systems' scores, with an interval and a p-value.
 
     Parameters
     ----------
@@ -65,8 +67,8 @@ class Difference:
     test: str
 
     def __str__(self) -> str:
-        p = _short(self.p_value)
-        holm = f" (Holm {_short(self.p_adjusted)})" if self.p_adjusted != self.p_value else ""
+        p = _format_p(self.p_value)
+        holm = f" (Holm {_format_p(self.p_adjusted)})" if self.p_adjusted != self.p_value else ""
         equals = "" if p.startswith("<") else "= "
         return f"{_points(self.mean, '+')} [{_points(self.low)}, {_points(self.high)}], p {equals}{p}{holm}"
 
@@ -80,7 +82,7 @@ def paired_difference(
     test: str = "permutation",
     random_state: Any = 0,
 ) -> Difference:
-    r"""The mean of a - b over splits, with an interval and a p-value that know which splits belong together.
+    r"""Return the mean of a - b over splits, with an interval and a p-value that allow for clusters of splits.
 
     Splits that share rows are not independent, and twenty of them are not twenty pieces of evidence. With `clusters`
     the mean of each cluster is one observation :math:`\bar d_k`, and each counts the same:
@@ -132,7 +134,7 @@ def paired_difference(
 
 
 def holm(p_values: Any) -> FloatArray:
-    r"""p-values adjusted for their number, so that one false alarm in the family is as rare as the level says.
+    r"""Adjust p-values for their number, so that one false alarm in the family is as rare as the level says.
 
     In ascending order, :math:`\tilde p_{(i)} = \max_{j \le i} \min(1, (m - j + 1)\, p_{(j)})` (Holm, 1979). Valid
     whatever the dependence between the comparisons, and never weaker than Bonferroni's.
@@ -153,7 +155,7 @@ def holm(p_values: Any) -> FloatArray:
 
 
 def sign_flip_p_value(units: FloatArray, random_state: Any = 0) -> float:
-    r"""The share of sign vectors s with :math:`|\sum s_k u_k| \ge |\sum u_k|`, two-sided by symmetry.
+    r"""Return the share of sign vectors s with :math:`|\sum s_k u_k| \ge |\sum u_k|`, two-sided by symmetry.
 
     Exact up to 20 units. Beyond, signs are drawn at random, and the observed ones count as one draw more, which keeps
     the test's level: :math:`(b + 1) / (m + 1)` with b of m = 9,999 draws.
@@ -164,7 +166,8 @@ def sign_flip_p_value(units: FloatArray, random_state: Any = 0) -> float:
     0.125
     """
     rng = as_generator(random_state)
-    sizes = np.sort(np.abs(units))  # the order of the units, and which side is which, must not matter
+    # Sorted absolute values: the order of the units, and which system is a, must not matter.
+    sizes = np.sort(np.abs(units))
     # Rounding must not separate sums that are equal on paper.
     observed = abs(units.sum()) - 1e-9 * sizes.sum()
     if len(units) <= MOST_EXACT:
@@ -175,7 +178,7 @@ def sign_flip_p_value(units: FloatArray, random_state: Any = 0) -> float:
 
 
 def _all_sums(sizes: FloatArray) -> FloatArray:
-    """The sums with every choice of signs, but for the first: to turn all signs changes no absolute value."""
+    """Return the sums with every choice of signs but the first: turning all signs changes no absolute value."""
     sums = sizes[:1]
     for size in sizes[1:]:
         sums = np.concatenate([sums + size, sums - size])
@@ -192,7 +195,8 @@ def _difference(units: FloatArray, n: int, confidence: float, test: str, random_
 
 
 def _signed_ranks(units: FloatArray) -> FloatArray:
-    d = np.round(units, 12)  # 0.3 - 0.2 and 0.2 - 0.1 are a tie, and 0.3 - 0.2 - 0.1 is none
+    # 0.3 - 0.2 and 0.2 - 0.1 are a tie, and 0.3 - 0.2 - 0.1 is no difference.
+    d = np.round(units, 12)
     d = d[d != 0]
     return np.asarray(np.sign(d) * rankdata(np.abs(d)))
 
@@ -203,7 +207,11 @@ def _cluster_means(d: FloatArray, clustering: Any) -> FloatArray:
     codes = [numbers.setdefault(label, len(numbers)) for label in np.asarray(clustering).tolist()]
     if len(numbers) < 2:
         raise InputError(f"clusters: expected at least two clusters, got {len(numbers)} among {len(d)} split(s).")
-    return np.asarray(np.bincount(codes, weights=d) / np.bincount(codes))
+    return _group_means(d, codes)
+
+
+def _group_means(values: FloatArray, codes: Any) -> FloatArray:
+    return np.asarray(np.bincount(codes, weights=values) / np.bincount(codes))
 
 
 def _scores(values: Any, name: str) -> FloatArray:
@@ -219,15 +227,12 @@ def _points(share: float, sign: str = "") -> str:
     return format(round(100 * share, 1) + 0.0, f"{sign}.1f")  # + 0.0: no minus before a zero
 
 
-def _short(p: float) -> str:
+def _format_p(p: float) -> str:
     if p >= 0.995:
         return "1"
     if p < 0.001:
         return "< .001"
     return f"{p:.2f}"[1:] if p >= 0.0995 else f"{p:.3f}"[1:]
-
-
-CONFIDENCE = 0.95
 
 
 @dataclass(frozen=True)
@@ -249,13 +254,13 @@ class Estimate:
 
 
 def format_points(share: float) -> str:
-    """A difference in points, with its sign: +3.2, −0.4, 0.0."""
+    """Return a difference in points, with its sign: +3.2, −0.4, 0.0."""
     value = round(100.0 * share, 1)
     return "0.0" if value == 0.0 else f"{value:+.1f}".replace("-", "−")
 
 
 def estimate_difference(D: FloatArray, train: float, units: IntArray | None = None, of: int = 1) -> Estimate:
-    r"""The mean of row-wise differences D (J, n), NaN where a split does not test a row, with a two-way interval.
+    r"""Return the mean of row-wise differences D (J, n), NaN where a row is not tested, with a two-way interval.
 
     Splits test the same rows again and learn from the same rows again. Twenty of them are neither twenty times as
     many tested rows nor twenty independent fits:
@@ -291,7 +296,8 @@ def estimate_difference(D: FloatArray, train: float, units: IntArray | None = No
     tested = np.flatnonzero(np.isfinite(D).any(axis=0))
     D = D[:, tested]
     splits, rows = np.nanmean(D, axis=1), np.nanmean(D, axis=0)
-    means = rows if units is None else _means(rows, units[tested])
+    means = rows if units is None else _group_means(rows, np.unique(units[tested], return_inverse=True)[1])
+    # Half a row gained and half a row lost: a variance of zero in a few rows is an accident.
     more = 1.0 if units is None else 0.0
     V_rows = float(np.var(means, ddof=1) + more / len(means)) / len(means) if len(means) > 1 else 1.0
     J = len(splits)
@@ -307,7 +313,7 @@ def estimate_difference(D: FloatArray, train: float, units: IntArray | None = No
 
 
 def _split_residuals(D: FloatArray, rows: FloatArray) -> FloatArray:
-    """The mean of each split (J,) about the means of its rows, which are scaled for being means of few splits."""
+    """Return the mean of each split (J,) about the means of its rows, scaled as these are means of few splits."""
     times = np.isfinite(D).sum(axis=0)
     several = times > 1
     scale = np.sqrt(times[several] / (times[several] - 1.0))
@@ -315,15 +321,10 @@ def _split_residuals(D: FloatArray, rows: FloatArray) -> FloatArray:
     return np.array([each[np.isfinite(each)].mean() if np.isfinite(each).any() else 0.0 for each in left])
 
 
-def _means(values: FloatArray, units: IntArray) -> FloatArray:
-    _, codes = np.unique(units, return_inverse=True)
-    return np.asarray(np.bincount(codes, weights=values) / np.bincount(codes))
-
-
 def compare_with_best(
     own: FloatArray, rules: Mapping[str, FloatArray], train: float, units: IntArray | None = None
 ) -> tuple[Estimate, str]:
-    """What a system is better than the best of several rules, and the name of that.
+    """Return the difference of a system from the best of several rules, and the name of that rule.
 
     To choose the rule by the rows that it is measured on flatters it: the difference errs against the system. Its
     interval is corrected for the choice. The lower end is the lowest over all rules, so that it is above 0 only if

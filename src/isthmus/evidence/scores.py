@@ -1,4 +1,4 @@
-"""Intervals of shares."""
+"""Scores of predicted labels and of ranked lists: accuracy, confusion, precision at k, mean average precision."""
 
 from __future__ import annotations
 
@@ -20,36 +20,17 @@ from isthmus._core.validation import (
     check_number,
     is_sparse,
     is_unlabelled,
+    short_repr,
 )
+from isthmus.evidence.held_out import wilson_interval
 from isthmus.exceptions import InputError
-
-Z = 1.959963984540054
-"""The quantile of the normal distribution that leaves 2.5 % on either side."""
-
-
-def wilson_interval(hits: float, n: int, z: float = Z) -> tuple[float, float]:
-    r"""Wilson's interval for the share of hits among n.
-
-    .. math:: \frac{p + z^2 / 2n \pm z \sqrt{p (1 - p) / n + z^2 / 4n^2}}{1 + z^2 / n}, \qquad p = \text{hits} / n
-
-    Examples
-    --------
-    >>> low, high = wilson_interval(9, 10)
-    >>> round(low, 3), round(high, 3)
-    (0.596, 0.982)
-    """
-    p, z2 = hits / n, z**2 / n
-    centre = (p + z2 / 2.0) / (1.0 + z2)
-    half = z * np.sqrt(p * (1.0 - p) / n + z2 / (4.0 * n)) / (1.0 + z2)
-    return min(p, max(0.0, float(centre - half))), max(p, min(1.0, float(centre + half)))  # p, but for rounding
-
 
 OTHER_CLASSES = "other classes"
 """The name of the classes that have no row of their own in a confusion matrix."""
 
 
 def accuracy(y_true: Any, y_predicted: Any) -> float:
-    """The share of rows whose predicted label is the true one; rows without a true label do not count.
+    """Return the share of rows whose predicted label is the true one; rows without a true label do not count.
 
     Parameters
     ----------
@@ -67,7 +48,7 @@ def accuracy(y_true: Any, y_predicted: Any) -> float:
 
 
 def score_predictions(y_true: Any, y_predicted: Any, name: str, of: str) -> float:
-    """:func:`accuracy` for a method whose own arguments are called ``name`` and ``of``."""
+    """Return :func:`accuracy` for a method whose own arguments are called ``name`` and ``of``."""
     true, predicted = as_labels(y_true, name), as_labels(y_predicted, of)
     check_length(true, len(predicted), name, of)
     labelled = ~is_unlabelled(true)
@@ -81,6 +62,7 @@ def score_predictions(y_true: Any, y_predicted: Any, name: str, of: str) -> floa
     return float(np.mean(_equal(true, predicted)))
 
 
+@short_repr
 @dataclass(frozen=True, eq=False)
 class ClassScores:
     """Accuracy, confusion matrix, and recall and precision per class, of the predictions for some rows.
@@ -153,6 +135,7 @@ def score_classes(
     check_length(y_predicted, len(y_true), "y_predicted", "y_true")
     named = sorted({*y_true, *y_predicted}) if classes is None else list(dict.fromkeys(classes))
     place = {name: i for i, name in enumerate(named)}
+    # The extra row and column only where a class needs them: a matrix of all classes has none.
     if not place.keys() >= {*y_true, *y_predicted}:
         place.setdefault(OTHER_CLASSES, len(named))
     rows, columns = ([place.get(name, place.get(OTHER_CLASSES, 0)) for name in y] for y in (y_true, y_predicted))
@@ -163,7 +146,7 @@ def score_classes(
 
 
 def precision_at_k(distances: Any, y_queries: Any, y_references: Any, k: int) -> float:
-    r"""The share of a query's class among its k nearest references, as a mean over queries.
+    r"""Return the share of a query's class among its k nearest references, as a mean over queries.
 
     Where references at the same distance compete for the last of the k places, each has the same share of them: the
     value is the mean over all orders of ties, and the order of the references does not matter.
@@ -173,7 +156,7 @@ def precision_at_k(distances: Any, y_queries: Any, y_references: Any, k: int) ->
     distances : array (n_q, n_r)
         Smaller is nearer.
     y_queries, y_references : array (n_q,), (n_r,)
-        Classes. Queries without a label, or without a reference of their class, are left out.
+        Classes. Queries without a label, or without a reference of their class, are ignored.
     k : int
         At most n_r.
 
@@ -184,6 +167,7 @@ def precision_at_k(distances: Any, y_queries: Any, y_references: Any, k: int) ->
     """
     D, relevant = _retrieval(distances, y_queries, y_references)
     k = int(check_number(k, "k", low=1, high=D.shape[1], whole=True))
+    # The distance of the k-th place: nearer references are in, those at it share the places that are left.
     border = np.partition(D, k - 1, axis=1)[:, k - 1, None]
     inside, tied = border > D, border == D
     share = (k - inside.sum(axis=1)) / tied.sum(axis=1)
@@ -192,7 +176,7 @@ def precision_at_k(distances: Any, y_queries: Any, y_references: Any, k: int) ->
 
 
 def mean_average_precision(distances: Any, y_queries: Any, y_references: Any) -> float:
-    r"""The mean over queries of the average precision, :math:`\frac{1}{R} \sum_{r \text{ relevant}} P(d_r)`.
+    r"""Return the mean over queries of the average precision, :math:`\frac{1}{R} \sum_{r \text{ relevant}} P(d_r)`.
 
     R is the number of references of the query's class, and P(d) the share of that class among all references at a
     distance of at most d. References at equal distance are therefore found together, as in
@@ -221,7 +205,7 @@ def _average_precision(d: FloatArray, relevant: BoolArray) -> float:
 
 
 def _retrieval(distances: Any, y_queries: Any, y_references: Any) -> tuple[FloatArray, BoolArray]:
-    """Distances, and which references are relevant, of the queries that have any."""
+    """Return distances, and which references are relevant, of the queries that have any."""
     D = check_matrix(distances, "distances")
     if is_sparse(D):
         raise InputError("distances: expected a dense array, got a sparse one, whose gaps would be distances of 0.")
@@ -236,14 +220,14 @@ def _retrieval(distances: Any, y_queries: Any, y_references: Any) -> tuple[Float
 
 
 def _equal(a: Any, b: Any) -> BoolArray:
-    """Whether labels are equal; a string never equals a number."""
+    """Return whether labels are equal; a string never equals a number."""
     if a.dtype.kind in "biuf" and b.dtype.kind in "biuf":
         return np.asarray(a == b)
     return np.asarray(a.astype(object) == b.astype(object), dtype=bool)
 
 
 def _kinds(labels: NDArray[Any]) -> set[str]:
-    """What labels are: numbers, strings, or else by the name of their type."""
+    """Return the kinds of labels: numbers, strings, or else the name of their type."""
     types = set(map(type, labels.tolist()))
     words = {numbers.Number: "numbers", str: "strings"}
     return {next((word for base, word in words.items() if issubclass(each, base)), each.__name__) for each in types}

@@ -28,6 +28,7 @@ from isthmus.geometry.common_space import DOMAINS, CommonSpace
 from isthmus.geometry.kernels import Linear
 from isthmus.geometry.spaces import FeatureSpace
 from isthmus.maps.regression import AffineMap
+from isthmus.tasks.migration.result import TO_NEW, TO_OLD, Adapter
 
 OPSET, IR_VERSION = 13, 8
 """Of ONNX: Gemm is as it is now since then, and every runtime of today has it."""
@@ -42,11 +43,11 @@ def to_onnx(model: Any, domain: str = "target", *, transformed: bool = False) ->
 
     Parameters
     ----------
-    model : fitted system, ITML or CommonSpace
+    model : fitted system, ITML, CommonSpace or Adapter
         Any whose points are affine in the features; parts of unit length, as those of :class:`~isthmus.RidgeMap`, are
         scaled in the graph. Kernels other than the linear one are refused.
     domain : {"target", "source"}
-        Where the rows come from.
+        Where the rows come from. Of an adapter, "target" maps new rows to the old space, and "source" the reverse.
     transformed : bool
         Whether rows will be given after the domain's transformer. Otherwise the transformer is a part of the map:
         ``StandardScaler``, ``MinMaxScaler`` and ``MaxAbsScaler`` without clipping, ``PCA``, ``TruncatedSVD``, or a
@@ -63,6 +64,8 @@ def to_onnx(model: Any, domain: str = "target", *, transformed: bool = False) ->
     True
     """
     check_choice(domain, "domain", DOMAINS)
+    if isinstance(model, Adapter):
+        return _write_graph("adapter", _adapter_map(model, TO_OLD if domain == "target" else TO_NEW))
     fitted = _find_maps(model)
     if isinstance(fitted, ITML):
         return _write_graph("ITML", _linear(fitted.components_.T))
@@ -98,15 +101,37 @@ def export_onnx(model: Any, folder: str | os.PathLike[str], *, transformed: bool
     return [where / name for name in files]
 
 
-def export_map(found: Any, path: str | os.PathLike[str], format: str) -> None:
-    """Write one map of an adapter in single precision, as :meth:`isthmus.Adapter.export` says."""
+def export_map(
+    adapter: Adapter, path: str | os.PathLike[str], format: str = "npy", *, direction: str = TO_OLD
+) -> None:
+    """Write one affine map of an adapter for other programs: as a plain matrix, or as an ONNX graph.
+
+    Parameters
+    ----------
+    adapter : Adapter
+        Of any kind but "kernel_ridge", whose map is not affine.
+    path : path
+        The file; its folder has to exist.
+    format : {"npy", "safetensors", "onnx"}
+        ``"npy"``: one array M (d + 1, e), ``X @ M[:-1] + M[-1]``. ``"safetensors"``: ``weight`` (e, d) and ``bias``
+        (e,), as linear layers have them. ``"onnx"``: a graph from ``rows`` to ``mapped``. Each in single precision.
+    direction : {"to_old", "to_new"}
+        Which of the two maps.
+    """
     content = FORMATS[check_choice(format, "format", FORMATS)]
+    write_whole(path, content(_adapter_map(adapter, check_choice(direction, "direction", (TO_OLD, TO_NEW)))))
+
+
+def _adapter_map(adapter: Adapter, direction: str) -> AffineMap:
+    if not isinstance(adapter, Adapter):
+        raise InputError(f"adapter: expected an Adapter of migrate, got {type(adapter).__name__}.")
+    found = adapter.old_from_new if direction == TO_OLD else adapter.new_from_old
     if not isinstance(found, AffineMap):
         raise InputError(
-            "export: expected a map that is one matrix (kind 'ridge', 'procrustes' or 'low_rank'), "
-            f"got a {type(found).__name__}; call migrate with one of these kinds."
+            f"adapter: expected an affine map (kind 'ridge', 'procrustes' or 'low_rank'), got kind {adapter.kind!r}; "
+            "call migrate with one of these kinds."
         )
-    write_whole(path, content(found))
+    return found
 
 
 def _npy(found: AffineMap) -> bytes:

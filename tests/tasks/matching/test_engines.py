@@ -5,7 +5,12 @@ import pytest
 from sklearn.linear_model import LinearRegression
 
 from isthmus import CCA, ITML, InputError, RidgeMap
-from isthmus.tasks.matching.engine import Canonical, Fitted, Ridge, as_engine, fit_bridge, score_pairs
+from isthmus.geometry.similarity import Scores
+from isthmus.tasks.matching.engine import Canonical, EstimatorEngine, Ridge, as_engine, fit_bridge
+
+
+def score(bridge, A, B):
+    return Scores(bridge.embed_a(A), bridge.embed_b(B))
 
 
 @pytest.fixture
@@ -15,11 +20,11 @@ def coordinates():
     return A, (A @ rng.normal(size=(6, 9)) + 1.0).astype(np.float32)
 
 
-@pytest.mark.parametrize("engine", [Ridge(), Canonical(), Fitted(CCA())], ids=["ridge", "cca", "estimator"])
+@pytest.mark.parametrize("engine", [Ridge(), Canonical(), EstimatorEngine(CCA())], ids=["ridge", "cca", "estimator"])
 def test_rows_that_were_not_learned_from_find_their_partner(coordinates, engine):
     A, B = coordinates
-    bridge = engine.bridge(A[:60], B[:60], np.ones(60, np.float32), None)
-    S = score_pairs(bridge, A[60:], B[60:]).table()
+    bridge = engine.fit(A[:60], B[:60], np.ones(60, np.float32), None)
+    S = score(bridge, A[60:], B[60:]).table()
     assert (S.argmax(axis=1) == np.arange(60)).mean() > 0.9
     assert S.max() <= 2.0 + 1e-5
 
@@ -28,18 +33,20 @@ def test_a_wrong_pair_of_no_weight_does_not_count(coordinates):
     A, B = coordinates
     w = np.r_[np.ones(40), np.full(20, 1e-6)]
     order = np.r_[np.arange(40), np.random.default_rng(0).permutation(np.arange(40, 60))]
-    for engine in (Ridge(), Canonical(), Fitted(RidgeMap())):
-        right = score_pairs(engine.bridge(A[:40], B[:40], w[:40], None), A, B).table()
-        weighted = score_pairs(engine.bridge(A[:60], B[order], w, None), A, B).table()
+    for engine in (Ridge(), Canonical(), EstimatorEngine(RidgeMap())):
+        right = score(engine.fit(A[:40], B[:40], w[:40], None), A, B).table()
+        weighted = score(engine.fit(A[:60], B[order], w, None), A, B).table()
         np.testing.assert_allclose(weighted, right, atol=0.02)
 
 
-@pytest.mark.parametrize("engine", [Ridge(), Canonical(), Fitted(RidgeMap())], ids=["ridge", "cca", "estimator"])
+@pytest.mark.parametrize(
+    "engine", [Ridge(), Canonical(), EstimatorEngine(RidgeMap())], ids=["ridge", "cca", "estimator"]
+)
 @pytest.mark.parametrize("rows", [[], [3], [3, 3, 3]], ids=["none", "one", "one thrice"])
 def test_from_too_few_pairs_nothing_is_learned(coordinates, engine, rows):
     A, B = coordinates
     bridge = fit_bridge(engine, A[rows], B[rows], np.ones(len(rows)), None)
-    np.testing.assert_array_equal(score_pairs(bridge, A, B).table(), np.zeros((120, 120)))
+    np.testing.assert_array_equal(score(bridge, A, B).table(), np.zeros((120, 120)))
 
 
 @pytest.mark.parametrize("system", ["logdet", CCA, 3, LinearRegression(), ITML()])

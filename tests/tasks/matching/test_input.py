@@ -4,13 +4,13 @@ import numpy as np
 import pytest
 
 from isthmus.exceptions import InputError
-from isthmus.tasks.matching.problem import as_links, two_collections
+from isthmus.tasks.matching.problem import as_links, make_domains
 
 A, B = (np.random.default_rng(seed).normal(size=(n, 3)) for seed, n in ((0, 24), (1, 22)))
 
 
 def given(pairs=None, y_source=None, y_target=None):
-    return two_collections(A, B, y_source, y_target, pairs, (None, "auto"), one_to_one=True)
+    return make_domains(A, B, y_source, y_target, pairs, None, (None, "auto"), one_to_one=True)
 
 
 def test_ids_of_collections_of_different_size():

@@ -9,8 +9,8 @@ from sklearn.preprocessing import FunctionTransformer, StandardScaler
 
 from conftest import one_sentence
 from isthmus import CCA, InputError, RidgeMap, match
-from isthmus.tasks.matching import refinement as left_out
-from isthmus.tasks.matching import refinement as run
+from isthmus.evidence.answer import Answer
+from isthmus.tasks.matching import refinement
 
 
 def make_views(n=200, extra=0, seed=0, noise=0.0, factors=8):
@@ -54,7 +54,10 @@ def test_without_any_pair_the_rows_find_their_partners(views, found):
     assert len(found) > 180
     assert precision(found, views) == 1.0
     assert (found.nearest == views.true).mean() > 0.95
-    assert str(found) == found.verdict
+    assert isinstance(found, Answer)
+    assert str(found) == found.sentence == found.verdict
+    assert found.ok is found.succeeded
+    assert repr(found) == f"<Matching of 200 and 200 rows: {len(found)} pairs, ok=True>"
     assert found.verdict.startswith("matched: ")
 
 
@@ -79,13 +82,14 @@ def test_the_same_number_gives_the_same_matching_and_arguments_are_left_alone(vi
     np.testing.assert_array_equal(B, views.B)
 
 
-def test_known_pairs_are_returned_and_some_are_held_back(views):
+def test_known_pairs_are_returned_and_some_are_held_out(views):
     pairs = known(views, 30)
     found = match(views.A, views.B, pairs)
     assert found.succeeded is True
-    assert found.evidence.held_back == 10
-    assert found.held_back_recall >= 0.9
-    assert found.held_back_interval[0] <= found.held_back_recall <= found.held_back_interval[1]
+    assert found.evidence.held_out.n == len(found.held_out_pairs) == 10
+    assert set(map(tuple, found.held_out_pairs)) < set(map(tuple, pairs))
+    assert found.recall >= 0.9
+    assert found.recall_interval[0] <= found.recall <= found.recall_interval[1]
     assert found.shuffled_recall <= 0.2
     np.testing.assert_array_equal(found.partners[pairs[:, 0]], pairs[:, 1])
     assert (found.confidence[np.isin(found.pairs[:, 0], pairs[:, 0])] == 1.0).all()
@@ -227,8 +231,9 @@ def test_where_all_rows_are_known_nothing_is_left_to_match(views, options):
     assert np.isfinite(found.score).all()
     assert (found.confidence == 1.0).all()
     assert found.succeeded is True
-    assert "nothing is left to match, as all rows of A are in known pairs" in str(found)
-    assert found.evidence is found.held_back_recall is found.held_back_interval is found.shuffled_recall is None
+    assert "no row is left to match, because all rows of A are in known pairs" in str(found)
+    assert found.evidence is found.recall is found.recall_interval is found.shuffled_recall is None
+    assert found.baseline.columns == 0
 
 
 def test_where_all_rows_of_one_side_are_known_no_other_is_matched(views):
@@ -242,11 +247,11 @@ def test_where_all_rows_of_one_side_are_known_no_other_is_matched(views):
 
 
 def test_many_rows_are_refined_on_a_sample_first(views, monkeypatch):
-    monkeypatch.setattr(run, "SAMPLE_CELLS", 120 * 150)
-    monkeypatch.setattr(run, "SAMPLED", 120)
-    monkeypatch.setattr(left_out, "MANY", 1)
+    monkeypatch.setattr(refinement, "SAMPLE_CELLS", 120 * 150)
+    monkeypatch.setattr(refinement, "SAMPLED", 120)
+    monkeypatch.setattr(refinement, "MANY", 1)
     found = match(views.A, views.B, known(views, 30))
-    assert found.evidence.held_back == 10
+    assert found.evidence.held_out.n == 10
     assert found.succeeded is True
     assert (found.nearest == views.true).mean() > 0.95
 
@@ -254,7 +259,7 @@ def test_many_rows_are_refined_on_a_sample_first(views, monkeypatch):
 def test_progress_is_told_and_an_interruption_passes(views, capsys):
     told = []
     match(views.A, views.B, n_restarts=2, progress=lambda what, rounds: told.append((what, rounds)))
-    assert {what for what, _ in told} >= {"coarse to fine", "flat", "from nothing", "again", "rows left out"}
+    assert {what for what, _ in told} >= {"coarse to fine", "flat", "control", "restart", "held-out rows"}
     assert [rounds for _, rounds in told] == list(range(1, len(told) + 1))
 
     def interrupted(what, rounds):

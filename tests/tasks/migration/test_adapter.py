@@ -154,9 +154,9 @@ def test_a_cut_off_lets_as_many_rows_pass():
     table = fit_thresholds(old, adapted)
     for cut in (-0.2, 0.3, 0.9, 0.999):
         passing = (old >= cut).mean()
-        assert (adapted >= table.equivalent(cut, "adapted")).mean() == pytest.approx(passing, abs=1e-3)
-        assert table.equivalent(table.equivalent(cut, "adapted"), "old") == pytest.approx(cut, abs=1e-6)
-    assert table.equivalent(1.0, "adapted") == pytest.approx(adapted.max(), abs=1e-3)
+        assert (adapted >= table.translate(cut, "adapted")).mean() == pytest.approx(passing, abs=1e-3)
+        assert table.translate(table.translate(cut, "adapted"), "old") == pytest.approx(cut, abs=1e-6)
+    assert table.translate(1.0, "adapted") == pytest.approx(adapted.max(), abs=1e-3)
 
 
 def test_a_cut_off_holds_for_rows_never_seen():

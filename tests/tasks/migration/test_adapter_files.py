@@ -2,6 +2,7 @@
 
 import builtins
 import json
+from functools import partial
 
 import numpy as np
 import pytest
@@ -10,6 +11,7 @@ from hypothesis import given, settings
 import isthmus
 from hostile import FLIPS, flipped, put, refused
 from isthmus import Adapter, InputError, MissingDependencyError
+from isthmus.io.onnx import export_map
 
 
 def made(kind="ridge", n=120):
@@ -61,12 +63,12 @@ def test_a_file_that_cannot_be_written_is_one_sentence(adapter, tmp_path):
         adapter.save(tmp_path)
     put(tmp_path / "file", b"x")
     with pytest.raises(InputError, match="expected a file that can be written"):
-        adapter.export(tmp_path / "file" / "below.npy")
+        export_map(adapter, tmp_path / "file" / "below.npy")
     assert list(tmp_path.iterdir()) == [tmp_path / "file"]
 
 
 def test_no_folder_is_made_for_a_file(adapter, tmp_path):
-    for write in (adapter.save, adapter.export):
+    for write in (adapter.save, partial(export_map, adapter)):
         with pytest.raises(InputError, match=r"none.x: expected a file that can be written, got no folder for it\.$"):
             write(tmp_path / "none" / "x")
     assert not list(tmp_path.iterdir())
@@ -74,7 +76,7 @@ def test_no_folder_is_made_for_a_file(adapter, tmp_path):
 
 @pytest.mark.parametrize("path", [None, 3, b"x", ["x"]])
 def test_what_is_no_path_is_one_sentence(adapter, path):
-    for call in (Adapter.load, adapter.save, adapter.export):
+    for call in (Adapter.load, adapter.save, partial(export_map, adapter)):
         with pytest.raises(InputError) as caught:
             call(path)
         assert str(caught.value) == f"path: expected the path of a file, got {path!r}."
@@ -165,7 +167,7 @@ def test_exported_matrices_do_what_the_adapter_does(adapter, direction, tmp_path
     X = np.random.default_rng(2).normal(size=(11, 7 if direction == "to_old" else 5)).astype(np.float32)
     expected = getattr(adapter, direction)(X)
     for format in ("npy", "safetensors", "onnx"):
-        adapter.export(tmp_path / f"map.{format}", format, direction=direction)
+        export_map(adapter, tmp_path / f"map.{format}", format, direction=direction)
     M = np.load(tmp_path / "map.npy")
     np.testing.assert_allclose(X @ M[:-1] + M[-1], expected, atol=1e-5)
     layer = load_file(tmp_path / "map.safetensors")
@@ -176,13 +178,26 @@ def test_exported_matrices_do_what_the_adapter_does(adapter, direction, tmp_path
 
 def test_what_is_no_matrix_says_so(tmp_path):
     for format in ("npy", "safetensors", "onnx"):
-        with pytest.raises(InputError, match=r"expected a map that is one matrix .* got a KernelMap"):
-            made("kernel_ridge").export(tmp_path / "map", format)
+        with pytest.raises(
+            InputError, match=r"^adapter: expected an affine map .* got kind \'kernel_ridge\'; call migrate"
+        ):
+            export_map(made("kernel_ridge"), tmp_path / "map", format)
     with pytest.raises(InputError, match="format: expected one of 'npy', 'safetensors', 'onnx', got 'pickle'"):
-        made().export(tmp_path / "map.npy", "pickle")
+        export_map(made(), tmp_path / "map.npy", "pickle")
     with pytest.raises(InputError, match="direction: expected one of"):
-        made().export(tmp_path / "map.npy", direction="up")
+        export_map(made(), tmp_path / "map.npy", direction="up")
+    with pytest.raises(InputError, match=r"^adapter: expected an Adapter of migrate, got ndarray\.$"):
+        export_map(np.eye(3), tmp_path / "map.npy")
     assert not list(tmp_path.iterdir())
+
+
+def test_both_maps_as_onnx_bytes(adapter):
+    from onnx.reference import ReferenceEvaluator
+
+    for domain, direction, d in (("target", "to_old", 7), ("source", "to_new", 5)):
+        X = np.random.default_rng(2).normal(size=(11, d)).astype(np.float32)
+        (mapped,) = ReferenceEvaluator(isthmus.to_onnx(adapter, domain)).run(None, {"rows": X})
+        np.testing.assert_allclose(mapped, getattr(adapter, direction)(X), atol=1e-5)
 
 
 @pytest.mark.parametrize("name", ["safetensors", "onnx"])
@@ -196,5 +211,5 @@ def test_a_missing_extra_is_named(adapter, name, tmp_path, monkeypatch):
 
     monkeypatch.setattr(builtins, "__import__", without)
     with pytest.raises(MissingDependencyError, match=rf'needs {name}.*pip install "isthmus\[{name}\]"'):
-        adapter.export(tmp_path / "map", name)
+        export_map(adapter, tmp_path / "map", name)
     assert not list(tmp_path.iterdir())

@@ -9,7 +9,9 @@ from sklearn.linear_model import Ridge
 
 import isthmus
 from isthmus import InputError, KnownPairs
+from isthmus.evidence.answer import Answer
 from isthmus.maps.regression import fit_ridge
+from isthmus.tasks.migration.evidence import Advice
 
 KINDS = ("ridge", "procrustes", "low_rank", "kernel_ridge")
 
@@ -186,9 +188,7 @@ def test_shared_columns_are_a_control(spaces):
 
 
 def test_many_pairs_and_a_large_index_are_sampled(monkeypatch):
-    from isthmus.tasks.migration import migrate as held_out
-
-    monkeypatch.setattr(held_out, "MOST_GALLERY", 400)
+    monkeypatch.setattr("isthmus.tasks.migration.engine.MOST_GALLERY", 400)
     old, new = two_models(n=1500)
     adapter = isthmus.migrate(old, new, max_pairs=1100)
     recall = adapter.recall
@@ -210,12 +210,20 @@ def test_progress_is_told(spaces, capsys, monkeypatch):
 
 
 def test_what_it_says_of_itself(adapter):
-    lines = str(adapter).splitlines()
-    assert len(lines) == 3
-    assert lines[0] == "Adapter, ridge: 12 new columns to 8 old ones from 300 pairs"
-    assert lines[1].startswith("300 held-out pairs among 300 rows, learned from 240: recall@1 ")
-    assert lines[2] == str(adapter.advice)
-    assert repr(adapter) == f"<{lines[0]}>"
+    assert isinstance(adapter, Answer)
+    assert repr(adapter) == "<Adapter, ridge: 12 new columns to 8 old ones from 300 pairs>"
+    assert str(adapter.recall).startswith("300 held-out pairs among 300 rows, learned from 240: recall@1 ")
+    assert str(adapter) == adapter.sentence == str(adapter.advice)
+    assert adapter.evidence is adapter.recall
+
+
+@pytest.mark.parametrize(
+    ("action", "ok"), [("bridge", True), ("bridge until re-embedded", None), ("re-embed", False)]
+)
+def test_an_adapter_is_ok_where_the_bridge_may_stay(adapter, monkeypatch, action, ok):
+    monkeypatch.setattr("isthmus.tasks.migration.result.give_advice", lambda recall: Advice(action, "why."))
+    assert adapter.ok is ok
+    assert str(adapter) == f"{action}: why."
 
 
 X = np.random.default_rng(0).normal(size=(20, 3))

@@ -15,7 +15,7 @@ from sklearn.base import clone
 from isthmus._core.validation import UNLABELLED, FloatArray, IntArray, Matrix
 from isthmus.data.domains import KnownPairs, TwoDomains
 from isthmus.estimators.shared_columns import SharedColumns
-from isthmus.evidence.scores import wilson_interval
+from isthmus.evidence.held_out import wilson_interval
 from isthmus.exceptions import DataWarning, InputError
 from isthmus.geometry.similarity import prepare_rows, scale_rows
 from isthmus.study.trial_rows import Trial, TrialRows

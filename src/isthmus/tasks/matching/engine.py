@@ -1,7 +1,8 @@
-"""Engines: what learns from pairs of rows how the two collections go together, and scores all other pairs."""
+"""Engines: what learns from pairs of rows how the two collections correspond, and scores all other pairs."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -13,7 +14,7 @@ from isthmus._core.validation import FloatArray
 from isthmus.data.domains import KnownPairs
 from isthmus.estimators.base import TwoDomainEstimator
 from isthmus.exceptions import InputError
-from isthmus.geometry.similarity import Scores, normalize_rows
+from isthmus.geometry.similarity import normalize_rows
 from isthmus.maps.canonical import PairedRows
 from isthmus.maps.regression import AffineMap, fit_ridge
 
@@ -24,14 +25,14 @@ RIDGE_OF_CCA, POWER = 0.3, 2.0
 
 
 class Bridge(Protocol):
-    """What was learned: rows of either collection as points, whose inner product (at most 2) is the score."""
+    """A learned correspondence: rows of either collection as points, whose inner product (at most 2) is the score."""
 
-    def left(self, A: FloatArray) -> FloatArray:
-        """Rows of A as points."""
+    def embed_a(self, A: FloatArray) -> FloatArray:
+        """Return rows of A as points."""
         ...
 
-    def right(self, B: FloatArray) -> FloatArray:
-        """Rows of B as points."""
+    def embed_b(self, B: FloatArray) -> FloatArray:
+        """Return rows of B as points."""
         ...
 
 
@@ -39,37 +40,36 @@ class Engine(Protocol):
     """Anything that can learn a bridge."""
 
     @property
+    def name(self) -> str:
+        """The name in the evidence."""
+        ...
+
+    @property
     def fewest(self) -> int:
-        """How many pairs it can learn from."""
+        """The least number of pairs."""
         ...
 
-    def bridge(self, a: FloatArray, b: FloatArray, weights: FloatArray, before: Bridge | None) -> Bridge:
-        """From rows a (p, k) and b (p, k') that are paired, with weights (p,), after an earlier bridge or none."""
+    def fit(self, a: FloatArray, b: FloatArray, weights: FloatArray, before: Bridge | None) -> Bridge:
+        """Learn from paired rows a (p, k) and b (p, k') with weights (p,), after an earlier bridge or none."""
         ...
 
 
-def score_pairs(bridge: Bridge, A: FloatArray, B: FloatArray) -> Scores:
-    """The scores of all pairs of rows."""
-    return Scores(bridge.left(A), bridge.right(B))
+class ZeroBridge:
+    """The bridge of no knowledge: all scores are zero."""
+
+    def embed_a(self, A: FloatArray) -> FloatArray:
+        """Return zeros (n, 1)."""
+        return np.zeros((len(A), 1), A.dtype)
+
+    embed_b = embed_a
 
 
 def fit_bridge(engine: Engine, a: FloatArray, b: FloatArray, weights: FloatArray, before: Bridge | None) -> Bridge:
-    """What the engine learns from pairs; nothing, if they are too few, or the same row again and again."""
+    """Fit the engine to pairs; return :class:`ZeroBridge` if they are too few, or repeat one row."""
+    # Rows that are all equal have no direction around their mean: maps of them would be rounding.
     if len(a) < engine.fewest or (a == a[0]).all() or (b == b[0]).all():
-        return Blind()
-    return engine.bridge(a, b, weights, before)
-
-
-class Blind:
-    """What is learned from nothing: all scores are zero."""
-
-    def left(self, A: FloatArray) -> FloatArray:
-        """Zeros (n, 1)."""
-        return np.zeros((len(A), 1), A.dtype)
-
-    def right(self, B: FloatArray) -> FloatArray:
-        """Zeros (m, 1)."""
-        return np.zeros((len(B), 1), B.dtype)
+        return ZeroBridge()
+    return engine.fit(a, b, weights, before)
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,50 +80,52 @@ class RidgeBridge:
     g: AffineMap
     places: tuple[int, int]
 
-    def left(self, A: FloatArray) -> FloatArray:
-        """[f(a); a], each half of unit length."""
+    def embed_a(self, A: FloatArray) -> FloatArray:
+        """Return [f(a); a], each half of unit length."""
         return np.hstack([normalize_rows(self.f(A) - self.f.output_mean), normalize_rows(A - self.f.input_mean)])
 
-    def right(self, B: FloatArray) -> FloatArray:
-        """[b; g(b)], each half of unit length."""
+    def embed_b(self, B: FloatArray) -> FloatArray:
+        """Return [b; g(b)], each half of unit length."""
         return np.hstack([normalize_rows(B - self.g.input_mean), normalize_rows(self.g(B) - self.g.output_mean)])
 
 
 class Ridge:
     """Ridge regression both ways, with the leave-one-out penalty."""
 
-    fewest = FEWEST
+    name, fewest = "ridge", FEWEST
 
-    def bridge(self, a: FloatArray, b: FloatArray, weights: FloatArray, before: Bridge | None) -> RidgeBridge:
-        """The search for the penalties starts where the last one ended."""
+    def fit(self, a: FloatArray, b: FloatArray, weights: FloatArray, before: Bridge | None) -> RidgeBridge:
+        """Fit both maps; the search for the penalties starts where the last one ended."""
+        # From round to round few pairs change: the best penalty is near the last one.
         near = before.places if isinstance(before, RidgeBridge) else (None, None)
         f, g = fit_ridge(a, b, weights=weights, near=near[0]), fit_ridge(b, a, weights=weights, near=near[1])
         return RidgeBridge(f.map, g.map, (f.place, g.place))
 
 
 @dataclass(frozen=True, eq=False)
-class LinearBridge:
-    """Twice the cosine of two linear images."""
+class CosineBridge:
+    """2 cos(f(a), g(b)): the factor gives it the range of :class:`RidgeBridge`."""
 
-    f: AffineMap
-    g: AffineMap
+    f: Callable[[FloatArray], FloatArray]
+    g: Callable[[FloatArray], FloatArray]
 
-    def left(self, A: FloatArray) -> FloatArray:
-        """Images of unit length, twice."""
-        return np.asarray(2.0 * normalize_rows(self.f(A)))
+    def embed_a(self, A: FloatArray) -> FloatArray:
+        """Return images of unit length, twice."""
+        return np.asarray(2.0 * normalize_rows(self.f(A)), dtype=np.float32)
 
-    def right(self, B: FloatArray) -> FloatArray:
-        """Images of unit length."""
-        return normalize_rows(self.g(B))
+    def embed_b(self, B: FloatArray) -> FloatArray:
+        """Return images of unit length."""
+        return np.asarray(normalize_rows(self.g(B)), dtype=np.float32)
 
 
 class Canonical:
     """Canonical variates, weighted by the squares of their correlations."""
 
-    fewest = FEWEST
+    name, fewest = "cca", FEWEST
 
-    def bridge(self, a: FloatArray, b: FloatArray, weights: FloatArray, before: Bridge | None) -> LinearBridge:
-        """Closed form."""
+    def fit(self, a: FloatArray, b: FloatArray, weights: FloatArray, before: Bridge | None) -> CosineBridge:
+        """Compute the variates in closed form."""
+        # Pairs weigh by the square root on either side: their product is the weight.
         pairing = sp.diags_array(np.sqrt(weights.astype(np.float64))).tocsr()
         rows = PairedRows.of(a.astype(np.float64), b.astype(np.float64), pairing, pairing)
         found = rows.directions(RIDGE_OF_CCA, unit=False).weight_variates(POWER)
@@ -131,50 +133,41 @@ class Canonical:
             AffineMap(W.astype(a.dtype), np.zeros(len(W), a.dtype), offset.astype(a.dtype))
             for W, offset in zip((found.source, found.target), found.offsets, strict=True)
         ]
-        return LinearBridge(*maps)
-
-
-@dataclass(frozen=True, eq=False)
-class FittedBridge:
-    """Twice the cosine of two points of an estimator's common space."""
-
-    space: Any
-
-    def left(self, A: FloatArray) -> FloatArray:
-        """Points of unit length, twice."""
-        return np.asarray(2.0 * normalize_rows(self.space.embed(A, "source")), dtype=np.float32)
-
-    def right(self, B: FloatArray) -> FloatArray:
-        """Points of unit length."""
-        return np.asarray(normalize_rows(self.space.embed(B, "target")), dtype=np.float32)
+        return CosineBridge(*maps)
 
 
 @dataclass(frozen=True)
-class Fitted:
+class EstimatorEngine:
     """Any estimator of isthmus whose ``fit`` takes pairs."""
 
     estimator: Any
+
+    @property
+    def name(self) -> str:
+        """The class of the estimator."""
+        return type(self.estimator).__name__
 
     @property
     def fewest(self) -> int:
         """As many as the estimator needs."""
         return max(FEWEST, int(self.estimator.fewest_pairs))
 
-    def bridge(self, a: FloatArray, b: FloatArray, weights: FloatArray, before: Bridge | None) -> FittedBridge:
-        """A fresh copy of the estimator, fitted to the pairs."""
+    def fit(self, a: FloatArray, b: FloatArray, weights: FloatArray, before: Bridge | None) -> CosineBridge:
+        """Fit a fresh copy of the estimator to the pairs."""
         rows = np.repeat(np.arange(len(a))[:, None], 2, axis=1)
-        model = clone(self.estimator).fit(a, None, b, None, pairs=KnownPairs(rows, weights))
-        return FittedBridge(model.common_space_)
+        # Row p of a and row p of b are the pair p.
+        space = clone(self.estimator).fit(a, None, b, None, pairs=KnownPairs(rows, weights)).common_space_
+        return CosineBridge(lambda A: space.embed(A, "source"), lambda B: space.embed(B, "target"))
 
 
-def as_engine(system: Any) -> tuple[Engine, str]:
-    """The engine of the parameter ``system``, and its name."""
+def as_engine(system: Any) -> Engine:
+    """Return the engine of the parameter ``system``."""
     if isinstance(system, str) and system in ("auto", "ridge"):
-        return Ridge(), "ridge"
+        return Ridge()
     if isinstance(system, str) and system == "cca":
-        return Canonical(), "cca"
+        return Canonical()
     if not isinstance(system, TwoDomainEstimator) or not system.takes_pairs:
         raise InputError(
             f'system: expected "auto", "ridge", "cca" or an estimator that takes pairs, got {system!r:.60}.'
         )
-    return Fitted(system), type(system).__name__
+    return EstimatorEngine(system)

@@ -1,4 +1,4 @@
-"""What a matching is asked: two collections in coordinates, what is known of them, and who learns."""
+"""The problem of a matching: two collections in coordinates, what is known of them, and the engine that learns."""
 
 from __future__ import annotations
 
@@ -22,10 +22,16 @@ from isthmus.geometry.similarity import (
     scale_rows,
 )
 from isthmus.geometry.spaces import apply_transformer, check_transformer, fit_transformer
-from isthmus.tasks.matching.engine import Bridge, Engine, fit_bridge, score_pairs
+from isthmus.tasks.matching.engine import Bridge, Engine, fit_bridge
 
-BESIDE_PAIRS = 0.5
-"""How much the likeness of rows counts in a start that has known pairs too."""
+AUTO = "auto"
+FEWEST_ROWS = 20
+"""With fewer rows than this on a side, there is nothing to learn from."""
+NAMES = "A", "B"
+WEIGHT_OF_LIKENESS = 0.5
+"""How much the likeness of rows counts in initial scores that have known pairs too."""
+FAR = -2.0 * NO_PARTNER
+"""Subtracted from the score of two rows of different classes."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,16 +44,25 @@ class Links:
 
     @classmethod
     def of(cls, i: IntArray, j: IntArray, weights: FloatArray | None = None) -> Links:
-        """With weights of one, unless given."""
+        """Make links with weights of one, unless given."""
         w = np.ones(len(i)) if weights is None else np.asarray(weights, np.float64)
         return cls(np.asarray(i, np.intp), np.asarray(j, np.intp), w)
 
     def __len__(self) -> int:
         return len(self.i)
 
-    def some(self, which: IntArray | BoolArray) -> Links:
-        """Some of them, by place or by mask."""
+    @property
+    def rows(self) -> IntArray:
+        """The row numbers (p, 2)."""
+        return np.stack([self.i, self.j], axis=1)
+
+    def select(self, which: IntArray | BoolArray) -> Links:
+        """Return some of them, by place or by mask."""
         return Links(self.i[which], self.j[which], self.weights[which])
+
+
+NONE = Links.of(np.zeros(0, np.intp), np.zeros(0, np.intp))
+"""No pairs."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,24 +78,24 @@ class Anchors:
 
 
 @dataclass(frozen=True, eq=False)
-class Problem:
+class MatchingProblem:
     """Two collections and what is known of them.
 
     Parameters
     ----------
     A, B : array (n, k), (m, k')
-        Rows whose partner is asked for, and rows that can be partners: coordinates along principal axes, of unit
-        length, in single precision.
+        Rows that need a partner, and rows that can be partners: coordinates along principal axes, of unit length, in
+        single precision.
     alike : Scores
         How alike these rows are by what is known without pairs.
     veto : Scores or None
         Large and negative where labels differ, else zero.
     engine : Engine
-        Who learns from pairs.
+        What learns from pairs.
     rows, columns : array (n,), (m,)
         The numbers of these rows in the collections, rising.
     anchors : Anchors
-        What is known.
+        The known pairs.
     """
 
     A: FloatArray
@@ -93,103 +108,113 @@ class Problem:
     anchors: Anchors = field(repr=False)
 
     @classmethod
-    def of(cls, A: FloatArray, B: FloatArray, alike: Scores, veto: Scores | None, engine: Engine) -> Problem:
-        """Of all rows, with nothing known."""
-        nothing = Anchors(A[:0], B[:0], np.zeros(0, A.dtype))
-        return cls(A, B, alike, veto, engine, np.arange(len(A)), np.arange(len(B)), nothing)
+    def of(cls, A: Prepared, B: Prepared, ys: IntArray, yt: IntArray, engine: Engine) -> MatchingProblem:
+        """Make the problem of all rows, with label codes (-1: none) and no known pairs."""
+        alike = geometric_scores(A, B)
+        # One class tells no row from another; profiles need at least two that both sides know.
+        if len(np.intersect1d(ys[ys >= 0], yt[yt >= 0])) > 1:
+            alike = alike.standardize() + score_by_class_profile(A.points, ys, B.points, yt)
+        veto = label_veto(ys, yt) if (ys >= 0).any() and (yt >= 0).any() else None
+        nothing = Anchors(A.points[:0], B.points[:0], np.zeros(0, A.points.dtype))
+        every = np.arange(len(A.points)), np.arange(len(B.points))
+        return cls(A.points, B.points, alike, veto, engine, *every, nothing)
 
     @property
     def axes(self) -> int:
-        """How many axes there are, on the side that has more."""
+        """The number of axes, on the side that has more."""
         return int(max(self.A.shape[1], self.B.shape[1]))
 
     @property
     def cells(self) -> int:
-        """How many pairs of rows there are."""
+        """The number of pairs of rows."""
         return len(self.A) * len(self.B)
 
-    def knowing(self, known: Links, one_to_one: bool) -> Problem:
-        """The problem of the rows that are not in known pairs; of B, all are left if several rows can share one."""
+    def exclude_pairs(self, known: Links, one_to_one: bool) -> MatchingProblem:
+        """Return the problem of the rows outside known pairs; of B, all stay if several rows can share one."""
         rows = np.setdiff1d(np.arange(len(self.A)), known.i)
-        columns = np.setdiff1d(np.arange(len(self.B)), known.j) if one_to_one else np.arange(len(self.B))
+        columns = np.setdiff1d(np.arange(len(self.B)), known.j) if one_to_one else None
         anchors = Anchors(self.A[known.i], self.B[known.j], known.weights)
-        return replace(self._part(rows, columns), anchors=anchors)
+        return replace(self.select(rows, columns), anchors=anchors)
 
-    def among(self, places: IntArray) -> Problem:
-        """The problem of some rows of A, by their places, and all of B."""
-        return self._part(places, np.arange(len(self.B)))
+    def select(self, rows: IntArray | None = None, columns: IntArray | None = None) -> MatchingProblem:
+        """Return the problem of some rows of A and of B, by their places; None: all."""
+        i = np.arange(len(self.A)) if rows is None else rows
+        j = np.arange(len(self.B)) if columns is None else columns
+        return replace(
+            self,
+            A=self.A[i],
+            B=self.B[j],
+            alike=self.alike.among(i, j),
+            veto=None if self.veto is None else self.veto.among(i, j),
+            rows=self.rows[i],
+            columns=self.columns[j],
+        )
 
-    def of_columns(self, places: IntArray) -> Problem:
-        """The problem of all rows of A and some of B, by their places."""
-        return self._part(np.arange(len(self.A)), places)
-
-    def _part(self, i: IntArray, j: IntArray) -> Problem:
-        veto = None if self.veto is None else self.veto.among(i, j)
-        A, B, rows, columns = self.A[i], self.B[j], self.rows[i], self.columns[j]
-        return replace(self, A=A, B=B, alike=self.alike.among(i, j), veto=veto, rows=rows, columns=columns)
-
-    def permuted(self, rng: Generator) -> Problem:
-        """The problem whose rows of B are alike to what others of them are, and have the labels of these."""
+    def shuffle_columns(self, rng: Generator) -> MatchingProblem:
+        """Return a control: each row of B has the likeness and the label of another."""
+        # The coordinates stay: what the control finds is due to the geometry of the collections alone.
         order = rng.permutation(len(self.B))
         alike = Scores(self.alike.left, self.alike.right[order])
         veto = None if self.veto is None else Scores(self.veto.left, self.veto.right[order])
         return replace(self, alike=alike, veto=veto)
 
-    def bridge(self, links: Links, axes: int | None = None, before: Bridge | None = None) -> Bridge:
-        """What the engine learns from the anchors and from linked rows, on the leading axes."""
+    def fit_bridge(self, links: Links, axes: int | None = None, before: Bridge | None = None) -> Bridge:
+        """Fit the engine to the anchors and to linked rows, on the leading axes."""
         a = np.concatenate([self.anchors.a[:, :axes], self.A[links.i, :axes]])
         b = np.concatenate([self.anchors.b[:, :axes], self.B[links.j, :axes]])
         return fit_bridge(self.engine, a, b, np.concatenate([self.anchors.weights, links.weights]), before)
 
-    def scores(self, bridge: Bridge, axes: int | None = None) -> Scores:
-        """The scores of all pairs."""
-        return score_pairs(bridge, self.A[:, :axes], self.B[:, :axes])
+    def score_pairs(self, bridge: Bridge, axes: int | None = None) -> Scores:
+        """Return the scores of all pairs of rows."""
+        return Scores(bridge.embed_a(self.A[:, :axes]), bridge.embed_b(self.B[:, :axes]))
 
-    def allowed(self, scores: Scores) -> Scores:
-        """The same, with what the labels forbid far below all else."""
+    def apply_veto(self, scores: Scores) -> Scores:
+        """Return the scores, with pairs of different labels far below all else."""
         return scores if self.veto is None else scores + self.veto
 
-    def start(self) -> Scores:
-        """What is known before any refinement: by anchors where there are some, and without them."""
+    def initial_scores(self) -> Scores:
+        """Return the scores before any refinement: by anchors where there are some, and by likeness."""
+        # Deviations of one make scores of different kinds comparable before they are added.
         alike = apply_csls(self.alike).standardize()
         if not len(self.anchors):
             return alike
-        anchored = apply_csls(self.scores(self.bridge(NONE))).standardize()
-        return apply_csls(anchored + BESIDE_PAIRS * alike).standardize()
+        anchored = apply_csls(self.score_pairs(self.fit_bridge(NONE))).standardize()
+        return apply_csls(anchored + WEIGHT_OF_LIKENESS * alike).standardize()
 
 
-NONE = Links.of(np.zeros(0, np.intp), np.zeros(0, np.intp))
-"""No pairs."""
-
-
-AUTO = "auto"
-FEWEST_ROWS = 20
-"""With fewer rows than this on a side, there is nothing to learn from."""
-NAMES = "A", "B"
-
-
-def two_collections(
-    A: Any, B: Any, y_source: Any, y_target: Any, pairs: Any, transformers: tuple[Any, Any], *, one_to_one: bool
+def make_domains(
+    A: Any,
+    B: Any,
+    y_source: Any,
+    y_target: Any,
+    pairs: Any,
+    shared: Any,
+    transformers: tuple[Any, Any],
+    *,
+    one_to_one: bool,
 ) -> TwoDomains:
-    """Return both collections with rows of unit length; a row of A is in one of the known pairs at most.
+    """Check and transform both collections; rows of unit length come out.
 
-    Rows are transformed first, or as is usual for dense and for sparse rows ("auto").
+    Where a transformer is "auto", columns are scaled as is usual for dense and for sparse rows.
     """
+    # An empty array or list is what a user has whose search for pairs found none.
     empty = np.shape(pairs)[:1] == (0,) if isinstance(pairs, np.ndarray) else isinstance(pairs, list) and not pairs
-    rows = [_transform(X, *each) for X, each in zip((A, B), _name_tables(transformers), strict=True)]
+    parameters = zip((A, B), transformers, NAMES, ("source_transformer", "target_transformer"), strict=True)
+    rows = [X if _is_auto(each) else _transform(X, each, name, of) for X, each, name, of in parameters]
     domains = TwoDomains.of(
         rows[0],
         y_source,
         rows[1],
         y_target,
         None if empty else pairs,
+        shared,
         names=NAMES,
         min_rows=FEWEST_ROWS,
         optional_labels=True,
         one_to_one=one_to_one,
     )
     sides = zip((domains.source, domains.target), transformers, strict=True)
-    source, target = (_of_unit_length(domain, transformer) for domain, transformer in sides)
+    source, target = (_scale_to_unit_length(domain, transformer) for domain, transformer in sides)
     return replace(domains, source=source, target=target)
 
 
@@ -205,17 +230,11 @@ def as_links(known: KnownPairs | None) -> Links:
     return Links.of(known.source, known.target, known.weights)
 
 
-def _name_tables(transformers: tuple[Any, Any]) -> list[tuple[Any, str, str]]:
-    return list(zip(transformers, NAMES, ("source_transformer", "target_transformer"), strict=True))
-
-
 def _is_auto(transformer: Any) -> bool:
     return isinstance(transformer, str) and transformer == AUTO
 
 
 def _transform(X: Any, transformer: Any, name: str, parameter: str) -> Any:
-    if _is_auto(transformer):
-        return X
     check_transformer(transformer, parameter)
     made = apply_transformer(fit_transformer(transformer, X, name), X, name)
     given, found = (rows.shape[0] if hasattr(rows, "shape") else len(rows) for rows in (X, made))
@@ -224,16 +243,12 @@ def _transform(X: Any, transformer: Any, name: str, parameter: str) -> Any:
     return made
 
 
-def _of_unit_length(domain: Domain, transformer: Any) -> Domain:
+def _scale_to_unit_length(domain: Domain, transformer: Any) -> Domain:
     return replace(domain, X=(scale_rows if _is_auto(transformer) else normalize_precisely)(domain.X))
 
 
-FAR = -2.0 * NO_PARTNER
-"""Taken off the score of two rows of different classes."""
-
-
 def labels_differ(ys: IntArray, yt: IntArray) -> BoolArray:
-    """Whether both codes of each place are known, and not the same."""
+    """Return whether both codes of each place are known, and not the same."""
     return np.asarray((ys != yt) & (ys >= 0) & (yt >= 0))
 
 
@@ -250,31 +265,23 @@ def check_labels(ys: IntArray, yt: IntArray, known: Links) -> None:
 
 
 def label_veto(ys: IntArray, yt: IntArray) -> Scores:
-    """Far below zero for two rows of different classes, zero for all others."""
+    """Return scores far below zero for two rows of different classes, zero for all others."""
     classes = np.arange(max(ys.max(initial=0), yt.max(initial=0)) + 1)
     member = (ys[:, None] == classes).astype(np.float32)
     other = ((yt[:, None] != classes) & (yt[:, None] >= 0)).astype(np.float32)
+    # One row of A is a member of one class at most, so the product is either 0 or -FAR.
     return Scores(-FAR * member, other)
 
 
 def score_by_class_profile(A: FloatArray, ys: IntArray, B: FloatArray, yt: IntArray) -> Scores:
-    """Scores of rows that stand alike to the classes: cosines to the mean of each class that both sides know."""
+    """Score rows by how they stand to the classes: cosines to the mean of each class that both sides know."""
     shared = np.intersect1d(ys[ys >= 0], yt[yt >= 0])
-    PA, PB = (_profiles(X, y, shared) for X, y in ((A, ys), (B, yt)))
+    PA, PB = (_class_profiles(X, y, shared) for X, y in ((A, ys), (B, yt)))
     return Scores(PA, PB).standardize()
 
 
-def _profiles(X: FloatArray, y: IntArray, classes: IntArray) -> FloatArray:
+def _class_profiles(X: FloatArray, y: IntArray, classes: IntArray) -> FloatArray:
     means = normalize_rows(np.stack([X[y == c].mean(axis=0) for c in classes]))
     cosines = X @ means.T
     cosines = cosines - cosines.mean(axis=0)
-    return normalize_rows(cosines - cosines.mean(axis=1, keepdims=True) if len(classes) > 1 else cosines)
-
-
-def make_problem(A: Prepared, B: Prepared, ys: IntArray, yt: IntArray, engine: Engine) -> Problem:
-    """What is asked, with all that is known but pairs."""
-    alike = geometric_scores(A, B)
-    labelled = (ys >= 0).any() and (yt >= 0).any()
-    if len(np.intersect1d(ys[ys >= 0], yt[yt >= 0])) > 1:
-        alike = alike.standardize() + score_by_class_profile(A.points, ys, B.points, yt)
-    return Problem.of(A.points, B.points, alike, label_veto(ys, yt) if labelled else None, engine)
+    return normalize_rows(cosines - cosines.mean(axis=1, keepdims=True))

@@ -1,63 +1,48 @@
-"""What held-out pairs say about an adapter: shares with their intervals, as a curve over the number of pairs."""
+"""Held-out figures of an adapter, the advice that follows from them, and equivalent thresholds.
+
+The rule of the advice is :func:`give_advice`; its constants are the same for all data.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import astuple, dataclass, field
 
 import numpy as np
 from numpy.random import Generator
 
 from isthmus._core.validation import FloatArray, check_choice, check_number, short_repr
-from isthmus.evidence.scores import wilson_interval
+from isthmus.evidence.held_out import PairRecall, Proportion
 
 N_RESAMPLES = 1000
 """Bootstrap samples of the queries."""
 
 
 @dataclass(frozen=True)
-class Share:
-    """A share with its interval of 95 %.
-
-    Examples
-    --------
-    >>> print(Share(0.5, 0.25, 0.75))
-    0.50 [0.25, 0.75]
-    """
-
-    value: float
-    low: float
-    high: float
-
-    def __str__(self) -> str:
-        return f"{self.value:.2f} [{self.low:.2f}, {self.high:.2f}]"
-
-
-@dataclass(frozen=True)
 class Figures:
-    """What one way of searching the old index finds for new rows.
+    """Figures of one way of searching the old index for new rows.
 
     Parameters
     ----------
-    at_1, at_10 : Share
+    at_1, at_10 : Proportion
         Of the queries, those whose own object is first, or among the first ten, of the gallery.
-    overlap : Share, optional
+    overlap : Proportion, optional
         Of the ten nearest rows that the new model itself would find, those that are found; None where too few rows
         are known in both spaces to say.
     mean_reciprocal_rank : float
         The mean of 1 / rank of the own object.
     """
 
-    at_1: Share
-    at_10: Share
-    overlap: Share | None
+    at_1: Proportion
+    at_10: Proportion
+    overlap: Proportion | None
     mean_reciprocal_rank: float
 
     @property
     def quality(self) -> float:
-        """One number to choose by: objects found again, and, where known, neighbours: their mean."""
-        found = self.mean_reciprocal_rank
-        return found if self.overlap is None else (found + self.overlap.value) / 2.0
+        """One number to choose by: the mean reciprocal rank, and, where known, its mean with the overlap."""
+        rank = self.mean_reciprocal_rank
+        return rank if self.overlap is None else (rank + self.overlap.value) / 2.0
 
     def __str__(self) -> str:
         overlap = "" if self.overlap is None else f", neighbours {self.overlap}"
@@ -67,7 +52,7 @@ class Figures:
 @short_repr
 @dataclass(frozen=True, eq=False)
 class Recall:
-    """Held-out pairs searched in the old index, after learning from ever more of the other pairs.
+    """Held-out pairs searched in the old index, as a learning curve over the number of other pairs.
 
     :func:`isthmus.view.plots_of_results.plot_recall` draws it.
 
@@ -76,9 +61,9 @@ class Recall:
     n_pairs : tuple of int
         How many pairs were learned from, rising.
     figures : tuple of Figures
-        What came of it, one for each number.
+        The figures, one for each number.
     controls : mapping of str to Figures
-        Beside the last of them: ``"shuffled pairs"`` (learned from wrong pairs), ``"both ways"`` (scores of
+        To compare the last of them with: ``"shuffled pairs"`` (learned from wrong pairs), ``"both ways"`` (scores of
         :meth:`isthmus.Adapter.similarity`), ``"old model"`` (the old model's own query: the ceiling without the new
         model) and ``"shared columns"`` (the columns of the same name, nothing learned), where known.
     n_queries : int
@@ -99,24 +84,24 @@ class Recall:
 
     @property
     def last(self) -> Figures:
-        """With the most pairs."""
+        """The figures with the most pairs."""
         return self.figures[-1]
 
     @property
     def at_1(self) -> FloatArray:
         """Recall@1 (c, 3): the share, and the ends of its interval, for each number of pairs."""
-        return np.array([_row(f.at_1) for f in self.figures])
+        return np.array([astuple(f.at_1) for f in self.figures])
 
     @property
     def at_10(self) -> FloatArray:
         """Recall@10 (c, 3)."""
-        return np.array([_row(f.at_10) for f in self.figures])
+        return np.array([astuple(f.at_10) for f in self.figures])
 
     @property
     def overlap(self) -> FloatArray | None:
         """The neighbours recovered (c, 3), or None where too few rows are known in both spaces."""
         shares = [f.overlap for f in self.figures]
-        return None if None in shares else np.array([_row(s) for s in shares if s is not None])
+        return None if None in shares else np.array([astuple(s) for s in shares if s is not None])
 
     def __str__(self) -> str:
         where = f"{self.n_queries} held-out pairs among {self.n_gallery:,} rows"
@@ -124,39 +109,26 @@ class Recall:
         return f"{where}, learned from {self.n_pairs[-1]}: {self.last}{among}"
 
 
-def _row(share: Share) -> tuple[float, float, float]:
-    return share.value, share.low, share.high
-
-
-def estimate_share(hits: int, n: int) -> Share:
-    """The share of hits among n, with Wilson's interval.
-
-    Examples
-    --------
-    >>> print(estimate_share(9, 10))
-    0.90 [0.60, 0.98]
-    """
-    return Share(hits / n, *wilson_interval(hits, n))
-
-
-def bootstrap_mean(shares: FloatArray, rng: Generator) -> Share:
-    """The mean of the queries' shares, with the interval between percentiles of resampled queries."""
-    # Counts of each query per sample instead of the samples: one matrix product.
+def bootstrap_mean(shares: FloatArray, rng: Generator) -> Proportion:
+    """Return the mean of the queries' shares, with the interval between percentiles of resampled queries."""
+    # Queries are resampled, not neighbours: those of one query are found or missed together. Counts of each query per
+    # sample, instead of the samples, make it one matrix product.
     counts = rng.multinomial(len(shares), np.full(len(shares), 1.0 / len(shares)), size=N_RESAMPLES)
     low, high = np.percentile(counts @ shares / len(shares), [2.5, 97.5])
     mean = float(shares.mean())
-    return Share(mean, min(float(low), mean), max(float(high), mean))
+    return Proportion(mean, min(float(low), mean), max(float(high), mean))
 
 
 def compute_figures(ranks: FloatArray, shared: FloatArray | None, rng: Generator) -> Figures:
-    """Of the ranks (q,) of the queries' own objects, and the shares (q,) of their neighbours that were found."""
-    first, ten = (estimate_share(int((ranks < k + 1).sum()), len(ranks)) for k in (1, 10))
-    return Figures(first, ten, None if shared is None else bootstrap_mean(shared, rng), float((1.0 / ranks).mean()))
+    """Compute figures from the ranks (q,) of the queries' own rows and the shares (q,) of neighbours found."""
+    counts = PairRecall.of(ranks)
+    overlap = None if shared is None else bootstrap_mean(shared, rng)
+    return Figures(counts.at_1, counts.at_10, overlap, float((1.0 / ranks).mean()))
 
 
 BRIDGE, UNTIL, REEMBED = "bridge", "bridge until re-embedded", "re-embed"
 FOUND = 0.95
-"""Recall@10 that a bridge to stay needs, at the lower end of its interval: nineteen of twenty objects are still
+"""Recall@10 that a permanent bridge needs, at the lower end of its interval: nineteen of twenty objects are still
 found on the first page."""
 USABLE = 0.5
 """Recall@10 below which no bridge is worth having: more objects are lost than found."""
@@ -164,7 +136,7 @@ USABLE = 0.5
 
 @dataclass(frozen=True)
 class Advice:
-    """What to do, and why.
+    """The recommended action and its reason.
 
     Parameters
     ----------
@@ -181,39 +153,43 @@ class Advice:
 
 
 def give_advice(recall: Recall) -> Advice:
-    """The rule, on the figures of held-out pairs.
+    """Return what to do, by a rule on the figures of held-out pairs.
 
     - *re-embed* where recall@10 is below ``USABLE``, or no better than that of shuffled pairs;
     - *bridge* where recall@10 reaches ``FOUND`` with certainty, and the new model's neighbours are recovered at least
-      as well as by the old model on its own index: nobody is served worse than before;
-    - *bridge until re-embedded* for all between.
+      as well as by the old model on its own index: no user gets worse results than before;
+    - *bridge until re-embedded* for everything between.
     """
     last, old = recall.last, recall.controls.get("old model")
     shuffled = recall.controls.get("shuffled pairs")
-    found = f"of {recall.n_queries} held-out objects {last.at_10} are among the first ten"
+    found = f"{last.at_10} of {recall.n_queries} held-out objects are among the first ten"
+    # Intervals that overlap: the map may have learned nothing about which row is which.
     if shuffled is not None and last.at_10.low <= shuffled.at_10.high:
-        return Advice(REEMBED, f"{found}, with shuffled pairs {shuffled.at_10}.")
+        return Advice(REEMBED, f"{found}, no better than after learning from shuffled pairs ({shuffled.at_10}).")
     if last.at_10.value < USABLE:
-        return Advice(REEMBED, f"{found}, fewer than {USABLE:g}.")
+        return Advice(REEMBED, f"{found}, fewer than {USABLE:.0%}.")
     if last.overlap is not None and old is not None and old.overlap is not None:
-        neighbours = f"{last.overlap.value:.2f} of the new model's neighbours among {recall.n_neighbours:,} rows are "
-        neighbours += f"found, by the old model {old.overlap.value:.2f}"
+        neighbours = (
+            f"{last.overlap.value:.2f} of the new model's neighbours among {recall.n_neighbours:,} rows are found "
+            f"(by the old model {old.overlap.value:.2f})"
+        )
         as_before = last.overlap.value >= old.overlap.value
     else:
         neighbours, as_before = "too few rows are known in both spaces to compare neighbours", False
+    # Certainty is asked of recall only: neighbours have a fair control with the same rows, the old model.
     stays = last.at_10.low >= FOUND and as_before
     return Advice(BRIDGE if stays else UNTIL, f"{found}, and {neighbours}.")
 
 
 OLD, ADAPTED = "old", "adapted"
 SHARES: FloatArray = np.concatenate([np.geomspace(1e-6, 0.1, 161), np.linspace(0.105, 1.0, 180)])
-"""Of the rows that pass; close together where few do, since that is where cut-offs are."""
+"""Of the rows that pass; close together where few do, since that is where thresholds are."""
 
 
 @short_repr
 @dataclass(frozen=True, eq=False)
 class Thresholds:
-    """Cut-offs that let the same share of the index pass.
+    """Equivalent thresholds: they let the same share of the index pass.
 
     Parameters
     ----------
@@ -225,25 +201,27 @@ class Thresholds:
     Examples
     --------
     >>> table = Thresholds(np.array([0.9, 0.5, 0.1]), np.array([0.7, 0.4, 0.1]))
-    >>> round(table.equivalent(0.7, "adapted"), 6), table.equivalent(0.4, "old")
+    >>> round(table.translate(0.7, "adapted"), 6), table.translate(0.4, "old")
     (0.55, 0.5)
     """
 
     old: FloatArray
     adapted: FloatArray
 
-    def equivalent(self, value: float, to: str) -> float:
-        """The cut-off in one of the two scales that passes as many rows as ``value`` does in the other.
+    def translate(self, value: float, to: str) -> float:
+        """Return the threshold in one of the two scales that passes as many rows as ``value`` does in the other.
 
         Beyond the largest or smallest similarity that was seen, the largest or smallest of the other scale.
         """
         cut = check_number(value, "value", low=-1.0, high=1.0)
         scales = {OLD: (self.adapted, self.old), ADAPTED: (self.old, self.adapted)}
         start, end = scales[check_choice(to, "to", scales)]
+        # The tables fall, and interpolation wants rising ones.
         return float(np.interp(cut, start[::-1], end[::-1]))
 
 
 def fit_thresholds(old: FloatArray, adapted: FloatArray) -> Thresholds:
-    """The table for similarities of the same queries with the same rows, in any order."""
+    """Fit the table to similarities of the same queries with the same rows, in any order."""
+    # Quantiles at the same shares: a pair of entries lets equally many rows pass, whatever the two distributions are.
     tables = (np.quantile(np.asarray(S, dtype=np.float64), 1.0 - SHARES) for S in (old, adapted))
     return Thresholds(*(np.clip(table, -1.0, 1.0) for table in tables))

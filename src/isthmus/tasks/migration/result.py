@@ -1,4 +1,4 @@
-"""Rows through a map, block by block."""
+"""The adapter between an old space and a new one, with its evidence and its file; :func:`migrate` makes it."""
 
 from __future__ import annotations
 
@@ -11,29 +11,67 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
+from numpy.random import Generator
 from numpy.typing import NDArray
 
 from isthmus._core.archives import Expected, read_npz
 from isthmus._core.files import as_path, show_path, write_whole
-from isthmus._core.threads import cap_methods
+from isthmus._core.progress import Progress, WorkCounter
+from isthmus._core.threads import cap_methods, cap_threads
 from isthmus._core.validation import (
     LARGEST,
     FloatArray,
+    IntArray,
     Matrix,
+    as_generator,
     check_choice,
     check_magnitude,
     check_matrix,
+    check_number,
     check_same_columns,
+    column_names,
     is_sparse,
 )
-from isthmus.evidence.held_out import inner_products, unit_directions
+from isthmus.data.domains import FORMS, KnownPairs, TwoDomains
+from isthmus.evidence.held_out import Proportion
 from isthmus.exceptions import InputError
 from isthmus.maps.regression import AffineMap, KernelMap
-from isthmus.tasks.migration.engine import CURVED, KINDS, Map, to_single_precision
-from isthmus.tasks.migration.evidence import ADAPTED, Advice, Figures, Recall, Share, Thresholds, give_advice
+from isthmus.tasks.migration.engine import COST_OF_BOTH, CURVED, KINDS, HeldOutSearch, Map, score_both_ways
+from isthmus.tasks.migration.evidence import (
+    ADAPTED,
+    BRIDGE,
+    REEMBED,
+    UNTIL,
+    Advice,
+    Figures,
+    Recall,
+    Thresholds,
+    give_advice,
+)
 
+AUTO = "auto"
+FEWEST = 10
+"""Pairs: with fewer no figure on held-out ones means anything."""
+MOST = 20_000
+"""Pairs that are learned from; a random sample of more. Held-out figures have long stopped rising there."""
+TO_OLD, TO_NEW = "to_old", "to_new"
 BLOCK_VALUES = 2**22
 """Numbers in a block of rows, in or out: 32 MB in double precision."""
+ORDINARY = 1e-10, 1e10
+"""Between these are the largest numbers of a map whose products single precision can hold."""
+FORMAT, VERSION = "isthmus adapter", 1
+LONGEST_TEXT = 2**20
+"""Characters of the text: more than any adapter has."""
+MAPS = ("old_from_new", "new_from_old")
+VECTOR, TABLE = Expected((None,), "number"), Expected((None, None), "number")
+AFFINE: Mapping[str, Expected] = {"W": TABLE, "input_mean": VECTOR, "output_mean": VECTOR}
+KERNEL: Mapping[str, Expected] = {
+    "landmarks": Expected((None, None), "number", low=-LARGEST, high=LARGEST),
+    "bandwidth": Expected((), "number", low=1e-100),
+    "coefficients": TABLE,
+    "offset": VECTOR,
+    "output_mean": VECTOR,
+}
 
 
 def map_in_blocks(
@@ -43,7 +81,7 @@ def map_in_blocks(
     shape: tuple[int, int],
     out: Any = None,
 ) -> FloatArray:
-    """Rows X (n, d) mapped to (n, e), with no more than a block beside the result.
+    """Map rows X (n, d) to (n, e), with no more than a block in memory besides the result.
 
     Parameters
     ----------
@@ -61,13 +99,15 @@ def map_in_blocks(
     if not (is_sparse(X) or isinstance(X, np.ndarray)) or X.ndim != 2:
         X = check_matrix(X, "X", n_columns=shape[0])
     X = X.tocsr() if is_sparse(X) else X
+    # Two passes: every row is checked before the first is mapped, so that a bad row leaves ``out`` as it was.
     blocks = list(_blocks(X.shape[0], max(shape)))
     single = X.dtype == np.float32
     largest = max((_largest(check_matrix(X[block], "X", n_columns=shape[0])) for block in blocks), default=0.0)
     check_matrix(X[:0], "X", n_columns=shape[0], min_rows=0)
-    result = _result(out, (X.shape[0], shape[1]), np.float32 if single else np.float64)
+    result = _allocate(out, (X.shape[0], shape[1]), np.float32 if single else np.float64)
     limit = float(np.finfo(result.dtype).max)
-    if not bound(largest) < limit:  # only then may an image be too large: look before anything is written
+    # Only then may an image be too large: all are computed once before the first is written.
+    if not bound(largest) < limit:
         for block in blocks:
             _check_below(limit, apply, check_matrix(X[block], "X"), result.dtype)
     for block in blocks:
@@ -92,7 +132,7 @@ def _blocks(n: int, widest: int) -> Iterator[slice]:
     return (slice(start, min(start + step, n)) for start in range(0, n, step))
 
 
-def _result(out: Any, shape: tuple[int, int], dtype: Any) -> FloatArray:
+def _allocate(out: Any, shape: tuple[int, int], dtype: Any) -> FloatArray:
     if out is None:
         return np.empty(shape, dtype)
     if not isinstance(out, np.ndarray) or out.shape != shape or out.dtype.kind != "f" or not out.flags.writeable:
@@ -101,13 +141,21 @@ def _result(out: Any, shape: tuple[int, int], dtype: Any) -> FloatArray:
     return out
 
 
-TO_OLD, TO_NEW = "to_old", "to_new"
+def to_single_precision(found: Map) -> Map:
+    """Return the map in single precision; as it is where its numbers are too large or too small for that."""
+    low, high = ORDINARY
+    sizes = [(np.ndim(part), float(np.abs(part).max(initial=0.0))) for part in vars(found).values()]
+    # Means and offsets (one dimension) may be tiny; a matrix may not, since its products would vanish.
+    fits = all(size == 0.0 or (size <= high and (ndim == 1 or low <= size)) for ndim, size in sizes)
+    return found.astype(np.float32) if fits else found
 
 
 @cap_methods
 @dataclass(frozen=True, eq=False)
 class Adapter:
-    """Maps between an old space and a new one, and what held-out pairs say about them; made by :func:`migrate`.
+    """Maps between an old space and a new one, with the figures of held-out pairs; made by :func:`migrate`.
+
+    An :class:`~isthmus.evidence.answer.Answer`: ``ok``, ``sentence`` (the advice) and ``evidence`` (the recall).
 
     Parameters
     ----------
@@ -120,7 +168,7 @@ class Adapter:
     recall : Recall
         How well rows of held-out pairs are found.
     thresholds : Thresholds
-        Cut-offs that let the same share of the index pass.
+        Equivalent thresholds, which let the same share of the index pass.
     old_columns, new_columns : tuple of str, optional
         The names of the columns, where data frames were given.
 
@@ -144,7 +192,7 @@ class Adapter:
     new_columns: tuple[str, ...] | None = None
 
     def to_old(self, X: Any, *, out: Any = None) -> FloatArray:
-        """Rows of the new space (n, d_new) in the old one (n, d_old), where the index stays as it is.
+        """Map rows of the new space (n, d_new) to the old one (n, d_old), where the index stays as it is.
 
         Parameters
         ----------
@@ -157,14 +205,14 @@ class Adapter:
         return map_in_blocks(X, lambda block: self._apply(TO_OLD, block), self.old_from_new.bound, self.shape, out)
 
     def to_new(self, X: Any, *, out: Any = None) -> FloatArray:
-        """Rows of the old space (n, d_old) in the new one (n, d_new); see :meth:`to_old`."""
+        """Map rows of the old space (n, d_old) to the new one (n, d_new); see :meth:`to_old`."""
         check_same_columns(X, self.old_columns, "X")
         return map_in_blocks(
             X, lambda block: self._apply(TO_NEW, block), self.new_from_old.bound, self.shape[::-1], out
         )
 
     def stream(self, blocks: Iterable[Any], *, direction: str = TO_OLD) -> Iterator[FloatArray]:
-        """Each block of rows, mapped, one at a time: for rows without end, or more than fit in memory.
+        """Yield each block of rows, mapped, one at a time: for endless rows, or more than fit in memory.
 
         Parameters
         ----------
@@ -175,7 +223,7 @@ class Adapter:
         return (map_rows(block) for block in blocks)
 
     def similarity(self, X_new: Any, X_old: Any) -> FloatArray:
-        r"""Scores (n, m) of new rows with old ones that use both maps.
+        r"""Return the scores (n, m) of new rows with old ones by both maps.
 
         .. math:: \cos(f(b) - \bar a, a - \bar a) + \cos(b - \bar b, g(a) - \bar b)
 
@@ -188,17 +236,17 @@ class Adapter:
             check_magnitude(check_matrix(X, name, n_columns=n), name, smallest=0.0)
             for X, name, n in zip((X_new, X_old), ("X_new", "X_old"), self.shape, strict=True)
         )
-        return both_ways(self.old_from_new, self.new_from_old, A)(B)
+        return score_both_ways(self.old_from_new, self.new_from_old, A)(B)
 
     def threshold(self, value: float, *, to: str = ADAPTED) -> float:
-        """The cut-off of the cosine similarity that lets as many rows of the index pass as ``value`` does.
+        """Return the threshold of the cosine similarity that passes as many rows of the index as ``value`` does.
 
         Parameters
         ----------
         value : float
-            A cut-off for queries of the old model, or (``to="old"``) for adapted ones.
+            A threshold for queries of the old model, or (``to="old"``) for adapted ones.
         to : {"adapted", "old"}
-            What the answer is a cut-off for.
+            The queries that the result is for.
 
         Notes
         -----
@@ -206,7 +254,7 @@ class Adapter:
         index other than their own. Beyond the largest or smallest that was seen, the answer is the largest or
         smallest of the other scale.
         """
-        return self.thresholds.equivalent(value, to)
+        return self.thresholds.translate(value, to)
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -218,41 +266,74 @@ class Adapter:
         """Whether to bridge, to bridge until re-embedded, or to re-embed, and why."""
         return give_advice(self.recall)
 
+    @property
+    def ok(self) -> bool | None:
+        """True: bridge. None: bridge until re-embedded. False: re-embed."""
+        return {BRIDGE: True, UNTIL: None, REEMBED: False}[self.advice.action]
+
+    @property
+    def sentence(self) -> str:
+        """The advice in one sentence; what ``str`` returns."""
+        return str(self.advice)
+
+    @property
+    def evidence(self) -> Recall:
+        """The figures of held-out pairs: another name of ``recall``."""
+        return self.recall
+
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the adapter to one file in a folder that exists, whole or not at all; :meth:`load` reads it again."""
-        save(self, path)
+        recall = {**asdict(self.recall), "controls": {k: asdict(v) for k, v in self.recall.controls.items()}}
+        about = {
+            "format": FORMAT,
+            "version": VERSION,
+            "kind": self.kind,
+            "n_pairs": self.n_pairs,
+            "recall": recall,
+            "old_columns": self.old_columns,
+            "new_columns": self.new_columns,
+        }
+        arrays: dict[str, Any] = {"about": np.array(json.dumps(about))}
+        for name in MAPS:
+            arrays |= {f"{name}_{part}": getattr(getattr(self, name), part) for part in _parts(self.kind)}
+        arrays |= {"threshold_old": self.thresholds.old, "threshold_adapted": self.thresholds.adapted}
+        content = io.BytesIO()
+        np.savez(content, **arrays)
+        write_whole(path, content.getvalue())
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Adapter:
-        """The adapter in a file that :meth:`save` wrote; nothing in it is executed."""
-        return load(path)
-
-    def export(self, path: str | os.PathLike[str], format: str = "npy", *, direction: str = TO_OLD) -> None:
-        """Write one affine map for other programs: as a plain matrix, or as an ONNX graph.
-
-        Parameters
-        ----------
-        path : path
-            Where; its folder has to exist.
-        format : {"npy", "safetensors", "onnx"}
-            ``"npy"``: one array M (d + 1, e), ``X @ M[:-1] + M[-1]``. ``"safetensors"``: ``weight`` (e, d) and
-            ``bias`` (e,), as linear layers have them. ``"onnx"``: a graph from ``rows`` to ``mapped``. Each is in
-            single precision. The map of kind "kernel_ridge" is not affine, and is refused.
-        direction : {"to_old", "to_new"}
-        """
-        from isthmus.io.onnx import export_map
-
-        export_map(self._map(check_choice(direction, "direction", (TO_OLD, TO_NEW))), path, format)
+        """Read an adapter that :meth:`save` wrote; every part is checked, and nothing in the file is executed."""
+        where = as_path(path)
+        text = str(read_npz(where, {"about": Expected((), "text", high=LONGEST_TEXT)})["about"])
+        try:
+            about = _read_about(text)
+            parts = _parts(about["kind"])
+            expected = {f"{name}_{part}": parts[part] for name in MAPS for part in parts}
+            similarity = Expected((None,), "number", low=-1.0, high=1.0)
+            # The kind says which arrays there have to be; no others are read.
+            arrays = read_npz(where, {**expected, "threshold_old": similarity, "threshold_adapted": similarity})
+            forth, back = (_read_map({part: arrays[f"{name}_{part}"] for part in parts}) for name in MAPS)
+            _check(_sizes(forth) == _sizes(back)[::-1], "two maps that fit together", "others")
+            table = Thresholds(arrays["threshold_old"], arrays["threshold_adapted"])
+            _check_table(table)
+            sides = zip(("old_columns", "new_columns"), _sizes(back), strict=True)
+            columns = [_read_columns(about[side], n) for side, n in sides]
+            n_pairs, recall = _read_count(about["n_pairs"]), _read_recall(about["recall"])
+            return cls(about["kind"], forth, back, n_pairs, recall, table, *columns)
+        except _NotAsExpectedError as error:
+            raise InputError(f"{show_path(path)}: expected {error}.") from None
+        except (KeyError, TypeError, AttributeError):
+            raise InputError(
+                f"{show_path(path)}: expected the text of an adapter, got one with parts missing."
+            ) from None
 
     def __str__(self) -> str:
-        d_new, d_old = self.shape
-        return (
-            f"Adapter, {self.kind}: {d_new} new columns to {d_old} old ones from {self.n_pairs} pairs\n"
-            f"{self.recall}\n{self.advice}"
-        )
+        return self.sentence
 
     def __repr__(self) -> str:
-        return f"<{str(self).partition(chr(10))[0]}>"
+        d_new, d_old = self.shape
+        return f"<Adapter, {self.kind}: {d_new} new columns to {d_old} old ones from {self.n_pairs} pairs>"
 
     def _map(self, direction: str) -> Map:
         return self.old_from_new if direction == TO_OLD else self.new_from_old
@@ -265,82 +346,104 @@ class Adapter:
         return self._single[direction](X) if X.dtype == np.float32 else self._map(direction)(X)
 
 
-def both_ways(to_old: Map, to_new: Map, A: Matrix) -> Callable[[Matrix], FloatArray]:
-    """A function from new rows B (n, d_new) to their scores (n, m) with the old rows A by both maps."""
-    a, b = to_old.output_mean, to_new.output_mean
-    plain, carried = unit_directions(A, a), unit_directions(to_new(A), b)
+@cap_threads
+def migrate(
+    old: Any,
+    new: Any,
+    pairs: Any = "rows",
+    *,
+    kind: str = AUTO,
+    max_pairs: int = MOST,
+    random_state: Any = 0,
+    progress: bool | Callable[[str], None] = False,
+) -> Adapter:
+    """Learn to search an old index with rows of a new model.
 
-    def scores(B: Matrix) -> FloatArray:
-        there = inner_products(unit_directions(to_old(B), a), plain)
-        return np.asarray(there + inner_products(unit_directions(B, b), carried))
+    Parameters
+    ----------
+    old : array, CSR or data frame (n, d_old)
+        The index: rows of the old model. It is never changed. Rows without a pair are what held-out rows are searched
+        among.
+    new : array, CSR or data frame (m, d_new)
+        Rows of the new model.
+    pairs : array (p, 2), "rows", (ids, ids) or KnownPairs
+        Which rows of ``old`` and of ``new`` are the same object, each in one pair at most: row numbers; or that row i
+        is row i; or, as a tuple, the ids of all rows of either side.
+    kind : {"auto", "ridge", "procrustes", "low_rank", "kernel_ridge"}
+        The map. ``"auto"`` takes the kind that finds held-out pairs, and their neighbours, best; kinds are compared
+        on at most 2,000 pairs.
+    max_pairs : int
+        The most pairs that are used: of more, a random sample.
+    random_state : None, int, Generator or RandomState
+        Which pairs are held out, shuffled and sampled.
+    progress : bool or function
+        Whether to show a bar with the time left; or a function that is called with what is being done.
 
-    return scores
+    Returns
+    -------
+    Adapter
+
+    Notes
+    -----
+    Rows are compared by the cosine of the vectors as they are, as the old index does. Columns of very different units
+    should be scaled before. Figures in ``adapter.recall`` are for pairs that the map was not learned from (five
+    folds, or one where there are 1,000 pairs or more); the adapter itself is learned from all.
+
+    Examples
+    --------
+    >>> import isthmus
+    >>> rng = np.random.default_rng(0)
+    >>> meaning = rng.normal(size=(300, 6))
+    >>> old, new = (meaning @ rng.normal(size=(6, d)) + 0.1 * rng.normal(size=(300, d)) for d in (8, 10))
+    >>> adapter = isthmus.migrate(old, new[:150], pairs=np.c_[:150, :150])
+    >>> adapter
+    <Adapter, ridge: 10 new columns to 8 old ones from 150 pairs>
+    >>> print(adapter.recall)
+    150 held-out pairs among 300 rows, learned from 120: recall@1 ...
+    >>> print(adapter)
+    bridge...
+    """
+    check_choice(kind, "kind", (*KINDS, AUTO))
+    most = int(check_number(max_pairs, "max_pairs", low=FEWEST, whole=True))
+    reports = Progress(progress, "migrate")
+    rng = as_generator(random_state)
+    needed: dict[str, Any] = {"fewest_pairs": FEWEST, "pairs_for": "an adapter", "one_to_one": True}
+    domains = TwoDomains.of(old, None, new, None, pairs, names=("old", "new"), optional_labels=True, **needed)
+    if domains.pairs is None:
+        raise InputError(f"pairs: expected {FORMS}, got None.")
+    # Sampled before pairs are held out: the figures are those of an adapter of that many pairs.
+    known = _sample_pairs(domains.pairs, most, rng)
+    names = column_names(old), column_names(new)
+    with reports:
+        work = WorkCounter(reports, numbered=False)
+        search = HeldOutSearch.of(domains.source.X, domains.target.X, known, _find_shared_columns(*names), work, rng)
+        work.expect(search.count_steps(auto=kind == AUTO) + COST_OF_BOTH)
+        if kind == AUTO:
+            kind = search.select_kind()
+        recall, table = search.measure_recall(kind)
+        work.count(f"learning from all {len(known)} pairs", COST_OF_BOTH)
+        # The adapter learns from all pairs; the figures are of folds, which know fewer, and so err on the safe side.
+        everything = np.arange(len(known))
+        forth, back = (search.gallery.fit_map(kind, everything, back=reverse) for reverse in (False, True))
+        return Adapter(kind, forth, back, len(known), recall, table, *names)
 
 
-FORMAT, VERSION = "isthmus adapter", 1
-LONGEST_TEXT = 2**20
-"""Characters of the text: more than any adapter has."""
-MAPS = ("old_from_new", "new_from_old")
-VECTOR, TABLE = Expected((None,), "number"), Expected((None, None), "number")
-AFFINE: Mapping[str, Expected] = {"W": TABLE, "input_mean": VECTOR, "output_mean": VECTOR}
-KERNEL: Mapping[str, Expected] = {
-    "landmarks": Expected((None, None), "number", low=-LARGEST, high=LARGEST),
-    "bandwidth": Expected((), "number", low=1e-100),
-    "coefficients": TABLE,
-    "offset": VECTOR,
-    "output_mean": VECTOR,
-}
+def _sample_pairs(known: KnownPairs, most: int, rng: Generator) -> KnownPairs:
+    if len(known) <= most:
+        return known
+    kept = np.sort(rng.permutation(len(known))[:most])
+    return KnownPairs(known.rows[kept], known.weights[kept])
 
 
-def save(adapter: Adapter, path: str | os.PathLike[str]) -> None:
-    """Write an adapter, whole or not at all."""
-    recall = {**asdict(adapter.recall), "controls": {k: asdict(v) for k, v in adapter.recall.controls.items()}}
-    about = {
-        "format": FORMAT,
-        "version": VERSION,
-        "kind": adapter.kind,
-        "n_pairs": adapter.n_pairs,
-        "recall": recall,
-        "old_columns": adapter.old_columns,
-        "new_columns": adapter.new_columns,
-    }
-    arrays: dict[str, Any] = {"about": np.array(json.dumps(about))}
-    for name in MAPS:
-        arrays |= {f"{name}_{part}": getattr(getattr(adapter, name), part) for part in _parts(adapter.kind)}
-    arrays |= {"threshold_old": adapter.thresholds.old, "threshold_adapted": adapter.thresholds.adapted}
-    content = io.BytesIO()
-    np.savez(content, **arrays)
-    write_whole(path, content.getvalue())
-
-
-def load(path: str | os.PathLike[str]) -> Adapter:
-    """The adapter in a file, every part of it checked."""
-    where = as_path(path)
-    text = str(read_npz(where, {"about": Expected((), "text", high=LONGEST_TEXT)})["about"])
-    try:
-        about = _about(text)
-        parts = _parts(about["kind"])
-        expected = {f"{name}_{part}": parts[part] for name in MAPS for part in parts}
-        similarity = Expected((None,), "number", low=-1.0, high=1.0)
-        arrays = read_npz(where, {**expected, "threshold_old": similarity, "threshold_adapted": similarity})
-        forth, back = (_map({part: arrays[f"{name}_{part}"] for part in parts}) for name in MAPS)
-        _check(_sizes(forth) == _sizes(back)[::-1], "two maps that fit together", "others")
-        table = Thresholds(arrays["threshold_old"], arrays["threshold_adapted"])
-        _check_table(table)
-        columns = [
-            _columns(about[f"{side}_columns"], n) for side, n in zip(("old", "new"), _sizes(back), strict=True)
-        ]
-        return Adapter(
-            about["kind"], forth, back, _count(about["n_pairs"]), _recall(about["recall"]), table, *columns
-        )
-    except _NotAsExpectedError as error:
-        raise InputError(f"{show_path(path)}: expected {error}.") from None
-    except (KeyError, TypeError, AttributeError):
-        raise InputError(f"{show_path(path)}: expected the text of an adapter, got one with parts missing.") from None
+def _find_shared_columns(old: tuple[str, ...] | None, new: tuple[str, ...] | None) -> IntArray | None:
+    """Return the places (2, k) of the columns of the same name, in the old and the new rows; None without any."""
+    old, new = old or (), new or ()
+    places = [(i, new.index(name)) for i, name in enumerate(old) if name in new]
+    return np.array(places).T if places else None
 
 
 class _NotAsExpectedError(Exception):
-    """What was expected and what was got."""
+    """A part of a file is not as expected; the message lacks the name of the file."""
 
 
 def _check(right: bool, expected: str, got: str) -> None:
@@ -348,7 +451,7 @@ def _check(right: bool, expected: str, got: str) -> None:
         raise _NotAsExpectedError(f"{expected}, got {got}")
 
 
-def _about(text: str) -> dict[str, Any]:
+def _read_about(text: str) -> dict[str, Any]:
     try:
         about: dict[str, Any] = json.loads(text)
     except (ValueError, RecursionError):
@@ -368,7 +471,7 @@ def _parts(kind: str) -> Mapping[str, Expected]:
     return KERNEL if kind == CURVED else AFFINE
 
 
-def _map(arrays: Mapping[str, NDArray[Any]]) -> Map:
+def _read_map(arrays: Mapping[str, NDArray[Any]]) -> Map:
     double = {name: np.asarray(array, dtype=np.float64) for name, array in arrays.items()}
     if "W" in double:
         W, x, y = double["W"], double["input_mean"], double["output_mean"]
@@ -381,7 +484,7 @@ def _map(arrays: Mapping[str, NDArray[Any]]) -> Map:
 
 
 def _sizes(found: Map) -> tuple[int, int]:
-    """Columns in, columns out."""
+    """Return the numbers of columns in and out."""
     d = len(found.input_mean) if isinstance(found, AffineMap) else found.landmarks.shape[1]
     return d, len(found.output_mean)
 
@@ -392,7 +495,7 @@ def _check_table(table: Thresholds) -> None:
     _check(bool(falling), "two falling tables of similarities", "others")
 
 
-def _columns(names: Any, n: int) -> tuple[str, ...] | None:
+def _read_columns(names: Any, n: int) -> tuple[str, ...] | None:
     if names is None:
         return None
     right = isinstance(names, list) and len(names) == n and all(isinstance(name, str) for name in names)
@@ -400,31 +503,31 @@ def _columns(names: Any, n: int) -> tuple[str, ...] | None:
     return tuple(names)
 
 
-def _recall(about: Any) -> Recall:
-    sizes, curve = [_count(n) for n in about["n_pairs"]], [_figures(f) for f in about["figures"]]
+def _read_recall(about: Any) -> Recall:
+    sizes, curve = [_read_count(n) for n in about["n_pairs"]], [_read_figures(f) for f in about["figures"]]
     _check(len(sizes) == len(curve) > 0, "figures for each number of pairs", f"{len(sizes)} and {len(curve)}")
-    controls = {str(name)[:40]: _figures(f) for name, f in about["controls"].items()}
-    counts = (_count(about[name]) for name in ("n_queries", "n_gallery", "n_neighbours"))
+    controls = {str(name)[:40]: _read_figures(f) for name, f in about["controls"].items()}
+    counts = (_read_count(about[name]) for name in ("n_queries", "n_gallery", "n_neighbours"))
     return Recall(tuple(sizes), tuple(curve), controls, *counts)
 
 
-def _figures(about: Any) -> Figures:
-    overlap = about["overlap"]
-    shares = _share(about["at_1"]), _share(about["at_10"]), None if overlap is None else _share(overlap)
-    return Figures(*shares, _fraction(about["mean_reciprocal_rank"]))
+def _read_figures(about: Any) -> Figures:
+    first, ten = _read_proportion(about["at_1"]), _read_proportion(about["at_10"])
+    overlap = None if about["overlap"] is None else _read_proportion(about["overlap"])
+    return Figures(first, ten, overlap, _read_share(about["mean_reciprocal_rank"]))
 
 
-def _share(about: Any) -> Share:
-    low, value, high = (_fraction(about[name]) for name in ("low", "value", "high"))
+def _read_proportion(about: Any) -> Proportion:
+    low, value, high = (_read_share(about[name]) for name in ("low", "value", "high"))
     _check(low <= value <= high, "a share within its interval", "another")
-    return Share(value, low, high)
+    return Proportion(value, low, high)
 
 
-def _fraction(value: Any) -> float:
+def _read_share(value: Any) -> float:
     _check(type(value) in (int, float) and 0.0 <= value <= 1.0, "shares from 0 to 1", show_path(repr(value)[:40]))
     return float(value)
 
 
-def _count(value: Any) -> int:
+def _read_count(value: Any) -> int:
     _check(type(value) is int and 0 <= value < 2**62, "counts of at least 0", show_path(repr(value)[:40]))
     return int(value)

@@ -140,8 +140,8 @@ def _describe_file(about: Mapping[str, Any]) -> tuple[str, str]:
 
 def _read_recall(facts: Mapping[str, Any]) -> dict[str, Any] | None:
     """Return the held-out recall, its interval and the recall with shuffled pairs, as far as they are shares."""
-    ends = facts.get("held_back_interval")
-    found = [facts.get("held_back_recall"), facts.get("shuffled_recall"), *(ends if isinstance(ends, list) else ())]
+    ends = facts.get("recall_interval")
+    found = [facts.get("recall"), facts.get("shuffled_recall"), *(ends if isinstance(ends, list) else ())]
     shares = [share if isinstance(share, int | float) and 0 <= share <= 1 else None for share in found]
     interval = shares[2:] if len(shares) == 4 and None not in shares[2:] else None
     return None if shares[0] is None else {"share": shares[0], "shuffled": shares[1], "interval": interval}
