@@ -50,8 +50,8 @@ class SemanticMatching(TwoDomainEstimator):
         unit length; of dense rows each column is first brought to mean 0 and deviation 1.
     target_rule : TwoDomainEstimator, optional
         With ``predict_proba``; it sees both domains as they come, labelled rows and unlabelled ones. None is
-        :class:`~isthmus.estimators.controls.SelfTrainedLDA` on rows prepared as above, which uses labelled and unlabelled
-        target rows and nothing of the source.
+        :class:`~isthmus.estimators.controls.SelfTrainedLDA` on rows prepared as above, which uses labelled and
+        unlabelled target rows and nothing of the source.
     n_folds : int or None
         Each rule's probabilities are raised to the power that makes them most true on labelled rows held out in so
         many folds. Rows that are alone in their class are never held out; where all are, the power is 1. None: no
