@@ -36,6 +36,7 @@ from scipy.special import softmax
 
 from isthmus._core.validation import FloatArray
 from isthmus.geometry.similarity import normalize_rows
+from isthmus.tasks.transfer import starts
 from isthmus.tasks.transfer.evidence import (
     SignatureStart,
     fit_temperature,
@@ -59,49 +60,29 @@ from isthmus.tasks.transfer.rules import (
     vote_with_source,
 )
 from isthmus.tasks.transfer.soft_pairs import ALL_ROUNDS, guess_by_soft_pairs
-from isthmus.tasks.transfer.starts import (
-    SHARPNESS,
-    average_rules,
-    cluster_target,
-    combine,
-    correlate_shares,
-    estimate_shares,
-    fit_discriminants,
-    fit_paired_rule,
-    fit_target_ensemble,
-    fit_target_vote,
-    guess_by_mlhd,
-    guess_by_relative_means,
-    guess_by_rule,
-    guess_by_zero_shot,
-    iterate_mlhd,
-    name_clusters,
-    predict_target,
-    rotate_guess,
-)
 
+# Rows, by the geometric mean of both domains, from which soft pairs take over: by development seeds, at 290 rows
+# (Reuters) the recipe for few rows is better by .03, at 450 (mfeat) and 424 (digits, 1 label) worse by as much.
 MANY = 350
-"""Rows, by the geometric mean of both domains, from which soft pairs take over: by development seeds, at 290 rows
-(Reuters) the recipe for few rows is better by .03, at 450 (mfeat) and 424 (digits, 1 label) worse by as much."""
+# z of names: below the first the source is not used; above the second the names are reliable.
 CLOSED, SURE = -1.0, 1.0
-"""z of names: below the first the source is not used; above the second the names are reliable."""
+# The weight of a start is exp(6 (r + 0.6 s)).
 MERIT_SHARPNESS, SIGNATURE_WEIGHT = 6.0, 0.6
-"""The weight of a start is exp(6 (r + 0.6 s))."""
+# The rise of r + 0.6 s for which clusters get other names than those of the vote.
 BETTER = 0.05
-"""The rise of r + 0.6 s for which clusters get other names than those of the vote."""
+# z of the class geometries above which MLHD takes part.
 GEOMETRY = 0.5
-"""z of the class geometries above which MLHD takes part."""
+# Shares of the source are tried where the largest is this many times the smallest, and used where their correlation
+# with those of the target alone is above the second.
 UNEQUAL, LEAST_CORRELATION = 2.0, 0.7
-"""Shares of the source are tried where the largest is this many times the smallest, and used where their correlation
-with those of the target alone is above the second."""
+# The weight of soft pairs where their gate is open.
 MAPPED = 2.0 / 3.0
-"""The weight of soft pairs where their gate is open."""
+# The weight of the rule of known pairs; its gate: agreement beyond chance, and over the best relabelling.
 PAIRS, KAPPA, IDENTITY = 0.5, 0.15, 0.6
-"""The weight of the rule of known pairs; its gate: agreement beyond chance, and over the best relabelling."""
 NOT_SEPARABLE = "its own rows do not separate its classes"
 
+# Called before each step with its name and the number of steps left, this one included.
 StepProgress: TypeAlias = Callable[[str, int], None]
-"""Called before each step with its name and the number of steps left, this one included."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -109,22 +90,22 @@ class TransferOutcome:
     """The rule that a recipe found, its parts, and whether the source is one of them."""
 
     rule: Rule
+    # Guesses of the unlabelled target rows (n_u, C).
     P: FloatArray
-    """Guesses of the unlabelled target rows (n_u, C)."""
+    # Refits the rule to fewer labelled rows; the guesses of the unlabelled ones stay.
     refit: Callable[[TransferRows], Rule]
-    """Refits the rule to fewer labelled rows; the guesses of the unlabelled ones stay."""
+    # The reason, as the end of a sentence.
     reason: str
-    """The reason, as the end of a sentence."""
+    # True: the source is used; False: it is not; None: it is used, but its names for classes are doubtful.
     ok: bool | None = False
-    """True: the source is used; False: it is not; None: it is used, but its names for classes are doubtful."""
+    # The measures of the gates, by name.
     evidence: dict[str, float] = field(default_factory=dict)
-    """The measures of the gates, by name."""
+    # The agreement r of the class geometries for each start.
     agreement: dict[str, float] = field(default_factory=dict)
-    """The agreement r of the class geometries for each start."""
+    # The weight of each start; they sum to one.
     weights: dict[str, float] = field(default_factory=lambda: {"target": 1.0})
-    """The weight of each start; they sum to one."""
+    # The shares of the classes, where the recipe replaced the assumed ones.
     shares: FloatArray | None = None
-    """The shares of the classes, where the recipe replaced the assumed ones."""
     temperature: float = 1.0
 
 
@@ -137,7 +118,7 @@ def transfer_labels(
     if isinstance(shares, str) and shares == "estimated" and len(found.P):
         P = np.zeros((len(rows.yt), rows.n_classes))
         P[rows.unlabelled], P[~rows.unlabelled] = found.P, rows.one_hot
-        rows = rows.with_shares(floor_shares(estimate_shares(rows.target, rows.yt, P)))
+        rows = rows.with_shares(floor_shares(starts.estimate_shares(rows.target, rows.yt, P)))
         found = run_recipe(rows, rng, auto, progress)
     progress("calibration", 1)
     assumed = rows.shares if found.shares is None else found.shares
@@ -150,7 +131,7 @@ def run_recipe(rows: TransferRows, rng: np.random.Generator, auto: bool, progres
         none = np.empty((0, rows.n_classes))
 
         def refit(some: TransferRows) -> Rule:
-            return average_rules(fit_discriminants(some, none, rounds=0))
+            return starts.average_rules(starts.fit_discriminants(some, none, rounds=0))
 
         return TransferOutcome(
             refit(rows), none, refit, "every target row has a label, so there is nothing to transfer"
@@ -158,9 +139,9 @@ def run_recipe(rows: TransferRows, rng: np.random.Generator, auto: bool, progres
     if len(rows.unknown):
         return name_classes(rows, rng, progress)
     if len(rows.shared) < 2:
-        own = fit_target_ensemble(rows)
-        P = predict_target(own, rows)[rows.unlabelled]
-        return TransferOutcome(own, P, fit_target_ensemble, "it has fewer than two classes")
+        own = starts.fit_target_ensemble(rows)
+        P = starts.predict_target(own, rows)[rows.unlabelled]
+        return TransferOutcome(own, P, starts.fit_target_ensemble, "it has fewer than two classes")
     fewer, more = sorted((len(rows.source), len(rows.target)))
     if fewer * more >= MANY**2 and fewer >= MANY // 2:
         found = transfer_with_many_rows(rows, auto, progress)
@@ -179,7 +160,7 @@ def name_classes(rows: TransferRows, rng: np.random.Generator, progress: StepPro
     and share their probability.
     """
     progress("clusters", 5)
-    own, discriminant = polish_guesses(rows, cluster_target(rows, rng).P)
+    own, discriminant = polish_guesses(rows, starts.cluster_target(rows, rng).P)
     some = rows.drop_target_classes()
     progress("relabelled sources", 4)
     if not len(some.known) or len(rows.shared) < 2:
@@ -191,8 +172,7 @@ def name_classes(rows: TransferRows, rng: np.random.Generator, progress: StepPro
         return replace(_keep_clusters(rows, own, discriminant, reason), evidence=evidence)
 
     progress("starts", 3)
-    starts = run_source_starts(rows, some, own)
-    ends = {guess.name: polish_guesses(rows, guess.P)[0] for guess in starts}
+    ends = {guess.name: polish_guesses(rows, guess.P)[0] for guess in run_source_starts(rows, some, own)}
     r = {name: measure_agreement(rows, P) for name, P in ends.items()}
     merit = measure_merit(rows, SIGNATURE_WEIGHT)
     merits = np.array([merit(P) for P in ends.values()])
@@ -202,13 +182,13 @@ def name_classes(rows: TransferRows, rng: np.random.Generator, progress: StepPro
     if len(rows.shared) == rows.n_classes:
         # The vote is a clustering of the target whose names may still be mixed up.
         ended = polish_guesses(rows, vote)[0]
-        renamed = name_clusters(rows, ended).P
+        renamed = starts.name_clusters(rows, ended).P
         vote = renamed if merit(renamed) > merit(ended) + BETTER else vote
 
     progress("self-trained mlhd", 2)
-    P = extend_classes(iterate_mlhd(some, restrict_classes(vote, rows), rng), rows, own)
-    rule = fit_target_vote(rows, P, ROUNDS - 1)
-    guesses = predict_target(rule, rows)[rows.unlabelled]
+    P = extend_classes(starts.iterate_mlhd(some, restrict_classes(vote, rows), rng), rows, own)
+    rule = starts.fit_target_vote(rows, P, ROUNDS - 1)
+    guesses = starts.predict_target(rule, rows)[rows.unlabelled]
     named_by = dict(zip(ends, weights.tolist(), strict=True))
     best = max(r.values())
     reason = f"the class geometries agree ({best:.2f}; z = {z:.1f} against random relabellings)"
@@ -216,19 +196,19 @@ def name_classes(rows: TransferRows, rng: np.random.Generator, progress: StepPro
         reason = f"check the names, relabelled sources agree about as well (agreement {best:.2f}; z = {z:.1f})"
     ok = True if z > SURE else None
     return TransferOutcome(
-        rule, guesses, lambda fewer: fit_target_vote(fewer, P, 0), reason, ok, evidence, r, named_by
+        rule, guesses, lambda fewer: starts.fit_target_vote(fewer, P, 0), reason, ok, evidence, r, named_by
     )
 
 
 def run_source_starts(rows: TransferRows, some: TransferRows, own: FloatArray) -> list[Guess]:
     """Run every start that the source has a part in, on ``some``; ``own`` are clusters of the target (n_u, C)."""
-    found = [guess_by_zero_shot(some), guess_by_relative_means(some), guess_by_mlhd(some)]
-    found += [rotate_guess(some, guess) for guess in found]
+    found = [starts.guess_by_zero_shot(some), starts.guess_by_relative_means(some), starts.guess_by_mlhd(some)]
+    found += [starts.rotate_guess(some, guess) for guess in found]
     if some.n_classes == rows.n_classes:
-        found.append(name_clusters(rows, own))
+        found.append(starts.name_clusters(rows, own))
     if rows.pairs is not None:
         U = normalize_rows(rows.target[rows.unlabelled])
-        found.append(Guess("pairs", fit_paired_rule(rows).posterior(U)))
+        found.append(Guess("pairs", starts.fit_paired_rule(rows).posterior(U)))
     return [Guess(guess.name, extend_classes(guess.P, rows, own)) for guess in found]
 
 
@@ -252,12 +232,13 @@ def transfer_with_few_rows(rows: TransferRows, rng: np.random.Generator, progres
       better with the target under the names that the classes have than under others.
     """
     progress("target alone", 4)
-    own = fit_target_ensemble(rows)
-    P = guess_by_rule(own, rows)
-    alone = partial(TransferOutcome, own, P, fit_target_ensemble)
+    own = starts.fit_target_ensemble(rows)
+    P = starts.guess_by_rule(own, rows)
+    alone = partial(TransferOutcome, own, P, starts.fit_target_ensemble)
     some = rows.drop_target_classes()
     progress("signatures", 3)
-    signs = _run_signatures(some, restrict_classes(guess_by_rule(own, rows, sharpness=1.0 / SHARPNESS), rows))
+    flat = starts.guess_by_rule(own, rows, sharpness=1.0 / starts.SHARPNESS)
+    signs = _run_signatures(some, restrict_classes(flat, rows))
     if not signs.source_learns:
         return alone(NOT_SEPARABLE)
     z = measure_geometry_z(some, restrict_classes(P, rows), rng)
@@ -280,8 +261,8 @@ def transfer_with_few_rows(rows: TransferRows, rng: np.random.Generator, progres
     teach = partial(_teach_signatures, prior=prior, gate=signs.gate)
     base = teach(rows, own)
     progress("mlhd", 2)
-    guesses = restrict_classes(guess_by_rule(base, rows, signs.gate * prior), rows)
-    Q = extend_classes(iterate_mlhd(some, guesses, rng, signs.gate * prior[:, rows.shared]), rows, P)
+    guesses = restrict_classes(starts.guess_by_rule(base, rows, signs.gate * prior), rows)
+    Q = extend_classes(starts.iterate_mlhd(some, guesses, rng, signs.gate * prior[:, rows.shared]), rows, P)
     r["mlhd"] = measure_agreement(rows, Q)
     rule = _add_mlhd(rows, base, Q)
     weights = {"target": 0.5 - 0.25 * signs.gate, "signatures": 0.25 * signs.gate, "mlhd": 0.5}
@@ -289,8 +270,8 @@ def transfer_with_few_rows(rows: TransferRows, rng: np.random.Generator, progres
     reasons += [f"row signatures agree with the target's own guesses (trust {signs.trust:.2f})"] if signs.gate else []
     return TransferOutcome(
         rule,
-        guess_by_rule(rule, rows),
-        lambda fewer: _add_mlhd(fewer, teach(fewer, fit_target_ensemble(fewer)), Q),
+        starts.guess_by_rule(rule, rows),
+        lambda fewer: _add_mlhd(fewer, teach(fewer, starts.fit_target_ensemble(fewer)), Q),
         ", and ".join(reasons),
         True,
         evidence,
@@ -310,13 +291,13 @@ def _teach_signatures(rows: TransferRows, own: Rule, *, prior: FloatArray, gate:
     """Return the target's ensemble with the prior; at a half-open gate, in equal parts with the one without."""
     if gate == 0.0:
         return own
-    taught = fit_target_ensemble(rows, prior)
-    return taught if gate == 1.0 else combine(rows, taught, own)
+    taught = starts.fit_target_ensemble(rows, prior)
+    return taught if gate == 1.0 else starts.combine(rows, taught, own)
 
 
 def _add_mlhd(rows: TransferRows, base: Rule, Q: FloatArray) -> Rule:
     """Return a rule, and discriminants taught by MLHD's guesses Q (n_u, C), in equal parts."""
-    return combine(rows, base, average_rules(fit_discriminants(rows, Q, rounds=1)))
+    return starts.combine(rows, base, starts.average_rules(starts.fit_discriminants(rows, Q, rounds=1)))
 
 
 def transfer_with_many_rows(rows: TransferRows, auto: bool, progress: StepProgress) -> TransferOutcome:
@@ -327,17 +308,17 @@ def transfer_with_many_rows(rows: TransferRows, auto: bool, progress: StepProgre
     - Both: discriminants of the source separate its own classes.
     """
     progress("target alone", ALL_ROUNDS + 2)
-    own = fit_target_vote(rows)
-    P = predict_target(own, rows)[rows.unlabelled]
+    own = starts.fit_target_vote(rows)
+    P = starts.predict_target(own, rows)[rows.unlabelled]
     some = rows.drop_target_classes()
     source, target = some.prepared
-    alone = partial(TransferOutcome, own, P, fit_target_vote)
+    alone = partial(TransferOutcome, own, P, starts.fit_target_vote)
     if not measure_separability(source.points, some.ys, some.n_classes)[1]:
         return alone(NOT_SEPARABLE)
     counts = np.bincount(some.ys, minlength=some.n_classes).astype(float)
     unequal = auto and counts.max() > UNEQUAL * counts.min()
     shares = floor_shares(counts) if unequal else some.shares
-    guesses = predict_target(fit_target_vote(some), some)
+    guesses = starts.predict_target(starts.fit_target_vote(some), some)
     left = iter(range(ALL_ROUNDS + 1, 1, -1))
     found = guess_by_soft_pairs(
         source, some.ys, target, some.yt, guesses, shares, lambda: progress("soft pairs", next(left, 1))
@@ -348,19 +329,19 @@ def transfer_with_many_rows(rows: TransferRows, auto: bool, progress: StepProgre
     if probe.is_open:
         join = partial(vote_with_source, rows, found.rule, weight=MAPPED)
         rule = join(own)
-        P = predict_target(rule, rows)[rows.unlabelled]
+        P = starts.predict_target(rule, rows)[rows.unlabelled]
         r["soft pairs"] = measure_agreement(rows, P)
         reason = f"soft pairs by geometry alone agree with the target's guesses and labels (z = {probe.z:.1f})"
         weights = {"soft pairs": MAPPED, "target": 1.0 - MAPPED}
         return TransferOutcome(
-            rule, P, lambda fewer: join(fit_target_vote(fewer)), reason, True, evidence, r, weights
+            rule, P, lambda fewer: join(starts.fit_target_vote(fewer)), reason, True, evidence, r, weights
         )
     reason = (
-        "soft pairs by geometry alone agree with the target no better than under random relabellings "
-        f"(z = {probe.z:.1f}; {probe.identity:.2f} of the best relabelling)"
+        f"soft pairs by geometry alone do not pass their test (z = {probe.z:.1f} against random relabellings, "
+        f"{probe.identity:.2f} of the best relabelling, {probe.n_classes} classes)"
     )
     if unequal:
-        evidence["shares"] = correlate_shares(target.points, some.yt, guesses, shares)
+        evidence["shares"] = starts.correlate_shares(target.points, some.yt, guesses, shares)
     if evidence.get("shares", 0.0) <= LEAST_CORRELATION:
         return alone(reason, evidence=evidence, agreement=r)
     shares_only = f"only for the shares of its classes (correlation {evidence['shares']:.2f} with the target's own)"
@@ -376,15 +357,15 @@ def _use_shares(rows: TransferRows, shares: FloatArray, P: FloatArray) -> Transf
     full = floor_shares(full)
 
     def refit(some: TransferRows) -> Rule:
-        return fit_target_vote(some.with_shares(full), P)
+        return starts.fit_target_vote(some.with_shares(full), P)
 
     rule = refit(rows)
-    return TransferOutcome(rule, predict_target(rule, rows)[rows.unlabelled], refit, "", shares=full)
+    return TransferOutcome(rule, starts.predict_target(rule, rows)[rows.unlabelled], refit, "", shares=full)
 
 
 def add_pairs(rows: TransferRows, found: TransferOutcome) -> TransferOutcome:
     """Vote in equal parts with the rule of known pairs, if it agrees with what was found, under the same names."""
-    learned = fit_paired_rule(rows)
+    learned = starts.fit_paired_rule(rows)
     P = softmax(MappedScores(learned).scores(rows.target[rows.unlabelled]), axis=1)
     agreed, same = kappa(P, found.P[:, rows.shared]), identity_share(P, found.P[:, rows.shared])
     evidence = found.evidence | {"pairs": agreed}
@@ -395,7 +376,7 @@ def add_pairs(rows: TransferRows, found: TransferOutcome) -> TransferOutcome:
     return replace(
         found,
         rule=rule,
-        P=predict_target(rule, rows)[rows.unlabelled],
+        P=starts.predict_target(rule, rows)[rows.unlabelled],
         refit=lambda fewer: join(found.refit(fewer)),
         reason=f"the map of the known pairs agrees with the target's own guesses (κ = {agreed:.2f})",
         ok=True,

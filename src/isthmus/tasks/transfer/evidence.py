@@ -23,8 +23,8 @@ from isthmus.tasks.transfer.problem import TransferRows, sample_rows
 from isthmus.tasks.transfer.rules import AXES_PER_CLASS, Rule, class_means, means_of_guesses, polish_guesses
 from isthmus.tasks.transfer.starts import guess_by_relative_means, guess_by_zero_shot
 
+# A deviation below this share of the largest count is none.
 ROUNDING = 1e-9
-"""A deviation below this share of the largest count is none."""
 
 
 def count_agreements(P: FloatArray, Q: FloatArray) -> FloatArray:
@@ -104,10 +104,10 @@ def naming_z(F: FloatArray) -> float:
     return float(np.trace(F) - F.sum() / C) / deviation
 
 
+# Random relabellings whose class geometries are compared.
 RELABELLINGS = 300
-"""Random relabellings whose class geometries are compared."""
+# Relabelled sources that the starts are run with, rounds of their polish, and unlabelled rows in it at most.
 REFITS, REFIT_ROUNDS, MOST_ROWS = 10, 5, 1500
-"""Relabelled sources that the starts are run with, rounds of their polish, and unlabelled rows in it at most."""
 LEAST_CLASSES = 4
 
 
@@ -174,27 +174,27 @@ def _mean_agreement(rows: TransferRows) -> float:
     return float(np.mean([measure_agreement(rows, P) for P in polished]))
 
 
+# Of the kernel exp(-0.3 |a - b|² / q), with q statistics, and of its ridge.
 RATE, SIGNATURE_PENALTY = 0.3, 1.0
-"""Of the kernel exp(-0.3 |a - b|² / q), with q statistics, and of its ridge."""
 FOLDS = 5
+# The largest factor of the rule's scores.
 STEEPEST = 30.0
-"""The largest factor of the rule's scores."""
+# Deviations above chance at which the source's classes count as separable within the source.
 DEVIATIONS = 3.0
-"""Deviations above chance at which the source's classes count as separable within the source."""
+# Rows of a kernel matrix in memory at once.
 BLOCK = 2000
-"""Rows of a kernel matrix in memory at once."""
+# Source rows that the rule is fitted to, about: a signature has twelve numbers.
 MOST_SOURCE = 2000
-"""Source rows that the rule is fitted to, about: a signature has twelve numbers."""
+# Numbers of leading axes whose share of a row is a statistic of it, in multiples of the number of classes.
 SIGNATURE_MULTIPLES = (1, 2, 3, 5)
-"""Numbers of leading axes whose share of a row is a statistic of it, in multiples of the number of classes."""
+# The trust in the rule once its gate is open.
 TRUST = 0.25
-"""The trust in the rule once its gate is open."""
+# The least estimated trust at which the gate is half open, and open.
 HALF, FULL = 0.1, 0.2
-"""The least estimated trust at which the gate is half open, and open."""
+# The values of trust that are tried.
 OFFERED: FloatArray = np.append(np.arange(0.0, 0.96, 0.05), 0.98)
-"""The values of trust that are tried."""
+# A difference of likelihoods per row that is none.
 EQUAL = 1e-12
-"""A difference of likelihoods per row that is none."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -415,14 +415,14 @@ def measure_merit(rows: TransferRows, weight: float) -> Callable[[FloatArray], f
     return lambda P: measure_agreement(rows, P) + unit * naming_z(signed.T @ P[:, rows.shared])
 
 
+# A probability below this counts as this: no power brings back what a rule excludes with certainty.
 LEAST = 1e-12
-"""A probability below this counts as this: no power brings back what a rule excludes with certainty."""
+# The prior deviation of the logarithm of the power.
 SPREAD = 0.5
-"""The prior deviation of the logarithm of the power."""
+# The logarithm of the largest power, and minus that of the smallest.
 WIDEST = np.log(20.0)
-"""The logarithm of the largest power, and minus that of the smallest."""
+# Labels that every labelled class needs for its rows to be held out in turn; as many folds.
 FEWEST = 3
-"""Labels that every labelled class needs for its rows to be held out in turn; as many folds."""
 
 
 def temper(P: FloatArray, power: float) -> FloatArray:

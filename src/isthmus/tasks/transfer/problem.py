@@ -22,16 +22,16 @@ from isthmus.geometry.similarity import (
     normalize_rows,
 )
 
+# Principal axes that are kept, unless five per class are more.
 AXES = 200
-"""Principal axes that are kept, unless five per class are more."""
+# Axes along which rows deviate by no more than this share of the largest deviation are dropped.
 FLAT = 1e-4
-"""Axes along which rows deviate by no more than this share of the largest deviation are dropped."""
+# Dense rows whose lengths differ from one by no more than this were normalized by the caller.
 UNIT = 1e-3
-"""Dense rows whose lengths differ from one by no more than this were normalized by the caller."""
+# Rows in a barycentre of soft pairs, where either collection has four times as many.
 PARTNERS = 20
-"""Rows in a barycentre of soft pairs, where either collection has four times as many."""
+# Of more rows than this, all rounds but the last ones are on a sample of this size, in either domain.
 SAMPLED = 4000
-"""Of more rows than this, all rounds but the last ones are on a sample of this size, in either domain."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -243,8 +243,8 @@ def extend_classes(P: FloatArray, rows: TransferRows, own: FloatArray) -> FloatA
 
 
 WORDS = ("auto", "uniform", "source", "estimated")
+# The smallest share of a class, as a part of an equal one: a class without a share is never found.
 SMALLEST = 0.01
-"""The smallest share of a class, as a part of an equal one: a class without a share is never found."""
 
 
 def check_shares(shares: Any) -> str | FloatArray:

@@ -32,8 +32,8 @@ from isthmus.tasks.transfer.engine import TransferOutcome, transfer_labels
 from isthmus.tasks.transfer.problem import AXES, Preparation, TransferRows, assume_shares, check_shares
 from isthmus.tasks.transfer.rules import AXES_PER_CLASS, Discriminant, Rule
 
+# Classes that a sentence lists.
 MOST_NAMES = 5
-"""Classes that a sentence lists."""
 
 
 @dataclass(frozen=True)

@@ -19,16 +19,16 @@ from isthmus.geometry.similarity import normalize_rows
 from isthmus.maps.regression import AffineMap
 from isthmus.tasks.transfer.problem import TransferRows
 
+# Axes on which the classes of the two domains are compared, in multiples of the number of classes.
 AXES_PER_CLASS = 3
-"""Axes on which the classes of the two domains are compared, in multiples of the number of classes."""
+# Scores in units of their deviation are divided by this before they are balanced.
 GUESS_TEMPERATURE = 0.5
-"""Scores in units of their deviation are divided by this before they are balanced."""
+# The same for scores of mapped rows.
 MAP_TEMPERATURE = 0.3
-"""The same for scores of mapped rows."""
+# Source rows that a linear rule is fitted to, at most.
 MOST_TAUGHT = 20_000
-"""Source rows that a linear rule is fitted to, at most."""
+# Rounds of self-training.
 ROUNDS = 10
-"""Rounds of self-training."""
 
 
 @dataclass(frozen=True, eq=False)

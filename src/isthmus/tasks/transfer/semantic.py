@@ -21,10 +21,10 @@ from isthmus.exceptions import InputError
 from isthmus.geometry.common_space import DOMAINS, INNER_PRODUCT, top_k, two_names
 from isthmus.tasks.transfer.evidence import cross_fit_power, temper
 
+# The inverse penalty of logistic regression: on rows of unit length weights have to be large.
 STRENGTH = 10.0
-"""The inverse penalty of logistic regression: on rows of unit length weights have to be large."""
+# Queries that are compared with the whole gallery at once.
 BLOCK = 1024
-"""Queries that are compared with the whole gallery at once."""
 
 
 class SemanticMatching(TwoDomainEstimator):
@@ -83,8 +83,8 @@ class SemanticMatching(TwoDomainEstimator):
     0.92
     """
 
+    # How points of `transform` are compared, within a domain too.
     kind: ClassVar[str] = INNER_PRODUCT
-    """How points of :meth:`transform` are compared, within a domain too."""
 
     source_rule_: Any
     target_rule_: Any
@@ -133,7 +133,7 @@ class SemanticMatching(TwoDomainEstimator):
         n_classes = len(domains.classes)
         if n_classes < 2:
             raise InputError(f"y_source: expected at least two classes to tell apart, got {n_classes}.")
-        rules = self._source_fitted(domains), self._target_fitted(domains)
+        rules = self._fit_source(domains), self._fit_target(domains)
         folds = self.n_folds
         powers = {name: 1.0 if folds is None else self._power(domains, name, int(folds)) for name in DOMAINS}
         P = _probabilities(rules[0], domains.source.X, n_classes)
@@ -146,13 +146,13 @@ class SemanticMatching(TwoDomainEstimator):
             "_gallery": temper(P, powers["source"]),
         }
 
-    def _source_fitted(self, domains: TwoDomains, rows: IntArray | None = None) -> Any:
+    def _fit_source(self, domains: TwoDomains, rows: IntArray | None = None) -> Any:
         """The rule of the source, from some of its rows."""
         rule = LogisticRegression(C=STRENGTH, max_iter=2000) if self.source_rule is None else clone(self.source_rule)
         source, kept = domains.source, slice(None) if rows is None else rows
         return make_pipeline(_make_preparation(source.X), rule).fit(source.X[kept], source.y[kept])
 
-    def _target_fitted(self, domains: TwoDomains, rows: IntArray | None = None) -> Any:
+    def _fit_target(self, domains: TwoDomains, rows: IntArray | None = None) -> Any:
         """The rule of the target, from all rows, of which some are labelled."""
         own = SelfTrainedLDA(target_transformer=_make_preparation(domains.target.X))
         rule = own if self.target_rule is None else clone(self.target_rule)
@@ -163,14 +163,14 @@ class SemanticMatching(TwoDomainEstimator):
 
     def _power(self, domains: TwoDomains, domain: str, n_folds: int) -> float:
         """The power of a rule's probabilities, by labelled rows of its domain that are held out."""
-        both = {"source": (domains.source, self._source_fitted), "target": (domains.target, self._target_fitted)}
-        rows, learned = both[domain]
+        both = {"source": (domains.source, self._fit_source), "target": (domains.target, self._fit_target)}
+        rows, fit_rule = both[domain]
 
-        def fitted(taught: IntArray) -> Any:
-            rule = learned(domains, taught)
+        def fit(taught: IntArray) -> Any:
+            rule = fit_rule(domains, taught)
             return lambda out: _probabilities(rule, rows.X[out], len(domains.classes))
 
-        return cross_fit_power(fitted, rows.y, n_folds)
+        return cross_fit_power(fit, rows.y, n_folds)
 
     def transform(self, X: Any, domain: str = "target") -> FloatArray:
         """The probabilities of the classes (n, C), by the rule of the rows' domain: inner products compare them."""

@@ -22,26 +22,26 @@ from isthmus.tasks.transfer.problem import PARTNERS, SAMPLED, sample_rows
 from isthmus.tasks.transfer.rules import LinearRule, MappedRule
 from isthmus.tasks.transfer.starts import self_train
 
+# The weight of the class guesses, in the start and in every later round; both have deviation 1.
 GUESSES = 0.25
-"""The weight of the class guesses, in the start and in every later round; both have deviation 1."""
+# Added to probabilities before their logarithm.
 FLOOR = 1e-3
-"""Added to probabilities before their logarithm."""
+# The last rounds, on all rows where the others are on a sample.
 ROUNDS_ON_ALL = 2
-"""The last rounds, on all rows where the others are on a sample."""
+# Axes of the first round from coarse to fine, and the factor of their number in each round.
 FEWEST_AXES, GROWTH = 20, 1.25
-"""Axes of the first round from coarse to fine, and the factor of their number in each round."""
+# The weight of the start in these rounds' scores (both have deviation 1), and its factor in each round.
 START, DECAY = 3.0, 0.7
-"""The weight of the start in these rounds' scores (both have deviation 1), and its factor in each round."""
+# Rounds of the probes, on all axes and from few axes to all, and of the final run.
 PROBE, COARSE, ROUNDS = 8, 16, 12
-"""Rounds of the probes, on all axes and from few axes to all, and of the final run."""
 ALL_ROUNDS = PROBE + COARSE + ROUNDS
+# The weight of the geometry in the start where the gate is closed.
 CLOSED = 0.01
-"""The weight of the geometry in the start where the gate is closed."""
+# The gate: deviations over relabellings, no relabelling that agrees twice as well, and enough classes (of four, one
+# naming in 24 is true by chance).
 LEAST_Z, IDENTITY, LEAST_CLASSES = 2.5, 0.5, 5
-"""The gate: deviations over relabellings, no relabelling that agrees twice as well, and enough classes (of four, one
-naming in 24 is true by chance)."""
+# The least trust in a probe that has passed the gate.
 LEAST_TRUST = 0.05
-"""The least trust in a probe that has passed the gate."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -159,8 +159,8 @@ class Maps:
         return Scores(left, right)
 
 
+# Guesses (m, C) of the target rows' classes by maps that were learned.
 Teacher: TypeAlias = Callable[[Maps, UnitRows], FloatArray]
-"""Guesses (m, C) of the target rows' classes by maps that were learned."""
 
 
 def align(sides: UnitRows, start: Scores, rounds: int, teacher: Teacher | None, progress: Callable[[], None]) -> Maps:

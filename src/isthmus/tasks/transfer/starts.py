@@ -42,21 +42,21 @@ from isthmus.tasks.transfer.rules import (
     squared_distances,
 )
 
+# Axes per class on which the target's own learners work; their answers are averaged.
 MULTIPLES = (2, 3, 5)
-"""Axes per class on which the target's own learners work; their answers are averaged."""
 CLUSTER_ROUNDS, RESTARTS = 15, 10
+# The weight of a labelled row in the mean of its cluster.
 SEED_WEIGHT = 3.0
-"""The weight of a labelled row in the mean of its cluster."""
+# Clusters of more confidence than the first have a part in the target's ensemble, by this slope.
 LEAST_CONFIDENCE, SLOPE = 0.5, 2.5
-"""Clusters of more confidence than the first have a part in the target's ensemble, by this slope."""
+# Combined scores of unit deviation are multiplied by this and read as logarithms.
 SHARPNESS = 2.0
-"""Combined scores of unit deviation are multiplied by this and read as logarithms."""
+# Distances to clusters are divided by this part of their mean before they are balanced.
 CLUSTER_WIDTH = 0.1
-"""Distances to clusters are divided by this part of their mean before they are balanced."""
+# Clusters are fitted to at most this many unlabelled rows; then all are assigned once.
 MOST_CLUSTERED = 4000
-"""Clusters are fitted to at most this many unlabelled rows; then all are assigned once."""
+# Rounds of self-training in which shares are estimated too, and rows of each class that are added to the counts.
 SHARE_ROUNDS, SHARE_ROWS = 15, 5.0
-"""Rounds of self-training in which shares are estimated too, and rows of each class that are added to the counts."""
 
 
 def guess_by_nearest(rows: TransferRows, multiple: int = AXES_PER_CLASS, prior: FloatArray | float = 0.0) -> Guess:
@@ -250,11 +250,11 @@ def _leading_axes(Z: FloatArray, codes: IntArray, P: FloatArray) -> Iterator[tup
         yield rows - rows.mean(axis=0), Q
 
 
+# Of the zero-shot ridge map, for rows of unit length.
 MAP_PENALTY = 1.0
-"""Of the zero-shot ridge map, for rows of unit length."""
 PROCRUSTES_ROUNDS = 15
+# Starts of graph matching.
 TRIES = 5
-"""Starts of graph matching."""
 
 
 def guess_by_zero_shot(rows: TransferRows) -> Guess:
@@ -319,12 +319,12 @@ def _match_similarities(A: FloatArray, B: FloatArray, seeds: IntArray) -> IntArr
     return np.asarray(best, dtype=np.intp)
 
 
+# Source rows of one class that a mean stands for, and means in all: with more rows, the groups are larger.
 GROUP, MOST_GROUPS = 5, 200
-"""Source rows of one class that a mean stands for, and means in all: with more rows, the groups are larger."""
+# Labelled rows, and guessed rows, per class that take part in pairs.
 MOST_LABELLED, MOST_GUESSED = 30, 30
-"""Labelled rows, and guessed rows, per class that take part in pairs."""
+# With more source rows, means of groups stand for them in the self-trained fits.
 MOST_MLHD_ROWS = 300
-"""With more source rows, means of groups stand for them in the self-trained fits."""
 GUESS_WEIGHT, MLHD_ROUNDS = 0.1, 3
 NEAR, FAR = 0.5, 3.0
 PAIR_WEIGHT, ALIGNMENT_WEIGHT, SLACK = 0.1, 1.0, 1e-3
