@@ -115,7 +115,7 @@ def test_pairs_by_row_numbers_are_of_the_rows_of_the_file(tmp_path):
     target = write(tmp_path / "t.csv", ["kind", "b"], [["uv"[i % 2], -i - 0.5] for i in range(12)])
     pairs = write(tmp_path / "p.csv", ["s", "t"], [[i, i] for i in range(12)])
     asked = SimpleNamespace(
-        source=source, target=target, label="kind", id=[], text=[], drop=[], plan=None, sep=None, decimal=None
+        source=source, target=target, label="kind", id=[], text=[], drop=[], plan=None, sep=[], decimal=[]
     )
     first, second, _, _ = read_labelled_inputs(asked, Console(quiet=True))
     found = load_pairs(pairs, first, second, Console(quiet=True))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 from pathlib import Path
+from typing import Any
 
 from isthmus.cli.console import Console, check_output
 from isthmus.cli.inputs import load_pairs
@@ -53,10 +54,10 @@ def run(options: argparse.Namespace) -> None:
     pairs = load_pairs(options.pairs, source, target, screen)
     from isthmus import does_source_help
 
-    columns = {"pairs": pairs, "shared_columns": shared_features(source, target)}
+    known = {"pairs": pairs, "shared_columns": shared_features(source, target)}
     work = {"n_splits": options.splits, "n_jobs": options.jobs, "random_state": options.seed}
-    rows = source.X, ys, target.X, yt
-    verdict = does_source_help(*rows, system=options.system, progress=screen.progress, **columns, **work)
+    settings: dict[str, Any] = {"system": options.system, "progress": screen.progress, **known, **work}
+    verdict = does_source_help(source.X, ys, target.X, yt, **settings)
     screen.say("", verdict.sentence, "", *verdict.table.text().splitlines()[1:])
     if options.picture is not None:
         from isthmus.view import plot_verdict, save_figure

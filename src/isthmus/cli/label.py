@@ -34,7 +34,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_file_options(parser, "SOURCE", "TARGET", ("rows with many labels", "rows with few labels, and other columns"))
     add = parser.add_argument
     add_pairs_option(parser)
-    table = "id, class, probability, runner-up, given; FILE.json, for `isthmus report`, beside"
+    table = "id, class, probability, runner-up, given; FILE.json is for `isthmus report`"
     add("-o", "--output", type=Path, metavar="FILE", help=table)
     add("--reject-below", type=float, metavar="P", help="no class where the best has a smaller probability")
     check = "how often known labels are held out and predicted (by the number of rows; 0: never)"

@@ -304,7 +304,7 @@ class Verdict:
 def _parse_row(row: Any) -> Row:
     group, against = (_check_text(row, name) for name in ("group", "against"))
     difference, low, high = (_check_optional(row, name) for name in ("difference", "low", "high"))
-    return Row(group, against, *_check_numbers(row, "accuracy"), difference, low, high)
+    return Row(group, against, _check_numbers(row, "accuracy")[0], difference, low, high)
 
 
 def _check_text(values: Any, name: str) -> str:

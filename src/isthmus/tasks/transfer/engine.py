@@ -182,8 +182,8 @@ def name_classes(rows: TransferRows, rng: np.random.Generator, progress: StepPro
     if len(rows.shared) == rows.n_classes:
         # The vote is a clustering of the target whose names may still be mixed up.
         ended = polish_guesses(rows, vote)[0]
-        renamed = starts.name_clusters(rows, ended).P
-        vote = renamed if merit(renamed) > merit(ended) + BETTER else vote
+        matched = starts.name_clusters(rows, ended).P
+        vote = matched if merit(matched) > merit(ended) + BETTER else vote
 
     progress("self-trained mlhd", 2)
     P = extend_classes(starts.iterate_mlhd(some, restrict_classes(vote, rows), rng), rows, own)

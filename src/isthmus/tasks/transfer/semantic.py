@@ -1,4 +1,4 @@
-"""Semantic matching: rows of two domains are alike as far as they are probably of the same class."""
+"""Semantic matching: rows of two domains are similar as far as they are probably of the same class."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ class SemanticMatching(TwoDomainEstimator):
         many folds. Rows that are alone in their class are never held out; where all are, the power is 1. None: no
         such correction, the powers are 1.
     n_neighbors : int
-        How many rows :meth:`kneighbors` finds if it is not told.
+        How many rows :meth:`kneighbors` returns by default.
     source_transformer, target_transformer : transformer or pipeline of scikit-learn, optional
         As in :class:`~isthmus.MLHD`.
 
@@ -147,13 +147,13 @@ class SemanticMatching(TwoDomainEstimator):
         }
 
     def _fit_source(self, domains: TwoDomains, rows: IntArray | None = None) -> Any:
-        """The rule of the source, from some of its rows."""
+        """Fit the rule of the source, to some of its rows."""
         rule = LogisticRegression(C=STRENGTH, max_iter=2000) if self.source_rule is None else clone(self.source_rule)
         source, kept = domains.source, slice(None) if rows is None else rows
         return make_pipeline(_make_preparation(source.X), rule).fit(source.X[kept], source.y[kept])
 
     def _fit_target(self, domains: TwoDomains, rows: IntArray | None = None) -> Any:
-        """The rule of the target, from all rows, of which some are labelled."""
+        """Fit the rule of the target, to all rows, of which some are labelled."""
         own = SelfTrainedLDA(target_transformer=_make_preparation(domains.target.X))
         rule = own if self.target_rule is None else clone(self.target_rule)
         y = domains.target.y
@@ -162,7 +162,7 @@ class SemanticMatching(TwoDomainEstimator):
         return rule.fit(domains.source.X, domains.source.y, domains.target.X, y)
 
     def _power(self, domains: TwoDomains, domain: str, n_folds: int) -> float:
-        """The power of a rule's probabilities, by labelled rows of its domain that are held out."""
+        """Return the power of a rule's probabilities, by held-out labelled rows of its domain."""
         both = {"source": (domains.source, self._fit_source), "target": (domains.target, self._fit_target)}
         rows, fit_rule = both[domain]
 
@@ -173,25 +173,25 @@ class SemanticMatching(TwoDomainEstimator):
         return cross_fit_power(fit, rows.y, n_folds)
 
     def transform(self, X: Any, domain: str = "target") -> FloatArray:
-        """The probabilities of the classes (n, C), by the rule of the rows' domain: inner products compare them."""
+        """Return the probabilities of the classes (n, C) by the domain's rule; inner products compare them."""
         return self._posteriors(self._rows(X, domain), domain)
 
     def predict_proba(self, X: Any, domain: str = "target") -> FloatArray:
-        """The probabilities of the classes (n, C): the same as :meth:`transform`."""
+        """Return the probabilities of the classes (n, C), as :meth:`transform`."""
         return self._posteriors(self._rows(X, domain), domain)
 
     def predict(self, X: Any, domain: str = "target") -> NDArray[Any]:
-        """The most probable class of each row (n,)."""
+        """Return the most probable class of each row (n,)."""
         best = self.predict_proba(X, domain).argmax(axis=1)
         return np.asarray(self.classes_[best])
 
     def pairwise_similarities(self, A: Any, B: Any, domains: tuple[str, str] = ("source", "target")) -> FloatArray:
-        """The probability (n, m) that a row of A and a row of B are of the same class, for rows of any domains."""
+        """Return the probability (n, m) that a row of A and a row of B, of any domains, are of the same class."""
         a, b = self._both(A, B, domains)
         return np.asarray(a @ b.T)
 
     def pair_score(self, A: Any, B: Any, domains: tuple[str, str] = ("source", "target")) -> FloatArray:
-        """The probability (n,) that each row of A is of the same class as the row of B in the same place."""
+        """Return the probability (n,) that each row of A is of the same class as the row of B in the same place."""
         a, b = self._both(A, B, domains)
         if len(a) != len(b):
             raise InputError(f"B: expected {len(a)} rows, as many as A, got {len(b)}.")
@@ -200,7 +200,7 @@ class SemanticMatching(TwoDomainEstimator):
     def kneighbors(
         self, X: Any, n_neighbors: int | None = None, domain: str = "target"
     ) -> tuple[FloatArray, IntArray]:
-        """The best source rows of the fit for each row, best first: similarities and row numbers, both (n, k)."""
+        """Return similarities and numbers of the best source rows of the fit, best first, both (n, k)."""
         queries = self.predict_proba(X, domain)
         k = self.n_neighbors if n_neighbors is None else n_neighbors
         return _rank(
@@ -210,7 +210,7 @@ class SemanticMatching(TwoDomainEstimator):
     def search(
         self, queries: Any, gallery: Any, k: int = 10, domains: tuple[str, str] = ("target", "source")
     ) -> tuple[FloatArray, IntArray]:
-        """The best rows of a gallery for each query, best first: similarities and row numbers, both (n, k).
+        """Return similarities and numbers of the best rows of a gallery for each query, best first, both (n, k).
 
         Parameters
         ----------
@@ -227,7 +227,7 @@ class SemanticMatching(TwoDomainEstimator):
         return _rank(self._posteriors(q, names[0]), self._posteriors(g, names[1]), int(k))
 
     def _both(self, A: Any, B: Any, domains: Any) -> tuple[FloatArray, FloatArray]:
-        """Probabilities of the classes, of rows of two domains."""
+        """Return the probabilities of the classes, of rows of two domains."""
         first, second = two_names(domains)
         rows = self._rows(A, first, "A"), self._rows(B, second, "B")
         return self._posteriors(rows[0], first), self._posteriors(rows[1], second)
@@ -243,19 +243,19 @@ class SemanticMatching(TwoDomainEstimator):
 
 
 def _make_preparation(X: Matrix) -> Any:
-    """Rows of unit length, after columns of one deviation where that leaves zeros alone."""
+    """Return a pipeline to rows of unit length; columns are standardized first, unless they are sparse."""
     return make_pipeline(Normalizer()) if is_sparse(X) else make_pipeline(StandardScaler(), Normalizer())
 
 
 def _probabilities(rule: Any, X: Matrix, n_classes: int) -> FloatArray:
-    """Of all classes (n, C), by a rule whose labels are codes; zero for classes that it does not know."""
+    """Return probabilities of all classes (n, C), by a rule whose labels are codes; zero for unknown ones."""
     P = np.zeros((X.shape[0], n_classes))
     P[:, np.asarray(rule.classes_, dtype=np.intp)] = rule.predict_proba(X)
     return P
 
 
 def _rank(queries: FloatArray, gallery: FloatArray, k: int) -> tuple[FloatArray, IntArray]:
-    """The k largest inner products of each query, largest first, and the numbers of their rows."""
+    """Return the k largest inner products of each query, largest first, and the numbers of their rows."""
     blocks = [top_k(queries[i : i + BLOCK] @ gallery.T, k) for i in range(0, len(queries), BLOCK)]
     scores, numbers = zip(*blocks, strict=True)
     return np.concatenate(scores), np.concatenate(numbers)

@@ -300,9 +300,9 @@ def name_clusters(rows: TransferRows, P: FloatArray) -> Guess:
     view = rows.at(AXES_PER_CLASS)
     source = class_means(view.S, view.ys, rows.n_classes) - view.S.mean(axis=0)
     target = means_of_guesses(view.L, rows.one_hot, view.U, P) - view.U.mean(axis=0)
-    similarities = (normalize_rows(M) @ normalize_rows(M).T for M in (target, source))
+    A, B = (normalize_rows(M) @ normalize_rows(M).T for M in (target, source))
     named = np.empty_like(P)
-    named[:, _match_similarities(*similarities, rows.known)] = P
+    named[:, _match_similarities(A, B, rows.known)] = P
     return Guess("clusters", named)
 
 
