@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from isthmus.cli.main import main
-from isthmus.study.source_value.problem import hold_out_labels
+from isthmus.study.source_value.evidence import hold_out_labels
 
 pytest.importorskip("polars")
 WORDS = ["sun", "moon", "rain", "snow", "wind", "leaf", "tree", "bird", "fish", "stone", "river", "cloud"]
@@ -63,14 +63,14 @@ def test_labels_beside_the_columns_that_both_have(tmp_path, capsys):
     rows = [[k, s, *z] for k, s, z in zip(given, shared, Z, strict=True)]
     target = write(tmp_path / "t.csv", ["kind", "both", *"fghijk"], rows)
     facts = answer(capsys, "label", source, target, "--label", "kind")
-    seen = facts["held_back"]
-    assert (seen["shared_columns"], facts["source"]["rows"]) == (1, 60)  # 20 source rows have no label
+    seen = facts["held_out"]
+    assert (seen["n_shared"], facts["source"]["rows"]) == (1, 60)  # 20 source rows have no label
     assert (facts["source"]["labels"], facts["target"]["labels"]) == (60, 24)
-    assert 12 <= seen["labels"] <= 24
+    assert 12 <= seen["tested"] <= 24
     assert seen["accuracy"] > 0.7
     assert seen["interval"][0] <= seen["accuracy"] <= seen["interval"][1]
     assert 0.0 <= seen["shared_accuracy"] <= 1.0
-    assert answer(capsys, "label", source, target, "--label", "kind", "--check", 0)["held_back"]["accuracy"] is None
+    assert answer(capsys, "label", source, target, "--label", "kind", "--check", 0)["held_out"]["accuracy"] is None
     # Pairs of source rows that have no label are left out, and pairs of none.
     pairs = write(tmp_path / "p.csv", ["s", "t"], [[70, 70], [71, 71]])
     target = write(
@@ -88,6 +88,7 @@ def test_no_label_is_hidden_where_each_class_has_one():
 
     few = np.array([0, 1, 2, -1, -1, -1])
     assert hold_out_labels(X, y, X, few, ARC()) is None
+    assert hold_out_labels(X, y, X, np.array([0, 0, 0, -1, -1, -1]), ARC()) is None
 
 
 def test_pairs_by_row_numbers_are_of_the_rows_of_the_file(tmp_path):

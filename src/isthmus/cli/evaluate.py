@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import argparse
 from pathlib import Path
+from typing import Any
 
 from isthmus.cli.console import Console, check_output
 from isthmus.cli.inputs import load_pairs, match_columns
-from isthmus.cli.label import read_labelled_inputs
+from isthmus.cli.label import add_pairs_option, read_labelled_inputs
 from isthmus.cli.options import add_column_options, add_file_options, add_output_options, parse_count
 
 EXAMPLES = """\
@@ -15,41 +16,34 @@ examples:
   isthmus evaluate english.csv french.csv --label section --id package --text description
   isthmus evaluate old.csv new.csv --label kind --system mlhd --picture verdict
 
-Labels of TARGET are hidden, several times, and asked for; so it needs some: twenty or more.
+Labels of TARGET are held out and predicted, several times: it needs twenty or more.
 """
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """The options."""
+    """Add the options."""
     add_file_options(parser, "SOURCE", "TARGET", ("rows with labels", "rows with some labels, and other columns"))
     add = parser.add_argument
-    add(
-        "--pairs",
-        type=Path,
-        metavar="FILE",
-        help="known pairs: two columns of ids, or those named source and target (none)",
-    )
-    add(
-        "--system", default="auto", metavar="NAME", help="what is tried: a name of `isthmus systems` (label transfer)"
-    )
-    add("--splits", type=int, metavar="N", help="how often labels are hidden (by the number of rows)")
+    add_pairs_option(parser)
+    add("--system", default="auto", metavar="NAME", help="a name of `isthmus systems` (label transfer)")
+    add("--splits", type=int, metavar="N", help="how often labels are held out (by the number of rows)")
     add("--picture", type=Path, metavar="FILE", help="the curve over labels per class: FILE.png and FILE.svg")
     add("-o", "--output", type=Path, metavar="FILE", help="the verdict as JSON, for `isthmus report`")
-    add("--seed", type=parse_count, default=0, metavar="N", help="which labels are hidden (0)")
+    add("--seed", type=parse_count, default=0, metavar="N", help="which labels are held out (0)")
     add("--jobs", type=int, default=2, metavar="N", help="splits at the same time (2)")
     add_column_options(parser, label=True)
     add_output_options(parser)
 
 
 def run(options: argparse.Namespace) -> None:
-    """Ask, and tell: one sentence first, the numbers under it."""
+    """Measure, and print the verdict: one sentence first, the numbers under it."""
     screen = Console.of(options)
     inputs = options.source, options.target, options.pairs, options.plan
     check_output(options.output, *inputs)
     if options.picture is not None:
         from isthmus.view.canvas import FORMATS, load_figure_type
 
-        load_figure_type()  # what is missing is told before the work
+        load_figure_type()  # a missing library is reported before the work
         stem = _stem(options.picture)
         for kind in FORMATS:
             check_output(stem.with_name(f"{stem.name}.{kind}"), *inputs)
@@ -60,24 +54,15 @@ def run(options: argparse.Namespace) -> None:
     pairs = load_pairs(options.pairs, source, target, screen)
     from isthmus import does_source_help
 
-    verdict = does_source_help(
-        source.X,
-        ys,
-        target.X,
-        yt,
-        system=options.system,
-        pairs=pairs,
-        shared_columns=match_columns(source, target),
-        n_splits=options.splits,
-        n_jobs=options.jobs,
-        random_state=options.seed,
-        progress=screen.progress,
-    )
+    known = {"pairs": pairs, "shared_columns": match_columns(source, target)}
+    work = {"n_splits": options.splits, "n_jobs": options.jobs, "random_state": options.seed}
+    settings: dict[str, Any] = {"system": options.system, "progress": screen.progress, **known, **work}
+    verdict = does_source_help(source.X, ys, target.X, yt, **settings)
     screen.say("", verdict.sentence, "", *str(verdict.table).splitlines()[1:])
     if options.picture is not None:
-        from isthmus.view.canvas import save_figure
+        from isthmus.view import plot_verdict, save_figure
 
-        for path in save_figure(verdict.plot(), _stem(options.picture)):
+        for path in save_figure(plot_verdict(verdict), _stem(options.picture)):
             screen.say(f"The picture is in {path}.")
     facts = {"source": source.facts, "target": target.facts} | verdict.to_dict()
     if options.output is not None:

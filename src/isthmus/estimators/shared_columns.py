@@ -1,4 +1,4 @@
-"""The baseline of shared columns: where both domains have some, no space has to be learned."""
+"""The shared-column baseline: where the domains share columns, no space has to be learned."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 from sklearn.svm import LinearSVC
 
-from isthmus._core.validation import IntArray, Matrix, column_names, is_sparse
+from isthmus._core.validation import IntArray, as_dense, column_names, is_sparse
 from isthmus.data.domains import TwoDomains
 from isthmus.estimators.base import TargetEstimator
 from isthmus.exceptions import InputError
@@ -48,8 +48,8 @@ class SharedColumns(TargetEstimator):
             normalize_precisely(domains.source.X[:, ours]),
             normalize_precisely(domains.target.X[known][:, theirs]),
         )
-        # Sparse only where both parts are: scikit-learn takes no mixture.
-        X = sp.vstack(parts, format="csr") if is_sparse(parts[0]) and is_sparse(parts[1]) else _stack(*parts)
+        sparse = all(map(is_sparse, parts))
+        X = sp.vstack(parts, format="csr") if sparse else np.vstack([as_dense(part) for part in parts])
         classifier = LinearSVC(random_state=0).fit(X, np.r_[domains.source.y, domains.target.y[known]])
         return {"classifier_": classifier}
 
@@ -60,10 +60,6 @@ class SharedColumns(TargetEstimator):
 
     def _dimension(self) -> int:
         return len(self.columns)
-
-
-def _stack(A: Matrix, B: Matrix) -> Matrix:
-    return np.vstack([part.toarray() if is_sparse(part) else part for part in (A, B)])
 
 
 def find_common_columns(given: Any, X_source: Any, X_target: Any) -> IntArray | None:
@@ -88,13 +84,13 @@ def find_common_columns(given: Any, X_source: Any, X_target: Any) -> IntArray | 
     if not pairs or any(len(pair) != 2 for pair in pairs):
         raise InputError(f"shared_columns: expected names, or pairs of columns, got {given!r:.60}.")
     sizes = np.shape(X_source)[1], np.shape(X_target)[1]
-    return np.array([[_place(c, names[k], sizes[k]) for k, c in enumerate(p)] for p in pairs], dtype=np.intp)
+    return np.array([[_check_column(c, names[k], sizes[k]) for k, c in enumerate(p)] for p in pairs], dtype=np.intp)
 
 
-def _place(column: Hashable, names: Sequence[str] | None, size: int) -> int:
-    """Return the number of a column."""
+def _check_column(column: Hashable, names: Sequence[str] | None, size: int) -> int:
+    """Return the number of a column, given by name or number; raise if it does not exist."""
     if isinstance(column, str) and names is not None and column in names:
         return names.index(column)
     if isinstance(column, int | np.integer) and not isinstance(column, bool) and 0 <= column < size:
         return int(column)
-    raise InputError(f"shared_columns: expected columns that are there, got {column!r:.60}.")
+    raise InputError(f"shared_columns: expected columns that both domains have, got {column!r:.60}.")

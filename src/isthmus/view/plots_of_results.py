@@ -272,10 +272,10 @@ def _draw_comparisons(ax: Any, rows: Sequence[Any]) -> None:
         colour = canvas.OKABE_ITO[0] if row.low > 0.0 else canvas.OKABE_ITO[3] if row.high < 0.0 else canvas.INK
         ax.plot([100 * row.low, 100 * row.high], [place, place], color=colour, linewidth=2.0, solid_capstyle="butt")
         ax.plot(100 * row.difference, place, "o", color=colour)
-    ax.set_yticks(range(len(rows)), [f"{row.against}, {_describe_setting(row.setting)}" for row in rows])
+    ax.set_yticks(range(len(rows)), [f"{row.against}, {_describe_group(row.group)}" for row in rows])
     ax.invert_yaxis()
     ax.set_xlabel("gain of the system with the source, in points (95 %)")
 
 
-def _describe_setting(setting: str) -> str:
-    return f"{setting} per class" if setting.isdigit() else "classes hidden"
+def _describe_group(group: str) -> str:
+    return f"{group} per class" if group.isdigit() else "classes hidden"

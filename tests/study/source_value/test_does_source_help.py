@@ -46,7 +46,7 @@ def test_the_curve_and_the_table_are_the_same_figures(true_verdict):
     assert [point.labels for point in v.curve] == [1, 3, 10]
     first = v.curve[0]
     assert first.difference == v.difference == pytest.approx(first.with_source - first.without)
-    judged = [row for row in v.rows if row.setting == "1"]
+    judged = [row for row in v.rows if row.group == "1"]
     best = next(row for row in judged if row.against == "best target-only rule")
     assert (best.low, best.high) == v.interval
     assert {"noise source", "permuted source", "renamed source"} <= {row.against for row in judged}
@@ -66,7 +66,7 @@ def test_all_of_it_is_json(true_verdict):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", SPOILERS)
-def test_a_spoilt_source_does_not_help(kind):
+def test_a_corrupted_source_does_not_help(kind):
     X, y, Z, y_target = same_features()
     X, y = SPOILERS[kind](X, y, np.random.default_rng(5))
     v = does_source_help(X, y.astype(int), Z, y_target, system=SharedColumns(COLUMNS), n_splits=3)
@@ -75,12 +75,12 @@ def test_a_spoilt_source_does_not_help(kind):
 
 
 def test_a_system_that_ignores_the_source_is_seen_through():
-    """Better than a weak target-only rule by itself or not: what spoilt sources do as well is not the source's."""
+    """Better than a weak target-only rule by itself or not: what corrupted sources do as well is not the source's."""
     given = same_features(n_classes=3, per_class=12)
     v = does_source_help(*given, system="target 1-NN", n_splits=3)
     assert v.helps is not True
-    spoilt = [row for row in v.rows if row.against.endswith(" source")]
-    assert {row.difference for row in spoilt} == {0.0}
+    corrupted = [row for row in v.rows if row.against.endswith(" source")]
+    assert {row.difference for row in corrupted} == {0.0}
 
 
 def test_names_of_classes_that_nobody_labelled():
@@ -88,8 +88,8 @@ def test_names_of_classes_that_nobody_labelled():
     y_target[y_target > 5] = -1
     v = does_source_help(X, y, Z, y_target, system=SharedColumns(COLUMNS), n_splits=4)
     assert v.helps is True
-    assert v.sentence.startswith("The source names 2 classes that nobody labelled: ")
-    assert v.names.right.mean > 0.7 > 0.5 > v.names.spoilt
+    assert v.sentence.startswith("The source names 2 classes without labels: ")
+    assert v.names.right.mean > 0.7 > 0.5 > v.names.corrupted
     assert v.names.classes == 3
 
 
@@ -102,7 +102,7 @@ def test_one_label_per_class_is_no_proof():
     assert v.difference is None
     assert v.interval is None
     assert v.sentence.startswith("Can't tell: 0 labelled rows are left for testing")
-    assert v.sentence.endswith("signs, no proof.")
+    assert v.sentence.endswith("indications, not a test.")
     assert v.geometry is not None
     assert v.to_dict()["interval"] is None
 
@@ -179,7 +179,7 @@ def test_partners_of_tested_rows_are_held_back():
         ({"random_state": -1}, "random_state: expected"),
         ({"n_jobs": 0}, "n_jobs: expected"),
         ({"shared_columns": "a"}, "shared_columns: expected columns in a list"),
-        ({"shared_columns": [(0, 99)]}, "shared_columns: expected columns that are there, got 99"),
+        ({"shared_columns": [(0, 99)]}, "shared_columns: expected columns that both domains have, got 99"),
         ({"shared_columns": [(0, 1, 2)]}, "shared_columns: expected names, or pairs of columns"),
         ({"system": "saenko"}, "with the source: expected fits that succeed, got one that failed: "),
     ],

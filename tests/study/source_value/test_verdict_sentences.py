@@ -8,17 +8,18 @@ import numpy as np
 import pytest
 
 from isthmus import InputError, MissingDependencyError, Verdict
+from isthmus.evidence.answer import Answer
 from isthmus.evidence.comparison import Estimate
-from isthmus.study.source_value.engine import SYSTEM, Names, TrialGroup
+from isthmus.study.source_value.engine import SYSTEM
+from isthmus.study.source_value.evidence import Geometry, HeldOutLabels, Names, TrialGroup, compare_class_geometry
 from isthmus.study.source_value.result import (
     CurvePoint,
-    Geometry,
     Row,
-    compare_class_geometry,
     labels_for,
     write_untested_sentence,
     write_verdict_sentence,
 )
+from isthmus.view import plot_verdict
 
 mpl.use("Agg")
 GAIN = Estimate(0.062, 0.039, 0.084)
@@ -26,14 +27,14 @@ NOTHING = Estimate(0.001, -0.012, 0.005)
 UNSURE = Estimate(0.02, -0.01, 0.05)
 
 
-def setting(group="1", over=GAIN, spoilt=GAIN, without=0.4, **more):
+def trials(group="1", over=GAIN, corrupted=GAIN, without=0.4, **more):
     accuracy = {SYSTEM: without + over.mean, "best": without}
-    others = {"noise source": GAIN, "renamed source": spoilt}
+    others = {"noise source": GAIN, "renamed source": corrupted}
     return TrialGroup(group, 120, accuracy, "best", over, others, **more)
 
 
 def test_the_sentence_of_the_issue():
-    first, third = setting(), setting("3", without=0.462)
+    first, third = trials(), trials("3", without=0.462)
     assert write_verdict_sentence(first, [first, third], 0, None) == (
         "The source is worth +6.2 points [+3.9, +8.4] with 1 label per class; "
         "without it, target-only needs about 3 labels per class for the same."
@@ -41,7 +42,7 @@ def test_the_sentence_of_the_issue():
 
 
 @pytest.mark.parametrize(
-    ("over", "spoilt", "helps", "words"),
+    ("over", "corrupted", "helps", "words"),
     [
         (GAIN, GAIN, True, "The source is worth +6.2"),
         (NOTHING, GAIN, False, "The source is not worth having: +0.1 points [−1.2, +0.5] with 1 label per class"),
@@ -51,14 +52,14 @@ def test_the_sentence_of_the_issue():
         (UNSURE, NOTHING, False, "The source does not help"),
     ],
 )
-def test_yes_no_and_open(over, spoilt, helps, words):
-    s = setting(over=over, spoilt=spoilt)
+def test_yes_no_and_open(over, corrupted, helps, words):
+    s = trials(over=over, corrupted=corrupted)
     assert s.helps is helps
     assert words in write_verdict_sentence(s, [s], 0, None)
 
 
 def test_the_sentence_says_where_the_gain_ends():
-    first, tenth = setting(), setting("10", over=UNSURE, without=0.45)
+    first, tenth = trials(), trials("10", over=UNSURE, without=0.45)
     said = write_verdict_sentence(first, [first, tenth], 0, None)
     assert said.endswith(
         "without it, target-only does not reach that with 10 labels per class; "
@@ -67,7 +68,7 @@ def test_the_sentence_says_where_the_gain_ends():
 
 
 def test_columns_that_both_share_are_told_where_they_do_as_well():
-    as_good, worse = setting(over_shared=UNSURE), setting(over_shared=GAIN)
+    as_good, worse = trials(over_shared=UNSURE), trials(over_shared=GAIN)
     said = write_verdict_sentence(as_good, [as_good], 0, None)
     assert said.endswith("columns that both share does as well (+2.0 points [−1.0, +5.0] between them).")
     assert "share" not in write_verdict_sentence(worse, [worse], 0, None)
@@ -75,28 +76,30 @@ def test_columns_that_both_share_are_told_where_they_do_as_well():
 
 def test_names():
     names = Names(Estimate(0.88, 0.75, 1.0), 0.24, 5)
-    hidden = setting("naming", names=names)
-    said = "88 % [75, 100] of the rows of 5 hidden classes right, with spoilt sources 24 %"
+    hidden = trials("naming", names=names)
+    said = "88 % [75, 100] of the rows of 5 hidden classes right, 24 % with corrupted sources"
     assert write_verdict_sentence(hidden, [], 2, hidden) == (
-        f"The source names 2 classes that nobody labelled: {said}, when classes are hidden on purpose."
+        f"The source names 2 classes without labels: {said}, in trials that hide classes."
     )
-    first = setting(over=UNSURE)
+    first = trials(over=UNSURE)
     assert said in write_verdict_sentence(first, [first], 0, hidden)
-    doubtful = setting("naming", over=UNSURE, names=names)
+    doubtful = trials("naming", over=UNSURE, names=names)
     assert write_verdict_sentence(doubtful, [], 1, doubtful).startswith(
-        "Can't tell whether the source names 1 class that"
+        "Can't tell whether the source names 1 class without labels"
     )
-    assert "nobody can test" in write_verdict_sentence(first, [first], 2, None)
+    assert "its names for the 2 classes without labels can't be tested" in write_verdict_sentence(
+        first, [first], 2, None
+    )
 
 
-def test_signs_are_no_proof():
+def test_indications_are_no_test():
     said = write_untested_sentence(3, None, Geometry(0.8, 0.002))
     assert said.startswith("Can't tell: 3 labelled rows are left")
-    assert said.endswith("correlation 0.80 (p = 0.002); signs, no proof.")
+    assert said.endswith("(correlation 0.80; p = 0.002 against relabellings); indications, not a test.")
 
 
 def test_as_many_labels_by_the_curve_without_the_source():
-    steps = [setting(str(k), without=accuracy) for k, accuracy in ((1, 0.4), (3, 0.5), (10, 0.48), (30, 0.7))]
+    steps = [trials(str(k), without=accuracy) for k, accuracy in ((1, 0.4), (3, 0.5), (10, 0.48), (30, 0.7))]
     assert labels_for(0.35, steps) == 1
     assert labels_for(0.5, steps) == 3
     assert labels_for(0.6, steps) == round(np.sqrt(10 * 30))
@@ -123,7 +126,7 @@ def verdict(curve=2):
 def test_the_picture_shows_the_figures(curve):
     from matplotlib import pyplot
 
-    figure = verdict(curve).plot()
+    figure = plot_verdict(verdict(curve))
     left, right = figure.axes
     if curve:
         with_source, without = (line.get_ydata() for line in left.lines)
@@ -145,7 +148,27 @@ def test_without_matplotlib_the_message_says_what_to_install(monkeypatch):
 
     monkeypatch.setattr(builtins, "__import__", without)
     with pytest.raises(MissingDependencyError, match=r'pip install "isthmus\[plot\]"'):
-        verdict().plot()
+        plot_verdict(verdict())
+
+
+def test_a_verdict_is_an_answer():
+    found = verdict()
+    assert isinstance(found, Answer)
+    assert (found.ok, str(found), found.evidence) == (found.helps, found.sentence, found.rows)
+
+
+def test_held_out_labels_in_words():
+    plain = HeldOutLabels(12, 0, 3, 0.75, (0.47, 0.91))
+    assert plain.sentence == (
+        "Held-out labels: 75% [47%, 91%] of 12 are predicted, half of them hidden at a time. "
+        "Baseline: none, the domains share no words or columns."
+    )
+    both = HeldOutLabels(12, 2, 3, 0.75, (0.47, 0.91), 456, 0.5)
+    assert (
+        "at a time (2 more were never hidden). Baseline: the 456 shared words or columns alone predict 50%."
+        in both.sentence
+    )
+    assert json.loads(json.dumps(both.to_dict()))["shared_accuracy"] == 0.5
 
 
 def test_a_verdict_comes_back_from_json():

@@ -41,7 +41,7 @@ def test_more_labels_are_further_labels(asked):
 
 def test_half_of_the_classes_are_hidden_then_the_other_half(asked):
     splits = Splits(asked, SEEDS)
-    hidden = [set(splits.hidden(seed).tolist()) for seed in SEEDS]
+    hidden = [set(splits.hide_classes(seed).tolist()) for seed in SEEDS]
     assert all(len(each) == 2 for each in hidden)
     assert not hidden[0] & hidden[1]
     assert not hidden[2] & hidden[3]
@@ -72,7 +72,7 @@ def test_labels_reach_as_far_as_half_of_them():
     assert make_question(X, y, X, np.where(np.arange(80) % 2, y, -1)).steps == (1, 3, 10)
     assert make_question(X, y, X, np.where(np.arange(80) % 20, -1, y)).steps == ()
     sparse = make_question(X, y, X, np.where(np.isin(np.arange(80), [0, *range(40, 80)]), y, -1))
-    assert sparse.taken(3).tolist() == [1, 3]
+    assert sparse.shown_labels(3).tolist() == [1, 3]
 
 
 @pytest.mark.parametrize(

@@ -1,29 +1,28 @@
-"""The target's own ensemble: clusters have a say as far as they are sure of themselves."""
+"""The target's own ensemble: clusters count by their confidence."""
 
 import numpy as np
 import pytest
 
 from conftest import make_domains
 from isthmus import LabelTransfer
-from isthmus.tasks.transfer import engine as ensemble
-from isthmus.tasks.transfer import engine as recipes
-from isthmus.tasks.transfer.engine import (
+from isthmus.tasks.transfer import engine, starts
+from isthmus.tasks.transfer.starts import (
     average_rules,
-    combine_equally,
+    combine,
     fit_cluster_means,
     fit_discriminants,
-    fit_target_only,
-    sureness,
+    fit_target_ensemble,
+    measure_confidence,
 )
 
 
 @pytest.fixture(scope="module")
 def rows():
-    """What a fit hands to its recipe."""
-    seen, recipe = [], recipes.transfer_with_few_labels
+    """The rows that a fit passes to its recipe."""
+    seen, recipe = [], engine.transfer_with_few_rows
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(
-            recipes, "transfer_with_few_labels", lambda rows, *others: seen.append(rows) or recipe(rows, *others)
+            engine, "transfer_with_few_rows", lambda rows, *others: seen.append(rows) or recipe(rows, *others)
         )
         LabelTransfer().fit(*make_domains(n_classes=3, n_target=60, n_labelled=6).args)
     return seen[0]
@@ -45,13 +44,13 @@ def test_certain_guesses_are_sure_and_even_ones_are_not(rows):
     even = Fixed(np.zeros((n, 3)))
     certain = Fixed(1e3 * np.eye(3)[np.arange(n) % 3])
     vague = Fixed(rng.normal(size=(n, 3)))
-    assert sureness(even, rows) == pytest.approx(0.0, abs=1e-9)
-    assert sureness(vague, rows) < sureness(certain, rows) <= 1.0
+    assert measure_confidence(even, rows) == pytest.approx(0.0, abs=1e-9)
+    assert measure_confidence(vague, rows) < measure_confidence(certain, rows) <= 1.0
 
 
 @pytest.mark.parametrize(("slope", "member"), [(0.0, 0), (1e9, 1)])
 def test_the_ends_are_discriminants_and_clusters(rows, monkeypatch, slope, member):
-    monkeypatch.setattr(ensemble, "SLOPE", slope)
-    monkeypatch.setattr(ensemble, "UNSURE", -1.0)
+    monkeypatch.setattr(starts, "SLOPE", slope)
+    monkeypatch.setattr(starts, "LEAST_CONFIDENCE", -1.0)
     alone = (average_rules(fit_discriminants(rows)), fit_cluster_means(rows))[member]
-    np.testing.assert_allclose(scores(fit_target_only(rows), rows), scores(combine_equally(rows, alone), rows))
+    np.testing.assert_allclose(scores(fit_target_ensemble(rows), rows), scores(combine(rows, alone), rows))

@@ -11,6 +11,7 @@ from conftest import make_domains, one_sentence
 from isthmus import InputError, LabelTransfer
 from isthmus.data.datasets import load_digits
 from isthmus.estimators.controls import SelfTrainedLDA, make_noise_source, permute_source, relabel_source
+from isthmus.evidence.answer import Answer
 from isthmus.evidence.scores import accuracy
 
 
@@ -61,11 +62,18 @@ def test_a_spoilt_source_names_no_better_than_chance(digits, named, spoilt):
     assert max(model.agreement_.values(), default=0.0) < max(named.agreement_.values())
 
 
-def test_the_verdict_is_one_sentence(digits, named):
-    for text in (named.verdict_, LabelTransfer().fit(*make_domains().args).verdict_):
-        assert text.startswith("The source ")
-        assert text.endswith(".")
-        assert "\n" not in text
+def test_the_answer_is_one_sentence_with_its_evidence(digits, named):
+    for model in (named, LabelTransfer().fit(*make_domains().args)):
+        answer = model.answer_
+        assert isinstance(answer, Answer)
+        assert str(answer) == answer.sentence == model.verdict_
+        assert answer.sentence.startswith("The source ")
+        assert answer.sentence.endswith(".")
+        assert "\n" not in answer.sentence
+        assert (answer.ok is not False) == model.source_used_
+        assert answer.evidence == model.evidence_
+    assert named.answer_.ok
+    assert f"z = {named.evidence_['relabellings']:.1f} against random relabellings)" in named.verdict_
 
 
 def test_it_is_deterministic_and_new_rows_do_not_depend_on_each_other(digits, named):
@@ -108,6 +116,31 @@ def test_unsure_rows_are_rejected(words, mark):
     assert 0 < sure.sum() < len(sure)
     assert all(value == mark for value in predicted[~sure])
     np.testing.assert_array_equal(predicted[sure], model.set_params(reject_below=None).predict(Xt)[sure])
+
+
+@pytest.mark.parametrize("words", [False, True])
+def test_labels_are_assigned_with_their_runner_up(words):
+    Xs, ys, Xt, yt, _ = views(noise=1.5)
+    names = np.array([f"class {c}" for c in range(8)]) if words else np.arange(8)
+    labels = [names[c] if c >= 0 else None for c in yt]
+    model = LabelTransfer(reject_below=0.5).fit(Xs, names[ys], Xt, labels)
+    found, P = model.assign_labels(Xt, labels), model.predict_proba(Xt)
+    given = yt >= 0
+    np.testing.assert_array_equal(found.given, given)
+    np.testing.assert_array_equal(found.labels[given], names[yt[given]])
+    np.testing.assert_array_equal(found.labels[~given], model.predict(Xt)[~given])
+    rejected = ~given & (P.max(axis=1) < 0.5)
+    np.testing.assert_array_equal(np.isnan(found.probability), rejected)
+    assert (found.n_predicted, found.n_rejected) == ((~given).sum(), rejected.sum())
+    assert f"except {rejected.sum()} below" in found.sentence
+    # The runner-up is the best class but for the assigned one; of rejected rows it is the best.
+    np.testing.assert_array_equal(found.runner_up_probability[rejected], P.max(axis=1)[rejected])
+    sure = ~given & ~rejected
+    np.testing.assert_allclose(found.runner_up_probability[sure], np.sort(P[sure], axis=1)[:, -2])
+    assert (found.runner_up[~rejected] != found.labels[~rejected]).all()
+    assert not model.assign_labels(Xt).given.any()
+    with pytest.raises(InputError, match=r"y: expected shape \(240,\) to match X"):
+        model.assign_labels(Xt, labels[:5])
 
 
 def test_every_class_labelled_a_useless_source_leaves_the_target_alone():
@@ -192,7 +225,7 @@ def test_no_unlabelled_row_leaves_discriminants_of_the_labelled():
     Xs, ys, Xt, _, y = views(hidden=0)
     model = LabelTransfer().fit(Xs, ys, Xt, y)
     assert not model.source_used_
-    assert "nothing to carry over" in model.verdict_
+    assert "nothing to transfer" in model.verdict_
     assert model.score(Xt, y) > 0.9
     few = y < 3
     assert set(LabelTransfer().fit(Xs, ys, Xt[few], y[few]).predict(Xt)) == {0, 1, 2}  # no row is of another class

@@ -7,7 +7,7 @@ import pytest
 from sklearn.kernel_ridge import KernelRidge
 
 from isthmus.geometry.similarity import Prepared, prepare_rows, scale_rows
-from isthmus.tasks.transfer.starts import (
+from isthmus.tasks.transfer.evidence import (
     RATE,
     SIGNATURE_PENALTY,
     SignatureRule,
@@ -15,7 +15,7 @@ from isthmus.tasks.transfer.starts import (
     estimate_trust,
     guess_by_signatures,
     iterate_folds,
-    source_accuracy,
+    measure_separability,
 )
 
 
@@ -52,11 +52,11 @@ def test_renamed_and_permuted_sources_are_not_let_in(sides: tuple[Prepared, Prep
     """Names that disagree with the target's guesses; classes that the source itself can't tell apart."""
     guess = np.eye(3)[labels]
     true, renamed = (guess_by_signatures(sides[0], y, sides[1], guess) for y in (labels, (labels + 1) % 3))
-    assert not renamed.is_open
+    assert not renamed.gate
     assert renamed.names < 0.0 < true.names
     permuted = guess_by_signatures(sides[0], np.random.default_rng(0).permutation(labels), sides[1], guess)
     assert not permuted.source_learns
-    assert not permuted.is_open
+    assert not permuted.gate
 
 
 def test_only_rows_without_a_label_are_evidence(sides: tuple[Prepared, Prepared], labels: np.ndarray) -> None:
@@ -70,8 +70,8 @@ def test_only_rows_without_a_label_are_evidence(sides: tuple[Prepared, Prepared]
 def test_the_gate_has_three_places() -> None:
     """Closed, half and full; and closed for a source that does not know its own classes."""
     zeros = np.zeros((2, 3))
-    assert [SignatureStart(zeros, t, 0.0, 0.9, True).gate for t in (0.05, 0.1, 0.15, 0.2)] == [0.0, 0.5, 0.5, 1.0]
-    assert SignatureStart(zeros, 0.9, 0.0, 0.3, False).gate == 0.0
+    assert [SignatureStart(zeros, t, 0.0, True).gate for t in (0.05, 0.1, 0.15, 0.2)] == [0.0, 0.5, 0.5, 1.0]
+    assert SignatureStart(zeros, 0.9, 0.0, False).gate == 0.0
 
 
 def test_the_rule_is_kernel_ridge_regression() -> None:
@@ -88,7 +88,7 @@ def test_a_rule_that_cannot_tell_is_silent() -> None:
     """Random classes get a slope near zero, so that all classes are as likely."""
     rng = np.random.default_rng(1)
     F, codes = rng.normal(size=(300, 12)), rng.integers(0, 3, 300)
-    assert np.abs(SignatureRule.calibrated(F, codes, 3).scores(F)).max() < 0.5
+    assert np.abs(SignatureRule.calibrate(F, codes, 3).scores(F)).max() < 0.5
     assert estimate_trust(np.zeros((5, 3)), np.eye(3)[[0, 1, 2, 0, 1]]) == 0.0
 
 
@@ -98,6 +98,6 @@ def test_folds_are_a_partition_and_a_class_of_one_row_is_no_harm() -> None:
     asked = np.concatenate([part for _, part in iterate_folds(codes)])
     np.testing.assert_array_equal(np.sort(asked), np.arange(len(codes)))
     Z = np.eye(3)[codes] + 0.1 * np.random.default_rng(0).normal(size=(len(codes), 3))
-    accuracy, beyond = source_accuracy(Z, codes, 3)
+    accuracy, beyond = measure_separability(Z, codes, 3)
     assert accuracy == pytest.approx(2 / 3)
     assert isinstance(beyond, bool)

@@ -215,7 +215,7 @@ def test_what_is_none_of_them_is_told_in_one_sentence(folder, tmp_path, pages):
         '{"sentence": "x", "helps": null, "rows": [], "version": 9}', encoding="utf-8"
     )
     (tmp_path / "odd.json").write_text(
-        '{"sentence": "x", "helps": null, "rows": [{"setting": "1", "against": "", "accuracy": 1e999}]}',
+        '{"sentence": "x", "helps": null, "rows": [{"group": "1", "against": "", "accuracy": 1e999}]}',
         encoding="utf-8",
     )
     (tmp_path / "huge.json").write_text(
@@ -294,13 +294,13 @@ def test_another_file_of_the_name_of_a_record_is_left_alone(folder, tmp_path, ca
     asked = ("--label", "kind", "--id", "name", "--check", "0", "-o", tmp_path / "labels.csv")
     status, said, wrong = run(capsys, "label", folder / "a.csv", folder / "b.csv", *asked)
     assert (status, wrong) == (0, "")
-    assert "is another file, and was left as it is" in said
+    assert "is another file; it was not overwritten" in said
     assert mine.read_text(encoding="utf-8") == "my own notes"
     assert "There is no record of how the classes were found" in render_report([tmp_path / "labels.csv"])
 
 
 def test_what_a_command_measured_beside_its_answer_is_on_the_page(folder, tmp_path, pages):
-    for table, name in (("matches.csv", "shared"), ("labels.csv", "held_back")):
+    for table, name in (("matches.csv", "shared"), ("labels.csv", "held_out")):
         copy = tmp_path / table
         copy.write_bytes((folder / table).read_bytes())
         record = json.loads((folder / f"{table}.json").read_text(encoding="utf-8"))

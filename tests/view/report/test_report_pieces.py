@@ -222,9 +222,9 @@ def test_what_a_stranger_wrote_of_a_fit_is_looked_at(about, arrays):
 
 
 VERDICT = {
-    "sentence": "It helps.", "helps": True, "rows": [{"setting": "1", "against": "", "accuracy": 0.5, "difference": 0.1, "low": 0.0, "high": 0.2}],
+    "sentence": "It helps.", "helps": True, "rows": [{"group": "1", "against": "", "accuracy": 0.5, "difference": 0.1, "low": 0.0, "high": 0.2}],
     "curve": [dict.fromkeys(("labels", "with_source", "without", "difference", "low", "high"), 1)] * 2,
-    "names": {"right": 0.5, "low": 0.1, "high": 0.9, "spoilt": 0.2, "classes": 3}, "geometry": {"correlation": 0.5, "p_value": 0.1}, "n_splits": 3,
+    "names": {"right": 0.5, "low": 0.1, "high": 0.9, "corrupted": 0.2, "classes": 3}, "geometry": {"correlation": 0.5, "p_value": 0.1}, "n_splits": 3,
 }  # fmt: skip
 ODD = (
     st.none()

@@ -1,39 +1,434 @@
-"""Probabilities that mean what they say: sharpened or flattened by one number, chosen on rows held out."""
+"""Evidence that needs no further label: agreement of guesses, of class geometries, of row signatures; calibration.
+
+The gates of the recipe (:mod:`isthmus.tasks.transfer.engine`) and the temperature of its probabilities are computed
+here. Names are tested against *relabellings*: the same measure with the source's classes in random order, as z =
+(value - mean) / deviation.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
-from scipy.optimize import minimize_scalar
+import scipy.linalg as sla
+from scipy.optimize import linear_sum_assignment, minimize_scalar
+from scipy.spatial.distance import cdist
 from scipy.special import log_softmax, softmax
 
-from isthmus._core.validation import FloatArray, IntArray
-from isthmus.tasks.transfer.problem import TransferRows
-from isthmus.tasks.transfer.rules import (
-    AXES_PER_CLASS,
-    Rule,
-    agreement,
-    class_means,
-    correlation,
-    means_of_guesses,
-    polish_guesses,
-)
+from isthmus._core.validation import BoolArray, FloatArray, IntArray
+from isthmus.geometry.discriminants import SoftLDA, centre_scores
+from isthmus.geometry.similarity import Prepared, normalize_rows, signatures
+from isthmus.tasks.transfer.problem import TransferRows, sample_rows
+from isthmus.tasks.transfer.rules import AXES_PER_CLASS, Rule, class_means, means_of_guesses, polish_guesses
 from isthmus.tasks.transfer.starts import guess_by_relative_means, guess_by_zero_shot
 
+# A deviation below this share of the largest count is none.
+ROUNDING = 1e-9
+
+
+def count_agreements(P: FloatArray, Q: FloatArray) -> FloatArray:
+    """Return how many rows have class a by one guess and class b by the other (C, C)."""
+    C = P.shape[1]
+    cells = P.argmax(axis=1) * C + Q.argmax(axis=1)
+    return np.bincount(cells, minlength=C * C).reshape(C, C).astype(np.float64)
+
+
+def kappa(P: FloatArray, Q: FloatArray) -> float:
+    r"""Return Cohen's κ: :math:`(a - e) / (1 - e)`, with the share a of rows that agree and the chance level e.
+
+    Parameters
+    ----------
+    P, Q : array (n, C)
+        Two guesses: how likely each class is for each row.
+
+    Returns
+    -------
+    float
+        One for the same guesses, around zero for unrelated ones; zero where both always guess the same one class.
+
+    Examples
+    --------
+    >>> kappa(np.eye(2), np.eye(2)), kappa(np.eye(2), np.eye(2)[::-1])
+    (1.0, -1.0)
+    """
+    F = count_agreements(P, Q)
+    n = F.sum()
+    if not n:
+        return 0.0
+    chance = float(F.sum(axis=0) @ F.sum(axis=1)) / n**2
+    return float((np.trace(F) / n - chance) / (1.0 - chance)) if chance < 1.0 else 0.0
+
+
+def identity_share(P: FloatArray, Q: FloatArray) -> float:
+    """Return the rows on which two guesses agree, over those on which they would under the best relabelling.
+
+    One where no relabelling does better: both guesses have the same names for the same classes. A source whose
+    classes were relabelled gives a guess that agrees well with the target's own, but under other names.
+
+    Examples
+    --------
+    >>> identity_share(np.eye(3), np.eye(3)), identity_share(np.eye(3), np.eye(3)[[1, 0, 2]]).__round__(2)
+    (1.0, 0.33)
+    """
+    F = count_agreements(P, Q)
+    i, j = linear_sum_assignment(-F)
+    best = float(F[i, j].sum())
+    return float(np.trace(F)) / best if best else 0.0
+
+
+def naming_z(F: FloatArray) -> float:
+    r"""Return how far two guesses agree under the names that they have, in deviations over all relabellings.
+
+    .. math:: z = \frac{\mathrm{tr}\,F - \frac1C \sum_{ab} F_{ab}}{\sqrt{\frac{1}{C - 1} \sum_{ab} G_{ab}^2}}, \qquad
+              G = \bigl(I - \tfrac1C 1 1^T\bigr)\, F\, \bigl(I - \tfrac1C 1 1^T\bigr)
+
+    Mean and deviation of :math:`\sum_a F_{a\,\pi(a)}` over all permutations π are known in closed form; z of perfect
+    agreement of equally large classes is C - 1.
+
+    Parameters
+    ----------
+    F : array (C, C)
+        How often, or with which total probability, class a of one guess meets class b of the other.
+
+    Examples
+    --------
+    >>> round(naming_z(np.eye(5)), 6), round(naming_z(np.roll(np.eye(5), 1, axis=0)), 6), naming_z(np.ones((5, 5)))
+    (4.0, -1.0, 0.0)
+    """
+    C = len(F)
+    G = F - F.mean(axis=0) - F.mean(axis=1)[:, None] + F.mean()
+    deviation = float(np.sqrt((G**2).sum() / max(C - 1, 1)))
+    if deviation <= ROUNDING * float(np.abs(F).max(initial=0.0)):  # all relabellings are equally good
+        return 0.0
+    return float(np.trace(F) - F.sum() / C) / deviation
+
+
+# Random relabellings whose class geometries are compared.
+RELABELLINGS = 300
+# Relabelled sources that the starts are run with, rounds of their polish, and unlabelled rows in it at most.
+REFITS, REFIT_ROUNDS, MOST_ROWS = 10, 5, 1500
+LEAST_CLASSES = 4
+
+
+def class_cosines(M: FloatArray) -> FloatArray:
+    """Return the cosines (C, C) between class means (C, k), seen from their mean."""
+    N = normalize_rows(M - M.mean(axis=0))
+    return np.asarray(N @ N.T)
+
+
+def correlate_upper(A: FloatArray, B: FloatArray) -> float:
+    """Return the correlation of the entries above the diagonals; 0 for fewer than three, or where all are equal."""
+    above = np.triu_indices(len(A), 1)
+    a, b = A[above] - A[above].mean(), B[above] - B[above].mean()
+    size = np.sqrt((a @ a) * (b @ b))
+    return float(a @ b / size) if len(a) >= 3 and size > 0.0 else 0.0
+
+
+def measure_agreement(rows: TransferRows, P: FloatArray) -> float:
+    r"""Return the agreement of the class geometries of the source and of the target under guesses P (n_u, C).
+
+    .. math:: r = \mathrm{corr}_{c < d}\big(\cos(\mu^s_c, \mu^s_d),\; \cos(\mu^t_c, \mu^t_d)\big)
+
+    over the classes that both domains have. It needs no feature in common and no label that is not given.
+    """
+    view, both = rows.at(AXES_PER_CLASS), rows.shared
+    A = class_means(view.S, np.searchsorted(both, view.ys), len(both))
+    B = means_of_guesses(view.L, rows.one_hot, view.U, P)[both]
+    return correlate_upper(class_cosines(A), class_cosines(B))
+
+
+def measure_geometry_z(rows: TransferRows, P: FloatArray, rng: np.random.Generator) -> float:
+    """Return z of the agreement of the class means' inner products, against random relabellings of the source.
+
+    Zero with fewer than three classes: two have one inner product, which every naming shares.
+    """
+    if rows.n_classes < 3:
+        return 0.0
+    view = rows.at(AXES_PER_CLASS)
+    A = class_means(view.S, view.ys, rows.n_classes) - view.S.mean(axis=0)
+    B = means_of_guesses(view.L, rows.one_hot, view.U, P) - view.target.mean(axis=0)
+    A, B = A @ A.T, B @ B.T
+    orders = [rng.permutation(rows.n_classes) for _ in range(RELABELLINGS)]
+    null = np.array([correlate_upper(A[np.ix_(order, order)], B) for order in orders])
+    return float((correlate_upper(A, B) - null.mean()) / (null.std() + 1e-12))
+
+
+def measure_naming_z(rows: TransferRows, rng: np.random.Generator) -> float:
+    """Return z of the mean agreement of two starts, against the same starts with relabelled sources.
+
+    Each relabelled source is taken through the same starts and a short polish, because a start fits its guesses to
+    any source. Zero with fewer than four classes, which have too few relabellings.
+    """
+    if rows.n_classes < LEAST_CLASSES:
+        return 0.0
+    some = rows.sample_target(MOST_ROWS, rng)
+    orders = [rng.permutation(rows.n_classes) for _ in range(REFITS)]
+    null = np.array([_mean_agreement(some.relabel_source(order)) for order in orders])
+    return float((_mean_agreement(some) - null.mean()) / (null.std(ddof=1) + 1e-12))
+
+
+def _mean_agreement(rows: TransferRows) -> float:
+    starts = guess_by_zero_shot(rows), guess_by_relative_means(rows)
+    polished = (polish_guesses(rows, guess.P, rounds=REFIT_ROUNDS)[0] for guess in starts)
+    return float(np.mean([measure_agreement(rows, P) for P in polished]))
+
+
+# Of the kernel exp(-0.3 |a - b|² / q), with q statistics, and of its ridge.
+RATE, SIGNATURE_PENALTY = 0.3, 1.0
+FOLDS = 5
+# The largest factor of the rule's scores.
+STEEPEST = 30.0
+# Deviations above chance at which the source's classes count as separable within the source.
+DEVIATIONS = 3.0
+# Rows of a kernel matrix in memory at once.
+BLOCK = 2000
+# Source rows that the rule is fitted to, about: a signature has twelve numbers.
+MOST_SOURCE = 2000
+# Numbers of leading axes whose share of a row is a statistic of it, in multiples of the number of classes.
+SIGNATURE_MULTIPLES = (1, 2, 3, 5)
+# The trust in the rule once its gate is open.
+TRUST = 0.25
+# The least estimated trust at which the gate is half open, and open.
+HALF, FULL = 0.1, 0.2
+# The values of trust that are tried.
+OFFERED: FloatArray = np.append(np.arange(0.0, 0.96, 0.05), 0.98)
+# A difference of likelihoods per row that is none.
+EQUAL = 1e-12
+
+
+@dataclass(frozen=True, eq=False)
+class SignatureRule:
+    """Kernel ridge regression from signatures to classes.
+
+    Parameters
+    ----------
+    rows : array (n, q)
+        Signatures of source rows.
+    weights : array (n, C)
+        Of the kernel, for each class.
+    slope : float
+        The factor that makes its scores logarithms of probabilities.
+
+    Examples
+    --------
+    >>> rule = SignatureRule.of(np.array([[-1.0], [1.0]]), np.array([0, 1]), 2)
+    >>> rule.scores(np.array([[-1.0], [0.0], [1.0]])).argmax(axis=1)[[0, 2]]
+    array([0, 1])
+    """
+
+    rows: FloatArray
+    weights: FloatArray
+    slope: float = 1.0
+
+    @classmethod
+    def of(cls, F: FloatArray, codes: IntArray, n_classes: int) -> SignatureRule:
+        """Fit to signatures F (n, q) of rows whose classes are known."""
+        K = _kernel(F, F)
+        K[np.diag_indices_from(K)] += SIGNATURE_PENALTY
+        return cls(F, sla.solve(K, np.eye(n_classes)[codes] - 1.0 / n_classes, assume_a="pos"))
+
+    @classmethod
+    def calibrate(cls, F: FloatArray, codes: IntArray, n_classes: int) -> SignatureRule:
+        """Fit with the slope that makes the classes of held-out source rows most likely; zero if none does."""
+        held_out = np.zeros((len(F), n_classes))
+        for known, asked in iterate_folds(codes):
+            held_out[asked] = cls.of(F[known], codes[known], n_classes).scores(F[asked])
+        Y = np.eye(n_classes)[codes]
+
+        def loss(slope: float) -> float:
+            return -float((Y * log_softmax(slope * held_out, axis=1)).sum())
+
+        best = minimize_scalar(loss, bounds=(0.0, STEEPEST), method="bounded")
+        return replace(cls.of(F, codes, n_classes), slope=float(best.x) if best.fun < loss(0.0) else 0.0)
+
+    def scores(self, F: FloatArray) -> FloatArray:
+        """Return logarithms of the classes' probabilities (m, C), up to a constant per row: rows sum to zero."""
+        parts = [_kernel(F[i : i + BLOCK], self.rows) @ self.weights for i in range(0, len(F), BLOCK)]
+        return self.slope * centre_scores(np.concatenate(parts))
+
+
+def _kernel(A: FloatArray, B: FloatArray) -> FloatArray:
+    return np.asarray(np.exp(-RATE / A.shape[1] * cdist(A, B, "sqeuclidean")))
+
+
+def iterate_folds(codes: IntArray) -> Iterator[tuple[IntArray, IntArray]]:
+    """Yield the rows of all folds but one, and of that one; classes are dealt out evenly, always in the same way."""
+    rng, fold = np.random.default_rng(0), np.zeros(len(codes), np.intp)
+    for c in np.unique(codes):
+        rows = np.flatnonzero(codes == c)
+        fold[rng.permutation(rows)] = np.arange(len(rows)) % FOLDS
+    for k in np.unique(fold):
+        if (fold != k).any():
+            yield np.flatnonzero(fold != k), np.flatnonzero(fold == k)
+
+
+def measure_separability(Z: FloatArray, codes: IntArray, n_classes: int) -> tuple[float, bool]:
+    """Return the held-out accuracy of the source's own discriminants, and whether it is beyond chance.
+
+    Parameters
+    ----------
+    Z : array (n, k)
+        Source rows along their principal axes, of which three per class count.
+    codes : array (n,)
+        Their classes.
+    n_classes : int
+        C.
+
+    Returns
+    -------
+    accuracy : float
+        The mean over the classes.
+    beyond : bool
+        Whether it is above 1 / C by three deviations of a rule that guesses.
+    """
+    rows, hits = Z[:, : AXES_PER_CLASS * n_classes].astype(np.float64), np.zeros(len(Z))
+    for known, asked in iterate_folds(codes):
+        present, of_present = np.unique(codes[known], return_inverse=True)
+        mean = rows[known].mean(axis=0)
+        rule = SoftLDA.of(rows[known] - mean, np.eye(len(present))[of_present])
+        hits[asked] = present[rule.scores(rows[asked] - mean).argmax(axis=1)] == codes[asked]
+    sizes = np.bincount(codes, minlength=n_classes).clip(1)
+    accuracy = float((np.bincount(codes, hits, minlength=n_classes) / sizes).mean())
+    chance = 1.0 / n_classes
+    deviation = float(np.sqrt((chance * (1.0 - chance) / sizes).sum()) / n_classes)
+    return accuracy, accuracy > chance + DEVIATIONS * deviation
+
+
+@dataclass(frozen=True, eq=False)
+class SignatureStart:
+    """Classes of target rows by their signatures, and the evidence for them.
+
+    Parameters
+    ----------
+    scores : array (n_t, C)
+        Logarithms of the classes' probabilities by the source's rule; zeros where it can't tell the source's own.
+    trust : float
+        How far the target's own guesses, which know nothing of signatures, support them: 0 to 0.98.
+    names : float
+        How far both agree under the names that the classes have, in deviations over all relabellings
+        (:func:`~isthmus.tasks.transfer.evidence.naming_z`).
+    source_learns : bool
+        Whether discriminants of the source tell its own classes apart.
+    """
+
+    scores: FloatArray
+    trust: float
+    names: float
+    source_learns: bool
+
+    @property
+    def gate(self) -> float:
+        """The weight of the signatures: 0 (closed), 0.5 or 1."""
+        steps = [self.trust >= least - 1e-9 for least in (HALF, FULL)]
+        return 0.5 * sum(steps) if self.source_learns else 0.0
+
+    @property
+    def posterior(self) -> FloatArray:
+        """Probabilities of the classes by the rule alone (n_t, C)."""
+        return np.asarray(softmax(self.scores, axis=1))
+
+    @property
+    def prior(self) -> FloatArray:
+        r""":math:`\log((1 - \rho) / C + \rho\,p)`, centred (n_t, C): a term of self-training where the gate is open.
+
+        At a gate of one half, self-training with it and without are averaged.
+        """
+        C = self.scores.shape[1]
+        return centre_scores(np.log((1.0 - TRUST) / C + TRUST * self.posterior))
+
+
+def guess_by_signatures(
+    source: Prepared, ys: IntArray, target: Prepared, guess: FloatArray, asked: BoolArray | None = None
+) -> SignatureStart:
+    """Guess the classes of target rows by a rule that was fitted to the source's signatures alone.
+
+    New target rows need no signature: the prior teaches the target's own ensemble
+    (:func:`~isthmus.tasks.transfer.starts.fit_target_ensemble`), which is the rule.
+
+    Parameters
+    ----------
+    source, target : Prepared
+        Both collections.
+    ys : array (n_s,)
+        Codes of the classes 0 … C - 1, each of which has a row.
+    guess : array (n_t, C)
+        The target's own guesses, with the shares that the classes are to have.
+    asked : array (n_t,), optional
+        The rows on which the guesses count: those without a label. All unless given.
+
+    Examples
+    --------
+    >>> from isthmus.geometry.similarity import prepare_rows, scale_rows
+    >>> rng = np.random.default_rng(0)
+    >>> y = np.repeat([0, 1], 60)
+    >>> A, B = (prepare_rows(scale_rows(rng.normal(size=(120, d)) ** (1 + 2 * y[:, None]))) for d in (20, 30))
+    >>> found = guess_by_signatures(A, y, B, np.eye(2)[y])
+    >>> bool((found.posterior.argmax(axis=1) == y).mean() > 0.8), found.source_learns
+    (True, False)
+    """
+    C, some = guess.shape[1], sample_rows(ys, MOST_SOURCE)
+    scores = signature_scores(source, ys, target, C)
+    learns = measure_separability(source.points[some], ys[some], C)[1]
+    rows = slice(None) if asked is None or not asked.any() else asked
+    names = naming_z(softmax(scores[rows], axis=1).T @ guess[rows])
+    return SignatureStart(scores, estimate_trust(scores[rows], guess[rows]), names, learns)
+
+
+def signature_scores(source: Prepared, ys: IntArray, target: Prepared, n_classes: int) -> FloatArray:
+    """Return logarithms of the classes' probabilities of target rows (n_t, C), by the rule of source signatures."""
+    some = sample_rows(ys, MOST_SOURCE)
+    leading = tuple(multiple * n_classes for multiple in SIGNATURE_MULTIPLES)
+    rule = SignatureRule.calibrate(signatures(source, leading)[some], ys[some], n_classes)
+    return rule.scores(signatures(target, leading))
+
+
+def estimate_trust(scores: FloatArray, P: FloatArray) -> float:
+    r"""Return how far guesses P support scores s: the ρ of the largest likelihood.
+
+    .. math:: \sum P \log\bigl((1 - \rho) / C + \rho\,\mathrm{softmax}(s)\bigr)
+
+    Examples
+    --------
+    >>> s = np.log([[0.9, 0.1], [0.1, 0.9]])
+    >>> estimate_trust(s, np.eye(2)), estimate_trust(s, np.eye(2)[::-1])
+    (0.98, 0.0)
+    """
+    p, C = softmax(scores, axis=1), P.shape[1]
+    likelihoods = np.array([(P * np.log((1.0 - rho) / C + rho * p)).sum() for rho in OFFERED])
+    as_good = likelihoods >= likelihoods.max() - EQUAL * len(P)  # the least trust of equals: an even rule earns none
+    return float(OFFERED[int(np.argmax(as_good))])
+
+
+def measure_merit(rows: TransferRows, weight: float) -> Callable[[FloatArray], float]:
+    """Return the function that scores the names of guesses (n_u, C): agreement r + ``weight`` × s of signatures.
+
+    s counts only where the source tells its own classes apart.
+    """
+    some = rows.drop_target_classes()
+    (source, target), C = some.prepared, some.n_classes
+    sample = sample_rows(some.ys, MOST_SOURCE)
+    if not measure_separability(source.points[sample], some.ys[sample], C)[1]:
+        return lambda P: measure_agreement(rows, P)
+    signed = softmax(signature_scores(source, some.ys, target, C)[some.unlabelled], axis=1)
+    unit = weight / (C - 1)  # two perfect guesses have z = C - 1
+    return lambda P: measure_agreement(rows, P) + unit * naming_z(signed.T @ P[:, rows.shared])
+
+
+# A probability below this counts as this: no power brings back what a rule excludes with certainty.
 LEAST = 1e-12
-"""A probability below this counts as this: what a rule excludes with certainty can't be brought back by a power."""
+# The prior deviation of the logarithm of the power.
 SPREAD = 0.5
-"""How far the logarithm of the power is from zero beforehand."""
+# The logarithm of the largest power, and minus that of the smallest.
 WIDEST = np.log(20.0)
-"""The logarithm of the largest power, and minus that of the smallest."""
+# Labels that every labelled class needs for its rows to be held out in turn; as many folds.
+FEWEST = 3
 
 
 def temper(P: FloatArray, power: float) -> FloatArray:
-    r"""Probabilities (n, C) raised to a power, rows summing to one: :math:`P_{ic}^a / \sum_k P_{ik}^a`.
+    r"""Return probabilities (n, C) raised to a power, rows summing to one: :math:`P_{ic}^a / \sum_k P_{ik}^a`.
 
-    What is exactly zero stays zero.
+    Zeros stay zero.
 
     Examples
     --------
@@ -45,7 +440,7 @@ def temper(P: FloatArray, power: float) -> FloatArray:
 
 
 def fit_power(P: FloatArray, y: IntArray) -> float:
-    r"""The power a under which probabilities P (n, C) of held-out rows explain their classes y best.
+    r"""Return the power a under which probabilities P (n, C) of held-out rows make their classes y most likely.
 
     .. math:: \max_a \sum_i \log \frac{P_{i y_i}^a}{\sum_k P_{ik}^a} - \frac{(\log a)^2}{2 \sigma^2}
 
@@ -55,7 +450,7 @@ def fit_power(P: FloatArray, y: IntArray) -> float:
     Examples
     --------
     >>> P = np.array([[0.99, 0.01], [0.99, 0.01], [0.99, 0.01], [0.01, 0.99]])
-    >>> fit_power(P, np.array([0, 0, 1, 1])).__round__(1)  # three right of four, and so sure of each
+    >>> fit_power(P, np.array([0, 0, 1, 1])).__round__(1)  # three of four are right, and each was certain
     0.6
     """
     n, C = P.shape
@@ -71,7 +466,7 @@ def fit_power(P: FloatArray, y: IntArray) -> float:
 
 
 def make_folds(y: IntArray, n_folds: int) -> IntArray:
-    """The fold (n,) in which each row is held out, -1 for never: a class always keeps a row to learn from.
+    """Return the fold (n,) in which each row is held out, -1 for never: a class always keeps a row to learn from.
 
     Rows of a class are dealt to the folds in turn; rows that are alone in their class, and those without a class
     (code -1), are never held out.
@@ -89,14 +484,12 @@ def make_folds(y: IntArray, n_folds: int) -> IntArray:
     return fold
 
 
-def cross_fit_power(
-    fitted: Callable[[IntArray], Callable[[IntArray], FloatArray]], y: IntArray, n_folds: int
-) -> float:
-    """The calibrating power of a rule, from rows that it did not learn the class of.
+def cross_fit_power(fit: Callable[[IntArray], Callable[[IntArray], FloatArray]], y: IntArray, n_folds: int) -> float:
+    """Return the calibrating power of a rule, from rows whose class it was not fitted to.
 
     Parameters
     ----------
-    fitted : callable
+    fit : callable
         Given the numbers of the rows whose class may be learned from, a rule: given row numbers, probabilities.
     y : array (n,)
         Codes of the classes, -1 for none.
@@ -104,32 +497,17 @@ def cross_fit_power(
         How many times a rule is fitted.
     """
     fold = make_folds(y, n_folds)
-    parts = list(_predict_held_out(fitted, y, fold))
-    if not parts:
-        return 1.0
-    numbers, probabilities = zip(*parts, strict=True)
-    return fit_power(np.vstack(probabilities), y[np.concatenate(numbers)])
+    held_out = [np.flatnonzero(fold == k) for k in np.unique(fold[fold >= 0])]
+    parts = [fit(np.setdiff1d(np.flatnonzero(y >= 0), out))(out) for out in held_out]
+    return fit_power(np.vstack(parts), y[np.concatenate(held_out)]) if parts else 1.0
 
 
-def _predict_held_out(
-    fitted: Callable[[IntArray], Callable[[IntArray], FloatArray]], y: IntArray, fold: IntArray
-) -> Iterator[tuple[IntArray, FloatArray]]:
-    for k in np.unique(fold[fold >= 0]):
-        out = np.flatnonzero(fold == k)
-        yield out, fitted(np.flatnonzero((y >= 0) & (fold != k)))(out)
+def fit_temperature(rows: TransferRows, refit: Callable[[TransferRows], Rule]) -> float:
+    r"""Return the τ that divides scores so that held-out labels are most likely; one where labels are too few.
 
-
-FEWEST = 3
-"""Labels that every labelled class needs for its rows to be held out in turn; as many folds."""
-
-
-def fit_temperature(rows: TransferRows, again: Callable[[TransferRows], Rule]) -> float:
-    r"""The τ that divides scores so that held-out labels are most likely; one where labels are too few to hold out.
-
-    The scores of each labelled row come from a rule that is made ``again`` without the rows of its fold; the guesses
-    of the unlabelled rows stay as they are. 1 / τ is the power of the probabilities that
-    :func:`~isthmus.tasks.transfer.evidence.fit_power` finds. Classes without a label share the temperature of the
-    others.
+    The scores of each labelled row come from a rule that is refitted without the rows of its fold; the guesses of the
+    unlabelled rows stay as they are. 1 / τ is the power of :func:`~isthmus.tasks.transfer.evidence.fit_power`.
+    Classes without a label share the temperature of the others.
     """
     labelled = np.flatnonzero(~rows.unlabelled)
     y = rows.yt[labelled]
@@ -140,48 +518,5 @@ def fit_temperature(rows: TransferRows, again: Callable[[TransferRows], Rule]) -
     for k in range(FEWEST):
         kept = np.ones(len(rows.yt), dtype=bool)
         kept[labelled[fold == k]] = False
-        rule = again(replace(rows, target=rows.target[kept], yt=rows.yt[kept], pairs=None))
-        P[fold == k] = softmax(rule.scores(rows.target[labelled[fold == k]]), axis=1)
+        P[fold == k] = softmax(refit(rows.keep_target(kept)).scores(rows.target[~kept]), axis=1)
     return 1.0 / fit_power(P, y)
-
-
-RENAMINGS = 300
-"""Renamings of classes whose inner products are compared."""
-REFITS, ROUNDS, MOST_ROWS = 10, 5, 1500
-"""Renamed sources that the starts are run with, rounds of their polish, and unlabelled rows in it at most."""
-LEAST_CLASSES = 4
-
-
-def geometry_against_renamings(rows: TransferRows, P: FloatArray, rng: np.random.Generator) -> float:
-    """How many deviations the agreement of the classes' inner products lies above that of random renamings.
-
-    Zero with fewer than three classes: two have one inner product, which every naming shares.
-    """
-    if rows.n_classes < 3:
-        return 0.0
-    view = rows.at(AXES_PER_CLASS)
-    A = class_means(view.S, view.ys, rows.n_classes) - view.S.mean(axis=0)
-    B = means_of_guesses(view.L, rows.one_hot, view.U, P) - view.target.mean(axis=0)
-    A, B = A @ A.T, B @ B.T
-    orders = [rng.permutation(rows.n_classes) for _ in range(RENAMINGS)]
-    null = np.array([correlation(A[np.ix_(order, order)], B) for order in orders])
-    return float((correlation(A, B) - null.mean()) / (null.std() + 1e-12))
-
-
-def naming_against_renamings(rows: TransferRows, rng: np.random.Generator) -> float:
-    """How many deviations the mean agreement of two starts lies above that with renamed sources.
-
-    Each renamed source is taken through the same starts and a short polish, so that what a start can make of any
-    source, by fitting its guesses to it, is no evidence. Zero with fewer than four classes, whose names are too few.
-    """
-    if rows.n_classes < LEAST_CLASSES:
-        return 0.0
-    some = rows.with_fewer(MOST_ROWS, rng)
-    orders = [rng.permutation(rows.n_classes) for _ in range(REFITS)]
-    null = np.array([_mean_agreement(some.renamed(order)) for order in orders])
-    return float((_mean_agreement(some) - null.mean()) / (null.std(ddof=1) + 1e-12))
-
-
-def _mean_agreement(rows: TransferRows) -> float:
-    starts = guess_by_zero_shot(rows), guess_by_relative_means(rows)
-    return float(np.mean([agreement(rows, polish_guesses(rows, guess.P, rounds=ROUNDS)[0]) for guess in starts]))

@@ -1,4 +1,4 @@
-"""Both domains as the starts see them: coordinates along principal axes, classes as codes."""
+"""The problem of a label transfer: both domains along principal axes, classes as codes, shares of the classes."""
 
 from __future__ import annotations
 
@@ -22,17 +22,21 @@ from isthmus.geometry.similarity import (
     normalize_rows,
 )
 
+# Principal axes that are kept, unless five per class are more.
 AXES = 200
-"""Principal axes that are kept, unless five per class are more."""
+# Axes along which rows deviate by no more than this share of the largest deviation are dropped.
 FLAT = 1e-4
-"""Axes along which rows deviate by no more than this share of the largest deviation are left out."""
+# Dense rows whose lengths differ from one by no more than this were normalized by the caller.
 UNIT = 1e-3
-"""Dense rows whose lengths differ from one by no more than this have been given that length on purpose."""
+# Rows in a barycentre of soft pairs, where either collection has four times as many.
+PARTNERS = 20
+# Of more rows than this, all rounds but the last ones are on a sample of this size, in either domain.
+SAMPLED = 4000
 
 
 @dataclass(frozen=True, eq=False)
 class Preparation:
-    """How rows of one domain become coordinates: columns on one scale, rows of unit length, principal axes.
+    """The map from rows of one domain to coordinates: columns on one scale, rows of unit length, principal axes.
 
     Sparse rows, and dense ones that have unit length already, keep the scale of their columns; principal components
     keep their deviations.
@@ -44,9 +48,9 @@ class Preparation:
 
     @classmethod
     def of(cls, X: Matrix, k: int) -> Preparation:
-        """Learned from all rows X (n, d) of a domain: at most k axes."""
-        scaling = _scaling(X)
-        features = _features(X, *scaling)
+        """Fit to all rows X (n, d) of a domain, with at most k axes."""
+        scaling = _fit_scaling(X)
+        features = _normalize(X, *scaling)
         n, d = features.shape
         if min(n, d) <= EXACT:
             axes = principal_axes(features, tolerance=FLAT)
@@ -55,24 +59,20 @@ class Preparation:
             axes = fit_leading_axes(features, k)
         return cls(*scaling, axes)
 
-    def features(self, X: Matrix) -> Matrix:
-        """Rows of unit length (n, d)."""
-        return _features(X, self.centre, self.scale)
-
     def coordinates(self, X: Matrix) -> FloatArray:
-        """New or old rows along the axes (n, k)."""
-        return self.axes.coordinates(self.features(X))
+        """Return rows along the axes (n, k)."""
+        return self.axes.coordinates(_normalize(X, self.centre, self.scale))
 
-    def prepared(self, X: Matrix) -> Prepared:
-        """The same as the functions of :mod:`isthmus.tasks.matching` take it."""
-        features = self.features(X)
+    def prepare(self, X: Matrix) -> Prepared:
+        """Return rows with all their features, for signatures and soft pairs."""
+        features = _normalize(X, self.centre, self.scale)
         mean = self.axes.mean
         lengths = features.multiply(features).sum(axis=1) if is_sparse(features) else (features**2).sum(axis=1)
         squares = np.asarray(lengths).ravel() - 2.0 * np.asarray(features @ mean).ravel() + mean @ mean
         return Prepared(features, mean, self.axes.coordinates(features).astype(np.float32), np.maximum(squares, 0.0))
 
 
-def _scaling(X: Matrix) -> tuple[FloatArray | None, FloatArray | None]:
+def _fit_scaling(X: Matrix) -> tuple[FloatArray | None, FloatArray | None]:
     if is_sparse(X):
         return None, None
     Z = as_dense(X)
@@ -81,10 +81,10 @@ def _scaling(X: Matrix) -> tuple[FloatArray | None, FloatArray | None]:
     return column_scaling(Z)
 
 
-def _features(X: Matrix, centre: FloatArray | None, scale: FloatArray | None) -> Matrix:
-    return (
-        normalize_precisely(X) if centre is None or scale is None else normalize_rows((as_dense(X) - centre) * scale)
-    )
+def _normalize(X: Matrix, centre: FloatArray | None, scale: FloatArray | None) -> Matrix:
+    if centre is None or scale is None:
+        return normalize_precisely(X)
+    return normalize_rows((as_dense(X) - centre) * scale)
 
 
 @dataclass(frozen=True, eq=False)
@@ -105,7 +105,7 @@ class View:
 
 @dataclass(frozen=True, eq=False)
 class TransferRows:
-    """What a start may know: coordinates of both domains, codes of classes, and the classes' shares.
+    """The rows of both domains: coordinates, codes of classes, and the classes' shares.
 
     Parameters
     ----------
@@ -115,10 +115,10 @@ class TransferRows:
         Codes from 0 to C - 1; -1 for rows without a label.
     shares : array (C,)
         Shares of the classes among unlabelled target rows, as far as they are assumed; each above zero.
+    prepared : (Prepared, Prepared)
+        Both domains with all their features.
     pairs : KnownPairs, optional
         Rows of both that are the same object.
-    prepared : (Prepared, Prepared), optional
-        Both domains with all their features, for starts that need them.
     """
 
     source: FloatArray
@@ -126,17 +126,17 @@ class TransferRows:
     target: FloatArray
     yt: IntArray
     shares: FloatArray
+    prepared: tuple[Prepared, Prepared]
     pairs: KnownPairs | None = None
-    prepared: tuple[Prepared, Prepared] | None = None
 
     @property
     def n_classes(self) -> int:
-        """C."""
+        """The number of classes C."""
         return len(self.shares)
 
     @cached_property
     def unlabelled(self) -> BoolArray:
-        """Which target rows have no label (n_t,)."""
+        """The target rows without a label, as a mask (n_t,)."""
         return np.asarray(self.yt < 0)
 
     @cached_property
@@ -160,7 +160,7 @@ class TransferRows:
         return np.eye(self.n_classes)[self.yt[~self.unlabelled]]
 
     def at(self, multiple: int) -> View:
-        """Labelled source rows and all target rows on the first ``multiple`` × C axes, of unit length."""
+        """Return labelled source rows and all target rows on the first ``multiple`` × C axes, of unit length."""
         k, taught = multiple * self.n_classes, self.ys >= 0
         Z = normalize_rows(self.target[:, :k])
         return View(
@@ -172,22 +172,26 @@ class TransferRows:
         )
 
     def with_shares(self, shares: FloatArray) -> TransferRows:
-        """The same rows under other shares."""
+        """Return the rows under other shares."""
         return replace(self, shares=shares)
 
-    def renamed(self, names: IntArray) -> TransferRows:
-        """The same rows, with the source's class c called ``names[c]``."""
-        return replace(self, ys=np.where(self.ys < 0, -1, names[self.ys]))
+    def relabel_source(self, order: IntArray) -> TransferRows:
+        """Return the rows with the source's class c called ``order[c]``."""
+        return replace(self, ys=np.where(self.ys < 0, -1, order[self.ys]))
 
-    def with_fewer(self, most: int, rng: np.random.Generator) -> TransferRows:
-        """At most so many of the unlabelled rows, drawn at random; no pairs, and no features."""
-        unlabelled = np.flatnonzero(self.unlabelled)
+    def sample_target(self, most: int, rng: np.random.Generator) -> TransferRows:
+        """Return the rows with at most ``most`` unlabelled ones, drawn at random, and without pairs."""
         kept = ~self.unlabelled
-        kept[rng.permutation(unlabelled)[:most]] = True
-        return replace(self, target=self.target[kept], yt=self.yt[kept], pairs=None, prepared=None)
+        kept[rng.permutation(np.flatnonzero(self.unlabelled))[:most]] = True
+        return self.keep_target(kept)
 
-    def among_shared(self) -> TransferRows:
-        """Without what the source has no word for: classes are counted among its own.
+    def keep_target(self, kept: BoolArray) -> TransferRows:
+        """Return the rows with some of the target's (a mask), without pairs."""
+        prepared = self.prepared[0], take_rows(self.prepared[1], kept)
+        return replace(self, target=self.target[kept], yt=self.yt[kept], prepared=prepared, pairs=None)
+
+    def drop_target_classes(self) -> TransferRows:
+        """Return the rows without classes that only the target has, and with codes among the source's classes.
 
         Labelled source rows and, of the target, unlabelled rows and those of a class that the source has.
         """
@@ -195,28 +199,38 @@ class TransferRows:
         codes[self.shared] = np.arange(len(self.shared))
         ys, yt = codes[self.ys], codes[self.yt]
         taught, kept = ys >= 0, self.unlabelled | (yt >= 0)
-        sides = (
-            None
-            if self.prepared is None
-            else (take_rows(self.prepared[0], taught), take_rows(self.prepared[1], kept))
-        )
+        prepared = take_rows(self.prepared[0], taught), take_rows(self.prepared[1], kept)
         shares = self.shares[self.shared] / self.shares[self.shared].sum()
-        return TransferRows(self.source[taught], ys[taught], self.target[kept], yt[kept], shares, prepared=sides)
+        return TransferRows(self.source[taught], ys[taught], self.target[kept], yt[kept], shares, prepared)
 
 
 def take_rows(X: Prepared, rows: BoolArray) -> Prepared:
-    """Some rows of a collection, seen from the same mean."""
+    """Return some rows of a collection, seen from the same mean."""
     return X if rows.all() else Prepared(X.features[rows], X.mean, X.centred[rows], X.squares[rows])
 
 
-def restrict_to_shared(P: FloatArray, rows: TransferRows) -> FloatArray:
-    """Guesses (n_u, C) among the classes of the source only (n_u, C')."""
+def sample_rows(codes: IntArray, most: int = SAMPLED) -> IntArray:
+    """Return the places of ``most`` rows drawn at random, and of some more so that no class has too few.
+
+    Examples
+    --------
+    >>> codes = np.repeat([0, 1], [5000, 3])
+    >>> len(sample_rows(codes)) >= 4000, set(range(5000, 5003)) <= set(sample_rows(codes).tolist())
+    (True, True)
+    """
+    order = np.random.default_rng(0).permutation(len(codes))
+    some = [order[codes[order] == c][:PARTNERS] for c in np.unique(codes)]
+    return np.unique(np.concatenate([order[:most], *some]))
+
+
+def restrict_classes(P: FloatArray, rows: TransferRows) -> FloatArray:
+    """Return guesses (n_u, C) as guesses among the classes of the source (n_u, C')."""
     Q = P[:, rows.shared] + 1e-12
     return np.asarray(Q / Q.sum(axis=1, keepdims=True))
 
 
-def extend_to_all(P: FloatArray, rows: TransferRows, own: FloatArray) -> FloatArray:
-    """Guesses P (n_u, C') over the classes of the source as guesses over all classes (n_u, C).
+def extend_classes(P: FloatArray, rows: TransferRows, own: FloatArray) -> FloatArray:
+    """Return guesses P (n_u, C') among the classes of the source as guesses over all classes (n_u, C).
 
     Classes that only the target has keep what the target's ``own`` guesses (n_u, C) give them; P shares the rest.
     """
@@ -229,12 +243,12 @@ def extend_to_all(P: FloatArray, rows: TransferRows, own: FloatArray) -> FloatAr
 
 
 WORDS = ("auto", "uniform", "source", "estimated")
+# The smallest share of a class, as a part of an equal one: a class without a share is never found.
 SMALLEST = 0.01
-"""No class has a smaller share than this part of an equal one: what is assumed away can't be found."""
 
 
 def check_shares(shares: Any) -> str | FloatArray:
-    """The parameter ``shares``: one of the words, or numbers (C,) that are not yet scaled."""
+    """Return the parameter ``shares``: one of the words, or numbers (C,) that are not yet scaled; raise otherwise."""
     if isinstance(shares, str):
         return check_choice(shares, "shares", WORDS)
     try:
@@ -247,9 +261,9 @@ def check_shares(shares: Any) -> str | FloatArray:
 
 
 def assume_shares(shares: str | FloatArray, ys: IntArray, classes: NDArray[Any]) -> FloatArray:
-    """Shares (C,) that sum to one, before anything is estimated.
+    """Return the shares (C,) that are assumed before anything is estimated; they sum to one.
 
-    A class that the source lacks gets an equal share where the shares are the source's.
+    A class that the source lacks gets the mean share where the shares are the source's.
 
     Examples
     --------
@@ -270,6 +284,6 @@ def assume_shares(shares: str | FloatArray, ys: IntArray, classes: NDArray[Any])
 
 
 def floor_shares(shares: FloatArray) -> FloatArray:
-    """Shares that sum to one, none of them too small to be found."""
+    """Return shares that sum to one, none of them too small for its class to be found."""
     scaled = np.maximum(shares / shares.sum(), SMALLEST / len(shares))
     return np.asarray(scaled / scaled.sum())

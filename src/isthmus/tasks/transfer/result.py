@@ -1,4 +1,4 @@
-"""One sentence on what the source did."""
+"""LabelTransfer: the estimator, the answer whether the source was used, and the labels that it assigns."""
 
 from __future__ import annotations
 
@@ -12,30 +12,101 @@ from scipy.special import softmax
 from sklearn.neighbors import NearestNeighbors
 
 from isthmus._core.progress import Progress
-from isthmus._core.validation import UNLABELLED, BoolArray, FloatArray, IntArray, Matrix, as_generator, check_number
+from isthmus._core.validation import (
+    UNLABELLED,
+    BoolArray,
+    FloatArray,
+    IntArray,
+    Matrix,
+    as_generator,
+    as_labels,
+    check_length,
+    check_number,
+    encode,
+)
 from isthmus.data.domains import TwoDomains
 from isthmus.estimators.base import EVERYTHING, SystemFacts, TwoDomainEstimator
 from isthmus.exceptions import InputError
-from isthmus.geometry.discriminants import SoftLDA
-from isthmus.tasks.transfer.engine import Outcome, estimate_shares, run_recipe
-from isthmus.tasks.transfer.evidence import fit_temperature
+from isthmus.geometry.discriminants import NEVER, SoftLDA
+from isthmus.tasks.transfer.engine import TransferOutcome, transfer_labels
 from isthmus.tasks.transfer.problem import AXES, Preparation, TransferRows, assume_shares, check_shares
 from isthmus.tasks.transfer.rules import AXES_PER_CLASS, Discriminant, Rule
 
+# Classes that a sentence lists.
 MOST_NAMES = 5
 
 
-def write_verdict(found: Outcome, unlabelled: NDArray[Any]) -> str:
-    """Whether the source was used, for what, and why."""
+@dataclass(frozen=True)
+class TransferAnswer:
+    """Whether the source was used: an :class:`~isthmus.evidence.answer.Answer`.
+
+    Parameters
+    ----------
+    ok : bool or None
+        True: the source was used; False: it was not; None: it was used, but its names for classes are doubtful.
+    sentence : str
+        The conclusion with its reason.
+    evidence : dict
+        The measures of the gates, by name.
+    """
+
+    ok: bool | None
+    sentence: str
+    evidence: dict[str, float]
+
+    def __str__(self) -> str:
+        return self.sentence
+
+
+@dataclass(frozen=True, eq=False)
+class AssignedLabels:
+    """The class of every row, given or predicted, with the second most likely one.
+
+    Parameters
+    ----------
+    labels, runner_up : array (n,)
+        The class (-1 or None for rejected rows), and the most likely of the others: the best one, where rejected.
+    probability, runner_up_probability : array (n,)
+        Of these; NaN for the class of rejected rows.
+    given : array (n,)
+        The rows whose class was given, as a mask.
+    """
+
+    labels: NDArray[Any]
+    probability: FloatArray
+    runner_up: NDArray[Any]
+    runner_up_probability: FloatArray
+    given: BoolArray
+
+    @property
+    def n_predicted(self) -> int:
+        """The number of rows whose class was not given."""
+        return int(np.count_nonzero(~self.given))
+
+    @property
+    def n_rejected(self) -> int:
+        """The number of rows without a class."""
+        return int(np.count_nonzero(np.isnan(self.probability)))
+
+    @property
+    def sentence(self) -> str:
+        """The numbers in one sentence."""
+        rejected = f", except {self.n_rejected:,} below the threshold" if self.n_rejected else ""
+        return f"{self.n_predicted:,} rows without a label got a class{rejected}."
+
+
+def write_verdict(found: TransferOutcome, unlabelled: NDArray[Any]) -> str:
+    """Write the sentence: whether the source was used, for what, and why."""
     listed = ", ".join(str(name) for name in unlabelled[:MOST_NAMES])
     listed += ", …" if len(unlabelled) > MOST_NAMES else ""
-    if len(unlabelled):
-        count = f"{len(unlabelled)} class{'es' if len(unlabelled) > 1 else ''} without a target label ({listed})"
-        if found.source_used:
-            return f"The source named the {count}: {found.reason}."
-        return f"The source was not used, and the names of the {count} are no more than guesses: {found.reason}."
-    used = "was used" if found.source_used else "was not used"
-    return f"The source {used}: {found.reason}."
+    count = f"{len(unlabelled)} class{'es' if len(unlabelled) > 1 else ''} without a target label ({listed})"
+    if not len(unlabelled):
+        start = f"The source was {'not ' if found.ok is False else ''}used"
+    elif found.ok is False:
+        start = f"The source was not used, and the names of the {count} are guesses"
+    else:
+        start = f"The source named the {count}"
+    return f"{start}: {found.reason}."
 
 
 @dataclass(frozen=True)
@@ -48,41 +119,41 @@ class Settings:
 
 
 class LabelTransfer(TwoDomainEstimator):
-    r"""Classes of target rows, from a few target labels and a source that is described by other features.
+    r"""Classes of target rows, from a few target labels and a source with other features.
 
-    Several *starts* guess the classes of the unlabelled target rows, each by another idea of how the domains go
-    together. Guesses are balanced so that every class gets its share, polished by the target's own self-trained
-    discriminants, and put to a vote with weights from evidence that needs no further label. A source that has
-    nothing to say is left out, and :attr:`verdict_` says so.
+    Several *starts* guess the classes of the unlabelled target rows, each by another idea of how the domains relate.
+    Guesses are balanced so that every class gets its share, polished by the target's own self-trained discriminants,
+    and put to a vote with weights from evidence that needs no further label. A source without evidence for it is not
+    used, and :attr:`answer_` says so. The whole recipe is in :mod:`isthmus.tasks.transfer.engine`.
 
     - **Some classes have no labelled target row** (``unlabelled_classes_``). The source gives them their names:
       zero-shot ridge, relative representations, MLHD, rotations between class means, clusters named by graph
-      matching. The weight of a start is :math:`e^{6 (r + 0.6 s)}`, r the agreement of the classes' geometry, s how
-      far row signatures bear out its names. Self-trained MLHD goes on from the vote.
-    - **Every class has some.** The target's own ensemble (self-trained discriminants, balanced k-means) is the floor;
-      where rows are few, row signatures and self-trained MLHD are let in, each by a test of its own; where they are
-      many, soft pairs by geometry, or the source's shares alone.
+      matching. The weight of a start is :math:`e^{6 (r + 0.6 s)}`, r the agreement of the class geometries, s that of
+      row signatures with its names. Self-trained MLHD continues from the vote.
+    - **Every class has some.** The target's own ensemble (self-trained discriminants, balanced k-means) is the
+      baseline; where rows are few, row signatures and self-trained MLHD join it, each by a test of its own; where
+      they are many, soft pairs by geometry, or the source's shares alone.
 
     Parameters
     ----------
     shares : {"auto", "uniform", "source", "estimated"} or array (C,)
         Shares of the classes among unlabelled target rows: equal, as in the source, estimated by the target's
         discriminants after a first run, or given in the order of ``classes_``. "auto" assumes them equal, unless
-        there are many rows, every class is labelled, and the shares of the source are both unequal and borne out by
-        the target. Measured, before MLHD went on from the vote, on five data sets (seeds 120-123, half of the
-        classes labelled), mean accuracy with equal, estimated and true shares: .65, .63, .65 where they are equal;
-        .53, .53, .64 where they go from 1 to 5; .50, .52, .64 where one class is missing (target only: .37, .35,
-        .35). With every class labelled: .76, .74, .76; .67, .66, .75; .72, .69, .78 (target only: .75, .66, .71).
-        Give them where you know them.
+        there are many rows, every class is labelled, and the shares of the source are both unequal and correlated
+        with the target's. Measured, before MLHD continued from the vote, on five data sets (seeds 120-123, half of
+        the classes labelled), mean accuracy with equal, estimated and true shares: .65, .63, .65 where they are
+        equal; .53, .53, .64 where they go from 1 to 5; .50, .52, .64 where one class is missing (target only: .37,
+        .35, .35). With every class labelled: .76, .74, .76; .67, .66, .75; .72, .69, .78 (target only: .75, .66,
+        .71). Give them where you know them.
     reject_below : float, optional
         Rows whose most likely class has a smaller probability get no class from ``predict``: -1 where classes are
         numbers, None where they are anything else.
     n_neighbors : int
-        How many source rows ``kneighbors`` finds.
+        How many source rows ``kneighbors`` returns.
     random_state : int, Generator, RandomState or None
-        For restarts of clusters and draws of renamings.
+        For restarts of clusters and random relabellings.
     progress : bool or function
-        Whether to show a bar with the time left; or a function that is called with (what is done, steps so far).
+        Whether to show a bar with the time left; or a function that is called with (step, number of the step).
     source_transformer, target_transformer : transformer or pipeline of scikit-learn, optional
         As in :class:`~isthmus.MLHD`. Rows are prepared in any case: dense columns to mean 0 and deviation 1 (unless
         all rows have unit length), rows to unit length, then principal axes.
@@ -92,20 +163,20 @@ class LabelTransfer(TwoDomainEstimator):
     classes_ : array (C,)
         The classes of both domains. Those that only the target has are kept: they are guessed by the target alone.
     unlabelled_classes_ : array
-        Those that no target row was labelled with.
+        The classes without a labelled target row.
+    answer_ : TransferAnswer
+        Whether the source was used, why, and the measures behind it.
+    verdict_, source_used_, evidence_ : str, bool, dict
+        The parts of ``answer_``: its sentence, whether the source has a part in the rule, the measures of the gates.
     agreement_ : dict
         r of each start after its polish: the correlation of the cosines between class means, source against target.
     weights_ : dict
         The weight of each start; they sum to one.
-    source_used_ : bool
-        Whether the source has a part in the rule.
-    verdict_ : str
-        One sentence on what the source did, and why.
     shares_ : array (C,)
         The shares that were assumed in the end.
     temperature_ : float
-        What scores are divided by to give probabilities. With at least three labels in every labelled class, labelled
-        rows are held out in turn (three folds), and it makes their classes likely; otherwise one.
+        The divisor of scores before they become probabilities. With at least three labels in every labelled class, it
+        makes the classes of labelled rows, held out in three folds, most likely; otherwise one.
 
     Examples
     --------
@@ -139,8 +210,10 @@ class LabelTransfer(TwoDomainEstimator):
     weights_: dict[str, float]
     source_used_: bool
     verdict_: str
+    evidence_: dict[str, float]
     shares_: FloatArray
     temperature_: float
+    _ok: bool | None
     _rules: dict[str, Rule]
     _preparations: dict[str, Preparation]
     _references: tuple[FloatArray, IntArray]
@@ -184,48 +257,42 @@ class LabelTransfer(TwoDomainEstimator):
 
         def report(what: str, left: int = 0) -> None:
             step = next(steps)
-            fraction = (step - 2) / (step - 2 + left) if left else 0.0  # the first step, preparing, is not counted
+            fraction = (step - 2) / (step - 2 + left) if left else 0.0  # the first step, preparing, does not count
             settings.progress.report(what, fraction, what, step)
 
         with settings.progress:
             report("preparing")
-            C = len(domains.classes)
-            preparations = {
-                "source": Preparation.of(domains.source.X, max(AXES, 5 * C)),
-                "target": Preparation.of(domains.target.X, max(AXES, 5 * C)),
-            }
+            most = max(AXES, 5 * len(domains.classes))
+            both = {"source": domains.source.X, "target": domains.target.X}
+            preparations = {name: Preparation.of(X, most) for name, X in both.items()}
             rows = _make_rows(domains, preparations, settings.shares)
-            own = not isinstance(settings.shares, str) or settings.shares != "auto"
-            found = run_recipe(rows, settings.rng, own, report)
-            if own and isinstance(settings.shares, str) and settings.shares == "estimated" and len(found.P):
-                rows = estimate_shares(rows, found)
-                found = run_recipe(rows, settings.rng, own, report)
-            report("calibration", 1)
-            return self._attributes(domains, preparations, rows, found)
-
-    def _attributes(
-        self, domains: TwoDomains, preparations: dict[str, Preparation], rows: TransferRows, found: Outcome
-    ) -> dict[str, Any]:
-        source = _fit_source_rule(rows)
-        taught = np.flatnonzero(rows.ys >= 0)
-        points = _probability_points(_probabilities(source, rows.source[taught], 1.0))
+            found = transfer_labels(rows, settings.rng, settings.shares, report)
+        source, taught = _fit_source_rule(rows), np.flatnonzero(rows.ys >= 0)
+        points = np.sqrt(_probabilities(source, rows.source[taught], 1.0))
         return {
             "unlabelled_classes_": domains.classes[rows.unknown],
             "agreement_": found.agreement,
             "weights_": found.weights,
-            "source_used_": found.source_used,
+            "source_used_": found.ok is not False,
             "verdict_": write_verdict(found, domains.classes[rows.unknown]),
-            "shares_": rows.shares if found.shares is None else found.shares,
-            "temperature_": fit_temperature(rows, found.again),
+            "evidence_": found.evidence,
+            "shares_": found.shares,
+            "temperature_": found.temperature,
+            "_ok": found.ok,
             "_rules": {"source": source, "target": found.rule},
             "_preparations": preparations,
             "_references": (points, taught),
         }
 
-    def predict_proba(self, X: Any, domain: str = "target") -> FloatArray:
-        """Probabilities of the classes (n, C), by the scores of the rule divided by ``temperature_``.
+    @property
+    def answer_(self) -> TransferAnswer:
+        """Whether the source was used, and the evidence."""
+        return TransferAnswer(self._ok, self.verdict_, dict(self.evidence_))
 
-        Of source rows they are those of the source's own discriminants.
+    def predict_proba(self, X: Any, domain: str = "target") -> FloatArray:
+        """Return probabilities of the classes (n, C): scores of the rule divided by ``temperature_``, as logarithms.
+
+        Source rows get those of the source's own discriminants.
         """
         return self._posteriors(self._rows(X, domain), domain)
 
@@ -234,26 +301,60 @@ class LabelTransfer(TwoDomainEstimator):
         return _probabilities(self._rules[domain], Z, self.temperature_ if domain == "target" else 1.0)
 
     def predict(self, X: Any, domain: str = "target") -> NDArray[Any]:
-        """The most likely class of each row (n,); no class (-1 or None) below ``reject_below``."""
+        """Return the most likely class of each row (n,); no class (-1 or None) below ``reject_below``."""
         P = self.predict_proba(X, domain)
-        labels = np.asarray(self.classes_[P.argmax(axis=1)])
-        refused = P.max(axis=1) < self._threshold()
-        return _mark_refused(labels, refused) if refused.any() else labels
+        return self._names(np.where(P.max(axis=1) < self._threshold(), UNLABELLED, P.argmax(axis=1)))
+
+    def _names(self, codes: IntArray) -> NDArray[Any]:
+        """Return the classes of codes (n,); -1 is no class: -1 among numbers, None among all else."""
+        labels, rejected = np.asarray(self.classes_[codes]), codes == UNLABELLED
+        if not rejected.any():
+            return labels
+        if labels.dtype.kind in "if":
+            return np.where(rejected, UNLABELLED, labels)
+        labels = labels.astype(object)
+        labels[rejected] = None
+        return labels
+
+    def assign_labels(self, X: Any, y: Any = None) -> AssignedLabels:
+        """Return the class of every target row: the given label y (n,), or else the predicted one.
+
+        Parameters
+        ----------
+        X : array, sparse matrix or data frame (n, d_t)
+            Target rows.
+        y : array (n,), optional
+            Labels; -1, None or NaN where unknown. None: all of them.
+        """
+        P = self.predict_proba(X)
+        rows, codes = np.arange(len(P)), np.where(P.max(axis=1) < self._threshold(), UNLABELLED, P.argmax(axis=1))
+        given = np.full(len(P), UNLABELLED)
+        if y is not None:
+            check_length(y, len(P), "y", "X")
+            given = encode(as_labels(y, "y"), self.classes_, "y")
+        codes = np.where(given == UNLABELLED, codes, given)
+        assigned = codes != UNLABELLED
+        others = P.copy()
+        others[rows[assigned], codes[assigned]] = -1.0
+        second = others.argmax(axis=1)
+        probability = np.where(assigned, P[rows, codes], np.nan)
+        known = given != UNLABELLED
+        return AssignedLabels(self._names(codes), probability, self.classes_[second], P[rows, second], known)
 
     def transform(self, X: Any, domain: str = "target") -> FloatArray:
-        r"""Rows as points of unit length (n, C): the square roots of their classes' probabilities.
+        r"""Return rows as points of unit length (n, C): the square roots of their classes' probabilities.
 
         Rows of both domains are comparable there, by their classes: half the squared distance is one less the
         affinity :math:`\sum_c \sqrt{p_c q_c}`.
         """
         rows = self._rows(X, domain)
-        return _probability_points(self._posteriors(rows, domain)).astype(rows.dtype, copy=False)
+        return np.sqrt(self._posteriors(rows, domain)).astype(rows.dtype, copy=False)
 
     def kneighbors(
         self, X: Any, n_neighbors: int | None = None, domain: str = "target"
     ) -> tuple[FloatArray, IntArray]:
-        """Distances and numbers of the labelled source rows that are nearest by class, best first, both (n, k)."""
-        points = _probability_points(self.predict_proba(X, domain))
+        """Return distances and numbers of the nearest labelled source rows by class, best first, both (n, k)."""
+        points = np.sqrt(self.predict_proba(X, domain))
         references, numbers = self._references
         k = self.n_neighbors if n_neighbors is None else n_neighbors
         check_number(k, "n_neighbors", low=1, high=len(numbers), whole=True)
@@ -265,7 +366,7 @@ class LabelTransfer(TwoDomainEstimator):
 
 
 def _make_rows(domains: TwoDomains, preparations: dict[str, Preparation], shares: str | FloatArray) -> TransferRows:
-    """Both domains in coordinates; a pair passes the class of one row on to the other."""
+    """Return both domains in coordinates; a pair passes the class of one row on to the other."""
     ys, yt = domains.source.y.copy(), domains.target.y.copy()
     if domains.pairs is not None:
         for mine, its, rows, others in (
@@ -285,34 +386,21 @@ def _make_rows(domains: TwoDomains, preparations: dict[str, Preparation], shares
         preparations["target"].coordinates(domains.target.X),
         yt,
         assume_shares(shares, ys, domains.classes),
+        (preparations["source"].prepare(domains.source.X), preparations["target"].prepare(domains.target.X)),
         domains.pairs,
-        (preparations["source"].prepared(domains.source.X), preparations["target"].prepared(domains.target.X)),
     )
 
 
 def _fit_source_rule(rows: TransferRows) -> Rule:
-    """The source's own discriminants; classes that it lacks are as good as impossible."""
+    """Fit the source's own discriminants; classes that it lacks are never predicted."""
     view = rows.at(AXES_PER_CLASS)
     mean = view.S.mean(axis=0)
     Y = np.eye(len(rows.shared))[np.searchsorted(rows.shared, view.ys)]
     lda = SoftLDA.of(view.S - mean, Y)
-    weights, offsets = np.zeros((len(mean), rows.n_classes)), np.full(rows.n_classes, -1e6)
+    weights, offsets = np.zeros((len(mean), rows.n_classes)), np.full(rows.n_classes, NEVER)
     weights[:, rows.shared], offsets[rows.shared] = lda.weights, lda.offsets
     return Discriminant(mean, SoftLDA(weights, offsets))
 
 
-def _probabilities(rule: Rule, Z: FloatArray, heat: float) -> FloatArray:
-    return np.asarray(softmax(rule.scores(Z) / heat, axis=1))
-
-
-def _probability_points(P: FloatArray) -> FloatArray:
-    return np.asarray(np.sqrt(P))
-
-
-def _mark_refused(labels: NDArray[Any], refused: BoolArray) -> NDArray[Any]:
-    """Labels with the mark for none in some places: -1 among numbers, None among all else."""
-    if labels.dtype.kind in "if":
-        return np.where(refused, UNLABELLED, labels)
-    marked = labels.astype(object)
-    marked[refused] = None
-    return marked
+def _probabilities(rule: Rule, Z: FloatArray, temperature: float) -> FloatArray:
+    return np.asarray(softmax(rule.scores(Z) / temperature, axis=1))

@@ -1,4 +1,4 @@
-"""Semantic matching: rows of two domains are alike as far as they are probably of the same class."""
+"""Semantic matching: rows of two domains are similar as far as they are probably of the same class."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ from sklearn.utils import InputTags, get_tags
 
 from isthmus._core.validation import UNLABELLED, FloatArray, IntArray, Matrix, check_number, is_sparse
 from isthmus.data.domains import TwoDomains
-from isthmus.estimators.base import LABELS_AND_ROWS, SystemFacts, TwoDomainEstimator
+from isthmus.estimators.base import TwoDomainEstimator
 from isthmus.estimators.controls import SelfTrainedLDA
 from isthmus.exceptions import InputError
 from isthmus.geometry.common_space import DOMAINS, INNER_PRODUCT, top_k, two_names
 from isthmus.tasks.transfer.evidence import cross_fit_power, temper
 
+# The inverse penalty of logistic regression: on rows of unit length weights have to be large.
 STRENGTH = 10.0
-"""The inverse penalty of logistic regression: on rows of unit length weights have to be large."""
+# Queries that are compared with the whole gallery at once.
 BLOCK = 1024
-"""Queries that are compared with the whole gallery at once."""
 
 
 class SemanticMatching(TwoDomainEstimator):
@@ -50,14 +50,14 @@ class SemanticMatching(TwoDomainEstimator):
         unit length; of dense rows each column is first brought to mean 0 and deviation 1.
     target_rule : TwoDomainEstimator, optional
         With ``predict_proba``; it sees both domains as they come, labelled rows and unlabelled ones. None is
-        :class:`~isthmus.estimators.controls.SelfTrainedLDA` on rows prepared as above, which uses labelled and unlabelled
-        target rows and nothing of the source.
+        :class:`~isthmus.estimators.controls.SelfTrainedLDA` on rows prepared as above, which uses labelled and
+        unlabelled target rows and nothing of the source.
     n_folds : int or None
         Each rule's probabilities are raised to the power that makes them most true on labelled rows held out in so
         many folds. Rows that are alone in their class are never held out; where all are, the power is 1. None: no
         such correction, the powers are 1.
     n_neighbors : int
-        How many rows :meth:`kneighbors` finds if it is not told.
+        How many rows :meth:`kneighbors` returns by default.
     source_transformer, target_transformer : transformer or pipeline of scikit-learn, optional
         As in :class:`~isthmus.MLHD`.
 
@@ -83,19 +83,8 @@ class SemanticMatching(TwoDomainEstimator):
     0.92
     """
 
-    systems = (
-        SystemFacts(
-            "semantic",
-            "tasks",
-            "target's rule × source's rule",
-            LABELS_AND_ROWS,
-            "similarity",
-            best_for="finding rows of the same class, where every class is labelled in the target",
-        ),
-    )
-
+    # How points of `transform` are compared, within a domain too.
     kind: ClassVar[str] = INNER_PRODUCT
-    """How points of :meth:`transform` are compared, within a domain too."""
 
     source_rule_: Any
     target_rule_: Any
@@ -144,7 +133,7 @@ class SemanticMatching(TwoDomainEstimator):
         n_classes = len(domains.classes)
         if n_classes < 2:
             raise InputError(f"y_source: expected at least two classes to tell apart, got {n_classes}.")
-        rules = self._source_fitted(domains), self._target_fitted(domains)
+        rules = self._fit_source(domains), self._fit_target(domains)
         folds = self.n_folds
         powers = {name: 1.0 if folds is None else self._power(domains, name, int(folds)) for name in DOMAINS}
         P = _probabilities(rules[0], domains.source.X, n_classes)
@@ -157,14 +146,14 @@ class SemanticMatching(TwoDomainEstimator):
             "_gallery": temper(P, powers["source"]),
         }
 
-    def _source_fitted(self, domains: TwoDomains, rows: IntArray | None = None) -> Any:
-        """The rule of the source, from some of its rows."""
+    def _fit_source(self, domains: TwoDomains, rows: IntArray | None = None) -> Any:
+        """Fit the rule of the source, to some of its rows."""
         rule = LogisticRegression(C=STRENGTH, max_iter=2000) if self.source_rule is None else clone(self.source_rule)
         source, kept = domains.source, slice(None) if rows is None else rows
         return make_pipeline(_make_preparation(source.X), rule).fit(source.X[kept], source.y[kept])
 
-    def _target_fitted(self, domains: TwoDomains, rows: IntArray | None = None) -> Any:
-        """The rule of the target, from all rows, of which some are labelled."""
+    def _fit_target(self, domains: TwoDomains, rows: IntArray | None = None) -> Any:
+        """Fit the rule of the target, to all rows, of which some are labelled."""
         own = SelfTrainedLDA(target_transformer=_make_preparation(domains.target.X))
         rule = own if self.target_rule is None else clone(self.target_rule)
         y = domains.target.y
@@ -173,36 +162,36 @@ class SemanticMatching(TwoDomainEstimator):
         return rule.fit(domains.source.X, domains.source.y, domains.target.X, y)
 
     def _power(self, domains: TwoDomains, domain: str, n_folds: int) -> float:
-        """The power of a rule's probabilities, by labelled rows of its domain that are held out."""
-        both = {"source": (domains.source, self._source_fitted), "target": (domains.target, self._target_fitted)}
-        rows, learned = both[domain]
+        """Return the power of a rule's probabilities, by held-out labelled rows of its domain."""
+        both = {"source": (domains.source, self._fit_source), "target": (domains.target, self._fit_target)}
+        rows, fit_rule = both[domain]
 
-        def fitted(taught: IntArray) -> Any:
-            rule = learned(domains, taught)
+        def fit(taught: IntArray) -> Any:
+            rule = fit_rule(domains, taught)
             return lambda out: _probabilities(rule, rows.X[out], len(domains.classes))
 
-        return cross_fit_power(fitted, rows.y, n_folds)
+        return cross_fit_power(fit, rows.y, n_folds)
 
     def transform(self, X: Any, domain: str = "target") -> FloatArray:
-        """The probabilities of the classes (n, C), by the rule of the rows' domain: inner products compare them."""
+        """Return the probabilities of the classes (n, C) by the domain's rule; inner products compare them."""
         return self._posteriors(self._rows(X, domain), domain)
 
     def predict_proba(self, X: Any, domain: str = "target") -> FloatArray:
-        """The probabilities of the classes (n, C): the same as :meth:`transform`."""
+        """Return the probabilities of the classes (n, C), as :meth:`transform`."""
         return self._posteriors(self._rows(X, domain), domain)
 
     def predict(self, X: Any, domain: str = "target") -> NDArray[Any]:
-        """The most probable class of each row (n,)."""
+        """Return the most probable class of each row (n,)."""
         best = self.predict_proba(X, domain).argmax(axis=1)
         return np.asarray(self.classes_[best])
 
     def pairwise_similarities(self, A: Any, B: Any, domains: tuple[str, str] = ("source", "target")) -> FloatArray:
-        """The probability (n, m) that a row of A and a row of B are of the same class, for rows of any domains."""
+        """Return the probability (n, m) that a row of A and a row of B, of any domains, are of the same class."""
         a, b = self._both(A, B, domains)
         return np.asarray(a @ b.T)
 
     def pair_score(self, A: Any, B: Any, domains: tuple[str, str] = ("source", "target")) -> FloatArray:
-        """The probability (n,) that each row of A is of the same class as the row of B in the same place."""
+        """Return the probability (n,) that each row of A is of the same class as the row of B in the same place."""
         a, b = self._both(A, B, domains)
         if len(a) != len(b):
             raise InputError(f"B: expected {len(a)} rows, as many as A, got {len(b)}.")
@@ -211,7 +200,7 @@ class SemanticMatching(TwoDomainEstimator):
     def kneighbors(
         self, X: Any, n_neighbors: int | None = None, domain: str = "target"
     ) -> tuple[FloatArray, IntArray]:
-        """The best source rows of the fit for each row, best first: similarities and row numbers, both (n, k)."""
+        """Return similarities and numbers of the best source rows of the fit, best first, both (n, k)."""
         queries = self.predict_proba(X, domain)
         k = self.n_neighbors if n_neighbors is None else n_neighbors
         return _rank(
@@ -221,7 +210,7 @@ class SemanticMatching(TwoDomainEstimator):
     def search(
         self, queries: Any, gallery: Any, k: int = 10, domains: tuple[str, str] = ("target", "source")
     ) -> tuple[FloatArray, IntArray]:
-        """The best rows of a gallery for each query, best first: similarities and row numbers, both (n, k).
+        """Return similarities and numbers of the best rows of a gallery for each query, best first, both (n, k).
 
         Parameters
         ----------
@@ -238,7 +227,7 @@ class SemanticMatching(TwoDomainEstimator):
         return _rank(self._posteriors(q, names[0]), self._posteriors(g, names[1]), int(k))
 
     def _both(self, A: Any, B: Any, domains: Any) -> tuple[FloatArray, FloatArray]:
-        """Probabilities of the classes, of rows of two domains."""
+        """Return the probabilities of the classes, of rows of two domains."""
         first, second = two_names(domains)
         rows = self._rows(A, first, "A"), self._rows(B, second, "B")
         return self._posteriors(rows[0], first), self._posteriors(rows[1], second)
@@ -254,19 +243,19 @@ class SemanticMatching(TwoDomainEstimator):
 
 
 def _make_preparation(X: Matrix) -> Any:
-    """Rows of unit length, after columns of one deviation where that leaves zeros alone."""
+    """Return a pipeline to rows of unit length; columns are standardized first, unless they are sparse."""
     return make_pipeline(Normalizer()) if is_sparse(X) else make_pipeline(StandardScaler(), Normalizer())
 
 
 def _probabilities(rule: Any, X: Matrix, n_classes: int) -> FloatArray:
-    """Of all classes (n, C), by a rule whose labels are codes; zero for classes that it does not know."""
+    """Return probabilities of all classes (n, C), by a rule whose labels are codes; zero for unknown ones."""
     P = np.zeros((X.shape[0], n_classes))
     P[:, np.asarray(rule.classes_, dtype=np.intp)] = rule.predict_proba(X)
     return P
 
 
 def _rank(queries: FloatArray, gallery: FloatArray, k: int) -> tuple[FloatArray, IntArray]:
-    """The k largest inner products of each query, largest first, and the numbers of their rows."""
+    """Return the k largest inner products of each query, largest first, and the numbers of their rows."""
     blocks = [top_k(queries[i : i + BLOCK] @ gallery.T, k) for i in range(0, len(queries), BLOCK)]
     scores, numbers = zip(*blocks, strict=True)
     return np.concatenate(scores), np.concatenate(numbers)

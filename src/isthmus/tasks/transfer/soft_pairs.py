@@ -1,4 +1,9 @@
-"""Each row's best partners in the other collection, found block by block, and the means of these."""
+"""Soft pairs: target rows are mapped to where their partners in the source are, and classified there.
+
+Each round pairs every row with the mean of its best partners in the other collection and fits ridge maps both ways,
+whose scores find the partners of the next round. A probe that sees no target label is the evidence for the names of
+the classes.
+"""
 
 from __future__ import annotations
 
@@ -12,12 +17,35 @@ from isthmus._core.validation import FloatArray, IntArray
 from isthmus.geometry.similarity import NO_PARTNER, Prepared, Scores, apply_csls, geometric_scores, normalize_rows
 from isthmus.maps.regression import RidgeFit, fit_ridge
 from isthmus.tasks.matching.problem import label_veto
-from isthmus.tasks.transfer.rules import LinearRule, MappedRule, identity_share, kappa, naming_z
-from isthmus.tasks.transfer.starts import PARTNERS, SAMPLED, estimate_trust, sample_rows, self_train
+from isthmus.tasks.transfer.evidence import estimate_trust, identity_share, kappa, naming_z
+from isthmus.tasks.transfer.problem import PARTNERS, SAMPLED, sample_rows
+from isthmus.tasks.transfer.rules import LinearRule, MappedRule
+from isthmus.tasks.transfer.starts import self_train
+
+# The weight of the class guesses, in the start and in every later round; both have deviation 1.
+GUESSES = 0.25
+# Added to probabilities before their logarithm.
+FLOOR = 1e-3
+# The last rounds, on all rows where the others are on a sample.
+ROUNDS_ON_ALL = 2
+# Axes of the first round from coarse to fine, and the factor of their number in each round.
+FEWEST_AXES, GROWTH = 20, 1.25
+# The weight of the start in these rounds' scores (both have deviation 1), and its factor in each round.
+START, DECAY = 3.0, 0.7
+# Rounds of the probes, on all axes and from few axes to all, and of the final run.
+PROBE, COARSE, ROUNDS = 8, 16, 12
+ALL_ROUNDS = PROBE + COARSE + ROUNDS
+# The weight of the geometry in the start where the gate is closed.
+CLOSED = 0.01
+# The gate: deviations over relabellings, no relabelling that agrees twice as well, and enough classes (of four, one
+# naming in 24 is true by chance).
+LEAST_Z, IDENTITY, LEAST_CLASSES = 2.5, 0.5, 5
+# The least trust in a probe that has passed the gate.
+LEAST_TRUST = 0.05
 
 
 @dataclass(frozen=True, eq=False)
-class Partners:
+class BestPartners:
     """The k best partners of each row of A, and of each row of B, with their scores; in no order.
 
     Parameters
@@ -34,8 +62,8 @@ class Partners:
     column_scores: FloatArray
 
 
-def find_partners(scores: Scores, k: int | None = None) -> Partners:
-    """The best ``k`` in each row and each column of a table, of which a block is held at a time.
+def find_partners(scores: Scores, k: int | None = None) -> BestPartners:
+    """Find the best ``k`` in each row and each column of a table, of which one block is in memory at a time.
 
     Examples
     --------
@@ -54,20 +82,20 @@ def find_partners(scores: Scores, k: int | None = None) -> Partners:
         if column_scores.shape[1] > k:
             kept, column_scores = _largest(column_scores, k)
             of_columns = np.take_along_axis(of_columns, kept, axis=1)
-    return Partners(of_rows, row_scores, of_columns, column_scores)
+    return BestPartners(of_rows, row_scores, of_columns, column_scores)
 
 
 def _largest(S: FloatArray, k: int) -> tuple[IntArray, FloatArray]:
-    """Places and values of the k largest of each row."""
+    """Return places and values of the k largest of each row."""
     places = np.argpartition(S, S.shape[1] - k, axis=1)[:, -k:]
     return places, np.take_along_axis(S, places, axis=1)
 
 
 def compute_barycentres(X: FloatArray, places: IntArray, scores: FloatArray) -> FloatArray:
-    r"""Means of partners, of unit length: :math:`\sum_j X_{p_{ij}}` over those that are allowed (n, d).
+    r"""Return means of partners, of unit length (n, d): :math:`\sum_j X_{p_{ij}}` over those that are allowed.
 
-    A row of which fewer partners than asked for are allowed, because few rows of its class are known, has the mean
-    of these; one that has none, the mean of all that were offered.
+    A row with fewer allowed partners, because few rows of its class are known, has the mean of these; one that has
+    none, the mean of all candidates.
 
     Parameters
     ----------
@@ -84,17 +112,6 @@ def compute_barycentres(X: FloatArray, places: IntArray, scores: FloatArray) -> 
     ):  # one partner of all rows at a time: an array (n, k, d) would be k times as large
         total += weights[:, j, None] * X[places[:, j]]
     return normalize_rows(total)
-
-
-GUESSES = 0.25
-"""The weight of the class guesses, in the start and in every later round; both have deviation 1."""
-SHARE_FLOOR = 1e-3
-"""Added to guesses before their logarithm."""
-ROUNDS_ON_ALL = 2
-FEWEST_AXES, GROWTH = 20, 1.25
-"""Axes of the first round from coarse to fine, and by how much their number grows in each."""
-START, DECAY = 3.0, 0.7
-"""The weight of the start in these rounds' scores (both have deviation 1), and what is left of it after each."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -118,14 +135,13 @@ class UnitRows:
     guess: FloatArray
 
     def among(self, rows: IntArray, columns: IntArray) -> UnitRows:
-        """Some rows of either."""
+        """Return some rows of either."""
         return UnitRows(self.A[rows], self.ys[rows], self.B[columns], self.yt[columns], self.guess[columns])
 
-    def class_scores(self, guess: FloatArray | None = None) -> Scores:
-        """How likely the target row is of the source row's class: the logarithm of the guess, with deviation 1."""
-        P = self.guess if guess is None else guess
-        L = np.log(P + SHARE_FLOOR)
-        member = self.ys[:, None] == np.arange(P.shape[1])
+    def class_scores(self, guess: FloatArray) -> Scores:
+        """Return how likely the target row is of the source row's class: the log of the guess, with deviation 1."""
+        L = np.log(guess + FLOOR)
+        member = self.ys[:, None] == np.arange(guess.shape[1])
         return Scores(member.astype(np.float32), (L / (L.std() or 1.0)).astype(np.float32))
 
 
@@ -137,22 +153,22 @@ class Maps:
     to_target: RidgeFit
 
     def scores(self, sides: UnitRows) -> Scores:
-        """Cosines on the source's side, plus those on the target's."""
+        """Return cosines among the source rows, plus those among the target rows."""
         left = np.hstack([sides.A, normalize_rows(self.to_target.map(sides.A))])
         right = np.hstack([normalize_rows(self.to_source.map(sides.B)), sides.B])
         return Scores(left, right)
 
 
+# Guesses (m, C) of the target rows' classes by maps that were learned.
 Teacher: TypeAlias = Callable[[Maps, UnitRows], FloatArray]
-"""Guesses (m, C) of the target rows' classes by maps that were learned."""
 
 
-def align(sides: UnitRows, start: Scores, rounds: int, teacher: Teacher | None, tick: Callable[[], None]) -> Maps:
-    """The maps after so many rounds.
+def align(sides: UnitRows, start: Scores, rounds: int, teacher: Teacher | None, progress: Callable[[], None]) -> Maps:
+    """Fit the maps, round by round.
 
     Parameters
     ----------
-    sides : Sides
+    sides : UnitRows
         Labelled target rows are paired with source rows of their class only.
     start : Scores
         The first scores.
@@ -160,23 +176,23 @@ def align(sides: UnitRows, start: Scores, rounds: int, teacher: Teacher | None, 
         At least one.
     teacher : Teacher, optional
         Its guesses are a weak term of the scores in every round after the first.
-    tick : callable
+    progress : callable
         Called once in every round.
     """
     n, m = start.shape
     if max(n, m) <= SAMPLED:
-        return _iterate(sides, start, rounds, teacher, tick)
+        return _iterate(sides, start, rounds, teacher, progress)
     rows, columns = sample_rows(sides.ys), sample_rows(sides.yt)
-    on_all = 0 if teacher is None else min(ROUNDS_ON_ALL, rounds - 1)  # a probe need not be exact
-    maps = _iterate(sides.among(rows, columns), start.among(rows, columns), rounds - on_all, teacher, tick)
-    return _iterate(sides, _next_maps(maps, sides, teacher), on_all, teacher, tick) if on_all else maps
+    on_all = 0 if teacher is None else min(ROUNDS_ON_ALL, rounds - 1)  # a probe need not be precise
+    maps = _iterate(sides.among(rows, columns), start.among(rows, columns), rounds - on_all, teacher, progress)
+    return _iterate(sides, _next_scores(maps, sides, teacher), on_all, teacher, progress) if on_all else maps
 
 
-def align_coarse_to_fine(sides: UnitRows, start: Scores, rounds: int, tick: Callable[[], None]) -> Maps:
-    """The maps after rounds on few axes at first, then on more and more, with the start as a fading term.
+def align_coarse_to_fine(sides: UnitRows, start: Scores, rounds: int, progress: Callable[[], None]) -> Maps:
+    """Fit the maps on few axes at first, then on more and more, with the start as a fading term.
 
-    Labels and guesses are not looked at. The leading axes are common to both collections most of all, and a start
-    that fades keeps the first rounds, that know few axes, from forgetting it. The last round is on all axes.
+    Labels and guesses are not used. The leading axes are those that both collections share most. The start stays a
+    term of the scores because few axes alone would lose it. The last round is on all axes.
     """
     n, m = start.shape
     if max(n, m) > SAMPLED:
@@ -186,7 +202,7 @@ def align_coarse_to_fine(sides: UnitRows, start: Scores, rounds: int, tick: Call
     scores = start
     maps: Maps | None = None
     for round_ in range(rounds):
-        tick()
+        progress()
         axes = most if round_ == rounds - 1 else int(FEWEST_AXES * GROWTH**round_)
         part = replace(sides, A=normalize_rows(sides.A[:, :axes]), B=normalize_rows(sides.B[:, :axes]))
         maps = _fit_maps(part, apply_csls(scores), maps)
@@ -195,20 +211,22 @@ def align_coarse_to_fine(sides: UnitRows, start: Scores, rounds: int, tick: Call
     return maps
 
 
-def _iterate(sides: UnitRows, scores: Scores, rounds: int, teacher: Teacher | None, tick: Callable[[], None]) -> Maps:
+def _iterate(
+    sides: UnitRows, scores: Scores, rounds: int, teacher: Teacher | None, progress: Callable[[], None]
+) -> Maps:
     forbidden = label_veto(sides.ys, sides.yt) if (sides.yt >= 0).any() else None
     maps: Maps | None = None
     for round_ in range(rounds):
-        tick()
+        progress()
         fair = apply_csls(scores)
         maps = _fit_maps(sides, fair if forbidden is None else fair + forbidden, maps)
         if round_ < rounds - 1:
-            scores = _next_maps(maps, sides, teacher)
+            scores = _next_scores(maps, sides, teacher)
     assert maps is not None
     return maps
 
 
-def _next_maps(maps: Maps, sides: UnitRows, teacher: Teacher | None) -> Scores:
+def _next_scores(maps: Maps, sides: UnitRows, teacher: Teacher | None) -> Scores:
     scores = maps.scores(sides)
     if teacher is None:
         return scores
@@ -216,7 +234,7 @@ def _next_maps(maps: Maps, sides: UnitRows, teacher: Teacher | None) -> Scores:
 
 
 def _fit_maps(sides: UnitRows, fair: Scores, before: Maps | None) -> Maps:
-    """The maps of soft pairs; the search for penalties goes on from where it was."""
+    """Fit the maps to soft pairs; the search for penalties is warm-started."""
     found = find_partners(fair)
     of_target = compute_barycentres(sides.A, found.of_columns, found.column_scores)
     of_source = compute_barycentres(sides.B, found.of_rows, found.row_scores)
@@ -224,29 +242,20 @@ def _fit_maps(sides: UnitRows, fair: Scores, before: Maps | None) -> Maps:
     return Maps(fit_ridge(sides.B, of_target, near=near[0]), fit_ridge(sides.A, of_source, near=near[1]))
 
 
-LEAST_Z, IDENTITY, LEAST_CLASSES = 2.5, 0.5, 5
-"""The gate: so many deviations of renamings, no renaming that agrees twice as well, and enough classes: of four, one
-naming in 24 is true by chance."""
-LEAST_TRUST = 0.05
-"""How far a probe that has passed is trusted at least."""
-FLOOR = 1e-3
-"""Added to probabilities before their logarithm."""
-
-
 @dataclass(frozen=True)
-class Evidence:
-    """What speaks for the names that the source has for its classes.
+class ProbeEvidence:
+    """The evidence for the names of the source's classes.
 
     Parameters
     ----------
     by_guesses : float
-        Agreement of the probe with the target's own guesses of unlabelled rows, in deviations of renamings.
+        Agreement of the probe with the target's own guesses of unlabelled rows, in deviations over relabellings.
     by_labels : float
         The same with the labels of the target, which the probe has not seen.
     kappa, identity : float
-        Agreement with the guesses beyond chance (told, not used), and over that of the best renaming.
+        Agreement with the guesses beyond chance (reported, not used), and over that of the best relabelling.
     trust : float
-        How far the guesses and the labels bear the probe out, row by row: 0 to 0.98.
+        How far the guesses and the labels support the probe, row by row: 0 to 0.98.
     n_classes : int
         C.
     labels_per_class : float
@@ -263,16 +272,16 @@ class Evidence:
 
     @property
     def z(self) -> float:
-        """Both together."""
+        """Guesses and labels together."""
         return (self.by_guesses + self.by_labels) / float(np.sqrt(2.0))
 
     @property
     def is_open(self) -> bool:
-        """Whether it is enough."""
+        """Whether the gate is open."""
         return self.n_classes >= LEAST_CLASSES and self.z > LEAST_Z and self.identity >= IDENTITY
 
     def prior(self, probe: FloatArray) -> FloatArray:
-        r"""The probe p as a term of self-training (n, C): the less, the more labels there are.
+        r"""Return the probe p as a term of self-training (n, C): the weaker, the more labels there are.
 
         .. math:: \log\bigl((1 - \rho) / C + \rho\,p\bigr) / \sqrt{\text{labels per class}}
         """
@@ -281,23 +290,23 @@ class Evidence:
         return np.asarray(mixed / np.sqrt(max(self.labels_per_class, 1.0)))
 
 
-def probe_evidence(probe: FloatArray, guess: FloatArray, codes: IntArray) -> Evidence:
-    """From a probe and the target's own guesses (n, C), and its labels: codes (n,), -1 where unknown.
+def compare_probe(probe: FloatArray, guess: FloatArray, codes: IntArray) -> ProbeEvidence:
+    """Compare a probe (n, C) with the target's own guesses (n, C) and labels: codes (n,), -1 where unknown.
 
     Examples
     --------
     >>> y = np.repeat(np.arange(6), 10)
     >>> codes = np.where(np.arange(60) % 10 == 0, y, -1)
-    >>> probe_evidence(np.eye(6)[y], np.eye(6)[y], codes).is_open
+    >>> compare_probe(np.eye(6)[y], np.eye(6)[y], codes).is_open
     True
-    >>> probe_evidence(np.eye(6)[(y + 1) % 6], np.eye(6)[y], codes).is_open
+    >>> compare_probe(np.eye(6)[(y + 1) % 6], np.eye(6)[y], codes).is_open
     False
     """
     C = guess.shape[1]
     unknown, labels = codes < 0, np.eye(C)[codes[codes >= 0]]
     asked = unknown if unknown.any() else ~unknown
     P, Q, L = probe[asked], guess[asked], probe[~unknown]
-    return Evidence(
+    return ProbeEvidence(
         naming_z(P.T @ Q),
         naming_z(L.T @ labels),
         kappa(P, Q),
@@ -308,16 +317,9 @@ def probe_evidence(probe: FloatArray, guess: FloatArray, codes: IntArray) -> Evi
     )
 
 
-PROBE, COARSE, ROUNDS = 8, 16, 12
-"""Rounds from geometry alone, on all axes and from few axes to all, and of the final run."""
-ALL_ROUNDS = PROBE + COARSE + ROUNDS
-CLOSED = 0.01
-"""The weight of the geometry in the start where the gate is closed."""
-
-
 @dataclass(frozen=True, eq=False)
 class SoftPairs:
-    """What the source says about target rows by soft pairs, and the evidence for it.
+    """Classes of target rows by soft pairs with the source, and the evidence for them.
 
     Parameters
     ----------
@@ -325,10 +327,7 @@ class SoftPairs:
         Probabilities of the classes by the mapped rule, which knows the labels and guesses of the target.
     probe : array (n_t, C)
         The same from geometry alone: it has seen neither labels nor guesses of the target.
-    guess : array (n_t, C)
-        The target's own guesses with the shares that were asked for, and with the probe as a prior where the gate is
-        open: what led the final run.
-    evidence : Evidence
+    evidence : ProbeEvidence
         Of the probe: the gate.
     rule : MappedRule
         For new rows: ``rule.posterior(points)``, of unit rows along the axes of the target.
@@ -336,14 +335,8 @@ class SoftPairs:
 
     posterior: FloatArray
     probe: FloatArray
-    guess: FloatArray
-    evidence: Evidence
+    evidence: ProbeEvidence
     rule: MappedRule
-
-    @property
-    def is_open(self) -> bool:
-        """Whether the gate is open."""
-        return self.evidence.is_open
 
 
 def guess_by_soft_pairs(
@@ -353,10 +346,9 @@ def guess_by_soft_pairs(
     yt: IntArray,
     guess: FloatArray,
     shares: FloatArray,
-    start: Scores | None = None,
-    tick: Callable[[], None] = lambda: None,
+    progress: Callable[[], None] = lambda: None,
 ) -> SoftPairs:
-    r"""Target rows are mapped to where their partners in the source are, and classified there.
+    r"""Map target rows to where their partners in the source are, and classify them there.
 
     Each row is paired with the mean of its 20 best partners in the other collection (by scores without hubs), ridge
     maps both ways are learned from these soft pairs,
@@ -365,14 +357,14 @@ def guess_by_soft_pairs(
               g: a_i \mapsto \mathrm{unit}\Bigl(\sum_{j \in N(i)} b_j\Bigr), \qquad
               S_{ij} = \langle a_i, \hat f(b_j) \rangle + \langle \hat g(a_i), b_j \rangle
 
-    and give the next scores; so on for 12 rounds, with the current guesses of classes (the source's classifier on
+    and give the scores of the next of 12 rounds, with the current guesses of classes (the source's classifier on
     mapped rows, and the target's own) as a weak term. Labelled target rows are paired with source rows of their
     class only.
 
-    The first scores are those of :func:`isthmus.geometry.similarity.geometric_scores`. Whether these speak of the same classes is
-    asked of a probe, two such runs that know no label of the target: if it agrees with the target's own guesses and
-    its labels, by the names that the classes have, it teaches the target's discriminants as a prior. If not, the run
-    starts from the guesses nearly alone.
+    The first scores are those of :func:`isthmus.geometry.similarity.geometric_scores`. The gate is a probe, two such
+    runs that see no label of the target: if it agrees with the target's own guesses and labels, under the names that
+    the classes have, it teaches the target's discriminants as a prior. If not, the run starts from the guesses nearly
+    alone.
 
     Parameters
     ----------
@@ -386,24 +378,23 @@ def guess_by_soft_pairs(
         The target's own guesses, which know nothing of the source, not even its shares: they are evidence.
     shares : array (C,)
         Of the classes among target rows, above zero.
-    start : Scores, optional
-        The geometry of these collections, if it is at hand.
-    tick : callable
+    progress : callable
         Called once in every round, of which there are 36.
 
     Examples
     --------
-    >>> from isthmus.geometry.similarity import prepared, scaled
+    >>> from isthmus.geometry.similarity import prepare_rows, scale_rows
     >>> rng = np.random.default_rng(0)
     >>> y, means = np.repeat(np.arange(5), 30), rng.normal(size=(5, 6))
     >>> A, B = (means[y] @ rng.normal(size=(6, 9)) + 0.1 * rng.normal(size=(150, 9)) for _ in range(2))
     >>> yt = np.where(np.arange(150) % 30 < 3, y, -1)
     >>> guess = np.where(yt[:, None] < 0, 0.2, np.eye(5)[yt])
-    >>> found = guess_by_soft_pairs(prepared(scaled(A)), y, prepared(scaled(B)), yt, guess, np.full(5, 0.2))
+    >>> A, B = (prepare_rows(scale_rows(X)) for X in (A, B))
+    >>> found = guess_by_soft_pairs(A, y, B, yt, guess, np.full(5, 0.2))
     >>> found.posterior.shape
     (150, 5)
     """
-    start = (geometric_scores(source, target) if start is None else start).standardize()
+    start = geometric_scores(source, target).standardised()
     sides = UnitRows(source.points, ys, target.points, yt, guess)
     classifier = LinearRule.of(sides.A, ys)
 
@@ -413,18 +404,14 @@ def guess_by_soft_pairs(
     def teacher(maps: Maps, part: UnitRows) -> FloatArray:
         return 0.5 * (rule_of(maps, part.B).posterior(part.B) + part.guess)
 
-    probe = np.mean([rule_of(maps, sides.B).posterior(sides.B) for maps in _probes(sides, start, tick)], axis=0)
-    evidence = probe_evidence(probe, guess, yt)
+    blind = replace(sides, yt=np.full_like(yt, -1))  # no label teaches the probes, so that labels can test them
+    probes = align(blind, start, PROBE, None, progress), align_coarse_to_fine(blind, start, COARSE, progress)
+    probe = np.mean([rule_of(maps, sides.B).posterior(sides.B) for maps in probes], axis=0)
+    evidence = compare_probe(probe, guess, yt)
     own = self_train(sides.B, yt, guess, shares)
     if evidence.is_open:
         own = self_train(sides.B, yt, own, shares, evidence.prior(probe))
     sides = replace(sides, guess=own)
-    first = (1.0 if evidence.is_open else CLOSED) * start + GUESSES * sides.class_scores()
-    rule = rule_of(align(sides, first, ROUNDS, teacher, tick), sides.B)
-    return SoftPairs(rule.posterior(sides.B), probe, own, evidence, rule)
-
-
-def _probes(sides: UnitRows, start: Scores, tick: Callable[[], None]) -> tuple[Maps, Maps]:
-    """Maps that no label of the target has taught."""
-    blind = replace(sides, yt=np.full_like(sides.yt, -1))
-    return align(blind, start, PROBE, None, tick), align_coarse_to_fine(blind, start, COARSE, tick)
+    first = (1.0 if evidence.is_open else CLOSED) * start + GUESSES * sides.class_scores(own)
+    rule = rule_of(align(sides, first, ROUNDS, teacher, progress), sides.B)
+    return SoftPairs(rule.posterior(sides.B), probe, evidence, rule)
