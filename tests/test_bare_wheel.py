@@ -116,10 +116,10 @@ MISSING = {
     ),
     "onnx": ("isthmus.migrate(H, H, 'rows', kind='ridge').export('m.onnx', format='onnx')", None),
     "fast": ("isthmus.MLHD(solver=isthmus.solvers.bregman.BregmanProjections(compiled=True)).fit(*small)", None),
-    "completion": ("isthmus.cli.completion._library()", ["completion", "bash"]),
+    "completion": ("isthmus.cli.completion._import_shtab()", ["completion", "bash"]),
     "report": ("isthmus.view.report.page.load_libraries()", None),
     "transport": ("isthmus.GW().fit(*small)", None),
-    "dask": ("isthmus.data.blocks.dask()", None),
+    "dask": ("isthmus.data.blocks.import_dask()", None),
     "progress": ("raised(lambda: isthmus.migrate(H, H, 'rows', kind='ridge', progress=True))", None),
 }
 """For each extra: what needs it in Python, and a command that does, where there is one."""
@@ -129,7 +129,7 @@ import numpy as np
 import isthmus
 from isthmus.cli.main import main
 
-for name in ("anndata", "cli.completion", "plotting.canvas", "domains.blocks", "solvers", "tables"):
+for name in ("io.anndata", "cli.completion", "view.plots", "data.blocks", "solvers", "io.tables"):
     importlib.import_module(f"isthmus.{name}")
 if "report" in sys.argv[2]:
     import isthmus.view.report.page
@@ -180,7 +180,7 @@ def test_each_missing_extra_is_named_with_the_line_that_installs_it(bare, tmp_pa
 
 
 def test_the_wheel_contains_the_templates_of_reports(bare):
-    code = "from importlib.resources import files; print(*(p.name for p in files('isthmus.view.report.page').joinpath('templates').iterdir()))"
+    code = "from importlib.resources import files; print(*(p.name for p in files('isthmus.view.report').joinpath('templates').iterdir()))"
     found = set(run(bare, "-c", code).stdout.split()) - {"__pycache__"}
-    assert found == {path.name for path in (ROOT / "src/isthmus/report/templates").iterdir()}
+    assert found == {path.name for path in (ROOT / "src/isthmus/view/report/templates").iterdir()}
     assert "page.html.j2" in found

@@ -15,7 +15,7 @@ examples:
   isthmus evaluate english.csv french.csv --label section --id package --text description
   isthmus evaluate old.csv new.csv --label kind --system mlhd --picture verdict
 
-Labels of TARGET are hidden, several times, and asked for; so it needs some: twenty or more.
+Labels of TARGET are held out in several random splits and predicted, so at least 20 labels are needed.
 """
 
 
@@ -27,16 +27,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--pairs",
         type=Path,
         metavar="FILE",
-        help="known pairs: two columns of ids, or those named source and target (none)",
+        help="known pairs: a table with two columns of ids, or with columns source and target",
     )
-    add(
-        "--system", default="auto", metavar="NAME", help="what is tried: a name of `isthmus systems` (label transfer)"
-    )
-    add("--splits", type=int, metavar="N", help="how often labels are hidden (by the number of rows)")
-    add("--picture", type=Path, metavar="FILE", help="the curve over labels per class: FILE.png and FILE.svg")
-    add("-o", "--output", type=Path, metavar="FILE", help="the verdict as JSON, for `isthmus report`")
-    add("--seed", type=parse_count, default=0, metavar="N", help="which labels are hidden (0)")
-    add("--jobs", type=int, default=2, metavar="N", help="splits at the same time (2)")
+    add("--system", default="auto", metavar="NAME", help="a name from `isthmus systems` (default: label-transfer)")
+    add("--splits", type=int, metavar="N", help="number of random splits (default: by the number of rows)")
+    add("--picture", type=Path, metavar="FILE", help="plot accuracy by labels per class: FILE.png and FILE.svg")
+    add("-o", "--output", type=Path, metavar="FILE", help="write the verdict as JSON, for `isthmus report`")
+    add("--seed", type=parse_count, default=0, metavar="N", help="random seed (default: 0)")
+    add("--jobs", type=int, default=2, metavar="N", help="number of parallel splits (default: 2)")
     add_column_options(parser, label=True)
     add_output_options(parser)
 

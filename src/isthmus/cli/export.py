@@ -14,15 +14,17 @@ EXAMPLES = """\
 examples:
   isthmus export translations.isthmus -o maps/
 
-The files map rows of features, in the order that `isthmus inspect` shows, to points of the common space. What turns a
-table into features (scaling, categories, words) is not in them.
+Writes source.onnx and target.onnx: maps from rows of features, in the order shown by `isthmus inspect`, to points of
+the common space. They do not include the conversion of table columns to features (scaling, categories, words).
 """
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The options."""
     add_model_option(parser)
-    parser.add_argument("-o", "--output", type=Path, required=True, metavar="FOLDER", help="for either domain's file")
+    parser.add_argument(
+        "-o", "--output", type=Path, required=True, metavar="FOLDER", help="folder for source.onnx and target.onnx"
+    )
     add_output_options(parser)
 
 

@@ -22,11 +22,11 @@ examples:
   isthmus fit english.csv french.csv --id package --text description --pairs known.csv -o translations.isthmus
   isthmus fit rna.h5ad atac.h5ad --label cell_type -o cells.isthmus
   isthmus fit a.csv b.csv --label kind --system mlhd-rbf -o kinds.isthmus
-  isthmus fit a.csv b.csv --label kind --plan plan.toml          # writes what the columns are, to be changed
+  isthmus fit a.csv b.csv --label kind --plan plan.toml   # writes the detected column types; edit and run again
 
-The system is ridge maps both ways where pairs are known, and MLHD where labels are. `isthmus systems` has the others.
-Without --pairs and labels, rows with the same id in both files (--id) are the pairs.
-The file is for `isthmus search`, `isthmus embed` and `isthmus inspect`, and for isthmus.load in Python.
+Default system: ridge (linear maps in both directions) with known pairs, else mlhd. `isthmus systems` lists all.
+Without --pairs and labels, rows with the same id (--id) in both files are the pairs.
+Use the model file with `isthmus search`, `embed`, `inspect`, `export` and `report`, or with isthmus.load in Python.
 """
 PAIRS, LABELS = "ridge", "mlhd"
 """What is learned with, where no system is asked for."""
@@ -40,10 +40,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--pairs",
         type=Path,
         metavar="FILE",
-        help="known pairs: two columns of ids, or those named source and target (none)",
+        help="known pairs: a table with two columns of ids, or with columns source and target",
     )
-    add("--system", metavar="NAME", help="a name of `isthmus systems` (by what is known)")
-    add("-o", "--output", type=Path, metavar="MODEL", help="the file that the model goes to; needed to fit")
+    add("--system", metavar="NAME", help="a name listed by `isthmus systems` (default: see below)")
+    add("-o", "--output", type=Path, metavar="MODEL", help="model file to write; required, except with a new --plan")
     add_column_options(parser, label=True, required=False)
     add_output_options(parser)
 

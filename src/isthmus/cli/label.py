@@ -23,7 +23,7 @@ examples:
   isthmus label english.csv french.csv --label section --id package --text description -o labels.csv
   isthmus label rna.h5ad atac.h5ad --label cell_type -o labels.csv
 
-A class that no row of TARGET is labelled with can still be given: by its place among the others.
+Rows can also get a class that has no label in TARGET: it is inferred from the geometry of the classes in SOURCE.
 """
 NAMED = 20
 """Classes that are named in one line."""
@@ -37,23 +37,23 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--pairs",
         type=Path,
         metavar="FILE",
-        help="known pairs: two columns of ids, or those named source and target (none)",
+        help="known pairs: a table with two columns of ids, or with columns source and target",
     )
     add(
         "-o",
         "--output",
         type=Path,
         metavar="FILE",
-        help="id, class, probability, runner-up, given; FILE.json, for `isthmus report`, beside",
+        help="table of id, class, probability, runner-up; FILE.json, for `isthmus report`, is written next to it",
     )
-    add("--reject-below", type=float, metavar="P", help="no class where the best has a smaller probability")
+    add("--reject-below", type=float, metavar="P", help="assign no class if the best one has a probability below P")
     add(
         "--check",
         type=parse_count,
         metavar="N",
-        help="how often known labels are hidden and asked for (by the rows; 0: never)",
+        help="rounds of testing on held-out labels, 0 for none (default: 1 to 3, by the number of rows)",
     )
-    add("--seed", type=parse_count, default=0, metavar="N", help="of restarts and renamings (0)")
+    add("--seed", type=parse_count, default=0, metavar="N", help="random seed (default: 0)")
     add_column_options(parser, label=True)
     add_output_options(parser)
 

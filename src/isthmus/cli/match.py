@@ -19,7 +19,7 @@ EXAMPLES = """\
 examples:
   isthmus match english.csv french.csv --id package --text description --pairs known.csv -o matches.csv
   isthmus match rna.h5ad atac.h5ad -o matches.csv
-  isthmus match a.csv b.csv --plan plan.toml            # writes what the columns are; change it, and run it again
+  isthmus match a.csv b.csv --plan plan.toml            # writes the detected column types; edit them and run it again
 """
 
 
@@ -31,18 +31,18 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--pairs",
         type=Path,
         metavar="FILE",
-        help="known pairs: two columns of ids, or those named source and target (none)",
+        help="known pairs: a table with two columns of ids, or with columns source and target",
     )
     add(
         "-o",
         "--output",
         type=Path,
         metavar="FILE",
-        help="the matches; FILE.json, for `isthmus report`, comes beside it",
+        help="table of matches; FILE.json, for `isthmus report`, is written next to it",
     )
-    add("--all", action="store_true", help="matches of little confidence too, and those of a matching that failed")
-    add("--seed", type=parse_count, default=0, metavar="N", help="which candidates are hidden (0)")
-    add("--jobs", type=int, default=2, metavar="N", help="runs at the same time (2)")
+    add("--all", action="store_true", help="also write matches of low confidence, and those of a failed matching")
+    add("--seed", type=parse_count, default=0, metavar="N", help="random seed (default: 0)")
+    add("--jobs", type=int, default=2, metavar="N", help="number of parallel runs (default: 2)")
     add_column_options(parser, label=False)
     add_output_options(parser)
 

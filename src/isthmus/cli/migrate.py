@@ -16,8 +16,8 @@ examples:
   isthmus migrate old.npy new.npy -o adapter/                       # row i of both is the same object
   isthmus migrate old.parquet new.parquet --id doc --pairs pairs.csv -o adapter/
 
-The folder has adapter.npz (isthmus.Adapter.load), matrix.npy (the plain map from new vectors to old ones, its last
-row the offset; for affine maps) and recall.txt.
+Files written to FOLDER: adapter.npz (for isthmus.Adapter.load), matrix.npy (the matrix from new to old vectors, with
+the offset as its last row; only for affine maps) and recall.txt (recall on held-out pairs).
 """
 MANY = 2000
 """Features from which on maps of all to all take long."""
@@ -32,11 +32,16 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--pairs",
         type=Path,
         metavar="FILE",
-        help="known pairs: two columns of ids, or those named source and target (row by row)",
+        help="known pairs: a table with two columns of ids, or with columns source and target (default: by row)",
     )
-    add("-o", "--output", type=Path, metavar="FOLDER", help="where the adapter goes")
-    add("--kind", default="auto", metavar="NAME", help="auto, ridge, procrustes, low_rank or kernel_ridge (auto)")
-    add("--seed", type=parse_count, default=0, metavar="N", help="which pairs are held out (0)")
+    add("-o", "--output", type=Path, metavar="FOLDER", help="folder to write the adapter to")
+    add(
+        "--kind",
+        default="auto",
+        metavar="NAME",
+        help="kind of map: auto, ridge, procrustes, low_rank or kernel_ridge (default: auto)",
+    )
+    add("--seed", type=parse_count, default=0, metavar="N", help="random seed (default: 0)")
     add_column_options(parser, label=False)
     add_output_options(parser)
 

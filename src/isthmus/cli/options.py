@@ -19,10 +19,10 @@ SIGNS = {"tab": "\t", "\\t": "\t"}
 """Words for separators that are hard to type."""
 FORMATS = "CSV, TSV or JSON lines (also .gz), Parquet, NPY, NPZ or .h5ad"
 COLUMNS = """\
-Columns are turned into features without a word from you, and what became of each
-is shown: numbers are scaled, a few different words become yes or no, texts become
-weighted words. --plan FILE writes that to a new file and does nothing else: change
-it there, and give the same command again."""
+Column types are detected automatically and shown: numbers are scaled, columns
+with few different words become one column of 0 and 1 per word, texts become tf-idf
+weights of their words. To change that, write the detected types to a new file
+with --plan FILE, edit the file, and run the same command again."""
 
 
 def parse_count(word: str) -> int:
@@ -47,23 +47,25 @@ def add_column_options(parser: argparse.ArgumentParser, *, label: bool, required
     columns = parser.add_argument_group("columns", COLUMNS)
     add = columns.add_argument
     if label:
-        add("--label", required=required, metavar="COL", help="the column of classes; an empty cell is no label")
-    named = "the column that names the rows (their numbers, from 0); may be given again, for the other file"
+        add(
+            "--label", required=required, metavar="COL", help="column of class labels; an empty cell means unlabelled"
+        )
+    named = "column with the ids of the rows (default: row numbers from 0); repeat it for the other file"
     add("--id", action="append", default=[], metavar="COL", help=named)
-    add("--text", action="append", default=[], metavar="COL", help="a column that is text; may be given again")
-    add("--drop", action="append", default=[], metavar="COL", help="a column to leave out; may be given again")
-    plan = "what the columns of both files are, as TOML: written if there is no such file, else done as it says"
+    add("--text", action="append", default=[], metavar="COL", help="column to read as text; can be repeated")
+    add("--drop", action="append", default=[], metavar="COL", help="column to ignore; can be repeated")
+    plan = "column types of both files as TOML: written if FILE does not exist (and nothing else), used if it does"
     add("--plan", type=Path, metavar="FILE", help=plan)
     add_format(parser)
 
 
 def add_format(parser: argparse.ArgumentParser, *, files: int = 2) -> None:
     """How the cells and numbers of CSV files are written."""
-    add = parser.add_argument_group("CSV files", "Detected and shown, unless they are given.").add_argument
-    again = "; may be given again, for the other file" if files > 1 else ""
-    said = f"what separates the cells: one character, tab or auto (auto){again}"
+    add = parser.add_argument_group("CSV files", "Detected from the file and shown, unless given here.").add_argument
+    again = "; repeat it for the other file" if files > 1 else ""
+    said = f"separator of the cells: one character, tab or auto (default: auto){again}"
     add("--sep", action="append", default=[], metavar="CHAR", help=said)
-    said = f"the decimal mark of numbers: . or , or auto (auto){again}"
+    said = f"decimal mark of numbers: . or , or auto (default: auto){again}"
     add("--decimal", action="append", default=[], metavar="MARK", help=said)
 
 
@@ -82,8 +84,8 @@ def format_of(options: argparse.Namespace, file: int) -> dict[str, str | None]:
 def add_output_options(parser: argparse.ArgumentParser) -> None:
     """How the command speaks."""
     speech = parser.add_argument_group("output").add_mutually_exclusive_group()
-    speech.add_argument("--json", action="store_true", help="one JSON object on standard output, for machines")
-    speech.add_argument("--quiet", action="store_true", help="say nothing but errors")
+    speech.add_argument("--json", action="store_true", help="print one JSON object instead of text")
+    speech.add_argument("--quiet", action="store_true", help="print nothing but errors")
 
 
 def shared_features(source: InputFile, target: InputFile) -> list[tuple[int, int]] | None:
