@@ -1,10 +1,9 @@
-"""Handwritten digits as two domains: five digits that nobody labelled get their names from the other domain.
+"""Handwritten digits as two domains: classify five digits without a label by means of the other domain.
 
-The source sees pixels and has all its labels. The target sees shape features of other images; three rows per digit
-are labelled, but of five digits only. A rule that never sees the source can't name the other five, and stays below
-one half; LabelTransfer names them. Whether that is due to what the source knows is asked by corrupted sources. Then
-the honest case: with every digit labelled, is a source still worth it? Nothing is tuned; test labels are for scores,
-and for the picture.
+The source has pixels and all labels. The target has shape features of other images; three rows per digit are
+labelled, but only of five digits. A target-only rule can't predict the other five, so its accuracy is below one
+half; LabelTransfer predicts them. Corrupted sources test whether that is due to the source. A second study labels
+all ten digits: does the source still help? Nothing is tuned; test labels are used for scores and for the picture.
 """
 
 from __future__ import annotations
@@ -39,18 +38,18 @@ KINDS = "noise", "permuted", "renamed"
 CORRUPTED = {kind: f"LabelTransfer, {kind} source" for kind in KINDS}
 CONTROLS = "target SVM", "target label spreading", "target self-trained LDA"
 NOTES = """\
-Noise: nothing of the source but its mean and covariance, under true labels. Permuted: every row has another row's
-label. Renamed: every digit is called by another's name. Splits share images, so intervals are somewhat too narrow."""
+Noise: random features with the mean and covariance of the source. Permuted: permuted source labels. Renamed:
+exchanged names of the digits. Splits share images, so intervals are somewhat too narrow."""
 EPILOG = """\
-Another --seed draws other images and other digits; the verdicts should not depend on it. With --labelled 10 the
-target knows its five digits well, and still can't name the others."""
+Another --seed draws other images and other digits; the verdicts should not depend on it. With --labelled 10 a
+target-only rule knows its five digits well, and still can't predict the others."""
 RIGHT, WRONG = "#117733", "#cc3311"
 SHOWN = 9
 
 
 @dataclass(frozen=True)
 class HalfTheDigits:
-    """Five digits, drawn by the seed, lose their target labels; then the source is corrupted, if it shall be."""
+    """Remove the target labels of five digits, drawn by the seed, and corrupt the source if a kind is given."""
 
     corrupted: str | None = None
 
@@ -61,12 +60,12 @@ class HalfTheDigits:
 
 
 def hidden_digits(rows: TrialRows) -> list[int]:
-    """The digits that no target row is labelled with."""
+    """Return the digits without a labelled target row."""
     return np.setdiff1d(rows.y_source, rows.y_target[rows.labelled]).tolist()
 
 
 def naming(labelled: int) -> Study:
-    """Who can name digits that no target row is labelled with?"""
+    """Return the study with labels of five digits: which systems can predict the others?"""
     prepared = PCA(30)
     by_neighbours = {"rule": "nearest", "source_transformer": prepared, "target_transformer": prepared}
     half = HalfTheDigits()
@@ -89,7 +88,7 @@ def naming(labelled: int) -> Study:
 
 
 def every_digit(labelled: int) -> Study:
-    """With labels of every digit: is the source worth it?"""
+    """Return the study with labels of all digits: does the source help?"""
     return Study.of(
         partial(load_digits, labelled),
         [*CONTROLS, Entrant(TRANSFER, LabelTransfer)],
@@ -100,7 +99,7 @@ def every_digit(labelled: int) -> Study:
 
 
 def naming_verdict(board: Board) -> str:
-    """Whether the source named the digits: better than without it, and than with any corrupted one."""
+    """Return whether the source named the digits: better than without it, and than with any corrupted one."""
     gain, *knowledge = board.claims((TRANSFER, other) for other in (BOUNDED, *CORRUPTED.values()))
     if gain.verdict != "holds":
         said = "The source did NOT name the digits that nobody labelled"
@@ -112,7 +111,7 @@ def naming_verdict(board: Board) -> str:
 
 
 def worth_verdict(board: Board) -> str:
-    """Whether the source helped where it is not needed for names."""
+    """Return whether the source helped with all digits labelled."""
     best = max(CONTROLS, key=lambda name: board.scores(name).mean())
     claim = board.claims([(TRANSFER, best)])[0]
     words = {"holds": "The source helped", "reversed": "The source did NOT help"}
@@ -120,7 +119,7 @@ def worth_verdict(board: Board) -> str:
 
 
 def picture(seed: int, rows: TrialRows, board: Board):
-    """Test images of the digits that nobody labelled, with the names they get; beside it all accuracies."""
+    """Draw test images of the unlabelled digits with their predicted classes, and all accuracies."""
     from matplotlib.figure import Figure
 
     pair = load_digits(1, random_state=seed)
@@ -140,7 +139,7 @@ def picture(seed: int, rows: TrialRows, board: Board):
 
 
 def draw_names(axes, images, names, hidden) -> None:
-    """A row of images per hidden digit, each with the name that it got: green if right."""
+    """Draw a row of images per unlabelled digit, each with its predicted class: green if right."""
     n, m = names.shape
     sheet = np.zeros((n * 13, m * 9))
     for (i, j), name in np.ndenumerate(names):
@@ -152,7 +151,7 @@ def draw_names(axes, images, names, hidden) -> None:
 
 
 def draw_bars(axes, board: Board) -> None:
-    """The mean accuracy of everybody."""
+    """Draw the mean accuracy of every system."""
     names = list(board.design.columns)[::-1]
     means = [board.scores(name).mean() for name in names]
     colours = ["#bbbbbb" if name in board.design.controls else "#88ccee" for name in names]
@@ -168,7 +167,7 @@ def draw_bars(axes, board: Board) -> None:
 
 
 def run(options: argparse.Namespace) -> None:
-    options.output.mkdir(parents=True, exist_ok=True)  # what can't be written is better found out before the work
+    options.output.mkdir(parents=True, exist_ok=True)  # fails before the work if it can't be written
     pair = load_digits(options.labelled, random_state=options.seed)
     print(f"{textwrap.fill(pair.description, 118)}\n{textwrap.fill(str(pair), 118)}\n")
 
@@ -179,13 +178,13 @@ def run(options: argparse.Namespace) -> None:
 
     seeds = range(options.seed, options.seed + options.splits)
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", DataWarning)  # that five digits have no label is what this is about
+        warnings.simplefilter("ignore", DataWarning)  # five digits have no label on purpose
         board = study.run(seeds, n_jobs=options.jobs, progress=True)
     print(f"Five of ten digits labelled\n{board.table()}\n\n{NOTES}\n\n{naming_verdict(board)}\n")
     print("Picture:", *save_figure(picture(options.seed, rows, board), options.output / "names"))
 
-    honest = every_digit(options.labelled).run(seeds, n_jobs=options.jobs, progress=True)
-    print(f"\nAll ten digits labelled: nothing is left to be named\n{honest.table()}\n\n{worth_verdict(honest)}")
+    full = every_digit(options.labelled).run(seeds, n_jobs=options.jobs, progress=True)
+    print(f"\nAll ten digits labelled\n{full.table()}\n\n{worth_verdict(full)}")
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -194,13 +193,19 @@ def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=__doc__, epilog=EPILOG, formatter_class=layout)
     add = parser.add_argument
     add("--labelled", type=int, default=3, metavar="N", help="labelled target rows per digit (%(default)s)")
-    splits = "random splits; below 7 nothing can be shown (%(default)s)"
+    splits = "random splits; fewer than 7 can't show a difference (%(default)s)"
     add("--splits", type=int, default=8, metavar="N", help=splits)
     add("--seed", type=int, default=0, metavar="N", help="split k uses the seed N + k (%(default)s)")
-    add("--jobs", type=int, default=2, metavar="N", help="splits side by side (%(default)s)")
-    add("--output", type=Path, default=Path("demo-output"), metavar="FOLDER", help="for the picture (%(default)s)")
+    add("--jobs", type=int, default=2, metavar="N", help="parallel splits (%(default)s)")
+    add(
+        "--output",
+        type=Path,
+        default=Path("demo-output"),
+        metavar="FOLDER",
+        help="folder for the picture (%(default)s)",
+    )
     options = parser.parse_args(arguments)
-    return run_command("digits_demo", lambda: run(options), "No verdict, and no picture was written.")
+    return run_command("digits_demo", lambda: run(options), "No picture was written.")
 
 
 if __name__ == "__main__":

@@ -1,11 +1,11 @@
-"""Makes what the README shows: runs its commands on two files and its Python, and writes down what they said.
+"""Run the commands and the Python of the README, and write their outputs into it.
 
-    python examples/readme.py               # the outputs, between the marks that say so
-    python examples/readme.py --export .    # only the two files and the known pairs
-    python examples/readme.py --pictures    # docs/names.png too, by examples/digits_demo.py: minutes
+    python examples/readme.py               # update the outputs, between their marks
+    python examples/readme.py --export .    # only write the two files and the known pairs
+    python examples/readme.py --pictures    # also draw docs/names.png, by examples/digits_demo.py: minutes
 
 The two files are made from scikit-learn's images of digits: one has the pixels of 1,200 images, the other shape
-features of 600 of them. The 600 images that only the first file has come with their digit. Of the others, 30 are
+features of 600 of them. The 600 images of the first file only have their digit as label. Of the others, 30 are
 known pairs, and three of each digit are labelled in the second file.
 """
 
@@ -68,28 +68,28 @@ def _write(path: Path, names: list[str], rows: list[tuple[object, ...]]) -> None
         csv.writer(file).writerows([names, *rows])
 
 
-def answers(folder: Path) -> str:
-    """The commands as a user types them, each with what it says; what becomes of the columns is left out."""
+def run_commands(folder: Path) -> str:
+    """Return the commands as a user types them, each with its output, without the lines on column types."""
     parts = []
     for command in COMMANDS:
-        asked = [sys.executable, "-m", "isthmus", *command.split()]
-        done = subprocess.run(asked, cwd=folder, stdout=subprocess.PIPE, text=True, encoding="utf-8", check=True)
-        said = done.stdout.split("\n\n", 1)[-1].strip().splitlines()
-        lines = [line for words in said for line in textwrap.wrap(words, WIDTH)]
+        words = [sys.executable, "-m", "isthmus", *command.split()]
+        done = subprocess.run(words, cwd=folder, stdout=subprocess.PIPE, text=True, encoding="utf-8", check=True)
+        output = done.stdout.split("\n\n", 1)[-1].strip().splitlines()
+        lines = [line for long in output for line in textwrap.wrap(long, WIDTH)]
         parts.append("\n".join([f"$ isthmus {command}", *lines]))
     return "```text\n" + "\n\n".join(parts) + "\n```\n"
 
 
-def truth(folder: Path, digits: dict[str, str]) -> str:
-    """Count how much of it is right, over all rows."""
+def count_right(folder: Path, digits: dict[str, str]) -> str:
+    """Return how many matches and classes are right, over all rows."""
     matches, labels = (_read(folder / name) for name in ("matches.csv", "labels.csv"))
     right = sum(row["source"] == row["target"] for row in matches)
     named = [digits[row["id"]] == row["class"] for row in labels if row["given"] == "false"]
-    said = (
+    sentence = (
         f"In truth, {right} of the {len(matches)} matches are right, and {sum(named) / len(named):.0%} of the "
         f"{len(named)} classes."
     )
-    return "\n".join(textwrap.wrap(said, WIDTH)) + "\n"
+    return "\n".join(textwrap.wrap(sentence, WIDTH)) + "\n"
 
 
 def _read(path: Path) -> list[dict[str, str]]:
@@ -97,41 +97,38 @@ def _read(path: Path) -> list[dict[str, str]]:
         return list(csv.DictReader(file))
 
 
-def made() -> dict[str, str]:
-    """What stands between the marks of the README, by the name in each."""
+def make_parts() -> dict[str, str]:
+    """Return the text between the marks of the README, by the name of each mark."""
     with TemporaryDirectory() as name:
         folder = Path(name)
         digits = export(folder)
-        return {"commands": answers(folder), "truth": truth(folder, digits)}
+        return {"commands": run_commands(folder), "truth": count_right(folder, digits)}
 
 
-def with_answers(text: str, parts: dict[str, str]) -> str:
-    """The README with new text between its marks."""
+def replace_parts(text: str, parts: dict[str, str]) -> str:
+    """Return the README with new text between its marks."""
     return MARK.sub(lambda found: f"{found[1]}{parts[found[2]]}{found[3]}", text)
 
 
-def with_python(text: str) -> str:
-    """The README with the outputs of its Python; one that still fits, with its dots, stays as it is."""
-    lines, names, same = (
-        text.splitlines(keepends=True),
-        {"__name__": "__main__"},
-        doctest.OutputChecker().check_output,
-    )
+def update_python(text: str) -> str:
+    """Return the README with the outputs of its Python; an output that still matches, with its dots, is kept."""
+    lines, names = text.splitlines(keepends=True), {"__name__": "__main__"}
+    same = doctest.OutputChecker().check_output
     changed = []
     for example in doctest.DocTestParser().get_examples(text):
-        said = io.StringIO()
-        with redirect_stdout(said):
+        output = io.StringIO()
+        with redirect_stdout(output):
             exec(compile(example.source, "README.md", "single"), names)
-        if not same(example.want, said.getvalue(), FLAGS):
-            changed.append((example, said.getvalue()))
-    for example, said in reversed(changed):
+        if not same(example.want, output.getvalue(), FLAGS):
+            changed.append((example, output.getvalue()))
+    for example, new in reversed(changed):
         start = example.lineno + example.source.count("\n")
-        lines[start : start + example.want.count("\n")] = said.splitlines(keepends=True)
+        lines[start : start + example.want.count("\n")] = new.splitlines(keepends=True)
     return "".join(lines)
 
 
 def draw() -> None:
-    """The picture, by the demo with its defaults."""
+    """Draw the picture by the demo with its defaults."""
     with TemporaryDirectory() as folder:
         demo = ROOT / "examples" / "digits_demo.py"
         subprocess.run([sys.executable, str(demo), "--output", folder], check=True)
@@ -140,16 +137,16 @@ def draw() -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--pictures", action="store_true", help="draw docs/names.png too")
-    parser.add_argument("--export", type=Path, metavar="FOLDER", help="only write the two files, and the known pairs")
+    parser.add_argument("--pictures", action="store_true", help="also draw docs/names.png")
+    parser.add_argument("--export", type=Path, metavar="FOLDER", help="only write the two files and the known pairs")
     options = parser.parse_args()
     if options.export is not None:
         export(options.export)
         return
     began = time.perf_counter()
-    parts = made()
-    print(f"{len(COMMANDS)} commands, and counting: {time.perf_counter() - began:.0f} s")
-    README.write_text(with_python(with_answers(README.read_text(encoding="utf-8"), parts)), encoding="utf-8")
+    parts = make_parts()
+    print(f"{len(COMMANDS)} commands: {time.perf_counter() - began:.0f} s")
+    README.write_text(update_python(replace_parts(README.read_text(encoding="utf-8"), parts)), encoding="utf-8")
     if options.pictures:
         draw()
 

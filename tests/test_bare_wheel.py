@@ -119,7 +119,7 @@ MISSING = {
     ),
     "onnx": ("isthmus.to_onnx(isthmus.migrate(H, H, 'rows', kind='ridge'))", None),
     "fast": ("isthmus.MLHD(solver=isthmus.solvers.bregman.BregmanProjections(compiled=True)).fit(*small)", None),
-    "completion": ("isthmus.cli.completion._library()", ["completion", "bash"]),
+    "completion": ("isthmus.cli.completion._import_shtab()", ["completion", "bash"]),
     "report": ("isthmus.view.report.page.load_libraries()", None),
     "transport": ("isthmus.GW().fit(*small)", None),
     "dask": ("isthmus.data.blocks.import_dask()", None),
@@ -132,7 +132,7 @@ import numpy as np
 import isthmus
 from isthmus.cli.main import main
 
-for name in ("io.anndata", "cli.completion", "view.canvas", "data.blocks", "solvers", "io.tables.read"):
+for name in ("io.anndata", "cli.completion", "view.canvas", "data.blocks", "solvers", "io.tables"):
     importlib.import_module(f"isthmus.{name}")
 if "report" in sys.argv[2]:
     import isthmus.view.report.page

@@ -1,4 +1,4 @@
-"""The documentation says what is true: names exist, links lead somewhere, the table of notation fits the code."""
+"""The documentation is correct: names exist, links resolve, the table of notation holds for the code."""
 
 import dataclasses
 import importlib
@@ -26,7 +26,7 @@ SIZES = {"n_s": 13, "n_l": 5, "n_u": 9, "d_s": 2, "d_t": 3, "r_s": 6, "r_t": 4, 
 
 
 def has_attribute(owner: Any, name: str) -> bool:
-    """Whether an object has an attribute, or a class declares one for its instances."""
+    """Return whether an object has an attribute, or a class declares one for its instances."""
     if hasattr(owner, name):
         return True
     if not inspect.isclass(owner):
@@ -37,7 +37,7 @@ def has_attribute(owner: Any, name: str) -> bool:
 
 
 def resolves(dotted: str) -> bool:
-    """Whether a dotted name is a module, or an attribute of one, or an attribute of a class in one."""
+    """Return whether a dotted name is a module, an attribute of one, or an attribute of a class in one."""
     parts = dotted.split(".")
     for end in range(len(parts), 0, -1):
         try:
@@ -53,7 +53,7 @@ def resolves(dotted: str) -> bool:
 
 
 def anchors(page: Path) -> set[str]:
-    """The anchors of a page's headings, as GitHub writes them."""
+    """Return the anchors of a page's headings, as GitHub writes them."""
     headings = re.findall(r"^#+ +(.+?) *$", FENCE.sub("", page.read_text(encoding="utf-8")), re.MULTILINE)
     return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
 
@@ -104,7 +104,7 @@ def test_every_name_in_backticks_exists(page: Path) -> None:
     assert not missing
 
 
-def test_a_wrong_name_is_found_out() -> None:
+def test_a_wrong_name_is_detected() -> None:
     assert resolves("isthmus.solvers.logdet.Pairs.left")  # a field without default
     assert resolves("isthmus.MLHD.common_space_")  # set in fit
     assert not resolves("isthmus.MLHD.nonsense")
@@ -113,7 +113,7 @@ def test_a_wrong_name_is_found_out() -> None:
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
-def test_every_relative_link_leads_somewhere(page: Path) -> None:
+def test_every_relative_link_resolves(page: Path) -> None:
     for target in LINK.findall(FENCE.sub("", page.read_text(encoding="utf-8"))):
         if re.match(r"[a-z]+:", target):
             continue

@@ -1,4 +1,4 @@
-"""The README shows what its commands say: run again on the same two files, and compared."""
+"""The README shows the current outputs of its commands: they are run again on the same two files and compared."""
 
 import importlib.util
 import re
@@ -9,7 +9,7 @@ import pytest
 ROOT = Path(__file__).parents[1]
 NUMBER = re.compile(r"\d[\d,]*(?:\.\d+)?%?")
 POINTS, SHARE = 25.0, 0.15
-"""How far figures may be off elsewhere: one pair of ten that were held back is ten points, and its interval follows."""
+"""Tolerances for other machines: one of ten held-out pairs is ten points, and its interval moves with it."""
 
 
 @pytest.fixture(scope="module")
@@ -24,9 +24,9 @@ def value(text):
     return float(text.rstrip("%").replace(",", ""))
 
 
-def differences(shown, said):
-    """What is not the same in two texts: words, or numbers that are further off than other machines bring about."""
-    texts = [" ".join(text.split()) for text in (shown, said)]
+def differences(shown, printed):
+    """Return the differences of two texts: words, or numbers beyond the tolerances."""
+    texts = [" ".join(text.split()) for text in (shown, printed)]
     words = [NUMBER.split(text) for text in texts]
     if words[0] != words[1]:
         return [next(f"{a!r}, {b!r}" for a, b in zip(*words, strict=False) if a != b)]
@@ -46,18 +46,18 @@ def test_what_counts_as_a_difference():
 def test_the_commands_say_what_the_readme_shows(script):
     for extra in ("polars", "skops", "plotly"):
         pytest.importorskip(extra)
-    made = script.made()
+    made = script.make_parts()
     text = script.README.read_text(encoding="utf-8")
     shown = {name: block for _, name, block, _ in re.findall(MARKED, text, re.DOTALL)}
     assert shown.keys() == made.keys()
     for name, block in shown.items():
         assert differences(block, made[name]) == []
-    assert script.with_answers(text, shown) == text
+    assert script.replace_parts(text, shown) == text
 
 
 MARKED = r"(<!-- made by examples/readme\.py: (\w+) -->\n)(.*?)(<!-- end -->)"
 
 
-def test_outputs_of_python_are_put_right_and_dots_are_kept(script):
+def test_outputs_of_python_are_updated_and_dots_are_kept(script):
     text = ">>> x = [1, 2, 3]\n>>> x\n[1, ..., 3]\n>>> print(len(x), 'of them')\n4 of them\n\nmore\n"
-    assert script.with_python(text) == text.replace("4 of them", "3 of them")
+    assert script.update_python(text) == text.replace("4 of them", "3 of them")

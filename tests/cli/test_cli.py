@@ -1,4 +1,4 @@
-"""The command line: what it says, how it ends, and how little it loads."""
+"""The command line: its messages, its exit statuses, and how few modules it imports."""
 
 import importlib
 import json
@@ -61,7 +61,7 @@ def test_systems_are_filtered_by_the_data_at_hand(capsys):
         )
 
 
-def test_datasets_say_what_each_is_and_how_to_load_it(capsys):
+def test_datasets_are_described_with_their_import_line(capsys):
     status, out, err = run("datasets", capsys=capsys)
     assert (status, err) == (0, "")
     for name in ("digits", "toy"):
@@ -78,7 +78,7 @@ def ended(error, after_stop=""):
     return run_command("program", stop, after_stop)
 
 
-def test_endings(capsys):
+def test_exit_statuses_and_messages(capsys):
     assert run_command("program", lambda: None) == 0
     assert ended(InputError("rows: expected some, got none.")) == 2
     assert ended(OSError("the disc is full")) == 2
@@ -92,18 +92,18 @@ def test_endings(capsys):
     assert ended(MemoryError()) == 2
     assert capsys.readouterr().err == (
         "program: 'a\\nb': Permission denied.\nprogram: rows: expected some, got \\x1b[2J.\n"
-        "program: expected work that fits in memory, got more than there is.\n"
+        "program: out of memory; use fewer rows or columns, or a machine with more memory.\n"
     )
     with mock.patch.object(sys, "stderr", None):  # closed: nothing goes to standard output instead
         assert ended(InputError("rows: expected some, got none.")) == 2
         assert not Console().progress
     assert capsys.readouterr() == ("", "")
-    with pytest.raises(ZeroDivisionError):  # a mistake of ours is not dressed up as the user's
+    with pytest.raises(ZeroDivisionError):  # an internal error keeps its traceback
         ended(ZeroDivisionError())
 
 
 @pytest.mark.parametrize("name", ["SIGTERM", "SIGHUP"])
-def test_a_request_to_stop_leaves_as_ctrl_c_does(name, tmp_path, capsys, usual_signals):
+def test_a_signal_ends_a_command_as_ctrl_c_does(name, tmp_path, capsys, usual_signals):
     number = getattr(signal, name)
 
     def write():
@@ -118,7 +118,7 @@ def test_a_request_to_stop_leaves_as_ctrl_c_does(name, tmp_path, capsys, usual_s
     assert signal.getsignal(number) == signal.SIG_DFL
 
 
-def test_words_come_at_once_on_a_terminal_and_otherwise_with_the_answer(capsys, monkeypatch):
+def test_lines_are_printed_at_once_on_a_terminal_and_otherwise_after_success(capsys, monkeypatch):
     def speak(options):
         Console().say("a beginning")
         raise InputError("rows: expected some, got none.")
@@ -130,9 +130,9 @@ def test_words_come_at_once_on_a_terminal_and_otherwise_with_the_answer(capsys, 
 
 
 @pytest.mark.filterwarnings("always")
-def test_warnings_are_one_line_unless_silence_is_asked_for(capsys, monkeypatch):
+def test_warnings_are_one_line_and_none_with_quiet(capsys, monkeypatch):
     monkeypatch.setattr("isthmus.cli.systems.run", lambda options: warn("a\nb \x1b[2J", DataWarning))
-    assert run("systems", capsys=capsys) == (0, "", "isthmus: mind: a\\nb \\x1b[2J\n")
+    assert run("systems", capsys=capsys) == (0, "", "isthmus: warning: a\\nb \\x1b[2J\n")
     assert run("systems", "--quiet", capsys=capsys) == (0, "", "")
 
 
@@ -143,7 +143,7 @@ def test_help_has_examples_of_its_own_command(name, capsys):
     assert f"\n  isthmus {name} " in out.partition("examples:")[2] + " " or f"$(isthmus {name} " in out
 
 
-def test_help_teaches_the_exit_statuses(capsys):
+def test_help_lists_the_exit_statuses(capsys):
     out = run("--help", capsys=capsys)[1]
     for status in (0, 1, 2, 130):
         assert f"\n  {status:<3}  " in out
@@ -186,28 +186,28 @@ def test_help_loads_no_library():
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (["systems", "--colour"], "unrecognized arguments: --colour; `isthmus --help`"),
-        (["match", "a.csv"], "the following arguments are required: B; `isthmus match --help`"),
+        (["systems", "--colour"], "unrecognized arguments: --colour; see `isthmus --help`"),
+        (["match", "a.csv"], "the following arguments are required: B; see `isthmus match --help`"),
         (["nothing"], "argument COMMAND: invalid choice: 'nothing'"),
         (["match", "a", "b", "--seed", "x"], "argument --seed: expected a whole number of at least 0, got 'x'"),
         (["label", "a", "b", "--label", "c", "--check", "-1"], "argument --check: expected a whole number"),
         (["embed", "m", "f", "--domain", "both", "-o", "x"], "argument --domain: invalid choice: 'both'"),
-        ([], "the following arguments are required: COMMAND; `isthmus --help`"),
+        ([], "the following arguments are required: COMMAND; see `isthmus --help`"),
     ],
 )
-def test_wrong_words_are_one_sentence(capsys, words, said):
+def test_a_wrong_option_is_one_sentence(capsys, words, said):
     with pytest.raises(SystemExit) as end:
         main(words)
     out, err = capsys.readouterr()
     assert (end.value.code, out, err.count("\n")) == (2, "", 1)
     assert err.startswith(f"isthmus: {said}")
-    assert err.endswith(" tells what there is.\n")
+    assert err.endswith(" --help`.\n")
 
 
 NOISE = """
 import os, sys
-from isthmus.cli.process import libraries_silenced
-with libraries_silenced():
+from isthmus.cli.process import silence_libraries
+with silence_libraries():
     os.write(2, b"panicked at")
     print("our words", file=sys.stderr)
 os.write(2, b"after\\n")
@@ -215,7 +215,7 @@ print("later", file=sys.stderr)
 """
 
 
-def test_a_library_that_panics_is_not_heard_and_python_is():
+def test_what_libraries_print_on_standard_error_is_discarded_and_python_can_print():
     done = python("-c", NOISE, capture_output=True)
     assert (done.returncode, done.stderr) == (0, "our words\nafter\nlater\n")
 

@@ -203,7 +203,7 @@ def test_a_bad_file_is_one_sentence_by_the_program_itself(inputs, tmp_path, proc
 def test_a_full_disc_behind_standard_output_is_one_sentence(tmp_path, processes):
     for status, _, err in each_in_a_process(processes, [["systems"], ["datasets"], ["--help"]], tmp_path):
         assert (status, err.count("\n")) == (2, 1)
-        assert "standard output: expected room for the answer, got 'No space left on device'." in err
+        assert "standard output: expected to write the answer, got 'No space left on device'." in err
 
 
 @pytest.mark.parametrize("bad", [name for name in BAD if name != "part.isthmus"])
@@ -260,7 +260,7 @@ def test_an_input_is_never_the_output(inputs, tmp_path, capsys):
         os.symlink(inputs / name, link)
         words = [*order("match", inputs, tmp_path / "out"), "--pairs", inputs / "pairs.csv", "-o"]
         for path in (inputs / name, link):
-            assert_refused(run(capsys, [*words, path]), "expected an output beside the inputs, got one of them")
+            assert_refused(run(capsys, [*words, path]), "expected an output other than the inputs, got one of them")
 
 
 @contextmanager

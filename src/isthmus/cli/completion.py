@@ -1,4 +1,4 @@
-"""``isthmus completion``: what a shell needs to complete commands, options and files."""
+"""``isthmus completion``: print a script that makes a shell complete commands, options and files."""
 
 from __future__ import annotations
 
@@ -12,24 +12,24 @@ from isthmus.exceptions import MissingDependencyError
 EXAMPLES = """\
 examples:
   eval "$(isthmus completion bash)"                                              # in ~/.bashrc
-  isthmus completion zsh > ~/.zfunc/_isthmus                                     # a folder of $fpath
+  isthmus completion zsh > ~/.zfunc/_isthmus                                     # a folder in $fpath
   isthmus completion tcsh > ~/.isthmus.tcsh                                      # then: source ~/.isthmus.tcsh
 """
 SHELLS = "bash", "zsh", "tcsh"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """The options."""
-    parser.add_argument("shell", choices=SHELLS, help="the shell: bash, zsh or tcsh")
+    """Add the name of the shell."""
+    parser.add_argument("shell", choices=SHELLS, help="your shell")
 
 
 def run(options: argparse.Namespace) -> None:
-    """Print the script, made from the options of all commands."""
+    """Print the script, generated from the parser of all commands."""
     from isthmus.cli.main import make_parser
 
-    shtab, every = _library(), make_parser()
-    _complete_files(every, shtab)
-    print_output(shtab.complete(every, shell=options.shell) + "\n")
+    shtab, parser = _import_shtab(), make_parser()
+    _complete_files(parser, shtab)
+    print_output(shtab.complete(parser, shell=options.shell) + "\n")
 
 
 def _complete_files(parser: argparse.ArgumentParser, shtab: Any) -> None:
@@ -41,7 +41,7 @@ def _complete_files(parser: argparse.ArgumentParser, shtab: Any) -> None:
             action.complete = shtab.DIRECTORY if action.metavar == "FOLDER" else shtab.FILE  # type: ignore[attr-defined]
 
 
-def _library() -> Any:
+def _import_shtab() -> Any:
     try:
         import shtab
     except ImportError:

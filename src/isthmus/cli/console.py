@@ -1,4 +1,4 @@
-"""Where answers go, looked at before the work: what can't be written is told at once, and no input is overwritten."""
+"""Checks of output paths before the work, and what a command prints: lines for people or one JSON object."""
 
 from __future__ import annotations
 
@@ -17,24 +17,24 @@ from isthmus.exceptions import InputError
 
 
 def check_output(path: Path | None, *inputs: Path | None) -> None:
-    """Raise where a file could not be written, or is one of the inputs."""
+    """Raise if a file can't be written or is one of the inputs."""
     if path is None:
         return
     _check_not_folder(path)
     for given in inputs:
         if given is not None and _same_file(path, given):
-            raise InputError(f"{show_path(path)}: expected an output beside the inputs, got one of them.")
+            raise InputError(f"{show_path(path)}: expected an output other than the inputs, got one of them.")
     check_writable(path)
 
 
 def check_table_output(path: Path | None, *inputs: Path | None) -> None:
-    """The same for a table, whose ending has to be one of those that can be written."""
+    """Raise if a table can't be written: :func:`check_output`, and the file name needs a known extension."""
     if path is None:
         return
     from isthmus.io.tables.content import import_polars
     from isthmus.io.tables.stream import WRITERS
 
-    import_polars()  # what is missing is told before the work
+    import_polars()  # raises now if it is missing, before the work
     _check_not_folder(path)
     if path.suffix.lower() not in WRITERS:
         raise InputError(f"{show_path(path)}: expected a name that ends in one of {', '.join(WRITERS)}.")
@@ -52,14 +52,14 @@ def _same_file(path: Path, other: Path) -> bool:
 
 @dataclass(frozen=True)
 class Console:
-    """Where words go.
+    """What a command prints on standard output.
 
     Parameters
     ----------
     json : bool
-        Whether one JSON object is printed at the end, and words are left out.
+        Whether to print one JSON object at the end and no other lines.
     quiet : bool
-        Whether nothing is said.
+        Whether to print nothing.
     """
 
     json: bool = False
@@ -67,26 +67,26 @@ class Console:
 
     @classmethod
     def of(cls, options: argparse.Namespace) -> Console:
-        """As the options ask for."""
+        """Return the console for parsed options."""
         return cls(options.json, options.quiet)
 
     @property
     def progress(self) -> bool:
-        """Whether to show how far long work is: on a terminal that is not to be silent, where tqdm is installed."""
+        """Whether to show progress bars: on a terminal, with tqdm installed, without --json and --quiet."""
         return not (self.json or self.quiet) and sys.stderr is not None and sys.stderr.isatty() and has_tqdm()
 
     def say(self, *lines: str) -> None:
-        """Lines for people; what came from files can't act on a terminal."""
+        """Print lines for people; control characters from files are escaped."""
         if not (self.json or self.quiet):
             for line in lines:
                 print(escape_for_terminal(line), flush=True)
 
     def bar(self, name: str) -> Progress:
-        """Return the progress of a command's own steps: a bar that is cleared at the end, or nothing."""
+        """Return a progress bar for the steps of a command, cleared at the end; silent without a terminal."""
         return Progress(self.progress, name, leave=False)
 
     def answer(self, facts: Mapping[str, Any]) -> None:
-        """The object for machines."""
+        """Print the JSON object, if --json was given."""
         if self.json:
             text = json.dumps(facts, ensure_ascii=False, allow_nan=False)
             print("".join(c if c.isprintable() else json.dumps(c)[1:-1] for c in text))

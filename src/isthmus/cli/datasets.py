@@ -1,4 +1,4 @@
-"""``isthmus datasets``: what comes with the library."""
+"""``isthmus datasets``: list the data sets included in the package."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ WIDTH = 100
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """How it speaks."""
+    """Add the output options."""
     add_output_options(parser)
 
 
 def run(options: argparse.Namespace) -> None:
-    """Print what each data set is, its terms of use, and how it is loaded."""
-    screen = Console.of(options)
+    """Print the description, licence and import line of each data set."""
+    console = Console.of(options)
     from isthmus.data.datasets import load_digits, load_toy
 
     facts = []
@@ -34,7 +34,7 @@ def run(options: argparse.Namespace) -> None:
         lines = (f"{pair}", pair.description, f"licence: {pair.licence}")
         wrapped = [textwrap.wrap(line, WIDTH - 4, subsequent_indent="    ") for line in lines]
         first, *others = (part for parts in wrapped for part in parts)
-        screen.say(first, *(f"    {line}" for line in (*others, f"from isthmus.data import {load.__name__}")), "")
+        console.say(first, *(f"    {line}" for line in (*others, f"from isthmus.data import {load.__name__}")), "")
         name = load.__name__.removeprefix("load_")
         facts.append({"name": name, "description": pair.description, "licence": pair.licence})
-    screen.answer({"datasets": facts})
+    console.answer({"datasets": facts})

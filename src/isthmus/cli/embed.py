@@ -27,7 +27,7 @@ examples:
   isthmus embed translations.isthmus french.csv --domain target -o french.npy
   isthmus embed translations.isthmus english.parquet --domain source -o english.parquet
 
-Files of any length: rows are read, mapped and written some at a time (.npz and .h5ad are read whole).
+Rows are read, mapped and written in blocks, so FILE can be larger than memory (except .npz and .h5ad).
 """
 BLOCK = 20_000
 """Rows that are read, mapped and written at once."""
@@ -40,8 +40,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_model_option(parser)
     add = parser.add_argument
     add("file", metavar="FILE", type=Path, help=f"rows of one domain: {FORMATS}")
-    add("--domain", choices=DOMAINS, required=True, help="which")
-    add("-o", "--output", type=Path, required=True, metavar="FILE", help="points as .npy (rows in order) or a table")
+    add("--domain", choices=DOMAINS, required=True, help="domain of the rows")
+    add("-o", "--output", type=Path, required=True, metavar="FILE", help="points: .npy or a table with ids")
     add_format(parser, files=1)
     add_output_options(parser)
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from isthmus.cli.console import Console, check_output
 from isthmus.cli.inputs import load_pairs, match_columns
-from isthmus.cli.label import add_pairs_option, read_labelled_inputs
+from isthmus.cli.label import read_labelled_inputs
 from isthmus.cli.options import add_column_options, add_file_options, add_output_options, parse_count
 
 EXAMPLES = """\
@@ -16,21 +16,21 @@ examples:
   isthmus evaluate english.csv french.csv --label section --id package --text description
   isthmus evaluate old.csv new.csv --label kind --system mlhd --picture verdict
 
-Labels of TARGET are held out and predicted, several times: it needs twenty or more.
+Labels of TARGET are held out in several random splits and predicted, so at least 20 labels are needed.
 """
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the options."""
-    add_file_options(parser, "SOURCE", "TARGET", ("rows with labels", "rows with some labels, and other columns"))
+    what = ("rows with labels", "rows with some labels, and other columns")
+    add_file_options(parser, "SOURCE", "TARGET", what, "none")
     add = parser.add_argument
-    add_pairs_option(parser)
-    add("--system", default="auto", metavar="NAME", help="a name of `isthmus systems` (label transfer)")
-    add("--splits", type=int, metavar="N", help="how often labels are held out (by the number of rows)")
-    add("--picture", type=Path, metavar="FILE", help="the curve over labels per class: FILE.png and FILE.svg")
-    add("-o", "--output", type=Path, metavar="FILE", help="the verdict as JSON, for `isthmus report`")
-    add("--seed", type=parse_count, default=0, metavar="N", help="which labels are held out (0)")
-    add("--jobs", type=int, default=2, metavar="N", help="splits at the same time (2)")
+    add("--system", default="auto", metavar="NAME", help="a name from `isthmus systems` (default: label-transfer)")
+    add("--splits", type=int, metavar="N", help="number of random splits (default: by the number of rows)")
+    add("--picture", type=Path, metavar="FILE", help="plot accuracy by labels per class: FILE.png and FILE.svg")
+    add("-o", "--output", type=Path, metavar="FILE", help="write the verdict as JSON, for `isthmus report`")
+    add("--seed", type=parse_count, default=0, metavar="N", help="random seed (default: 0)")
+    add("--jobs", type=int, default=2, metavar="N", help="number of parallel splits (default: 2)")
     add_column_options(parser, label=True)
     add_output_options(parser)
 

@@ -14,15 +14,15 @@ EXAMPLES = """\
 examples:
   isthmus export translations.isthmus -o maps/
 
-The files map rows of features, in the order that `isthmus inspect` shows, to points of the common space. The step
-from a table to features (scaling, categories, words) is not part of them.
+Writes source.onnx and target.onnx: maps from rows of features, in the order shown by `isthmus inspect`, to points of
+the common space. They do not include the conversion of table columns to features (scaling, categories, words).
 """
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the options."""
     add_model_option(parser)
-    folder = "the folder for source.onnx and target.onnx"
+    folder = "folder for source.onnx and target.onnx"
     parser.add_argument("-o", "--output", type=Path, required=True, metavar="FOLDER", help=folder)
     add_output_options(parser)
 

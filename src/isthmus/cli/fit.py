@@ -21,11 +21,11 @@ examples:
   isthmus fit english.csv french.csv --id package --text description --pairs known.csv -o translations.isthmus
   isthmus fit rna.h5ad atac.h5ad --label cell_type -o cells.isthmus
   isthmus fit a.csv b.csv --label kind --system mlhd-rbf -o kinds.isthmus
-  isthmus fit a.csv b.csv --label kind --plan plan.toml          # writes the column types, to be corrected
+  isthmus fit a.csv b.csv --label kind --plan plan.toml   # writes the detected column types; edit and run again
 
-The default system is ridge maps both ways for pairs, and MLHD for labels; `isthmus systems` lists the others.
-Without --pairs and labels, rows with the same id in both files (--id) are the pairs.
-The model file is for `isthmus search`, `isthmus embed` and `isthmus inspect`, and for isthmus.load in Python.
+Default system: ridge (linear maps in both directions) with known pairs, else mlhd. `isthmus systems` lists all.
+Without --pairs and labels, rows with the same id (--id) in both files are the pairs.
+Use the model file with `isthmus search`, `embed`, `inspect`, `export` and `report`, or with isthmus.load in Python.
 """
 PAIRS, LABELS = "ridge", "mlhd"
 """The default systems for pairs and for labels."""
@@ -35,8 +35,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the options."""
     add_file_options(parser, "SOURCE", "TARGET", ("rows of one collection", "rows of the other"), "none")
     add = parser.add_argument
-    add("--system", metavar="NAME", help="a name of `isthmus systems` (by default ridge for pairs, mlhd for labels)")
-    add("-o", "--output", type=Path, metavar="MODEL", help="the file that the model is written to; required to fit")
+    add("--system", metavar="NAME", help="a name listed by `isthmus systems` (default: see below)")
+    add("-o", "--output", type=Path, metavar="MODEL", help="model file to write; required, except with a new --plan")
     add_column_options(parser, label=True, required=False)
     add_output_options(parser)
 

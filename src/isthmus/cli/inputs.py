@@ -65,7 +65,7 @@ class StoredModel:
 
 def add_model_option(parser: argparse.ArgumentParser) -> None:
     """The file."""
-    parser.add_argument("model", metavar="MODEL", type=Path, help="a file of `isthmus fit`")
+    parser.add_argument("model", metavar="MODEL", type=Path, help="model file written by `isthmus fit`")
 
 
 def other_domain(domain: str) -> str:

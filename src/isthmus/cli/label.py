@@ -23,7 +23,7 @@ examples:
   isthmus label english.csv french.csv --label section --id package --text description -o labels.csv
   isthmus label rna.h5ad atac.h5ad --label cell_type -o labels.csv
 
-A class without any labelled row in TARGET can still be predicted: by its place among the other classes.
+Rows can also get a class that has no label in TARGET: it is inferred from the geometry of the classes in SOURCE.
 """
 # Classes that one line lists.
 LISTED = 20
@@ -31,23 +31,17 @@ LISTED = 20
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the options."""
-    add_file_options(parser, "SOURCE", "TARGET", ("rows with many labels", "rows with few labels, and other columns"))
+    what = ("rows with many labels", "rows with few labels, and other columns")
+    add_file_options(parser, "SOURCE", "TARGET", what, "none")
     add = parser.add_argument
-    add_pairs_option(parser)
-    table = "id, class, probability, runner-up, given; FILE.json is for `isthmus report`"
+    table = "table of id, class, probability, runner-up; FILE.json, for `isthmus report`, is written next to it"
     add("-o", "--output", type=Path, metavar="FILE", help=table)
-    add("--reject-below", type=float, metavar="P", help="no class where the best has a smaller probability")
-    check = "how often known labels are held out and predicted (by the number of rows; 0: never)"
+    add("--reject-below", type=float, metavar="P", help="assign no class if the best one has a probability below P")
+    check = "rounds of testing on held-out labels, 0 for none (default: 1 to 3, by the number of rows)"
     add("--check", type=parse_count, metavar="N", help=check)
-    add("--seed", type=parse_count, default=0, metavar="N", help="of restarts and random relabellings (0)")
+    add("--seed", type=parse_count, default=0, metavar="N", help="random seed (default: 0)")
     add_column_options(parser, label=True)
     add_output_options(parser)
-
-
-def add_pairs_option(parser: argparse.ArgumentParser) -> None:
-    """Add ``--pairs``."""
-    known = "known pairs: two columns of ids, or those named source and target (none)"
-    parser.add_argument("--pairs", type=Path, metavar="FILE", help=known)
 
 
 def read_labelled_inputs(options: argparse.Namespace, screen: Console) -> Labelled | None:

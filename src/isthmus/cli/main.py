@@ -1,4 +1,7 @@
-"""The command line, one file per command, imported when it is asked for."""
+"""The command line: ``main`` parses the options and runs one command.
+
+Each command is a module of this package, imported only when it is used, so that ``--help`` is fast.
+"""
 
 from __future__ import annotations
 
@@ -17,19 +20,19 @@ from isthmus.cli.process import BAD_INPUT, print_error, print_output, run_comman
 from isthmus.exceptions import InputError
 
 COMMANDS = {
-    "match": "find the rows of two files that are the same object",
-    "label": "give classes to the rows of one file, by another with other columns",
-    "evaluate": "tell whether the other file helps to classify, on your own labels",
-    "fit": "learn one metric over two files, and keep it in a file",
-    "search": "find the nearest rows across the two collections of a model, or to a typed text",
+    "match": "find rows of two files that describe the same object",
+    "label": "classify the rows of one file with the labels of another file that has other columns",
+    "evaluate": "measure on your own labels whether the other file helps to classify",
+    "fit": "learn a common metric for two files and save the model",
+    "search": "find the nearest rows of the other file, for given rows or for a typed text",
     "embed": "write rows as points of a model's common space",
-    "export": "write the maps of a model as ONNX files, for other programs",
-    "inspect": "tell what a model file holds, without opening it in earnest",
-    "report": "write what the other commands found as one page for the browser",
-    "migrate": "keep an old index of vectors usable under a new model",
+    "export": "write the maps of a model as ONNX files for other programs",
+    "inspect": "show what a model file contains, without loading the model",
+    "report": "write the results of other commands as one HTML page",
+    "migrate": "learn a map that lets queries of a new embedding model search an old vector index",
     "systems": "list the systems and controls, and what each learns from",
-    "datasets": "list the data sets that come with the library",
-    "completion": "print a script that makes a shell complete commands, options and files",
+    "datasets": "list the data sets included in the package",
+    "completion": "print a completion script for your shell",
 }
 PARAMETERS = {
     "n_jobs": "jobs",
@@ -42,44 +45,44 @@ PARAMETERS = {
     "sep": "sep",
     "decimal": "decimal",
 }
-"""The options that parameters of functions have here."""
-DESCRIPTION = "Join two collections that are described by different features."
+"""The command-line option of each function parameter, for error messages."""
+DESCRIPTION = "Match, classify and search across two tables that describe their rows by different columns."
 EPILOG = """\
-Files: CSV, TSV or JSON lines (also .gz), Parquet, NPY, NPZ, .h5ad. `isthmus COMMAND --help` has examples.
+Input files: CSV, TSV or JSON lines (also .gz), Parquet, NPY, NPZ, .h5ad. For examples: `isthmus COMMAND --help`.
 
 exit status:
-  0    done
-  1    a mistake of ours, with a traceback: please report it
-  2    bad input, or no room for the output: one sentence on standard error, nothing on standard output
-  130  stopped by Ctrl-C (143 by SIGTERM, 129 by SIGHUP)
-Whatever happens, input files stay as they are, and output files are whole, or as they were before.
+  0    success
+  1    internal error; please report the traceback
+  2    wrong option, bad input or unwritable output: one sentence on standard error, nothing on standard output
+  130  interrupted by Ctrl-C (143 by SIGTERM, 129 by SIGHUP)
+Input files are never changed. An output file is written completely or not at all.
 """
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run a command; the exit status is 0, 2 for bad input, 130 after Ctrl-C, as ``isthmus --help`` says."""
+    """Run a command and return its exit status, as listed in ``isthmus --help``."""
     given = list(sys.argv[1:] if arguments is None else arguments)
-    return run_command("isthmus", lambda: _run(given), "Nothing was written.", tell_written=True)
+    return run_command("isthmus", lambda: _run(given), "Nothing was written.", name_written=True)
 
 
 def _run(arguments: list[str]) -> None:
     options = make_parser(arguments).parse_args(arguments)
     run = import_module(f"isthmus.cli.{options.command}").run
-    words = StringIO()
+    buffered = StringIO()
     with warnings.catch_warnings():
         warnings.showwarning = lambda message, *_, **__: _warn(str(message), quiet=getattr(options, "quiet", False))
-        # A person sees words as they come; in a pipe or a file they are an answer, which there is at the end or not.
+        # On a terminal, lines appear as they are printed. A pipe or file gets all of them after success, or nothing.
         on_terminal = sys.stdout is None or sys.stdout.isatty()
-        with silence_libraries(), nullcontext() if on_terminal else redirect_stdout(words):
+        with silence_libraries(), nullcontext() if on_terminal else redirect_stdout(buffered):
             try:
                 run(options)
             except InputError as error:
                 raise InputError(_name_options(str(error), options)) from None
-    print_output(words.getvalue())
+    print_output(buffered.getvalue())
 
 
 def _name_options(sentence: str, options: argparse.Namespace) -> str:
-    """The same about the option, where it speaks of the parameter of a function that the option stands for."""
+    """Replace a parameter name at the start of an error message by the option that sets it."""
     name, colon, rest = sentence.partition(":")
     option = PARAMETERS.get(name, "")
     return f"--{option.replace('_', '-')}{colon}{rest}" if option and hasattr(options, option) else sentence
@@ -87,28 +90,28 @@ def _name_options(sentence: str, options: argparse.Namespace) -> str:
 
 def _warn(message: str, *, quiet: bool) -> None:
     if not quiet:
-        print_error(f"isthmus: mind: {escape_for_terminal(message)}")
+        print_error(f"isthmus: warning: {escape_for_terminal(message)}")
 
 
 class Parser(argparse.ArgumentParser):
-    """One whose complaints are one sentence, too."""
+    """Argument parser whose errors are one sentence and exit status 2."""
 
     def error(self, message: str) -> NoReturn:
-        """Say what is wrong with the words of a command, and end."""
-        self.exit(BAD_INPUT, f"isthmus: {message}; `{self.prog} --help` tells what there is.\n")
+        """Print the error and exit."""
+        self.exit(BAD_INPUT, f"isthmus: {message}; see `{self.prog} --help`.\n")
 
 
 def make_parser(arguments: Sequence[str] = ()) -> argparse.ArgumentParser:
-    """The options of all commands; without arguments, or with a command among them, those of that one."""
+    """Return the parser of all commands; given arguments, only the commands named there get their options."""
     raw = argparse.RawDescriptionHelpFormatter
-    found = Parser("isthmus", description=DESCRIPTION, epilog=EPILOG, formatter_class=raw)
-    found.add_argument("--version", action="version", version=f"isthmus {__version__}")
-    commands = found.add_subparsers(title="commands", metavar="COMMAND", required=True, dest="command")
+    parser = Parser("isthmus", description=DESCRIPTION, epilog=EPILOG, formatter_class=raw)
+    parser.add_argument("--version", action="version", version=f"isthmus {__version__}")
+    commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True, dest="command")
     for name, about in COMMANDS.items():
         description = f"{about[0].upper()}{about[1:]}."
         command = commands.add_parser(name, help=about, description=description, formatter_class=raw)
-        if not arguments or name in arguments:  # the others are only named
+        if not arguments or name in arguments:  # importing the others would take time
             module = import_module(f"isthmus.cli.{name}")
             command.epilog = getattr(module, "EXAMPLES", None)
             module.add_arguments(command)
-    return found
+    return parser

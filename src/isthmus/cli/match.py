@@ -13,7 +13,7 @@ EXAMPLES = """\
 examples:
   isthmus match english.csv french.csv --id package --text description --pairs known.csv -o matches.csv
   isthmus match rna.h5ad atac.h5ad -o matches.csv
-  isthmus match a.csv b.csv --plan plan.toml            # writes the column types; correct them, and run it again
+  isthmus match a.csv b.csv --plan plan.toml            # writes the detected column types; edit them and run it again
 """
 
 
@@ -26,11 +26,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--output",
         type=Path,
         metavar="FILE",
-        help="the table of matches; FILE.json, for `isthmus report`, is written next to it",
+        help="table of matches; FILE.json, for `isthmus report`, is written next to it",
     )
-    add("--all", action="store_true", help="write matches of low confidence too, and those of a matching that failed")
-    add("--seed", type=parse_count, default=0, metavar="N", help="the seed of random numbers (0)")
-    add("--jobs", type=int, default=2, metavar="N", help="runs at the same time (2)")
+    add("--all", action="store_true", help="also write matches of low confidence, and those of a failed matching")
+    add("--seed", type=parse_count, default=0, metavar="N", help="random seed (default: 0)")
+    add("--jobs", type=int, default=2, metavar="N", help="number of parallel runs (default: 2)")
     add_column_options(parser, label=False)
     add_output_options(parser)
 

@@ -16,8 +16,8 @@ examples:
   isthmus migrate old.npy new.npy -o adapter/                       # row i of both is the same object
   isthmus migrate old.parquet new.parquet --id doc --pairs pairs.csv -o adapter/
 
-The folder has adapter.npz (isthmus.Adapter.load), matrix.npy (for affine maps: the matrix from new vectors to old
-ones, with the offset as its last row) and recall.txt.
+Files written to FOLDER: adapter.npz (for isthmus.Adapter.load), matrix.npy (the matrix from new to old vectors, with
+the offset as its last row; only for affine maps) and recall.txt (recall on held-out pairs).
 """
 MANY = 2000
 """With more features than this, fitting takes minutes."""
@@ -28,9 +28,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the options."""
     add_file_options(parser, "OLD", "NEW", ("vectors of the old model", "vectors of the new model"), "row by row")
     add = parser.add_argument
-    add("-o", "--output", type=Path, metavar="FOLDER", help="the folder that the adapter is written to")
-    add("--kind", default="auto", metavar="NAME", help="auto, ridge, procrustes, low_rank or kernel_ridge (auto)")
-    add("--seed", type=parse_count, default=0, metavar="N", help="the seed of random numbers (0)")
+    add("-o", "--output", type=Path, metavar="FOLDER", help="folder to write the adapter to")
+    kinds = "kind of map: auto, ridge, procrustes, low_rank or kernel_ridge (default: auto)"
+    add("--kind", default="auto", metavar="NAME", help=kinds)
+    add("--seed", type=parse_count, default=0, metavar="N", help="random seed (default: 0)")
     add_column_options(parser, label=False)
     add_output_options(parser)
 

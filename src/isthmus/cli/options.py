@@ -11,10 +11,10 @@ SIGNS = {"tab": "\t", "\\t": "\t"}
 """Names of separators that are hard to type."""
 FORMATS = "CSV, TSV or JSON lines (also .gz), Parquet, NPY, NPZ or .h5ad"
 COLUMNS = """\
-Column types are detected automatically and shown: numbers are scaled, columns of few
-different words become one column per word, texts become weighted words. --plan FILE
-writes the detected types to a new file and does nothing else: correct them there, and
-run the same command again."""
+Column types are detected automatically and shown: numbers are scaled, columns
+with few different words become one column of 0 and 1 per word, texts become tf-idf
+weights of their words. To change that, write the detected types to a new file
+with --plan FILE, edit the file, and run the same command again."""
 
 
 def parse_count(word: str) -> int:
@@ -35,7 +35,7 @@ def add_file_options(
     for name, about in zip((first, second), what, strict=True):
         parser.add_argument(name.lower(), metavar=name, type=Path, help=f"{about}: {FORMATS}")
     if pairs is not None:
-        known = f"known pairs: two columns of ids, or the columns source and target ({pairs})"
+        known = f"known pairs: a table with two columns of ids, or with columns source and target (default: {pairs})"
         parser.add_argument("--pairs", type=Path, metavar="FILE", help=known)
 
 
@@ -44,23 +44,24 @@ def add_column_options(parser: argparse.ArgumentParser, *, label: bool, required
     columns = parser.add_argument_group("columns", COLUMNS)
     add = columns.add_argument
     if label:
-        add("--label", required=required, metavar="COL", help="the column of class labels; an empty cell is no label")
-    named = "the column of row ids (default: row numbers from 0); repeat it for the other file"
+        labels = "column of class labels; an empty cell means unlabelled"
+        add("--label", required=required, metavar="COL", help=labels)
+    named = "column with the ids of the rows (default: row numbers from 0); repeat it for the other file"
     add("--id", action="append", default=[], metavar="COL", help=named)
-    add("--text", action="append", default=[], metavar="COL", help="a column that is text; can be repeated")
-    add("--drop", action="append", default=[], metavar="COL", help="a column to ignore; can be repeated")
-    plan = "the column types of both files, as TOML: written if the file does not exist, else used"
+    add("--text", action="append", default=[], metavar="COL", help="column to read as text; can be repeated")
+    add("--drop", action="append", default=[], metavar="COL", help="column to ignore; can be repeated")
+    plan = "column types of both files as TOML: written if FILE does not exist (and nothing else), used if it does"
     add("--plan", type=Path, metavar="FILE", help=plan)
     add_format(parser)
 
 
 def add_format(parser: argparse.ArgumentParser, *, files: int = 2) -> None:
     """Add the options for the dialect of CSV files."""
-    add = parser.add_argument_group("CSV files", "Detected and shown, unless given.").add_argument
+    add = parser.add_argument_group("CSV files", "Detected from the file and shown, unless given here.").add_argument
     again = "; repeat it for the other file" if files > 1 else ""
-    separator = f"the separator of cells: one character, tab or auto (auto){again}"
+    separator = f"separator of the cells: one character, tab or auto (default: auto){again}"
     add("--sep", action="append", default=[], metavar="CHAR", help=separator)
-    mark = f"the decimal mark of numbers: . or , or auto (auto){again}"
+    mark = f"decimal mark of numbers: . or , or auto (default: auto){again}"
     add("--decimal", action="append", default=[], metavar="MARK", help=mark)
 
 
@@ -79,5 +80,5 @@ def format_of(options: argparse.Namespace, file: int) -> dict[str, str | None]:
 def add_output_options(parser: argparse.ArgumentParser) -> None:
     """Add the options for the form of the output."""
     forms = parser.add_argument_group("output").add_mutually_exclusive_group()
-    forms.add_argument("--json", action="store_true", help="print one JSON object on standard output")
+    forms.add_argument("--json", action="store_true", help="print one JSON object instead of text")
     forms.add_argument("--quiet", action="store_true", help="print nothing but errors")

@@ -1,4 +1,4 @@
-"""How a command ends: its exit status, and one line where something went wrong."""
+"""Run a command as a process: exit status, one-line errors, signals, and standard output that may be closed."""
 
 from __future__ import annotations
 
@@ -20,36 +20,45 @@ STDERR = 2
 
 
 class TerminatedError(KeyboardInterrupt):
-    """Another program asks this one to stop: what is half done is tidied up, as after Ctrl-C."""
+    """SIGTERM or SIGHUP arrived; handled as Ctrl-C is, so that unfinished files are removed."""
 
     def __init__(self, number: int) -> None:
         self.number = number
         super().__init__(signal.Signals(number).name)
 
 
-def run_command(program: str, run: Callable[[], None], after_stop: str = "", *, tell_written: bool = False) -> int:
-    """Run a command: 0, 2 for bad input, 130 after Ctrl-C, when ``after_stop`` says how to go on.
+def run_command(program: str, run: Callable[[], None], after_stop: str = "", *, name_written: bool = False) -> int:
+    """Run a command and return its exit status: 0, 2 for bad input, 130 after Ctrl-C, 128 + number after a signal.
 
-    With ``tell_written``, the message after Ctrl-C names the files that were written before it, if any.
+    Parameters
+    ----------
+    program : str
+        Name at the start of error messages.
+    run : callable
+        The command.
+    after_stop : str
+        Sentence printed after Ctrl-C or a signal, for example how to resume.
+    name_written : bool
+        Whether to name the files that were completely written before Ctrl-C, in place of ``after_stop``.
     """
     with record_writes() as list_written:
-        return _exit_status(program, run, after_stop, list_written if tell_written else lambda: [])
+        return _exit_status(program, run, after_stop, list_written if name_written else lambda: [])
 
 
 def _exit_status(
     program: str, run: Callable[[], None], after_stop: str, list_written: Callable[[], list[Path]]
 ) -> int:
-    if isinstance(sys.stdout, TextIOWrapper):  # a terminal that has no "→" gets another sign, not a traceback
+    if isinstance(sys.stdout, TextIOWrapper):  # a terminal whose encoding has no "→" prints "?"
         sys.stdout.reconfigure(errors="replace")
     try:
         with _handle_signals():
             try:
                 run()
-            except SystemExit:  # the parser has said what there is to say
+            except SystemExit:  # --help, or an error that the parser has printed
                 print_output()
                 raise
             print_output()
-    except BrokenPipeError:  # the reader of a pipe, such as head, has seen enough
+    except BrokenPipeError:  # the reader of the pipe, such as head, has closed it
         _discard_output()
     except (IsthmusError, OSError, MemoryError) as error:
         print_error(f"{program}: {escape_for_terminal(_format_error(error))}")
@@ -62,13 +71,15 @@ def _exit_status(
         print_error(
             f"{program}: stopped by {by}. {f'Written before: {written}.' if written else after_stop}".rstrip()
         )
-        exec("")  # Python remembers an interrupted exec, of a class of data for one, and would end by the signal
+        # CPython remembers a KeyboardInterrupt inside exec, which dataclasses and namedtuples use, and would then end
+        # the process by the signal instead of our status. Another exec clears that mark.
+        exec("")
         return status
     return 0
 
 
 def print_output(text: str = "") -> None:
-    """Print text as it is, at once: here, where a closed pipe is expected, rather than when Python ends."""
+    """Print text and flush, so that a closed pipe raises here and not when Python exits."""
     if sys.stdout is None:
         return
     try:
@@ -78,20 +89,23 @@ def print_output(text: str = "") -> None:
         raise
     except OSError as error:
         _discard_output()
-        raise InputError(f"standard output: expected room for the answer, got '{error.strerror}'.") from None
+        raise InputError(f"standard output: expected to write the answer, got '{error.strerror}'.") from None
 
 
 def print_error(line: str) -> None:
-    """Print a line on standard error, or nowhere if that is closed: ``print`` would then take standard output."""
+    """Print a line on standard error; if that is closed, print nothing (``print`` would use standard output)."""
     if sys.stderr is not None:
         print(line, file=sys.stderr)
 
 
 @contextmanager
 def silence_libraries() -> Iterator[None]:
-    """Let Python alone write to standard error: a library that panics prints there, and we say it again."""
+    """Discard what compiled libraries write to standard error; Python can still write there.
+
+    polars, for example, prints the panic of its Rust code, which is then also raised as an exception.
+    """
     before = sys.__stderr__
-    if before is None or sys.stderr is not before:  # it is closed, or somebody has another one in its place
+    if before is None or sys.stderr is not before:  # closed, or already replaced, for example by pytest
         yield
         return
     kept, nowhere = os.dup(STDERR), os.open(os.devnull, os.O_WRONLY)
@@ -102,7 +116,7 @@ def silence_libraries() -> Iterator[None]:
     try:
         yield
     finally:
-        with suppress(OSError):  # whoever reads it has gone
+        with suppress(OSError):  # its reader has closed the pipe
             sys.stderr.close()
         sys.stderr = before
         os.dup2(kept, STDERR)
@@ -110,13 +124,13 @@ def silence_libraries() -> Iterator[None]:
 
 
 def _discard_output() -> None:
-    # What could not be written would be tried once more when Python ends, and complained about.
+    # Python flushes standard output at exit and would report the error again.
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _format_error(error: Exception) -> str:
     if isinstance(error, MemoryError):
-        return "expected work that fits in memory, got more than there is."
+        return "out of memory; use fewer rows or columns, or a machine with more memory."
     if isinstance(error, OSError) and error.strerror:
         return f"{show_path(error.filename)}: {error.strerror}." if error.filename else f"{error.strerror}."
     return str(error)
@@ -124,7 +138,7 @@ def _format_error(error: Exception) -> str:
 
 @contextmanager
 def _handle_signals() -> Iterator[None]:
-    """Make SIGTERM and SIGHUP leave as Ctrl-C does, unless the caller has other plans for them."""
+    """Raise :class:`TerminatedError` on SIGTERM and SIGHUP, unless the caller has installed handlers of its own."""
 
     def stop(number: int, frame: FrameType | None) -> None:
         raise TerminatedError(number)

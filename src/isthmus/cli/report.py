@@ -30,14 +30,14 @@ words of the rows of these files, so check who receives it.
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the options."""
     add = parser.add_argument
-    add("files", metavar="FILE", nargs="+", type=Path, help="models, matches, labels, verdicts; a chapter for each")
+    add("files", metavar="FILE", nargs="+", type=Path, help="model, matches, labels or verdict: one chapter each")
     add("-o", "--output", type=Path, required=True, metavar="FILE.html", help="the page to write")
-    add("--source", type=Path, metavar="FILE", help=f"the source rows to show: {FORMATS} (none)")
-    add("--target", type=Path, metavar="FILE", help="the target rows to show (none)")
-    named = "column that names the rows (as in the command before); repeat it for the other file"
+    add("--source", type=Path, metavar="FILE", help=f"table of the source rows, to show them: {FORMATS}")
+    add("--target", type=Path, metavar="FILE", help="table of the target rows, to show them")
+    named = "column with the ids of the rows (default: as in the earlier command); repeat it for the other file"
     add("--id", action="append", default=[], metavar="COL", help=named)
-    add("--label", metavar="COL", help="column of classes (as in the command before)")
-    add("--title", default="isthmus report", metavar="TEXT", help="title of the page (isthmus report)")
+    add("--label", metavar="COL", help="column of class labels (default: as in the earlier command)")
+    add("--title", default="isthmus report", metavar="TEXT", help="title of the page (default: isthmus report)")
     add_format(parser)
     add_output_options(parser)
 

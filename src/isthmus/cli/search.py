@@ -17,7 +17,7 @@ examples:
   isthmus search translations.isthmus --index english.csv --query french.csv -k 5 -o found.csv
   isthmus search translations.isthmus --index english.csv --text "jeu de cartes pour deux"
 
-Queries are of the target and the index of the source, unless --from source turns that around.
+By default, queries are target rows and the index has source rows; --from source exchanges them.
 """
 SHOWN = 10
 """Queries whose neighbours are shown on the screen."""
@@ -27,15 +27,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The options."""
     add_model_option(parser)
     add = parser.add_argument
-    add("--index", type=Path, required=True, metavar="FILE", help=f"the rows that are searched: {FORMATS}")
+    add("--index", type=Path, required=True, metavar="FILE", help=f"rows to search in: {FORMATS}")
     asked = parser.add_mutually_exclusive_group(required=True)
-    asked.add_argument("--query", type=Path, metavar="FILE", help="the rows that are asked for")
-    asked.add_argument("--text", metavar="WORDS", help="a typed text, where the model was fitted on texts")
-    add("-k", type=int, default=10, metavar="N", help="how many are found for each (10)")
-    add("--from", dest="domain", choices=DOMAINS, default="target", help="where the queries come from (target)")
-    add("--csls", action="store_true", help="set back rows that are near to everything")
-    add("--engine", default="exact", metavar="NAME", help="exact, or flat, hnsw, ivf of FAISS (exact)")
-    add("-o", "--output", type=Path, metavar="FILE", help="query, rank, found, distance")
+    asked.add_argument("--query", type=Path, metavar="FILE", help="rows to find neighbours for")
+    asked.add_argument("--text", metavar="WORDS", help="one query as text, for models fitted on texts")
+    add("-k", type=int, default=10, metavar="N", help="number of neighbours per query (default: 10)")
+    add("--from", dest="domain", choices=DOMAINS, default="target", help="domain of the queries (default: target)")
+    add("--csls", action="store_true", help="rank hubs (rows that are near to everything) lower, by CSLS")
+    add("--engine", default="exact", metavar="NAME", help="exact, or of FAISS: flat, hnsw or ivf (default: exact)")
+    add("-o", "--output", type=Path, metavar="FILE", help="table of query, rank, found, distance")
     add_format(parser)
     add_output_options(parser)
 

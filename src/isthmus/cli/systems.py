@@ -1,4 +1,4 @@
-"""``isthmus systems``: the registry as a table, filtered by the data at hand."""
+"""``isthmus systems``: list the systems, filtered by what your data contain."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from isthmus.cli.options import add_output_options
 EXAMPLES = """\
 examples:
   isthmus systems
-  isthmus systems --no-pairs --no-equal-features      # without the systems that need known pairs or equal columns
+  isthmus systems --no-pairs --no-equal-features      # only systems that need neither known pairs nor equal columns
   isthmus systems --no-labels --no-controls
-  isthmus fit a.csv b.csv --label kind --system mlhd-rbf -o kinds.isthmus        # a name from the first column
+  isthmus fit a.csv b.csv --label kind --system mlhd-rbf -o kinds.isthmus        # use a name from the list
 """
 FILTERS = {
     "labels": "labels in both collections",
@@ -28,11 +28,11 @@ FIELDS = (
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the filters, one per argument of :func:`isthmus.systems`."""
-    group = parser.add_argument_group("data at hand", "The --no- form leaves out systems that need it.")
+    group = parser.add_argument_group("your data", "The --no- form omits the systems that need it.")
     either = argparse.BooleanOptionalAction
     for name, about in FILTERS.items():
-        group.add_argument(f"--{name.replace('_', '-')}", action=either, help=f"whether there are {about}")
-    parser.add_argument("--controls", action=either, help="list only the controls, or none of them")
+        group.add_argument(f"--{name.replace('_', '-')}", action=either, help=f"your data have {about}")
+    parser.add_argument("--controls", action=either, help="list only the controls, or no controls")
     add_output_options(parser)
 
 
@@ -40,7 +40,7 @@ def run(options: argparse.Namespace) -> None:
     """Print the table."""
     from isthmus.study.registry import systems
 
-    screen = Console.of(options)
+    console = Console.of(options)
     found = systems(**{name: getattr(options, name) for name in FILTERS}).where(control=options.controls)
-    screen.say(*str(found).splitlines())
-    screen.answer({"systems": [{field: getattr(system, field) for field in FIELDS} for system in found]})
+    console.say(*str(found).splitlines())
+    console.answer({"systems": [{field: getattr(system, field) for field in FIELDS} for system in found]})
