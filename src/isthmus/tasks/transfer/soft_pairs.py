@@ -394,7 +394,7 @@ def guess_by_soft_pairs(
     >>> found.posterior.shape
     (150, 5)
     """
-    start = geometric_scores(source, target).standardised()
+    start = geometric_scores(source, target).standardize()
     sides = UnitRows(source.points, ys, target.points, yt, guess)
     classifier = LinearRule.of(sides.A, ys)
 
