@@ -17,7 +17,7 @@ from isthmus.study.records import Record
 from isthmus.study.source_value.result import CurvePoint
 from isthmus.study.trial_rows import Trial
 from isthmus.view.canvas import METADATA, new_figure
-from isthmus.view.plots_of_results import plot_labels_curve
+from isthmus.view.plots import plot_labels_curve
 from studies.labels.error_rates import PAIRS, QUESTIONS, TRUE, VARIANTS, Draw, rates, study
 
 FILE = "verdicts.jsonl"

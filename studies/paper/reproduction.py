@@ -10,7 +10,7 @@ from pathlib import Path
 from isthmus._core.validation import check_choice
 from isthmus.exceptions import DataWarning, InputError
 from isthmus.study.records import Record, RecordStore
-from isthmus.study.run import RunPlan, run_plan
+from isthmus.study.study import RunPlan, run_plan
 from studies.paper.artefacts import Artefacts, sensitivity_artefacts, table_artefacts, toy_artefacts
 from studies.paper.comparisons import READINGS
 from studies.paper.experiment import EXPERIMENTS, Experiment

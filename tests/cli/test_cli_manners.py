@@ -238,7 +238,7 @@ def test_a_card_has_a_line_per_parameter(folder, tmp_path, capsys):
 def test_the_convergence_of_a_loaded_model_can_be_drawn(folder, tmp_path, capsys):
     out = tmp_path / "m.isthmus"
     assert run(capsys, "fit", folder / "x.csv", folder / "z.csv", "--label", "kind", "-o", out)[0] == 0
-    from isthmus.view.plots_of_results import plot_convergence
+    from isthmus.view.plots import plot_convergence
 
     model = isthmus.load(out)
     assert plot_convergence(model).lines[1].get_ydata()[0] == model.result_.relative_gap

@@ -21,7 +21,7 @@ from isthmus.data.splits import Protocol
 from isthmus.estimators.controls import TargetOnly
 from isthmus.exceptions import DataWarning, InputError
 from isthmus.geometry.kernels import RBF
-from isthmus.study import run
+from isthmus.study import study as run
 from isthmus.study.design import Entrant, predict_by_target_rows
 from isthmus.study.fingerprints import SCHEME, describe, fingerprint
 from isthmus.study.records import RecordStore

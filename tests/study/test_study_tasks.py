@@ -10,8 +10,7 @@ from isthmus.data.datasets import load_toy
 from isthmus.exceptions import InputError
 from isthmus.study.design import Entrant
 from isthmus.study.records import RecordStore
-from isthmus.study.run import RunPlan
-from isthmus.study.study import Study
+from isthmus.study.study import RunPlan, Study
 from isthmus.study.trial_rows import Trial
 
 

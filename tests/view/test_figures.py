@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 from isthmus import view as plotting
 from isthmus.exceptions import InputError
 from isthmus.view.canvas import save_figure
-from isthmus.view.plots_of_spaces import principal_plane
+from isthmus.view.plots import principal_plane
 
 
 def points(n, d, seed=0):

@@ -18,7 +18,7 @@ from sklearn.feature_extraction.text import TfidfVectorizer
 from isthmus import CCA
 from isthmus.exceptions import InputError, MissingDependencyError
 from isthmus.view.canvas import FAINT, TEN_COLOURS
-from isthmus.view.plots_of_spaces import plot_before_after, plot_common_space
+from isthmus.view.plots import plot_before_after, plot_common_space
 
 N_SOURCE, N_TARGET, N_LABELLED = 30, 40, 6
 

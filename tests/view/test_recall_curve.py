@@ -6,7 +6,7 @@ import pytest
 
 from isthmus.evidence.held_out import Proportion
 from isthmus.tasks.migration.evidence import Figures, Recall
-from isthmus.view.plots_of_results import plot_recall
+from isthmus.view.plots import plot_recall
 
 mpl.use("Agg")
 

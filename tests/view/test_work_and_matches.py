@@ -14,13 +14,7 @@ from matplotlib.figure import Figure
 
 from conftest import make_domains, one_sentence
 from isthmus import MLHD, InputError, Matching
-from isthmus.view.plots_of_results import (
-    plot_confidence,
-    plot_convergence,
-    plot_labels_curve,
-    plot_matches,
-    plot_verdict,
-)
+from isthmus.view.plots import plot_confidence, plot_convergence, plot_labels_curve, plot_matches, plot_verdict
 
 ROOT = Path(__file__).parents[2]
 D = make_domains(seed=103)

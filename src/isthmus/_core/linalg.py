@@ -208,3 +208,11 @@ def column_moments(X: FloatArray) -> tuple[FloatArray, FloatArray]:
         deviations = X[start : start + MOMENT_ROWS] - mean
         squares += np.einsum("ij,ij->j", deviations, deviations)
     return mean, squares / max(1, len(X))
+
+
+def squared_norms(A: Matrix) -> FloatArray:
+    """Return the squared length of each row (n,), dense or sparse, in double precision."""
+    A = A if A.dtype == np.float64 else A.astype(np.float64)
+    if is_sparse(A):
+        return np.asarray(A.multiply(A).sum(axis=1)).ravel()
+    return np.asarray(np.einsum("ij,ij->i", A, A))

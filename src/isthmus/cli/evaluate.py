@@ -60,7 +60,8 @@ def run(options: argparse.Namespace) -> None:
     verdict = does_source_help(source.X, ys, target.X, yt, **settings)
     screen.say("", verdict.sentence, "", *str(verdict.table).splitlines()[1:])
     if options.picture is not None:
-        from isthmus.view import plot_verdict, save_figure
+        from isthmus.view.canvas import save_figure
+        from isthmus.view.plots import plot_verdict
 
         for path in save_figure(plot_verdict(verdict), _stem(options.picture)):
             screen.say(f"The picture is in {path}.")

@@ -5,7 +5,7 @@ What a system gains from a source that says nothing, it did not gain from the so
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Hashable, Iterator, Sequence
 from itertools import islice
 from typing import Any
 
@@ -29,12 +29,14 @@ from isthmus._core.validation import (
     FloatArray,
     IntArray,
     Matrix,
+    as_dense,
     as_generator,
     as_labels,
     check_choice,
     check_length,
     check_matrix,
     check_number,
+    column_names,
     encode_all,
     is_sparse,
 )
@@ -51,6 +53,7 @@ from isthmus.estimators.base import (
 from isthmus.estimators.mlhd import MLHD
 from isthmus.exceptions import InputError
 from isthmus.geometry.discriminants import SoftLDA, balance, centre_scores, score_deviation
+from isthmus.geometry.similarity import normalize_precisely
 
 
 def make_noise_source(X: Any, y: Any, rng: np.random.Generator) -> tuple[Matrix, NDArray[Any]]:
@@ -651,3 +654,83 @@ def _nearest_scores(Z: FloatArray, labelled: FloatArray, y: IntArray) -> FloatAr
     # The median is zero where most rows equal a labelled one; the mean, where all do.
     unit = np.median(nearest.min(axis=1)) or np.mean(nearest) or 1.0
     return np.asarray(-nearest / (2 * unit))
+
+
+SHARED = "shared columns, SVM"
+
+
+class SharedColumns(TargetEstimator):
+    """Linear support vectors over source rows and labelled target rows, on the columns that both have.
+
+    Parameters
+    ----------
+    columns : array (m, 2)
+        The number of a source and of a target column for each.
+
+    Examples
+    --------
+    >>> X_source, y_source = [[5.0, 1.0], [4.0, 0.0], [-5.0, 1.0]], ["a", "a", "b"]
+    >>> X_target, y_target = [[0.0, 3.0], [0.0, -2.0]], ["a", None]
+    >>> SharedColumns([[0, 1]]).fit(X_source, y_source, X_target, y_target).predict(X_target)
+    array(['a', 'b'], dtype=object)
+    """
+
+    classifier_: Any
+    columns: Any
+
+    def __init__(self, columns: Any, *, source_transformer: Any = None, target_transformer: Any = None) -> None:
+        self._set_parameters(locals())
+
+    def _fit_domains(self, domains: TwoDomains, settings: None) -> dict[str, Any]:
+        ours, theirs = np.asarray(self.columns).T
+        known = domains.target.labelled
+        parts = (
+            normalize_precisely(domains.source.X[:, ours]),
+            normalize_precisely(domains.target.X[known][:, theirs]),
+        )
+        sparse = all(map(is_sparse, parts))
+        X = sp.vstack(parts, format="csr") if sparse else np.vstack([as_dense(part) for part in parts])
+        classifier = LinearSVC(random_state=0).fit(X, np.r_[domains.source.y, domains.target.y[known]])
+        return {"classifier_": classifier}
+
+    def predict(self, X: Any, domain: str = "target") -> NDArray[Any]:
+        """Return the class of each target row (n,)."""
+        rows = normalize_precisely(self._rows(X, domain)[:, np.asarray(self.columns)[:, 1]])
+        return np.asarray(self.classes_[np.asarray(self.classifier_.predict(rows), dtype=np.intp)])
+
+    def _dimension(self) -> int:
+        return len(self.columns)
+
+
+def find_common_columns(given: Any, X_source: Any, X_target: Any) -> IntArray | None:
+    """Return the columns of both domains that are the same (m, 2), or None where there are none.
+
+    Parameters
+    ----------
+    given : sequence, optional
+        Pairs of a source and a target column, by number or by name; or names that both have. None: columns of equal
+        names, where both are data frames.
+    X_source, X_target : array, sparse matrix or data frame
+        As the user gave them.
+    """
+    names = column_names(X_source), column_names(X_target)
+    if given is None:
+        ours, theirs = (list(each or ()) for each in names)
+        found = [(ours.index(name), theirs.index(name)) for name in ours if name in set(theirs)]
+        return np.array(found, dtype=np.intp) if found else None
+    if isinstance(given, str) or not np.iterable(given):
+        raise InputError(f"shared_columns: expected columns in a list, got {given!r:.60}.")
+    pairs = [(each, each) if isinstance(each, str) else tuple(each) for each in given]
+    if not pairs or any(len(pair) != 2 for pair in pairs):
+        raise InputError(f"shared_columns: expected names, or pairs of columns, got {given!r:.60}.")
+    sizes = np.shape(X_source)[1], np.shape(X_target)[1]
+    return np.array([[_check_column(c, names[k], sizes[k]) for k, c in enumerate(p)] for p in pairs], dtype=np.intp)
+
+
+def _check_column(column: Hashable, names: Sequence[str] | None, size: int) -> int:
+    """Return the number of a column, given by name or number; raise if it does not exist."""
+    if isinstance(column, str) and names is not None and column in names:
+        return names.index(column)
+    if isinstance(column, int | np.integer) and not isinstance(column, bool) and 0 <= column < size:
+        return int(column)
+    raise InputError(f"shared_columns: expected columns that both domains have, got {column!r:.60}.")

@@ -15,13 +15,7 @@ from isthmus._core.validation import FloatArray, Matrix, check_choice, check_num
 from isthmus.data.domains import TwoDomains
 from isthmus.estimators.base import EVERYTHING, SystemFacts, check_two_classes
 from isthmus.estimators.cca import LabelMoments
-from isthmus.estimators.eigenmaps import (
-    HeatGraph,
-    Projection,
-    check_rows_differ,
-    coordinates_of_all_rows,
-    mean_point,
-)
+from isthmus.estimators.eigenmaps import HeatGraph, Projection, check_rows_differ, coordinates_of_all_rows, mean_point
 from isthmus.estimators.mapped import Both, Learned
 from isthmus.exceptions import InputError
 from isthmus.geometry.common_space import top_k

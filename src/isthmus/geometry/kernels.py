@@ -17,7 +17,7 @@ from sklearn.cluster import KMeans
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import pairwise, pairwise_distances_argmin
 
-from isthmus._core.linalg import pivoted_cholesky
+from isthmus._core.linalg import pivoted_cholesky, squared_norms
 from isthmus._core.validation import FloatArray, IntArray, Matrix, check_choice, check_number, is_sparse, short_repr
 from isthmus.exceptions import InputError
 
@@ -236,14 +236,6 @@ def _resolved_number(value: float | str, name: str) -> float:
 
 def _double(A: Matrix) -> Matrix:
     return A if A.dtype == np.float64 else A.astype(np.float64)
-
-
-def squared_norms(A: Matrix) -> FloatArray:
-    """Return the squared length of each row (n,), dense or sparse, in double precision."""
-    A = _double(A)
-    if is_sparse(A):
-        return np.asarray(A.multiply(A).sum(axis=1)).ravel()
-    return np.asarray(np.einsum("ij,ij->i", A, A))
 
 
 def _median_distance(X: Matrix, distances: Callable[[Matrix], FloatArray]) -> float:

@@ -18,12 +18,11 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from isthmus._core.linalg import pivoted_cholesky
+from isthmus._core.linalg import pivoted_cholesky, squared_norms
 from isthmus._core.rows import BLOCK, ArrayRows, Rows, Share
 from isthmus._core.validation import FloatArray, IntArray, Matrix, as_dense, check_moments, is_sparse
 from isthmus.data.blocks import DaskRows, import_dask, stack_rows
 from isthmus.exceptions import InputError
-from isthmus.geometry.kernels import squared_norms
 from isthmus.geometry.spaces import Space
 
 

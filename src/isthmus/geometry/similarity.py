@@ -26,12 +26,11 @@ from scipy.special import ndtri
 from scipy.stats import rankdata, spearmanr
 from sklearn.preprocessing import normalize
 
-from isthmus._core.linalg import PrincipalAxes, principal_axes
+from isthmus._core.linalg import PrincipalAxes, principal_axes, squared_norms
 from isthmus._core.validation import FloatArray, IntArray, Matrix, as_dense, is_sparse, short_repr
 from isthmus.data.domains import TwoDomains
 from isthmus.exceptions import InputError
 from isthmus.geometry.common_space import DOMAINS, CommonSpace, top_k
-from isthmus.geometry.kernels import squared_norms
 
 # The most principal axes that are used.
 AXES = 200

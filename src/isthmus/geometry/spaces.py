@@ -18,7 +18,7 @@ import scipy.linalg as sla
 import scipy.sparse as sp
 from sklearn.base import clone
 
-from isthmus._core.linalg import RANK_TOLERANCE, column_moments, pivoted_cholesky, principal_axes
+from isthmus._core.linalg import RANK_TOLERANCE, column_moments, pivoted_cholesky, principal_axes, squared_norms
 from isthmus._core.validation import UNLABELLED, FloatArray, IntArray, Matrix, as_dense, is_sparse, short_repr
 from isthmus.data.domains import Domain, KnownPairs, TwoDomains
 from isthmus.exceptions import InputError
@@ -32,7 +32,6 @@ from isthmus.geometry.kernels import (
     OnLandmarks,
     Precomputed,
     as_kernel,
-    squared_norms,
 )
 
 # No more kernel values than this are held at once while they are summed.

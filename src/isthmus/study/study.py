@@ -1,20 +1,302 @@
-"""A study of systems on the same rows in a few lines: :meth:`Study.of`, :meth:`Study.run`, and a board."""
+"""Running a study: one fit, one trial, and a plan of trials in parallel processes, with one record per column.
+
+:func:`fit_and_score` fits one entrant, :func:`run_trial` all entrants to the rows of one trial, :func:`run_plan`
+every trial whose records are missing or out of date.
+"""
 
 from __future__ import annotations
 
+import multiprocessing
 import os
-from collections.abc import Collection, Iterable, Mapping, Sequence
+import signal
+import threading
+import time
+import warnings
+from collections import Counter
+from collections.abc import Collection, Generator, Iterable, Iterator, Mapping, Sequence
+from contextlib import closing
+from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any, Self
 
+import joblib
+import numpy as np
+from sklearn.exceptions import ConvergenceWarning as SklearnConvergenceWarning
+from threadpoolctl import threadpool_limits  # scikit-learn brings it
+
+from isthmus._core.progress import Progress
 from isthmus._core.validation import check_choice, check_number
 from isthmus.data.datasets import DomainPair
 from isthmus.data.splits import Protocol
-from isthmus.exceptions import InputError
+from isthmus.exceptions import ConvergenceWarning, DataWarning, InputError, IsthmusError, warn
 from isthmus.study.board import Board
-from isthmus.study.design import SETTINGS, Design, Entrant, Figure
-from isthmus.study.records import Record, RecordStore
-from isthmus.study.run import RunPlan, run_plan
-from isthmus.study.trial_rows import Loader, PairRows
+from isthmus.study.design import CLASSIFICATION, SETTINGS, Design, Entrant, Figure, Fit, Task, has_distances
+from isthmus.study.records import CERTIFIED, VERSIONS, Key, Record, RecordStore, as_json_value
+from isthmus.study.trial_rows import Loader, PairRows, Trial
+
+DIGITS = 4
+"""Digits of a score in a record."""
+SECONDS_BETWEEN_LOOKS = 0.5
+"""How often a worker looks whether the process that started it is still there."""
+MOST_WARNINGS = 5
+"""Different warnings that a run repeats at its end, at most."""
+
+
+@dataclass(frozen=True)
+class FitOutcome:
+    """The scores of one fit by column (none where it failed), its time, and the status of its solver.
+
+    ``accuracy`` is the score of the task, whatever that is; ``details`` are further numbers of a column, ``figures``
+    those of the fit.
+    """
+
+    accuracy: Mapping[str, float]
+    agreement: Mapping[str, float]
+    seconds: float
+    status: str
+    gap: float | None
+    figures: dict[str, float] | None = None
+    details: Mapping[str, dict[str, float]] = field(default_factory=dict)
+
+
+def fit_and_score(
+    entrant: Entrant,
+    parameters: Mapping[str, Any],
+    rows: Any,
+    seed: int,
+    *,
+    task: Task = CLASSIFICATION,
+    figures: Mapping[str, Figure] | None = None,
+    reverse: bool = False,
+) -> FitOutcome:
+    """Fit an entrant and score it, with figures and reverse agreement if wanted; an error becomes its status."""
+    model, began = entrant.configure_model(parameters, seed), time.perf_counter()
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        try:
+            task.fit(model, rows)
+            seconds, fit = time.perf_counter() - began, Fit(model, rows)
+            accuracy, agreement, details = {}, {}, {}
+            for column in entrant.columns:
+                score, further = task.score(entrant, column, fit)
+                accuracy[column], details[column] = round(score, DIGITS), _round_numbers(further)
+                agreed = task.agreement(entrant, column, fit) if reverse else None
+                if agreed is not None:
+                    agreement[column] = round(agreed, DIGITS)
+            wanted = (figures or {}) if has_distances(model) else {}
+            extra = _round_numbers({name: figure(fit) for name, figure in wanted.items()})
+        except (IsthmusError, ValueError, ArithmeticError, np.linalg.LinAlgError) as error:
+            return FitOutcome({}, {}, time.perf_counter() - began, f"failed: {error}", None)
+    for text in {str(w.message) for w in caught if issubclass(w.category, DataWarning)}:
+        warnings.warn(text, DataWarning, stacklevel=2)  # for the run, which counts them
+    warned = any(issubclass(w.category, ConvergenceWarning | SklearnConvergenceWarning) for w in caught)
+    return FitOutcome(accuracy, agreement, seconds, *_solver_status(model, warned), extra or None, details)
+
+
+def _round_numbers(numbers: Mapping[str, float]) -> dict[str, float]:
+    """Return numbers as a record has them, without those that are not finite."""
+    return {name: round(float(value), DIGITS) for name, value in numbers.items() if np.isfinite(value)}
+
+
+def _solver_status(model: Any, warned: bool) -> tuple[str, float | None]:
+    """Return the status of the solver inside a model, and its gap recomputed from the data."""
+    inner = getattr(model, "estimator_", model)
+    inner = getattr(inner, "learner_", None) or inner
+    result = getattr(inner, "result_", None)
+    if result is None:
+        return ("not converged" if warned else "done"), None
+    gap = result.relative_gap
+    return result.status.value, float(f"{gap:.2g}") if np.isfinite(gap) else None
+
+
+def run_trial(design: Design, trial: Trial, wanted: Collection[tuple[str, str]]) -> list[Record]:
+    """Return the records of the wanted (column, setting) pairs of a trial."""
+    with threadpool_limits(1):  # the number of threads changes the order of sums, and with it the last digits
+        rows, data = design.draw(trial)
+        records = [
+            record
+            for entrant in design.entrants
+            # The default is one fit; the other two settings choose from the same fits over the grid.
+            for settings in (("default",), ("oracle", "selected"))
+            if any((column, setting) in wanted for column in entrant.columns for setting in settings)
+            for record in _make_records(design, entrant, settings, rows, trial, data)
+        ]
+    return [record for record in records if (record.system, record.setting) in wanted]
+
+
+def _make_records(
+    design: Design, entrant: Entrant, settings: tuple[str, ...], rows: Any, trial: Trial, data: str
+) -> Iterator[Record]:
+    """Yield a record for each column and setting, out of one fit or of one for each point of the grid."""
+    default = settings == ("default",)
+    points = [{}] if default else list(entrant.grid_points())
+    given = rows if entrant.rows is None else entrant.rows(rows, trial.seed)
+    options: dict[str, Any] = {"figures": design.figures} if default else {"reverse": True}
+    outcomes = [fit_and_score(entrant, point, given, trial.seed, task=design.task, **options) for point in points]
+    gaps = [each.gap for each in outcomes if each.gap is not None]
+    for column in entrant.columns:
+        accuracy = [outcome.accuracy.get(column) for outcome in outcomes]
+        agreement = [outcome.agreement.get(column) for outcome in outcomes]
+        for setting in settings:
+            by = agreement if setting == "selected" else accuracy
+            best = int(np.argmax([-1.0 if value is None else value for value in by]))  # a failed fit is never chosen
+            yield Record(
+                design.name,
+                *trial,
+                system=column,
+                setting=setting,
+                parameters={name: as_json_value(value) for name, value in points[best].items()},
+                score=accuracy[best],
+                seconds=round(sum(each.seconds for each in outcomes), 3),
+                status=_summarise_status(outcomes),
+                gap=max(gaps, default=None),
+                versions=VERSIONS,
+                grid=None if default else tuple(by),
+                figures={**(outcomes[best].figures or {}), **outcomes[best].details.get(column, {})} or None,
+                fingerprint=design.fingerprint(trial.variant, column, setting) + data,
+            )
+
+
+def _summarise_status(outcomes: list[FitOutcome]) -> str:
+    """Return the status of a single fit, or that of the worst of many."""
+    bad = [outcome.status for outcome in outcomes if outcome.status not in CERTIFIED]
+    if len(outcomes) == 1 or not bad:
+        return outcomes[0].status
+    return f"{len(bad)} of {len(outcomes)} fits: {bad[0]}"
+
+
+@dataclass(frozen=True)
+class RunPlan:
+    """The records that a study should have: in these variants and settings, for these seeds."""
+
+    design: Design
+    variants: tuple[str, ...]
+    settings: tuple[str, ...]
+    seeds: tuple[int, ...]
+
+    @cached_property
+    def fingerprints(self) -> dict[Key, str]:
+        """The first part of every record's fingerprint; seed by seed, so that an early stop has all groups."""
+        design = self.design
+        return {
+            (design.name, group, variant, seed, *cell): design.fingerprint(variant, *cell)
+            for seed in self.seeds
+            for group in design.groups
+            for variant in self.variants
+            for cell in design.cells(self.settings, group, variant)
+        }
+
+    def find_stale(self, records: Mapping[Key, Record]) -> set[Key]:
+        """Return the records of this plan that other systems, other rows or another version have produced."""
+        there = {
+            key: (mark, records[key].fingerprint or "") for key, mark in self.fingerprints.items() if key in records
+        }
+        # Loading takes time: data are compared last, once for all records of a trial.
+        return {
+            key
+            for key, (mark, found) in there.items()
+            if not found.startswith(mark) or found != mark + self._data_fingerprint(Trial(*key[1:4]))
+        }
+
+    def _data_fingerprint(self, trial: Trial) -> str:
+        """Return the fingerprint of the current data of a trial; a group has the same data in all variants."""
+        key = trial.group, trial.seed
+        if key not in self._data:
+            self._data[key] = self.design.data_fingerprint(trial)
+        return self._data[key]
+
+    @cached_property
+    def _data(self) -> dict[tuple[str, int], str]:
+        return {}
+
+    def find_missing(self, records: Mapping[Key, Record]) -> list[tuple[Trial, list[tuple[str, str]]]]:
+        """Return the trials that are not finished, with the columns and settings that each lacks."""
+        stale, missing = self.find_stale(records), dict[Trial, list[tuple[str, str]]]()
+        for key in self.fingerprints:
+            if key not in records or key in stale:
+                missing.setdefault(Trial(*key[1:4]), []).append(key[4:])
+        return list(missing.items())
+
+
+def run_plan(
+    plan: RunPlan, store: RecordStore | None = None, *, n_jobs: int = 1, progress: Any = False
+) -> list[Record]:
+    """Run the trials of a plan that have no valid records yet, and return all its records.
+
+    Every trial is written when it is finished, so that an interrupted run keeps what is finished. Without a store,
+    records are in memory only. ``progress`` is True, False or a function of (trials done, trials in all).
+    """
+    reports = Progress(progress, plan.design.name)
+    if plan.find_missing({} if store is None else store.read()):
+        getattr(plan.design.rows, "check", lambda: None)()  # before anything is written, or a worker started
+    if store is None:
+        with reports:
+            return [record for trial in _run_missing(plan, {}, n_jobs, reports) for record in trial]
+    with store.lock(), reports:
+        if stale := plan.find_stale(store.read()):
+            store.set_aside(stale)
+            text = f"{len(stale)} records of another version, or of other systems or rows, moved to {store.aside}."
+            reports.write(text) if reports.shown else warn(text, UserWarning)
+        try:
+            with closing(_run_missing(plan, store.read(), n_jobs, reports)) as trials:
+                for records in trials:
+                    store.add(records)
+        finally:
+            store.merge()
+    done = store.read()
+    return [done[key] for key in plan.fingerprints]
+
+
+def _run_missing(
+    plan: RunPlan, done: Mapping[Key, Record], n_jobs: int, progress: Progress
+) -> Generator[list[Record]]:
+    """Yield the records of missing trials as they finish; at the end, repeat the warnings of the fits."""
+    missing, warned = plan.find_missing(done), Counter[tuple[str, type[Warning]]]()
+    runs = (joblib.delayed(_run_in_worker)(plan.design, *each) for each in missing)
+    workers = joblib.Parallel(
+        n_jobs, return_as="generator_unordered", initializer=_exit_with_parent, initargs=(os.getpid(),)
+    )  # before its first trial: a worker may wait for one when nobody is left to send it
+    _report_progress(progress, 0, len(missing))
+    for n, (records, seen) in enumerate(workers(runs), start=1):
+        yield records  # kept by the caller before it is counted
+        warned.update(seen)
+        _report_progress(progress, n, len(missing))
+    with warnings.catch_warnings(record=progress.shown) as caught:  # what is silenced is not written either
+        for (text, category), n in warned.most_common(MOST_WARNINGS):
+            warn(f"{text} ({n} times)", category)
+    for each in caught or ():
+        progress.write(str(each.message))
+
+
+def _report_progress(progress: Progress, done: int, total: int) -> None:
+    text = f"{done} of {total} trials" if total else "nothing to run: all records are there"
+    progress.report(text, done / total if total else 1.0, done, total)
+
+
+def _run_in_worker(
+    design: Design, trial: Trial, cells: list[tuple[str, str]]
+) -> tuple[list[Record], list[tuple[str, type[Warning]]]]:
+    """Return the records of a trial and its warnings about the data."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always", DataWarning)
+        records = run_trial(design, trial, cells)
+    return records, [(str(each.message), each.category) for each in caught]
+
+
+def _exit_with_parent(starter: int) -> None:
+    """Ignore Ctrl-C, which the starting process handles, and exit when that process is gone, however it ended."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    parent = multiprocessing.parent_process()
+
+    def look() -> None:
+        if parent is not None and parent.sentinel is not None:  # on POSIX, joblib's own workers have none
+            parent.join()
+        else:
+            while os.getppid() == starter:
+                time.sleep(SECONDS_BETWEEN_LOOKS)
+        os._exit(1)
+
+    threading.Thread(target=look, daemon=True).start()
 
 
 class Study(Design):

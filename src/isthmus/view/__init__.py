@@ -1,15 +1,17 @@
 """Plots (extra ``plot``) and reports (extra ``report``)."""
 
 from isthmus.view.canvas import save_figure
-from isthmus.view.plots_of_results import (
+from isthmus.view.plots import (
+    plot_before_after,
+    plot_common_space,
     plot_confidence,
     plot_convergence,
     plot_labels_curve,
     plot_matches,
     plot_recall,
     plot_verdict,
+    principal_plane,
 )
-from isthmus.view.plots_of_spaces import plot_before_after, plot_common_space, principal_plane
 
 __all__ = [
     "plot_before_after",

@@ -8,7 +8,7 @@ import pytest
 
 from isthmus.exceptions import InputError
 from isthmus.study.records import VERSIONS, Record, RecordStore
-from isthmus.study.run import RunPlan
+from isthmus.study.study import RunPlan
 from studies.labels import STUDIES
 from studies.labels.__main__ import PAGE, RECORDS, committed_records, main, render_page, select_groups
 from studies.labels.page import TARGET_ONLY, comparisons, page

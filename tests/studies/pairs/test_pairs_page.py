@@ -8,7 +8,7 @@ import pytest
 
 from isthmus.exceptions import InputError
 from isthmus.study.records import VERSIONS, Record, RecordStore
-from isthmus.study.run import RunPlan
+from isthmus.study.study import RunPlan
 from studies.pairs import STUDIES, page
 from studies.pairs.__main__ import FIGURES, PAGE, RECORDS, committed_records, main
 from studies.pairs.findings import use_sentences, winners_table

@@ -13,10 +13,10 @@ from isthmus._core.validation import UNLABELLED
 from isthmus.data.domains import Domain
 from isthmus.estimators.controls import KINDS, TargetOnly
 from isthmus.exceptions import InputError
-from isthmus.study import run as run_module
+from isthmus.study import study as run_module
 from isthmus.study.design import SETTINGS, Entrant, Fit, predict_by_target_rows, reverse_agreement
 from isthmus.study.records import RecordStore
-from isthmus.study.run import RunPlan, fit_and_score, run_plan, run_trial
+from isthmus.study.study import RunPlan, fit_and_score, run_plan, run_trial
 from isthmus.study.trial_rows import CorruptedRows, Trial
 from studies.paper.artefacts import sensitivity_artefacts, table_artefacts
 from studies.paper.comparisons import READINGS

@@ -9,8 +9,15 @@ import scipy.sparse as sp
 
 from conftest import make_domains, one_sentence
 from isthmus import InputError, does_source_help
-from isthmus.estimators.controls import TargetOnly, make_noise_source, permute_source, relabel_source
-from isthmus.estimators.shared_columns import SHARED, SharedColumns, find_common_columns
+from isthmus.estimators.controls import (
+    SHARED,
+    SharedColumns,
+    TargetOnly,
+    find_common_columns,
+    make_noise_source,
+    permute_source,
+    relabel_source,
+)
 
 COLUMNS = np.stack([np.arange(8), np.arange(8)], axis=1)
 SPOILERS = {"noise": make_noise_source, "permuted": permute_source, "renamed": relabel_source}

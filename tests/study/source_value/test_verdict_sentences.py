@@ -19,7 +19,7 @@ from isthmus.study.source_value.result import (
     write_untested_sentence,
     write_verdict_sentence,
 )
-from isthmus.view import plot_verdict
+from isthmus.view.plots import plot_verdict
 
 mpl.use("Agg")
 GAIN = Estimate(0.062, 0.039, 0.084)

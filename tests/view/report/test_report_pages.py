@@ -18,7 +18,7 @@ from isthmus.io.model_file import load_parts
 from isthmus.io.tables.features import Features
 from isthmus.io.tables.read import read_table
 from isthmus.study.source_value.result import CurvePoint, Row, Verdict
-from isthmus.view.plots_of_spaces import principal_plane
+from isthmus.view.plots import principal_plane
 from isthmus.view.report.page import load_libraries, render_report, write_report
 
 EVIL = "<script>alert(1)</script>"
@@ -271,7 +271,7 @@ def test_without_a_library_the_install_line_is_named(folder, tmp_path, capsys, m
 
 
 def test_many_rows_are_sampled_and_it_is_said(folder, pages, monkeypatch):
-    monkeypatch.setattr("isthmus.view.report.model.POINTS", 40)
+    monkeypatch.setattr("isthmus.view.report.page.POINTS", 40)
     text = render_report([folder / "model.isthmus"], **both(folder))
     assert "A sample: 20 of 80 source rows and 20 of 80 target rows." in text
     assert len(drawn(text)["clouds"][0]["id"]) == 40

@@ -22,18 +22,18 @@ from isthmus.io.tables.plan import Column, Plan
 from isthmus.io.tables.table import Table
 from isthmus.solvers.result import TracePoint
 from isthmus.view.report.answers import verdict_chapter
-from isthmus.view.report.contents import (
-    Chapter,
+from isthmus.view.report.contents import MOST_CLASSES, NO_CLASS, Chapter, ReportRows, order_classes, sample_rows
+from isthmus.view.report.model import FitRecord, describe_classes, hash_rows
+from isthmus.view.report.page import (
     Cloud,
     Plane,
     common_plane,
     convergence_figure,
     histogram_figure,
+    load_libraries,
     own_plane,
+    render_page,
 )
-from isthmus.view.report.model import FitRecord, describe_classes, hash_rows
-from isthmus.view.report.page import load_libraries, render_page
-from isthmus.view.report.report_rows import MOST_CLASSES, NO_CLASS, ReportRows, order_classes, sample_rows
 
 HOSTILE = st.text(alphabet=st.sampled_from("<>&\"'/`=;-!abc script\n\\u0000é"), max_size=60) | st.text(max_size=20)
 

@@ -17,8 +17,7 @@ from sklearn.svm import LinearSVC
 from isthmus._core.validation import FloatArray, IntArray, Matrix
 from isthmus.data.domains import TwoDomains
 from isthmus.estimators.base import TargetEstimator
-from isthmus.estimators.controls import KINDS, BalancedKMeans, SelfTrainedLDA, TargetOnly
-from isthmus.estimators.shared_columns import SHARED, SharedColumns
+from isthmus.estimators.controls import KINDS, SHARED, BalancedKMeans, SelfTrainedLDA, SharedColumns, TargetOnly
 from isthmus.exceptions import DataWarning
 from isthmus.geometry.similarity import normalize_rows
 from isthmus.study.board import Board

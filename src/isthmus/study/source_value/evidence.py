@@ -12,10 +12,9 @@ import numpy as np
 from sklearn.base import clone
 
 from isthmus._core.validation import BoolArray, FloatArray, IntArray, Matrix, as_labels, is_unlabelled
-from isthmus.estimators.controls import SelfTrainedLDA
-from isthmus.estimators.shared_columns import SHARED, SharedColumns
+from isthmus.estimators.controls import SHARED, SelfTrainedLDA, SharedColumns
 from isthmus.evidence.comparison import Estimate, compare_with_best, estimate_difference
-from isthmus.evidence.scores import wilson_interval
+from isthmus.evidence.held_out import wilson_interval
 from isthmus.exceptions import DataWarning, InputError
 from isthmus.geometry.similarity import prepare_rows, scale_rows
 from isthmus.study.board import Board

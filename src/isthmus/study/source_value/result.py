@@ -12,7 +12,7 @@ from sklearn.base import clone
 from isthmus._core.threads import cap_threads
 from isthmus._core.validation import check_number, short_repr
 from isthmus.estimators.base import TwoDomainEstimator
-from isthmus.estimators.shared_columns import SHARED, find_common_columns
+from isthmus.estimators.controls import SHARED, find_common_columns
 from isthmus.evidence.comparison import Estimate, format_points
 from isthmus.exceptions import InputError
 from isthmus.study.board import TextTable

@@ -54,7 +54,7 @@ class Figures:
 class Recall:
     """Held-out pairs searched in the old index, as a learning curve over the number of other pairs.
 
-    :func:`isthmus.view.plots_of_results.plot_recall` draws it.
+    :func:`isthmus.view.plots.plot_recall` draws it.
 
     Parameters
     ----------

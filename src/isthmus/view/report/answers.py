@@ -19,9 +19,21 @@ from isthmus.io.tables.read import read_table
 from isthmus.io.tables.table import Table, numbers, words
 from isthmus.study.source_value.result import Verdict
 from isthmus.view.report.command_record import RECORD, CommandRecord, check_version, read_json, read_record
-from isthmus.view.report.contents import POINTS, Chapter, Cloud, Figure, common_plane, histogram_figure, own_plane
+from isthmus.view.report.contents import (
+    NO_CLASS,
+    POINTS,
+    Chapter,
+    Cloud,
+    Figure,
+    Inputs,
+    ReportRows,
+    common_plane,
+    find_rows,
+    histogram_figure,
+    own_plane,
+    sample_rows,
+)
 from isthmus.view.report.model import describe_classes, model_chapter
-from isthmus.view.report.report_rows import NO_CLASS, Inputs, ReportRows, find_rows, sample_rows
 
 EXPECTED = (
     "expected a model of `isthmus fit`, matches of `isthmus match`, classes of `isthmus label` or a verdict of "

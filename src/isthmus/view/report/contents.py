@@ -1,21 +1,201 @@
-"""The contents of a page: chapters, figures, and clouds of points in planes, which the page's script draws."""
+"""Rows of the user's files as a report shows them."""
 
 from __future__ import annotations
 
+import re
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from isthmus._core.files import show_path
 from isthmus._core.linalg import PrincipalAxes, principal_axes
 from isthmus._core.validation import FloatArray, IntArray, Matrix
 from isthmus.evidence.scores import OTHER_CLASSES
 from isthmus.exceptions import InputError
+from isthmus.io.tables.plan import Column, Plan, read_ids, read_labels
+from isthmus.io.tables.read import read_table
+from isthmus.io.tables.table import Table, find_word, words
 from isthmus.solvers.result import TracePoint
 from isthmus.view.canvas import choose_colours
-from isthmus.view.report.report_rows import CELL, NAME, NO_CLASS, ReportRows, order_classes, shorten
+
+EXCERPT, NAME, CELL = 140, 80, 24
+"""Characters shown of a row's text, of the name of a row or class, and of a single cell."""
+COLUMNS_SHOWN = 4
+"""Columns shown of rows without text."""
+NO_CLASS = "no class"
+MOST_CLASSES = 40
+"""Classes with a name and colour of their own; the smaller ones are shown together."""
+
+
+@dataclass(frozen=True, eq=False)
+class ReportRows:
+    """Rows of one domain with their names and labels.
+
+    Parameters
+    ----------
+    domain : {"source", "target"}
+        The domain.
+    table : Table
+        The cells.
+    plan : Plan
+        The types of the columns.
+    ids : tuple of str
+        The names of the rows.
+    labels : tuple of str or None
+        The classes, None where unknown.
+    """
+
+    domain: str
+    table: Table
+    plan: Plan
+    ids: tuple[str, ...]
+    labels: tuple[str | None, ...]
+
+    def __len__(self) -> int:
+        return len(self.ids)
+
+    @property
+    def file(self) -> str:
+        """The name of the file without its folder, because a report may be passed on."""
+        return Path(self.table.path).name
+
+    def take(self, rows: IntArray) -> ReportRows:
+        """Return some of the rows."""
+        ids, labels = (tuple(values[i] for i in rows) for values in (self.ids, self.labels))
+        return ReportRows(self.domain, self.table.take(rows), self.plan, ids, labels)
+
+    def excerpts(self) -> list[str]:
+        """Return a short text for each row: the start of its text, or its first columns."""
+        texts = [c.name for c in self.plan.columns if c.kind == "text" and c.name in self.table.names]
+        if texts:
+            cells = [words(self.table, name) for name in texts]
+            return [shorten(" · ".join(filter(None, row)), EXCERPT) for row in zip(*cells, strict=True)]
+        plain = [c.name for c in self.plan.columns if c.kind in ("category", "number", "date")]
+        names = [name for name in plain if name in self.table.names][:COLUMNS_SHOWN]
+        cells = [[_shorten_cell(cell or "") for cell in words(self.table, name)] for name in names]
+        rows = zip(*cells, strict=True) if names else [()] * len(self)
+        named = ([f"{n} {cell}" for n, cell in zip(names, row, strict=True) if cell] for row in rows)
+        return [shorten(", ".join(row), EXCERPT) for row in named]
+
+
+@dataclass(frozen=True)
+class Inputs:
+    """The files of both domains, and the columns that name and label their rows where the plan has others."""
+
+    source: Path | None = None
+    target: Path | None = None
+    id: Sequence[str] = ()
+    label: str | None = None
+    formats: tuple[Mapping[str, str | None], Mapping[str, str | None]] = ({}, {})
+
+    def has_both(self, path: Path) -> bool:
+        """Return whether both files are given; one without the other is refused."""
+        if (self.source is None) != (self.target is None):
+            missing = "--target" if self.target is None else "--source"
+            raise InputError(f"{show_path(path)}: expected both --source and --target, or neither, got no {missing}.")
+        return self.source is not None
+
+    @cached_property
+    def tables(self) -> dict[str, Table]:
+        """The given files, each read once."""
+        given = {name: path for name, path in (("source", self.source), ("target", self.target)) if path is not None}
+        formats = dict(zip(("source", "target"), self.formats, strict=True))
+        found = {name: read_table(path, **formats[name]) for name, path in given.items()}
+        for column in filter(None, (*self.id, self.label)):
+            if not any(column in table.names for table in found.values()):
+                files = " and ".join(table.path for table in found.values())
+                got = ", ".join(dict.fromkeys(name for table in found.values() for name in table.names))
+                raise InputError(
+                    f"{files}: expected a column {show_path(repr(column)[:60])}, got {show_path(got[:200])}."
+                )
+        return found
+
+    def rows(self, domain: str, plan: Plan | None) -> ReportRows:
+        """Return the rows of a given file, by a stored plan or one detected from its columns."""
+        table = self.tables[domain]
+        id = next((name for name in self.id if name in table.names), None)
+        label = self.label if self.label in table.names else None
+        plan = Plan.of(table, id=id, label=label) if plan is None else plan
+        here = adapt_plan(plan, table, id, label)
+        labels = [None] * table.n_rows if here.label is None else read_labels(table, here)
+        return ReportRows(domain, table, here, read_ids(table, here), tuple(labels))
+
+
+def adapt_plan(plan: Plan, table: Table, id: str | None, label: str | None) -> Plan:
+    """Return the plan for a table that may lack the columns of names and labels, or have others for them."""
+    if id is not None and id == label:
+        raise InputError(f"report: expected different columns for --id and --label, got {id!r:.60} for both.")
+    wanted = {"id": id or plan.id, "label": label or plan.label}
+    roles = {name: kind for kind, name in wanted.items() if name is not None and name in table.names}
+    kept = [column for column in plan.columns if column.kind not in wanted and column.name not in roles]
+    return Plan((*kept, *(Column(name, kind) for name, kind in roles.items())))
+
+
+def sample_rows(rows: ReportRows, most: int, first: IntArray | None = None) -> IntArray:
+    """Draw at most ``most`` row numbers, sorted: up to half of them from ``first`` (the labelled rows by default).
+
+    Examples
+    --------
+    >>> table = Table.of({"x": [0.5, 1.5, 2.5]})
+    >>> rows = ReportRows("source", table, Plan.of(table), ("a", "b", "c"), ("u", None, None))
+    >>> sample_rows(rows, 3), 0 in sample_rows(rows, 2)
+    (array([0, 1, 2]), True)
+    """
+    if len(rows) <= most:
+        return np.arange(len(rows))
+    rng = np.random.default_rng(0)
+    if first is None:
+        first = np.array([i for i, label in enumerate(rows.labels) if label is not None], dtype=np.intp)
+    chosen = rng.permutation(first)[: (most + 1) // 2]
+    others = rng.permutation(np.setdiff1d(np.arange(len(rows)), chosen))[: most - len(chosen)]
+    return np.sort(np.concatenate([chosen, others]))
+
+
+def order_classes(names: Iterable[str]) -> list[str]:
+    """Return the largest classes in alphabetic order, numbers by their size; "other classes", "no class" come last.
+
+    Examples
+    --------
+    >>> order_classes(["digit 10", "no class", "digit 9", "cat"])
+    ['cat', 'digit 9', 'digit 10', 'no class']
+    """
+    counts = Counter(names)
+    without = counts.pop(NO_CLASS, 0)
+    kept = [name for name, _ in sorted(counts.items(), key=lambda item: (-item[1], item[0]))[:MOST_CLASSES]]
+    kept.sort(key=lambda name: [(len(p), p) if p.isdecimal() else (0, p) for p in re.split(r"([0-9]+)", name)])
+    return kept + [OTHER_CLASSES] * (len(counts) > len(kept)) + [NO_CLASS] * bool(without)
+
+
+def shorten(text: str, most: int = NAME) -> str:
+    """Return a text on one line, shortened to ``most`` characters."""
+    text = " ".join(text[: 20 * most].split())
+    return text if len(text) <= most else text[: most - 1].rstrip() + "…"
+
+
+def find_rows(path: Path, rows: ReportRows, ids: Sequence[str | None]) -> IntArray:
+    """Return the row numbers (m,) of the ids in a table of answers; an id that no row has is refused."""
+    place = {name: i for i, name in enumerate(rows.ids)}
+    found = np.array([-1 if id is None else find_word(id, place) for id in ids], dtype=np.intp)
+    if (found < 0).any():
+        name = show_path(repr(ids[int(np.argmax(found < 0))])[:60])
+        raise InputError(
+            f"{rows.table.path}: expected the rows that {show_path(path)} names, got none called {name}; "
+            "--id says which column names the rows."
+        )
+    return found
+
+
+def _shorten_cell(cell: str) -> str:
+    try:
+        return f"{float(cell):.4g}"
+    except ValueError:
+        return shorten(cell, CELL)
+
 
 DOMAINS = "source", "target"
 POINTS = 5_000

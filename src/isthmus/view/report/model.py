@@ -24,15 +24,19 @@ from isthmus.io.tables.table import Table, numbers, words
 from isthmus.retrieval.index import Index
 from isthmus.view.report.contents import (
     DOMAINS,
+    NO_CLASS,
     POINTS,
     Chapter,
     Cloud,
+    Inputs,
+    ReportRows,
     common_plane,
     confusion_figure,
     convergence_figure,
+    order_classes,
     own_plane,
+    sample_rows,
 )
-from isthmus.view.report.report_rows import NO_CLASS, Inputs, ReportRows, order_classes, sample_rows
 
 PART = "fit"
 """The name of the record in a model file."""

@@ -16,8 +16,7 @@ from isthmus._core.files import as_path, show_path, write_whole
 from isthmus._version import __version__
 from isthmus.exceptions import InputError, MissingDependencyError
 from isthmus.view.report.answers import read_chapter
-from isthmus.view.report.contents import Chapter
-from isthmus.view.report.report_rows import Inputs, shorten
+from isthmus.view.report.contents import Chapter, Inputs, shorten
 
 TITLE = "isthmus report"
 PLAIN = ("page.js", "page.css")
