@@ -194,10 +194,8 @@ def _shape_of(value: Any) -> tuple[int, int] | None:
     """Return rows and columns of an argument, or None where it is no table."""
     shape = getattr(value, "held_shape", None) or getattr(value, "shape", None)
     if isinstance(value, list | tuple) and len(value) and isinstance(value[0], list | tuple | np.ndarray):
-        try:
-            shape = len(value), np.size(value[0])
-        except ValueError:  # lists of unequal length: the checks of the method say so
-            return None
+        # Not np.size of a list, which fails where its rows are of unequal length: that is for the checks to say.
+        shape = len(value), value[0].size if isinstance(value[0], np.ndarray) else len(value[0])
     elif shape is None and hasattr(value, "blocks") and hasattr(value, "total"):
         shape = value.n, value.d
     return shape if isinstance(shape, tuple) and len(shape) == 2 else None
