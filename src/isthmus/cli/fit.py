@@ -64,25 +64,23 @@ def run(options: argparse.Namespace) -> None:
 
     name = options.system or (LABELS if pairs is None else PAIRS)
     system = systems()[name]
-    check = None
+    check, known = None, (source, target)
     with screen.bar("fit") as bar:
         bar.report("learning")
-        model, told = _fit_system(system.make(), source, target, pairs, screen)
+        model, told = _fit_system(system.make(), *known, pairs, screen)
         if pairs is not None:
             bar.report("measuring on held-out pairs", 0.5)  # of two fits, one is done
             rows = source.X, target.X, pairs, shared_rows(source, target)
-            check = search_held_out_pairs(
-                lambda some: _fit_system(system.make(), source, target, some, screen)[0], *rows
-            )
+            check = search_held_out_pairs(lambda some: _fit_system(system.make(), *known, some, screen)[0], *rows)
             told += _warn_about_pairs(pairs, check)
-    known = {"source": source.features.to_parts(), "target": target.features.to_parts()}
+    parts = {"source": source.features.to_parts(), "target": target.features.to_parts()}
     from isthmus.view.report.model import PART, FitRecord
 
     record = FitRecord.of(model, name, told, target.table, target.plan)
-    save(model, options.output, parts=known | {PART: record.to_part()})
+    save(model, options.output, parts=parts | {PART: record.to_part()})
     certificate = getattr(model, "result_", None)
-    screen.say("", f"{name}: {type(model).__name__} of {_describe_inputs(source, target, pairs)}")
-    screen.say(*(str(answer) for answer in (certificate, check) if answer is not None))
+    head = f"{name}: {type(model).__name__} of {_describe_inputs(source, target, pairs)}"
+    screen.say("", head, *(str(answer) for answer in (certificate, check) if answer is not None))
     hint = "" if pairs is None else " For a one-to-one matching use `isthmus match`."
     screen.say(*(f"Warning: {words}" for words in told), f"The model is in {options.output}.{hint}")
     screen.answer(
