@@ -54,15 +54,7 @@ def run(options: argparse.Namespace) -> None:
     if options.output is None:
         raise InputError("-o: expected the file that the model is written to, got none.")
     source, target = sides
-    pairs = load_pairs(options.pairs, source, target, screen)
-    has_labels = source.labels is not None and target.labels is not None
-    if pairs is None and not has_labels:
-        pairs = pair_by_id(source, target, screen)
-    if pairs is None and not has_labels:
-        raise InputError(
-            "fit: expected labels in both files (--label), known pairs (--pairs) or ids that both files have (--id), "
-            "got none of these."
-        )
+    pairs = _find_pairs(options.pairs, source, target, screen)
     if pairs is None:  # with pairs, rows without a label are learned from too
         source = source.labelled()
     if source.labels is not None or target.labels is not None:
@@ -72,30 +64,25 @@ def run(options: argparse.Namespace) -> None:
 
     name = options.system or (LABELS if pairs is None else PAIRS)
     system = systems()[name]
-    check = None
+    check, known = None, (source, target)
     with screen.bar("fit") as bar:
         bar.report("learning")
-        model, told = _fit_system(system.make(), source, target, pairs, screen)
+        model, told = _fit_system(system.make(), *known, pairs, screen)
         if pairs is not None:
             bar.report("measuring on held-out pairs", 0.5)  # of two fits, one is done
-            check = search_held_out_pairs(
-                lambda some: _fit_system(system.make(), source, target, some, screen)[0],
-                source.X,
-                target.X,
-                pairs,
-                shared_rows(source, target),
-            )
+            rows = source.X, target.X, pairs, shared_rows(source, target)
+            check = search_held_out_pairs(lambda some: _fit_system(system.make(), *known, some, screen)[0], *rows)
             told += _warn_about_pairs(pairs, check)
-    known = {"source": source.features.to_parts(), "target": target.features.to_parts()}
+    parts = {"source": source.features.to_parts(), "target": target.features.to_parts()}
     from isthmus.view.report.model import PART, FitRecord
 
     record = FitRecord.of(told, target.table, target.plan)
-    save(model, options.output, parts=known | {PART: record.to_part()})
+    save(model, options.output, parts=parts | {PART: record.to_part()})
     certificate = getattr(model, "result_", None)
-    screen.say("", f"{name}: {type(model).__name__} of {_describe_inputs(source, target, pairs)}")
-    screen.say(*([] if certificate is None else [str(certificate)]), *([] if check is None else [check.sentence]))
-    screen.say(*(f"Warning: {words}" for words in told), f"The model is in {options.output}.")
-    screen.say(*([] if pairs is None else ["For a one-to-one matching use `isthmus match`."]))
+    head = f"{name}: {type(model).__name__} of {_describe_inputs(source, target, pairs)}"
+    screen.say("", head, *(str(answer) for answer in (certificate, check) if answer is not None))
+    hint = "" if pairs is None else " For a one-to-one matching use `isthmus match`."
+    screen.say(*(f"Warning: {words}" for words in told), f"The model is in {options.output}.{hint}")
     screen.answer(
         {
             "source": source.facts,
@@ -108,6 +95,20 @@ def run(options: argparse.Namespace) -> None:
             "output": str(options.output),
         }
     )
+
+
+def _find_pairs(path: Path | None, source: InputFile, target: InputFile, screen: Console) -> Any:
+    """Return the known pairs; without them and without labels, the rows with the same id in both files."""
+    pairs = load_pairs(path, source, target, screen)
+    if pairs is not None or (source.labels is not None and target.labels is not None):
+        return pairs
+    pairs = pair_by_id(source, target, screen)
+    if pairs is None:
+        raise InputError(
+            "fit: expected labels in both files (--label), known pairs (--pairs) or ids that both files have (--id), "
+            "got none of these."
+        )
+    return pairs
 
 
 def _fit_system(

@@ -43,7 +43,6 @@ def run(options: argparse.Namespace) -> None:
     if sides is None:
         return
     first, second = sides
-    ids = first.ids, second.ids
     pairs = load_pairs(options.pairs, first, second, screen)
     from isthmus import match
     from isthmus.io.tables.stream import write_table
@@ -75,18 +74,15 @@ def run(options: argparse.Namespace) -> None:
         "output": None if options.output is None else str(options.output),
     }
     if options.output is not None:
-        write_table(
-            options.output,
-            {
-                "source": [ids[0][i] for i in found.pairs[:, 0]],
-                "target": [ids[1][j] for j in found.pairs[:, 1]],
-                "score": found.score,
-                "confidence": found.confidence,
-            },
-        )
+        columns = {
+            "source": [first.ids[i] for i in found.pairs[:, 0]],
+            "target": [second.ids[j] for j in found.pairs[:, 1]],
+            "score": found.score,
+            "confidence": found.confidence,
+        }
+        write_table(options.output, columns)
         if not write_record(options.output, "match", facts, {"source": first.plan, "target": second.plan}):
             screen.say(f"{record_path(options.output)} is not a record of isthmus, and was not overwritten.")
-        hint = "" if options.all else "; --all writes doubtful ones too"
-        written = "The matches are in" if len(found) else f"No match is confirmed{hint}: an empty table is in"
-        screen.say(f"{written} {options.output}.")
+        none = f"No match is in {options.output}{'' if options.all else '; --all writes doubtful ones too'}."
+        screen.say(f"The matches are in {options.output}." if len(found) else none)
     screen.answer(facts)

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import argparse
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from isthmus._core.files import check_folder, fill_folder, write_whole
 from isthmus.cli.console import Console
 from isthmus.cli.inputs import load_pairs, read_inputs
 from isthmus.cli.options import add_column_options, add_file_options, add_output_options, parse_count
 from isthmus.exceptions import InputError
+
+if TYPE_CHECKING:
+    from isthmus.tasks.migration.result import Adapter
 
 EXAMPLES = """\
 examples:
@@ -62,18 +66,7 @@ def run(options: argparse.Namespace) -> None:
         random_state=options.seed,
         progress=screen.progress,
     )
-    recall = adapter.recall
-    learned = [f"    {n:,}: {figures}" for n, figures in zip(recall.n_pairs, recall.figures, strict=True)]
-    controls = [f"    {name}: {figures}" for name, figures in recall.controls.items()]
-    lines = [
-        repr(adapter).strip("<>"),
-        str(recall),
-        adapter.sentence,
-        "By the number of pairs learned from:",
-        *learned,
-        "Controls:",
-        *controls,
-    ]
+    recall, lines = adapter.recall, _describe(adapter)
     screen.say("", *lines)
     if options.output is not None:
         with fill_folder(options.output, FILES) as folder:
@@ -96,3 +89,12 @@ def run(options: argparse.Namespace) -> None:
             "output": None if options.output is None else str(options.output),
         }
     )
+
+
+def _describe(adapter: Adapter) -> list[str]:
+    """Return the advice, the learning curve and the controls, for the screen and ``recall.txt``."""
+    recall = adapter.recall
+    curve = [f"    {n:,}: {figures}" for n, figures in zip(recall.n_pairs, recall.figures, strict=True)]
+    controls = [f"    {name}: {figures}" for name, figures in recall.controls.items()]
+    head = [repr(adapter).strip("<>"), str(recall), adapter.sentence]
+    return [*head, "By the number of pairs learned from:", *curve, "Controls:", *controls]
