@@ -51,9 +51,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> None:
     """Learn, tell what came of it, write the model."""
     screen = Console.of(options)
-    from isthmus.io.model_file import skops_library
+    from isthmus.io.model_file import import_skops
 
-    skops_library()  # what is missing is told before the work
+    import_skops()  # what is missing is told before the work
     check_output(options.output, options.source, options.target, options.pairs, options.plan)
     sides = read_inputs(options, (options.source, options.target), ("source", "target"), screen)
     if sides is None:

@@ -63,9 +63,9 @@ def transfer_labels(
     _check_anndata(reference, query)
     keys = _check_keys(use_rep)
     for name, data in (("reference", reference), ("query", query)):
-        _check_backed(data, name, copy)
-    rows = _rows(reference, keys[0], "reference"), _rows(query, keys[1], "query")
-    labels = _labels(reference, field, "reference"), _labels(query, field, "query")
+        _check_writable(data, name, copy)
+    rows = _get_rows(reference, keys[0], "reference"), _get_rows(query, keys[1], "query")
+    labels = _get_labels(reference, field, "reference"), _get_labels(query, field, "query")
     taught, given = (~is_unlabelled(y) for y in labels)
     for name, known in (("reference", taught), ("query", given)):
         if not known.any():
@@ -148,14 +148,14 @@ def _check_keys(use_rep: Any) -> tuple[str, str]:
     return first, second
 
 
-def _check_backed(data: Any, name: str, copy: bool) -> None:
+def _check_writable(data: Any, name: str, copy: bool) -> None:
     if data.isbacked:
         raise InputError(f"{name}: expected an object in memory, got one that is backed by a file: use to_memory().")
     if data.is_view and not copy:
         raise InputError(f"{name}: expected an object that can be written to, got a view: use copy().")
 
 
-def _rows(data: Any, key: str, name: str) -> Matrix:
+def _get_rows(data: Any, key: str, name: str) -> Matrix:
     if key != "X" and key not in data.obsm:
         known = ", ".join(repr(each) for each in ("X", *data.obsm))
         raise InputError(f"use_rep: expected one of {known} of the {name}, got {key!r:.60}.")
@@ -163,7 +163,7 @@ def _rows(data: Any, key: str, name: str) -> Matrix:
     return check_matrix(found, f"{name}.X" if key == "X" else f"{name}.obsm[{key!r}]")
 
 
-def _labels(data: Any, field: Any, name: str) -> NDArray[Any]:
+def _get_labels(data: Any, field: Any, name: str) -> NDArray[Any]:
     if not isinstance(field, str) or field not in data.obs:
         known = ", ".join(repr(str(each)) for each in data.obs.columns[:8]) or "none"
         raise InputError(f"field: expected a column of {name}.obs (it has {known}), got {field!r:.60}.")

@@ -28,7 +28,7 @@ from isthmus._core.files import as_path, open_regular, show_path, write_whole
 from isthmus._version import __version__
 from isthmus.exceptions import InputError, IsthmusError, MissingDependencyError
 from isthmus.io.model_probe import check_answers, inner_system
-from isthmus.io.stored_values import FUNCTIONS, SCALARS, TRUSTED, StoredValueError, pack, require, type_name, unpack
+from isthmus.io.stored_values import FUNCTIONS, SCALARS, TRUSTED, StoredValueError, pack, check_that, type_name, unpack
 from isthmus.tasks.migration.result import Adapter
 
 FORMAT = 2
@@ -105,12 +105,12 @@ def save(model: Any, path: Path, *, parts: Parts | None = None, trust: Collectio
         model.save(path)
         return
     trusted = check_trust(trust)
-    _check_fitted(model)
+    _check_model(model)
     members = _dump(model, trusted)
     about, arrays = _pack_parts({} if parts is None else parts)
     written_by = {"isthmus": __version__, "scikit-learn": sklearn_version, "numpy": np.__version__}
-    summary = {"format": FORMAT, "written_by": written_by, "card": _card(model), "parts": about}
-    members |= arrays | {ABOUT: _text(summary)}
+    summary = {"format": FORMAT, "written_by": written_by, "card": _describe_model(model), "parts": about}
+    members |= arrays | {ABOUT: _write_json(summary)}
     write_whole(path, _archive(members))
 
 
@@ -128,7 +128,7 @@ def load(path: Path, *, trust: Collection[str] = ()) -> Any:
     """
     trusted = check_trust(trust)
     raw = _read(path)
-    with _one_sentence(path):
+    with _report_errors(path):
         try:
             with ZipFile(io.BytesIO(raw)) as archive:
                 names = archive.namelist()
@@ -136,14 +136,14 @@ def load(path: Path, *, trust: Collection[str] = ()) -> Any:
             raise StoredValueError(f"a model file, got another kind of file, or a damaged one ({error})") from None
     if SCHEMA not in names and ABOUT not in names:
         return Adapter.load(path)
-    with _one_sentence(path):
-        about, members = _members(raw)
+    with _report_errors(path):
+        about, members = _read_members(raw)
         _check_format(about)
-        found = _check_schema(_json(members[SCHEMA]), members, trusted)
+        found = _check_schema(_parse_json(members[SCHEMA]), members, trusted)
         with np.errstate(all="ignore"), warnings.catch_warnings():
             warnings.simplefilter("ignore")  # scikit-learn warns of other versions of itself; the probe decides
-            model = unpack(skops_library().loads(raw, trusted=sorted(found)), trusted)
-            _check_fitted(model)
+            model = unpack(import_skops().loads(raw, trusted=sorted(found)), trusted)
+            _check_model(model)
             check_answers(model)
     return model
 
@@ -151,8 +151,8 @@ def load(path: Path, *, trust: Collection[str] = ()) -> Any:
 def load_parts(path: Path) -> dict[str, Part]:
     """Read the further parts of a file by name: what :func:`save` was given as ``parts``."""
     raw = _read(path)
-    with _one_sentence(path):
-        about, members = _members(raw)
+    with _report_errors(path):
+        about, members = _read_members(raw)
         _check_format(about)
         return {
             name: (part["about"], {key: _array(members[place]) for key, place in part["arrays"].items()})
@@ -163,11 +163,11 @@ def load_parts(path: Path) -> dict[str, Part]:
 def model_card(path: Path) -> dict[str, Any]:
     """Return what a file says of its model without constructing it: type, parameters, sizes, certificate."""
     raw = _read(path)
-    with _one_sentence(path):
-        about, members = _members(raw)
+    with _report_errors(path):
+        about, members = _read_members(raw)
         _check_format(about)
-        require(isinstance(about.get("card"), dict), "a summary of the model", about.get("card"))
-        sizes = [_header(members[name])[0] for name in members if name.endswith(".npy")]
+        check_that(isinstance(about.get("card"), dict), "a summary of the model", about.get("card"))
+        sizes = [_read_header(members[name])[0] for name in members if name.endswith(".npy")]
         return {
             **about["card"],
             "numbers": int(sum(map(_count, sizes))),
@@ -177,7 +177,7 @@ def model_card(path: Path) -> dict[str, Any]:
         }
 
 
-def skops_library() -> Any:
+def import_skops() -> Any:
     """Import skops, or say how to install it."""
     try:
         import skops.io
@@ -200,13 +200,13 @@ def _dump(model: Any, trusted: frozenset[str]) -> dict[str, bytes]:
     """Return the members of skops; what a reader would refuse is refused here, before anything is written."""
     try:
         packed = pack(model)
-        content = skops_library().dumps(packed)
+        content = import_skops().dumps(packed)
         with ZipFile(io.BytesIO(content)) as archive:
             members = {name: archive.read(name) for name in archive.namelist()}
         files: dict[str, str] = {}
-        schema = _number(json.loads(members.pop(SCHEMA)), {}, files)
+        schema = _renumber(json.loads(members.pop(SCHEMA)), {}, files)
         members = {files[name]: content for name, content in members.items() if name in files}
-        members[SCHEMA] = _text(schema)
+        members[SCHEMA] = _write_json(schema)
         _check_schema(schema, members, trusted)
         unpack(packed, trusted)
     except StoredValueError as error:
@@ -220,33 +220,33 @@ def _dump(model: Any, trusted: frozenset[str]) -> dict[str, bytes]:
     return members
 
 
-def _number(node: Any, seen: dict[int, Any], files: dict[str, str]) -> Any:
+def _renumber(node: Any, seen: dict[int, Any], files: dict[str, str]) -> Any:
     """Return a schema whose nodes and files have small numbers, the same for equal models.
 
     skops numbers nodes by addresses, and describes an object that occurs twice by different parts each time.
     """
     if isinstance(node, list):
-        return [_number(item, seen, files) for item in node]
+        return [_renumber(item, seen, files) for item in node]
     if not isinstance(node, dict):
         return node
     if "__id__" not in node:
-        return {key: _number(item, seen, files) for key, item in node.items()}
+        return {key: _renumber(item, seen, files) for key, item in node.items()}
     if node["__id__"] not in seen:
-        found = {key: _number(item, seen, files) for key, item in node.items()}
+        found = {key: _renumber(item, seen, files) for key, item in node.items()}
         if "file" in found:
             found["file"] = files.setdefault(found["file"], f"{len(files)}.npy")
         seen[node["__id__"]] = found | {"__id__": len(seen)}
     return seen[node["__id__"]]
 
 
-def _check_fitted(model: Any) -> None:
+def _check_model(model: Any) -> None:
     if type_name(type(model)) not in TRUSTED or not hasattr(model, "get_params"):
         raise InputError(f"model: expected an Adapter or a system of isthmus.systems(), got {type(model).__name__}.")
     if not any(name.endswith("_") and not name.startswith("_") for name in vars(model)):
         raise InputError(f"model: expected a fitted {type(model).__name__}, got one that is not.")
 
 
-def _card(model: Any) -> dict[str, Any]:
+def _describe_model(model: Any) -> dict[str, Any]:
     """Return what is worth knowing before a model is loaded."""
     inner = inner_system(model)
     result = getattr(inner, "result_", None)
@@ -258,7 +258,7 @@ def _card(model: Any) -> dict[str, Any]:
     parameters = model.get_params(deep=False).items()
     return {
         "model": type(model).__name__,
-        "parameters": {name: _shown_parameter(value) for name, value in parameters if name != "progress"},
+        "parameters": {name: _show_parameter(value) for name, value in parameters if name != "progress"},
         "features": getattr(inner, "n_features_", None),
         "classes": [str(name)[:80] for name in classes[:50]],
         "n_classes": len(classes),
@@ -267,18 +267,18 @@ def _card(model: Any) -> dict[str, Any]:
     }
 
 
-def _shown_parameter(value: Any) -> Any:
+def _show_parameter(value: Any) -> Any:
     plain = value is None or isinstance(value, bool | int | str) or (isinstance(value, float) and np.isfinite(value))
     return value if plain else " ".join(repr(value).split())[:200]
 
 
-def _text(value: Any) -> bytes:
+def _write_json(value: Any) -> bytes:
     try:
         text = json.dumps(value, allow_nan=False, separators=(",", ":")).encode()
     except (TypeError, ValueError, RecursionError) as error:
         raise InputError(f"model: expected values that JSON can hold, got '{show_path(str(error)[:100])}'.") from None
     try:
-        _json(text)
+        _parse_json(text)
     except StoredValueError as error:
         raise InputError(f"model: expected {error}.") from None
     return text
@@ -311,7 +311,7 @@ def _read(path: Path) -> bytes:
 
 
 @contextmanager
-def _one_sentence(path: Path) -> Iterator[None]:
+def _report_errors(path: Path) -> Iterator[None]:
     """Turn whatever a file leads to into one sentence that names it."""
     try:
         yield
@@ -328,46 +328,46 @@ def _one_sentence(path: Path) -> Iterator[None]:
         raise InputError(f"{show_path(path)}: expected a model that works, got '{reason}'.") from None
 
 
-def _members(raw: bytes) -> tuple[dict[str, Any], dict[str, bytes]]:
+def _read_members(raw: bytes) -> tuple[dict[str, Any], dict[str, bytes]]:
     """Return the summary and all members of an archive, sizes and names checked before any is read."""
     with ZipFile(io.BytesIO(raw)) as archive:
         infos = archive.infolist()
-        require(len(infos) <= MOST_MEMBERS, f"at most {MOST_MEMBERS} members", len(infos))
+        check_that(len(infos) <= MOST_MEMBERS, f"at most {MOST_MEMBERS} members", len(infos))
         for info in infos:
-            require(MEMBER.fullmatch(info.filename), "members of a model file", info.filename)
+            check_that(MEMBER.fullmatch(info.filename), "members of a model file", info.filename)
             # Uncompressed, so a member can't be larger than the file.
             stored = info.compress_type == ZIP_STORED and info.compress_size == info.file_size
-            require(stored and not info.flag_bits & 1, "members that are not compressed", info.filename)
-            require(info.filename.endswith(".npy") or info.file_size <= LARGEST_TEXT, "a shorter text", info.filename)
+            check_that(stored and not info.flag_bits & 1, "members that are not compressed", info.filename)
+            check_that(info.filename.endswith(".npy") or info.file_size <= LARGEST_TEXT, "a shorter text", info.filename)
         names = [info.filename for info in infos]
-        require(len({*names}) == len(names), "members with different names", "two with one name")
-        require(
+        check_that(len({*names}) == len(names), "members with different names", "two with one name")
+        check_that(
             sum(info.file_size for info in infos) <= len(raw), "members that the file has room for", "larger ones"
         )
         members = {name: archive.read(name) for name in names}
     missing = {ABOUT, SCHEMA, CHECKSUM} - members.keys()
-    require(not missing, "a model file", f"one without {', '.join(sorted(missing))}")
-    require(
+    check_that(not missing, "a model file", f"one without {', '.join(sorted(missing))}")
+    check_that(
         members[CHECKSUM] == _checksum(members),
         "the content that was written",
         "another checksum; copy the file again",
     )
-    about = _json(members[ABOUT])
-    require(isinstance(about, dict), "a summary", about)
+    about = _parse_json(members[ABOUT])
+    check_that(isinstance(about, dict), "a summary", about)
     return about, members
 
 
-def _json(text: bytes) -> Any:
+def _parse_json(text: bytes) -> Any:
     """Parse a text whose size, brackets and depth are bounded."""
-    require(len(text) <= LARGEST_TEXT, f"a description of at most {LARGEST_TEXT} bytes", len(text))
-    require(text.count(b"[") + text.count(b"{") <= MOST_BRACKETS, "fewer parts", "too many")
+    check_that(len(text) <= LARGEST_TEXT, f"a description of at most {LARGEST_TEXT} bytes", len(text))
+    check_that(text.count(b"[") + text.count(b"{") <= MOST_BRACKETS, "fewer parts", "too many")
     return json.loads(text.decode())  # decoded here: of bytes, json would guess the encoding
 
 
 def _check_format(about: dict[str, Any]) -> None:
     number: Any = about.get("format")
     by, parts = about.get("written_by"), about.get("parts")
-    require(type(number) is int, "the number of a format", number)
+    check_that(type(number) is int, "the number of a format", number)
     if number != FORMAT:
         version = str(by.get("isthmus"))[:20] if isinstance(by, dict) else "another version"
         remedy = "pip install --upgrade isthmus" if number > FORMAT else REMEDY
@@ -378,10 +378,10 @@ def _check_format(about: dict[str, Any]) -> None:
         raise StoredValueError("parts by name, got none")
     for name, part in parts.items():
         right = isinstance(part, dict) and part.keys() == {"about", "arrays"} and isinstance(part["arrays"], dict)
-        require(right, "a part with its arrays", name)
+        check_that(right, "a part with its arrays", name)
     places = [place for part in parts.values() for place in part["arrays"].values()]
     right = all(isinstance(place, str) and place.startswith("parts/") for place in places)
-    require(right and len({*places}) == len(places), "arrays that are used once", "others")
+    check_that(right and len({*places}) == len(places), "arrays that are used once", "others")
 
 
 def _check_schema(schema: Any, members: Mapping[str, bytes], trusted: frozenset[str]) -> set[str]:
@@ -390,23 +390,23 @@ def _check_schema(schema: Any, members: Mapping[str, bytes], trusted: frozenset[
     A node with the number of an earlier one has to be equal to it: skops takes the earlier one, and references to it
     without its content could multiply a small file.
     """
-    require(isinstance(schema, dict), "a schema", schema)
+    check_that(isinstance(schema, dict), "a schema", schema)
     seen: dict[int, dict[str, Any]] = {}
     owners: dict[str, int] = {}
     found: set[str] = {"numpy.dtype", *trusted}
     places: list[tuple[Any, str, int]] = [(schema, "model", 0)]
     while places:
         node, place, depth = places.pop()
-        require(depth < DEEPEST, "fewer values within values", depth)
+        check_that(depth < DEEPEST, "fewer values within values", depth)
         if isinstance(node, list):
             places += [(item, place, depth + 1) for item in reversed(node) if isinstance(item, list | dict)]
         elif isinstance(node, dict):
             if "__loader__" in node or "__id__" in node:
                 found.add(_check_node(node, place, trusted))
                 number: Any = node.get("__id__")
-                require(type(number) is int, "a number of each node", number)
+                check_that(type(number) is int, "a number of each node", number)
                 known = seen.setdefault(number, node)
-                require(known is node or known == node, "one node for each number", place)
+                check_that(known is node or known == node, "one node for each number", place)
                 if "file" in node:
                     _check_file(node, members, owners)
             # Names of attributes make messages that say where; deeper than that they would only be long.
@@ -433,38 +433,38 @@ def _check_node(node: dict[str, Any], place: str, trusted: frozenset[str]) -> st
         content = node.get("content")
         value = json.loads(content) if isinstance(content, str) else content
         plain = isinstance(content, str) and (value is None or isinstance(value, bool | int | float | str))
-        require(plain and not (type(value) is int and abs(value) >= 2**63), "a plain value", content)
+        check_that(plain and not (type(value) is int and abs(value) >= 2**63), "a plain value", content)
     if loader == "DictNode":
         keys: Any = node.get("key_types")
         right = (
             isinstance(keys, dict) and isinstance(keys.get("content"), list) and isinstance(node.get("content"), dict)
         )
-        require(right and len(keys["content"]) == len(node["content"]), "a type for each key", place)
+        check_that(right and len(keys["content"]) == len(node["content"]), "a type for each key", place)
     return full
 
 
 def _check_file(node: dict[str, Any], members: Mapping[str, bytes], owners: dict[str, int]) -> None:
     """Raise unless an array is stored in order, and belongs to this node alone: it would be read once for each."""
     file = node["file"]
-    require(isinstance(file, str) and file in members, "an array that is in the file", file)
-    require(owners.setdefault(file, node["__id__"]) == node["__id__"], "an array that is used once", file)
-    shape, _ = _header(members[file])
+    check_that(isinstance(file, str) and file in members, "an array that is in the file", file)
+    check_that(owners.setdefault(file, node["__id__"]) == node["__id__"], "an array that is used once", file)
+    shape, _ = _read_header(members[file])
     scalar = f"{node.get('__module__')}.{node.get('__class__')}" in SCALARS
-    require(not scalar or shape == (), "a single number", shape)
+    check_that(not scalar or shape == (), "a single number", shape)
 
 
-def _header(content: bytes) -> tuple[tuple[int, ...], np.dtype[Any]]:
+def _read_header(content: bytes) -> tuple[tuple[int, ...], np.dtype[Any]]:
     """Return the shape and type of a stored array, whose length has to be what these say."""
     file = io.BytesIO(content)
     version = np.lib.format.read_magic(file)
-    require(version in ((1, 0), (2, 0)), "an array of NumPy", version)
+    check_that(version in ((1, 0), (2, 0)), "an array of NumPy", version)
     reader = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
     shape, _, dtype = reader(file)
-    require(dtype.kind in "biufU" and dtype.itemsize < 2**20, "an array of numbers or texts", dtype)
-    require(len(shape) <= 8 and all(0 <= n <= LONGEST_AXIS for n in shape), "a shape", shape)
-    require(_count(shape) or max(shape, default=0) <= len(content) + 2**20, "a shape", shape)
+    check_that(dtype.kind in "biufU" and dtype.itemsize < 2**20, "an array of numbers or texts", dtype)
+    check_that(len(shape) <= 8 and all(0 <= n <= LONGEST_AXIS for n in shape), "a shape", shape)
+    check_that(_count(shape) or max(shape, default=0) <= len(content) + 2**20, "a shape", shape)
     expected = file.tell() + _count(shape) * dtype.itemsize
-    require(expected == len(content), f"{expected} bytes of an array", len(content))
+    check_that(expected == len(content), f"{expected} bytes of an array", len(content))
     return shape, dtype
 
 
@@ -476,7 +476,7 @@ def _count(shape: tuple[int, ...]) -> int:
 
 
 def _array(content: bytes) -> NDArray[Any]:
-    _header(content)
+    _read_header(content)
     array: NDArray[Any] = np.load(io.BytesIO(content), allow_pickle=False)
     return array
 

@@ -190,7 +190,7 @@ FUNCTIONS = frozenset(f"{home}.{name}" for home in ("numpy", "numpy.core._multia
 """Functions of NumPy that a FunctionTransformer may call."""
 
 
-def require(right: Any, expected: str, got: Any) -> None:
+def check_that(right: Any, expected: str, got: Any) -> None:
     """Raise unless a value of a file is right."""
     if not right:
         raise StoredValueError(f"{expected}, got {show_path(repr(got)[:80])}")
@@ -219,9 +219,9 @@ def _pack(value: Any, memo: dict[int, tuple[Any, Any]]) -> Any:
             "trace", np.array([[getattr(item, name) for name in names] for item in value], dtype=np.float64)
         )
     if kind is list and len(value) > MANY and all(type(item) is str for item in value):
-        return Packed("texts", _texts(value))
+        return Packed("texts", _pack_texts(value))
     if kind is dict and len(value) > MANY and all(type(k) is str and type(v) is int for k, v in value.items()):
-        return Packed("numbers by text", (_texts(value), np.array([*value.values()], dtype=np.int64)))
+        return Packed("numbers by text", (_pack_texts(value), np.array([*value.values()], dtype=np.int64)))
     if kind is dict:
         return {key: pack(item, memo) for key, item in value.items()}
     if kind in (list, tuple, set):
@@ -255,7 +255,7 @@ def _pack_object(value: Any, memo: dict[int, tuple[Any, Any]]) -> Any:
 def _pack_array(array: NDArray[Any]) -> Any:
     if array.dtype == object:
         texts = array.ndim == 1 and len(array) > MANY and all(type(item) is str for item in array)
-        return Packed("array of texts", _texts(array)) if texts else array
+        return Packed("array of texts", _pack_texts(array)) if texts else array
     if array.ndim != 2 or array.flags.c_contiguous or array.flags.f_contiguous:
         return array
     # Rows that lie apart, as in a part of a larger table: where they lie decides how products are rounded.
@@ -269,7 +269,7 @@ def _pack_array(array: NDArray[Any]) -> Any:
     return Packed("strided", (table, int(rows.shape[1]), turned))
 
 
-def _texts(texts: Collection[str]) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
+def _pack_texts(texts: Collection[str]) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
     """Return texts as one run of UTF-8 and the places where each ends."""
     try:
         runs = [text.encode() for text in texts]
@@ -283,7 +283,7 @@ def _unpack_texts(parts: Any) -> list[str]:
     run, ends = parts
     steps = np.diff(ends, prepend=0)
     right = run.ndim == ends.ndim == 1 and run.dtype == np.uint8 and ends.dtype == np.int64
-    require(right and (steps >= 0).all() and steps.sum() == len(run), "texts that fill their place", "others")
+    check_that(right and (steps >= 0).all() and steps.sum() == len(run), "texts that fill their place", "others")
     content, stops = run.tobytes(), ends.tolist()
     return [content[start:stop].decode() for start, stop in zip([0, *stops], stops, strict=False)]
 
@@ -291,7 +291,7 @@ def _unpack_texts(parts: Any) -> list[str]:
 def _unpack_numbers(parts: Any) -> dict[str, int]:
     texts, numbers = _unpack_texts(parts[0]), parts[1]
     found = dict(zip(texts, numbers.tolist(), strict=True))
-    require(len(found) == len(texts), "texts that differ", len(texts))
+    check_that(len(found) == len(texts), "texts that differ", len(texts))
     return found
 
 
@@ -304,21 +304,21 @@ def _unpack_object_array(parts: Any) -> NDArray[Any]:
 
 def _unpack_csr(parts: Any) -> Any:
     data, indices, indptr, columns, matrix = parts
-    require(type(columns) is int and 0 <= columns < 2**31, "a number of columns", columns)
+    check_that(type(columns) is int and 0 <= columns < 2**31, "a number of columns", columns)
     made = (sp.csr_matrix if matrix else sp.csr_array)((data, indices, indptr), shape=(len(indptr) - 1, columns))
     made.check_format(full_check=True)  # SciPy would read beyond its arrays
-    require(made.indices.dtype == indices.dtype and made.data.dtype.kind == "f", "sparse rows of numbers", data.dtype)
+    check_that(made.indices.dtype == indices.dtype and made.data.dtype.kind == "f", "sparse rows of numbers", data.dtype)
     return made
 
 
 def _unpack_trace(table: Any) -> tuple[TracePoint, ...]:
-    require(table.ndim == 2 and table.dtype == np.float64, "a trace", table.shape)
+    check_that(table.ndim == 2 and table.dtype == np.float64, "a trace", table.shape)
     return tuple(TracePoint(int(number), *rest) for number, *rest in table.tolist())
 
 
-def _unpack_strided(parts: Any) -> NDArray[Any]:
+def _unpack_strides(parts: Any) -> NDArray[Any]:
     table, width, turned = parts
-    require(table.ndim == 2 and 0 < width <= table.shape[1], "rows that lie apart", width)
+    check_that(table.ndim == 2 and 0 < width <= table.shape[1], "rows that lie apart", width)
     return np.asarray(table[:, :width].T if turned else table[:, :width])
 
 
@@ -328,7 +328,7 @@ UNPACK: Mapping[str, Callable[[Any], Any]] = {
     "numbers by text": _unpack_numbers,
     "csr": _unpack_csr,
     "trace": _unpack_trace,
-    "strided": _unpack_strided,
+    "strided": _unpack_strides,
     "status": Status,
 }
 
@@ -347,7 +347,7 @@ def unpack(value: Any, trusted: frozenset[str] = frozenset(), memo: dict[int, tu
 def _unpack(value: Any, trusted: frozenset[str], memo: dict[int, tuple[Any, Any]]) -> Any:
     kind = type(value)
     if kind is Packed:
-        require({*vars(value)} == {"kind", "parts"} and value.kind in UNPACK, "a packed value", [*vars(value)])
+        check_that({*vars(value)} == {"kind", "parts"} and value.kind in UNPACK, "a packed value", [*vars(value)])
         return UNPACK[value.kind](value.parts)
     if isinstance(value, np.ndarray):
         if value.dtype.kind == "U":
@@ -372,10 +372,10 @@ def _check_object(value: Any) -> None:
     """Raise unless an object has what its type asks for, and nothing in the place of a method."""
     of, name = type(value), type(value).__name__
     for key in vars(value):
-        require(isinstance(key, str) and not callable(getattr(of, key, None)), f"attributes of a {name}", key)
+        check_that(isinstance(key, str) and not callable(getattr(of, key, None)), f"attributes of a {name}", key)
     if is_dataclass(value):
         right = {field.name for field in fields(value)} == vars(value).keys()
-        require(right, f"the fields of a {name}", [*vars(value)])
+        check_that(right, f"the fields of a {name}", [*vars(value)])
         if hasattr(value, "__post_init__"):
             value.__post_init__()
     if isinstance(value, BaseEstimator):
@@ -388,20 +388,20 @@ def _check_object(value: Any) -> None:
 def _check_parameters(estimator: Any) -> None:
     name, parameters = type(estimator).__name__, estimator._get_param_names()
     missing = sorted({*parameters} - vars(estimator).keys())
-    require(not missing, f"all parameters of a {name}", missing)
+    check_that(not missing, f"all parameters of a {name}", missing)
     for key, plain in NOT_STORED.items():
         got = vars(estimator).get(key, plain)
-        require(got is plain or key not in parameters or got == plain, f"{key}={plain} in a {name}", got)
-    if of_sklearn(estimator):
+        check_that(got is plain or key not in parameters or got == plain, f"{key}={plain} in a {name}", got)
+    if is_from_sklearn(estimator):
         estimator._validate_params()
     for kind, limits in LIMITS.items():
         for key, allowed in limits.items() if isinstance(estimator, kind) else ():
             got = vars(estimator).get(key)
             right = any(type(got) is type(value) and got == value for value in allowed)
-            require(right, f"a {name} with {key}={allowed[0]!r} or another that files may have", got)  # type: ignore[index]
+            check_that(right, f"a {name} with {key}={allowed[0]!r} or another that files may have", got)  # type: ignore[index]
 
 
-def of_sklearn(estimator: Any) -> bool:
+def is_from_sklearn(estimator: Any) -> bool:
     """Return whether an estimator is scikit-learn's."""
     return type(estimator).__module__.startswith("sklearn.")
 
@@ -409,28 +409,28 @@ def of_sklearn(estimator: Any) -> bool:
 def _check_vectorizer(vectorizer: Any) -> None:
     low, high = vectorizer.ngram_range
     right = type(low) is int and type(high) is int and 1 <= low <= high <= LONGEST_NGRAM
-    require(right, f"an ngram_range of at most {LONGEST_NGRAM}", vectorizer.ngram_range)
+    check_that(right, f"an ngram_range of at most {LONGEST_NGRAM}", vectorizer.ngram_range)
     if "vocabulary_" not in vars(vectorizer):
         return
     # Columns beyond the last would be beyond the arrays of SciPy.
     words = vectorizer.vocabulary_
     right = isinstance(words, dict) and all(type(word) is str for word in words)
-    require(right and sorted(words.values()) == [*range(len(words))], "a column for each word", len(words))
+    check_that(right and sorted(words.values()) == [*range(len(words))], "a column for each word", len(words))
     if isinstance(vectorizer, TfidfVectorizer) and vectorizer.use_idf:
-        require(len(vectorizer._tfidf.idf_) == len(words), "a weight for each word", len(words))
+        check_that(len(vectorizer._tfidf.idf_) == len(words), "a weight for each word", len(words))
 
 
 def _check_encoder(encoder: Any) -> None:
     sizes = [len(names) for names in vars(encoder).get("categories_", ())]
     for names in vars(encoder).get("categories_", ()):
-        require(names.ndim == 1 and len(names), "categories", names)
+        check_that(names.ndim == 1 and len(names), "categories", names)
         if names.dtype.kind in "biuf":  # numbers are looked up by bisection, which finds no place beyond the last
             known = names[:-1] if names.dtype.kind == "f" and np.isnan(names[-1]) else names
-            require((known[:-1] < known[1:]).all(), "categories in order", names)
+            check_that((known[:-1] < known[1:]).all(), "categories in order", names)
     for name in ("_default_to_infrequent_mappings", "_infrequent_indices"):
         for found, size in zip(vars(encoder).get(name, ()) or (), sizes, strict=False):
             right = found is None or (found.ndim == 1 and found.dtype.kind == "i" and len(found) <= size)
-            require(
+            check_that(
                 right and (found is None or not len(found) or 0 <= found.min() <= found.max() < size), name, found
             )
     for name in ("drop_idx_", "_drop_idx_after_grouping"):
@@ -438,12 +438,12 @@ def _check_encoder(encoder: Any) -> None:
         if found is not None:
             right = len(found) == len(sizes)
             right = right and all(i is None or 0 <= i < size for i, size in zip(found, sizes, strict=True))
-            require(right, "a category to drop", found)
+            check_that(right, "a category to drop", found)
 
 
 def _rebuild_neighbours(classifier: Any) -> None:
     if "_fit_X" in vars(classifier):
-        require(classifier.classes_.ndim == 1, "one label for each row", "several")
+        check_that(classifier.classes_.ndim == 1, "one label for each row", "several")
         classifier.fit(classifier._fit_X, classifier.classes_[classifier._y])
 
 
@@ -452,20 +452,20 @@ def _check_classes(model: Any) -> None:
     state = vars(model)
     sizes = state.get("n_features_", {})
     right = isinstance(sizes, dict) and all(type(d) is int and 0 < d <= MOST_FEATURES for d in sizes.values())
-    require(right, f"at most {MOST_FEATURES} features", sizes)
+    check_that(right, f"at most {MOST_FEATURES} features", sizes)
     for name in ("classifier_", "source_rule_", "target_rule_", "_rule"):
         found = getattr(state.get(name), "classes_", None)
         if found is not None:
             codes = np.asarray(found, dtype=np.intp)
-            require(codes.ndim == 1 and len(codes), "classes", found)
-            require(0 <= codes.min() <= codes.max() < len(model.classes_), "classes of the model", found)
+            check_that(codes.ndim == 1 and len(codes), "classes", found)
+            check_that(0 <= codes.min() <= codes.max() < len(model.classes_), "classes of the model", found)
     if isinstance(model, SelfTrainedLDA) and "_present" in state:
         codes = model._present
-        require(codes.dtype.kind == "i" and len(codes), "classes", codes)
-        require(0 <= codes.min() <= codes.max() < len(model.classes_), "classes of the model", codes)
+        check_that(codes.dtype.kind == "i" and len(codes), "classes", codes)
+        check_that(0 <= codes.min() <= codes.max() < len(model.classes_), "classes of the model", codes)
     if isinstance(model, LabelTransfer) and "_references" in state:
         points, numbers = model._references
-        require(len(points) == len(numbers), "a number of each reference row", len(numbers))
+        check_that(len(points) == len(numbers), "a number of each reference row", len(numbers))
 
 
 def _rebuild_rule(model: Any) -> None:
@@ -475,10 +475,10 @@ def _rebuild_rule(model: Any) -> None:
     model._validate()
     points, C = model.references_, len(model.classes_)
     space, y = model.common_space_, points.y
-    require(points.space is space, "reference rows of the common space", "others")
-    require(not len(y) or (y.min() >= -1 and y.max() < C), "reference rows of the classes", y)
+    check_that(points.space is space, "reference rows of the common space", "others")
+    check_that(not len(y) or (y.min() >= -1 and y.max() < C), "reference rows of the classes", y)
     sizes = {name: space.space(name).n_features for name in ("source", "target")}
-    require(sizes == model.n_features_, "as many features as the maps have", sizes)
+    check_that(sizes == model.n_features_, "as many features as the maps have", sizes)
     classifier = model._rule
     if classifier is None:
         model._rule = model._decision_rule(points, C)
@@ -489,55 +489,55 @@ def _rebuild_rule(model: Any) -> None:
 
 def _check_references(points: Any) -> None:
     right = points.points.ndim == 2 and points.y.shape == (len(points.points),) and points.y.dtype.kind == "i"
-    require(
+    check_that(
         right and points.points.shape[1] == points.space.dimension, "points of the common space", points.points.shape
     )
-    require(
+    check_that(
         type(points.n_source) is int and 0 <= points.n_source <= len(points.y), "a number of rows", points.n_source
     )
-    require(points.weights is None or len(points.weights) == len(points.y), "a weight for each row", "others")
+    check_that(points.weights is None or len(points.weights) == len(points.y), "a weight for each row", "others")
 
 
 def _check_space(space: Any) -> None:
     r, k = space.components.shape
     dimensions = [side.dimension for side in (space.source, space.target)]
-    require(space.kind in KINDS and r == sum(dimensions), "maps of both spaces", (r, k, space.kind))
-    require(space.offsets is None or space.offsets.shape == (2, k), "offsets of the maps", space.offsets)
-    require(not space.parts or sum(space.parts) == k, "parts that fill the space", space.parts)
+    check_that(space.kind in KINDS and r == sum(dimensions), "maps of both spaces", (r, k, space.kind))
+    check_that(space.offsets is None or space.offsets.shape == (2, k), "offsets of the maps", space.offsets)
+    check_that(not space.parts or sum(space.parts) == k, "parts that fill the space", space.parts)
 
 
 def _check_kernel_space(space: Any) -> None:
     rows, d, precomputed = space.landmarks, space.n_features, isinstance(space.kernel, Precomputed)
-    require(precomputed == (rows.ndim == 1), "landmarks that fit the kernel", rows.shape)
+    check_that(precomputed == (rows.ndim == 1), "landmarks that fit the kernel", rows.shape)
     if precomputed:
         within = rows.dtype.kind == "i" and (not len(rows) or 0 <= rows.min() <= rows.max() < d)
     else:
         within = rows.shape[1] == d
-    require(within, "landmarks among the features", rows.shape)
+    check_that(within, "landmarks among the features", rows.shape)
     n = rows.shape[0] + (space.averaged is not None)
-    require(space.factor.shape == (n, n), "a factor of all landmarks", space.factor.shape)
-    require(type(space.place) is int and 0 <= space.place <= rows.shape[0], "the place of a landmark", space.place)
+    check_that(space.factor.shape == (n, n), "a factor of all landmarks", space.factor.shape)
+    check_that(type(space.place) is int and 0 <= space.place <= rows.shape[0], "the place of a landmark", space.place)
 
 
 def _check_finite(value: Any) -> None:
     for name, item in vars(value).items():
         numbers = item.data if is_sparse(item) else item
         if isinstance(numbers, np.ndarray):
-            require(numbers.dtype.kind in "if" and np.isfinite(numbers).all(), f"finite numbers in {name}", "others")
+            check_that(numbers.dtype.kind in "if" and np.isfinite(numbers).all(), f"finite numbers in {name}", "others")
 
 
 def _check_codes(rule: Any) -> None:
     codes = rule.classes
-    require(codes.ndim == 1 and codes.dtype.kind == "i" and (not len(codes) or codes.min() >= 0), "classes", codes)
+    check_that(codes.ndim == 1 and codes.dtype.kind == "i" and (not len(codes) or codes.min() >= 0), "classes", codes)
 
 
 def _check_result(result: Any) -> None:
-    require(
+    check_that(
         isinstance(result.point, StoredPoint) and type(result.status) is Status,
         "the result of a solver",
         result.status,
     )
-    require(result.trace and type(result.trace[0]) is TracePoint, "a trace", result.trace)
+    check_that(result.trace and type(result.trace[0]) is TracePoint, "a trace", result.trace)
     str(result)
 
 

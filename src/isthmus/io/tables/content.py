@@ -126,7 +126,7 @@ def split_rows(pieces: Iterable[bytes], *, quoted: bool, most: int) -> Iterator[
         held += piece
         if len(held) < enough:
             continue
-        end = _last_end(held, quoted)
+        end = _find_last_end(held, quoted)
         if end:
             yield bytes(held[:end])
             del held[:end]
@@ -135,12 +135,12 @@ def split_rows(pieces: Iterable[bytes], *, quoted: bool, most: int) -> Iterator[
         yield bytes(held)
 
 
-def first_row(text: bytes, *, quoted: bool) -> bytes:
+def find_first_row(text: bytes, *, quoted: bool) -> bytes:
     r"""The first row that is not blank, with blank lines before it.
 
     Examples
     --------
-    >>> first_row(b'\n"a\nb",c\n1,2\n', quoted=True)
+    >>> find_first_row(b'\n"a\nb",c\n1,2\n', quoted=True)
     b'\n"a\nb",c\n'
     """
     start = len(text) - len(text.lstrip(NEWLINES))
@@ -153,7 +153,7 @@ def first_row(text: bytes, *, quoted: bool) -> bytes:
     return text if place < 0 else text[: place + 1]
 
 
-def _last_end(text: bytearray, quoted: bool) -> int:
+def _find_last_end(text: bytearray, quoted: bool) -> int:
     """Where the last whole row ends; 0 where none does."""
     place = text.rfind(b"\n")
     odd = quoted and text.count(QUOTE, 0, max(place, 0)) % 2

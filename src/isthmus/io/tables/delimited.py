@@ -13,7 +13,7 @@ from typing import Any
 
 from isthmus._core.files import show_path
 from isthmus.exceptions import InputError
-from isthmus.io.tables.content import check_column_count, first_row, import_polars, report_read_errors
+from isthmus.io.tables.content import check_column_count, find_first_row, import_polars, report_read_errors
 
 NO_VALUE = ("NA", "N/A", "n/a", "na", "NaN", "nan", "NULL", "null", "None", "none", "?", "-")
 """Words for an empty cell, in columns whose other cells are numbers or days. Among words they are words."""
@@ -77,7 +77,7 @@ def detect_dialect(content: bytes, sep: str | None = None, decimal: str | None =
     """
     check_dialect(sep, decimal)
     text = content[:SAMPLE].decode(errors="replace").removeprefix("\ufeff")
-    header = re.sub(r'"[^"]*"', "", first_row(text.encode(), quoted=True).decode())
+    header = re.sub(r'"[^"]*"', "", find_first_row(text.encode(), quoted=True).decode())
     found = {each: header.count(each) for each in SEPARATORS if each in header}
     complete = len(content) <= SAMPLE
 
@@ -86,7 +86,7 @@ def detect_dialect(content: bytes, sep: str | None = None, decimal: str | None =
 
     if sep is None:  # rows are only looked at where the names leave a choice
         sep = max(found, key=lambda each: (fits(each), found[each])) if len(found) > 1 else next(iter(found), ",")
-    return Dialect(sep, decimal or _decimal_mark(_sample_rows(text, sep, complete=complete)[1:], sep))
+    return Dialect(sep, decimal or _detect_decimal_mark(_sample_rows(text, sep, complete=complete)[1:], sep))
 
 
 def _sample_rows(text: str, sep: str, *, complete: bool) -> list[list[str]]:
@@ -96,7 +96,7 @@ def _sample_rows(text: str, sep: str, *, complete: bool) -> list[list[str]]:
     return rows if complete else rows[:-1]  # the last one may be cut
 
 
-def _decimal_mark(rows: list[list[str]], sep: str) -> str:
+def _detect_decimal_mark(rows: list[list[str]], sep: str) -> str:
     columns = [[cell.strip() for cell in column if cell is not None] for column in zip_longest(*rows)]
     votes = {mark: sum(_has_mark([cell for cell in c if cell], mark) for c in columns) for mark in DECIMAL_MARKS}
     if votes[","] == votes["."]:
@@ -113,7 +113,7 @@ def _has_mark(cells: list[str], mark: str) -> bool:
     return numbers >= MOSTLY * sum(cell not in NO_VALUE for cell in cells)
 
 
-def read_delimited(content: bytes, name: str, separator: str, *, row: int = 0, line: int = 0) -> dict[str, Any]:
+def read_csv(content: bytes, name: str, separator: str, *, row: int = 0, line: int = 0) -> dict[str, Any]:
     r"""The columns of a CSV file, all of them as text, empty cells as nulls.
 
     Parameters
@@ -129,7 +129,7 @@ def read_delimited(content: bytes, name: str, separator: str, *, row: int = 0, l
 
     Examples
     --------
-    >>> {name: column.to_list() for name, column in read_delimited(b"a;b\n1;x\n;y\n", "t.csv", ";").items()}
+    >>> {name: column.to_list() for name, column in read_csv(b"a;b\n1;x\n;y\n", "t.csv", ";").items()}
     {'a': ['1', None], 'b': ['x', 'y']}
     """
     header = content[:LONGEST_HEADER].split(b"\n", 1)[0]
@@ -144,7 +144,7 @@ def read_delimited(content: bytes, name: str, separator: str, *, row: int = 0, l
     pl = import_polars()
     with report_read_errors(name, "rows with as many cells as there are names, and quotes only around whole cells"):
         frame = pl.read_csv(content, has_header=False, infer_schema=False, separator=separator)
-    names = _names(frame.row(0), name)
+    names = _check_names(frame.row(0), name)
     rows = frame.slice(1)
     if frame.width > 1 and rows.to_series(frame.width - 1).null_count():
         _check_full_rows(content, name, separator, frame.width, row)
@@ -160,7 +160,7 @@ def check_utf8(content: bytes, name: str, before: int = 0) -> None:
         raise InputError(f"{name}: expected text in UTF-8, got other bytes in line {line}.") from None
 
 
-def _names(cells: tuple[str | None, ...], name: str) -> list[str]:
+def _check_names(cells: tuple[str | None, ...], name: str) -> list[str]:
     """The names of the columns; a column without one, as the index of a data frame, is named by its place."""
     names = [cell if cell is not None else f"column {i}" for i, cell in enumerate(cells)]
     if any("\r" in found for found in names):

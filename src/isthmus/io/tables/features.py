@@ -20,7 +20,7 @@ from isthmus.exceptions import InputError
 from isthmus.io.tables import table as cells
 from isthmus.io.tables.content import MOST_COLUMNS
 from isthmus.io.tables.plan import MOST_COMPONENTS, MOST_TERMS, Column, Plan
-from isthmus.io.tables.table import Table, find_word, texts, words
+from isthmus.io.tables.table import Table, find_word, read_texts, read_words
 
 
 class Block(Protocol):
@@ -104,7 +104,7 @@ class Categories:
     def fit(cls, table: Table, columns: Sequence[Column]) -> Categories:
         """The words in the cells of a table."""
         names = tuple(column.name for column in columns)
-        found = [sorted({word for word in words(table, name) if word is not None}) for name in names]
+        found = [sorted({word for word in read_words(table, name) if word is not None}) for name in names]
         empty = next((name for name, some in zip(names, found, strict=True) if not some), None)
         if empty is not None:
             raise InputError(f"{table.place(empty)}: expected words, got only empty cells.")
@@ -132,7 +132,7 @@ class Categories:
     def transform(self, table: Table) -> FloatArray:
         """The features (n, number of words) of rows."""
         return np.hstack(
-            [_ones(words(table, name), some) for name, some in zip(self.columns, self.words, strict=True)]
+            [_ones(read_words(table, name), some) for name, some in zip(self.columns, self.words, strict=True)]
         )
 
     def about(self) -> dict[str, Any]:
@@ -298,7 +298,7 @@ class Numbers:
 
 
 def _cells(table: Table, columns: Sequence[str], days: Sequence[bool]) -> FloatArray:
-    found = [cells.numbers(table, name, days=day) for name, day in zip(columns, days, strict=True)]
+    found = [cells.read_numbers(table, name, days=day) for name, day in zip(columns, days, strict=True)]
     return np.column_stack(found)
 
 
@@ -335,7 +335,7 @@ class Words:
         """Learn from the cells of a table, with scikit-learn's vectorizer and decomposition."""
         found = TfidfVectorizer(sublinear_tf=True, max_features=column.terms, min_df=2 if table.n_rows >= RARE else 1)
         try:
-            X = found.fit_transform(texts(table, column.name))
+            X = found.fit_transform(read_texts(table, column.name))
         except ValueError:  # an empty vocabulary
             expected = "words of two letters or more that come in several rows"
             raise InputError(f"{table.place(column.name)}: expected {expected}, got none.") from None
@@ -368,7 +368,7 @@ class Words:
 
     def transform(self, table: Table) -> Matrix:
         """The features (n, t) or (n, k) of rows."""
-        return self.of_texts(texts(table, self.column))
+        return self.of_texts(read_texts(table, self.column))
 
     def of_texts(self, found: Sequence[str]) -> Matrix:
         """The features of texts."""
@@ -471,7 +471,7 @@ class Features:
 
     def unknown_rows(self, table: Table) -> BoolArray:
         """Which rows have no word that was learned from (n,); none, where not all columns are text."""
-        found = [(block, cells.texts(table, block.column)) for block in self.blocks if isinstance(block, Words)]
+        found = [(block, cells.read_texts(table, block.column)) for block in self.blocks if isinstance(block, Words)]
         return self._unknown(found, table.n_rows)
 
     def _unknown(self, found: Sequence[tuple[Words, Sequence[str]]], n: int) -> BoolArray:

@@ -21,14 +21,14 @@ from isthmus.io.tables.delimited import MOSTLY
 from isthmus.io.tables.read import read_table
 from isthmus.io.tables.table import (
     Table,
-    find_unparsed,
+    find_parse_errors,
     find_word,
     is_day_first,
-    numbers,
+    read_numbers,
     parse_days,
     parse_numbers,
     trim,
-    words,
+    read_words,
 )
 
 KINDS = {
@@ -215,18 +215,18 @@ def detect_columns(
     table: Table, *, label: str | None, id: str | None, text: Iterable[str], drop: Iterable[str]
 ) -> tuple[Column, ...]:
     """What each column is: as the user says, else as its cells look."""
-    asked = _columns_by_role(table, {"label": label, "id": id, "text": text, "left out": drop})
+    asked = _assign_roles(table, {"label": label, "id": id, "text": text, "left out": drop})
     columns = [
         Column(name, asked[name], "as asked") if name in asked else Column(name, *_detect_column(table, name))
         for name in table.names
     ]
     kinds = {column.kind for column in columns if column.kind in FEATURES}
     if not kinds:
-        raise InputError(f"{table.path}: expected at least one column to learn from, got none; {_reasons(columns)}.")
-    return tuple(_set(column, alone=kinds == {column.kind}, table=table) for column in columns)
+        raise InputError(f"{table.path}: expected at least one column to learn from, got none; {_list_reasons(columns)}.")
+    return tuple(_add_settings(column, alone=kinds == {column.kind}, table=table) for column in columns)
 
 
-def _columns_by_role(table: Table, roles: Mapping[str, str | Iterable[str] | None]) -> dict[str, str]:
+def _assign_roles(table: Table, roles: Mapping[str, str | Iterable[str] | None]) -> dict[str, str]:
     asked: dict[str, str] = {}
     for role, names in roles.items():
         word = "drop" if role == "left out" else role
@@ -242,12 +242,12 @@ def _columns_by_role(table: Table, roles: Mapping[str, str | Iterable[str] | Non
     return asked
 
 
-def _reasons(columns: Iterable[Column]) -> str:
+def _list_reasons(columns: Iterable[Column]) -> str:
     said = [f"{show_path(column.name)[:40]} is {column.kind} ({column.why})" for column in columns]
     return "; ".join(said[:3]) + "; …" * (len(said) > 3)
 
 
-def _set(column: Column, *, alone: bool, table: Table) -> Column:
+def _add_settings(column: Column, *, alone: bool, table: Table) -> Column:
     if column.kind == "text" and not alone:
         return replace(column, components=COMPONENTS)
     if column.kind == "matrix":
@@ -275,7 +275,7 @@ def _detect_empty(table: Table, name: str, series: Any) -> Choice:
     return ("left out", "all cells are empty") if cells.null_count() == table.n_rows else None
 
 
-def _detect_nested(table: Table, name: str, series: Any) -> Choice:
+def _detect_lists(table: Table, name: str, series: Any) -> Choice:
     pl = import_polars()
     if series.dtype.is_nested():
         return "left out", "cells are lists or tables that do not make a matrix"
@@ -296,12 +296,12 @@ def _detect_numeric(table: Table, name: str, series: Any) -> Choice:
     if series.dtype == pl.String and trim(series).str.contains(CODE).any():
         return None
     parsed = parse_numbers(series, table.decimal)
-    strange, understood = int(find_unparsed(series, parsed).sum()), len(parsed) - parsed.null_count()
+    strange, understood = int(find_parse_errors(series, parsed).sum()), len(parsed) - parsed.null_count()
     if not understood or understood < MOSTLY * (understood + strange):
         return None
     if strange and _is_category(trim(series)):
         return None
-    numbers(table, name)  # one sentence about the first of the cells that are none
+    read_numbers(table, name)  # one sentence about the first of the cells that are none
     return _detect_numeric_id(name, parsed) or ("number", f"numbers{_describe_gaps(parsed)}")
 
 
@@ -317,7 +317,7 @@ def _detect_numeric_id(name: str, parsed: Any) -> Choice:
 
 def _detect_dates(table: Table, name: str, series: Any) -> Choice:
     parsed = parse_days(series)
-    if parsed.null_count() == len(parsed) or find_unparsed(series, parsed).any():
+    if parsed.null_count() == len(parsed) or find_parse_errors(series, parsed).any():
         return None
     day_first = series.dtype == import_polars().String and bool(is_day_first(trim(series)).any())
     return "date", f"dates{', the day before the month' * day_first}{_describe_gaps(parsed)}"
@@ -348,7 +348,7 @@ def _describe_gaps(column: Any) -> str:
 
 RULES: tuple[Rule, ...] = (
     _detect_empty,
-    _detect_nested,
+    _detect_lists,
     _detect_constant,
     _detect_numeric,
     _detect_dates,
@@ -376,7 +376,7 @@ def read_labels(table: Table, plan: Plan) -> NDArray[Any]:
     if plan.label is None:
         raise InputError(f"{table.path}: expected a plan with a column of kind 'label', got none.")
     labels = np.empty(table.n_rows, dtype=object)
-    labels[:] = words(table, plan.label)
+    labels[:] = read_words(table, plan.label)
     return labels
 
 
@@ -393,7 +393,7 @@ def read_ids(table: Table, plan: Plan) -> tuple[str, ...]:
         return tuple(map(str, range(table.first, table.first + table.n_rows)))
     place = table.place(plan.id)
     first: dict[str, int] = {}
-    for row, word in enumerate(words(table, plan.id)):
+    for row, word in enumerate(read_words(table, plan.id)):
         if word is None:
             raise InputError(
                 f"{place}: expected an id in every row, got an empty cell in row {table.first + row} (from 0)."
@@ -428,23 +428,23 @@ class IdRegister:
         """The ids of further rows."""
         found = read_ids(table, plan)
         if plan.id is not None:
-            self._prints.append(_prints(found))
+            self._prints.append(_hash_ids(found))
         return found
 
     def require_different(self, tables: Iterable[Table], plan: Plan) -> None:
         """Raise where two of all rows have the same id; the tables are only gone through where that is likely."""
-        values, counts = np.unique(np.concatenate(self._prints or [_prints(())]), return_counts=True)
+        values, counts = np.unique(np.concatenate(self._prints or [_hash_ids(())]), return_counts=True)
         twice, first = values[counts > 1], dict[str, int]()
         for table in tables if len(twice) else ():
             ids = read_ids(table, plan)
-            for place in np.flatnonzero(np.isin(_prints(ids), twice)).tolist():
+            for place in np.flatnonzero(np.isin(_hash_ids(ids), twice)).tolist():
                 word, row = ids[place], table.first + place
                 if first.setdefault(word, row) != row:
                     got = f"{show_path(repr(word)[:60])} in rows {first[word]} and {row} (from 0)"
                     raise InputError(f"{table.place(str(plan.id))}: expected different ids, got {got}.")
 
 
-def _prints(ids: Sequence[str]) -> NDArray[np.uint64]:
+def _hash_ids(ids: Sequence[str]) -> NDArray[np.uint64]:
     pl = import_polars()
     return np.asarray(pl.Series(ids, dtype=pl.String).hash().to_numpy(), dtype=np.uint64)
 
@@ -471,8 +471,8 @@ def read_pairs(
     """
     table = read_table(path)
     sides = [
-        _places(table, name, ids, side, strict=strict)
-        for name, ids, side in zip(_id_columns(table), (source_ids, target_ids), PAIR, strict=True)
+        _find_rows(table, name, ids, side, strict=strict)
+        for name, ids, side in zip(_find_id_columns(table), (source_ids, target_ids), PAIR, strict=True)
     ]
     pairs = np.column_stack(sides)
     known = (pairs >= 0).all(axis=1)
@@ -484,7 +484,7 @@ def read_pairs(
     return pairs[known]
 
 
-def _id_columns(table: Table) -> tuple[str, ...]:
+def _find_id_columns(table: Table) -> tuple[str, ...]:
     """The columns of ids, the source's first."""
     if set(PAIR) <= set(table.names):
         return PAIR
@@ -494,9 +494,9 @@ def _id_columns(table: Table) -> tuple[str, ...]:
     return table.names
 
 
-def _places(table: Table, name: str, ids: Sequence[str], side: str, *, strict: bool) -> IntArray:
+def _find_rows(table: Table, name: str, ids: Sequence[str], side: str, *, strict: bool) -> IntArray:
     place = {word: i for i, word in enumerate(ids)}
-    cells = words(table, name)
+    cells = read_words(table, name)
     found = np.array([-1 if cell is None else find_word(cell, place) for cell in cells], dtype=np.intp)
     unknown = np.flatnonzero(found < 0)
     if strict and len(unknown):
@@ -526,7 +526,7 @@ def write_plan(plan: Plan, section: str = "") -> str:
     head = [f"# {kind}: {meaning}" for kind, meaning in KINDS.items()]
     table = f"{_quote(section)}.columns" if section else "columns"
     version = [f"[{_quote(section)}]"] * bool(section) + [f"version = {VERSION}"]
-    lines = [f"{_quote(column.name)} = {{ {_fields(column)} }}" for column in plan.columns]
+    lines = [f"{_quote(column.name)} = {{ {_write_fields(column)} }}" for column in plan.columns]
     return "\n".join([*head, *version, "", f"[{table}]", *lines]) + "\n"
 
 
@@ -549,10 +549,10 @@ def parse_plan(text: str, section: str = "") -> tuple[Column, ...]:
     columns = found.get("columns")
     if not isinstance(columns, dict) or not columns:
         raise InputError("plan: expected a table [columns] with a line per column, got none.")
-    return tuple(_column(name, about) for name, about in columns.items())
+    return tuple(_parse_column(name, about) for name, about in columns.items())
 
 
-def _column(name: str, about: Any) -> Column:
+def _parse_column(name: str, about: Any) -> Column:
     place = f"plan, column {show_path(repr(name)[:60])}"
     if isinstance(about, str):
         about = {"kind": about}  # short for who writes by hand
@@ -567,7 +567,7 @@ def _column(name: str, about: Any) -> Column:
     return Column(name, **{part: about[part] for part in PARTS if part in about})
 
 
-def _fields(column: Column) -> str:
+def _write_fields(column: Column) -> str:
     fields = {"kind": column.kind, **column.settings, "why": column.why}
     return ", ".join(f"{part} = {_quote(value)}" for part, value in fields.items())
 

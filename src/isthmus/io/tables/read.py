@@ -18,7 +18,7 @@ from isthmus._core.files import open_regular, show_path
 from isthmus._core.validation import is_sparse
 from isthmus.exceptions import InputError, MissingDependencyError
 from isthmus.io.tables.content import check_column_count, check_room, import_polars, read_content, report_read_errors
-from isthmus.io.tables.delimited import check_utf8, detect_dialect, read_delimited
+from isthmus.io.tables.delimited import check_utf8, detect_dialect, read_csv
 from isthmus.io.tables.table import Table
 
 MATRIX = "data"
@@ -98,18 +98,18 @@ def read_h5ad(path: Path, name: str) -> Table:
     try:
         with report_read_errors(name, "an .h5ad file in good order"), h5py.File(path, "r") as stored:
             wanted = [key for key in ("X", "obs", "obsm") if key in stored]
-            check_room(_claim(stored, wanted, h5py, name), size, name)
+            check_room(_count_bytes(stored, wanted, h5py, name), size, name)
             parts = _read_obs(read_elem(stored["obs"])) if "obs" in wanted else {}
             annotations = tuple(parts)
             matrices = {"X": stored["X"]} if "X" in wanted else {}
             matrices |= {f"obsm/{key}": stored["obsm"][key] for key in stored["obsm"]} if "obsm" in wanted else {}
-            parts |= {key: _matrix(read_elem(element), f"{name}, {key}") for key, element in matrices.items()}
+            parts |= {key: _convert_matrix(read_elem(element), f"{name}, {key}") for key, element in matrices.items()}
     except OSError:
         raise InputError(f"{name}: expected an .h5ad file in good order, got another or a damaged one.") from None
     return Table.of(parts, name, annotations)
 
 
-def _claim(stored: Any, wanted: list[str], h5py: Any, name: str) -> int:
+def _count_bytes(stored: Any, wanted: list[str], h5py: Any, name: str) -> int:
     """The bytes of all arrays in some groups, which have to lie in this file."""
     claim, seen, waiting = 0, 0, [(stored, key, 0) for key in wanted]
     while waiting:
@@ -129,7 +129,7 @@ def _claim(stored: Any, wanted: list[str], h5py: Any, name: str) -> int:
     return claim
 
 
-def _matrix(element: Any, name: str) -> Any:
+def _convert_matrix(element: Any, name: str) -> Any:
     found = element.tocsr() if is_sparse(element) else np.asarray(element)
     if found.ndim != 2 or not found.shape[1] or found.dtype.kind not in "fiu":
         raise InputError(f"{name}: expected a matrix of numbers, got type {found.dtype.str[1:41]!r}.")
@@ -196,18 +196,18 @@ def read_table(path: str | os.PathLike[str], *, sep: str | None = None, decimal:
     >>> table.names, table.n_rows, table.column("age").to_list()
     (('name', 'age'), 2, ['36', '41'])
     """
-    name, (ending, packed) = show_path(path), file_format(path)
+    name, (ending, packed) = show_path(path), detect_format(path)
     if ending not in PACKABLE:
         return READERS[ending](Path(path), name)
     with open_regular(path) as file:
         found = read_content(file, name, packed=packed)
     if ending not in DELIMITED:
-        return Table.of(_json_lines(found, name), name)
+        return Table.of(_read_json_lines(found, name), name)
     dialect = detect_dialect(found, DELIMITED[ending] if sep is None else sep, decimal)
-    return replace(Table.of(read_delimited(found, name, dialect.sep), name), dialect=dialect)
+    return replace(Table.of(read_csv(found, name, dialect.sep), name), dialect=dialect)
 
 
-def file_format(path: str | os.PathLike[str]) -> tuple[str, bool]:
+def detect_format(path: str | os.PathLike[str]) -> tuple[str, bool]:
     """The ending that says what a file is, and whether it is gzipped."""
     if not isinstance(path, str | os.PathLike):
         raise InputError(f"path: expected the path of a file, got {path!r:.60}.")
@@ -228,31 +228,31 @@ def read_json_lines(found: bytes, name: str, schema: Any = None, line: int = 0) 
     """JSON lines as a data frame; with a schema, a part of a file that has so many lines before it."""
     check_utf8(found, name, line)
     for number, text in enumerate(found.split(b"\n"), start=line + 1):
-        if text.count(b"[") + text.count(b"{") > DEEPEST and _depth(text) > DEEPEST:
+        if text.count(b"[") + text.count(b"{") > DEEPEST and _measure_depth(text) > DEEPEST:
             raise InputError(f"{name}: expected {OBJECTS}, got more than {DEEPEST} lists in lists in line {number}.")
     with report_read_errors(name, OBJECTS):
         return import_polars().read_ndjson(found, schema=schema, infer_schema_length=None)
 
 
-def _depth(text: bytes) -> int:
+def _measure_depth(text: bytes) -> int:
     """Return how deep lists and objects lie within each other in a line of JSON."""
     codes = np.frombuffer(STRING.sub(b" ", text), np.uint8)
     opening, closing = (np.isin(codes, np.frombuffer(marks, np.uint8)) for marks in (b"[{", b"]}"))
     return int(np.cumsum(opening.astype(np.intp) - closing).max(initial=0))
 
 
-def _json_lines(found: bytes, name: str) -> dict[str, Any]:
+def _read_json_lines(found: bytes, name: str) -> dict[str, Any]:
     if not found.strip():
         raise InputError(f"{name}: expected a table, got an empty file.")
-    return _columns(read_json_lines(found, name), name)
+    return _split_columns(read_json_lines(found, name), name)
 
 
-def _parquet(path: Path, name: str) -> Table:
+def _read_parquet(path: Path, name: str) -> Table:
     lazy, _, size = scan_parquet(path, name)
     with report_read_errors(name, IN_ORDER):
         frame = lazy.collect()
         check_text_room(frame, size, name)
-        return Table.of(_columns(frame, name), name)
+        return Table.of(_split_columns(frame, name), name)
 
 
 def scan_parquet(path: Path, name: str, run: int | None = None) -> tuple[Any, int, int]:
@@ -303,7 +303,7 @@ def check_text_room(frame: Any, size: int, name: str) -> None:
     check_room(sum(int(column.len_bytes().sum() or 0) for column in texts), size, name)
 
 
-def _columns(frame: Any, name: str) -> dict[str, Any]:
+def _split_columns(frame: Any, name: str) -> dict[str, Any]:
     check_column_count(frame.width, name)
     return dict(zip(frame.columns, frame.iter_columns(), strict=True))
 
@@ -312,7 +312,7 @@ DELIMITED: Mapping[str, str | None] = {".csv": None, ".tsv": "\t"}
 """Formats of text, and their separators; None: to be detected."""
 PACKABLE = (*DELIMITED, ".jsonl", ".ndjson")
 READERS: Mapping[str, Callable[[Path, str], Table]] = {
-    ".parquet": _parquet,
+    ".parquet": _read_parquet,
     ".npy": read_npy,
     ".npz": read_npz_table,
     ".h5ad": read_h5ad,

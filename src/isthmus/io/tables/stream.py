@@ -18,18 +18,18 @@ from isthmus._core.files import as_path, open_regular, save_file, show_path, wri
 from isthmus.exceptions import InputError
 from isthmus.io.tables.content import (
     check_column_count,
-    first_row,
+    find_first_row,
     import_polars,
     read_pieces,
     report_read_errors,
     split_rows,
 )
-from isthmus.io.tables.delimited import SAMPLE, Dialect, detect_dialect, read_delimited
+from isthmus.io.tables.delimited import SAMPLE, Dialect, detect_dialect, read_csv
 from isthmus.io.tables.read import (
     DELIMITED,
     IN_ORDER,
     check_text_room,
-    file_format,
+    detect_format,
     read_json_lines,
     read_table,
     release_memory,
@@ -89,7 +89,7 @@ class RowBlocks:
     @property
     def dialect(self) -> Dialect | None:
         """Separator and decimal mark of a CSV or TSV file, detected from its beginning; None of others."""
-        ending, packed = file_format(self.path)
+        ending, packed = detect_format(self.path)
         if ending in DELIMITED and "dialect" not in self.known:
             head = bytearray()
             with open_regular(self.path) as file:
@@ -110,10 +110,10 @@ class RowBlocks:
         """Find out what has to be known of the whole file, unless it is known; ``told`` hears which part is done."""
         if "whole" in self.known:
             return
-        typed = file_format(self.path)[0] in JSON
+        typed = detect_format(self.path)[0] in JSON
         passes = typed + bool(self.words)
         if typed:
-            self.known["schema"] = _json_schema(self, lambda: told(self.part / passes))
+            self.known["schema"] = _detect_json_schema(self, lambda: told(self.part / passes))
         whole: dict[str, bool] = {}
         for table in self._tables() if self.words else ():
             for name in self.words:
@@ -128,7 +128,7 @@ class RowBlocks:
             yield replace(table, whole_numbers=self.known["whole"])
 
     def _tables(self) -> Iterator[Table]:
-        ending, _ = file_format(self.path)
+        ending, _ = detect_format(self.path)
         if ending not in FRAMES:
             yield from self._parts_of_table()
             return
@@ -149,7 +149,7 @@ class RowBlocks:
                 release_memory(part)
 
     def _rows(self, *, quoted: bool) -> Iterator[bytes]:
-        _, packed = file_format(self.path)
+        _, packed = detect_format(self.path)
         empty = True
         with open_regular(self.path) as file:
             size = os.fstat(file.fileno()).st_size
@@ -161,15 +161,15 @@ class RowBlocks:
             raise InputError(f"{self.name}: expected a table, got an empty file.")
 
 
-def _iterate_delimited(blocks: RowBlocks) -> Iterator[Any]:
+def _iterate_csv(blocks: RowBlocks) -> Iterator[Any]:
     pl, names, row, line = import_polars(), b"", 0, 0
     separator = "," if blocks.dialect is None else blocks.dialect.sep
     for piece in blocks._rows(quoted=True):
         head = names
-        names = names or first_row(piece, quoted=True)
+        names = names or find_first_row(piece, quoted=True)
         if not (head + piece).strip():
             continue
-        columns = read_delimited(head + piece, blocks.name, separator, row=row, line=line - head.count(b"\n"))
+        columns = read_csv(head + piece, blocks.name, separator, row=row, line=line - head.count(b"\n"))
         frame = pl.DataFrame(columns)
         row, line = row + frame.height, line + piece.count(b"\n")
         yield frame
@@ -183,7 +183,7 @@ def _iterate_json_lines(blocks: RowBlocks) -> Iterator[Any]:
         line += piece.count(b"\n")
 
 
-def _json_schema(blocks: RowBlocks, tick: Callable[[], None]) -> Any:
+def _detect_json_schema(blocks: RowBlocks, tick: Callable[[], None]) -> Any:
     """The types of the columns: those of all lines together."""
     schema, needed, line = None, b"", 0
     for piece in blocks._rows(quoted=False):
@@ -221,8 +221,8 @@ def _regroup(frames: Iterable[Any], size: int) -> Iterator[Any]:
 
 
 FRAMES: dict[str, Frames] = {
-    ".csv": _iterate_delimited,
-    ".tsv": _iterate_delimited,
+    ".csv": _iterate_csv,
+    ".tsv": _iterate_csv,
     ".jsonl": _iterate_json_lines,
     ".ndjson": _iterate_json_lines,
     ".parquet": _iterate_parquet,

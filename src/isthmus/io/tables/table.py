@@ -58,7 +58,7 @@ class Table:
     @classmethod
     def of(cls, parts: Mapping[str, Any], path: str = "table", annotations: Iterable[str] = ()) -> Table:
         """A table of sequences, polars Series and two-dimensional arrays; lists of equal length become a matrix."""
-        found = {_name(name, path): _part(name, values) for name, values in parts.items()}
+        found = {_check_name(name, path): _convert_part(name, values) for name, values in parts.items()}
         if not found:
             raise InputError(f"{path}: expected at least one column, got none.")
         sizes = {name: part.shape[0] for name, part in found.items()}
@@ -129,7 +129,7 @@ class Table:
         return ", ".join(show_path(repr(name)[:60]) for name in self.names[:NAMES_SHOWN]) + more
 
 
-def _name(name: Any, path: str) -> str:
+def _check_name(name: Any, path: str) -> str:
     if not isinstance(name, str):
         raise InputError(f"{path}: expected names of columns that are text, got {name!r:.60}.")
     return name
@@ -139,7 +139,7 @@ def _is_matrix(part: Any) -> bool:
     return isinstance(part, np.ndarray) or is_sparse(part)
 
 
-def _part(name: str, values: Any) -> Any:
+def _convert_part(name: str, values: Any) -> Any:
     if is_sparse(values):
         return values.tocsr()
     if isinstance(values, np.ndarray) and values.ndim == 2:
@@ -217,7 +217,7 @@ def is_day_first(text: Any) -> Any:
     return text.str.contains(LIKE_DAY_FIRST).fill_null(value=False)
 
 
-def find_unparsed(series: Any, parsed: Any) -> Any:
+def find_parse_errors(series: Any, parsed: Any) -> Any:
     """Which cells say something that was not understood, and that is no word for an empty cell."""
     pl = import_polars()
     if series.dtype != pl.String:
@@ -227,7 +227,7 @@ def find_unparsed(series: Any, parsed: Any) -> Any:
     return text.is_not_null() & parsed.is_null() & ~text.is_in(list(NO_VALUE))
 
 
-def numbers(table: Table, name: str, *, days: bool = False) -> FloatArray:
+def read_numbers(table: Table, name: str, *, days: bool = False) -> FloatArray:
     """A column as numbers (n,), NaN where a cell is empty.
 
     Raises
@@ -237,15 +237,15 @@ def numbers(table: Table, name: str, *, days: bool = False) -> FloatArray:
 
     Examples
     --------
-    >>> numbers(Table.of({"age": ["31", "NA", " 4.5"]}), "age")
+    >>> read_numbers(Table.of({"age": ["31", "NA", " 4.5"]}), "age")
     array([31. ,  nan,  4.5])
-    >>> numbers(Table.of({"age": ["31", "many"]}), "age")
+    >>> read_numbers(Table.of({"age": ["31", "many"]}), "age")
     Traceback (most recent call last):
     isthmus.exceptions.InputError: table, column 'age': expected numbers, got 'many' in row 1 (from 0).
     """
     series = table.column(name)
     parsed = parse_days(series) if days else parse_numbers(series, table.decimal)
-    strange = find_unparsed(series, parsed)
+    strange = find_parse_errors(series, parsed)
     if strange.any():
         row = int(strange.arg_true()[0])
         mark = f' with the decimal mark "{table.decimal}"' if table.decimal != "." else ""
@@ -261,17 +261,17 @@ def numbers(table: Table, name: str, *, days: bool = False) -> FloatArray:
     return values
 
 
-def words(table: Table, name: str) -> list[str | None]:
+def read_words(table: Table, name: str) -> list[str | None]:
     """A column as text, None where a cell is empty; whole numbers without a fraction.
 
     Examples
     --------
-    >>> words(Table.of({"kind": [" red", "", None]}), "kind"), words(Table.of({"kind": [1.0, None]}), "kind")
+    >>> read_words(Table.of({"kind": [" red", "", None]}), "kind"), read_words(Table.of({"kind": [1.0, None]}), "kind")
     (['red', None, None], ['1', None])
     """
-    text = _text(table, name)
+    text = _read_text(table, name)
     # "1.0" is what other programs make of a whole number in a column with empty cells.
-    whole = table.whole_numbers[name] if name in table.whole_numbers else _whole(text, table.decimal)
+    whole = table.whole_numbers[name] if name in table.whole_numbers else _are_whole_numbers(text, table.decimal)
     cells: list[str | None] = (text.str.replace(rf"[{table.decimal}]0$", "") if whole else text).to_list()
     return cells
 
@@ -292,10 +292,10 @@ def find_word(word: str, places: Mapping[str, int]) -> int:
 
 def are_whole_numbers(table: Table, name: str) -> bool:
     """Whether all cells of a column that are not empty are whole numbers."""
-    return _whole(_text(table, name), table.decimal)
+    return _are_whole_numbers(_read_text(table, name), table.decimal)
 
 
-def _text(table: Table, name: str) -> Any:
+def _read_text(table: Table, name: str) -> Any:
     pl = import_polars()
     series = table.column(name)
     if series.dtype.is_float():
@@ -305,13 +305,13 @@ def _text(table: Table, name: str) -> Any:
     return trim(series.cast(pl.String))
 
 
-def _whole(text: Any, decimal: str) -> bool:
+def _are_whole_numbers(text: Any, decimal: str) -> bool:
     return bool(text.str.contains(rf"^-?[0-9]+([{decimal}]0)?$").all())
 
 
-def texts(table: Table, name: str) -> list[str]:
+def read_texts(table: Table, name: str) -> list[str]:
     """A column as text of any length, empty text where a cell is empty."""
-    return [cell or "" for cell in words(table, name)]
+    return [cell or "" for cell in read_words(table, name)]
 
 
 def _show_cell(cell: Any) -> str:

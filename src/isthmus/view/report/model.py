@@ -20,7 +20,7 @@ from isthmus.geometry.common_space import DISTANCE
 from isthmus.io.model_file import load, load_parts, model_card
 from isthmus.io.tables.features import Features
 from isthmus.io.tables.plan import Plan
-from isthmus.io.tables.table import Table, numbers, words
+from isthmus.io.tables.table import Table, read_numbers, read_words
 from isthmus.retrieval.index import Index
 from isthmus.view.report.page import (
     DOMAINS,
@@ -75,7 +75,7 @@ class FitRecord:
         """Return the record of a fitted model, given the target's table."""
         result = getattr(getattr(model, "estimator_", model), "result_", None)
         trace = [[getattr(point, name) for name in TRACE] for point in getattr(result, "trace", ())]
-        labels = [] if plan.label is None else words(table, plan.label)
+        labels = [] if plan.label is None else read_words(table, plan.label)
         known = np.array([i for i, word in enumerate(labels) if word is not None], dtype=np.intp)
         marks = hash_rows(table.take(known), plan) if 0 < len(known) <= MOST_MARKS else np.zeros(0, dtype=np.int64)
         return cls(
@@ -134,9 +134,9 @@ def _cell_bytes(table: Table, name: str, kind: str) -> list[bytes]:
         rows = table.matrix(name)
         return [as_dense(row.reshape(1, -1) if isinstance(row, np.ndarray) else row).tobytes() for row in rows]
     if kind in ("number", "date"):
-        return [value.tobytes() for value in numbers(table, name, days=kind == "date")]
+        return [value.tobytes() for value in read_numbers(table, name, days=kind == "date")]
     return [
-        ("" if cell is None else cell.removesuffix(".0")).encode("utf-8", "replace") for cell in words(table, name)
+        ("" if cell is None else cell.removesuffix(".0")).encode("utf-8", "replace") for cell in read_words(table, name)
     ]
 
 
