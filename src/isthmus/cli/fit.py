@@ -88,11 +88,11 @@ def run(options: argparse.Namespace) -> None:
                 lambda some: _fit_system(system.make(), source, target, some, screen)[0], source, target, pairs
             )
             told += _warn_about_pairs(pairs, check)
-    known = {"source": source.features.to_parts(), "target": target.features.to_parts()}
     from isthmus.view.report.model import PART, FitRecord
 
     record = FitRecord.of(model, name, told, target.table, target.plan)
-    save(model, options.output, parts=known | {PART: record.to_part()})
+    parts = {"source": source.features, "target": target.features, PART: record.to_part()}
+    save(model, options.output, parts=parts)
     certificate = getattr(model, "result_", None)
     screen.say("", f"{name}: {type(model).__name__} of {_describe_inputs(source, target, pairs)}")
     screen.say(*([] if certificate is None else [str(certificate)]), *([] if check is None else [check.sentence]))

@@ -40,11 +40,10 @@ class StoredModel:
         from isthmus.io.model_file import load, load_parts
         from isthmus.io.tables.features import Features
 
-        parts = load_parts(path)
-        missing = [domain for domain in DOMAINS if domain not in parts]
-        if missing:
+        features = {domain: load_parts(path).get(domain) for domain in DOMAINS}
+        if not all(isinstance(each, Features) for each in features.values()):
             raise InputError(f"{path}: expected a model of `isthmus fit`, got one without the features of its files.")
-        return cls(path, load(path), {domain: Features.from_parts(*parts[domain]) for domain in DOMAINS})
+        return cls(path, load(path), features)
 
     def rows(self, table: Table, domain: str, remedy: str = "the other domain") -> Any:
         """The features of a table's rows; it needs the columns that were learned from, and no others.

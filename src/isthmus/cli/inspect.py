@@ -29,7 +29,6 @@ def run(options: argparse.Namespace) -> None:
     """Tell the card, and what the columns of either file became."""
     screen = Console.of(options)
     from isthmus.io.model_file import load_parts, model_card
-    from isthmus.io.tables.features import Features
 
     card, parts = model_card(options.model), load_parts(options.model)
     for key, value in card.items():
@@ -41,7 +40,7 @@ def run(options: argparse.Namespace) -> None:
     columns = {}
     for domain in DOMAINS:
         if domain in parts:
-            features = Features.from_parts(*parts[domain])
+            features = parts[domain]
             columns[domain] = features.plan_lines()
             screen.say(f"{domain}:", *(f"    {line}" for line in (*columns[domain], *features.lines())))
     screen.answer(card | {"columns": columns})

@@ -19,7 +19,7 @@ from isthmus.estimators.hfa import TargetClassifier
 from isthmus.estimators.itml import ITML
 from isthmus.exceptions import InputError
 from isthmus.geometry.common_space import DOMAINS
-from isthmus.io.stored_values import is_from_sklearn, check_that
+from isthmus.io.stored_values import check, is_from_sklearn
 
 ROWS = 4
 """Rows of zeros, of ones, and at random."""
@@ -62,7 +62,7 @@ def _check_answers(inner: Any) -> None:
         _check_points(inner.transform(X), X.shape[0])
         return
     of_target = isinstance(inner, TargetOnly | SelfTrainedLDA | TargetClassifier)
-    check_that(inner.n_features_.keys() == {*DOMAINS} == inner.transformers_.keys(), "both domains", inner.n_features_)
+    check(inner.n_features_.keys() == {*DOMAINS} == inner.transformers_.keys(), "both domains", inner.n_features_)
     for domain in DOMAINS[1:] if of_target else DOMAINS:
         kept = inner.transformers_, inner._columns
         try:
@@ -90,22 +90,22 @@ def _check_methods(model: Any, X: Any, domain: str) -> None:
         answered = True
         for part in found if isinstance(found, tuple) else (found,):
             if method == "predict":
-                check_that(np.shape(part) == (n,), "a class for each row", np.shape(part))
+                check(np.shape(part) == (n,), "a class for each row", np.shape(part))
             else:
                 _check_points(part, n)
             if method == "predict_proba":
-                check_that(part.shape[1] == len(model.classes_), "a number for each class", part.shape)
-    check_that(answered, f"a model that answers for the {domain}", "none")
+                check(part.shape[1] == len(model.classes_), "a number for each class", part.shape)
+    check(answered, f"a model that answers for the {domain}", "none")
 
 
 def _check_points(points: Any, n: int) -> None:
     points = np.asarray(points)
     right = points.ndim in (1, 2) and len(points) == n and points.dtype.kind in "fi"
-    check_that(right and not np.isnan(points).any(), "numbers for each row", f"{points.dtype} {points.shape}")
+    check(right and not np.isnan(points).any(), "numbers for each row", f"{points.dtype} {points.shape}")
 
 
 def _make_rows(d: Any) -> Any:
-    check_that(type(d) is int and 1 <= d < 2**31, "a number of features", d)
+    check(type(d) is int and 1 <= d < 2**31, "a number of features", d)
     n = ROWS + (d == ROWS)  # else arrays that were turned would fit too
     if d > LONGEST_ROW:
         return sp.csr_array((np.ones(ROWS), np.arange(ROWS), np.arange(ROWS + 1)), shape=(ROWS, d))
@@ -126,7 +126,7 @@ def sample_row(transformer: Any) -> Any:
     if transformer is None or not is_from_sklearn(transformer):
         return None
     d: Any = vars(transformer).get("n_features_in_", 1)
-    check_that(type(d) is int and 0 < d <= LONGEST_INPUT, f"a transformer of at most {LONGEST_INPUT} columns", d)
+    check(type(d) is int and 0 < d <= LONGEST_INPUT, f"a transformer of at most {LONGEST_INPUT} columns", d)
     if isinstance(transformer, CountVectorizer):
         return ["a b"]
     if isinstance(transformer, Pipeline):

@@ -81,7 +81,7 @@ def _table_chapter(path: Path, inputs: Inputs) -> Chapter:
             if record is not None and record.kind != kind:
                 raise InputError(f"{show_path(path)}.json: expected the record of `isthmus {kind}`, got another.")
             return make(path, found, record, inputs)
-    raise InputError(f"{show_path(path)}: {EXPECTED}, got a table with the columns {found.shown_names()}.")
+    raise InputError(f"{show_path(path)}: {EXPECTED}, got a table with the columns {found.show_names()}.")
 
 
 def verdict_chapter(path: Path, about: Mapping[str, Any]) -> Chapter:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from hashlib import blake2b
 from pathlib import Path
@@ -86,27 +86,27 @@ class FitRecord:
             None if len(known) > MOST_MARKS else marks,
         )
 
-    def to_part(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
-        """Return what a model file stores: a value for JSON, and arrays by name."""
-        about = {"format": FORMAT, "version": VERSION, "system": self.system, "certificate": self.certificate}
-        arrays = {"trace": self.trace} if self.marks is None else {"trace": self.trace, "marks": self.marks}
-        return about | {"warnings": list(self.warnings)}, arrays
+    def to_part(self) -> dict[str, Any]:
+        """Return what a model file stores."""
+        return {**vars(self), "format": FORMAT, "version": VERSION}
 
     @classmethod
-    def from_part(cls, about: Any, arrays: Mapping[str, NDArray[Any]]) -> FitRecord:
+    def from_part(cls, stored: Any) -> FitRecord:
         """Return the stored record, with every part checked: the file may come from a stranger."""
-        if not isinstance(about, dict) or about.get("format") != FORMAT:
+        if not isinstance(stored, dict) or stored.get("format") != FORMAT:
             raise InputError("fit: expected a record of `isthmus fit`, got another kind of value.")
-        if about.get("version") != VERSION:
-            raise InputError(f"fit, version: expected {VERSION}, got {show_path(repr(about.get('version'))[:40])}.")
-        trace, marks = arrays.get("trace"), arrays.get("marks")
-        if trace is None or trace.dtype != np.float64 or trace.ndim != 2 or trace.shape[1] != len(TRACE):
+        if stored.get("version") != VERSION:
+            raise InputError(f"fit, version: expected {VERSION}, got {show_path(repr(stored.get('version'))[:40])}.")
+        trace, marks = stored.get("trace"), stored.get("marks")
+        right = isinstance(trace, np.ndarray) and trace.dtype == np.float64
+        if not right or trace.ndim != 2 or trace.shape[1] != len(TRACE):
             raise InputError("fit, trace: expected four numbers per iteration, got others.")
-        if marks is not None and (marks.dtype != np.int64 or marks.ndim != 1):
+        right = marks is None or (isinstance(marks, np.ndarray) and marks.dtype == np.int64 and marks.ndim == 1)
+        if not right:
             raise InputError("fit, marks: expected one whole number per row, got others.")
-        certificate, said = about.get("certificate"), about.get("warnings")
-        warned = tuple(map(str, said)) if isinstance(said, list) else ()
-        return cls(str(about.get("system")), None if certificate is None else str(certificate), warned, trace, marks)
+        certificate, said = stored.get("certificate"), stored.get("warnings")
+        warned = tuple(map(str, said)) if isinstance(said, tuple) else ()
+        return cls(str(stored.get("system")), None if certificate is None else str(certificate), warned, trace, marks)
 
     def is_fitted(self, table: Table, plan: Plan) -> BoolArray | None:
         """Return which rows equal labelled rows of the fit, or None where that is unknown."""
@@ -143,8 +143,8 @@ def _cell_bytes(table: Table, name: str, kind: str) -> list[bytes]:
 def model_chapter(path: Path, inputs: Inputs) -> Chapter:
     """Return the chapter of a model file; more than its card and certificate needs the rows of both files."""
     card, parts = model_card(path), load_parts(path)
-    record = FitRecord.from_part(*parts[PART]) if PART in parts else None
-    features = {name: Features.from_parts(*parts[name]) for name in DOMAINS if name in parts}
+    record = FitRecord.from_part(parts[PART]) if PART in parts else None
+    features = {name: parts[name] for name in DOMAINS if isinstance(parts.get(name), Features)}
     columns = {name: (*known.plan_lines(), *known.lines()) for name, known in features.items()}
     values: dict[str, Any] = {"record": record, "card": card, "columns": columns, "has_rows": inputs.has_both(path)}
     if record is not None and len(record.trace) > 1 and (record.trace[:, 2] > 0).any():
