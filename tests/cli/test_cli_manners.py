@@ -123,7 +123,7 @@ def test_pairs_are_read_before_the_work_and_unknown_ids_lead_to_the_option(folde
         capsys, "match", folder / "a.csv", folder / "b.csv", *texts, "--pairs", folder / "pairs.csv"
     )
     assert (status, said) == (2, "")
-    assert "got 'a0' in row 0 (from 0); ids are row numbers from 0 in one file and row numbers from 0" in wrong
+    assert 'has the id "a0"; ids are row numbers from 0 in one file and row numbers from 0' in wrong
     assert "(--id names such a column)" in wrong
 
 

@@ -71,7 +71,7 @@ def run(options: argparse.Namespace) -> None:
             "got neither."
         )
     if pairs is None:  # with pairs, rows without a label are learned from too
-        source = source.labelled()
+        source = source.select_labels()
     if source.labels is not None or target.labels is not None:
         screen.say(source.labels_line(), target.labels_line())
     from isthmus import save, systems

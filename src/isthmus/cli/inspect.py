@@ -1,4 +1,4 @@
-"""``isthmus inspect``: what a model file says of itself, without making the model."""
+"""``isthmus inspect``: the summary of a model file, and the columns that the model was fitted to."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ Nothing in the file is executed.
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """The options."""
+    """Add the options."""
     add_model_option(parser)
     add_output_options(parser)
 
 
 def run(options: argparse.Namespace) -> None:
-    """Tell the card, and what the columns of either file became."""
+    """Show the summary, and what the columns of either file became."""
     screen = Console.of(options)
     from isthmus.io.model_file import load_parts, model_card
 

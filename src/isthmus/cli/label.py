@@ -68,7 +68,7 @@ def read_labelled_inputs(options: argparse.Namespace, screen: Console) -> Labell
     source, target = sides
     if source.labels is None:
         raise InputError(f"{source.table.path}: expected a column of classes {options.label!r:.60}, got none.")
-    source = source.labelled()
+    source = source.select_labels()
     y_target = np.full(target.table.n_rows, None, dtype=object) if target.labels is None else target.labels
     screen.say(source.labels_line(), target.labels_line())
     return source, target, source.labels, y_target
@@ -171,7 +171,7 @@ def _hold_out_labels(
 def _write_labels(path: Path, ids: Any, classes: Any, P: Any, called: Any, given: Any) -> None:
     import numpy as np
 
-    from isthmus.io.tables.stream import write_table
+    from isthmus.io.tables.write import write_table
 
     # A row that was rejected has no class: the best one is told as its runner-up.
     best = np.array([-1 if label is None else int(np.flatnonzero(classes == label)[0]) for label in called])

@@ -24,30 +24,30 @@ SHOWN = 10
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """The options."""
+    """Add the options."""
     add_model_option(parser)
     add = parser.add_argument
-    add("--index", type=Path, required=True, metavar="FILE", help=f"the rows that are searched: {FORMATS}")
+    add("--index", type=Path, required=True, metavar="FILE", help=f"rows to search in: {FORMATS}")
     asked = parser.add_mutually_exclusive_group(required=True)
-    asked.add_argument("--query", type=Path, metavar="FILE", help="the rows that are asked for")
+    asked.add_argument("--query", type=Path, metavar="FILE", help="rows whose neighbours are searched")
     asked.add_argument("--text", metavar="WORDS", help="a typed text, where the model was fitted on texts")
-    add("-k", type=int, default=10, metavar="N", help="how many are found for each (10)")
+    add("-k", type=int, default=10, metavar="N", help="neighbours per query (10)")
     add("--from", dest="domain", choices=DOMAINS, default="target", help="where the queries come from (target)")
-    add("--csls", action="store_true", help="set back rows that are near to everything")
+    add("--csls", action="store_true", help="correct for hubness: rows that are near to everything move away")
     add("--engine", default="exact", metavar="NAME", help="exact, or flat, hnsw, ivf of FAISS (exact)")
-    add("-o", "--output", type=Path, metavar="FILE", help="query, rank, found, distance")
+    add("-o", "--output", type=Path, metavar="FILE", help="table of query, rank, found, distance")
     add_format(parser)
     add_output_options(parser)
 
 
 def run(options: argparse.Namespace) -> None:
-    """Search, show, write."""
+    """Search, show and write the nearest rows."""
     screen = Console.of(options)
     check_table_output(options.output, options.model, options.index, options.query)
     from isthmus import Index
     from isthmus.io.tables.plan import read_ids
     from isthmus.io.tables.read import read_table
-    from isthmus.io.tables.stream import write_table
+    from isthmus.io.tables.write import write_table
 
     if options.k < 1:
         raise InputError(f"-k: expected a whole number of at least 1, got {options.k}.")
@@ -86,7 +86,7 @@ def run(options: argparse.Namespace) -> None:
 def _read_queries(
     options: argparse.Namespace, kept: StoredModel, screen: Console
 ) -> tuple[tuple[str, ...], Any, list[str]]:
-    """The names of the queries, their features, and which of them have no word that the model knows."""
+    """Return the names of the queries, their features, and those without a word that the model knows."""
     from isthmus.io.tables.plan import read_ids
     from isthmus.io.tables.read import read_table
 

@@ -398,7 +398,7 @@ def _check_schema(schema: Any, members: Mapping[str, bytes], trusted: frozenset[
     seen: dict[int, dict[str, Any]] = {}
     owners: dict[str, int] = {}
     found: set[str] = {"numpy.dtype", *trusted}
-    places: list[tuple[Any, str, int]] = [(schema, "file", 0)]
+    places: list[tuple[Any, str, int]] = [(schema, "", 0)]
     while places:
         node, place, depth = places.pop()
         check(depth < DEEPEST, "fewer values within values", depth)
@@ -414,11 +414,10 @@ def _check_schema(schema: Any, members: Mapping[str, bytes], trusted: frozenset[
                 if "file" in node:
                     _check_file(node, members, owners)
             # Names of attributes make messages that say where; deeper than that they would only be long.
-            places += [
-                (item, place if key in ("content", "key_types") or len(place) > 120 else f"{place}.{key}", depth + 1)
-                for key, item in reversed(node.items())
-                if isinstance(item, list | dict)
-            ]
+            for key, item in reversed(node.items()):
+                if isinstance(item, list | dict):
+                    named = key not in ("content", "key_types") and len(place) <= 120
+                    places.append((item, f"{place}.{key}" if named else place, depth + 1))
     return found & (TRUSTED | trusted | {"numpy.dtype"})
 
 
@@ -430,7 +429,7 @@ def _check_node(node: dict[str, Any], place: str, trusted: frozenset[str]) -> st
     if not isinstance(loader, str) or loader not in LOADERS or full not in LOADERS[loader]:
         kind = "function" if loader in ("FunctionNode", "MethodNode", "PartialNode", "OperatorFuncNode") else "type"
         raise StoredValueError(
-            f"types that isthmus stores, got the {kind} {show_path(full[:200])} in {show_path(place[:150])}; "
+            f"types that isthmus stores, got the {kind} {show_path(full[:200])} in {show_path(place[1:150])}; "
             "if you trust it, name it in trust="
         )
     if loader == "JsonNode":

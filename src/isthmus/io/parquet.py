@@ -44,9 +44,9 @@ class ParquetRows:
 
     Examples
     --------
-    >>> import tempfile, import_polars
+    >>> import tempfile, polars
     >>> file = Path(tempfile.mkdtemp()) / "rows.parquet"
-    >>> import_polars.DataFrame({"x": [1.0, 2.0, 4.0], "kind": ["a", "b", "a"]}).write_parquet(file)
+    >>> polars.DataFrame({"x": [1.0, 2.0, 4.0], "kind": ["a", "b", "a"]}).write_parquet(file)
     >>> rows = ParquetRows(file, label="kind")
     >>> rows.n, rows.d, rows.classes, float(rows.total(lambda X, codes: (X.sum(),))[0])
     (3, 1, array(['a', 'b'], dtype=object), 7.0)

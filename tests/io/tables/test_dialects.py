@@ -123,7 +123,9 @@ def test_numbers_with_a_decimal_comma_are_numbers_and_a_point_is_none(tmp_path):
     plan = {column.name: column.kind for column in Plan.of(table).columns}
     assert plan["x"] == "number"
     np.testing.assert_array_equal(read_numbers(table, "x"), [1.5, -0.25, 1000.0])
-    with pytest.raises(InputError, match=r"numbers with the decimal mark \",\", got '1.234' in row 0") as caught:
+    with pytest.raises(
+        InputError, match=r'line 2, column "y": "1.234" is not a number with the decimal mark ","; '
+    ) as caught:
         read_numbers(table, "y")
     assert one_sentence(caught)
 

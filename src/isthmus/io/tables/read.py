@@ -1,4 +1,4 @@
-"""NumPy's files as tables: nothing is unpickled, and what a header claims is compared with the file."""
+"""Files as tables, one reader per format; nothing is unpickled, and claims of headers are compared with the file."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ MATRIX = "data"
 
 
 def read_npy(path: Path, name: str) -> Table:
-    """One matrix (n, d), which stays in the file: a part of it is read when it is used."""
+    """Return one matrix (n, d), which stays in the file: a part of it is read when it is used."""
     with open_regular(path) as file:
         if not file.read(1):
             raise InputError(f"{name}: expected a table, got an empty file.")
@@ -41,7 +41,7 @@ def read_npy(path: Path, name: str) -> Table:
 
 
 def release_memory(array: Any) -> None:
-    """Let the memory go that holds parts of an array in a file; they are read again when they are used."""
+    """Release the memory that holds parts of an array in a file; they are read again when they are used."""
     while array is not None and not isinstance(array, mmap.mmap):
         array = getattr(array, "base", None)
     if array is not None and hasattr(mmap, "MADV_DONTNEED"):
@@ -49,7 +49,7 @@ def release_memory(array: Any) -> None:
 
 
 def read_npz_table(path: Path, name: str) -> Table:
-    """Named arrays (n,), which are columns, and (n, d), which are matrices."""
+    """Return named arrays (n,), which are columns, and (n, d), which are matrices."""
     headers = npz_headers(path)
     if not headers:
         raise InputError(f"{name}: expected an archive of arrays, got none in it.")
@@ -83,7 +83,7 @@ DEEPEST_GROUP, MOST_OBJECTS = 6, 10_000
 
 
 def read_h5ad(path: Path, name: str) -> Table:
-    """The parts ``X``, ``obsm/…`` and the columns of ``obs``; nothing else in the file is read."""
+    """Return the parts ``X``, ``obsm/…`` and the columns of ``obs``; nothing else in the file is read."""
     try:
         import h5py
         from anndata.io import read_elem
@@ -110,7 +110,7 @@ def read_h5ad(path: Path, name: str) -> Table:
 
 
 def _count_bytes(stored: Any, wanted: list[str], h5py: Any, name: str) -> int:
-    """The bytes of all arrays in some groups, which have to lie in this file."""
+    """Return the bytes of all arrays in some groups, which have to lie in this file."""
     claim, seen, waiting = 0, 0, [(stored, key, 0) for key in wanted]
     while waiting:
         group, key, depth = waiting.pop()
@@ -161,7 +161,7 @@ BYTES_PER_VALUE = 8
 
 
 def read_table(path: str | os.PathLike[str], *, sep: str | None = None, decimal: str | None = None) -> Table:
-    r"""A user's file as a table.
+    r"""Read a user's file as a table.
 
     Parameters
     ----------
@@ -177,9 +177,9 @@ def read_table(path: str | os.PathLike[str], *, sep: str | None = None, decimal:
     -------
     table : Table
         Cells of CSV and TSV are text until a plan says what they are; ``dialect`` has the separator and the decimal
-        mark that they were read by. An ``.npy`` file is one matrix, ``data``, that
-        stays in the file. Arrays of an ``.npz`` file are columns (n,) or matrices (n, d). Of an ``.h5ad`` file, ``X``
-        and what is in ``obsm`` are matrices, what is in ``obs`` are columns.
+        mark that they were read by. An ``.npy`` file is one matrix, ``data``, that stays in the file. Arrays of an
+        ``.npz`` file are columns (n,) or matrices (n, d). Of an ``.h5ad`` file, ``X`` and what is in ``obsm`` are
+        matrices, what is in ``obs`` are columns.
 
     Raises
     ------
@@ -202,13 +202,23 @@ def read_table(path: str | os.PathLike[str], *, sep: str | None = None, decimal:
     with open_regular(path) as file:
         found = read_content(file, name, packed=packed)
     if ending not in DELIMITED:
-        return Table.of(_read_json_lines(found, name), name)
+        if not found.strip():
+            raise InputError(f"{name}: expected a table, got an empty file.")
+        table = Table.of(_split_columns(read_json_lines(found, name), name), name)
+        return replace(table, line=find_first_line(found, table.n_rows, 1))
     dialect = detect_dialect(found, DELIMITED[ending] if sep is None else sep, decimal)
-    return replace(Table.of(read_csv(found, name, dialect.sep), name), dialect=dialect)
+    table = Table.of(read_csv(found, name, dialect.sep), name)
+    return replace(table, dialect=dialect, line=find_first_line(found, table.n_rows, 2))
+
+
+def find_first_line(content: bytes, n_rows: int, first: int) -> int | None:
+    """Return the line of the first row, or None where lines and rows differ: blank lines, or newlines in cells."""
+    lines = content.rstrip(b"\r\n").count(b"\n") + 1
+    return first if lines == n_rows + first - 1 and content[:1] not in (b"\r", b"\n") else None
 
 
 def detect_format(path: str | os.PathLike[str]) -> tuple[str, bool]:
-    """The ending that says what a file is, and whether it is gzipped."""
+    """Return the ending that says what a file is, and whether it is gzipped."""
     if not isinstance(path, str | os.PathLike):
         raise InputError(f"path: expected the path of a file, got {path!r:.60}.")
     lower = os.fspath(path).lower()
@@ -225,7 +235,7 @@ def detect_format(path: str | os.PathLike[str]) -> tuple[str, bool]:
 
 
 def read_json_lines(found: bytes, name: str, schema: Any = None, line: int = 0) -> Any:
-    """JSON lines as a data frame; with a schema, a part of a file that has so many lines before it."""
+    """Return JSON lines as a data frame; with a schema, a part of a file that has ``line`` lines before it."""
     check_utf8(found, name, line)
     for number, text in enumerate(found.split(b"\n"), start=line + 1):
         if text.count(b"[") + text.count(b"{") > DEEPEST and _measure_depth(text) > DEEPEST:
@@ -239,12 +249,6 @@ def _measure_depth(text: bytes) -> int:
     codes = np.frombuffer(STRING.sub(b" ", text), np.uint8)
     opening, closing = (np.isin(codes, np.frombuffer(marks, np.uint8)) for marks in (b"[{", b"]}"))
     return int(np.cumsum(opening.astype(np.intp) - closing).max(initial=0))
-
-
-def _read_json_lines(found: bytes, name: str) -> dict[str, Any]:
-    if not found.strip():
-        raise InputError(f"{name}: expected a table, got an empty file.")
-    return _split_columns(read_json_lines(found, name), name)
 
 
 def _read_parquet(path: Path, name: str) -> Table:

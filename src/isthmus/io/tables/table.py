@@ -139,15 +139,16 @@ class Table:
 
 
 def quote(cell: Any) -> str:
-    """Return a cell or a name in quotes for messages: short, and in one line.
+    """Return a cell or a name for messages: short, in one line, and texts in quotes.
 
     Examples
     --------
-    >>> print(quote("69.71 gbp"))
-    "69.71 gbp"
+    >>> print(quote("69.71 gbp"), quote(2.5))
+    "69.71 gbp" 2.5
     """
     text = str(cell)
-    return f'"{escape_for_terminal(text if len(text) <= LONGEST_SHOWN else f"{text[:LONGEST_SHOWN]}…")}"'
+    shown = escape_for_terminal(text if len(text) <= LONGEST_SHOWN else f"{text[:LONGEST_SHOWN]}…")
+    return f'"{shown}"' if isinstance(cell, str) else shown
 
 
 def _check_name(name: Any, path: str) -> str:
