@@ -209,11 +209,11 @@ def _load_plans(options: argparse.Namespace, names: tuple[str, str]) -> list[Pla
     except InputError as error:
         raise InputError(f"{path}: {error}") from None
     label = getattr(options, "label", None)
-    roles = {"label": [label] * (label is not None), "id": options.id, "text": options.text, "left out": options.drop}
+    roles = {"label": [label] * (label is not None), "id": options.id, "text": options.text, "dropped": options.drop}
     for kind, columns in roles.items():
         for name in columns:
             if not any(column.name == name and column.kind == kind for plan in plans for column in plan.columns):
-                option = "--drop" if kind == "left out" else f"--{kind}"
+                option = "--drop" if kind == "dropped" else f"--{kind}"
                 expected = f"the column {quote(name)} to be of kind {kind!r}, as {option} says"
                 raise InputError(f"{path}: expected {expected}, got a plan that says otherwise.")
     return plans

@@ -29,18 +29,21 @@ def run(options: argparse.Namespace) -> None:
     """Show the summary, and what the columns of either file became."""
     screen = Console.of(options)
     from isthmus.io.model_file import load_parts, model_card
+    from isthmus.io.tables.features import Features
 
     card, parts = model_card(options.model), load_parts(options.model)
     for key, value in card.items():
+        if value in (None, [], 0):  # such as the classes of a model that was fitted to pairs
+            continue
         if isinstance(value, dict):
             known = {name: one for name, one in value.items() if one is not None}
             screen.say(f"{key.replace('_', ' ')}:", *(f"    {name}: {_words(one)}" for name, one in known.items()))
-        elif value is not None:
+        else:
             screen.say(f"{key.replace('_', ' ')}: {_words(value)}")
     columns = {}
     for domain in DOMAINS:
-        if domain in parts:
-            features = parts[domain]
+        features = parts.get(domain)
+        if isinstance(features, Features):
             columns[domain] = features.plan_lines()
             screen.say(f"{domain}:", *(f"    {line}" for line in (*columns[domain], *features.lines())))
     screen.answer(card | {"columns": columns})

@@ -1,9 +1,8 @@
-"""AnnData objects (extra ``anndata``): labels carried over from one to another that has other features."""
+"""AnnData objects (extra ``anndata``): transfer labels from one to another that has other features."""
 
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
 from importlib.metadata import version
 from typing import Any
 
@@ -72,51 +71,36 @@ def transfer_labels(
             raise InputError(f"{name}.obs[{field!r}]: expected labels in some rows, got none.")
     system = clone(LabelTransfer() if model is None else model)
     system.fit(rows[0][taught], labels[0][taught], rows[1], labels[1])
-    found = _Transferred.of(system, rows, labels[1], given)
+    codes, confidence = _predict(system, rows[1], labels[1], given)
+    points = np.asarray(system.transform(rows[0], "source")), np.asarray(system.transform(rows[1], "target"))
     about = _describe(system, field, keys)
     if copy:
         reference, query = reference.copy(), query.copy()
-    found.write(reference, query, field, about)
+    # Everything has been computed: from here on nothing can fail, so both objects are changed or neither.
+    import pandas as pd
+
+    query.obs[field] = pd.Categorical.from_codes(codes, categories=system.classes_.tolist())
+    query.obs[f"{field}_confidence"] = confidence
+    query.obs[f"{field}_given"] = given
+    for data, found in zip((reference, query), points, strict=True):
+        data.obsm[POINTS] = found
+        data.uns[KEY] = {**about, "versions": dict(about["versions"])}
     return (reference, query) if copy else None
 
 
-@dataclass(frozen=True, eq=False)
-class _Transferred:
-    """All that is written, computed before anything is."""
-
-    points: tuple[FloatArray, FloatArray]
-    classes: NDArray[Any]
-    codes: IntArray
-    confidence: FloatArray
-    given: BoolArray
-
-    @classmethod
-    def of(
-        cls, system: LabelTransfer, rows: tuple[Matrix, Matrix], y: NDArray[Any], given: BoolArray
-    ) -> _Transferred:
-        P = system.predict_proba(rows[1])
-        codes, confidence = P.argmax(axis=1), P.max(axis=1)
-        codes[confidence < (system.reject_below or 0.0)] = -1
-        places = {label: code for code, label in enumerate(system.classes_.tolist())}
-        codes[given] = [places[label] for label in y[given].tolist()]
-        confidence[given] = 1.0
-        points = np.asarray(system.transform(rows[0], "source")), np.asarray(system.transform(rows[1], "target"))
-        return cls(points, system.classes_, codes, confidence, given)
-
-    def write(self, reference: Any, query: Any, field: str, about: dict[str, Any]) -> None:
-        """Write it into both objects."""
-        import pandas as pd
-
-        query.obs[field] = pd.Categorical.from_codes(self.codes, categories=self.classes.tolist())
-        query.obs[f"{field}_confidence"] = self.confidence
-        query.obs[f"{field}_given"] = self.given
-        for data, points in zip((reference, query), self.points, strict=True):
-            data.obsm[POINTS] = points
-            data.uns[KEY] = {**about, "versions": dict(about["versions"])}
+def _predict(system: LabelTransfer, X: Matrix, y: NDArray[Any], given: BoolArray) -> tuple[IntArray, FloatArray]:
+    """Return the code of each query row, -1 where it is rejected, and its confidence; given labels stay."""
+    P = system.predict_proba(X)
+    codes, confidence = P.argmax(axis=1), P.max(axis=1)
+    codes[confidence < (system.reject_below or 0.0)] = -1
+    places = {label: code for code, label in enumerate(system.classes_.tolist())}
+    codes[given] = [places[label] for label in y[given].tolist()]
+    confidence[given] = 1.0
+    return codes, confidence
 
 
 def _describe(system: LabelTransfer, field: str, keys: tuple[str, str]) -> dict[str, Any]:
-    """In types that an ``.h5ad`` file can hold: no None, and parameters as one text."""
+    """Return the summary in types that an ``.h5ad`` file can hold: no None, and parameters as one text."""
     packages = ("isthmus", "numpy", "scikit-learn", "anndata")
     return {
         "verdict": system.verdict_,

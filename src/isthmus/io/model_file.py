@@ -136,12 +136,8 @@ def load(path: Path, *, trust: Collection[str] = ()) -> Any:
     """
     trusted = check_trust(trust)
     raw = _read(path)
-    with _report_errors(path):
-        try:
-            with ZipFile(io.BytesIO(raw)) as archive:
-                names = archive.namelist()
-        except (BadZipFile, NotImplementedError, ValueError) as error:
-            raise StoredValueError(f"a model file, got another kind of file, or a damaged one ({error})") from None
+    with _report_errors(path), _open_archive(raw) as archive:
+        names = archive.namelist()
     if SCHEMA not in names and ABOUT not in names:
         return Adapter.load(path)
     with _report_errors(path), np.errstate(all="ignore"):
@@ -324,6 +320,13 @@ def _read(path: Path) -> bytes:
         return file.read(size)
 
 
+def _open_archive(raw: bytes) -> ZipFile:
+    try:
+        return ZipFile(io.BytesIO(raw))
+    except (BadZipFile, NotImplementedError, ValueError) as error:
+        raise StoredValueError(f"a model file, got another kind of file, or a damaged one ({error})") from None
+
+
 @contextmanager
 def _report_errors(path: Path) -> Iterator[None]:
     """Raise whatever a file leads to as one sentence that names it."""
@@ -344,7 +347,7 @@ def _report_errors(path: Path) -> Iterator[None]:
 
 def _read_members(raw: bytes) -> tuple[dict[str, Any], dict[str, bytes]]:
     """Return the summary and all members of an archive, sizes and names checked before any is read."""
-    with ZipFile(io.BytesIO(raw)) as archive:
+    with _open_archive(raw) as archive:
         infos = archive.infolist()
         check(len(infos) <= MOST_MEMBERS, f"at most {MOST_MEMBERS} members", len(infos))
         for info in infos:

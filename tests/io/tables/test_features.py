@@ -109,7 +109,7 @@ def test_dates_are_days():
     table = Table.of({"d": ["1970-01-02", "1970-01-04T12:00:00", None]})
     features = Features.fit(Plan((Column("d", "date", scale=False),)), table)
     assert features.transform(table).tolist() == [[1.0, 0.0], [3.5, 0.0], [2.25, 1.0]]
-    with pytest.raises(InputError, match='row 0 .*: "soon" is not a date such as 2024-05-31 or 31/05/2024'):
+    with pytest.raises(InputError, match=r'row 0 .*: "soon" is not a date such as 2024-05-31 or 31/05/2024'):
         features.transform(Table.of({"d": ["soon"]}))
     for cells in (["02/01/1970", "4.1.1970 12:00"], ["02-01-1970 00:00:00", "1970-01-04 12:00"]):
         assert features.transform(Table.of({"d": cells}))[:, 0].tolist() == [1.0, 3.5]

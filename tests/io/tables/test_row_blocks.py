@@ -144,13 +144,13 @@ def test_complaints_name_the_row_and_line_of_the_file(tmp_path):
     path = tmp_path / "t.csv"
     lines = [f"{i},x{i}" for i in range(30)]
     path.write_bytes("\n".join(["a,b", *lines, "30"]).encode())
-    with pytest.raises(InputError, match="t.csv line 32: expected 2 cells, as in the first line, got 1"):
+    with pytest.raises(InputError, match=r"t.csv line 32: expected 2 cells, as in the first line, got 1"):
         joined(path, 4, 10)
     path.write_bytes("\n".join(["a,b", *lines]).encode() + b"\n30,\xff\n")
     with pytest.raises(InputError, match="line 32: expected text in UTF-8, got other bytes"):
         joined(path, 4, 10)
     path.write_bytes("\n".join(["a,b", *lines, "thirty,x"]).encode())
-    with pytest.raises(InputError, match='t.csv line 32, column "a": "thirty" is not a number; correct'):
+    with pytest.raises(InputError, match=r't.csv line 32, column "a": "thirty" is not a number; correct'):
         [read_numbers(table, "a") for table in joined(path, 4, 10)]
 
 

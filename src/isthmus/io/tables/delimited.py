@@ -157,13 +157,11 @@ def check_utf8(content: bytes, name: str, before: int = 0) -> None:
         content.decode()
     except UnicodeDecodeError as error:
         line = before + content.count(b"\n", 0, error.start) + 1
-        raise InputError(
-            f"{name} line {line}: expected text in UTF-8, got other bytes; save the file as UTF-8."
-        ) from None
+        raise InputError(f"{name} line {line}: expected text in UTF-8, got other bytes; save it as UTF-8.") from None
 
 
 def _check_names(cells: tuple[str | None, ...], name: str) -> list[str]:
-    """Return the names of the columns; one without a name, as the index of a data frame, is named by its number."""
+    """Return the names of the columns; one without a name, such as a data frame's index, gets its number."""
     names = [cell if cell is not None else f"column {i}" for i, cell in enumerate(cells)]
     if any("\r" in found for found in names):
         raise InputError(
@@ -185,6 +183,4 @@ def _check_full_rows(content: bytes, name: str, separator: str, width: int, befo
         return
     if got is not None:
         place = f"{name} line {before + reader.line_num}"
-        raise InputError(
-            f"{place}: expected {width} cells, as in the first line, got {got}; add or remove separators."
-        )
+        raise InputError(f"{place}: expected {width} cells, as in the first line, got {got}; correct the line.")

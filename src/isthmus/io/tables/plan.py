@@ -44,10 +44,10 @@ KINDS = {
     "category": "one of a few words, one column of 0 and 1 for each",
     "text": "words, weighted by tf-idf",
     "matrix": "many numbers",
-    "left out": "not used",
+    "dropped": "not used",
 }
 SETTINGS = {"number": ("scale",), "date": ("scale",), "matrix": ("scale",), "text": ("components", "terms")}
-"""What may be set for columns of a kind."""
+"""The settings of columns of a kind."""
 FEATURES = ("number", "date", "category", "text", "matrix")
 MOST_COMPONENTS, MOST_TERMS = 10_000, 1_000_000
 VERSION = 1
@@ -65,9 +65,9 @@ class Column:
     name : str
         Of the column.
     kind : str
-        One of ``id``, ``label``, ``number``, ``date``, ``category``, ``text``, ``matrix``, ``left out``.
+        One of ``id``, ``label``, ``number``, ``date``, ``category``, ``text``, ``matrix``, ``dropped``.
     why : str
-        What speaks for it.
+        The reason for it.
     scale : bool
         Numbers, dates, matrices: whether each column is brought to mean 0 and standard deviation 1.
     components : int
@@ -162,9 +162,9 @@ class Plan:
 
         Numbers are scaled; few different words become columns of 0 and 1; long or many different texts become tf-idf,
         which stays sparse where there is nothing else, and is reduced to axes next to other columns. Columns that are
-        constant, empty, or look like an id are left out.
+        constant, empty, or look like an id are dropped.
         """
-        roles = _assign_roles(table, {"label": label, "id": id, "text": text, "left out": drop})
+        roles = _assign_roles(table, {"label": label, "id": id, "text": text, "dropped": drop})
         columns = [
             Column(name, roles[name], "as asked") if name in roles else Column(name, *_detect_column(table, name))
             for name in table.names
@@ -263,11 +263,11 @@ MOST_CATEGORIES = 50
 LONGEST_CATEGORY = 40
 """Characters, on average: longer words are texts."""
 REPEATED = 0.8
-"""At most this share of the cells of a category are different: some words come back."""
+"""At most this share of the cells of a category are different: words repeat."""
 SURE_OF_ID = 10
-"""Rows below which whole numbers in a row prove nothing."""
+"""Below this number of rows, consecutive whole numbers prove nothing."""
 COMPONENTS = 100
-"""Axes of a text that stands beside other columns."""
+"""Axes of a text next to other columns."""
 ID_NAME = re.compile(r"(^|[_\W])(id|ids|key|index|nr|no|uuid|guid)$|^unnamed|^column 0$", re.IGNORECASE)
 CODE = r"^[+-]?0[0-9]"
 """Digits with a leading zero are a code, not a number."""
@@ -278,14 +278,14 @@ Rule = Callable[[Table, str, Any], Choice]
 def _assign_roles(table: Table, roles: Mapping[str, str | Iterable[str] | None]) -> dict[str, str]:
     asked: dict[str, str] = {}
     for role, names in roles.items():
-        word = "drop" if role == "left out" else role
+        word = "drop" if role == "dropped" else role
         for name in [names] if isinstance(names, str) else names or ():
             if name not in table.parts:
                 got = f"{quote(name)}; it has {table.show_names()}"
                 raise InputError(f"{word}: expected a column of {table.path}, got {got}.")
             if asked.get(name, role) != role:
                 raise InputError(f"{word}: expected a column without another use, got {quote(name)}.")
-            if role != "left out" and table.is_matrix(name):
+            if role != "dropped" and table.is_matrix(name):
                 raise InputError(f"{word}: expected a column of words or numbers, got the matrix {quote(name)}.")
             asked[name] = role
     return asked
@@ -303,34 +303,34 @@ def _detect_column(table: Table, name: str) -> tuple[str, str]:
     if table.is_matrix(name):
         return _detect_matrix(table, name)
     if name in table.annotations:
-        return "left out", "says something about the rows"
+        return "dropped", "an annotation of the rows"
     series = table.column(name)
     return next(choice for rule in RULES if (choice := rule(table, name, series)) is not None)
 
 
 def _detect_matrix(table: Table, name: str) -> tuple[str, str]:
     if name.startswith("obsm/") and "X" in table.parts:
-        return "left out", "computed from X"
+        return "dropped", "computed from X"
     return "matrix", f"{table.matrix(name).shape[1]} columns"
 
 
 def _detect_empty(table: Table, name: str, series: Any) -> Choice:
     cells = trim(series) if series.dtype == import_polars().String else series
-    return ("left out", "all cells are empty") if cells.null_count() == table.n_rows else None
+    return ("dropped", "all cells are empty") if cells.null_count() == table.n_rows else None
 
 
 def _detect_lists(table: Table, name: str, series: Any) -> Choice:
     pl = import_polars()
     if series.dtype.is_nested():
-        return "left out", "cells are lists or tables that do not make a matrix"
+        return "dropped", "cells are lists or tables that do not make a matrix"
     known = series.dtype.is_numeric() or series.dtype.is_temporal()
     known = known or series.dtype in (pl.String, pl.Boolean, pl.Categorical, pl.Enum)
-    return None if known else ("left out", f"cells of type {series.dtype!s:.40}")
+    return None if known else ("dropped", f"cells of type {series.dtype!s:.40}")
 
 
 def _detect_constant(table: Table, name: str, series: Any) -> Choice:
     cells = trim(series) if series.dtype == import_polars().String else series
-    return ("left out", "the same in all cells that are not empty") if cells.drop_nulls().n_unique() == 1 else None
+    return ("dropped", "the same in all cells") if cells.drop_nulls().n_unique() == 1 else None
 
 
 def _detect_numeric(table: Table, name: str, series: Any) -> Choice:
@@ -356,8 +356,8 @@ def _detect_numeric_id(name: str, parsed: Any) -> Choice:
     if len(cells) < SURE_OF_ID or not whole or cells.n_unique() < len(cells):
         return None
     if cells.max() - cells.min() == len(cells) - 1:
-        return "left out", "counts the rows, as an id does"
-    return ("left out", "whole numbers, all different, named as an id is") if ID_NAME.search(name) else None
+        return "dropped", "counts the rows, as an id does"
+    return ("dropped", "whole numbers, all different, named as an id is") if ID_NAME.search(name) else None
 
 
 def _detect_dates(table: Table, name: str, series: Any) -> Choice:
@@ -374,7 +374,7 @@ def _detect_words(table: Table, name: str, series: Any) -> Choice:
     if _is_category(text):
         return "category", f"{cells.n_unique()} different words{_describe_gaps(text)}"
     if cells.n_unique() == len(cells) and cells.str.contains(r"^[!-~]{1,64}$").all():
-        return "left out", "one word per cell, all different, as an id"
+        return "dropped", "one word per cell, all different, as an id"
     per_cell = float(cells.str.count_matches(r"\S+").mean())
     return "text", f"{cells.n_unique()} different texts, {per_cell:.3g} words per cell{_describe_gaps(text)}"
 
