@@ -62,7 +62,7 @@ def test_a_sample_is_in_memory(table):
     [
         ({"a": [1.0], "label": [1]}, {"label": "other"}, r"expected the columns \['other'\]"),
         ({"label": [1]}, {"label": "label"}, "expected the columns of features"),
-        ({"a": ["word"], "label": [1]}, {"label": "label"}, "expected numbers in every column of features"),
+        ({"a": ["word"], "label": [1]}, {"label": "label"}, "expected numbers in all feature columns"),
         ({"a": [], "label": []}, {"label": "label"}, "expected"),
         ({"a": [1.0], "label": [1]}, {"label": "label", "dtype": "int8"}, "dtype: expected float32 or float64"),
     ],

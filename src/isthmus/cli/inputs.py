@@ -40,8 +40,9 @@ class StoredModel:
         from isthmus.io.model_file import load, load_parts
         from isthmus.io.tables.features import Features
 
-        features = {domain: load_parts(path).get(domain) for domain in DOMAINS}
-        if not all(isinstance(each, Features) for each in features.values()):
+        parts = load_parts(path)
+        features = {domain: parts[domain] for domain in DOMAINS if isinstance(parts.get(domain), Features)}
+        if len(features) < len(DOMAINS):
             raise InputError(f"{path}: expected a model of `isthmus fit`, got one without the features of its files.")
         return cls(path, load(path), features)
 

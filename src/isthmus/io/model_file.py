@@ -115,6 +115,7 @@ def save(model: Any, path: Path, *, parts: Mapping[str, Any] | None = None, trus
         return
     trusted = check_trust(trust)
     _check_model(model)
+    # skops has one root; features and model share a file so that they can't be mixed up with those of another fit.
     parts = _check_parts({} if parts is None else parts)
     members = _dump({"model": model, "parts": parts}, trusted)
     written_by = {"isthmus": __version__, "scikit-learn": sklearn_version, "numpy": np.__version__}
@@ -217,6 +218,7 @@ def _dump(value: Any, trusted: frozenset[str]) -> dict[str, bytes]:
         schema = _renumber(json.loads(members.pop(SCHEMA)), {}, files)
         members = {files[name]: content for name, content in members.items() if name in files}
         members[SCHEMA] = _write_json(schema)
+        # Both checks of a reader, now: a file that can't be opened must not be written.
         _check_schema(schema, members, trusted)
         unpack(packed, trusted)
     except StoredValueError as error:
@@ -299,7 +301,7 @@ def _archive(members: Mapping[str, bytes]) -> bytes:
     buffer = io.BytesIO()
     with ZipFile(buffer, "w", ZIP_STORED) as archive:
         for name, content in {**members, CHECKSUM: _checksum(members)}.items():
-            archive.writestr(ZipInfo(name), content)
+            archive.writestr(ZipInfo(name), content)  # ZipInfo's date is 1980: equal models give equal files
     return buffer.getvalue()
 
 
@@ -404,6 +406,7 @@ def _check_schema(schema: Any, members: Mapping[str, bytes], trusted: frozenset[
     places: list[tuple[Any, str, int]] = [(schema, "", 0)]
     while places:
         node, place, depth = places.pop()
+        # A stack instead of recursion: a hostile depth must not end in Python's own limit.
         check(depth < DEEPEST, "fewer values within values", depth)
         if isinstance(node, list):
             places += [(item, place, depth + 1) for item in reversed(node) if isinstance(item, list | dict)]

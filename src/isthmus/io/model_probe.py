@@ -1,4 +1,4 @@
-"""A model that was read is asked for rows of both domains before anybody relies on it."""
+"""Probe of a loaded model: it has to answer for a few rows of both domains before anybody relies on it."""
 
 from __future__ import annotations
 
@@ -64,6 +64,7 @@ def _check_answers(inner: Any) -> None:
     of_target = isinstance(inner, TargetOnly | SelfTrainedLDA | TargetClassifier)
     check(inner.n_features_.keys() == {*DOMAINS} == inner.transformers_.keys(), "both domains", inner.n_features_)
     for domain in DOMAINS[1:] if of_target else DOMAINS:
+        # Behind the transformers first: rows of any numbers do, and what the transformers take need not be known.
         kept = inner.transformers_, inner._columns
         try:
             inner.transformers_ = inner._columns = dict.fromkeys(DOMAINS)
@@ -110,7 +111,7 @@ def _make_rows(d: Any) -> Any:
     if d > LONGEST_ROW:
         return sp.csr_array((np.ones(ROWS), np.arange(ROWS), np.arange(ROWS + 1)), shape=(ROWS, d))
     rows = np.abs(np.random.default_rng(0).normal(size=(n, d)))
-    rows[0], rows[1] = 0.0, 1.0
+    rows[0], rows[1] = 0.0, 1.0  # a division by a length or a deviation of zero would show here
     return rows
 
 

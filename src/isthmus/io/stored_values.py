@@ -203,6 +203,7 @@ def check(right: Any, expected: str, got: Any) -> None:
 
 def pack(value: Any, memo: dict[int, tuple[Any, Any]] | None = None) -> Any:
     """Return a copy of a value for skops; arrays are shared with the original, everything else is new."""
+    # By identity: what two objects share (a space of the model and of its references) is shared again after reading.
     memo = {} if memo is None else memo
     if id(value) not in memo:
         memo[id(value)] = value, _pack(value, memo)  # the value is kept, so its id stays its own
@@ -235,6 +236,7 @@ def _pack(value: Any, memo: dict[int, tuple[Any, Any]]) -> Any:
 def _pack_items(items: Any) -> Packed | None:
     """Return a list or tuple in few arrays, or None where its items have to be stored one by one."""
     kind, inner = type(items), {type(item) for item in items}
+    # A table of 20,000 columns would be 200,000 nodes of JSON as objects, and six arrays as columns of a plan.
     if kind is tuple and inner == {TracePoint}:
         return Packed("trace", np.array([astuple(point) for point in items], dtype=np.float64))
     if kind is tuple and inner == {Column}:
@@ -263,7 +265,7 @@ def _pack_object(value: Any, memo: dict[int, tuple[Any, Any]]) -> Any:
         state.pop("_tree", None)
     if "nn_fit" in state:
         state["nn_fit"] = None  # the neighbours of LabelSpreading, found again from its rows
-    twin = object.__new__(type(value))
+    twin = object.__new__(type(value))  # no constructor: it would check, copy or convert once more
     twin.__dict__.update({name: pack(item, memo) for name, item in state.items()})
     return twin
 
@@ -401,9 +403,10 @@ def _unpack(value: Any, trusted: frozenset[str], memo: dict[int, tuple[Any, Any]
 def _check_object(value: Any) -> None:
     """Raise unless an object has what its type asks for, and nothing in the place of a method."""
     of, name = type(value), type(value).__name__
-    for key in vars(value):
+    for key in vars(value):  # an attribute named "predict" would be called instead of the method
         check(isinstance(key, str) and not callable(getattr(of, key, None)), f"attributes of a {name}", key)
     if is_dataclass(value):
+        # skops sets attributes without the constructor, so the checks of the constructor are run here.
         right = {field.name for field in fields(value)} == vars(value).keys()
         check(right, f"the fields of a {name}", [*vars(value)])
         if hasattr(value, "__post_init__"):
@@ -423,7 +426,7 @@ def _check_parameters(estimator: Any) -> None:
         got = vars(estimator).get(key, plain)
         check(got is plain or key not in parameters or got == plain, f"{key}={plain} in a {name}", got)
     if is_from_sklearn(estimator):
-        estimator._validate_params()
+        estimator._validate_params()  # scikit-learn's own: types and ranges
     for kind, limits in LIMITS.items():
         for key, allowed in limits.items() if isinstance(estimator, kind) else ():
             got = vars(estimator).get(key)
@@ -474,6 +477,7 @@ def _check_encoder(encoder: Any) -> None:
 def _rebuild_neighbours(classifier: Any) -> None:
     if "_fit_X" in vars(classifier):
         check(classifier.classes_.ndim == 1, "one label for each row", "several")
+        # A stored tree could point outside of its rows; one that is built again can't.
         classifier.fit(classifier._fit_X, classifier.classes_[classifier._y])
 
 

@@ -292,6 +292,7 @@ def _assign_roles(table: Table, roles: Mapping[str, str | Iterable[str] | None])
 
 
 def _add_settings(column: Column, *, alone: bool, table: Table) -> Column:
+    # Thousands of words next to a few numbers would outweigh them, and a sparse matrix can't be shifted.
     if column.kind == "text" and not alone:
         return replace(column, components=COMPONENTS)
     if column.kind == "matrix":
@@ -338,13 +339,13 @@ def _detect_numeric(table: Table, name: str, series: Any) -> Choice:
     if series.dtype in (pl.Boolean, pl.Categorical, pl.Enum) or series.dtype.is_temporal():
         return None
     if series.dtype == pl.String and trim(series).str.contains(CODE).any():
-        return None
+        return None  # postcodes and article numbers: 01234 is not 1234
     parsed = parse_numbers(series, table.decimal)
     strange, understood = int(find_parse_errors(series, parsed).sum()), len(parsed) - parsed.null_count()
     if not understood or understood < MOSTLY * (understood + strange):
         return None
     if strange and _is_category(trim(series)):
-        return None
+        return None  # such as sizes 36, 38, XL: few different words, so no mistakes
     # Nearly all cells are numbers, so the others are mistakes: the message names the first of them.
     read_numbers(table, name, remedy=f"use --text {show_path(name)} or --drop {show_path(name)}")
     return _detect_numeric_id(name, parsed) or ("number", f"numbers{_describe_gaps(parsed)}")
@@ -352,6 +353,7 @@ def _detect_numeric(table: Table, name: str, series: Any) -> Choice:
 
 def _detect_numeric_id(name: str, parsed: Any) -> Choice:
     cells = parsed.drop_nulls()
+    # An id says nothing about its row, and as a feature it would order the rows of both files alike.
     whole = bool((cells == cells.floor()).all())
     if len(cells) < SURE_OF_ID or not whole or cells.n_unique() < len(cells):
         return None

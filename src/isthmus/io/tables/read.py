@@ -27,7 +27,7 @@ MATRIX = "data"
 
 def read_npy(path: Path, name: str) -> Table:
     """Return one matrix (n, d), which stays in the file: a part of it is read when it is used."""
-    with open_regular(path) as file:
+    with open_regular(path) as file:  # a regular file, and not empty, which mmap can't be
         if not file.read(1):
             raise InputError(f"{name}: expected a table, got an empty file.")
     with report_read_errors(name, "an .npy file in good order (objects are never unpickled)"):
@@ -117,6 +117,7 @@ def _count_bytes(stored: Any, wanted: list[str], h5py: Any, name: str) -> int:
         seen += 1
         if depth > DEEPEST_GROUP or seen > MOST_OBJECTS:
             raise InputError(f"{name}: expected at most {MOST_OBJECTS} arrays, got more, or groups within groups.")
+        # A link could read any file of the user, or one without end.
         if not isinstance(group.get(key, getlink=True), h5py.HardLink):
             raise InputError(f"{name}: expected all of its arrays in this file, got a link to another.")
         element = group[key]
@@ -283,7 +284,7 @@ def scan_parquet(path: Path, name: str, run: int | None = None) -> tuple[Any, in
         lazy = pl.scan_parquet(path.absolute(), glob=False, hive_partitioning=False)
         schema = lazy.collect_schema()
         check_column_count(len(schema), name)
-        n = int(lazy.select(pl.len()).collect().item())
+        n = int(lazy.select(pl.len()).collect().item())  # from the footer
         claim = min(n, run or n) * sum(map(_value_bytes, schema.dtypes()))
         check_room(claim, size, name, "a file" if run is None else f"a run of {run} rows")
     return lazy, n, size

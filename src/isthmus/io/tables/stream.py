@@ -213,7 +213,7 @@ def _regroup(frames: Iterable[Any], size: int) -> Iterator[Any]:
     """Yield the same rows in frames of one size, except for the last."""
     pl, held = import_polars(), None
     for frame in frames:
-        held = frame if held is None else pl.concat([held, frame])
+        held = frame if held is None else pl.concat([held, frame])  # chunks are referenced, not copied
         while held.height >= size:
             yield held.head(size)
             held = held.slice(size)

@@ -250,7 +250,8 @@ def _least_confident(
 ) -> dict[str, Any]:
     """Return the predicted rows of smallest probability, with their second classes."""
     ids, second = read_words(found, "id"), read_words(found, "runner_up")
-    probability, other = (np.nan_to_num(read_numbers(found, name)) for name in ("probability", "runner_up_probability"))
+    names = "probability", "runner_up_probability"
+    probability, other = (np.nan_to_num(read_numbers(found, name)) for name in names)
     order = new[np.argsort(probability[new], kind="stable")][:LABELS_SHOWN]
     texts = [""] * len(order) if target is None or where is None else target.take(where[order]).excerpts()
     rows = [

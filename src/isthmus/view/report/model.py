@@ -98,8 +98,8 @@ class FitRecord:
         if stored.get("version") != VERSION:
             raise InputError(f"fit, version: expected {VERSION}, got {show_path(repr(stored.get('version'))[:40])}.")
         trace, marks = stored.get("trace"), stored.get("marks")
-        right = isinstance(trace, np.ndarray) and trace.dtype == np.float64
-        if not right or trace.ndim != 2 or trace.shape[1] != len(TRACE):
+        right = isinstance(trace, np.ndarray) and trace.dtype == np.float64 and trace.ndim == 2
+        if trace is None or not right or trace.shape[1] != len(TRACE):
             raise InputError("fit, trace: expected four numbers per iteration, got others.")
         right = marks is None or (isinstance(marks, np.ndarray) and marks.dtype == np.int64 and marks.ndim == 1)
         if not right:
@@ -135,9 +135,8 @@ def _cell_bytes(table: Table, name: str, kind: str) -> list[bytes]:
         return [as_dense(row.reshape(1, -1) if isinstance(row, np.ndarray) else row).tobytes() for row in rows]
     if kind in ("number", "date"):
         return [value.tobytes() for value in read_numbers(table, name, days=kind == "date")]
-    return [
-        ("" if cell is None else cell.removesuffix(".0")).encode("utf-8", "replace") for cell in read_words(table, name)
-    ]
+    cells = ("" if cell is None else cell.removesuffix(".0") for cell in read_words(table, name))
+    return [cell.encode("utf-8", "replace") for cell in cells]
 
 
 def model_chapter(path: Path, inputs: Inputs) -> Chapter:
