@@ -38,7 +38,8 @@ from sklearn.preprocessing import FunctionTransformer, OneHotEncoder, StandardSc
 import isthmus
 from isthmus.estimators.controls import Corrupted, TargetOnly
 from isthmus.exceptions import InputError
-from isthmus.io.model_file import ABOUT, CHECKSUM, SCHEMA, _archive
+from isthmus.io.model_file import ABOUT, CHECKSUM, SCHEMA, _archive, load_parts
+from isthmus.io.tables import Features, Plan, Table
 
 MOST_SECONDS, MOST_BYTES = 1.0, 300 * 2**20
 FORBIDDEN = ("exec", "compile", "import", "os.system", "subprocess.Popen", "pickle.find_class", "socket.connect")
@@ -126,6 +127,33 @@ class Case:
     model: Any
     source: Any
     target: Any
+    parts: dict[str, Any] = field(default_factory=dict)
+    table: Any = None
+    """Rows that the features among the parts answer for."""
+
+
+def features_case() -> Case:
+    """Fit a model to features of a table that has columns of all kinds, as ``isthmus fit`` does."""
+    rng = np.random.default_rng(100)
+    words = [f"word{k % 7} and more{k % 5}" for k in range(24)]
+    days = [f"2024-05-{1 + k:02d}" for k in range(24)]
+    numbers = {f"number {j}": [None if k == j else k * j % 17 / 3 for k in range(24)] for j in range(20)}
+    kinds = {f"kind {j}": [f"k{(k + j) % 3}" for k in range(24)] for j in range(18)}
+    table = Table.of(
+        {"day": days, "text": words, "title": words[::-1], "M": rng.normal(size=(24, 3)), **numbers, **kinds}
+    )
+    features = Features.fit(Plan.of(table, text=["text", "title"]), table)
+    text = Table.of({"text": words})
+    texts = Features.fit(Plan.of(text, text="text"), text)
+    X, Y = features.transform(table), texts.transform(text)
+    model = isthmus.RidgeMap().fit(X, None, Y, None, pairs="rows")
+    return Case(
+        model,
+        X,
+        Y,
+        {"source": features, "target": texts, "fit": {"system": "ridge", "trace": np.zeros((2, 4))}},
+        table,
+    )
 
 
 def cases() -> dict[str, Case]:
@@ -160,6 +188,7 @@ def cases() -> dict[str, Case]:
             "semantic": Case(isthmus.SemanticMatching(n_folds=None).fit(A, names, B, some), A, B),
             "corrupted": Case(Corrupted(isthmus.ARC(), random_state=0).fit(A, names, B, some), A, B),
             "target 1-NN": Case(TargetOnly().fit(A, y, B, y), None, B),
+            "tables": features_case(),
         }
 
 
@@ -167,7 +196,7 @@ def files(folder: Path, found: dict[str, Case]) -> dict[str, bytes]:
     """Return the bytes of their files."""
     contents = {}
     for name, case in found.items():
-        isthmus.save(case.model, folder / "model", parts={"source": ({"columns": ["a"]}, {"mean": np.zeros(3)})})
+        isthmus.save(case.model, folder / "model", parts=case.parts)
         contents[name] = (folder / "model").read_bytes()
     return contents
 
@@ -455,9 +484,14 @@ class Outcome:
         return not self.wrong and not self.events and self.slowest < MOST_SECONDS and self.peak < MOST_BYTES
 
 
-def ask(model: Any, case: Case) -> str:
-    """Return whether a model answers for its rows, or refuses them in one sentence."""
+def ask(path: Path, case: Case) -> str:
+    """Return whether the model of a file answers for its rows, or refuses them in one sentence; features likewise."""
+    model, parts = isthmus.load(path), load_parts(path)
     try:
+        for features in parts.values():
+            if isinstance(features, Features):
+                features.lines(), features.plan_lines(), features.plan.to_toml()
+                features.transform(case.table)
         for domain, X in (("source", case.source), ("target", case.target)):
             if X is not None:
                 model.transform(X, domain)
@@ -475,7 +509,7 @@ def fuzz(numbers: range, folder: Path, seed: int = 100, *, current: Path | None 
     path, watching = folder / "mutant", [False]
     for name, raw in originals.items():  # whatever is imported late is imported now
         path.write_bytes(raw)
-        assert ask(isthmus.load(path), known[name]) == "answers"
+        assert ask(path, known[name]) == "answers"
     isthmus.save(isthmus.migrate(np.eye(20, 3), np.eye(20, 3)), path)
     isthmus.load(path)
     repr(StandardScaler())
@@ -503,7 +537,7 @@ def fuzz(numbers: range, folder: Path, seed: int = 100, *, current: Path | None 
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
-                found.counts[f"{kind}|{ask(isthmus.load(path), known[name])}"] += 1
+                found.counts[f"{kind}|{ask(path, known[name])}"] += 1
         except InputError as error:
             found.counts[f"{kind}|refused"] += 1
             if not str(error).isprintable() or not str(error).startswith(f"{path}: expected "):

@@ -129,7 +129,7 @@ def test_a_plan_is_written_changed_and_given_back(folder, tmp_path, capsys):
     asked = ("match", *files, *IDS, "--plan", plan, "--all", "-o", tmp_path / "matches.csv")
     status, said, _ = run(capsys, *asked)
     assert status == 0
-    assert f"The plan is in {plan}, and nothing else was done" in said
+    assert f"The plan is in {plan}; nothing else was done" in said
     assert list(tmp_path.iterdir()) == [plan]
     text = plan.read_text(encoding="utf-8")
     assert '"kind" = { kind = "category"' in text
@@ -137,8 +137,8 @@ def test_a_plan_is_written_changed_and_given_back(folder, tmp_path, capsys):
     assert status == 0
     assert "kind: category" in said
     assert plan.read_text(encoding="utf-8") == text
-    plan.write_text(text.replace('"kind" = { kind = "category"', '"kind" = { kind = "left out"'), encoding="utf-8")
-    assert "kind: left out" in run(capsys, *asked)[1]
+    plan.write_text(text.replace('"kind" = { kind = "category"', '"kind" = { kind = "dropped"'), encoding="utf-8")
+    assert "kind: dropped" in run(capsys, *asked)[1]
 
 
 @pytest.mark.parametrize(
@@ -147,8 +147,8 @@ def test_a_plan_is_written_changed_and_given_back(folder, tmp_path, capsys):
         ("A = 3", (), "plan: expected a table [A], got none"),
         ("A = [", (), "plan: expected a text in TOML"),
         (b"\xff\xfe", (), "expected a plan in UTF-8"),
-        (None, ("--drop", "a0"), "expected the column 'a0' to be of kind 'left out', as --drop says"),
-        (None, ("--id", "kind"), "expected the column 'kind' to be of kind 'id', as --id says"),
+        (None, ("--drop", "a0"), '''expected the column "a0" to be of kind 'dropped', as --drop says'''),
+        (None, ("--id", "kind"), '''expected the column "kind" to be of kind 'id', as --id says'''),
     ],
     ids=["no table", "no TOML", "no UTF-8", "another opinion", "another id"],
 )
@@ -169,7 +169,7 @@ def test_a_plan_that_can_not_be_followed_is_told(folder, tmp_path, capsys, text,
     [
         (("match", "{f}/none.csv", "{f}/b.csv"), "expected a file, found none"),
         (("match", "{f}/a.csv", "{f}"), "expected a file, got a folder"),
-        (("match", "{f}/a.csv", "{f}/b.csv", "--id", "nothing"), "expected a column 'nothing' in one of them"),
+        (("match", "{f}/a.csv", "{f}/b.csv", "--id", "nothing"), 'expected a column "nothing" in one of them'),
         (("match", "{f}/a.csv", "{f}/b.csv", *IDS, "--pairs", "{f}/bad_pairs.csv"), "nobody"),
         (("label", "{f}/a.csv", "{f}/b.csv", "--label", "a0"), "expected"),
         (("evaluate", "{f}/a.csv", "{f}/b.csv", "--label", "kind", "--system", "magic"), "magic"),

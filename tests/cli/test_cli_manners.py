@@ -108,7 +108,7 @@ def test_matches_are_pairs(folder, tmp_path, capsys):
     three = write(tmp_path / "three.csv", ["a", "b", "c"], [["a1", "b1", 1]])
     status, said, wrong = run(capsys, *asked, "--pairs", three)
     assert (status, said) == (2, "")
-    assert "expected two columns of ids, or some named source and target, got 3: 'a', 'b', 'c'." in wrong
+    assert "expected two columns of ids, or some named source and target, got 3: \"a\", \"b\", \"c\"." in wrong
 
 
 def test_pairs_are_read_before_the_work_and_unknown_ids_lead_to_the_option(folder, tmp_path, capsys, monkeypatch):
@@ -123,7 +123,7 @@ def test_pairs_are_read_before_the_work_and_unknown_ids_lead_to_the_option(folde
         capsys, "match", folder / "a.csv", folder / "b.csv", *texts, "--pairs", folder / "pairs.csv"
     )
     assert (status, said) == (2, "")
-    assert "got 'a0' in row 0 (from 0); ids are row numbers from 0 in one file and row numbers from 0" in wrong
+    assert 'has the id "a0"; ids are row numbers from 0 in one file and row numbers from 0' in wrong
     assert "(--id names such a column)" in wrong
 
 
@@ -159,12 +159,12 @@ def test_a_file_of_the_other_domain_leads_to_the_option(folder, model, tmp_path,
     swapped = ("search", model, "--index", folder / "b.csv", "--query", folder / "a.csv")
     status, _, wrong = run(capsys, *swapped)
     assert status == 2
-    assert "expected the columns of the target, got those of the source; --from source turns that around." in wrong
+    assert "expected the columns of the target, got those of the source; use --from source." in wrong
     assert run(capsys, *swapped, "--from", "source")[0] == 0
     for out in ("points.npy", "points.csv"):
         status, _, wrong = run(capsys, "embed", model, folder / "a.csv", "--domain", "target", "-o", tmp_path / out)
         assert status == 2
-        assert "got those of the source; --domain source turns that around." in wrong
+        assert "got those of the source; use --domain source." in wrong
     assert list(tmp_path.iterdir()) == []
 
 

@@ -114,6 +114,22 @@ def test_a_model_tells_what_it_is(model, capsys):
     assert json.loads(run(capsys, "inspect", model, "--json")[1])["columns"]["source"]
 
 
+def test_another_kind_of_file_is_no_model(folder, capsys):
+    for command in (("inspect",), ("search", "--index", folder / "a.csv", "--query", folder / "b.csv")):
+        status, said, wrong = run(capsys, command[0], folder / "a.csv", *command[1:])
+        assert (status, said, wrong.count("\n")) == (2, "", 1)
+        assert "a.csv: expected a model file, got another kind of file" in wrong
+
+
+def test_only_features_are_shown_as_columns(tmp_path, capsys):
+    model = isthmus.RidgeMap().fit(np.eye(4), None, np.eye(4), None, pairs="rows")
+    isthmus.save(model, tmp_path / "m", parts={"source": {"mine": 3}})
+    status, said, _ = run(capsys, "inspect", tmp_path / "m")
+    assert status == 0
+    assert "classes" not in said
+    assert "mine" not in said
+
+
 def test_labels_give_a_certified_metric(folder, tmp_path, capsys):
     out = tmp_path / "kinds.isthmus"
     status, said, wrong = run(capsys, "fit", folder / "x.csv", folder / "z.csv", "--label", "kind", "-o", out)

@@ -84,7 +84,7 @@ def test_a_row_that_is_no_good_leaves_the_old_file(folder, tmp_path, monkeypatch
     small(monkeypatch)
     lines = (folder / "a.csv").read_text(encoding="utf-8").splitlines()
     broken = {"twice": [*lines, lines[5]], "cell": [*lines, lines[5].replace("r4,", "r99,").rsplit(",", 1)[0] + ",x"]}
-    words = {"twice": "got 'r4' in rows 4 and 90 (from 0)", "cell": "got 'x' in row 90 (from 0)"}
+    words = {"twice": 'the id "r4" is there twice', "cell": '"x" is not a number; correct'}
     for what, text in broken.items():
         file, out = tmp_path / f"{what}.csv", tmp_path / "points.parquet"
         file.write_text("\n".join(text), encoding="utf-8")

@@ -83,6 +83,10 @@ def sealed(raw, path, change):
     return put(path, _archive(members | {SCHEMA: json.dumps(schema).encode()}))
 
 
+def model_node(schema):
+    return schema["content"]["model"]
+
+
 def node_of(schema, **wanted):
     found = [owner[key] for owner, key in nodes(schema) if isinstance(owner[key], dict)]
     return next(node for node in (schema, *found) if all(node.get(key) == value for key, value in wanted.items()))
@@ -162,7 +166,7 @@ def test_the_probe_makes_no_huge_row(d):
 
 def test_methods_are_not_replaced(raw, tmp_path):
     def change(schema):
-        state = schema["content"]
+        state = model_node(schema)["content"]
         state["content"]["predict"] = state["content"]["rule"]
         state["key_types"]["content"].append(state["key_types"]["content"][0])
 
@@ -176,7 +180,7 @@ def test_references_do_not_multiply(raw, tmp_path):
         node = {**LIST, "__id__": 10**6, "content": []}
         for k in range(40):
             node = {**LIST, "__id__": 10**6 + 1 + k, "content": [node, {"__id__": node["__id__"]}]}
-        schema["content"]["content"]["rule"] = node
+        model_node(schema)["content"]["content"]["rule"] = node
 
     refused(load, sealed(raw, tmp_path / "model", change))
 
@@ -186,7 +190,7 @@ def test_an_array_is_read_once(raw, tmp_path):
 
     def change(schema):
         array = node_of(schema, __loader__="NdArrayNode")
-        schema["content"]["content"]["rule"] = {**array, "__id__": 10**6}
+        model_node(schema)["content"]["content"]["rule"] = {**array, "__id__": 10**6}
 
     assert "used once" in refused(load, sealed(raw, tmp_path / "model", change))
 

@@ -62,7 +62,7 @@ def test_a_sample_is_in_memory(table):
     [
         ({"a": [1.0], "label": [1]}, {"label": "other"}, r"expected the columns \['other'\]"),
         ({"label": [1]}, {"label": "label"}, "expected the columns of features"),
-        ({"a": ["word"], "label": [1]}, {"label": "label"}, "expected numbers in every column of features"),
+        ({"a": ["word"], "label": [1]}, {"label": "label"}, "expected numbers in all feature columns"),
         ({"a": [], "label": []}, {"label": "label"}, "expected"),
         ({"a": [1.0], "label": [1]}, {"label": "label", "dtype": "int8"}, "dtype: expected float32 or float64"),
     ],
@@ -95,13 +95,13 @@ def test_of_rows_that_are_read_in_runs_only_a_run_counts(tmp_path, monkeypatch, 
     """Forty columns of two values: the file is small, the whole table six times the allowed size."""
     path, n = tmp_path / "a.parquet", 20_000
     pl.DataFrame({f"c{i}": [0.0, 1.0] * (n // 2) for i in range(40)}).write_parquet(path)
-    with pytest.raises(InputError, match=r"expected a file that unfolds to at most \d+ bytes, got one that claims"):
+    with pytest.raises(InputError, match=r"expected a file that unpacks to at most \d+ bytes, got one that claims"):
         read_table(path)
     monkeypatch.setattr(parquet_rows, "RUN", 1000)
     assert sum(table.n_rows for table in RowBlocks(path, 1000)) == ParquetRows(path, "c0").n == n
     monkeypatch.setattr(parquet_rows, "RUN", n)
     for read in (lambda: list(RowBlocks(path, n)), lambda: ParquetRows(path, "c0")):
-        with pytest.raises(InputError, match=r"expected a run of 20000 rows that unfolds to at most"):
+        with pytest.raises(InputError, match=r"expected a run of 20000 rows that unpacks to at most"):
             read()
 
 
@@ -109,7 +109,7 @@ def test_of_rows_that_are_read_in_runs_only_a_run_counts(tmp_path, monkeypatch, 
 def test_the_width_of_nested_types_counts(tmp_path, little_room, dtype):
     row = [0.0] * 300 if isinstance(dtype, pl.Array) else {f"f{i}": 0.0 for i in range(300)}
     pl.DataFrame({"a": pl.Series([row] * 1000, dtype=dtype)}).write_parquet(tmp_path / "a.parquet")
-    with pytest.raises(InputError, match=r"a\.parquet: expected a file that unfolds to at most"):
+    with pytest.raises(InputError, match=r"a\.parquet: expected a file that unpacks to at most"):
         read_table(tmp_path / "a.parquet")
 
 

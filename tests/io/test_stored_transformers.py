@@ -26,16 +26,16 @@ from sklearn.preprocessing import (
 from sklearn.semi_supervised import LabelSpreading
 
 from isthmus.exceptions import InputError
-from isthmus.io.model_file import SCHEMA, _archive, _check_schema, _dump, skops_library
+from isthmus.io.model_file import SCHEMA, _archive, _check_schema, _dump, import_skops
 from isthmus.io.model_probe import sample_row
-from isthmus.io.stored_values import _texts, _unpack_texts, unpack
+from isthmus.io.stored_values import _pack_texts, _unpack_texts, unpack
 
 
 def again(transformer, trust=frozenset()):
     """Written and read as a part of a model is."""
     members = _dump(transformer, trust)
     found = _check_schema(json.loads(members[SCHEMA]), members, trust)
-    return unpack(skops_library().loads(_archive(members), trusted=sorted(found)), trust)
+    return unpack(import_skops().loads(_archive(members), trusted=sorted(found)), trust)
 
 
 def dense(table):
@@ -109,7 +109,7 @@ def test_texts(more, words, sublinear):
 
 def test_no_words_at_all():
     for words in ([], [""], ["", "a", ""]):
-        assert _unpack_texts(_texts(words)) == words
+        assert _unpack_texts(_pack_texts(words)) == words
 
 
 def test_stop_words_and_one_letter():

@@ -32,7 +32,7 @@ def check_table_output(path: Path | None, *inputs: Path | None) -> None:
     if path is None:
         return
     from isthmus.io.tables.content import import_polars
-    from isthmus.io.tables.stream import WRITERS
+    from isthmus.io.tables.write import WRITERS
 
     import_polars()  # raises now if it is missing, before the work
     _check_not_folder(path)

@@ -32,22 +32,22 @@ Rows are read, mapped and written in blocks, so FILE can be larger than memory (
 BLOCK = 20_000
 """Rows that are read, mapped and written at once."""
 WORDS = "category", "text"
-"""Kinds of columns whose cells are words."""
+"""Kinds of columns whose cells are read as words."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """The options."""
+    """Add the options."""
     add_model_option(parser)
     add = parser.add_argument
     add("file", metavar="FILE", type=Path, help=f"rows of one domain: {FORMATS}")
     add("--domain", choices=DOMAINS, required=True, help="domain of the rows")
-    add("-o", "--output", type=Path, required=True, metavar="FILE", help="points: .npy or a table with ids")
+    add("-o", "--output", type=Path, required=True, metavar="FILE", help="points: .npy (rows in order), or a table with ids")
     add_format(parser, files=1)
     add_output_options(parser)
 
 
 def run(options: argparse.Namespace) -> None:
-    """Map some rows at a time, and write them."""
+    """Map some rows at a time and write their points."""
     screen = Console.of(options)
     check = check_output if options.output.suffix == ".npy" else check_table_output
     check(options.output, options.model, options.file)
@@ -58,8 +58,8 @@ def run(options: argparse.Namespace) -> None:
     blocks = _blocks(kept, options, ids=write is _write_table)
     screen.say(*([] if blocks.dialect is None else [f"{show_path(options.file)}: {blocks.dialect}"]))
     with screen.bar("embed") as bar:
-        blocks.look(lambda part: bar.report(f"looking through {show_path(options.file)}", part))
-        bar.close()  # the pace of looking is not that of mapping
+        blocks.scan(lambda part: bar.report(f"scanning {show_path(options.file)}", part))
+        bar.close()  # scanning and mapping take different times per row
         n, d = write(kept, options, _Points(kept, blocks, options.domain, bar))
     screen.say(f"{n:,} points of {d} coordinates are in {options.output}.")
     screen.answer({"rows": n, "coordinates": d, "output": str(options.output)})
@@ -76,7 +76,7 @@ def _blocks(kept: StoredModel, options: argparse.Namespace, *, ids: bool) -> Row
 
 @dataclass(frozen=True, eq=False)
 class _Points:
-    """Tables of some rows each, with their points; how far they are is told."""
+    """Tables of some rows each, with their points; reports progress."""
 
     kept: StoredModel
     blocks: RowBlocks
@@ -94,7 +94,7 @@ class _Points:
 
 
 def _write_array(kept: StoredModel, options: argparse.Namespace, points: _Points) -> tuple[int, int]:
-    """One array; how many rows it has is written into its head when all are there."""
+    """Write one array; the number of rows goes into its header at the end."""
     from numpy.lib.format import dtype_to_descr, write_array_header_1_0
 
     from isthmus._core.files import save_file
@@ -118,16 +118,16 @@ def _write_array(kept: StoredModel, options: argparse.Namespace, points: _Points
 
 def _write_table(kept: StoredModel, options: argparse.Namespace, points: _Points) -> tuple[int, int]:
     from isthmus.io.tables.plan import IdRegister
-    from isthmus.io.tables.stream import write_blocks
+    from isthmus.io.tables.write import write_blocks
 
     plan, seen, shape = kept.features[options.domain].plan, IdRegister(), [0, 0]
 
     def columns() -> Iterator[dict[str, Any]]:
         for table, found in points:
-            ids = seen.of(table, plan)
+            ids = seen.read(table, plan)
             shape[:] = shape[0] + len(found), found.shape[1]
             yield {"id": list(ids)} | {f"x{j}": found[:, j] for j in range(shape[1])}
-        seen.require_different(points.blocks, plan)
+        seen.check_unique(points.blocks, plan)
 
     write_blocks(options.output, columns())
     return shape[0], shape[1]

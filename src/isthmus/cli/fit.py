@@ -44,9 +44,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> None:
     """Fit, print the held-out measurement, write the model."""
     screen = Console.of(options)
-    from isthmus.io.model_file import skops_library
+    from isthmus.io.model_file import import_skops
 
-    skops_library()  # what is missing is told before the work
+    import_skops()  # what is missing is told before the work
     check_output(options.output, options.source, options.target, options.pairs, options.plan)
     sides = read_inputs(options, (options.source, options.target), ("source", "target"), screen)
     if sides is None:
@@ -56,7 +56,7 @@ def run(options: argparse.Namespace) -> None:
     source, target = sides
     pairs = _find_pairs(options.pairs, source, target, screen)
     if pairs is None:  # with pairs, rows without a label are learned from too
-        source = source.labelled()
+        source = source.select_labels()
     if source.labels is not None or target.labels is not None:
         screen.say(source.labels_line(), target.labels_line())
     from isthmus import save, systems
@@ -73,11 +73,11 @@ def run(options: argparse.Namespace) -> None:
             rows = source.X, target.X, pairs, shared_rows(source, target)
             check = search_held_out_pairs(lambda some: _fit_system(system.make(), *known, some, screen)[0], *rows)
             told += _warn_about_pairs(pairs, check)
-    parts = {"source": source.features.to_parts(), "target": target.features.to_parts()}
     from isthmus.view.report.model import PART, FitRecord
 
     record = FitRecord.of(told, target.table, target.plan)
-    save(model, options.output, parts=parts | {PART: record.to_part()})
+    parts = {"source": source.features, "target": target.features, PART: record.to_part()}
+    save(model, options.output, parts=parts)
     certificate = getattr(model, "result_", None)
     head = f"{name}: {type(model).__name__} of {_describe_inputs(source, target, pairs)}"
     screen.say("", head, *(str(answer) for answer in (certificate, check) if answer is not None))

@@ -1,4 +1,4 @@
-"""A model file as the commands use it: the model, and the features of either domain."""
+"""Inputs of the commands: two tables as features, and model files with the features of either domain."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ DOMAINS = "source", "target"
 
 @dataclass(frozen=True, eq=False)
 class StoredModel:
-    """What a file of ``isthmus fit`` holds."""
+    """A model file of ``isthmus fit``: the model, and the features of either domain."""
 
     path: Path
     model: Any
@@ -36,40 +36,40 @@ class StoredModel:
 
     @classmethod
     def of(cls, path: Path) -> StoredModel:
-        """From a file; one that was written in Python has no features, and is told so."""
+        """Read a file; one that was written in Python has no features, which is an error."""
         from isthmus.io.model_file import load, load_parts
         from isthmus.io.tables.features import Features
 
         parts = load_parts(path)
-        missing = [domain for domain in DOMAINS if domain not in parts]
-        if missing:
+        features = {domain: parts[domain] for domain in DOMAINS if isinstance(parts.get(domain), Features)}
+        if len(features) < len(DOMAINS):
             raise InputError(f"{path}: expected a model of `isthmus fit`, got one without the features of its files.")
-        return cls(path, load(path), {domain: Features.from_parts(*parts[domain]) for domain in DOMAINS})
+        return cls(path, load(path), features)
 
     def rows(self, table: Table, domain: str, remedy: str = "the other domain") -> Any:
-        """The features of a table's rows; it needs the columns that were learned from, and no others.
+        """Return the features of a table's rows; it needs the columns of the fit, and no others.
 
         The remedy is the option to give where the file has the columns of the other domain instead.
         """
         wanted, others = (self._columns(d) for d in (domain, other_domain(domain)))
         if not wanted <= {*table.names} and others <= {*table.names}:
-            got = f"those of the {other_domain(domain)}; {remedy} turns that around"
+            got = f"those of the {other_domain(domain)}; use {remedy}"
             raise InputError(f"{table.path}: expected the columns of the {domain}, got {got}.")
         return self.features[domain].transform(table)
 
     def _columns(self, domain: str) -> set[str]:
-        """The columns by which a file of a domain is known."""
+        """Return the columns by which a file of a domain is recognised."""
         plan = self.features[domain].plan
         return {column.name for column in plan.features} | ({plan.id} if plan.id is not None else set())
 
 
 def add_model_option(parser: argparse.ArgumentParser) -> None:
-    """The file."""
+    """Add the model file."""
     parser.add_argument("model", metavar="MODEL", type=Path, help="model file written by `isthmus fit`")
 
 
 def other_domain(domain: str) -> str:
-    """The other domain."""
+    """Return the other domain."""
     return DOMAINS[1 - DOMAINS.index(domain)]
 
 
@@ -79,7 +79,7 @@ LONGEST_PLAN = 2**24
 
 @dataclass(frozen=True, eq=False)
 class InputFile:
-    """One file, or some rows of it, by the ids that they have in it; then ``unused`` are the ids of the others."""
+    """An input file, or some rows of it, with their ids; ``unused`` are the ids of its other rows."""
 
     name: str
     table: Table
@@ -98,7 +98,7 @@ class InputFile:
 
     @property
     def facts(self) -> dict[str, Any]:
-        """What there is, for machines."""
+        """Sizes and dialect, for ``--json``."""
         sizes = {"rows": self.table.n_rows, "features": int(self.X.shape[1]), "labels": len(self._given)}
         dialect = self.table.dialect
         written = {} if dialect is None else {"separator": dialect.sep, "decimal": dialect.decimal}
@@ -109,28 +109,28 @@ class InputFile:
         """The labels of the rows that have one."""
         return [] if self.labels is None else [label for label in self.labels if label is not None]
 
-    def only(self, kept: BoolArray) -> InputFile:
-        """Some of the rows; the features stay those of all."""
+    def select(self, kept: BoolArray) -> InputFile:
+        """Return some of the rows; the features stay those of all."""
         import numpy as np
 
         rows, others = np.flatnonzero(kept), np.flatnonzero(~kept)
         ids, unused = (tuple(self.ids[i] for i in some) for some in (rows, others))
         return replace(self, table=self.table.take(rows), X=self.X[rows], ids=ids, unused=unused)
 
-    def labelled(self) -> InputFile:
-        """The rows that have a label; all rows where none has one."""
+    def select_labels(self) -> InputFile:
+        """Return the rows that have a label; all rows where none has one."""
         import numpy as np
 
         known = np.array([label is not None for label in self.labels])
-        return self if known.all() or not known.any() else self.only(known)
+        return self if known.all() or not known.any() else self.select(known)
 
     def labels_line(self) -> str:
-        """How many labels there are, for the screen."""
+        """Return the number of labels, for the screen."""
         others = f"; {len(self.unused):,} rows without a label are not used" if self.unused else ""
         return f"{self.name}: {len(self._given):,} labels of {len(set(self._given))} classes{others}"
 
     def lines(self) -> list[str]:
-        """What there is, for the screen."""
+        """Return sizes, dialect and columns, for the screen."""
         head = f"{self.name}: {self.table.path}, {self.table.n_rows:,} rows, {self.X.shape[1]:,} features"
         written = "" if self.table.dialect is None else f"; {self.table.dialect}"
         return [f"{head}{written}", *(f"    {line}" for line in self.features.plan_lines())]
@@ -144,9 +144,9 @@ def read_inputs(
     *,
     scale: bool = True,
 ) -> tuple[InputFile, InputFile] | None:
-    """Both files as rows; None where only a plan was asked for, which is then written.
+    """Read both files; None where a plan is to be written first, which is then written.
 
-    Without ``scale``, numbers are left as they are, and texts are put on some axes, unless a plan says otherwise.
+    Without ``scale``, numbers are not scaled, and texts are reduced to axes, unless a plan says otherwise.
     """
     from isthmus.io.tables.features import Features
     from isthmus.io.tables.plan import read_ids
@@ -159,10 +159,10 @@ def read_inputs(
     plans = _detect_plans(options, tables, scale) if new_plan or options.plan is None else _load_plans(options, names)
     if new_plan:
         write_whole(options.plan, "\n".join(p.to_toml(n) for p, n in zip(plans, names, strict=True)).encode())
-        screen.say(f"The plan is in {options.plan}, and nothing else was done: change it there, and run this again.")
+        screen.say(f"The plan is in {options.plan}; nothing else was done. Correct it, and run this command again.")
         screen.answer({"plan": str(options.plan)})
         return None
-    # Ids that are there twice, and pairs of rows that are not there, are told before the work.
+    # Repeated ids, and pairs of unknown rows, are reported before the work begins.
     ids = [read_ids(table, plan) for table, plan in zip(tables, plans, strict=True)]
     if getattr(options, "pairs", None) is not None:
         _check_pairs_file(options.pairs, ids, plans)
@@ -185,7 +185,7 @@ def _read_table(path: Path, bar: Progress, written: Mapping[str, str | None]) ->
 
 
 def _check_pairs_file(path: Path, ids: Sequence[Sequence[str]], plans: Sequence[Plan]) -> None:
-    """Raise where a file of pairs can't be used, with what the rows are called."""
+    """Raise where a file of pairs can't be used, with what the ids of either file are."""
     from isthmus.io.tables.plan import UnknownIdError, read_pairs
 
     try:
@@ -198,6 +198,7 @@ def _check_pairs_file(path: Path, ids: Sequence[Sequence[str]], plans: Sequence[
 
 def _load_plans(options: argparse.Namespace, names: tuple[str, str]) -> list[Plan]:
     from isthmus.io.tables.plan import Plan
+    from isthmus.io.tables.table import quote
 
     path = show_path(options.plan)
     with open_regular(options.plan) as file:
@@ -209,20 +210,19 @@ def _load_plans(options: argparse.Namespace, names: tuple[str, str]) -> list[Pla
     except InputError as error:
         raise InputError(f"{path}: {error}") from None
     label = getattr(options, "label", None)
-    roles = {"label": [label] * (label is not None), "id": options.id, "text": options.text, "left out": options.drop}
+    roles = {"label": [label] * (label is not None), "id": options.id, "text": options.text, "dropped": options.drop}
     for kind, columns in roles.items():
         for name in columns:
             if not any(column.name == name and column.kind == kind for plan in plans for column in plan.columns):
-                option = "--drop" if kind == "left out" else f"--{kind}"
-                raise InputError(
-                    f"{path}: expected the column {show_path(repr(name)[:60])} to be of kind {kind!r}, as {option} says, "
-                    "got a plan that says otherwise."
-                )
+                option = "--drop" if kind == "dropped" else f"--{kind}"
+                expected = f"the column {quote(name)} to be of kind {kind!r}, as {option} says"
+                raise InputError(f"{path}: expected {expected}, got a plan that says otherwise.")
     return plans
 
 
 def _detect_plans(options: argparse.Namespace, tables: tuple[Table, ...], scale: bool) -> list[Plan]:
     from isthmus.io.tables.plan import Plan
+    from isthmus.io.tables.table import quote
 
     label = getattr(options, "label", None)
     asked = [name for name in (label, *options.id, *options.text, *options.drop) if name is not None]
@@ -231,10 +231,8 @@ def _detect_plans(options: argparse.Namespace, tables: tuple[Table, ...], scale:
             names = list(dict.fromkeys(show_path(n) for t in tables for n in t.names))
             near = get_close_matches(column, names, 1)
             got = ", ".join(names)[:200] + "".join(f" (did you mean {name}?)" for name in near)
-            raise InputError(
-                f"{tables[0].path} and {tables[1].path}: expected a column {show_path(repr(column)[:60])} in one of "
-                f"them, got {got}."
-            )
+            both = f"{tables[0].path} and {tables[1].path}"
+            raise InputError(f"{both}: expected a column {quote(column)} in one of them, got {got}.")
 
     def first(table: Table, columns: Sequence[str | None]) -> str | None:
         return next((column for column in columns if column in table.names), None)
@@ -253,7 +251,7 @@ def _detect_plans(options: argparse.Namespace, tables: tuple[Table, ...], scale:
 
 
 def pair_by_id(first: InputFile, second: InputFile, screen: Console) -> IntArray | None:
-    """Rows that have the same id in both files, as row numbers (m, 2); None without ids, or without any such row."""
+    """Return rows with the same id in both files, as row numbers (m, 2); None without ids or such rows."""
     import numpy as np
 
     if first.plan.id is None or second.plan.id is None:
@@ -267,7 +265,7 @@ def pair_by_id(first: InputFile, second: InputFile, screen: Console) -> IntArray
 
 
 def _reduce_texts(plan: Plan) -> Plan:
-    """The same with numbers as they are, and texts on some axes: maps of one column per word to another take long."""
+    """Return the plan with unscaled numbers, and texts reduced to axes: maps between columns per word take long."""
     from isthmus.io.tables.plan import COMPONENTS
 
     def changed(column: Column) -> Column:
@@ -279,7 +277,7 @@ def _reduce_texts(plan: Plan) -> Plan:
 
 
 def load_pairs(path: Path | None, first: InputFile, second: InputFile, screen: Console) -> IntArray | None:
-    """The pairs of a file as row numbers (m, 2), without those of rows that are not used; None where none is left."""
+    """Read the pairs of a file as row numbers (m, 2), without those of unused rows; None where there is no other."""
     if path is None:
         return None
     from isthmus.io.tables.plan import read_pairs

@@ -1,4 +1,4 @@
-"""``isthmus inspect``: what a model file says of itself, without making the model."""
+"""``isthmus inspect``: the summary of a model file, and the columns that the model was fitted to."""
 
 from __future__ import annotations
 
@@ -20,28 +20,30 @@ Nothing in the file is executed.
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """The options."""
+    """Add the options."""
     add_model_option(parser)
     add_output_options(parser)
 
 
 def run(options: argparse.Namespace) -> None:
-    """Tell the card, and what the columns of either file became."""
+    """Show the summary, and what the columns of either file became."""
     screen = Console.of(options)
     from isthmus.io.model_file import load_parts, model_card
     from isthmus.io.tables.features import Features
 
     card, parts = model_card(options.model), load_parts(options.model)
     for key, value in card.items():
+        if value in (None, [], 0):  # such as the classes of a model that was fitted to pairs
+            continue
         if isinstance(value, dict):
             known = {name: one for name, one in value.items() if one is not None}
             screen.say(f"{key.replace('_', ' ')}:", *(f"    {name}: {_words(one)}" for name, one in known.items()))
-        elif value is not None:
+        else:
             screen.say(f"{key.replace('_', ' ')}: {_words(value)}")
     columns = {}
     for domain in DOMAINS:
-        if domain in parts:
-            features = Features.from_parts(*parts[domain])
+        features = parts.get(domain)
+        if isinstance(features, Features):
             columns[domain] = features.plan_lines()
             screen.say(f"{domain}:", *(f"    {line}" for line in (*columns[domain], *features.lines())))
     screen.answer(card | {"columns": columns})

@@ -54,7 +54,7 @@ def read_labelled_inputs(options: argparse.Namespace, screen: Console) -> Labell
     source, target = sides
     if source.labels is None:
         raise InputError(f"{source.table.path}: expected a column of classes {options.label!r:.60}, got none.")
-    source = source.labelled()
+    source = source.select_labels()
     y_target = np.full(target.table.n_rows, None, dtype=object) if target.labels is None else target.labels
     screen.say(source.labels_line(), target.labels_line())
     return source, target, source.labels, y_target
@@ -131,7 +131,7 @@ def _hold_out_labels(
 
 
 def _write_labels(path: Path, ids: Any, assigned: AssignedLabels) -> None:
-    from isthmus.io.tables.stream import write_table
+    from isthmus.io.tables.write import write_table
 
     columns = {
         "id": list(ids),

@@ -45,7 +45,7 @@ def run(options: argparse.Namespace) -> None:
     first, second = sides
     pairs = load_pairs(options.pairs, first, second, screen)
     from isthmus import match
-    from isthmus.io.tables.stream import write_table
+    from isthmus.io.tables.write import write_table
     from isthmus.view.report.command_record import record_path, write_record
 
     found = match(

@@ -24,7 +24,7 @@ SHOWN = 10
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """The options."""
+    """Add the options."""
     add_model_option(parser)
     add = parser.add_argument
     add("--index", type=Path, required=True, metavar="FILE", help=f"rows to search in: {FORMATS}")
@@ -41,13 +41,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> None:
-    """Search, show, write."""
+    """Search, show and write the nearest rows."""
     screen = Console.of(options)
     check_table_output(options.output, options.model, options.index, options.query)
     from isthmus import Index
     from isthmus.io.tables.plan import read_ids
     from isthmus.io.tables.read import read_table
-    from isthmus.io.tables.stream import write_table
+    from isthmus.io.tables.write import write_table
 
     if options.k < 1:
         raise InputError(f"-k: expected a whole number of at least 1, got {options.k}.")
@@ -86,7 +86,7 @@ def run(options: argparse.Namespace) -> None:
 def _read_queries(
     options: argparse.Namespace, kept: StoredModel, screen: Console
 ) -> tuple[tuple[str, ...], Any, list[str]]:
-    """The names of the queries, their features, and which of them have no word that the model knows."""
+    """Return the names of the queries, their features, and those without a word that the model knows."""
     from isthmus.io.tables.plan import read_ids
     from isthmus.io.tables.read import read_table
 

@@ -1,9 +1,8 @@
-"""AnnData objects (extra ``anndata``): labels carried over from one to another that has other features."""
+"""AnnData objects (extra ``anndata``): transfer labels from one to another that has other features."""
 
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
 from importlib.metadata import version
 from typing import Any
 
@@ -63,60 +62,45 @@ def transfer_labels(
     _check_anndata(reference, query)
     keys = _check_keys(use_rep)
     for name, data in (("reference", reference), ("query", query)):
-        _check_backed(data, name, copy)
-    rows = _rows(reference, keys[0], "reference"), _rows(query, keys[1], "query")
-    labels = _labels(reference, field, "reference"), _labels(query, field, "query")
+        _check_writable(data, name, copy)
+    rows = _get_rows(reference, keys[0], "reference"), _get_rows(query, keys[1], "query")
+    labels = _get_labels(reference, field, "reference"), _get_labels(query, field, "query")
     taught, given = (~is_unlabelled(y) for y in labels)
     for name, known in (("reference", taught), ("query", given)):
         if not known.any():
             raise InputError(f"{name}.obs[{field!r}]: expected labels in some rows, got none.")
     system = clone(LabelTransfer() if model is None else model)
     system.fit(rows[0][taught], labels[0][taught], rows[1], labels[1])
-    found = _Transferred.of(system, rows, labels[1], given)
+    codes, confidence = _predict(system, rows[1], labels[1], given)
+    points = np.asarray(system.transform(rows[0], "source")), np.asarray(system.transform(rows[1], "target"))
     about = _describe(system, field, keys)
     if copy:
         reference, query = reference.copy(), query.copy()
-    found.write(reference, query, field, about)
+    # Everything has been computed: from here on nothing can fail, so both objects are changed or neither.
+    import pandas as pd
+
+    query.obs[field] = pd.Categorical.from_codes(codes, categories=system.classes_.tolist())
+    query.obs[f"{field}_confidence"] = confidence
+    query.obs[f"{field}_given"] = given
+    for data, found in zip((reference, query), points, strict=True):
+        data.obsm[POINTS] = found
+        data.uns[KEY] = {**about, "versions": dict(about["versions"])}
     return (reference, query) if copy else None
 
 
-@dataclass(frozen=True, eq=False)
-class _Transferred:
-    """All that is written, computed before anything is."""
-
-    points: tuple[FloatArray, FloatArray]
-    classes: NDArray[Any]
-    codes: IntArray
-    confidence: FloatArray
-    given: BoolArray
-
-    @classmethod
-    def of(
-        cls, system: LabelTransfer, rows: tuple[Matrix, Matrix], y: NDArray[Any], given: BoolArray
-    ) -> _Transferred:
-        P = system.predict_proba(rows[1])
-        codes, confidence = P.argmax(axis=1), P.max(axis=1)
-        codes[confidence < (system.reject_below or 0.0)] = -1
-        places = {label: code for code, label in enumerate(system.classes_.tolist())}
-        codes[given] = [places[label] for label in y[given].tolist()]
-        confidence[given] = 1.0
-        points = np.asarray(system.transform(rows[0], "source")), np.asarray(system.transform(rows[1], "target"))
-        return cls(points, system.classes_, codes, confidence, given)
-
-    def write(self, reference: Any, query: Any, field: str, about: dict[str, Any]) -> None:
-        """Write it into both objects."""
-        import pandas as pd
-
-        query.obs[field] = pd.Categorical.from_codes(self.codes, categories=self.classes.tolist())
-        query.obs[f"{field}_confidence"] = self.confidence
-        query.obs[f"{field}_given"] = self.given
-        for data, points in zip((reference, query), self.points, strict=True):
-            data.obsm[POINTS] = points
-            data.uns[KEY] = {**about, "versions": dict(about["versions"])}
+def _predict(system: LabelTransfer, X: Matrix, y: NDArray[Any], given: BoolArray) -> tuple[IntArray, FloatArray]:
+    """Return the code of each query row, -1 where it is rejected, and its confidence; given labels stay."""
+    P = system.predict_proba(X)
+    codes, confidence = P.argmax(axis=1), P.max(axis=1)
+    codes[confidence < (system.reject_below or 0.0)] = -1
+    places = {label: code for code, label in enumerate(system.classes_.tolist())}
+    codes[given] = [places[label] for label in y[given].tolist()]
+    confidence[given] = 1.0
+    return codes, confidence
 
 
 def _describe(system: LabelTransfer, field: str, keys: tuple[str, str]) -> dict[str, Any]:
-    """In types that an ``.h5ad`` file can hold: no None, and parameters as one text."""
+    """Return the summary in types that an ``.h5ad`` file can hold: no None, and parameters as one text."""
     packages = ("isthmus", "numpy", "scikit-learn", "anndata")
     return {
         "verdict": system.verdict_,
@@ -148,14 +132,14 @@ def _check_keys(use_rep: Any) -> tuple[str, str]:
     return first, second
 
 
-def _check_backed(data: Any, name: str, copy: bool) -> None:
+def _check_writable(data: Any, name: str, copy: bool) -> None:
     if data.isbacked:
         raise InputError(f"{name}: expected an object in memory, got one that is backed by a file: use to_memory().")
     if data.is_view and not copy:
         raise InputError(f"{name}: expected an object that can be written to, got a view: use copy().")
 
 
-def _rows(data: Any, key: str, name: str) -> Matrix:
+def _get_rows(data: Any, key: str, name: str) -> Matrix:
     if key != "X" and key not in data.obsm:
         known = ", ".join(repr(each) for each in ("X", *data.obsm))
         raise InputError(f"use_rep: expected one of {known} of the {name}, got {key!r:.60}.")
@@ -163,7 +147,7 @@ def _rows(data: Any, key: str, name: str) -> Matrix:
     return check_matrix(found, f"{name}.X" if key == "X" else f"{name}.obsm[{key!r}]")
 
 
-def _labels(data: Any, field: Any, name: str) -> NDArray[Any]:
+def _get_labels(data: Any, field: Any, name: str) -> NDArray[Any]:
     if not isinstance(field, str) or field not in data.obs:
         known = ", ".join(repr(str(each)) for each in data.obs.columns[:8]) or "none"
         raise InputError(f"field: expected a column of {name}.obs (it has {known}), got {field!r:.60}.")

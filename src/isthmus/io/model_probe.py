@@ -1,4 +1,4 @@
-"""A model that was read is asked for rows of both domains before anybody relies on it."""
+"""Probe of a loaded model: it has to answer for a few rows of both domains before anybody relies on it."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from isthmus.estimators.hfa import TargetClassifier
 from isthmus.estimators.itml import ITML
 from isthmus.exceptions import InputError
 from isthmus.geometry.common_space import DOMAINS
-from isthmus.io.stored_values import of_sklearn, require
+from isthmus.io.stored_values import check, is_from_sklearn
 
 ROWS = 4
 """Rows of zeros, of ones, and at random."""
@@ -58,17 +58,18 @@ def _openmp() -> Any:
 def _check_answers(inner: Any) -> None:
     inner._validate()
     if isinstance(inner, ITML):
-        X = _rows(inner.n_features_in_)
+        X = _make_rows(inner.n_features_in_)
         _check_points(inner.transform(X), X.shape[0])
         return
     of_target = isinstance(inner, TargetOnly | SelfTrainedLDA | TargetClassifier)
-    require(inner.n_features_.keys() == {*DOMAINS} == inner.transformers_.keys(), "both domains", inner.n_features_)
+    check(inner.n_features_.keys() == {*DOMAINS} == inner.transformers_.keys(), "both domains", inner.n_features_)
     for domain in DOMAINS[1:] if of_target else DOMAINS:
+        # Behind the transformers first: rows of any numbers do, and what the transformers take need not be known.
         kept = inner.transformers_, inner._columns
         try:
             inner.transformers_ = inner._columns = dict.fromkeys(DOMAINS)
             _check_methods(
-                inner, inner._fit_rows[:ROWS] if inner.transductive else _rows(inner.n_features_[domain]), domain
+                inner, inner._fit_rows[:ROWS] if inner.transductive else _make_rows(inner.n_features_[domain]), domain
             )
         finally:
             inner.transformers_, inner._columns = kept
@@ -90,27 +91,27 @@ def _check_methods(model: Any, X: Any, domain: str) -> None:
         answered = True
         for part in found if isinstance(found, tuple) else (found,):
             if method == "predict":
-                require(np.shape(part) == (n,), "a class for each row", np.shape(part))
+                check(np.shape(part) == (n,), "a class for each row", np.shape(part))
             else:
                 _check_points(part, n)
             if method == "predict_proba":
-                require(part.shape[1] == len(model.classes_), "a number for each class", part.shape)
-    require(answered, f"a model that answers for the {domain}", "none")
+                check(part.shape[1] == len(model.classes_), "a number for each class", part.shape)
+    check(answered, f"a model that answers for the {domain}", "none")
 
 
 def _check_points(points: Any, n: int) -> None:
     points = np.asarray(points)
     right = points.ndim in (1, 2) and len(points) == n and points.dtype.kind in "fi"
-    require(right and not np.isnan(points).any(), "numbers for each row", f"{points.dtype} {points.shape}")
+    check(right and not np.isnan(points).any(), "numbers for each row", f"{points.dtype} {points.shape}")
 
 
-def _rows(d: Any) -> Any:
-    require(type(d) is int and 1 <= d < 2**31, "a number of features", d)
+def _make_rows(d: Any) -> Any:
+    check(type(d) is int and 1 <= d < 2**31, "a number of features", d)
     n = ROWS + (d == ROWS)  # else arrays that were turned would fit too
     if d > LONGEST_ROW:
         return sp.csr_array((np.ones(ROWS), np.arange(ROWS), np.arange(ROWS + 1)), shape=(ROWS, d))
     rows = np.abs(np.random.default_rng(0).normal(size=(n, d)))
-    rows[0], rows[1] = 0.0, 1.0
+    rows[0], rows[1] = 0.0, 1.0  # a division by a length or a deviation of zero would show here
     return rows
 
 
@@ -123,10 +124,10 @@ def sample_row(transformer: Any) -> Any:
     >>> sample_row(StandardScaler().fit([[1.0, 2.0]]))
     array([[0., 0.]])
     """
-    if transformer is None or not of_sklearn(transformer):
+    if transformer is None or not is_from_sklearn(transformer):
         return None
     d: Any = vars(transformer).get("n_features_in_", 1)
-    require(type(d) is int and 0 < d <= LONGEST_INPUT, f"a transformer of at most {LONGEST_INPUT} columns", d)
+    check(type(d) is int and 0 < d <= LONGEST_INPUT, f"a transformer of at most {LONGEST_INPUT} columns", d)
     if isinstance(transformer, CountVectorizer):
         return ["a b"]
     if isinstance(transformer, Pipeline):
@@ -141,11 +142,11 @@ def sample_row(transformer: Any) -> Any:
     elif isinstance(transformer, SimpleImputer):
         cells = list(transformer.statistics_)
     else:
-        return _named(np.zeros((1, d)), transformer) if "n_features_in_" in vars(transformer) else None
+        return _add_names(np.zeros((1, d)), transformer) if "n_features_in_" in vars(transformer) else None
     row = np.empty((1, len(cells)), dtype=object)
     row[0] = cells
     numbers = all(isinstance(cell, int | float | np.number) for cell in cells)
-    return _named(row.astype(np.float64) if numbers else row, transformer)
+    return _add_names(row.astype(np.float64) if numbers else row, transformer)
 
 
 def _sample_table(transformer: Any) -> Any:
@@ -164,10 +165,10 @@ def _sample_table(transformer: Any) -> Any:
         if cells is not None:
             chosen = np.atleast_1d(places[columns])
             row[0, chosen] = cells if isinstance(cells, list) else np.asarray(cells)[0]
-    return _named(row, transformer)
+    return _add_names(row, transformer)
 
 
-def _named(row: Any, transformer: Any) -> Any:
+def _add_names(row: Any, transformer: Any) -> Any:
     """Return a row as a data frame where the transformer was fitted to one, and pandas is there."""
     names = getattr(transformer, "feature_names_in_", None)
     if names is None:

@@ -1,4 +1,4 @@
-"""Rows in Parquet files, read a run at a time: more of them than memory holds."""
+"""Parquet files as :class:`~isthmus._core.rows.Rows`, read a run at a time: more rows than memory holds."""
 
 from __future__ import annotations
 
@@ -44,9 +44,9 @@ class ParquetRows:
 
     Examples
     --------
-    >>> import tempfile, import_polars
+    >>> import tempfile, polars
     >>> file = Path(tempfile.mkdtemp()) / "rows.parquet"
-    >>> import_polars.DataFrame({"x": [1.0, 2.0, 4.0], "kind": ["a", "b", "a"]}).write_parquet(file)
+    >>> polars.DataFrame({"x": [1.0, 2.0, 4.0], "kind": ["a", "b", "a"]}).write_parquet(file)
     >>> rows = ParquetRows(file, label="kind")
     >>> rows.n, rows.d, rows.classes, float(rows.total(lambda X, codes: (X.sum(),))[0])
     (3, 1, array(['a', 'b'], dtype=object), 7.0)
@@ -60,23 +60,19 @@ class ParquetRows:
     def __post_init__(self) -> None:
         if np.dtype(self.dtype) not in (np.float32, np.float64):
             raise InputError(f"dtype: expected float32 or float64, got {self.dtype!r}.")
-        with self._complaints():
+        with self._report_errors():
             for path in self._paths:
                 scan_parquet(Path(path), show_path(path), RUN)
             schema = self._frame.collect_schema()
         columns = [c for c in schema if c != self.label] if self.columns is None else list(self.columns)
         missing = [name for name in (self.label, *columns) if name not in schema]
         if missing or not columns:
-            raise InputError(
-                f"{self._name}: expected the columns {missing[:3] or 'of features'}, got {list(schema)[:5]}."
-            )
-        words = [
-            name for name in columns if not (schema[name].is_numeric() or schema[name] == import_polars().Boolean)
-        ]
+            expected = missing[:3] or "of features"
+            raise InputError(f"{self._name}: expected the columns {expected}, got {list(schema)[:5]}.")
+        boolean = import_polars().Boolean
+        words = [name for name in columns if not (schema[name].is_numeric() or schema[name] == boolean)]
         if words:
-            raise InputError(
-                f"{self._name}: expected numbers in every column of features, got others in {words[:3]}."
-            )
+            raise InputError(f"{self._name}: expected numbers in all feature columns, got others in {words[:3]}.")
         object.__setattr__(self, "columns", tuple(columns))
         if not self.n:
             raise InputError(f"{self._name}: expected at least one row, got none.")
@@ -93,33 +89,33 @@ class ParquetRows:
     def _name(self) -> str:
         return Path(self.path).name if isinstance(self.path, str | Path) else "path"
 
-    def _complaints(self) -> Any:
+    def _report_errors(self) -> Any:
         return report_read_errors(self._name, "Parquet files with the same columns")
 
     @cached_property
     def n(self) -> int:
-        """How many rows there are."""
-        with self._complaints():
+        """The number of rows."""
+        with self._report_errors():
             return int(self._frame.select(import_polars().len()).collect().item())
 
     @property
     def d(self) -> int:
-        """How many columns they have."""
+        """The number of features."""
         return len(self.columns)
 
     @cached_property
     def classes(self) -> NDArray[Any]:
-        """What the codes count through."""
+        """The classes that the codes count."""
         return find_classes(np.concatenate([find_classes(y, self.label) for y in self._labels()]), self.label)
 
     @cached_property
     def counts(self) -> IntArray:
-        """How many rows of each code each run has (runs, C)."""
+        """The number of rows of each code in each run (runs, C)."""
         C = len(self.classes)
         return np.stack([count_codes(encode_block(y, self.classes), C) for y in self._labels()])
 
     def total(self, share: Share) -> tuple[FloatArray, ...]:
-        """A run at a time, in a few threads."""
+        """Return the sum of all shares, a run at a time, in a few threads."""
         total: tuple[FloatArray, ...] = ()
         for start in self._starts:
             part = ArrayRows(*self._run(start)).total(share)
@@ -127,12 +123,12 @@ class ParquetRows:
         return total
 
     def blocks(self, size: int = BLOCK) -> Iterator[tuple[FloatArray, IntArray]]:
-        """All rows, in their order."""
+        """Yield all rows, in their order."""
         for start in self._starts:
             yield from ArrayRows(*self._run(start)).blocks(size)
 
     def sample(self, n: int, random: np.random.Generator) -> ArrayRows | ParquetRows:
-        """About n rows in memory: of each code its share, and at least one."""
+        """Return about n rows in memory: of each code its share, and at least one."""
         if n >= self.n:
             return self
         draw = Draw(self.counts.sum(axis=0), n, int(random.integers(2**63)))
@@ -147,14 +143,13 @@ class ParquetRows:
 
     def _labels(self) -> Iterator[NDArray[Any]]:
         for start in self._starts:
-            with self._complaints():
+            with self._report_errors():
                 column = self._frame.select(self.label).slice(start, RUN).collect()[self.label]
             yield column.to_numpy()
 
     def _run(self, start: int) -> tuple[FloatArray, IntArray]:
-        with self._complaints():
+        with self._report_errors():
             frame = self._frame.select(*self.columns, self.label).slice(start, RUN).collect()
-            X = frame.select(self.columns).cast(
-                import_polars().Float64 if self.dtype == "float64" else import_polars().Float32
-            )
+            pl = import_polars()
+            X = frame.select(self.columns).cast(pl.Float64 if self.dtype == "float64" else pl.Float32)
         return X.to_numpy(order="c"), encode_block(frame[self.label].to_numpy(), self.classes)

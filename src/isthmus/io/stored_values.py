@@ -1,14 +1,16 @@
-"""Values of models as skops stores them: the types that may occur, and their checks after they were read.
+"""Values in model files: the types that may occur, how they are packed for skops, and their checks after reading.
 
-Some values are packed before skops sees them: texts, sparse rows and traces, which it would store at length or as
-archives within the archive; search trees, which are built again from their rows; a solver's result, without the data
-of its problem.
+Order of this file: the types and limits; ``pack`` (model → what skops stores); ``unpack`` (what skops made → model),
+which checks every object. Values that skops would store badly are packed: texts, columns of a plan, sparse rows and
+traces, which it would store at length or as archives within the archive; a solver's result, without the data of its
+problem. Search trees and decision rules are not stored but built again from their rows.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass, fields, is_dataclass
+from dataclasses import astuple, dataclass, fields, is_dataclass
+from itertools import chain, pairwise
 from typing import Any
 
 import numpy as np
@@ -37,6 +39,8 @@ from isthmus.geometry.discriminants import SoftLDA
 from isthmus.geometry.kernels import RBF, Cosine, Landmarks, Laplacian, Linear, OnLandmarks, Polynomial, Precomputed
 from isthmus.geometry.similarity import Background
 from isthmus.geometry.spaces import FeatureSpace, KernelSpace
+from isthmus.io.tables.features import Categories, Features, MatrixPart, Numbers, Words
+from isthmus.io.tables.plan import Column, Plan
 from isthmus.maps.regression import AffineMap
 from isthmus.retrieval.rules import FittedClassifier, References
 from isthmus.solvers.blocks.solver import BlockNewton
@@ -60,17 +64,17 @@ from isthmus.tasks.transfer.rules import (
 from isthmus.tasks.transfer.semantic import SemanticMatching
 
 LONGEST_NGRAM = 32
-"""Words or characters of a term: texts take memory in proportion to it."""
+"""Words or characters of a term: a text takes memory in proportion to it."""
 TOKEN_PATTERNS = (r"(?u)\b\w\w+\b", r"(?u)\b\w+\b")
 """Words of two characters or more, or of one: another pattern could take forever."""
 MOST_FEATURES = 2**22
 """Columns of a domain: of sparse rows, a file says a number only, and one row may become dense."""
 MANY = 16
-"""Longer lists of texts are packed."""
+"""Lists of texts above this length are packed: a text alone costs 100 bytes of schema."""
 
 
 class StoredValueError(Exception):
-    """What was expected in a file, and what was found."""
+    """A value of a file is not what it has to be; the message is the end of "FILE: expected …"."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -134,6 +138,7 @@ VALUES: tuple[type, ...] = (
     *(AutoNewton, DualNewton, BlockNewton, BregmanProjections, Result, StoredPoint, Packed),
     *(KernelMachine, SoftLDA, Preparation, LinearRule, MappedRule),
     *(Discriminant, NearestMean, Vote, Probabilities, MappedScores, SubsetRule, TiedClasses, WeightedSum),
+    *(Features, Plan, Numbers, Categories, MatrixPart, Words),
 )
 SKLEARN: tuple[type, ...] = (
     *(prep.StandardScaler, prep.MinMaxScaler, prep.MaxAbsScaler, prep.RobustScaler, prep.Normalizer),
@@ -190,14 +195,15 @@ FUNCTIONS = frozenset(f"{home}.{name}" for home in ("numpy", "numpy.core._multia
 """Functions of NumPy that a FunctionTransformer may call."""
 
 
-def require(right: Any, expected: str, got: Any) -> None:
-    """Raise unless a value of a file is right."""
+def check(right: Any, expected: str, got: Any) -> None:
+    """Raise unless a condition on a value of a file holds."""
     if not right:
         raise StoredValueError(f"{expected}, got {show_path(repr(got)[:80])}")
 
 
 def pack(value: Any, memo: dict[int, tuple[Any, Any]] | None = None) -> Any:
     """Return a copy of a value for skops; arrays are shared with the original, everything else is new."""
+    # By identity: what two objects share (a space of the model and of its references) is shared again after reading.
     memo = {} if memo is None else memo
     if id(value) not in memo:
         memo[id(value)] = value, _pack(value, memo)  # the value is kept, so its id stays its own
@@ -213,22 +219,34 @@ def _pack(value: Any, memo: dict[int, tuple[Any, Any]]) -> Any:
         return Packed("csr", parts)
     if kind is Status:
         return Packed("status", value.value)
-    if kind is tuple and value and all(type(item) is TracePoint for item in value):
-        names = [field.name for field in fields(TracePoint)]
-        return Packed(
-            "trace", np.array([[getattr(item, name) for name in names] for item in value], dtype=np.float64)
-        )
-    if kind is list and len(value) > MANY and all(type(item) is str for item in value):
-        return Packed("texts", _texts(value))
+    if kind in (list, tuple) and value:
+        packed = _pack_items(value)
+        return kind(pack(item, memo) for item in value) if packed is None else packed
     if kind is dict and len(value) > MANY and all(type(k) is str and type(v) is int for k, v in value.items()):
-        return Packed("numbers by text", (_texts(value), np.array([*value.values()], dtype=np.int64)))
+        return Packed("numbers by text", (_pack_texts(value), np.array([*value.values()], dtype=np.int64)))
     if kind is dict:
         return {key: pack(item, memo) for key, item in value.items()}
-    if kind in (list, tuple, set):
-        return kind(pack(item, memo) for item in value)
+    if kind is set:
+        return {pack(item, memo) for item in value}
     if hasattr(value, "__dict__") and not isinstance(value, type) and not callable(value):
         return _pack_object(value, memo)
     return value
+
+
+def _pack_items(items: Any) -> Packed | None:
+    """Return a list or tuple in few arrays, or None where its items have to be stored one by one."""
+    kind, inner = type(items), {type(item) for item in items}
+    # A table of 20,000 columns would be 200,000 nodes of JSON as objects, and six arrays as columns of a plan.
+    if kind is tuple and inner == {TracePoint}:
+        return Packed("trace", np.array([astuple(point) for point in items], dtype=np.float64))
+    if kind is tuple and inner == {Column}:
+        table = {field.name: [getattr(column, field.name) for column in items] for field in fields(Column)}
+        return Packed("columns", tuple(_pack_texts(c) if type(c[0]) is str else np.array(c) for c in table.values()))
+    if len(items) > MANY and inner == {str}:
+        return Packed("texts" if kind is list else "tuple of texts", _pack_texts(items))
+    if kind is tuple and len(items) > MANY and inner == {tuple} and {*map(type, chain(*items))} == {str}:
+        return Packed("tuples of texts", (_pack_texts([*chain(*items)]), np.array([len(item) for item in items])))
+    return None
 
 
 def _pack_object(value: Any, memo: dict[int, tuple[Any, Any]]) -> Any:
@@ -247,7 +265,7 @@ def _pack_object(value: Any, memo: dict[int, tuple[Any, Any]]) -> Any:
         state.pop("_tree", None)
     if "nn_fit" in state:
         state["nn_fit"] = None  # the neighbours of LabelSpreading, found again from its rows
-    twin = object.__new__(type(value))
+    twin = object.__new__(type(value))  # no constructor: it would check, copy or convert once more
     twin.__dict__.update({name: pack(item, memo) for name, item in state.items()})
     return twin
 
@@ -255,7 +273,7 @@ def _pack_object(value: Any, memo: dict[int, tuple[Any, Any]]) -> Any:
 def _pack_array(array: NDArray[Any]) -> Any:
     if array.dtype == object:
         texts = array.ndim == 1 and len(array) > MANY and all(type(item) is str for item in array)
-        return Packed("array of texts", _texts(array)) if texts else array
+        return Packed("array of texts", _pack_texts(array)) if texts else array
     if array.ndim != 2 or array.flags.c_contiguous or array.flags.f_contiguous:
         return array
     # Rows that lie apart, as in a part of a larger table: where they lie decides how products are rounded.
@@ -269,12 +287,12 @@ def _pack_array(array: NDArray[Any]) -> Any:
     return Packed("strided", (table, int(rows.shape[1]), turned))
 
 
-def _texts(texts: Collection[str]) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
-    """Return texts as one run of UTF-8 and the places where each ends."""
+def _pack_texts(texts: Collection[str]) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
+    """Return texts as one run of UTF-8, and the place where each text ends."""
     try:
         runs = [text.encode() for text in texts]
     except UnicodeEncodeError:
-        raise InputError("model: expected texts that can be written as UTF-8, got others.") from None
+        raise InputError("model: expected texts that UTF-8 can hold, got others; remove lone surrogates.") from None
     ends = np.cumsum([len(run) for run in runs], dtype=np.int64)
     return np.frombuffer(b"".join(runs), dtype=np.uint8), ends
 
@@ -283,15 +301,26 @@ def _unpack_texts(parts: Any) -> list[str]:
     run, ends = parts
     steps = np.diff(ends, prepend=0)
     right = run.ndim == ends.ndim == 1 and run.dtype == np.uint8 and ends.dtype == np.int64
-    require(right and (steps >= 0).all() and steps.sum() == len(run), "texts that fill their place", "others")
+    check(right and (steps >= 0).all() and steps.sum() == len(run), "texts that fill their place", "others")
     content, stops = run.tobytes(), ends.tolist()
-    return [content[start:stop].decode() for start, stop in zip([0, *stops], stops, strict=False)]
+    return [content[start:stop].decode() for start, stop in pairwise([0, *stops])]
+
+
+def _unpack_tuples(parts: Any) -> tuple[tuple[str, ...], ...]:
+    texts, ends = _unpack_texts(parts[0]), np.cumsum(parts[1])
+    check(parts[1].min() >= 0 and ends[-1] == len(texts), "tuples that hold all texts", len(texts))
+    return tuple(tuple(texts[start:stop]) for start, stop in pairwise([0, *ends.tolist()]))
+
+
+def _unpack_columns(parts: Any) -> tuple[Column, ...]:
+    values = [_unpack_texts(part) if isinstance(part, tuple) else part.tolist() for part in parts]
+    return tuple(Column(*row) for row in zip(*values, strict=True))
 
 
 def _unpack_numbers(parts: Any) -> dict[str, int]:
     texts, numbers = _unpack_texts(parts[0]), parts[1]
     found = dict(zip(texts, numbers.tolist(), strict=True))
-    require(len(found) == len(texts), "texts that differ", len(texts))
+    check(len(found) == len(texts), "texts that differ", len(texts))
     return found
 
 
@@ -304,31 +333,34 @@ def _unpack_object_array(parts: Any) -> NDArray[Any]:
 
 def _unpack_csr(parts: Any) -> Any:
     data, indices, indptr, columns, matrix = parts
-    require(type(columns) is int and 0 <= columns < 2**31, "a number of columns", columns)
+    check(type(columns) is int and 0 <= columns < 2**31, "a number of columns", columns)
     made = (sp.csr_matrix if matrix else sp.csr_array)((data, indices, indptr), shape=(len(indptr) - 1, columns))
     made.check_format(full_check=True)  # SciPy would read beyond its arrays
-    require(made.indices.dtype == indices.dtype and made.data.dtype.kind == "f", "sparse rows of numbers", data.dtype)
+    check(made.indices.dtype == indices.dtype and made.data.dtype.kind == "f", "sparse rows of numbers", data.dtype)
     return made
 
 
 def _unpack_trace(table: Any) -> tuple[TracePoint, ...]:
-    require(table.ndim == 2 and table.dtype == np.float64, "a trace", table.shape)
+    check(table.ndim == 2 and table.dtype == np.float64, "a trace", table.shape)
     return tuple(TracePoint(int(number), *rest) for number, *rest in table.tolist())
 
 
-def _unpack_strided(parts: Any) -> NDArray[Any]:
+def _unpack_strides(parts: Any) -> NDArray[Any]:
     table, width, turned = parts
-    require(table.ndim == 2 and 0 < width <= table.shape[1], "rows that lie apart", width)
+    check(table.ndim == 2 and 0 < width <= table.shape[1], "rows that lie apart", width)
     return np.asarray(table[:, :width].T if turned else table[:, :width])
 
 
 UNPACK: Mapping[str, Callable[[Any], Any]] = {
     "texts": _unpack_texts,
+    "tuple of texts": lambda parts: tuple(_unpack_texts(parts)),
+    "tuples of texts": _unpack_tuples,
+    "columns": _unpack_columns,
     "array of texts": _unpack_object_array,
     "numbers by text": _unpack_numbers,
     "csr": _unpack_csr,
     "trace": _unpack_trace,
-    "strided": _unpack_strided,
+    "strided": _unpack_strides,
     "status": Status,
 }
 
@@ -347,7 +379,7 @@ def unpack(value: Any, trusted: frozenset[str] = frozenset(), memo: dict[int, tu
 def _unpack(value: Any, trusted: frozenset[str], memo: dict[int, tuple[Any, Any]]) -> Any:
     kind = type(value)
     if kind is Packed:
-        require({*vars(value)} == {"kind", "parts"} and value.kind in UNPACK, "a packed value", [*vars(value)])
+        check({*vars(value)} == {"kind", "parts"} and value.kind in UNPACK, "a packed value", [*vars(value)])
         return UNPACK[value.kind](value.parts)
     if isinstance(value, np.ndarray):
         if value.dtype.kind == "U":
@@ -371,37 +403,38 @@ def _unpack(value: Any, trusted: frozenset[str], memo: dict[int, tuple[Any, Any]
 def _check_object(value: Any) -> None:
     """Raise unless an object has what its type asks for, and nothing in the place of a method."""
     of, name = type(value), type(value).__name__
-    for key in vars(value):
-        require(isinstance(key, str) and not callable(getattr(of, key, None)), f"attributes of a {name}", key)
+    for key in vars(value):  # an attribute named "predict" would be called instead of the method
+        check(isinstance(key, str) and not callable(getattr(of, key, None)), f"attributes of a {name}", key)
     if is_dataclass(value):
+        # skops sets attributes without the constructor, so the checks of the constructor are run here.
         right = {field.name for field in fields(value)} == vars(value).keys()
-        require(right, f"the fields of a {name}", [*vars(value)])
+        check(right, f"the fields of a {name}", [*vars(value)])
         if hasattr(value, "__post_init__"):
             value.__post_init__()
     if isinstance(value, BaseEstimator):
         _check_parameters(value)
-    for kind, check in CHECKS.items():
+    for kind, check_kind in CHECKS.items():
         if isinstance(value, kind):
-            check(value)
+            check_kind(value)
 
 
 def _check_parameters(estimator: Any) -> None:
     name, parameters = type(estimator).__name__, estimator._get_param_names()
     missing = sorted({*parameters} - vars(estimator).keys())
-    require(not missing, f"all parameters of a {name}", missing)
+    check(not missing, f"all parameters of a {name}", missing)
     for key, plain in NOT_STORED.items():
         got = vars(estimator).get(key, plain)
-        require(got is plain or key not in parameters or got == plain, f"{key}={plain} in a {name}", got)
-    if of_sklearn(estimator):
-        estimator._validate_params()
+        check(got is plain or key not in parameters or got == plain, f"{key}={plain} in a {name}", got)
+    if is_from_sklearn(estimator):
+        estimator._validate_params()  # scikit-learn's own: types and ranges
     for kind, limits in LIMITS.items():
         for key, allowed in limits.items() if isinstance(estimator, kind) else ():
             got = vars(estimator).get(key)
             right = any(type(got) is type(value) and got == value for value in allowed)
-            require(right, f"a {name} with {key}={allowed[0]!r} or another that files may have", got)  # type: ignore[index]
+            check(right, f"a {name} with {key}={allowed[0]!r} or another that files may have", got)  # type: ignore[index]
 
 
-def of_sklearn(estimator: Any) -> bool:
+def is_from_sklearn(estimator: Any) -> bool:
     """Return whether an estimator is scikit-learn's."""
     return type(estimator).__module__.startswith("sklearn.")
 
@@ -409,63 +442,66 @@ def of_sklearn(estimator: Any) -> bool:
 def _check_vectorizer(vectorizer: Any) -> None:
     low, high = vectorizer.ngram_range
     right = type(low) is int and type(high) is int and 1 <= low <= high <= LONGEST_NGRAM
-    require(right, f"an ngram_range of at most {LONGEST_NGRAM}", vectorizer.ngram_range)
+    check(right, f"an ngram_range of at most {LONGEST_NGRAM}", vectorizer.ngram_range)
     if "vocabulary_" not in vars(vectorizer):
         return
     # Columns beyond the last would be beyond the arrays of SciPy.
     words = vectorizer.vocabulary_
     right = isinstance(words, dict) and all(type(word) is str for word in words)
-    require(right and sorted(words.values()) == [*range(len(words))], "a column for each word", len(words))
+    check(right and sorted(words.values()) == [*range(len(words))], "a column for each word", len(words))
     if isinstance(vectorizer, TfidfVectorizer) and vectorizer.use_idf:
-        require(len(vectorizer._tfidf.idf_) == len(words), "a weight for each word", len(words))
+        check(len(vectorizer._tfidf.idf_) == len(words), "a weight for each word", len(words))
 
 
 def _check_encoder(encoder: Any) -> None:
     sizes = [len(names) for names in vars(encoder).get("categories_", ())]
     for names in vars(encoder).get("categories_", ()):
-        require(names.ndim == 1 and len(names), "categories", names)
+        check(names.ndim == 1 and len(names), "categories", names)
         if names.dtype.kind in "biuf":  # numbers are looked up by bisection, which finds no place beyond the last
             known = names[:-1] if names.dtype.kind == "f" and np.isnan(names[-1]) else names
-            require((known[:-1] < known[1:]).all(), "categories in order", names)
+            check((known[:-1] < known[1:]).all(), "categories in order", names)
     for name in ("_default_to_infrequent_mappings", "_infrequent_indices"):
         for found, size in zip(vars(encoder).get(name, ()) or (), sizes, strict=False):
-            right = found is None or (found.ndim == 1 and found.dtype.kind == "i" and len(found) <= size)
-            require(
-                right and (found is None or not len(found) or 0 <= found.min() <= found.max() < size), name, found
-            )
+            if found is not None:
+                check(len(found) <= size, name, found)
+                _check_codes(found)
+                check(not len(found) or found.max() < size, name, found)
     for name in ("drop_idx_", "_drop_idx_after_grouping"):
         found = vars(encoder).get(name)
         if found is not None:
             right = len(found) == len(sizes)
             right = right and all(i is None or 0 <= i < size for i, size in zip(found, sizes, strict=True))
-            require(right, "a category to drop", found)
+            check(right, "a category to drop", found)
 
 
 def _rebuild_neighbours(classifier: Any) -> None:
     if "_fit_X" in vars(classifier):
-        require(classifier.classes_.ndim == 1, "one label for each row", "several")
+        check(classifier.classes_.ndim == 1, "one label for each row", "several")
+        # A stored tree could point outside of its rows; one that is built again can't.
         classifier.fit(classifier._fit_X, classifier.classes_[classifier._y])
 
 
-def _check_classes(model: Any) -> None:
-    """Raise unless a system has a bounded number of features, and its classifiers predict numbers of its classes."""
+def _check_system(model: Any) -> None:
+    """Raise unless a system has a bounded number of features, and its classifiers predict codes of its classes."""
     state = vars(model)
     sizes = state.get("n_features_", {})
     right = isinstance(sizes, dict) and all(type(d) is int and 0 < d <= MOST_FEATURES for d in sizes.values())
-    require(right, f"at most {MOST_FEATURES} features", sizes)
+    check(right, f"at most {MOST_FEATURES} features", sizes)
     for name in ("classifier_", "source_rule_", "target_rule_", "_rule"):
-        found = getattr(state.get(name), "classes_", None)
-        if found is not None:
-            codes = np.asarray(found, dtype=np.intp)
-            require(codes.ndim == 1 and len(codes), "classes", found)
-            require(0 <= codes.min() <= codes.max() < len(model.classes_), "classes of the model", found)
+        codes = getattr(state.get(name), "classes_", None)
+        if codes is not None:
+            _check_codes(np.asarray(codes, dtype=np.intp), len(model.classes_))
     if isinstance(model, SelfTrainedLDA) and "_present" in state:
-        codes = model._present
-        require(codes.dtype.kind == "i" and len(codes), "classes", codes)
-        require(0 <= codes.min() <= codes.max() < len(model.classes_), "classes of the model", codes)
+        _check_codes(model._present, len(model.classes_))
     if isinstance(model, LabelTransfer) and "_references" in state:
         points, numbers = model._references
-        require(len(points) == len(numbers), "a number of each reference row", len(numbers))
+        check(len(points) == len(numbers), "a number of each reference row", len(numbers))
+
+
+def _check_codes(codes: Any, n: float = np.inf) -> None:
+    """Raise unless these are numbers of n classes; without n, any from 0, and maybe none."""
+    right = codes.ndim == 1 and codes.dtype.kind == "i" and (len(codes) or n == np.inf)
+    check(right and (not len(codes) or 0 <= codes.min() <= codes.max() < n), "classes of the model", codes)
 
 
 def _rebuild_rule(model: Any) -> None:
@@ -475,10 +511,10 @@ def _rebuild_rule(model: Any) -> None:
     model._validate()
     points, C = model.references_, len(model.classes_)
     space, y = model.common_space_, points.y
-    require(points.space is space, "reference rows of the common space", "others")
-    require(not len(y) or (y.min() >= -1 and y.max() < C), "reference rows of the classes", y)
+    check(points.space is space, "reference rows of the common space", "others")
+    check(not len(y) or (y.min() >= -1 and y.max() < C), "reference rows of the classes", y)
     sizes = {name: space.space(name).n_features for name in ("source", "target")}
-    require(sizes == model.n_features_, "as many features as the maps have", sizes)
+    check(sizes == model.n_features_, "as many features as the maps have", sizes)
     classifier = model._rule
     if classifier is None:
         model._rule = model._decision_rule(points, C)
@@ -487,57 +523,46 @@ def _rebuild_rule(model: Any) -> None:
         model._rule = (model.references, model.rule, model.n_neighbors), rule
 
 
-def _check_references(points: Any) -> None:
-    right = points.points.ndim == 2 and points.y.shape == (len(points.points),) and points.y.dtype.kind == "i"
-    require(
-        right and points.points.shape[1] == points.space.dimension, "points of the common space", points.points.shape
-    )
-    require(
-        type(points.n_source) is int and 0 <= points.n_source <= len(points.y), "a number of rows", points.n_source
-    )
-    require(points.weights is None or len(points.weights) == len(points.y), "a weight for each row", "others")
+def _check_references(rows: Any) -> None:
+    points, y = rows.points, rows.y
+    right = points.ndim == 2 and y.shape == (len(points),) and y.dtype.kind == "i"
+    check(right and points.shape[1] == rows.space.dimension, "points of the common space", points.shape)
+    check(type(rows.n_source) is int and 0 <= rows.n_source <= len(y), "a number of rows", rows.n_source)
+    check(rows.weights is None or len(rows.weights) == len(y), "a weight for each row", "others")
 
 
 def _check_space(space: Any) -> None:
     r, k = space.components.shape
     dimensions = [side.dimension for side in (space.source, space.target)]
-    require(space.kind in KINDS and r == sum(dimensions), "maps of both spaces", (r, k, space.kind))
-    require(space.offsets is None or space.offsets.shape == (2, k), "offsets of the maps", space.offsets)
-    require(not space.parts or sum(space.parts) == k, "parts that fill the space", space.parts)
+    check(space.kind in KINDS and r == sum(dimensions), "maps of both spaces", (r, k, space.kind))
+    check(space.offsets is None or space.offsets.shape == (2, k), "offsets of the maps", space.offsets)
+    check(not space.parts or sum(space.parts) == k, "parts that fill the space", space.parts)
 
 
 def _check_kernel_space(space: Any) -> None:
     rows, d, precomputed = space.landmarks, space.n_features, isinstance(space.kernel, Precomputed)
-    require(precomputed == (rows.ndim == 1), "landmarks that fit the kernel", rows.shape)
+    check(precomputed == (rows.ndim == 1), "landmarks that fit the kernel", rows.shape)
     if precomputed:
         within = rows.dtype.kind == "i" and (not len(rows) or 0 <= rows.min() <= rows.max() < d)
     else:
         within = rows.shape[1] == d
-    require(within, "landmarks among the features", rows.shape)
+    check(within, "landmarks among the features", rows.shape)
     n = rows.shape[0] + (space.averaged is not None)
-    require(space.factor.shape == (n, n), "a factor of all landmarks", space.factor.shape)
-    require(type(space.place) is int and 0 <= space.place <= rows.shape[0], "the place of a landmark", space.place)
+    check(space.factor.shape == (n, n), "a factor of all landmarks", space.factor.shape)
+    check(type(space.place) is int and 0 <= space.place <= rows.shape[0], "the place of a landmark", space.place)
 
 
 def _check_finite(value: Any) -> None:
     for name, item in vars(value).items():
         numbers = item.data if is_sparse(item) else item
         if isinstance(numbers, np.ndarray):
-            require(numbers.dtype.kind in "if" and np.isfinite(numbers).all(), f"finite numbers in {name}", "others")
-
-
-def _check_codes(rule: Any) -> None:
-    codes = rule.classes
-    require(codes.ndim == 1 and codes.dtype.kind == "i" and (not len(codes) or codes.min() >= 0), "classes", codes)
+            check(numbers.dtype.kind in "if" and np.isfinite(numbers).all(), f"finite numbers in {name}", "others")
 
 
 def _check_result(result: Any) -> None:
-    require(
-        isinstance(result.point, StoredPoint) and type(result.status) is Status,
-        "the result of a solver",
-        result.status,
-    )
-    require(result.trace and type(result.trace[0]) is TracePoint, "a trace", result.trace)
+    right = isinstance(result.point, StoredPoint) and type(result.status) is Status
+    check(right, "the result of a solver", result.status)
+    check(result.trace and type(result.trace[0]) is TracePoint, "a trace", result.trace)
     str(result)
 
 
@@ -545,14 +570,14 @@ CHECKS: Mapping[type, Callable[[Any], None]] = {
     CountVectorizer: _check_vectorizer,
     prep.OneHotEncoder: _check_encoder,
     KNeighborsClassifier: _rebuild_neighbours,
-    TwoDomainEstimator: _check_classes,
+    TwoDomainEstimator: _check_system,
     MappedEstimator: _rebuild_rule,
     References: _check_references,
     CommonSpace: _check_space,
     KernelSpace: _check_kernel_space,
-    SubsetRule: _check_codes,
-    TiedClasses: _check_codes,
+    SubsetRule: lambda rule: _check_codes(rule.classes),
+    TiedClasses: lambda rule: _check_codes(rule.classes),
     Result: _check_result,
     **dict.fromkeys((Background, PrincipalAxes, FeatureSpace, AffineMap), _check_finite),
 }
-"""What has to hold of an object of a type; the first of these make again what is not stored."""
+"""What has to hold of an object of a type; some also build again what is not stored."""

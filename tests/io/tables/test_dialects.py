@@ -22,7 +22,7 @@ from isthmus.io.tables.features import Features
 from isthmus.io.tables.plan import Plan
 from isthmus.io.tables.read import read_table
 from isthmus.io.tables.stream import RowBlocks
-from isthmus.io.tables.table import numbers
+from isthmus.io.tables.table import read_numbers
 
 pytest.importorskip("polars")
 
@@ -69,7 +69,7 @@ def test_a_table_that_is_written_in_any_way_reads_back_equal(folder, rows, sep, 
         assert [word for table in tables for word in table.column("word")] == [row[1] for row in rows]
         for name, i in (("x", 0), ("y", 2), ("n", 3)):
             np.testing.assert_array_equal(
-                np.concatenate([numbers(t, name) for t in tables]), [row[i] for row in rows]
+                np.concatenate([read_numbers(t, name) for t in tables]), [row[i] for row in rows]
             )
 
 
@@ -85,7 +85,7 @@ def test_the_dialect_is_detected_whatever_the_words_hold(folder, sep, decimal, r
     table = read_table(path)
     # Exponents without a fraction, as in 1e-07, are numbers in either.
     assert table.dialect == Dialect(sep, decimal)
-    np.testing.assert_array_equal(numbers(table, "x"), [row[0] for row in rows])
+    np.testing.assert_array_equal(read_numbers(table, "x"), [row[0] for row in rows])
     assert table.column("word").to_list() == [row[1] for row in rows]
 
 
@@ -122,9 +122,11 @@ def test_numbers_with_a_decimal_comma_are_numbers_and_a_point_is_none(tmp_path):
     table = read_table(path)
     plan = {column.name: column.kind for column in Plan.of(table).columns}
     assert plan["x"] == "number"
-    np.testing.assert_array_equal(numbers(table, "x"), [1.5, -0.25, 1000.0])
-    with pytest.raises(InputError, match=r"numbers with the decimal mark \",\", got '1.234' in row 0") as caught:
-        numbers(table, "y")
+    np.testing.assert_array_equal(read_numbers(table, "x"), [1.5, -0.25, 1000.0])
+    with pytest.raises(
+        InputError, match=r'line 2, column "y": "1.234" is not a number with the decimal mark ","; '
+    ) as caught:
+        read_numbers(table, "y")
     assert one_sentence(caught)
 
 
@@ -137,10 +139,10 @@ def test_a_plan_of_one_file_reads_a_file_with_another_decimal_mark(tmp_path):
 
 
 def test_whole_numbers_that_another_program_wrote_with_a_comma_are_the_same_words(tmp_path):
-    from isthmus.io.tables.table import words
+    from isthmus.io.tables.table import read_words
 
     table = read_table(put(tmp_path / "a.csv", "id;x\n1,0;0,5\n2,0;1,5\n"))
-    assert words(table, "id") == ["1", "2"]
+    assert read_words(table, "id") == ["1", "2"]
 
 
 def test_the_beginning_of_a_long_or_packed_file_tells(tmp_path):

@@ -67,7 +67,7 @@ def test_files_that_point_elsewhere_or_claim_too_much_are_refused(stored):
     with h5py.File(stored, "a") as file:
         del file["obsm"]["far"]
         file["obsm"].create_dataset("big", shape=(3, 10**9), chunks=(1, 1000), dtype="f8")
-    assert "that unfolds to at most" in refused(read_table, stored)
+    assert "that unpacks to at most" in refused(read_table, stored)
     with h5py.File(stored, "a") as file:
         del file["obsm"]["big"]
         file["obsm"].create_dataset("raw", shape=(3, 1), dtype="u1", external=[("/etc/hostname", 0, 3)])

@@ -18,7 +18,8 @@ from isthmus import InputError, MissingDependencyError
 from isthmus._core.archives import npz_headers
 from isthmus.io.tables import content as limits
 from isthmus.io.tables.read import read_table
-from isthmus.io.tables.stream import RowBlocks, write_table
+from isthmus.io.tables.stream import RowBlocks
+from isthmus.io.tables.write import write_table
 
 WORDS = st.text(st.characters(exclude_categories=("Cs", "Cc", "Zs", "Zl", "Zp")), min_size=1, max_size=8)
 CELLS = st.one_of(st.none(), WORDS, st.sampled_from(['say "x"', "a,b", "two\nlines", "é;ü", "0"]))
@@ -73,11 +74,11 @@ WRONG = {
     "empty.csv": (b"", "got an empty file"),
     "blank.csv": (b" \n\n", "got an empty file"),
     "header.csv": (b"a,b\n", "at least one row"),
-    "latin.csv": ("a,b\n1,x\n2,café\n".encode("latin-1"), "UTF-8, got other bytes in line 3"),
-    "utf16.csv": ("a,b\n1,x\n".encode("utf-16"), "UTF-8, got other bytes in line 1"),
+    "latin.csv": ("a,b\n1,x\n2,café\n".encode("latin-1"), "line 3: expected text in UTF-8, got other bytes"),
+    "utf16.csv": ("a,b\n1,x\n".encode("utf-16"), "line 1: expected text in UTF-8, got other bytes"),
     "twice.csv": (b"a,b,a\n1,2,3\n", "got 'a' twice"),
-    "short.csv": (b"a,b,c\n1,2,3\n1,2\n", "expected 3 cells in every row, as in the first line, got 2 in row 1"),
-    "hole.csv": (b"a,b\n1,2\n\n1,2\n", "got 0 in row 1"),
+    "short.csv": (b"a,b,c\n1,2,3\n1,2\n", "short.csv line 3: expected 3 cells, as in the first line, got 2"),
+    "hole.csv": (b"a,b\n1,2\n\n1,2\n", "line 3: expected 2 cells, as in the first line, got 0"),
     "long.csv": (b"a,b\n1,2\n1,2,3\n", "as many cells"),
     "quote.csv": (b'a,b\n1,"x\n2,y\n', "quotes only around whole cells"),
     "cr.csv": (b"a,b\r1,2\r", "CR alone"),
@@ -89,7 +90,7 @@ WRONG = {
     "list.jsonl": (b"[1, 2]\n", "one JSON object per line"),
     "deep.jsonl": (b'{"a":' + b"[" * 9999 + b"]" * 9999 + b"}\n", "one JSON object per line"),
     "spread.jsonl": (b'{"a":' + b"[ " * 99 + b"] " * 99 + b"}\n", "got more than 64 lists in lists in line 1"),
-    "latin.jsonl": (b'{"a": "\xe9"}\n', "UTF-8, got other bytes in line 1"),
+    "latin.jsonl": (b'{"a": "\xe9"}\n', "line 1: expected text in UTF-8, got other bytes"),
     "empty.parquet": (b"", "got an empty file"),
     "csv.parquet": (b"a,b\n1,2\n", "Parquet file in good order"),
     "empty.npy": (b"", "got an empty file"),
@@ -137,17 +138,17 @@ def test_what_unfolds_out_of_proportion_is_refused_early(tmp_path, monkeypatch):
     monkeypatch.setattr(limits, "ROOM", 2**20)
     bomb = gzip.compress(b"a,b\n" + b"0,0\n" * 2**23)
     assert len(bomb) * limits.FACTOR < LITTLE < 2**25
-    assert "that unfolds to at most" in refused(read_table, put(tmp_path / "a.csv.gz", bomb))
+    assert "that unpacks to at most" in refused(read_table, put(tmp_path / "a.csv.gz", bomb))
 
 
 def test_claims_of_archives_and_of_parquet_are_compared_with_the_file(tmp_path, monkeypatch):
     monkeypatch.setattr(limits, "ROOM", 2**20)
     path = tmp_path / "a.npz"
     np.savez_compressed(path, a=np.zeros((2**16, 16)))
-    assert "that unfolds to at most" in refused(read_table, path)
+    assert "that unpacks to at most" in refused(read_table, path)
     path = tmp_path / "a.parquet"
     pl.DataFrame({f"c{i}": pl.zeros(2**16, eager=True) for i in range(16)}).write_parquet(path, compression="zstd")
-    assert "that unfolds to at most" in refused(read_table, path)
+    assert "that unpacks to at most" in refused(read_table, path)
 
 
 @pytest.mark.parametrize("dtype", [pl.String, pl.Categorical])
@@ -157,8 +158,8 @@ def test_one_text_said_often_is_refused_before_it_is_unfolded(tmp_path, monkeypa
     text = pl.Series("a", ["x" * 2**12, "y"], dtype=dtype).gather([0] * 2**10)
     pl.DataFrame({"a": text, "b": pl.int_range(2**10, eager=True)}).write_parquet(path, compression="zstd")
     assert path.stat().st_size * limits.FACTOR < 2**22
-    assert "that unfolds to at most" in refused(read_table, path)
-    assert "that unfolds to at most" in refused(lambda path: list(RowBlocks(path)), path)
+    assert "that unpacks to at most" in refused(read_table, path)
+    assert "that unpacks to at most" in refused(lambda path: list(RowBlocks(path)), path)
 
 
 @given(flips=FLIPS, ending=st.sampled_from(["npz", "npy", "parquet", "csv.gz", "jsonl", "csv"]))

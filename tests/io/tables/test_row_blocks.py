@@ -17,7 +17,7 @@ from isthmus.io.tables import stream as streaming
 from isthmus.io.tables.plan import IdRegister, Plan, read_ids
 from isthmus.io.tables.read import read_table
 from isthmus.io.tables.stream import RowBlocks
-from isthmus.io.tables.table import numbers, words
+from isthmus.io.tables.table import read_numbers, read_words
 
 pl = pytest.importorskip("polars")
 
@@ -134,24 +134,24 @@ def test_arrays_stay_in_their_file(tmp_path):
 def test_words_are_those_of_the_whole_column(tmp_path):
     path = tmp_path / "t.csv"
     path.write_text("k\n1.0\n2.0\n3.5\n4.0\n", encoding="utf-8")
-    found = [word for table in joined(path, 2, 3, ["k"]) for word in words(table, "k")]
-    assert found == words(read_table(path), "k") == ["1.0", "2.0", "3.5", "4.0"]
+    found = [word for table in joined(path, 2, 3, ["k"]) for word in read_words(table, "k")]
+    assert found == read_words(read_table(path), "k") == ["1.0", "2.0", "3.5", "4.0"]
     path.write_text("k\n1.0\n2\n3.0\n", encoding="utf-8")
-    assert [word for table in joined(path, 2, 3, ["k"]) for word in words(table, "k")] == ["1", "2", "3"]
+    assert [word for table in joined(path, 2, 3, ["k"]) for word in read_words(table, "k")] == ["1", "2", "3"]
 
 
 def test_complaints_name_the_row_and_line_of_the_file(tmp_path):
     path = tmp_path / "t.csv"
     lines = [f"{i},x{i}" for i in range(30)]
     path.write_bytes("\n".join(["a,b", *lines, "30"]).encode())
-    with pytest.raises(InputError, match=r"got 1 in row 30 \(from 0\)"):
+    with pytest.raises(InputError, match=r"t.csv line 32: expected 2 cells, as in the first line, got 1"):
         joined(path, 4, 10)
     path.write_bytes("\n".join(["a,b", *lines]).encode() + b"\n30,\xff\n")
-    with pytest.raises(InputError, match="other bytes in line 32"):
+    with pytest.raises(InputError, match="line 32: expected text in UTF-8, got other bytes"):
         joined(path, 4, 10)
     path.write_bytes("\n".join(["a,b", *lines, "thirty,x"]).encode())
-    with pytest.raises(InputError, match=r"got 'thirty' in row 30 \(from 0\)"):
-        [numbers(table, "a") for table in joined(path, 4, 10)]
+    with pytest.raises(InputError, match=r't.csv line 32, column "a": "thirty" is not a number; correct'):
+        [read_numbers(table, "a") for table in joined(path, 4, 10)]
 
 
 @pytest.mark.parametrize(
@@ -181,8 +181,8 @@ def test_ids_of_blocks_complain_as_those_of_a_table(tmp_path):
 
         def through(seen=seen, blocks=blocks, plan=plan):
             for block in blocks:
-                seen.of(block, plan)
-            seen.require_different(blocks, plan)
+                seen.read(block, plan)
+            seen.check_unique(blocks, plan)
 
         with pytest.raises(InputError) as ours:
             through()

@@ -15,7 +15,6 @@ pytest.importorskip("plotly")
 import isthmus
 from isthmus.cli.main import main
 from isthmus.io.model_file import load_parts
-from isthmus.io.tables.features import Features
 from isthmus.io.tables.read import read_table
 from isthmus.study.source_value.result import CurvePoint, Row, Verdict
 from isthmus.view.plots import principal_plane
@@ -99,7 +98,7 @@ def test_points_of_a_page_are_those_of_the_model(folder, pages):
     assert cloud["names"] == sorted(KINDS)
     assert sum(cloud["known"]) == 80 + 15
     model, parts = isthmus.load(folder / "model.isthmus"), load_parts(folder / "model.isthmus")
-    features = {name: Features.from_parts(*parts[name]) for name in ("source", "target")}
+    features = {name: parts[name] for name in ("source", "target")}
     rows = {
         name: features[name].transform(read_table(folder / f"{file}.csv"))
         for name, file in (("source", "a"), ("target", "b"))
@@ -241,7 +240,7 @@ def test_what_is_none_of_them_is_told_in_one_sentence(folder, tmp_path, pages):
         assert "\n" not in str(caught.value)
     with pytest.raises(isthmus.InputError, match=r"give matches\.csv itself"):
         render_report([folder / "matches.csv.json"])
-    with pytest.raises(isthmus.InputError, match="got a table with the columns 'name', 'kind'"):
+    with pytest.raises(isthmus.InputError, match="got a table with the columns \"name\", \"kind\""):
         render_report([folder / "a.csv"])
 
 

@@ -218,7 +218,7 @@ def test_rows_are_known_again_in_another_file_and_order():
 )
 def test_what_a_stranger_wrote_of_a_fit_is_looked_at(about, arrays):
     with pytest.raises(InputError, match=r"^fit"):
-        FitRecord.from_part(about, arrays)
+        FitRecord.from_part(about | arrays if isinstance(about, dict) else about)
 
 
 VERDICT = {

@@ -1,4 +1,4 @@
-"""polars, asked for only when a table needs it, and its complaints in one sentence."""
+"""Bytes of tables: polars on demand, errors of readers in one sentence, limits of memory, and rows of a text."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from isthmus.exceptions import InputError, IsthmusError, MissingDependencyError
 
 
 def import_polars() -> Any:
-    """The module of that name."""
+    """Return the module polars, or say how to install it."""
     try:
         import polars
     except ImportError:
@@ -26,7 +26,7 @@ def import_polars() -> Any:
 
 @contextmanager
 def report_read_errors(name: str, expected: str) -> Iterator[None]:
-    """Whatever the reader of a format raises inside, as one sentence about the file.
+    """Raise whatever the reader of a format raises as one sentence about the file.
 
     Examples
     --------
@@ -39,19 +39,19 @@ def report_read_errors(name: str, expected: str) -> Iterator[None]:
         yield
     except (IsthmusError, MemoryError, OSError):
         raise
-    except BaseException as error:  # a panic of polars is no Exception
+    except BaseException as error:  # a panic of polars is not an Exception
         panic = type(error).__name__ == "PanicException"
         if not isinstance(error, Exception) and not panic:
             raise
-        if panic:  # its words are about the reader, not about the file
-            raise InputError(f"{name}: expected {expected}, got another.") from None
+        if panic:  # its message is about the reader, not about the file
+            raise InputError(f"{name}: expected {expected}, got another or a damaged one.") from None
         lines = str(error.args[0] if error.args else "").strip().splitlines()
         reason = show_path(lines[0][:120]) if lines else type(error).__name__
         raise InputError(f"{name}: expected {expected}, got: {reason.rstrip('.')}.") from None
 
 
 ROOM = 2**28
-"""Bytes that any file may unfold to."""
+"""Bytes that any file may unpack to."""
 FACTOR = 100
 """Times its own size, for larger files. Tables of text shrink by 3 to 20 when they are packed."""
 PIECE = 2**20
@@ -61,19 +61,19 @@ MOST_COLUMNS = 2**17
 
 
 def check_room(claim: int, size: int, name: str, what: str = "a file") -> None:
-    """Raise where a file of ``size`` bytes, or a part of it, claims ``claim`` bytes: out of all proportion.
+    """Raise where a file of ``size`` bytes, or a part of it, claims too many bytes in memory.
 
     Examples
     --------
     >>> check_room(10**6, 10, "small.npz")
     >>> check_room(10**12, 10, "small.npz")
     Traceback (most recent call last):
-    isthmus.exceptions.InputError: small.npz: expected a file that unfolds to at most 268435456 bytes, got ...
+    isthmus.exceptions.InputError: small.npz: expected a file that unpacks to at most 268435456 bytes, got ...
     """
     most = max(ROOM, FACTOR * size)
     if claim > most:
         raise InputError(
-            f"{name}: expected {what} that unfolds to at most {most} bytes, got one that claims {claim} or more."
+            f"{name}: expected {what} that unpacks to at most {most} bytes, got one that claims {claim} or more."
         )
 
 
@@ -84,12 +84,12 @@ def check_column_count(n: int, name: str) -> None:
 
 
 def read_content(file: BufferedReader, name: str, *, packed: bool) -> bytes:
-    """All bytes of an open file, unpacked where it is gzipped."""
+    """Return all bytes of an open file, unpacked where it is gzipped."""
     return b"".join(read_pieces(file, name, packed=packed)) if packed else file.read()
 
 
 def read_pieces(file: BufferedReader, name: str, *, packed: bool) -> Iterator[bytes]:
-    """The same, some at a time."""
+    """Yield the bytes of an open file, some at a time."""
     if not packed:
         while piece := file.read(PIECE):
             yield piece
@@ -110,11 +110,11 @@ QUOTE = b'"'
 
 
 def split_rows(pieces: Iterable[bytes], *, quoted: bool, most: int) -> Iterator[bytes]:
-    r"""The same bytes in pieces of whole rows, each of at least ``most`` bytes but the last.
+    r"""Yield the same bytes in pieces of whole rows, each of at least ``most`` bytes except for the last.
 
     A row ends with a newline. In CSV (``quoted``) a newline between quotes ends nothing: an odd number of quotes is
     before it, since a quote inside of quotes is doubled. Blank lines go to the piece after them, so that no piece
-    ends with one, but for the last.
+    ends with one, except for the last.
 
     Examples
     --------
@@ -126,21 +126,21 @@ def split_rows(pieces: Iterable[bytes], *, quoted: bool, most: int) -> Iterator[
         held += piece
         if len(held) < enough:
             continue
-        end = _last_end(held, quoted)
+        end = _find_last_end(held, quoted)
         if end:
             yield bytes(held[:end])
             del held[:end]
-        enough = most if end else 2 * len(held)  # a row that does not end is not looked through again and again
+        enough = most if end else 2 * len(held)  # a row that does not end is not scanned again and again
     if held:
         yield bytes(held)
 
 
-def first_row(text: bytes, *, quoted: bool) -> bytes:
-    r"""The first row that is not blank, with blank lines before it.
+def find_first_row(text: bytes, *, quoted: bool) -> bytes:
+    r"""Return the first row that is not blank, with blank lines before it.
 
     Examples
     --------
-    >>> first_row(b'\n"a\nb",c\n1,2\n', quoted=True)
+    >>> find_first_row(b'\n"a\nb",c\n1,2\n', quoted=True)
     b'\n"a\nb",c\n'
     """
     start = len(text) - len(text.lstrip(NEWLINES))
@@ -153,8 +153,8 @@ def first_row(text: bytes, *, quoted: bool) -> bytes:
     return text if place < 0 else text[: place + 1]
 
 
-def _last_end(text: bytearray, quoted: bool) -> int:
-    """Where the last whole row ends; 0 where none does."""
+def _find_last_end(text: bytearray, quoted: bool) -> int:
+    """Return where the last whole row ends; 0 where none does."""
     place = text.rfind(b"\n")
     odd = quoted and text.count(QUOTE, 0, max(place, 0)) % 2
     while place >= 0 and odd:

@@ -1,4 +1,4 @@
-"""CSV and TSV: names in the first line, then rows with as many cells."""
+"""CSV and TSV: detect separator and decimal mark, then read names in the first line and rows with as many cells."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from typing import Any
 
 from isthmus._core.files import show_path
 from isthmus.exceptions import InputError
-from isthmus.io.tables.content import check_column_count, first_row, import_polars, report_read_errors
+from isthmus.io.tables.content import check_column_count, find_first_row, import_polars, report_read_errors
 
 NO_VALUE = ("NA", "N/A", "n/a", "na", "NaN", "nan", "NULL", "null", "None", "none", "?", "-")
 """Words for an empty cell, in columns whose other cells are numbers or days. Among words they are words."""
@@ -53,7 +53,7 @@ NAMES = {"\t": "tab"}
 
 
 def check_dialect(sep: str | None, decimal: str | None) -> None:
-    """Raise where a separator or a decimal mark can't be one; None stands for one that is to be detected."""
+    """Raise where a separator or a decimal mark can't be one; None stands for one to be detected."""
     if sep is not None and (len(sep) != 1 or not sep.isascii() or sep.isalnum() or sep in '"\r\n\0'):
         raise InputError(f"sep: expected one character, such as , ; | or tab, got {show_path(repr(sep)[:60])}.")
     if decimal is not None and decimal not in DECIMAL_MARKS:
@@ -77,16 +77,16 @@ def detect_dialect(content: bytes, sep: str | None = None, decimal: str | None =
     """
     check_dialect(sep, decimal)
     text = content[:SAMPLE].decode(errors="replace").removeprefix("\ufeff")
-    header = re.sub(r'"[^"]*"', "", first_row(text.encode(), quoted=True).decode())
+    header = re.sub(r'"[^"]*"', "", find_first_row(text.encode(), quoted=True).decode())
     found = {each: header.count(each) for each in SEPARATORS if each in header}
     complete = len(content) <= SAMPLE
 
     def fits(each: str) -> bool:
         return all(len(row) == found[each] + 1 for row in _sample_rows(text, each, complete=complete))
 
-    if sep is None:  # rows are only looked at where the names leave a choice
+    if sep is None:  # rows are only compared where the names leave a choice
         sep = max(found, key=lambda each: (fits(each), found[each])) if len(found) > 1 else next(iter(found), ",")
-    return Dialect(sep, decimal or _decimal_mark(_sample_rows(text, sep, complete=complete)[1:], sep))
+    return Dialect(sep, decimal or _detect_decimal_mark(_sample_rows(text, sep, complete=complete)[1:], sep))
 
 
 def _sample_rows(text: str, sep: str, *, complete: bool) -> list[list[str]]:
@@ -96,7 +96,7 @@ def _sample_rows(text: str, sep: str, *, complete: bool) -> list[list[str]]:
     return rows if complete else rows[:-1]  # the last one may be cut
 
 
-def _decimal_mark(rows: list[list[str]], sep: str) -> str:
+def _detect_decimal_mark(rows: list[list[str]], sep: str) -> str:
     columns = [[cell.strip() for cell in column if cell is not None] for column in zip_longest(*rows)]
     votes = {mark: sum(_has_mark([cell for cell in c if cell], mark) for c in columns) for mark in DECIMAL_MARKS}
     if votes[","] == votes["."]:
@@ -105,7 +105,7 @@ def _decimal_mark(rows: list[list[str]], sep: str) -> str:
 
 
 def _has_mark(cells: list[str], mark: str) -> bool:
-    """Whether a column holds numbers, of which some have this decimal mark."""
+    """Return whether a column holds numbers, of which some have this decimal mark."""
     marked = [cell for cell in cells if WITH_MARK[mark].fullmatch(cell)]
     if all(GROUPED[mark].fullmatch(cell) for cell in marked):
         return False
@@ -113,8 +113,8 @@ def _has_mark(cells: list[str], mark: str) -> bool:
     return numbers >= MOSTLY * sum(cell not in NO_VALUE for cell in cells)
 
 
-def read_delimited(content: bytes, name: str, separator: str, *, row: int = 0, line: int = 0) -> dict[str, Any]:
-    r"""The columns of a CSV file, all of them as text, empty cells as nulls.
+def read_csv(content: bytes, name: str, separator: str, *, line: int = 0) -> dict[str, Any]:
+    r"""Return the columns of a CSV file, all of them as text, empty cells as nulls.
 
     Parameters
     ----------
@@ -124,12 +124,12 @@ def read_delimited(content: bytes, name: str, separator: str, *, row: int = 0, l
         Of the file, for messages.
     separator : str
         Of the cells.
-    row, line : int
-        How many rows and lines of the file come before this part of it, which has the names above it, too.
+    line : int
+        How many lines of the file come before this part of it, which begins with the names, too.
 
     Examples
     --------
-    >>> {name: column.to_list() for name, column in read_delimited(b"a;b\n1;x\n;y\n", "t.csv", ";").items()}
+    >>> {name: column.to_list() for name, column in read_csv(b"a;b\n1;x\n;y\n", "t.csv", ";").items()}
     {'a': ['1', None], 'b': ['x', 'y']}
     """
     header = content[:LONGEST_HEADER].split(b"\n", 1)[0]
@@ -144,41 +144,43 @@ def read_delimited(content: bytes, name: str, separator: str, *, row: int = 0, l
     pl = import_polars()
     with report_read_errors(name, "rows with as many cells as there are names, and quotes only around whole cells"):
         frame = pl.read_csv(content, has_header=False, infer_schema=False, separator=separator)
-    names = _names(frame.row(0), name)
+    names = _check_names(frame.row(0), name)
     rows = frame.slice(1)
     if frame.width > 1 and rows.to_series(frame.width - 1).null_count():
-        _check_full_rows(content, name, separator, frame.width, row)
+        _check_full_rows(content, name, separator, frame.width, line)
     return dict(zip(names, rows.iter_columns(), strict=True))
 
 
 def check_utf8(content: bytes, name: str, before: int = 0) -> None:
-    """Raise, with the line, where a text is not in UTF-8; so many lines come before it."""
+    """Raise, with the line, where a text is not in UTF-8; ``before`` lines come before it."""
     try:
         content.decode()
     except UnicodeDecodeError as error:
         line = before + content.count(b"\n", 0, error.start) + 1
-        raise InputError(f"{name}: expected text in UTF-8, got other bytes in line {line}.") from None
+        raise InputError(f"{name} line {line}: expected text in UTF-8, got other bytes; save it as UTF-8.") from None
 
 
-def _names(cells: tuple[str | None, ...], name: str) -> list[str]:
-    """The names of the columns; a column without one, as the index of a data frame, is named by its place."""
+def _check_names(cells: tuple[str | None, ...], name: str) -> list[str]:
+    """Return the names of the columns; one without a name, such as a data frame's index, gets its number."""
     names = [cell if cell is not None else f"column {i}" for i, cell in enumerate(cells)]
     if any("\r" in found for found in names):
-        raise InputError(f"{name}: expected lines that end in LF or CR LF, got CR alone in the first.")
+        raise InputError(
+            f"{name}: expected lines that end in LF or CR LF, got CR alone in the first; save it with LF."
+        )
     repeated = next((found for found, times in Counter(names).items() if times > 1), None)
     if repeated is not None:
-        raise InputError(f"{name}: expected different names of columns, got {show_path(repr(repeated)[:60])} twice.")
+        got = show_path(repr(repeated)[:60])
+        raise InputError(f"{name} line 1: expected different names of columns, got {got} twice; rename one.")
     return names
 
 
 def _check_full_rows(content: bytes, name: str, separator: str, width: int, before: int) -> None:
-    # polars fills short rows up in silence, so where a last cell is empty the cells are counted.
+    # polars fills up short rows without an error, so where a last cell is empty the cells are counted.
     reader = csv.reader(io.TextIOWrapper(io.BytesIO(content), "utf-8", newline=""), delimiter=separator)
     try:
-        short = next(((i, len(row)) for i, row in enumerate(reader) if len(row) != width), None)
+        got = next((len(row) for row in reader if len(row) != width), None)
     except csv.Error:  # cells longer than that module allows: polars has read them
         return
-    if short is not None:
-        row, got = short
-        where = f"row {before + row - 1} (from 0)"
-        raise InputError(f"{name}: expected {width} cells in every row, as in the first line, got {got} in {where}.")
+    if got is not None:
+        place = f"{name} line {before + reader.line_num}"
+        raise InputError(f"{place}: expected {width} cells, as in the first line, got {got}; correct the line.")

@@ -1,4 +1,8 @@
-"""What each column of a table is, and why: chosen from the cells, shown, and open to correction."""
+"""What each column of a table is, and why; then the labels, ids and pairs that columns of these kinds give.
+
+A plan is detected from the cells by :data:`RULES` (the first rule that applies), corrected by the user's options or
+in its TOML text, and read by :mod:`isthmus.io.tables.features`.
+"""
 
 from __future__ import annotations
 
@@ -21,14 +25,15 @@ from isthmus.io.tables.delimited import MOSTLY
 from isthmus.io.tables.read import read_table
 from isthmus.io.tables.table import (
     Table,
-    find_unparsed,
+    find_parse_errors,
     find_word,
     is_day_first,
-    numbers,
     parse_days,
     parse_numbers,
+    quote,
+    read_numbers,
+    read_words,
     trim,
-    words,
 )
 
 KINDS = {
@@ -39,12 +44,16 @@ KINDS = {
     "category": "one of a few words, one column of 0 and 1 for each",
     "text": "words, weighted by tf-idf",
     "matrix": "many numbers",
-    "left out": "not used",
+    "dropped": "not used",
 }
 SETTINGS = {"number": ("scale",), "date": ("scale",), "matrix": ("scale",), "text": ("components", "terms")}
-"""What may be set for columns of a kind."""
+"""The settings of columns of a kind."""
 FEATURES = ("number", "date", "category", "text", "matrix")
 MOST_COMPONENTS, MOST_TERMS = 10_000, 1_000_000
+VERSION = 1
+LONGEST = 2**24
+"""Characters of a text that is read."""
+PARTS = ("kind", "why", "scale", "components", "terms")
 
 
 @dataclass(frozen=True)
@@ -56,9 +65,9 @@ class Column:
     name : str
         Of the column.
     kind : str
-        One of ``id``, ``label``, ``number``, ``date``, ``category``, ``text``, ``matrix``, ``left out``.
+        One of ``id``, ``label``, ``number``, ``date``, ``category``, ``text``, ``matrix``, ``dropped``.
     why : str
-        What speaks for it.
+        The reason for it.
     scale : bool
         Numbers, dates, matrices: whether each column is brought to mean 0 and standard deviation 1.
     components : int
@@ -80,10 +89,10 @@ class Column:
     terms: int = 20_000
 
     def __post_init__(self) -> None:
-        place = f"plan, column {show_path(repr(self.name)[:60])}"
+        place = f"plan, column {quote(self.name)}"
         for part, wanted in (("name", str), ("why", str), ("scale", bool)):
             if not isinstance(getattr(self, part), wanted):
-                raise InputError(f"{place}, {part}: expected {wanted.__name__}, got {getattr(self, part)!r:.40}.")
+                raise InputError(f"{place}, {part}: expected {wanted.__name__}, got {quote(getattr(self, part))}.")
         check_choice(self.kind, f"{place}, kind", KINDS)
         check_number(self.components, f"{place}, components", low=0, high=MOST_COMPONENTS, whole=True)
         check_number(self.terms, f"{place}, terms", low=1, high=MOST_TERMS, whole=True)
@@ -96,7 +105,7 @@ class Column:
 
     @property
     def settings(self) -> dict[str, Any]:
-        """What is set, by name."""
+        """The settings of this kind, by name."""
         return {part: getattr(self, part) for part in SETTINGS.get(self.kind, ())}
 
     def __str__(self) -> str:
@@ -130,14 +139,14 @@ class Plan:
         names = [column.name for column in self.columns]
         if len(set(names)) < len(names):
             repeated = next(name for i, name in enumerate(names) if name in names[:i])
-            raise InputError(f"plan: expected each column once, got {show_path(repr(repeated)[:60])} twice.")
+            raise InputError(f"plan: expected each column once, got {quote(repeated)} twice.")
         for kind in ("id", "label"):
             found = [column.name for column in self.columns if column.kind == kind]
             if len(found) > 1:
-                got = " and ".join(show_path(repr(name)[:60]) for name in found[:2])
+                got = " and ".join(map(quote, found[:2]))
                 raise InputError(f"plan: expected at most one column of kind {kind!r}, got {got}.")
         if not self.features:
-            raise InputError("plan: expected at least one column to learn from, got none: all are left out.")
+            raise InputError("plan: expected at least one column to learn from, got none: all are dropped.")
 
     @classmethod
     def of(
@@ -149,13 +158,23 @@ class Plan:
         text: Iterable[str] = (),
         drop: Iterable[str] = (),
     ) -> Plan:
-        """A plan for a table, chosen from its cells, with what the user says about some columns.
+        """Detect a plan from the cells of a table, with what the user says about some columns.
 
         Numbers are scaled; few different words become columns of 0 and 1; long or many different texts become tf-idf,
-        which stays sparse where there is nothing else, and is cut to some axes beside other columns. Columns that are
-        constant, empty, or look like an id are left out.
+        which stays sparse where there is nothing else, and is reduced to axes next to other columns. Columns that are
+        constant, empty, or look like an id are dropped.
         """
-        return cls(detect_columns(table, label=label, id=id, text=text, drop=drop))
+        roles = _assign_roles(table, {"label": label, "id": id, "text": text, "dropped": drop})
+        columns = [
+            Column(name, roles[name], "as asked") if name in roles else Column(name, *_detect_column(table, name))
+            for name in table.names
+        ]
+        kinds = {column.kind for column in columns if column.kind in FEATURES}
+        if not kinds:
+            reasons = [f"{show_path(column.name)[:40]} is {column.kind} ({column.why})" for column in columns]
+            got = "; ".join(reasons[:3]) + "; …" * (len(reasons) > 3)
+            raise InputError(f"{table.path}: expected at least one column to learn from, got none; {got}.")
+        return cls(tuple(_add_settings(column, alone=kinds == {column.kind}, table=table) for column in columns))
 
     @property
     def features(self) -> tuple[Column, ...]:
@@ -165,12 +184,12 @@ class Plan:
     @property
     def label(self) -> str | None:
         """The name of the column of classes."""
-        return self._one("label")
+        return self._find("label")
 
     @property
     def id(self) -> str | None:
         """The name of the column that names the rows."""
-        return self._one("id")
+        return self._find("id")
 
     @property
     def is_text_only(self) -> bool:
@@ -178,20 +197,65 @@ class Plan:
         return all(column.kind == "text" for column in self.features)
 
     def lines(self) -> list[str]:
-        """What each column is, for the screen."""
+        """Return what each column is, for the screen."""
         return [str(column) for column in self.columns]
 
     def to_toml(self, section: str = "") -> str:
-        """The plan as a small TOML text to be corrected by hand; with a section, a part of one."""
-        return write_plan(self, section)
+        """Return the plan as TOML, one line per column, to be corrected by hand; with a section, a part of a text."""
+        head = [f"# {kind}: {meaning}" for kind, meaning in KINDS.items()]
+        table = f"{_write_value(section)}.columns" if section else "columns"
+        version = [f"[{_write_value(section)}]"] * bool(section) + [f"version = {VERSION}"]
+        lines = [f"{_write_value(column.name)} = {{ {_write_fields(column)} }}" for column in self.columns]
+        return "\n".join([*head, *version, "", f"[{table}]", *lines]) + "\n"
 
     @classmethod
     def from_toml(cls, text: str, section: str = "") -> Plan:
-        """The plan in a TOML text, or in a section of one; what is wrong there is told in one sentence."""
-        return cls(parse_plan(text, section))
+        """Return the plan in a TOML text, or in a section of one."""
+        if not isinstance(text, str) or len(text) > LONGEST:
+            raise InputError(f"plan: expected a TOML text of at most {LONGEST} characters, got another.")
+        try:
+            found: Any = tomllib.loads(text)
+        except (ValueError, RecursionError) as error:
+            reason = show_path(str(error)[:120]).rstrip(".") if isinstance(error, ValueError) else "nested too deeply"
+            raise InputError(f"plan: expected a text in TOML, got: {reason}.") from None
+        if section:
+            found = found.get(section)
+            if not isinstance(found, dict):
+                raise InputError(f"plan: expected a table [{show_path(section)}], got none.")
+        if found.get("version", VERSION) != VERSION:
+            raise InputError(f"plan, version: expected {VERSION}, got {quote(found['version'])}.")
+        columns = found.get("columns")
+        if not isinstance(columns, dict) or not columns:
+            raise InputError("plan: expected a table [columns] with a line per column, got none.")
+        return cls(tuple(_parse_column(name, about) for name, about in columns.items()))
 
-    def _one(self, kind: str) -> str | None:
+    def _find(self, kind: str) -> str | None:
         return next((column.name for column in self.columns if column.kind == kind), None)
+
+
+def _parse_column(name: str, about: Any) -> Column:
+    place = f"plan, column {quote(name)}"
+    if isinstance(about, str):
+        about = {"kind": about}  # a short form for plans written by hand
+    if not isinstance(about, dict) or "kind" not in about:
+        raise InputError(f'{place}: expected {{ kind = "…" }}, got {quote(about)}.')
+    kind = about["kind"]
+    settings = SETTINGS.get(kind, ()) if isinstance(kind, str) else ()
+    unknown = next((part for part in about if part not in ("kind", "why", *settings)), None)
+    if unknown is not None and isinstance(kind, str) and kind in KINDS:
+        wanted = ", ".join(("kind", "why", *settings))
+        raise InputError(f"{place}: expected {wanted}, got {quote(unknown)}.")
+    return Column(name, **{part: about[part] for part in PARTS if part in about})
+
+
+def _write_fields(column: Column) -> str:
+    fields = {"kind": column.kind, **column.settings, "why": column.why}
+    return ", ".join(f"{part} = {_write_value(value)}" for part, value in fields.items())
+
+
+def _write_value(value: Any) -> str:
+    # JSON's strings, numbers and truth values are TOML's too, but for one character.
+    return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
 
 
 MOST_CATEGORIES = 50
@@ -199,11 +263,11 @@ MOST_CATEGORIES = 50
 LONGEST_CATEGORY = 40
 """Characters, on average: longer words are texts."""
 REPEATED = 0.8
-"""At most this share of the cells of a category are different: some words come back."""
+"""At most this share of the cells of a category are different: words repeat."""
 SURE_OF_ID = 10
-"""Rows below which whole numbers in a row prove nothing."""
+"""Below this number of rows, consecutive whole numbers prove nothing."""
 COMPONENTS = 100
-"""Axes of a text that stands beside other columns."""
+"""Axes of a text next to other columns."""
 ID_NAME = re.compile(r"(^|[_\W])(id|ids|key|index|nr|no|uuid|guid)$|^unnamed|^column 0$", re.IGNORECASE)
 CODE = r"^[+-]?0[0-9]"
 """Digits with a leading zero are a code, not a number."""
@@ -211,43 +275,24 @@ Choice = tuple[str, str] | None
 Rule = Callable[[Table, str, Any], Choice]
 
 
-def detect_columns(
-    table: Table, *, label: str | None, id: str | None, text: Iterable[str], drop: Iterable[str]
-) -> tuple[Column, ...]:
-    """What each column is: as the user says, else as its cells look."""
-    asked = _columns_by_role(table, {"label": label, "id": id, "text": text, "left out": drop})
-    columns = [
-        Column(name, asked[name], "as asked") if name in asked else Column(name, *_detect_column(table, name))
-        for name in table.names
-    ]
-    kinds = {column.kind for column in columns if column.kind in FEATURES}
-    if not kinds:
-        raise InputError(f"{table.path}: expected at least one column to learn from, got none; {_reasons(columns)}.")
-    return tuple(_set(column, alone=kinds == {column.kind}, table=table) for column in columns)
-
-
-def _columns_by_role(table: Table, roles: Mapping[str, str | Iterable[str] | None]) -> dict[str, str]:
+def _assign_roles(table: Table, roles: Mapping[str, str | Iterable[str] | None]) -> dict[str, str]:
     asked: dict[str, str] = {}
     for role, names in roles.items():
-        word = "drop" if role == "left out" else role
+        word = "drop" if role == "dropped" else role
         for name in [names] if isinstance(names, str) else names or ():
             if name not in table.parts:
-                got = f"{show_path(repr(name)[:60])}; it has {table.shown_names()}"
+                got = f"{quote(name)}; it has {table.show_names()}"
                 raise InputError(f"{word}: expected a column of {table.path}, got {got}.")
             if asked.get(name, role) != role:
-                raise InputError(f"{word}: expected a column without another use, got {show_path(repr(name)[:60])}.")
-            if role != "left out" and table.is_matrix(name):
-                raise InputError(f"{word}: expected a column of words or numbers, got the matrix {name!r:.60}.")
+                raise InputError(f"{word}: expected a column without another use, got {quote(name)}.")
+            if role != "dropped" and table.is_matrix(name):
+                raise InputError(f"{word}: expected a column of words or numbers, got the matrix {quote(name)}.")
             asked[name] = role
     return asked
 
 
-def _reasons(columns: Iterable[Column]) -> str:
-    said = [f"{show_path(column.name)[:40]} is {column.kind} ({column.why})" for column in columns]
-    return "; ".join(said[:3]) + "; …" * (len(said) > 3)
-
-
-def _set(column: Column, *, alone: bool, table: Table) -> Column:
+def _add_settings(column: Column, *, alone: bool, table: Table) -> Column:
+    # Thousands of words next to a few numbers would outweigh them, and a sparse matrix can't be shifted.
     if column.kind == "text" and not alone:
         return replace(column, components=COMPONENTS)
     if column.kind == "matrix":
@@ -259,34 +304,34 @@ def _detect_column(table: Table, name: str) -> tuple[str, str]:
     if table.is_matrix(name):
         return _detect_matrix(table, name)
     if name in table.annotations:
-        return "left out", "says something about the rows"
+        return "dropped", "an annotation of the rows"
     series = table.column(name)
     return next(choice for rule in RULES if (choice := rule(table, name, series)) is not None)
 
 
 def _detect_matrix(table: Table, name: str) -> tuple[str, str]:
     if name.startswith("obsm/") and "X" in table.parts:
-        return "left out", "computed from X"
+        return "dropped", "computed from X"
     return "matrix", f"{table.matrix(name).shape[1]} columns"
 
 
 def _detect_empty(table: Table, name: str, series: Any) -> Choice:
     cells = trim(series) if series.dtype == import_polars().String else series
-    return ("left out", "all cells are empty") if cells.null_count() == table.n_rows else None
+    return ("dropped", "all cells are empty") if cells.null_count() == table.n_rows else None
 
 
-def _detect_nested(table: Table, name: str, series: Any) -> Choice:
+def _detect_lists(table: Table, name: str, series: Any) -> Choice:
     pl = import_polars()
     if series.dtype.is_nested():
-        return "left out", "cells are lists or tables that do not make a matrix"
+        return "dropped", "cells are lists or tables that do not make a matrix"
     known = series.dtype.is_numeric() or series.dtype.is_temporal()
     known = known or series.dtype in (pl.String, pl.Boolean, pl.Categorical, pl.Enum)
-    return None if known else ("left out", f"cells of type {series.dtype!s:.40}")
+    return None if known else ("dropped", f"cells of type {series.dtype!s:.40}")
 
 
 def _detect_constant(table: Table, name: str, series: Any) -> Choice:
     cells = trim(series) if series.dtype == import_polars().String else series
-    return ("left out", "the same in all cells that are not empty") if cells.drop_nulls().n_unique() == 1 else None
+    return ("dropped", "the same in all cells") if cells.drop_nulls().n_unique() == 1 else None
 
 
 def _detect_numeric(table: Table, name: str, series: Any) -> Choice:
@@ -294,30 +339,32 @@ def _detect_numeric(table: Table, name: str, series: Any) -> Choice:
     if series.dtype in (pl.Boolean, pl.Categorical, pl.Enum) or series.dtype.is_temporal():
         return None
     if series.dtype == pl.String and trim(series).str.contains(CODE).any():
-        return None
+        return None  # postcodes and article numbers: 01234 is not 1234
     parsed = parse_numbers(series, table.decimal)
-    strange, understood = int(find_unparsed(series, parsed).sum()), len(parsed) - parsed.null_count()
+    strange, understood = int(find_parse_errors(series, parsed).sum()), len(parsed) - parsed.null_count()
     if not understood or understood < MOSTLY * (understood + strange):
         return None
     if strange and _is_category(trim(series)):
-        return None
-    numbers(table, name)  # one sentence about the first of the cells that are none
+        return None  # such as sizes 36, 38, XL: few different words, so no mistakes
+    # Nearly all cells are numbers, so the others are mistakes: the message names the first of them.
+    read_numbers(table, name, remedy=f"use --text {show_path(name)} or --drop {show_path(name)}")
     return _detect_numeric_id(name, parsed) or ("number", f"numbers{_describe_gaps(parsed)}")
 
 
 def _detect_numeric_id(name: str, parsed: Any) -> Choice:
     cells = parsed.drop_nulls()
+    # An id says nothing about its row, and as a feature it would order the rows of both files alike.
     whole = bool((cells == cells.floor()).all())
     if len(cells) < SURE_OF_ID or not whole or cells.n_unique() < len(cells):
         return None
     if cells.max() - cells.min() == len(cells) - 1:
-        return "left out", "counts the rows, as an id does"
-    return ("left out", "whole numbers, all different, named as an id is") if ID_NAME.search(name) else None
+        return "dropped", "counts the rows, as an id does"
+    return ("dropped", "whole numbers, all different, named as an id is") if ID_NAME.search(name) else None
 
 
 def _detect_dates(table: Table, name: str, series: Any) -> Choice:
     parsed = parse_days(series)
-    if parsed.null_count() == len(parsed) or find_unparsed(series, parsed).any():
+    if parsed.null_count() == len(parsed) or find_parse_errors(series, parsed).any():
         return None
     day_first = series.dtype == import_polars().String and bool(is_day_first(trim(series)).any())
     return "date", f"dates{', the day before the month' * day_first}{_describe_gaps(parsed)}"
@@ -329,7 +376,7 @@ def _detect_words(table: Table, name: str, series: Any) -> Choice:
     if _is_category(text):
         return "category", f"{cells.n_unique()} different words{_describe_gaps(text)}"
     if cells.n_unique() == len(cells) and cells.str.contains(r"^[!-~]{1,64}$").all():
-        return "left out", "one word per cell, all different, as an id"
+        return "dropped", "one word per cell, all different, as an id"
     per_cell = float(cells.str.count_matches(r"\S+").mean())
     return "text", f"{cells.n_unique()} different texts, {per_cell:.3g} words per cell{_describe_gaps(text)}"
 
@@ -348,7 +395,7 @@ def _describe_gaps(column: Any) -> str:
 
 RULES: tuple[Rule, ...] = (
     _detect_empty,
-    _detect_nested,
+    _detect_lists,
     _detect_constant,
     _detect_numeric,
     _detect_dates,
@@ -365,7 +412,7 @@ class UnknownIdError(InputError):
 
 
 def read_labels(table: Table, plan: Plan) -> NDArray[Any]:
-    """The classes of the rows as text (n,), None where the cell is empty.
+    """Return the classes of the rows as text (n,), None where the cell is empty.
 
     Examples
     --------
@@ -376,12 +423,12 @@ def read_labels(table: Table, plan: Plan) -> NDArray[Any]:
     if plan.label is None:
         raise InputError(f"{table.path}: expected a plan with a column of kind 'label', got none.")
     labels = np.empty(table.n_rows, dtype=object)
-    labels[:] = words(table, plan.label)
+    labels[:] = read_words(table, plan.label)
     return labels
 
 
 def read_ids(table: Table, plan: Plan) -> tuple[str, ...]:
-    """The names of the rows: the cells of the id column, or the numbers of the rows from 0, as text.
+    """Return the names of the rows: the cells of the id column, or the numbers of the rows from 0, as text.
 
     Examples
     --------
@@ -391,60 +438,60 @@ def read_ids(table: Table, plan: Plan) -> tuple[str, ...]:
     """
     if plan.id is None:
         return tuple(map(str, range(table.first, table.first + table.n_rows)))
-    place = table.place(plan.id)
     first: dict[str, int] = {}
-    for row, word in enumerate(words(table, plan.id)):
+    for row, word in enumerate(read_words(table, plan.id)):
         if word is None:
-            raise InputError(
-                f"{place}: expected an id in every row, got an empty cell in row {table.first + row} (from 0)."
-            )
+            raise InputError(f"{table.locate(plan.id, row)}: the id is empty; fill it, or use another column (--id).")
         if first.setdefault(word, row) != row:
-            rows = f"rows {table.first + first[word]} and {table.first + row} (from 0)"
-            raise InputError(f"{place}: expected different ids, got {show_path(repr(word)[:60])} in {rows}.")
+            raise _repeated_id(table.locate(plan.id, first[word], row), word)
     return tuple(first)
 
 
-class IdRegister:
-    """The ids of a file's rows, some rows at a time, with the complaints that :func:`read_ids` has about all of them.
+def _repeated_id(place: str, word: str) -> InputError:
+    return InputError(f"{place}: the id {quote(word)} is there twice; make ids unique, or use another column (--id).")
 
-    Eight bytes are kept per id. Where two of these are equal, the file is read again to see whether the ids are.
+
+class IdRegister:
+    """The ids of a file's rows, some rows at a time, checked as :func:`read_ids` checks those of a whole file.
+
+    Eight bytes are kept per id. Where two of these are equal, the file is read again to compare the ids themselves.
 
     Examples
     --------
     >>> table = Table.of({"x": [1.5, 2.0, 2.0], "name": ["u", "v", "u"]})
     >>> ids, plan = IdRegister(), Plan.of(table, id="name")
     >>> blocks = [table.rows(0, 2), table.rows(2, 3)]
-    >>> [ids.of(block, plan) for block in blocks]
+    >>> [ids.read(block, plan) for block in blocks]
     [('u', 'v'), ('u',)]
-    >>> ids.require_different(blocks, plan)
+    >>> ids.check_unique(blocks, plan)
     Traceback (most recent call last):
-    isthmus.exceptions.InputError: table, column 'name': expected different ids, got 'u' in rows 0 and 2 (from 0).
+    isthmus.exceptions.InputError: table rows 0 and 2 (from 0), column "name": the id "u" is there twice; make ids ...
     """
 
     def __init__(self) -> None:
-        self._prints: list[NDArray[np.uint64]] = []
+        self._hashes: list[NDArray[np.uint64]] = []
 
-    def of(self, table: Table, plan: Plan) -> tuple[str, ...]:
-        """The ids of further rows."""
-        found = read_ids(table, plan)
+    def read(self, table: Table, plan: Plan) -> tuple[str, ...]:
+        """Return the ids of further rows."""
+        ids = read_ids(table, plan)
         if plan.id is not None:
-            self._prints.append(_prints(found))
-        return found
+            self._hashes.append(_hash_ids(ids))
+        return ids
 
-    def require_different(self, tables: Iterable[Table], plan: Plan) -> None:
-        """Raise where two of all rows have the same id; the tables are only gone through where that is likely."""
-        values, counts = np.unique(np.concatenate(self._prints or [_prints(())]), return_counts=True)
+    def check_unique(self, tables: Iterable[Table], plan: Plan) -> None:
+        """Raise where two of all rows have the same id; the tables are only read where that is likely."""
+        values, counts = np.unique(np.concatenate(self._hashes or [_hash_ids(())]), return_counts=True)
         twice, first = values[counts > 1], dict[str, int]()
         for table in tables if len(twice) else ():
             ids = read_ids(table, plan)
-            for place in np.flatnonzero(np.isin(_prints(ids), twice)).tolist():
-                word, row = ids[place], table.first + place
-                if first.setdefault(word, row) != row:
-                    got = f"{show_path(repr(word)[:60])} in rows {first[word]} and {row} (from 0)"
-                    raise InputError(f"{table.place(str(plan.id))}: expected different ids, got {got}.")
+            for i in np.flatnonzero(np.isin(_hash_ids(ids), twice)).tolist():
+                row = table.first + i
+                if first.setdefault(ids[i], row) != row:
+                    # locate() counts from the first row of this table.
+                    raise _repeated_id(table.locate(plan.id, first[ids[i]] - table.first, i), ids[i])
 
 
-def _prints(ids: Sequence[str]) -> NDArray[np.uint64]:
+def _hash_ids(ids: Sequence[str]) -> NDArray[np.uint64]:
     pl = import_polars()
     return np.asarray(pl.Series(ids, dtype=pl.String).hash().to_numpy(), dtype=np.uint64)
 
@@ -452,7 +499,7 @@ def _prints(ids: Sequence[str]) -> NDArray[np.uint64]:
 def read_pairs(
     path: str | os.PathLike[str], source_ids: Sequence[str], target_ids: Sequence[str], *, strict: bool = True
 ) -> IntArray:
-    """Known pairs from a file with two columns of ids; of more columns, those named ``source`` and ``target``.
+    """Read known pairs from a file with two columns of ids, or with columns named ``source`` and ``target``.
 
     Parameters
     ----------
@@ -462,7 +509,7 @@ def read_pairs(
     source_ids, target_ids : sequence of str
         Of the rows, as :func:`read_ids` gives them.
     strict : bool
-        Whether an unknown id is an error. If not, its pairs are left out, and a warning says how many.
+        Whether an unknown id is an error. If not, its pairs are dropped, and a warning says how many.
 
     Returns
     -------
@@ -471,107 +518,37 @@ def read_pairs(
     """
     table = read_table(path)
     sides = [
-        _places(table, name, ids, side, strict=strict)
-        for name, ids, side in zip(_id_columns(table), (source_ids, target_ids), PAIR, strict=True)
+        _find_rows(table, name, ids, side, strict=strict)
+        for name, ids, side in zip(_find_id_columns(table), (source_ids, target_ids), PAIR, strict=True)
     ]
     pairs = np.column_stack(sides)
     known = (pairs >= 0).all(axis=1)
     if not known.any():
         raise InputError(f"{table.path}: expected at least one pair with known ids, got none in {len(pairs)} rows.")
     if not known.all():
-        left_out = f"{len(pairs) - int(known.sum())} of {len(pairs)} pairs"
-        warn(f"{table.path}: {left_out} were left out, because the files have no row of that id.", DataWarning)
+        dropped = f"{len(pairs) - int(known.sum())} of {len(pairs)} pairs"
+        warn(f"{table.path}: {dropped} were dropped: the files have no row of that id.", DataWarning)
     return pairs[known]
 
 
-def _id_columns(table: Table) -> tuple[str, ...]:
-    """The columns of ids, the source's first."""
+def _find_id_columns(table: Table) -> tuple[str, ...]:
+    """Return the columns of ids, the source's first."""
     if set(PAIR) <= set(table.names):
         return PAIR
     if len(table.names) != 2:
-        got = f"{len(table.names)}: {table.shown_names()}"
+        got = f"{len(table.names)}: {table.show_names()}"
         raise InputError(f"{table.path}: expected two columns of ids, or some named source and target, got {got}.")
     return table.names
 
 
-def _places(table: Table, name: str, ids: Sequence[str], side: str, *, strict: bool) -> IntArray:
+def _find_rows(table: Table, name: str, ids: Sequence[str], side: str, *, strict: bool) -> IntArray:
     place = {word: i for i, word in enumerate(ids)}
-    cells = words(table, name)
+    cells = read_words(table, name)
     found = np.array([-1 if cell is None else find_word(cell, place) for cell in cells], dtype=np.intp)
     unknown = np.flatnonzero(found < 0)
     if strict and len(unknown):
         row = int(unknown[0])
         cell = cells[row]
-        got = "an empty cell" if cell is None else show_path(repr(cell)[:60])
-        raise UnknownIdError(f"{table.place(name)}: expected ids of {side} rows, got {got} in row {row} (from 0).")
+        problem = "the id is empty" if cell is None else f"no {side} row has the id {quote(cell)}"
+        raise UnknownIdError(f"{table.locate(name, row)}: {problem}.")
     return found
-
-
-VERSION = 1
-LONGEST = 2**24
-"""Characters of a text that is read."""
-PARTS = ("kind", "why", "scale", "components", "terms")
-
-
-def write_plan(plan: Plan, section: str = "") -> str:
-    r"""The plan as TOML, one line per column.
-
-    Examples
-    --------
-    >>> from isthmus.io.tables.plan import Plan, Column
-    >>> print(write_plan(Plan((Column("age", "number", "all cells are numbers"),))).split("\n\n")[1])
-    [columns]
-    "age" = { kind = "number", scale = true, why = "all cells are numbers" }
-    """
-    head = [f"# {kind}: {meaning}" for kind, meaning in KINDS.items()]
-    table = f"{_quote(section)}.columns" if section else "columns"
-    version = [f"[{_quote(section)}]"] * bool(section) + [f"version = {VERSION}"]
-    lines = [f"{_quote(column.name)} = {{ {_fields(column)} }}" for column in plan.columns]
-    return "\n".join([*head, *version, "", f"[{table}]", *lines]) + "\n"
-
-
-def parse_plan(text: str, section: str = "") -> tuple[Column, ...]:
-    """The columns of the plan in a TOML text."""
-    if not isinstance(text, str) or len(text) > LONGEST:
-        raise InputError(f"plan: expected a TOML text of at most {LONGEST} characters, got another.")
-    try:
-        found: Any = tomllib.loads(text)
-    except (ValueError, RecursionError) as error:
-        reason = show_path(str(error)[:120]).rstrip(".") if isinstance(error, ValueError) else "tables within tables"
-        raise InputError(f"plan: expected a text in TOML, got: {reason}.") from None
-    if section:
-        if not isinstance(found.get(section), dict):
-            raise InputError(f"plan: expected a table [{show_path(section)}], got none.")
-        found = found[section]
-    version = found.get("version", VERSION)
-    if version != VERSION:
-        raise InputError(f"plan, version: expected {VERSION}, got {show_path(repr(version)[:40])}.")
-    columns = found.get("columns")
-    if not isinstance(columns, dict) or not columns:
-        raise InputError("plan: expected a table [columns] with a line per column, got none.")
-    return tuple(_column(name, about) for name, about in columns.items())
-
-
-def _column(name: str, about: Any) -> Column:
-    place = f"plan, column {show_path(repr(name)[:60])}"
-    if isinstance(about, str):
-        about = {"kind": about}  # short for who writes by hand
-    if not isinstance(about, dict) or "kind" not in about:
-        raise InputError(f'{place}: expected {{ kind = "…" }}, got {show_path(repr(about)[:60])}.')
-    kind = about["kind"]
-    settings = SETTINGS.get(kind, ()) if isinstance(kind, str) else ()
-    unknown = next((part for part in about if part not in ("kind", "why", *settings)), None)
-    if unknown is not None and isinstance(kind, str) and kind in KINDS:
-        wanted = ", ".join(("kind", "why", *settings))
-        raise InputError(f"{place}: expected {wanted}, got {show_path(repr(unknown)[:40])}.")
-    return Column(name, **{part: about[part] for part in PARTS if part in about})
-
-
-def _fields(column: Column) -> str:
-    fields = {"kind": column.kind, **column.settings, "why": column.why}
-    return ", ".join(f"{part} = {_quote(value)}" for part, value in fields.items())
-
-
-def _quote(value: Any) -> str:
-    # JSON's strings, numbers and truth values are TOML's too, but for one character.
-    return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")

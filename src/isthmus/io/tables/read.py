@@ -1,4 +1,4 @@
-"""NumPy's files as tables: nothing is unpickled, and what a header claims is compared with the file."""
+"""Files as tables, one reader per format; nothing is unpickled, and claims of headers are compared with the file."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from isthmus._core.files import open_regular, show_path
 from isthmus._core.validation import is_sparse
 from isthmus.exceptions import InputError, MissingDependencyError
 from isthmus.io.tables.content import check_column_count, check_room, import_polars, read_content, report_read_errors
-from isthmus.io.tables.delimited import check_utf8, detect_dialect, read_delimited
+from isthmus.io.tables.delimited import check_utf8, detect_dialect, read_csv
 from isthmus.io.tables.table import Table
 
 MATRIX = "data"
@@ -26,8 +26,8 @@ MATRIX = "data"
 
 
 def read_npy(path: Path, name: str) -> Table:
-    """One matrix (n, d), which stays in the file: a part of it is read when it is used."""
-    with open_regular(path) as file:
+    """Return one matrix (n, d), which stays in the file: a part of it is read when it is used."""
+    with open_regular(path) as file:  # a regular file, and not empty, which mmap can't be
         if not file.read(1):
             raise InputError(f"{name}: expected a table, got an empty file.")
     with report_read_errors(name, "an .npy file in good order (objects are never unpickled)"):
@@ -41,7 +41,7 @@ def read_npy(path: Path, name: str) -> Table:
 
 
 def release_memory(array: Any) -> None:
-    """Let the memory go that holds parts of an array in a file; they are read again when they are used."""
+    """Release the memory that holds parts of an array in a file; they are read again when they are used."""
     while array is not None and not isinstance(array, mmap.mmap):
         array = getattr(array, "base", None)
     if array is not None and hasattr(mmap, "MADV_DONTNEED"):
@@ -49,7 +49,7 @@ def release_memory(array: Any) -> None:
 
 
 def read_npz_table(path: Path, name: str) -> Table:
-    """Named arrays (n,), which are columns, and (n, d), which are matrices."""
+    """Return named arrays (n,), which are columns, and (n, d), which are matrices."""
     headers = npz_headers(path)
     if not headers:
         raise InputError(f"{name}: expected an archive of arrays, got none in it.")
@@ -83,7 +83,7 @@ DEEPEST_GROUP, MOST_OBJECTS = 6, 10_000
 
 
 def read_h5ad(path: Path, name: str) -> Table:
-    """The parts ``X``, ``obsm/…`` and the columns of ``obs``; nothing else in the file is read."""
+    """Return the parts ``X``, ``obsm/…`` and the columns of ``obs``; nothing else in the file is read."""
     try:
         import h5py
         from anndata.io import read_elem
@@ -98,25 +98,26 @@ def read_h5ad(path: Path, name: str) -> Table:
     try:
         with report_read_errors(name, "an .h5ad file in good order"), h5py.File(path, "r") as stored:
             wanted = [key for key in ("X", "obs", "obsm") if key in stored]
-            check_room(_claim(stored, wanted, h5py, name), size, name)
+            check_room(_count_bytes(stored, wanted, h5py, name), size, name)
             parts = _read_obs(read_elem(stored["obs"])) if "obs" in wanted else {}
             annotations = tuple(parts)
             matrices = {"X": stored["X"]} if "X" in wanted else {}
             matrices |= {f"obsm/{key}": stored["obsm"][key] for key in stored["obsm"]} if "obsm" in wanted else {}
-            parts |= {key: _matrix(read_elem(element), f"{name}, {key}") for key, element in matrices.items()}
+            parts |= {key: _convert_matrix(read_elem(element), f"{name}, {key}") for key, element in matrices.items()}
     except OSError:
         raise InputError(f"{name}: expected an .h5ad file in good order, got another or a damaged one.") from None
     return Table.of(parts, name, annotations)
 
 
-def _claim(stored: Any, wanted: list[str], h5py: Any, name: str) -> int:
-    """The bytes of all arrays in some groups, which have to lie in this file."""
+def _count_bytes(stored: Any, wanted: list[str], h5py: Any, name: str) -> int:
+    """Return the bytes of all arrays in some groups, which have to lie in this file."""
     claim, seen, waiting = 0, 0, [(stored, key, 0) for key in wanted]
     while waiting:
         group, key, depth = waiting.pop()
         seen += 1
         if depth > DEEPEST_GROUP or seen > MOST_OBJECTS:
             raise InputError(f"{name}: expected at most {MOST_OBJECTS} arrays, got more, or groups within groups.")
+        # A link could read any file of the user, or one without end.
         if not isinstance(group.get(key, getlink=True), h5py.HardLink):
             raise InputError(f"{name}: expected all of its arrays in this file, got a link to another.")
         element = group[key]
@@ -129,7 +130,7 @@ def _claim(stored: Any, wanted: list[str], h5py: Any, name: str) -> int:
     return claim
 
 
-def _matrix(element: Any, name: str) -> Any:
+def _convert_matrix(element: Any, name: str) -> Any:
     found = element.tocsr() if is_sparse(element) else np.asarray(element)
     if found.ndim != 2 or not found.shape[1] or found.dtype.kind not in "fiu":
         raise InputError(f"{name}: expected a matrix of numbers, got type {found.dtype.str[1:41]!r}.")
@@ -161,7 +162,7 @@ BYTES_PER_VALUE = 8
 
 
 def read_table(path: str | os.PathLike[str], *, sep: str | None = None, decimal: str | None = None) -> Table:
-    r"""A user's file as a table.
+    r"""Read a user's file as a table.
 
     Parameters
     ----------
@@ -177,9 +178,9 @@ def read_table(path: str | os.PathLike[str], *, sep: str | None = None, decimal:
     -------
     table : Table
         Cells of CSV and TSV are text until a plan says what they are; ``dialect`` has the separator and the decimal
-        mark that they were read by. An ``.npy`` file is one matrix, ``data``, that
-        stays in the file. Arrays of an ``.npz`` file are columns (n,) or matrices (n, d). Of an ``.h5ad`` file, ``X``
-        and what is in ``obsm`` are matrices, what is in ``obs`` are columns.
+        mark that they were read by. An ``.npy`` file is one matrix, ``data``, that stays in the file. Arrays of an
+        ``.npz`` file are columns (n,) or matrices (n, d). Of an ``.h5ad`` file, ``X`` and what is in ``obsm`` are
+        matrices, what is in ``obs`` are columns.
 
     Raises
     ------
@@ -196,19 +197,29 @@ def read_table(path: str | os.PathLike[str], *, sep: str | None = None, decimal:
     >>> table.names, table.n_rows, table.column("age").to_list()
     (('name', 'age'), 2, ['36', '41'])
     """
-    name, (ending, packed) = show_path(path), file_format(path)
+    name, (ending, packed) = show_path(path), detect_format(path)
     if ending not in PACKABLE:
         return READERS[ending](Path(path), name)
     with open_regular(path) as file:
         found = read_content(file, name, packed=packed)
     if ending not in DELIMITED:
-        return Table.of(_json_lines(found, name), name)
+        if not found.strip():
+            raise InputError(f"{name}: expected a table, got an empty file.")
+        table = Table.of(_split_columns(read_json_lines(found, name), name), name)
+        return replace(table, line=find_first_line(found, table.n_rows, 1))
     dialect = detect_dialect(found, DELIMITED[ending] if sep is None else sep, decimal)
-    return replace(Table.of(read_delimited(found, name, dialect.sep), name), dialect=dialect)
+    table = Table.of(read_csv(found, name, dialect.sep), name)
+    return replace(table, dialect=dialect, line=find_first_line(found, table.n_rows, 2))
 
 
-def file_format(path: str | os.PathLike[str]) -> tuple[str, bool]:
-    """The ending that says what a file is, and whether it is gzipped."""
+def find_first_line(content: bytes, n_rows: int, first: int) -> int | None:
+    """Return the line of the first row, or None where lines and rows differ: blank lines, or newlines in cells."""
+    lines = content.rstrip(b"\r\n").count(b"\n") + 1
+    return first if lines == n_rows + first - 1 and content[:1] not in (b"\r", b"\n") else None
+
+
+def detect_format(path: str | os.PathLike[str]) -> tuple[str, bool]:
+    """Return the ending that says what a file is, and whether it is gzipped."""
     if not isinstance(path, str | os.PathLike):
         raise InputError(f"path: expected the path of a file, got {path!r:.60}.")
     lower = os.fspath(path).lower()
@@ -225,34 +236,28 @@ def file_format(path: str | os.PathLike[str]) -> tuple[str, bool]:
 
 
 def read_json_lines(found: bytes, name: str, schema: Any = None, line: int = 0) -> Any:
-    """JSON lines as a data frame; with a schema, a part of a file that has so many lines before it."""
+    """Return JSON lines as a data frame; with a schema, a part of a file that has ``line`` lines before it."""
     check_utf8(found, name, line)
     for number, text in enumerate(found.split(b"\n"), start=line + 1):
-        if text.count(b"[") + text.count(b"{") > DEEPEST and _depth(text) > DEEPEST:
+        if text.count(b"[") + text.count(b"{") > DEEPEST and _measure_depth(text) > DEEPEST:
             raise InputError(f"{name}: expected {OBJECTS}, got more than {DEEPEST} lists in lists in line {number}.")
     with report_read_errors(name, OBJECTS):
         return import_polars().read_ndjson(found, schema=schema, infer_schema_length=None)
 
 
-def _depth(text: bytes) -> int:
+def _measure_depth(text: bytes) -> int:
     """Return how deep lists and objects lie within each other in a line of JSON."""
     codes = np.frombuffer(STRING.sub(b" ", text), np.uint8)
     opening, closing = (np.isin(codes, np.frombuffer(marks, np.uint8)) for marks in (b"[{", b"]}"))
     return int(np.cumsum(opening.astype(np.intp) - closing).max(initial=0))
 
 
-def _json_lines(found: bytes, name: str) -> dict[str, Any]:
-    if not found.strip():
-        raise InputError(f"{name}: expected a table, got an empty file.")
-    return _columns(read_json_lines(found, name), name)
-
-
-def _parquet(path: Path, name: str) -> Table:
+def _read_parquet(path: Path, name: str) -> Table:
     lazy, _, size = scan_parquet(path, name)
     with report_read_errors(name, IN_ORDER):
         frame = lazy.collect()
         check_text_room(frame, size, name)
-        return Table.of(_columns(frame, name), name)
+        return Table.of(_split_columns(frame, name), name)
 
 
 def scan_parquet(path: Path, name: str, run: int | None = None) -> tuple[Any, int, int]:
@@ -279,7 +284,7 @@ def scan_parquet(path: Path, name: str, run: int | None = None) -> tuple[Any, in
         lazy = pl.scan_parquet(path.absolute(), glob=False, hive_partitioning=False)
         schema = lazy.collect_schema()
         check_column_count(len(schema), name)
-        n = int(lazy.select(pl.len()).collect().item())
+        n = int(lazy.select(pl.len()).collect().item())  # from the footer
         claim = min(n, run or n) * sum(map(_value_bytes, schema.dtypes()))
         check_room(claim, size, name, "a file" if run is None else f"a run of {run} rows")
     return lazy, n, size
@@ -303,7 +308,7 @@ def check_text_room(frame: Any, size: int, name: str) -> None:
     check_room(sum(int(column.len_bytes().sum() or 0) for column in texts), size, name)
 
 
-def _columns(frame: Any, name: str) -> dict[str, Any]:
+def _split_columns(frame: Any, name: str) -> dict[str, Any]:
     check_column_count(frame.width, name)
     return dict(zip(frame.columns, frame.iter_columns(), strict=True))
 
@@ -312,7 +317,7 @@ DELIMITED: Mapping[str, str | None] = {".csv": None, ".tsv": "\t"}
 """Formats of text, and their separators; None: to be detected."""
 PACKABLE = (*DELIMITED, ".jsonl", ".ndjson")
 READERS: Mapping[str, Callable[[Path, str], Table]] = {
-    ".parquet": _parquet,
+    ".parquet": _read_parquet,
     ".npy": read_npy,
     ".npz": read_npz_table,
     ".h5ad": read_h5ad,

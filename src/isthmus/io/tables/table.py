@@ -1,4 +1,4 @@
-"""A user's table: columns of cells, and parts that are whole matrices."""
+"""A user's table: columns of cells, matrices, and cells read as numbers, dates or words."""
 
 from __future__ import annotations
 
@@ -9,13 +9,14 @@ from typing import Any
 
 import numpy as np
 
-from isthmus._core.files import show_path
+from isthmus._core.files import escape_for_terminal
 from isthmus._core.validation import LARGEST, FloatArray, IntArray, is_sparse
 from isthmus.exceptions import InputError
 from isthmus.io.tables.content import import_polars
 from isthmus.io.tables.delimited import NO_VALUE, Dialect
 
-NAMES_SHOWN = 8
+NAMES_SHOWN, LONGEST_SHOWN = 8, 60
+"""Names of columns, and characters of a cell, in messages."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,6 +36,8 @@ class Table:
         Parts that say something about the rows, and are no features unless a plan says so.
     first : int
         The number of the first row in the file, where these are only some of its rows.
+    line : int, optional
+        The line of the file that holds the first row, where every row is one line; None where that is not known.
     whole_numbers : mapping of str to bool
         Whether all cells of a column are whole numbers, in the whole file; columns that are not in it are looked at.
     dialect : Dialect, optional
@@ -52,20 +55,21 @@ class Table:
     n_rows: int
     annotations: frozenset[str] = frozenset()
     first: int = 0
+    line: int | None = None
     whole_numbers: Mapping[str, bool] = field(default_factory=dict)
     dialect: Dialect | None = None
 
     @classmethod
     def of(cls, parts: Mapping[str, Any], path: str = "table", annotations: Iterable[str] = ()) -> Table:
-        """A table of sequences, polars Series and two-dimensional arrays; lists of equal length become a matrix."""
-        found = {_name(name, path): _part(name, values) for name, values in parts.items()}
+        """Return a table of sequences, polars Series and 2-d arrays; lists of equal length become a matrix."""
+        found = {_check_name(name, path): _convert_part(name, values) for name, values in parts.items()}
         if not found:
             raise InputError(f"{path}: expected at least one column, got none.")
         sizes = {name: part.shape[0] for name, part in found.items()}
         first, n = next(iter(sizes.items()))
         other = next((name for name, size in sizes.items() if size != n), None)
         if other is not None:
-            got = f"{n} in {first!r:.60} and {sizes[other]} in {other!r:.60}"
+            got = f"{n} in {quote(first)} and {sizes[other]} in {quote(other)}"
             raise InputError(f"{path}: expected columns with the same number of rows, got {got}.")
         if n == 0:
             raise InputError(f"{path}: expected at least one row, got none below the names of the columns.")
@@ -82,56 +86,74 @@ class Table:
         return tuple(self.parts)
 
     def is_matrix(self, name: str) -> bool:
-        """Whether a part is a matrix."""
-        return _is_matrix(self._found(name))
+        """Return whether a part is a matrix."""
+        return _is_matrix(self._get(name))
 
     def column(self, name: str) -> Any:
-        """A part that is a column, as a polars Series."""
-        part = self._found(name)
+        """Return a part that is a column, as a polars Series."""
+        part = self._get(name)
         if _is_matrix(part):
-            raise InputError(
-                f"{self.path}, {name!r:.60}: expected a column, got a matrix of {part.shape[1]} columns."
-            )
+            raise InputError(f"{self.locate(name)}: expected a column, got a matrix of {part.shape[1]} columns.")
         return part
 
     def matrix(self, name: str) -> Any:
-        """A part that is a matrix, as it is."""
-        part = self._found(name)
+        """Return a part that is a matrix, as it is."""
+        part = self._get(name)
         if not _is_matrix(part):
-            raise InputError(f"{self.path}, {name!r:.60}: expected a matrix, got a column.")
+            raise InputError(f"{self.locate(name)}: expected a matrix, got a column.")
         return part
 
     def rows(self, start: int, stop: int) -> Table:
-        """Some consecutive rows: a view, for work in blocks."""
+        """Return consecutive rows: a view, for work in blocks."""
         cut = {name: part[start:stop] for name, part in self.parts.items()}
-        n, first = len(range(self.n_rows)[start:stop]), self.first + start
-        return replace(self, parts=MappingProxyType(cut), n_rows=n, first=first)
+        n, line = len(range(self.n_rows)[start:stop]), None if self.line is None else self.line + start
+        return replace(self, parts=MappingProxyType(cut), n_rows=n, first=self.first + start, line=line)
 
     def take(self, rows: IntArray) -> Table:
-        """Some rows by their numbers, in that order."""
+        """Return rows by their numbers, in that order."""
         taken = {name: part[rows] for name, part in self.parts.items()}
-        return replace(self, parts=MappingProxyType(taken), n_rows=len(rows))
+        return replace(self, parts=MappingProxyType(taken), n_rows=len(rows), line=None)
 
-    def place(self, name: str) -> str:
-        """A column, for messages."""
-        return f"{self.path}, column {show_path(repr(name)[:60])}"
+    def locate(self, name: str | None = None, *rows: int) -> str:
+        """Return a place for messages: the file, the lines (or numbers) of rows, and the column.
 
-    def _found(self, name: str) -> Any:
+        Examples
+        --------
+        >>> Table.of({"age": [31]}, "b.csv").locate("age"), Table.of({"age": [31]}, "b.npz").locate("age", 0)
+        ('b.csv, column "age"', 'b.npz row 0 (from 0), column "age"')
+        """
+        first, what = (self.first, "row") if self.line is None else (self.line, "line")
+        numbers = " and ".join(str(first + row) for row in rows)
+        where = f" {what}{'s' * (len(rows) > 1)} {numbers}{' (from 0)' * (self.line is None)}" if rows else ""
+        return f"{self.path}{where}" + ("" if name is None else f", column {quote(name)}")
+
+    def show_names(self) -> str:
+        """Return the first names, for messages."""
+        more = ", …" if len(self.parts) > NAMES_SHOWN else ""
+        return ", ".join(map(quote, self.names[:NAMES_SHOWN])) + more
+
+    def _get(self, name: str) -> Any:
         if name not in self.parts:
-            raise InputError(
-                f"{self.path}: expected a column {show_path(repr(name)[:60])}, got {self.shown_names()}."
-            )
+            raise InputError(f"{self.path}: expected a column {quote(name)}, got {self.show_names()}.")
         return self.parts[name]
 
-    def shown_names(self) -> str:
-        """The names, for messages: the first few."""
-        more = ", …" if len(self.parts) > NAMES_SHOWN else ""
-        return ", ".join(show_path(repr(name)[:60]) for name in self.names[:NAMES_SHOWN]) + more
+
+def quote(cell: Any) -> str:
+    """Return a cell or a name for messages: short, in one line, and texts in quotes.
+
+    Examples
+    --------
+    >>> print(quote("69.71 gbp"), quote(2.5))
+    "69.71 gbp" 2.5
+    """
+    text = str(cell)
+    shown = escape_for_terminal(text if len(text) <= LONGEST_SHOWN else f"{text[:LONGEST_SHOWN]}…")
+    return f'"{shown}"' if isinstance(cell, str) else shown
 
 
-def _name(name: Any, path: str) -> str:
+def _check_name(name: Any, path: str) -> str:
     if not isinstance(name, str):
-        raise InputError(f"{path}: expected names of columns that are text, got {name!r:.60}.")
+        raise InputError(f"{path}: expected texts as names of columns, got {quote(name)}.")
     return name
 
 
@@ -139,7 +161,7 @@ def _is_matrix(part: Any) -> bool:
     return isinstance(part, np.ndarray) or is_sparse(part)
 
 
-def _part(name: str, values: Any) -> Any:
+def _convert_part(name: str, values: Any) -> Any:
     if is_sparse(values):
         return values.tocsr()
     if isinstance(values, np.ndarray) and values.ndim == 2:
@@ -150,7 +172,7 @@ def _part(name: str, values: Any) -> Any:
 
 
 def _unfold(series: Any) -> Any:
-    """A column of lists of numbers, all of one length, as a matrix; any other column as it is."""
+    """Return a column of lists of numbers, all of one length, as a matrix; any other column as it is."""
     pl = import_polars()
     inner = getattr(series.dtype, "inner", None)
     if inner is None or not inner.is_numeric() or series.null_count():
@@ -172,13 +194,13 @@ MICROSECONDS_PER_DAY = 86_400_000_000
 
 
 def trim(series: Any) -> Any:
-    """A column of text without blanks around its cells; cells without any text are empty."""
+    """Remove blanks around the cells of a column of text; cells without any text become empty."""
     text = series.str.strip_chars()
     return text.set(text == "", None)
 
 
 def parse_numbers(series: Any, decimal: str = ".") -> Any:
-    """A column as numbers, empty where a cell is none; a point is no decimal mark where a comma is."""
+    """Return a column as numbers, empty where a cell is none; a point is no decimal mark where a comma is."""
     pl = import_polars()
     if series.dtype == pl.String:
         text = trim(series)
@@ -191,7 +213,7 @@ def parse_numbers(series: Any, decimal: str = ".") -> Any:
 
 
 def parse_days(series: Any) -> Any:
-    """A column of dates as days since 1970-01-01, empty where a cell is none."""
+    """Return a column of dates as days since 1970-01-01, empty where a cell is none."""
     pl = import_polars()
     if series.dtype == pl.String:
         text = trim(series)
@@ -213,12 +235,12 @@ def parse_days(series: Any) -> Any:
 
 
 def is_day_first(text: Any) -> Any:
-    """Which cells look like 31/05/2024, with or without a time."""
+    """Return which cells look like 31/05/2024, with or without a time."""
     return text.str.contains(LIKE_DAY_FIRST).fill_null(value=False)
 
 
-def find_unparsed(series: Any, parsed: Any) -> Any:
-    """Which cells say something that was not understood, and that is no word for an empty cell."""
+def find_parse_errors(series: Any, parsed: Any) -> Any:
+    """Return which cells could not be parsed, and are no word for an empty cell."""
     pl = import_polars()
     if series.dtype != pl.String:
         understood = parsed.is_not_null()
@@ -227,59 +249,61 @@ def find_unparsed(series: Any, parsed: Any) -> Any:
     return text.is_not_null() & parsed.is_null() & ~text.is_in(list(NO_VALUE))
 
 
-def numbers(table: Table, name: str, *, days: bool = False) -> FloatArray:
-    """A column as numbers (n,), NaN where a cell is empty.
+CORRECT = "correct the cell or leave it empty"
+
+
+def read_numbers(table: Table, name: str, *, days: bool = False, remedy: str = CORRECT) -> FloatArray:
+    """Return a column as numbers (n,), dates as days since 1970-01-01, NaN where a cell is empty.
 
     Raises
     ------
     InputError
-        A cell says something else: one sentence with the first such cell and its row.
+        A cell says something else: one sentence with the place of the first such cell, and the remedy.
 
     Examples
     --------
-    >>> numbers(Table.of({"age": ["31", "NA", " 4.5"]}), "age")
+    >>> read_numbers(Table.of({"age": ["31", "NA", " 4.5"]}), "age")
     array([31. ,  nan,  4.5])
-    >>> numbers(Table.of({"age": ["31", "many"]}), "age")
+    >>> read_numbers(Table.of({"age": ["31", "many"]}), "age")
     Traceback (most recent call last):
-    isthmus.exceptions.InputError: table, column 'age': expected numbers, got 'many' in row 1 (from 0).
+    isthmus.exceptions.InputError: table row 1 (from 0), column "age": "many" is not a number; correct the cell or ...
     """
     series = table.column(name)
     parsed = parse_days(series) if days else parse_numbers(series, table.decimal)
-    strange = find_unparsed(series, parsed)
-    if strange.any():
-        row = int(strange.arg_true()[0])
+    wrong = find_parse_errors(series, parsed)
+    if wrong.any():
+        row = int(wrong.arg_true()[0])
         mark = f' with the decimal mark "{table.decimal}"' if table.decimal != "." else ""
-        expected = "dates such as 2024-05-31 or 31/05/2024" if days else f"numbers{mark}"
-        got = f"{_show_cell(series[row])} in row {table.first + row} (from 0)"
-        raise InputError(f"{table.place(name)}: expected {expected}, got {got}.")
+        kind = "date such as 2024-05-31 or 31/05/2024" if days else f"number{mark}"
+        raise InputError(f"{table.locate(name, row)}: {quote(series[row])} is not a {kind}; {remedy}.")
     values: FloatArray = parsed.to_numpy().astype(np.float64)
     too_large = np.flatnonzero(np.abs(values) > LARGEST)
     if len(too_large):
         row = int(too_large[0])
-        got = f"{values[row]:.3g} in row {table.first + row} (from 0)"
-        raise InputError(f"{table.place(name)}: expected numbers of at most {LARGEST:.0e}, got {got}.")
+        raise InputError(f"{table.locate(name, row)}: {values[row]:.3g} is beyond {LARGEST:.0e}; {remedy}.")
     return values
 
 
-def words(table: Table, name: str) -> list[str | None]:
-    """A column as text, None where a cell is empty; whole numbers without a fraction.
+def read_words(table: Table, name: str) -> list[str | None]:
+    """Return a column as text, None where a cell is empty; whole numbers without a fraction.
 
     Examples
     --------
-    >>> words(Table.of({"kind": [" red", "", None]}), "kind"), words(Table.of({"kind": [1.0, None]}), "kind")
-    (['red', None, None], ['1', None])
+    >>> table = Table.of({"kind": [" red", "", None], "size": [1.0, None, 2.0]})
+    >>> read_words(table, "kind"), read_words(table, "size")
+    (['red', None, None], ['1', None, '2'])
     """
-    text = _text(table, name)
+    text = _read_text(table, name)
     # "1.0" is what other programs make of a whole number in a column with empty cells.
-    whole = table.whole_numbers[name] if name in table.whole_numbers else _whole(text, table.decimal)
+    whole = table.whole_numbers[name] if name in table.whole_numbers else _are_whole_numbers(text, table.decimal)
     cells: list[str | None] = (text.str.replace(rf"[{table.decimal}]0$", "") if whole else text).to_list()
     return cells
 
 
 def find_word(word: str, places: Mapping[str, int]) -> int:
-    """Where a word is among others, -1 for one that is not; "1" and "1.0" are the same where only one is there.
+    """Return the place of a word, -1 for an unknown one; "1" and "1.0" are the same where only one is there.
 
-    A column of whole numbers is told without fractions, but some of its rows, or another file, may hold nothing else.
+    A column of whole numbers is read without fractions, but some of its rows, or another file, may hold nothing else.
 
     Examples
     --------
@@ -291,28 +315,24 @@ def find_word(word: str, places: Mapping[str, int]) -> int:
 
 
 def are_whole_numbers(table: Table, name: str) -> bool:
-    """Whether all cells of a column that are not empty are whole numbers."""
-    return _whole(_text(table, name), table.decimal)
+    """Return whether all cells of a column that are not empty are whole numbers."""
+    return _are_whole_numbers(_read_text(table, name), table.decimal)
 
 
-def _text(table: Table, name: str) -> Any:
+def _read_text(table: Table, name: str) -> Any:
     pl = import_polars()
     series = table.column(name)
     if series.dtype.is_float():
         series = series.fill_nan(None)
     if series.dtype.is_nested() or series.dtype in (pl.Binary, pl.Object):
-        raise InputError(f"{table.place(name)}: expected words or numbers, got cells of type {series.dtype!s:.40}.")
+        raise InputError(f"{table.locate(name)}: expected words or numbers, got type {series.dtype!s:.40}; drop it.")
     return trim(series.cast(pl.String))
 
 
-def _whole(text: Any, decimal: str) -> bool:
+def _are_whole_numbers(text: Any, decimal: str) -> bool:
     return bool(text.str.contains(rf"^-?[0-9]+([{decimal}]0)?$").all())
 
 
-def texts(table: Table, name: str) -> list[str]:
-    """A column as text of any length, empty text where a cell is empty."""
-    return [cell or "" for cell in words(table, name)]
-
-
-def _show_cell(cell: Any) -> str:
-    return show_path(repr(cell if len(str(cell)) <= 40 else f"{str(cell)[:40]}…"))
+def read_texts(table: Table, name: str) -> list[str]:
+    """Return a column as texts, empty where a cell is empty."""
+    return [cell or "" for cell in read_words(table, name)]

@@ -16,7 +16,7 @@ from isthmus.estimators.paired_maps import RidgeMap
 from isthmus.exceptions import DataWarning, InputError
 from isthmus.io.tables.features import Features
 from isthmus.io.tables.read import read_table
-from isthmus.io.tables.table import Table, numbers, words
+from isthmus.io.tables.table import Table, read_numbers, read_words
 from isthmus.study.source_value.result import Verdict
 from isthmus.view.report.command_record import RECORD, CommandRecord, check_version, read_json, read_record
 from isthmus.view.report.contents import (
@@ -81,7 +81,7 @@ def _table_chapter(path: Path, inputs: Inputs) -> Chapter:
             if record is not None and record.kind != kind:
                 raise InputError(f"{show_path(path)}.json: expected the record of `isthmus {kind}`, got another.")
             return make(path, found, record, inputs)
-    raise InputError(f"{show_path(path)}: {EXPECTED}, got a table with the columns {found.shown_names()}.")
+    raise InputError(f"{show_path(path)}: {EXPECTED}, got a table with the columns {found.show_names()}.")
 
 
 def verdict_chapter(path: Path, about: Mapping[str, Any]) -> Chapter:
@@ -129,8 +129,8 @@ def match_chapter(path: Path, found: Table | None, record: CommandRecord | None,
 
 def _show_matches(path: Path, found: Table, sides: tuple[ReportRows, ReportRows] | None) -> dict[str, Any]:
     """Return the least confident matches, with texts, other candidates and the common space of all."""
-    ids = words(found, "source"), words(found, "target")
-    score, confidence = numbers(found, "score"), np.nan_to_num(numbers(found, "confidence"))
+    ids = read_words(found, "source"), read_words(found, "target")
+    score, confidence = read_numbers(found, "score"), np.nan_to_num(read_numbers(found, "confidence"))
     order = np.argsort(confidence, kind="stable")[:MATCHES_SHOWN]
     texts, space = [[""] * len(order)] * 2, None
     if sides is not None:
@@ -205,15 +205,15 @@ def _learn_space(
 def labels_chapter(path: Path, found: Table, record: CommandRecord | None, inputs: Inputs) -> Chapter:
     """Return the chapter of predicted classes, with texts and true classes where the files have them."""
     plans = {} if record is None else record.plans
-    classes = [NO_CLASS if name is None else name for name in words(found, "class")]
-    labelled = np.array([str(cell).lower() in ("true", "1") for cell in words(found, "given")])
+    classes = [NO_CLASS if name is None else name for name in read_words(found, "class")]
+    labelled = np.array([str(cell).lower() in ("true", "1") for cell in read_words(found, "given")])
     new = np.flatnonzero(~labelled)
     sizes = _count_classes(classes, labelled)[:LABELS_SHOWN]
     values: dict[str, Any] = {"record": record, "n": len(new), "sizes": sizes}
     where = target = None
     if inputs.target is not None:
         target = inputs.rows("target", plans.get("target"))
-        where = find_rows(path, target, words(found, "id"))
+        where = find_rows(path, target, read_words(found, "id"))
         tested = [i for i in new if target.labels[where[i]] is not None]
         if tested:
             values |= describe_classes([target.labels[where[i]] for i in tested], [classes[i] for i in tested])
@@ -251,8 +251,9 @@ def _least_confident(
     found: Table, classes: list[str], new: IntArray, target: ReportRows | None, where: IntArray | None
 ) -> dict[str, Any]:
     """Return the predicted rows of smallest probability, with their second classes."""
-    ids, second = words(found, "id"), words(found, "runner_up")
-    probability, other = (np.nan_to_num(numbers(found, name)) for name in ("probability", "runner_up_probability"))
+    ids, second = read_words(found, "id"), read_words(found, "runner_up")
+    names = "probability", "runner_up_probability"
+    probability, other = (np.nan_to_num(read_numbers(found, name)) for name in names)
     order = new[np.argsort(probability[new], kind="stable")][:LABELS_SHOWN]
     texts = [""] * len(order) if target is None or where is None else target.take(where[order]).excerpts()
     rows = [

@@ -19,7 +19,7 @@ from isthmus.evidence.scores import OTHER_CLASSES
 from isthmus.exceptions import InputError
 from isthmus.io.tables.plan import Column, Plan, read_ids, read_labels
 from isthmus.io.tables.read import read_table
-from isthmus.io.tables.table import Table, find_word, words
+from isthmus.io.tables.table import Table, find_word, read_words
 from isthmus.solvers.result import TracePoint
 from isthmus.view.canvas import choose_colours
 
@@ -73,11 +73,11 @@ class ReportRows:
         """Return a short text for each row: the start of its text, or its first columns."""
         texts = [c.name for c in self.plan.columns if c.kind == "text" and c.name in self.table.names]
         if texts:
-            cells = [words(self.table, name) for name in texts]
+            cells = [read_words(self.table, name) for name in texts]
             return [shorten(" · ".join(filter(None, row)), EXCERPT) for row in zip(*cells, strict=True)]
         plain = [c.name for c in self.plan.columns if c.kind in ("category", "number", "date")]
         names = [name for name in plain if name in self.table.names][:COLUMNS_SHOWN]
-        cells = [[_shorten_cell(cell or "") for cell in words(self.table, name)] for name in names]
+        cells = [[_shorten_cell(cell or "") for cell in read_words(self.table, name)] for name in names]
         rows = zip(*cells, strict=True) if names else [()] * len(self)
         named = ([f"{n} {cell}" for n, cell in zip(names, row, strict=True) if cell] for row in rows)
         return [shorten(", ".join(row), EXCERPT) for row in named]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from hashlib import blake2b
 from pathlib import Path
@@ -20,7 +20,7 @@ from isthmus.geometry.common_space import DISTANCE
 from isthmus.io.model_file import load, load_parts, model_card
 from isthmus.io.tables.features import Features
 from isthmus.io.tables.plan import Plan
-from isthmus.io.tables.table import Table, numbers, words
+from isthmus.io.tables.table import Table, read_numbers, read_words
 from isthmus.retrieval.index import Index
 from isthmus.view.report.contents import (
     DOMAINS,
@@ -67,26 +67,26 @@ class FitRecord:
     @classmethod
     def of(cls, warnings: Sequence[str], table: Table, plan: Plan) -> FitRecord:
         """Return the record of a fit, given its warnings and the target's table."""
-        labels = [] if plan.label is None else words(table, plan.label)
+        labels = [] if plan.label is None else read_words(table, plan.label)
         known = np.array([i for i, word in enumerate(labels) if word is not None], dtype=np.intp)
         return cls(tuple(warnings), hash_rows(table.take(known), plan) if len(known) <= MOST_HASHES else None)
 
-    def to_part(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
-        """Return what a model file stores: a value for JSON, and arrays by name."""
-        about = {"format": FORMAT, "version": VERSION, "warnings": list(self.warnings)}
-        return about, {} if self.hashes is None else {"hashes": self.hashes}
+    def to_part(self) -> dict[str, Any]:
+        """Return what a model file stores."""
+        return {**vars(self), "format": FORMAT, "version": VERSION}
 
     @classmethod
-    def from_part(cls, about: Any, arrays: Mapping[str, NDArray[Any]]) -> FitRecord:
+    def from_part(cls, stored: Any) -> FitRecord:
         """Return the stored record, with every part checked: the file may come from a stranger."""
-        if not isinstance(about, dict) or about.get("format") != FORMAT:
+        if not isinstance(stored, dict) or stored.get("format") != FORMAT:
             raise InputError("fit: expected a record of `isthmus fit`, got another kind of value.")
-        if about.get("version") != VERSION:
-            raise InputError(f"fit, version: expected {VERSION}, got {show_path(repr(about.get('version'))[:40])}.")
-        hashes, warnings = arrays.get("hashes"), about.get("warnings")
-        if hashes is not None and (hashes.dtype != np.int64 or hashes.ndim != 1):
+        if stored.get("version") != VERSION:
+            raise InputError(f"fit, version: expected {VERSION}, got {show_path(repr(stored.get('version'))[:40])}.")
+        hashes, warnings = stored.get("hashes"), stored.get("warnings")
+        right = isinstance(hashes, np.ndarray) and hashes.dtype == np.int64 and hashes.ndim == 1
+        if hashes is not None and not right:
             raise InputError("fit, hashes: expected one whole number per row, got others.")
-        return cls(tuple(map(str, warnings)) if isinstance(warnings, list) else (), hashes)
+        return cls(tuple(map(str, warnings)) if isinstance(warnings, tuple) else (), hashes)
 
     def find_training_rows(self, table: Table, plan: Plan) -> BoolArray | None:
         """Return which rows equal labelled rows of the fit, or None where that is unknown."""
@@ -114,17 +114,16 @@ def _cell_bytes(table: Table, name: str, kind: str) -> list[bytes]:
         rows = table.matrix(name)
         return [as_dense(row.reshape(1, -1) if isinstance(row, np.ndarray) else row).tobytes() for row in rows]
     if kind in ("number", "date"):
-        return [value.tobytes() for value in numbers(table, name, days=kind == "date")]
-    return [
-        ("" if cell is None else cell.removesuffix(".0")).encode("utf-8", "replace") for cell in words(table, name)
-    ]
+        return [value.tobytes() for value in read_numbers(table, name, days=kind == "date")]
+    cells = ("" if cell is None else cell.removesuffix(".0") for cell in read_words(table, name))
+    return [cell.encode("utf-8", "replace") for cell in cells]
 
 
 def model_chapter(path: Path, inputs: Inputs) -> Chapter:
     """Return the chapter of a model file; more than its card and certificate needs the rows of both files."""
     card, parts, model = model_card(path), load_parts(path), load(path)
-    record = FitRecord.from_part(*parts[PART]) if PART in parts else None
-    features = {name: Features.from_parts(*parts[name]) for name in DOMAINS if name in parts}
+    record = FitRecord.from_part(parts[PART]) if PART in parts else None
+    features = {name: parts[name] for name in DOMAINS if isinstance(parts.get(name), Features)}
     values: dict[str, Any] = {
         "record": record,
         "card": card,
