@@ -138,7 +138,7 @@ def test_scores_of_a_matching_by_hand():
     model = matching.Matched()
     model.matching_ = Matching(
         pairs=np.array([[0, 7], [3, 3], [4, 4]]), score=np.ones(3), confidence=np.array([0.9, 0.6, 1.0]),
-        nearest=np.array([7, 6, 5, 3, 4]), shape=(5, 9), succeeded=None, verdict="", evidence=None,
+        nearest=np.array([7, 6, 5, 3, 4]), shape=(5, 9), ok=None, sentence="", evidence=None,
     )  # fmt: skip
     rows = matching.TwoCollections(
         np.eye(5), np.eye(5), np.array([7, 6, 1, -1, 4]), np.array([[4, 4]]), np.zeros(5), np.zeros(5)
