@@ -38,6 +38,15 @@ def test_a_row_is_of_the_class_that_most_of_what_it_gets_is_of():
     np.testing.assert_array_equal(model.predict_proba(D.X_target[:6]), np.eye(3)[D.y_target[:6]])
 
 
+def test_a_second_fit_forgets_the_rows_of_the_first():
+    plan = np.random.default_rng(0).dirichlet(np.ones(30), 24)
+    model = Told(plan).fit(*D.args)
+    model.fit(D.X_source, D.y_source, D.X_target + 1.0, D.y_target)
+    assert model.predict(D.X_target + 1.0).shape == (30,)
+    with pytest.raises(InputError, match="expected target rows of the fit"):
+        model.predict(D.X_target)
+
+
 def test_labels_cost_one_between_classes_and_chance_where_there_is_none():
     costs = label_costs(TwoDomains.of(*D.args))
     np.testing.assert_array_equal(costs[:, :6], D.y_source[:, None] != D.y_target[None, :6])

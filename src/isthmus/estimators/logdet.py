@@ -444,9 +444,10 @@ class LogDetEstimator(MetricEstimator):
             )
         for domain, X in zip(DOMAINS, (X_source, X_target), strict=True):
             self._check_more(domain, X)
-        source = before.with_more("source", X_source, y_source)
-        target = before.with_more("target", X_target, y_target)
-        after = TrainingData(*source, *target, before.numbered_pairs() if pairs is None else pairs)
+        X_source, y_source = before.with_more("source", X_source, y_source)
+        X_target, y_target = before.with_more("target", X_target, y_target)
+        pairs = before.numbered_pairs() if pairs is None else pairs
+        after = TrainingData(X_source, y_source, X_target, y_target, pairs)
         if after.pairs is None:
             # With known pairs the problem is posed in other coordinates: no start can be carried over.
             spaces = self.common_space_.source, self.common_space_.target
