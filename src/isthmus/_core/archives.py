@@ -24,14 +24,14 @@ from isthmus._core.files import open_regular, show_path
 from isthmus._core.validation import check_choice
 from isthmus.exceptions import InputError
 
+# Bytes. NumPy's header of a plain array has about 120; a long one could be made to exhaust its parser.
 LONGEST_HEADER = 512
-"""Bytes. NumPy's header of a plain array has about 120; a long one could be made to exhaust its parser."""
+# Bytes: an array that claims more is refused before any of it is read, unless its reader allows more.
 LARGEST_ARRAY = 2**30
-"""Bytes: an array that claims more is refused before any of it is read, unless its reader allows more."""
+# In an archive whose arrays are not known by name.
 MOST_ARRAYS = 2**12
-"""In an archive whose arrays are not known by name."""
+# In NumPy's arrays of text.
 BYTES_OF_CHARACTER = 4
-"""In NumPy's arrays of text."""
 KINDS = {"number": "numbers", "whole": "whole numbers", "text": "text"}
 DTYPES = {"number": "fiu", "whole": "iu", "text": "U"}
 

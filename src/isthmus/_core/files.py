@@ -17,8 +17,8 @@ from uuid import uuid4
 
 from isthmus.exceptions import InputError, warn
 
+# What has been renamed to its final name, for each `record_writes` that is open: name, device and inode.
 _recordings: list[list[tuple[Path, int, int]]] = []
-"""What has been renamed to its final name, for each :func:`record_writes` that is open: name, device and inode."""
 
 
 def show_path(text: object) -> str:

@@ -13,18 +13,18 @@ from isthmus.exceptions import InputError
 
 EPS = float(np.finfo(np.float64).eps)
 
+# Rows whose deviations from their mean are held at once.
 MOMENT_ROWS = 2**16
-"""Rows whose deviations from their mean are held at once."""
+# A row closer than this (squared, relative to its own length) to the span of others adds no dimension.
 RANK_TOLERANCE = 1e-12
-"""A row closer than this (squared, relative to its own length) to the span of others adds no dimension."""
+# A factor that leaves no more than this of a matrix (relative to the rows' lengths) proves that it is PSD.
 RESIDUAL = 1e-9
-"""A factor that leaves no more than this of a matrix (relative to the rows' lengths) proves that it is PSD."""
+# Eigenvalues above minus this, times √n and the largest entry, may be zeros computed in single precision.
 NEGATIVE = 1e-6
-"""Eigenvalues above minus this, times √n and the largest entry, may be zeros computed in single precision."""
+# Rows of a residual that are held at once.
 BLOCK = 1024
-"""Rows of a residual that are held at once."""
+# Of a matrix with a vector, until conjugate gradients give up.
 MOST_PRODUCTS = 500
-"""Of a matrix with a vector, until conjugate gradients give up."""
 
 
 def pivoted_cholesky(K: FloatArray, name: str | None = "kernel") -> tuple[FloatArray, IntArray]:

@@ -15,12 +15,12 @@ from typing import Any, Self, TextIO
 from isthmus.exceptions import InputError, warn
 
 FORMAT = "{desc} {percentage:3.0f}%|{bar}| {elapsed}<{remaining}"
+# How often a log, where no line can be overwritten, gets a new one.
 SECONDS_BETWEEN_LINES = 30.0
-"""How often a log, where no line can be overwritten, gets a new one."""
+# Weight of the latest pace in the time left: nearly a mean, without the preparations at a fraction of 0.
 SMOOTHING = 0.01
-"""Weight of the latest pace in the time left: nearly a mean, without the preparations at a fraction of 0."""
+# The share of its rounds that a run which may stop early is expected to take: most take about half.
 EXPECTED = 0.5
-"""The share of its rounds that a run which may stop early is expected to take: most take about half."""
 
 
 def has_tqdm() -> bool:

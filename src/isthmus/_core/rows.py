@@ -17,8 +17,8 @@ from isthmus._core.threads import sum_over_items
 from isthmus._core.validation import FloatArray, IntArray, Matrix, is_sparse, short_repr
 from isthmus.exceptions import InputError
 
+# Rows that are worked on at once: their products stay in the cache.
 BLOCK = 2048
-"""Rows that are worked on at once: their products stay in the cache."""
 
 
 class Share(Protocol):
@@ -134,8 +134,8 @@ class ArrayRows:
         return ArrayRows(*take_sample(self.X, self.codes, draw, np.zeros_like(counts)))
 
 
+# Numbers that one step of the counter makes.
 AT_ONCE = 4
-"""Numbers that one step of the counter makes."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -28,9 +28,9 @@ from isthmus._core.validation import FloatArray
 Item = TypeVar("Item")
 Value = TypeVar("Value")
 Sums: TypeAlias = tuple[FloatArray, ...]
+# All rows times all columns of a small fit, at most: BLAS hands out work in pieces of microseconds, and waits for the
+# slowest thread, which on a busy machine is not even running.
 SMALL = 4_000_000
-"""All rows times all columns of a small fit, at most: BLAS hands out work in pieces of microseconds, and
-waits for the slowest thread, which on a busy machine is not even running."""
 
 
 @cache
@@ -139,8 +139,8 @@ def is_small(*shapes: tuple[int, ...]) -> bool:
 
 
 Entry = TypeVar("Entry", bound=Callable[..., Any])
+# Methods of an estimator that see to it themselves, once its transformers have said how wide rows become.
 UNCAPPED = frozenset({"fit", "update"})
-"""Methods of an estimator that see to it themselves, once its transformers have said how wide rows become."""
 
 
 def cap_threads(function: Entry) -> Entry:

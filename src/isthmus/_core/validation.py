@@ -24,18 +24,18 @@ from isthmus.exceptions import InputError
 FloatArray: TypeAlias = NDArray[np.floating[Any]]
 IntArray: TypeAlias = NDArray[np.intp]
 BoolArray: TypeAlias = NDArray[np.bool_]
+# A dense two-dimensional float array or a SciPy CSR matrix.
 Matrix: TypeAlias = Any
-"""A dense two-dimensional float array or a SciPy CSR matrix."""
 Class = TypeVar("Class", bound=type)
 
+# Products of four features, as a Hessian has them, stay numbers between these.
 SMALLEST, LARGEST = 1e-60, 1e60
-"""Products of four features, as a Hessian has them, stay numbers between these."""
+# The code, and one of the user's marks, of a row without a label.
 UNLABELLED = -1
-"""The code, and one of the user's marks, of a row without a label."""
+# Words that a message lists; of more, the first ones.
 MOST_OPTIONS = 8
-"""Words that a message lists; of more, the first ones."""
+# Characters of a representation, at most.
 LONGEST_REPR = 300
-"""Characters of a representation, at most."""
 
 
 def is_sparse(X: Any) -> bool:

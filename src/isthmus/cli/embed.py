@@ -29,10 +29,10 @@ examples:
 
 Rows are read, mapped and written in blocks, so FILE can be larger than memory (except .npz and .h5ad).
 """
+# Rows that are read, mapped and written at once.
 BLOCK = 20_000
-"""Rows that are read, mapped and written at once."""
+# Kinds of columns whose cells are read as words.
 WORDS = "category", "text"
-"""Kinds of columns whose cells are read as words."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -41,7 +41,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
     add("file", metavar="FILE", type=Path, help=f"rows of one domain: {FORMATS}")
     add("--domain", choices=DOMAINS, required=True, help="domain of the rows")
-    add("-o", "--output", type=Path, required=True, metavar="FILE", help="points: .npy (rows in order), or a table with ids")
+    add(
+        "-o",
+        "--output",
+        type=Path,
+        required=True,
+        metavar="FILE",
+        help="points: .npy (rows in order), or a table with ids",
+    )
     add_format(parser, files=1)
     add_output_options(parser)
 

@@ -27,8 +27,8 @@ Default system: ridge (linear maps in both directions) with known pairs, else ml
 Without --pairs and labels, rows with the same id (--id) in both files are the pairs.
 Use the model file with `isthmus search`, `embed`, `inspect`, `export` and `report`, or with isthmus.load in Python.
 """
+# The default systems for pairs and for labels.
 PAIRS, LABELS = "ridge", "mlhd"
-"""The default systems for pairs and for labels."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

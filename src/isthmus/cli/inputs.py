@@ -73,8 +73,8 @@ def other_domain(domain: str) -> str:
     return DOMAINS[1 - DOMAINS.index(domain)]
 
 
+# Bytes.
 LONGEST_PLAN = 2**24
-"""Bytes."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -34,6 +34,7 @@ COMMANDS = {
     "datasets": "list the data sets included in the package",
     "completion": "print a completion script for your shell",
 }
+# The command-line option of each function parameter, for error messages.
 PARAMETERS = {
     "n_jobs": "jobs",
     "random_state": "seed",
@@ -45,7 +46,6 @@ PARAMETERS = {
     "sep": "sep",
     "decimal": "decimal",
 }
-"""The command-line option of each function parameter, for error messages."""
 DESCRIPTION = "Match, classify and search across two tables that describe their rows by different columns."
 EPILOG = """\
 Input files: CSV, TSV or JSON lines (also .gz), Parquet, NPY, NPZ, .h5ad. For examples: `isthmus COMMAND --help`.

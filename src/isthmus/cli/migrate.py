@@ -23,8 +23,8 @@ examples:
 Files written to FOLDER: adapter.npz (for isthmus.Adapter.load), matrix.npy (the matrix from new to old vectors, with
 the offset as its last row; only for affine maps) and recall.txt (recall on held-out pairs).
 """
+# With more features than this, fitting takes minutes.
 MANY = 2000
-"""With more features than this, fitting takes minutes."""
 FILES = "adapter.npz", "recall.txt", "matrix.npy"
 
 

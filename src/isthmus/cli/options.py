@@ -7,8 +7,8 @@ from pathlib import Path
 
 from isthmus.exceptions import InputError
 
+# Names of separators that are hard to type.
 SIGNS = {"tab": "\t", "\\t": "\t"}
-"""Names of separators that are hard to type."""
 FORMATS = "CSV, TSV or JSON lines (also .gz), Parquet, NPY, NPZ or .h5ad"
 COLUMNS = """\
 Column types are detected automatically and shown: numbers are scaled, columns

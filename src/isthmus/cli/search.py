@@ -19,8 +19,8 @@ examples:
 
 By default, queries are target rows and the index has source rows; --from source exchanges them.
 """
+# Queries whose neighbours are shown on the screen.
 SHOWN = 10
-"""Queries whose neighbours are shown on the screen."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

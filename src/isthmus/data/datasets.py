@@ -238,8 +238,8 @@ class Collection:
     __repr__ = __str__
 
 
+# The largest pixel value of scikit-learn's digits.
 BRIGHTEST = 16.0
-"""The largest pixel value of scikit-learn's digits."""
 
 # A real image's spectrum is symmetric about the origin: one half-plane of the slow waves says all about them.
 FREQUENCIES = tuple((u, v) for u, v in product(range(-2, 3), range(3)) if v > 0 or u >= 0)
@@ -363,12 +363,12 @@ def _check_rows_per_class(n: int, name: str) -> int:
     return n // 10
 
 
+# Standard deviation of a class along its long axis, and across it.
 LENGTH, WIDTH = 1.5, 0.4
-"""Standard deviation of a class along its long axis, and across it."""
+# From the centre of a domain to the centre of either class, across the long axis.
 APART = 1.2
-"""From the centre of a domain to the centre of either class, across the long axis."""
+# How many standard deviations out, along the long axis and towards one of the classes, labelled target rows lie.
 BIAS = 2.0
-"""How many standard deviations out, along the long axis and towards one of the classes, labelled target rows lie."""
 
 # Columns: the long axis, the axis from class to class and, in space, the third one.
 SOURCE_AXES = np.array([[1.0, -1.0], [1.0, 1.0]]) / np.sqrt(2.0)

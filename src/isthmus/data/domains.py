@@ -35,16 +35,16 @@ from isthmus.data.blocks import check_labelled_rows, check_plain_rows
 from isthmus.exceptions import InputError
 
 Names: TypeAlias = tuple[str, str]
+# The names of the two domains in messages, unless a function has other names for them.
 NAMES: Names = ("source", "target")
-"""The names of the two domains in messages, unless a function has other names for them."""
 TABLES: Names = ("X_source", "X_target")
 LABELS: Names = ("y_source", "y_target")
+# The word for: row i of the source and row i of the target are the same object.
 ROWS = "rows"
-"""The word for: row i of the source and row i of the target are the same object."""
+# All that pairs can be given as.
 FORMS = 'row numbers (m, 2), "rows", two columns of ids or KnownPairs'
-"""All that pairs can be given as."""
+# Weights: beyond these, one pair is as good as none or as all, and products of weights lose their digits.
 LIGHTEST, HEAVIEST = 1e-6, 1e6
-"""Weights: beyond these, one pair is as good as none or as all, and products of weights lose their digits."""
 NO_PAIRS = "pairs: expected at least one pair, got none."
 
 

@@ -23,12 +23,12 @@ from isthmus._core.validation import (
 from isthmus.exceptions import InputError
 
 TESTS = ("permutation", "wilcoxon")
+# Up to this many units all signs are tried: half a million sums, a few milliseconds.
 MOST_EXACT = 20
-"""Up to this many units all signs are tried: half a million sums, a few milliseconds."""
+# Random signs beyond that.
 N_DRAWS = 9999
-"""Random signs beyond that."""
+# Of the intervals of `Estimate`.
 CONFIDENCE = 0.95
-"""Of the intervals of :class:`Estimate`."""
 
 
 @dataclass(frozen=True)

@@ -18,20 +18,20 @@ from sklearn.preprocessing import normalize
 from isthmus._core.validation import FloatArray, IntArray, Matrix, as_dense, check_matrix, is_sparse
 from isthmus.geometry.similarity import normalize_precisely
 
+# The quantile of the normal distribution with 2.5 % on either side.
 Z = 1.959963984540054
-"""The quantile of the normal distribution with 2.5 % on either side."""
+# A partner counts as near if it is among the first ten; also the number of neighbours that are compared.
 NEAR = 10
-"""A partner counts as near if it is among the first ten; also the number of neighbours that are compared."""
+# With fewer pairs, none is held out of a fit.
 FEWEST_PAIRS = 10
-"""With fewer pairs, none is held out of a fit."""
+# Cosines that differ by less are equal, to rounding.
 TIE = 1e-9
-"""Cosines that differ by less are equal, to rounding."""
+# Queries at once.
 BLOCK = 256
-"""Queries at once."""
+# Of a mean, relative to its size: a row that is this near to it is the mean itself.
 ROUNDING = 1e-14
-"""Of a mean, relative to its size: a row that is this near to it is the mean itself."""
+# The scores (q, g) of some queries, by their numbers, with every row of the gallery.
 Score: TypeAlias = Callable[[IntArray], FloatArray]
-"""The scores (q, g) of some queries, by their numbers, with every row of the gallery."""
 
 
 def wilson_interval(hits: float, n: int, z: float = Z) -> tuple[float, float]:

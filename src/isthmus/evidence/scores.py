@@ -25,8 +25,8 @@ from isthmus._core.validation import (
 from isthmus.evidence.held_out import wilson_interval
 from isthmus.exceptions import InputError
 
+# The name of the classes that have no row of their own in a confusion matrix.
 OTHER_CLASSES = "other classes"
-"""The name of the classes that have no row of their own in a confusion matrix."""
 
 
 def accuracy(y_true: Any, y_predicted: Any) -> float:

@@ -41,24 +41,26 @@ from isthmus.io.stored_values import (
 )
 from isthmus.tasks.migration.result import Adapter
 
+# The format that is written and read; 1 was never released.
 FORMAT = 2
-"""The format that is written and read; 1 was never released."""
 ABOUT, SCHEMA, CHECKSUM = "isthmus.json", "schema.json", "sha256"
+# Names of members. Nothing is ever extracted to a path.
 MEMBER = re.compile(r"isthmus\.json|schema\.json|sha256|[0-9]{1,20}\.npy")
-"""Names of members. Nothing is ever extracted to a path."""
+# Bytes of a file that is opened at all.
 LARGEST_FILE = 2**32
-"""Bytes of a file that is opened at all."""
 MOST_MEMBERS = 20_000
+# Bytes of a text in JSON and brackets in it: a parsed text takes at most some 100 MB.
 LARGEST_TEXT, MOST_BRACKETS = 2**23, 200_000
-"""Bytes of a text in JSON and brackets in it: a parsed text takes at most some 100 MB."""
+# Brackets within brackets.
 DEEPEST = 150
-"""Brackets within brackets."""
 LONGEST_AXIS = 2**31
 LONGEST_NAME = 200
 REMEDY = "save the model again with this version of isthmus"
 
 Path = str | os.PathLike[str]
 
+# The nodes of skops that a file may have, and the types of each. Methods, partials, operators, constructors, random
+# generators, trees and nested archives are not among them.
 LOADERS: Mapping[str, frozenset[str]] = {
     "JsonNode": frozenset({"builtins.str"}),
     "DictNode": frozenset({"builtins.dict"}),
@@ -72,8 +74,6 @@ LOADERS: Mapping[str, frozenset[str]] = {
     "FunctionNode": FUNCTIONS,
     "ObjectNode": TRUSTED,
 }
-"""The nodes of skops that a file may have, and the types of each. Methods, partials, operators, constructors, random
-generators, trees and nested archives are not among them."""
 
 
 def save(model: Any, path: Path, *, parts: Mapping[str, Any] | None = None, trust: Collection[str] = ()) -> None:

@@ -21,12 +21,12 @@ from isthmus.exceptions import InputError
 from isthmus.geometry.common_space import DOMAINS
 from isthmus.io.stored_values import check, is_from_sklearn
 
+# Rows of zeros, of ones, and at random.
 ROWS = 4
-"""Rows of zeros, of ones, and at random."""
+# Longer rows are sparse: their zeros would take more than the model.
 LONGEST_ROW = 2**18
-"""Longer rows are sparse: their zeros would take more than the model."""
+# Columns of a table for a transformer.
 LONGEST_INPUT = 2**20
-"""Columns of a table for a transformer."""
 METHODS = ("transform", "predict", "predict_proba", "decision_function", "kneighbors")
 
 

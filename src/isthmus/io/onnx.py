@@ -30,12 +30,12 @@ from isthmus.geometry.spaces import FeatureSpace
 from isthmus.maps.regression import AffineMap
 from isthmus.tasks.migration.result import TO_NEW, TO_OLD, Adapter
 
+# Of ONNX: Gemm is as it is now since then, and every runtime of today has it.
 OPSET, IR_VERSION = 13, 8
-"""Of ONNX: Gemm is as it is now since then, and every runtime of today has it."""
+# Bytes of numbers in a file: the format has no room for more.
 LARGEST = 2**31 - 2**20
-"""Bytes of numbers in a file: the format has no room for more."""
+# The names of the input (n, d) and of the output (n, k), both in single precision.
 ROWS, MAPPED = "rows", "mapped"
-"""The names of the input (n, d) and of the output (n, k), both in single precision."""
 
 
 def to_onnx(model: Any, domain: str = "target", *, transformed: bool = False) -> bytes:

@@ -20,8 +20,8 @@ from isthmus.exceptions import InputError
 from isthmus.io.tables.content import import_polars, report_read_errors
 from isthmus.io.tables.read import scan_parquet
 
+# Rows that are read at once: about a row group, so that none is decoded many times.
 RUN = 65_536
-"""Rows that are read at once: about a row group, so that none is decoded many times."""
 
 
 @dataclass(frozen=True, eq=False)

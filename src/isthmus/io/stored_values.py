@@ -63,14 +63,14 @@ from isthmus.tasks.transfer.rules import (
 )
 from isthmus.tasks.transfer.semantic import SemanticMatching
 
+# Words or characters of a term: a text takes memory in proportion to it.
 LONGEST_NGRAM = 32
-"""Words or characters of a term: a text takes memory in proportion to it."""
+# Words of two characters or more, or of one: another pattern could take forever.
 TOKEN_PATTERNS = (r"(?u)\b\w\w+\b", r"(?u)\b\w+\b")
-"""Words of two characters or more, or of one: another pattern could take forever."""
+# Columns of a domain: of sparse rows, a file says a number only, and one row may become dense.
 MOST_FEATURES = 2**22
-"""Columns of a domain: of sparse rows, a file says a number only, and one row may become dense."""
+# Lists of texts above this length are packed: a text alone costs 100 bytes of schema.
 MANY = 16
-"""Lists of texts above this length are packed: a text alone costs 100 bytes of schema."""
 
 
 class StoredValueError(Exception):
@@ -140,6 +140,7 @@ VALUES: tuple[type, ...] = (
     *(Discriminant, NearestMean, Vote, Probabilities, MappedScores, SubsetRule, TiedClasses, WeightedSum),
     *(Features, Plan, Numbers, Categories, MatrixPart, Words),
 )
+# Those whose work and memory are bounded by their input and their arrays, within `LIMITS`.
 SKLEARN: tuple[type, ...] = (
     *(prep.StandardScaler, prep.MinMaxScaler, prep.MaxAbsScaler, prep.RobustScaler, prep.Normalizer),
     *(prep.OneHotEncoder, prep.OrdinalEncoder, prep.FunctionTransformer, prep.PowerTransformer),
@@ -150,7 +151,7 @@ SKLEARN: tuple[type, ...] = (
     *(discriminant_analysis.LinearDiscriminantAnalysis, naive_bayes.GaussianNB, NearestCentroid),
     *(KNeighborsClassifier, LabelSpreading, LabelPropagation),
 )
-"""Those whose work and memory are bounded by their input and their arrays, within :data:`LIMITS`."""
+# Values of parameters: others would run functions, open files or take forever.
 LIMITS: Mapping[type, Mapping[str, Collection[Any]]] = {
     CountVectorizer: {  # and TfidfVectorizer, which is one
         "input": ("content",),  # others open files
@@ -174,9 +175,8 @@ LIMITS: Mapping[type, Mapping[str, Collection[Any]]] = {
     LabelSpreading: {"kernel": ("knn", "rbf")},
     LabelPropagation: {"kernel": ("knn", "rbf")},
 }
-"""Values of parameters: others would run functions, open files or take forever."""
+# Parameters that are about the work and not about the model, and what a file has instead.
 NOT_STORED: Mapping[str, Any] = {"n_jobs": None, "verbose": False, "memory": None, "progress": False}
-"""Parameters that are about the work and not about the model, and what a file has instead."""
 
 
 def type_name(of: type) -> str:
@@ -191,8 +191,8 @@ _FUNCTIONS = (
     *("absolute", "arcsinh", "cbrt", "exp", "expm1", "log", "log10", "log1p", "log2"),
     *("negative", "reciprocal", "sign", "sqrt", "square", "tanh"),
 )
+# Functions of NumPy that a FunctionTransformer may call.
 FUNCTIONS = frozenset(f"{home}.{name}" for home in ("numpy", "numpy.core._multiarray_umath") for name in _FUNCTIONS)
-"""Functions of NumPy that a FunctionTransformer may call."""
 
 
 def check(right: Any, expected: str, got: Any) -> None:
@@ -566,6 +566,7 @@ def _check_result(result: Any) -> None:
     str(result)
 
 
+# What has to hold of an object of a type; some also build again what is not stored.
 CHECKS: Mapping[type, Callable[[Any], None]] = {
     CountVectorizer: _check_vectorizer,
     prep.OneHotEncoder: _check_encoder,
@@ -580,4 +581,3 @@ CHECKS: Mapping[type, Callable[[Any], None]] = {
     Result: _check_result,
     **dict.fromkeys((Background, PrincipalAxes, FeatureSpace, AffineMap), _check_finite),
 }
-"""What has to hold of an object of a type; some also build again what is not stored."""

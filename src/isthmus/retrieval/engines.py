@@ -17,16 +17,16 @@ from isthmus._core.validation import BoolArray, FloatArray, IntArray, check_numb
 from isthmus.exceptions import InputError, MissingDependencyError
 from isthmus.geometry.common_space import INNER_PRODUCT
 
+# The position that FAISS returns where it has found no row.
 NOTHING = -1
-"""The position that FAISS returns where it has found no row."""
+# Where a filter leaves a smaller share of the points, all of these are looked at: a graph would miss most.
 FEW = 0.05
-"""Where a filter leaves a smaller share of the points, all of these are looked at: a graph would miss most."""
+# Inverted lists are rebuilt when there are more than this many times the points that they were built from.
 GROWTH = 4
-"""Inverted lists are rebuilt when there are more than this many times the points that they were built from."""
+# Points that k-means sees for each list, and its iterations: more of either hardly changes what is found.
 POINTS_PER_LIST, ROUNDS = 64, 10
-"""Points that k-means sees for each list, and its iterations: more of either hardly changes what is found."""
+# Points that a list needs; with fewer FAISS warns.
 FEWEST_PER_LIST = 39
-"""Points that a list needs; with fewer FAISS warns."""
 
 
 @dataclass(frozen=True)

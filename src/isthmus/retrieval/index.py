@@ -41,14 +41,14 @@ from isthmus.geometry.similarity import NEIGHBOURHOOD, SAMPLE, Background, hub_s
 from isthmus.retrieval.engines import ENGINES, Structure, as_engine
 from isthmus.retrieval.rules import Measure, RowMap, check_points, common_space, fetch_points, largest_entry
 
+# The largest id that may be given: later rows are numbered on from there.
 LARGEST_ID = 2**62
-"""The largest id that may be given: later rows are numbered on from there."""
+# Queries times neighbours of one search, at most: these are several gigabytes of answers.
 MOST_FOUND = 2**27
-"""Queries times neighbours of one search, at most: these are several gigabytes of answers."""
 COLUMNS = ("points", "ids", "codes", "domains")
 FORMAT, VERSION = "isthmus index", 1
+# Characters of the header of a file, which holds the labels, of which there may be many.
 LONGEST_HEADER = 2**24
-"""Characters of the header of a file, which holds the labels, of which there may be many."""
 
 
 @short_repr

@@ -31,8 +31,8 @@ from isthmus.exceptions import InputError
 from isthmus.geometry.common_space import DISTANCE, DOMAINS, INNER_PRODUCT, CommonSpace
 from isthmus.geometry.spaces import apply_transformer
 
+# Numbers that are held at once where pairs of points are compared.
 CELLS = 2**22
-"""Numbers that are held at once where pairs of points are compared."""
 
 
 @dataclass(frozen=True)
@@ -154,8 +154,8 @@ def fetch_points(points: Partitions, dtype: str, width: int | None = None) -> Fl
 
 RULES = ("nearest", "means", "linear")
 REFERENCES = (*DOMAINS, "both")
+# Rows that are mapped at once.
 BLOCK = 2**16
-"""Rows that are mapped at once."""
 
 
 @short_repr

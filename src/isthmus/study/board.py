@@ -19,15 +19,16 @@ from isthmus.study.design import SETTINGS, Design
 from isthmus.study.fingerprints import SCHEME
 from isthmus.study.records import Record
 
+# The significance level of a claim.
 LEVEL = 0.05
-"""The significance level of a claim."""
+# The verdicts on a claim.
 HOLDS, REVERSED, OPEN, UNRUN = "holds", "reversed", "not shown", "not run"
-"""The verdicts on a claim."""
 NOTE_WIDTH = 118
 ABSENT = "–"
 MARK = "†"
 UNCERTIFIED = f"{MARK} at least one fit failed, or stopped before its optimum was certified."
 INCOMPLETE = f"{ABSENT} not run, or not finished."
+# How differences are computed, by what they are clustered by (`Board.clusters`).
 CLUSTERED = {
     ("seed", "group"): "over all groups and seeds, clustered by seed and by group: the wider interval and the larger "
     "p-value of the two",
@@ -35,7 +36,6 @@ CLUSTERED = {
     ("group",): "over all groups, each the mean of its seeds",
     (): "need at least two trials with rows of their own, or two groups",
 }
-"""How differences are computed, by what they are clustered by (:attr:`Board.clusters`)."""
 ADJUSTED = (
     "Intervals are of each row alone; p-values are adjusted for all rows (Holm), so that an interval may leave out 0 "
     "where nothing is shown."

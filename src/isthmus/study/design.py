@@ -23,12 +23,12 @@ from isthmus.study.fingerprints import SCHEME, describe, fingerprint
 from isthmus.study.registry import systems
 from isthmus.study.trial_rows import Trial, TrialRows
 
+# How the parameters of a fit are chosen.
 SETTINGS = {
     "default": "no tuning",
     "oracle": "the best of the grid by test accuracy: an upper bound, never a result",
     "selected": "the best of the grid by reverse agreement, which no test label enters",
 }
-"""How the parameters of a fit are chosen."""
 
 
 @short_repr
@@ -56,8 +56,8 @@ def has_distances(model: Any) -> bool:
     return hasattr(model, "pairwise_distances") or hasattr(model, "pairwise_similarities")
 
 
+# A number that is recorded in addition to the score, for systems with distances between the domains.
 Figure: TypeAlias = Callable[[Fit], float]
-"""A number that is recorded in addition to the score, for systems with distances between the domains."""
 
 
 def average_precision(fit: Fit) -> float:
@@ -71,8 +71,8 @@ def precision_at_10(fit: Fit) -> float:
     return precision_at_k(fit.distances, fit.rows.y_test, fit.rows.y_source, n)
 
 
+# Search across the domains: source rows ranked for every test row.
 RETRIEVAL: dict[str, Figure] = {"map": average_precision, "precision@10": precision_at_10}
-"""Search across the domains: source rows ranked for every test row."""
 
 
 def predict_by_target_rows(model: Any, rows: TrialRows, X: Matrix) -> NDArray[Any]:

@@ -21,10 +21,10 @@ import scipy.sparse as sp
 
 from isthmus._version import __version__
 
+# Hexadecimal digits of a fingerprint.
 LENGTH = 16
-"""Hexadecimal digits of a fingerprint."""
+# The prefix of every fingerprint. Those of an earlier scheme (no prefix) can't be compared with these.
 SCHEME = "v2-"
-"""The prefix of every fingerprint. Those of an earlier scheme (no prefix) can't be compared with these."""
 _PACKAGE = __name__.partition(".")[0]
 _ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+")
 _PLAIN = (type(None), bool, int, float, complex, str, bytes, type(...))

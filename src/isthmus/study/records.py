@@ -30,8 +30,8 @@ except ImportError:  # Windows, where folders can't be locked
     fcntl = None  # type: ignore[assignment]
 
 Key: TypeAlias = tuple[str, str, str, int, str, str]
+# The statuses of a fit that may be trusted: certified optimal, or solved without iterating.
 CERTIFIED = ("optimal", "done")
-"""The statuses of a fit that may be trusted: certified optimal, or solved without iterating."""
 _PACKAGE = f"isthmus {__version__}"
 VERSIONS = f"{_PACKAGE}, numpy {np.__version__}, scipy {scipy.__version__}, scikit-learn {sklearn.__version__}"
 

@@ -34,12 +34,12 @@ from isthmus.study.design import CLASSIFICATION, SETTINGS, Design, Entrant, Figu
 from isthmus.study.records import CERTIFIED, VERSIONS, Key, Record, RecordStore, as_json_value
 from isthmus.study.trial_rows import Loader, PairRows, Trial
 
+# Digits of a score in a record.
 DIGITS = 4
-"""Digits of a score in a record."""
+# How often a worker looks whether the process that started it is still there.
 SECONDS_BETWEEN_LOOKS = 0.5
-"""How often a worker looks whether the process that started it is still there."""
+# Different warnings that a run repeats at its end, at most.
 MOST_WARNINGS = 5
-"""Different warnings that a run repeats at its end, at most."""
 
 
 @dataclass(frozen=True)

@@ -17,8 +17,8 @@ from isthmus.estimators.controls import KINDS
 from isthmus.exceptions import InputError
 from isthmus.geometry.spaces import apply_transformer, check_transformer, fit_transformer
 
+# A function that loads a pair of domains, called as ``load(random_state=seed)``.
 Loader: TypeAlias = Callable[..., DomainPair]
-"""A function that loads a pair of domains, called as ``load(random_state=seed)``."""
 
 
 class Trial(NamedTuple):

@@ -15,8 +15,8 @@ from isthmus._core.files import write_whole
 from isthmus._core.validation import FloatArray
 from isthmus.exceptions import InputError, MissingDependencyError
 
+# The colours of text, and of what is unknown.
 INK, FAINT = "#222222", "#c0c0c0"
-"""The colours of text, and of what is unknown."""
 # Paul Tol's "muted" scheme, safe for colour-blind readers, and black; no grey, which means unlabelled.
 TEN_COLOURS = (
     *("#cc6677", "#332288", "#ddcc77", "#117733", "#88ccee"),
@@ -24,14 +24,14 @@ TEN_COLOURS = (
 )
 # Okabe and Ito's scheme, without its yellow, which is lost on white. The first three also differ in grey.
 OKABE_ITO = ("#0072b2", "#e69f00", "#000000", "#d55e00", "#56b4e9", "#009e73", "#cc79a7")
+# A domain is a marker, a class is a colour.
 SOURCE_MARKER, TARGET_MARKER = "o", "^"
-"""A domain is a marker, a class is a colour."""
+# Dots per inch.
 DPI = 150
-"""Dots per inch."""
 # Without date and version of matplotlib, the same plot gives the same bytes.
 METADATA = {"png": {"Software": None}, "svg": {"Date": None, "Creator": None}}
+# The file formats of a plot.
 FORMATS = tuple(METADATA)
-"""The file formats of a plot."""
 
 
 def load_figure_type() -> Any:

@@ -34,12 +34,12 @@ if TYPE_CHECKING:
     from isthmus.tasks.migration.evidence import Recall
 
 
+# Up to this number of iterations each has a dot of its own.
 FEW = 60
-"""Up to this number of iterations each has a dot of its own."""
+# Between A and B, in units of the width of A.
 GAP = 0.5
-"""Between A and B, in units of the width of A."""
+# Principal axes of B that predict A's plane.
 MOST_AXES = 50
-"""Principal axes of B that predict A's plane."""
 
 
 def plot_convergence(result: Any, ax: Any = None) -> Any:
@@ -296,8 +296,8 @@ def _describe_group(group: str) -> str:
 
 
 WIDTH, HEIGHT = 7.5, 5.5
+# Between the two domains, in units of the width of the source.
 CLOUD_GAP = 0.15
-"""Between the two domains, in units of the width of the source."""
 
 
 @cap_threads

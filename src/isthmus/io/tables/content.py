@@ -50,14 +50,14 @@ def report_read_errors(name: str, expected: str) -> Iterator[None]:
         raise InputError(f"{name}: expected {expected}, got: {reason.rstrip('.')}.") from None
 
 
+# Bytes that any file may unpack to.
 ROOM = 2**28
-"""Bytes that any file may unpack to."""
+# Times its own size, for larger files. Tables of text shrink by 3 to 20 when they are packed.
 FACTOR = 100
-"""Times its own size, for larger files. Tables of text shrink by 3 to 20 when they are packed."""
+# Bytes that are unpacked at a time.
 PIECE = 2**20
-"""Bytes that are unpacked at a time."""
+# More would cost more in names than in cells.
 MOST_COLUMNS = 2**17
-"""More would cost more in names than in cells."""
 
 
 def check_room(claim: int, size: int, name: str, what: str = "a file") -> None:

@@ -15,21 +15,21 @@ from isthmus._core.files import show_path
 from isthmus.exceptions import InputError
 from isthmus.io.tables.content import check_column_count, find_first_row, import_polars, report_read_errors
 
+# Words for an empty cell, in columns whose other cells are numbers or days. Among words they are words.
 NO_VALUE = ("NA", "N/A", "n/a", "na", "NaN", "nan", "NULL", "null", "None", "none", "?", "-")
-"""Words for an empty cell, in columns whose other cells are numbers or days. Among words they are words."""
 SEPARATORS = (",", ";", "\t", "|")
 DECIMAL_MARKS = (".", ",")
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
+# Bytes.
 LONGEST_HEADER = 2**24
-"""Bytes."""
+# Bytes at the beginning of a file, from which separator and decimal mark are detected.
 SAMPLE = 2**16
-"""Bytes at the beginning of a file, from which separator and decimal mark are detected."""
+# From this share of numbers on, the other cells of a column are taken for mistakes.
 MOSTLY = 0.9
-"""From this share of numbers on, the other cells of a column are taken for mistakes."""
 WHOLE = re.compile(r"[+-]?[0-9]+([eE][+-]?[0-9]+)?")
 WITH_MARK = {mark: re.compile(rf"[+-]?[0-9]*[{mark}][0-9]+([eE][+-]?[0-9]+)?") for mark in DECIMAL_MARKS}
+# Such as 1,234: the mark may separate thousands, so these cells are no evidence for a decimal mark.
 GROUPED = {mark: re.compile(rf"[+-]?[1-9][0-9]{{0,2}}([{mark}][0-9]{{3}})+") for mark in DECIMAL_MARKS}
-"""Such as 1,234: the mark may separate thousands, so these cells are no evidence for a decimal mark."""
 
 
 @dataclass(frozen=True)

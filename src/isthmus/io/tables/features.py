@@ -23,8 +23,8 @@ from isthmus.io.tables.content import MOST_COLUMNS
 from isthmus.io.tables.plan import MOST_COMPONENTS, MOST_TERMS, Column, Plan
 from isthmus.io.tables.table import Table, find_word, read_numbers, read_texts, read_words
 
+# Rows from which on a word has to occur in two of them.
 RARE = 100
-"""Rows from which on a word has to occur in two of them."""
 
 
 def _check_names(names: Any, what: str, high: int = MOST_COLUMNS) -> None:
@@ -314,8 +314,8 @@ class Words:
         return vectorizer.transform(texts)
 
 
+# Some features: ``names`` (one per feature), ``line`` (a summary) and ``transform(table)``.
 Block = Numbers | Categories | MatrixPart | Words
-"""Some features: ``names`` (one per feature), ``line`` (a summary) and ``transform(table)``."""
 
 
 @dataclass(frozen=True, eq=False)

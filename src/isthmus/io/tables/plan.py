@@ -46,13 +46,13 @@ KINDS = {
     "matrix": "many numbers",
     "dropped": "not used",
 }
+# The settings of columns of a kind.
 SETTINGS = {"number": ("scale",), "date": ("scale",), "matrix": ("scale",), "text": ("components", "terms")}
-"""The settings of columns of a kind."""
 FEATURES = ("number", "date", "category", "text", "matrix")
 MOST_COMPONENTS, MOST_TERMS = 10_000, 1_000_000
 VERSION = 1
+# Characters of a text that is read.
 LONGEST = 2**24
-"""Characters of a text that is read."""
 PARTS = ("kind", "why", "scale", "components", "terms")
 
 
@@ -258,19 +258,19 @@ def _write_value(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
 
 
+# Different words of a column that becomes columns of 0 and 1.
 MOST_CATEGORIES = 50
-"""Different words of a column that becomes columns of 0 and 1."""
+# Characters, on average: longer words are texts.
 LONGEST_CATEGORY = 40
-"""Characters, on average: longer words are texts."""
+# At most this share of the cells of a category are different: words repeat.
 REPEATED = 0.8
-"""At most this share of the cells of a category are different: words repeat."""
+# Below this number of rows, consecutive whole numbers prove nothing.
 SURE_OF_ID = 10
-"""Below this number of rows, consecutive whole numbers prove nothing."""
+# Axes of a text next to other columns.
 COMPONENTS = 100
-"""Axes of a text next to other columns."""
 ID_NAME = re.compile(r"(^|[_\W])(id|ids|key|index|nr|no|uuid|guid)$|^unnamed|^column 0$", re.IGNORECASE)
+# Digits with a leading zero are a code, not a number.
 CODE = r"^[+-]?0[0-9]"
-"""Digits with a leading zero are a code, not a number."""
 Choice = tuple[str, str] | None
 Rule = Callable[[Table, str, Any], Choice]
 
@@ -403,8 +403,8 @@ RULES: tuple[Rule, ...] = (
 )
 
 
+# Columns of a table of pairs, where there are more than two.
 PAIR = "source", "target"
-"""Columns of a table of pairs, where there are more than two."""
 
 
 class UnknownIdError(InputError):

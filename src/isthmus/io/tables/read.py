@@ -21,8 +21,8 @@ from isthmus.io.tables.content import check_column_count, check_room, import_pol
 from isthmus.io.tables.delimited import check_utf8, detect_dialect, read_csv
 from isthmus.io.tables.table import Table
 
+# The name of the one matrix of an .npy file.
 MATRIX = "data"
-"""The name of the one matrix of an .npy file."""
 
 
 def read_npy(path: Path, name: str) -> Table:
@@ -76,10 +76,10 @@ def _expect(dtype: np.dtype[Any], shape: tuple[int, ...], name: str) -> Expected
     return Expected(shape, "number", finite=False)
 
 
+# The column of the rows' own names, as AnnData calls them.
 ROW_NAMES = "obs_names"
-"""The column of the rows' own names, as AnnData calls them."""
+# Groups within groups, and objects in all, that are looked at.
 DEEPEST_GROUP, MOST_OBJECTS = 6, 10_000
-"""Groups within groups, and objects in all, that are looked at."""
 
 
 def read_h5ad(path: Path, name: str) -> Table:
@@ -153,12 +153,12 @@ def _read_obs(frame: Any) -> dict[str, Any]:
 
 
 OBJECTS = "one JSON object per line, with cells of one type per column"
+# Lists and objects within each other in a line of JSON: the time that polars takes grows with the cube of them.
 DEEPEST = 64
-"""Lists and objects within each other in a line of JSON: the time that polars takes grows with the cube of them."""
 STRING = re.compile(rb'"(?:[^"\\]|\\.)*"')
 IN_ORDER = "a Parquet file in good order"
+# At most, of a number in memory; of a text or a list, what polars needs besides its content.
 BYTES_PER_VALUE = 8
-"""At most, of a number in memory; of a text or a list, what polars needs besides its content."""
 
 
 def read_table(path: str | os.PathLike[str], *, sep: str | None = None, decimal: str | None = None) -> Table:
@@ -313,8 +313,8 @@ def _split_columns(frame: Any, name: str) -> dict[str, Any]:
     return dict(zip(frame.columns, frame.iter_columns(), strict=True))
 
 
+# Formats of text, and their separators; None: to be detected.
 DELIMITED: Mapping[str, str | None] = {".csv": None, ".tsv": "\t"}
-"""Formats of text, and their separators; None: to be detected."""
 PACKABLE = (*DELIMITED, ".jsonl", ".ndjson")
 READERS: Mapping[str, Callable[[Path, str], Table]] = {
     ".parquet": _read_parquet,

@@ -34,8 +34,8 @@ from isthmus.io.tables.read import (
 from isthmus.io.tables.table import Table, are_whole_numbers
 
 BLOCK = 20_000
+# Bytes of a text that are made into cells at once.
 PART = 2**23
-"""Bytes of a text that are made into cells at once."""
 JSON = ".jsonl", ".ndjson"
 Frames = Callable[["RowBlocks"], Iterator[Any]]
 

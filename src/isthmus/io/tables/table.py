@@ -15,8 +15,8 @@ from isthmus.exceptions import InputError
 from isthmus.io.tables.content import import_polars
 from isthmus.io.tables.delimited import NO_VALUE, Dialect
 
+# Names of columns, and characters of a cell, in messages.
 NAMES_SHOWN, LONGEST_SHOWN = 8, 60
-"""Names of columns, and characters of a cell, in messages."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -187,8 +187,8 @@ def _unfold(series: Any) -> Any:
 
 DAY = "%Y-%m-%d"
 MOMENTS = ("%Y-%m-%dT%H:%M:%S", "%Y-%m-%d %H:%M:%S", "%Y-%m-%dT%H:%M", "%Y-%m-%d %H:%M")
+# Where all parts are numbers the day is taken to come first: of a month that comes first no thirteenth is a date.
 DAY_FIRST = tuple(f"%d{sign}%m{sign}%Y" for sign in "/.-")
-"""Where all parts are numbers the day is taken to come first: of a month that comes first no thirteenth is a date."""
 LIKE_DAY_FIRST = r"^[0-9]{1,2}([/.-])[0-9]{1,2}[/.-][0-9]{4}( [0-9]{1,2}:[0-9]{2}(:[0-9]{2})?)?$"
 MICROSECONDS_PER_DAY = 86_400_000_000
 

@@ -18,10 +18,10 @@ from isthmus.geometry.similarity import normalize_rows
 from isthmus.maps.canonical import PairedRows
 from isthmus.maps.regression import AffineMap, fit_ridge
 
+# Nothing can be learned from one pair: around its own mean it is zero.
 FEWEST = 2
-"""Nothing can be learned from one pair: around its own mean it is zero."""
+# The share of the variance that is added before whitening, and the power of the correlations that weigh variates.
 RIDGE_OF_CCA, POWER = 0.3, 2.0
-"""The share of the variance that is added before whitening, and the power of the correlations that weigh variates."""
 
 
 class Bridge(Protocol):

@@ -20,28 +20,28 @@ from isthmus.evidence.held_out import NEAR, NO_BASELINE, PairRecall, SharedBasel
 if TYPE_CHECKING:
     from isthmus.tasks.matching.refinement import Runs
 
+# The log-odds of a match that nothing confirms, at a score of zero.
 BASE_ODDS = -8.3
-"""The log-odds of a match that nothing confirms, at a score of zero."""
+# What one unit of the score of a held-out row adds.
 PER_SCORE = 8.5
-"""What one unit of the score of a held-out row adds."""
+# What is added if the partner chooses the row too; if another run finds it; if it is re-found when held out.
 MUTUAL, REPEATED, REFOUND = 3.0, 1.2, 2.3
-"""What is added if the partner chooses the row too; if another run finds it; if it is re-found when held out."""
+# The most that log-odds are lowered by.
 LOWEST = 100.0
-"""The most that log-odds are lowered by."""
+# The share of the held-out pairs that has to be near.
 MOST_NEAR = 0.5
-"""The share of the held-out pairs that has to be near."""
+# The estimated precision that the confirmed pairs have to have; with less, the matching is doubtful.
 MOSTLY_RIGHT = 0.53
-"""The estimated precision that the confirmed pairs have to have; with less, the matching is doubtful."""
+# The consensus from which on a matching without held-out pairs has succeeded.
 CONSENSUS = 0.23
-"""The consensus from which on a matching without held-out pairs has succeeded."""
+# It has also succeeded with this much consensus on right pairs, if the excess is this many standard errors.
 RIGHT_CONSENSUS, MANY_ERRORS = 0.1, 6.0
-"""It has also succeeded with this much consensus on right pairs, if the excess is this many standard errors."""
+# With less, most rows outside known pairs have no partner, or not the one that was found.
 SOME_CONSENSUS = 0.1
-"""With less, most rows outside known pairs have no partner, or not the one that was found."""
+# By how much the mean best score has to exceed that of the control run.
 GAIN = 0.03
-"""By how much the mean best score has to exceed that of the control run."""
+# From this many known pairs on they can contradict a matching, if fewer than this share of them are near.
 ENOUGH_KNOWN, KNOWN_NEAR = 3, 2.0 / 3.0
-"""From this many known pairs on they can contradict a matching, if fewer than this share of them are near."""
 
 
 @dataclass(frozen=True)

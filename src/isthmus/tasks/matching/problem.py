@@ -25,13 +25,13 @@ from isthmus.geometry.spaces import apply_transformer, check_transformer, fit_tr
 from isthmus.tasks.matching.engine import Bridge, Engine, fit_bridge
 
 AUTO = "auto"
+# With fewer rows than this on a side, there is nothing to learn from.
 FEWEST_ROWS = 20
-"""With fewer rows than this on a side, there is nothing to learn from."""
 NAMES = "A", "B"
+# How much the likeness of rows counts in initial scores that have known pairs too.
 WEIGHT_OF_LIKENESS = 0.5
-"""How much the likeness of rows counts in initial scores that have known pairs too."""
+# Subtracted from the score of two rows of different classes.
 FAR = -2.0 * NO_PARTNER
-"""Subtracted from the score of two rows of different classes."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,8 +61,8 @@ class Links:
         return Links(self.i[which], self.j[which], self.weights[which])
 
 
+# No pairs.
 NONE = Links.of(np.zeros(0, np.intp), np.zeros(0, np.intp))
-"""No pairs."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -24,36 +24,36 @@ from isthmus.tasks.matching.engine import Bridge
 from isthmus.tasks.matching.evidence import MatchingEvidence
 from isthmus.tasks.matching.problem import NONE, Links, MatchingProblem
 
+# The share of the candidates that are not hidden in the first round.
 SHOWN = 0.3
-"""The share of the candidates that are not hidden in the first round."""
+# By how much that share, and the number of axes, grow per round.
 GROWTH = 1.1
-"""By how much that share, and the number of axes, grow per round."""
 AXES_AT_FIRST = 10
+# The weight of the initial scores (both have deviation 1), and what is left of it after each round.
 PRIOR, DECAY = 3.0, 0.9
-"""The weight of the initial scores (both have deviation 1), and what is left of it after each round."""
+# Below this weight the initial scores no longer count.
 NEGLIGIBLE = 0.02
-"""Below this weight the initial scores no longer count."""
+# The most rounds; most refinements end before, where the value no longer grows.
 ROUNDS = 60
-"""The most rounds; most refinements end before, where the value no longer grows."""
+# The least growth that counts; the rounds without it after which the refinement ends.
 PROGRESS, PATIENCE = 1e-4, 2
-"""The least growth that counts; the rounds without it after which the refinement ends."""
+# With fewer pairs than this that choose each other there is nothing to learn from.
 FEWEST = 5
-"""With fewer pairs than this that choose each other there is nothing to learn from."""
+# With more cells than this, the refinement works on a sample of that size, and ends on all.
 SAMPLE_CELLS = 10_000_000
-"""With more cells than this, the refinement works on a sample of that size, and ends on all."""
+# Rows of such a sample.
 SAMPLED = 2000
-"""Rows of such a sample."""
 ROUNDS_ON_ALL = 2
 FOLDS, FOLDS_OF_MANY = 10, 4
+# With more cells than this, there are fewer folds.
 MANY = 4_000_000
-"""With more cells than this, there are fewer folds."""
+# Scores that differ by less are equal, to rounding.
 TIE = 1e-6
-"""Scores that differ by less are equal, to rounding."""
+# The least weight of a pair that is not confirmed; how fast it falls with the share of such pairs.
 LEAST, STEEP = 0.1, 4.0
-"""The least weight of a pair that is not confirmed; how fast it falls with the share of such pairs."""
 T = TypeVar("T")
+# With fewer known pairs than this, none is held out.
 FEWEST_TO_HOLD_OUT = 15
-"""With fewer known pairs than this, none is held out."""
 
 
 @dataclass(frozen=True)

@@ -34,10 +34,10 @@ from isthmus.tasks.matching.problem import (
 from isthmus.tasks.matching.refinement import Runs, run_all
 
 KEEP = ("sure", "all")
+# Matches of less confidence are not returned.
 SURE = 0.5
-"""Matches of less confidence are not returned."""
+# All runs are kept until the best one is known: more would be a mistake, and fill the memory.
 MOST_RESTARTS = 1000
-"""All runs are kept until the best one is known: more would be a mistake, and fill the memory."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -24,37 +24,37 @@ from isthmus.tasks.migration.evidence import Figures, Recall, Thresholds, comput
 Map: TypeAlias = AffineMap | KernelMap
 Fit: TypeAlias = Callable[[FloatArray, FloatArray, FloatArray | None], Map]
 
+# Inputs (m, d), outputs (m, e) and weights (m,), or None, to a map; in the order in which ties are broken.
 KINDS: Mapping[str, Fit] = {
     "ridge": lambda X, Y, w: fit_ridge(X, Y, weights=w).map,
     "procrustes": lambda X, Y, w: fit_procrustes(X, Y, weights=w, scale=True).map,
     "low_rank": lambda X, Y, w: fit_low_rank(X, Y, weights=w).map,
     "kernel_ridge": lambda X, Y, w: fit_kernel_ridge(X, Y, weights=w),
 }
-"""Inputs (m, d), outputs (m, e) and weights (m,), or None, to a map; in the order in which ties are broken."""
 CURVED = "kernel_ridge"
+# By which a curved map has to be better than the best affine one: it can't be exported as a matrix, and costs more
+# for each row.
 MARGIN = 0.02
-"""By which a curved map has to be better than the best affine one: it can't be exported as a matrix, and costs more
-for each row."""
+# Pairs that kinds are compared on: kernel ridge takes the cube of their number.
 COMPARED = 2_000
-"""Pairs that kinds are compared on: kernel ridge takes the cube of their number."""
 N_FOLDS = 5
+# Pairs from which one fold is enough: it has 200 queries or more.
 MANY = 1000
-"""Pairs from which one fold is enough: it has 200 queries or more."""
 MOST_QUERIES = 1000
+# Rows of the index that are searched; of a larger index a random sample with all queries in it.
 MOST_GALLERY = 20_000
-"""Rows of the index that are searched; of a larger index a random sample with all queries in it."""
+# Rows known in both spaces from which neighbours are compared: ten of fewer would be found by chance.
 FEWEST_NEIGHBOURS = 100
-"""Rows known in both spaces from which neighbours are compared: ten of fewer would be found by chance."""
+# Numbers of pairs of the learning curve: 30, 100, 300, …
 SIZES = tuple(factor * 10**power for power in range(1, 8) for factor in (1, 3))[1:]
-"""Numbers of pairs of the learning curve: 30, 100, 300, …"""
+# The least ratio of the last two.
 STEP = 2.0
-"""The least ratio of the last two."""
+# Pairs that are shuffled for the control: chance is no better for more.
 MOST_SHUFFLED = 1000
-"""Pairs that are shuffled for the control: chance is no better for more."""
+# Whose similarities thresholds are translated by: a million.
 THRESHOLD_QUERIES, THRESHOLD_ROWS = 500, 2000
-"""Whose similarities thresholds are translated by: a million."""
+# The steps of progress that the controls, and learning both ways, count for.
 COST_OF_BOTH = 2
-"""The steps of progress that the controls, and learning both ways, count for."""
 
 
 def choose_kind(quality: Mapping[str, float]) -> str:

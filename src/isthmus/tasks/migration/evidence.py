@@ -14,8 +14,8 @@ from numpy.random import Generator
 from isthmus._core.validation import FloatArray, check_choice, check_number, short_repr
 from isthmus.evidence.held_out import PairRecall, Proportion
 
+# Bootstrap samples of the queries.
 N_RESAMPLES = 1000
-"""Bootstrap samples of the queries."""
 
 
 @dataclass(frozen=True)
@@ -127,11 +127,11 @@ def compute_figures(ranks: FloatArray, shared: FloatArray | None, rng: Generator
 
 
 BRIDGE, UNTIL, REEMBED = "bridge", "bridge until re-embedded", "re-embed"
+# Recall@10 that a permanent bridge needs, at the lower end of its interval: nineteen of twenty objects are still
+# found on the first page.
 FOUND = 0.95
-"""Recall@10 that a permanent bridge needs, at the lower end of its interval: nineteen of twenty objects are still
-found on the first page."""
+# Recall@10 below which no bridge is worth having: more objects are lost than found.
 USABLE = 0.5
-"""Recall@10 below which no bridge is worth having: more objects are lost than found."""
 
 
 @dataclass(frozen=True)
@@ -182,8 +182,8 @@ def give_advice(recall: Recall) -> Advice:
 
 
 OLD, ADAPTED = "old", "adapted"
+# Of the rows that pass; close together where few do, since that is where thresholds are.
 SHARES: FloatArray = np.concatenate([np.geomspace(1e-6, 0.1, 161), np.linspace(0.105, 1.0, 180)])
-"""Of the rows that pass; close together where few do, since that is where thresholds are."""
 
 
 @short_repr

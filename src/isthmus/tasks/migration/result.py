@@ -50,18 +50,18 @@ from isthmus.tasks.migration.evidence import (
 )
 
 AUTO = "auto"
+# Pairs: with fewer no figure on held-out ones means anything.
 FEWEST = 10
-"""Pairs: with fewer no figure on held-out ones means anything."""
+# Pairs that are learned from; a random sample of more. Held-out figures have long stopped rising there.
 MOST = 20_000
-"""Pairs that are learned from; a random sample of more. Held-out figures have long stopped rising there."""
 TO_OLD, TO_NEW = "to_old", "to_new"
+# Numbers in a block of rows, in or out: 32 MB in double precision.
 BLOCK_VALUES = 2**22
-"""Numbers in a block of rows, in or out: 32 MB in double precision."""
+# Between these are the largest numbers of a map whose products single precision can hold.
 ORDINARY = 1e-10, 1e10
-"""Between these are the largest numbers of a map whose products single precision can hold."""
 FORMAT, VERSION = "isthmus adapter", 1
+# Characters of the text: more than any adapter has.
 LONGEST_TEXT = 2**20
-"""Characters of the text: more than any adapter has."""
 MAPS = ("old_from_new", "new_from_old")
 VECTOR, TABLE = Expected((None,), "number"), Expected((None, None), "number")
 AFFINE: Mapping[str, Expected] = {"W": TABLE, "input_mean": VECTOR, "output_mean": VECTOR}

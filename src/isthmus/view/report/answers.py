@@ -41,16 +41,16 @@ EXPECTED = (
 )
 LINES = (".jsonl", ".ndjson")
 MATCHES = ("source", "target", "score", "confidence")
+# The columns of the two tables.
 LABELS = ("id", "class", "probability", "runner_up", "runner_up_probability", "given")
-"""The columns of the two tables."""
+# The least confident rows that the page lists.
 MATCHES_SHOWN, LABELS_SHOWN = 1_000, 500
-"""The least confident rows that the page lists."""
+# Other candidates listed for each match.
 CANDIDATES = 3
-"""Other candidates listed for each match."""
+# Matches that the common space is learned from, at most and at least.
 PAIRS, FEWEST = 1_500, 10
-"""Matches that the common space is learned from, at most and at least."""
+# Matches drawn as lines.
 LINKED = 300
-"""Matches drawn as lines."""
 
 
 def read_chapter(path: Path, inputs: Inputs) -> Chapter:

@@ -15,10 +15,10 @@ from isthmus.exceptions import InputError
 from isthmus.io.tables.plan import Plan
 
 RECORD, VERDICT, VERSION = "isthmus record", "isthmus verdict", 1
+# The first bytes of a record.
 START = b'{"format": "isthmus record"'
-"""The first bytes of a record."""
+# Bytes of a JSON file that are read at most.
 LARGEST_JSON = 2**24
-"""Bytes of a JSON file that are read at most."""
 
 
 @dataclass(frozen=True)

@@ -23,13 +23,13 @@ from isthmus.io.tables.table import Table, find_word, read_words
 from isthmus.solvers.result import TracePoint
 from isthmus.view.canvas import choose_colours
 
+# Characters shown of a row's text, of the name of a row or class, and of a single cell.
 EXCERPT, NAME, CELL = 140, 80, 24
-"""Characters shown of a row's text, of the name of a row or class, and of a single cell."""
+# Columns shown of rows without text.
 COLUMNS_SHOWN = 4
-"""Columns shown of rows without text."""
 NO_CLASS = "no class"
+# Classes with a name and colour of their own; the smaller ones are shown together.
 MOST_CLASSES = 40
-"""Classes with a name and colour of their own; the smaller ones are shown together."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -198,12 +198,12 @@ def _shorten_cell(cell: str) -> str:
 
 
 DOMAINS = "source", "target"
+# Points drawn at most, of both domains together.
 POINTS = 5_000
-"""Points drawn at most, of both domains together."""
+# Rows of a domain that the axes of a plane are computed from, and rows that are embedded at a time.
 AXES_FROM, BLOCK = 500, 500
-"""Rows of a domain that the axes of a plane are computed from, and rows that are embedded at a time."""
+# Larger coordinates have no finite squares.
 LARGEST = 1e100
-"""Larger coordinates have no finite squares."""
 # Neither the darkest nor the lightest colours: they have to be visible on white and on black.
 COLOURS = (
     *("#4e79a7", "#f28e2b", "#e15759", "#59a14f", "#b07aa1"),

@@ -38,15 +38,15 @@ from isthmus.view.report.contents import (
     sample_rows,
 )
 
+# The name of the record in a model file.
 PART = "fit"
-"""The name of the record in a model file."""
 FORMAT, VERSION = "isthmus fit", 1
+# Labelled rows whose hashes are stored; with more rows none are.
 MOST_HASHES = 100_000
-"""Labelled rows whose hashes are stored; with more rows none are."""
+# Rows whose class is predicted, and source rows that are searched, at most.
 TESTED, SEARCHED = 20_000, 20_000
-"""Rows whose class is predicted, and source rows that are searched, at most."""
+# Target rows whose neighbours are shown, and how many of them.
 QUERIES, NEIGHBOURS = 60, 3
-"""Target rows whose neighbours are shown, and how many of them."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -19,8 +19,8 @@ from isthmus.view.report.answers import read_chapter
 from isthmus.view.report.contents import Chapter, Inputs, shorten
 
 TITLE = "isthmus report"
+# Files of the templates that are no templates.
 PLAIN = ("page.js", "page.css")
-"""Files of the templates that are no templates."""
 CONTROL = {code: "\N{REPLACEMENT CHARACTER}" for code in range(32) if chr(code) not in "\n\t"}
 File = str | os.PathLike[str]
 Formats = tuple[Mapping[str, str | None], Mapping[str, str | None]]
