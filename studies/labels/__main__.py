@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from isthmus._core.files import write_bytes, write_text
+from isthmus._core.files import write_text, write_whole
 from isthmus._core.validation import check_choice
 from isthmus.cli.process import run_command
 from isthmus.exceptions import InputError
@@ -110,7 +110,7 @@ def _render(options: argparse.Namespace) -> None:
     if kept := verdicts.read(folder):
         picture = options.page.parent / verdicts.PICTURE
         picture.parent.mkdir(exist_ok=True)
-        write_bytes(picture, verdicts.picture(kept))
+        write_whole(picture, verdicts.picture(kept))
         print(picture)
 
 

@@ -384,6 +384,10 @@ class LogDetEstimator(MetricEstimator):
         solver = as_solver(self.solver, self.tol, self.max_iter)
         return SolverRun.of(solver, self.progress, type(self).__name__, self.tol)
 
+    def _pair_weight(self, n_pairs: int) -> float:
+        """Return λ2 of one of so many pairs."""
+        return as_pair_weight(self.pair_weight, n_pairs)
+
     def _fit_data(self, data: TrainingData, settings: SolverRun) -> dict[str, Any]:
         return {**super()._fit_data(data, settings), "_training_data": data}
 

@@ -12,7 +12,6 @@ from isthmus.estimators.logdet import (
     LogDetEstimator,
     SolverRun,
     as_bounds,
-    as_pair_weight,
     count_pairs,
     make_label_pairs,
     scale_weights,
@@ -109,7 +108,7 @@ class Saenko(LogDetEstimator):
         rows = np.vstack([joint.source.points, joint.target.points])
         rows -= rows.mean(axis=0)  # only differences count: an offset would cost digits
         pairs = make_label_pairs(rows, joint.y, [joint.runs], bounds)
-        weight = as_pair_weight(self.pair_weight, count_pairs(pairs))
+        weight = self._pair_weight(count_pairs(pairs))
         result = settings.result(LogDetProblem(rows, scale_weights(pairs, weight)))
         W = result.components()
         space = CommonSpace(joint.source.space, joint.target.space, np.vstack([W, W]))

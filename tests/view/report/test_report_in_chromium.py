@@ -12,17 +12,18 @@ from isthmus.io.tables.plan import Plan
 from isthmus.io.tables.table import Table
 from isthmus.solvers.result import TracePoint
 from isthmus.study.source_value.result import Row, Verdict
-from isthmus.view.report.contents import Chapter, ReportRows
-from isthmus.view.report.model import describe_classes
-from isthmus.view.report.page import (
+from isthmus.view.report.contents import (
+    Chapter,
     Cloud,
     Figure,
     Plane,
+    ReportRows,
     convergence_figure,
     histogram_figure,
     own_plane,
-    render_page,
 )
+from isthmus.view.report.model import describe_classes
+from isthmus.view.report.page import render_page
 
 pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="no Chromium on the PATH")
 

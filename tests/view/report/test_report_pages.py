@@ -270,7 +270,7 @@ def test_without_a_library_the_install_line_is_named(folder, tmp_path, capsys, m
 
 
 def test_many_rows_are_sampled_and_it_is_said(folder, pages, monkeypatch):
-    monkeypatch.setattr("isthmus.view.report.page.POINTS", 40)
+    monkeypatch.setattr("isthmus.view.report.model.POINTS", 40)
     text = render_report([folder / "model.isthmus"], **both(folder))
     assert "A sample: 20 of 80 source rows and 20 of 80 target rows." in text
     assert len(drawn(text)["clouds"][0]["id"]) == 40

@@ -22,18 +22,22 @@ from isthmus.io.tables.plan import Column, Plan
 from isthmus.io.tables.table import Table
 from isthmus.solvers.result import TracePoint
 from isthmus.view.report.answers import verdict_chapter
-from isthmus.view.report.contents import MOST_CLASSES, NO_CLASS, Chapter, ReportRows, order_classes, sample_rows
-from isthmus.view.report.model import FitRecord, describe_classes, hash_rows
-from isthmus.view.report.page import (
+from isthmus.view.report.contents import (
+    MOST_CLASSES,
+    NO_CLASS,
+    Chapter,
     Cloud,
     Plane,
+    ReportRows,
     common_plane,
     convergence_figure,
     histogram_figure,
-    load_libraries,
+    order_classes,
     own_plane,
-    render_page,
+    sample_rows,
 )
+from isthmus.view.report.model import FitRecord, describe_classes, hash_rows
+from isthmus.view.report.page import load_libraries, render_page
 
 HOSTILE = st.text(alphabet=st.sampled_from("<>&\"'/`=;-!abc script\n\\u0000é"), max_size=60) | st.text(max_size=20)
 

@@ -15,7 +15,7 @@ from sklearn.utils import InputTags, get_tags
 
 from isthmus._core.validation import UNLABELLED, FloatArray, IntArray, Matrix, check_number, is_sparse
 from isthmus.data.domains import TwoDomains
-from isthmus.estimators.base import TwoDomainEstimator
+from isthmus.estimators.base import LABELS_AND_ROWS, SystemFacts, TwoDomainEstimator
 from isthmus.estimators.controls import SelfTrainedLDA
 from isthmus.exceptions import InputError
 from isthmus.geometry.common_space import DOMAINS, INNER_PRODUCT, top_k, two_names
@@ -82,6 +82,17 @@ class SemanticMatching(TwoDomainEstimator):
     >>> round(float((d.y_source[numbers] == d.y_test[:, None]).mean()), 2)
     0.92
     """
+
+    systems = (
+        SystemFacts(
+            "semantic",
+            "tasks",
+            "target's rule × source's rule",
+            LABELS_AND_ROWS,
+            "similarity",
+            best_for="finding rows of the same class, where every class is labelled in the target",
+        ),
+    )
 
     # How points of `transform` are compared, within a domain too.
     kind: ClassVar[str] = INNER_PRODUCT
