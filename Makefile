@@ -42,7 +42,7 @@ test-data: $(VENV)/.dev ## The tests on real data: make test-data ISTHMUS_DATA=F
 	  "docs/datasets.md describes, as in: make test-data ISTHMUS_DATA=FOLDER." >&2; exit 1; }
 	ISTHMUS_DATA="$(ISTHMUS_DATA)" $(PYTEST) -m data tests
 
-format: $(VENV)/.dev ## Rewrite the code in the house's format
+format: $(VENV)/.dev ## Format the code with ruff
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
 

@@ -268,12 +268,12 @@ def _reduce_texts(plan: Plan) -> Plan:
     """Return the plan with unscaled numbers, and texts reduced to axes: maps between columns per word take long."""
     from isthmus.io.tables.plan import COMPONENTS
 
-    def changed(column: Column) -> Column:
+    def change_kind(column: Column) -> Column:
         if column.kind == "text":
             return replace(column, components=COMPONENTS)
         return replace(column, scale=False) if "scale" in column.settings else column
 
-    return replace(plan, columns=tuple(map(changed, plan.columns)))
+    return replace(plan, columns=tuple(map(change_kind, plan.columns)))
 
 
 def load_pairs(path: Path | None, first: InputFile, second: InputFile, screen: Console) -> IntArray | None:

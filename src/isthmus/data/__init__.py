@@ -3,7 +3,7 @@
 from isthmus._core.rows import ArrayRows, Rows
 from isthmus._core.validation import UNLABELLED
 from isthmus.data.blocks import DaskRows
-from isthmus.data.datasets import Collection, DomainPair, load_digits, load_toy
+from isthmus.data.datasets import Collection, DomainPair, load_digits, load_toy, shape_features
 from isthmus.data.domains import Domain, KnownPairs, SharedFeatures, Split, TwoDomains
 from isthmus.data.splits import Protocol, SemiSupervisedSplit
 
@@ -23,4 +23,5 @@ __all__ = [
     "TwoDomains",
     "load_digits",
     "load_toy",
+    "shape_features",
 ]

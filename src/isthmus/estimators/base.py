@@ -115,7 +115,7 @@ def _list_first(names: NDArray[Any]) -> str:
 RESTRICTIONS = "pairwise", "positive_only"
 
 
-def _one_domain(estimator: Any) -> NoReturn:
+def _raise_no_fit_transform(estimator: Any) -> NoReturn:
     name = type(estimator).__name__
     raise AttributeError(f"{name} has no fit_transform, as two domains have two results: fit, then transform either.")
 
@@ -145,7 +145,7 @@ class SklearnCompatible(TransformerMixin, BaseEstimator, auto_wrap_output_keys=N
         points = getattr(getattr(self, "references_", None), "points", None)
         return None if points is None else (points.shape[0], points.shape[1])
 
-    @available_if(_one_domain)  # type: ignore[untyped-decorator]
+    @available_if(_raise_no_fit_transform)  # type: ignore[untyped-decorator]
     def fit_transform(self, X: Any, y: Any = None) -> NoReturn:
         """Raise: the arguments of ``fit`` are two domains."""
         raise NotImplementedError
