@@ -31,7 +31,6 @@ COMMANDS = {
     "report": "write the results of other commands as one HTML page",
     "migrate": "learn a map that lets queries of a new embedding model search an old vector index",
     "systems": "list the systems and controls, and what each learns from",
-    "datasets": "list the data sets included in the package",
     "completion": "print a completion script for your shell",
 }
 # The command-line option of each function parameter, for error messages.
