@@ -22,7 +22,7 @@ def check_output(path: Path | None, *inputs: Path | None) -> None:
         return
     _check_not_folder(path)
     for given in inputs:
-        if given is not None and _same_file(path, given):
+        if given is not None and os.path.exists(path) and os.path.exists(given) and os.path.samefile(path, given):
             raise InputError(f"{show_path(path)}: expected an output other than the inputs, got one of them.")
     check_writable(path)
 
@@ -44,10 +44,6 @@ def check_table_output(path: Path | None, *inputs: Path | None) -> None:
 def _check_not_folder(path: Path) -> None:
     if os.path.isdir(path):
         raise InputError(f"{show_path(path)}: expected a file, got a folder.")
-
-
-def _same_file(path: Path, other: Path) -> bool:
-    return os.path.exists(path) and os.path.exists(other) and os.path.samefile(path, other)
 
 
 @dataclass(frozen=True)

@@ -21,13 +21,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the options."""
     add_file_options(parser, "A", "B", ("rows of one collection", "rows of the other"), "none")
     add = parser.add_argument
-    add(
-        "-o",
-        "--output",
-        type=Path,
-        metavar="FILE",
-        help="table of matches; FILE.json, for `isthmus report`, is written next to it",
-    )
+    table = "table of matches; FILE.json, for `isthmus report`, is written next to it"
+    add("-o", "--output", type=Path, metavar="FILE", help=table)
     add("--all", action="store_true", help="also write matches of low confidence, and those of a failed matching")
     add("--seed", type=parse_count, default=0, metavar="N", help="random seed (default: 0)")
     add("--jobs", type=int, default=2, metavar="N", help="number of parallel runs (default: 2)")
