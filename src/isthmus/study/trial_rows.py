@@ -138,12 +138,8 @@ def draw_rows(pair: DomainPair, protocol: Protocol, seed: Sequence[int]) -> Tria
 
     Target rows of unknown class can be neither labelled nor tested: they are unlabelled in every trial.
     """
-    y_source, y, X, ids = (
-        _encode_classes(pair, "y_source"),
-        _encode_classes(pair, "y_target"),
-        pair.X_target,
-        pair.target_ids,
-    )
+    y_source, y = (_encode_classes(pair, name) for name in ("y_source", "y_target"))
+    X, ids = pair.X_target, pair.target_ids
     if pair.target_classes is not None:
         y = np.where(y == UNLABELLED, _encode_classes(pair, "target_classes"), y)
     if pair.X_test is not None:

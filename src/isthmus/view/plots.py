@@ -306,10 +306,9 @@ class LabelledRows:
     def of(cls, X_source: Any, y_source: Any, X_target: Any, y_target: Any, truth: Any) -> Self:
         """Return the classes, with their lengths checked against the rows."""
         known = y_target if truth is None else truth
-        lengths = (y_source, X_source, "source"), (y_target, X_target, "target")
-        for y, X, name in lengths:
-            check_length(y, _count(X), f"y_{name}", f"X_{name}")
-        check_length(known, _count(X_target), "truth", "X_target")
+        check_length(y_source, np.shape(X_source)[0], "y_source", "X_source")
+        for y, name in ((y_target, "y_target"), (known, "truth")):
+            check_length(y, np.shape(X_target)[0], name, "X_target")
         return cls(np.asarray(y_source), np.asarray(y_target), np.asarray(known), truth is not None)
 
     @cached_property
@@ -349,11 +348,6 @@ class LabelledRows:
         ax.legend(handles=keys, loc="upper left", bbox_to_anchor=(1.01, 1.0), frameon=False, borderaxespad=0)
 
 
-def _count(X: Any) -> int:
-    """Return the number of rows of an array, a sparse matrix or a list of texts."""
-    return int(X.shape[0]) if hasattr(X, "shape") else len(X)
-
-
 @cap_threads
 def plot_common_space(
     space: Any,
@@ -365,7 +359,6 @@ def plot_common_space(
     truth: Any = None,
     ax: Any = None,
     title: str | None = None,
-    legend: bool = True,
 ) -> Any:
     """Draw both domains in the learned space, along its two principal directions.
 
@@ -388,8 +381,6 @@ def plot_common_space(
         Where to draw; a new figure if None.
     title : str, optional
         Above the plot.
-    legend : bool
-        Whether to explain markers and colours, to the right of the plot.
 
     Returns
     -------
@@ -407,8 +398,7 @@ def plot_common_space(
     ax.set_ylabel(f"second direction ({share[1]:.0%})")
     if title is not None:
         ax.set_title(title, loc="left")
-    if legend:
-        rows.explain(ax)
+    rows.explain(ax)
     return ax
 
 
@@ -422,7 +412,6 @@ def plot_before_after(
     *,
     truth: Any = None,
     axes: Any = None,
-    title: str | None = None,
 ) -> Any:
     """Draw two panels: the domains before anything is learned, and in the learned space.
 
@@ -435,8 +424,6 @@ def plot_before_after(
         As in :func:`plot_common_space`; before, rows are seen behind the transformers of the estimator.
     axes : two matplotlib Axes, optional
         Where to draw; a new figure if None.
-    title : str, optional
-        Above both.
 
     Returns
     -------
@@ -454,10 +441,7 @@ def plot_before_after(
     canvas.label_clouds(left, {"source": S, "target": T})
     after = "After: one space for both"
     plot_common_space(space, X_source, y_source, X_target, y_target, truth=truth, ax=right, title=after)
-    figure = left.figure
-    if title is not None:
-        figure.suptitle(title)
-    return figure
+    return left.figure
 
 
 def _own_plane(X: Any, transformer: Any, name: str) -> FloatArray:

@@ -10,19 +10,18 @@ pytest.importorskip("jinja2")
 from browser import CHROMIUM, Browser
 from isthmus.io.tables.plan import Plan
 from isthmus.io.tables.table import Table
-from isthmus.solvers.result import TracePoint
 from isthmus.study.source_value.result import Row, Verdict
-from isthmus.view.report.contents import Chapter, ReportRows
-from isthmus.view.report.model import describe_classes
-from isthmus.view.report.page import (
+from isthmus.view.report.contents import (
+    Chapter,
     Cloud,
     Figure,
     Plane,
-    convergence_figure,
+    ReportRows,
     histogram_figure,
     own_plane,
-    render_page,
 )
+from isthmus.view.report.model import describe_classes
+from isthmus.view.report.page import render_page
 
 pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="no Chromium on the PATH")
 
@@ -79,7 +78,7 @@ def report(tmp_path_factory):
         Chapter("labels", f"{LONG}.csv", f"A sentence with {EVIL}.", labels),
         Chapter("verdict", "verdict.json", verdict.sentence,
                 {"verdict": verdict, "deciding": verdict.table.rows, "curve": Figure("labels", "curve", {"curve": curve})}),
-        Chapter("model", "model", "A model.", {**model, "curve": convergence_figure([TracePoint(i, 1.0, 0.0, 10.0**-i, 0.1) for i in range(3)])}),
+        Chapter("model", "model", "A model.", model),
     ]  # fmt: skip
     path.write_text(render_page(chapters), encoding="utf-8")
     return path

@@ -20,20 +20,22 @@ from isthmus.evidence.scores import OTHER_CLASSES
 from isthmus.exceptions import InputError
 from isthmus.io.tables.plan import Column, Plan
 from isthmus.io.tables.table import Table
-from isthmus.solvers.result import TracePoint
 from isthmus.view.report.answers import verdict_chapter
-from isthmus.view.report.contents import MOST_CLASSES, NO_CLASS, Chapter, ReportRows, order_classes, sample_rows
-from isthmus.view.report.model import FitRecord, describe_classes, hash_rows
-from isthmus.view.report.page import (
+from isthmus.view.report.contents import (
+    MOST_CLASSES,
+    NO_CLASS,
+    Chapter,
     Cloud,
     Plane,
+    ReportRows,
     common_plane,
-    convergence_figure,
     histogram_figure,
-    load_libraries,
+    order_classes,
     own_plane,
-    render_page,
+    sample_rows,
 )
+from isthmus.view.report.model import FitRecord, describe_classes, hash_rows
+from isthmus.view.report.page import load_libraries, render_page
 
 HOSTILE = st.text(alphabet=st.sampled_from("<>&\"'/`=;-!abc script\n\\u0000é"), max_size=60) | st.text(max_size=20)
 
@@ -123,13 +125,6 @@ def test_data_comes_back_and_does_not_end_its_element(value):
     inner = TEMPLATES.from_string("{{ value | tojson }}").render(value=value)
     assert "<" not in inner
     assert json.loads(inner) == value
-
-
-def test_gaps_that_are_none_are_left_out():
-    drawn = convergence_figure(
-        [TracePoint(i, 1.0, 0.0, gap, 0.1) for i, gap in enumerate((np.inf, 0.5, 0.1, 0.0))]
-    ).values
-    assert (drawn["iteration"], drawn["gap"]) == ([1, 2], [0.5, 0.1])
 
 
 def test_small_classes_share_a_line_of_the_confusion_matrix_and_are_still_told_apart():

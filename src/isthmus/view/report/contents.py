@@ -20,7 +20,6 @@ from isthmus.exceptions import InputError
 from isthmus.io.tables.plan import Column, Plan, read_ids, read_labels
 from isthmus.io.tables.read import read_table
 from isthmus.io.tables.table import Table, find_word, read_words
-from isthmus.solvers.result import TracePoint
 from isthmus.view.canvas import choose_colours
 
 # Characters shown of a row's text, of the name of a row or class, and of a single cell.
@@ -242,19 +241,6 @@ class Figure:
     name: str
     values: Mapping[str, Any]
     height: int = 360
-
-
-def convergence_figure(trace: Sequence[TracePoint]) -> Figure:
-    """Return the curve of the relative gap by iteration, without gaps that are infinite or zero."""
-    shown = [
-        (i, point) for i, point in enumerate(trace) if 0.0 < point.relative_gap < np.inf and point.seconds < np.inf
-    ]
-    values = {
-        "iteration": [i for i, _ in shown],
-        "gap": [point.relative_gap for _, point in shown],
-        "seconds": [round(point.seconds, 2) for _, point in shown],
-    }
-    return Figure("convergence", "Relative gap by iteration", values, 320)
 
 
 def confusion_figure(confusion: IntArray, classes: Sequence[str]) -> Figure:
