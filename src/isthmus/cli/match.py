@@ -41,7 +41,7 @@ def run(options: argparse.Namespace) -> None:
     pairs = load_pairs(options.pairs, first, second, screen)
     from isthmus import match
     from isthmus.io.tables.write import write_table
-    from isthmus.view.report.command_record import record_path, write_record
+    from isthmus.view.report.command_record import write_record
 
     found = match(
         first.X,
@@ -76,8 +76,8 @@ def run(options: argparse.Namespace) -> None:
             "confidence": found.confidence,
         }
         write_table(options.output, columns)
-        if not write_record(options.output, "match", facts, {"source": first.plan, "target": second.plan}):
-            screen.say(f"{record_path(options.output)} is not a record of isthmus, and was not overwritten.")
+        plans = {"source": first.plan, "target": second.plan}
+        screen.say(*write_record(options.output, "match", facts, plans))
         none = f"No match is in {options.output}{'' if options.all else '; --all writes doubtful ones too'}."
         screen.say(f"The matches are in {options.output}." if len(found) else none)
     screen.answer(facts)

@@ -341,9 +341,7 @@ class Study(Design):
         """
         pairs = data if isinstance(data, Mapping) else {"": data}
         rows = PairRows(pairs, protocol, source_transformer, target_transformer)
-        entrants = tuple(
-            Entrant.of(each) for each in _check_several(systems, "systems", "names or entrants in a list")
-        )
+        entrants = tuple(map(Entrant.of, _check_several(systems, "systems", "names or entrants in a list")))
         words = data.name if isinstance(data, DomainPair) else "", "" if protocol is None else str(protocol)
         return cls(name, rows, entrants, *words, tuple(pairs), figures=figures or {}, redrawn=rows.redrawn)
 

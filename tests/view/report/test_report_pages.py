@@ -226,7 +226,7 @@ def test_what_is_none_of_them_is_told_in_one_sentence(folder, tmp_path, pages):
         "later.json": "upgrade isthmus",
         "odd.json": "expected a number",
         "huge.json": "expected a number",
-        "empty": "got another kind of file",
+        "empty": "expected a name that ends in",
         "arrays.npz": "got an adapter or other arrays",
         "cut.isthmus": "expected a model",
         "none.csv": "found none",

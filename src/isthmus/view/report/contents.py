@@ -102,9 +102,8 @@ class Inputs:
     @cached_property
     def tables(self) -> dict[str, Table]:
         """The given files, each read once."""
-        given = {name: path for name, path in (("source", self.source), ("target", self.target)) if path is not None}
-        formats = dict(zip(("source", "target"), self.formats, strict=True))
-        found = {name: read_table(path, **formats[name]) for name, path in given.items()}
+        given = zip(DOMAINS, (self.source, self.target), self.formats, strict=True)
+        found = {name: read_table(path, **written) for name, path, written in given if path is not None}
         for column in filter(None, (*self.id, self.label)):
             if not any(column in table.names for table in found.values()):
                 files = " and ".join(table.path for table in found.values())
