@@ -119,15 +119,13 @@ class Systems:
         kept = (s for s in self if not nothing and not any(lack and getattr(s, n) for n, lack in missing.items()))
         return Systems(tuple(s for s in kept if control is None or s.control == control))
 
-    def _rows(self) -> list[tuple[str, ...]]:
-        return [
-            (s.name, s.learns, s.uses, s.needs, "yes" if s.control else "no", s.reference, s.best_for) for s in self
-        ]
-
     def __str__(self) -> str:
-        head, rows = HEAD, self._rows()
-        widths = [max(map(len, column)) for column in zip(head, *rows, strict=True)]
-        lines = ["  ".join(map(str.ljust, row, widths)).rstrip() for row in (head, *rows)]
+        rows = [HEAD]
+        for s in self:
+            control = "yes" if s.control else "no"
+            rows.append((s.name, s.learns, s.uses, s.needs, control, s.reference, s.best_for))
+        widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+        lines = ["  ".join(map(str.ljust, row, widths)).rstrip() for row in rows]
         return "\n".join([lines[0], "  ".join("-" * width for width in widths), *lines[1:]])
 
     __repr__ = __str__
