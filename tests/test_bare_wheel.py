@@ -113,10 +113,7 @@ MISSING = {
         ["fit", "a.csv", "a.csv", "-o", "m.isthmus"],
     ),
     "faiss": ("isthmus.Index(isthmus.RidgeMap().fit(E, None, E, None, pairs='rows'), 'hnsw')", None),
-    "plot": (
-        "isthmus.view.canvas.load_figure_type()",
-        ["evaluate", "a.csv", "a.csv", "--label", "b", "--picture", "p"],
-    ),
+    "plot": ("isthmus.view.canvas.new_figure(1, 1)", None),
     "onnx": ("isthmus.to_onnx(isthmus.migrate(H, H, 'rows', kind='ridge'))", None),
     "fast": ("isthmus.MLHD(solver=isthmus.solvers.bregman.BregmanProjections(compiled=True)).fit(*small)", None),
     "completion": ("isthmus.cli.completion._import_shtab()", ["completion", "bash"]),

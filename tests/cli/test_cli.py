@@ -61,16 +61,6 @@ def test_systems_are_filtered_by_the_data_at_hand(capsys):
         )
 
 
-def test_datasets_are_described_with_their_import_line(capsys):
-    status, out, err = run("datasets", capsys=capsys)
-    assert (status, err) == (0, "")
-    for name in ("digits", "toy"):
-        assert f"{name}: source " in out
-        assert f"from isthmus.data import load_{name}" in out
-    assert out.count("licence: ") == 2
-    assert max(map(len, out.splitlines())) <= 100
-
-
 def ended(error, after_stop=""):
     def stop():
         raise error
@@ -159,7 +149,7 @@ def test_the_module_is_the_command():
 def test_a_closed_pipe_is_quiet():
     read, write = os.pipe()
     os.close(read)
-    done = python("-m", "isthmus", "datasets", stdout=write, stderr=subprocess.PIPE)
+    done = python("-m", "isthmus", "systems", stdout=write, stderr=subprocess.PIPE)
     os.close(write)
     assert (done.returncode, done.stderr) == (0, "")
 

@@ -82,7 +82,7 @@ ORDERS = {
     "fit": ("{bad}", "b.csv", *ID, "--drop", "kind", "--pairs", "pairs.csv", "-o", "{out}.isthmus"),
     "match": ("{bad}", "b.csv", *ID, "--drop", "kind", "--jobs", "1", "--all", "-o", "{out}.csv"),
     "label": ("{bad}", "b.csv", *ID, "--label", "kind", "--check", "0", "-o", "{out}.csv"),
-    "evaluate": ("{bad}", "b.csv", *ID, "--label", "kind", "--jobs", "1", "--picture", "{out}"),
+    "evaluate": ("{bad}", "b.csv", *ID, "--label", "kind", "--jobs", "1", "-o", "{out}.json"),
     "migrate": ("{bad}", "b.csv", *ID, "--drop", "kind", "--pairs", "pairs.csv", "-o", "{out}"),
     "search": ("m.isthmus", "--index", "{bad}", "--query", "b.csv", "-o", "{out}.csv"),
     "embed": ("m.isthmus", "{bad}", "--domain", "source", "-o", "{out}.csv"),
@@ -201,7 +201,7 @@ def test_a_bad_file_is_one_sentence_by_the_program_itself(inputs, tmp_path, proc
 
 @pytest.mark.slow
 def test_a_full_disc_behind_standard_output_is_one_sentence(tmp_path, processes):
-    for status, _, err in each_in_a_process(processes, [["systems"], ["datasets"], ["--help"]], tmp_path):
+    for status, _, err in each_in_a_process(processes, [["systems"], ["--help"]], tmp_path):
         assert (status, err.count("\n")) == (2, 1)
         assert "standard output: expected to write the answer, got 'No space left on device'." in err
 
@@ -244,14 +244,6 @@ def test_where_nothing_can_be_written_is_said_before_the_work(inputs, tmp_path, 
         os.symlink(os.devnull, tmp_path / f"null{ending}")
         assert_refused(run(capsys, order(command, inputs, tmp_path / "null")), "got a device or a pipe")
         assert Path(os.devnull).is_char_device()
-
-
-def test_both_files_of_a_picture_are_looked_at_before_the_work(inputs, tmp_path, capsys, monkeypatch):
-    monkeypatch.setattr("isthmus.io.tables.read.read_table", None)  # is not reached
-    for kind in ("png", "svg"):
-        (tmp_path / f"{kind}.v2.{kind}").mkdir()
-        words = order("evaluate", inputs, tmp_path / f"{kind}.v2")
-        assert_refused(run(capsys, words), f"{kind}.v2.{kind}: expected a file, got a folder")
 
 
 def test_an_input_is_never_the_output(inputs, tmp_path, capsys):

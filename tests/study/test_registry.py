@@ -3,7 +3,6 @@
 import ast
 import pickle
 import re
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -16,7 +15,6 @@ from isthmus import RBF, InputError, systems
 from isthmus.estimators.base import SECTIONS, SystemFacts
 from isthmus.estimators.controls import Corrupted, SelfTrainedLDA, TargetOnly
 from isthmus.io import stored_values
-from isthmus.study.registry import Systems
 
 D = make_domains(seed=3, n_source=45, n_target=40, n_labelled=12, d_source=6, d_target=6, shift=3.0)
 
@@ -94,15 +92,6 @@ def test_what_a_system_needs_is_said_in_words():
 def test_entries_can_be_sent_to_another_process():
     again = pickle.loads(pickle.dumps(list(systems())))
     assert [system.name for system in again] == [system.name for system in systems()]
-
-
-def test_systems_are_a_table_in_notebooks():
-    html = systems()._repr_html_()
-    assert html.count("<tr>") == len(systems()) + 1
-    assert "<td>mlhd</td>" in html
-    odd = Systems((replace(systems()["mlhd"], name="<b>"),))._repr_html_()
-    assert "<b>" not in odd
-    assert "&lt;b&gt;" in odd
 
 
 CLASSES = {system.estimator for system in systems()}

@@ -121,7 +121,6 @@ def test_the_legend_names_kinds_and_classes(space, rows):
     classes = ["class 0", "class 1", "class 2"]
     assert legend_texts(plot_common_space(space, *data)) == kinds + classes
     assert "coloured by the truth" in legend_texts(plot_common_space(space, *data, truth=truth))[2]
-    assert plot_common_space(space, *data, legend=False).get_legend() is None
 
 
 def test_a_fully_labelled_target_has_no_unlabelled_entry(space, rows):
@@ -199,7 +198,7 @@ def test_both_panels_go_where_the_caller_says(space, rows):
 
 
 def test_one_legend_serves_both_panels(space, rows):
-    left, right = plot_before_after(space, *rows[0], title="Digits").axes
+    left, right = plot_before_after(space, *rows[0]).axes
     assert left.get_legend() is None
     assert right.get_legend() is not None
 

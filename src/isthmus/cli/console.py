@@ -20,9 +20,10 @@ def check_output(path: Path | None, *inputs: Path | None) -> None:
     """Raise if a file can't be written or is one of the inputs."""
     if path is None:
         return
-    _check_not_folder(path)
+    if os.path.isdir(path):
+        raise InputError(f"{show_path(path)}: expected a file, got a folder.")
     for given in inputs:
-        if given is not None and _same_file(path, given):
+        if given is not None and os.path.exists(path) and os.path.exists(given) and os.path.samefile(path, given):
             raise InputError(f"{show_path(path)}: expected an output other than the inputs, got one of them.")
     check_writable(path)
 
@@ -35,19 +36,9 @@ def check_table_output(path: Path | None, *inputs: Path | None) -> None:
     from isthmus.io.tables.write import WRITERS
 
     import_polars()  # raises now if it is missing, before the work
-    _check_not_folder(path)
+    check_output(path, *inputs)
     if path.suffix.lower() not in WRITERS:
         raise InputError(f"{show_path(path)}: expected a name that ends in one of {', '.join(WRITERS)}.")
-    check_output(path, *inputs)
-
-
-def _check_not_folder(path: Path) -> None:
-    if os.path.isdir(path):
-        raise InputError(f"{show_path(path)}: expected a file, got a folder.")
-
-
-def _same_file(path: Path, other: Path) -> bool:
-    return os.path.exists(path) and os.path.exists(other) and os.path.samefile(path, other)
 
 
 @dataclass(frozen=True)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -21,6 +20,7 @@ if TYPE_CHECKING:
     from isthmus.io.tables.stream import RowBlocks
     from isthmus.io.tables.table import Table
 
+    Points = Iterator[tuple[Table, np.ndarray[Any, np.dtype[np.float32]]]]
 
 EXAMPLES = """\
 examples:
@@ -41,14 +41,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
     add("file", metavar="FILE", type=Path, help=f"rows of one domain: {FORMATS}")
     add("--domain", choices=DOMAINS, required=True, help="domain of the rows")
-    add(
-        "-o",
-        "--output",
-        type=Path,
-        required=True,
-        metavar="FILE",
-        help="points: .npy (rows in order), or a table with ids",
-    )
+    points = "points: .npy (rows in order), or a table with ids"
+    add("-o", "--output", type=Path, required=True, metavar="FILE", help=points)
     add_format(parser, files=1)
     add_output_options(parser)
 
@@ -61,18 +55,19 @@ def run(options: argparse.Namespace) -> None:
     kept = StoredModel.of(options.model)
     if not hasattr(kept.model, "transform"):
         raise InputError(f"{options.model}: expected a model with a common space, got {type(kept.model).__name__}.")
-    write = _write_array if options.output.suffix == ".npy" else _write_table
-    blocks = _blocks(kept, options, ids=write is _write_table)
+    as_table = options.output.suffix != ".npy"
+    blocks = _read_blocks(kept, options, ids=as_table)
     screen.say(*([] if blocks.dialect is None else [f"{show_path(options.file)}: {blocks.dialect}"]))
     with screen.bar("embed") as bar:
         blocks.scan(lambda part: bar.report(f"scanning {show_path(options.file)}", part))
         bar.close()  # scanning and mapping take different times per row
-        n, d = write(kept, options, _Points(kept, blocks, options.domain, bar))
+        points = _map_blocks(kept, blocks, options.domain, bar)
+        n, d = _write_table(kept, options, blocks, points) if as_table else _write_array(options.output, points)
     screen.say(f"{n:,} points of {d} coordinates are in {options.output}.")
     screen.answer({"rows": n, "coordinates": d, "output": str(options.output)})
 
 
-def _blocks(kept: StoredModel, options: argparse.Namespace, *, ids: bool) -> RowBlocks:
+def _read_blocks(kept: StoredModel, options: argparse.Namespace, *, ids: bool) -> RowBlocks:
     from isthmus.io.tables.stream import RowBlocks
 
     plan = kept.features[options.domain].plan
@@ -81,26 +76,17 @@ def _blocks(kept: StoredModel, options: argparse.Namespace, *, ids: bool) -> Row
     return RowBlocks(options.file, BLOCK, named, **format_of(options, 0))
 
 
-@dataclass(frozen=True, eq=False)
-class _Points:
-    """Tables of some rows each, with their points; reports progress."""
+def _map_blocks(kept: StoredModel, blocks: RowBlocks, domain: str, bar: Progress) -> Points:
+    """Yield tables of some rows each, with their points, and report progress."""
+    import numpy as np
 
-    kept: StoredModel
-    blocks: RowBlocks
-    domain: str
-    bar: Progress
-
-    def __iter__(self) -> Iterator[tuple[Table, np.ndarray[Any, np.dtype[np.float32]]]]:
-        import numpy as np
-
-        remedy = f"--domain {other_domain(self.domain)}"
-        for table in self.blocks:
-            rows = self.kept.rows(table, self.domain, remedy)
-            yield table, np.asarray(self.kept.model.transform(rows, self.domain), dtype=np.float32)
-            self.bar.report(f"{table.first + table.n_rows:,} rows", self.blocks.part)
+    for table in blocks:
+        rows = kept.rows(table, domain, f"--domain {other_domain(domain)}")
+        yield table, np.asarray(kept.model.transform(rows, domain), dtype=np.float32)
+        bar.report(f"{table.first + table.n_rows:,} rows", blocks.part)
 
 
-def _write_array(kept: StoredModel, options: argparse.Namespace, points: _Points) -> tuple[int, int]:
+def _write_array(path: Path, points: Points) -> tuple[int, int]:
     """Write one array; the number of rows goes into its header at the end."""
     from numpy.lib.format import dtype_to_descr, write_array_header_1_0
 
@@ -111,7 +97,7 @@ def _write_array(kept: StoredModel, options: argparse.Namespace, points: _Points
     def write_head(file: Any) -> None:
         write_array_header_1_0(file, {"descr": dtype_to_descr(found.dtype), "fortran_order": False, "shape": (n, d)})
 
-    with save_file(options.output) as file:
+    with save_file(path) as file:
         for _, found in points:
             if not n:
                 d = found.shape[1]
@@ -123,7 +109,9 @@ def _write_array(kept: StoredModel, options: argparse.Namespace, points: _Points
     return n, d
 
 
-def _write_table(kept: StoredModel, options: argparse.Namespace, points: _Points) -> tuple[int, int]:
+def _write_table(
+    kept: StoredModel, options: argparse.Namespace, blocks: RowBlocks, points: Points
+) -> tuple[int, int]:
     from isthmus.io.tables.plan import IdRegister
     from isthmus.io.tables.write import write_blocks
 
@@ -134,7 +122,7 @@ def _write_table(kept: StoredModel, options: argparse.Namespace, points: _Points
             ids = seen.read(table, plan)
             shape[:] = shape[0] + len(found), found.shape[1]
             yield {"id": list(ids)} | {f"x{j}": found[:, j] for j in range(shape[1])}
-        seen.check_unique(points.blocks, plan)
+        seen.check_unique(blocks, plan)
 
     write_blocks(options.output, columns())
     return shape[0], shape[1]

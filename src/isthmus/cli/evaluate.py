@@ -14,7 +14,7 @@ from isthmus.cli.options import add_column_options, add_file_options, add_output
 EXAMPLES = """\
 examples:
   isthmus evaluate english.csv french.csv --label section --id package --text description
-  isthmus evaluate old.csv new.csv --label kind --system mlhd --picture verdict
+  isthmus evaluate old.csv new.csv --label kind --system mlhd -o verdict.json
 
 Labels of TARGET are held out in several random splits and predicted, so at least 20 labels are needed.
 """
@@ -27,7 +27,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
     add("--system", default="auto", metavar="NAME", help="a name from `isthmus systems` (default: label-transfer)")
     add("--splits", type=int, metavar="N", help="number of random splits (default: by the number of rows)")
-    add("--picture", type=Path, metavar="FILE", help="plot accuracy by labels per class: FILE.png and FILE.svg")
     add("-o", "--output", type=Path, metavar="FILE", help="write the verdict as JSON, for `isthmus report`")
     add("--seed", type=parse_count, default=0, metavar="N", help="random seed (default: 0)")
     add("--jobs", type=int, default=2, metavar="N", help="number of parallel splits (default: 2)")
@@ -38,15 +37,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> None:
     """Measure, and print the verdict: one sentence first, the numbers under it."""
     screen = Console.of(options)
-    inputs = options.source, options.target, options.pairs, options.plan
-    check_output(options.output, *inputs)
-    if options.picture is not None:
-        from isthmus.view.canvas import FORMATS, load_figure_type
-
-        load_figure_type()  # a missing library is reported before the work
-        stem = _stem(options.picture)
-        for kind in FORMATS:
-            check_output(stem.with_name(f"{stem.name}.{kind}"), *inputs)
+    check_output(options.output, options.source, options.target, options.pairs, options.plan)
     found = read_labelled_inputs(options, screen)
     if found is None:
         return
@@ -59,12 +50,6 @@ def run(options: argparse.Namespace) -> None:
     settings: dict[str, Any] = {"system": options.system, "progress": screen.progress, **known, **work}
     verdict = does_source_help(source.X, ys, target.X, yt, **settings)
     screen.say("", verdict.sentence, "", *str(verdict.table).splitlines()[1:])
-    if options.picture is not None:
-        from isthmus.view.canvas import save_figure
-        from isthmus.view.plots import plot_verdict
-
-        for path in save_figure(plot_verdict(verdict), _stem(options.picture)):
-            screen.say(f"The picture is in {path}.")
     facts = {"source": source.facts, "target": target.facts} | verdict.to_dict()
     if options.output is not None:
         from isthmus.view.report.command_record import write_verdict
@@ -72,7 +57,3 @@ def run(options: argparse.Namespace) -> None:
         write_verdict(options.output, facts)
         screen.say(f"The verdict is in {options.output}, for `isthmus report`.")
     screen.answer(facts)
-
-
-def _stem(path: Path) -> Path:
-    return path.with_suffix("") if path.suffix in (".png", ".svg") else path

@@ -70,7 +70,7 @@ def run(options: argparse.Namespace) -> None:
     source, target, ys, yt = inputs
     pairs = load_pairs(options.pairs, source, target, screen)
     from isthmus import LabelTransfer
-    from isthmus.view.report.command_record import record_path, write_record
+    from isthmus.view.report.command_record import write_record
 
     model = LabelTransfer(reject_below=options.reject_below, random_state=options.seed, progress=screen.progress)
     model.fit(source.X, ys, target.X, yt, pairs=pairs)
@@ -92,8 +92,8 @@ def run(options: argparse.Namespace) -> None:
     }
     if options.output is not None:
         _write_labels(options.output, target.ids, assigned)
-        if not write_record(options.output, "label", facts, {"source": source.plan, "target": target.plan}):
-            screen.say(f"{record_path(options.output)} is another file; it was not overwritten.")
+        plans = {"source": source.plan, "target": target.plan}
+        screen.say(*write_record(options.output, "label", facts, plans))
         screen.say(f"The classes are in {options.output}.")
     screen.answer(facts)
 
@@ -117,13 +117,10 @@ def _hold_out_labels(
         return {"accuracy": None, "sentence": "Held-out labels: not measured (--check 0)."}
     source, target, ys, yt = inputs
     system, shared = clone(model).set_params(progress=False, reject_below=None), shared_rows(source, target)
+    settings = {"pairs": pairs, "shared": shared, "times": options.check, "random_state": options.seed}
     with screen.bar("label") as bar:
-
-        def report(done: int, times: int) -> None:
-            bar.report(f"held-out labels: {done + 1} of {times}", done / times)
-
-        settings = {"pairs": pairs, "shared": shared, "times": options.check, "random_state": options.seed}
-        found = hold_out_labels(source.X, ys, target.X, yt, system, progress=report, **settings)
+        settings["progress"] = lambda done, n: bar.report(f"held-out labels: {done + 1} of {n}", done / n)
+        found = hold_out_labels(source.X, ys, target.X, yt, system, **settings)
     if found is None:
         why = "Held-out labels: not measured; it takes two classes, one of them with two labels, in the target."
         return {"accuracy": None, "sentence": why}

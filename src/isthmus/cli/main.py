@@ -31,21 +31,11 @@ COMMANDS = {
     "report": "write the results of other commands as one HTML page",
     "migrate": "learn a map that lets queries of a new embedding model search an old vector index",
     "systems": "list the systems and controls, and what each learns from",
-    "datasets": "list the data sets included in the package",
     "completion": "print a completion script for your shell",
 }
 # The command-line option of each function parameter, for error messages.
-PARAMETERS = {
-    "n_jobs": "jobs",
-    "random_state": "seed",
-    "reject_below": "reject_below",
-    "n_splits": "splits",
-    "system": "system",
-    "kind": "kind",
-    "engine": "engine",
-    "sep": "sep",
-    "decimal": "decimal",
-}
+PARAMETERS = {name: name for name in ("reject_below", "system", "kind", "engine", "sep", "decimal")}
+PARAMETERS |= {"n_jobs": "jobs", "random_state": "seed", "n_splits": "splits"}
 DESCRIPTION = "Match, classify and search across two tables that describe their rows by different columns."
 EPILOG = """\
 Input files: CSV, TSV or JSON lines (also .gz), Parquet, NPY, NPZ, .h5ad. For examples: `isthmus COMMAND --help`.

@@ -21,13 +21,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the options."""
     add_file_options(parser, "A", "B", ("rows of one collection", "rows of the other"), "none")
     add = parser.add_argument
-    add(
-        "-o",
-        "--output",
-        type=Path,
-        metavar="FILE",
-        help="table of matches; FILE.json, for `isthmus report`, is written next to it",
-    )
+    table = "table of matches; FILE.json, for `isthmus report`, is written next to it"
+    add("-o", "--output", type=Path, metavar="FILE", help=table)
     add("--all", action="store_true", help="also write matches of low confidence, and those of a failed matching")
     add("--seed", type=parse_count, default=0, metavar="N", help="random seed (default: 0)")
     add("--jobs", type=int, default=2, metavar="N", help="number of parallel runs (default: 2)")
@@ -46,7 +41,7 @@ def run(options: argparse.Namespace) -> None:
     pairs = load_pairs(options.pairs, first, second, screen)
     from isthmus import match
     from isthmus.io.tables.write import write_table
-    from isthmus.view.report.command_record import record_path, write_record
+    from isthmus.view.report.command_record import write_record
 
     found = match(
         first.X,
@@ -81,8 +76,8 @@ def run(options: argparse.Namespace) -> None:
             "confidence": found.confidence,
         }
         write_table(options.output, columns)
-        if not write_record(options.output, "match", facts, {"source": first.plan, "target": second.plan}):
-            screen.say(f"{record_path(options.output)} is not a record of isthmus, and was not overwritten.")
+        plans = {"source": first.plan, "target": second.plan}
+        screen.say(*write_record(options.output, "match", facts, plans))
         none = f"No match is in {options.output}{'' if options.all else '; --all writes doubtful ones too'}."
         screen.say(f"The matches are in {options.output}." if len(found) else none)
     screen.answer(facts)

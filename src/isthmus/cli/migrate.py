@@ -58,14 +58,8 @@ def run(options: argparse.Namespace) -> None:
     from isthmus import migrate
     from isthmus.io.onnx import export_map
 
-    adapter = migrate(
-        old.X,
-        new.X,
-        "rows" if pairs is None else pairs,
-        kind=options.kind,
-        random_state=options.seed,
-        progress=screen.progress,
-    )
+    known = "rows" if pairs is None else pairs
+    adapter = migrate(old.X, new.X, known, kind=options.kind, random_state=options.seed, progress=screen.progress)
     recall, lines = adapter.recall, _describe(adapter)
     screen.say("", *lines)
     if options.output is not None:

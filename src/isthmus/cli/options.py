@@ -29,14 +29,13 @@ def parse_count(word: str) -> int:
 
 
 def add_file_options(
-    parser: argparse.ArgumentParser, first: str, second: str, what: tuple[str, str], pairs: str | None = None
+    parser: argparse.ArgumentParser, first: str, second: str, what: tuple[str, str], pairs: str
 ) -> None:
-    """Add the two files, and a file of known pairs if ``pairs`` says what its default is."""
+    """Add the two files, and a file of known pairs; ``pairs`` describes its default."""
     for name, about in zip((first, second), what, strict=True):
         parser.add_argument(name.lower(), metavar=name, type=Path, help=f"{about}: {FORMATS}")
-    if pairs is not None:
-        known = f"known pairs: a table with two columns of ids, or with columns source and target (default: {pairs})"
-        parser.add_argument("--pairs", type=Path, metavar="FILE", help=known)
+    known = f"known pairs: a table with two columns of ids, or with columns source and target (default: {pairs})"
+    parser.add_argument("--pairs", type=Path, metavar="FILE", help=known)
 
 
 def add_column_options(parser: argparse.ArgumentParser, *, label: bool, required: bool = True) -> None:

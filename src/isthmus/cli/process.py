@@ -9,13 +9,12 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from io import TextIOWrapper
-from pathlib import Path
 from types import FrameType
 
 from isthmus._core.files import escape_for_terminal, record_writes, show_path
 from isthmus.exceptions import InputError, IsthmusError
 
-BAD_INPUT, INTERRUPTED, SIGNAL = 2, 130, 128
+BAD_INPUT, SIGNAL = 2, 128
 STDERR = 2
 
 
@@ -41,17 +40,10 @@ def run_command(program: str, run: Callable[[], None], after_stop: str = "", *, 
     name_written : bool
         Whether to name the files that were completely written before Ctrl-C, in place of ``after_stop``.
     """
-    with record_writes() as list_written:
-        return _exit_status(program, run, after_stop, list_written if name_written else lambda: [])
-
-
-def _exit_status(
-    program: str, run: Callable[[], None], after_stop: str, list_written: Callable[[], list[Path]]
-) -> int:
     if isinstance(sys.stdout, TextIOWrapper):  # a terminal whose encoding has no "→" prints "?"
         sys.stdout.reconfigure(errors="replace")
     try:
-        with _handle_signals():
+        with record_writes() as list_written, _handle_signals():
             try:
                 run()
             except SystemExit:  # --help, or an error that the parser has printed
@@ -64,17 +56,14 @@ def _exit_status(
         print_error(f"{program}: {escape_for_terminal(_format_error(error))}")
         return BAD_INPUT
     except KeyboardInterrupt as stop:
-        by, status = (
-            (str(stop), SIGNAL + stop.number) if isinstance(stop, TerminatedError) else ("Ctrl-C", INTERRUPTED)
-        )
-        written = ", ".join(show_path(path) for path in list_written())
-        print_error(
-            f"{program}: stopped by {by}. {f'Written before: {written}.' if written else after_stop}".rstrip()
-        )
+        by = str(stop) or "Ctrl-C"
+        written = ", ".join(show_path(path) for path in list_written()) if name_written else ""
+        end = f"Written before: {written}." if written else after_stop
+        print_error(f"{program}: stopped by {by}. {end}".rstrip())
         # CPython remembers a KeyboardInterrupt inside exec, which dataclasses and namedtuples use, and would then end
         # the process by the signal instead of our status. Another exec clears that mark.
         exec("")
-        return status
+        return SIGNAL + getattr(stop, "number", signal.SIGINT)
     return 0
 
 

@@ -182,13 +182,10 @@ class Entrant:
 class Task(Protocol):
     """How systems are fitted and scored; its fields that are compared are part of every record's fingerprint."""
 
-    @property
-    def measure(self) -> str:
-        """The name of the score, a number from 0 to 1; larger is better."""
-
-    @property
-    def needs(self) -> tuple[str, ...]:
-        """The methods that a system must have."""
+    # The name of the score, a number from 0 to 1; larger is better.
+    measure: ClassVar[str]
+    # The methods that a system must have.
+    needs: ClassVar[tuple[str, ...]]
 
     def fit(self, model: Any, rows: Any) -> None:
         """Fit a system to the rows of a trial; only this is timed."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from html import escape
 
 from sklearn.base import clone
 
@@ -19,6 +18,11 @@ __all__ = ["System", "Systems", "systems"]
 
 
 HEAD = ("system", "learns", "from", "needs", "control", "reference", "best for")
+
+
+def _property_of_model(name: str, about: str) -> property:
+    """Return a property that an unfitted estimator of a system tells: it may depend on the options."""
+    return property(lambda system: getattr(system.make(), name), doc=about)
 
 
 @dataclass(frozen=True)
@@ -39,40 +43,19 @@ class System(SystemFacts):
         made: TwoDomainEstimator = clone(self.estimator(**self.options))
         return made
 
-    @property
-    def takes_pairs(self) -> bool:
-        """Whether it can learn from known pairs."""
-        return self.make().takes_pairs
-
-    @property
-    def needs_pairs(self) -> bool:
-        """Whether it learns from nothing else."""
-        return self.make().needs_pairs
+    takes_pairs = _property_of_model("takes_pairs", "Whether it can learn from known pairs.")
+    needs_pairs = _property_of_model("needs_pairs", "Whether it learns from nothing else.")
+    needs_unlabelled = _property_of_model(
+        "needs_unlabelled", "Whether it learns nothing without target rows that have no label."
+    )
+    equal_features = _property_of_model("equal_features", "Whether both domains have to have the same features.")
+    non_negative = _property_of_model("non_negative", "Whether no feature may be negative.")
+    transductive = _property_of_model("transductive", "Whether it knows the rows of the fit only.")
 
     @property
     def needs_labels(self) -> bool:
         """Whether known pairs can't take the place of labels."""
         return self.learns in ("labels", "ranking") or not self.takes_pairs
-
-    @property
-    def needs_unlabelled(self) -> bool:
-        """Whether it learns nothing without target rows that have no label."""
-        return self.make().needs_unlabelled
-
-    @property
-    def equal_features(self) -> bool:
-        """Whether both domains have to have the same features."""
-        return self.make().equal_features
-
-    @property
-    def non_negative(self) -> bool:
-        """Whether no feature may be negative."""
-        return self.make().non_negative
-
-    @property
-    def transductive(self) -> bool:
-        """Whether it knows the rows of the fit only."""
-        return self.make().transductive
 
     @property
     def needs(self) -> str:
@@ -136,21 +119,13 @@ class Systems:
         kept = (s for s in self if not nothing and not any(lack and getattr(s, n) for n, lack in missing.items()))
         return Systems(tuple(s for s in kept if control is None or s.control == control))
 
-    def _rows(self) -> list[tuple[str, ...]]:
-        return [
-            (s.name, s.learns, s.uses, s.needs, "yes" if s.control else "no", s.reference, s.best_for) for s in self
-        ]
-
-    def _repr_html_(self) -> str:
-        """Return the table for notebooks."""
-        cells = [("th", HEAD), *(("td", row) for row in self._rows())]
-        lines = ["".join(f"<{tag}>{escape(cell)}</{tag}>" for cell in row) for tag, row in cells]
-        return "<table>" + "".join(f"<tr>{line}</tr>" for line in lines) + "</table>"
-
     def __str__(self) -> str:
-        head, rows = HEAD, self._rows()
-        widths = [max(map(len, column)) for column in zip(head, *rows, strict=True)]
-        lines = ["  ".join(map(str.ljust, row, widths)).rstrip() for row in (head, *rows)]
+        rows = [HEAD]
+        for s in self:
+            control = "yes" if s.control else "no"
+            rows.append((s.name, s.learns, s.uses, s.needs, control, s.reference, s.best_for))
+        widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+        lines = ["  ".join(map(str.ljust, row, widths)).rstrip() for row in rows]
         return "\n".join([lines[0], "  ".join("-" * width for width in widths), *lines[1:]])
 
     __repr__ = __str__

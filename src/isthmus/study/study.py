@@ -173,6 +173,7 @@ class RunPlan:
     variants: tuple[str, ...]
     settings: tuple[str, ...]
     seeds: tuple[int, ...]
+    _data: dict[tuple[str, int], str] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     @cached_property
     def fingerprints(self) -> dict[Key, str]:
@@ -204,10 +205,6 @@ class RunPlan:
         if key not in self._data:
             self._data[key] = self.design.data_fingerprint(trial)
         return self._data[key]
-
-    @cached_property
-    def _data(self) -> dict[tuple[str, int], str]:
-        return {}
 
     def find_missing(self, records: Mapping[Key, Record]) -> list[tuple[Trial, list[tuple[str, str]]]]:
         """Return the trials that are not finished, with the columns and settings that each lacks."""
@@ -344,9 +341,7 @@ class Study(Design):
         """
         pairs = data if isinstance(data, Mapping) else {"": data}
         rows = PairRows(pairs, protocol, source_transformer, target_transformer)
-        entrants = tuple(
-            Entrant.of(each) for each in _check_several(systems, "systems", "names or entrants in a list")
-        )
+        entrants = tuple(map(Entrant.of, _check_several(systems, "systems", "names or entrants in a list")))
         words = data.name if isinstance(data, DomainPair) else "", "" if protocol is None else str(protocol)
         return cls(name, rows, entrants, *words, tuple(pairs), figures=figures or {}, redrawn=rows.redrawn)
 

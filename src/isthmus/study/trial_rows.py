@@ -94,7 +94,7 @@ class PairRows:
             if not isinstance(name, str):
                 raise InputError(f"data: expected names that are texts, got {name!r:.60}.")
             if not callable(each):
-                self._check(name, each)
+                self._check_pair(name, each)
 
     @property
     def redrawn(self) -> bool:
@@ -113,12 +113,12 @@ class PairRows:
     def draw_rows(self, loaded: DomainPair | None, trial: Trial) -> TrialRows:
         """Return the rows of a trial, given what :meth:`load_data` returned for it."""
         pair: Any = self.pairs[trial.group] if loaded is None else loaded
-        self._check(trial.group, pair)
+        self._check_pair(trial.group, pair)
         seed = [trial.seed, hash_name(trial.group)]
         rows = take_pair_rows(pair) if self.protocol is None else draw_rows(pair, self.protocol, seed)
         return prepare_trial_rows(rows, self.source_transformer, self.target_transformer)
 
-    def _check(self, name: str, pair: Any) -> None:
+    def _check_pair(self, name: str, pair: Any) -> None:
         if not isinstance(pair, DomainPair):
             raise InputError(
                 f"data: expected a DomainPair, or a function that returns one for a seed, got {pair!r:.60}."
@@ -138,12 +138,8 @@ def draw_rows(pair: DomainPair, protocol: Protocol, seed: Sequence[int]) -> Tria
 
     Target rows of unknown class can be neither labelled nor tested: they are unlabelled in every trial.
     """
-    y_source, y, X, ids = (
-        _encode_classes(pair, "y_source"),
-        _encode_classes(pair, "y_target"),
-        pair.X_target,
-        pair.target_ids,
-    )
+    y_source, y = (_encode_classes(pair, name) for name in ("y_source", "y_target"))
+    X, ids = pair.X_target, pair.target_ids
     if pair.target_classes is not None:
         y = np.where(y == UNLABELLED, _encode_classes(pair, "target_classes"), y)
     if pair.X_test is not None:

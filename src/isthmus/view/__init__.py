@@ -9,7 +9,6 @@ from isthmus.view.plots import (
     plot_labels_curve,
     plot_matches,
     plot_recall,
-    plot_verdict,
     principal_plane,
 )
 
@@ -21,7 +20,6 @@ __all__ = [
     "plot_labels_curve",
     "plot_matches",
     "plot_recall",
-    "plot_verdict",
     "principal_plane",
     "save_figure",
 ]

@@ -34,19 +34,14 @@ METADATA = {"png": {"Software": None}, "svg": {"Date": None, "Creator": None}}
 FORMATS = tuple(METADATA)
 
 
-def load_figure_type() -> Any:
-    """Return matplotlib's class of figures; raise an error that says what to install where it is missing."""
+def new_figure(width: float, height: float, **options: Any) -> Any:
+    """Return a figure that belongs to the caller alone: pyplot neither keeps nor shows it."""
     try:
         from matplotlib.figure import Figure
     except ImportError:
         message = 'Plots need matplotlib, which is not installed: pip install "isthmus[plot]".'
         raise MissingDependencyError(message) from None
-    return Figure
-
-
-def new_figure(width: float, height: float, **options: Any) -> Any:
-    """Return a figure that belongs to the caller alone: pyplot neither keeps nor shows it."""
-    return load_figure_type()(figsize=(width, height), layout="constrained", **options)
+    return Figure(figsize=(width, height), layout="constrained", **options)
 
 
 def get_axes(ax: Any, width: float, height: float) -> Any:

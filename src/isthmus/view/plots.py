@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Self
@@ -29,7 +28,6 @@ from isthmus.solvers.result import Result
 from isthmus.view import canvas
 
 if TYPE_CHECKING:
-    from isthmus.study.source_value.result import Verdict
     from isthmus.tasks.matching.result import Matching
     from isthmus.tasks.migration.evidence import Recall
 
@@ -214,30 +212,6 @@ def plot_recall(recall: Recall, ax: Any = None) -> Any:
     return canvas.remove_frame(axes)
 
 
-def plot_verdict(verdict: Verdict) -> Any:
-    """Draw a verdict: accuracy over labels per class, and differences with their intervals.
-
-    On the left the band is the interval of the difference, laid about the curve without the source: where it is
-    above that curve, the source helps. On the right are the comparisons that have an interval: the gain of the
-    system with the source over each of them.
-
-    Parameters
-    ----------
-    verdict : Verdict
-        The answer of :func:`isthmus.does_source_help`.
-
-    Returns
-    -------
-    matplotlib Figure
-    """
-    figure = canvas.new_figure(11.0, 4.4)
-    left, right = figure.subplots(1, 2, width_ratios=(1.0, 1.2))
-    figure.suptitle(verdict.sentence, x=0.01, ha="left", wrap=True, fontsize=10)
-    plot_labels_curve(verdict, left)
-    _draw_comparisons(canvas.remove_frame(right), [row for row in verdict.rows if row.low is not None])
-    return figure
-
-
 def plot_labels_curve(verdict: Any, ax: Any = None) -> Any:
     """Draw the accuracy of a verdict over labels per class, with the source and without.
 
@@ -278,21 +252,6 @@ def plot_labels_curve(verdict: Any, ax: Any = None) -> Any:
     ax.set_xticks([], minor=True)
     ax.legend(frameon=False, loc="best")
     return ax
-
-
-def _draw_comparisons(ax: Any, rows: Sequence[Any]) -> None:
-    ax.axvline(0.0, color=canvas.FAINT, linewidth=1.0, zorder=0)
-    for place, row in enumerate(rows):
-        colour = canvas.OKABE_ITO[0] if row.low > 0.0 else canvas.OKABE_ITO[3] if row.high < 0.0 else canvas.INK
-        ax.plot([100 * row.low, 100 * row.high], [place, place], color=colour, linewidth=2.0, solid_capstyle="butt")
-        ax.plot(100 * row.difference, place, "o", color=colour)
-    ax.set_yticks(range(len(rows)), [f"{row.against}, {_describe_group(row.group)}" for row in rows])
-    ax.invert_yaxis()
-    ax.set_xlabel("gain of the system with the source, in points (95 %)")
-
-
-def _describe_group(group: str) -> str:
-    return f"{group} per class" if group.isdigit() else "classes hidden"
 
 
 WIDTH, HEIGHT = 7.5, 5.5
@@ -340,17 +299,16 @@ class LabelledRows:
     y_source: NDArray[Any]
     y_target: NDArray[Any]
     shown: NDArray[Any]
+    # Whether unlabelled rows have the colours of their true classes.
     coloured: bool
-    """Whether unlabelled rows have the colours of their true classes."""
 
     @classmethod
     def of(cls, X_source: Any, y_source: Any, X_target: Any, y_target: Any, truth: Any) -> Self:
         """Return the classes, with their lengths checked against the rows."""
         known = y_target if truth is None else truth
-        lengths = (y_source, X_source, "source"), (y_target, X_target, "target")
-        for y, X, name in lengths:
-            check_length(y, _count(X), f"y_{name}", f"X_{name}")
-        check_length(known, _count(X_target), "truth", "X_target")
+        check_length(y_source, np.shape(X_source)[0], "y_source", "X_source")
+        for y, name in ((y_target, "y_target"), (known, "truth")):
+            check_length(y, np.shape(X_target)[0], name, "X_target")
         return cls(np.asarray(y_source), np.asarray(y_target), np.asarray(known), truth is not None)
 
     @cached_property
@@ -390,11 +348,6 @@ class LabelledRows:
         ax.legend(handles=keys, loc="upper left", bbox_to_anchor=(1.01, 1.0), frameon=False, borderaxespad=0)
 
 
-def _count(X: Any) -> int:
-    """Return the number of rows of an array, a sparse matrix or a list of texts."""
-    return int(X.shape[0]) if hasattr(X, "shape") else len(X)
-
-
 @cap_threads
 def plot_common_space(
     space: Any,
@@ -406,7 +359,6 @@ def plot_common_space(
     truth: Any = None,
     ax: Any = None,
     title: str | None = None,
-    legend: bool = True,
 ) -> Any:
     """Draw both domains in the learned space, along its two principal directions.
 
@@ -429,8 +381,6 @@ def plot_common_space(
         Where to draw; a new figure if None.
     title : str, optional
         Above the plot.
-    legend : bool
-        Whether to explain markers and colours, to the right of the plot.
 
     Returns
     -------
@@ -448,8 +398,7 @@ def plot_common_space(
     ax.set_ylabel(f"second direction ({share[1]:.0%})")
     if title is not None:
         ax.set_title(title, loc="left")
-    if legend:
-        rows.explain(ax)
+    rows.explain(ax)
     return ax
 
 
@@ -463,7 +412,6 @@ def plot_before_after(
     *,
     truth: Any = None,
     axes: Any = None,
-    title: str | None = None,
 ) -> Any:
     """Draw two panels: the domains before anything is learned, and in the learned space.
 
@@ -476,8 +424,6 @@ def plot_before_after(
         As in :func:`plot_common_space`; before, rows are seen behind the transformers of the estimator.
     axes : two matplotlib Axes, optional
         Where to draw; a new figure if None.
-    title : str, optional
-        Above both.
 
     Returns
     -------
@@ -495,10 +441,7 @@ def plot_before_after(
     canvas.label_clouds(left, {"source": S, "target": T})
     after = "After: one space for both"
     plot_common_space(space, X_source, y_source, X_target, y_target, truth=truth, ax=right, title=after)
-    figure = left.figure
-    if title is not None:
-        figure.suptitle(title)
-    return figure
+    return left.figure
 
 
 def _own_plane(X: Any, transformer: Any, name: str) -> FloatArray:

@@ -10,7 +10,6 @@ pytest.importorskip("jinja2")
 from browser import CHROMIUM, Browser
 from isthmus.io.tables.plan import Plan
 from isthmus.io.tables.table import Table
-from isthmus.solvers.result import TracePoint
 from isthmus.study.source_value.result import Row, Verdict
 from isthmus.view.report.contents import (
     Chapter,
@@ -18,7 +17,6 @@ from isthmus.view.report.contents import (
     Figure,
     Plane,
     ReportRows,
-    convergence_figure,
     histogram_figure,
     own_plane,
 )
@@ -80,7 +78,7 @@ def report(tmp_path_factory):
         Chapter("labels", f"{LONG}.csv", f"A sentence with {EVIL}.", labels),
         Chapter("verdict", "verdict.json", verdict.sentence,
                 {"verdict": verdict, "deciding": verdict.table.rows, "curve": Figure("labels", "curve", {"curve": curve})}),
-        Chapter("model", "model", "A model.", {**model, "curve": convergence_figure([TracePoint(i, 1.0, 0.0, 10.0**-i, 0.1) for i in range(3)])}),
+        Chapter("model", "model", "A model.", model),
     ]  # fmt: skip
     path.write_text(render_page(chapters), encoding="utf-8")
     return path

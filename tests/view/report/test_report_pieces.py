@@ -20,7 +20,6 @@ from isthmus.evidence.scores import OTHER_CLASSES
 from isthmus.exceptions import InputError
 from isthmus.io.tables.plan import Column, Plan
 from isthmus.io.tables.table import Table
-from isthmus.solvers.result import TracePoint
 from isthmus.view.report.answers import verdict_chapter
 from isthmus.view.report.contents import (
     MOST_CLASSES,
@@ -30,7 +29,6 @@ from isthmus.view.report.contents import (
     Plane,
     ReportRows,
     common_plane,
-    convergence_figure,
     histogram_figure,
     order_classes,
     own_plane,
@@ -127,13 +125,6 @@ def test_data_comes_back_and_does_not_end_its_element(value):
     inner = TEMPLATES.from_string("{{ value | tojson }}").render(value=value)
     assert "<" not in inner
     assert json.loads(inner) == value
-
-
-def test_gaps_that_are_none_are_left_out():
-    drawn = convergence_figure(
-        [TracePoint(i, 1.0, 0.0, gap, 0.1) for i, gap in enumerate((np.inf, 0.5, 0.1, 0.0))]
-    ).values
-    assert (drawn["iteration"], drawn["gap"]) == ([1, 2], [0.5, 0.1])
 
 
 def test_small_classes_share_a_line_of_the_confusion_matrix_and_are_still_told_apart():

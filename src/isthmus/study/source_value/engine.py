@@ -6,7 +6,7 @@ import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -136,8 +136,6 @@ FEWEST_SPLITS = 3
 @dataclass(frozen=True)
 class RowByRow(Classification):
     """Classification, with pairs where there are any; right (1) or wrong (0) is recorded for each tested row."""
-
-    measure: ClassVar[str] = "accuracy"
 
     def fit(self, model: Any, rows: Any) -> None:
         """Fit to both domains, with the pairs that are not held out."""

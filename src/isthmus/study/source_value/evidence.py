@@ -231,14 +231,12 @@ class HeldOutLabels:
         """The measurement in words."""
         low, high = self.interval
         others = f" ({self.never_hidden:,} more were never hidden)" if self.never_hidden else ""
-        baseline = "Baseline: none, the domains share no words or columns."
+        baseline = "none, the domains share no words or columns."
         if self.shared_accuracy is not None:
-            baseline = (
-                f"Baseline: the {self.n_shared:,} shared words or columns alone predict {self.shared_accuracy:.0%}."
-            )
+            baseline = f"the {self.n_shared:,} shared words or columns alone predict {self.shared_accuracy:.0%}."
         return (
             f"Held-out labels: {self.accuracy:.0%} [{low:.0%}, {high:.0%}] of {self.tested:,} are predicted, half of "
-            f"them hidden at a time{others}. {baseline}"
+            f"them hidden at a time{others}. Baseline: {baseline}"
         )
 
     def to_dict(self) -> dict[str, Any]:

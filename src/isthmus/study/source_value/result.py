@@ -249,24 +249,17 @@ class Verdict:
     def to_dict(self) -> dict[str, Any]:
         """Return the verdict as plain types, for JSON."""
         names, geometry = self.names, self.geometry
-        return {
-            "helps": self.helps,
+        plain = ("helps", "difference", "sentence", "system", "n_splits", "n_tested")
+        return {name: getattr(self, name) for name in plain} | {
             "verdict": WORDS[self.helps],
-            "difference": self.difference,
             "interval": None if self.interval is None else list(self.interval),
-            "sentence": self.sentence,
-            "system": self.system,
-            "n_splits": self.n_splits,
-            "n_tested": self.n_tested,
             "rows": [row._asdict() for row in self.rows],
             "curve": [point._asdict() for point in self.curve],
             "names": None if names is None else {
                 "right": names.right.mean, "low": names.right.low, "high": names.right.high,
                 "corrupted": names.corrupted, "classes": names.classes,
             },
-            "geometry": None if geometry is None else {
-                "correlation": geometry.correlation, "p_value": geometry.p_value,
-            },
+            "geometry": None if geometry is None else dict(vars(geometry)),
         }  # fmt: skip
 
     @classmethod

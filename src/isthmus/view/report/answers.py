@@ -70,12 +70,7 @@ def _table_chapter(path: Path, inputs: Inputs) -> Chapter:
     record = read_record(path)
     if record is not None and record.kind == "match" and record.facts.get("matches") == 0:
         return match_chapter(path, None, record, inputs)  # a table without rows can't be read
-    try:
-        found = read_table(path)
-    except InputError as error:
-        if "expected a name that ends in" in str(error):
-            raise InputError(f"{show_path(path)}: {EXPECTED}, got another kind of file.") from None
-        raise
+    found = read_table(path)
     for kind, columns, make in (("match", MATCHES, match_chapter), ("label", LABELS, labels_chapter)):
         if set(columns) <= set(found.names):
             if record is not None and record.kind != kind:

@@ -20,7 +20,6 @@ from isthmus.exceptions import InputError
 from isthmus.io.tables.plan import Column, Plan, read_ids, read_labels
 from isthmus.io.tables.read import read_table
 from isthmus.io.tables.table import Table, find_word, read_words
-from isthmus.solvers.result import TracePoint
 from isthmus.view.canvas import choose_colours
 
 # Characters shown of a row's text, of the name of a row or class, and of a single cell.
@@ -103,9 +102,8 @@ class Inputs:
     @cached_property
     def tables(self) -> dict[str, Table]:
         """The given files, each read once."""
-        given = {name: path for name, path in (("source", self.source), ("target", self.target)) if path is not None}
-        formats = dict(zip(("source", "target"), self.formats, strict=True))
-        found = {name: read_table(path, **formats[name]) for name, path in given.items()}
+        given = zip(DOMAINS, (self.source, self.target), self.formats, strict=True)
+        found = {name: read_table(path, **written) for name, path, written in given if path is not None}
         for column in filter(None, (*self.id, self.label)):
             if not any(column in table.names for table in found.values()):
                 files = " and ".join(table.path for table in found.values())
@@ -242,19 +240,6 @@ class Figure:
     name: str
     values: Mapping[str, Any]
     height: int = 360
-
-
-def convergence_figure(trace: Sequence[TracePoint]) -> Figure:
-    """Return the curve of the relative gap by iteration, without gaps that are infinite or zero."""
-    shown = [
-        (i, point) for i, point in enumerate(trace) if 0.0 < point.relative_gap < np.inf and point.seconds < np.inf
-    ]
-    values = {
-        "iteration": [i for i, _ in shown],
-        "gap": [point.relative_gap for _, point in shown],
-        "seconds": [round(point.seconds, 2) for _, point in shown],
-    }
-    return Figure("convergence", "Relative gap by iteration", values, 320)
 
 
 def confusion_figure(confusion: IntArray, classes: Sequence[str]) -> Figure:

@@ -32,7 +32,6 @@ from isthmus.view.report.contents import (
     ReportRows,
     common_plane,
     confusion_figure,
-    convergence_figure,
     order_classes,
     own_plane,
     sample_rows,
@@ -131,9 +130,6 @@ def model_chapter(path: Path, inputs: Inputs) -> Chapter:
         "has_rows": inputs.has_both(path),
         "result": getattr(getattr(model, "estimator_", model), "result_", None),
     }
-    trace = getattr(values["result"], "trace", ())
-    if any(point.relative_gap > 0 for point in trace[1:]):
-        values["curve"] = convergence_figure(trace)
     if values["has_rows"]:
         if len(features) < 2:
             got = "one without the features of its files"

@@ -39,13 +39,6 @@
 
   // Each figure returns [traces, layout] for the values that the report gives it.
   const figures = {
-    convergence({ iteration, gap, seconds }) {
-      return [[{ type: "scatter", mode: "lines+markers", x: iteration, y: gap, customdata: seconds, line: { color: variable("--first") },
-        hovertemplate: "iteration %{x}<br>relative gap %{y:.1e}<br>after %{customdata:.2f} s<extra></extra>" }],
-      { xaxis: { title: { text: "iteration" } },
-        yaxis: { title: { text: "relative gap" }, type: "log", exponentformat: "power", nticks: 7 } }];
-    },
-
     confusion({ counts, names, ticks }) {
       const places = names.map((_, i) => i);
       const shares = counts.map((row) => { const n = Math.max(row.reduce((a, b) => a + b, 0), 1); return row.map((k) => k / n); });
