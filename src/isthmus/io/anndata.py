@@ -11,14 +11,13 @@ from numpy.typing import NDArray
 from sklearn.base import clone
 
 from isthmus._core.validation import Matrix, as_labels, check_matrix, is_unlabelled
-from isthmus.exceptions import InputError, MissingDependencyError
+from isthmus.exceptions import InputError, import_extra
 from isthmus.tasks.transfer.result import LabelTransfer
 
 __all__ = ["transfer_labels"]
 
 
 KEY, POINTS = "isthmus", "X_isthmus"
-MISSING = 'transfer_labels: expected anndata to be installed, got none: pip install "isthmus[anndata]".'
 
 
 def transfer_labels(
@@ -106,10 +105,7 @@ def _describe(system: LabelTransfer, field: str, keys: tuple[str, str]) -> dict[
 
 
 def _check_anndata(*data: Any) -> None:
-    try:
-        from anndata import AnnData
-    except ImportError:
-        raise MissingDependencyError(MISSING) from None
+    AnnData = import_extra("anndata", "anndata", "transfer_labels needs").AnnData
     for name, each in zip(("reference", "query"), data, strict=True):
         if not isinstance(each, AnnData):
             raise InputError(f"{name}: expected an AnnData object, got {type(each).__name__}.")

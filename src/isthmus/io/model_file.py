@@ -28,7 +28,7 @@ from sklearn import __version__ as sklearn_version
 from isthmus._core.archives import read_npy_header
 from isthmus._core.files import as_path, open_regular, show_path, write_whole
 from isthmus._version import __version__
-from isthmus.exceptions import InputError, IsthmusError, MissingDependencyError
+from isthmus.exceptions import InputError, IsthmusError, MissingDependencyError, import_extra
 from isthmus.io.model_probe import check_answers, inner_system
 from isthmus.io.stored_values import (
     FUNCTIONS,
@@ -191,13 +191,7 @@ def model_card(path: Path) -> dict[str, Any]:
 
 def import_skops() -> Any:
     """Return skops' reader and writer, or say how to install them."""
-    try:
-        import skops.io
-    except ImportError:
-        raise MissingDependencyError(
-            'Model files need skops, which is not installed: pip install "isthmus[skops]".'
-        ) from None
-    return skops.io
+    return import_extra("skops.io", "skops", "Model files need")
 
 
 def check_trust(trust: Any) -> frozenset[str]:

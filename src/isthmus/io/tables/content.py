@@ -11,17 +11,12 @@ from os import fstat
 from typing import Any
 
 from isthmus._core.files import show_path
-from isthmus.exceptions import InputError, IsthmusError, MissingDependencyError
+from isthmus.exceptions import InputError, IsthmusError, import_extra
 
 
 def import_polars() -> Any:
     """Return the module polars, or say how to install it."""
-    try:
-        import polars
-    except ImportError:
-        message = 'Tables need polars, which is not installed: pip install "isthmus[tables]".'
-        raise MissingDependencyError(message) from None
-    return polars
+    return import_extra("polars", "tables", "Tables need")
 
 
 @contextmanager

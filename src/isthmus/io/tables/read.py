@@ -16,7 +16,7 @@ import numpy as np
 from isthmus._core.archives import Expected, npz_headers, read_npz, show_shape
 from isthmus._core.files import open_regular, show_path
 from isthmus._core.validation import is_sparse
-from isthmus.exceptions import InputError, MissingDependencyError
+from isthmus.exceptions import InputError, import_extra
 from isthmus.io.tables.content import (
     check_column_count,
     check_content,
@@ -95,13 +95,8 @@ DEEPEST_GROUP, MOST_OBJECTS = 6, 10_000
 
 def read_h5ad(path: Path, name: str) -> Table:
     """Return the parts ``X``, ``obsm/…`` and the columns of ``obs``; nothing else in the file is read."""
-    try:
-        import h5py
-        from anndata.io import read_elem
-    except ImportError as error:
-        missing = "h5py" if error.name == "h5py" else "anndata"
-        message = f'This format needs {missing}, which is not installed: pip install "isthmus[anndata]".'
-        raise MissingDependencyError(message) from None
+    h5py = import_extra("h5py", "anndata", "This format needs")
+    read_elem = import_extra("anndata.io", "anndata", "This format needs").read_elem
     size = _check_size(path, name)
     try:
         with report_read_errors(name, "an .h5ad file in good order"), h5py.File(path, "r") as stored:
