@@ -120,7 +120,7 @@ def test_what_a_column_is_taken_for(name):
     column = plan.columns[1]
     assert column.kind == kind
     assert column.why, "it is always said"
-    assert column.name in plan.lines()[1]
+    assert column.name in str(plan.columns[1])
 
 
 BY_CELLS = sorted(set(CASES) - {"customer_id"})  # which is known by its name, and here columns have any

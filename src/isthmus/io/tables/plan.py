@@ -196,10 +196,6 @@ class Plan:
         """Whether all features come from text, so that a typed text has them too."""
         return all(column.kind == "text" for column in self.features)
 
-    def lines(self) -> list[str]:
-        """Return what each column is, for the screen."""
-        return [str(column) for column in self.columns]
-
     def to_toml(self, section: str = "") -> str:
         """Return the plan as TOML, one line per column, to be corrected by hand; with a section, a part of a text."""
         head = [f"# {kind}: {meaning}" for kind, meaning in KINDS.items()]
@@ -394,10 +390,7 @@ RULES: tuple[Rule, ...] = (
 
 # Columns of a table of pairs, where there are more than two.
 PAIR = "source", "target"
-
-
-class UnknownIdError(InputError):
-    """A pair names a row that a file does not have."""
+IDS = "ids are the cells of the column that --id names, or row numbers from 0 where none is named"
 
 
 def read_labels(table: Table, plan: Plan) -> NDArray[Any]:
@@ -539,5 +532,5 @@ def _find_rows(table: Table, name: str, ids: Sequence[str], side: str, *, strict
         row = int(unknown[0])
         cell = cells[row]
         problem = "the id is empty" if cell is None else f"no {side} row has the id {quote(cell)}"
-        raise UnknownIdError(f"{table.locate(name, row)}: {problem}.")
+        raise InputError(f"{table.locate(name, row)}: {problem}; {IDS}.")
     return found
