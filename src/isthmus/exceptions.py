@@ -17,6 +17,8 @@ from __future__ import annotations
 
 import sys
 import warnings
+from importlib import import_module
+from typing import Any
 
 __all__ = [
     "ConvergenceWarning",
@@ -61,6 +63,23 @@ class ConvergenceWarning(UserWarning):
 
 class DataWarning(UserWarning):
     """The data can be learned from, but the method does badly on their kind; the message names the remedy."""
+
+
+def import_extra(module: str, extra: str, need: str) -> Any:
+    """Return a module of an optional package; raise a sentence on how to install it where it is missing.
+
+    Examples
+    --------
+    >>> import_extra("no_such_package.part", "tables", "Tables need")
+    Traceback (most recent call last):
+    isthmus.exceptions.MissingDependencyError: Tables need no_such_package, which is not installed: pip install ...
+    """
+    try:
+        return import_module(module)
+    except ImportError:
+        package = module.partition(".")[0]
+        message = f'{need} {package}, which is not installed: pip install "isthmus[{extra}]".'
+        raise MissingDependencyError(message) from None
 
 
 def warn(message: str, category: type[Warning]) -> None:

@@ -28,7 +28,7 @@ from sklearn.semi_supervised import LabelSpreading
 from isthmus.exceptions import InputError
 from isthmus.io.model_file import SCHEMA, _archive, _check_schema, _dump, import_skops
 from isthmus.io.model_probe import sample_row
-from isthmus.io.stored_values import _pack_texts, _unpack_texts, unpack
+from isthmus.io.stored_values import _pack_list, _unpack_texts, unpack
 
 
 def again(transformer, trust=frozenset()):
@@ -109,7 +109,7 @@ def test_texts(more, words, sublinear):
 
 def test_no_words_at_all():
     for words in ([], [""], ["", "a", ""]):
-        assert _unpack_texts(_pack_texts(words)) == words
+        assert _unpack_texts(_pack_list(words).parts) == words
 
 
 def test_stop_words_and_one_letter():

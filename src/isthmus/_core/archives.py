@@ -220,19 +220,24 @@ def _check_names(expected: Collection[str], members: Sequence[str], name: str) -
         raise InputError(f"{name}: expected an array {missing[0]!r}, got only {got}{more}.")
 
 
-def _read_header(archive: ZipFile, key: str, name: str) -> tuple[np.dtype[Any], tuple[int, ...], int]:
-    """Return type, shape, and where the values start."""
-    member = archive.getinfo(f"{key}.npy")
-    if member.compress_type not in (ZIP_STORED, ZIP_DEFLATED):
-        raise InputError(f"{name}: expected a stored or deflated member, got method {member.compress_type}.")
-    with archive.open(member) as content:
-        start = io.BytesIO(content.read(LONGEST_HEADER))
+def read_npy_header(content: bytes, name: str) -> tuple[np.dtype[Any], tuple[int, ...], int]:
+    """Return type and shape of an array in the format of NumPy, and where its values start."""
+    start = io.BytesIO(content[:LONGEST_HEADER])
     version = npy.read_magic(start)
     if version not in ((1, 0), (2, 0)):
         raise InputError(f"{name}: expected an .npy array of format 1 or 2, got {version[0]}.{version[1]}.")
     read_header = npy.read_array_header_1_0 if version == (1, 0) else npy.read_array_header_2_0
     shape, _, dtype = read_header(start)
     return dtype, shape, start.tell()
+
+
+def _read_header(archive: ZipFile, key: str, name: str) -> tuple[np.dtype[Any], tuple[int, ...], int]:
+    """Return type, shape, and where the values start."""
+    member = archive.getinfo(f"{key}.npy")
+    if member.compress_type not in (ZIP_STORED, ZIP_DEFLATED):
+        raise InputError(f"{name}: expected a stored or deflated member, got method {member.compress_type}.")
+    with archive.open(member) as content:
+        return read_npy_header(content.read(LONGEST_HEADER), name)
 
 
 def _read_array(archive: ZipFile, key: str, expected: Expected, name: str) -> NDArray[Any]:

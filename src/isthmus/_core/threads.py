@@ -43,7 +43,7 @@ def _controller() -> Any:
 
 
 @cache
-def _openmp_controller(loaded: bool) -> Any:
+def openmp_controller(loaded: bool) -> Any:
     """Return a controller of scikit-learn's OpenMP, whose searches for neighbours wait for idle threads as BLAS does.
 
     The library can be found once it is ``loaded``, so that there are two answers to keep.
@@ -161,7 +161,7 @@ def cap_threads(function: Entry) -> Entry:
         shapes = [shape for value in (*args, *options.values()) if (shape := _shape_of(value)) is not None]
         if not shapes or not is_small(*shapes):
             return function(*args, **options)
-        with single_threaded_blas(), _openmp_controller("sklearn.neighbors" in sys.modules).limit(limits=1):
+        with single_threaded_blas(), openmp_controller("sklearn.neighbors" in sys.modules).limit(limits=1):
             return function(*args, **options)
 
     wrapper.caps_threads = True  # type: ignore[attr-defined]

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from isthmus.cli.process import print_output
-from isthmus.exceptions import MissingDependencyError
+from isthmus.exceptions import import_extra
 
 EXAMPLES = """\
 examples:
@@ -27,7 +27,7 @@ def run(options: argparse.Namespace) -> None:
     """Print the script, generated from the parser of all commands."""
     from isthmus.cli.main import make_parser
 
-    shtab, parser = _import_shtab(), make_parser()
+    shtab, parser = import_extra("shtab", "completion", "Completion needs"), make_parser()
     _complete_files(parser, shtab)
     print_output(shtab.complete(parser, shell=options.shell) + "\n")
 
@@ -39,13 +39,3 @@ def _complete_files(parser: argparse.ArgumentParser, shtab: Any) -> None:
                 _complete_files(command, shtab)
         elif action.type is Path:
             action.complete = shtab.DIRECTORY if action.metavar == "FOLDER" else shtab.FILE  # type: ignore[attr-defined]
-
-
-def _import_shtab() -> Any:
-    try:
-        import shtab
-    except ImportError:
-        raise MissingDependencyError(
-            'Completion needs shtab, which is not installed: pip install "isthmus[completion]".'
-        ) from None
-    return shtab

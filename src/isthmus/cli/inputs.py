@@ -149,7 +149,7 @@ def read_inputs(
     Without ``scale``, numbers are not scaled, and texts are reduced to axes, unless a plan says otherwise.
     """
     from isthmus.io.tables.features import Features
-    from isthmus.io.tables.plan import read_ids
+    from isthmus.io.tables.plan import read_ids, read_pairs
 
     new_plan = options.plan is not None and not os.path.lexists(options.plan)
     if new_plan:
@@ -165,7 +165,7 @@ def read_inputs(
     # Repeated ids, and pairs of unknown rows, are reported before the work begins.
     ids = [read_ids(table, plan) for table, plan in zip(tables, plans, strict=True)]
     if getattr(options, "pairs", None) is not None:
-        _check_pairs_file(options.pairs, ids, plans)
+        read_pairs(options.pairs, *ids)
     sides = []
     for name, table, plan, own in zip(names, tables, plans, ids, strict=True):
         with bar:
@@ -182,18 +182,6 @@ def _read_table(path: Path, bar: Progress, written: Mapping[str, str | None]) ->
     with bar:
         bar.report(f"reading {show_path(path)}")
         return read_table(path, **written)
-
-
-def _check_pairs_file(path: Path, ids: Sequence[Sequence[str]], plans: Sequence[Plan]) -> None:
-    """Raise where a file of pairs can't be used, with what the ids of either file are."""
-    from isthmus.io.tables.plan import UnknownIdError, read_pairs
-
-    try:
-        read_pairs(path, *ids)
-    except UnknownIdError as error:
-        named = ["row numbers from 0" if plan.id is None else f"the column {plan.id!r:.60}" for plan in plans]
-        called = show_path(f"{named[0]} in one file and {named[1]} in the other")
-        raise InputError(f"{str(error)[:-1]}; ids are {called} (--id names such a column).") from None
 
 
 def _load_plans(options: argparse.Namespace, names: tuple[str, str]) -> list[Plan]:

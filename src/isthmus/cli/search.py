@@ -89,16 +89,19 @@ def _read_queries(
     """Return the names of the queries, their features, and those without a word that the model knows."""
     from isthmus.io.tables.plan import read_ids
     from isthmus.io.tables.read import read_table
+    from isthmus.io.tables.table import Table
 
     features = kept.features[options.domain]
     if options.text is not None:
         if not features.plan.is_text_only:
             got = "one with other columns; --query FILE takes rows of a file"
             raise InputError(f"--text: expected a model of texts alone, got {got}.")
-        if features.unknown_texts([options.text]).any():
+        # A query is a row with this text in every column.
+        typed = Table.of({column.name: [options.text] for column in features.plan.features})
+        if features.unknown_rows(typed).any():
             got = show_path(repr(options.text)[:60])
             raise InputError(f"--text: expected a word that the model knows, got none in {got}.")
-        return (options.text,), features.transform_texts([options.text]), []
+        return (options.text,), features.transform(typed), []
     table = read_table(options.query, **format_of(options, 1))
     screen.say(*([] if table.dialect is None else [f"{table.path}: {table.dialect}"]))
     queries = kept.rows(table, options.domain, f"--from {other_domain(options.domain)}")

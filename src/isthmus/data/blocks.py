@@ -32,7 +32,7 @@ from isthmus._core.validation import (
     short_repr,
     show_value,
 )
-from isthmus.exceptions import InputError, MissingDependencyError
+from isthmus.exceptions import InputError, import_extra
 
 # Rows that are brought to this process, at most: larger samples stay in partitions.
 LOCAL = 50_000
@@ -55,13 +55,8 @@ FAN = 8
 
 def import_dask() -> Any:
     """Return the module dask, with its arrays; raise where it is not installed."""
-    try:
-        import dask
-        import dask.array
-    except ImportError:
-        message = 'Rows on several machines need Dask, which is not installed: pip install "isthmus[dask]".'
-        raise MissingDependencyError(message) from None
-    return dask
+    import_extra("dask.array", "dask", "Rows on several machines need")
+    return import_extra("dask", "dask", "Rows on several machines need")
 
 
 def is_dask(X: Any) -> bool:

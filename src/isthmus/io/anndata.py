@@ -10,15 +10,14 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone
 
-from isthmus._core.validation import BoolArray, FloatArray, IntArray, Matrix, as_labels, check_matrix, is_unlabelled
-from isthmus.exceptions import InputError, MissingDependencyError
+from isthmus._core.validation import Matrix, as_labels, check_matrix, is_unlabelled
+from isthmus.exceptions import InputError, import_extra
 from isthmus.tasks.transfer.result import LabelTransfer
 
 __all__ = ["transfer_labels"]
 
 
 KEY, POINTS = "isthmus", "X_isthmus"
-MISSING = 'transfer_labels: expected anndata to be installed, got none: pip install "isthmus[anndata]".'
 
 
 def transfer_labels(
@@ -71,7 +70,9 @@ def transfer_labels(
             raise InputError(f"{name}.obs[{field!r}]: expected labels in some rows, got none.")
     system = clone(LabelTransfer() if model is None else model)
     system.fit(rows[0][taught], labels[0][taught], rows[1], labels[1])
-    codes, confidence = _predict(system, rows[1], labels[1], given)
+    assigned = system.assign_labels(rows[1], labels[1])
+    # Of a rejected row the runner-up is the best class.
+    confidence = np.where(given, 1.0, np.fmax(assigned.probability, assigned.runner_up_probability))
     points = np.asarray(system.transform(rows[0], "source")), np.asarray(system.transform(rows[1], "target"))
     about = _describe(system, field, keys)
     if copy:
@@ -79,24 +80,13 @@ def transfer_labels(
     # Everything has been computed: from here on nothing can fail, so both objects are changed or neither.
     import pandas as pd
 
-    query.obs[field] = pd.Categorical.from_codes(codes, categories=system.classes_.tolist())
+    query.obs[field] = pd.Categorical(assigned.labels, categories=system.classes_.tolist())
     query.obs[f"{field}_confidence"] = confidence
     query.obs[f"{field}_given"] = given
     for data, found in zip((reference, query), points, strict=True):
         data.obsm[POINTS] = found
         data.uns[KEY] = {**about, "versions": dict(about["versions"])}
     return (reference, query) if copy else None
-
-
-def _predict(system: LabelTransfer, X: Matrix, y: NDArray[Any], given: BoolArray) -> tuple[IntArray, FloatArray]:
-    """Return the code of each query row, -1 where it is rejected, and its confidence; given labels stay."""
-    P = system.predict_proba(X)
-    codes, confidence = P.argmax(axis=1), P.max(axis=1)
-    codes[confidence < (system.reject_below or 0.0)] = -1
-    places = {label: code for code, label in enumerate(system.classes_.tolist())}
-    codes[given] = [places[label] for label in y[given].tolist()]
-    confidence[given] = 1.0
-    return codes, confidence
 
 
 def _describe(system: LabelTransfer, field: str, keys: tuple[str, str]) -> dict[str, Any]:
@@ -115,10 +105,7 @@ def _describe(system: LabelTransfer, field: str, keys: tuple[str, str]) -> dict[
 
 
 def _check_anndata(*data: Any) -> None:
-    try:
-        from anndata import AnnData
-    except ImportError:
-        raise MissingDependencyError(MISSING) from None
+    AnnData = import_extra("anndata", "anndata", "transfer_labels needs").AnnData
     for name, each in zip(("reference", "query"), data, strict=True):
         if not isinstance(each, AnnData):
             raise InputError(f"{name}: expected an AnnData object, got {type(each).__name__}.")

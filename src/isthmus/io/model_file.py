@@ -25,9 +25,10 @@ from zipfile import ZIP_STORED, BadZipFile, ZipFile, ZipInfo
 import numpy as np
 from sklearn import __version__ as sklearn_version
 
+from isthmus._core.archives import read_npy_header
 from isthmus._core.files import as_path, open_regular, show_path, write_whole
 from isthmus._version import __version__
-from isthmus.exceptions import InputError, IsthmusError, MissingDependencyError
+from isthmus.exceptions import InputError, IsthmusError, MissingDependencyError, import_extra
 from isthmus.io.model_probe import check_answers, inner_system
 from isthmus.io.stored_values import (
     FUNCTIONS,
@@ -190,13 +191,7 @@ def model_card(path: Path) -> dict[str, Any]:
 
 def import_skops() -> Any:
     """Return skops' reader and writer, or say how to install them."""
-    try:
-        import skops.io
-    except ImportError:
-        raise MissingDependencyError(
-            'Model files need skops, which is not installed: pip install "isthmus[skops]".'
-        ) from None
-    return skops.io
+    return import_extra("skops.io", "skops", "Model files need")
 
 
 def check_trust(trust: Any) -> frozenset[str]:
@@ -464,18 +459,14 @@ def _check_file(node: dict[str, Any], members: Mapping[str, bytes], owners: dict
 
 def _read_header(content: bytes) -> tuple[int, ...]:
     """Return the shape of a stored array, whose bytes have to be as many as its shape and type say."""
-    file = io.BytesIO(content)
-    version = np.lib.format.read_magic(file)
-    check(version in ((1, 0), (2, 0)), "an array of NumPy", version)
-    reader = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
-    shape, _, dtype = reader(file)
+    dtype, shape, start = read_npy_header(content, "model")
     check(dtype.kind in "biufU" and dtype.itemsize < 2**20, "an array of numbers or texts", dtype)
     check(len(shape) <= 8 and all(0 <= n <= LONGEST_AXIS for n in shape), "a shape", shape)
     # An array without numbers may have an axis of any length, and what is computed from it would be huge.
     check(math.prod(shape) or max(shape, default=0) <= len(content) + 2**20, "a shape", shape)
-    expected = file.tell() + math.prod(shape) * dtype.itemsize
+    expected = start + math.prod(shape) * dtype.itemsize
     check(expected == len(content), f"{expected} bytes of an array", len(content))
-    return tuple(shape)
+    return shape
 
 
 def _check_parts(parts: Any) -> dict[str, Any]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import cache
 from typing import Any
 
 import numpy as np
@@ -13,7 +12,7 @@ from sklearn.impute import SimpleImputer
 from sklearn.pipeline import FeatureUnion, Pipeline
 from sklearn.preprocessing import OneHotEncoder, OrdinalEncoder
 
-from isthmus._core.threads import single_threaded_blas
+from isthmus._core.threads import openmp_controller, single_threaded_blas
 from isthmus.estimators.controls import Corrupted, SelfTrainedLDA, TargetOnly
 from isthmus.estimators.hfa import TargetClassifier
 from isthmus.estimators.itml import ITML
@@ -44,15 +43,8 @@ def check_answers(model: Any) -> None:
     long as one method has another.
     """
     # On a busy machine, threads for a handful of rows would wait for each other longer than they work.
-    with single_threaded_blas(True), _openmp().limit(limits=1):
+    with single_threaded_blas(), openmp_controller(loaded=True).limit(limits=1):
         _check_answers(inner_system(model))
-
-
-@cache
-def _openmp() -> Any:
-    from threadpoolctl import ThreadpoolController
-
-    return ThreadpoolController().select(user_api="openmp")
 
 
 def _check_answers(inner: Any) -> None:

@@ -23,7 +23,7 @@ from isthmus._core.validation import FloatArray, check_choice
 from isthmus.estimators.controls import Corrupted
 from isthmus.estimators.given_source import GivenSource
 from isthmus.estimators.itml import ITML
-from isthmus.exceptions import InputError, MissingDependencyError
+from isthmus.exceptions import InputError, import_extra
 from isthmus.geometry.common_space import DOMAINS, CommonSpace
 from isthmus.geometry.kernels import Linear
 from isthmus.geometry.spaces import FeatureSpace
@@ -142,13 +142,9 @@ def _npy(found: AffineMap) -> bytes:
 
 
 def _safetensors(found: AffineMap) -> bytes:
-    try:
-        from safetensors.numpy import save
-    except ImportError:
-        message = 'This format needs safetensors, which is not installed: pip install "isthmus[safetensors]".'
-        raise MissingDependencyError(message) from None
+    numpy_writer = import_extra("safetensors.numpy", "safetensors", "This format needs")
     single = found.astype(np.float32)
-    return bytes(save({"weight": np.ascontiguousarray(single.W.T), "bias": single.offset}))
+    return bytes(numpy_writer.save({"weight": np.ascontiguousarray(single.W.T), "bias": single.offset}))
 
 
 FORMATS: Mapping[str, Callable[[AffineMap], bytes]] = {
@@ -254,7 +250,7 @@ _STEPS: Mapping[type, Callable[[AffineMap, Any], AffineMap | None]] = {
 
 def _write_graph(title: str, found: AffineMap, parts: tuple[int, ...] = ()) -> bytes:
     """Return the ONNX file of a map; ``parts`` are runs of columns of the output that are scaled to unit length."""
-    onnx = _import_onnx()
+    onnx = import_extra("onnx", "onnx", "This format needs")
     node, value, single = onnx.helper.make_node, onnx.helper.make_tensor_value_info, onnx.TensorProto.FLOAT
     # What the centre loses in single precision goes to the offset.
     centre = found.input_mean.astype(np.float32)
@@ -291,15 +287,3 @@ def _write_graph(title: str, found: AffineMap, parts: tuple[int, ...] = ()) -> b
     model = onnx.helper.make_model(graph, opset_imports=opset, ir_version=IR_VERSION, producer_name="isthmus")
     onnx.checker.check_model(model)
     return bytes(model.SerializeToString())
-
-
-def _import_onnx() -> Any:
-    try:
-        import onnx
-        import onnx.checker
-        import onnx.helper
-        import onnx.numpy_helper
-    except ImportError:
-        message = 'This format needs onnx, which is not installed: pip install "isthmus[onnx]".'
-        raise MissingDependencyError(message) from None
-    return onnx

@@ -8,9 +8,9 @@ problem. Search trees and decision rules are not stored but built again from the
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import astuple, dataclass, fields, is_dataclass
-from itertools import chain, pairwise
+from itertools import chain, islice, pairwise
 from typing import Any
 
 import numpy as np
@@ -223,7 +223,7 @@ def _pack(value: Any, memo: dict[int, tuple[Any, Any]]) -> Any:
         packed = _pack_items(value)
         return kind(pack(item, memo) for item in value) if packed is None else packed
     if kind is dict and len(value) > MANY and all(type(k) is str and type(v) is int for k, v in value.items()):
-        return Packed("numbers by text", (_pack_texts(value), np.array([*value.values()], dtype=np.int64)))
+        return Packed("dict", (_pack_list([*value]), _pack_list([*value.values()])))
     if kind is dict:
         return {key: pack(item, memo) for key, item in value.items()}
     if kind is set:
@@ -240,12 +240,12 @@ def _pack_items(items: Any) -> Packed | None:
     if kind is tuple and inner == {TracePoint}:
         return Packed("trace", np.array([astuple(point) for point in items], dtype=np.float64))
     if kind is tuple and inner == {Column}:
-        table = {field.name: [getattr(column, field.name) for column in items] for field in fields(Column)}
-        return Packed("columns", tuple(_pack_texts(c) if type(c[0]) is str else np.array(c) for c in table.values()))
+        names = [field.name for field in fields(Column)]
+        return Packed("columns", tuple(_pack_list([getattr(column, name) for column in items]) for name in names))
     if len(items) > MANY and inner == {str}:
-        return Packed("texts" if kind is list else "tuple of texts", _pack_texts(items))
+        return _pack_list(items) if kind is list else Packed("tuple", _pack_list(items))
     if kind is tuple and len(items) > MANY and inner == {tuple} and {*map(type, chain(*items))} == {str}:
-        return Packed("tuples of texts", (_pack_texts([*chain(*items)]), np.array([len(item) for item in items])))
+        return Packed("tuples", (_pack_list([*chain(*items)]), _pack_list([len(item) for item in items])))
     return None
 
 
@@ -273,7 +273,7 @@ def _pack_object(value: Any, memo: dict[int, tuple[Any, Any]]) -> Any:
 def _pack_array(array: NDArray[Any]) -> Any:
     if array.dtype == object:
         texts = array.ndim == 1 and len(array) > MANY and all(type(item) is str for item in array)
-        return Packed("array of texts", _pack_texts(array)) if texts else array
+        return Packed("array", _pack_list(array)) if texts else array
     if array.ndim != 2 or array.flags.c_contiguous or array.flags.f_contiguous:
         return array
     # Rows that lie apart, as in a part of a larger table: where they lie decides how products are rounded.
@@ -287,14 +287,16 @@ def _pack_array(array: NDArray[Any]) -> Any:
     return Packed("strided", (table, int(rows.shape[1]), turned))
 
 
-def _pack_texts(texts: Collection[str]) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
-    """Return texts as one run of UTF-8, and the place where each text ends."""
+def _pack_list(items: Sequence[Any]) -> Packed:
+    """Return plain values as an array, or texts as one run of UTF-8 and the place where each text ends."""
+    if len(items) and type(items[0]) is not str:
+        return Packed("numbers", np.array(items))
     try:
-        runs = [text.encode() for text in texts]
+        runs = [text.encode() for text in items]
     except UnicodeEncodeError:
         raise InputError("model: expected texts that UTF-8 can hold, got others; remove lone surrogates.") from None
     ends = np.cumsum([len(run) for run in runs], dtype=np.int64)
-    return np.frombuffer(b"".join(runs), dtype=np.uint8), ends
+    return Packed("texts", (np.frombuffer(b"".join(runs), dtype=np.uint8), ends))
 
 
 def _unpack_texts(parts: Any) -> list[str]:
@@ -307,28 +309,8 @@ def _unpack_texts(parts: Any) -> list[str]:
 
 
 def _unpack_tuples(parts: Any) -> tuple[tuple[str, ...], ...]:
-    texts, ends = _unpack_texts(parts[0]), np.cumsum(parts[1])
-    check(parts[1].min() >= 0 and ends[-1] == len(texts), "tuples that hold all texts", len(texts))
-    return tuple(tuple(texts[start:stop]) for start, stop in pairwise([0, *ends.tolist()]))
-
-
-def _unpack_columns(parts: Any) -> tuple[Column, ...]:
-    values = [_unpack_texts(part) if isinstance(part, tuple) else part.tolist() for part in parts]
-    return tuple(Column(*row) for row in zip(*values, strict=True))
-
-
-def _unpack_numbers(parts: Any) -> dict[str, int]:
-    texts, numbers = _unpack_texts(parts[0]), parts[1]
-    found = dict(zip(texts, numbers.tolist(), strict=True))
-    check(len(found) == len(texts), "texts that differ", len(texts))
-    return found
-
-
-def _unpack_object_array(parts: Any) -> NDArray[Any]:
-    texts = _unpack_texts(parts)
-    array = np.empty(len(texts), dtype=object)
-    array[:] = texts
-    return array
+    texts, sizes = iter(parts[0]), parts[1]
+    return tuple(tuple(islice(texts, size)) for size in sizes)
 
 
 def _unpack_csr(parts: Any) -> Any:
@@ -353,11 +335,12 @@ def _unpack_strides(parts: Any) -> NDArray[Any]:
 
 UNPACK: Mapping[str, Callable[[Any], Any]] = {
     "texts": _unpack_texts,
-    "tuple of texts": lambda parts: tuple(_unpack_texts(parts)),
-    "tuples of texts": _unpack_tuples,
-    "columns": _unpack_columns,
-    "array of texts": _unpack_object_array,
-    "numbers by text": _unpack_numbers,
+    "numbers": np.ndarray.tolist,
+    "tuple": tuple,
+    "tuples": _unpack_tuples,
+    "columns": lambda parts: tuple(Column(*row) for row in zip(*parts, strict=True)),
+    "array": lambda texts: np.array([*texts, None], dtype=object)[:-1],  # None: or NumPy would look into the texts
+    "dict": lambda parts: dict(zip(*parts, strict=True)),
     "csr": _unpack_csr,
     "trace": _unpack_trace,
     "strided": _unpack_strides,
@@ -380,7 +363,7 @@ def _unpack(value: Any, trusted: frozenset[str], memo: dict[int, tuple[Any, Any]
     kind = type(value)
     if kind is Packed:
         check({*vars(value)} == {"kind", "parts"} and value.kind in UNPACK, "a packed value", [*vars(value)])
-        return UNPACK[value.kind](value.parts)
+        return UNPACK[value.kind](unpack(value.parts, trusted, memo))
     if isinstance(value, np.ndarray):
         if value.dtype.kind == "U":
             value.tolist()  # raises where a text has no such character

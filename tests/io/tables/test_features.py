@@ -85,7 +85,9 @@ def test_text_is_that_of_scikit_learn_and_sparse():
     assert X.dtype == np.float64
     oracle = TfidfVectorizer(sublinear_tf=True)
     assert (oracle.fit_transform(TEXTS) != X).nnz == 0
-    assert (features.transform_texts(["sea of fire", ""]) != oracle.transform(["sea of fire", ""])).nnz == 0
+    assert (
+        features.transform(Table.of({"t": ["sea of fire", ""]})) != oracle.transform(["sea of fire", ""])
+    ).nnz == 0
     assert features.names == tuple(f"t: {term}" for term in oracle.get_feature_names_out())
 
 
@@ -292,9 +294,3 @@ def test_a_plan_has_to_fit_its_table():
             Features.fit(Plan((Column("e", kind),)), table)
     with pytest.raises(InputError, match="got a matrix of 2 columns"):
         Features.fit(Plan((Column("x", "number"),)), Table.of({"x": np.eye(2)}))
-    with pytest.raises(InputError, match="features of text only"):
-        Features.fit(Plan((Column("x", "number"),)), table).transform_texts(["a"])
-    text = Features.fit(Plan((Column("t", "text"),)), Table.of({"t": TEXTS}))
-    for wrong in ("one", [1], []):
-        with pytest.raises(InputError, match="texts: expected"):
-            text.transform_texts(wrong)

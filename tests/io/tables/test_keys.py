@@ -49,7 +49,7 @@ def test_ids_are_different_and_complete():
 def test_pairs_are_row_numbers(tmp_path):
     write_table(tmp_path / "p.csv", {"source": ["b", "a"], "target": ["3", "1"]})
     assert read_pairs(tmp_path / "p.csv", ["a", "b"], ["1", "2", "3"]).tolist() == [[1, 2], [0, 0]]
-    with pytest.raises(InputError, match=r'p.csv line 2, column "target": no target row has the id "3"\.'):
+    with pytest.raises(InputError, match=r'p.csv line 2, column "target": no target row has the id "3"; ids are'):
         read_pairs(tmp_path / "p.csv", ["a", "b"], ["1", "2"])
     with pytest.warns(DataWarning, match="1 of 2 pairs were dropped"):
         assert read_pairs(tmp_path / "p.csv", ["a", "b"], ["1", "2"], strict=False).tolist() == [[0, 0]]

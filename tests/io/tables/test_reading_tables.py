@@ -109,7 +109,7 @@ WRONG = {
     ),
     "other.npz": (b"PK", ".npz archive in good order"),
     "none.npz": (archive(Entry(b"readme.txt", b"x")), "got none in it"),
-    "rows.npz": (saved(np.savez, a=np.ones(3), b=np.ones((2, 2))), "got 2 in 'b' and 3 in 'a'"),
+    "rows.npz": (saved(np.savez, a=np.ones(3), b=np.ones((2, 2))), 'got 3 in "a" and 2 in "b"'),
     "cube.npz": (saved(np.savez, a=np.ones((2, 2, 2))), "got shape (2, 2, 2)"),
     "objects.npz": (saved(np.savez, a=np.array(["x", None], dtype=object)), "never unpickled"),
     "table.txt": (b"a b\n", "ends in one of"),

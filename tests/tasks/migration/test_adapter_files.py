@@ -1,7 +1,7 @@
 """Adapters in files, and files that lie."""
 
-import builtins
 import json
+import sys
 from functools import partial
 
 import numpy as np
@@ -202,14 +202,8 @@ def test_both_maps_as_onnx_bytes(adapter):
 
 @pytest.mark.parametrize("name", ["safetensors", "onnx"])
 def test_a_missing_extra_is_named(adapter, name, tmp_path, monkeypatch):
-    real = builtins.__import__
-
-    def without(module, *args, **kwargs):
-        if module.partition(".")[0] == name:
-            raise ImportError(module)
-        return real(module, *args, **kwargs)
-
-    monkeypatch.setattr(builtins, "__import__", without)
+    for module in (name, f"{name}.numpy"):
+        monkeypatch.setitem(sys.modules, module, None)
     with pytest.raises(MissingDependencyError, match=rf'needs {name}.*pip install "isthmus\[{name}\]"'):
         export_map(adapter, tmp_path / "map", name)
     assert not list(tmp_path.iterdir())

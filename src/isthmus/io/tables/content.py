@@ -11,17 +11,12 @@ from os import fstat
 from typing import Any
 
 from isthmus._core.files import show_path
-from isthmus.exceptions import InputError, IsthmusError, MissingDependencyError
+from isthmus.exceptions import InputError, IsthmusError, import_extra
 
 
 def import_polars() -> Any:
     """Return the module polars, or say how to install it."""
-    try:
-        import polars
-    except ImportError:
-        message = 'Tables need polars, which is not installed: pip install "isthmus[tables]".'
-        raise MissingDependencyError(message) from None
-    return polars
+    return import_extra("polars", "tables", "Tables need")
 
 
 @contextmanager
@@ -40,11 +35,10 @@ def report_read_errors(name: str, expected: str) -> Iterator[None]:
     except (IsthmusError, MemoryError, OSError):
         raise
     except BaseException as error:  # a panic of polars is not an Exception
-        panic = type(error).__name__ == "PanicException"
-        if not isinstance(error, Exception) and not panic:
-            raise
-        if panic:  # its message is about the reader, not about the file
+        if type(error).__name__ == "PanicException":  # its message is about the reader, not about the file
             raise InputError(f"{name}: expected {expected}, got another or a damaged one.") from None
+        if not isinstance(error, Exception):
+            raise
         lines = str(error.args[0] if error.args else "").strip().splitlines()
         reason = show_path(lines[0][:120]) if lines else type(error).__name__
         raise InputError(f"{name}: expected {expected}, got: {reason.rstrip('.')}.") from None
@@ -83,13 +77,14 @@ def check_column_count(n: int, name: str) -> None:
         raise InputError(f"{name}: expected at most {MOST_COLUMNS} columns, got {n}.")
 
 
-def read_content(file: BufferedReader, name: str, *, packed: bool) -> bytes:
-    """Return all bytes of an open file, unpacked where it is gzipped."""
-    return b"".join(read_pieces(file, name, packed=packed)) if packed else file.read()
+def check_content(content: bytes, name: str) -> None:
+    """Raise where a file has nothing but blanks."""
+    if not content.strip():
+        raise InputError(f"{name}: expected a table, got an empty file.")
 
 
 def read_pieces(file: BufferedReader, name: str, *, packed: bool) -> Iterator[bytes]:
-    """Yield the bytes of an open file, some at a time."""
+    """Yield the bytes of an open file, unpacked where it is gzipped, some at a time."""
     if not packed:
         while piece := file.read(PIECE):
             yield piece

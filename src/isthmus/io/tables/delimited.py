@@ -13,7 +13,13 @@ from typing import Any
 
 from isthmus._core.files import show_path
 from isthmus.exceptions import InputError
-from isthmus.io.tables.content import check_column_count, find_first_row, import_polars, report_read_errors
+from isthmus.io.tables.content import (
+    check_column_count,
+    check_content,
+    find_first_row,
+    import_polars,
+    report_read_errors,
+)
 
 # Words for an empty cell, in columns whose other cells are numbers or days. Among words they are words.
 NO_VALUE = ("NA", "N/A", "n/a", "na", "NaN", "nan", "NULL", "null", "None", "none", "?", "-")
@@ -133,8 +139,7 @@ def read_csv(content: bytes, name: str, separator: str, *, line: int = 0) -> dic
     {'a': ['1', None], 'b': ['x', 'y']}
     """
     header = content[:LONGEST_HEADER].split(b"\n", 1)[0]
-    if not content.strip():
-        raise InputError(f"{name}: expected a table, got an empty file.")
+    check_content(content, name)
     check_utf8(content, name, line)
     check_column_count(header.count(separator.encode()) + 1, name)
     if separator.encode() in header:

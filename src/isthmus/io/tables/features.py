@@ -297,21 +297,17 @@ class Words:
 
     def transform(self, table: Table) -> Matrix:
         """Return the features (n, t) or (n, k) of rows."""
-        return self.transform_texts(read_texts(table, self.column))
-
-    def transform_texts(self, texts: Sequence[str]) -> Matrix:
-        """Return the features of texts."""
-        X = self._weigh(texts)
+        X = self._weigh(table)
         return X if self.axes is None else np.ascontiguousarray(X @ self.axes.T)
 
-    def lack_terms(self, texts: Sequence[str]) -> BoolArray:
-        """Return which texts have none of the words (n,)."""
-        return np.asarray(np.diff(self._weigh(texts).indptr) == 0)
+    def lack_terms(self, table: Table) -> BoolArray:
+        """Return which rows have none of the words (n,)."""
+        return np.asarray(np.diff(self._weigh(table).indptr) == 0)
 
-    def _weigh(self, texts: Sequence[str]) -> Any:
+    def _weigh(self, table: Table) -> Any:
         vectorizer = TfidfVectorizer(sublinear_tf=True, vocabulary=self.terms)
         vectorizer.idf_ = self.idf
-        return vectorizer.transform(texts)
+        return vectorizer.transform(read_texts(table, self.column))
 
 
 # Some features: ``names`` (one per feature), ``line`` (a summary) and ``transform(table)``.
@@ -367,28 +363,11 @@ class Features:
         """Return the features (n, d) of rows in double precision: an array, or CSR where a part is sparse."""
         return _stack([block.transform(table) for block in self.blocks])
 
-    def transform_texts(self, texts: Sequence[str]) -> Matrix:
-        """Return the features of typed texts, where all columns of the fit are text."""
-        if isinstance(texts, str) or not len(texts) or not all(isinstance(text, str) for text in texts):
-            raise InputError("texts: expected a list of one or more texts, got another.")
-        found = [block.transform_texts(texts) for block in self.blocks if isinstance(block, Words)]
-        if len(found) < len(self.blocks):
-            raise InputError("texts: expected features of text only, got a plan with other columns.")
-        return _stack(found)
-
-    def unknown_texts(self, texts: Sequence[str]) -> BoolArray:
-        """Return which typed texts have no word of the fit (n,), where all columns are text."""
-        return self._find_unknown_rows(len(texts), lambda block: texts)
-
     def unknown_rows(self, table: Table) -> BoolArray:
         """Return which rows have no word of the fit (n,); none, where not all columns are text."""
-        return self._find_unknown_rows(table.n_rows, lambda block: read_texts(table, block.column))
-
-    def _find_unknown_rows(self, n: int, texts: Any) -> BoolArray:
         if not all(isinstance(block, Words) for block in self.blocks):
-            return np.zeros(n, dtype=bool)
-        found = [block.lack_terms(texts(block)) for block in self.blocks if isinstance(block, Words)]
-        return np.asarray(np.all(found, axis=0))
+            return np.zeros(table.n_rows, dtype=bool)
+        return np.all([block.lack_terms(table) for block in self.blocks if isinstance(block, Words)], axis=0)
 
     def plan_lines(self) -> list[str]:
         """Return what each column is, for the screen, with the number of axes that texts really have."""

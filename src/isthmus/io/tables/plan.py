@@ -196,10 +196,6 @@ class Plan:
         """Whether all features come from text, so that a typed text has them too."""
         return all(column.kind == "text" for column in self.features)
 
-    def lines(self) -> list[str]:
-        """Return what each column is, for the screen."""
-        return [str(column) for column in self.columns]
-
     def to_toml(self, section: str = "") -> str:
         """Return the plan as TOML, one line per column, to be corrected by hand; with a section, a part of a text."""
         head = [f"# {kind}: {meaning}" for kind, meaning in KINDS.items()]
@@ -239,13 +235,10 @@ def _parse_column(name: str, about: Any) -> Column:
         about = {"kind": about}  # a short form for plans written by hand
     if not isinstance(about, dict) or "kind" not in about:
         raise InputError(f'{place}: expected {{ kind = "…" }}, got {quote(about)}.')
-    kind = about["kind"]
-    settings = SETTINGS.get(kind, ()) if isinstance(kind, str) else ()
-    unknown = next((part for part in about if part not in ("kind", "why", *settings)), None)
-    if unknown is not None and isinstance(kind, str) and kind in KINDS:
-        wanted = ", ".join(("kind", "why", *settings))
-        raise InputError(f"{place}: expected {wanted}, got {quote(unknown)}.")
-    return Column(name, **{part: about[part] for part in PARTS if part in about})
+    unknown = next((part for part in about if part not in PARTS), None)
+    if unknown is not None:
+        raise InputError(f"{place}: expected {', '.join(PARTS)}, got {quote(unknown)}.")
+    return Column(name, **about)
 
 
 def _write_fields(column: Column) -> str:
@@ -301,23 +294,14 @@ def _add_settings(column: Column, *, alone: bool, table: Table) -> Column:
 
 
 def _detect_column(table: Table, name: str) -> tuple[str, str]:
+    if table.is_matrix(name) and name.startswith("obsm/") and "X" in table.parts:
+        return "dropped", "computed from X"
     if table.is_matrix(name):
-        return _detect_matrix(table, name)
+        return "matrix", f"{table.matrix(name).shape[1]} columns"
     if name in table.annotations:
         return "dropped", "an annotation of the rows"
     series = table.column(name)
     return next(choice for rule in RULES if (choice := rule(table, name, series)) is not None)
-
-
-def _detect_matrix(table: Table, name: str) -> tuple[str, str]:
-    if name.startswith("obsm/") and "X" in table.parts:
-        return "dropped", "computed from X"
-    return "matrix", f"{table.matrix(name).shape[1]} columns"
-
-
-def _detect_empty(table: Table, name: str, series: Any) -> Choice:
-    cells = trim(series) if series.dtype == import_polars().String else series
-    return ("dropped", "all cells are empty") if cells.null_count() == table.n_rows else None
 
 
 def _detect_lists(table: Table, name: str, series: Any) -> Choice:
@@ -325,13 +309,15 @@ def _detect_lists(table: Table, name: str, series: Any) -> Choice:
     if series.dtype.is_nested():
         return "dropped", "cells are lists or tables that do not make a matrix"
     known = series.dtype.is_numeric() or series.dtype.is_temporal()
-    known = known or series.dtype in (pl.String, pl.Boolean, pl.Categorical, pl.Enum)
+    known = known or series.dtype in (pl.String, pl.Boolean, pl.Categorical, pl.Enum, pl.Null)
     return None if known else ("dropped", f"cells of type {series.dtype!s:.40}")
 
 
 def _detect_constant(table: Table, name: str, series: Any) -> Choice:
     cells = trim(series) if series.dtype == import_polars().String else series
-    return ("dropped", "the same in all cells") if cells.drop_nulls().n_unique() == 1 else None
+    different = cells.drop_nulls().n_unique()
+    reason = "the same in all cells" if different else "all cells are empty"
+    return ("dropped", reason) if different <= 1 else None
 
 
 def _detect_numeric(table: Table, name: str, series: Any) -> Choice:
@@ -394,7 +380,6 @@ def _describe_gaps(column: Any) -> str:
 
 
 RULES: tuple[Rule, ...] = (
-    _detect_empty,
     _detect_lists,
     _detect_constant,
     _detect_numeric,
@@ -405,10 +390,7 @@ RULES: tuple[Rule, ...] = (
 
 # Columns of a table of pairs, where there are more than two.
 PAIR = "source", "target"
-
-
-class UnknownIdError(InputError):
-    """A pair names a row that a file does not have."""
+IDS = "ids are the cells of the column that --id names, or row numbers from 0 where none is named"
 
 
 def read_labels(table: Table, plan: Plan) -> NDArray[Any]:
@@ -550,5 +532,5 @@ def _find_rows(table: Table, name: str, ids: Sequence[str], side: str, *, strict
         row = int(unknown[0])
         cell = cells[row]
         problem = "the id is empty" if cell is None else f"no {side} row has the id {quote(cell)}"
-        raise UnknownIdError(f"{table.locate(name, row)}: {problem}.")
+        raise InputError(f"{table.locate(name, row)}: {problem}; {IDS}.")
     return found

@@ -16,8 +16,15 @@ import numpy as np
 from isthmus._core.archives import Expected, npz_headers, read_npz, show_shape
 from isthmus._core.files import open_regular, show_path
 from isthmus._core.validation import is_sparse
-from isthmus.exceptions import InputError, MissingDependencyError
-from isthmus.io.tables.content import check_column_count, check_room, import_polars, read_content, report_read_errors
+from isthmus.exceptions import InputError, import_extra
+from isthmus.io.tables.content import (
+    check_column_count,
+    check_content,
+    check_room,
+    import_polars,
+    read_pieces,
+    report_read_errors,
+)
 from isthmus.io.tables.delimited import check_utf8, detect_dialect, read_csv
 from isthmus.io.tables.table import Table
 
@@ -25,19 +32,28 @@ from isthmus.io.tables.table import Table
 MATRIX = "data"
 
 
+def _check_size(path: Path, name: str) -> int:
+    """Return the size in bytes of a regular file; raise where it is empty."""
+    with open_regular(path) as file:
+        check_content(file.read(1), name)
+        return os.fstat(file.fileno()).st_size
+
+
 def read_npy(path: Path, name: str) -> Table:
     """Return one matrix (n, d), which stays in the file: a part of it is read when it is used."""
-    with open_regular(path) as file:  # a regular file, and not empty, which mmap can't be
-        if not file.read(1):
-            raise InputError(f"{name}: expected a table, got an empty file.")
+    _check_size(path, name)  # mmap can't be empty
     with report_read_errors(name, "an .npy file in good order (objects are never unpickled)"):
         array = np.asarray(np.lib.format.open_memmap(path, mode="r"))
+    return Table.of({MATRIX: _check_matrix(array, name)}, name)
+
+
+def _check_matrix(array: Any, name: str) -> Any:
     if array.ndim != 2 or not array.shape[1]:
         raise InputError(f"{name}: expected a matrix with one row per sample, got shape {show_shape(array.shape)}.")
     check_column_count(array.shape[1], name)
     if array.dtype.kind not in "fiu" or array.dtype.itemsize > 8:
         raise InputError(f"{name}: expected numbers, got type {array.dtype.str[1:41]!r}.")
-    return Table.of({MATRIX: array}, name)
+    return array
 
 
 def release_memory(array: Any) -> None:
@@ -56,11 +72,6 @@ def read_npz_table(path: Path, name: str) -> Table:
     expected = {
         key: _expect(dtype, shape, f"{name}, {show_path(repr(key)[:60])}") for key, (dtype, shape) in headers.items()
     }
-    rows = {key: shape[0] for key, (_, shape) in headers.items()}
-    (first, n), (other, m) = min(rows.items(), key=lambda kv: kv[1]), max(rows.items(), key=lambda kv: kv[1])
-    if n != m:
-        got = f"{n} in {show_path(repr(first)[:60])} and {m} in {show_path(repr(other)[:60])}"
-        raise InputError(f"{name}: expected arrays with the same number of rows, got {got}.")
     claim = sum(math.prod(shape) * dtype.itemsize for dtype, shape in headers.values())
     check_room(claim, path.stat().st_size, name)
     return Table.of(read_npz(path, expected), name)
@@ -84,17 +95,9 @@ DEEPEST_GROUP, MOST_OBJECTS = 6, 10_000
 
 def read_h5ad(path: Path, name: str) -> Table:
     """Return the parts ``X``, ``obsm/…`` and the columns of ``obs``; nothing else in the file is read."""
-    try:
-        import h5py
-        from anndata.io import read_elem
-    except ImportError as error:
-        missing = "h5py" if error.name == "h5py" else "anndata"
-        message = f'This format needs {missing}, which is not installed: pip install "isthmus[anndata]".'
-        raise MissingDependencyError(message) from None
-    with open_regular(path) as file:
-        size = len(file.read(1)) and path.stat().st_size
-    if not size:
-        raise InputError(f"{name}: expected a table, got an empty file.")
+    h5py = import_extra("h5py", "anndata", "This format needs")
+    read_elem = import_extra("anndata.io", "anndata", "This format needs").read_elem
+    size = _check_size(path, name)
     try:
         with report_read_errors(name, "an .h5ad file in good order"), h5py.File(path, "r") as stored:
             wanted = [key for key in ("X", "obs", "obsm") if key in stored]
@@ -103,7 +106,10 @@ def read_h5ad(path: Path, name: str) -> Table:
             annotations = tuple(parts)
             matrices = {"X": stored["X"]} if "X" in wanted else {}
             matrices |= {f"obsm/{key}": stored["obsm"][key] for key in stored["obsm"]} if "obsm" in wanted else {}
-            parts |= {key: _convert_matrix(read_elem(element), f"{name}, {key}") for key, element in matrices.items()}
+            for key, element in matrices.items():
+                found = read_elem(element)
+                found = found.tocsr() if is_sparse(found) else np.asarray(found)
+                parts[key] = _check_matrix(found, f"{name}, {key}")
     except OSError:
         raise InputError(f"{name}: expected an .h5ad file in good order, got another or a damaged one.") from None
     return Table.of(parts, name, annotations)
@@ -130,25 +136,14 @@ def _count_bytes(stored: Any, wanted: list[str], h5py: Any, name: str) -> int:
     return claim
 
 
-def _convert_matrix(element: Any, name: str) -> Any:
-    found = element.tocsr() if is_sparse(element) else np.asarray(element)
-    if found.ndim != 2 or not found.shape[1] or found.dtype.kind not in "fiu":
-        raise InputError(f"{name}: expected a matrix of numbers, got type {found.dtype.str[1:41]!r}.")
-    check_column_count(found.shape[1], name)
-    return found
-
-
 def _read_obs(frame: Any) -> dict[str, Any]:
     columns: dict[str, Any] = {ROW_NAMES: [str(cell) for cell in frame.index]}
     for key in frame.columns:
         values = frame[key]
-        plain = values.dtype.kind in "fiu" and isinstance(values.dtype, np.dtype)
-        empty = None if plain else values.isna().to_numpy()
-        columns[show_path(key)] = (
-            values.to_numpy()
-            if empty is None
-            else [None if e else str(v) for v, e in zip(values, empty, strict=True)]
-        )
+        if isinstance(values.dtype, np.dtype) and values.dtype.kind in "fiu":
+            columns[show_path(key)] = values.to_numpy()
+        else:
+            columns[show_path(key)] = [None if e else str(v) for v, e in zip(values, values.isna(), strict=True)]
     return columns
 
 
@@ -201,10 +196,9 @@ def read_table(path: str | os.PathLike[str], *, sep: str | None = None, decimal:
     if ending not in PACKABLE:
         return READERS[ending](Path(path), name)
     with open_regular(path) as file:
-        found = read_content(file, name, packed=packed)
+        found = b"".join(read_pieces(file, name, packed=packed))
     if ending not in DELIMITED:
-        if not found.strip():
-            raise InputError(f"{name}: expected a table, got an empty file.")
+        check_content(found, name)
         table = Table.of(_split_columns(read_json_lines(found, name), name), name)
         return replace(table, line=find_first_line(found, table.n_rows, 1))
     dialect = detect_dialect(found, DELIMITED[ending] if sep is None else sep, decimal)
@@ -275,11 +269,7 @@ def scan_parquet(path: Path, name: str, run: int | None = None) -> tuple[Any, in
     run : int, optional
         The number of rows read at a time; without, all of them.
     """
-    with open_regular(path) as file:  # a regular file: polars would wait for a pipe
-        size = os.fstat(file.fileno()).st_size
-    if not size:
-        raise InputError(f"{name}: expected a table, got an empty file.")
-    pl = import_polars()
+    size, pl = _check_size(path, name), import_polars()  # first: polars would wait for a pipe
     with report_read_errors(name, IN_ORDER):
         lazy = pl.scan_parquet(path.absolute(), glob=False, hive_partitioning=False)
         schema = lazy.collect_schema()

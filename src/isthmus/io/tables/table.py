@@ -62,9 +62,12 @@ class Table:
     @classmethod
     def of(cls, parts: Mapping[str, Any], path: str = "table", annotations: Iterable[str] = ()) -> Table:
         """Return a table of sequences, polars Series and 2-d arrays; lists of equal length become a matrix."""
-        found = {_check_name(name, path): _convert_part(name, values) for name, values in parts.items()}
-        if not found:
+        if not parts:
             raise InputError(f"{path}: expected at least one column, got none.")
+        for name in parts:
+            if not isinstance(name, str):
+                raise InputError(f"{path}: expected texts as names of columns, got {quote(name)}.")
+        found = {name: _convert_part(name, values) for name, values in parts.items()}
         sizes = {name: part.shape[0] for name, part in found.items()}
         first, n = next(iter(sizes.items()))
         other = next((name for name, size in sizes.items() if size != n), None)
@@ -149,12 +152,6 @@ def quote(cell: Any) -> str:
     text = str(cell)
     shown = escape_for_terminal(text if len(text) <= LONGEST_SHOWN else f"{text[:LONGEST_SHOWN]}…")
     return f'"{shown}"' if isinstance(cell, str) else shown
-
-
-def _check_name(name: Any, path: str) -> str:
-    if not isinstance(name, str):
-        raise InputError(f"{path}: expected texts as names of columns, got {quote(name)}.")
-    return name
 
 
 def _is_matrix(part: Any) -> bool:

@@ -14,7 +14,7 @@ from typing import Any
 
 from isthmus._core.files import as_path, show_path, write_whole
 from isthmus._version import __version__
-from isthmus.exceptions import InputError, MissingDependencyError
+from isthmus.exceptions import InputError, import_extra
 from isthmus.view.report.answers import read_chapter
 from isthmus.view.report.contents import Chapter, Inputs, shorten
 
@@ -76,14 +76,8 @@ def render_page(chapters: Sequence[Chapter], title: str = TITLE, script: str | N
 
 def load_libraries() -> tuple[Any, str]:
     """Return the Jinja2 environment of the templates, which escapes every value, and the text of plotly.js."""
-    try:
-        import jinja2
-        from plotly.offline import get_plotlyjs
-    except ImportError as error:
-        name = str(error.name).partition(".")[0]
-        raise MissingDependencyError(
-            f'Reports need {name}, which is not installed: pip install "isthmus[report]".'
-        ) from None
+    jinja2 = import_extra("jinja2", "report", "Reports need")
+    get_plotlyjs = import_extra("plotly.offline", "report", "Reports need").get_plotlyjs
     environment = jinja2.Environment(
         loader=jinja2.PackageLoader(__package__),
         autoescape=True,
