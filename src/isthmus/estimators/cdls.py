@@ -292,8 +292,6 @@ class CDLS(MetricEstimator):
         check_number(self.n_components, "n_components", low=1, whole=True)
         check_number(self.share, "share", low=0.0, high=1.0, strict=True)
         check_number(self.penalty, "penalty", low=0.0, strict=True)
-        check_number(self.n_rounds, "n_rounds", low=1, whole=True)
-        check_number(self.tol, "tol", low=0.0, strict=True)
 
     def _joint_space(self, domains: TwoDomains) -> JointSpace:
         return JointSpace.of_features(domains)

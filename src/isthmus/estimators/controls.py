@@ -597,7 +597,6 @@ class SelfTrainedLDA(TargetEstimator):
 
     def _validate(self) -> tuple[list[int], float | None]:
         super()._validate()
-        check_number(self.n_rounds, "n_rounds", low=1, whole=True)
         check_choice(self.marginal, "marginal", ("uniform", "labelled"))
         multiples = check_multiples(self.components)
         if isinstance(self.shrinkage, str):

@@ -204,9 +204,7 @@ class HCDRank(TwoDomainEstimator):
 
     def _validate(self) -> None:
         super()._validate()
-        for name in ("regularization", "target_cost", "tol"):
-            check_number(getattr(self, name), name, low=0.0, strict=True)
-        check_number(self.n_preferences, "n_preferences", low=1, whole=True)
+        check_number(self.regularization, "regularization", low=0.0, strict=True)
         as_generator(self.random_state)
 
     def _fit_domains(self, domains: TwoDomains, settings: None) -> dict[str, Any]:

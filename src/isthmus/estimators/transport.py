@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from scipy.spatial.distance import cdist
 
-from isthmus._core.validation import UNLABELLED, FloatArray, IntArray, Matrix, as_dense, check_number
+from isthmus._core.validation import UNLABELLED, FloatArray, IntArray, Matrix, as_dense
 from isthmus.data.domains import TwoDomains
 from isthmus.estimators.base import LABELS_AND_ROWS, SystemFacts, warn_about_data
 from isthmus.estimators.hfa import TargetClassifier
@@ -35,10 +35,6 @@ class TransductiveEstimator(TargetClassifier):
     def _plan(self, domains: TwoDomains, X: FloatArray, Y: FloatArray) -> FloatArray:
         """Return π (n_s, n_t) between uniform weights."""
         raise NotImplementedError
-
-    def _validate(self) -> None:
-        super()._validate()
-        check_number(self.max_iter, "max_iter", low=1, whole=True)
 
     def _fit_domains(self, domains: TwoDomains, settings: None) -> dict[str, Any]:
         target = domains.target
@@ -201,10 +197,6 @@ class FGW(TransductiveEstimator):
     ) -> None:
         self._set_parameters(locals())
 
-    def _validate(self) -> None:
-        super()._validate()
-        check_number(self.structure, "structure", low=0.0, high=1.0)
-
     @property
     def needs_target_labels(self) -> bool:  # type: ignore[override]
         """Whether labels count at all."""
@@ -262,10 +254,6 @@ class COOT(TransductiveEstimator):
         target_transformer: Any = None,
     ) -> None:
         self._set_parameters(locals())
-
-    def _validate(self) -> None:
-        super()._validate()
-        check_number(self.label_weight, "label_weight", low=0.0)
 
     @property
     def needs_target_labels(self) -> bool:  # type: ignore[override]

@@ -111,7 +111,6 @@ class SemanticMatching(TwoDomainEstimator):
 
     def _validate(self) -> None:
         super()._validate()
-        check_number(self.n_neighbors, "n_neighbors", low=1, whole=True)
         if self.n_folds is not None:
             check_number(self.n_folds, "n_folds", low=2, whole=True)
         source, target = self.source_rule, self.target_rule
