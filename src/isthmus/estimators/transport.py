@@ -147,10 +147,8 @@ class GW(TransductiveEstimator):
         self._set_parameters(locals())
 
     def _plan(self, domains: TwoDomains, X: FloatArray, Y: FloatArray) -> FloatArray:
-        plan = import_pot().gromov.gromov_wasserstein(
-            scaled_distances(X), scaled_distances(Y), max_iter=int(self.max_iter)
-        )
-        return np.asarray(plan)
+        distances = scaled_distances(X), scaled_distances(Y)
+        return np.asarray(import_pot().gromov.gromov_wasserstein(*distances, max_iter=int(self.max_iter)))
 
 
 class FGW(TransductiveEstimator):
@@ -203,14 +201,9 @@ class FGW(TransductiveEstimator):
         return bool(self.structure < 1.0)
 
     def _plan(self, domains: TwoDomains, X: FloatArray, Y: FloatArray) -> FloatArray:
-        plan = import_pot().gromov.fused_gromov_wasserstein(
-            label_costs(domains),
-            scaled_distances(X),
-            scaled_distances(Y),
-            alpha=float(self.structure),
-            max_iter=int(self.max_iter),
-        )
-        return np.asarray(plan)
+        costs = label_costs(domains), scaled_distances(X), scaled_distances(Y)
+        options = {"alpha": float(self.structure), "max_iter": int(self.max_iter)}
+        return np.asarray(import_pot().gromov.fused_gromov_wasserstein(*costs, **options))
 
 
 class COOT(TransductiveEstimator):
@@ -263,12 +256,6 @@ class COOT(TransductiveEstimator):
     def _plan(self, domains: TwoDomains, X: FloatArray, Y: FloatArray) -> FloatArray:
         # In this unit μ does not depend on the scale of the features.
         unit = float(np.mean(np.concatenate([X.ravel() ** 2, Y.ravel() ** 2]))) or 1.0
-        plans = import_pot().coot.co_optimal_transport(
-            X,
-            Y,
-            alpha=(float(self.label_weight) * unit, 0.0),
-            M_samp=label_costs(domains),
-            nits_bcd=int(self.max_iter),
-            nits_ot=MOST_PIVOTS,
-        )
-        return np.asarray(plans[0])
+        labels = {"alpha": (float(self.label_weight) * unit, 0.0), "M_samp": label_costs(domains)}
+        steps = {"nits_bcd": int(self.max_iter), "nits_ot": MOST_PIVOTS}
+        return np.asarray(import_pot().coot.co_optimal_transport(X, Y, **labels, **steps)[0])

@@ -202,9 +202,8 @@ class SemanticMatching(TwoDomainEstimator):
         """Return similarities and numbers of the best source rows of the fit, best first, both (n, k)."""
         queries = self.predict_proba(X, domain)
         k = self.n_neighbors if n_neighbors is None else n_neighbors
-        return _rank(
-            queries, self._gallery, int(check_number(k, "n_neighbors", low=1, high=len(self._gallery), whole=True))
-        )
+        check_number(k, "n_neighbors", low=1, high=len(self._gallery), whole=True)
+        return _rank(queries, self._gallery, int(k))
 
     def search(
         self, queries: Any, gallery: Any, k: int = 10, domains: tuple[str, str] = ("target", "source")
