@@ -62,12 +62,12 @@ ORDINARY = 1e-10, 1e10
 FORMAT, VERSION = "isthmus adapter", 1
 # Characters of the text: more than any adapter has.
 LONGEST_TEXT = 2**20
-# The maps of a file, and the letters of the spaces that they lead from and to.
-MAPS = {"old_from_new": "no", "new_from_old": "on"}
+# The maps of a file, and the spaces that they lead from and to.
+MAPS = {"old_from_new": ("new", "old"), "new_from_old": ("old", "new")}
 # The arrays of a map, in the order of its fields, and the letters of their axes: i columns in, j out, k landmarks.
 AFFINE = {"W": "ij", "input_mean": "i", "output_mean": "j"}
 KERNEL = {"landmarks": "ki", "bandwidth": "", "coefficients": "kj", "offset": "j", "output_mean": "j"}
-LIMITS = {"landmarks": {"low": -LARGEST, "high": LARGEST}, "bandwidth": {"low": 1e-100}}
+LIMITS: dict[str, dict[str, Any]] = {"landmarks": {"low": -LARGEST, "high": LARGEST}, "bandwidth": {"low": 1e-100}}
 
 
 def map_in_blocks(
@@ -318,13 +318,13 @@ class Adapter:
             for part, axes in parts.items()
         }
         arrays = read_npz(where, {**expected, "threshold_old": similarities, "threshold_adapted": similarities})
-        maps, sizes = _read_maps(about["kind"], arrays, path)
-        for names, size in zip(columns, (sizes["o"], sizes["n"]), strict=True):
+        (forth, back), sizes = _read_maps(about["kind"], arrays, path)
+        for names, size in zip(columns, (sizes["old"], sizes["new"]), strict=True):
             check_part(names is None or len(names) == size, path, f"the names of {size} columns")
         table = Thresholds(arrays["threshold_old"], arrays["threshold_adapted"])
         falling = all((np.diff(scale) <= 0.0).all() for scale in (table.old, table.adapted))
         check_part(falling and len(table.old) == len(table.adapted) > 0, path, "two falling tables of similarities")
-        return cls(about["kind"], *maps, n_pairs, recall, table, *columns)
+        return cls(about["kind"], forth, back, n_pairs, recall, table, *columns)
 
     def __str__(self) -> str:
         return self.sentence
@@ -445,9 +445,10 @@ def _parts(kind: str) -> Mapping[str, str]:
 
 
 def _read_maps(kind: str, arrays: Mapping[str, NDArray[Any]], path: Any) -> tuple[list[Map], dict[str, int]]:
-    """Return both maps, and the numbers of columns of the new space "n" and the old one "o"."""
+    """Return both maps, and the numbers of columns of the spaces "new" and "old"."""
     maps: list[Map] = []
     sizes: dict[str, int] = {}
+    found: dict[str, Any]
     for name, (start, end) in MAPS.items():
         found = {part: np.asarray(arrays[f"{name}_{part}"], dtype=np.float64)[()] for part in _parts(kind)}
         letters = {"i": start, "j": end, "k": f"landmarks of {name}"}
