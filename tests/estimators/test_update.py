@@ -156,7 +156,7 @@ def test_source_rows_in_blocks_and_on_dask():
     fresh = MLHD(tol=1e-8).fit(rows, names, D.X_target, MORE)
     model = MLHD(tol=1e-8).fit(rows, names, D.X_target, D.y_target).update(y_target=MORE)
     assert_same(model, fresh)
-    with pytest.raises(InputError, match="X_source: expected None, as rows in blocks get no others") as caught:
+    with pytest.raises(InputError, match="X_source: expected None, as rows in blocks can't be extended") as caught:
         model.update(X_source=D.X_source[:3], y_source=[0, 1, 2])
     assert one_sentence(caught)
     first, rest = (da.from_array(X, chunks=(30, -1)) for X in (D.X_source[:50], D.X_source[50:]))
