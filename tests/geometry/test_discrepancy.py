@@ -7,6 +7,7 @@ import tracemalloc
 from collections.abc import Callable
 from typing import Any
 
+import dask.array as da
 import numpy as np
 import pandas as pd
 import pytest
@@ -264,6 +265,7 @@ def test_inputs_are_left_as_they_were(kernel: Kernel, kind: Callable[[Array], An
         np.testing.assert_array_equal(A, after.toarray() if kind is sp.csr_array else after)
 
 
+DASK = "X, Y: expected rows in memory, got a Dask array; sample its rows, or call compute() first."
 GOOD, WIDE, NAN = np.eye(4), np.eye(5), np.full((4, 4), np.nan)
 
 
@@ -276,6 +278,9 @@ GOOD, WIDE, NAN = np.eye(4), np.eye(5), np.full((4, 4), np.nan)
         (lambda: mmd(GOOD[:1], GOOD, estimator="unbiased"), "X: expected at least 2 row(s), got 1."),
         (lambda: mmd(GOOD, GOOD[:1], estimator="linear"), "Y: expected at least 2 row(s), got 1."),
         (lambda: mmd_test(GOOD, GOOD[:1]), "Y: expected at least 2 row(s), got 1."),
+        (lambda: mmd(da.ones((4, 4)), GOOD), DASK),
+        (lambda: mmd(GOOD, da.ones((4, 4)), estimator="linear"), DASK),
+        (lambda: mmd_test(GOOD, da.ones((4, 4))), DASK),
         (
             lambda: mmd(GOOD, GOOD, estimator="exact"),
             "estimator: expected one of 'biased', 'unbiased', 'linear', got 'exact'.",

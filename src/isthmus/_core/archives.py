@@ -196,6 +196,12 @@ def npz_headers(path: Path) -> dict[str, tuple[np.dtype[Any], tuple[int, ...]]]:
         return {key: _read_header(archive, key, f"{name}, {key!r:.60}")[:2] for key in keys}
 
 
+def check_part(right: bool, path: Any, expected: str) -> None:
+    """Raise unless a part of a file was found to be right."""
+    if not right:
+        raise InputError(f"{show_path(path)}: expected {expected}, got another.")
+
+
 @contextmanager
 def _open_archive(path: Path) -> Iterator[ZipFile]:
     """Open an archive; whatever is wrong with it is one sentence."""

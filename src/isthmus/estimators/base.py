@@ -25,6 +25,7 @@ from isthmus._core.validation import (
     check_choice,
     check_magnitude,
     check_matrix,
+    check_number,
     check_same_columns,
     column_names,
     is_sparse,
@@ -110,6 +111,15 @@ def warn_about_classes(source: IntArray, target: IntArray, classes: NDArray[Any]
 def _list_first(names: NDArray[Any]) -> str:
     return ", ".join(map(str, names[:SHOWN])) + (", …" if len(names) > SHOWN else "")
 
+
+# Limits of the numbers among parameters, which mean the same in every system that has them.
+LIMITS: tuple[tuple[tuple[str, ...], dict[str, Any]], ...] = (
+    (("topology_weight", "label_weight", "trace"), {"low": 0.0}),
+    (("structure", "target_weight"), {"low": 0.0, "high": 1.0}),
+    (("correspondence_weight", "similarity_weight"), {"low": 0.0, "strict": True}),
+    (("target_cost", "temperature", "C", "tol"), {"low": 0.0, "strict": True}),
+    (("n_neighbors", "n_rounds", "n_preferences", "graph_neighbors", "max_iter"), {"low": 1, "whole": True}),
+)
 
 # Tags that ask something of rows; the others allow something.
 RESTRICTIONS = "pairwise", "positive_only"
@@ -495,6 +505,10 @@ class TwoDomainEstimator(SklearnCompatible):
         """Check the parameters as far as they need no data, and return the settings that the other hooks take."""
         for name in DOMAINS:
             check_transformer(getattr(self, f"{name}_transformer"), f"{name}_transformer")
+        for names, limits in LIMITS:
+            for name in names:
+                if name in vars(self):
+                    check_number(getattr(self, name), name, **limits)
 
     def _fit_domains(self, domains: TwoDomains, settings: Any) -> dict[str, Any]:
         """Return the attributes to set, by name, from rows in arrays. It changes nothing."""

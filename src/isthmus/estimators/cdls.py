@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -292,8 +293,6 @@ class CDLS(MetricEstimator):
         check_number(self.n_components, "n_components", low=1, whole=True)
         check_number(self.share, "share", low=0.0, high=1.0, strict=True)
         check_number(self.penalty, "penalty", low=0.0, strict=True)
-        check_number(self.n_rounds, "n_rounds", low=1, whole=True)
-        check_number(self.tol, "tol", low=0.0, strict=True)
 
     def _joint_space(self, domains: TwoDomains) -> JointSpace:
         return JointSpace.of_features(domains)
@@ -319,9 +318,8 @@ class CDLS(MetricEstimator):
         beta: FloatArray = np.ones(len(free))
         share = 1.0
         # The first map knows labelled rows only: guesses need a map to be made in.
-        A = LandmarkMatching(X, Y[known], Y[free[:0]], (ys, yl, nobody), C, 1.0).best_map(
-            alpha, beta[:0], self.penalty
-        )
+        matching = LandmarkMatching(X, Y[known], Y[free[:0]], (ys, yl, nobody), C, 1.0)
+        A = matching.best_map(alpha, beta[:0], self.penalty)
         for _ in range(int(self.n_rounds)):
             guesses = _guesses(X @ A, ys, Y[known], yl, Y[free], alpha)
             matching = LandmarkMatching(X, Y[known], Y[free], (ys, yl, guesses), C, share)
@@ -337,13 +335,10 @@ class CDLS(MetricEstimator):
         self, matching: LandmarkMatching, mapped: FloatArray, alpha: FloatArray, beta: FloatArray
     ) -> tuple[FloatArray, FloatArray]:
         # Weights are shared out within each class of either domain; classes without rows leave no gap.
-        groups = np.unique(
-            np.concatenate([matching.codes[0], matching.n_classes + matching.codes[2]]), return_inverse=True
-        )[1]
-        start = np.concatenate([alpha, beta])
-        z, value, gap = find_weights(
-            lambda z: matching.value_and_gradient(mapped, z), Shares(groups, matching.share), start, self.tol
-        )
+        codes = np.concatenate([matching.codes[0], matching.n_classes + matching.codes[2]])
+        shares = Shares(np.unique(codes, return_inverse=True)[1], matching.share)
+        start, objective = np.concatenate([alpha, beta]), partial(matching.value_and_gradient, mapped)
+        z, value, gap = find_weights(objective, shares, start, self.tol)
         if gap > self.tol * value:
             warn(f"CDLS: weights stopped at a gap of {gap / value:.1e} (goal {self.tol:.0e}).", ConvergenceWarning)
         return z[: len(mapped)], z[len(mapped) :]

@@ -597,7 +597,6 @@ class SelfTrainedLDA(TargetEstimator):
 
     def _validate(self) -> tuple[list[int], float | None]:
         super()._validate()
-        check_number(self.n_rounds, "n_rounds", low=1, whole=True)
         check_choice(self.marginal, "marginal", ("uniform", "labelled"))
         multiples = check_multiples(self.components)
         if isinstance(self.shrinkage, str):
@@ -684,10 +683,8 @@ class SharedColumns(TargetEstimator):
     def _fit_domains(self, domains: TwoDomains, settings: None) -> dict[str, Any]:
         ours, theirs = np.asarray(self.columns).T
         known = domains.target.labelled
-        parts = (
-            normalize_precisely(domains.source.X[:, ours]),
-            normalize_precisely(domains.target.X[known][:, theirs]),
-        )
+        rows = domains.source.X[:, ours], domains.target.X[known][:, theirs]
+        parts = [normalize_precisely(X) for X in rows]
         sparse = all(map(is_sparse, parts))
         X = sp.vstack(parts, format="csr") if sparse else np.vstack([as_dense(part) for part in parts])
         classifier = LinearSVC(random_state=0).fit(X, np.r_[domains.source.y, domains.target.y[known]])

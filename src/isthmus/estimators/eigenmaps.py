@@ -43,6 +43,8 @@ class Projection(MetricEstimator):
         check_choice(self.points, "points", POINTS)
         if self.n_components is not None:
             check_number(self.n_components, "n_components", low=1, whole=True)
+        if hasattr(self, "regularization"):
+            check_number(self.regularization, "regularization", low=0.0, strict=True)
 
     def _size(self, usual: int, most: int) -> int:
         """Return how many directions to keep: as many as the parameter says, else as usual."""
@@ -221,12 +223,6 @@ class DAMA(Projection):
     ) -> None:
         self._set_parameters(locals())
 
-    def _validate(self) -> None:
-        super()._validate()
-        check_number(self.topology_weight, "topology_weight", low=0.0)
-        check_number(self.graph_neighbors, "graph_neighbors", low=1, whole=True)
-        check_number(self.regularization, "regularization", low=0.0, strict=True)
-
     def _joint_space(self, domains: TwoDomains) -> JointSpace:
         return JointSpace.of(domains, self._kernels(), every_row=True, mean=False)
 
@@ -310,10 +306,6 @@ class MTDA(BlockEstimator, Projection):
         target_transformer: Any = None,
     ) -> None:
         self._set_parameters(locals())
-
-    def _validate(self) -> None:
-        super()._validate()
-        check_number(self.regularization, "regularization", low=0.0, strict=True)
 
     def _fit_joint(self, domains: TwoDomains, joint: JointSpace, settings: None) -> Learned:
         check_two_classes(domains)
@@ -458,11 +450,6 @@ class CDSPP(BlockEstimator, Projection):
         target_transformer: Any = None,
     ) -> None:
         self._set_parameters(locals())
-
-    def _validate(self) -> None:
-        super()._validate()
-        check_number(self.regularization, "regularization", low=0.0, strict=True)
-        check_number(self.n_rounds, "n_rounds", low=1, whole=True)
 
     def _check_blocks(self, blocks: tuple[str, ...], pairs: Any) -> None:
         super()._check_blocks(blocks, pairs)

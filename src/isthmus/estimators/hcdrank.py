@@ -204,17 +204,12 @@ class HCDRank(TwoDomainEstimator):
 
     def _validate(self) -> None:
         super()._validate()
-        for name in ("regularization", "target_cost", "tol"):
-            check_number(getattr(self, name), name, low=0.0, strict=True)
-        check_number(self.n_preferences, "n_preferences", low=1, whole=True)
+        check_number(self.regularization, "regularization", low=0.0, strict=True)
         as_generator(self.random_state)
 
     def _fit_domains(self, domains: TwoDomains, settings: None) -> dict[str, Any]:
         check_equal_features(domains, "HFA")
-        random, both = (
-            as_generator(self.random_state),
-            dict(zip(DOMAINS, (domains.source, domains.target), strict=True)),
-        )
+        random, both = as_generator(self.random_state), {"source": domains.source, "target": domains.target}
         S, T = (self._differences(domain, name, random) for name, domain in both.items())
         unit = float(np.mean(np.concatenate([(D**2).sum(axis=1) for D in (S, T)]))) or 1.0
         problem = CoupledRanking(S, T, (1.0 / len(S), self.target_cost / len(T)), self.regularization * unit)

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from isthmus._core.linalg import principal_axes
-from isthmus._core.validation import check_choice, check_number
+from isthmus._core.validation import check_choice
 from isthmus.data.domains import TwoDomains
 from isthmus.estimators.base import PAIRS, SystemFacts
 from isthmus.estimators.cca import LabelMoments
@@ -113,7 +113,6 @@ class HeMap(Projection):
     def _validate(self) -> None:
         super()._validate()
         check_choice(self.correspondence, "correspondence", ("pairs", "labels"))
-        check_number(self.similarity_weight, "similarity_weight", low=0.0, strict=True)
 
     def _check_use_of(self, pairs: Any) -> None:
         if pairs is None and self.needs_pairs:

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from scipy.spatial.distance import cdist
 from sklearn.svm import SVC
 
-from isthmus._core.validation import FloatArray, IntArray, Matrix, as_dense, check_number, is_sparse
+from isthmus._core.validation import FloatArray, IntArray, Matrix, as_dense, is_sparse
 from isthmus.data.domains import TwoDomains
 from isthmus.estimators.base import LABELS, SystemFacts, TargetEstimator, check_two_classes, warn_about_data
 from isthmus.exceptions import InputError
@@ -233,9 +233,6 @@ class HFA(TargetClassifier):
 
     def _validate(self) -> tuple[Kernel | None, Kernel | None]:
         super()._validate()
-        check_number(self.C, "C", low=0.0, strict=True)
-        check_number(self.trace, "trace", low=0.0)
-        check_number(self.tol, "tol", low=0.0, strict=True)
         names = "source_kernel", "target_kernel"
         first, second = (_as_kernel_or_auto(getattr(self, name), name) for name in names)
         return first, second

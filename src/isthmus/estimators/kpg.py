@@ -179,10 +179,7 @@ class KPGRL(TargetClassifier):
 
     def _validate(self) -> None:
         super()._validate()
-        check_number(self.temperature, "temperature", low=0.0, strict=True)
         check_number(self.regularization, "regularization", low=LEAST)
-        check_number(self.tol, "tol", low=0.0, strict=True)
-        check_number(self.max_iter, "max_iter", low=1, whole=True)
         if self.classifier is not None:
             _check_scoring_classifier(self.classifier)
 

@@ -11,7 +11,7 @@ import scipy.linalg as sla
 import scipy.sparse as sp
 from sklearn.neighbors import NearestNeighbors
 
-from isthmus._core.validation import FloatArray, Matrix, check_choice, check_number
+from isthmus._core.validation import FloatArray, Matrix, check_choice
 from isthmus.data.domains import TwoDomains
 from isthmus.estimators.base import EVERYTHING, SystemFacts, check_two_classes
 from isthmus.estimators.cca import LabelMoments
@@ -239,9 +239,6 @@ class ManifoldAlignment(Projection):
     def _validate(self) -> None:
         super()._validate()
         check_choice(self.correspondence, "correspondence", CORRESPONDENCES)
-        check_number(self.correspondence_weight, "correspondence_weight", low=0.0, strict=True)
-        check_number(self.graph_neighbors, "graph_neighbors", low=1, whole=True)
-        check_number(self.regularization, "regularization", low=0.0, strict=True)
 
     @property
     def needs_target_labels(self) -> bool:  # type: ignore[override]

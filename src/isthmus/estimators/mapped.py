@@ -69,7 +69,6 @@ class MappedEstimator(TwoDomainEstimator):
         super()._validate()
         self._kernels()
         check_comparable(self.kind, check_choice(self.references, "references", REFERENCES), "target")
-        check_number(self.n_neighbors, "n_neighbors", low=1, whole=True)
         check_rule(self.rule)
 
     def _joint_space(self, domains: TwoDomains) -> JointSpace:

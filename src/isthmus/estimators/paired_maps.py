@@ -212,10 +212,8 @@ class PulledBackMetric(PairedMap):
         L = np.eye(domains.source.X.shape[1]) if learner is None else np.asarray(learner.components_).T
         # Target rows are translated into the source's features, then measured by the source's metric.
         W_t = axes[1].axes @ translator.map.W @ axes[0].axes.T @ L
-        return centred_space(joint, (L, W_t), (axes[0].mean, axes[1].mean)), {
-            "learner_": learner,
-            "penalty_": translator.penalty,
-        }
+        space = centred_space(joint, (L, W_t), (axes[0].mean, axes[1].mean))
+        return space, {"learner_": learner, "penalty_": translator.penalty}
 
     def _fit_learner(self, domains: TwoDomains) -> Any:
         """Return the metric of the source, or None for the Euclidean one."""

@@ -96,7 +96,6 @@ class TLRisk(TargetClassifier):
     def _validate(self) -> None:
         super()._validate()
         check_choice(self.measure, "measure", MEASURES)
-        check_number(self.target_weight, "target_weight", low=0.0, high=1.0)
         if check_number(self.smoothing, "smoothing", low=0.0, strict=True) >= 1.0:
             raise InputError(f"smoothing: expected a number below 1, got {self.smoothing!r}.")
 

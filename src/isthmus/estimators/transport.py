@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from scipy.spatial.distance import cdist
 
-from isthmus._core.validation import UNLABELLED, FloatArray, IntArray, Matrix, as_dense, check_number
+from isthmus._core.validation import UNLABELLED, FloatArray, IntArray, Matrix, as_dense
 from isthmus.data.domains import TwoDomains
 from isthmus.estimators.base import LABELS_AND_ROWS, SystemFacts, warn_about_data
 from isthmus.estimators.hfa import TargetClassifier
@@ -35,10 +35,6 @@ class TransductiveEstimator(TargetClassifier):
     def _plan(self, domains: TwoDomains, X: FloatArray, Y: FloatArray) -> FloatArray:
         """Return π (n_s, n_t) between uniform weights."""
         raise NotImplementedError
-
-    def _validate(self) -> None:
-        super()._validate()
-        check_number(self.max_iter, "max_iter", low=1, whole=True)
 
     def _fit_domains(self, domains: TwoDomains, settings: None) -> dict[str, Any]:
         target = domains.target
@@ -151,10 +147,8 @@ class GW(TransductiveEstimator):
         self._set_parameters(locals())
 
     def _plan(self, domains: TwoDomains, X: FloatArray, Y: FloatArray) -> FloatArray:
-        plan = import_pot().gromov.gromov_wasserstein(
-            scaled_distances(X), scaled_distances(Y), max_iter=int(self.max_iter)
-        )
-        return np.asarray(plan)
+        distances = scaled_distances(X), scaled_distances(Y)
+        return np.asarray(import_pot().gromov.gromov_wasserstein(*distances, max_iter=int(self.max_iter)))
 
 
 class FGW(TransductiveEstimator):
@@ -201,24 +195,15 @@ class FGW(TransductiveEstimator):
     ) -> None:
         self._set_parameters(locals())
 
-    def _validate(self) -> None:
-        super()._validate()
-        check_number(self.structure, "structure", low=0.0, high=1.0)
-
     @property
     def needs_target_labels(self) -> bool:  # type: ignore[override]
         """Whether labels count at all."""
         return bool(self.structure < 1.0)
 
     def _plan(self, domains: TwoDomains, X: FloatArray, Y: FloatArray) -> FloatArray:
-        plan = import_pot().gromov.fused_gromov_wasserstein(
-            label_costs(domains),
-            scaled_distances(X),
-            scaled_distances(Y),
-            alpha=float(self.structure),
-            max_iter=int(self.max_iter),
-        )
-        return np.asarray(plan)
+        costs = label_costs(domains), scaled_distances(X), scaled_distances(Y)
+        options = {"alpha": float(self.structure), "max_iter": int(self.max_iter)}
+        return np.asarray(import_pot().gromov.fused_gromov_wasserstein(*costs, **options))
 
 
 class COOT(TransductiveEstimator):
@@ -263,10 +248,6 @@ class COOT(TransductiveEstimator):
     ) -> None:
         self._set_parameters(locals())
 
-    def _validate(self) -> None:
-        super()._validate()
-        check_number(self.label_weight, "label_weight", low=0.0)
-
     @property
     def needs_target_labels(self) -> bool:  # type: ignore[override]
         """Whether labels count at all."""
@@ -275,12 +256,6 @@ class COOT(TransductiveEstimator):
     def _plan(self, domains: TwoDomains, X: FloatArray, Y: FloatArray) -> FloatArray:
         # In this unit μ does not depend on the scale of the features.
         unit = float(np.mean(np.concatenate([X.ravel() ** 2, Y.ravel() ** 2]))) or 1.0
-        plans = import_pot().coot.co_optimal_transport(
-            X,
-            Y,
-            alpha=(float(self.label_weight) * unit, 0.0),
-            M_samp=label_costs(domains),
-            nits_bcd=int(self.max_iter),
-            nits_ot=MOST_PIVOTS,
-        )
-        return np.asarray(plans[0])
+        labels = {"alpha": (float(self.label_weight) * unit, 0.0), "M_samp": label_costs(domains)}
+        steps = {"nits_bcd": int(self.max_iter), "nits_ot": MOST_PIVOTS}
+        return np.asarray(import_pot().coot.co_optimal_transport(X, Y, **labels, **steps)[0])

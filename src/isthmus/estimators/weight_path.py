@@ -11,16 +11,14 @@ import numpy as np
 from joblib import Parallel, delayed
 from numpy.typing import NDArray
 from scipy.stats import rankdata
-from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, clone
+from sklearn.base import clone
 from sklearn.metrics import check_scoring
-from sklearn.utils import get_tags
-from sklearn.utils.metaestimators import available_if
-from sklearn.utils.validation import check_is_fitted
+from sklearn.model_selection import GridSearchCV
 
 from isthmus._core.validation import FloatArray, IntArray, as_labels, check_length
 from isthmus.data.splits import SemiSupervisedSplit
 from isthmus.estimators.base import TrainingData, warn_about_data
-from isthmus.estimators.given_source import GivenSource, has_method
+from isthmus.estimators.given_source import GivenSource
 from isthmus.estimators.logdet import SolverRun
 from isthmus.estimators.mlhd import MLHD
 from isthmus.exceptions import InputError, warn
@@ -129,7 +127,7 @@ def _fit_of(first: MLHD, data: TrainingData) -> Callable[[MLHD, FloatArray | Non
     return fit
 
 
-class WeightSearch(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
+class WeightSearch(GridSearchCV):  # type: ignore[misc]
     """The weights of :class:`MLHD` by cross-validation over target rows, used like ``GridSearchCV``.
 
     What ``GridSearchCV`` over ``estimator__alignment_weight`` and ``estimator__pair_weight`` finds, to the solver's
@@ -177,6 +175,8 @@ class WeightSearch(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # type:
 
     cv_results_: dict[str, Any]
     best_estimator_: GivenSource
+    # What the methods of GridSearchCV, which are inherited, read of its parameters.
+    refit, multimetric_ = True, False
 
     def __init__(
         self,
@@ -211,7 +211,7 @@ class WeightSearch(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # type:
         estimator = clone(self.estimator).set_params(**results["params"][best]).fit(X, y)
         self.cv_results_, self.n_splits_, self.best_index_ = results, len(splits), best
         self.best_params_, self.best_score_ = results["params"][best], float(results["mean_test_score"][best])
-        self.best_estimator_, self.classes_ = estimator, estimator.classes_
+        self.best_estimator_, self.scorer_ = estimator, scorer
         return self
 
     def _splits(self, X: Any, labels: NDArray[Any]) -> list[tuple[IntArray, IntArray]]:
@@ -219,42 +219,6 @@ class WeightSearch(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # type:
         if hasattr(self.cv, "split"):
             return list(self.cv.split(X, labels))
         return list(SemiSupervisedSplit(self.cv).split(X, labels) if isinstance(self.cv, Integral) else self.cv)
-
-    def _best(self) -> GivenSource:
-        check_is_fitted(self, "best_estimator_")
-        return self.best_estimator_
-
-    def predict(self, X: Any) -> NDArray[Any]:
-        """Return the class of each target row (n,), by the best weights."""
-        return self._best().predict(X)
-
-    def transform(self, X: Any) -> FloatArray:
-        """Return target rows as points of the common space (n, k), by the best weights."""
-        return self._best().transform(X)
-
-    @available_if(has_method("predict_proba"))  # type: ignore[untyped-decorator]
-    def predict_proba(self, X: Any) -> FloatArray:
-        """Return probabilities of the classes (n, C), by the best weights, where the rule gives any."""
-        return np.asarray(self._best().predict_proba(X))
-
-    @available_if(has_method("decision_function"))  # type: ignore[untyped-decorator]
-    def decision_function(self, X: Any) -> FloatArray:
-        """Return scores of the classes, by the best weights, where the rule gives any."""
-        return np.asarray(self._best().decision_function(X))
-
-    @property
-    def n_features_in_(self) -> int:
-        """How many columns target rows have."""
-        return int(self._best().n_features_in_)
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags = get_tags(self.estimator).input_tags
-        return tags
-
-    def score(self, X: Any, y: Any) -> float:
-        """Return what ``scoring`` says of the best weights on these rows."""
-        return float(check_scoring(self.estimator, scoring=self.scoring)(self._best(), X, y))
 
 
 def _scores(

@@ -1,15 +1,10 @@
-r"""The squared maximum mean discrepancy of two samples, and a permutation test of it.
+"""The squared maximum mean discrepancy of two samples, and a permutation test of it.
 
-:func:`mmd` has the three estimators, :func:`mmd_test` the test. Of Dask arrays the sums are made where the rows are:
-
-.. math:: \sum_{ij} k(x_i, y_j) = \sum_{P, Q} \sum_{i \in P,\, j \in Q} k(x_i, y_j)
-
-over all pairs of partitions P and Q; of a linear kernel it is the product of two sums of rows.
+:func:`mmd` has the three estimators, :func:`mmd_test` the test.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -30,118 +25,11 @@ from isthmus._core.validation import (
     is_sparse,
     short_repr,
 )
-from isthmus.data.blocks import as_partitions, compute, import_dask, partitions
+from isthmus.data.blocks import as_partitions
 from isthmus.exceptions import InputError
-from isthmus.geometry.kernels import MEDIAN_ROWS, RBF, Kernel, KernelSpec, Laplacian, Linear, Precomputed, as_kernel
+from isthmus.geometry.kernels import RBF, Kernel, KernelSpec, Laplacian, Linear, Precomputed, as_kernel
 
 __all__ = ["MMDTest", "mmd", "mmd_test"]
-
-
-# Rows of either side whose kernel values are held at once.
-TILE = 2048
-
-
-def partition_mmd(kernel: Kernel, X: Any, Y: Any, estimator: str) -> float:
-    """Compute the squared MMD of Dask arrays X (n, d) and Y (m, d), one of which may be an ordinary array.
-
-    Words of a kernel are resolved on :data:`~isthmus.geometry.kernels.MEDIAN_ROWS` rows of either.
-
-    Examples
-    --------
-    >>> import dask.array as da
-    >>> X = da.from_array(np.array([[0.0], [1.0]]), chunks=1)
-    >>> partition_mmd(Linear(), X, np.array([[2.0], [3.0]]), "unbiased")
-    3.5
-    """
-    X, Y = (_rows(each, name, 1 if estimator == "biased" else 2) for each, name in ((X, "X"), (Y, "Y")))
-    if X.shape[1] != Y.shape[1]:
-        raise InputError(f"Y: expected {X.shape[1]} columns as in X, got {Y.shape[1]}.")
-    if isinstance(kernel, Precomputed):
-        raise InputError("kernel: expected a kernel that is computed from rows, got Precomputed.")
-    centre = _centre(X, Y) if isinstance(kernel, Linear | RBF | Laplacian) else np.zeros(X.shape[1])
-    kernel = kernel.resolve(np.vstack([_some(X, centre), _some(Y, centre)]))
-    if estimator == "linear":
-        return _linear_over_partitions(kernel, X, Y, centre)
-    n, m, unbiased = X.shape[0], Y.shape[0], estimator == "unbiased"
-    sums = [_sums(kernel, A, B, centre) for A, B in ((X, X), (Y, Y), (X, Y))]
-    lengths = [
-        sum(_map(_diagonal_sum, [(kernel, part, centre) for part in partitions(A)])) if unbiased else 0.0
-        for A in (X, Y)
-    ]
-    within = (sums[0] - lengths[0]) / (n * (n - unbiased)) + (sums[1] - lengths[1]) / (m * (m - unbiased))
-    value = float(within - 2.0 * sums[2] / (n * m))
-    return value if unbiased else max(value, 0.0)
-
-
-def _rows(X: Any, name: str, least: int) -> Any:
-    if as_partitions(X) is None:
-        table = check_matrix(X, name, min_rows=least)
-        return import_dask().array.from_array(as_dense(table), chunks=(TILE, -1))
-    if X.ndim != 2 or np.isnan(X.shape[0]) or X.shape[0] < least:
-        raise InputError(f"{name}: expected a two-dimensional array of at least {least} row(s), got shape {X.shape}.")
-    return X.rechunk({1: -1})
-
-
-def _map(function: Callable[..., Any], arguments: Sequence[tuple[Any, ...]]) -> list[Any]:
-    """Return the values of a function that Dask computes where its partitions are."""
-    delayed = import_dask().delayed(function)
-    return list(compute([delayed(*each) for each in arguments]))
-
-
-def _centre(X: Any, Y: Any) -> FloatArray:
-    total = sum(_map(_sum, [(part,) for part in (*partitions(X), *partitions(Y))]))
-    return np.asarray(total / (X.shape[0] + Y.shape[0]))
-
-
-def _some(X: Any, centre: FloatArray) -> FloatArray:
-    n = X.shape[0]
-    chosen = np.sort(np.random.default_rng(0).choice(n, min(n, MEDIAN_ROWS), replace=False))
-    return as_dense(compute([X[chosen]])[0]) - centre
-
-
-def _sums(kernel: Kernel, A: Any, B: Any, centre: FloatArray) -> float:
-    """Sum all kernel values; the two halves of those of A with itself are equal."""
-    left, right, same = partitions(A), partitions(B), A is B
-    if isinstance(kernel, Linear):
-        both = _map(_sum, [(part,) for part in (*left, *([] if same else right))])
-        sums = [sum(both[: len(left)]) - A.shape[0] * centre]
-        sums.append(sums[0] if same else sum(both[len(left) :]) - B.shape[0] * centre)
-        return float(sums[0] @ sums[1])
-    pairs = [(i, j) for i in range(len(left)) for j in range(i if same else 0, len(right))]
-    values = _map(_tile_sum, [(kernel, left[i], right[j], centre) for i, j in pairs])
-    return float(sum(value * (2.0 if same and i != j else 1.0) for (i, j), value in zip(pairs, values, strict=True)))
-
-
-def _linear_over_partitions(kernel: Kernel, X: Any, Y: Any, centre: FloatArray) -> float:
-    h = min(X.shape[0], Y.shape[0]) // 2
-    size = 2 * max(1, max(X.chunks[0]) // 2)  # even: no pair of rows lies in two partitions
-    both = [partitions(each[: 2 * h].rechunk((size, -1))) for each in (X, Y)]
-    means = _map(_linear_mean, [(kernel, x, y, centre) for x, y in zip(*both, strict=True)])
-    weights = np.diff([*range(0, 2 * h, size), 2 * h]) / (2.0 * h)
-    return float(weights @ means)
-
-
-def _sum(X: Matrix) -> FloatArray:
-    total = as_dense(X).sum(axis=0)
-    if not np.isfinite(total).all():
-        raise InputError("X: expected finite numbers without NaN or inf, got NaN or inf.")
-    return np.asarray(total)
-
-
-def _tile_sum(kernel: Kernel, A: Matrix, B: Matrix, centre: FloatArray) -> float:
-    return float(sum(kernel.gram(a, b).sum() for a in _tiles(A, centre) for b in _tiles(B, centre)))
-
-
-def _diagonal_sum(kernel: Kernel, A: Matrix, centre: FloatArray) -> float:
-    return float(sum(kernel.diagonal(a).sum() for a in _tiles(A, centre)))
-
-
-def _linear_mean(kernel: Kernel, X: Matrix, Y: Matrix, centre: FloatArray) -> float:
-    return float(_linear_time(kernel, as_dense(X) - centre, as_dense(Y) - centre))
-
-
-def _tiles(A: Matrix, centre: FloatArray) -> Sequence[FloatArray]:
-    return [as_dense(A[start : start + TILE]) - centre for start in range(0, A.shape[0], TILE)]
 
 
 # No more of a Gram matrix, or of the permutations it meets, is held at once than this many bytes.
@@ -201,11 +89,11 @@ def mmd(X: Any, Y: Any, kernel: KernelSpec = "rbf", estimator: str = "biased") -
     changes nothing but the rounding, and rows far from zero lose no digits. Sparse rows would not stay sparse; they
     are taken as they are.
 
-    Of Dask arrays the sums are made where their partitions lie; of a linear kernel in O(n + m).
+    Dask arrays are refused: take a sample of their rows, or call ``compute()`` first.
 
     Parameters
     ----------
-    X : array, sparse matrix, data frame or Dask array of shape (n, d)
+    X : array, sparse matrix or data frame of shape (n, d)
         The first sample.
     Y : array, sparse matrix or data frame of shape (m, d)
         The second sample, described by the same features.
@@ -222,8 +110,6 @@ def mmd(X: Any, Y: Any, kernel: KernelSpec = "rbf", estimator: str = "biased") -
     3.5
     """
     check_choice(estimator, "estimator", ("biased", "unbiased", "linear"))
-    if as_partitions(X, "X") or as_partitions(Y, "Y"):
-        return partition_mmd(as_kernel(kernel), X, Y, estimator)
     resolved, Z, n = _prepare(kernel, X, Y, min_rows=1 if estimator == "biased" else 2)
     if estimator == "linear":
         return _linear_time(resolved, Z[:n], Z[n:])
@@ -329,6 +215,8 @@ def _linear_time(kernel: Kernel, X: Matrix, Y: Matrix) -> float:
 
 def _prepare(kernel: KernelSpec, X: Any, Y: Any, *, min_rows: int) -> tuple[Kernel, Matrix, int]:
     """Return the resolved kernel; the rows of X, then those of Y, in double precision; the number of rows of X."""
+    if as_partitions(X, "X") or as_partitions(Y, "Y"):
+        raise InputError("X, Y: expected rows in memory, got a Dask array; sample its rows, or call compute() first.")
     names = column_names(X), column_names(Y)
     X, Y = check_matrix(X, "X", min_rows=min_rows), check_matrix(Y, "Y", min_rows=min_rows)
     if X.shape[1] != Y.shape[1]:

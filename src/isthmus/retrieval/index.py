@@ -18,7 +18,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from isthmus._core.archives import Expected, read_npz
+from isthmus._core.archives import Expected, check_part, read_npz
 from isthmus._core.files import as_path, save_file, show_path
 from isthmus._core.threads import cap_methods
 from isthmus._core.validation import (
@@ -319,7 +319,7 @@ class Index:
         (n, width), dtype, text_ids = header["shape"], header["dtype"], header["text_ids"]
         size, limit = os.path.getsize(where), largest_entry(dtype)
         # Nothing is compressed: a file that is smaller than its points would be is made to exhaust the memory.
-        _check_part(n * width * np.dtype(dtype).itemsize <= size, path, f"a file with {n} x {width} points")
+        check_part(n * width * np.dtype(dtype).itemsize <= size, path, f"a file with {n} x {width} points")
         whole = partial(Expected, kind="whole", most_bytes=size)
         expected = {
             "points": Expected((n, width), "number", -limit, limit, most_bytes=size),
@@ -329,12 +329,12 @@ class Index:
         }
         arrays = read_npz(where, expected)
         same = model is None or header["model"] in (None, fingerprint(model))
-        _check_part(same, path, "the model that the index was made with")
+        check_part(same, path, "the model that the index was made with")
         index = Index(model, header["engine"], dtype=dtype)
         if n:
-            _check_part(arrays["points"].dtype == dtype, path, f"points in {dtype}")
+            check_part(arrays["points"].dtype == dtype, path, f"points in {dtype}")
             numbers = _read_text_ids(arrays["ids"], n, path) if text_ids else arrays["ids"].astype(np.int64)
-            _check_part(len(set(numbers.tolist())) == n, path, "every id once")
+            check_part(len(set(numbers.tolist())) == n, path, "every id once")
             domains = arrays["domains"].astype(np.uint8)
             index._put(IndexedRows(arrays["points"], numbers, arrays["codes"], domains, tuple(header["classes"])))
         return index
@@ -493,11 +493,6 @@ def fingerprint(model: Any) -> str | None:
     return found.hexdigest()
 
 
-def _check_part(right: bool, path: Any, expected: str) -> None:
-    if not right:
-        raise InputError(f"{show_path(path)}: expected {expected}, got another.")
-
-
 def _check_header(text: str, path: Any) -> dict[str, Any]:
     """Return the header with the engine that it names; raise unless :meth:`Index.save` could have written it."""
     try:
@@ -515,7 +510,7 @@ def _check_header(text: str, path: Any) -> dict[str, Any]:
         header["engine"] = ENGINES[options.pop("name")](**options)
     except (InputError, KeyError, TypeError, ValueError, AttributeError, OverflowError, RecursionError):
         right = [False]
-    _check_part(all(right), path, f"the header of an index (version {VERSION} of the format)")
+    check_part(all(right), path, f"the header of an index (version {VERSION} of the format)")
     return header
 
 
@@ -525,5 +520,5 @@ def _read_text_ids(content: NDArray[Any], n: int, path: Any) -> NDArray[Any]:
     except (ValueError, RecursionError):
         listed = None
     right = isinstance(listed, list) and len(listed) == n and all(isinstance(each, str) for each in listed)
-    _check_part(right, path, f"{n} ids")
+    check_part(right, path, f"{n} ids")
     return np.array(listed, dtype=object)

@@ -14,8 +14,8 @@ import numpy as np
 from numpy.random import Generator
 from numpy.typing import NDArray
 
-from isthmus._core.archives import Expected, read_npz
-from isthmus._core.files import as_path, show_path, write_whole
+from isthmus._core.archives import Expected, check_part, read_npz
+from isthmus._core.files import as_path, write_whole
 from isthmus._core.progress import Progress, WorkCounter
 from isthmus._core.threads import cap_methods, cap_threads
 from isthmus._core.validation import (
@@ -62,16 +62,12 @@ ORDINARY = 1e-10, 1e10
 FORMAT, VERSION = "isthmus adapter", 1
 # Characters of the text: more than any adapter has.
 LONGEST_TEXT = 2**20
-MAPS = ("old_from_new", "new_from_old")
-VECTOR, TABLE = Expected((None,), "number"), Expected((None, None), "number")
-AFFINE: Mapping[str, Expected] = {"W": TABLE, "input_mean": VECTOR, "output_mean": VECTOR}
-KERNEL: Mapping[str, Expected] = {
-    "landmarks": Expected((None, None), "number", low=-LARGEST, high=LARGEST),
-    "bandwidth": Expected((), "number", low=1e-100),
-    "coefficients": TABLE,
-    "offset": VECTOR,
-    "output_mean": VECTOR,
-}
+# The maps of a file, and the spaces that they lead from and to.
+MAPS = {"old_from_new": ("new", "old"), "new_from_old": ("old", "new")}
+# The arrays of a map, in the order of its fields, and the letters of their axes: i columns in, j out, k landmarks.
+AFFINE = {"W": "ij", "input_mean": "i", "output_mean": "j"}
+KERNEL = {"landmarks": "ki", "bandwidth": "", "coefficients": "kj", "offset": "j", "output_mean": "j"}
+LIMITS: dict[str, dict[str, Any]] = {"landmarks": {"low": -LARGEST, "high": LARGEST}, "bandwidth": {"low": 1e-100}}
 
 
 def map_in_blocks(
@@ -307,26 +303,28 @@ class Adapter:
         where = as_path(path)
         text = str(read_npz(where, {"about": Expected((), "text", high=LONGEST_TEXT)})["about"])
         try:
-            about = _read_about(text)
-            parts = _parts(about["kind"])
-            expected = {f"{name}_{part}": parts[part] for name in MAPS for part in parts}
-            similarity = Expected((None,), "number", low=-1.0, high=1.0)
-            # The kind says which arrays there have to be; no others are read.
-            arrays = read_npz(where, {**expected, "threshold_old": similarity, "threshold_adapted": similarity})
-            forth, back = (_read_map({part: arrays[f"{name}_{part}"] for part in parts}) for name in MAPS)
-            _check(_sizes(forth) == _sizes(back)[::-1], "two maps that fit together", "others")
-            table = Thresholds(arrays["threshold_old"], arrays["threshold_adapted"])
-            _check_table(table)
-            sides = zip(("old_columns", "new_columns"), _sizes(back), strict=True)
-            columns = [_read_columns(about[side], n) for side, n in sides]
-            n_pairs, recall = _read_count(about["n_pairs"]), _read_recall(about["recall"])
-            return cls(about["kind"], forth, back, n_pairs, recall, table, *columns)
-        except _NotAsExpectedError as error:
-            raise InputError(f"{show_path(path)}: expected {error}.") from None
-        except (KeyError, TypeError, AttributeError):
-            raise InputError(
-                f"{show_path(path)}: expected the text of an adapter, got one with parts missing."
-            ) from None
+            about: dict[str, Any] = json.loads(text)
+            right = (about["format"], about["version"]) == (FORMAT, VERSION) and about["kind"] in KINDS
+            parts, n_pairs, recall = _parts(about["kind"]), _as_count(about["n_pairs"]), _read_recall(about["recall"])
+            columns = [_as_names(about[f"{side}_columns"]) for side in ("old", "new")]
+        except (KeyError, TypeError, ValueError, AttributeError, RecursionError):
+            right = False
+        check_part(right, path, f"the text of an adapter (version {VERSION} of the format)")
+        similarities = Expected((None,), "number", low=-1.0, high=1.0)
+        # The kind says which arrays there have to be; no others are read.
+        expected = {
+            f"{name}_{part}": Expected((None,) * len(axes), "number", **LIMITS.get(part, {}))
+            for name in MAPS
+            for part, axes in parts.items()
+        }
+        arrays = read_npz(where, {**expected, "threshold_old": similarities, "threshold_adapted": similarities})
+        (forth, back), sizes = _read_maps(about["kind"], arrays, path)
+        for names, size in zip(columns, (sizes["old"], sizes["new"]), strict=True):
+            check_part(names is None or len(names) == size, path, f"the names of {size} columns")
+        table = Thresholds(arrays["threshold_old"], arrays["threshold_adapted"])
+        falling = all((np.diff(scale) <= 0.0).all() for scale in (table.old, table.adapted))
+        check_part(falling and len(table.old) == len(table.adapted) > 0, path, "two falling tables of similarities")
+        return cls(about["kind"], forth, back, n_pairs, recall, table, *columns)
 
     def __str__(self) -> str:
         return self.sentence
@@ -442,92 +440,54 @@ def _find_shared_columns(old: tuple[str, ...] | None, new: tuple[str, ...] | Non
     return np.array(places).T if places else None
 
 
-class _NotAsExpectedError(Exception):
-    """A part of a file is not as expected; the message lacks the name of the file."""
-
-
-def _check(right: bool, expected: str, got: str) -> None:
-    if not right:
-        raise _NotAsExpectedError(f"{expected}, got {got}")
-
-
-def _read_about(text: str) -> dict[str, Any]:
-    try:
-        about: dict[str, Any] = json.loads(text)
-    except (ValueError, RecursionError):
-        raise _NotAsExpectedError("a text in JSON, got another") from None
-    _check(isinstance(about, dict) and about.get("format") == FORMAT, "an adapter", "another kind of file")
-    _check(
-        about.get("version") == VERSION,
-        f"version {VERSION} of the format",
-        show_path(repr(about.get("version"))[:40]),
-    )
-    kind = about.get("kind")
-    _check(isinstance(kind, str) and kind in KINDS, f"a kind among {', '.join(KINDS)}", show_path(repr(kind)[:40]))
-    return about
-
-
-def _parts(kind: str) -> Mapping[str, Expected]:
+def _parts(kind: str) -> Mapping[str, str]:
     return KERNEL if kind == CURVED else AFFINE
 
 
-def _read_map(arrays: Mapping[str, NDArray[Any]]) -> Map:
-    double = {name: np.asarray(array, dtype=np.float64) for name, array in arrays.items()}
-    if "W" in double:
-        W, x, y = double["W"], double["input_mean"], double["output_mean"]
-        _check(W.shape == (len(x), len(y)), "a matrix that fits its means", f"shape {W.shape}")
-        return AffineMap(W, x, y)
-    Z, C, c, m = (double[name] for name in ("landmarks", "coefficients", "offset", "output_mean"))
-    fits = C.shape == (len(Z), len(c)) and len(m) == len(c) and len(Z) > 0
-    _check(fits, "coefficients that fit the landmarks", f"shape {C.shape}")
-    return KernelMap(Z, float(double["bandwidth"]), C, c, m)
-
-
-def _sizes(found: Map) -> tuple[int, int]:
-    """Return the numbers of columns in and out."""
-    d = len(found.input_mean) if isinstance(found, AffineMap) else found.landmarks.shape[1]
-    return d, len(found.output_mean)
-
-
-def _check_table(table: Thresholds) -> None:
-    same = len(table.old) == len(table.adapted) > 0
-    falling = same and all((np.diff(scale) <= 0.0).all() for scale in (table.old, table.adapted))
-    _check(bool(falling), "two falling tables of similarities", "others")
-
-
-def _read_columns(names: Any, n: int) -> tuple[str, ...] | None:
-    if names is None:
-        return None
-    right = isinstance(names, list) and len(names) == n and all(isinstance(name, str) for name in names)
-    _check(right, f"the names of {n} columns", "others")
-    return tuple(names)
+def _read_maps(kind: str, arrays: Mapping[str, NDArray[Any]], path: Any) -> tuple[list[Map], dict[str, int]]:
+    """Return both maps, and the numbers of columns of the spaces "new" and "old"."""
+    maps: list[Map] = []
+    sizes: dict[str, int] = {}
+    found: dict[str, Any]
+    for name, (start, end) in MAPS.items():
+        found = {part: np.asarray(arrays[f"{name}_{part}"], dtype=np.float64)[()] for part in _parts(kind)}
+        letters = {"i": start, "j": end, "k": f"landmarks of {name}"}
+        for part, axes in _parts(kind).items():
+            lengths = zip(axes, found[part].shape, strict=True)
+            fits = all(sizes.setdefault(letters[axis], n) == n > 0 for axis, n in lengths)
+            check_part(fits, path, f"maps whose parts fit together, with {part} of {name} among them")
+        maps.append(KernelMap(**found) if kind == CURVED else AffineMap(**found))
+    return maps, sizes
 
 
 def _read_recall(about: Any) -> Recall:
-    sizes, curve = [_read_count(n) for n in about["n_pairs"]], [_read_figures(f) for f in about["figures"]]
-    _check(len(sizes) == len(curve) > 0, "figures for each number of pairs", f"{len(sizes)} and {len(curve)}")
+    """Return the figures of a file; raise one of several errors where a part is missing or not a share or a count."""
+    sizes, curve = [_as_count(n) for n in about["n_pairs"]], [_read_figures(f) for f in about["figures"]]
+    if not len(sizes) == len(curve) > 0:
+        raise ValueError
     controls = {str(name)[:40]: _read_figures(f) for name, f in about["controls"].items()}
-    counts = (_read_count(about[name]) for name in ("n_queries", "n_gallery", "n_neighbours"))
+    counts = (_as_count(about[name]) for name in ("n_queries", "n_gallery", "n_neighbours"))
     return Recall(tuple(sizes), tuple(curve), controls, *counts)
 
 
 def _read_figures(about: Any) -> Figures:
     first, ten = _read_proportion(about["at_1"]), _read_proportion(about["at_10"])
     overlap = None if about["overlap"] is None else _read_proportion(about["overlap"])
-    return Figures(first, ten, overlap, _read_share(about["mean_reciprocal_rank"]))
+    return Figures(first, ten, overlap, check_number(about["mean_reciprocal_rank"], "rank", low=0.0, high=1.0))
 
 
 def _read_proportion(about: Any) -> Proportion:
-    low, value, high = (_read_share(about[name]) for name in ("low", "value", "high"))
-    _check(low <= value <= high, "a share within its interval", "another")
+    low, value, high = (check_number(about[name], name, low=0.0, high=1.0) for name in ("low", "value", "high"))
+    if not low <= value <= high:
+        raise ValueError
     return Proportion(value, low, high)
 
 
-def _read_share(value: Any) -> float:
-    _check(type(value) in (int, float) and 0.0 <= value <= 1.0, "shares from 0 to 1", show_path(repr(value)[:40]))
-    return float(value)
+def _as_names(names: Any) -> tuple[str, ...] | None:
+    if names is not None and not (isinstance(names, list) and all(isinstance(name, str) for name in names)):
+        raise ValueError
+    return None if names is None else tuple(names)
 
 
-def _read_count(value: Any) -> int:
-    _check(type(value) is int and 0 <= value < 2**62, "counts of at least 0", show_path(repr(value)[:40]))
-    return int(value)
+def _as_count(value: Any) -> int:
+    return int(check_number(value, "count", low=0, high=2**62, whole=True))

@@ -240,7 +240,6 @@ class LabelTransfer(TwoDomainEstimator):
     def _validate(self) -> Settings:
         super()._validate()
         self._threshold()
-        check_number(self.n_neighbors, "n_neighbors", low=1, whole=True)
         progress = Progress(self.progress, "label transfer")
         return Settings(check_shares(self.shares), as_generator(self.random_state), progress)
 

@@ -122,7 +122,6 @@ class SemanticMatching(TwoDomainEstimator):
 
     def _validate(self) -> None:
         super()._validate()
-        check_number(self.n_neighbors, "n_neighbors", low=1, whole=True)
         if self.n_folds is not None:
             check_number(self.n_folds, "n_folds", low=2, whole=True)
         source, target = self.source_rule, self.target_rule
@@ -214,9 +213,8 @@ class SemanticMatching(TwoDomainEstimator):
         """Return similarities and numbers of the best source rows of the fit, best first, both (n, k)."""
         queries = self.predict_proba(X, domain)
         k = self.n_neighbors if n_neighbors is None else n_neighbors
-        return _rank(
-            queries, self._gallery, int(check_number(k, "n_neighbors", low=1, high=len(self._gallery), whole=True))
-        )
+        check_number(k, "n_neighbors", low=1, high=len(self._gallery), whole=True)
+        return _rank(queries, self._gallery, int(k))
 
     def search(
         self, queries: Any, gallery: Any, k: int = 10, domains: tuple[str, str] = ("target", "source")
