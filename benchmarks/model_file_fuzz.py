@@ -39,7 +39,9 @@ import isthmus
 from isthmus.estimators.controls import Corrupted, TargetOnly
 from isthmus.exceptions import InputError
 from isthmus.io.model_file import ABOUT, CHECKSUM, SCHEMA, _archive, load_parts
-from isthmus.io.tables import Features, Plan, Table
+from isthmus.io.tables.features import Features
+from isthmus.io.tables.plan import Plan
+from isthmus.io.tables.table import Table
 
 MOST_SECONDS, MOST_BYTES = 1.0, 300 * 2**20
 FORBIDDEN = ("exec", "compile", "import", "os.system", "subprocess.Popen", "pickle.find_class", "socket.connect")

@@ -14,7 +14,7 @@ from isthmus import ARC, ITML, MLHD
 from isthmus._core.validation import Matrix
 from isthmus.data.domains import TwoDomains
 from isthmus.estimators.itml import SignedPairs
-from isthmus.estimators.logdet import SolverRun
+from isthmus.estimators.logdet_base import SolverRun
 from isthmus.geometry.common_space import CommonSpace
 from isthmus.geometry.kernels import RBF, Kernel
 from isthmus.geometry.spaces import JointSpace

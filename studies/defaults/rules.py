@@ -13,7 +13,7 @@ from scipy.spatial.distance import pdist
 from isthmus import MLHD
 from isthmus._core.validation import FloatArray
 from isthmus.data.domains import TwoDomains
-from isthmus.estimators.logdet import SolverRun
+from isthmus.estimators.logdet_base import SolverRun
 from isthmus.geometry.common_space import CommonSpace
 from isthmus.geometry.spaces import JointSpace
 

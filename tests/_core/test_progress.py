@@ -12,7 +12,7 @@ import pytest
 import isthmus
 from isthmus._core import progress as _progress
 from isthmus._core.progress import Progress, WorkCounter
-from isthmus.estimators.logdet import gap_callback
+from isthmus.estimators.logdet_base import gap_callback
 from isthmus.solvers.result import TracePoint
 
 rng = np.random.default_rng(100)

@@ -147,8 +147,8 @@ def test_a_plan_is_written_changed_and_given_back(folder, tmp_path, capsys):
         ("A = 3", (), "plan: expected a table [A], got none"),
         ("A = [", (), "plan: expected a text in TOML"),
         (b"\xff\xfe", (), "expected a plan in UTF-8"),
-        (None, ("--drop", "a0"), '''expected the column "a0" to be of kind 'dropped', as --drop says'''),
-        (None, ("--id", "kind"), '''expected the column "kind" to be of kind 'id', as --id says'''),
+        (None, ("--drop", "a0"), """expected the column "a0" to be of kind 'dropped', as --drop says"""),
+        (None, ("--id", "kind"), """expected the column "kind" to be of kind 'id', as --id says"""),
     ],
     ids=["no table", "no TOML", "no UTF-8", "another opinion", "another id"],
 )

@@ -171,7 +171,11 @@ def test_fit_writes_a_plan_and_needs_no_output_for_it(folder, tmp_path, capsys):
     status, said, wrong = run(capsys, *asked, "--plan", plan, "--json")
     assert (status, json.loads(said), wrong) == (0, {"plan": str(plan)}, "")
     status, said, wrong = run(capsys, *asked, "--plan", plan)
-    assert (status, said, wrong) == (2, "", "isthmus: -o: expected the file that the model is written to, got none.\n")
+    assert (status, said, wrong) == (
+        2,
+        "",
+        "isthmus: -o: expected the file that the model is written to, got none.\n",
+    )
     assert run(capsys, *asked, "--plan", plan, "-o", tmp_path / "m.isthmus")[0] == 0
 
 

@@ -20,7 +20,7 @@ from sklearn.utils.estimator_checks import check_estimator
 
 from conftest import make_domains, one_sentence
 from isthmus import ITML, ConvergenceWarning, InputError, Saenko
-from isthmus.estimators.logdet import SAMPLE, draw_pairs, percentile_bounds
+from isthmus.estimators.logdet_base import SAMPLE, draw_pairs, percentile_bounds
 from isthmus.solvers.newton import DualNewton
 from isthmus.solvers.result import Status
 from problems import LONG, cvxpy_optimum, explicit_primal, itml

@@ -12,7 +12,7 @@ from scipy.spatial.distance import cdist
 from conftest import make_domains
 from isthmus import MLHD, RBF, ConvergenceWarning
 from isthmus.data.domains import TwoDomains
-from isthmus.estimators.logdet import make_label_pairs
+from isthmus.estimators.logdet_base import make_label_pairs
 from isthmus.solvers.bregman import BregmanProjections
 from isthmus.solvers.logdet import PairGraph, Pairs
 from isthmus.solvers.newton import DualNewton

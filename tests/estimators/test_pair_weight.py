@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from conftest import make_domains
 from isthmus import ITML, MLHD, InputError, Saenko
-from isthmus.estimators.logdet import TOTAL_WEIGHT
+from isthmus.estimators.logdet_base import TOTAL_WEIGHT
 from isthmus.solvers.newton import DualNewton
 
 TIGHT = DualNewton(tol=1e-10)

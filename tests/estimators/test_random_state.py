@@ -8,7 +8,7 @@ from sklearn.utils import check_random_state
 from conftest import make_domains
 from isthmus import ITML, MLHD, InputError
 from isthmus.estimators.controls import Corrupted
-from isthmus.estimators.logdet import draw_pairs
+from isthmus.estimators.logdet_base import draw_pairs
 
 D = make_domains(n_source=90)
 

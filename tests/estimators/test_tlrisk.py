@@ -116,7 +116,10 @@ def test_it_keeps_the_contract():
         (lambda: TLRisk(target_weight=1.5).fit(X, y, Y, None, pairs="rows"), "target_weight: expected a number"),
         (lambda: TLRisk(smoothing=1.0).fit(X, y, Y, None, pairs="rows"), "smoothing: expected a number below 1"),
         (lambda: TLRisk().fit(X, y, Y, None, pairs="rows").predict(-Y), "X: expected features of at least 0"),
-        (lambda: TLRisk().fit(X, y, Y, None, pairs="rows").predict(X, "source"), "domain: expected 'target', the only domain that TLRisk predicts"),
+        (
+            lambda: TLRisk().fit(X, y, Y, None, pairs="rows").predict(X, "source"),
+            "domain: expected 'target', the only domain that TLRisk predicts",
+        ),
     ],
 )
 def test_bad_input_is_one_sentence(fit, message):

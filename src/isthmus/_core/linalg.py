@@ -72,12 +72,12 @@ def _largest_residual(K: FloatArray, F: FloatArray, rows: IntArray) -> float:
 class PrincipalAxes:
     r"""The directions in which rows vary, of most variance first: the map :math:`x \mapsto A^T (x - m)`."""
 
+    # m (d,); zeros where the rows were not centred.
     mean: FloatArray
-    """m (d,); zeros where the rows were not centred."""
+    # A (d, r), with orthonormal columns; the largest entry of each is positive: equal data gives equal pictures.
     axes: FloatArray
-    """A (d, r), with orthonormal columns; the largest entry of each is positive: equal data gives equal pictures."""
+    # The root mean square (r,) of the rows along each axis, in falling order.
     deviations: FloatArray
-    """The root mean square (r,) of the rows along each axis, in falling order."""
 
     def coordinates(self, X: Matrix) -> FloatArray:
         """Return rows X (n, d) along the axes (n, r)."""

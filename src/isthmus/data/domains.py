@@ -86,14 +86,14 @@ class SharedFeatures:
 class Split:
     """A split of a source and a target domain, as row numbers of each part."""
 
+    # Rows of the source, all of them labelled.
     source: IntArray
-    """Rows of the source, all of them labelled."""
+    # Rows of the target that are learned from with their label.
     labelled: IntArray
-    """Rows of the target that are learned from with their label."""
+    # Rows of the target that are learned from without it.
     unlabelled: IntArray
-    """Rows of the target that are learned from without it."""
+    # Rows of the target that are held out.
     test: IntArray
-    """Rows of the target that are held out."""
 
 
 @short_repr
@@ -188,12 +188,12 @@ class TwoDomains:
 
     source: Domain
     target: Domain
+    # The classes (C,), sorted.
     classes: NDArray[Any]
-    """The classes (C,), sorted."""
+    # Rows of both that are the same object.
     pairs: KnownPairs | None = None
-    """Rows of both that are the same object."""
+    # Features that both have, in addition to their own.
     shared: SharedFeatures | None = None
-    """Features that both have, in addition to their own."""
 
     @classmethod
     def of(

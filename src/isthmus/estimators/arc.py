@@ -13,7 +13,7 @@ from isthmus._core.validation import FloatArray
 from isthmus.data.domains import TwoDomains
 from isthmus.estimators.base import LABELS, RBF_KERNELS, SystemFacts
 from isthmus.estimators.from_blocks import MANY_PAIRS, BlockEstimator, ManyRows
-from isthmus.estimators.logdet import SolverRun, as_weight, check_bounds
+from isthmus.estimators.logdet_base import SolverRun, as_weight, check_bounds
 from isthmus.estimators.mapped import Learned, SimilarityEstimator
 from isthmus.geometry.common_space import CommonSpace
 from isthmus.geometry.kernels import Kernel

@@ -28,7 +28,7 @@ from isthmus._core.validation import (
     is_sparse,
     is_unlabelled,
 )
-from isthmus.estimators.logdet import (
+from isthmus.estimators.logdet_base import (
     ITML_WEIGHT,
     SolverRun,
     as_bounds,

@@ -25,7 +25,7 @@ from isthmus._core.validation import FloatArray, IntArray, as_dense, check_choic
 from isthmus.data.domains import Domain, KnownPairs, TwoDomains
 from isthmus.estimators.base import EVERYTHING, RBF_KERNELS, SystemFacts
 from isthmus.estimators.from_blocks import MANY_PAIRS, BlockEstimator, ManyRows
-from isthmus.estimators.logdet import (
+from isthmus.estimators.logdet_base import (
     EQUAL,
     LogDetEstimator,
     SolverRun,

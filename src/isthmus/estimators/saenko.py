@@ -8,7 +8,7 @@ import numpy as np
 
 from isthmus.data.domains import TwoDomains
 from isthmus.estimators.base import LABELS, SystemFacts, check_equal_features
-from isthmus.estimators.logdet import (
+from isthmus.estimators.logdet_base import (
     LogDetEstimator,
     SolverRun,
     as_bounds,

@@ -19,7 +19,7 @@ from isthmus._core.validation import FloatArray, IntArray, as_labels, check_leng
 from isthmus.data.splits import SemiSupervisedSplit
 from isthmus.estimators.base import TrainingData, warn_about_data
 from isthmus.estimators.given_source import GivenSource
-from isthmus.estimators.logdet import SolverRun
+from isthmus.estimators.logdet_base import SolverRun
 from isthmus.estimators.mlhd import MLHD
 from isthmus.exceptions import InputError, warn
 from isthmus.solvers.newton import along_grid

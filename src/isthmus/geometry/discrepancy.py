@@ -45,16 +45,16 @@ TIE = 32 * np.finfo(np.float64).eps
 class MMDTest:
     """The outcome of :func:`mmd_test`."""
 
+    # The squared MMD of the two samples.
     statistic: float
-    """The squared MMD of the two samples."""
+    # The chance of a statistic at least as large if both samples came from one distribution.
     p_value: float
-    """The chance of a statistic at least as large if both samples came from one distribution."""
+    # By which formula: "biased" or "unbiased".
     estimator: str
-    """By which formula: "biased" or "unbiased"."""
+    # Resolved: with every word replaced by its number.
     kernel: Kernel
-    """Resolved: with every word replaced by its number."""
+    # The statistic after each permutation, (n_permutations,).
     null_statistics: FloatArray = field(repr=False, compare=False)
-    """The statistic after each permutation, (n_permutations,)."""
 
     @property
     def n_permutations(self) -> int:

@@ -46,8 +46,8 @@ class FeatureSpace:
 
     n_features: int
     kernel: Kernel = field(default_factory=Linear)
+    # Whether nothing lies, or nothing is counted, outside the coordinates.
     complete: bool = True
-    """Whether nothing lies, or nothing is counted, outside the coordinates."""
 
     @property
     def dimension(self) -> int:

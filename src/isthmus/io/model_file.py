@@ -30,16 +30,7 @@ from isthmus._core.files import as_path, open_regular, show_path, write_whole
 from isthmus._version import __version__
 from isthmus.exceptions import InputError, IsthmusError, MissingDependencyError, import_extra
 from isthmus.io.model_probe import check_answers, inner_system
-from isthmus.io.stored_values import (
-    FUNCTIONS,
-    SCALARS,
-    TRUSTED,
-    StoredValueError,
-    check,
-    pack,
-    type_name,
-    unpack,
-)
+from isthmus.io.stored_values import FUNCTIONS, SCALARS, TRUSTED, StoredValueError, check, pack, type_name, unpack
 from isthmus.tasks.migration.result import Adapter
 
 # The format that is written and read; 1 was never released.

@@ -49,7 +49,7 @@ from isthmus.solvers.newton import AutoNewton, DualNewton
 from isthmus.solvers.result import Result, Status, TracePoint
 from isthmus.tasks.transfer.problem import Preparation
 from isthmus.tasks.transfer.result import LabelTransfer
-from isthmus.tasks.transfer.rules import (
+from isthmus.tasks.transfer.scoring import (
     Discriminant,
     LinearRule,
     MappedRule,

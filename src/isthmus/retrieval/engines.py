@@ -34,8 +34,8 @@ class Exact:
     """Look at every point, by scikit-learn, block by block: no table of all queries and points is held."""
 
     name: ClassVar[str] = "exact"
+    # The precision in which points are kept.
     dtype: ClassVar[str] = "float64"
-    """The precision in which points are kept."""
 
     def build(self, points: FloatArray, kind: str) -> AllPoints:
         """Return all points as they are."""

@@ -59,8 +59,8 @@ class Status(Enum):
     OPTIMAL = "optimal"
     ITERATION_LIMIT = "iteration limit"
     STALLED = "stalled"
+    # The iterate closed the gap, but the matrix that the caller gets does not: digits were lost in between.
     INEXACT = "inexact"
-    """The iterate closed the gap, but the matrix that the caller gets does not: digits were lost in between."""
 
 
 def relative_gap(gap: float, scale: float) -> float:
@@ -91,14 +91,14 @@ class Result(Compact, Generic[PointT]):
     """
 
     point: PointT
+    # Why the solver stopped.
     status: Status
-    """Why the solver stopped."""
+    # The relative gap at which a solver stops.
     tolerance: float
-    """The relative gap at which a solver stops."""
+    # Every iteration, the starting point first.
     trace: tuple[TracePoint, ...]
-    """Every iteration, the starting point first."""
+    # The solver's name.
     solver: str
-    """The solver's name."""
 
     @property
     def problem(self) -> Any:

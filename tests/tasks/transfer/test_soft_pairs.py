@@ -16,7 +16,7 @@ from isthmus.geometry.discriminants import balance, balancing_offsets
 from isthmus.geometry.similarity import Prepared, Scores, prepare_rows, scale_rows
 from isthmus.tasks.transfer import soft_pairs as alignment
 from isthmus.tasks.transfer.evidence import identity_share, kappa, naming_z
-from isthmus.tasks.transfer.rules import LinearRule, MappedRule
+from isthmus.tasks.transfer.scoring import LinearRule, MappedRule
 from isthmus.tasks.transfer.soft_pairs import (
     ProbeEvidence,
     SoftPairs,

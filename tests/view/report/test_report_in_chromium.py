@@ -11,15 +11,7 @@ from browser import CHROMIUM, Browser
 from isthmus.io.tables.plan import Plan
 from isthmus.io.tables.table import Table
 from isthmus.study.source_value.result import Row, Verdict
-from isthmus.view.report.contents import (
-    Chapter,
-    Cloud,
-    Figure,
-    Plane,
-    ReportRows,
-    histogram_figure,
-    own_plane,
-)
+from isthmus.view.report.contents import Chapter, Cloud, Figure, Plane, ReportRows, histogram_figure, own_plane
 from isthmus.view.report.model import describe_classes
 from isthmus.view.report.page import render_page
 

@@ -237,7 +237,7 @@ def test_what_is_none_of_them_is_told_in_one_sentence(folder, tmp_path, pages):
         assert "\n" not in str(caught.value)
     with pytest.raises(isthmus.InputError, match=r"give matches\.csv itself"):
         render_report([folder / "matches.csv.json"])
-    with pytest.raises(isthmus.InputError, match="got a table with the columns \"name\", \"kind\""):
+    with pytest.raises(isthmus.InputError, match='got a table with the columns "name", "kind"'):
         render_report([folder / "a.csv"])
 
 

@@ -221,12 +221,12 @@ def measure_overlap(found: IntArray | None, wanted: IntArray) -> FloatArray | No
 class HeldOutSearch:
     """The searches for held-out pairs; made by :meth:`of`."""
 
+    # The pairs, and what they are searched among.
     gallery: Gallery
-    """The pairs, and what they are searched among."""
+    # Which pairs are learned from, and which are searched for.
     folds: tuple[Fold, ...]
-    """Which pairs are learned from, and which are searched for."""
+    # The columns with the same names, where there are any: of the new rows of the pairs, and of the gallery.
     shared: tuple[Matrix, Matrix] | None
-    """The columns with the same names, where there are any: of the new rows of the pairs, and of the gallery."""
     work: WorkCounter
     rng: Generator
 

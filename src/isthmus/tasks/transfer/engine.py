@@ -20,7 +20,7 @@
    (:func:`~isthmus.tasks.transfer.evidence.fit_temperature`).
 
 The starts are in :mod:`~isthmus.tasks.transfer.starts` and :mod:`~isthmus.tasks.transfer.soft_pairs`, the rules and
-their mixtures in :mod:`~isthmus.tasks.transfer.rules`, the measures behind the gates in
+their mixtures in :mod:`~isthmus.tasks.transfer.scoring`, the measures behind the gates in
 :mod:`~isthmus.tasks.transfer.evidence`.
 """
 
@@ -50,7 +50,7 @@ from isthmus.tasks.transfer.evidence import (
     measure_separability,
 )
 from isthmus.tasks.transfer.problem import TransferRows, extend_classes, floor_shares, restrict_classes
-from isthmus.tasks.transfer.rules import (
+from isthmus.tasks.transfer.scoring import (
     ROUNDS,
     Guess,
     MappedScores,

@@ -20,7 +20,7 @@ from isthmus._core.validation import BoolArray, FloatArray, IntArray
 from isthmus.geometry.discriminants import SoftLDA, centre_scores
 from isthmus.geometry.similarity import Prepared, normalize_rows, signatures
 from isthmus.tasks.transfer.problem import TransferRows, sample_rows
-from isthmus.tasks.transfer.rules import AXES_PER_CLASS, Rule, class_means, means_of_guesses, polish_guesses
+from isthmus.tasks.transfer.scoring import AXES_PER_CLASS, Rule, class_means, means_of_guesses, polish_guesses
 from isthmus.tasks.transfer.starts import guess_by_relative_means, guess_by_zero_shot
 
 # A deviation below this share of the largest count is none.

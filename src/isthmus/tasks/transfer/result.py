@@ -30,7 +30,7 @@ from isthmus.exceptions import InputError
 from isthmus.geometry.discriminants import NEVER, SoftLDA
 from isthmus.tasks.transfer.engine import TransferOutcome, transfer_labels
 from isthmus.tasks.transfer.problem import AXES, Preparation, TransferRows, assume_shares, check_shares
-from isthmus.tasks.transfer.rules import AXES_PER_CLASS, Discriminant, Rule
+from isthmus.tasks.transfer.scoring import AXES_PER_CLASS, Discriminant, Rule
 
 # Classes that a sentence lists.
 MOST_NAMES = 5

@@ -19,7 +19,7 @@ from isthmus.maps.regression import RidgeFit, fit_ridge
 from isthmus.tasks.matching.problem import label_veto
 from isthmus.tasks.transfer.evidence import estimate_trust, identity_share, kappa, naming_z
 from isthmus.tasks.transfer.problem import PARTNERS, SAMPLED, sample_rows
-from isthmus.tasks.transfer.rules import LinearRule, MappedRule
+from isthmus.tasks.transfer.scoring import LinearRule, MappedRule
 from isthmus.tasks.transfer.starts import self_train
 
 # The weight of the class guesses, in the start and in every later round; both have deviation 1.

@@ -23,7 +23,7 @@ from isthmus.maps.regression import fit_ridge
 from isthmus.solvers.logdet import Alignment, LogDetProblem, Pairs
 from isthmus.solvers.newton import DualNewton
 from isthmus.tasks.transfer.problem import TransferRows, View
-from isthmus.tasks.transfer.rules import (
+from isthmus.tasks.transfer.scoring import (
     AXES_PER_CLASS,
     ROUNDS,
     Discriminant,
