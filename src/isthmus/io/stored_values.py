@@ -161,10 +161,7 @@ LIMITS: Mapping[type, Mapping[str, Collection[Any]]] = {
         "preprocessor": (None,),
         "encoding": ("utf-8", "latin-1", "ascii"),
     },
-    impute.SimpleImputer: {
-        "add_indicator": (False,),
-        "strategy": ("mean", "median", "most_frequent", "constant"),
-    },
+    impute.SimpleImputer: {"add_indicator": (False,), "strategy": ("mean", "median", "most_frequent", "constant")},
     prep.FunctionTransformer: {"kw_args": (None,), "inv_kw_args": (None,)},
     Pipeline: {"transform_input": (None,)},
     KNeighborsClassifier: {

@@ -404,14 +404,7 @@ def plot_common_space(
 
 @cap_threads
 def plot_before_after(
-    space: Any,
-    X_source: Any,
-    y_source: Any,
-    X_target: Any,
-    y_target: Any,
-    *,
-    truth: Any = None,
-    axes: Any = None,
+    space: Any, X_source: Any, y_source: Any, X_target: Any, y_target: Any, *, truth: Any = None, axes: Any = None
 ) -> Any:
     """Draw two panels: the domains before anything is learned, and in the learned space.
 

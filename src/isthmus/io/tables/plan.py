@@ -379,13 +379,7 @@ def _describe_gaps(column: Any) -> str:
     return f", {empty} of {len(column)} cells are empty" if empty else ""
 
 
-RULES: tuple[Rule, ...] = (
-    _detect_lists,
-    _detect_constant,
-    _detect_numeric,
-    _detect_dates,
-    _detect_words,
-)
+RULES: tuple[Rule, ...] = (_detect_lists, _detect_constant, _detect_numeric, _detect_dates, _detect_words)
 
 
 # Columns of a table of pairs, where there are more than two.
