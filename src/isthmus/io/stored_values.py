@@ -270,7 +270,7 @@ def _pack_object(value: Any, memo: dict[int, tuple[Any, Any]]) -> Any:
 def _pack_array(array: NDArray[Any]) -> Any:
     if array.dtype == object:
         texts = array.ndim == 1 and len(array) > MANY and all(type(item) is str for item in array)
-        return Packed("array", _pack_list(array)) if texts else array
+        return Packed("array", _pack_list(array.tolist())) if texts else array
     if array.ndim != 2 or array.flags.c_contiguous or array.flags.f_contiguous:
         return array
     # Rows that lie apart, as in a part of a larger table: where they lie decides how products are rounded.

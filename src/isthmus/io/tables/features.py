@@ -367,7 +367,8 @@ class Features:
         """Return which rows have no word of the fit (n,); none, where not all columns are text."""
         if not all(isinstance(block, Words) for block in self.blocks):
             return np.zeros(table.n_rows, dtype=bool)
-        return np.all([block.lack_terms(table) for block in self.blocks if isinstance(block, Words)], axis=0)
+        found = [block.lack_terms(table) for block in self.blocks if isinstance(block, Words)]
+        return np.asarray(np.all(found, axis=0))
 
     def plan_lines(self) -> list[str]:
         """Return what each column is, for the screen, with the number of axes that texts really have."""
