@@ -68,7 +68,7 @@ def test_source_rows_without_a_label_are_left_out_of_a_fit_and_told(folder, tmp_
     asked = ("fit", folder / "x.csv", folder / "z.csv", "--label", "kind", "-o", out)
     status, said, wrong = run(capsys, *asked)
     assert (status, wrong) == (0, "")
-    assert "42 rows with 5 features and 60 rows with 7 features, by 42 and 12 labels" in said
+    assert "42 rows with 5 features and 60 rows with 7 features, with 42 and 12 labels" in said
     assert "source: 42 labels of 3 classes; 18 rows without a label are not used" in said
     assert json.loads(run(capsys, *asked, "--json")[1])["source"]["rows"] == 42
 
@@ -78,7 +78,7 @@ def test_a_fit_by_pairs_prints_the_held_out_recall(folder, tmp_path, capsys):
     asked = ("fit", folder / "a.csv", folder / "b.csv", *COLUMNS, "-o", out)
     status, said, wrong = run(capsys, *asked, "--pairs", folder / "pairs.csv")
     assert (status, wrong) == (0, "")
-    assert "60 rows with 12 features and 60 rows with 12 features, by 40 pairs." in said
+    assert "60 rows with 12 features and 60 rows with 12 features, with 40 pairs." in said
     assert "% of 13 held-out pairs are found [" in said
     assert "Baseline: none, as no words or columns are shared." in said
     assert "use `isthmus match`" in said
@@ -108,7 +108,7 @@ def test_matches_are_pairs(folder, tmp_path, capsys):
     three = write(tmp_path / "three.csv", ["a", "b", "c"], [["a1", "b1", 1]])
     status, said, wrong = run(capsys, *asked, "--pairs", three)
     assert (status, said) == (2, "")
-    assert "expected two columns of ids, or some named source and target, got 3: \"a\", \"b\", \"c\"." in wrong
+    assert 'expected two columns of ids, or some named source and target, got 3: "a", "b", "c".' in wrong
 
 
 def test_pairs_are_read_before_the_work_and_unknown_ids_lead_to_the_option(folder, tmp_path, capsys, monkeypatch):
@@ -123,8 +123,8 @@ def test_pairs_are_read_before_the_work_and_unknown_ids_lead_to_the_option(folde
         capsys, "match", folder / "a.csv", folder / "b.csv", *texts, "--pairs", folder / "pairs.csv"
     )
     assert (status, said) == (2, "")
-    assert 'has the id "a0"; ids are row numbers from 0 in one file and row numbers from 0' in wrong
-    assert "(--id names such a column)" in wrong
+    assert 'has the id "a0"; ids are row numbers from 0 ' in wrong
+    assert "(choose the column with --id)" in wrong
 
 
 @pytest.mark.parametrize("text", ["zzzqqq", "", "sun"], ids=["no word", "nothing", "a word of the other language"])
@@ -222,7 +222,7 @@ def test_a_failed_match_says_that_there_is_none(tmp_path, capsys):
     out = tmp_path / "m.csv"
     status, said, _ = run(capsys, "match", tmp_path / "a.csv", tmp_path / "b.csv", "-o", out, "--jobs", 1)
     assert status == 0
-    assert f"No match is in {out}; --all writes doubtful ones too." in said
+    assert f"{out} has no matches; --all writes doubtful ones too." in said
     assert len(out.read_text().splitlines()) == 1
 
 

@@ -83,6 +83,6 @@ def run(options: argparse.Namespace) -> None:
         write_table(options.output, columns)
         if not write_record(options.output, "match", facts, {"source": first.plan, "target": second.plan}):
             screen.say(f"{record_path(options.output)} is not a record of isthmus, and was not overwritten.")
-        none = f"No match is in {options.output}{'' if options.all else '; --all writes doubtful ones too'}."
+        none = f"{options.output} has no matches{'' if options.all else '; --all writes doubtful ones too'}."
         screen.say(f"The matches are in {options.output}." if len(found) else none)
     screen.answer(facts)

@@ -237,8 +237,8 @@ class HeldOutLabels:
                 f"Baseline: the {self.n_shared:,} shared words or columns alone predict {self.shared_accuracy:.0%}."
             )
         return (
-            f"Held-out labels: {self.accuracy:.0%} [{low:.0%}, {high:.0%}] of {self.tested:,} are predicted, half of "
-            f"them hidden at a time{others}. {baseline}"
+            f"Held-out labels: {self.accuracy:.0%} [{low:.0%}, {high:.0%}] of {self.tested:,} are predicted "
+            f"correctly, half of them hidden at a time{others}. {baseline}"
         )
 
     def to_dict(self) -> dict[str, Any]:
