@@ -108,7 +108,7 @@ def test_matches_are_pairs(folder, tmp_path, capsys):
     three = write(tmp_path / "three.csv", ["a", "b", "c"], [["a1", "b1", 1]])
     status, said, wrong = run(capsys, *asked, "--pairs", three)
     assert (status, said) == (2, "")
-    assert 'expected two columns of ids, or some named source and target, got 3: "a", "b", "c".' in wrong
+    assert "expected two columns of ids, or some named source and target, got 3: \"a\", \"b\", \"c\"." in wrong
 
 
 def test_pairs_are_read_before_the_work_and_unknown_ids_lead_to_the_option(folder, tmp_path, capsys, monkeypatch):
@@ -123,8 +123,8 @@ def test_pairs_are_read_before_the_work_and_unknown_ids_lead_to_the_option(folde
         capsys, "match", folder / "a.csv", folder / "b.csv", *texts, "--pairs", folder / "pairs.csv"
     )
     assert (status, said) == (2, "")
-    assert 'has the id "a0"; ids are row numbers from 0 ' in wrong
-    assert "(choose the column with --id)" in wrong
+    assert 'has the id "a0"; ids are row numbers from 0 in one file and row numbers from 0' in wrong
+    assert "(--id names such a column)" in wrong
 
 
 @pytest.mark.parametrize("text", ["zzzqqq", "", "sun"], ids=["no word", "nothing", "a word of the other language"])

@@ -191,13 +191,9 @@ def _check_pairs_file(path: Path, ids: Sequence[Sequence[str]], plans: Sequence[
     try:
         read_pairs(path, *ids)
     except UnknownIdError as error:
-        named = [
-            "row numbers from 0" if plan.id is None else f'the values of column "{plan.id:.60}"' for plan in plans
-        ]
-        called = show_path(
-            named[0] if named[0] == named[1] else f"{named[0]} in the first file and {named[1]} in the second"
-        )
-        raise InputError(f"{str(error)[:-1]}; ids are {called} (choose the column with --id).") from None
+        named = ["row numbers from 0" if plan.id is None else f"the column {plan.id!r:.60}" for plan in plans]
+        called = show_path(f"{named[0]} in one file and {named[1]} in the other")
+        raise InputError(f"{str(error)[:-1]}; ids are {called} (--id names such a column).") from None
 
 
 def _load_plans(options: argparse.Namespace, names: tuple[str, str]) -> list[Plan]:

@@ -49,7 +49,7 @@ def run_command(program: str, run: Callable[[], None], after_stop: str = "", *, 
 def _exit_status(
     program: str, run: Callable[[], None], after_stop: str, list_written: Callable[[], list[Path]]
 ) -> int:
-    if isinstance(sys.stdout, TextIOWrapper):  # an encoding without "→" prints "?"
+    if isinstance(sys.stdout, TextIOWrapper):  # a terminal whose encoding has no "→" prints "?"
         sys.stdout.reconfigure(errors="replace")
     try:
         with _handle_signals():
