@@ -68,7 +68,7 @@ def test_source_rows_without_a_label_are_left_out_of_a_fit_and_told(folder, tmp_
     asked = ("fit", folder / "x.csv", folder / "z.csv", "--label", "kind", "-o", out)
     status, said, wrong = run(capsys, *asked)
     assert (status, wrong) == (0, "")
-    assert "42 rows with 5 features and 60 rows with 7 features, by 42 and 12 labels" in said
+    assert "42 rows with 5 features and 60 rows with 7 features, with 42 and 12 labels" in said
     assert "source: 42 labels of 3 classes; 18 rows without a label are not used" in said
     assert json.loads(run(capsys, *asked, "--json")[1])["source"]["rows"] == 42
 
@@ -78,7 +78,7 @@ def test_a_fit_by_pairs_prints_the_held_out_recall(folder, tmp_path, capsys):
     asked = ("fit", folder / "a.csv", folder / "b.csv", *COLUMNS, "-o", out)
     status, said, wrong = run(capsys, *asked, "--pairs", folder / "pairs.csv")
     assert (status, wrong) == (0, "")
-    assert "60 rows with 12 features and 60 rows with 12 features, by 40 pairs." in said
+    assert "60 rows with 12 features and 60 rows with 12 features, with 40 pairs." in said
     assert "% of 13 held-out pairs are found [" in said
     assert "Baseline: none, as no words or columns are shared." in said
     assert "use `isthmus match`" in said
@@ -221,7 +221,7 @@ def test_a_failed_match_says_that_there_is_none(tmp_path, capsys):
     out = tmp_path / "m.csv"
     status, said, _ = run(capsys, "match", tmp_path / "a.csv", tmp_path / "b.csv", "-o", out, "--jobs", 1)
     assert status == 0
-    assert f"No match is in {out}; --all writes doubtful ones too." in said
+    assert f"{out} has no matches; --all writes doubtful ones too." in said
     assert len(out.read_text().splitlines()) == 1
 
 

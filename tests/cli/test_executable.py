@@ -203,7 +203,7 @@ def test_a_bad_file_is_one_sentence_by_the_program_itself(inputs, tmp_path, proc
 def test_a_full_disc_behind_standard_output_is_one_sentence(tmp_path, processes):
     for status, _, err in each_in_a_process(processes, [["systems"], ["--help"]], tmp_path):
         assert (status, err.count("\n")) == (2, 1)
-        assert "standard output: expected to write the answer, got 'No space left on device'." in err
+        assert "standard output: could not write the answer: No space left on device." in err
 
 
 @pytest.mark.parametrize("bad", [name for name in BAD if name != "part.isthmus"])

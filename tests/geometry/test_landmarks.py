@@ -98,8 +98,8 @@ def test_a_model_on_landmarks_is_kept_in_a_file(tmp_path):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ({"kernel": Precomputed()}, "kernel: expected one of rows with features"),
-        ({"kernel": Landmarks()}, "kernel: expected one of rows with features"),
+        ({"kernel": Precomputed()}, "kernel: expected a kernel of features"),
+        ({"kernel": Landmarks()}, "kernel: expected a kernel of features"),
         ({"kernel": "round"}, "kernel: expected"),
         ({"n_landmarks": 0}, "n_landmarks: expected"),
         ({"n_landmarks": 2.5}, "n_landmarks: expected"),

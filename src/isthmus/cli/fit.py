@@ -79,7 +79,7 @@ def run(options: argparse.Namespace) -> None:
     parts = {"source": source.features, "target": target.features, PART: record.to_part()}
     save(model, options.output, parts=parts)
     certificate = getattr(model, "result_", None)
-    head = f"{name}: {type(model).__name__} of {_describe_inputs(source, target, pairs)}"
+    head = f"{name}: {type(model).__name__} fitted to {_describe_inputs(source, target, pairs)}"
     screen.say("", head, *(str(answer) for answer in (certificate, check) if answer is not None))
     hint = "" if pairs is None else " For a one-to-one matching use `isthmus match`."
     screen.say(*(f"Warning: {words}" for words in told), f"The model is in {options.output}.{hint}")
@@ -130,7 +130,7 @@ def _describe_inputs(source: InputFile, target: InputFile, pairs: Any) -> str:
     counts = [side.facts["labels"] for side in (source, target)]
     parts = [f"{counts[0]:,} and {counts[1]:,} labels"] * any(counts)
     parts += [] if pairs is None else [f"{len(pairs):,} pair{'s' * (len(pairs) > 1)}"]
-    return f"{sides[0]} and {sides[1]}, by {' and '.join(parts)}."
+    return f"{sides[0]} and {sides[1]}, with {' and '.join(parts)}."
 
 
 def _warn_about_pairs(pairs: Any, check: HeldOutPairs | None) -> list[str]:

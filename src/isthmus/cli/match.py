@@ -78,6 +78,6 @@ def run(options: argparse.Namespace) -> None:
         write_table(options.output, columns)
         plans = {"source": first.plan, "target": second.plan}
         screen.say(*write_record(options.output, "match", facts, plans))
-        none = f"No match is in {options.output}{'' if options.all else '; --all writes doubtful ones too'}."
+        none = f"{options.output} has no matches{'' if options.all else '; --all writes doubtful ones too'}."
         screen.say(f"The matches are in {options.output}." if len(found) else none)
     screen.answer(facts)

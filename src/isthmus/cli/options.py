@@ -45,7 +45,7 @@ def add_column_options(parser: argparse.ArgumentParser, *, label: bool, required
     if label:
         labels = "column of class labels; an empty cell means unlabelled"
         add("--label", required=required, metavar="COL", help=labels)
-    named = "column with the ids of the rows (default: row numbers from 0); repeat it for the other file"
+    named = "column with the ids of the rows (default: row numbers from 0); give it twice if names differ"
     add("--id", action="append", default=[], metavar="COL", help=named)
     add("--text", action="append", default=[], metavar="COL", help="column to read as text; can be repeated")
     add("--drop", action="append", default=[], metavar="COL", help="column to ignore; can be repeated")
@@ -57,7 +57,7 @@ def add_column_options(parser: argparse.ArgumentParser, *, label: bool, required
 def add_format(parser: argparse.ArgumentParser, *, files: int = 2) -> None:
     """Add the options for the dialect of CSV files."""
     add = parser.add_argument_group("CSV files", "Detected from the file and shown, unless given here.").add_argument
-    again = "; repeat it for the other file" if files > 1 else ""
+    again = "; give it twice if the second file differs" if files > 1 else ""
     separator = f"separator of the cells: one character, tab or auto (default: auto){again}"
     add("--sep", action="append", default=[], metavar="CHAR", help=separator)
     mark = f"decimal mark of numbers: . or , or auto (default: auto){again}"

@@ -1,4 +1,4 @@
-"""Run a command as a process: exit status, one-line errors, signals, and standard output that may be closed."""
+"""Run a command as a process: exit status, one-line errors, signals, closed or redirected output."""
 
 from __future__ import annotations
 
@@ -38,7 +38,8 @@ def run_command(program: str, run: Callable[[], None], after_stop: str = "", *, 
     after_stop : str
         Sentence printed after Ctrl-C or a signal, for example how to resume.
     name_written : bool
-        Whether to name the files that were completely written before Ctrl-C, in place of ``after_stop``.
+        Whether to list the files that were completely written before Ctrl-C or a signal, if any, instead of
+        ``after_stop``.
     """
     if isinstance(sys.stdout, TextIOWrapper):  # a terminal whose encoding has no "→" prints "?"
         sys.stdout.reconfigure(errors="replace")
@@ -78,11 +79,11 @@ def print_output(text: str = "") -> None:
         raise
     except OSError as error:
         _discard_output()
-        raise InputError(f"standard output: expected to write the answer, got '{error.strerror}'.") from None
+        raise InputError(f"standard output: could not write the answer: {error.strerror}.") from None
 
 
 def print_error(line: str) -> None:
-    """Print a line on standard error; if that is closed, print nothing (``print`` would use standard output)."""
+    """Print a line on standard error; nothing if that is closed (``print`` would use standard output)."""
     if sys.stderr is not None:
         print(line, file=sys.stderr)
 
@@ -105,7 +106,7 @@ def silence_libraries() -> Iterator[None]:
     try:
         yield
     finally:
-        with suppress(OSError):  # its reader has closed the pipe
+        with suppress(OSError):  # the reader of the pipe has closed it
             sys.stderr.close()
         sys.stderr = before
         os.dup2(kept, STDERR)

@@ -34,7 +34,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("-o", "--output", type=Path, required=True, metavar="FILE.html", help="the page to write")
     add("--source", type=Path, metavar="FILE", help=f"table of the source rows, to show them: {FORMATS}")
     add("--target", type=Path, metavar="FILE", help="table of the target rows, to show them")
-    named = "column with the ids of the rows (default: as in the earlier command); repeat it for the other file"
+    named = "column with the ids of the rows (default: as in the earlier command); give it twice if names differ"
     add("--id", action="append", default=[], metavar="COL", help=named)
     add("--label", metavar="COL", help="column of class labels (default: as in the earlier command)")
     add("--title", default="isthmus report", metavar="TEXT", help="title of the page (default: isthmus report)")

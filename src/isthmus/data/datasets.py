@@ -1,4 +1,8 @@
-"""Data sets: two domains and a test set as one value, collections of several domains, and two built-in loaders."""
+"""Data sets as values, and two that are built in.
+
+:class:`DomainPair` is a source, a target and a test set; :class:`Collection` has several domains from which pairs
+are drawn. :func:`load_digits` and :func:`load_toy` return pairs without a download.
+"""
 
 from __future__ import annotations
 
@@ -31,25 +35,25 @@ from isthmus.exceptions import InputError
 
 @dataclass(frozen=True, eq=False, repr=False)
 class DomainPair:
-    """Two collections described by different features, and held-out rows of the second.
+    """A source and a target with different features, and held-out test rows of the target.
 
     Parameters
     ----------
     X_source, y_source : array or CSR (n_s, d_s), array (n_s,)
-        The source: every row has its label.
+        The source rows and their labels.
     X_target, y_target : array or CSR (n_t, d_t), array (n_t,)
-        The target: labels, -1 where there is none.
+        The target rows and their labels, -1 where unlabelled.
     X_test, y_test : array or CSR (n_test, d_t), array (n_test,), optional
         Held-out target rows, for scoring only; a study that draws splits of its own needs none.
     name, description : str
-        What the data are and where they come from, the latter in one line.
+        A short name, and one line on what the data are and where they come from.
     source_features, target_features : sequence of str, optional
         The names of the d_s and the d_t columns; by default x0, x1, ….
     source_ids, target_ids, test_ids : array, optional
-        The objects of the original collection that the rows are: none is in two of the three. By default every row
-        is an object of its own.
+        Ids of the objects (documents, images) that the rows describe; no object may be in two of the three parts. By
+        default every row is an object of its own.
     target_classes : array (n_t,), optional
-        The true classes of all target rows, for pictures and for scoring only.
+        The true classes of all target rows, for plots and scoring only.
     licence : str
         The terms of use, as far as they are stated.
 
@@ -93,10 +97,10 @@ class DomainPair:
         self._set_ids(parts, sizes)
 
     def _set(self, name: str, value: Any) -> None:
-        object.__setattr__(self, name, value)  # the way to complete a frozen value while it is being made
+        object.__setattr__(self, name, value)  # the dataclass is frozen
 
     def _set_rows(self, part: str) -> int:
-        """Check the rows, the labels and the column names of a part; return the number of rows."""
+        """Check and set the rows, labels and column names of a part; return the number of rows."""
         given = getattr(self, f"X_{part}")
         X, y = check_matrix(given, f"X_{part}"), as_labels(getattr(self, f"y_{part}"), f"y_{part}")
         n, d = X.shape
@@ -153,17 +157,17 @@ class DomainPair:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Collection:
-    """Domains with the same classes and different features, where they come from, and on what terms.
+    """Domains with the same classes and different features, with their provenance and licence.
 
     Parameters
     ----------
     name, title : str
-        The name, and what the data are, in one line.
+        A short name, and one line on what the data are.
     domains : mapping of str to Domain
-        Rows X (n, d), dense or CSR, and the class y (n,) of each, as a position in ``classes``.
+        Rows X (n, d), dense or CSR, and the class y (n,) of each row, as an index into ``classes``.
     objects : mapping of str to array (n,)
-        The object (document, image, cell) that each row of a domain is. Rows of two domains with the same object are
-        two descriptions of one thing: a fair split has it in one of them only.
+        The object (document, image, cell) that each row of a domain describes. If rows of two domains describe the
+        same object, a fair split uses only one of them.
     classes : tuple of str
         The names of the classes.
     provenance, licence : str
@@ -171,7 +175,7 @@ class Collection:
     splits : mapping of str to tuple of Split
         Published splits, by name.
     split_domains : mapping of str to (str, str)
-        For every published split, the source and the target domain that its row numbers count through.
+        For every published split, the source and the target domain to which its row numbers refer.
     """
 
     name: str
@@ -194,7 +198,7 @@ class Collection:
         return len(self.domains)
 
     def split(self, source: str, target: str, protocol: Protocol, seed: int | Sequence[int]) -> Split:
-        """Draw a split of two domains by a protocol; an object that both describe is in one part only."""
+        """Draw a split of two domains by a protocol; no object is in two parts."""
         s, t = self[source], self[target]
         objects = {"objects_source": self.objects[source], "objects_target": self.objects[target]}
         return protocol.split(s.y, t.y, **objects, seed=seed)
@@ -241,8 +245,9 @@ class Collection:
 # The largest pixel value of scikit-learn's digits.
 BRIGHTEST = 16.0
 
-# A real image's spectrum is symmetric about the origin: one half-plane of the slow waves says all about them.
+# Low frequencies (u, v). The spectrum of a real image is symmetric about the origin, so a half-plane is enough.
 FREQUENCIES = tuple((u, v) for u, v in product(range(-2, 3), range(3)) if v > 0 or u >= 0)
+# Powers (p, q) of the central moments of order two and three.
 MOMENTS = tuple((p, q) for p, q in product(range(4), range(4)) if 2 <= p + q <= 3)
 
 PIXEL_NAMES = tuple(f"pixel_{row}_{column}" for row, column in product(range(8), range(8)))
@@ -257,19 +262,19 @@ SHAPE_NAMES = (
 def load_digits(
     labelled_per_class: int = 2, *, n_source: int = 300, n_target: int = 600, random_state: int = 0
 ) -> DomainPair:
-    """Load scikit-learn's 1,797 images of 8 x 8 pixels, each used once: as pixels or as shape features.
+    """Load scikit-learn's 1,797 digits as two domains, pixels and shape features, of different images.
 
-    The source sees the 64 pixels, in [0, 1]. The target sees 36 shape features (:func:`shape_features`) of other
-    images. Both come in equal numbers per class; what remains is the test set. Nothing is downloaded.
+    The source has the 64 pixels, in [0, 1]; the target has 36 shape features (:func:`shape_features`) of other
+    images. Both have equally many rows per class; the remaining images are the test set. Nothing is downloaded.
 
     Parameters
     ----------
     labelled_per_class : int
         Labelled target rows per class.
     n_source, n_target : int
-        Rows of the source and of the target, in all classes together: multiples of ten.
+        Number of source and of target rows, over all ten classes: multiples of ten.
     random_state : int
-        The seed that says which images go where.
+        Seed of the split into source, target and test.
 
     Examples
     --------
@@ -290,7 +295,7 @@ def load_digits(
     shuffled = [rng.permutation(np.flatnonzero(y == label)) for label in range(10)]
     cuts = [np.split(rows, [per_source, per_source + per_target]) for rows in shuffled]
     source, target, test = (np.concatenate(part) for part in zip(*cuts, strict=True))
-    # They come class by class: the first labelled_per_class of each class keep their label.
+    # Target rows are still sorted by class here: the first labelled_per_class of each class keep their label.
     hidden = np.arange(len(target)) % per_target >= labelled_per_class
     y_target = np.where(hidden, UNLABELLED, y[target])
     mix = rng.permutation(len(target))
@@ -319,11 +324,11 @@ def load_digits(
 def shape_features(images: Any) -> FloatArray:
     r"""Return projections, Fourier magnitudes and central moments of 8 x 8 images, as (n, 36).
 
-    - ink of each row and of each column (16 sums);
-    - magnitudes of the 13 slowest waves, :math:`|\sum_{rc} f_{rc} e^{-2\pi i (ur + vc)/8}|`, which do not change
+    - sums of the pixels of each row and of each column (16);
+    - magnitudes of the 13 lowest frequencies, :math:`|\sum_{rc} f_{rc} e^{-2\pi i (ur + vc)/8}|`, which do not change
       when an image is shifted cyclically;
-    - the 7 central moments of order two and three of the ink as a distribution,
-      :math:`\sum f_{rc} (r - \bar r)^p (c - \bar c)^q / \sum f_{rc}`, which change neither when the ink is moved
+    - the 7 central moments of order two and three of the pixels as a distribution,
+      :math:`\sum f_{rc} (r - \bar r)^p (c - \bar c)^q / \sum f_{rc}`, which change neither when the digit is moved
       nor when it is made darker; zero for a blank image.
 
     Parameters
@@ -365,12 +370,12 @@ def _check_rows_per_class(n: int, name: str) -> int:
 
 # Standard deviation of a class along its long axis, and across it.
 LENGTH, WIDTH = 1.5, 0.4
-# From the centre of a domain to the centre of either class, across the long axis.
+# Distance from the centre of a domain to the centre of either class, across the long axis.
 APART = 1.2
-# How many standard deviations out, along the long axis and towards one of the classes, labelled target rows lie.
+# Offset of the labelled target rows from their class centre, in standard deviations, along and across the long axis.
 BIAS = 2.0
 
-# Columns: the long axis, the axis from class to class and, in space, the third one.
+# Columns: the long axis, the axis between the class centres and, in three dimensions, the third one.
 SOURCE_AXES = np.array([[1.0, -1.0], [1.0, 1.0]]) / np.sqrt(2.0)
 TARGET_AXES = np.array([[2.0, -1.0, 2.0], [2.0, 2.0, -1.0], [-1.0, 2.0, 2.0]]) / 3.0
 SOURCE_CENTRE = np.array([2.0, 3.0])
@@ -385,22 +390,23 @@ def load_toy(
     labelled_per_class: int = 2,
     test_per_class: int = 200,
 ) -> DomainPair:
-    """Draw two classes in the plane and the same two in space, where the few labelled rows come from one end.
+    """Draw a two-class toy problem: the source in two dimensions, the target in three, with biased target labels.
 
-    Every class is an elongated Gaussian, and the two classes of a domain lie side by side. The target's are turned
-    and moved elsewhere. Its unlabelled and test rows follow them; its labelled rows lie about two standard
-    deviations out at the same end of both classes, so that a model of these rows alone is misled about where the
-    classes are. The labelled rows of the target come first, then the unlabelled ones, both class by class.
+    Every class is an elongated Gaussian, and the two classes of a domain lie side by side; the target's are rotated
+    and shifted. Unlabelled and test rows are drawn from these Gaussians. Labelled target rows lie about two standard
+    deviations out, in the same corner of both classes, so that a model of these rows alone misjudges where the
+    classes are. Target rows are sorted: the labelled ones first, then the unlabelled ones, both by class.
 
-    The paper gives the numbers of rows, two Gaussian classes in each domain, and that the labelled target rows are
-    "deliberately sampled with bias". It gives no means and no covariances: those here are ours.
+    It follows the toy problem of Qian and Chen (2012), who give the numbers of rows, two Gaussian classes in each
+    domain, and labelled target rows that are "deliberately sampled with bias". They give no means and no covariances:
+    those here are ours.
 
     Parameters
     ----------
     random_state : int
-        The seed of the rows that are drawn.
+        Random seed.
     source_per_class, unlabelled_per_class, labelled_per_class, test_per_class : int
-        Labelled rows of the source; unlabelled, labelled and held-out ones of the target.
+        Number of source rows, and of unlabelled, labelled and test rows of the target, per class.
 
     Examples
     --------
@@ -436,7 +442,7 @@ def load_toy(
 def _draw_classes(
     per_class: int, centre: FloatArray, axes: FloatArray, rng: np.random.Generator, *, end: float | None = None
 ) -> tuple[FloatArray, IntArray]:
-    """Return rows of both classes and their codes; near one corner of each where ``end`` is given."""
+    """Return rows of both classes and their codes; in one corner of each class if ``end`` is given."""
     y = np.repeat(np.arange(2), per_class)
     along, *across = rng.standard_normal((len(axes), len(y)))
     if end is not None:

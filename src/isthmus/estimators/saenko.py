@@ -31,27 +31,26 @@ class Saenko(LogDetEstimator):
        \min_{M \succ 0}\; \mathrm{LogDet}(M, I) + \lambda_2 \sum_{ij} \mathrm{LogDet}(\xi_{ij}, \xi^0_{ij})
        \quad\text{s.t.}\quad (x_i - y_j)^T M (x_i - y_j) \lessgtr \xi_{ij}
 
-    Rows of one class are drawn together across the domains (below u), rows of different classes kept apart (above
-    l). It is ITML on those pairs: what the domains differ in, such as a shift of their means, is what same-class
-    pairs make the metric overlook. M is a d × d matrix over the shared features; ``get_mahalanobis_matrix()`` is
-    the same over the features of both domains, [[M, M], [M, M]].
+    A source row x and a target row y of the same class should have a squared distance below u, of different classes
+    above l; ξ are these bounds with slack. This is ITML on cross-domain pairs: same-class pairs teach the metric to
+    ignore what differs between the domains, such as a shift of their means. M is a d × d matrix over the shared
+    features; ``get_mahalanobis_matrix()`` returns it for stacked features of both domains, [[M, M], [M, M]].
 
     Parameters
     ----------
     pair_weight : float or "auto"
-        λ2 ≥ 0, how much a pair on the wrong side of its bound costs; "auto" shares 10,000 among all pairs, so that
-        their number does not matter.
+        λ2 ≥ 0, the cost of a pair on the wrong side of its bound; "auto" divides 10,000 by the number of pairs.
     bounds : (float, float) or "auto"
-        u < l, squared distances; "auto" takes half and one and a half times the spread of the domains, as
-        :class:`MLHD` does. The shift between their means is no part of it: it is to be overlooked, and bounds
-        that grew with it would ask for pairs as far apart as the shift is long.
+        u < l, squared distances; "auto" takes 0.5 and 1.5 times the spread of the domains, as :class:`MLHD` does. The
+        spread does not include the shift between their means: the metric should ignore the shift, and bounds that
+        grew with it would demand pairs as far apart as the shift is long.
     solver, tol, max_iter, rule, references, n_neighbors, source_transformer, target_transformer, progress
         As in :class:`MLHD`.
 
     Attributes
     ----------
     common_space_ : CommonSpace
-        What was learned: both domains are mapped into the common space in the same way.
+        The learned common space, into which both domains are mapped by the same matrix.
     result_ : Result
         The solver's result; ``result_.matrix()`` is M.
     classes_ : array
@@ -104,9 +103,9 @@ class Saenko(LogDetEstimator):
 
     def _fit_joint(self, domains: TwoDomains, joint: JointSpace, settings: SolverRun) -> Learned:
         bounds = as_bounds(self.bounds, joint.spread)
-        # Labelled rows of both domains one above the other, in the coordinates they share.
+        # Labelled rows of both domains stacked, in their shared coordinates.
         rows = np.vstack([joint.source.points, joint.target.points])
-        rows -= rows.mean(axis=0)  # only differences count: an offset would cost digits
+        rows -= rows.mean(axis=0)  # only differences count; a large offset would lose digits
         pairs = make_label_pairs(rows, joint.y, [joint.runs], bounds)
         weight = self._pair_weight(count_pairs(pairs))
         result = settings.result(LogDetProblem(rows, scale_weights(pairs, weight)))

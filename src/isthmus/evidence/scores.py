@@ -25,19 +25,19 @@ from isthmus._core.validation import (
 from isthmus.evidence.held_out import wilson_interval
 from isthmus.exceptions import InputError
 
-# The name of the classes that have no row of their own in a confusion matrix.
+# The row and column of a confusion matrix for all classes that have none of their own.
 OTHER_CLASSES = "other classes"
 
 
 def accuracy(y_true: Any, y_predicted: Any) -> float:
-    """Return the share of rows whose predicted label is the true one; rows without a true label do not count.
+    """Return the share of rows whose predicted label is the true one; rows without a true label are ignored.
 
     Parameters
     ----------
     y_true : array (n,)
         Labels; -1, None or NaN where unknown.
     y_predicted : array (n,)
-        Labels of the same type: to compare "3" with 3 is refused.
+        Labels of the same type: comparing "3" with 3 raises an error.
 
     Examples
     --------
@@ -48,7 +48,7 @@ def accuracy(y_true: Any, y_predicted: Any) -> float:
 
 
 def score_predictions(y_true: Any, y_predicted: Any, name: str, of: str) -> float:
-    """Return :func:`accuracy` for a method whose own arguments are called ``name`` and ``of``."""
+    """Return :func:`accuracy` with error messages that call the arguments ``name`` and ``of``."""
     true, predicted = as_labels(y_true, name), as_labels(y_predicted, of)
     check_length(true, len(predicted), name, of)
     labelled = ~is_unlabelled(true)
@@ -65,14 +65,14 @@ def score_predictions(y_true: Any, y_predicted: Any, name: str, of: str) -> floa
 @short_repr
 @dataclass(frozen=True, eq=False)
 class ClassScores:
-    """Accuracy, confusion matrix, and recall and precision per class, of the predictions for some rows.
+    """Accuracy, confusion matrix, and recall and precision per class of some predictions.
 
     Parameters
     ----------
     classes : tuple of str
         The classes in the order of the matrix.
     confusion : array (C, C)
-        Row counts: the true class down, the predicted class across.
+        Numbers of rows; true classes are rows, predicted classes are columns, as in scikit-learn.
     n_correct : int
         Rows whose predicted class is the true one.
     """
@@ -121,8 +121,8 @@ def score_classes(
     y_true, y_predicted : sequence of str (n,)
         Classes of the same rows, at least one.
     classes : sequence of str, optional
-        The classes of the confusion matrix, in this order; all others are counted together as "other classes", and
-        still compared one by one for the accuracy. By default all classes, sorted.
+        The classes of the confusion matrix, in this order; all others share one row and column, "other classes", but
+        are told apart for the accuracy. By default all classes, sorted.
 
     Examples
     --------
@@ -135,7 +135,7 @@ def score_classes(
     check_length(y_predicted, len(y_true), "y_predicted", "y_true")
     named = sorted({*y_true, *y_predicted}) if classes is None else list(dict.fromkeys(classes))
     place = {name: i for i, name in enumerate(named)}
-    # The extra row and column only where a class needs them: a matrix of all classes has none.
+    # "other classes" is added only if some class needs it.
     if not place.keys() >= {*y_true, *y_predicted}:
         place.setdefault(OTHER_CLASSES, len(named))
     rows, columns = ([place.get(name, place.get(OTHER_CLASSES, 0)) for name in y] for y in (y_true, y_predicted))
@@ -146,10 +146,10 @@ def score_classes(
 
 
 def precision_at_k(distances: Any, y_queries: Any, y_references: Any, k: int) -> float:
-    r"""Return the share of a query's class among its k nearest references, as a mean over queries.
+    r"""Return the mean over queries of the share of the query's class among its k nearest references.
 
-    Where references at the same distance compete for the last of the k places, each has the same share of them: the
-    value is the mean over all orders of ties, and the order of the references does not matter.
+    If references at the same distance compete for the last of the k places, the value is the mean over all orders of
+    the ties, so that the order of the references does not matter.
 
     Parameters
     ----------
@@ -167,7 +167,7 @@ def precision_at_k(distances: Any, y_queries: Any, y_references: Any, k: int) ->
     """
     D, relevant = _retrieval(distances, y_queries, y_references)
     k = int(check_number(k, "k", low=1, high=D.shape[1], whole=True))
-    # The distance of the k-th place: nearer references are in, those at it share the places that are left.
+    # Distance of the k-th neighbour: nearer references are in, those at this distance share the remaining places.
     border = np.partition(D, k - 1, axis=1)[:, k - 1, None]
     inside, tied = border > D, border == D
     share = (k - inside.sum(axis=1)) / tied.sum(axis=1)
@@ -179,7 +179,7 @@ def mean_average_precision(distances: Any, y_queries: Any, y_references: Any) ->
     r"""Return the mean over queries of the average precision, :math:`\frac{1}{R} \sum_{r \text{ relevant}} P(d_r)`.
 
     R is the number of references of the query's class, and P(d) the share of that class among all references at a
-    distance of at most d. References at equal distance are therefore found together, as in
+    distance of at most d. References at equal distance are therefore ranked together, as in
     :func:`sklearn.metrics.average_precision_score`, and the order of the references does not matter.
 
     Parameters
@@ -199,16 +199,18 @@ def mean_average_precision(distances: Any, y_queries: Any, y_references: Any) ->
 def _average_precision(d: FloatArray, relevant: BoolArray) -> float:
     order = np.argsort(d, kind="stable")
     hits = np.cumsum(relevant[order])
-    # Of a run of ties the last place counts for all: only there everything at that distance is found.
+    # Precision after the last of the references at the same distance, so that ties count together.
     last = np.searchsorted(d[order], d[relevant], side="right") - 1
     return float(np.mean(hits[last] / (last + 1)))
 
 
 def _retrieval(distances: Any, y_queries: Any, y_references: Any) -> tuple[FloatArray, BoolArray]:
-    """Return distances, and which references are relevant, of the queries that have any."""
+    """Return distances and the mask of relevant references, for the queries that have a relevant one."""
     D = check_matrix(distances, "distances")
     if is_sparse(D):
-        raise InputError("distances: expected a dense array, got a sparse one, whose gaps would be distances of 0.")
+        raise InputError(
+            "distances: expected a dense array, got a sparse one, whose empty cells would be distances of 0."
+        )
     queries, references = as_labels(y_queries, "y_queries"), as_labels(y_references, "y_references")
     check_length(queries, D.shape[0], "y_queries", "the rows of distances")
     check_length(references, D.shape[1], "y_references", "the columns of distances")

@@ -1,7 +1,7 @@
-"""Kernels: one frozen dataclass, one formula each.
+"""Kernels, each a frozen dataclass with one formula, and their approximation by landmarks (Nyström).
 
-A kernel turns rows into inner products. Those with a bandwidth or a scale take a number, or a word by which it is
-computed from the rows of a domain (``kernel.resolve(X)``), so that nothing depends on the unit of the features.
+A kernel turns rows into inner products. A bandwidth or scale is a number, or a rule such as "median" by which
+``kernel.resolve(X)`` computes the number from the rows of a domain, so that the unit of the features does not matter.
 """
 
 from __future__ import annotations
@@ -25,13 +25,13 @@ __all__ = ["RBF", "Cosine", "Kernel", "Landmarks", "Laplacian", "Linear", "OnLan
 
 # The median distance is taken over all pairs of at most this many rows.
 MEDIAN_ROWS = 2000
-# The diagonal of an unknown kernel is read off Gram matrices of this many rows.
+# By default, the diagonal of a kernel is computed from Gram matrices of this many rows.
 DIAGONAL_ROWS = 64
 
 
 @dataclass(frozen=True)
 class Kernel:
-    """The base of all kernels: subclasses give :meth:`gram`, which has to be positive semi-definite.
+    """Base class of kernels: subclasses implement :meth:`gram`, which must be positive semi-definite.
 
     Examples
     --------
@@ -47,13 +47,13 @@ class Kernel:
         raise NotImplementedError
 
     def diagonal(self, A: Matrix) -> FloatArray:
-        """Return the inner product of each row with itself (n,), off small Gram matrices unless a kernel knows it."""
+        """Return the inner product of each row with itself (n,), by default from small Gram matrices."""
         blocks = (A[start : start + DIAGONAL_ROWS] for start in range(0, A.shape[0], DIAGONAL_ROWS))
         parts = [np.diagonal(self.gram(rows, rows)) for rows in blocks]
         return np.concatenate(parts) if parts else np.zeros(0)
 
     def resolve(self, X: Matrix) -> Kernel:
-        """Replace every word by the number computed from these rows."""
+        """Return the kernel with every rule, such as "median", replaced by its number for these rows."""
         return self
 
 
@@ -78,7 +78,7 @@ class Linear(Kernel):
 
 @dataclass(frozen=True)
 class _OfDistance(Kernel):
-    """A kernel that falls, from one, with the distance of two rows in units of a bandwidth."""
+    """Base class of kernels that decrease from one with the distance of two rows, in units of a bandwidth."""
 
     bandwidth: float | str = "median"
     _distances: ClassVar[Callable[..., FloatArray]]
@@ -91,7 +91,7 @@ class _OfDistance(Kernel):
         return np.ones(A.shape[0])
 
     def resolve(self, X: Matrix) -> Self:
-        """Take the median distance of the rows as bandwidth."""
+        """Return the kernel with the median distance of the rows as bandwidth, if that is its rule."""
         if self.bandwidth != "median":
             return self
         return replace(self, bandwidth=_median_distance(X, self._distances))
@@ -174,7 +174,7 @@ class Polynomial(Kernel):
         return np.asarray((squared_norms(A) / s + self.offset) ** self.degree)
 
     def resolve(self, X: Matrix) -> Polynomial:
-        """Take the mean squared norm of the rows as scale."""
+        """Return the kernel with the mean squared norm of the rows as scale, if that is its rule."""
         if self.scale != "mean":
             return self
         return replace(self, scale=float(squared_norms(X).mean()) or 1.0)
@@ -197,9 +197,9 @@ class Cosine(Kernel):
 class Precomputed(Kernel):
     """Gram matrices in place of features.
 
-    In ``fit`` a domain is given as its own Gram matrix (n, n), positive semi-definite; a new row is its inner
-    products with the n rows of ``fit``. What lies outside their span cannot be seen from those: a new row is
-    taken to lie inside.
+    In ``fit`` a domain is given as its own Gram matrix (n, n), positive semi-definite; a new row is given by its
+    inner products with the n rows of ``fit``. These do not show what lies outside the span of those rows, so a new
+    row is assumed to lie inside.
     """
 
 
@@ -209,7 +209,7 @@ _SHORT_NAMES = {kernel.__name__.lower(): kernel for kernel in _KERNELS}
 
 
 def as_kernel(kernel: KernelSpec, name: str = "kernel") -> Kernel:
-    """Return a kernel from itself or from its short name.
+    """Return a kernel, given as an instance or by its short name.
 
     Examples
     --------
@@ -243,7 +243,7 @@ def _median_distance(X: Matrix, distances: Callable[[Matrix], FloatArray]) -> fl
     if X.shape[0] > MEDIAN_ROWS:
         X = X[np.sort(np.random.default_rng(0).choice(X.shape[0], MEDIAN_ROWS, replace=False))]
     D = distances(_double(X))[np.triu_indices(X.shape[0], k=1)]
-    rounding = 1e-7 * D.max(initial=0.0)  # what equal rows may come out at
+    rounding = 1e-7 * D.max(initial=0.0)  # distance of equal rows, by rounding
     distinct = D[rounding < D]
     if not len(distinct):
         return 1.0
@@ -251,18 +251,19 @@ def _median_distance(X: Matrix, distances: Callable[[Matrix], FloatArray]) -> fl
     return median if median > rounding else float(np.median(distinct))
 
 
-# Landmarks are chosen among at most this many rows for each of them: more change little.
+# Landmarks are chosen among a sample of this many rows per landmark; larger samples change little.
 LOOKED_AT = 20
-# More move the centres, and what they leave of the rows hardly at all; batches lose 3 to 15 % of the centres.
+# Iterations of k-means: more of them hardly reduce the approximation error. MiniBatchKMeans would lose 3 to 15 % of
+# the centres.
 KMEANS_STEPS = 5
-# What is left of a row, below this part of the longest one, is rounding and no reason to choose it.
+# A residual below this part of the largest squared length is rounding, and gives a row no more leverage.
 ROUNDING = 1e-12
 
 
 @short_repr
 @dataclass(frozen=True)
 class OnLandmarks(Kernel):
-    """A kernel with its landmarks: what :class:`Landmarks` is once the rows of a domain are known.
+    """A kernel with chosen landmarks: the result of :meth:`Landmarks.resolve`.
 
     Parameters
     ----------
@@ -279,7 +280,7 @@ class OnLandmarks(Kernel):
     factor: FloatArray
 
     def coordinates(self, X: Matrix) -> FloatArray:
-        """Return points (n, m) whose ordinary inner products are those of the kernel of rows (n, d)."""
+        """Return points (n, m) whose inner products are the approximate kernel values of the rows X (n, d)."""
         return np.asarray(sla.solve_triangular(self.factor, self.kernel.gram(X, self.rows).T, lower=True).T)
 
     def gram(self, A: Matrix, B: Matrix) -> FloatArray:
@@ -293,12 +294,12 @@ class OnLandmarks(Kernel):
 
 @dataclass(frozen=True)
 class Landmarks(Kernel):
-    r"""Another kernel, seen from m landmarks: :math:`\tilde k(x, y) = k(x, L)\, k(L, L)^{-1}\, k(L, y)`.
+    r"""Nyström approximation of a kernel by m landmarks: :math:`\tilde k(x, y) = k(x, L)\, k(L, L)^{-1}\, k(L, y)`.
 
-    Use it in the place of the kernel where a domain has thousands of labelled rows:
-    ``MLHD(source_kernel=Landmarks("rbf", 1000))``. Rows without a label enter through their mean alone, by blocks.
-    Where a domain has at most m rows, all of them are landmarks, and nothing is lost but what lies outside their
-    span, where the metric is then zero.
+    Use it instead of the kernel if a domain has thousands of labelled rows:
+    ``MLHD(source_kernel=Landmarks("rbf", 1000))``. Unlabelled rows enter only through their mean, in blocks. If a
+    domain has at most m rows, all of them are landmarks and the kernel is exact on them; outside their span the
+    metric is zero.
 
     Parameters
     ----------
@@ -307,10 +308,11 @@ class Landmarks(Kernel):
     n_landmarks : int
         m.
     sampling : {"kmeans", "uniform", "leverage"}
-        Where landmarks come from: the centres of k-means (sparse rows: the rows next to them), rows at random, or
-        rows drawn with the odds of their leverage, which is large where other rows tell little of them.
+        How landmarks are chosen: centres of k-means (for sparse rows, the rows nearest to the centres), rows drawn
+        uniformly, or rows drawn with a probability proportional to their leverage, which is large for rows that the
+        other rows do not explain.
     random_state : int
-        The seed of the choice.
+        Random seed.
 
     Examples
     --------
@@ -328,29 +330,29 @@ class Landmarks(Kernel):
 
     def __post_init__(self) -> None:
         if isinstance(as_kernel(self.kernel), Precomputed | Landmarks):
-            raise InputError(f"kernel: expected one of rows with features, got {self.kernel!r}.")
+            raise InputError(f"kernel: expected a kernel of features, got {self.kernel!r}.")
         check_number(self.n_landmarks, "n_landmarks", low=1, whole=True)
         check_choice(self.sampling, "sampling", tuple(SAMPLINGS))
         check_number(self.random_state, "random_state", low=0, whole=True)
 
     def gram(self, A: Matrix, B: Matrix) -> FloatArray:
-        """Raise: there is none before the landmarks are known."""
+        """Raise an error: landmarks are chosen by :meth:`resolve`."""
         raise InputError("kernel: expected landmarks by now, got none; call kernel.resolve(X) first.")
 
     def resolve(self, X: Matrix) -> OnLandmarks:
-        """Choose landmarks among these rows."""
+        """Return the kernel with landmarks chosen from these rows."""
         kernel, m = as_kernel(self.kernel).resolve(X), int(self.n_landmarks)
         if X.shape[0] > m:
             rng = np.random.default_rng(self.random_state)
             X = SAMPLINGS[self.sampling](X[_draw_numbers(X.shape[0], LOOKED_AT * m, rng)], kernel, m, rng)
         C, pivots = pivoted_cholesky(kernel.gram(X, X))
         if not len(pivots):
-            raise InputError("kernel: expected rows that are not all zero to it, got no landmark but zeros.")
+            raise InputError("kernel: expected rows that are not all zero to it, got only zeros as landmarks.")
         return OnLandmarks(kernel, X[pivots], C[pivots])
 
 
 def _draw_numbers(n: int, m: int, rng: np.random.Generator) -> IntArray:
-    """Draw at most m of n numbers, in order."""
+    """Draw m of the numbers 0 … n - 1 without replacement, sorted; all of them if n ≤ m."""
     return np.arange(n) if n <= m else np.sort(rng.choice(n, m, replace=False))
 
 
@@ -360,7 +362,7 @@ def _uniform(X: Matrix, kernel: Kernel, m: int, rng: np.random.Generator) -> Mat
 
 def _centres(X: Matrix, kernel: Kernel, m: int, rng: np.random.Generator) -> Matrix:
     seed = int(rng.integers(2**31))
-    with warnings.catch_warnings():  # of equal rows that share a centre: repeated ones are dropped
+    with warnings.catch_warnings():  # fewer distinct rows than centres: the caller drops repeated centres
         warnings.simplefilter("ignore", ConvergenceWarning)
         means = KMeans(m, n_init=1, max_iter=KMEANS_STEPS, random_state=seed).fit(X)
     centres = np.asarray(means.cluster_centers_, dtype=np.float64)
@@ -373,12 +375,12 @@ def _by_leverage(X: Matrix, kernel: Kernel, m: int, rng: np.random.Generator) ->
 
 
 def leverage(X: Matrix, kernel: Kernel, m: int, rng: np.random.Generator) -> FloatArray:
-    r"""Return the ridge leverage (n,) of rows, up to a factor.
+    r"""Return approximate ridge leverage scores (n,) of rows, up to a factor.
 
     .. math:: k(x, x) - k(x, S) (k(S, S) + \rho I)^{-1} k(S, x)
 
     S is a first sample of m rows, and ρ the mean of the smaller half of the eigenvalues of its Gram matrix: what
-    m / 2 landmarks would leave.
+    m / 2 landmarks would leave unexplained.
     """
     S = _uniform(X, kernel, m, rng)
     values, vectors = np.linalg.eigh(kernel.gram(S, S))

@@ -1,11 +1,12 @@
 """Coordinates of a domain under a kernel, and of two domains side by side.
 
-A kernel is a change of coordinates. Some elements of its feature space are learned from: the labelled rows, and the
-mean of all rows. A row's coordinates are those of its projection onto their span, in an orthonormal basis, and
-``outside`` is the squared length of the rest.
+A metric is learned from the labelled rows and the mean of all rows, as elements of the kernel's feature space. The
+coordinates of a row are those of its projection onto their span, in an orthonormal basis; ``outside`` is the squared
+length of the rest.
 
 :class:`FeatureSpace` and :class:`KernelSpace` give new rows their coordinates, :class:`DomainSpan` adds the rows of a
 fit, and :class:`JointSpace` puts source and target side by side: [x; 0] and [0; y].
+:func:`fit_transformer` and :func:`apply_transformer` preprocess the rows of a domain before that.
 """
 
 from __future__ import annotations
@@ -34,19 +35,19 @@ from isthmus.geometry.kernels import (
     as_kernel,
 )
 
-# No more kernel values than this are held at once while they are summed.
+# Memory for kernel values while they are summed in blocks.
 BLOCK_BYTES = 2**25
-# A row whose projection is longer than itself by more than this part proves that a kernel is indefinite.
+# A projection whose squared length exceeds that of its row by more than this part proves that a kernel is indefinite.
 SHORTER = 1e-6
 
 
 @dataclass(frozen=True, eq=False)
 class FeatureSpace:
-    """Features as their own coordinates, with nothing outside: the linear kernel, or, at unit length, the cosine."""
+    """Features as coordinates, with nothing outside: the linear kernel or, with unit rows, the cosine."""
 
     n_features: int
     kernel: Kernel = field(default_factory=Linear)
-    # Whether nothing lies, or nothing is counted, outside the coordinates.
+    # Whether what lies outside the coordinates is zero, or ignored.
     complete: bool = True
 
     @property
@@ -88,14 +89,14 @@ class KernelSpace:
     n_features : int
         d.
     complete : bool
-        Whether to leave out of account what lies outside the span.
+        Whether to ignore what lies outside the span.
     centre : array (d,), optional
-        Taken off every row before the kernel sees it, where the kernel is of differences: far from the origin those
-        would be rounding. The landmarks are centred already.
+        Subtracted from every row, for kernels of differences of rows: far from the origin, differences would be
+        dominated by rounding. The landmarks are already centred.
     averaged : array or CSR (n, d), optional
-        One more anchor is the mean of these rows in feature space, whose kernel values are means.
+        Rows whose mean in feature space is one more anchor; its kernel values are the means of theirs.
     place : int
-        Which anchor that one is.
+        Position of that anchor among all anchors.
     """
 
     kernel: Kernel
@@ -113,7 +114,7 @@ class KernelSpace:
         return len(self.factor)
 
     def coordinates(self, X: Matrix) -> Matrix:
-        """Return kernel values with the anchors, times the inverse factor."""
+        """Return coordinates (n, r) of rows (n, d): kernel values with the anchors, times the inverse factor."""
         if self.dimension == 0:
             return np.zeros((X.shape[0], 0))
         if isinstance(self.kernel, Precomputed):
@@ -126,7 +127,7 @@ class KernelSpace:
         return sla.solve_triangular(self.factor, K.T, lower=True).T
 
     def outside(self, X: Matrix, C: FloatArray) -> FloatArray:
-        """Return k(x, x) less the squared length of the coordinates."""
+        """Return squared lengths (n,) outside the span: k(x, x) minus the squared length of the coordinates."""
         if self.complete:
             return np.zeros(X.shape[0])
         total = self.kernel.diagonal(centre_rows(X, self.centre))
@@ -136,19 +137,19 @@ class KernelSpace:
         return np.where(rest > 10 * RANK_TOLERANCE * total, rest, 0.0)
 
     def outside_products(self, A: Matrix, B: Matrix, CA: FloatArray, CB: FloatArray) -> FloatArray:
-        """Return k(a, b) less the inner products of the coordinates."""
+        """Return inner products (n, m) outside the span: k(a, b) minus the inner products of the coordinates."""
         if self.complete:
             return np.zeros((A.shape[0], B.shape[0]))
         return self.kernel.gram(centre_rows(A, self.centre), centre_rows(B, self.centre)) - CA @ CB.T
 
     def basis(self) -> FloatArray:
-        """Return landmarks times the inverse factor, for a linear kernel."""
+        """Return the basis (d, r) in terms of the features, for a linear kernel."""
         _check_linear(self.kernel)
         rows: Any = self.landmarks.toarray() if is_sparse(self.landmarks) else self.landmarks
         return np.asarray(sla.solve_triangular(self.factor, rows, lower=True).T)
 
 
-# What the common space needs to know of a domain.
+# The coordinates of a domain that :class:`CommonSpace` is built on.
 Space: TypeAlias = FeatureSpace | KernelSpace
 
 
@@ -171,7 +172,7 @@ def centre_rows(X: Matrix, centre: FloatArray | None) -> Matrix:
 
 
 def mean_products(kernel: Kernel, A: Matrix, X: Matrix) -> FloatArray:
-    """Return the mean over the rows x of X (n, d) of k(a, x), for each row a of A (m, d), in blocks of X."""
+    """Return the mean of k(a, x) over the rows x of X (n, d), for each row a of A (m, d); computed in blocks of X."""
     size = max(1, BLOCK_BYTES // (8 * max(1, A.shape[0])))
     sums = [kernel.gram(A, X[i : i + size]).sum(axis=1) for i in range(0, X.shape[0], size)]
     return np.asarray(np.sum(sums, axis=0) / X.shape[0])
@@ -180,7 +181,7 @@ def mean_products(kernel: Kernel, A: Matrix, X: Matrix) -> FloatArray:
 def mean_square(kernel: Kernel, X: Matrix) -> float:
     """Return the squared length of the mean of rows X (n, d) in feature space: the mean of all n² values k(x, x').
 
-    In blocks of rows, each from the diagonal on.
+    Computed in blocks of the upper triangle.
     """
     n, start, total = X.shape[0], 0, 0.0
     while start < n:
@@ -191,28 +192,28 @@ def mean_square(kernel: Kernel, X: Matrix) -> float:
     return total / float(n) ** 2
 
 
-# Up to this many columns, dense linear features are their own coordinates even if there are fewer rows.
+# Up to this many columns, dense features are used as coordinates (linear and cosine kernel) even with fewer rows.
 WIDE = 1024
-# A variance that is a difference of two sums means nothing below this part of them.
+# A variance computed as a difference is rounding, and set to zero, below this part of the mean squared length.
 CANCELLED = 1e-13
 
 
 @dataclass(frozen=True, eq=False)
 class DomainSpan:
-    """A domain's space, its rows that are learned from, and the mean and the size of all its rows.
+    """A domain's space, its training rows (labelled or in a pair), and moments of all its rows.
 
     Parameters
     ----------
     space : Space
-        Where new rows get their coordinates.
+        Gives new rows their coordinates.
     points : array (m, r)
-        Coordinates of the rows that are learned from.
+        Coordinates of the training rows.
     y : array (m,)
-        Their label codes, -1 for none.
+        Their label codes, -1 for unlabelled.
     mean : array (r,)
-        The mean of all rows, labelled or not: it lies in the span too. NaN, as the next two, if not computed.
+        Coordinates of the mean of all rows, labelled or not. NaN, like the next two, if not computed.
     variance, squared : float
-        The mean squared length of all rows, around their mean and as they are.
+        The mean squared length of all rows, with and without their mean subtracted.
     """
 
     space: Space
@@ -229,7 +230,7 @@ class DomainSpan:
 
 
 def span_of_features(domain: Domain, rows: IntArray, kernel: Kernel | None = None) -> DomainSpan:
-    """Span a domain by its features: as they are, or at unit length where the kernel is the cosine."""
+    """Return a domain with its features as coordinates; the cosine kernel scales rows to unit length."""
     y, space = domain.y[rows], FeatureSpace(domain.X.shape[1], kernel or Linear())
     if not is_sparse(domain.X):
         Z = as_dense(space.coordinates(as_dense(domain.X)))
@@ -245,10 +246,10 @@ def span_of_features(domain: Domain, rows: IntArray, kernel: Kernel | None = Non
 def span_of_kernel(
     domain: Domain, rows: IntArray, kernel: Kernel, *, outside: str, every_row: bool, mean: bool, name: str
 ) -> DomainSpan:
-    """Span a domain under a kernel, whose words are resolved on all rows; ``rows`` are those that are learned from.
+    """Return a domain in coordinates of a kernel, which is resolved on all rows; ``rows`` are the training rows.
 
-    The span of these, and of the mean of all where that is learned from too (``mean``), contains the optimum. The
-    span of ``every_row`` costs their Gram matrix, and is needed where the metric is zero ``outside``.
+    The optimum lies in the span of the training rows and, if it is used (``mean``), the mean of all rows. The span of
+    ``every_row`` costs the Gram matrix of all rows, and is always used if the metric is zero ``outside``.
     """
     n, d = domain.X.shape
     narrow = outside == "identity" and d <= (n if is_sparse(domain.X) else max(n, WIDE))
@@ -284,7 +285,7 @@ def _span_all_rows(
 
 
 def _span_rows(X: Matrix, y: IntArray, rows: IntArray, kernel: Kernel, centre: FloatArray | None) -> DomainSpan:
-    """Return the span of some rows; nothing is known of the mean of all."""
+    """Return the span of the training rows, without the moments of all rows."""
     C, pivots = pivoted_cholesky(kernel.gram(X[rows], X[rows]))
     space = KernelSpace(kernel, X[rows[pivots]], C[pivots], X.shape[1], complete=False, centre=centre)
     return DomainSpan(space, C, y[rows], np.full(C.shape[1], np.nan), np.nan, np.nan)
@@ -293,9 +294,9 @@ def _span_rows(X: Matrix, y: IntArray, rows: IntArray, kernel: Kernel, centre: F
 def _span_rows_and_mean(
     X: Matrix, y: IntArray, rows: IntArray, kernel: Kernel, centre: FloatArray | None
 ) -> DomainSpan:
-    """Return the span of some rows and of the mean of all, which has kernel values though it may be no row."""
+    """Return the span of the training rows and the mean of all rows, which is an element of feature space."""
     m, R = len(rows), X[rows]
-    if isinstance(kernel, Linear):  # here it is one
+    if isinstance(kernel, Linear):  # here the mean can be written as a row
         mean = X.mean(axis=0, dtype=np.float64)
         R = sp.vstack([R, sp.csr_matrix(mean)], format="csr") if is_sparse(X) else np.vstack([R, mean])
         K = kernel.gram(R, R)
@@ -321,14 +322,14 @@ def _span_rows_and_mean(
 
 
 def _is_of_differences(kernel: Kernel) -> bool:
-    """Return whether a kernel sees rows only through their differences, so that any centre will do."""
+    """Return whether a kernel depends only on differences of rows, so that any centre can be subtracted."""
     return isinstance(as_kernel(kernel.kernel) if isinstance(kernel, Landmarks) else kernel, RBF | Laplacian)
 
 
 def _span_landmarks(
     X: Matrix, y: IntArray, rows: IntArray, kernel: OnLandmarks, centre: FloatArray | None
 ) -> DomainSpan:
-    """Return the span of landmarks; all other rows enter by blocks, as a sum and a sum of squared lengths."""
+    """Return the span of landmarks; the moments of all rows are computed in blocks."""
     d, r = X.shape[1], len(kernel.factor)
     space = KernelSpace(kernel.kernel, kernel.rows, kernel.factor, d, complete=True, centre=centre)
     n, size, total, squared = X.shape[0], max(1, BLOCK_BYTES // (8 * r)), np.zeros(r), 0.0
@@ -343,7 +344,7 @@ def _span_landmarks(
 
 
 def _span_row_space(domain: Domain, rows: IntArray) -> DomainSpan:
-    """Return the span of many rows with few columns; nothing counts outside it."""
+    """Return the span of all rows under the linear kernel, for more rows than columns; the rest is ignored."""
     X = domain.X
     basis = principal_axes(X, centre=False, tolerance=RANK_TOLERANCE**0.5).axes.T
     space = KernelSpace(Linear(), basis, np.eye(len(basis)), X.shape[1], complete=True)
@@ -351,7 +352,7 @@ def _span_row_space(domain: Domain, rows: IntArray) -> DomainSpan:
 
 
 def _make_span(space: Space, C: FloatArray, y: IntArray, rows: IntArray) -> DomainSpan:
-    """Return the span of a domain all of whose rows have coordinates C (n, r)."""
+    """Return the span of a domain, given the coordinates C (n, r) of all its rows."""
     squared = float((C**2).sum(axis=1).mean())
     return DomainSpan(space, C[rows], y[rows], C.mean(axis=0), float(C.var(axis=0).sum()), squared)
 
@@ -373,11 +374,11 @@ class JointSpace:
     Parameters
     ----------
     source, target : DomainSpan
-        Either domain: its space, the rows that are learned from, the mean and the size of all its rows.
+        The two domains.
     n_classes : int
-        How many classes the label codes count through.
+        Number of classes.
     pairs : KnownPairs, optional
-        Known pairs, by the places of their rows among the points of the source and of the target.
+        Known pairs, as indices into ``source.points`` and ``target.points``.
 
     Examples
     --------
@@ -428,27 +429,27 @@ class JointSpace:
 
     @property
     def y(self) -> IntArray:
-        """Their label codes."""
+        """The label codes of :attr:`rows`."""
         return np.concatenate([self.source.y, self.target.y])
 
     @property
     def runs(self) -> tuple[slice, slice]:
-        """Which of them are of the source, and which of the target."""
+        """The slices of :attr:`rows` that are the source and the target."""
         n = len(self.source.points)
         return slice(0, n), slice(n, n + len(self.target.points))
 
     @property
     def shift(self) -> FloatArray:
-        """z̄: the mean of all source rows less that of all target rows, in all coordinates."""
+        """z̄: the mean of all source rows minus the mean of all target rows, in all coordinates."""
         return np.concatenate([self.source.mean, -self.target.mean])
 
     @property
     def spread(self) -> float:
-        """The mean squared distance across the domains, were their means equal.
+        """The mean squared distance between source and target rows, if the means of both domains were equal.
 
-        A squared distance that needs no labels, follows the scale of the features, does not depend on where their
-        origin is, and exists where all cross-domain distances are equal (an RBF kernel). Where no row differs from
-        another it is the mean squared distance itself, or one where that is zero too.
+        It is a unit of squared distance that needs no labels, scales with the features, does not depend on their
+        origin, and is positive also if all cross-domain distances are equal (an RBF kernel). If all rows of each
+        domain are equal, it is the sum of the mean squared lengths, or one if that is zero too.
         """
         variance = self.source.variance + self.target.variance
         squared = self.source.squared + self.target.squared
@@ -456,7 +457,7 @@ class JointSpace:
 
 
 def _sides(domains: TwoDomains) -> list[tuple[str, Domain, IntArray]]:
-    """Return the name, the rows, and the numbers of rows with a label or in a pair, of either domain."""
+    """Return, for each domain, its name, the domain, and the numbers of its rows with a label or in a pair."""
     both = ("X_source", domains.source), ("X_target", domains.target)
     sides = [(name, domain, domain.labelled) for name, domain in both]
     if domains.pairs is None:
@@ -466,7 +467,7 @@ def _sides(domains: TwoDomains) -> list[tuple[str, Domain, IntArray]]:
 
 
 def _places(domains: TwoDomains) -> KnownPairs | None:
-    """Return the pairs by places among the rows that are learned from."""
+    """Return the pairs as indices into the training rows of each domain."""
     if domains.pairs is None:
         return None
     source, target = (rows for _, _, rows in _sides(domains))
@@ -474,7 +475,7 @@ def _places(domains: TwoDomains) -> KnownPairs | None:
 
 
 def fit_transformer(transformer: Any, X: Any, name: str) -> Any:
-    """Fit a copy of a transformer or pipeline; None where there is none."""
+    """Return a fitted copy of a transformer or pipeline; None if there is none."""
     if transformer is None:
         return None
     fitted = clone(transformer)
@@ -483,7 +484,7 @@ def fit_transformer(transformer: Any, X: Any, name: str) -> Any:
 
 
 def apply_transformer(transformer: Any, X: Any, name: str) -> Any:
-    """Transform rows by a fitted transformer; as they are where there is none."""
+    """Return rows transformed by a fitted transformer; unchanged if there is none."""
     return X if transformer is None else _call_transformer(transformer.transform, X, name, transformer)
 
 

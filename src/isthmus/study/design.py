@@ -1,7 +1,7 @@
 """The design of a study: entrants (systems and controls), the task that scores them, and the trials they share.
 
-:class:`Entrant` is one system and the columns that a fit of it fills; a :class:`Task` fits and scores it; a
-:class:`Design` has the entrants, the rows of every trial, and the fingerprints of the records that it produces.
+An :class:`Entrant` is one system and the columns of the results table that one fit of it fills. A :class:`Task` fits
+and scores it. A :class:`Design` has the entrants, the rows of every trial, and the fingerprints of its records.
 """
 
 from __future__ import annotations
@@ -23,29 +23,29 @@ from isthmus.study.fingerprints import SCHEME, describe, fingerprint
 from isthmus.study.registry import systems
 from isthmus.study.trial_rows import Trial, TrialRows
 
-# How the parameters of a fit are chosen.
+# The settings of a study: how the parameters of a fit are chosen.
 SETTINGS = {
     "default": "no tuning",
     "oracle": "the best of the grid by test accuracy: an upper bound, never a result",
-    "selected": "the best of the grid by reverse agreement, which no test label enters",
+    "selected": "the best of the grid by reverse agreement, which uses no test label",
 }
 
 
 @short_repr
 @dataclass(frozen=True, eq=False)
 class Fit:
-    """A fitted model and the rows of its trial: :class:`TrialRows`, or what else the task takes."""
+    """A fitted model and the rows of its trial: :class:`TrialRows`, or whatever the task takes."""
 
     model: Any
     rows: Any
 
     @cached_property
     def distances(self) -> FloatArray:
-        """Distances of test rows to the source rows of the fit (n_test, n_s); negative similarities otherwise."""
+        """Distances of test rows to source rows (n_test, n_s), or negative similarities if there are none."""
         return self.distances_to(self.rows.X_test).T
 
     def distances_to(self, X: Matrix) -> FloatArray:
-        """Return distances of the source rows of the fit to target rows (n_s, n)."""
+        """Return distances of the source rows to the target rows X, or negative similarities (n_s, n)."""
         if hasattr(self.model, "pairwise_distances"):
             return np.asarray(self.model.pairwise_distances(self.rows.X_source, X))
         return np.asarray(-self.model.pairwise_similarities(self.rows.X_source, X))
@@ -56,7 +56,7 @@ def has_distances(model: Any) -> bool:
     return hasattr(model, "pairwise_distances") or hasattr(model, "pairwise_similarities")
 
 
-# A number that is recorded in addition to the score, for systems with distances between the domains.
+# A figure is a number that is recorded in addition to the score, for systems with distances between the domains.
 Figure: TypeAlias = Callable[[Fit], float]
 
 
@@ -66,17 +66,17 @@ def average_precision(fit: Fit) -> float:
 
 
 def precision_at_10(fit: Fit) -> float:
-    """Return the share of the ten nearest source rows that have the class of the test row."""
+    """Return the mean share of the ten nearest source rows that have the class of the test row."""
     n = min(10, len(fit.rows.y_source))
     return precision_at_k(fit.distances, fit.rows.y_test, fit.rows.y_source, n)
 
 
-# Search across the domains: source rows ranked for every test row.
+# Figures of search across the domains: source rows ranked for every test row.
 RETRIEVAL: dict[str, Figure] = {"map": average_precision, "precision@10": precision_at_10}
 
 
 def predict_by_target_rows(model: Any, rows: TrialRows, X: Matrix) -> NDArray[Any]:
-    """Return the class of the nearest labelled target row under the learned metric (a reading of an entrant)."""
+    """Return the class of the nearest labelled target row under the learned metric, for ``Entrant.readings``."""
     distances = model.pairwise_distances(X, rows.X_target[rows.labelled], ("target", "target"))
     return np.asarray(rows.y_target[rows.labelled][distances.argmin(axis=1)])
 
@@ -84,25 +84,25 @@ def predict_by_target_rows(model: Any, rows: TrialRows, X: Matrix) -> NDArray[An
 @short_repr
 @dataclass(frozen=True)
 class Entrant:
-    """A system in a study, and the columns that one fit of it fills.
+    """A system in a study, and the columns of the results table that one fit of it fills.
 
     Parameters
     ----------
     name : str
         The column of the system's own predictions.
     make : estimator or callable
-        An unfitted estimator, or a function that returns one; either has the defaults of the study.
+        An unfitted estimator, or a function that returns one, with the parameters of the "default" setting.
     grid : mapping of str to tuple
-        Parameters, and the values to choose from; empty where there is nothing to choose.
+        Values to choose from, by parameter, for the settings "oracle" and "selected"; empty for no choice.
     control : bool
         Whether it is a control.
     readings : mapping of str to callable
-        Further columns of the same fit, and the function that predicts there: given the fitted model, the rows of the
-        trial and some target rows, it returns their classes. A task of another kind has readings of another kind.
+        Further columns of the same fit, each with a function that predicts classes in another way: it is called with
+        the fitted model, the rows of the trial and the target rows to classify. Other tasks may call it otherwise.
     rows : callable, optional
-        Changes the rows of a trial before the fit, given the seed, such as :class:`CorruptedRows`.
+        Function of (rows of a trial, seed) that returns other rows to fit to, such as :class:`CorruptedRows`.
     groups, variants : tuple of str, optional
-        Where it takes part; None: everywhere.
+        The groups and variants of the design in which it takes part; None for all.
     """
 
     name: str
@@ -169,18 +169,18 @@ class Entrant:
         return all(some is None or name is None or name in some for some, name in where)
 
     def cells(self, settings: Collection[str]) -> Iterator[tuple[str, str]]:
-        """Yield the columns and settings that it can fill: without a grid, the default only."""
+        """Yield its (column, setting) pairs; without a grid, those of the default setting only."""
         for column in self.columns:
             for setting in settings:
                 if setting == "default" or (
-                    # Reverse agreement, which "selected" goes by, needs distances.
+                    # "selected" needs reverse agreement, and that needs distances.
                     self.grid and (setting == "oracle" or has_distances(self.new_model()))
                 ):
                     yield column, setting
 
 
 class Task(Protocol):
-    """How systems are fitted and scored; its fields that are compared are part of every record's fingerprint."""
+    """How systems are fitted and scored; the dataclass fields that a task compares by enter every fingerprint."""
 
     # The name of the score, a number from 0 to 1; larger is better.
     measure: ClassVar[str]
@@ -223,11 +223,11 @@ CLASSIFICATION = Classification()
 
 
 def reverse_agreement(fit: Fit, predicted: NDArray[Any]) -> float:
-    """Return the accuracy on the source rows of the nearest target row, under the predicted labels.
+    """Return the accuracy on source rows of a 1-NN classifier trained on target rows with predicted labels.
 
-    The target rows of the fit get the labels ``predicted`` (their own, where they have one); each source row then
-    gets the label of its nearest target row. A metric that carries labels there and back is worth more than one that
-    does not, and no test row is needed to see it (reverse validation; Zhong et al. 2010).
+    Target rows of the fit have their own label if they have one, else the label ``predicted``; each source row then
+    gets the label of its nearest target row. A good metric carries labels there and back, and no test row is needed
+    to measure it (reverse validation; Zhong et al. 2010).
     """
     rows = fit.rows
     labels = np.where(rows.y_target == UNLABELLED, predicted, rows.y_target)
@@ -236,30 +236,30 @@ def reverse_agreement(fit: Fit, predicted: NDArray[Any]) -> float:
 
 @dataclass(frozen=True)
 class Design:
-    """Systems and controls on the same rows, trial by trial.
+    """Systems and controls, compared on the same rows in every trial.
 
     Parameters
     ----------
     name : str
-        The stem of the file of records.
+        Stem of the file name of the records.
     rows : callable
         Returns the rows of a :class:`Trial`: :class:`TrialRows`, or whatever the task takes. If it has a method
-        ``check``, that is called before anything is run. If it has methods ``load_data(trial)`` and
-        ``draw_rows(data, trial)``, the content of what ``load_data`` returns enters the fingerprint of every record,
-        unless it is None.
+        ``check``, that is called before the first trial. If it has methods ``load_data(trial)`` and
+        ``draw_rows(data, trial)``, the content of the loaded data is part of the fingerprint of every record, unless
+        ``load_data`` returns None.
     entrants : tuple of Entrant
         Systems and controls.
     title, protocol : str
         For tables: the subject of the study, and a sentence on how the rows are drawn.
     groups : tuple of str
-        Sources and targets, as tables name them.
+        Names of the pairs of source and target, as shown in tables.
     variants : mapping of str to str
-        Preparations of the features, and a description of each.
+        Ways to preprocess the features, with a description of each.
     figures : mapping of str to callable
-        Numbers that are recorded in addition to the score, at the default setting.
+        Numbers that are recorded in addition to the score, for the default setting only.
     redrawn : bool
-        Whether another seed has other rows. Where it only moves the systems, seeds say nothing about other rows, and
-        differences are judged by group alone.
+        Whether the rows change with the seed. If only the randomness of the systems does, seeds are no independent
+        samples, and differences are tested over groups.
     task : Task
         How systems are fitted and scored; by default, classification of test rows.
     """
@@ -304,7 +304,7 @@ class Design:
     def cells(
         self, settings: Sequence[str], group: str | None = None, variant: str | None = None
     ) -> Iterator[tuple[str, str]]:
-        """Yield the columns of a trial with the settings that each can have; of all trials where none is named."""
+        """Yield the (column, setting) pairs in trials of a group and a variant; None stands for any."""
         for entrant in self.entrants:
             if entrant.takes_part(group, variant):
                 yield from entrant.cells(settings)
@@ -318,29 +318,29 @@ class Design:
         return rows.draw_rows(data, trial), _data_fingerprint(data)
 
     def fingerprint(self, variant: str, column: str, setting: str) -> str:
-        """Return the first part of the fingerprint of a record that this design produces.
+        """Return the first part of the fingerprint of a record; :meth:`data_fingerprint` is the second.
 
-        :meth:`data_fingerprint` follows, where there is one. A record with another fingerprint is not reused.
+        A stored record with another fingerprint is not reused.
         """
         rows, found = self._fingerprints
         if (variant, column, setting) not in found:
             entrant = self.entrant(column)
-            noted = self.figures if setting == "default" else {**entrant.grid, "": setting}
-            system = entrant.new_model(), entrant.rows, entrant.readings.get(column), noted
+            recorded = self.figures if setting == "default" else {**entrant.grid, "": setting}
+            system = entrant.new_model(), entrant.rows, entrant.readings.get(column), recorded
             found[variant, column, setting] = fingerprint(rows, variant, *system, self.task)
         return found[variant, column, setting]
 
     def data_fingerprint(self, trial: Trial) -> str:
-        """Return the fingerprint of the data of a loader for a trial; "" where the rows have no loader.
+        """Return the fingerprint of the loaded data of a trial; "" if the rows have no ``load_data``.
 
-        A loader may read files, and those may change: only what it returns tells.
+        The files that a loader reads may change, so the data are loaded to compute it.
         """
         load = getattr(self.rows, "load_data", lambda trial: None)
         return _data_fingerprint(load(trial))
 
     @cached_property
     def _fingerprints(self) -> tuple[str, dict[tuple[str, str, str], str]]:
-        """The rows as a text, and the fingerprints so far: rows may be large, and every trial needs them."""
+        """The description of the rows, and a cache of fingerprints: rows may be large, and every trial needs them."""
         return describe(self.rows), {}
 
 

@@ -1,4 +1,4 @@
-"""The systems by name: the one list that tables, experiments and documents read."""
+"""The table of systems and controls, collected from the ``systems`` that estimator classes declare."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def _property_of_model(name: str, about: str) -> property:
 
 @dataclass(frozen=True)
 class System(SystemFacts):
-    """One way to join two domains, and what it is.
+    """One line of the table of systems: an estimator class with options, and its facts.
 
     Parameters
     ----------
@@ -38,8 +38,8 @@ class System(SystemFacts):
     estimator: type[TwoDomainEstimator] = field(kw_only=True)
 
     def make(self) -> TwoDomainEstimator:
-        """Return a fresh, unfitted estimator; where chance plays a part, it is seeded."""
-        # A clone: no two may share an estimator among their options, which set_params would change for both.
+        """Return a new unfitted estimator; its random state, if it has one, is fixed."""
+        # Cloned, so that no two share an estimator among their options, which set_params would change for both.
         made: TwoDomainEstimator = clone(self.estimator(**self.options))
         return made
 
@@ -54,12 +54,12 @@ class System(SystemFacts):
 
     @property
     def needs_labels(self) -> bool:
-        """Whether known pairs can't take the place of labels."""
+        """Whether it needs labels even if pairs are known."""
         return self.learns in ("labels", "ranking") or not self.takes_pairs
 
     @property
     def needs(self) -> str:
-        """What it can't do without, in words."""
+        """The data that it requires, in words."""
         if not self.needs_labels:
             return "pairs" if self.needs_pairs else "labels or pairs"
         named = {"pairs": self.needs_pairs, "labels": True, "unlabelled rows": self.needs_unlabelled}
@@ -94,15 +94,15 @@ class Systems:
         equal_features: bool | None = None,
         control: bool | None = None,
     ) -> Systems:
-        """Return those that can be used with what there is; None leaves a question open.
+        """Return the systems that can be used with the given data.
 
         Parameters
         ----------
         labels, pairs, unlabelled, equal_features : bool, optional
             Whether there are labels in both domains, known pairs, target rows without a label, and the same features
-            in both. To have more than a system asks for excludes nothing.
+            in both. False excludes the systems that need them; True and None exclude nothing.
         control : bool, optional
-            Only controls, or none of them.
+            True for controls only, False for none of them.
 
         Examples
         --------
@@ -149,17 +149,17 @@ def systems(
     unlabelled: bool | None = None,
     equal_features: bool | None = None,
 ) -> Systems:
-    """Return all systems and controls: reference, what each learns from and needs, and what it is best for.
+    """Return the table of systems and controls: reference, what each learns from and needs, and what it is best for.
 
-    To find rows of the same class across the domains, take ``semantic`` where every class has a labelled target row;
-    to name target rows, ``label-transfer``; to measure rows, within a class too, ``mlhd``; to find the same object, a
+    To find rows of the same class across the domains, use ``semantic`` if every class has a labelled target row; to
+    classify target rows, ``label-transfer``; for distances, also within a class, ``mlhd``; to find the same object, a
     system that learns from pairs. ``docs/systems.md`` lists which system the studies favour for which data.
 
     Parameters
     ----------
     labels, pairs, unlabelled, equal_features : bool, optional
-        What there is: labels in both domains, known pairs, target rows without a label, the same features in both.
-        Only systems that can do with it are listed; None leaves a question open.
+        Whether there are labels in both domains, known pairs, target rows without a label, and the same features in
+        both. False excludes the systems that need them; True and None exclude nothing.
 
     Examples
     --------

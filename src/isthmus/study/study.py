@@ -1,7 +1,8 @@
-"""Running a study: one fit, one trial, and a plan of trials in parallel processes, with one record per column.
+"""Run a study: one fit, one trial, or a plan of trials in parallel processes.
 
-:func:`fit_and_score` fits one entrant, :func:`run_trial` all entrants to the rows of one trial, :func:`run_plan`
-every trial whose records are missing or out of date.
+:func:`fit_and_score` fits one entrant; :func:`run_trial` fits all entrants to the rows of one trial and returns one
+record per column and setting; :func:`run_plan` runs every trial whose records are missing or out of date.
+:class:`Study` is a design with a method :meth:`~Study.run`.
 """
 
 from __future__ import annotations
@@ -36,18 +37,18 @@ from isthmus.study.trial_rows import Loader, PairRows, Trial
 
 # Digits of a score in a record.
 DIGITS = 4
-# How often a worker looks whether the process that started it is still there.
+# Interval at which a worker checks that the process that started it is still running.
 SECONDS_BETWEEN_LOOKS = 0.5
-# Different warnings that a run repeats at its end, at most.
+# Maximum number of different warnings that a run repeats at its end.
 MOST_WARNINGS = 5
 
 
 @dataclass(frozen=True)
 class FitOutcome:
-    """The scores of one fit by column (none where it failed), its time, and the status of its solver.
+    """The scores of one fit by column (empty if it failed), its time, and the status and gap of its solver.
 
-    ``accuracy`` is the score of the task, whatever that is; ``details`` are further numbers of a column, ``figures``
-    those of the fit.
+    ``accuracy`` is the task's score, even if that is another measure. ``details`` are further numbers of each column,
+    ``figures`` further numbers of the fit.
     """
 
     accuracy: Mapping[str, float]
@@ -69,7 +70,7 @@ def fit_and_score(
     figures: Mapping[str, Figure] | None = None,
     reverse: bool = False,
 ) -> FitOutcome:
-    """Fit an entrant and score it, with figures and reverse agreement if wanted; an error becomes its status."""
+    """Fit and score an entrant, with figures and reverse agreement on request; an error becomes the status."""
     model, began = entrant.configure_model(parameters, seed), time.perf_counter()
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
@@ -88,13 +89,13 @@ def fit_and_score(
         except (IsthmusError, ValueError, ArithmeticError, np.linalg.LinAlgError) as error:
             return FitOutcome({}, {}, time.perf_counter() - began, f"failed: {error}", None)
     for text in {str(w.message) for w in caught if issubclass(w.category, DataWarning)}:
-        warnings.warn(text, DataWarning, stacklevel=2)  # for the run, which counts them
+        warnings.warn(text, DataWarning, stacklevel=2)  # again, for run_plan, which counts them
     warned = any(issubclass(w.category, ConvergenceWarning | SklearnConvergenceWarning) for w in caught)
     return FitOutcome(accuracy, agreement, seconds, *_solver_status(model, warned), extra or None, details)
 
 
 def _round_numbers(numbers: Mapping[str, float]) -> dict[str, float]:
-    """Return numbers as a record has them, without those that are not finite."""
+    """Return the finite numbers, rounded as in a record."""
     return {name: round(float(value), DIGITS) for name, value in numbers.items() if np.isfinite(value)}
 
 
@@ -127,7 +128,7 @@ def run_trial(design: Design, trial: Trial, wanted: Collection[tuple[str, str]])
 def _make_records(
     design: Design, entrant: Entrant, settings: tuple[str, ...], rows: Any, trial: Trial, data: str
 ) -> Iterator[Record]:
-    """Yield a record for each column and setting, out of one fit or of one for each point of the grid."""
+    """Yield a record for each column and setting, from a single fit or one fit for each point of the grid."""
     default = settings == ("default",)
     points = [{}] if default else list(entrant.grid_points())
     given = rows if entrant.rows is None else entrant.rows(rows, trial.seed)
@@ -158,7 +159,7 @@ def _make_records(
 
 
 def _summarise_status(outcomes: list[FitOutcome]) -> str:
-    """Return the status of a single fit, or that of the worst of many."""
+    """Return the status of a single fit; of several, how many failed to converge, with the first such status."""
     bad = [outcome.status for outcome in outcomes if outcome.status not in CERTIFIED]
     if len(outcomes) == 1 or not bad:
         return outcomes[0].status
@@ -167,7 +168,7 @@ def _summarise_status(outcomes: list[FitOutcome]) -> str:
 
 @dataclass(frozen=True)
 class RunPlan:
-    """The records that a study should have: in these variants and settings, for these seeds."""
+    """The records that a study should have, given its variants, settings and seeds."""
 
     design: Design
     variants: tuple[str, ...]
@@ -177,7 +178,7 @@ class RunPlan:
 
     @cached_property
     def fingerprints(self) -> dict[Key, str]:
-        """The first part of every record's fingerprint; seed by seed, so that an early stop has all groups."""
+        """The first part of each record's fingerprint, ordered by seed, so that an interrupted run has all groups."""
         design = self.design
         return {
             (design.name, group, variant, seed, *cell): design.fingerprint(variant, *cell)
@@ -188,26 +189,26 @@ class RunPlan:
         }
 
     def find_stale(self, records: Mapping[Key, Record]) -> set[Key]:
-        """Return the records of this plan that other systems, other rows or another version have produced."""
-        there = {
+        """Return the records of this plan that were produced by other systems, other rows or another version."""
+        stored = {
             key: (mark, records[key].fingerprint or "") for key, mark in self.fingerprints.items() if key in records
         }
-        # Loading takes time: data are compared last, once for all records of a trial.
+        # Loading takes time: data are compared only if the first part agrees, once for all records of a trial.
         return {
             key
-            for key, (mark, found) in there.items()
+            for key, (mark, found) in stored.items()
             if not found.startswith(mark) or found != mark + self._data_fingerprint(Trial(*key[1:4]))
         }
 
     def _data_fingerprint(self, trial: Trial) -> str:
-        """Return the fingerprint of the current data of a trial; a group has the same data in all variants."""
+        """Return the fingerprint of the current data of a trial, cached by group and seed: variants share data."""
         key = trial.group, trial.seed
         if key not in self._data:
             self._data[key] = self.design.data_fingerprint(trial)
         return self._data[key]
 
     def find_missing(self, records: Mapping[Key, Record]) -> list[tuple[Trial, list[tuple[str, str]]]]:
-        """Return the trials that are not finished, with the columns and settings that each lacks."""
+        """Return the unfinished trials, each with its missing (column, setting) pairs."""
         stale, missing = self.find_stale(records), dict[Trial, list[tuple[str, str]]]()
         for key in self.fingerprints:
             if key not in records or key in stale:
@@ -220,12 +221,12 @@ def run_plan(
 ) -> list[Record]:
     """Run the trials of a plan that have no valid records yet, and return all its records.
 
-    Every trial is written when it is finished, so that an interrupted run keeps what is finished. Without a store,
-    records are in memory only. ``progress`` is True, False or a function of (trials done, trials in all).
+    Records are stored after every trial, so that an interrupted run can be resumed. Without a store, they are in
+    memory only. ``progress`` is True, False or a function of (trials done, trials in all).
     """
     reports = Progress(progress, plan.design.name)
     if plan.find_missing({} if store is None else store.read()):
-        getattr(plan.design.rows, "check", lambda: None)()  # before anything is written, or a worker started
+        getattr(plan.design.rows, "check", lambda: None)()  # before anything is written or a worker is started
     if store is None:
         with reports:
             return [record for trial in _run_missing(plan, {}, n_jobs, reports) for record in trial]
@@ -252,13 +253,15 @@ def _run_missing(
     runs = (joblib.delayed(_run_in_worker)(plan.design, *each) for each in missing)
     workers = joblib.Parallel(
         n_jobs, return_as="generator_unordered", initializer=_exit_with_parent, initargs=(os.getpid(),)
-    )  # before its first trial: a worker may wait for one when nobody is left to send it
+    )  # an initializer, not the first trial: a worker may still wait for a trial when its parent dies
     _report_progress(progress, 0, len(missing))
     for n, (records, seen) in enumerate(workers(runs), start=1):
-        yield records  # kept by the caller before it is counted
+        yield records  # the caller stores them before progress counts the trial
         warned.update(seen)
         _report_progress(progress, n, len(missing))
-    with warnings.catch_warnings(record=progress.shown) as caught:  # what is silenced is not written either
+    with warnings.catch_warnings(
+        record=progress.shown
+    ) as caught:  # filters of the user apply to written warnings too
         for (text, category), n in warned.most_common(MOST_WARNINGS):
             warn(f"{text} ({n} times)", category)
     for each in caught or ():
@@ -297,7 +300,7 @@ def _exit_with_parent(starter: int) -> None:
 
 
 class Study(Design):
-    """Systems and controls on the same rows, trial by trial: a design that can be run.
+    """A study: a :class:`Design` of systems and controls on the same rows that can be run.
 
     Examples
     --------
@@ -319,7 +322,7 @@ class Study(Design):
         figures: Mapping[str, Figure] | None = None,
         name: str = "study",
     ) -> Self:
-        """Return a study of some systems on a pair of domains, or on several.
+        """Return a study of some systems on one or several pairs of domains.
 
         Parameters
         ----------
@@ -329,15 +332,16 @@ class Study(Design):
         systems : iterable of str or Entrant
             Names of :func:`isthmus.systems`, or entrants with estimators of your own.
         protocol : Protocol, optional
-            How each trial splits the target rows of known class (test rows of the pair among them); target rows of
-            unknown class are unlabelled in every trial. None: pairs are taken as they are, with their own test rows.
-            A seed of a pair in memory then only moves the systems, and one such pair can't show a difference.
+            How each trial splits the target rows of known class (including test rows of the pair); target rows of
+            unknown class are unlabelled in every trial. None: pairs are used as they are, with their own test rows.
+            Seeds then change only the randomness of the systems, unless a function loads other rows for each; a
+            single pair in memory can't show a significant difference.
         source_transformer, target_transformer : scikit-learn transformer, optional
-            Prepare the features, fitted in every trial without its test rows.
+            Preprocess the features; fitted in every trial, without its test rows.
         figures : mapping of str to callable, optional
             Numbers that are recorded in addition to accuracy, such as :data:`isthmus.study.design.RETRIEVAL`.
         name : str
-            The stem of the file of records.
+            Stem of the file name of the records.
         """
         pairs = data if isinstance(data, Mapping) else {"": data}
         rows = PairRows(pairs, protocol, source_transformer, target_transformer)
@@ -362,14 +366,14 @@ class Study(Design):
         seeds : iterable of int
             One trial each, in every group.
         settings : sequence of {"default", "oracle", "selected"}
-            How parameters are chosen, of entrants that have a grid.
+            How the parameters of entrants with a grid are chosen; :data:`isthmus.study.design.SETTINGS` explains it.
         variants : sequence of str, optional
-            Preparations of the features; None: all.
+            Variants of the design, such as ways to preprocess the features; None: all.
         n_jobs : int
-            Trials side by side, in processes that end with this one; -1: one for each core.
+            Number of trials in parallel processes, which end with this one; -1: one for each core.
         folder : path, optional
-            Where records are kept, trial by trial, so that a run that was stopped can be resumed. Records there of
-            another version, other systems or other rows are set aside and run again. None: in memory only.
+            Folder of the records, stored after every trial, so that an interrupted run can be resumed. Records of
+            another version, other systems or other rows are moved aside and computed again. None: in memory only.
         progress : bool or function
             Whether to show a bar with the time left; or a function that is called with (trials done, trials in all).
         """
@@ -386,12 +390,12 @@ class Study(Design):
         return self.board(records, draws, chosen[0])
 
     def board(self, records: Iterable[Record], seeds: Sequence[int], variant: str | None = None) -> Board:
-        """Return the board of records; of the first variant unless another is named."""
+        """Return the board of some records, for one variant (by default the first)."""
         return Board(self, records, next(iter(self.variants)) if variant is None else variant, seeds)
 
 
 def _check_several(values: Any, name: str, wanted: str) -> tuple[Any, ...]:
-    """Return values as a tuple; a text is refused, because each of its letters would be taken for a name."""
+    """Return values as a tuple; raise for a string, whose letters would be taken for names."""
     if isinstance(values, str) or not isinstance(values, Iterable):
         raise InputError(f"{name}: expected {wanted}, got {values!r:.60}.")
     return tuple(values)

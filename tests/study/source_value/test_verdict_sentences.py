@@ -157,7 +157,7 @@ def test_a_verdict_is_an_answer():
 def test_held_out_labels_in_words():
     plain = HeldOutLabels(12, 0, 3, 0.75, (0.47, 0.91))
     assert plain.sentence == (
-        "Held-out labels: 75% [47%, 91%] of 12 are predicted, half of them hidden at a time. "
+        "Held-out labels: 75% [47%, 91%] of 12 are predicted correctly, half of them hidden at a time. "
         "Baseline: none, the domains share no words or columns."
     )
     both = HeldOutLabels(12, 2, 3, 0.75, (0.47, 0.91), 456, 0.5)

@@ -1,4 +1,4 @@
-"""The chapter of a model file, and what ``isthmus fit`` stores in the file for it."""
+"""The report's chapter on a model file, and the record that ``isthmus fit`` stores in the file for it."""
 
 from __future__ import annotations
 
@@ -37,27 +37,27 @@ from isthmus.view.report.contents import (
     sample_rows,
 )
 
-# The name of the record in a model file.
+# The name of the record among the parts of a model file.
 PART = "fit"
 FORMAT, VERSION = "isthmus fit", 1
-# Labelled rows whose hashes are stored; with more rows none are.
+# Maximum number of labelled rows whose hashes are stored; with more rows, none are.
 MOST_HASHES = 100_000
-# Rows whose class is predicted, and source rows that are searched, at most.
+# Maximum number of target rows whose class is predicted, and of source rows that are searched.
 TESTED, SEARCHED = 20_000, 20_000
-# Target rows whose neighbours are shown, and how many of them.
+# Number of target rows whose neighbours are shown, and number of neighbours of each.
 QUERIES, NEIGHBOURS = 60, 3
 
 
 @dataclass(frozen=True, eq=False)
 class FitRecord:
-    """What a report needs of a fit, and the model does not keep.
+    """Facts of a fit that a report needs and the model does not keep.
 
     Parameters
     ----------
     warnings : tuple of str
         Warnings about the data.
     hashes : array (m,) or None
-        Hashes of the labelled target rows; None where there were too many.
+        Hashes of the labelled target rows, to exclude them from scores; None if there were too many.
     """
 
     warnings: tuple[str, ...]
@@ -71,29 +71,29 @@ class FitRecord:
         return cls(tuple(warnings), hash_rows(table.take(known), plan) if len(known) <= MOST_HASHES else None)
 
     def to_part(self) -> dict[str, Any]:
-        """Return what a model file stores."""
+        """Return the record as a part of a model file."""
         return {**vars(self), "format": FORMAT, "version": VERSION}
 
     @classmethod
     def from_part(cls, stored: Any) -> FitRecord:
-        """Return the stored record, with every part checked: the file may come from a stranger."""
+        """Return the stored record, with every value checked: the file may come from a stranger."""
         if not isinstance(stored, dict) or stored.get("format") != FORMAT:
-            raise InputError("fit: expected a record of `isthmus fit`, got another kind of value.")
+            raise InputError("fit: expected a record of `isthmus fit`, got something else.")
         if stored.get("version") != VERSION:
             raise InputError(f"fit, version: expected {VERSION}, got {show_path(repr(stored.get('version'))[:40])}.")
         hashes, warnings = stored.get("hashes"), stored.get("warnings")
         right = isinstance(hashes, np.ndarray) and hashes.dtype == np.int64 and hashes.ndim == 1
         if hashes is not None and not right:
-            raise InputError("fit, hashes: expected one whole number per row, got others.")
+            raise InputError("fit, hashes: expected one whole number per row, got something else.")
         return cls(tuple(map(str, warnings)) if isinstance(warnings, tuple) else (), hashes)
 
     def find_training_rows(self, table: Table, plan: Plan) -> BoolArray | None:
-        """Return which rows equal labelled rows of the fit, or None where that is unknown."""
+        """Return the mask of rows that are equal to labelled rows of the fit, or None if unknown."""
         return None if self.hashes is None else np.isin(hash_rows(table, plan), self.hashes)
 
 
 def hash_rows(table: Table, plan: Plan) -> NDArray[np.int64]:
-    """Return a hash of each row (n,) by the values of its cells, whatever the file format and the row order.
+    """Return a hash of each row (n,), which depends on the values of its cells, not on file format or row order.
 
     Examples
     --------
@@ -119,7 +119,7 @@ def _cell_bytes(table: Table, name: str, kind: str) -> list[bytes]:
 
 
 def model_chapter(path: Path, inputs: Inputs) -> Chapter:
-    """Return the chapter of a model file; more than its card and certificate needs the rows of both files."""
+    """Return the chapter of a model file: card and certificate and, if both files are given, what it does to rows."""
     card, parts, model = model_card(path), load_parts(path), load(path)
     record = FitRecord.from_part(parts[PART]) if PART in parts else None
     features = {name: parts[name] for name in DOMAINS if isinstance(parts.get(name), Features)}
@@ -139,11 +139,11 @@ def model_chapter(path: Path, inputs: Inputs) -> Chapter:
 
 
 def _show_rows(model: Any, features: dict[str, Features], record: FitRecord | None, inputs: Inputs) -> dict[str, Any]:
-    """Return the template's variables on the rows of both files."""
+    """Return the template's variables about the rows of both files."""
     source, target = (inputs.rows(name, features[name].plan) for name in DOMAINS)
     seen = {"tested": _score_model(model, features["target"], target, record)}
     inner = getattr(model, "estimator_", model)
-    # Controls that never see the source embed the target alone.
+    # Controls that never use the source have no common space to show.
     if not hasattr(inner, "transform") or isinstance(inner, TargetOnly | SelfTrainedLDA):
         return seen
     some = source.take(sample_rows(source, POINTS // 2)), target.take(sample_rows(target, POINTS // 2))
@@ -165,7 +165,7 @@ def _show_rows(model: Any, features: dict[str, Features], record: FitRecord | No
 
 
 def _fill_labels(model: Any, labels: Sequence[str | None], X: Matrix) -> list[str | None]:
-    """Return the labels, and predictions for rows without one where the model predicts classes."""
+    """Return the labels; rows without one get the predicted class if the model predicts classes."""
     found, hidden = list(labels), np.array([i for i, label in enumerate(labels) if label is None], dtype=np.intp)
     if len(hidden) and len(getattr(model, "classes_", ())):
         for i, label in zip(hidden, model.predict(X[hidden]), strict=True):
@@ -176,7 +176,7 @@ def _fill_labels(model: Any, labels: Sequence[str | None], X: Matrix) -> list[st
 def _score_model(
     model: Any, features: Features, target: ReportRows, record: FitRecord | None
 ) -> dict[str, Any] | None:
-    """Return how the model classifies labelled target rows that it was not fitted to; None where it can't be said."""
+    """Return the scores on labelled target rows that the model was not fitted to; None without labels or classes."""
     labelled = np.array([i for i, label in enumerate(target.labels) if label is not None], dtype=np.intp)
     if not len(labelled) or not len(getattr(model, "classes_", ())):
         return None
@@ -199,7 +199,7 @@ def describe_classes(true: Sequence[Any], predicted: Sequence[Any]) -> dict[str,
 def _find_neighbours(
     model: Any, features: dict[str, Features], source: ReportRows, target: ReportRows, X_target: Matrix
 ) -> dict[str, Any]:
-    """Return some target rows with the source rows nearest to them."""
+    """Return some target rows with their nearest source rows."""
     there = source.take(sample_rows(source, SEARCHED))
     index = Index(model).add(features["source"].transform(there.table), "source")
     queries = np.sort(np.random.default_rng(0).permutation(len(target))[:QUERIES])
