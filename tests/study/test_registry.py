@@ -160,3 +160,10 @@ def test_tables_of_the_docs_name_systems_and_classes_as_the_registry_does():
         assert [f"isthmus.{systems()[name].estimator.__name__}" for name in names] == classes
     pages = "".join(page.read_text() for page in docs.glob("*.md"))
     assert not {cls.__name__ for cls in CLASSES if not re.search(rf"\b{cls.__name__}\b", pages)}
+
+
+def test_a_metric_after_cca_needs_labels():
+    names = {system.name for system in systems().where(labels=False)}
+    assert "cca+nn" in names
+    assert not names & {"cca+itml", "kcca+itml"}
+    assert systems()["cca+itml"].needs == "labels"

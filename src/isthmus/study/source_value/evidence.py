@@ -235,8 +235,8 @@ class HeldOutLabels:
         if self.shared_accuracy is not None:
             baseline = f"the {self.n_shared:,} shared words or columns alone predict {self.shared_accuracy:.0%}."
         return (
-            f"Held-out labels: {self.accuracy:.0%} [{low:.0%}, {high:.0%}] of {self.tested:,} are predicted correctly, "
-            f"half of them hidden at a time{others}. Baseline: {baseline}"
+            f"Held-out labels: {self.accuracy:.0%} [{low:.0%}, {high:.0%}] of {self.tested:,} are predicted "
+            f"correctly, half of them hidden at a time{others}. Baseline: {baseline}"
         )
 
     def to_dict(self) -> dict[str, Any]:
