@@ -74,7 +74,9 @@ def why_not(system: System, group: str) -> str | None:
 
 def wants_labels(system: System) -> bool:
     """Whether a system does nothing without target labels, pairs or not: it then keeps one per class."""
-    return system.needs_labels and not system.needs_pairs
+    # A metric learned after CCA needs labels too, but those of the source are enough.
+    labels = system.learns in ("labels", "ranking") or not system.takes_pairs
+    return labels and not system.needs_pairs
 
 
 def _entrants(system: System) -> tuple[Entrant, Entrant]:

@@ -40,7 +40,7 @@ def test_the_automatic_regularization_is_a_tenth(system):
     assert not np.allclose(automatic, less, rtol=1e-9)
 
 
-@pytest.mark.parametrize("offset", [0.0, 1e3])
+@pytest.mark.parametrize("offset", [0.0, pytest.param(1e3, marks=pytest.mark.slow)])
 @pytest.mark.parametrize(("factor", "count"), [(0.99, 1), (1.01, 0)], ids=["just nearer", "just farther"])
 def test_rows_of_two_classes_nearer_than_a_ten_thousandth_of_the_deviation_are_equal(factor, count, offset):
     X = D.X_source.copy()

@@ -113,6 +113,7 @@ def test_a_limit_is_told():
 # What must not change it
 
 
+@pytest.mark.slow
 @given(seed=st.integers(0, 10_000))
 def test_invariances(seed):
     pairs, y, bounds = random_pairs(seed)

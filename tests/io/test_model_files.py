@@ -75,6 +75,7 @@ def answers(model, X):
     return found
 
 
+@pytest.mark.slow
 def test_every_system_in_a_fresh_process(tmp_path):
     known = {}
     for k, system in enumerate(systems()):

@@ -34,6 +34,7 @@ def test_without_numba_the_compiled_sweep_says_how_to_get_it(monkeypatch):
     bregman._compile_sweep.cache_clear()
 
 
+@pytest.mark.slow
 def test_without_a_writable_cache_it_is_compiled_all_the_same(monkeypatch):
     pytest.importorskip("numba")
     monkeypatch.setattr("numba.core.caching.CacheImpl._locator_classes", [])  # none of its folders can be written to

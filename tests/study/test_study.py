@@ -522,6 +522,7 @@ def test_where_in_the_package_a_class_is_does_not_matter(monkeypatch):
     assert describe(MLHD()) not in before
 
 
+@pytest.mark.slow
 def test_a_text_is_the_same_in_another_process():
     code = (
         "from isthmus.study.fingerprints import fingerprint; import numpy as np; "
