@@ -116,7 +116,7 @@ MISSING = {
     "plot": ("isthmus.view.canvas.new_figure(1, 1)", None),
     "onnx": ("isthmus.to_onnx(isthmus.migrate(H, H, 'rows', kind='ridge'))", None),
     "fast": ("isthmus.MLHD(solver=isthmus.solvers.bregman.BregmanProjections(compiled=True)).fit(*small)", None),
-    "completion": ("isthmus.cli.completion._import_shtab()", ["completion", "bash"]),
+    "completion": ("isthmus.cli.completion.run(None)", ["completion", "bash"]),
     "report": ("isthmus.view.report.page.load_libraries()", None),
     "transport": ("isthmus.GW().fit(*small)", None),
     "dask": ("isthmus.data.blocks.import_dask()", None),

@@ -252,7 +252,7 @@ def test_a_terminal_sees_how_far_long_work_is_and_nobody_else(folder, tmp_path, 
         "fit: measuring on held-out pairs": ["fit", *files, *pairs, "-o", model],
         "embed: 60 rows": ["embed", model, folder / "a.csv", "--domain", "source", "-o", tmp_path / "points.npy"],
         "match: polishing": ["match", *files, *pairs, "--jobs", "1"],
-        "label: measuring on held-out labels": [
+        "label: held-out labels": [
             "label",
             folder / "x.csv",
             folder / "z.csv",

@@ -20,14 +20,14 @@ PAGE = Path(__file__).parents[2] / "docs" / "studies.md"
 SEEDS = 6
 PAUSED = f"""
 import time
-from {RecordStore.__module__} import InFolder
-add, added = InFolder.add, []
+from {RecordStore.__module__} import RecordStore
+add, added = RecordStore.add, []
 def pause(self, records):
     add(self, records)
     added.append(1)
     if len(added) == {{after}}:
         time.sleep({LIMIT})
-InFolder.add = pause
+RecordStore.add = pause
 """
 """Put before a script: it waits for a signal once some trials are finished, however fast the machine is."""
 
