@@ -50,6 +50,7 @@ def test_it_is_the_estimator_itself_with_the_source_held_fixed():
     assert not hasattr(over_target.estimator, "common_space_"), "the given estimator stays unfitted"
 
 
+@pytest.mark.slow
 def test_grid_search_and_cross_validation_over_target_rows():
     over_target = MLHD().given_source(D.X_source, D.y_source)
     scores = cross_val_score(over_target, D.X_target, D.y_target, cv=SemiSupervisedSplit(4))
@@ -136,6 +137,7 @@ def test_bad_use_is_told_in_one_sentence():
     assert set(vars(over_target)) == {"estimator", "source"}, "a failed fit leaves nothing behind"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("cv", [LeaveOneOut(), np.int64(3)])
 def test_a_grid_search_sees_as_many_splits_as_there_are(cv):
     over_target = MLHD().given_source(D.X_source, D.y_source)

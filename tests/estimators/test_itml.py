@@ -88,6 +88,7 @@ def test_the_objective_is_the_one_of_the_docstring():
     assert explicit_primal(learned.result_.problem, M) == pytest.approx(value, rel=1e-9)
 
 
+@pytest.mark.slow
 @given(seed=st.integers(0, 10_000), weight=st.sampled_from([0.1, 1.0, 5.0]))
 def test_both_solvers_agree(seed, weight):
     pairs, y, bounds = random_pairs(seed)

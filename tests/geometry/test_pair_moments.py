@@ -72,6 +72,7 @@ def test_pairs_that_are_taken_off_leave_the_moments_of_the_others(seed, n, d_sou
     np.testing.assert_allclose(found.scatter, expected.scatter, atol=1e-9 * (1.0 + np.abs(expected.scatter).max()))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["array", "dask"])
 def test_rows_far_from_zero_keep_their_digits(kind):
     X, Y, _ = rows(100, 5000, 3, 2, far=1e7)

@@ -150,6 +150,7 @@ def test_single_precision_and_search(tmp_path):
     assert read.transform(B.astype(np.float32)).dtype == np.float32
 
 
+@pytest.mark.slow
 def test_parameters_come_back(tmp_path):
     kernel = isthmus.RBF(1.5)
     model, _ = fitted(

@@ -174,6 +174,7 @@ def test_features_come_back_from_a_model_file(features, tmp_path):
     assert isinstance(isthmus.load(tmp_path / "model"), isthmus.Procrustes)
 
 
+@pytest.mark.slow
 def test_many_columns_take_little_of_the_schema(tmp_path):
     """A list of thousands of texts or flags would be a node each, and the schema is bounded."""
     n = 3000

@@ -45,6 +45,7 @@ def test_true_shares_of_the_source_help_where_classes_are_uneven():
     assert scores[1] > scores[0] + 0.05
 
 
+@pytest.mark.slow
 def test_random_names_are_drawn_and_labelled_classes_keep_theirs():
     draws = [RandomNames(random_state=k).fit(*DIGITS.fit).predict(DIGITS.X_test) for k in range(3)]
     named = np.isin(DIGITS.y_test, DIGITS.known)

@@ -50,6 +50,7 @@ def records():
     return {name: made_records(name) for name in STUDIES}
 
 
+@pytest.mark.slow
 def test_the_page_has_every_part_and_nothing_out_of_date(records):
     text = page(records, "figures")
     for words in (
@@ -74,6 +75,7 @@ def test_records_of_other_systems_are_counted(records):
     assert f"{len(records['transfer'])} records are of another version" in page(old, "figures")
 
 
+@pytest.mark.slow
 def test_a_fit_that_failed_is_told(records):
     first, *others = records["retrieval"]
     failed = replace(first, score=None, status="failed: too few", figures=None)

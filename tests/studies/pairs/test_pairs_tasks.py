@@ -30,6 +30,7 @@ def small(monkeypatch):
 # --- ranks ----------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @given(arrays(float, (12, 12), elements=st.floats(-1, 1), unique=True))
 def test_without_ties_scores_are_those_of_ranks(S):
     ranks = [rankdata(-T, axis=1)[np.arange(12), np.arange(12)] for T in (S, S.T)]
@@ -39,6 +40,7 @@ def test_without_ties_scores_are_those_of_ranks(S):
     assert found["mrr"] == pytest.approx(np.mean(1 / ranks))
 
 
+@pytest.mark.slow
 @given(arrays(np.int64, (5, 5), elements=st.integers(0, 2)), st.integers(0, 100))
 def test_ties_are_worth_the_mean_of_their_orders(S, seed):
     """The mean over many small disturbances, which order the ties at random, comes to the same."""
@@ -121,6 +123,7 @@ def test_a_fit_without_labels_is_what_is_scored():
 # --- label transfer -------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("small")
 def test_labels_go_through_pairs_and_wrong_pairs_carry_none():
     board = small_study(transfer).run([100, 101], variants=("60",))
@@ -154,6 +157,7 @@ def test_scores_of_a_matching_by_hand():
     }
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("small")
 def test_a_matching_with_pairs_finds_partners_and_wrong_pairs_are_called_a_failure():
     study = replace(matching.study(), rows=matching.MatchingDraw({NUMBERS: 150}), groups=(NUMBERS,))
