@@ -1,0 +1,129 @@
+"""Columns that two tables share, found by their names or by their content.
+
+Two tables of the same objects mostly have something in common: names, numbers, dates, words. :class:`SharedColumns`
+holds the cells of both tables as cleaned text and says which columns mean the same.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from isthmus._core.validation import show_value, short_repr
+from isthmus.data.cells import clean_text
+from isthmus.exceptions import InputError
+
+AUTO = "auto"
+# The least overlap of the word frequencies of two columns with different names that are taken to mean the same.
+LEAST_OVERLAP = 0.2
+WORD = re.compile(r"[a-z0-9]+")
+Cells = tuple[str, ...]
+ColumnPairs = tuple[tuple[str, str], ...]
+
+
+@short_repr
+@dataclass(frozen=True, eq=False)
+class SharedColumns:
+    """The cells of two tables as cleaned text, and the columns that mean the same.
+
+    Parameters
+    ----------
+    source, target : mapping of str to tuple of str
+        All columns of either table, of n and m cells; "" where a cell has no value.
+    pairs : tuple of (str, str)
+        A column of the source and one of the target that mean the same, for each shared column.
+
+    Examples
+    --------
+    >>> columns = SharedColumns.of({"Name": ["Ann", "Bob"], "age": [31, 4]}, {"name": ["bob", None], "size": [1, 2]})
+    >>> columns.pairs, columns.target["name"]
+    ((('Name', 'name'),), ('bob', ''))
+    """
+
+    source: Mapping[str, Cells]
+    target: Mapping[str, Cells]
+    pairs: ColumnPairs
+
+    @classmethod
+    def of(cls, source: Any, target: Any, shared: Any = AUTO) -> SharedColumns:
+        """Read two tables (data frames, or mappings of names to cells) and pair their columns.
+
+        ``shared`` is "auto" (the same name, otherwise similar content) or a list of pairs of column names.
+        """
+        tables = read_columns(source), read_columns(target)
+        if isinstance(shared, str):
+            if shared != AUTO:
+                raise InputError(f'shared: expected "auto" or pairs of column names, got {shared!r}.')
+            return cls(*tables, pair_columns(*tables))
+        return cls(*tables, _check_column_pairs(shared, *tables))
+
+    @property
+    def n_source(self) -> int:
+        """The number of rows of the source."""
+        return len(next(iter(self.source.values()), ()))
+
+    @property
+    def n_target(self) -> int:
+        """The number of rows of the target."""
+        return len(next(iter(self.target.values()), ()))
+
+
+def read_columns(table: Any) -> dict[str, Cells]:
+    """Return the columns of a data frame, or of a mapping of names to cells, as cleaned text."""
+    names = list(table) if isinstance(table, Mapping) else list(table.columns)
+    return {str(name): tuple(map(clean_text, _list_cells(table[name]))) for name in names}
+
+
+def _list_cells(column: Any) -> Sequence[Any]:
+    # pandas has tolist, polars to_list, and both have cells of plain Python.
+    read = getattr(column, "to_list", None) or getattr(column, "tolist", None)
+    cells: Sequence[Any] = column if read is None else read()
+    return cells
+
+
+def pair_columns(source: Mapping[str, Cells], target: Mapping[str, Cells]) -> ColumnPairs:
+    """Pair columns of the same name, and others whose words overlap, each with the best on either side."""
+    ours, theirs = ({_plain_name(name): name for name, cells in t.items() if any(cells)} for t in (source, target))
+    pairs = [(ours[name], theirs[name]) for name in ours if name in theirs]
+    left = [name for plain, name in ours.items() if plain not in theirs]
+    right = [name for plain, name in theirs.items() if plain not in ours]
+    overlaps = {
+        (a, b): _overlap(p, q)
+        for a, p in ((a, _word_shares(source[a])) for a in left)
+        for b, q in ((b, _word_shares(target[b])) for b in right)
+    }
+    for (a, b), value in overlaps.items():
+        best = max(v for (x, y), v in overlaps.items() if x == a), max(v for (x, y), v in overlaps.items() if y == b)
+        if value >= LEAST_OVERLAP and value in best:
+            pairs.append((a, b))
+    return tuple(pairs)
+
+
+def _plain_name(name: str) -> str:
+    return "".join(WORD.findall(clean_text(name))) or name
+
+
+def _word_shares(cells: Cells) -> dict[str, float]:
+    counts = Counter(word for cell in cells for word in WORD.findall(cell))
+    total = max(1, counts.total())
+    return {word: n / total for word, n in counts.items()}
+
+
+def _overlap(p: Mapping[str, float], q: Mapping[str, float]) -> float:
+    return sum(min(share, q[word]) for word, share in p.items() if word in q)
+
+
+def _check_column_pairs(shared: Any, source: Mapping[str, Cells], target: Mapping[str, Cells]) -> ColumnPairs:
+    expected = 'shared: expected "auto" or a list of pairs of column names'
+    if not isinstance(shared, Sequence):
+        raise InputError(f"{expected}, got {show_value(shared)}.")
+    for pair in shared:
+        if not isinstance(pair, Sequence) or isinstance(pair, str) or len(pair) != 2:
+            raise InputError(f"{expected}, got {show_value(pair)} in it.")
+        for name, table, which in zip(pair, (source, target), ("first", "second"), strict=True):
+            if name not in table:
+                raise InputError(f"shared: expected columns of the {which} table, got {show_value(name)}.")
+    return tuple((str(a), str(b)) for a, b in shared)
