@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from isthmus._core.validation import show_value, short_repr
+from isthmus._core.validation import short_repr, show_value
 from isthmus.data.cells import clean_text
 from isthmus.exceptions import InputError
 
