@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from isthmus._core.validation import short_repr, show_value
+from isthmus._core.validation import IntArray, short_repr, show_value
 from isthmus.data.cells import clean_text
 from isthmus.exceptions import InputError
 
@@ -69,6 +69,14 @@ class SharedColumns:
     def n_target(self) -> int:
         """The number of rows of the target."""
         return len(next(iter(self.target.values()), ()))
+
+    def among(self, rows: IntArray, columns: IntArray) -> SharedColumns:
+        """Return some rows of the source and of the target."""
+        source, target = (
+            {name: tuple(cells[i] for i in places.tolist()) for name, cells in table.items()}
+            for table, places in ((self.source, rows), (self.target, columns))
+        )
+        return SharedColumns(source, target, self.pairs)
 
 
 def read_columns(table: Any) -> dict[str, Cells]:
