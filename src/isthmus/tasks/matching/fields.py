@@ -108,6 +108,11 @@ class Comparer(Protocol):
         """The names of the fields that can be compared one by one."""
         ...
 
+    @property
+    def needs_confirmation(self) -> bool:
+        """Whether what is shared counts only if maps between the other features confirm it."""
+        ...
+
     def candidates(self) -> IntArray:
         """Return the cells i m + j of candidate pairs."""
         ...
@@ -133,6 +138,7 @@ class Comparer(Protocol):
 class TableComparer:
     """Compare the rows of two tables by their words, and by each shared column."""
 
+    needs_confirmation = False
     columns: SharedColumns
     rows: tuple[list[str], list[str]]
     compared: tuple[Field, ...]
@@ -317,6 +323,8 @@ def _nearest_by_numbers(numbers: list[tuple[FloatArray, FloatArray]]) -> list[tu
 class MatrixComparer:
     """Compare rows by columns of numbers that both collections have: by distance, or by the cosine of sparse rows."""
 
+    # Numbers in a matrix have no names or words that show that they mean the same in both.
+    needs_confirmation = True
     source: Matrix
     target: Matrix
 

@@ -140,6 +140,8 @@ class Linkage:
         The places of candidates that are the best of both their rows.
     probability : array (r,)
         That they are right.
+    n_known : int
+        The number of known pairs.
     """
 
     agreement: Agreement
@@ -148,6 +150,7 @@ class Linkage:
     free: IntArray
     matches: IntArray
     probability: FloatArray
+    n_known: int = 0
 
     @cached_property
     def log_odds(self) -> FloatArray:
@@ -214,7 +217,7 @@ def fit_linkage(
         places, probability = estimate_probabilities(graph, e[free], known_scores, len(known), one_to_one)
         labels, used = right * 1.0, np.ones(len(agreement), dtype=bool)
         labels[free[places]] = probability
-    return Linkage(agreement, design, weights, free, free[places], probability)
+    return Linkage(agreement, design, weights, free, free[places], probability, len(known))
 
 
 def _choose_fitted(agreement: Agreement) -> BoolArray:
@@ -342,10 +345,19 @@ def accept_by_expected_f1(probability: FloatArray) -> BoolArray:
     >>> accept_by_expected_f1(np.array([0.9, 0.3, 0.8, 0.45]))
     array([ True, False,  True, False])
     """
+    order, expected = _expect_f1(probability)
     accepted = np.zeros(len(probability), dtype=bool)
-    if len(probability):
-        order = np.argsort(-probability, kind="stable")
-        ranks = np.arange(1, len(order) + 1)
-        expected = 2.0 * np.cumsum(probability[order]) / (ranks + probability.sum())
-        accepted[order[: int(expected.argmax()) + 1]] = True
+    accepted[order[: int(expected.argmax()) + 1 if len(order) else 0]] = True
     return accepted & (probability >= LEAST_PROBABILITY)
+
+
+def expect_f1(probability: FloatArray) -> float:
+    """Return the expected F1 of the best choice of matches; 0 where there are none."""
+    return float(_expect_f1(probability)[1].max(initial=0.0))
+
+
+def _expect_f1(probability: FloatArray) -> tuple[IntArray, FloatArray]:
+    """Return the order of falling probability, and the expected F1 of the first matches of it."""
+    order = np.argsort(-probability, kind="stable")
+    ranks = np.arange(1, len(order) + 1)
+    return order, 2.0 * np.cumsum(probability[order]) / (ranks + probability.sum())
