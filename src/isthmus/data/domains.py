@@ -32,6 +32,7 @@ from isthmus._core.validation import (
     show_value,
 )
 from isthmus.data.blocks import check_labelled_rows, check_plain_rows
+from isthmus.data.shared_columns import AUTO, SharedColumns, is_frame
 from isthmus.exceptions import InputError
 
 Names: TypeAlias = tuple[str, str]
@@ -192,8 +193,8 @@ class TwoDomains:
     classes: NDArray[Any]
     # Rows of both that are the same object.
     pairs: KnownPairs | None = None
-    # Features that both have, in addition to their own.
-    shared: SharedFeatures | None = None
+    # What both have: features in addition to their own, or columns of tables.
+    shared: SharedFeatures | SharedColumns | None = None
 
     @classmethod
     def of(
@@ -230,8 +231,9 @@ class TwoDomains:
             :func:`~isthmus.data.blocks.check_labelled_rows`.
         pairs : array (m, 2), "rows", (ids, ids) or KnownPairs, optional
             Rows that are the same object.
-        shared : (array (n_s, k), array (n_t, k)), optional
-            Features that both domains have.
+        shared : (array (n_s, k), array (n_t, k)), SharedColumns, "auto" or list of (str, str), optional
+            What both domains have: features as two tables, or columns. "auto" and pairs of column names are for data
+            frames, see :class:`~isthmus.data.shared_columns.SharedColumns`; "auto" of other rows is nothing.
         names : (str, str)
             The names of the two tables in messages.
         min_rows : int
@@ -279,7 +281,9 @@ class TwoDomains:
         if pairs is not None and known is None:
             sides = names[0].removeprefix("X_"), names[1].removeprefix("X_")
             known = as_pairs(pairs, n, m, fewest=fewest_pairs, one_to_one=one_to_one, needs=pairs_for, names=sides)
-        return cls(Domain(Xs, source), Domain(Xt, target), classes, known, _check_shared_features(shared, n, m))
+        return cls(
+            Domain(Xs, source), Domain(Xt, target), classes, known, as_shared(shared, X_source, X_target, n, m)
+        )
 
     @classmethod
     def _of_labelled_blocks(cls, X_source: Any, y_source: Any, X_target: Any, y_target: Any) -> TwoDomains:
@@ -324,10 +328,27 @@ def _check_pairs_in_order(pairs: Any, n: int, m: int, fewest: int, needs: str) -
     return pairs
 
 
-def _check_shared_features(shared: Any, n: int, m: int) -> SharedFeatures | None:
-    """Return the features of both domains: as many rows as either has, and equally many columns."""
+def as_shared(shared: Any, X_source: Any, X_target: Any, n: int, m: int) -> SharedFeatures | SharedColumns | None:
+    """Return what both domains have, of as many rows as either has; None where nothing is shared."""
     if shared is None:
         return None
+    if isinstance(shared, str | list):
+        frames = is_frame(X_source) and is_frame(X_target)
+        if not frames and shared == AUTO:
+            return None
+        if not frames:
+            raise InputError("shared: expected names of columns for two data frames only, got other tables.")
+        shared = SharedColumns.of(X_source, X_target, shared)
+    if isinstance(shared, SharedColumns):
+        if (shared.n_source, shared.n_target) != (n, m):
+            got = f"{shared.n_source} and {shared.n_target}"
+            raise InputError(f"shared: expected columns of {n} and {m} rows, as the tables have, got {got}.")
+        return shared if shared.pairs else None
+    return _check_shared_features(shared, n, m)
+
+
+def _check_shared_features(shared: Any, n: int, m: int) -> SharedFeatures:
+    """Return the features of both domains: as many rows as either has, and equally many columns."""
     both = (shared.source, shared.target) if isinstance(shared, SharedFeatures) else shared
     if not isinstance(both, tuple) or len(both) != 2:
         raise InputError(f"shared: expected two tables (source, target), got {show_value(shared)}.")

@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 from sklearn.feature_extraction.text import HashingVectorizer
 
-from isthmus._core.validation import FloatArray, IntArray, Matrix
+from isthmus._core.validation import BoolArray, FloatArray, IntArray, Matrix
 
 # Places of hashed terms: two of 100,000 terms share one in 2 % of the cases.
 PLACES = 2**22
@@ -115,7 +115,7 @@ class TermRows:
             found[part] = self.source[i[part]].multiply(self.target[j[part]]).sum(axis=1).A1
         return found
 
-    def present(self, i: IntArray, j: IntArray) -> FloatArray:
+    def present(self, i: IntArray, j: IntArray) -> BoolArray:
         """Return whether both rows of a pair have any term (p,)."""
         return np.asarray((np.diff(self.source.indptr) > 0)[i] & (np.diff(self.target.indptr) > 0)[j])
 

@@ -43,6 +43,9 @@ GAIN = 0.03
 # From this many known pairs on they can contradict a matching, if fewer than this share of them are near.
 ENOUGH_KNOWN, KNOWN_NEAR = 3, 2.0 / 3.0
 
+# Rows that fit a row of B which has a partner: from this many on, and this share of the matches, they are mentioned.
+FEW_SHARING, MUCH_SHARING = 3, 0.02
+
 
 @dataclass(frozen=True)
 class MatchingEvidence:
@@ -217,3 +220,105 @@ def accept_matches(runs: Runs, confidence: FloatArray, enough: float, one_to_one
 def _list_confirmations(runs: Runs) -> tuple[BoolArray, BoolArray, BoolArray]:
     """Return which partners choose the row too, are found by another run, are re-found when the row is held out."""
     return runs.found.mutual, runs.again.partner == runs.found.partner, runs.refound
+
+
+@dataclass(frozen=True)
+class LinkageEvidence:
+    """The figures of a matching by shared columns.
+
+    Parameters
+    ----------
+    rows : int
+        The number of rows of the smaller collection, without known pairs.
+    candidates : int
+        The number of pairs that were compared.
+    accepted : int
+        The number of accepted pairs, without known ones.
+    claimed : float
+        The mean probability of these.
+    null_share : float or None
+        The share of the rows that the same procedure matches between two halves of one table; None where no control
+        was run.
+    known : int
+        The number of known pairs.
+    held_out : PairRecall or None
+        How many held-out pairs were found; None where none were held out.
+    fields : tuple of str
+        What was compared.
+    dropped, contradiction : tuple of str
+        Shared columns that contradict the others; and those that contradict each other, with no known pair to tell
+        which is right.
+    confirmed : bool
+        Whether maps between the other features confirm shared columns of numbers, where these need it.
+    sharing : int
+        The number of rows of A without a match that fit a matched row of B as well as its partner does.
+    baseline : SharedBaseline
+        How many held-out pairs shared columns find alone, where these are two tables of features.
+    """
+
+    rows: int
+    candidates: int
+    accepted: int
+    claimed: float
+    null_share: float | None
+    known: int
+    held_out: PairRecall | None
+    fields: tuple[str, ...]
+    dropped: tuple[str, ...] = ()
+    contradiction: tuple[str, ...] = ()
+    confirmed: bool = True
+    sharing: int = 0
+    baseline: SharedBaseline = NO_BASELINE
+
+    shuffled = None
+
+    @property
+    def precision(self) -> float:
+        r"""An estimate of the share of the accepted pairs that are right: what is claimed, or less by the control.
+
+        .. math:: 1 - (1 - \pi)\, q_0 / q, \qquad \pi = (q - q_0) / (1 - q_0)
+
+        q is the share of the rows that are matched, q_0 its chance level.
+        """
+        q, chance = self.accepted / max(1, self.rows), self.null_share
+        if chance is None:
+            return self.claimed
+        if q <= chance or chance >= 1.0:
+            return 0.0
+        return min(self.claimed, 1.0 - (1.0 - q) / (1.0 - chance) * chance / q)
+
+
+def judge_linkage(seen: LinkageEvidence) -> bool | None:
+    """Return whether a matching by shared columns succeeded; None where it is doubtful."""
+    if not seen.accepted or not seen.confirmed:
+        return False
+    if seen.contradiction:
+        return None
+    return True if seen.precision >= MOSTLY_RIGHT else None if seen.precision > 0.0 else False
+
+
+def write_linkage_sentence(seen: LinkageEvidence, ok: bool | None, n_pairs: int, shape: tuple[int, int]) -> str:
+    """Return the verdict of a matching by shared columns, with its figures, in one sentence."""
+    word = {True: "matched", False: "failed", None: "doubtful"}[ok]
+    parts = [f"{word}: {n_pairs:,} pairs of {shape[0]:,} and {shape[1]:,} rows by {', '.join(seen.fields)}"]
+    if seen.accepted and seen.confirmed:
+        parts.append(f"about {seen.precision:.0%} of the {seen.accepted:,} new pairs should be right")
+    if not seen.confirmed:
+        parts.append("the other features do not confirm what the shared columns propose")
+    if seen.null_share is not None:
+        parts.append(f"chance level {seen.null_share:.1%} of the rows, measured between two halves of one table")
+    if seen.held_out is not None:
+        parts.append(str(seen.held_out))
+    if seen.dropped:
+        parts.append(f"{_list_names(seen.dropped)} not used, because the other columns contradict it")
+    if seen.contradiction:
+        parts.append(f"{_list_names(seen.contradiction)} contradict each other: give ten known pairs, or drop one")
+    if seen.sharing > max(FEW_SHARING, MUCH_SHARING * seen.accepted):
+        parts.append(
+            f"{seen.sharing:,} more rows of A fit a matched row of B: use one_to_one=False if it may have several"
+        )
+    return "; ".join(parts) + "."
+
+
+def _list_names(names: tuple[str, ...]) -> str:
+    return " and ".join(f'"{name}"' for name in names)

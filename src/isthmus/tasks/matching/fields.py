@@ -403,3 +403,10 @@ def nearest_by_scores(scores: Scores) -> tuple[IntArray, IntArray]:
             i = np.repeat(np.arange(table.shape[0])[rows], k)
             found.append((best.ravel(), i) if swapped else (i, best.ravel()))
     return np.concatenate([i for i, _ in found]), np.concatenate([j for _, j in found])
+
+
+def make_comparer(shared: SharedColumns | SharedFeatures | None) -> Comparer | None:
+    """Return what compares rows by columns of tables or by common features; None where nothing is shared."""
+    if shared is None:
+        return None
+    return TableComparer.of(shared) if isinstance(shared, SharedColumns) else MatrixComparer.of(shared)

@@ -30,7 +30,7 @@ GEOMETRY = "other features"
 ROUNDS, SETTLED = 8, 0.01
 # Folds of rows whose scores come from maps that have not seen them.
 FOLDS = 5
-# The least weight of a match that maps are learned from: where all probabilities are small, the right ones still add up.
+# The least weight of a match that maps are learned from: many matches of small probability add up, too.
 LEAST_WEIGHT = 0.3
 # How much the likeness by shared fields counts next to the score of the maps, in the first labels of a round.
 LIKENESS = 4.0
@@ -58,8 +58,8 @@ class FusionProblem:
     ----------
     comparer : Comparer
         What proposes and compares candidates by shared fields.
-    points : (array (n, k), array (m, k'))
-        All features of either collection as coordinates.
+    points : callable
+        Returns all features of either collection as coordinates (n, k) and (m, k'); called where maps are learned.
     engine : Engine
         What learns maps.
     known : Links
@@ -71,7 +71,7 @@ class FusionProblem:
     """
 
     comparer: Comparer
-    points: tuple[FloatArray, FloatArray]
+    points: Callable[[], tuple[FloatArray, FloatArray]]
     engine: Engine
     known: Links
     forbid: Callable[[IntArray, IntArray], BoolArray]
@@ -94,6 +94,8 @@ class FusedMatch:
 
     Parameters
     ----------
+    problem : FusionProblem
+        What was matched, without dropped columns.
     linkage : Linkage
         The candidates with weights and probabilities.
     dropped : tuple of str
@@ -106,6 +108,7 @@ class FusedMatch:
         The largest share of rows that are matched between two halves of one table; None where no control was run.
     """
 
+    problem: FusionProblem
     linkage: Linkage
     dropped: tuple[str, ...] = ()
     contradiction: tuple[str, ...] = ()
@@ -131,22 +134,35 @@ def match_fused(problem: FusionProblem, rng: Generator, progress: Callable[[str]
         comparer = comparer.without(dropped)
         problem = replace(problem, comparer=comparer)
         first = problem.compare(comparer.candidates())
-    linkage = problem.link(first, likeness(first))
+    linkage = problem.link(first, _start(first))
     confirmed = not comparer.needs_confirmation or len(problem.known) >= ENOUGH_KNOWN
     if not confirmed:
         progress("confirmation by other features")
         confirmed = confirm_by_maps(linkage, problem, rng)
     if expect_f1(linkage.probability) < CLEAR_F1 and confirmed:
         linkage = join_maps(problem, first, as_links(linkage), rng, progress) or linkage
-    found = FusedMatch(linkage, dropped, contradiction, confirmed)
+    found = FusedMatch(problem, linkage, dropped, contradiction, confirmed)
     if confirmed and found.share < CLEAR and len(linkage.accepted):
         found = replace(found, null_share=measure_null_share(comparer, rng, progress))
     return found
 
 
+def link_again(found: FusedMatch, known: Links) -> FusedMatch:
+    """Return the matches with more known pairs, from the same candidates and maps."""
+    problem, old = replace(found.problem, known=known), found.linkage.agreement
+    agreement = problem.compare(old.cells)
+    if (GEOMETRY, "map") in old.features:
+        scores = np.zeros(len(agreement), np.float32)
+        places = agreement.find(np.column_stack([old.i, old.j]))
+        scores[places] = old.values[:, -1]
+        agreement = agreement.append(GEOMETRY, "map", scores)
+    return replace(found, problem=problem, linkage=problem.link(agreement, _start(agreement)))
+
+
 def as_links(linkage: Linkage) -> Links:
     """Return the matches as weighted pairs to learn maps from."""
-    return Links.of(*linkage.pairs.T, np.maximum(linkage.probability, LEAST_WEIGHT))
+    pairs, weights = linkage.pairs, np.maximum(linkage.probability, LEAST_WEIGHT)
+    return Links.of(pairs[:, 0], pairs[:, 1], weights)
 
 
 def likeness(agreement: Agreement) -> FloatArray:
@@ -185,8 +201,7 @@ def join_maps(
         cells = np.unique(np.concatenate([base.cells, scores.proposed]))
         agreement = base if len(cells) == len(base) else problem.compare(cells)
         agreement = agreement.append(GEOMETRY, "map", scores.at(agreement.i, agreement.j))
-        start = LIKENESS * _unit(likeness(agreement)) if first is not None else 0.0
-        linkage = problem.link(agreement, start + _unit(agreement.values[:, -1]))
+        linkage = problem.link(agreement, _start(agreement, by_fields=first is not None))
         links = as_links(linkage)
         after = set(map(tuple, linkage.pairs[linkage.accepted].tolist()))
         if after and len(before ^ after) <= SETTLED * len(after):
@@ -210,6 +225,12 @@ def _share_near(scores: HeldOutScores, links: Links) -> float:
     """Return the share of pairs that held-out scores propose: those among the ten best of either row."""
     m = scores.tables[0].shape[1]
     return float(np.isin(links.i.astype(np.int64) * m + links.j, scores.proposed).mean())
+
+
+def _start(agreement: Agreement, *, by_fields: bool = True) -> FloatArray:
+    """Return scores for the first labels: by likeness, and by the maps if there are some."""
+    start = LIKENESS * _unit(likeness(agreement)) if by_fields else np.zeros(len(agreement))
+    return start + _unit(agreement.values[:, -1]) if (GEOMETRY, "map") in agreement.features else start
 
 
 def _unit(scores: FloatArray) -> FloatArray:
@@ -236,7 +257,7 @@ class HeldOutScores:
 
 def score_out_of_fold(links: Links, problem: FusionProblem, rng: Generator) -> HeldOutScores:
     """Score pairs by maps of known pairs and of the matches of all other folds of rows."""
-    A, B = problem.points
+    A, B = problem.points()
     n, m = len(A), len(B)
     i, j, weights = (
         np.concatenate(parts) for parts in zip(*((k.i, k.j, k.weights) for k in (problem.known, links)), strict=True)

@@ -157,6 +157,19 @@ class Linkage:
         """The log-odds e (p,) of all candidates, before their rivals count."""
         return np.asarray(self.design.columns @ self.weights)
 
+    @cached_property
+    def scores(self) -> FloatArray:
+        """The log-odds (p,) of all candidates against no match and all their rivals."""
+        return compete(self.graph, self.log_odds, one_to_one=True)
+
+    @property
+    def fields(self) -> tuple[str, ...]:
+        """The fields that were compared, of most weight first."""
+        weight: dict[str, float] = {}
+        for (name, _), value in zip(self.agreement.features, self.weights, strict=False):
+            weight[name] = weight.get(name, 0.0) + float(value)
+        return tuple(sorted(weight, key=lambda name: -weight[name]))
+
     @property
     def accepted(self) -> IntArray:
         """The places of the accepted matches among all matches."""
@@ -166,6 +179,42 @@ class Linkage:
     def pairs(self) -> IntArray:
         """The rows (r, 2) of the matches."""
         return np.column_stack([self.agreement.i[self.matches], self.agreement.j[self.matches]])
+
+    @cached_property
+    def graph(self) -> CandidateGraph:
+        """All candidates with their rivals."""
+        return CandidateGraph(self.agreement.i, self.agreement.j, self.agreement.shape)
+
+    def rank_pairs(self, pairs: IntArray) -> FloatArray:
+        """Return the rank of the partner of each pair (r, 2) among the candidates of its row; inf: it is none."""
+        places = self.agreement.find(pairs)
+        order = np.lexsort((-self.log_odds, self.agreement.i))
+        ranks = np.empty(len(order))
+        ranks[order] = 1.0 + np.arange(len(order)) - np.searchsorted(self.agreement.i, self.agreement.i[order])
+        return np.where(places >= 0, ranks[places] if len(ranks) else np.inf, np.inf)
+
+    def find_best(self) -> tuple[IntArray, IntArray]:
+        """Return the best and the second best row of B for each row of A, -1 where there is no such candidate."""
+        order = np.lexsort((-self.log_odds, self.agreement.i))
+        rank = np.arange(len(order)) - np.searchsorted(self.agreement.i, self.agreement.i[order])
+        best = [np.full(self.agreement.shape[0], -1, np.intp) for _ in range(2)]
+        for k, found in enumerate(best):
+            kth = order[rank == k]
+            found[self.agreement.i[kth]] = self.agreement.j[kth]
+        return best[0], best[1]
+
+    def count_sharing(self) -> int:
+        """Return how many rows of A without a match fit a matched row of B, but for the row that has it."""
+        taken = np.zeros(self.agreement.shape[1], dtype=bool)
+        matched = np.zeros(self.agreement.shape[0], dtype=bool)
+        accepted = self.matches[self.accepted]
+        taken[self.agreement.j[accepted]] = matched[self.agreement.i[accepted]] = True
+        if not len(accepted):
+            return 0
+        scores = compete(self.graph, self.log_odds, one_to_one=False)
+        enough = np.median(scores[accepted])
+        fits = taken[self.agreement.j] & ~matched[self.agreement.i] & (scores >= enough)
+        return len(np.unique(self.agreement.i[fits]))
 
     def contributions(self, place: int) -> dict[str, float]:
         """Return what each field adds to the log-odds of a candidate."""

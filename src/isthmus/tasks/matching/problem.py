@@ -7,9 +7,11 @@ from typing import Any
 
 import numpy as np
 from numpy.random import Generator
+from sklearn.feature_extraction.text import TfidfVectorizer
 
 from isthmus._core.validation import BoolArray, FloatArray, IntArray
-from isthmus.data.domains import Domain, KnownPairs, TwoDomains
+from isthmus.data.domains import Domain, KnownPairs, TwoDomains, as_shared
+from isthmus.data.shared_columns import is_frame, read_columns
 from isthmus.exceptions import InputError
 from isthmus.geometry.similarity import (
     NO_PARTNER,
@@ -30,6 +32,8 @@ FEWEST_ROWS = 20
 NAMES = "A", "B"
 # How much the likeness of rows counts in initial scores that have known pairs too.
 WEIGHT_OF_LIKENESS = 0.5
+# With fewer rows than this, words of one row count.
+RARE = 100
 # Subtracted from the score of two rows of different classes.
 FAR = -2.0 * NO_PARTNER
 
@@ -197,6 +201,8 @@ def make_domains(
 
     Where a transformer is "auto", columns are scaled as is usual for dense and for sparse rows.
     """
+    columns = as_shared(shared, A, B, *(X.shape[0] if hasattr(X, "shape") else len(X) for X in (A, B)))
+    A, B = (_weigh_words(X) if is_frame(X) and _has_text(X) else X for X in (A, B))
     # An empty array or list is what a user has whose search for pairs found none.
     empty = np.shape(pairs)[:1] == (0,) if isinstance(pairs, np.ndarray) else isinstance(pairs, list) and not pairs
     parameters = zip((A, B), transformers, NAMES, ("source_transformer", "target_transformer"), strict=True)
@@ -207,7 +213,7 @@ def make_domains(
         rows[1],
         y_target,
         None if empty else pairs,
-        shared,
+        columns,
         names=NAMES,
         min_rows=FEWEST_ROWS,
         optional_labels=True,
@@ -216,6 +222,25 @@ def make_domains(
     sides = zip((domains.source, domains.target), transformers, strict=True)
     source, target = (_scale_to_unit_length(domain, transformer) for domain, transformer in sides)
     return replace(domains, source=source, target=target)
+
+
+def _has_text(frame: Any) -> bool:
+    try:
+        np.asarray(frame, dtype=np.float64)
+    except (TypeError, ValueError):
+        return True
+    return False
+
+
+def _weigh_words(frame: Any) -> Any:
+    """Return the words of all cells of each row of a data frame as features of its own."""
+    texts = [" ".join(cells) for cells in zip(*read_columns(frame).values(), strict=True)]
+    # In a long table, a word of one row tells nothing about other rows.
+    words = TfidfVectorizer(sublinear_tf=True, min_df=2 if len(texts) >= RARE else 1, token_pattern=r"[^\W_]+")
+    try:
+        return words.fit_transform(texts)
+    except ValueError:  # an empty vocabulary
+        raise InputError("expected a data frame with words that occur in several rows, got none.") from None
 
 
 def as_links(known: KnownPairs | None) -> Links:

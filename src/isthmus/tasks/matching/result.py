@@ -3,27 +3,46 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from functools import cache, partial
 from typing import Any
 
 import numpy as np
+from numpy.random import Generator
 from threadpoolctl import threadpool_limits  # scikit-learn brings it
 
 from isthmus._core.progress import Progress, WorkCounter
 from isthmus._core.threads import cap_threads
-from isthmus._core.validation import FloatArray, IntArray, as_generator, check_choice, check_flag, check_number
-from isthmus.evidence.held_out import NO_BASELINE, SharedBaseline
+from isthmus._core.validation import (
+    BoolArray,
+    FloatArray,
+    IntArray,
+    as_generator,
+    check_choice,
+    check_flag,
+    check_number,
+)
+from isthmus.data.domains import SharedFeatures, as_pairs
+from isthmus.data.shared_columns import SharedColumns
+from isthmus.evidence.held_out import NO_BASELINE, PairRecall, SharedBaseline, hold_out_pairs
 from isthmus.exceptions import InputError
-from isthmus.geometry.similarity import NO_PARTNER, apply_csls, find_best, prepare_rows
+from isthmus.geometry.similarity import NO_PARTNER, Prepared, apply_csls, find_best, prepare_rows
 from isthmus.tasks.matching.engine import as_engine
 from isthmus.tasks.matching.evidence import (
+    LinkageEvidence,
     MatchingEvidence,
     accept_matches,
     estimate_confidence,
     judge,
+    judge_linkage,
+    write_linkage_sentence,
     write_sentence,
 )
+from isthmus.tasks.matching.fields import make_comparer
+from isthmus.tasks.matching.fusion import GEOMETRY, FusionProblem, link_again, match_fused
+from isthmus.tasks.matching.linkage import Linkage
 from isthmus.tasks.matching.problem import (
     AUTO,
+    NAMES,
     Links,
     MatchingProblem,
     as_links,
@@ -31,13 +50,43 @@ from isthmus.tasks.matching.problem import (
     labels_differ,
     make_domains,
 )
-from isthmus.tasks.matching.refinement import Runs, run_all
+from isthmus.tasks.matching.refinement import FEWEST_TO_HOLD_OUT, Runs, run_all
 
 KEEP = ("sure", "all")
 # Matches of less confidence are not returned.
 SURE = 0.5
 # All runs are kept until the best one is known: more would be a mistake, and fill the memory.
 MOST_RESTARTS = 1000
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """What speaks for a pair of rows.
+
+    Parameters
+    ----------
+    i, j : int
+        The row of A and of B.
+    confidence : float or None
+        The probability of the match; None where the pair was not returned.
+    parts : dict of str to float
+        What each shared column, and the other features together, add to the log-odds of a pair whose agreement is
+        that of the average candidate.
+
+    Examples
+    --------
+    >>> print(Explanation(3, 5, 0.97, {"name": 4.21, "price": -0.3}))
+    name +4.2, price -0.3
+    """
+
+    i: int
+    j: int
+    confidence: float | None
+    parts: dict[str, float]
+
+    def __str__(self) -> str:
+        strongest = sorted(self.parts.items(), key=lambda part: -abs(part[1]))
+        return ", ".join(f"{name} {value:+.1f}" for name, value in strongest) or "no candidate: nothing in common"
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,10 +115,14 @@ class Matching:
         Whether the matching succeeded; None where it is doubtful.
     sentence : str
         The verdict with the figures that it rests on; what ``str`` returns.
-    evidence : MatchingEvidence or None
+    evidence : MatchingEvidence, LinkageEvidence or None
         These figures; None where all rows were in known pairs, so that no row was left to match.
     held_out_pairs : array (h, 2)
         The known pairs that were held out to measure the recall.
+    runner_up : array (m,) or None
+        The second best row of B for the row of A of each match, -1 where there is none; None by geometry alone.
+    linkage : Linkage or None
+        The candidates and weights of a matching by shared columns; None by geometry alone.
     """
 
     pairs: IntArray
@@ -79,8 +132,32 @@ class Matching:
     shape: tuple[int, int]
     ok: bool | None
     sentence: str
-    evidence: MatchingEvidence | None
+    evidence: MatchingEvidence | LinkageEvidence | None
     held_out_pairs: IntArray = field(default_factory=lambda: np.zeros((0, 2), np.intp))
+    runner_up: IntArray | None = None
+    linkage: Linkage | None = None
+
+    def explain(self, i: int, j: int) -> Explanation:
+        """Return how much each shared column, and the other features, speak for a pair of rows.
+
+        A matching by geometry alone has one part; a pair that was no candidate has none.
+        """
+        row = int(check_number(i, "i", low=0, high=self.shape[0] - 1, whole=True))
+        column = int(check_number(j, "j", low=0, high=self.shape[1] - 1, whole=True))
+        found = np.flatnonzero((self.pairs == (row, column)).all(axis=1))
+        confidence = float(self.confidence[found[0]]) if len(found) else None
+        if self.linkage is None:
+            parts = {GEOMETRY: float(self.score[found[0]])} if len(found) else {}
+            return Explanation(row, column, confidence, parts)
+        place = int(self.linkage.agreement.find(np.array([[row, column]]))[0])
+        return Explanation(row, column, confidence, self.linkage.contributions(place) if place >= 0 else {})
+
+    def questions(self, n: int = 10) -> IntArray:
+        """Return pairs (n, 2) that are worth a look: those whose probability is nearest to one half."""
+        if self.linkage is None:
+            return np.zeros((0, 2), np.intp)
+        unsure = np.argsort(np.abs(self.linkage.probability - 0.5), kind="stable")
+        return self.linkage.pairs[unsure[: int(check_number(n, "n", low=1, whole=True))]]
 
     @property
     def succeeded(self) -> bool | None:
@@ -168,7 +245,8 @@ def match(
     B: Any,
     pairs: Any = None,
     *,
-    shared: Any = None,
+    not_pairs: Any = None,
+    shared: Any = AUTO,
     system: Any = AUTO,
     refine: bool = True,
     y_source: Any = None,
@@ -185,10 +263,14 @@ def match(
 ) -> Matching:
     r"""Find the rows of A and of B that are the same object, with few known pairs or none.
 
-    Rows are scaled to unit length and turned to their principal axes. Initial scores come from what rows look like
-    among their own collection, and from the known pairs. Then rows that choose each other become pairs, maps both
-    ways are learned from them, and so on: from few axes to many, with candidates hidden at random at first. The
-    result is checked: by held-out pairs, or by runs that must agree with each other and be better than a control run,
+    Where the collections share columns, candidates are compared field by field, the weights of fields are learned
+    without labels, and every match has a probability; maps between all other features join where fields leave doubts.
+    Where nothing is shared, or what is shared finds nothing, geometry alone has to do.
+
+    By geometry, rows are scaled to unit length and turned to their principal axes. Initial scores come from what rows
+    look like among their own collection, and from the known pairs. Then rows that choose each other become pairs,
+    maps both ways are learned from them, and so on: from few axes to many, with candidates hidden at random at first.
+    The result is checked: by held-out pairs, or by runs that must agree with each other and be better than a control run,
     from shuffled pairs. **A matching that failed or is doubtful returns no pairs**, not even the known ones, and says
     so.
 
@@ -201,9 +283,12 @@ def match(
     pairs : array (p, 2), "rows", (ids of A, ids of B) or KnownPairs, optional
         Rows that are known to be the same object. From 15 on, a third of them is held out, to measure the recall.
         Where they name all rows of A or of B, no row is left to match: they are returned, and not checked.
-    shared : (array (n, k), array (m, k)), optional
-        Columns that both collections have. They are not learned from; ``baseline`` says how many held-out pairs they
-        find alone.
+    not_pairs : array (q, 2), optional
+        Rows that are known not to be the same object.
+    shared : "auto", None, list of (str, str), SharedColumns or (array (n, k), array (m, k))
+        What both collections have. "auto": of data frames the columns of the same name, otherwise of similar content;
+        of arrays nothing. Or pairs of column names of two data frames, or the same features of either collection as
+        two tables, which count if the other features (or ten known pairs) confirm them.
     system : {"auto", "ridge", "cca"} or an estimator of isthmus
         What learns from pairs: ridge regression both ways ("auto" is that), canonical variates, or any estimator
         whose ``fit`` takes pairs and that has a ``common_space_``.
@@ -266,26 +351,127 @@ def match(
     transformers = source_transformer, target_transformer
     domains = make_domains(A, B, y_source, y_target, pairs, shared, transformers, one_to_one=one_to_one)
     known, ys, yt = as_links(domains.pairs), domains.source.y, domains.target.y
+    comparer = make_comparer(domains.shared)
     if not refine and not len(known):
         raise InputError("refine: expected True where no pairs are known, got False.")
     check_labels(ys, yt, known)
+    rejected = _check_rejected(not_pairs, (len(ys), len(yt)), known)
     jobs = int(check_number(n_jobs, "n_jobs", low=1, whole=True))
     # The runs themselves are in threads: more threads below them would only compete.
     with reports, threadpool_limits(1):
         counter = WorkCounter(reports)
-        counter.count("axes", 0.0)
-        rows = prepare_rows(domains.source.X, "A"), prepare_rows(domains.target.X, "B")
-        problem = MatchingProblem.of(*rows, ys, yt, engine)
+
+        @cache
+        def prepare() -> tuple[Prepared, Prepared]:
+            counter.count("axes", 0.0)
+            return prepare_rows(domains.source.X, "A"), prepare_rows(domains.target.X, "B")
+
+        linked = None
+        if comparer is not None and 0 < len(known) + 1 <= min(len(ys), len(yt)):
+            forbid = partial(_find_forbidden, codes=(ys, yt), rejected=rejected)
+            fusion = FusionProblem(
+                comparer, lambda: (prepare()[0].points, prepare()[1].points), engine, known, forbid, one_to_one
+            )
+            linked = _match_shared(fusion, domains.shared, keep == "all", enough, rng, counter)
+            if linked is not None and linked.ok:
+                return linked
+        problem = MatchingProblem.of(*prepare(), ys, yt, engine)
         side = _find_exhausted_side(problem, known, one_to_one)
         if side is not None:
             return _match_known_only(problem, known, side)
         runs = run_all(problem, known, restarts, rng, counter, refine=refine, one_to_one=one_to_one, n_jobs=jobs)
     held, both = runs.held_out_pairs.rows, domains.shared
-    tables = None if both is None else (both.source, both.target)
+    tables = (both.source, both.target) if isinstance(both, SharedFeatures) else None
     # Rows of B in the other known pairs are no candidates of the matching, and so none of the baseline.
     baseline = SharedBaseline.measure(tables, held, np.setdiff1d(known.j, held[:, 1]))
     seen = replace(runs.evidence, baseline=baseline)
-    return _make_matching(runs, known, seen, (ys, yt), keep == "all", enough, one_to_one)
+    found = _make_matching(runs, known, seen, (ys, yt), rejected, keep == "all", enough, one_to_one)
+    # Neither way succeeded: the one that is doubtful says more than the one that failed.
+    return linked if linked is not None and linked.ok is None and not found.ok else found
+
+
+def _check_rejected(not_pairs: Any, shape: tuple[int, int], known: Links) -> IntArray:
+    """Return rejected pairs as sorted cells i m + j; none of them may be known."""
+    if not_pairs is None or not len(not_pairs):
+        return np.zeros(0, np.int64)
+    try:
+        rows = as_pairs(not_pairs, *shape, names=NAMES).rows
+    except InputError as error:
+        raise InputError(f"not_{error}") from None
+    cells = np.unique(rows[:, 0].astype(np.int64) * shape[1] + rows[:, 1])
+    both = np.isin(known.i.astype(np.int64) * shape[1] + known.j, cells)
+    if both.any():
+        i, j = known.rows[both.argmax()]
+        raise InputError(f"not_pairs: expected no pair that is also in pairs, got ({i}, {j}).")
+    return cells
+
+
+def _find_forbidden(i: IntArray, j: IntArray, codes: tuple[IntArray, IntArray], rejected: IntArray) -> BoolArray:
+    """Return which candidates have different labels or were rejected."""
+    return labels_differ(codes[0][i], codes[1][j]) | np.isin(i.astype(np.int64) * len(codes[1]) + j, rejected)
+
+
+def _match_shared(
+    problem: FusionProblem,
+    shared: SharedColumns | SharedFeatures | None,
+    every: bool,
+    enough: float,
+    rng: Generator,
+    counter: WorkCounter,
+) -> Matching | None:
+    """Match by what both share; None where that says nothing."""
+    known = problem.known
+    held, kept = (known.select(part) for part in hold_out_pairs(len(known), FEWEST_TO_HOLD_OUT, rng))
+    found = match_fused(replace(problem, known=kept), rng, lambda what: counter.count(what, 0.0))
+    if found is None:
+        return None
+    ranks = found.linkage.rank_pairs(held.rows)
+    if len(held):
+        found = link_again(found, known)
+    linkage = found.linkage
+    n_accepted = len(linkage.accepted)
+    tables = (shared.source, shared.target) if isinstance(shared, SharedFeatures) else None
+    seen = LinkageEvidence(
+        rows=min(linkage.agreement.shape) - len(known),
+        candidates=len(linkage.agreement),
+        accepted=n_accepted,
+        claimed=float(linkage.probability[linkage.accepted].mean()) if n_accepted else 0.0,
+        null_share=found.null_share,
+        known=len(known),
+        held_out=PairRecall.of(ranks) if len(held) else None,
+        fields=linkage.fields,
+        dropped=found.dropped,
+        contradiction=found.contradiction,
+        confirmed=found.confirmed,
+        sharing=linkage.count_sharing() if problem.one_to_one else 0,
+        baseline=SharedBaseline.measure(tables, held.rows, np.setdiff1d(known.j, held.j)),
+    )
+    ok = judge_linkage(seen)
+    kept_matches = np.arange(len(linkage.matches)) if every else linkage.accepted if ok else np.zeros(0, np.intp)
+    if not every:
+        kept_matches = kept_matches[linkage.probability[kept_matches] >= enough]
+    matched, score = linkage.pairs[kept_matches], linkage.scores[linkage.matches[kept_matches]]
+    confidence = linkage.probability[kept_matches]
+    if ok or every:
+        matched, confidence = np.vstack([known.rows, matched]), np.append(np.ones(len(known)), confidence)
+        score = np.append(linkage.scores[linkage.agreement.find(known.rows)], score)
+    order = np.argsort(matched[:, 0], kind="stable")
+    nearest, second = linkage.find_best()
+    nearest[known.i] = known.j
+    runner_up = np.where(nearest[matched[:, 0]] == matched[:, 1], second[matched[:, 0]], nearest[matched[:, 0]])
+    return Matching(
+        pairs=matched[order],
+        score=score[order],
+        confidence=confidence[order],
+        nearest=nearest,
+        shape=linkage.agreement.shape,
+        ok=ok,
+        sentence=write_linkage_sentence(seen, ok, len(matched), linkage.agreement.shape),
+        evidence=seen,
+        held_out_pairs=held.rows,
+        runner_up=runner_up[order],
+        linkage=linkage,
+    )
 
 
 def _make_matching(
@@ -293,6 +479,7 @@ def _make_matching(
     known: Links,
     seen: MatchingEvidence,
     codes: tuple[IntArray, IntArray],
+    rejected: IntArray,
     every: bool,
     enough: float,
     one_to_one: bool,
@@ -313,7 +500,8 @@ def _make_matching(
         kept = np.zeros(len(partner), dtype=bool)
     # Where labels forbid all candidates, the best of them is forbidden too.
     forbidden = labels_differ(codes[0], codes[1][partner])
-    i = np.flatnonzero(kept & ~forbidden)
+    was_rejected = np.isin(np.arange(len(partner), dtype=np.int64) * len(codes[1]) + partner, rejected)
+    i = np.flatnonzero(kept & ~forbidden & ~was_rejected)
     shape = len(codes[0]), len(codes[1])
     return Matching(
         pairs=np.stack([i, partner[i]], axis=1),
