@@ -72,6 +72,7 @@ def test_rows_that_are_learned_from_are_checked_in_one_place():
         "data/domains: TwoDomains.of",
         "data/domains: TwoDomains._of_labelled_blocks",
         "data/domains: _check_shared_features",
+        "data/domains: check_shared_evidence",
     }
 
 

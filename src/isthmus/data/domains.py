@@ -282,7 +282,11 @@ class TwoDomains:
             sides = names[0].removeprefix("X_"), names[1].removeprefix("X_")
             known = as_pairs(pairs, n, m, fewest=fewest_pairs, one_to_one=one_to_one, needs=pairs_for, names=sides)
         return cls(
-            Domain(Xs, source), Domain(Xt, target), classes, known, as_shared(shared, X_source, X_target, n, m)
+            Domain(Xs, source),
+            Domain(Xt, target),
+            classes,
+            known,
+            check_shared_evidence(shared, X_source, X_target, n, m),
         )
 
     @classmethod
@@ -328,7 +332,9 @@ def _check_pairs_in_order(pairs: Any, n: int, m: int, fewest: int, needs: str) -
     return pairs
 
 
-def as_shared(shared: Any, X_source: Any, X_target: Any, n: int, m: int) -> SharedFeatures | SharedColumns | None:
+def check_shared_evidence(
+    shared: Any, X_source: Any, X_target: Any, n: int, m: int
+) -> SharedFeatures | SharedColumns | None:
     """Return what both domains have, of as many rows as either has; None where nothing is shared."""
     if shared is None:
         return None

@@ -122,7 +122,9 @@ class FusedMatch:
         return len(self.linkage.accepted) / max(1, min(agreement.shape) - self.linkage.n_known)
 
 
-def match_fused(problem: FusionProblem, rng: Generator, progress: Callable[[str], None]) -> FusedMatch | None:
+def match_by_fields_and_maps(
+    problem: FusionProblem, rng: Generator, progress: Callable[[str], None]
+) -> FusedMatch | None:
     """Match by shared fields, and by maps where these leave doubts; None where no field says anything."""
     progress("shared columns")
     comparer = problem.comparer
@@ -185,7 +187,7 @@ def join_maps(
     Parameters
     ----------
     problem, rng, progress
-        As of :func:`match_fused`.
+        As of :func:`match_by_fields_and_maps`.
     first : Agreement or None
         The candidates by shared fields; None: those of the maps alone.
     links : Links

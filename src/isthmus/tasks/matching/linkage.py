@@ -256,7 +256,7 @@ def fit_linkage(
     free = np.flatnonzero(~of_known & ~forbidden)
     graph, every = CandidateGraph(i[free], j[free], (n, m)), CandidateGraph(i, j, (n, m))
     labels, used = _first_labels(graph, start[free], free, len(agreement), one_to_one)
-    design, fitted = Design.of(agreement), _choose_fitted(agreement)
+    design, fitted = Design.of(agreement), _sample_for_fit(agreement)
     for _ in range(ROUNDS):
         weights = design.fit(labels, used & fitted, PENALTY)
         if of_known.any():
@@ -269,7 +269,7 @@ def fit_linkage(
     return Linkage(agreement, design, weights, free, free[places], probability, len(known))
 
 
-def _choose_fitted(agreement: Agreement) -> BoolArray:
+def _sample_for_fit(agreement: Agreement) -> BoolArray:
     """Return which candidates weights are fitted to: all, or those of evenly spread rows of A."""
     step = -(-len(agreement) // MOST_FITTED)
     return np.asarray(agreement.i % max(1, step) == 0)

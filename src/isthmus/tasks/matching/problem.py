@@ -10,7 +10,7 @@ from numpy.random import Generator
 from sklearn.feature_extraction.text import TfidfVectorizer
 
 from isthmus._core.validation import BoolArray, FloatArray, IntArray
-from isthmus.data.domains import Domain, KnownPairs, TwoDomains, as_shared
+from isthmus.data.domains import Domain, KnownPairs, TwoDomains, check_shared_evidence
 from isthmus.data.shared_columns import is_frame, read_columns
 from isthmus.exceptions import InputError
 from isthmus.geometry.similarity import (
@@ -201,7 +201,7 @@ def make_domains(
 
     Where a transformer is "auto", columns are scaled as is usual for dense and for sparse rows.
     """
-    columns = as_shared(shared, A, B, *(X.shape[0] if hasattr(X, "shape") else len(X) for X in (A, B)))
+    columns = check_shared_evidence(shared, A, B, *(X.shape[0] if hasattr(X, "shape") else len(X) for X in (A, B)))
     A, B = (_weigh_words(X) if is_frame(X) and _has_text(X) else X for X in (A, B))
     # An empty array or list is what a user has whose search for pairs found none.
     empty = np.shape(pairs)[:1] == (0,) if isinstance(pairs, np.ndarray) else isinstance(pairs, list) and not pairs

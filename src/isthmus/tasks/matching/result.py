@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from functools import cache, partial
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -21,12 +22,11 @@ from isthmus._core.validation import (
     check_flag,
     check_number,
 )
-from isthmus.data.domains import SharedFeatures, as_pairs
-from isthmus.data.shared_columns import SharedColumns
+from isthmus.data.domains import SharedFeatures, TwoDomains, as_pairs
 from isthmus.evidence.held_out import NO_BASELINE, PairRecall, SharedBaseline, hold_out_pairs
 from isthmus.exceptions import InputError
 from isthmus.geometry.similarity import NO_PARTNER, Prepared, apply_csls, find_best, prepare_rows
-from isthmus.tasks.matching.engine import as_engine
+from isthmus.tasks.matching.engine import Engine, as_engine
 from isthmus.tasks.matching.evidence import (
     LinkageEvidence,
     MatchingEvidence,
@@ -38,7 +38,7 @@ from isthmus.tasks.matching.evidence import (
     write_sentence,
 )
 from isthmus.tasks.matching.fields import make_comparer
-from isthmus.tasks.matching.fusion import GEOMETRY, FusionProblem, link_again, match_fused
+from isthmus.tasks.matching.fusion import GEOMETRY, FusionProblem, link_again, match_by_fields_and_maps
 from isthmus.tasks.matching.linkage import Linkage
 from isthmus.tasks.matching.problem import (
     AUTO,
@@ -270,9 +270,9 @@ def match(
     By geometry, rows are scaled to unit length and turned to their principal axes. Initial scores come from what rows
     look like among their own collection, and from the known pairs. Then rows that choose each other become pairs,
     maps both ways are learned from them, and so on: from few axes to many, with candidates hidden at random at first.
-    The result is checked: by held-out pairs, or by runs that must agree with each other and be better than a control run,
-    from shuffled pairs. **A matching that failed or is doubtful returns no pairs**, not even the known ones, and says
-    so.
+    The result is checked: by held-out pairs, or by runs that must agree with each other and be better than a control
+    run, from shuffled pairs. **A matching that failed or is doubtful returns no pairs**, not even the known ones, and
+    says so.
 
     Parameters
     ----------
@@ -351,12 +351,12 @@ def match(
     transformers = source_transformer, target_transformer
     domains = make_domains(A, B, y_source, y_target, pairs, shared, transformers, one_to_one=one_to_one)
     known, ys, yt = as_links(domains.pairs), domains.source.y, domains.target.y
-    comparer = make_comparer(domains.shared)
     if not refine and not len(known):
         raise InputError("refine: expected True where no pairs are known, got False.")
     check_labels(ys, yt, known)
-    rejected = _check_rejected(not_pairs, (len(ys), len(yt)), known)
+    rejected = _check_not_pairs(not_pairs, (len(ys), len(yt)), known)
     jobs = int(check_number(n_jobs, "n_jobs", low=1, whole=True))
+    keeping = _Keeping(keep == "all", enough, one_to_one, rejected, (ys, yt))
     # The runs themselves are in threads: more threads below them would only compete.
     with reports, threadpool_limits(1):
         counter = WorkCounter(reports)
@@ -366,31 +366,44 @@ def match(
             counter.count("axes", 0.0)
             return prepare_rows(domains.source.X, "A"), prepare_rows(domains.target.X, "B")
 
-        linked = None
-        if comparer is not None and 0 < len(known) + 1 <= min(len(ys), len(yt)):
-            forbid = partial(_find_forbidden, codes=(ys, yt), rejected=rejected)
-            fusion = FusionProblem(
-                comparer, lambda: (prepare()[0].points, prepare()[1].points), engine, known, forbid, one_to_one
-            )
-            linked = _match_shared(fusion, domains.shared, keep == "all", enough, rng, counter)
-            if linked is not None and linked.ok:
-                return linked
+        linked = _match_by_columns(domains, known, engine, prepare, keeping, rng, counter)
+        if linked is not None and linked.ok:
+            return linked
         problem = MatchingProblem.of(*prepare(), ys, yt, engine)
         side = _find_exhausted_side(problem, known, one_to_one)
         if side is not None:
             return _match_known_only(problem, known, side)
         runs = run_all(problem, known, restarts, rng, counter, refine=refine, one_to_one=one_to_one, n_jobs=jobs)
-    held, both = runs.held_out_pairs.rows, domains.shared
-    tables = (both.source, both.target) if isinstance(both, SharedFeatures) else None
-    # Rows of B in the other known pairs are no candidates of the matching, and so none of the baseline.
-    baseline = SharedBaseline.measure(tables, held, np.setdiff1d(known.j, held[:, 1]))
-    seen = replace(runs.evidence, baseline=baseline)
-    found = _make_matching(runs, known, seen, (ys, yt), rejected, keep == "all", enough, one_to_one)
+    baseline = _measure_baseline(domains, known, runs.held_out_pairs.rows)
+    found = _make_matching(runs, known, replace(runs.evidence, baseline=baseline), keeping)
     # Neither way succeeded: the one that is doubtful says more than the one that failed.
     return linked if linked is not None and linked.ok is None and not found.ok else found
 
 
-def _check_rejected(not_pairs: Any, shape: tuple[int, int], known: Links) -> IntArray:
+@dataclass(frozen=True, eq=False)
+class _Keeping:
+    """Which matches are returned: all or those of enough confidence, and none that labels or the user reject."""
+
+    every: bool
+    enough: float
+    one_to_one: bool
+    rejected: IntArray
+    codes: tuple[IntArray, IntArray]
+
+    def forbid(self, i: IntArray, j: IntArray) -> BoolArray:
+        """Return which pairs of rows have different labels or were rejected."""
+        cells = i.astype(np.int64) * len(self.codes[1]) + j
+        return labels_differ(self.codes[0][i], self.codes[1][j]) | np.isin(cells, self.rejected)
+
+
+def _measure_baseline(domains: TwoDomains, known: Links, held: IntArray) -> SharedBaseline:
+    both = domains.shared
+    tables = (both.source, both.target) if isinstance(both, SharedFeatures) else None
+    # Rows of B in the other known pairs are no candidates of the matching, and so none of the baseline.
+    return SharedBaseline.measure(tables, held, np.setdiff1d(known.j, held[:, 1]))
+
+
+def _check_not_pairs(not_pairs: Any, shape: tuple[int, int], known: Links) -> IntArray:
     """Return rejected pairs as sorted cells i m + j; none of them may be known."""
     if not_pairs is None or not len(not_pairs):
         return np.zeros(0, np.int64)
@@ -406,23 +419,25 @@ def _check_rejected(not_pairs: Any, shape: tuple[int, int], known: Links) -> Int
     return cells
 
 
-def _find_forbidden(i: IntArray, j: IntArray, codes: tuple[IntArray, IntArray], rejected: IntArray) -> BoolArray:
-    """Return which candidates have different labels or were rejected."""
-    return labels_differ(codes[0][i], codes[1][j]) | np.isin(i.astype(np.int64) * len(codes[1]) + j, rejected)
-
-
-def _match_shared(
-    problem: FusionProblem,
-    shared: SharedColumns | SharedFeatures | None,
-    every: bool,
-    enough: float,
+def _match_by_columns(
+    domains: TwoDomains,
+    known: Links,
+    engine: Engine,
+    prepare: Callable[[], tuple[Prepared, Prepared]],
+    keeping: _Keeping,
     rng: Generator,
     counter: WorkCounter,
 ) -> Matching | None:
-    """Match by what both share; None where that says nothing."""
-    known = problem.known
+    """Match by what both share; None where nothing is, where that says nothing, or where no row is left to match."""
+    comparer = make_comparer(domains.shared)
+    if comparer is None or len(known) >= min(comparer.shape):
+        return None
     held, kept = (known.select(part) for part in hold_out_pairs(len(known), FEWEST_TO_HOLD_OUT, rng))
-    found = match_fused(replace(problem, known=kept), rng, lambda what: counter.count(what, 0.0))
+    one_to_one = keeping.one_to_one
+    problem = FusionProblem(
+        comparer, lambda: (prepare()[0].points, prepare()[1].points), engine, kept, keeping.forbid, one_to_one
+    )
+    found = match_by_fields_and_maps(problem, rng, lambda what: counter.count(what, 0.0))
     if found is None:
         return None
     ranks = found.linkage.rank_pairs(held.rows)
@@ -430,7 +445,6 @@ def _match_shared(
         found = link_again(found, known)
     linkage = found.linkage
     n_accepted = len(linkage.accepted)
-    tables = (shared.source, shared.target) if isinstance(shared, SharedFeatures) else None
     seen = LinkageEvidence(
         rows=min(linkage.agreement.shape) - len(known),
         candidates=len(linkage.agreement),
@@ -443,16 +457,22 @@ def _match_shared(
         dropped=found.dropped,
         contradiction=found.contradiction,
         confirmed=found.confirmed,
-        sharing=linkage.count_sharing() if problem.one_to_one else 0,
-        baseline=SharedBaseline.measure(tables, held.rows, np.setdiff1d(known.j, held.j)),
+        sharing=linkage.count_sharing() if one_to_one else 0,
+        baseline=_measure_baseline(domains, known, held.rows),
     )
+    return _make_linked_matching(linkage, known, seen, held.rows, keeping)
+
+
+def _make_linked_matching(
+    linkage: Linkage, known: Links, seen: LinkageEvidence, held_out: IntArray, keeping: _Keeping
+) -> Matching:
+    """Judge the evidence of a matching by shared columns, and keep the matches that it supports."""
     ok = judge_linkage(seen)
-    kept_matches = np.arange(len(linkage.matches)) if every else linkage.accepted if ok else np.zeros(0, np.intp)
-    if not every:
-        kept_matches = kept_matches[linkage.probability[kept_matches] >= enough]
-    matched, score = linkage.pairs[kept_matches], linkage.scores[linkage.matches[kept_matches]]
-    confidence = linkage.probability[kept_matches]
-    if ok or every:
+    accepted = linkage.accepted[linkage.probability[linkage.accepted] >= keeping.enough]
+    kept = np.arange(len(linkage.matches)) if keeping.every else accepted if ok else accepted[:0]
+    matched, score = linkage.pairs[kept], linkage.scores[linkage.matches[kept]]
+    confidence = linkage.probability[kept]
+    if ok or keeping.every:
         matched, confidence = np.vstack([known.rows, matched]), np.append(np.ones(len(known)), confidence)
         score = np.append(linkage.scores[linkage.agreement.find(known.rows)], score)
     order = np.argsort(matched[:, 0], kind="stable")
@@ -468,7 +488,7 @@ def _match_shared(
         ok=ok,
         sentence=write_linkage_sentence(seen, ok, len(matched), linkage.agreement.shape),
         evidence=seen,
-        held_out_pairs=held.rows,
+        held_out_pairs=held_out,
         runner_up=runner_up[order],
         linkage=linkage,
     )
@@ -478,11 +498,7 @@ def _make_matching(
     runs: Runs,
     known: Links,
     seen: MatchingEvidence,
-    codes: tuple[IntArray, IntArray],
-    rejected: IntArray,
-    every: bool,
-    enough: float,
-    one_to_one: bool,
+    keeping: _Keeping,
 ) -> Matching:
     """Judge the evidence, and keep the matches that it supports."""
     ok = judge(seen)
@@ -492,17 +508,16 @@ def _make_matching(
     is_known = partner < 0
     partner[known.i] = known.j
     score[known.i] = runs.known_scores
-    if every:
-        kept = runs.found.mutual | is_known | (not one_to_one)
+    if keeping.every:
+        kept = runs.found.mutual | is_known | (not keeping.one_to_one)
     elif ok:
-        kept = accept_matches(runs, confidence, enough, one_to_one)
+        kept = accept_matches(runs, confidence, keeping.enough, keeping.one_to_one)
     else:
         kept = np.zeros(len(partner), dtype=bool)
     # Where labels forbid all candidates, the best of them is forbidden too.
-    forbidden = labels_differ(codes[0], codes[1][partner])
-    was_rejected = np.isin(np.arange(len(partner), dtype=np.int64) * len(codes[1]) + partner, rejected)
-    i = np.flatnonzero(kept & ~forbidden & ~was_rejected)
-    shape = len(codes[0]), len(codes[1])
+    forbidden = keeping.forbid(np.arange(len(partner)), partner)
+    i = np.flatnonzero(kept & ~forbidden)
+    shape = len(keeping.codes[0]), len(keeping.codes[1])
     return Matching(
         pairs=np.stack([i, partner[i]], axis=1),
         score=score[i],
