@@ -348,14 +348,16 @@ def find_runners_up(
     rest = rest[matches[number[group[rest]]] != rest]
     if not len(rest):
         return np.zeros(0, np.intp), np.zeros(0)
-    order = rest[np.lexsort((-log_odds[rest], group[rest]))]
-    best = order[np.concatenate([[True], group[order[1:]] != group[order[:-1]]])]
     odds = np.exp(np.clip(log_odds, -MOST_ODDS, MOST_ODDS))
-    partner = odds[matches[number[group[best]]]]
-    rivals = np.maximum(np.bincount(group, odds, n)[group[best]] - odds[best] - partner, 0.0)
+    partner = odds[matches[number[group[rest]]]]
+    rivals = np.maximum(np.bincount(group, odds, n)[group[rest]] - odds[rest] - partner, 0.0)
     if one_to_one:
-        rivals += np.maximum(np.bincount(other, odds, m)[other[best]] - odds[best], 0.0)
-    found = log_odds[best] - np.log1p(rivals)
+        rivals += np.maximum(np.bincount(other, odds, m)[other[rest]] - odds[rest], 0.0)
+    found = log_odds[rest] - np.log1p(rivals)
+    # The best by these scores: a candidate that has a partner of its own is out of reach for a row without one, too.
+    order = np.lexsort((-found, group[rest]))
+    first = order[np.concatenate([[True], np.diff(group[rest[order]]) != 0])]
+    best, found = rest[first], found[first]
     if one_to_one:
         wins = found > graph.best_other(scores, 1 - side)[best]
         best, found = best[wins], found[wins]
