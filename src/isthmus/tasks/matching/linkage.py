@@ -27,8 +27,8 @@ from isthmus.tasks.matching.fields import Agreement
 
 # The ridge penalty of the weights; of their difference from those, where known pairs correct them.
 PENALTY, KNOWN_PENALTY = 1.0, 30.0
-# How often weights and probabilities are fitted in turn.
-ROUNDS = 3
+# How often weights and probabilities are fitted in turn, at most; the share of change in the labels that ends it.
+ROUNDS, SETTLED = 12, 0.01
 # The most candidate pairs that weights are fitted to; of more, those of some rows of A are taken.
 MOST_FITTED = 60_000
 # Log-odds beyond this are certain, and would overflow.
@@ -105,14 +105,15 @@ class Design:
         marks = there[:, sorted(patterns.values())] * 1.0
         return cls(np.hstack([Z, marks - marks.mean(axis=0), np.ones((len(Z), 1))]), Z.shape[1])
 
-    def fit(self, labels: FloatArray, used: BoolArray, penalty: float, prior: FloatArray | None = None) -> FloatArray:
+    def fit(
+        self, labels: FloatArray, used: BoolArray, penalty: float, prior: FloatArray, start: FloatArray
+    ) -> FloatArray:
         """Fit weights to labels from 0 to 1, with a ridge penalty on their distance from a prior."""
         D, y = self.columns[used], labels[used]
-        start = np.zeros(D.shape[1]) if prior is None else prior
         ridge = np.append(np.full(D.shape[1] - 1, penalty), 1e-3)
 
         def loss(b: FloatArray) -> tuple[float, FloatArray]:
-            e, d = D @ b, b - start
+            e, d = D @ b, b - prior
             value = (np.logaddexp(0.0, e) - y * e).sum() + 0.5 * (ridge * d * d).sum()
             return float(value), D.T @ (expit(e) - y) + ridge * d
 
@@ -257,15 +258,17 @@ def fit_linkage(
     graph, every = CandidateGraph(i[free], j[free], (n, m)), CandidateGraph(i, j, (n, m))
     labels, used = _first_labels(graph, start[free], free, len(agreement), one_to_one)
     design, fitted = Design.of(agreement), _sample_for_fit(agreement)
+    zero = by_data = weights = np.zeros(design.columns.shape[1])
     for _ in range(ROUNDS):
-        weights = design.fit(labels, used & fitted, PENALTY)
-        if of_known.any():
-            weights = design.fit(right * 1.0, of_known, KNOWN_PENALTY, weights)
+        by_data = design.fit(labels, used & fitted, PENALTY, zero, by_data)
+        weights = design.fit(right * 1.0, of_known, KNOWN_PENALTY, by_data, by_data) if len(known) else by_data
         e = design.columns @ weights
         known_scores = compete(every, e, one_to_one)[right] if len(known) else np.zeros(0)
         places, probability = estimate_probabilities(graph, e[free], known_scores, len(known), one_to_one)
-        labels, used = right * 1.0, np.ones(len(agreement), dtype=bool)
+        before, labels, used = labels, right * 1.0, np.ones(len(agreement), dtype=bool)
         labels[free[places]] = probability
+        if np.abs(labels - before).sum() < SETTLED * labels.sum():
+            break
     return Linkage(agreement, design, weights, free, free[places], probability, len(known))
 
 
