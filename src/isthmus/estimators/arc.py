@@ -92,8 +92,8 @@ class ARC(BlockEstimator, SimilarityEstimator):
     """
 
     systems = (
-        SystemFacts("arc", "pair constraints", "Kulis et al. 2011", LABELS, "similarity"),
-        SystemFacts("arc-rbf", "pair constraints", "Kulis et al. 2011", LABELS, "similarity", options=RBF_KERNELS),
+        SystemFacts("arc", "pair constraints", "Kulis et al. 2011", LABELS),
+        SystemFacts("arc-rbf", "pair constraints", "Kulis et al. 2011", LABELS, options=RBF_KERNELS),
     )
 
     result_: Result[HingePoint] | Result[HingeBlockPoint]

@@ -233,16 +233,9 @@ class KCCA(PairMomentEstimator):
 
     systems = (
         SystemFacts(
-            "kcca+nn",
-            "common space",
-            "Akaho 2001, pairs as in Kulis et al. 2011",
-            LABELS_OR_PAIRS,
-            "metric",
-            options=NEAREST,
+            "kcca+nn", "common space", "Akaho 2001, pairs as in Kulis et al. 2011", LABELS_OR_PAIRS, options=NEAREST
         ),
-        SystemFacts(
-            "kcca+itml", "pair constraints", "Davis et al. 2007 after KCCA", LABELS, "metric", options=WITH_ITML
-        ),
+        SystemFacts("kcca+itml", "pair constraints", "Davis et al. 2007 after KCCA", LABELS, options=WITH_ITML),
     )
 
     takes_pairs = True
@@ -361,12 +354,9 @@ class CCA(KCCA):
             "common space",
             "Hotelling 1936, pairs as in Kulis et al. 2011",
             LABELS_OR_PAIRS,
-            "metric",
             options=NEAREST,
         ),
-        SystemFacts(
-            "cca+itml", "pair constraints", "Davis et al. 2007 after CCA", LABELS, "metric", options=WITH_ITML
-        ),
+        SystemFacts("cca+itml", "pair constraints", "Davis et al. 2007 after CCA", LABELS, options=WITH_ITML),
     )
 
     def __init__(

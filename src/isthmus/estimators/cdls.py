@@ -262,7 +262,7 @@ class CDLS(MetricEstimator):
     array([0.5, 0.5])
     """
 
-    systems = (SystemFacts("cdls", "related work", "Tsai et al. 2016", LABELS_AND_ROWS, "metric"),)
+    systems = (SystemFacts("cdls", "related work", "Tsai et al. 2016", LABELS_AND_ROWS),)
 
     intercept = True
     landmarks_: dict[str, FloatArray]

@@ -197,9 +197,7 @@ class DAMA(Projection):
     array(['a', 'b'], dtype=object)
     """
 
-    systems = (
-        SystemFacts("dama", "projections", "Wang & Mahadevan 2011", "labels of both, unlabelled rows", "metric"),
-    )
+    systems = (SystemFacts("dama", "projections", "Wang & Mahadevan 2011", "labels of both, unlabelled rows"),)
 
     topology_weight: float
     graph_neighbors: int
@@ -285,9 +283,7 @@ class MTDA(BlockEstimator, Projection):
     array(['a', 'b'], dtype=object)
     """
 
-    systems = (
-        SystemFacts("mtda", "projections", "after Zhang & Yeung 2011: LDA of the direct sum", LABELS, "metric"),
-    )
+    systems = (SystemFacts("mtda", "projections", "after Zhang & Yeung 2011: LDA of the direct sum", LABELS),)
 
     regularization: float
 
@@ -419,14 +415,9 @@ class CDSPP(BlockEstimator, Projection):
     """
 
     systems = (
-        SystemFacts("cdspp", "projections", "Wang & Breckon 2022", LABELS, "metric"),
+        SystemFacts("cdspp", "projections", "Wang & Breckon 2022", LABELS),
         SystemFacts(
-            "cdspp-self",
-            "projections",
-            "Wang & Breckon 2022, self-trained",
-            LABELS_AND_ROWS,
-            "metric",
-            options={"n_rounds": 5},
+            "cdspp-self", "projections", "Wang & Breckon 2022, self-trained", LABELS_AND_ROWS, options={"n_rounds": 5}
         ),
     )
 

@@ -172,12 +172,9 @@ class HCDRank(TwoDomainEstimator):
     array([1, 2, 0])
     """
 
-    systems = (
-        SystemFacts(
-            "hcdrank", "related work", "Wang et al. 2009, equal features only, from memory", LABELS, "ranking"
-        ),
-    )
+    systems = (SystemFacts("hcdrank", "related work", "Wang et al. 2009, equal features only, from memory", LABELS),)
 
+    learns = "ranking"
     equal_features = True
     directions_: dict[str, FloatArray]
     objective_: float

@@ -208,7 +208,7 @@ class HFA(TargetClassifier):
     array(['a', 'b'], dtype=object)
     """
 
-    systems = (SystemFacts("hfa", "related work", "Duan et al. 2012, solved exactly", LABELS, "labels"),)
+    systems = (SystemFacts("hfa", "related work", "Duan et al. 2012, solved exactly", LABELS),)
 
     machine_: KernelMachine
     kernels_: tuple[Kernel, Kernel]

@@ -152,7 +152,7 @@ class KPGRL(TargetClassifier):
     array(['a', 'b'], dtype=object)
     """
 
-    systems = (SystemFacts("kpg-rl", "related work", "Gu et al. 2022", LABELS_AND_ROWS, "labels"),)
+    systems = (SystemFacts("kpg-rl", "related work", "Gu et al. 2022", LABELS_AND_ROWS),)
 
     needs_unlabelled = True
     classifier_: Any

@@ -259,6 +259,8 @@ class MappedEstimator(TwoDomainEstimator):
 class MetricEstimator(MappedEstimator):
     """The base of systems that learn a metric over both domains: distances across and within them."""
 
+    learns = "metric"
+
     def pairwise_distances(self, A: Any, B: Any, domains: tuple[str, str] = ("source", "target")) -> FloatArray:
         """Return all distances (n, m) between rows A of one domain and rows B of another, or of the same."""
         a, b = self._both(A, B, domains)
@@ -297,6 +299,7 @@ class MetricEstimator(MappedEstimator):
 class SimilarityEstimator(MappedEstimator):
     """The base of systems that learn a similarity across the domains, and none within either."""
 
+    learns = "similarity"
     kind = INNER_PRODUCT
 
     def pairwise_similarities(self, A: Any, B: Any, domains: tuple[str, str] = ("source", "target")) -> FloatArray:

@@ -302,10 +302,9 @@ class MLHD(LogDetEstimator, BlockEstimator):
             "common space",
             "Qian & Chen 2012",
             EVERYTHING,
-            "metric",
             best_for="distances, also within a domain and within a class",
         ),
-        SystemFacts("mlhd-rbf", "common space", "Qian & Chen 2012", EVERYTHING, "metric", options=RBF_KERNELS),
+        SystemFacts("mlhd-rbf", "common space", "Qian & Chen 2012", EVERYTHING, options=RBF_KERNELS),
     )
 
     takes_pairs = True

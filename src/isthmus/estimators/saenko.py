@@ -73,9 +73,7 @@ class Saenko(LogDetEstimator):
     array([1.6, 1.6, 1.6, 1.6])
     """
 
-    systems = (
-        SystemFacts("saenko", "pair constraints", "Saenko et al. 2010, equal features only", LABELS, "metric"),
-    )
+    systems = (SystemFacts("saenko", "pair constraints", "Saenko et al. 2010, equal features only", LABELS),)
 
     equal_features = True
     intercept = True  # only differences of rows count

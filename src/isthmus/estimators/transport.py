@@ -134,9 +134,7 @@ class GW(TransductiveEstimator):
     """
 
     systems = (
-        SystemFacts(
-            "gw", "related work", "Mémoli 2011, rows of the fit only, by POT", "source labels, all rows", "labels"
-        ),
+        SystemFacts("gw", "related work", "Mémoli 2011, rows of the fit only, by POT", "source labels, all rows"),
     )
 
     needs_target_labels = False
@@ -178,9 +176,7 @@ class FGW(TransductiveEstimator):
     """
 
     systems = (
-        SystemFacts(
-            "fgw", "related work", "Vayer et al. 2020, rows of the fit only, by POT", LABELS_AND_ROWS, "labels"
-        ),
+        SystemFacts("fgw", "related work", "Vayer et al. 2020, rows of the fit only, by POT", LABELS_AND_ROWS),
     )
 
     structure: float
@@ -231,9 +227,7 @@ class COOT(TransductiveEstimator):
     """
 
     systems = (
-        SystemFacts(
-            "coot", "related work", "Redko et al. 2020, rows of the fit only, by POT", LABELS_AND_ROWS, "labels"
-        ),
+        SystemFacts("coot", "related work", "Redko et al. 2020, rows of the fit only, by POT", LABELS_AND_ROWS),
     )
 
     label_weight: float

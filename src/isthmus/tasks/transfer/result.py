@@ -194,9 +194,8 @@ class LabelTransfer(TwoDomainEstimator):
         SystemFacts(
             "label-transfer",
             "tasks",
-            "starts by evidence, balanced and polished",
+            "this library, see docs/labels.md",
             EVERYTHING,
-            "labels",
             best_for="naming rows of the target, also of classes that no target row is labelled with",
         ),
     )

@@ -87,13 +87,13 @@ class SemanticMatching(TwoDomainEstimator):
         SystemFacts(
             "semantic",
             "tasks",
-            "target's rule × source's rule",
+            "this library: the product of two classifiers",
             LABELS_AND_ROWS,
-            "similarity",
             best_for="finding rows of the same class, where every class is labelled in the target",
         ),
     )
 
+    learns = "similarity"
     # How points of `transform` are compared, within a domain too.
     kind: ClassVar[str] = INNER_PRODUCT
 
