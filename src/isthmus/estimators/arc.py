@@ -99,13 +99,10 @@ class ARC(BlockEstimator, SimilarityEstimator):
     result_: Result[HingePoint] | Result[HingeBlockPoint]
     objective_: float
     gradient_norm_: float
-    n_iter_: int
     pair_weight_: float
     bounds_: tuple[float, float]
     pair_weight: float | str
     bounds: tuple[float, float] | str
-    tol: float
-    max_iter: int
     progress: Any
 
     def __init__(

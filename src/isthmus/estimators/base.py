@@ -382,6 +382,11 @@ class TwoDomainEstimator(SklearnCompatible):
 
     source_transformer: Any
     target_transformer: Any
+    # Of the systems that iterate; LIMITS has what these may be.
+    tol: float
+    max_iter: int
+    n_rounds: int
+    n_iter_: int
     classes_: NDArray[Any]
     n_features_: dict[str, int]
     transformers_: dict[str, Any]

@@ -269,8 +269,6 @@ class CDLS(MetricEstimator):
     n_components: int
     share: float
     penalty: float
-    n_rounds: int
-    tol: float
 
     def __init__(
         self,

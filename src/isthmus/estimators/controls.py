@@ -560,7 +560,6 @@ class SelfTrainedLDA(TargetEstimator):
     axes_: PrincipalAxes
     discriminants_: tuple[SoftLDA, ...]
     components: Any
-    n_rounds: int
     shrinkage: float | str
     marginal: str
 

@@ -33,26 +33,17 @@ CERTIFIED = 1e-8
 class Projection(MetricEstimator):
     """The base of systems in closed form that map a row by its own domain's part of each direction v = [w_s; w_t]."""
 
-    n_components: int | None
     points: str
+    graph_neighbors: int
+    regularization: float
     eigenvalues_: FloatArray
     residual_: float
 
     def _validate(self) -> Any:
         super()._validate()
         check_choice(self.points, "points", POINTS)
-        if self.n_components is not None:
-            check_number(self.n_components, "n_components", low=1, whole=True)
         if hasattr(self, "regularization"):
             check_number(self.regularization, "regularization", low=0.0, strict=True)
-
-    def _size(self, usual: int, most: int) -> int:
-        """Return how many directions to keep: as many as the parameter says, else as usual."""
-        if self.n_components is None:
-            return min(usual, most)
-        if self.n_components > most:
-            raise InputError(f"n_components: expected at most {most} with these rows, got {self.n_components}.")
-        return int(self.n_components)
 
     def _conclude(self, joint: JointSpace, found: JointDirections, mean: FloatArray) -> Learned:
         """Return the common space and the attributes; at unit length, points are seen from a mean (k,) of rows."""
@@ -200,8 +191,6 @@ class DAMA(Projection):
     systems = (SystemFacts("dama", "projections", "Wang & Mahadevan 2011", "labels of both, unlabelled rows"),)
 
     topology_weight: float
-    graph_neighbors: int
-    regularization: float
 
     def __init__(
         self,
@@ -284,8 +273,6 @@ class MTDA(BlockEstimator, Projection):
     """
 
     systems = (SystemFacts("mtda", "projections", "after Zhang & Yeung 2011: LDA of the direct sum", LABELS),)
-
-    regularization: float
 
     def __init__(
         self,
@@ -422,8 +409,6 @@ class CDSPP(BlockEstimator, Projection):
     )
 
     n_guessed_: int
-    regularization: float
-    n_rounds: int
 
     def __init__(
         self,

@@ -183,7 +183,6 @@ class HCDRank(TwoDomainEstimator):
     regularization: float
     target_cost: float
     n_preferences: int
-    tol: float
     random_state: Any
 
     def __init__(

@@ -216,7 +216,6 @@ class HFA(TargetClassifier):
     target_kernel: Kernel | str
     C: float
     trace: float
-    tol: float
 
     def __init__(
         self,

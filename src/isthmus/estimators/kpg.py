@@ -157,12 +157,9 @@ class KPGRL(TargetClassifier):
     needs_unlabelled = True
     classifier_: Any
     plan_error_: float
-    n_iter_: int
     temperature: float
     regularization: float
     classifier: Any
-    tol: float
-    max_iter: int
 
     def __init__(
         self,

@@ -214,8 +214,6 @@ class ManifoldAlignment(Projection):
     correspondence_: str
     correspondence: str
     correspondence_weight: float
-    graph_neighbors: int
-    regularization: float
 
     def __init__(
         self,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,7 @@ from isthmus._core.validation import UNLABELLED, FloatArray, IntArray, Matrix, a
 from isthmus.data.domains import TwoDomains
 from isthmus.estimators.base import LABELS_AND_ROWS, SystemFacts, warn_about_data
 from isthmus.estimators.hfa import TargetClassifier
-from isthmus.exceptions import InputError, MissingDependencyError
+from isthmus.exceptions import InputError, import_extra
 from isthmus.geometry.kernels import Linear
 
 # Two rows are the same where no feature differs by more than this part of the largest one.
@@ -28,7 +29,6 @@ class TransductiveEstimator(TargetClassifier):
 
     transductive = True
     needs_unlabelled = True
-    max_iter: int
     probabilities_: FloatArray
     _fit_rows: FloatArray
 
@@ -92,14 +92,8 @@ def scaled_distances(X: FloatArray) -> FloatArray:
 
 def import_pot() -> Any:
     """Return the module of POT, or raise a sentence on how to install it."""
-    try:
-        import ot
-        import ot.coot
-    except ImportError:
-        raise MissingDependencyError(
-            'GW, FGW and COOT need POT, which is not installed: pip install "isthmus[transport]".'
-        ) from None
-    return ot
+    import_extra("ot.coot", "transport", "GW, FGW and COOT are computed by POT and need")
+    return import_module("ot")
 
 
 # Of the linear programs inside: POT warns, and takes what it has, where they are not enough.

@@ -15,7 +15,7 @@ from sklearn.utils import InputTags, get_tags
 
 from isthmus._core.validation import UNLABELLED, FloatArray, IntArray, Matrix, check_number, is_sparse
 from isthmus.data.domains import TwoDomains
-from isthmus.estimators.base import LABELS_AND_ROWS, SystemFacts, TwoDomainEstimator
+from isthmus.estimators.base import LABELS_AND_ROWS, SystemFacts, TwoDomainEstimator, check_two_classes
 from isthmus.estimators.controls import SelfTrainedLDA
 from isthmus.exceptions import InputError
 from isthmus.geometry.common_space import DOMAINS, INNER_PRODUCT, top_k, two_names
@@ -140,9 +140,8 @@ class SemanticMatching(TwoDomainEstimator):
         return InputTags(sparse=takes_sparse)
 
     def _fit_domains(self, domains: TwoDomains, settings: None) -> dict[str, Any]:
+        check_two_classes(domains)
         n_classes = len(domains.classes)
-        if n_classes < 2:
-            raise InputError(f"y_source: expected at least two classes to tell apart, got {n_classes}.")
         rules = self._fit_source(domains), self._fit_target(domains)
         folds = self.n_folds
         powers = {name: 1.0 if folds is None else self._power(domains, name, int(folds)) for name in DOMAINS}
