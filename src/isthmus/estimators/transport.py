@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -18,6 +17,8 @@ from isthmus.geometry.kernels import Linear
 # Two rows are the same where no feature differs by more than this part of the largest one.
 SAME = 1e-9
 BLOCK = 512
+# Who brings the solvers, and what for.
+POT = "transport", "GW, FGW and COOT are computed by POT and need"
 
 
 class TransductiveEstimator(TargetClassifier):
@@ -90,12 +91,6 @@ def scaled_distances(X: FloatArray) -> FloatArray:
     return np.asarray(D / (D.max() or 1.0))
 
 
-def import_pot() -> Any:
-    """Return the module of POT, or raise a sentence on how to install it."""
-    import_extra("ot.coot", "transport", "GW, FGW and COOT are computed by POT and need")
-    return import_module("ot")
-
-
 # Of the linear programs inside: POT warns, and takes what it has, where they are not enough.
 MOST_PIVOTS = 1_000_000
 
@@ -140,7 +135,7 @@ class GW(TransductiveEstimator):
 
     def _plan(self, domains: TwoDomains, X: FloatArray, Y: FloatArray) -> FloatArray:
         distances = scaled_distances(X), scaled_distances(Y)
-        return np.asarray(import_pot().gromov.gromov_wasserstein(*distances, max_iter=int(self.max_iter)))
+        return np.asarray(import_extra("ot.gromov", *POT).gromov_wasserstein(*distances, max_iter=int(self.max_iter)))
 
 
 class FGW(TransductiveEstimator):
@@ -193,7 +188,7 @@ class FGW(TransductiveEstimator):
     def _plan(self, domains: TwoDomains, X: FloatArray, Y: FloatArray) -> FloatArray:
         costs = label_costs(domains), scaled_distances(X), scaled_distances(Y)
         options = {"alpha": float(self.structure), "max_iter": int(self.max_iter)}
-        return np.asarray(import_pot().gromov.fused_gromov_wasserstein(*costs, **options))
+        return np.asarray(import_extra("ot.gromov", *POT).fused_gromov_wasserstein(*costs, **options))
 
 
 class COOT(TransductiveEstimator):
@@ -246,4 +241,4 @@ class COOT(TransductiveEstimator):
         unit = float(np.mean(np.concatenate([X.ravel() ** 2, Y.ravel() ** 2]))) or 1.0
         labels = {"alpha": (float(self.label_weight) * unit, 0.0), "M_samp": label_costs(domains)}
         steps = {"nits_bcd": int(self.max_iter), "nits_ot": MOST_PIVOTS}
-        return np.asarray(import_pot().coot.co_optimal_transport(X, Y, **labels, **steps)[0])
+        return np.asarray(import_extra("ot.coot", *POT).co_optimal_transport(X, Y, **labels, **steps)[0])

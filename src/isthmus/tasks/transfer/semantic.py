@@ -97,6 +97,10 @@ class SemanticMatching(TwoDomainEstimator):
     # How points of `transform` are compared, within a domain too.
     kind: ClassVar[str] = INNER_PRODUCT
 
+    source_rule: Any
+    target_rule: Any
+    n_folds: int | None
+    n_neighbors: int
     source_rule_: Any
     target_rule_: Any
     powers_: dict[str, float]
@@ -113,12 +117,7 @@ class SemanticMatching(TwoDomainEstimator):
         source_transformer: Any = None,
         target_transformer: Any = None,
     ) -> None:
-        self.source_rule = source_rule
-        self.target_rule = target_rule
-        self.n_folds = n_folds
-        self.n_neighbors = n_neighbors
-        self.source_transformer = source_transformer
-        self.target_transformer = target_transformer
+        self._set_parameters(locals())
 
     def _validate(self) -> None:
         super()._validate()
