@@ -194,3 +194,18 @@ def test_a_wrong_value_is_told_by_the_name_of_its_option(folder, capsys, command
     status, said, wrong = run(capsys, command, folder / "a.csv", folder / "b.csv", *IDS, *label, *option)
     assert (status, said) == (2, "")
     assert wrong.startswith(f"isthmus: {option[0]}: expected a ")
+
+
+@pytest.mark.parametrize("command", ["label", "evaluate"])
+def test_files_without_usable_labels_are_named_with_their_column(folder, tmp_path, capsys, command):
+    unlabelled = write(tmp_path / "unlabelled.csv", ["kind", "b0"], [["", k] for k in range(9)])
+    no_column = write(tmp_path / "no_column.csv", ["b0", "b1"], [[k, k % 2] for k in range(9)])
+    single = write(tmp_path / "single.csv", ["kind", "b0"], [["w", k] for k in range(9)])
+    wanted = "column 'kind': expected the class of at least one row, got none; fill in the class of some."
+    for files, said in (
+        ((folder / "a.csv", unlabelled), f"{unlabelled}, {wanted}"),
+        ((folder / "a.csv", no_column), f"{no_column}, {wanted}"),
+        ((unlabelled, folder / "b.csv"), f"{unlabelled}, {wanted}"),
+        ((single, folder / "b.csv"), f"{single}, column 'kind': expected at least two classes, got 1."),
+    ):
+        assert run(capsys, command, *files, "--label", "kind") == (2, "", f"isthmus: {said}\n")

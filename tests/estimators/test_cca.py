@@ -164,7 +164,7 @@ def test_labels_give_one_component_fewer_than_classes(domains):
     assert CCA().fit(*domains.args).transform(Xt).shape == (20, 2)
     assert CCA(n_components=1).fit(*domains.args).transform(Xt).shape == (20, 1)
     assert CCA().fit(Xs, ys, Xt, np.where(yt == 2, -1, yt)).common_space_.dimension == 1
-    with pytest.raises(ValueError, match="n_components: expected at most 2 with these pairs, got 3"):
+    with pytest.raises(ValueError, match="n_components: expected at most 2 with these rows, got 3"):
         CCA(n_components=3).fit(*domains.args)
     names = [list(model.fit(*domains.args).get_feature_names_out()) for model in (CCA(), KCCA())]
     assert names == [["cca0", "cca1"], ["kcca0", "kcca1"]]

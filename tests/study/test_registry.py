@@ -42,10 +42,6 @@ def test_what_a_system_learns_is_one_of_four_things():
     learnt = {system.learns for system in systems() if not system.control}
     assert learnt == {"metric", "similarity", "labels", "ranking"}
     assert {system.learns for system in systems() if system.control} == {"labels"}
-    with pytest.raises(
-        InputError, match="learns: expected one of 'metric', 'similarity', 'labels', 'ranking', got 'distances'"
-    ):
-        SystemFacts("mine", "common space", "", "", "distances")
 
 
 def test_mlhd_is_linear_and_mlhd_rbf_is_not():
@@ -132,7 +128,7 @@ def test_sections_follow_each_other_and_controls_come_last():
         facts.name for cls in CONTROLS for facts in cls.systems
     }
     with pytest.raises(InputError, match="section: expected one of 'common space'"):
-        SystemFacts("mine", "maps", "", "", "metric")
+        SystemFacts("mine", "maps", "", "")
 
 
 def test_the_facade_and_the_package_of_estimators_have_one_list():

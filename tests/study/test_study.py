@@ -21,6 +21,7 @@ from isthmus.data.splits import Protocol
 from isthmus.estimators.controls import TargetOnly
 from isthmus.exceptions import DataWarning, InputError
 from isthmus.geometry.kernels import RBF
+from isthmus.study import TextTable
 from isthmus.study import study as run
 from isthmus.study.design import Entrant, predict_by_target_rows
 from isthmus.study.fingerprints import SCHEME, describe, fingerprint
@@ -693,3 +694,8 @@ def test_a_system_that_is_not_there_is_told_by_every_reading_of_a_board():
     for read in (board.scores, board.records, board.uncertified_groups):
         with pytest.raises(InputError, match="system: expected one of 'target 1-NN', got 'typo'"):
             read("typo")
+
+
+def test_a_column_without_name_and_cells_is_printed_as_nothing():
+    table = TextTable("", ("system", ""), (("mlhd", ""), ("arc", "")))
+    assert str(table).splitlines() == ["system", "------", "mlhd", "arc"]

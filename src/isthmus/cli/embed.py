@@ -39,8 +39,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the options."""
     add_model_option(parser)
     add = parser.add_argument
-    add("file", metavar="FILE", type=Path, help=f"rows of one domain: {FORMATS}")
-    add("--domain", choices=DOMAINS, required=True, help="domain of the rows")
+    add("file", metavar="FILE", type=Path, help=f"rows with the columns of one of the two files: {FORMATS}")
+    add("--domain", choices=DOMAINS, required=True, help="whose rows these are in `isthmus fit`")
     points = "points: .npy (rows in order), or a table with ids"
     add("-o", "--output", type=Path, required=True, metavar="FILE", help=points)
     add_format(parser, files=1)

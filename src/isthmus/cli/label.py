@@ -6,6 +6,7 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from isthmus._core.files import show_path
 from isthmus.cli.console import Console, check_table_output
 from isthmus.cli.inputs import load_pairs, read_inputs, shared_rows
 from isthmus.cli.options import add_column_options, add_file_options, add_output_options, parse_count
@@ -52,8 +53,11 @@ def read_labelled_inputs(options: argparse.Namespace, screen: Console) -> Labell
     if sides is None:
         return None
     source, target = sides
-    if source.labels is None:
-        raise InputError(f"{source.table.path}: expected a column of classes {options.label!r:.60}, got none.")
+    for side in (source, target):
+        known = side.labels is not None and any(label is not None for label in side.labels)
+        if not known and (side is source or options.pairs is None):
+            where = f"{side.table.path}, column {show_path(repr(options.label)[:60])}"
+            raise InputError(f"{where}: expected the class of at least one row, got none; fill in the class of some.")
     source = source.select_labels()
     y_target = np.full(target.table.n_rows, None, dtype=object) if target.labels is None else target.labels
     screen.say(source.labels_line(), target.labels_line())

@@ -14,7 +14,7 @@ from importlib import import_module
 from io import StringIO
 from typing import NoReturn
 
-from isthmus._core.files import escape_for_terminal
+from isthmus._core.files import escape_for_terminal, show_path
 from isthmus._version import __version__
 from isthmus.cli.process import BAD_INPUT, print_error, print_output, run_command, silence_libraries
 from isthmus.exceptions import InputError
@@ -74,6 +74,8 @@ def _run(arguments: list[str]) -> None:
 def _name_options(sentence: str, options: argparse.Namespace) -> str:
     """Replace a parameter name at the start of an error message by the option that sets it."""
     name, colon, rest = sentence.partition(":")
+    if name in ("y_source", "y_target") and getattr(options, "label", None):
+        return f"{show_path(getattr(options, name[2:]))}, column {show_path(repr(options.label)[:60])}{colon}{rest}"
     option = PARAMETERS.get(name, "")
     return f"--{option.replace('_', '-')}{colon}{rest}" if option and hasattr(options, option) else sentence
 

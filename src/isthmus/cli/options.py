@@ -11,9 +11,9 @@ from isthmus.exceptions import InputError
 SIGNS = {"tab": "\t", "\\t": "\t"}
 FORMATS = "CSV, TSV or JSON lines (also .gz), Parquet, NPY, NPZ or .h5ad"
 COLUMNS = """\
-Column types are detected automatically and shown: numbers are scaled, columns
-with few different words become one column of 0 and 1 per word, texts become tf-idf
-weights of their words. To change that, write the detected types to a new file
+Column types are detected automatically and shown: numbers are scaled (not by
+migrate), columns with few different words become one column of 0 and 1 per word, texts
+become tf-idf weights of their words. To change that, write the detected types to a new file
 with --plan FILE, edit the file, and run the same command again."""
 
 

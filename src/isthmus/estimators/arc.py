@@ -92,20 +92,17 @@ class ARC(BlockEstimator, SimilarityEstimator):
     """
 
     systems = (
-        SystemFacts("arc", "pair constraints", "Kulis et al. 2011", LABELS, "similarity"),
-        SystemFacts("arc-rbf", "pair constraints", "Kulis et al. 2011", LABELS, "similarity", options=RBF_KERNELS),
+        SystemFacts("arc", "pair constraints", "Kulis et al. 2011", LABELS),
+        SystemFacts("arc-rbf", "pair constraints", "Kulis et al. 2011", LABELS, options=RBF_KERNELS),
     )
 
     result_: Result[HingePoint] | Result[HingeBlockPoint]
     objective_: float
     gradient_norm_: float
-    n_iter_: int
     pair_weight_: float
     bounds_: tuple[float, float]
     pair_weight: float | str
     bounds: tuple[float, float] | str
-    tol: float
-    max_iter: int
     progress: Any
 
     def __init__(

@@ -55,9 +55,7 @@ class FeatureAugmentation(MetricEstimator):
     array(['a', 'b'], dtype=object)
     """
 
-    systems = (
-        SystemFacts("feature-augmentation", "related work", "Daumé 2007, equal features only", LABELS, "metric"),
-    )
+    systems = (SystemFacts("feature-augmentation", "related work", "Daumé 2007, equal features only", LABELS),)
 
     equal_features = True
     intercept = True  # the rule has one

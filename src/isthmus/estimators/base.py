@@ -294,7 +294,6 @@ LABELS_OR_PAIRS, PAIRS = "labels of both, or pairs", "pairs"
 EVERYTHING = "labels of both, unlabelled rows, pairs"
 TARGET_LABELS, TARGET_ROWS = "target labels", "target labels, unlabelled target rows"
 RBF_KERNELS = {"source_kernel": "rbf", "target_kernel": "rbf"}
-LEARNS = ("metric", "similarity", "labels", "ranking")
 # The sections of the table of systems, in its order.
 SECTIONS = ("common space", "pair constraints", "maps of pairs", "projections", "tasks", "related work", "controls")
 
@@ -313,9 +312,6 @@ class SystemFacts:
         Where it comes from.
     uses : str
         The data that it learns from.
-    learns : str
-        Distances within and across the domains ("metric"), a "similarity" across them, nothing but "labels" of target
-        rows, or the "ranking" of rows.
     best_for : str
         What to take it for rather than another; empty where no measurement says so.
     options : Mapping[str, Any]
@@ -326,12 +322,10 @@ class SystemFacts:
     section: str
     reference: str
     uses: str
-    learns: str
     best_for: str = ""
     options: Mapping[str, Any] = field(default_factory=dict, compare=False)
 
     def __post_init__(self) -> None:
-        check_choice(self.learns, "learns", LEARNS)
         check_choice(self.section, "section", SECTIONS)
 
     @property
@@ -351,6 +345,9 @@ class TwoDomainEstimator(SklearnCompatible):
     ----------
     systems : tuple[SystemFacts, ...]
         What the table of systems says of the class: :func:`isthmus.systems` reads it here.
+    learns : str
+        Distances within and across the domains ("metric"), a "similarity" across them, nothing but "labels" of target
+        rows, or the "ranking" of rows.
     takes_pairs : bool
         Whether known pairs of rows mean anything to the system.
     needs_pairs : bool
@@ -372,6 +369,7 @@ class TwoDomainEstimator(SklearnCompatible):
     """
 
     systems: ClassVar[tuple[SystemFacts, ...]] = ()
+    learns: ClassVar[str] = "labels"
     takes_pairs: ClassVar[bool] = False
     needs_pairs: bool = False
     fewest_pairs: ClassVar[int] = 2
@@ -384,6 +382,11 @@ class TwoDomainEstimator(SklearnCompatible):
 
     source_transformer: Any
     target_transformer: Any
+    # Of the systems that iterate; LIMITS has what these may be.
+    tol: float
+    max_iter: int
+    n_rounds: int
+    n_iter_: int
     classes_: NDArray[Any]
     n_features_: dict[str, int]
     transformers_: dict[str, Any]

@@ -233,16 +233,9 @@ class KCCA(PairMomentEstimator):
 
     systems = (
         SystemFacts(
-            "kcca+nn",
-            "common space",
-            "Akaho 2001, pairs as in Kulis et al. 2011",
-            LABELS_OR_PAIRS,
-            "metric",
-            options=NEAREST,
+            "kcca+nn", "common space", "Akaho 2001, pairs as in Kulis et al. 2011", LABELS_OR_PAIRS, options=NEAREST
         ),
-        SystemFacts(
-            "kcca+itml", "pair constraints", "Davis et al. 2007 after KCCA", LABELS, "metric", options=WITH_ITML
-        ),
+        SystemFacts("kcca+itml", "pair constraints", "Davis et al. 2007 after KCCA", LABELS, options=WITH_ITML),
     )
 
     takes_pairs = True
@@ -251,7 +244,6 @@ class KCCA(PairMomentEstimator):
     residual_: float
     regularization_: float
     learner_: Any
-    n_components: int | None
     regularization: float | str
     variates: str
     metric: Any
@@ -277,8 +269,6 @@ class KCCA(PairMomentEstimator):
         super()._validate()
         if check_choice(self.variates, "variates", VARIATES) == "weighted" and not isinstance(self.metric, str):
             raise InputError('variates: expected "unit" where a metric is to be learned, got "weighted".')
-        if self.n_components is not None:
-            check_number(self.n_components, "n_components", low=1, whole=True)
         check_metric(self.metric, "euclidean")
         if isinstance(self.regularization, str) and self.regularization == "auto":
             return None
@@ -295,7 +285,8 @@ class KCCA(PairMomentEstimator):
             # With labels no pair can be held out alone: all rows of its class are in other pairs too.
             gamma = choose_regularization(joint) if weighted and joint.pairs is not None else AUTOMATIC
         rows = make_paired_rows(joint)
-        found = self._leading(rows.directions(gamma, unit=not weighted))
+        found = rows.directions(gamma, unit=not weighted)
+        found = found.leading(self._size(len(found.correlations), len(found.correlations)))
         scaled = found.weight_variates(POWER) if weighted else found
         # Weighted variates are compared by cosine, so that one part of unit length is made of all of them.
         space = CommonSpace(
@@ -314,12 +305,6 @@ class KCCA(PairMomentEstimator):
             "regularization_": gamma,
         }
         return (space if learner is None else space.compose(np.asarray(learner.components_).T)), attributes
-
-    def _leading(self, found: CanonicalDirections) -> CanonicalDirections:
-        most = len(found.correlations)
-        if self.n_components is not None and self.n_components > most:
-            raise InputError(f"n_components: expected at most {most} with these pairs, got {self.n_components}.")
-        return found.leading(most if self.n_components is None else self.n_components)
 
     def _weights_variates(self, joint: JointSpace) -> bool:
         """Return whether variates count by their correlations."""
@@ -361,12 +346,9 @@ class CCA(KCCA):
             "common space",
             "Hotelling 1936, pairs as in Kulis et al. 2011",
             LABELS_OR_PAIRS,
-            "metric",
             options=NEAREST,
         ),
-        SystemFacts(
-            "cca+itml", "pair constraints", "Davis et al. 2007 after CCA", LABELS, "metric", options=WITH_ITML
-        ),
+        SystemFacts("cca+itml", "pair constraints", "Davis et al. 2007 after CCA", LABELS, options=WITH_ITML),
     )
 
     def __init__(

@@ -114,6 +114,8 @@ class LandmarkMatching:
 
 # Of an interval, until it is rounding.
 HALVINGS = 60
+# Steps to the best weights.
+MOST_STEPS = 2000
 
 
 @dataclass(frozen=True, eq=False)
@@ -164,11 +166,7 @@ class Shares:
 
 
 def find_weights(
-    objective: Callable[[FloatArray], tuple[float, FloatArray]],
-    shares: Shares,
-    start: FloatArray,
-    tol: float,
-    max_iter: int = 2000,
+    objective: Callable[[FloatArray], tuple[float, FloatArray]], shares: Shares, start: FloatArray, tol: float
 ) -> tuple[FloatArray, float, float]:
     """Return the minimum of a convex quadratic (value and gradient) over a set of weights, its value and its gap.
 
@@ -177,7 +175,7 @@ def find_weights(
     """
     z, x, momentum, step = shares.nearest(start), shares.nearest(start), 1.0, 1.0
     value = np.inf
-    for k in range(max_iter):
+    for k in range(MOST_STEPS):
         f, g = objective(x)
         if k == 0:
             step = 1.0 / (float(np.abs(g).max()) or 1.0)
@@ -262,15 +260,13 @@ class CDLS(MetricEstimator):
     array([0.5, 0.5])
     """
 
-    systems = (SystemFacts("cdls", "related work", "Tsai et al. 2016", LABELS_AND_ROWS, "metric"),)
+    systems = (SystemFacts("cdls", "related work", "Tsai et al. 2016", LABELS_AND_ROWS),)
 
     intercept = True
     landmarks_: dict[str, FloatArray]
     n_components: int
     share: float
     penalty: float
-    n_rounds: int
-    tol: float
 
     def __init__(
         self,

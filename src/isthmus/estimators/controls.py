@@ -172,7 +172,6 @@ class Corrupted(TwoDomainEstimator):
             "controls",
             reference,
             LABELS_AND_ROWS,
-            "labels",
             options={"estimator": MLHD(), "kind": kind, "random_state": 0},
         )
         for kind, reference in CORRUPTIONS.items()
@@ -294,13 +293,12 @@ class TargetOnly(TargetEstimator):
     """
 
     systems = (
-        SystemFacts("target 1-NN", "controls", "nearest labelled target row", TARGET_LABELS, "labels"),
+        SystemFacts("target 1-NN", "controls", "nearest labelled target row", TARGET_LABELS),
         SystemFacts(
             "target SVM",
             "controls",
             "linear support vectors",
             TARGET_LABELS,
-            "labels",
             options={"classifier": LinearSVC(random_state=0)},
         ),
         SystemFacts(
@@ -308,7 +306,6 @@ class TargetOnly(TargetEstimator):
             "controls",
             "Zhou et al. 2004",
             TARGET_ROWS,
-            "labels",
             options={"classifier": LabelSpreading(kernel="knn")},
         ),
     )
@@ -558,12 +555,11 @@ class SelfTrainedLDA(TargetEstimator):
     [0.66, 0.79]
     """
 
-    systems = (SystemFacts("target self-trained LDA", "controls", "Sinkhorn pseudo-labels", TARGET_ROWS, "labels"),)
+    systems = (SystemFacts("target self-trained LDA", "controls", "discriminants, self-trained", TARGET_ROWS),)
 
     axes_: PrincipalAxes
     discriminants_: tuple[SoftLDA, ...]
     components: Any
-    n_rounds: int
     shrinkage: float | str
     marginal: str
 

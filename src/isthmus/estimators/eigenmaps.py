@@ -33,26 +33,17 @@ CERTIFIED = 1e-8
 class Projection(MetricEstimator):
     """The base of systems in closed form that map a row by its own domain's part of each direction v = [w_s; w_t]."""
 
-    n_components: int | None
     points: str
+    graph_neighbors: int
+    regularization: float
     eigenvalues_: FloatArray
     residual_: float
 
     def _validate(self) -> Any:
         super()._validate()
         check_choice(self.points, "points", POINTS)
-        if self.n_components is not None:
-            check_number(self.n_components, "n_components", low=1, whole=True)
         if hasattr(self, "regularization"):
             check_number(self.regularization, "regularization", low=0.0, strict=True)
-
-    def _size(self, usual: int, most: int) -> int:
-        """Return how many directions to keep: as many as the parameter says, else as usual."""
-        if self.n_components is None:
-            return min(usual, most)
-        if self.n_components > most:
-            raise InputError(f"n_components: expected at most {most} with these rows, got {self.n_components}.")
-        return int(self.n_components)
 
     def _conclude(self, joint: JointSpace, found: JointDirections, mean: FloatArray) -> Learned:
         """Return the common space and the attributes; at unit length, points are seen from a mean (k,) of rows."""
@@ -197,13 +188,9 @@ class DAMA(Projection):
     array(['a', 'b'], dtype=object)
     """
 
-    systems = (
-        SystemFacts("dama", "projections", "Wang & Mahadevan 2011", "labels of both, unlabelled rows", "metric"),
-    )
+    systems = (SystemFacts("dama", "projections", "Wang & Mahadevan 2011", "labels of both, unlabelled rows"),)
 
     topology_weight: float
-    graph_neighbors: int
-    regularization: float
 
     def __init__(
         self,
@@ -285,11 +272,7 @@ class MTDA(BlockEstimator, Projection):
     array(['a', 'b'], dtype=object)
     """
 
-    systems = (
-        SystemFacts("mtda", "projections", "after Zhang & Yeung 2011: LDA of the direct sum", LABELS, "metric"),
-    )
-
-    regularization: float
+    systems = (SystemFacts("mtda", "projections", "after Zhang & Yeung 2011: LDA of the direct sum", LABELS),)
 
     def __init__(
         self,
@@ -419,20 +402,13 @@ class CDSPP(BlockEstimator, Projection):
     """
 
     systems = (
-        SystemFacts("cdspp", "projections", "Wang & Breckon 2022", LABELS, "metric"),
+        SystemFacts("cdspp", "projections", "Wang & Breckon 2022", LABELS),
         SystemFacts(
-            "cdspp-self",
-            "projections",
-            "Wang & Breckon 2022, self-trained",
-            LABELS_AND_ROWS,
-            "metric",
-            options={"n_rounds": 5},
+            "cdspp-self", "projections", "Wang & Breckon 2022, self-trained", LABELS_AND_ROWS, options={"n_rounds": 5}
         ),
     )
 
     n_guessed_: int
-    regularization: float
-    n_rounds: int
 
     def __init__(
         self,

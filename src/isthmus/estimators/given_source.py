@@ -110,9 +110,11 @@ class GivenSource(ClassifierMixin, TransformerMixin, BaseEstimator):  # type: ig
         self.n_iter_ = getattr(estimator, "n_iter_", None)
         return self
 
-    def _rows(self, X: Any) -> Any:
+    def _call(self, method: str, X: Any, *others: Any) -> Any:
+        """Return what a method of the fitted system says of target rows, after a check of these."""
         check_is_fitted(self)
-        return self._check_rows(self, X, reset=False)
+        rows = self._check_rows(self, X, reset=False)
+        return getattr(self.estimator_, method)(rows, *others)
 
     def _check_rows(self, owner: Any, X: Any, **options: Any) -> Any:
         """Return rows that scikit-learn finds good; where a transformer takes them first, their columns only."""
@@ -131,31 +133,26 @@ class GivenSource(ClassifierMixin, TransformerMixin, BaseEstimator):  # type: ig
 
     def predict(self, X: Any) -> NDArray[Any]:
         """Return the class of each target row (n,)."""
-        rows = self._rows(X)  # first, here and below: it raises where there is no estimator_ yet
-        return np.asarray(self.estimator_.predict(rows))
+        return np.asarray(self._call("predict", X))
 
     def transform(self, X: Any) -> FloatArray:
         """Return target rows as points of the common space (n, k)."""
-        rows = self._rows(X)
-        return np.asarray(self.estimator_.transform(rows))
+        return np.asarray(self._call("transform", X))
 
     @available_if(has_method("predict_proba"))  # type: ignore[untyped-decorator]
     def predict_proba(self, X: Any) -> FloatArray:
         """Return probabilities of the classes (n, C), where the rule gives any."""
-        rows = self._rows(X)
-        return np.asarray(self.estimator_.predict_proba(rows))
+        return np.asarray(self._call("predict_proba", X))
 
     @available_if(has_method("decision_function"))  # type: ignore[untyped-decorator]
     def decision_function(self, X: Any) -> FloatArray:
         """Return scores of the classes, where the rule gives any."""
-        rows = self._rows(X)
-        return np.asarray(self.estimator_.decision_function(rows))
+        return np.asarray(self._call("decision_function", X))
 
     @available_if(has_method("kneighbors"))  # type: ignore[untyped-decorator]
     def kneighbors(self, X: Any, n_neighbors: int | None = None) -> tuple[FloatArray, IntArray]:
         """Return distances (or similarities) and numbers of the best reference rows for target rows, both (n, k)."""
-        rows = self._rows(X)
-        distances, numbers = self.estimator_.kneighbors(rows, n_neighbors)
+        distances, numbers = self._call("kneighbors", X, n_neighbors)
         return distances, numbers
 
     @available_if(has_method("pairwise_distances"))  # type: ignore[untyped-decorator]
@@ -166,8 +163,7 @@ class GivenSource(ClassifierMixin, TransformerMixin, BaseEstimator):  # type: ig
 
     def score(self, X: Any, y: Any) -> float:
         """Return the share of labelled rows whose class is predicted; unlabelled rows do not count."""
-        rows = self._rows(X)
-        return float(self.estimator_.score(rows, y))
+        return float(self._call("score", X, y))
 
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[Any]:
         """Return the names of the columns of :meth:`transform`."""

@@ -172,12 +172,9 @@ class HCDRank(TwoDomainEstimator):
     array([1, 2, 0])
     """
 
-    systems = (
-        SystemFacts(
-            "hcdrank", "related work", "Wang et al. 2009, equal features only, from memory", LABELS, "ranking"
-        ),
-    )
+    systems = (SystemFacts("hcdrank", "related work", "Wang et al. 2009, equal features only, from memory", LABELS),)
 
+    learns = "ranking"
     equal_features = True
     directions_: dict[str, FloatArray]
     objective_: float
@@ -186,7 +183,6 @@ class HCDRank(TwoDomainEstimator):
     regularization: float
     target_cost: float
     n_preferences: int
-    tol: float
     random_state: Any
 
     def __init__(

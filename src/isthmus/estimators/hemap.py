@@ -82,7 +82,7 @@ class HeMap(Projection):
     np.float64(1.0)
     """
 
-    systems = (SystemFacts("hemap", "projections", "Shi et al. 2010", PAIRS, "metric"),)
+    systems = (SystemFacts("hemap", "projections", "Shi et al. 2010", PAIRS),)
 
     takes_pairs = True
     correspondence: str

@@ -208,7 +208,7 @@ class HFA(TargetClassifier):
     array(['a', 'b'], dtype=object)
     """
 
-    systems = (SystemFacts("hfa", "related work", "Duan et al. 2012, solved exactly", LABELS, "labels"),)
+    systems = (SystemFacts("hfa", "related work", "Duan et al. 2012, solved exactly", LABELS),)
 
     machine_: KernelMachine
     kernels_: tuple[Kernel, Kernel]
@@ -216,7 +216,6 @@ class HFA(TargetClassifier):
     target_kernel: Kernel | str
     C: float
     trace: float
-    tol: float
 
     def __init__(
         self,

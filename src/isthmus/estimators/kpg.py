@@ -152,17 +152,14 @@ class KPGRL(TargetClassifier):
     array(['a', 'b'], dtype=object)
     """
 
-    systems = (SystemFacts("kpg-rl", "related work", "Gu et al. 2022", LABELS_AND_ROWS, "labels"),)
+    systems = (SystemFacts("kpg-rl", "related work", "Gu et al. 2022", LABELS_AND_ROWS),)
 
     needs_unlabelled = True
     classifier_: Any
     plan_error_: float
-    n_iter_: int
     temperature: float
     regularization: float
     classifier: Any
-    tol: float
-    max_iter: int
 
     def __init__(
         self,

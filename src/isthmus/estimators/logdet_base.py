@@ -26,7 +26,7 @@ from isthmus.geometry.spaces import FeatureSpace, Space
 from isthmus.solvers.blocks.problem import as_blocks
 from isthmus.solvers.blocks.solver import BlockNewton
 from isthmus.solvers.bregman import BregmanProjections
-from isthmus.solvers.logdet import DualPoint, LogDetProblem, PairGraph, Pairs
+from isthmus.solvers.logdet import Alignment, DualPoint, LogDetProblem, PairGraph, Pairs
 from isthmus.solvers.newton import AutoNewton, DualNewton, prefers_blocks
 from isthmus.solvers.result import Callback, Result, TracePoint
 
@@ -92,24 +92,27 @@ def make_label_pairs(
 
     Each has the weight one.
     """
-    return drop_coincident_pairs(rows, [make_label_block(y, run, 1.0, bounds) for run in runs])
+    return drop_coincident_pairs(rows, [make_label_block(y, run, bounds) for run in runs])
 
 
-def count_pairs(blocks: Iterable[Pairs]) -> int:
-    """Return how many pairs have a weight."""
-    return sum(int((pairs.weight > 0.0).sum()) for pairs in blocks)
+def make_label_problem(
+    rows: FloatArray,
+    pairs: tuple[Pairs, ...],
+    pair_weight: Any,
+    alignment: Alignment | None = None,
+    total: float = TOTAL_WEIGHT,
+) -> tuple[LogDetProblem, float]:
+    """Return the problem of pairs of weight one, each with the parameter ``pair_weight`` instead, and that weight."""
+    weight = as_pair_weight(pair_weight, sum(int((block.weight > 0.0).sum()) for block in pairs), total)
+    weighted = tuple(replace(block, weight=weight * block.weight) for block in pairs)
+    return LogDetProblem(rows, weighted, alignment), weight
 
 
-def scale_weights(blocks: Iterable[Pairs], factor: float) -> tuple[Pairs, ...]:
-    """Return the blocks with all weights times a factor."""
-    return tuple(replace(pairs, weight=factor * pairs.weight) for pairs in blocks)
-
-
-def make_label_block(y: IntArray, run: tuple[slice, slice], weight: float, bounds: tuple[float, float]) -> Pairs:
-    """Return all pairs between two runs of rows, without weight where one of the two has no label (-1)."""
+def make_label_block(y: IntArray, run: tuple[slice, slice], bounds: tuple[float, float]) -> Pairs:
+    """Return all pairs between two runs of rows, of weight one, or zero where one of the two has no label (-1)."""
     left, right = y[run[0], None], y[None, run[1]]
     sign = np.where(left == right, 1.0, -1.0)
-    weights = np.where((left != UNLABELLED) & (right != UNLABELLED), weight, 0.0)
+    weights = np.where((left != UNLABELLED) & (right != UNLABELLED), 1.0, 0.0)
     # Within one run of rows each pair counts once, and no row with itself.
     if run[0] == run[1]:
         weights = np.triu(weights, k=1)
@@ -369,12 +372,9 @@ class LogDetEstimator(MetricEstimator):
     pair_weight_: float
     bounds: Any
     solver: Any
-    tol: float
-    max_iter: int
     progress: Any
     result_: Result[Any]
     bounds_: tuple[float, float]
-    n_iter_: int
     _training_data: TrainingData
 
     def _validate(self) -> SolverRun:
@@ -383,10 +383,6 @@ class LogDetEstimator(MetricEstimator):
         as_bounds(self.bounds, 1.0)
         solver = as_solver(self.solver, self.tol, self.max_iter)
         return SolverRun.of(solver, self.progress, type(self).__name__, self.tol)
-
-    def _pair_weight(self, n_pairs: int) -> float:
-        """Return λ2 of one of so many pairs."""
-        return as_pair_weight(self.pair_weight, n_pairs)
 
     def _fit_data(self, data: TrainingData, settings: SolverRun) -> dict[str, Any]:
         return {**super()._fit_data(data, settings), "_training_data": data}

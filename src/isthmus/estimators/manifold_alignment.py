@@ -208,14 +208,12 @@ class ManifoldAlignment(Projection):
     np.float64(1.0)
     """
 
-    systems = (SystemFacts("manifold-alignment", "projections", "Wang & Mahadevan 2009", EVERYTHING, "metric"),)
+    systems = (SystemFacts("manifold-alignment", "projections", "Wang & Mahadevan 2009", EVERYTHING),)
 
     takes_pairs = True
     correspondence_: str
     correspondence: str
     correspondence_weight: float
-    graph_neighbors: int
-    regularization: float
 
     def __init__(
         self,

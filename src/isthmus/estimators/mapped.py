@@ -60,6 +60,7 @@ class MappedEstimator(TwoDomainEstimator):
     references: str
     rule: Any
     n_neighbors: int
+    n_components: int | None = None
     common_space_: CommonSpace
     kernels_: tuple[Kernel, Kernel]
     references_: References
@@ -70,6 +71,16 @@ class MappedEstimator(TwoDomainEstimator):
         self._kernels()
         check_comparable(self.kind, check_choice(self.references, "references", REFERENCES), "target")
         check_rule(self.rule)
+        if self.n_components is not None:
+            check_number(self.n_components, "n_components", low=1, whole=True)
+
+    def _size(self, usual: int, most: int) -> int:
+        """Return how many directions to keep: as many as the parameter says, else as usual."""
+        if self.n_components is None:
+            return min(usual, most)
+        if self.n_components > most:
+            raise InputError(f"n_components: expected at most {most} with these rows, got {self.n_components}.")
+        return int(self.n_components)
 
     def _joint_space(self, domains: TwoDomains) -> JointSpace:
         """Return both domains in coordinates; the means of all rows are left out."""
@@ -259,6 +270,8 @@ class MappedEstimator(TwoDomainEstimator):
 class MetricEstimator(MappedEstimator):
     """The base of systems that learn a metric over both domains: distances across and within them."""
 
+    learns = "metric"
+
     def pairwise_distances(self, A: Any, B: Any, domains: tuple[str, str] = ("source", "target")) -> FloatArray:
         """Return all distances (n, m) between rows A of one domain and rows B of another, or of the same."""
         a, b = self._both(A, B, domains)
@@ -297,6 +310,7 @@ class MetricEstimator(MappedEstimator):
 class SimilarityEstimator(MappedEstimator):
     """The base of systems that learn a similarity across the domains, and none within either."""
 
+    learns = "similarity"
     kind = INNER_PRODUCT
 
     def pairwise_similarities(self, A: Any, B: Any, domains: tuple[str, str] = ("source", "target")) -> FloatArray:

@@ -30,12 +30,12 @@ from isthmus.estimators.logdet_base import (
     LogDetEstimator,
     SolverRun,
     as_bounds,
+    as_pair_weight,
     as_weight,
-    count_pairs,
     drop_coincident_pairs,
     make_label_block,
     make_label_pairs,
-    scale_weights,
+    make_label_problem,
     takes_blocks,
 )
 from isthmus.estimators.mapped import Learned
@@ -302,10 +302,9 @@ class MLHD(LogDetEstimator, BlockEstimator):
             "common space",
             "Qian & Chen 2012",
             EVERYTHING,
-            "metric",
             best_for="distances, also within a domain and within a class",
         ),
-        SystemFacts("mlhd-rbf", "common space", "Qian & Chen 2012", EVERYTHING, "metric", options=RBF_KERNELS),
+        SystemFacts("mlhd-rbf", "common space", "Qian & Chen 2012", EVERYTHING, options=RBF_KERNELS),
     )
 
     takes_pairs = True
@@ -315,7 +314,6 @@ class MLHD(LogDetEstimator, BlockEstimator):
     alignment_slack: float | str
     within_domain: bool
     outside: str
-    n_components: int | None
 
     def __init__(
         self,
@@ -348,8 +346,6 @@ class MLHD(LogDetEstimator, BlockEstimator):
         self._slack(1.0)
         check_choice(self.outside, "outside", ("identity", "zero"))
         check_flag(self.within_domain, "within_domain")
-        if self.n_components is not None:
-            check_number(self.n_components, "n_components", low=1, whole=True)
         return super()._validate()
 
     def _block_domains(self, pairs: Any) -> tuple[str, ...]:
@@ -386,8 +382,10 @@ class MLHD(LogDetEstimator, BlockEstimator):
         return JointSpace.of(domains, self._kernels(), outside=self.outside, every_row=self.n_components is not None)
 
     def _fit_joint(self, domains: TwoDomains, joint: JointSpace, settings: SolverRun) -> Learned:
-        self._check_n_components(domains, joint)
         spaces = joint.source.space, joint.target.space
+        # Axes of n rows in a space of so many dimensions: no more than either.
+        most = min(domains.source.shape[0] + domains.target.shape[0], sum(space.dimension for space in spaces))
+        k = self._size(most, most)
         if joint.pairs is None:
             bounds = as_bounds(self.bounds, joint.spread)
             problem, weight = self._problem(joint, bounds, settings)
@@ -401,7 +399,7 @@ class MLHD(LogDetEstimator, BlockEstimator):
             result = settings.result(problem)
             space = CommonSpace(*spaces, maps @ result.components(), projected=True)
         if self.n_components is not None:
-            space = space.compose(self._principal_axes(domains, space), projected=True)
+            space = space.compose(self._principal_axes(domains, space, k), projected=True)
         return space, {
             "result_": result,
             "alignment_weight_": self._alignment_weight(joint.spread, known=joint.pairs is not None),
@@ -421,12 +419,11 @@ class MLHD(LogDetEstimator, BlockEstimator):
         # Many pairs are not written out but summed over blocks: a dual variable for each would not fit into memory.
         if isinstance(joint, ManyRows) or (settings.takes_blocks and not self.within_domain and is_large(joint)):
             source = joint.many if isinstance(joint, ManyRows) else ArrayRows(joint.source.points, joint.source.y)
-            weight = self._pair_weight(source.n * len(joint.target.points))
+            weight = as_pair_weight(self.pair_weight, source.n * len(joint.target.points))
             return make_block_problem(joint, bounds, weight, alignment, source), weight
         rows = joint.rows
         blocks = make_label_pairs(rows, joint.y, self._runs(joint), bounds)
-        weight = self._pair_weight(count_pairs(blocks))
-        return LogDetProblem(rows, scale_weights(blocks, weight), alignment), weight
+        return make_label_problem(rows, blocks, self.pair_weight, alignment)
 
     def _paired_problem(
         self, joint: JointSpace, known: KnownPairs, bounds: tuple[float, float], pair_weight: float
@@ -434,7 +431,7 @@ class MLHD(LogDetEstimator, BlockEstimator):
         """Return the problem with known pairs among the pairs across, and the map to the coordinates of its rows."""
         check_paired_rows_differ(joint, known)
         rows, by_label = joint.rows, as_bounds(self.bounds, joint.spread)
-        across, *within = (make_label_block(joint.y, run, 1.0, by_label) for run in self._runs(joint))
+        across, *within = (make_label_block(joint.y, run, by_label) for run in self._runs(joint))
         asked = drop_coincident_pairs(rows, [add_known_pairs(across, known, bounds), *within])
         blocks, used = drop_unused_rows(asked, len(rows), pair_weight)
         space, alignment = PairedSpace.of(joint, used, mean=self.alignment != "none"), None
@@ -464,15 +461,8 @@ class MLHD(LogDetEstimator, BlockEstimator):
             slack = check_number(self.alignment_slack, "alignment_slack", low=0.0, strict=True)
         return slack if self.alignment == "constraint" else None
 
-    def _check_n_components(self, domains: TwoDomains, joint: JointSpace) -> None:
-        n = domains.source.X.shape[0] + domains.target.X.shape[0]
-        # Axes of n rows in a space of so many dimensions: no more than either.
-        most = min(n, joint.source.space.dimension + joint.target.space.dimension)
-        if self.n_components is not None and self.n_components > most:
-            raise InputError(f"n_components: expected at most {most} with these rows, got {self.n_components}.")
-
-    def _principal_axes(self, domains: TwoDomains, space: CommonSpace) -> FloatArray:
-        """Return the axes (k, n_components) along which all rows of the fit vary most in the common space."""
+    def _principal_axes(self, domains: TwoDomains, space: CommonSpace, k: int) -> FloatArray:
+        """Return the k axes along which all rows of the fit vary most in the common space."""
         sides = ((domains.source.X, "source"), (domains.target.X, "target"))
         points = np.vstack([as_dense(space.space(name).coordinates(X)) @ space.map(name) for X, name in sides])
-        return principal_axes(points).leading(int(self.n_components or 0)).axes
+        return principal_axes(points).leading(k).axes

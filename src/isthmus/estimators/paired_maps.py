@@ -114,7 +114,7 @@ class Procrustes(PairMomentEstimator, PairedMap):
     np.float64(1.0)
     """
 
-    systems = (SystemFacts("procrustes", "maps of pairs", "Schönemann 1966", PAIRS, "metric"),)
+    systems = (SystemFacts("procrustes", "maps of pairs", "Schönemann 1966", PAIRS),)
 
     def _fit_joint(self, domains: TwoDomains, joint: JointSpace, settings: Any) -> Learned:
         (A, B), axes, weights = centre_pairs(joint)
@@ -174,9 +174,7 @@ class PulledBackMetric(PairedMap):
     """
 
     systems = (
-        SystemFacts(
-            "pulled-back", "related work", "after Qi et al. 2012, our reading", "pairs, source labels", "metric"
-        ),
+        SystemFacts("pulled-back", "related work", "after Qi et al. 2012, our reading", "pairs, source labels"),
     )
 
     learner_: Any
@@ -259,7 +257,7 @@ class RelativeRepresentations(PairedMap):
     np.float64(1.0)
     """
 
-    systems = (SystemFacts("relative", "maps of pairs", "Moschella et al. 2023", PAIRS, "metric"),)
+    systems = (SystemFacts("relative", "maps of pairs", "Moschella et al. 2023", PAIRS),)
 
     def _fit_joint(self, domains: TwoDomains, joint: JointSpace, settings: Any) -> Learned:
         both, axes, weights = centre_pairs(joint)
@@ -414,10 +412,9 @@ class RidgeMap(PairMomentEstimator, PairedMap):
             "maps of pairs",
             "Hoerl & Kennard 1970, both ways",
             PAIRS,
-            "metric",
             best_for="finding the same object, from known pairs",
         ),
-        SystemFacts("ridge-rbf", "maps of pairs", "kernel ridge, both ways", PAIRS, "metric", options=RBF_KERNELS),
+        SystemFacts("ridge-rbf", "maps of pairs", "kernel ridge, both ways", PAIRS, options=RBF_KERNELS),
     )
 
     penalties_: tuple[float, float]

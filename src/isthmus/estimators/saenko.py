@@ -8,18 +8,10 @@ import numpy as np
 
 from isthmus.data.domains import TwoDomains
 from isthmus.estimators.base import LABELS, SystemFacts, check_equal_features
-from isthmus.estimators.logdet_base import (
-    LogDetEstimator,
-    SolverRun,
-    as_bounds,
-    count_pairs,
-    make_label_pairs,
-    scale_weights,
-)
+from isthmus.estimators.logdet_base import LogDetEstimator, SolverRun, as_bounds, make_label_pairs, make_label_problem
 from isthmus.estimators.mapped import Learned
 from isthmus.geometry.common_space import CommonSpace
 from isthmus.geometry.spaces import JointSpace
-from isthmus.solvers.logdet import LogDetProblem
 from isthmus.solvers.result import Solver
 
 
@@ -73,9 +65,7 @@ class Saenko(LogDetEstimator):
     array([1.6, 1.6, 1.6, 1.6])
     """
 
-    systems = (
-        SystemFacts("saenko", "pair constraints", "Saenko et al. 2010, equal features only", LABELS, "metric"),
-    )
+    systems = (SystemFacts("saenko", "pair constraints", "Saenko et al. 2010, equal features only", LABELS),)
 
     equal_features = True
     intercept = True  # only differences of rows count
@@ -107,8 +97,8 @@ class Saenko(LogDetEstimator):
         rows = np.vstack([joint.source.points, joint.target.points])
         rows -= rows.mean(axis=0)  # only differences count; a large offset would lose digits
         pairs = make_label_pairs(rows, joint.y, [joint.runs], bounds)
-        weight = self._pair_weight(count_pairs(pairs))
-        result = settings.result(LogDetProblem(rows, scale_weights(pairs, weight)))
+        problem, weight = make_label_problem(rows, pairs, self.pair_weight)
+        result = settings.result(problem)
         W = result.components()
         space = CommonSpace(joint.source.space, joint.target.space, np.vstack([W, W]))
         return space, {"result_": result, "pair_weight_": weight, "bounds_": bounds, "n_iter_": result.n_iter}

@@ -69,7 +69,6 @@ class TLRisk(TargetClassifier):
             "related work",
             "Dai et al. 2008, from memory",
             "pairs that features occur in together, source labels",
-            "labels",
         ),
     )
 

@@ -11,12 +11,14 @@ from isthmus._core.validation import UNLABELLED, FloatArray, IntArray, Matrix, a
 from isthmus.data.domains import TwoDomains
 from isthmus.estimators.base import LABELS_AND_ROWS, SystemFacts, warn_about_data
 from isthmus.estimators.hfa import TargetClassifier
-from isthmus.exceptions import InputError, MissingDependencyError
+from isthmus.exceptions import InputError, import_extra
 from isthmus.geometry.kernels import Linear
 
 # Two rows are the same where no feature differs by more than this part of the largest one.
 SAME = 1e-9
 BLOCK = 512
+# Who brings the solvers, and what for.
+POT = "transport", "GW, FGW and COOT are computed by POT and need"
 
 
 class TransductiveEstimator(TargetClassifier):
@@ -28,7 +30,6 @@ class TransductiveEstimator(TargetClassifier):
 
     transductive = True
     needs_unlabelled = True
-    max_iter: int
     probabilities_: FloatArray
     _fit_rows: FloatArray
 
@@ -90,18 +91,6 @@ def scaled_distances(X: FloatArray) -> FloatArray:
     return np.asarray(D / (D.max() or 1.0))
 
 
-def import_pot() -> Any:
-    """Return the module of POT, or raise a sentence on how to install it."""
-    try:
-        import ot
-        import ot.coot
-    except ImportError:
-        raise MissingDependencyError(
-            'GW, FGW and COOT need POT, which is not installed: pip install "isthmus[transport]".'
-        ) from None
-    return ot
-
-
 # Of the linear programs inside: POT warns, and takes what it has, where they are not enough.
 MOST_PIVOTS = 1_000_000
 
@@ -134,9 +123,7 @@ class GW(TransductiveEstimator):
     """
 
     systems = (
-        SystemFacts(
-            "gw", "related work", "Mémoli 2011, rows of the fit only, by POT", "source labels, all rows", "labels"
-        ),
+        SystemFacts("gw", "related work", "Mémoli 2011, rows of the fit only, by POT", "source labels, all rows"),
     )
 
     needs_target_labels = False
@@ -148,7 +135,7 @@ class GW(TransductiveEstimator):
 
     def _plan(self, domains: TwoDomains, X: FloatArray, Y: FloatArray) -> FloatArray:
         distances = scaled_distances(X), scaled_distances(Y)
-        return np.asarray(import_pot().gromov.gromov_wasserstein(*distances, max_iter=int(self.max_iter)))
+        return np.asarray(import_extra("ot.gromov", *POT).gromov_wasserstein(*distances, max_iter=int(self.max_iter)))
 
 
 class FGW(TransductiveEstimator):
@@ -178,9 +165,7 @@ class FGW(TransductiveEstimator):
     """
 
     systems = (
-        SystemFacts(
-            "fgw", "related work", "Vayer et al. 2020, rows of the fit only, by POT", LABELS_AND_ROWS, "labels"
-        ),
+        SystemFacts("fgw", "related work", "Vayer et al. 2020, rows of the fit only, by POT", LABELS_AND_ROWS),
     )
 
     structure: float
@@ -203,7 +188,7 @@ class FGW(TransductiveEstimator):
     def _plan(self, domains: TwoDomains, X: FloatArray, Y: FloatArray) -> FloatArray:
         costs = label_costs(domains), scaled_distances(X), scaled_distances(Y)
         options = {"alpha": float(self.structure), "max_iter": int(self.max_iter)}
-        return np.asarray(import_pot().gromov.fused_gromov_wasserstein(*costs, **options))
+        return np.asarray(import_extra("ot.gromov", *POT).fused_gromov_wasserstein(*costs, **options))
 
 
 class COOT(TransductiveEstimator):
@@ -231,9 +216,7 @@ class COOT(TransductiveEstimator):
     """
 
     systems = (
-        SystemFacts(
-            "coot", "related work", "Redko et al. 2020, rows of the fit only, by POT", LABELS_AND_ROWS, "labels"
-        ),
+        SystemFacts("coot", "related work", "Redko et al. 2020, rows of the fit only, by POT", LABELS_AND_ROWS),
     )
 
     label_weight: float
@@ -258,4 +241,4 @@ class COOT(TransductiveEstimator):
         unit = float(np.mean(np.concatenate([X.ravel() ** 2, Y.ravel() ** 2]))) or 1.0
         labels = {"alpha": (float(self.label_weight) * unit, 0.0), "M_samp": label_costs(domains)}
         steps = {"nits_bcd": int(self.max_iter), "nits_ot": MOST_PIVOTS}
-        return np.asarray(import_pot().coot.co_optimal_transport(X, Y, **labels, **steps)[0])
+        return np.asarray(import_extra("ot.coot", *POT).co_optimal_transport(X, Y, **labels, **steps)[0])

@@ -265,19 +265,9 @@ def _results(weights: tuple[list[Any], list[Any]], scores: FloatArray) -> dict[s
     ranked = np.where(missing, np.nanmin(mean) - 1.0, mean)
     return {
         "params": [dict(zip(names, cell, strict=True)) for cell in cells],
-        **{
-            f"param_{name}": _as_object_array(values)
-            for name, values in zip(names, zip(*cells, strict=True), strict=True)
-        },
+        **{f"param_{name}": np.array([cell[k] for cell in cells], dtype=object) for k, name in enumerate(names)},
         **{f"split{k}_test_score": fold for k, fold in enumerate(scores)},
         "mean_test_score": mean,
         "std_test_score": scores.std(axis=0),
         "rank_test_score": rankdata(-ranked, method="min").astype(np.int32),
     }
-
-
-def _as_object_array(values: Sequence[Any]) -> NDArray[Any]:
-    """Return weights as an array of objects: a word among numbers makes no words of these."""
-    found = np.empty(len(values), dtype=object)
-    found[:] = values
-    return found

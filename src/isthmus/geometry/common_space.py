@@ -114,19 +114,15 @@ class CommonSpace:
     @property
     def dimension(self) -> int:
         """The number of columns of :meth:`embed`."""
-        return int(self.components.shape[1]) + len(self._outside_axes)
+        return int(self.components.shape[1]) + len(self.outside_axes)
 
     @cached_property
-    def _outside_axes(self) -> dict[str, int]:
+    def outside_axes(self) -> dict[str, int]:
         """The extra column that carries the length outside the span, for each domain that needs one."""
         if self.projected or self.parts:
             return {}
         needed = [d for d in DOMAINS if not self.space(d).complete]
         return {d: self.components.shape[1] + k for k, d in enumerate(needed)}
-
-    def outside_axis(self, domain: str) -> int | None:
-        """Return the column of :meth:`embed` that carries the length outside the span, or None."""
-        return self._outside_axes.get(domain)
 
     def embed(self, X: Any, domain: str) -> FloatArray:
         """Map rows to points of the common space, in their own precision.
@@ -139,10 +135,10 @@ class CommonSpace:
         X = self._rows(X, domain)
         dtype = "float32" if X.dtype == np.float32 else "float64"
         offset = 0.0 if self.offsets is None else self.offsets[DOMAINS.index(domain)].astype(dtype)
-        if isinstance(space, FeatureSpace) and not self._outside_axes:
+        if isinstance(space, FeatureSpace) and not self.outside_axes:
             points = space.coordinates(X) @ self.map(domain, dtype)
             return self._scale_parts(np.asarray(points if self.offsets is None else points + offset, dtype=dtype))
-        W, axis = self.map(domain), self._outside_axes.get(domain)
+        W, axis = self.map(domain), self.outside_axes.get(domain)
         E = np.zeros((X.shape[0], self.dimension), dtype=dtype)
         for start in range(0, X.shape[0], BLOCK):
             rows = slice(start, start + BLOCK)
@@ -170,7 +166,7 @@ class CommonSpace:
         """Return all squared distances (n, m) between rows of the named domains, which may be the same one."""
         domains = two_names(domains)
         A, B = self._rows(A, domains[0], "A"), self._rows(B, domains[1], "B")
-        if domains[0] != domains[1] or domains[0] not in self._outside_axes:
+        if domains[0] != domains[1] or domains[0] not in self.outside_axes:
             return _squared_euclidean(self.embed(A, domains[0]), self.embed(B, domains[1]))
         space, W = self.space(domains[0]), self.map(domains[0])
         CA, CB = space.coordinates(A), space.coordinates(B)
@@ -226,7 +222,7 @@ class CommonSpace:
         Q = sla.block_diag(self.source.basis(), self.target.basis())
         M = Q @ self.matrix() @ Q.T
         for domain, start in (("source", 0), ("target", self.source.n_features)):
-            if domain in self._outside_axes:
+            if domain in self.outside_axes:
                 B, part = self.space(domain).basis(), slice(start, start + self.space(domain).n_features)
                 M[part, part] += np.eye(len(B)) - B @ B.T
         return np.asarray(M)

@@ -266,11 +266,8 @@ def span_of_kernel(
     complete = outside == "zero" or isinstance(kernel, Precomputed)
     if every_row or complete or len(rows) == n:
         return _span_all_rows(X, domain.y, rows, kernel, complete, centre, name)
-    return (
-        _span_rows_and_mean(X, domain.y, rows, kernel, centre)
-        if mean
-        else _span_rows(X, domain.y, rows, kernel, centre)
-    )
+    span = _span_rows_and_mean if mean else _span_rows
+    return span(X, domain.y, rows, kernel, centre)
 
 
 def _span_all_rows(

@@ -175,7 +175,7 @@ def _affine_map(space: CommonSpace, domain: str) -> AffineMap:
     own = space.space(domain)
     if not isinstance(own.kernel, Linear):
         raise InputError(f"model: expected the linear kernel for ONNX, got {own.kernel!r:.60} in the {domain}.")
-    if space.outside_axis(domain) is not None:
+    if domain in space.outside_axes:
         raise InputError(
             f"model: expected an affine map for ONNX, got one that measures what lies outside the span of the rows "
             f"of the {domain}; set outside='zero' or n_components."

@@ -25,13 +25,13 @@ from sklearn.pipeline import FeatureUnion, Pipeline
 from sklearn.semi_supervised import LabelPropagation, LabelSpreading
 from sklearn.svm import LinearSVC
 
-from isthmus import estimators
 from isthmus._core.files import show_path
 from isthmus._core.linalg import PrincipalAxes
 from isthmus._core.validation import FloatArray, is_sparse
 from isthmus.estimators.base import TwoDomainEstimator
-from isthmus.estimators.controls import Corrupted, SelfTrainedLDA, TargetOnly
+from isthmus.estimators.controls import SelfTrainedLDA
 from isthmus.estimators.hfa import KernelMachine
+from isthmus.estimators.itml import ITML
 from isthmus.estimators.mapped import MappedEstimator
 from isthmus.exceptions import InputError
 from isthmus.geometry.common_space import KINDS, CommonSpace
@@ -47,6 +47,7 @@ from isthmus.solvers.blocks.solver import BlockNewton
 from isthmus.solvers.bregman import BregmanProjections
 from isthmus.solvers.newton import AutoNewton, DualNewton
 from isthmus.solvers.result import Result, Status, TracePoint
+from isthmus.study.registry import systems
 from isthmus.tasks.transfer.problem import Preparation
 from isthmus.tasks.transfer.result import LabelTransfer
 from isthmus.tasks.transfer.scoring import (
@@ -61,7 +62,6 @@ from isthmus.tasks.transfer.scoring import (
     Vote,
     WeightedSum,
 )
-from isthmus.tasks.transfer.semantic import SemanticMatching
 
 # Words or characters of a term: a text takes memory in proportion to it.
 LONGEST_NGRAM = 32
@@ -124,14 +124,7 @@ class StoredPoint:
         raise InputError("result_.distances: expected a result with the rows of the fit, got one from a file.")
 
 
-SYSTEMS: tuple[type, ...] = (
-    *(
-        value
-        for value in (getattr(estimators, name) for name in estimators.__all__)
-        if isinstance(value, type) and issubclass(value, TwoDomainEstimator)
-    ),
-    *(estimators.ITML, LabelTransfer, SemanticMatching, TargetOnly, SelfTrainedLDA, Corrupted),
-)
+SYSTEMS: tuple[type, ...] = (*dict.fromkeys(system.estimator for system in systems()), ITML)
 VALUES: tuple[type, ...] = (
     *(Linear, RBF, Laplacian, Polynomial, Cosine, Precomputed, Landmarks, OnLandmarks),
     *(CommonSpace, FeatureSpace, KernelSpace, References, Background, PrincipalAxes, AffineMap),

@@ -14,7 +14,7 @@ import numpy as np
 from sklearn.neighbors import NearestNeighbors
 
 from isthmus._core.validation import BoolArray, FloatArray, IntArray, check_number, show_value
-from isthmus.exceptions import InputError, MissingDependencyError
+from isthmus.exceptions import InputError, import_extra
 from isthmus.geometry.common_space import INNER_PRODUCT
 
 # The position that FAISS returns where it has found no row.
@@ -247,11 +247,6 @@ def as_engine(engine: Any) -> Engine:
 
 
 def _import_faiss() -> Any:
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # about its wrappers, which no caller can change
-            import faiss
-    except ImportError:
-        message = 'engine: expected FAISS to be installed, got none: pip install "isthmus[faiss]".'
-        raise MissingDependencyError(message) from None
-    return faiss
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # about its wrappers, which no caller can change
+        return import_extra("faiss", "faiss", "The engines flat, hnsw and ivf need")

@@ -24,7 +24,7 @@ from typing import Any
 import numpy as np
 
 from isthmus._core.validation import FloatArray, IntArray
-from isthmus.exceptions import MissingDependencyError
+from isthmus.exceptions import import_extra
 from isthmus.solvers.logdet import DualPoint
 from isthmus.solvers.result import IterativeSolver
 
@@ -86,12 +86,7 @@ def _sweep(
 
 @lru_cache(maxsize=1)
 def _compile_sweep() -> Any:
-    try:
-        import numba
-    except ImportError:
-        raise MissingDependencyError(
-            'compiled=True: expected numba to be installed; run pip install "isthmus[fast]".'
-        ) from None
+    numba = import_extra("numba", "fast", "compiled=True needs")
     try:
         return numba.njit(cache=True)(_sweep)
     except RuntimeError:  # no folder for the cache can be written to: compile once per process

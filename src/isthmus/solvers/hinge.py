@@ -299,10 +299,6 @@ class HingeBlocks:
         gradient = 2.0 * (W - self.weight * (self.axes.T @ G @ self.target))
         return HingeBlockPoint(self, W, float(np.vdot(W, W) + self.weight * loss), gradient)
 
-    def draw_sample(self, random: np.random.Generator) -> HingeProblem:
-        """Return the problem of a sample of rows, each of which counts for several."""
-        return self.write_out(self.rows.sample(max(1, SAMPLE_PAIRS // max(1, len(self.target))), random))
-
     def write_out(self, drawn: Rows | None = None) -> HingeProblem:
         """Return the problem with a number for every pair, of all rows or of some that count for all."""
         drawn = self.rows if drawn is None else drawn
@@ -363,7 +359,8 @@ class BlockHingeNewton(IterativeSolver[HingeBlockPoint]):
         """Yield ever better points, without end unless no progress is possible."""
         yield start
         problem = start.problem
-        sample = problem.draw_sample(np.random.default_rng(0))
+        n = max(1, SAMPLE_PAIRS // max(1, len(problem.target)))
+        sample = problem.write_out(problem.rows.sample(n, np.random.default_rng(0)))
         point, first = problem.at(_optimum(sample, start.W)), start.gradient_norm
         if point.primal > start.primal:
             point = start

@@ -72,10 +72,10 @@ class TextTable:
         # A long name of a column is broken between words, down to its longest word; names of rows are not.
         words = [max(map(len, name.split()), default=0) for name in self.head]
         widths = [max(pair) for pair in zip(cells, [len(self.head[0]), *words[1:]], strict=True)]
-        broken = [textwrap.wrap(name, width) for name, width in zip(self.head, widths, strict=True)]
+        broken = [textwrap.wrap(name, max(width, 1)) for name, width in zip(self.head, widths, strict=True)]
         deep = max(map(len, broken))
         head = zip(*([""] * (deep - len(lines)) + lines for lines in broken), strict=True)
-        rule = "  ".join("-" * width for width in widths)
+        rule = "  ".join("-" * width for width in widths).rstrip()
         body = [_align(row, widths) for row in self.rows]
         cut = len(body) - self.footer
         lines = [*(_align(row, widths) for row in head), rule, *body[:cut], *([rule] if self.footer else [])]

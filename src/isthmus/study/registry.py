@@ -43,6 +43,7 @@ class System(SystemFacts):
         made: TwoDomainEstimator = clone(self.estimator(**self.options))
         return made
 
+    learns = _property_of_model("learns", "What it learns: a metric, a similarity, labels or a ranking.")
     takes_pairs = _property_of_model("takes_pairs", "Whether it can learn from known pairs.")
     needs_pairs = _property_of_model("needs_pairs", "Whether it learns from nothing else.")
     needs_unlabelled = _property_of_model(

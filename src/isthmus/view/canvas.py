@@ -13,7 +13,7 @@ import numpy as np
 
 from isthmus._core.files import write_whole
 from isthmus._core.validation import FloatArray
-from isthmus.exceptions import InputError, MissingDependencyError
+from isthmus.exceptions import InputError, import_extra
 
 # The colours of text, and of what is unknown.
 INK, FAINT = "#222222", "#c0c0c0"
@@ -36,12 +36,8 @@ FORMATS = tuple(METADATA)
 
 def new_figure(width: float, height: float, **options: Any) -> Any:
     """Return a figure that belongs to the caller alone: pyplot neither keeps nor shows it."""
-    try:
-        from matplotlib.figure import Figure
-    except ImportError:
-        message = 'Plots need matplotlib, which is not installed: pip install "isthmus[plot]".'
-        raise MissingDependencyError(message) from None
-    return Figure(figsize=(width, height), layout="constrained", **options)
+    figures = import_extra("matplotlib.figure", "plot", "Plots need")
+    return figures.Figure(figsize=(width, height), layout="constrained", **options)
 
 
 def get_axes(ax: Any, width: float, height: float) -> Any:

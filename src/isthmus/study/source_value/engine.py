@@ -10,9 +10,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.neighbors import KNeighborsClassifier
-from sklearn.semi_supervised import LabelSpreading
-from sklearn.svm import LinearSVC
+from sklearn.base import clone
 
 from isthmus._core.validation import FloatArray, IntArray, Matrix
 from isthmus.data.domains import TwoDomains
@@ -37,12 +35,9 @@ TIE = 1e-3
 
 
 def _simple_rules(n_rows: int) -> dict[str, TargetOnly]:
-    spreading = LabelSpreading(kernel="knn", n_neighbors=min(NEIGHBOURS, n_rows))
-    return {
-        "target 1-NN": TargetOnly(KNeighborsClassifier(1)),
-        "target SVM": TargetOnly(LinearSVC(random_state=0)),
-        "target label spreading": TargetOnly(spreading),
-    }
+    rules = {facts.name: clone(TargetOnly(**facts.options)) for facts in TargetOnly.systems}
+    rules["target label spreading"].set_params(classifier__n_neighbors=min(NEIGHBOURS, n_rows))
+    return rules
 
 
 class TargetRules(TargetEstimator):
@@ -65,8 +60,7 @@ class TargetRules(TargetEstimator):
     means_: dict[int, BalancedKMeans]
 
     def __init__(self, *, source_transformer: Any = None, target_transformer: Any = None) -> None:
-        self.source_transformer = source_transformer
-        self.target_transformer = target_transformer
+        self._set_parameters(locals())
 
     def _fit_domains(self, domains: TwoDomains, settings: None) -> dict[str, Any]:
         source, target, C = domains.source, domains.target, len(domains.classes)

@@ -118,7 +118,7 @@ def transfer_labels(
     if isinstance(shares, str) and shares == "estimated" and len(found.P):
         P = np.zeros((len(rows.yt), rows.n_classes))
         P[rows.unlabelled], P[~rows.unlabelled] = found.P, rows.one_hot
-        rows = rows.with_shares(floor_shares(starts.estimate_shares(rows.target, rows.yt, P)))
+        rows = replace(rows, shares=floor_shares(starts.estimate_shares(rows.target, rows.yt, P)))
         found = run_recipe(rows, rng, auto, progress)
     progress("calibration", 1)
     assumed = rows.shares if found.shares is None else found.shares
@@ -357,7 +357,7 @@ def _use_shares(rows: TransferRows, shares: FloatArray, P: FloatArray) -> Transf
     full = floor_shares(full)
 
     def refit(some: TransferRows) -> Rule:
-        return starts.fit_target_vote(some.with_shares(full), P)
+        return starts.fit_target_vote(replace(some, shares=full), P)
 
     rule = refit(rows)
     return TransferOutcome(rule, starts.predict_target(rule, rows)[rows.unlabelled], refit, "", shares=full)

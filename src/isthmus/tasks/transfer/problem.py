@@ -171,10 +171,6 @@ class TransferRows:
             Z[self.unlabelled],
         )
 
-    def with_shares(self, shares: FloatArray) -> TransferRows:
-        """Return the rows under other shares."""
-        return replace(self, shares=shares)
-
     def relabel_source(self, order: IntArray) -> TransferRows:
         """Return the rows with the source's class c called ``order[c]``."""
         return replace(self, ys=np.where(self.ys < 0, -1, order[self.ys]))

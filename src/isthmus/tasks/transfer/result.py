@@ -194,17 +194,20 @@ class LabelTransfer(TwoDomainEstimator):
         SystemFacts(
             "label-transfer",
             "tasks",
-            "starts by evidence, balanced and polished",
+            "this library, see docs/labels.md",
             EVERYTHING,
-            "labels",
             best_for="naming rows of the target, also of classes that no target row is labelled with",
         ),
     )
 
     takes_pairs = True
-    fewest_pairs = 2
     own_classes = True
 
+    shares: Any
+    reject_below: float | None
+    n_neighbors: int
+    random_state: Any
+    progress: Any
     unlabelled_classes_: NDArray[Any]
     agreement_: dict[str, float]
     weights_: dict[str, float]
@@ -229,13 +232,7 @@ class LabelTransfer(TwoDomainEstimator):
         source_transformer: Any = None,
         target_transformer: Any = None,
     ) -> None:
-        self.shares = shares
-        self.reject_below = reject_below
-        self.n_neighbors = n_neighbors
-        self.random_state = random_state
-        self.progress = progress
-        self.source_transformer = source_transformer
-        self.target_transformer = target_transformer
+        self._set_parameters(locals())
 
     def _validate(self) -> Settings:
         super()._validate()

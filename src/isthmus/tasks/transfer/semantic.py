@@ -15,7 +15,7 @@ from sklearn.utils import InputTags, get_tags
 
 from isthmus._core.validation import UNLABELLED, FloatArray, IntArray, Matrix, check_number, is_sparse
 from isthmus.data.domains import TwoDomains
-from isthmus.estimators.base import LABELS_AND_ROWS, SystemFacts, TwoDomainEstimator
+from isthmus.estimators.base import LABELS_AND_ROWS, SystemFacts, TwoDomainEstimator, check_two_classes
 from isthmus.estimators.controls import SelfTrainedLDA
 from isthmus.exceptions import InputError
 from isthmus.geometry.common_space import DOMAINS, INNER_PRODUCT, top_k, two_names
@@ -87,16 +87,20 @@ class SemanticMatching(TwoDomainEstimator):
         SystemFacts(
             "semantic",
             "tasks",
-            "target's rule × source's rule",
+            "this library: the product of two classifiers",
             LABELS_AND_ROWS,
-            "similarity",
             best_for="finding rows of the same class, where every class is labelled in the target",
         ),
     )
 
+    learns = "similarity"
     # How points of `transform` are compared, within a domain too.
     kind: ClassVar[str] = INNER_PRODUCT
 
+    source_rule: Any
+    target_rule: Any
+    n_folds: int | None
+    n_neighbors: int
     source_rule_: Any
     target_rule_: Any
     powers_: dict[str, float]
@@ -113,12 +117,7 @@ class SemanticMatching(TwoDomainEstimator):
         source_transformer: Any = None,
         target_transformer: Any = None,
     ) -> None:
-        self.source_rule = source_rule
-        self.target_rule = target_rule
-        self.n_folds = n_folds
-        self.n_neighbors = n_neighbors
-        self.source_transformer = source_transformer
-        self.target_transformer = target_transformer
+        self._set_parameters(locals())
 
     def _validate(self) -> None:
         super()._validate()
@@ -140,9 +139,8 @@ class SemanticMatching(TwoDomainEstimator):
         return InputTags(sparse=takes_sparse)
 
     def _fit_domains(self, domains: TwoDomains, settings: None) -> dict[str, Any]:
+        check_two_classes(domains)
         n_classes = len(domains.classes)
-        if n_classes < 2:
-            raise InputError(f"y_source: expected at least two classes to tell apart, got {n_classes}.")
         rules = self._fit_source(domains), self._fit_target(domains)
         folds = self.n_folds
         powers = {name: 1.0 if folds is None else self._power(domains, name, int(folds)) for name in DOMAINS}
