@@ -45,7 +45,8 @@ def add_column_options(parser: argparse.ArgumentParser, *, label: bool, required
     if label:
         labels = "column of class labels; an empty cell means unlabelled"
         add("--label", required=required, metavar="COL", help=labels)
-    named = "column with the ids of the rows (default: row numbers from 0); give it twice if names differ"
+    default = "row numbers from 0" if label else "the first column where it looks like one, else row numbers from 0"
+    named = f"column with the ids of the rows (default: {default}); give it twice if names differ"
     add("--id", action="append", default=[], metavar="COL", help=named)
     add("--text", action="append", default=[], metavar="COL", help="column to read as text; can be repeated")
     add("--drop", action="append", default=[], metavar="COL", help="column to ignore; can be repeated")

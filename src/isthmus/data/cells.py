@@ -10,8 +10,8 @@ from typing import Any
 
 # Words that people write into cells without a value, in lower case.
 MISSING = frozenset(
-    ("", "nan", "null", "none", "n/a", "na", "n.a.", "#n/a", "<na>", "(null)", "nil", "-", "--", "---", "–", "—", "?", "\\n")
-)  # fmt: skip
+    ("", "nan", "null", "none", "nil", "n/a", "na", "n.a.", "#n/a", "<na>", "(null)", "-", "--", "---", "–", "—", "?")
+) | {"\\n"}
 SIGNS = "$€£¥₹₩₽₺₪₫฿¢"
 CODES = "usd|eur|gbp|chf|jpy|cny|inr|aud|cad|nzd|sek|nok|dkk|pln|czk|huf|rub|try|brl|mxn|zar|krw|sgd|hkd|ils|rs|fr|kr"
 # Letters after a number that may be its unit; longer words make it a text.
@@ -92,7 +92,9 @@ MONTH_NAMES = ("january", "february", "march", "april", "may", "june", "july", "
 MONTHS = {part: i for i, name in enumerate(MONTH_NAMES, start=1) for part in (name, name[:3])}
 MONTHS |= {"sept": 9, "januar": 1, "februar": 2, "marz": 3, "mrz": 3, "mai": 5, "juni": 6, "juli": 7, "oktober": 10,
            "okt": 10, "dezember": 12, "dez": 12}  # fmt: skip
-CLOCK = r"(?:(?:t|,? )(?P<hour>\d{1,2}):(?P<minute>\d\d)(?::(?P<second>\d\d(?:\.\d+)?))?(?: ?(?:z|[-+]\d\d:?\d\d))?)?$"
+CLOCK = (
+    r"(?:(?:t|,? )(?P<hour>\d{1,2}):(?P<minute>\d\d)(?::(?P<second>\d\d(?:\.\d+)?))?(?: ?(?:z|[-+]\d\d:?\d\d))?)?$"
+)
 # Where all parts are numbers the day comes first: of a month that comes first no thirteenth would be a date.
 DATES = tuple(
     re.compile(form + CLOCK)
@@ -111,7 +113,7 @@ SECONDS = 86_400
 def parse_date(text: str) -> float:
     """Return a date, with or without a time, as days since 1970-01-01; NaN where there is none.
 
-    Eight digits such as 20240531 are a date, too: a number in a column of numbers may look so, a whole column does not.
+    Eight digits such as 20240531 are a date, too: some numbers look so, but no whole column of numbers does.
 
     Examples
     --------

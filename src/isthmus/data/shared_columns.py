@@ -19,6 +19,8 @@ from isthmus.exceptions import InputError
 AUTO = "auto"
 # The least overlap of the word frequencies of two columns with different names that are taken to mean the same.
 LEAST_OVERLAP = 0.2
+# Consecutive numbers in fewer rows may be a chance.
+FEWEST_ROWS = 4
 WORD = re.compile(r"[a-z0-9]+")
 Cells = tuple[str, ...]
 ColumnPairs = tuple[tuple[str, str], ...]
@@ -60,6 +62,18 @@ class SharedColumns:
             return cls(*tables, pair_columns(*tables))
         return cls(*tables, _check_column_pairs(shared, *tables))
 
+    def describe_pairs(self) -> str:
+        """Return the pairs of columns with the reasons for them.
+
+        Examples
+        --------
+        >>> A, B = {"Title": ["a red hat"], "maker": ["x"]}, {"title": ["b"], "brand": ["x"]}
+        >>> SharedColumns.of(A, B).describe_pairs()
+        'Title = title (same name), maker = brand (similar content)'
+        """
+        why = {True: "same name", False: "similar content"}
+        return ", ".join(f"{a} = {b} ({why[plain_name(a) == plain_name(b)]})" for a, b in self.pairs) or "none"
+
     @property
     def n_source(self) -> int:
         """The number of rows of the source."""
@@ -86,7 +100,9 @@ def _list_cells(column: Any) -> Sequence[Any]:
 
 def pair_columns(source: Mapping[str, Cells], target: Mapping[str, Cells]) -> ColumnPairs:
     """Pair columns of the same name, and others whose words overlap, each with the best on either side."""
-    ours, theirs = ({_plain_name(name): name for name, cells in t.items() if any(cells)} for t in (source, target))
+    ours, theirs = (
+        {plain_name(name): name for name, cells in t.items() if _says_something(cells)} for t in (source, target)
+    )
     pairs = [(ours[name], theirs[name]) for name in ours if name in theirs]
     left = [name for plain, name in ours.items() if plain not in theirs]
     right = [name for plain, name in theirs.items() if plain not in ours]
@@ -102,8 +118,23 @@ def pair_columns(source: Mapping[str, Cells], target: Mapping[str, Cells]) -> Co
     return tuple(pairs)
 
 
-def _plain_name(name: str) -> str:
+def plain_name(name: str) -> str:
+    """Return a name by which columns of two tables are compared: letters and digits, in lower case.
+
+    Examples
+    --------
+    >>> plain_name(" Given_Name")
+    'givenname'
+    """
     return "".join(WORD.findall(clean_text(name))) or name
+
+
+def _says_something(cells: Cells) -> bool:
+    """Return whether cells have values, other than the numbers of the rows: these say nothing about the objects."""
+    if not all(cell.isdecimal() for cell in cells) or len({*cells}) < len(cells):
+        return any(cells)
+    numbers = [int(cell) for cell in cells]
+    return max(numbers) - min(numbers) != len(cells) - 1 or len(cells) < FEWEST_ROWS
 
 
 def _word_shares(cells: Cells) -> dict[str, float]:

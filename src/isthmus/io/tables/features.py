@@ -21,7 +21,7 @@ from isthmus._core.validation import LARGEST, BoolArray, FloatArray, Matrix, che
 from isthmus.exceptions import InputError
 from isthmus.io.tables.content import MOST_COLUMNS
 from isthmus.io.tables.plan import MOST_COMPONENTS, MOST_TERMS, Column, Plan
-from isthmus.io.tables.table import Table, find_word, read_numbers, read_texts, read_words
+from isthmus.io.tables.table import CoercedCells, Table, find_word, read_numbers, read_texts, read_words
 
 # Rows from which on a word has to occur in two of them.
 RARE = 100
@@ -84,7 +84,8 @@ class Numbers:
         X = _read_cells(table, names, days)
         n_empty = np.isnan(X).sum(axis=0)
         if n_empty.max() == table.n_rows:
-            raise InputError(f"{table.locate(names[int(n_empty.argmax())])}: expected numbers, got only empty cells.")
+            place = table.locate(names[int(n_empty.argmax())])
+            raise InputError(f"{place}: expected numbers, got none; use --text or --drop.")
         imputer = SimpleImputer(strategy="median").fit(X)
         scaler = StandardScaler().fit(imputer.transform(X))
         scaled = np.array([column.scale for column in columns])
@@ -106,7 +107,7 @@ class Numbers:
     def transform(self, table: Table) -> FloatArray:
         """Return the features (n, d + flags) of rows."""
         X = _read_cells(table, self.columns, self.days)
-        empty = np.isnan(X)
+        empty = np.isnan(X)  # also the cells that are no numbers, which count_coerced tells
         Z = (np.where(empty, self.median, X) - self.mean) / self.scale
         return np.hstack([Z, empty[:, self.flagged].astype(np.float64)])
 
@@ -362,6 +363,11 @@ class Features:
     def transform(self, table: Table) -> Matrix:
         """Return the features (n, d) of rows in double precision: an array, or CSR where a part is sparse."""
         return _stack([block.transform(table) for block in self.blocks])
+
+    def count_coerced(self, table: Table) -> dict[str, CoercedCells]:
+        """Return the counts of cells that are not plain numbers or dates, by the columns of these."""
+        columns = [column for column in self.plan.features if column.kind in ("number", "date")]
+        return {c.name: CoercedCells.of(table, c.name, days=c.kind == "date") for c in columns}
 
     def unknown_rows(self, table: Table) -> BoolArray:
         """Return which rows have no word of the fit (n,); none, where not all columns are text."""
