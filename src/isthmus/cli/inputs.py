@@ -320,7 +320,7 @@ def _pair_columns(tables: Sequence[Table], plans: Sequence[Plan], options: argpa
     if options.shared:
         given = [(name, other or name) for name, _, other in (word.partition("=") for word in options.shared)]
     elif given is None and options.plan is not None and os.path.lexists(options.plan):
-        given = _load_shared(options.plan)
+        given = _read_shared(options.plan)
     named = {name for pair in given or () for name in pair}
     cells = [_read_evidence(table, plan, named) for table, plan in zip(tables, plans, strict=True)]
     if not _share_ids(cells, plans):
@@ -330,7 +330,7 @@ def _pair_columns(tables: Sequence[Table], plans: Sequence[Plan], options: argpa
     return SharedColumns.of(cells[0], cells[1], AUTO if given is None else given)
 
 
-def _load_shared(path: Path) -> list[Any] | None:
+def _read_shared(path: Path) -> list[Any] | None:
     """Return the pairs of columns in a plan that was read before; None where it has none."""
     found = tomllib.loads(_read_plan_file(path)).get("shared")
     pairs = found.get("columns") if isinstance(found, dict) else found

@@ -45,7 +45,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--all", action="store_true", help="also write matches of low confidence, and those of a failed matching")
     add("--seed", type=parse_count, default=0, metavar="N", help="random seed (default: 0)")
     add("--jobs", type=int, default=2, metavar="N", help="number of parallel runs (default: 2)")
-    add_column_options(parser, label=False)
+    add_column_options(parser, label=False, ids="the first column if it looks like ids, else row numbers from 0")
     add_output_options(parser)
 
 

@@ -21,7 +21,10 @@ AUTO = "auto"
 LEAST_OVERLAP = 0.2
 # Consecutive numbers in fewer rows may be a chance.
 FEWEST_ROWS = 4
-WORD = re.compile(r"[a-z0-9]+")
+# A number is one word, with its fraction.
+WORD = re.compile(r"\d+(?:[.,]\d+)+|\w+")
+# Columns of other names: the least number of different words, of a column of numbers the least share of these.
+FEWEST_WORDS, MOSTLY, LEAST_DIFFERENT = 3, 0.9, 0.5
 Cells = tuple[str, ...]
 ColumnPairs = tuple[tuple[str, str], ...]
 
@@ -67,7 +70,7 @@ class SharedColumns:
 
         Examples
         --------
-        >>> A, B = {"Title": ["a red hat"], "maker": ["x"]}, {"title": ["b"], "brand": ["x"]}
+        >>> A, B = {"Title": ["a hat"], "maker": ["x y z"]}, {"title": ["b"], "brand": ["y x z"]}
         >>> SharedColumns.of(A, B).describe_pairs()
         'Title = title (same name), maker = brand (similar content)'
         """
@@ -100,20 +103,19 @@ def _list_cells(column: Any) -> Sequence[Any]:
 
 def pair_columns(source: Mapping[str, Cells], target: Mapping[str, Cells]) -> ColumnPairs:
     """Pair columns of the same name, and others whose words overlap, each with the best on either side."""
-    ours, theirs = (
-        {plain_name(name): name for name, cells in t.items() if _says_something(cells)} for t in (source, target)
+    tables = [{plain_name(n): n for n, cells in t.items() if _says_something(cells)} for t in (source, target)]
+    pairs = [(name, tables[1][plain]) for plain, name in tables[0].items() if plain in tables[1]]
+    left, right = (
+        {name: _word_shares(table[name]) for plain, name in ours.items() if plain not in theirs}
+        for ours, theirs, table in ((tables[0], tables[1], source), (tables[1], tables[0], target))
     )
-    pairs = [(ours[name], theirs[name]) for name in ours if name in theirs]
-    left = [name for plain, name in ours.items() if plain not in theirs]
-    right = [name for plain, name in theirs.items() if plain not in ours]
-    overlaps = {
-        (a, b): _overlap(p, q)
-        for a, p in ((a, _word_shares(source[a])) for a in left)
-        for b, q in ((b, _word_shares(target[b])) for b in right)
-    }
+    overlaps = {(a, b): _overlap(p, q) for a, p in left.items() if p for b, q in right.items() if q}
+    best: dict[tuple[int, str], float] = {}
+    for pair, value in overlaps.items():
+        for place in enumerate(pair):
+            best[place] = max(value, best.get(place, 0.0))
     for (a, b), value in overlaps.items():
-        best = max(v for (x, y), v in overlaps.items() if x == a), max(v for (x, y), v in overlaps.items() if y == b)
-        if value >= LEAST_OVERLAP and value in best:
+        if value >= LEAST_OVERLAP and value in (best[0, a], best[1, b]):
             pairs.append((a, b))
     return tuple(pairs)
 
@@ -126,7 +128,7 @@ def plain_name(name: str) -> str:
     >>> plain_name(" Given_Name")
     'givenname'
     """
-    return "".join(WORD.findall(clean_text(name))) or name
+    return re.sub(r"[\W_]+", "", clean_text(name)) or name
 
 
 def _says_something(cells: Cells) -> bool:
@@ -138,8 +140,13 @@ def _says_something(cells: Cells) -> bool:
 
 
 def _word_shares(cells: Cells) -> dict[str, float]:
+    """Return the frequencies of the words of a column; none of one that says too little to be known by them."""
     counts = Counter(word for cell in cells for word in WORD.findall(cell))
     total = max(1, counts.total())
+    # Truth values, counts and measurements look alike whatever they mean; only numbers that name an object do not.
+    numeric = sum(n for word, n in counts.items() if word[0].isdecimal() and word[-1].isdecimal()) >= MOSTLY * total
+    if len(counts) < (LEAST_DIFFERENT * total if numeric else FEWEST_WORDS):
+        return {}
     return {word: n / total for word, n in counts.items()}
 
 
