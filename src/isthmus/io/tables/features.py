@@ -7,6 +7,7 @@ matrices stay or are scaled. Every object here may come from a model file of a s
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -25,6 +26,8 @@ from isthmus.io.tables.table import CoercedCells, Table, find_word, read_numbers
 
 # Rows from which on a word has to occur in two of them.
 RARE = 100
+# Words where none has two letters.
+ONE_LETTER = r"(?u)\b\w+\b"
 
 
 def _check_names(names: Any, what: str, high: int = MOST_COLUMNS) -> None:
@@ -268,18 +271,22 @@ class Words:
     @classmethod
     def fit(cls, table: Table, column: Column) -> Words:
         """Learn from the cells of a table, with scikit-learn's vectorizer and decomposition."""
-        # In a long table, a word of one row tells nothing about other rows.
-        found = TfidfVectorizer(sublinear_tf=True, max_features=column.terms, min_df=2 if table.n_rows >= RARE else 1)
-        try:
-            X = found.fit_transform(read_texts(table, column.name))
-        except ValueError:  # an empty vocabulary
-            expected = "words of two letters or more that occur in several rows"
-            raise InputError(f"{table.locate(column.name)}: expected {expected}, got none.") from None
+        texts = read_texts(table, column.name)
+        # In a long table, a word of one row tells nothing about other rows; there may be no others, or only letters.
+        choices: list[dict[str, Any]] = [{"min_df": 2}] * (table.n_rows >= RARE) + [{}, {"token_pattern": ONE_LETTER}]
+        for settings in choices:
+            found = TfidfVectorizer(sublinear_tf=True, max_features=column.terms, **settings)
+            with suppress(ValueError):  # an empty vocabulary
+                X = found.fit_transform(texts)
+                break
+        else:
+            raise InputError(f"{table.locate(column.name)}: expected words, got none; use --drop.")
         terms = tuple(str(term) for term in found.get_feature_names_out())
         k = min(column.components, min(X.shape) - 1)
         axes = None
         if k > 0:
-            V = TruncatedSVD(k, random_state=0).fit(X).components_
+            with np.errstate(invalid="ignore"):  # the share of a variance of 0, which is not used
+                V = TruncatedSVD(k, random_state=0).fit(X).components_
             spread = float((X @ V.T).std(axis=0).max())
             axes = np.ascontiguousarray(V / (spread or 1.0), dtype=np.float64)
         return cls(column.name, terms, np.asarray(found.idf_, dtype=np.float64), axes)
@@ -306,7 +313,8 @@ class Words:
         return np.asarray(np.diff(self._weigh(table).indptr) == 0)
 
     def _weigh(self, table: Table) -> Any:
-        vectorizer = TfidfVectorizer(sublinear_tf=True, vocabulary=self.terms)
+        short = {"token_pattern": ONE_LETTER} if any(len(term) == 1 for term in self.terms) else {}
+        vectorizer = TfidfVectorizer(sublinear_tf=True, vocabulary=self.terms, **short)
         vectorizer.idf_ = self.idf
         return vectorizer.transform(read_texts(table, self.column))
 

@@ -394,6 +394,8 @@ def _detect_words(table: Table, name: str, series: Any) -> Choice:
         return "category", ", ".join([f"{cells.n_unique():,} different words", *gaps])
     if cells.n_unique() == len(cells) and cells.str.contains(r"^[!-~]{1,64}$").all():
         return "dropped", ONE_WORD
+    if not cells.str.contains(r"\w").any():
+        return "dropped", "no words in it"
     per_cell = float(cells.str.count_matches(r"\S+").mean())
     return "text", ", ".join([f"{cells.n_unique():,} different texts, {per_cell:.3g} words per cell", *gaps])
 
@@ -431,19 +433,23 @@ def settle_kinds(plans: Sequence[Plan], tables: Sequence[Table]) -> list[Plan]:
     for name in (name for name in ours if name in theirs and ours[name].kind != theirs[name].kind):
         both = ours[name], theirs[name]
         kind = _settle_kind(both, tables)
-        for column, found in zip(both, changed, strict=True):
+        for column, other, found in zip(both, reversed(both), changed, strict=True):
             if kind is not None and column.kind != kind:
-                found[column.name] = Column(column.name, kind, f"as in the other file, not {column.kind}")
-    settled = (
-        [some.get(column.name, column) for column in p.columns] for p, some in zip(plans, changed, strict=True)
-    )
-    return [Plan(_add_settings(columns, table)) for columns, table in zip(settled, tables, strict=True)]
+                why = other.why if kind == "dropped" else f"as in the other file, not {column.kind}"
+                found[column.name] = Column(column.name, kind, why)
+    return [_change_columns(*given) for given in zip(plans, tables, changed, strict=True)]
+
+
+def _change_columns(plan: Plan, table: Table, changed: Mapping[str, Column]) -> Plan:
+    columns = [changed.get(column.name, column) for column in plan.columns]
+    left = any(column.kind in FEATURES for column in columns)
+    return Plan(_add_settings(columns, table)) if changed and left else plan
 
 
 def _settle_kind(columns: tuple[Column, Column], tables: Sequence[Table]) -> str | None:
     """Return the kind for both columns: that of the cells of both together; None where each keeps its own."""
     kinds = {column.kind for column in columns}
-    if kinds == {"number", "dropped"} and any(column.why in (COUNTS, NAMED) for column in columns):
+    if kinds == {"number", "dropped"} and any(column.why in ID_LIKE for column in columns):
         return "dropped"
     if not kinds <= {"number", "date", "category", "text"}:
         return None
@@ -454,6 +460,8 @@ def _settle_kind(columns: tuple[Column, Column], tables: Sequence[Table]) -> str
     cells = [_read_with_point(table, column.name) for table, column in pairs]
     both = Table.of({columns[0].name: import_polars().concat(cells)})
     kind, _ = _detect_column(both, columns[0].name)
+    if kind == "category" and not all(map(_is_category, cells)):  # words repeat only because both files have them
+        kind = "number" if "number" in kinds and parse_column(both, columns[0].name).share >= MOSTLY else "text"
     shares = (parse_column(table, column.name, days=kind == "date").share for table, column in pairs)
     return "text" if kind in ("number", "date") and min(shares) < LEAST_SHARE else kind
 

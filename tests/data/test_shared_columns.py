@@ -1,0 +1,48 @@
+"""Columns that two tables share: by name, by content, and not by chance."""
+
+import numpy as np
+import pytest
+
+from isthmus import InputError
+from isthmus.data.shared_columns import SharedColumns
+
+rng = np.random.default_rng(0)
+N = 60
+TITLES = [" ".join(rng.choice(["sea", "land", "sky", "fire", "wind", "rain"], 3)) + f" {i}" for i in range(N)]
+
+
+def pairs(source, target):
+    return SharedColumns.of(source, target).pairs
+
+
+def test_names_are_compared_without_case_blanks_and_signs():
+    source, target = {" Given Name": ["ann", "bob"]}, {"given_name": ["eve", "joe"]}
+    assert pairs(source, target) == ((" Given Name", "given_name"),)
+
+
+def test_texts_of_other_names_are_known_by_their_words():
+    assert pairs({"title": TITLES}, {"nom": TITLES[::-1], "ort": [f"x{i} y" for i in range(N)]}) == (
+        ("title", "nom"),
+    )
+    russian = ["".join(chr(0x430 + ord(c) % 32) if c.isalpha() else c for c in title) for title in TITLES]
+    assert pairs({"a": russian}, {"b": russian[::-1]}) == (("a", "b"),)
+
+
+def test_numbers_of_other_names_are_shared_only_if_they_name_objects():
+    codes = [str(4_006_381_000_000 + 37 * i) for i in range(N)]
+    assert pairs({"ean": codes}, {"gtin": codes[::-1]}) == (("ean", "gtin"),)
+    draws = [lambda: rng.integers(0, 256, 600), lambda: rng.normal(size=N), lambda: rng.choice(["yes", "no"], N)]
+    for draw in draws:
+        assert pairs({"a": draw().tolist()}, {"b": draw().tolist()}) == ()
+
+
+def test_what_counts_the_rows_says_nothing_about_them():
+    assert pairs({"id": range(N), "title": TITLES}, {"id": range(N), "title": TITLES}) == (("title", "title"),)
+    assert pairs({"id": range(N)}, {"id": [7 * i for i in range(N)]}) == ()
+
+
+def test_pairs_that_are_given_have_to_be_there():
+    columns = SharedColumns.of({"a": ["x"]}, {"b": ["y"]}, [("a", "b")])
+    assert columns.pairs == (("a", "b"),)
+    with pytest.raises(InputError, match="shared: expected columns of the second table, got 'c'"):
+        SharedColumns.of({"a": ["x"]}, {"b": ["y"]}, [("a", "c")])
