@@ -314,7 +314,7 @@ def shared_columns(first: InputFile, second: InputFile, options: argparse.Namesp
 
 
 def _pair_columns(tables: Sequence[Table], plans: Sequence[Plan], options: argparse.Namespace) -> SharedColumns:
-    from isthmus.data.shared_columns import AUTO, SharedColumns
+    from isthmus.data.shared_columns import AUTO, SharedColumns, plain_name
 
     given: list[Any] | None = [] if options.no_shared else None
     if options.shared:
@@ -322,7 +322,8 @@ def _pair_columns(tables: Sequence[Table], plans: Sequence[Plan], options: argpa
     elif given is None and options.plan is not None and os.path.lexists(options.plan):
         given = _read_shared(options.plan)
     named = {name for pair in given or () for name in pair}
-    cells = [_read_evidence(table, plan, named) for table, plan in zip(tables, plans, strict=True)]
+    both = {plain_name(name) for name in tables[0].names} & {plain_name(name) for name in tables[1].names}
+    cells = [_read_evidence(table, plan, named, both) for table, plan in zip(tables, plans, strict=True)]
     if not _share_ids(cells, plans):
         cells = [
             {n: c for n, c in some.items() if n != p.id or n in named} for some, p in zip(cells, plans, strict=True)
@@ -347,15 +348,28 @@ def _write_shared(shared: SharedColumns) -> str:
     return f"# columns of the first and of the second file that mean the same\n[shared]\ncolumns = {pairs}\n"
 
 
-def _read_evidence(table: Table, plan: Plan, named: set[str]) -> dict[str, list[Any]]:
+def _read_evidence(table: Table, plan: Plan, named: set[str], both: set[str]) -> dict[str, list[Any]]:
     """Return the cells of the columns that are features or look like ids, and of those that the user names."""
+    from isthmus.data.shared_columns import plain_name
     from isthmus.io.tables.plan import FEATURES, FIRST, ID_LIKE
 
-    used = {c.name for c in plan.columns if c.kind in FEATURES or (c.kind == "dropped" and c.why in ID_LIKE)}
-    used |= {c.name for c in plan.columns if c.kind == "id" and c.why.startswith(FIRST)}
-    names = [name for name in table.names if name in used | named and not table.is_matrix(name)]
-    columns = {name: table.column(name) for name in names}
+    def is_evidence(column: Column) -> bool:
+        if column.kind == "number" and plain_name(column.name) not in both:
+            return _are_codes(table.column(column.name))  # other numbers would not be paired, and may be many
+        found = column.kind in FEATURES or (column.kind == "dropped" and column.why in ID_LIKE)
+        return found or (column.kind == "id" and column.why.startswith(FIRST))
+
+    used = named | {column.name for column in plan.columns if is_evidence(column)}
+    columns = {name: table.column(name) for name in table.names if name in used and not table.is_matrix(name)}
     return {name: column.to_list() for name, column in columns.items() if not column.dtype.is_nested()}
+
+
+def _are_codes(series: Any) -> bool:
+    """Return whether a column of numbers may name objects: whole numbers, at least half of them different."""
+    from isthmus.io.tables.content import import_polars
+
+    text = series.cast(import_polars().String)
+    return bool(2 * text.n_unique() >= len(text) and not text.str.contains("[.,]").any())
 
 
 def _share_ids(cells: Sequence[Mapping[str, Sequence[Any]]], plans: Sequence[Plan]) -> bool:

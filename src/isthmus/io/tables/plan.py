@@ -274,7 +274,7 @@ CODE = r"^[+-]?0[0-9]"
 # Different units and currencies of a column of numbers; more are the ends of codes such as 12a, 12b.
 MOST_UNITS = 5
 # Rows that show whether it is worth to read all cells of a column as numbers or dates, and the least share of these.
-PROBE, LEAST_SHARE = 2000, 0.5
+PROBE, LEAST_SHARE = 100, 0.5
 DAY_FIRST = r"^[0-9]{1,2}[/.-][0-9]{1,2}[/.-][0-9]{4}"
 ASKED = "as asked"
 COUNTS = "counts the rows, as an id does"
