@@ -118,12 +118,12 @@ def test_pairs_are_read_before_the_work_and_unknown_ids_lead_to_the_option(folde
         raise AssertionError("the work began")
 
     monkeypatch.setattr(Features, "fit", fit)
-    texts = ("--text", "text", "--text", "texte")
+    texts, dropped = ("--text", "text", "--text", "texte"), ("--drop", "name", "--drop", "nom")
     status, said, wrong = run(
-        capsys, "match", folder / "a.csv", folder / "b.csv", *texts, "--pairs", folder / "pairs.csv"
+        capsys, "match", folder / "a.csv", folder / "b.csv", *texts, "--pairs", folder / "pairs.csv", *dropped
     )
     assert (status, said) == (2, "")
-    assert 'has the id "a0"; ids are the cells of the column that --id names, or row numbers from 0' in wrong
+    assert 'has the id "a0"; ids are the cells of the id column (--id), or row numbers from 0' in wrong
 
 
 @pytest.mark.parametrize("text", ["zzzqqq", "", "sun"], ids=["no word", "nothing", "a word of the other language"])

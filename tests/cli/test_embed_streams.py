@@ -1,6 +1,7 @@
 """``isthmus embed`` some rows at a time: the points of a whole table to the bit, in every format; or no file."""
 
 import gzip
+import json
 import os
 import signal
 import threading
@@ -80,11 +81,29 @@ def test_points_to_the_bit(folder, tmp_path, monkeypatch, file, ending):
         assert found.dtype == np.float32
 
 
+def test_cells_that_are_no_numbers_are_counted_over_all_blocks(folder, tmp_path, monkeypatch, capsys):
+    small(monkeypatch)
+    lines = (folder / "a.csv").read_text(encoding="utf-8").splitlines()
+    name = lines[0].rsplit(",", 1)[1]
+    for row, cell in ((3, "x"), (40, "x"), (80, "1,5 kg")):
+        lines[row] = lines[row].rsplit(",", 1)[0] + f',"{cell}"'
+    file, out = tmp_path / "dirty.csv", tmp_path / "points.npy"
+    file.write_text("\n".join(lines), encoding="utf-8")
+    asked = ["embed", str(folder / "m.isthmus"), str(file), "--domain", "source", "-o", str(out)]
+    assert main(asked) == 0
+    read = f'{name}: 1 of 90 cells has a unit or another form ("1,5 kg"), read as a number; '
+    assert f'{read}2 of 90 cells are not numbers ("x"), read as missing\n' in capsys.readouterr().out
+    assert np.isfinite(np.load(out)).all()
+    assert main([*asked, "--json"]) == 0
+    (note,) = json.loads(capsys.readouterr().out)["coerced"]
+    assert (note["column"], note["cells"], note["read"], note["missing"]) == (name, 90, 1, 2)
+
+
 def test_a_row_that_is_no_good_leaves_the_old_file(folder, tmp_path, monkeypatch, capsys):
     small(monkeypatch)
     lines = (folder / "a.csv").read_text(encoding="utf-8").splitlines()
-    broken = {"twice": [*lines, lines[5]], "cell": [*lines, lines[5].replace("r4,", "r99,").rsplit(",", 1)[0] + ",x"]}
-    words = {"twice": 'the id "r4" is there twice', "cell": '"x" is not a number; correct'}
+    broken = {"twice": [*lines, lines[5]], "short": [*lines, lines[5].replace("r4,", "r99,").rsplit(",", 1)[0]]}
+    words = {"twice": 'the id "r4" is there twice', "short": "cells, as in the first line, got"}
     for what, text in broken.items():
         file, out = tmp_path / f"{what}.csv", tmp_path / "points.parquet"
         file.write_text("\n".join(text), encoding="utf-8")

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from isthmus._core.files import show_path
 from isthmus.cli.console import Console, check_output, check_table_output
-from isthmus.cli.inputs import DOMAINS, StoredModel, add_model_option, other_domain
+from isthmus.cli.inputs import DOMAINS, StoredModel, add_model_option, coerced_facts, other_domain
 from isthmus.cli.options import FORMATS, add_format, add_output_options, format_of
 from isthmus.exceptions import InputError
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from isthmus._core.progress import Progress
     from isthmus.io.tables.stream import RowBlocks
-    from isthmus.io.tables.table import Table
+    from isthmus.io.tables.table import CoercedCells, Table
 
     Points = Iterator[tuple[Table, np.ndarray[Any, np.dtype[np.float32]]]]
 
@@ -58,13 +58,16 @@ def run(options: argparse.Namespace) -> None:
     as_table = options.output.suffix != ".npy"
     blocks = _read_blocks(kept, options, ids=as_table)
     screen.say(*([] if blocks.dialect is None else [f"{show_path(options.file)}: {blocks.dialect}"]))
+    coerced: dict[str, CoercedCells] = {}
     with screen.bar("embed") as bar:
         blocks.scan(lambda part: bar.report(f"scanning {show_path(options.file)}", part))
         bar.close()  # scanning and mapping take different times per row
-        points = _map_blocks(kept, blocks, options.domain, bar)
+        points = _map_blocks(kept, blocks, options.domain, bar, coerced)
         n, d = _write_table(kept, options, blocks, points) if as_table else _write_array(options.output, points)
-    screen.say(f"{n:,} points of {d} coordinates are in {options.output}.")
-    screen.answer({"rows": n, "coordinates": d, "output": str(options.output)})
+    notes = [cells for cells in coerced.values() if cells]
+    screen.say(*map(str, notes), f"{n:,} points of {d} coordinates are in {options.output}.")
+    facts = {"rows": n, "coordinates": d, "output": str(options.output)}
+    screen.answer(facts | {"coerced": coerced_facts(notes)})
 
 
 def _read_blocks(kept: StoredModel, options: argparse.Namespace, *, ids: bool) -> RowBlocks:
@@ -76,12 +79,16 @@ def _read_blocks(kept: StoredModel, options: argparse.Namespace, *, ids: bool) -
     return RowBlocks(options.file, BLOCK, named, **format_of(options, 0))
 
 
-def _map_blocks(kept: StoredModel, blocks: RowBlocks, domain: str, bar: Progress) -> Points:
-    """Yield tables of some rows each, with their points, and report progress."""
+def _map_blocks(
+    kept: StoredModel, blocks: RowBlocks, domain: str, bar: Progress, coerced: dict[str, CoercedCells]
+) -> Points:
+    """Yield tables of some rows each, with their points; add up the coerced cells, and report progress."""
     import numpy as np
 
     for table in blocks:
         rows = kept.rows(table, domain, f"--domain {other_domain(domain)}")
+        for name, cells in kept.features[domain].count_coerced(table).items():
+            coerced[name] = coerced[name] + cells if name in coerced else cells
         yield table, np.asarray(kept.model.transform(rows, domain), dtype=np.float32)
         bar.report(f"{table.first + table.n_rows:,} rows", blocks.part)
 

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import argparse
+import json
 import os
-from collections.abc import Hashable, Mapping, Sequence
-from dataclasses import dataclass, replace
+import tomllib
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
 from difflib import get_close_matches
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -18,9 +20,10 @@ from isthmus.exceptions import InputError
 if TYPE_CHECKING:
     from isthmus._core.progress import Progress
     from isthmus._core.validation import BoolArray, IntArray, Matrix
+    from isthmus.data.shared_columns import SharedColumns
     from isthmus.io.tables.features import Features
     from isthmus.io.tables.plan import Column, Plan
-    from isthmus.io.tables.table import Table
+    from isthmus.io.tables.table import CoercedCells, Table
 
 
 DOMAINS = "source", "target"
@@ -87,6 +90,7 @@ class InputFile:
     features: Features
     X: Matrix
     ids: tuple[str, ...]
+    coerced: tuple[CoercedCells, ...] = ()
     unused: tuple[str, ...] = ()
 
     @property
@@ -101,8 +105,8 @@ class InputFile:
         """Sizes and dialect, for ``--json``."""
         sizes = {"rows": self.table.n_rows, "features": int(self.X.shape[1]), "labels": len(self._given)}
         dialect = self.table.dialect
-        written = {} if dialect is None else {"separator": dialect.sep, "decimal": dialect.decimal}
-        return {"file": str(self.table.path)} | sizes | written
+        written = {} if dialect is None else asdict(dialect) | {"separator": dialect.sep}
+        return {"file": str(self.table.path)} | sizes | written | {"coerced": coerced_facts(self.coerced)}
 
     @property
     def _given(self) -> list[str]:
@@ -133,7 +137,18 @@ class InputFile:
         """Return sizes, dialect and columns, for the screen."""
         head = f"{self.name}: {self.table.path}, {self.table.n_rows:,} rows, {self.X.shape[1]:,} features"
         written = "" if self.table.dialect is None else f"; {self.table.dialect}"
-        return [f"{head}{written}", *(f"    {line}" for line in self.features.plan_lines())]
+        notes = map(str, self.coerced)
+        return [f"{head}{written}", *(f"    {line}" for line in (*self.features.plan_lines(), *notes))]
+
+
+def count_coerced(features: Features, table: Table) -> tuple[CoercedCells, ...]:
+    """Return the columns with cells that are not plain numbers or dates, counted."""
+    return tuple(cells for cells in features.count_coerced(table).values() if cells)
+
+
+def coerced_facts(coerced: Iterable[CoercedCells]) -> list[dict[str, Any]]:
+    """Return counts of cells that are not plain numbers or dates, for ``--json``."""
+    return [asdict(cells) | {"sentence": str(cells)} for cells in coerced]
 
 
 def read_inputs(
@@ -158,20 +173,25 @@ def read_inputs(
     tables = tuple(_read_table(path, bar, format_of(options, i)) for i, path in enumerate(files))
     plans = _detect_plans(options, tables, scale) if new_plan or options.plan is None else _load_plans(options, names)
     if new_plan:
-        write_whole(options.plan, "\n".join(p.to_toml(n) for p, n in zip(plans, names, strict=True)).encode())
+        texts = [plan.to_toml(name) for plan, name in zip(plans, names, strict=True)]
+        if hasattr(options, "shared"):
+            texts.append(_write_shared(_pair_columns(tables, plans, options)))
+        write_whole(options.plan, "\n".join(texts).encode())
         screen.say(f"The plan is in {options.plan}; nothing else was done. Correct it, and run this command again.")
         screen.answer({"plan": str(options.plan)})
         return None
     # Repeated ids, and pairs of unknown rows, are reported before the work begins.
     ids = [read_ids(table, plan) for table, plan in zip(tables, plans, strict=True)]
-    if getattr(options, "pairs", None) is not None:
-        read_pairs(options.pairs, *ids)
+    for path in (getattr(options, name, None) for name in ("pairs", "not_pairs")):
+        if path is not None:
+            read_pairs(path, *ids)
     sides = []
     for name, table, plan, own in zip(names, tables, plans, ids, strict=True):
         with bar:
             bar.report(f"features of {table.path}")
             features = Features.fit(plan, table)
-            sides.append(InputFile(name, table, plan, features, features.transform(table), own))
+            X, coerced = features.transform(table), count_coerced(features, table)
+            sides.append(InputFile(name, table, plan, features, X, own, coerced))
         screen.say(*sides[-1].lines())
     return sides[0], sides[1]
 
@@ -184,17 +204,22 @@ def _read_table(path: Path, bar: Progress, written: Mapping[str, str | None]) ->
         return read_table(path, **written)
 
 
+def _read_plan_file(path: Path) -> str:
+    with open_regular(path) as file:
+        text = file.read(LONGEST_PLAN)
+    try:
+        return text.decode("utf-8")
+    except UnicodeDecodeError:
+        raise InputError(f"{show_path(path)}: expected a plan in UTF-8, got other bytes.") from None
+
+
 def _load_plans(options: argparse.Namespace, names: tuple[str, str]) -> list[Plan]:
     from isthmus.io.tables.plan import Plan
     from isthmus.io.tables.table import quote
 
-    path = show_path(options.plan)
-    with open_regular(options.plan) as file:
-        text = file.read(LONGEST_PLAN)
+    path, text = show_path(options.plan), _read_plan_file(options.plan)
     try:
-        plans = [Plan.from_toml(text.decode("utf-8"), name) for name in names]
-    except UnicodeDecodeError:
-        raise InputError(f"{path}: expected a plan in UTF-8, got other bytes.") from None
+        plans = [Plan.from_toml(text, name) for name in names]
     except InputError as error:
         raise InputError(f"{path}: {error}") from None
     label = getattr(options, "label", None)
@@ -209,7 +234,7 @@ def _load_plans(options: argparse.Namespace, names: tuple[str, str]) -> list[Pla
 
 
 def _detect_plans(options: argparse.Namespace, tables: tuple[Table, ...], scale: bool) -> list[Plan]:
-    from isthmus.io.tables.plan import Plan
+    from isthmus.io.tables.plan import Plan, settle_kinds
     from isthmus.io.tables.table import quote
 
     label = getattr(options, "label", None)
@@ -235,6 +260,9 @@ def _detect_plans(options: argparse.Namespace, tables: tuple[Table, ...], scale:
         )
         for table in tables
     ]
+    plans = settle_kinds(plans, tables)
+    if hasattr(options, "shared"):  # a matching names its rows; models ask other files for the columns of their plan
+        plans = [plan.detect_id(table) for plan, table in zip(plans, tables, strict=True)]
     return plans if scale else [_reduce_texts(plan) for plan in plans]
 
 
@@ -264,7 +292,9 @@ def _reduce_texts(plan: Plan) -> Plan:
     return replace(plan, columns=tuple(map(change_kind, plan.columns)))
 
 
-def load_pairs(path: Path | None, first: InputFile, second: InputFile, screen: Console) -> IntArray | None:
+def load_pairs(
+    path: Path | None, first: InputFile, second: InputFile, screen: Console, what: str = "pairs"
+) -> IntArray | None:
     """Read the pairs of a file as row numbers (m, 2), without those of unused rows; None where there is no other."""
     if path is None:
         return None
@@ -273,8 +303,84 @@ def load_pairs(path: Path | None, first: InputFile, second: InputFile, screen: C
     every = read_pairs(path, (*first.ids, *first.unused), second.ids)
     pairs = every[every[:, 0] < first.table.n_rows]
     others = f", of which {len(every) - len(pairs):,} have no label in the {first.name}, and are not used"
-    screen.say(f"pairs: {path}, {len(every):,}{others if len(pairs) < len(every) else ''}")
+    screen.say(f"{what}: {path}, {len(every):,}{others if len(pairs) < len(every) else ''}")
     return pairs if len(pairs) else None
+
+
+def shared_columns(first: InputFile, second: InputFile, options: argparse.Namespace) -> SharedColumns | None:
+    """Return the columns that both files share: those of --shared, of the plan, or detected; None without any."""
+    found = _pair_columns((first.table, second.table), (first.plan, second.plan), options)
+    return found if found.pairs else None
+
+
+def _pair_columns(tables: Sequence[Table], plans: Sequence[Plan], options: argparse.Namespace) -> SharedColumns:
+    from isthmus.data.shared_columns import AUTO, SharedColumns, plain_name
+
+    given: list[Any] | None = [] if options.no_shared else None
+    if options.shared:
+        given = [(name, other or name) for name, _, other in (word.partition("=") for word in options.shared)]
+    elif given is None and options.plan is not None and os.path.lexists(options.plan):
+        given = _read_shared(options.plan)
+    named = {name for pair in given or () for name in pair}
+    both = {plain_name(name) for name in tables[0].names} & {plain_name(name) for name in tables[1].names}
+    cells = [_read_evidence(table, plan, named, both) for table, plan in zip(tables, plans, strict=True)]
+    if not _share_ids(cells, plans):
+        cells = [
+            {n: c for n, c in some.items() if n != p.id or n in named} for some, p in zip(cells, plans, strict=True)
+        ]
+    return SharedColumns.of(cells[0], cells[1], AUTO if given is None else given)
+
+
+def _read_shared(path: Path) -> list[Any] | None:
+    """Return the pairs of columns in a plan that was read before; None where it has none."""
+    found = tomllib.loads(_read_plan_file(path)).get("shared")
+    pairs = found.get("columns") if isinstance(found, dict) else found
+    if found is None:
+        return None
+    if not isinstance(pairs, list) or not all(isinstance(p, list) and [*map(type, p)] == [str, str] for p in pairs):
+        expected = 'columns = [["column of A", "column of B"], …]'
+        raise InputError(f"{show_path(path)}: plan, [shared]: expected {expected}, got something else.")
+    return pairs
+
+
+def _write_shared(shared: SharedColumns) -> str:
+    pairs = json.dumps(shared.pairs, ensure_ascii=False).replace("\x7f", "\\u007f")
+    return f"# columns of the first and of the second file that mean the same\n[shared]\ncolumns = {pairs}\n"
+
+
+def _read_evidence(table: Table, plan: Plan, named: set[str], both: set[str]) -> dict[str, list[Any]]:
+    """Return the cells of the columns that are features or look like ids, and of those that the user names."""
+    from isthmus.data.shared_columns import plain_name
+    from isthmus.io.tables.plan import FEATURES, FIRST, ID_LIKE
+
+    def is_evidence(column: Column) -> bool:
+        if column.kind == "number" and plain_name(column.name) not in both:
+            return _are_codes(table.column(column.name))  # other numbers would not be paired, and may be many
+        found = column.kind in FEATURES or (column.kind == "dropped" and column.why in ID_LIKE)
+        return found or (column.kind == "id" and column.why.startswith(FIRST))
+
+    used = named | {column.name for column in plan.columns if is_evidence(column)}
+    columns = {name: table.column(name) for name in table.names if name in used and not table.is_matrix(name)}
+    return {name: column.to_list() for name, column in columns.items() if not column.dtype.is_nested()}
+
+
+def _are_codes(series: Any) -> bool:
+    """Return whether a column of numbers may name objects: whole numbers, at least half of them different."""
+    from isthmus.io.tables.content import import_polars
+
+    text = series.cast(import_polars().String)
+    return bool(2 * text.n_unique() >= len(text) and not text.str.contains("[.,]").any())
+
+
+def _share_ids(cells: Sequence[Mapping[str, Sequence[Any]]], plans: Sequence[Plan]) -> bool:
+    """Return whether the ids that were detected are keys of the objects: some of them are in both files."""
+    from isthmus.data.cells import clean_text
+    from isthmus.data.shared_columns import LEAST_OVERLAP
+
+    ids = [
+        {clean_text(cell) for cell in some.get(plan.id or "", ())} for some, plan in zip(cells, plans, strict=True)
+    ]
+    return len(ids[0] & ids[1]) >= LEAST_OVERLAP * min(map(len, ids))
 
 
 def match_columns(source: InputFile, target: InputFile) -> list[tuple[int, int]] | None:

@@ -34,7 +34,7 @@ COMMANDS = {
     "completion": "print a completion script for your shell",
 }
 # The command-line option of each function parameter, for error messages.
-PARAMETERS = {name: name for name in ("reject_below", "system", "kind", "engine", "sep", "decimal")}
+PARAMETERS = {name: name for name in ("reject_below", "system", "kind", "engine", "sep", "decimal", "shared")}
 PARAMETERS |= {"n_jobs": "jobs", "random_state": "seed", "n_splits": "splits"}
 DESCRIPTION = "Match, classify and search across two tables that describe their rows by different columns."
 EPILOG = """\

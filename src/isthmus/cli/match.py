@@ -3,58 +3,72 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Mapping
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
+from isthmus._core.files import escape_for_terminal
 from isthmus.cli.console import Console, check_table_output
-from isthmus.cli.inputs import load_pairs, read_inputs, shared_rows
+from isthmus.cli.inputs import load_pairs, read_inputs, shared_columns
 from isthmus.cli.options import add_column_options, add_file_options, add_output_options, parse_count
+
+if TYPE_CHECKING:
+    from isthmus.cli.inputs import InputFile
+    from isthmus.data.shared_columns import SharedColumns
 
 EXAMPLES = """\
 examples:
+  isthmus match shop.csv catalogue.csv
+  isthmus match shop.csv catalogue.csv --shared title=name --shared maker=brand -o matches.csv
   isthmus match english.csv french.csv --id package --text description --pairs known.csv -o matches.csv
   isthmus match rna.h5ad atac.h5ad -o matches.csv
   isthmus match a.csv b.csv --plan plan.toml            # writes the detected column types; edit them and run it again
 """
 
 
+# Matches that are printed where no file is written, and characters of a cell.
+SHOWN, WIDEST = 10, 32
+
+
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the options."""
     add_file_options(parser, "A", "B", ("rows of one collection", "rows of the other"), "none")
     add = parser.add_argument
+    rejected = "pairs that are not the same object, in a table as that of --pairs (default: none)"
+    add("--not-pairs", type=Path, metavar="FILE", help=rejected)
     table = "table of matches; FILE.json, for `isthmus report`, is written next to it"
     add("-o", "--output", type=Path, metavar="FILE", help=table)
+    columns = parser.add_mutually_exclusive_group()
+    pair = "columns of A and B that mean the same; can be repeated (default: equal names or similar content)"
+    columns.add_argument("--shared", action="append", default=[], metavar="A=B", help=pair)
+    columns.add_argument("--no-shared", action="store_true", help="compare no columns directly")
     add("--all", action="store_true", help="also write matches of low confidence, and those of a failed matching")
     add("--seed", type=parse_count, default=0, metavar="N", help="random seed (default: 0)")
     add("--jobs", type=int, default=2, metavar="N", help="number of parallel runs (default: 2)")
-    add_column_options(parser, label=False)
+    add_column_options(parser, label=False, ids="the first column if it looks like ids, else row numbers from 0")
     add_output_options(parser)
 
 
 def run(options: argparse.Namespace) -> None:
     """Match, print the verdict, write the matches."""
     screen = Console.of(options)
-    check_table_output(options.output, options.a, options.b, options.pairs, options.plan)
-    sides = read_inputs(options, (options.a, options.b), ("A", "B"), screen)
-    if sides is None:
+    check_table_output(options.output, options.a, options.b, options.pairs, options.not_pairs, options.plan)
+    inputs = read_inputs(options, (options.a, options.b), ("A", "B"), screen)
+    if inputs is None:
         return
-    first, second = sides
+    first, second = inputs
     pairs = load_pairs(options.pairs, first, second, screen)
+    rejected = load_pairs(options.not_pairs, first, second, screen, "not pairs")
+    columns = shared_columns(first, second, options)
+    screen.say(f"shared: {'none' if columns is None else columns.describe_pairs()}")
     from isthmus import match
     from isthmus.io.tables.write import write_table
     from isthmus.view.report.command_record import write_record
 
-    found = match(
-        first.X,
-        second.X,
-        pairs,
-        shared=shared_rows(first, second),
-        keep="all" if options.all else "sure",
-        source_transformer=None,
-        target_transformer=None,
-        random_state=options.seed,
-        n_jobs=options.jobs,
-        progress=screen.progress,
-    )
+    known = {"shared": columns, "not_pairs": rejected}
+    work = {"random_state": options.seed, "n_jobs": options.jobs, "progress": screen.progress}
+    settings: dict[str, Any] = {"keep": "all" if options.all else "sure", **known, **work}
+    found = match(first.X, second.X, pairs, source_transformer=None, target_transformer=None, **settings)
     screen.say("", str(found), str(found.baseline))
     facts = {
         "a": first.facts,
@@ -66,18 +80,63 @@ def run(options: argparse.Namespace) -> None:
         "recall_interval": found.recall_interval,
         "shuffled_recall": found.shuffled_recall,
         "shared": found.baseline.to_dict(),
+        "shared_columns": [] if columns is None else [list(pair) for pair in columns.pairs],
         "output": None if options.output is None else str(options.output),
     }
+    sides = first, second, _find_texts(first, second, columns)
     if options.output is not None:
-        columns = {
-            "source": [first.ids[i] for i in found.pairs[:, 0]],
-            "target": [second.ids[j] for j in found.pairs[:, 1]],
-            "score": found.score,
-            "confidence": found.confidence,
-        }
-        write_table(options.output, columns)
+        write_table(options.output, _list_matches(found, *sides))
         plans = {"source": first.plan, "target": second.plan}
         screen.say(*write_record(options.output, "match", facts, plans))
         none = f"{options.output} has no matches{'' if options.all else '; --all writes doubtful ones too'}."
         screen.say(f"The matches are in {options.output}." if len(found) else none)
+    elif len(found):
+        screen.say("", *_format_table(_list_matches(found, *sides, n=SHOWN)))
+        more = f"These are the first {SHOWN} of {len(found):,} matches; -o FILE writes all."
+        screen.say(*[more] * (len(found) > SHOWN))
     screen.answer(facts)
+
+
+def _list_matches(
+    found: Any, first: InputFile, second: InputFile, texts: tuple[str | None, str | None], n: int | None = None
+) -> dict[str, Any]:
+    """Return the columns of the table of matches; of the first ``n`` ones without explanations."""
+    from isthmus.io.tables.table import read_words
+
+    rows = found.pairs[:n].tolist()
+    sides = list(zip(("source", "target"), (first, second), texts, strict=True))
+    table: dict[str, Any] = {name: [side.ids[row[k]] for row in rows] for k, (name, side, _) in enumerate(sides)}
+    for k, (name, side, column) in enumerate(sides):
+        if column is not None:
+            cells = read_words(side.table, column)
+            table[f"{name}_text"] = [cells[row[k]] for row in rows]
+    table |= {"score": found.score[:n], "confidence": found.confidence[:n]}
+    runner_up = getattr(found, "runner_up", None)
+    if runner_up is not None:
+        table["runner_up"] = [None if j < 0 else second.ids[j] for j in runner_up[:n]]
+    if n is None and hasattr(found, "explain"):
+        table["explanation"] = [str(found.explain(i, j)) for i, j in rows]
+    return table
+
+
+def _find_texts(first: InputFile, second: InputFile, shared: SharedColumns | None) -> tuple[str | None, str | None]:
+    """Return the column of either file that shows a row best: the shared one of longest texts, or the first text."""
+    if shared is not None:
+        return max(shared.pairs, key=lambda pair: sum(map(len, (*shared.source[pair[0]], *shared.target[pair[1]]))))
+    texts = [[c.name for c in side.plan.columns if c.kind == "text"] for side in (first, second)]
+    return next(iter(texts[0]), None), next(iter(texts[1]), None)
+
+
+def _format_table(columns: Mapping[str, Any]) -> list[str]:
+    """Return a table as lines, aligned by columns."""
+    cells = {name: [_format_cell(cell) for cell in values] for name, values in columns.items()}
+    widths = {name: max(map(len, (name, *some))) for name, some in cells.items()}
+    rows = [dict(zip(cells, row, strict=True)) for row in (tuple(cells), *zip(*cells.values(), strict=True))]
+    return ["  ".join(f"{cell:<{widths[name]}}" for name, cell in row.items()).rstrip() for row in rows]
+
+
+def _format_cell(cell: Any) -> str:
+    if isinstance(cell, float):
+        return f"{cell:.3f}"
+    text = "" if cell is None else escape_for_terminal(" ".join(str(cell).split()))
+    return text if len(text) <= WIDEST else f"{text[: WIDEST - 1]}…"

@@ -38,14 +38,16 @@ def add_file_options(
     parser.add_argument("--pairs", type=Path, metavar="FILE", help=known)
 
 
-def add_column_options(parser: argparse.ArgumentParser, *, label: bool, required: bool = True) -> None:
-    """Add the options that say what the columns are."""
+def add_column_options(
+    parser: argparse.ArgumentParser, *, label: bool, required: bool = True, ids: str = "row numbers from 0"
+) -> None:
+    """Add the options that say what the columns are; ``ids`` describes the default of the ids."""
     columns = parser.add_argument_group("columns", COLUMNS)
     add = columns.add_argument
     if label:
         labels = "column of class labels; an empty cell means unlabelled"
         add("--label", required=required, metavar="COL", help=labels)
-    named = "column with the ids of the rows (default: row numbers from 0); give it twice if names differ"
+    named = f"column with the ids of the rows (default: {ids}); give it twice if names differ"
     add("--id", action="append", default=[], metavar="COL", help=named)
     add("--text", action="append", default=[], metavar="COL", help="column to read as text; can be repeated")
     add("--drop", action="append", default=[], metavar="COL", help="column to ignore; can be repeated")

@@ -8,7 +8,7 @@ from typing import Any
 
 from isthmus._core.files import show_path
 from isthmus.cli.console import Console, check_table_output
-from isthmus.cli.inputs import DOMAINS, StoredModel, add_model_option, other_domain
+from isthmus.cli.inputs import DOMAINS, StoredModel, add_model_option, coerced_facts, count_coerced, other_domain
 from isthmus.cli.options import FORMATS, add_format, add_output_options, format_of
 from isthmus.exceptions import InputError
 
@@ -57,6 +57,8 @@ def run(options: argparse.Namespace) -> None:
     screen.say(*([] if table.dialect is None else [f"{table.path}: {table.dialect}"]))
     index = Index(kept.model, options.engine)
     rows = kept.rows(table, searched, f"--from {searched}")
+    coerced = count_coerced(kept.features[searched], table)
+    screen.say(*(f"{table.path}, {cells}" for cells in coerced))
     index.add(rows, searched, ids=list(read_ids(table, kept.features[searched].plan)))
     k = min(options.k, len(index))  # there are no more to find
     found = index.search(queries, k, options.domain, csls=options.csls)
@@ -79,7 +81,7 @@ def run(options: argparse.Namespace) -> None:
     if options.output is not None:
         write_table(options.output, {key: [line[key] for line in lines] for key in lines[0]})
         screen.say(f"{len(names):,} queries among {len(index):,} rows: all neighbours are in {options.output}.")
-    facts = {"rows": len(index), "queries": len(names), "unknown": unknown}
+    facts = {"rows": len(index), "queries": len(names), "unknown": unknown, "coerced": coerced_facts(coerced)}
     screen.answer(facts | {"found": lines if options.output is None else None})
 
 
@@ -105,6 +107,7 @@ def _read_queries(
     table = read_table(options.query, **format_of(options, 1))
     screen.say(*([] if table.dialect is None else [f"{table.path}: {table.dialect}"]))
     queries = kept.rows(table, options.domain, f"--from {other_domain(options.domain)}")
+    screen.say(*(f"{table.path}, {cells}" for cells in count_coerced(features, table)))
     names, unknown = tuple(read_ids(table, features.plan)), features.unknown_rows(table)
     if unknown.all():
         raise InputError(f"{table.path}: expected texts with a word that the model knows, got none.")

@@ -9,12 +9,21 @@ from datetime import date
 from typing import Any
 
 # Words that people write into cells without a value, in lower case.
-MISSING = frozenset({"", "nan", "null", "none", "n/a", "na", "-", "?", "\\n"})
-ISO_DATE = re.compile(r"(\d{4})[-/.](\d{1,2})[-/.](\d{1,2})(?:[t ].*)?$")
-NUMBER = re.compile(r"[-+]?(?:\d[\d ,']*)?\.?\d+(?:e[-+]?\d+)?")
-# Letters next to a number that may be its unit or currency; longer words make it a text.
+MISSING = frozenset(
+    ("", "nan", "null", "none", "nil", "n/a", "na", "n.a.", "#n/a", "<na>", "(null)", "-", "--", "---", "–", "—", "?")
+) | {"\\n"}
+SIGNS = "$€£¥₹₩₽₺₪₫฿¢"
+CODES = "usd|eur|gbp|chf|jpy|cny|inr|aud|cad|nzd|sek|nok|dkk|pln|czk|huf|rub|try|brl|mxn|zar|krw|sgd|hkd|ils|rs|fr|kr"
+# Letters after a number that may be its unit; longer words make it a text.
 LONGEST_UNIT = 6
-EPOCH = date(1970, 1, 1).toordinal()
+UNIT = rf"[-. ]{{0,2}}(?:[a-zµμω°%‰\"'″′/^{SIGNS}]{{1,{LONGEST_UNIT}}}|[a-z]?m[23])\.?"
+NUMBER = re.compile(
+    rf"(?P<sign>[-+−]?) ?(?:(?:[a-z]{{0,2}}[{SIGNS}]|(?:{CODES})\b\.?) ?(?P<inner>[-+−]?))?"
+    rf"(?P<digits>[.,]?\d(?:[\d., '’]*\d)?)(?P<power>e[-+]?\d+)?[.,]?(?P<unit>{UNIT}|[.,]?[-–]+)?$"
+)
+# Digits in groups of three, and a fraction behind another mark; and digits with a fraction alone.
+GROUPED = re.compile(r"(\d{1,3})([., '’])\d{3}(?:\2\d{3})*(?:(?!\2)[.,](?P<fraction>\d+))?$")
+FRACTION = re.compile(r"(\d*)[.,](\d+)$")
 
 
 def clean_text(cell: Any) -> str:
@@ -35,35 +44,93 @@ def clean_text(cell: Any) -> str:
     return "" if text in MISSING else text
 
 
-def parse_number(text: str) -> float:
+def parse_number(text: str, decimal: str = ".") -> float:
     """Return the number in a cleaned cell, with or without unit, currency and thousands; NaN where there is none.
+
+    Thousands are separated by comma, point, blank or apostrophe. Where one comma or point before three digits may be
+    either, as in 1,234, ``decimal`` says which is the decimal mark.
 
     Examples
     --------
     >>> parse_number("69.71 gbp"), parse_number("$1,299"), parse_number("12 %"), parse_number("8-port switch 10")
     (69.71, 1299.0, 12.0, nan)
+    >>> parse_number("1.299,50 €"), parse_number("1,5"), parse_number("1,234"), parse_number("1,234", ",")
+    (1299.5, 1.5, 1234.0, 1.234)
     """
-    found = NUMBER.findall(text)
-    if len(found) != 1 or sum(c.isalpha() for c in text.replace(found[0], "")) > LONGEST_UNIT:
+    if text.isdecimal():
+        return _finite(text)
+    found = NUMBER.match(text)
+    digits = None if found is None else _read_digits(found["digits"], decimal)
+    if found is None or digits is None:
         return math.nan
-    try:
-        return float(re.sub("[ ,']", "", found[0]))
-    except ValueError:
-        return math.nan
+    sign = "-" if {found["sign"], found["inner"]} & {"-", "−"} else ""
+    return _finite(f"{sign}{digits}{found['power'] or ''}")
+
+
+def _read_digits(text: str, decimal: str) -> str | None:
+    """Return digits with a point as the decimal mark and no thousands; None where the marks make no sense."""
+    if text.isdecimal():
+        return text
+    grouped = GROUPED.match(text)
+    if grouped is not None:
+        first, mark = grouped[1], grouped[2]
+        one = grouped["fraction"] is None and len(text) == len(first) + 4 and mark in ".,"
+        if not one or (mark != decimal and first != "0"):
+            whole = text.removesuffix(grouped["fraction"] or "")
+            return re.sub(r"\D", "", whole) + f".{grouped['fraction'] or 0}"
+    found = FRACTION.match(text)
+    return None if found is None else f"{found[1]}.{found[2]}"
+
+
+def _finite(text: str) -> float:
+    value = float(text)
+    return value if math.isfinite(value) else math.nan
+
+
+MONTH_NAMES = ("january", "february", "march", "april", "may", "june", "july", "august", "september", "october",
+               "november", "december")  # fmt: skip
+MONTHS = {part: i for i, name in enumerate(MONTH_NAMES, start=1) for part in (name, name[:3])}
+MONTHS |= {"sept": 9, "januar": 1, "februar": 2, "marz": 3, "mrz": 3, "mai": 5, "juni": 6, "juli": 7, "oktober": 10,
+           "okt": 10, "dezember": 12, "dez": 12}  # fmt: skip
+CLOCK = (
+    r"(?:(?:t|,? )(?P<hour>\d{1,2}):(?P<minute>\d\d)(?::(?P<second>\d\d(?:\.\d+)?))?(?: ?(?:z|[-+]\d\d:?\d\d))?)?$"
+)
+# Where all parts are numbers the day comes first: of a month that comes first no thirteenth would be a date.
+DATES = tuple(
+    re.compile(form + CLOCK)
+    for form in (
+        r"(?P<y>\d{4})(?P<mark>[-/.])(?P<m>\d{1,2})(?P=mark)(?P<d>\d{1,2})",
+        r"(?P<d>\d{1,2})(?P<mark>[-/.])(?P<m>\d{1,2})(?P=mark)(?P<y>\d{4})",
+        r"(?P<y>(?:19|20)\d\d)(?P<m>\d\d)(?P<d>\d\d)",
+        r"(?P<d>\d{1,2})(?:st|nd|rd|th|\.)?[ -](?P<m>[a-z]{3,9})\.?,?[ -](?P<y>\d{4})",
+        r"(?P<m>[a-z]{3,9})\.? (?P<d>\d{1,2})(?:st|nd|rd|th)?,? (?P<y>\d{4})",
+    )
+)
+EPOCH = date(1970, 1, 1).toordinal()
+SECONDS = 86_400
 
 
 def parse_date(text: str) -> float:
-    """Return the day of a date as days since 1970-01-01; NaN where there is none.
+    """Return a date, with or without a time, as days since 1970-01-01; NaN where there is none.
+
+    Eight digits such as 20240531 are a date, too: some numbers look so, but no whole column of numbers does.
 
     Examples
     --------
-    >>> parse_date("1970-01-31"), parse_date("1970/02/01 10:30"), parse_date("31 potatoes")
-    (30.0, 31.0, nan)
+    >>> parse_date("1970-01-31"), parse_date("31/01/1970"), parse_date("jan 31, 1970"), parse_date("19700131")
+    (30.0, 30.0, 30.0, 30.0)
+    >>> parse_date("1970/02/01 12:00"), parse_date("31 potatoes"), parse_date("31/31/1970")
+    (31.5, nan, nan)
     """
-    found = ISO_DATE.match(text)
+    found = next((match for form in DATES if (match := form.match(text))), None)
     if found is None:
         return math.nan
+    month = int(found["m"]) if found["m"].isdecimal() else MONTHS.get(found["m"], 0)
+    hour, minute, second = (float(found[part] or 0) for part in ("hour", "minute", "second"))
+    if hour >= 24 or minute >= 60 or second >= 60:
+        return math.nan
     try:
-        return float(date(*map(int, found.groups()[:3])).toordinal() - EPOCH)
+        day = date(int(found["y"]), month, int(found["d"])).toordinal() - EPOCH
     except ValueError:
         return math.nan
+    return (day * SECONDS + hour * 3600 + minute * 60 + second) / SECONDS

@@ -19,7 +19,12 @@ from isthmus.exceptions import InputError
 AUTO = "auto"
 # The least overlap of the word frequencies of two columns with different names that are taken to mean the same.
 LEAST_OVERLAP = 0.2
-WORD = re.compile(r"[a-z0-9]+")
+# Consecutive numbers in fewer rows may be a chance.
+FEWEST_ROWS = 4
+# A number is one word, with its fraction.
+WORD = re.compile(r"\d+(?:[.,]\d+)+|\w+")
+# Columns of other names: the least number of different words, of a column of numbers the least share of these.
+FEWEST_WORDS, MOSTLY, LEAST_DIFFERENT = 3, 0.9, 0.5
 Cells = tuple[str, ...]
 ColumnPairs = tuple[tuple[str, str], ...]
 
@@ -60,6 +65,18 @@ class SharedColumns:
             return cls(*tables, pair_columns(*tables))
         return cls(*tables, _check_column_pairs(shared, *tables))
 
+    def describe_pairs(self) -> str:
+        """Return the pairs of columns with the reasons for them.
+
+        Examples
+        --------
+        >>> A, B = {"Title": ["a hat"], "maker": ["x y z"]}, {"title": ["b"], "brand": ["y x z"]}
+        >>> SharedColumns.of(A, B).describe_pairs()
+        'Title = title (same name), maker = brand (similar content)'
+        """
+        why = {True: "same name", False: "similar content"}
+        return ", ".join(f"{a} = {b} ({why[plain_name(a) == plain_name(b)]})" for a, b in self.pairs) or "none"
+
     @property
     def n_source(self) -> int:
         """The number of rows of the source."""
@@ -99,29 +116,50 @@ def _list_cells(column: Any) -> Sequence[Any]:
 
 def pair_columns(source: Mapping[str, Cells], target: Mapping[str, Cells]) -> ColumnPairs:
     """Pair columns of the same name, and others whose words overlap, each with the best on either side."""
-    ours, theirs = ({_plain_name(name): name for name, cells in t.items() if any(cells)} for t in (source, target))
-    pairs = [(ours[name], theirs[name]) for name in ours if name in theirs]
-    left = [name for plain, name in ours.items() if plain not in theirs]
-    right = [name for plain, name in theirs.items() if plain not in ours]
-    overlaps = {
-        (a, b): _overlap(p, q)
-        for a, p in ((a, _word_shares(source[a])) for a in left)
-        for b, q in ((b, _word_shares(target[b])) for b in right)
-    }
+    tables = [{plain_name(n): n for n, cells in t.items() if _says_something(cells)} for t in (source, target)]
+    pairs = [(name, tables[1][plain]) for plain, name in tables[0].items() if plain in tables[1]]
+    left, right = (
+        {name: _word_shares(table[name]) for plain, name in ours.items() if plain not in theirs}
+        for ours, theirs, table in ((tables[0], tables[1], source), (tables[1], tables[0], target))
+    )
+    overlaps = {(a, b): _overlap(p, q) for a, p in left.items() if p for b, q in right.items() if q}
+    best: dict[tuple[int, str], float] = {}
+    for pair, value in overlaps.items():
+        for place in enumerate(pair):
+            best[place] = max(value, best.get(place, 0.0))
     for (a, b), value in overlaps.items():
-        best = max(v for (x, y), v in overlaps.items() if x == a), max(v for (x, y), v in overlaps.items() if y == b)
-        if value >= LEAST_OVERLAP and value in best:
+        if value >= LEAST_OVERLAP and value in (best[0, a], best[1, b]):
             pairs.append((a, b))
     return tuple(pairs)
 
 
-def _plain_name(name: str) -> str:
-    return "".join(WORD.findall(clean_text(name))) or name
+def plain_name(name: str) -> str:
+    """Return a name by which columns of two tables are compared: letters and digits, in lower case.
+
+    Examples
+    --------
+    >>> plain_name(" Given_Name")
+    'givenname'
+    """
+    return re.sub(r"[\W_]+", "", clean_text(name)) or name
+
+
+def _says_something(cells: Cells) -> bool:
+    """Return whether cells have values, other than the numbers of the rows: these say nothing about the objects."""
+    if not all(cell.isdecimal() for cell in cells) or len({*cells}) < len(cells):
+        return any(cells)
+    numbers = [int(cell) for cell in cells]
+    return max(numbers) - min(numbers) != len(cells) - 1 or len(cells) < FEWEST_ROWS
 
 
 def _word_shares(cells: Cells) -> dict[str, float]:
+    """Return the frequencies of the words of a column; none of one that says too little to be known by them."""
     counts = Counter(word for cell in cells for word in WORD.findall(cell))
     total = max(1, counts.total())
+    # Truth values, counts and measurements look alike whatever they mean; only numbers that name an object do not.
+    numeric = sum(n for word, n in counts.items() if word[0].isdecimal() and word[-1].isdecimal()) >= MOSTLY * total
+    if len(counts) < (LEAST_DIFFERENT * total if numeric else FEWEST_WORDS):
+        return {}
     return {word: n / total for word, n in counts.items()}
 
 

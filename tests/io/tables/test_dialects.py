@@ -117,17 +117,24 @@ def test_files_as_they_are_found(tmp_path, text, sep, decimal):
     assert read_table(path).dialect == RowBlocks(path).dialect == Dialect(sep, decimal)
 
 
-def test_numbers_with_a_decimal_comma_are_numbers_and_a_point_is_none(tmp_path):
+def test_numbers_with_a_decimal_comma_are_numbers_and_points_separate_thousands(tmp_path):
     path = put(tmp_path / "a.csv", "kind;x;y\nu;1,5;1.234\nv;-0,25;2.345\nu;1e3;3.456\n")
     table = read_table(path)
     plan = {column.name: column.kind for column in Plan.of(table).columns}
     assert plan["x"] == "number"
     np.testing.assert_array_equal(read_numbers(table, "x"), [1.5, -0.25, 1000.0])
-    with pytest.raises(
-        InputError, match=r'line 2, column "y": "1.234" is not a number with the decimal mark ","; '
-    ) as caught:
-        read_numbers(table, "y")
-    assert one_sentence(caught)
+    np.testing.assert_array_equal(read_numbers(table, "y"), [1234.0, 2345.0, 3456.0])
+
+
+@pytest.mark.parametrize(("text", "sep"), [("a,b\n1,2\n", ";"), ("a\tb\n1\t2\n", ",")])
+def test_a_separator_that_the_file_does_not_have_is_one_sentence(tmp_path, text, sep):
+    path = put(tmp_path / "a.csv", text)
+    for read in (lambda: read_table(path, sep=sep), lambda: list(RowBlocks(path, sep=sep))):
+        with pytest.raises(InputError, match=r"^sep: expected the separator of .*a.csv, got .*; its first") as caught:
+            read()
+        assert one_sentence(caught)
+    alone = put(tmp_path / "b.csv", "a text\nsome words, and others\n")
+    assert read_table(alone, sep=";").names == ("a text",), "one column has no separator"
 
 
 def test_a_plan_of_one_file_reads_a_file_with_another_decimal_mark(tmp_path):

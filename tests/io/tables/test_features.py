@@ -111,13 +111,12 @@ def test_dates_are_days():
     table = Table.of({"d": ["1970-01-02", "1970-01-04T12:00:00", None]})
     features = Features.fit(Plan((Column("d", "date", scale=False),)), table)
     assert features.transform(table).tolist() == [[1.0, 0.0], [3.5, 0.0], [2.25, 1.0]]
-    with pytest.raises(InputError, match=r'row 0 .*: "soon" is not a date such as 2024-05-31 or 31/05/2024'):
-        features.transform(Table.of({"d": ["soon"]}))
     for cells in (["02/01/1970", "4.1.1970 12:00"], ["02-01-1970 00:00:00", "1970-01-04 12:00"]):
         assert features.transform(Table.of({"d": cells}))[:, 0].tolist() == [1.0, 3.5]
-    for cell in ("05/31/2024", "31/05/24", "31/05/2024 late", "1/2/3"):
-        with pytest.raises(InputError, match="is not a date"):
-            features.transform(Table.of({"d": [cell]}))
+    for cell in ("soon", "05/31/2024", "31/05/24", "31/05/2024 late", "1/2/3"):
+        wrong = Table.of({"d": [cell]})
+        assert features.transform(wrong).tolist() == [[2.25, 1.0]], "read as missing"
+        assert str(features.count_coerced(wrong)["d"]) == f'd: 1 of 1 cells is not a date ("{cell}"), read as missing'
 
 
 def test_axes_are_told_as_many_as_there_are():
@@ -291,7 +290,7 @@ def test_a_plan_has_to_fit_its_table():
     with pytest.raises(InputError, match=r't.csv: expected a column "z", got "x", "e"\.'):
         Features.fit(Plan((Column("z", "number"),)), table)
     for kind in ("number", "date", "category", "text"):
-        with pytest.raises(InputError, match=r't.csv, column "e": expected .*, got (only empty cells|none)\.'):
+        with pytest.raises(InputError, match=r't.csv, column "e": expected .*, got (only empty cells|none)[.;]'):
             Features.fit(Plan((Column("e", kind),)), table)
     with pytest.raises(InputError, match="got a matrix of 2 columns"):
         Features.fit(Plan((Column("x", "number"),)), Table.of({"x": np.eye(2)}))

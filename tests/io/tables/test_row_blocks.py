@@ -146,12 +146,21 @@ def test_complaints_name_the_row_and_line_of_the_file(tmp_path):
     path.write_bytes("\n".join(["a,b", *lines, "30"]).encode())
     with pytest.raises(InputError, match=r"t.csv line 32: expected 2 cells, as in the first line, got 1"):
         joined(path, 4, 10)
-    path.write_bytes("\n".join(["a,b", *lines]).encode() + b"\n30,\xff\n")
+    path.write_bytes("\n".join(["a,b", *lines]).encode() + b"\n30,\x81\n")
     with pytest.raises(InputError, match="line 32: expected text in UTF-8, got other bytes"):
         joined(path, 4, 10)
     path.write_bytes("\n".join(["a,b", *lines, "thirty,x"]).encode())
     with pytest.raises(InputError, match=r't.csv line 32, column "a": "thirty" is not a number; correct'):
-        [read_numbers(table, "a") for table in joined(path, 4, 10)]
+        [read_numbers(table, "a", strict=True) for table in joined(path, 4, 10)]
+
+
+@pytest.mark.parametrize("encoding", ["cp1252", "utf-16", "utf-8-sig"])
+def test_blocks_have_the_encoding_of_the_whole_file(tmp_path, encoding):
+    path = tmp_path / "t.csv"
+    lines = ["name,b", *(f"r{i},{i}" for i in range(40)), "café,0", "Ünal,1"]  # the first pieces are plain
+    path.write_bytes("\n".join(lines).encode(encoding))
+    assert blockwise(path, 7, 20) == whole(path)
+    assert whole(path)["name"][1][-2:] == ["café", "Ünal"]
 
 
 @pytest.mark.parametrize(

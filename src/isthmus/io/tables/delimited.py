@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import codecs
 import csv
 import io
 import re
 from collections import Counter
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from itertools import zip_longest
 from typing import Any
 
 from isthmus._core.files import show_path
-from isthmus.exceptions import InputError
+from isthmus.data.cells import MISSING
+from isthmus.exceptions import InputError, IsthmusError
 from isthmus.io.tables.content import (
     check_column_count,
     check_content,
@@ -21,8 +24,6 @@ from isthmus.io.tables.content import (
     report_read_errors,
 )
 
-# Words for an empty cell, in columns whose other cells are numbers or days. Among words they are words.
-NO_VALUE = ("NA", "N/A", "n/a", "na", "NaN", "nan", "NULL", "null", "None", "none", "?", "-")
 SEPARATORS = (",", ";", "\t", "|")
 DECIMAL_MARKS = (".", ",")
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
@@ -33,14 +34,18 @@ SAMPLE = 2**16
 # From this share of numbers on, the other cells of a column are taken for mistakes.
 MOSTLY = 0.9
 WHOLE = re.compile(r"[+-]?[0-9]+([eE][+-]?[0-9]+)?")
-WITH_MARK = {mark: re.compile(rf"[+-]?[0-9]*[{mark}][0-9]+([eE][+-]?[0-9]+)?") for mark in DECIMAL_MARKS}
+# Thousands may be separated by the other mark.
+WITH_MARK = {
+    mark: re.compile(rf"[+-]?[0-9]*([{other}][0-9]{{3}})*[{mark}][0-9]+([eE][+-]?[0-9]+)?")
+    for mark, other in zip(DECIMAL_MARKS, reversed(DECIMAL_MARKS), strict=True)
+}
 # Such as 1,234: the mark may separate thousands, so these cells are no evidence for a decimal mark.
 GROUPED = {mark: re.compile(rf"[+-]?[1-9][0-9]{{0,2}}([{mark}][0-9]{{3}})+") for mark in DECIMAL_MARKS}
 
 
 @dataclass(frozen=True)
 class Dialect:
-    """The separator of cells and the decimal mark of a CSV file.
+    """The separator of cells, the decimal mark and the encoding of a CSV file.
 
     Examples
     --------
@@ -50,12 +55,52 @@ class Dialect:
 
     sep: str
     decimal: str = "."
+    encoding: str = "UTF-8"
 
     def __str__(self) -> str:
-        return f'separator "{NAMES.get(self.sep, self.sep)}", decimal mark "{self.decimal}"'
+        other = f", encoding {self.encoding}" * (self.encoding != "UTF-8")
+        return f'separator "{NAMES.get(self.sep, self.sep)}", decimal mark "{self.decimal}"{other}'
 
 
 NAMES = {"\t": "tab"}
+# Bytes that no text in Windows-1252 has.
+NOT_1252 = (b"\0", b"\x81", b"\x8d", b"\x8f", b"\x90", b"\x9d")
+
+
+def detect_encoding(pieces: Iterable[bytes]) -> str:
+    """Return the encoding of a text: UTF-16 by its byte order mark, Windows-1252 where it can't be UTF-8.
+
+    Examples
+    --------
+    >>> [detect_encoding(["naïve".encode(name)]) for name in ("utf-8", "utf-16", "cp1252")]
+    ['UTF-8', 'UTF-16', 'Windows-1252']
+    """
+    decoder, valid, possible = codecs.getincrementaldecoder("utf-8")(), True, True
+    for i, piece in enumerate(pieces):
+        if not i and piece.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+            return "UTF-16"
+        possible = possible and not any(byte in piece for byte in NOT_1252)
+        try:
+            valid = valid and decoder.decode(piece) is not None
+        except UnicodeDecodeError:
+            valid = False
+        if not valid and not possible:
+            break
+    return "UTF-8" if (valid and not decoder.getstate()[0]) or not possible else "Windows-1252"
+
+
+def recode(pieces: Iterable[bytes], encoding: str, name: str) -> Iterator[bytes]:
+    """Yield a text in UTF-8; one in UTF-8 as it is."""
+    if encoding == "UTF-8":
+        yield from pieces
+        return
+    decoder = codecs.getincrementaldecoder(encoding)()
+    try:
+        for piece in pieces:
+            yield decoder.decode(piece).encode()
+        yield decoder.decode(b"", final=True).encode()
+    except UnicodeError:
+        raise InputError(f"{name}: expected text in {encoding}, got other bytes; save it as UTF-8.") from None
 
 
 def check_dialect(sep: str | None, decimal: str | None) -> None:
@@ -66,7 +111,9 @@ def check_dialect(sep: str | None, decimal: str | None) -> None:
         raise InputError(f"decimal: expected . or , as the decimal mark, got {show_path(repr(decimal)[:60])}.")
 
 
-def detect_dialect(content: bytes, sep: str | None = None, decimal: str | None = None) -> Dialect:
+def detect_dialect(
+    content: bytes, sep: str | None = None, decimal: str | None = None, name: str = "the file"
+) -> Dialect:
     r"""Detect the separator and the decimal mark from the beginning of a CSV file; what is given is taken as it is.
 
     The separator is the one of ``,``, ``;``, tab and ``|`` that is most frequent in the names of the columns, outside
@@ -77,9 +124,9 @@ def detect_dialect(content: bytes, sep: str | None = None, decimal: str | None =
     Examples
     --------
     >>> detect_dialect(b"name;price\nnut;1,5\nbolt;0,25\n")
-    Dialect(sep=';', decimal=',')
+    Dialect(sep=';', decimal=',', encoding='UTF-8')
     >>> detect_dialect(b'name,price,note\nnut,"1,500",a;b\n')
-    Dialect(sep=',', decimal='.')
+    Dialect(sep=',', decimal='.', encoding='UTF-8')
     """
     check_dialect(sep, decimal)
     text = content[:SAMPLE].decode(errors="replace").removeprefix("\ufeff")
@@ -92,6 +139,11 @@ def detect_dialect(content: bytes, sep: str | None = None, decimal: str | None =
 
     if sep is None:  # rows are only compared where the names leave a choice
         sep = max(found, key=lambda each: (fits(each), found[each])) if len(found) > 1 else next(iter(found), ",")
+    elif sep not in header:
+        other = next((each for each in found if fits(each)), None)
+        if other is not None:
+            got, better = (f'"{NAMES.get(each, each)}"' for each in (sep, other))
+            raise InputError(f"sep: expected the separator of {name}, got {got}; its first line has {better}.")
     return Dialect(sep, decimal or _detect_decimal_mark(_sample_rows(text, sep, complete=complete)[1:], sep))
 
 
@@ -116,7 +168,7 @@ def _has_mark(cells: list[str], mark: str) -> bool:
     if all(GROUPED[mark].fullmatch(cell) for cell in marked):
         return False
     numbers = len(marked) + sum(WHOLE.fullmatch(cell) is not None for cell in cells)
-    return numbers >= MOSTLY * sum(cell not in NO_VALUE for cell in cells)
+    return numbers >= MOSTLY * sum(cell.lower() not in MISSING for cell in cells)
 
 
 def read_csv(content: bytes, name: str, separator: str, *, line: int = 0) -> dict[str, Any]:
@@ -147,8 +199,13 @@ def read_csv(content: bytes, name: str, separator: str, *, line: int = 0) -> dic
     if content.startswith(b"x"):  # with some characters after it, polars takes that for a file of zlib
         content = BYTE_ORDER_MARK + content
     pl = import_polars()
-    with report_read_errors(name, "rows with as many cells as there are names, and quotes only around whole cells"):
-        frame = pl.read_csv(content, has_header=False, infer_schema=False, separator=separator)
+    try:
+        with report_read_errors(name, "a table"):
+            frame = pl.read_csv(content, has_header=False, infer_schema=False, separator=separator)
+    except IsthmusError:  # what polars says is about polars
+        _check_full_rows(content, name, separator, None, line)
+        expected = "quotes only around whole cells, and quotes inside of them doubled"
+        raise InputError(f"{name}: expected {expected}, got other quotes; correct them.") from None
     names = _check_names(frame.row(0), name)
     rows = frame.slice(1)
     if frame.width > 1 and rows.to_series(frame.width - 1).null_count():
@@ -167,7 +224,7 @@ def check_utf8(content: bytes, name: str, before: int = 0) -> None:
 
 def _check_names(cells: tuple[str | None, ...], name: str) -> list[str]:
     """Return the names of the columns; one without a name, such as a data frame's index, gets its number."""
-    names = [cell if cell is not None else f"column {i}" for i, cell in enumerate(cells)]
+    names = [(cell or "").strip() or f"column {i}" for i, cell in enumerate(cells)]
     if any("\r" in found for found in names):
         raise InputError(
             f"{name}: expected lines that end in LF or CR LF, got CR alone in the first; save it with LF."
@@ -179,13 +236,16 @@ def _check_names(cells: tuple[str | None, ...], name: str) -> list[str]:
     return names
 
 
-def _check_full_rows(content: bytes, name: str, separator: str, width: int, before: int) -> None:
+def _check_full_rows(content: bytes, name: str, separator: str, width: int | None, before: int) -> None:
+    """Raise, with the line, where a row has more or fewer cells than ``width``, or than the first."""
     # polars fills up short rows without an error, so where a last cell is empty the cells are counted.
-    reader = csv.reader(io.TextIOWrapper(io.BytesIO(content), "utf-8", newline=""), delimiter=separator)
+    reader = csv.reader(io.TextIOWrapper(io.BytesIO(content), "utf-8-sig", newline=""), delimiter=separator)
     try:
+        width = width or len(next((row for row in reader if row), []))
         got = next((len(row) for row in reader if len(row) != width), None)
     except csv.Error:  # cells longer than that module allows: polars has read them
         return
     if got is not None:
         place = f"{name} line {before + reader.line_num}"
-        raise InputError(f"{place}: expected {width} cells, as in the first line, got {got}; correct the line.")
+        remedy = f'correct the line, or put cells with "{NAMES.get(separator, separator)}" in quotes'
+        raise InputError(f"{place}: expected {width} cells, as in the first line, got {got}; {remedy}.")

@@ -7,6 +7,7 @@ matrices stay or are scaled. Every object here may come from a model file of a s
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -21,10 +22,12 @@ from isthmus._core.validation import LARGEST, BoolArray, FloatArray, Matrix, che
 from isthmus.exceptions import InputError
 from isthmus.io.tables.content import MOST_COLUMNS
 from isthmus.io.tables.plan import MOST_COMPONENTS, MOST_TERMS, Column, Plan
-from isthmus.io.tables.table import Table, find_word, read_numbers, read_texts, read_words
+from isthmus.io.tables.table import CoercedCells, Table, find_word, read_numbers, read_texts, read_words
 
 # Rows from which on a word has to occur in two of them.
 RARE = 100
+# Words where none has two letters.
+ONE_LETTER = r"(?u)\b\w+\b"
 
 
 def _check_names(names: Any, what: str, high: int = MOST_COLUMNS) -> None:
@@ -84,7 +87,8 @@ class Numbers:
         X = _read_cells(table, names, days)
         n_empty = np.isnan(X).sum(axis=0)
         if n_empty.max() == table.n_rows:
-            raise InputError(f"{table.locate(names[int(n_empty.argmax())])}: expected numbers, got only empty cells.")
+            place = table.locate(names[int(n_empty.argmax())])
+            raise InputError(f"{place}: expected numbers, got none; use --text or --drop.")
         imputer = SimpleImputer(strategy="median").fit(X)
         scaler = StandardScaler().fit(imputer.transform(X))
         scaled = np.array([column.scale for column in columns])
@@ -106,7 +110,7 @@ class Numbers:
     def transform(self, table: Table) -> FloatArray:
         """Return the features (n, d + flags) of rows."""
         X = _read_cells(table, self.columns, self.days)
-        empty = np.isnan(X)
+        empty = np.isnan(X)  # also the cells that are no numbers, which count_coerced tells
         Z = (np.where(empty, self.median, X) - self.mean) / self.scale
         return np.hstack([Z, empty[:, self.flagged].astype(np.float64)])
 
@@ -267,18 +271,22 @@ class Words:
     @classmethod
     def fit(cls, table: Table, column: Column) -> Words:
         """Learn from the cells of a table, with scikit-learn's vectorizer and decomposition."""
-        # In a long table, a word of one row tells nothing about other rows.
-        found = TfidfVectorizer(sublinear_tf=True, max_features=column.terms, min_df=2 if table.n_rows >= RARE else 1)
-        try:
-            X = found.fit_transform(read_texts(table, column.name))
-        except ValueError:  # an empty vocabulary
-            expected = "words of two letters or more that occur in several rows"
-            raise InputError(f"{table.locate(column.name)}: expected {expected}, got none.") from None
+        texts = read_texts(table, column.name)
+        # In a long table, a word of one row tells nothing about other rows; there may be no others, or only letters.
+        choices: list[dict[str, Any]] = [{"min_df": 2}] * (table.n_rows >= RARE) + [{}, {"token_pattern": ONE_LETTER}]
+        for settings in choices:
+            found = TfidfVectorizer(sublinear_tf=True, max_features=column.terms, **settings)
+            with suppress(ValueError):  # an empty vocabulary
+                X = found.fit_transform(texts)
+                break
+        else:
+            raise InputError(f"{table.locate(column.name)}: expected words, got none; use --drop.")
         terms = tuple(str(term) for term in found.get_feature_names_out())
         k = min(column.components, min(X.shape) - 1)
         axes = None
         if k > 0:
-            V = TruncatedSVD(k, random_state=0).fit(X).components_
+            with np.errstate(invalid="ignore"):  # the share of a variance of 0, which is not used
+                V = TruncatedSVD(k, random_state=0).fit(X).components_
             spread = float((X @ V.T).std(axis=0).max())
             axes = np.ascontiguousarray(V / (spread or 1.0), dtype=np.float64)
         return cls(column.name, terms, np.asarray(found.idf_, dtype=np.float64), axes)
@@ -305,7 +313,8 @@ class Words:
         return np.asarray(np.diff(self._weigh(table).indptr) == 0)
 
     def _weigh(self, table: Table) -> Any:
-        vectorizer = TfidfVectorizer(sublinear_tf=True, vocabulary=self.terms)
+        short = {"token_pattern": ONE_LETTER} if any(len(term) == 1 for term in self.terms) else {}
+        vectorizer = TfidfVectorizer(sublinear_tf=True, vocabulary=self.terms, **short)
         vectorizer.idf_ = self.idf
         return vectorizer.transform(read_texts(table, self.column))
 
@@ -362,6 +371,11 @@ class Features:
     def transform(self, table: Table) -> Matrix:
         """Return the features (n, d) of rows in double precision: an array, or CSR where a part is sparse."""
         return _stack([block.transform(table) for block in self.blocks])
+
+    def count_coerced(self, table: Table) -> dict[str, CoercedCells]:
+        """Return the counts of cells that are not plain numbers or dates, by the columns of these."""
+        columns = [column for column in self.plan.features if column.kind in ("number", "date")]
+        return {c.name: CoercedCells.of(table, c.name, days=c.kind == "date") for c in columns}
 
     def unknown_rows(self, table: Table) -> BoolArray:
         """Return which rows have no word of the fit (n,); none, where not all columns are text."""

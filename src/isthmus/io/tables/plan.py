@@ -18,20 +18,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from isthmus._core.files import show_path
-from isthmus._core.validation import IntArray, check_choice, check_number, is_sparse
+from isthmus._core.validation import FloatArray, IntArray, check_choice, check_number, is_sparse
+from isthmus.data.shared_columns import plain_name
 from isthmus.exceptions import DataWarning, InputError, warn
 from isthmus.io.tables.content import import_polars
 from isthmus.io.tables.delimited import MOSTLY
 from isthmus.io.tables.read import read_table
 from isthmus.io.tables.table import (
+    ParsedColumn,
     Table,
-    find_parse_errors,
     find_word,
-    is_day_first,
+    parse_column,
     parse_days,
     parse_numbers,
     quote,
-    read_numbers,
     read_words,
     trim,
 )
@@ -78,7 +78,7 @@ class Column:
     Examples
     --------
     >>> print(Column("title", "text", "4 words per cell"))
-    title: text; 4 words per cell
+    title: text (4 words per cell)
     """
 
     name: str
@@ -111,7 +111,7 @@ class Column:
     def __str__(self) -> str:
         axes = f" on {self.components} axes" if self.components else ""
         unscaled = ", as it is" if not self.scale else ""
-        return f"{show_path(self.name)}: {self.kind}{axes}{unscaled}" + f"; {show_path(self.why)}" * bool(self.why)
+        return f"{show_path(self.name)}: {self.kind}{axes}{unscaled}" + f" ({show_path(self.why)})" * bool(self.why)
 
 
 @dataclass(frozen=True)
@@ -166,7 +166,7 @@ class Plan:
         """
         roles = _assign_roles(table, {"label": label, "id": id, "text": text, "dropped": drop})
         columns = [
-            Column(name, roles[name], "as asked") if name in roles else Column(name, *_detect_column(table, name))
+            Column(name, roles[name], ASKED) if name in roles else Column(name, *_detect_column(table, name))
             for name in table.names
         ]
         kinds = {column.kind for column in columns if column.kind in FEATURES}
@@ -174,7 +174,14 @@ class Plan:
             reasons = [f"{show_path(column.name)[:40]} is {column.kind} ({column.why})" for column in columns]
             got = "; ".join(reasons[:3]) + "; …" * (len(reasons) > 3)
             raise InputError(f"{table.path}: expected at least one column to learn from, got none; {got}.")
-        return cls(tuple(_add_settings(column, alone=kinds == {column.kind}, table=table) for column in columns))
+        return cls(_add_settings(columns, table))
+
+    def detect_id(self, table: Table) -> Plan:
+        """Return the plan in which the first column names the rows, if no other does and it looks like an id."""
+        first = self.columns[0]
+        if self.id is not None or first.why not in ID_LIKE or None in read_words(table, first.name):
+            return self
+        return Plan((Column(first.name, "id", f"{FIRST}, {first.why}"), *self.columns[1:]))
 
     @property
     def features(self) -> tuple[Column, ...]:
@@ -264,6 +271,17 @@ COMPONENTS = 100
 ID_NAME = re.compile(r"(^|[_\W])(id|ids|key|index|nr|no|uuid|guid)$|^unnamed|^column 0$", re.IGNORECASE)
 # Digits with a leading zero are a code, not a number.
 CODE = r"^[+-]?0[0-9]"
+# Different units and currencies of a column of numbers; more are the ends of codes such as 12a, 12b.
+MOST_UNITS = 5
+# Rows that show whether it is worth to read all cells of a column as numbers or dates, and the least share of these.
+PROBE, LEAST_SHARE = 100, 0.5
+DAY_FIRST = r"^[0-9]{1,2}[/.-][0-9]{1,2}[/.-][0-9]{4}"
+ASKED = "as asked"
+COUNTS = "counts the rows, as an id does"
+NAMED = "whole numbers, all different, named as an id is"
+ONE_WORD = "one word per cell, all different, as an id"
+FIRST = "the first column"
+ID_LIKE = (COUNTS, NAMED, ONE_WORD)
 Choice = tuple[str, str] | None
 Rule = Callable[[Table, str, Any], Choice]
 
@@ -284,13 +302,18 @@ def _assign_roles(table: Table, roles: Mapping[str, str | Iterable[str] | None])
     return asked
 
 
-def _add_settings(column: Column, *, alone: bool, table: Table) -> Column:
-    # Thousands of words next to a few numbers would outweigh them, and a sparse matrix can't be shifted.
-    if column.kind == "text" and not alone:
-        return replace(column, components=COMPONENTS)
-    if column.kind == "matrix":
-        return replace(column, scale=not alone and not is_sparse(table.matrix(column.name)))
-    return column
+def _add_settings(columns: Sequence[Column], table: Table) -> tuple[Column, ...]:
+    alone = len({column.kind for column in columns if column.kind in FEATURES}) == 1
+
+    def add(column: Column) -> Column:
+        # Thousands of words next to a few numbers would outweigh them, and a sparse matrix can't be shifted.
+        if column.kind == "text":
+            return replace(column, components=0 if alone else COMPONENTS)
+        if column.kind == "matrix":
+            return replace(column, scale=not alone and not is_sparse(table.matrix(column.name)))
+        return column
+
+    return tuple(map(add, columns))
 
 
 def _detect_column(table: Table, name: str) -> tuple[str, str]:
@@ -320,51 +343,61 @@ def _detect_constant(table: Table, name: str, series: Any) -> Choice:
     return ("dropped", reason) if different <= 1 else None
 
 
+def _detect_dates(table: Table, name: str, series: Any) -> Choice:
+    found = _parse_mostly(series, parse_days)
+    if found is None:
+        return None
+    day_first = series.dtype == import_polars().String and bool(trim(series).str.contains(DAY_FIRST).any())
+    return "date", ", ".join(["the day before the month"] * day_first + _describe_gaps(found.n_empty, len(series)))
+
+
 def _detect_numeric(table: Table, name: str, series: Any) -> Choice:
     pl = import_polars()
     if series.dtype in (pl.Boolean, pl.Categorical, pl.Enum) or series.dtype.is_temporal():
         return None
-    if series.dtype == pl.String and trim(series).str.contains(CODE).any():
+    text = trim(series.cast(pl.String))
+    if series.dtype == pl.String and text.str.contains(CODE).any():
         return None  # postcodes and article numbers: 01234 is not 1234
-    parsed = parse_numbers(series, table.decimal)
-    strange, understood = int(find_parse_errors(series, parsed).sum()), len(parsed) - parsed.null_count()
-    if not understood or understood < MOSTLY * (understood + strange):
-        return None
-    if strange and _is_category(trim(series)):
+    found = _parse_mostly(series, lambda cells: parse_numbers(cells, table.decimal))
+    if found is None or (found.wrong.any() and _is_category(text)):
         return None  # such as sizes 36, 38, XL: few different words, so no mistakes
-    # Nearly all cells are numbers, so the others are mistakes: the message names the first of them.
-    read_numbers(table, name, remedy=f"use --text {show_path(name)} or --drop {show_path(name)}")
-    return _detect_numeric_id(name, parsed) or ("number", f"numbers{_describe_gaps(parsed)}")
+    if found.coerced.any():
+        units = text.filter(pl.Series(found.coerced)).str.replace_all(r"[0-9., '’+-]", "").n_unique()
+        if units > MOST_UNITS:
+            return None
+    why = ", ".join(_describe_gaps(found.n_empty, len(series)))
+    return _detect_numeric_id(name, found.values[~np.isnan(found.values)]) or ("number", why)
 
 
-def _detect_numeric_id(name: str, parsed: Any) -> Choice:
-    cells = parsed.drop_nulls()
+def _parse_mostly(series: Any, parse: Callable[[Any], ParsedColumn]) -> ParsedColumn | None:
+    """Return a column as numbers or dates; None where too many cells are others to be mistakes."""
+    if len(series) > PROBE and parse(series.gather_every(len(series) // PROBE)).share < LEAST_SHARE:
+        return None
+    found = parse(series)
+    return found if found.share >= MOSTLY else None
+
+
+def _detect_numeric_id(name: str, values: FloatArray) -> Choice:
     # An id says nothing about its row, and as a feature it would order the rows of both files alike.
-    whole = bool((cells == cells.floor()).all())
-    if len(cells) < SURE_OF_ID or not whole or cells.n_unique() < len(cells):
+    if not (values == np.floor(values)).all() or len(np.unique(values)) < len(values):
         return None
-    if cells.max() - cells.min() == len(cells) - 1:
-        return "dropped", "counts the rows, as an id does"
-    return ("dropped", "whole numbers, all different, named as an id is") if ID_NAME.search(name) else None
-
-
-def _detect_dates(table: Table, name: str, series: Any) -> Choice:
-    parsed = parse_days(series)
-    if parsed.null_count() == len(parsed) or find_parse_errors(series, parsed).any():
-        return None
-    day_first = series.dtype == import_polars().String and bool(is_day_first(trim(series)).any())
-    return "date", f"dates{', the day before the month' * day_first}{_describe_gaps(parsed)}"
+    if len(values) >= SURE_OF_ID and np.ptp(values) == len(values) - 1:
+        return "dropped", COUNTS
+    return ("dropped", NAMED) if ID_NAME.search(name) else None
 
 
 def _detect_words(table: Table, name: str, series: Any) -> Choice:
     text = trim(series.cast(import_polars().String))
     cells = text.drop_nulls()
+    gaps = _describe_gaps(text.null_count(), len(text))
     if _is_category(text):
-        return "category", f"{cells.n_unique()} different words{_describe_gaps(text)}"
+        return "category", ", ".join([f"{cells.n_unique():,} different words", *gaps])
     if cells.n_unique() == len(cells) and cells.str.contains(r"^[!-~]{1,64}$").all():
-        return "dropped", "one word per cell, all different, as an id"
+        return "dropped", ONE_WORD
+    if not cells.str.contains(r"\w").any():
+        return "dropped", "no words in it"
     per_cell = float(cells.str.count_matches(r"\S+").mean())
-    return "text", f"{cells.n_unique()} different texts, {per_cell:.3g} words per cell{_describe_gaps(text)}"
+    return "text", ", ".join([f"{cells.n_unique():,} different texts, {per_cell:.3g} words per cell", *gaps])
 
 
 def _is_category(text: Any) -> bool:
@@ -374,17 +407,77 @@ def _is_category(text: Any) -> bool:
     return few and float(cells.str.len_chars().mean()) <= LONGEST_CATEGORY
 
 
-def _describe_gaps(column: Any) -> str:
-    empty = int(column.null_count())
-    return f", {empty} of {len(column)} cells are empty" if empty else ""
+def _describe_gaps(empty: int, n: int) -> list[str]:
+    return [f"{empty:,} of {n:,} cells are empty"] if empty else []
 
 
-RULES: tuple[Rule, ...] = (_detect_lists, _detect_constant, _detect_numeric, _detect_dates, _detect_words)
+# Dates come before numbers, for columns of dates such as 20240531.
+RULES: tuple[Rule, ...] = (_detect_lists, _detect_constant, _detect_dates, _detect_numeric, _detect_words)
+
+
+def settle_kinds(plans: Sequence[Plan], tables: Sequence[Table]) -> list[Plan]:
+    """Return two plans in which columns of the same name are of the same kind.
+
+    The kind is that of the cells of both together; numbers and dates have to be at least half of either. What the
+    user asked for holds for both, and a number that looks like an id in one table is dropped in both.
+
+    Examples
+    --------
+    >>> A, B = {"x": [1.5, 2, 9], "Size": [36, 38, 41]}, {"x": [1, 3, 4], "size": ["S", "M", "S"]}
+    >>> tables = [Table.of(A), Table.of(B)]
+    >>> [plan.columns[1].kind for plan in settle_kinds([Plan.of(table) for table in tables], tables)]
+    ['text', 'text']
+    """
+    ours, theirs = ({plain_name(column.name): column for column in plan.columns} for plan in plans)
+    changed: list[dict[str, Column]] = [{}, {}]
+    for name in (name for name in ours if name in theirs and ours[name].kind != theirs[name].kind):
+        both = ours[name], theirs[name]
+        kind = _settle_kind(both, tables)
+        for column, other, found in zip(both, reversed(both), changed, strict=True):
+            if kind is not None and column.kind != kind:
+                why = other.why if kind == "dropped" else f"as in the other file, not {column.kind}"
+                found[column.name] = Column(column.name, kind, why)
+    return [_change_columns(*given) for given in zip(plans, tables, changed, strict=True)]
+
+
+def _change_columns(plan: Plan, table: Table, changed: Mapping[str, Column]) -> Plan:
+    columns = [changed.get(column.name, column) for column in plan.columns]
+    left = any(column.kind in FEATURES for column in columns)
+    return Plan(_add_settings(columns, table)) if changed and left else plan
+
+
+def _settle_kind(columns: tuple[Column, Column], tables: Sequence[Table]) -> str | None:
+    """Return the kind for both columns: that of the cells of both together; None where each keeps its own."""
+    kinds = {column.kind for column in columns}
+    if kinds == {"number", "dropped"} and any(column.why in ID_LIKE for column in columns):
+        return "dropped"
+    if not kinds <= {"number", "date", "category", "text"}:
+        return None
+    asked = next((column.kind for column in columns if column.why == ASKED), None)
+    if asked is not None:
+        return asked
+    pairs = list(zip(tables, columns, strict=True))
+    cells = [_read_with_point(table, column.name) for table, column in pairs]
+    both = Table.of({columns[0].name: import_polars().concat(cells)})
+    kind, _ = _detect_column(both, columns[0].name)
+    if kind == "category" and not all(map(_is_category, cells)):  # words repeat only because both files have them
+        kind = "number" if "number" in kinds and parse_column(both, columns[0].name).share >= MOSTLY else "text"
+    shares = (parse_column(table, column.name, days=kind == "date").share for table, column in pairs)
+    return "text" if kind in ("number", "date") and min(shares) < LEAST_SHARE else kind
+
+
+def _read_with_point(table: Table, name: str) -> Any:
+    """Return a column as text without a name, numbers with a point as the decimal mark."""
+    text = trim(table.column(name).cast(import_polars().String)).alias("")
+    if table.decimal == ".":
+        return text
+    swapped = text.str.replace_all(".", "_", literal=True).str.replace_all(",", ".", literal=True)
+    return text.zip_with(text.str.contains(DAY_FIRST), swapped.str.replace_all("_", ",", literal=True))
 
 
 # Columns of a table of pairs, where there are more than two.
 PAIR = "source", "target"
-IDS = "ids are the cells of the column that --id names, or row numbers from 0 where none is named"
+IDS = "ids are the cells of the id column (--id), or row numbers from 0 where there is none"
 
 
 def read_labels(table: Table, plan: Plan) -> NDArray[Any]:

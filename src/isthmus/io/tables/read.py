@@ -25,7 +25,7 @@ from isthmus.io.tables.content import (
     read_pieces,
     report_read_errors,
 )
-from isthmus.io.tables.delimited import check_utf8, detect_dialect, read_csv
+from isthmus.io.tables.delimited import check_utf8, detect_dialect, detect_encoding, read_csv, recode
 from isthmus.io.tables.table import Table
 
 # The name of the one matrix of an .npy file.
@@ -172,10 +172,11 @@ def read_table(path: str | os.PathLike[str], *, sep: str | None = None, decimal:
     Returns
     -------
     table : Table
-        Cells of CSV and TSV are text until a plan says what they are; ``dialect`` has the separator and the decimal
-        mark that they were read by. An ``.npy`` file is one matrix, ``data``, that stays in the file. Arrays of an
-        ``.npz`` file are columns (n,) or matrices (n, d). Of an ``.h5ad`` file, ``X`` and what is in ``obsm`` are
-        matrices, what is in ``obs`` are columns.
+        Cells of CSV and TSV are text until a plan says what they are; ``dialect`` has the separator, the decimal mark
+        and the encoding (UTF-8, UTF-16 with a byte order mark, or else Windows-1252) that they were read by. An
+        ``.npy`` file is one matrix, ``data``, that stays in the file. Arrays of an ``.npz`` file are columns (n,) or
+        matrices (n, d). Of an ``.h5ad`` file, ``X`` and what is in ``obsm`` are matrices, what is in ``obs`` are
+        columns.
 
     Raises
     ------
@@ -201,9 +202,11 @@ def read_table(path: str | os.PathLike[str], *, sep: str | None = None, decimal:
         check_content(found, name)
         table = Table.of(_split_columns(read_json_lines(found, name), name), name)
         return replace(table, line=find_first_line(found, table.n_rows, 1))
-    dialect = detect_dialect(found, DELIMITED[ending] if sep is None else sep, decimal)
+    encoding = detect_encoding([found])
+    found = b"".join(recode([found], encoding, name))
+    dialect = detect_dialect(found, DELIMITED[ending] if sep is None else sep, decimal, name)
     table = Table.of(read_csv(found, name, dialect.sep), name)
-    return replace(table, dialect=dialect, line=find_first_line(found, table.n_rows, 2))
+    return replace(table, dialect=replace(dialect, encoding=encoding), line=find_first_line(found, table.n_rows, 2))
 
 
 def find_first_line(content: bytes, n_rows: int, first: int) -> int | None:

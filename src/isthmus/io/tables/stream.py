@@ -19,7 +19,7 @@ from isthmus.io.tables.content import (
     report_read_errors,
     split_rows,
 )
-from isthmus.io.tables.delimited import SAMPLE, Dialect, detect_dialect, read_csv
+from isthmus.io.tables.delimited import SAMPLE, Dialect, detect_dialect, detect_encoding, read_csv, recode
 from isthmus.io.tables.read import (
     DELIMITED,
     IN_ORDER,
@@ -84,17 +84,23 @@ class RowBlocks:
 
     @property
     def dialect(self) -> Dialect | None:
-        """Separator and decimal mark of a CSV or TSV file, detected from its beginning; None of others."""
+        """Separator, decimal mark and encoding of a CSV or TSV file; None of others.
+
+        The encoding is that of the whole file; the others are detected from its beginning.
+        """
         ending, packed = detect_format(self.path)
         if ending in DELIMITED and "dialect" not in self.known:
+            with open_regular(self.path) as file:
+                encoding = detect_encoding(read_pieces(file, self.name, packed=packed))
             head = bytearray()
             with open_regular(self.path) as file:
-                for piece in read_pieces(file, self.name, packed=packed):
+                for piece in recode(read_pieces(file, self.name, packed=packed), encoding, self.name):
                     head += piece
                     if len(head) > SAMPLE:  # one more byte shows that this is not all
                         break
             sep = DELIMITED[ending] if self.sep is None else self.sep
-            self.known["dialect"] = detect_dialect(bytes(head), sep, self.decimal)
+            found = detect_dialect(bytes(head), sep, self.decimal, self.name)
+            self.known["dialect"] = replace(found, encoding=encoding)
         return self.known.get("dialect")
 
     @property
@@ -151,7 +157,9 @@ class RowBlocks:
         empty = True
         with open_regular(self.path) as file:
             size = os.fstat(file.fileno()).st_size
-            for piece in split_rows(read_pieces(file, self.name, packed=packed), quoted=quoted, most=PART):
+            encoding = "UTF-8" if self.dialect is None else self.dialect.encoding
+            pieces = recode(read_pieces(file, self.name, packed=packed), encoding, self.name)
+            for piece in split_rows(pieces, quoted=quoted, most=PART):
                 empty = empty and not piece.strip()
                 self.known["part"] = file.tell() / max(1, size)
                 yield piece

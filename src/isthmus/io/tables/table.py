@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
+from itertools import islice
 from types import MappingProxyType
 from typing import Any
 
 import numpy as np
 
 from isthmus._core.files import escape_for_terminal
-from isthmus._core.validation import LARGEST, FloatArray, IntArray, is_sparse
+from isthmus._core.validation import LARGEST, BoolArray, FloatArray, IntArray, is_sparse
+from isthmus.data.cells import clean_text, parse_date, parse_number
 from isthmus.exceptions import InputError
 from isthmus.io.tables.content import import_polars
-from isthmus.io.tables.delimited import NO_VALUE, Dialect
+from isthmus.io.tables.delimited import Dialect
 
 # Names of columns, and characters of a cell, in messages.
 NAMES_SHOWN, LONGEST_SHOWN = 8, 60
@@ -182,11 +184,8 @@ def _unfold(series: Any) -> Any:
     return series if cells.null_count() else cells.to_numpy().reshape(len(series), lengths[0])
 
 
-DAY = "%Y-%m-%d"
-MOMENTS = ("%Y-%m-%dT%H:%M:%S", "%Y-%m-%d %H:%M:%S", "%Y-%m-%dT%H:%M", "%Y-%m-%d %H:%M")
-# Where all parts are numbers the day is taken to come first: of a month that comes first no thirteenth is a date.
-DAY_FIRST = tuple(f"%d{sign}%m{sign}%Y" for sign in "/.-")
-LIKE_DAY_FIRST = r"^[0-9]{1,2}([/.-])[0-9]{1,2}[/.-][0-9]{4}( [0-9]{1,2}:[0-9]{2}(:[0-9]{2})?)?$"
+# Longer cells are texts.
+LONGEST_VALUE = 40
 MICROSECONDS_PER_DAY = 86_400_000_000
 
 
@@ -196,89 +195,193 @@ def trim(series: Any) -> Any:
     return text.set(text == "", None)
 
 
-def parse_numbers(series: Any, decimal: str = ".") -> Any:
-    """Return a column as numbers, empty where a cell is none; a point is no decimal mark where a comma is."""
+@dataclass(frozen=True, eq=False)
+class ParsedColumn:
+    """A column as numbers, or as days since 1970-01-01.
+
+    Parameters
+    ----------
+    values : array (n,)
+        NaN where a cell is empty, says that it has no value, or is wrong.
+    coerced : bool array (n,)
+        Cells that are read, but written with a unit, a currency or thousands.
+    wrong : bool array (n,)
+        Cells that are no such value.
+    """
+
+    values: FloatArray
+    coerced: BoolArray
+    wrong: BoolArray
+
+    @property
+    def n_empty(self) -> int:
+        """The number of cells without a value that are not wrong."""
+        return int((np.isnan(self.values) & ~self.wrong).sum())
+
+    @property
+    def share(self) -> float:
+        """The share of the values among the cells that are not empty; 0 where there are none."""
+        filled = len(self.values) - self.n_empty
+        return 1.0 - float(self.wrong.sum()) / filled if filled else 0.0
+
+
+def parse_numbers(series: Any, decimal: str = ".") -> ParsedColumn:
+    """Return a column as numbers: plain ones at once, others by :func:`~isthmus.data.cells.parse_number`."""
     pl = import_polars()
     if series.dtype == pl.String:
         text = trim(series)
-        if decimal != ".":
-            text = text.set(text.str.contains(".", literal=True), None).str.replace(decimal, ".", literal=True)
-        return text.cast(pl.Float64, strict=False).fill_nan(None)
+        plain = text
+        if decimal != ".":  # a point is no decimal mark where a comma is
+            plain = text.set(text.str.contains(".", literal=True), None).str.replace(decimal, ".", literal=True)
+        values = plain.cast(pl.Float64, strict=False).to_numpy().copy()
+        return _parse_rest(text, values, lambda cell: parse_number(cell, decimal))
     if series.dtype.is_numeric() or series.dtype in (pl.Boolean, pl.Null):
-        return series.cast(pl.Float64, strict=False).fill_nan(None)
-    return pl.Series(series.name, [None] * len(series), dtype=pl.Float64)
+        values = series.cast(pl.Float64, strict=False).to_numpy().copy()
+        return _drop_large(values, np.zeros(len(values), dtype=bool), np.zeros(len(values), dtype=bool))
+    return _parse_nothing(series)
 
 
-def parse_days(series: Any) -> Any:
-    """Return a column of dates as days since 1970-01-01, empty where a cell is none."""
+def parse_days(series: Any) -> ParsedColumn:
+    """Return a column of dates as days, cells of text by :func:`~isthmus.data.cells.parse_date`."""
     pl = import_polars()
+    if series.dtype.is_integer():
+        series = series.cast(pl.String)
     if series.dtype == pl.String:
-        text = trim(series)
-        found = text.str.to_date(DAY, strict=False).cast(pl.Datetime("us"))
-        for style in MOMENTS:
-            found = found.fill_null(text.str.to_datetime(style, strict=False, time_unit="us"))
-        first = is_day_first(text)
-        if first.any():
-            text = text.set(~first, None)  # nothing else, such as a year of two digits
-            for style in DAY_FIRST:
-                found = found.fill_null(text.str.to_date(style, strict=False).cast(pl.Datetime("us")))
-                for clock in ("%H:%M", "%H:%M:%S"):
-                    found = found.fill_null(text.str.to_datetime(f"{style} {clock}", strict=False, time_unit="us"))
-    elif series.dtype == pl.Date or series.dtype == pl.Datetime:
-        found = series.cast(pl.Datetime("us"))
-    else:
-        return pl.Series(series.name, [None] * len(series), dtype=pl.Float64)
-    return found.to_physical().cast(pl.Float64) / MICROSECONDS_PER_DAY
+        found = _parse_rest(trim(series), np.full(len(series), np.nan), parse_date)
+        return replace(found, coerced=np.zeros_like(found.coerced))  # all forms of dates are ordinary
+    if series.dtype != pl.Date and series.dtype != pl.Datetime:
+        return _parse_nothing(series)
+    days = series.cast(pl.Datetime("us")).to_physical().cast(pl.Float64) / MICROSECONDS_PER_DAY
+    no = np.zeros(len(series), dtype=bool)
+    return ParsedColumn(days.to_numpy(), no, no)
 
 
-def is_day_first(text: Any) -> Any:
-    """Return which cells look like 31/05/2024, with or without a time."""
-    return text.str.contains(LIKE_DAY_FIRST).fill_null(value=False)
+def _parse_nothing(series: Any) -> ParsedColumn:
+    filled = series.is_not_null().to_numpy()
+    return ParsedColumn(np.full(len(series), np.nan), np.zeros_like(filled), filled)
 
 
-def find_parse_errors(series: Any, parsed: Any) -> Any:
-    """Return which cells could not be parsed, and are no word for an empty cell."""
-    pl = import_polars()
-    if series.dtype != pl.String:
-        understood = parsed.is_not_null()
-        return (series.is_not_null() & ~understood) if not series.dtype.is_float() else series.is_null() & understood
-    text = trim(series)
-    return text.is_not_null() & parsed.is_null() & ~text.is_in(list(NO_VALUE))
+def _parse_rest(text: Any, values: FloatArray, parse: Callable[[str], float]) -> ParsedColumn:
+    """Parse the cells that have no value yet, each different one once."""
+    rest = ~np.isfinite(values)
+    cells = text.filter(import_polars().Series(rest))
+    cleaned = {cell: clean_text(cell) for cell in cells.drop_nulls().unique()}
+    known = {cell: parse(short) if len(short) <= LONGEST_VALUE else np.nan for cell, short in cleaned.items()}
+    values[rest] = [known.get(cell, np.nan) for cell in cells]
+    coerced, wrong = rest & ~np.isnan(values), np.zeros(len(values), dtype=bool)
+    wrong[rest] = [bool(cleaned.get(cell)) for cell in cells]
+    return _drop_large(values, coerced, wrong & ~coerced)
 
 
-CORRECT = "correct the cell or leave it empty"
+def _drop_large(values: FloatArray, coerced: BoolArray, wrong: BoolArray) -> ParsedColumn:
+    large = np.abs(values) > LARGEST
+    values[large] = np.nan
+    return ParsedColumn(values, coerced & ~large, wrong | large)
 
 
-def read_numbers(table: Table, name: str, *, days: bool = False, remedy: str = CORRECT) -> FloatArray:
-    """Return a column as numbers (n,), dates as days since 1970-01-01, NaN where a cell is empty.
+# Cells that a note shows.
+EXAMPLES = 2
+
+
+@dataclass(frozen=True)
+class CoercedCells:
+    """The cells of a column that are not plain numbers or dates, for a note.
+
+    Parameters
+    ----------
+    column, kind : str
+        Its name; "number" or "date".
+    cells, read, missing : int
+        How many cells there are, are read in spite of their form, and are read as missing.
+    read_examples, missing_examples : tuple of str
+        The first different ones of these, at most three.
+
+    Examples
+    --------
+    >>> print(CoercedCells.of(Table.of({"price": ["69.71 gbp", "1.5", "call us", "NA"]}), "price"))
+    price: 1 of 4 cells has a unit or another form ("69.71 gbp"), read as a number;
+        1 of 4 cells is not a number ("call us"), read as missing
+    """
+
+    column: str
+    kind: str
+    cells: int
+    read: int
+    missing: int
+    read_examples: tuple[str, ...]
+    missing_examples: tuple[str, ...]
+
+    @classmethod
+    def of(cls, table: Table, name: str, *, days: bool = False) -> CoercedCells:
+        """Count the cells of a column."""
+        series, found = table.column(name), parse_column(table, name, days=days)
+        shown = [_list_examples(series.filter(import_polars().Series(s))) for s in (found.coerced, found.wrong)]
+        read, missing = int(found.coerced.sum()), int(found.wrong.sum())
+        return cls(name, "date" if days else "number", len(series), read, missing, shown[0], shown[1])
+
+    def __add__(self, other: CoercedCells) -> CoercedCells:
+        """Return the counts of further rows with these."""
+        return CoercedCells(
+            self.column,
+            self.kind,
+            self.cells + other.cells,
+            self.read + other.read,
+            self.missing + other.missing,
+            _list_examples((*self.read_examples, *other.read_examples)),
+            _list_examples((*self.missing_examples, *other.missing_examples)),
+        )
+
+    def __bool__(self) -> bool:
+        return bool(self.read or self.missing)
+
+    def __str__(self) -> str:
+        one, many = f"a {self.kind}", f"{self.kind}s"
+        parts = []
+        if self.read:
+            has, what = ("has", one) if self.read == 1 else ("have", many)
+            form = f"{has} a unit or another form ({_show_examples(self.read_examples)}), read as {what}"
+            parts.append(f"{self.read:,} of {self.cells:,} cells {form}")
+        if self.missing:
+            no = f"is not {one}" if self.missing == 1 else f"are not {many}"
+            shown = _show_examples(self.missing_examples)
+            parts.append(f"{self.missing:,} of {self.cells:,} cells {no} ({shown}), read as missing")
+        return f"{escape_for_terminal(self.column)}: {'; '.join(parts) or f'all cells are {many}'}"
+
+
+def _list_examples(cells: Iterable[Any]) -> tuple[str, ...]:
+    """Return the first different cells: as many as are shown, and one more if there are more."""
+    return tuple(islice(dict.fromkeys(str(cell).strip() for cell in cells), EXAMPLES + 1))
+
+
+def _show_examples(cells: tuple[str, ...]) -> str:
+    return ", ".join([*map(quote, cells[:EXAMPLES]), *["…"] * (len(cells) > EXAMPLES)])
+
+
+def parse_column(table: Table, name: str, *, days: bool = False) -> ParsedColumn:
+    """Return a column of a table as numbers, or as days, and which cells are not plainly so."""
+    series = table.column(name)
+    return parse_days(series) if days else parse_numbers(series, table.decimal)
+
+
+def read_numbers(table: Table, name: str, *, days: bool = False, strict: bool = False) -> FloatArray:
+    """Return a column as numbers (n,), dates as days since 1970-01-01; NaN where a cell is empty or no number.
 
     Raises
     ------
     InputError
-        A cell says something else: one sentence with the place of the first such cell, and the remedy.
+        With ``strict``, where a cell is not a number.
 
     Examples
     --------
-    >>> read_numbers(Table.of({"age": ["31", "NA", " 4.5"]}), "age")
-    array([31. ,  nan,  4.5])
-    >>> read_numbers(Table.of({"age": ["31", "many"]}), "age")
-    Traceback (most recent call last):
-    isthmus.exceptions.InputError: table row 1 (from 0), column "age": "many" is not a number; correct the cell or ...
+    >>> read_numbers(Table.of({"age": ["31", "NA", " 4.5", "many", "1,250 days"]}), "age")
+    array([  31. ,    nan,    4.5,    nan, 1250. ])
     """
-    series = table.column(name)
-    parsed = parse_days(series) if days else parse_numbers(series, table.decimal)
-    wrong = find_parse_errors(series, parsed)
-    if wrong.any():
-        row = int(wrong.arg_true()[0])
-        mark = f' with the decimal mark "{table.decimal}"' if table.decimal != "." else ""
-        kind = "date such as 2024-05-31 or 31/05/2024" if days else f"number{mark}"
-        raise InputError(f"{table.locate(name, row)}: {quote(series[row])} is not a {kind}; {remedy}.")
-    values: FloatArray = parsed.to_numpy().astype(np.float64)
-    too_large = np.flatnonzero(np.abs(values) > LARGEST)
-    if len(too_large):
-        row = int(too_large[0])
-        raise InputError(f"{table.locate(name, row)}: {values[row]:.3g} is beyond {LARGEST:.0e}; {remedy}.")
-    return values
+    found = parse_column(table, name, days=days)
+    if strict and found.wrong.any():
+        row = int(np.flatnonzero(found.wrong)[0])
+        cell = quote(table.column(name)[row])
+        raise InputError(f"{table.locate(name, row)}: {cell} is not a number; correct the cell or leave it empty.")
+    return found.values
 
 
 def read_words(table: Table, name: str) -> list[str | None]:

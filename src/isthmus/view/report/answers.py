@@ -125,7 +125,8 @@ def match_chapter(path: Path, found: Table | None, record: CommandRecord | None,
 def _show_matches(path: Path, found: Table, sides: tuple[ReportRows, ReportRows] | None) -> dict[str, Any]:
     """Return the least confident matches, with texts, other candidates and the common space of all."""
     ids = read_words(found, "source"), read_words(found, "target")
-    score, confidence = read_numbers(found, "score"), np.nan_to_num(read_numbers(found, "confidence"))
+    score, confidence = (read_numbers(found, name, strict=True) for name in ("score", "confidence"))
+    confidence = np.nan_to_num(confidence)
     order = np.argsort(confidence, kind="stable")[:MATCHES_SHOWN]
     texts, space = [[""] * len(order)] * 2, None
     if sides is not None:
@@ -248,7 +249,7 @@ def _least_confident(
     """Return the predicted rows of smallest probability, with their second classes."""
     ids, second = read_words(found, "id"), read_words(found, "runner_up")
     names = "probability", "runner_up_probability"
-    probability, other = (np.nan_to_num(read_numbers(found, name)) for name in names)
+    probability, other = (np.nan_to_num(read_numbers(found, name, strict=True)) for name in names)
     order = new[np.argsort(probability[new], kind="stable")][:LABELS_SHOWN]
     texts = [""] * len(order) if target is None or where is None else target.take(where[order]).excerpts()
     rows = [
