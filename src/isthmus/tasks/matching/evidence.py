@@ -1,12 +1,14 @@
 """The evidence of a matching: figures of its runs, the verdict by them, and the confidence of each match.
 
 A matching is measured against a control run, which learns from shuffled pairs and starts from shuffled likeness. What
-that run finds is wrong; its figures are the chance level.
+that run finds is wrong; its figures are the chance level. One control run varies by chance itself: where a success is
+not clear, further ones have to do worse too (:func:`add_null_runs`).
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
 from math import sqrt
 from typing import TYPE_CHECKING
 
@@ -26,8 +28,8 @@ BASE_ODDS = -8.3
 PER_SCORE = 8.5
 # What is added if the partner chooses the row too; if another run finds it; if it is re-found when held out.
 MUTUAL, REPEATED, REFOUND = 3.0, 1.2, 2.3
-# The most that log-odds are lowered by.
-LOWEST = 100.0
+# The most that log-odds are shifted by.
+FARTHEST = 100.0
 # The share of the held-out pairs that has to be near.
 MOST_NEAR = 0.5
 # The estimated precision that the confirmed pairs have to have; with less, the matching is doubtful.
@@ -36,6 +38,8 @@ MOSTLY_RIGHT = 0.53
 CONSENSUS = 0.23
 # It has also succeeded with this much consensus on right pairs, if the excess is this many standard errors.
 RIGHT_CONSENSUS, MANY_ERRORS = 0.1, 6.0
+# From this excess on a success is clear: of 411 pairs of unrelated tables, none exceeded 4.1.
+CLEAR = 12.0
 # With less, most rows outside known pairs have no partner, or not the one that was found.
 SOME_CONSENSUS = 0.1
 # By how much the mean best score has to exceed that of the control run.
@@ -68,6 +72,8 @@ class MatchingEvidence:
         What learned, and how the best refinement went.
     baseline : SharedBaseline
         How many held-out pairs the columns find that both collections share.
+    nulls : tuple of float
+        The share of the rows whose pair is mutual and re-found in each further control run.
     """
 
     rows: int
@@ -85,6 +91,7 @@ class MatchingEvidence:
     engine: str
     schedule: str
     baseline: SharedBaseline = NO_BASELINE
+    nulls: tuple[float, ...] = ()
 
     @property
     def consensus(self) -> float:
@@ -99,8 +106,8 @@ class MatchingEvidence:
 
         .. math:: 1 - (1 - \pi)\, q_0 / q, \qquad \pi = (q - q_0) / (1 - q_0)
 
-        q is the share of the rows whose pair is mutual and re-found, q_0 the same of the control run, which finds
-        wrong pairs only: what a row without a partner does. π is then the share of the rows that have one.
+        q is the share of the rows whose pair is mutual and re-found, q_0 the largest such share of a control run,
+        which finds wrong pairs only: what a row without a partner does. π is then the share of the rows that have one.
         """
         q, chance = self._confirmed_rows
         if q <= chance or chance >= 1.0:
@@ -121,7 +128,7 @@ class MatchingEvidence:
     @property
     def _confirmed_rows(self) -> tuple[float, float]:
         """The share of the rows whose pair is mutual and re-found, and its chance level."""
-        return self.mutual * self.refound, self.null_mutual * self.null_refound
+        return self.mutual * self.refound, max(self.null_mutual * self.null_refound, *self.nulls, 0.0)
 
     @property
     def contradicted(self) -> bool:
@@ -150,6 +157,18 @@ def judge(seen: MatchingEvidence) -> bool | None:
     if not maps:
         return False
     return True if others and seen.precision >= MOSTLY_RIGHT else None
+
+
+def add_null_runs(seen: MatchingEvidence, nulls: Iterable[Callable[[], float]]) -> MatchingEvidence:
+    """Add further control runs to the evidence of a success that is not clear, until one of them decides against it.
+
+    Each function runs one, and returns the share of the rows whose pair is mutual and re-found.
+    """
+    for run in nulls:
+        if judge(seen) is not True or seen.excess >= CLEAR:
+            break
+        seen = replace(seen, nulls=(*seen.nulls, run()))
+    return seen
 
 
 def write_sentence(seen: MatchingEvidence, ok: bool | None, n_pairs: int, shape: tuple[int, int]) -> str:
@@ -184,8 +203,8 @@ def estimate_confidence(runs: Runs, precision: float) -> FloatArray:
               + \beta_4 [\text{re-found when held out}]\bigr)
 
     s is the score, without hubs, of the best partner when the row's own pair is held out. The weights were fitted to
-    pairs of collections, part of whose rows have a partner; they are the same for all data. Where the confirmed pairs
-    would have a higher mean than the estimated ``precision``, the log-odds of all are lowered to that.
+    pairs of collections, part of whose rows have a partner; they are the same for all data. One shift of all log-odds
+    brings the mean over the confirmed pairs to the estimated ``precision``.
     """
     mutual, repeated, refound = _list_confirmations(runs)
     # Scores of tiny collections can be far outside the range that the weights were fitted on.
@@ -197,13 +216,14 @@ def estimate_confidence(runs: Runs, precision: float) -> FloatArray:
 
 
 def _shift_log_odds(odds: FloatArray, precision: float) -> float:
-    """Return what has to be added to log-odds for their mean probability to be no higher than the precision."""
-    if not len(odds) or expit(odds).mean() <= precision:
+    """Return what has to be added to log-odds for their mean probability to be the precision."""
+    if not len(odds):
         return 0.0
-    # No finite shift brings a mean probability to zero.
-    if precision <= 0.0:
-        return -LOWEST
-    return float(brentq(lambda shift: expit(odds + shift).mean() - precision, -LOWEST, 0.0))
+    # No finite shift brings a mean probability to zero or one: at best, the next pair would be wrong.
+    target = min(precision, 1.0 - 0.5 / len(odds))
+    if target <= 0.0:
+        return -FARTHEST
+    return float(brentq(lambda shift: expit(odds + shift).mean() - target, -FARTHEST, FARTHEST))
 
 
 def accept_matches(runs: Runs, confidence: FloatArray, enough: float, one_to_one: bool) -> BoolArray:

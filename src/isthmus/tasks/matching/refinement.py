@@ -2,14 +2,14 @@
 
 Rows that choose each other become pairs, the maps are learned again from these, and so on: from few axes to many,
 with part of the candidates hidden at first. Runs differ in what they hide; the best counts, another one has to agree
-with it, and a control run, from shuffled pairs, has to do worse.
+with it, and a control run, from shuffled pairs, has to do worse. Where that is not clear, so have further ones.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_EXCEPTION, CancelledError, Future, ThreadPoolExecutor, wait
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from typing import TypeVar
 
@@ -21,7 +21,7 @@ from isthmus._core.validation import BoolArray, FloatArray, IntArray
 from isthmus.evidence.held_out import NEAR, PairRecall, hold_out_pairs
 from isthmus.geometry.similarity import Best, Hubness, Scores, apply_csls, find_best, measure_hubness
 from isthmus.tasks.matching.engine import Bridge
-from isthmus.tasks.matching.evidence import MatchingEvidence
+from isthmus.tasks.matching.evidence import MatchingEvidence, add_null_runs
 from isthmus.tasks.matching.problem import NONE, Links, MatchingProblem
 
 # The share of the candidates that are not hidden in the first round.
@@ -54,6 +54,8 @@ LEAST, STEEP = 0.1, 4.0
 T = TypeVar("T")
 # With fewer known pairs than this, none is held out.
 FEWEST_TO_HOLD_OUT = 15
+# Further control runs: with shuffled coordinates, then with a shuffled start.
+SHUFFLED_POINTS, SHUFFLED_STARTS = 3, 2
 
 
 @dataclass(frozen=True)
@@ -376,7 +378,31 @@ def run_all(
     checked = _run_jobs(ends, n_jobs, counter)
     ranks = rank_partners(trial, some, held), rank_partners(null, control, held)
     polish = partial(match_out_of_fold, rng=for_folds[3], progress=partial(counter.count, "polishing", cost))
-    return _collect_runs(problem, known, held, checked, order[0].value, ranks, polish if refine else None)
+    runs = _collect_runs(problem, known, held, checked, order[0].value, ranks, polish if refine else None)
+
+    def run_null(part: MatchingProblem, seed: Generator) -> float:
+        counter.expect(EXPECTED * ROUNDS + n_folds(part))
+        run = start("further control", part, trial.schedule, seed)()
+        found = match_out_of_fold(run, seed, partial(counter.count, "held-out rows"))
+        return run.mutual_share * refound_share(run, found)
+
+    # Known pairs are better evidence, and would have to be wrong in these runs.
+    nulls = () if len(known) else _shuffle_problem(every, rng.spawn(SHUFFLED_POINTS + SHUFFLED_STARTS))
+    seen = add_null_runs(runs.evidence, (partial(run_null, part, seed) for part, seed in nulls))
+    return replace(runs, evidence=seen)
+
+
+def _shuffle_problem(
+    problem: MatchingProblem, seeds: Sequence[Generator]
+) -> Iterator[tuple[MatchingProblem, Generator]]:
+    """Yield controls of a problem, each with the generator of its run."""
+    for k, rng in enumerate(seeds):
+        # Columns permuted one by one: all deviations stay, what coordinates have to do with each other goes.
+        yield (
+            replace(problem, B=rng.permuted(problem.B, axis=0))
+            if k < SHUFFLED_POINTS
+            else problem.shuffle_columns(rng)
+        ), rng
 
 
 def _estimate_rounds(problem: MatchingProblem, restarts: int, cost: float, refine: bool) -> float:
