@@ -28,7 +28,6 @@ from studies.options import parse_seeds
 
 RECORDS = Path(__file__).with_name("unrelated.jsonl")
 PROGRAM = "python -m studies.linkage.unrelated"
-MEASURED = ("excess", "nulls", "precision")
 
 
 @dataclass(frozen=True)
@@ -101,7 +100,7 @@ def _measure(kind: str, seed: int, related: bool, tables: Tables, found: Matchin
         related=related,
         ok=found.ok,
         before=judge(replace(seen, nulls=())),
-        excess=round(replace(seen, nulls=()).excess, 2),
+        excess=round(seen.excess, 2),
         precision=round(seen.precision, 4),
         nulls=len(seen.nulls),
         returned=len(i),
@@ -156,7 +155,16 @@ def _answers(cases: Sequence[Case]) -> tuple[list[bool | None], list[bool | None
 
 def render_related(cases: Sequence[Case]) -> str:
     """Return a markdown table: the successes that the verdict keeps, with what it claims and what is true."""
-    head = ("tables with partners", "cases", "matched", "with one control run", "recall", "right", "claimed", "seconds")
+    head = (
+        "tables with partners",
+        "cases",
+        "matched",
+        "with one control run",
+        "recall",
+        "right",
+        "claimed",
+        "seconds",
+    )
     rows = []
     true = [case for case in cases if case.related]
     for kind in [kind for kind in PARTNERED if any(case.kind == kind for case in true)]:
@@ -169,7 +177,12 @@ def _count_true(name: str, cases: Sequence[Case]) -> tuple[str, ...]:
     kept = [case for case in cases if case.returned]
     means = [
         f"{np.mean([getattr(case, field) for case in among]):.{digits}f}" if among else "–"
-        for field, among, digits in (("recall", cases, 2), ("right", kept, 3), ("claimed", kept, 3), ("seconds", cases, 1))
+        for field, among, digits in (
+            ("recall", cases, 2),
+            ("right", kept, 3),
+            ("claimed", kept, 3),
+            ("seconds", cases, 1),
+        )
     ]
     return name, str(len(cases)), str(after), str(before), *means
 
@@ -185,7 +198,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     add = parser.add_argument
     add("--data", type=Path, metavar="FOLDER", help="where the data are ($ISTHMUS_DATA, or a cache of the user)")
     add("--seeds", type=parse_seeds, default=range(8), metavar="A:B", help="draws A to B - 1 of each kind (0:8)")
-    add("--related-seeds", type=parse_seeds, default=range(5), metavar="A:B", help="the same where rows have partners")
+    add(
+        "--related-seeds", type=parse_seeds, default=range(5), metavar="A:B", help="the same where rows have partners"
+    )
     add("--records", type=Path, default=RECORDS, metavar="FILE", help="JSON lines, which are added to (%(default)s)")
     options = parser.parse_args(arguments)
     return run_command(PROGRAM, partial(_run, options), "Cases are kept; the same command goes on from there.")

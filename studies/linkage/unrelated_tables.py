@@ -20,7 +20,6 @@ from studies.datasets import (
     data_folder,
     load_debian,
     load_mfeat,
-    load_office_caltech,
     load_reuters600,
     load_snareseq,
 )
@@ -30,7 +29,6 @@ Loader: TypeAlias = Callable[[Path | None], Collection]
 LOADERS: dict[str, Loader] = {
     "debian": load_debian,
     "mfeat": load_mfeat,
-    "office": load_office_caltech,
     "reuters": load_reuters600,
     "snare": load_snareseq,
 }
@@ -168,27 +166,26 @@ def _load(name: str, folder: Path | None) -> Collection:
 def _bundled(rng: Generator, folder: Path | None, first: str, second: str) -> Tables:
     """Draw rows of two of scikit-learn's tables."""
     A, B = (getattr(datasets, f"load_{name}")(return_X_y=True)[0] for name in (first, second))
-    return Tables(*(X[rng.choice(len(X), min(len(X), 150), replace=False)] for X in (A, B)), NOBODY)
+    return Tables(_draw(A, rng, 150), _draw(B, rng, 150), NOBODY)
 
 
-def _take(X: Matrix, rows: IntArray) -> Matrix:
-    return X[rows]
+def _draw(X: Matrix, rng: Generator, n: int) -> Matrix:
+    """Draw n rows, or all where there are fewer."""
+    return X[rng.choice(X.shape[0], min(n, X.shape[0]), replace=False)]
 
 
 def _disjoint(rng: Generator, folder: Path | None, data: str, first: str, second: str, n: int) -> Tables:
     """Draw disjoint objects of one data set, in two of its views or twice in one."""
-    if data == "office":
-        return _real(rng, folder, (data, first), (data, second), n)
     both = make_pair(_load(data, folder), first, second)
     order = rng.permutation(len(both.y))
     n = min(n, len(order) // 2)
-    return Tables(_take(both.A, order[:n]), _take(both.B, order[n : 2 * n]), NOBODY)
+    return Tables(both.A[order[:n]], both.B[order[n : 2 * n]], NOBODY)
 
 
 def _real(rng: Generator, folder: Path | None, a: tuple[str, str], b: tuple[str, str], n: int) -> Tables:
     """Draw rows of two data sets."""
-    X = [_load(name, folder)[view].X for name, view in (a, b)]
-    return Tables(*(_take(x, rng.choice(x.shape[0], min(n, x.shape[0]), replace=False)) for x in X), NOBODY)
+    A, B = (_load(name, folder)[view].X for name, view in (a, b))
+    return Tables(_draw(A, rng, n), _draw(B, rng, n), NOBODY)
 
 
 @lru_cache(maxsize=8)
@@ -201,11 +198,13 @@ def _texts(name: str, side: str, folder: Path | None) -> Matrix:
 
 def _linkage(rng: Generator, folder: Path | None, a: tuple[str, str], b: tuple[str, str], n: int) -> Tables:
     """Draw rows of two tables of record linkage, which are of different objects."""
-    X = [_texts(*each, folder) for each in (a, b)]
-    return Tables(*(_take(x, rng.choice(x.shape[0], n, replace=False)) for x in X), NOBODY)
+    A, B = (_texts(*each, folder) for each in (a, b))
+    return Tables(_draw(A, rng, n), _draw(B, rng, n), NOBODY)
 
 
-def _partnered(rng: Generator, folder: Path | None, data: str, first: str, second: str, n: int, share: float) -> Tables:
+def _partnered(
+    rng: Generator, folder: Path | None, data: str, first: str, second: str, n: int, share: float
+) -> Tables:
     """Draw n rows of either view, of which a share is the same objects."""
     both = make_pair(_load(data, folder), first, second)
     n = min(n, int(len(both.y) / (2.0 - share)))
@@ -214,13 +213,13 @@ def _partnered(rng: Generator, folder: Path | None, data: str, first: str, secon
     rows, columns = objects[:n], rng.permutation(np.concatenate([objects[:common], objects[n:]]))
     place = np.full(len(both.y), -1)
     place[columns] = np.arange(n)
-    return Tables(_take(both.A, rows), _take(both.B, columns), place[rows])
+    return Tables(both.A[rows], both.B[columns], place[rows])
 
 
 def _made_partnered(rng: Generator, folder: Path | None, n: int, k: int) -> Tables:
     """Draw two noisy views of the same few hidden factors."""
     hidden = rng.gamma(0.3, size=(n, k))
-    A, B = (hidden @ normal(rng, k, d) + 0.02 * normal(rng, n, d) for d in (3 * k, 4 * k))
+    A, B = (hidden @ normal(rng, k, d) + 0.01 * normal(rng, n, d) for d in (3 * k, 3 * k))
     order = rng.permutation(n)
     return Tables(A, B[order], np.argsort(order))
 
@@ -297,8 +296,8 @@ PARTNERED: dict[str, Draw] = {
         for name, (data, a, b, n) in VIEWS.items()
         for words, share in (("all", 1.0), ("half", 0.5))
     },
-    "made, 40 rows": partial(_made_partnered, n=40, k=4),
-    "made, 100 rows": partial(_made_partnered, n=100, k=6),
-    "made, 300 rows": partial(_made_partnered, n=300, k=10),
+    "made, 60 rows": partial(_made_partnered, n=60, k=6),
+    "made, 150 rows": partial(_made_partnered, n=150, k=8),
+    "made, 300 rows": partial(_made_partnered, n=300, k=8),
 }
 """By name, two tables of which rows are the same objects."""

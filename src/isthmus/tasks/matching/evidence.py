@@ -106,10 +106,11 @@ class MatchingEvidence:
 
         .. math:: 1 - (1 - \pi)\, q_0 / q, \qquad \pi = (q - q_0) / (1 - q_0)
 
-        q is the share of the rows whose pair is mutual and re-found, q_0 the largest such share of a control run,
-        which finds wrong pairs only: what a row without a partner does. π is then the share of the rows that have one.
+        q is the share of the rows whose pair is mutual and re-found, q_0 the largest such share of a control run. It
+        finds wrong pairs only: what a row without a partner does. π is then the share of the rows that have one.
         """
         q, chance = self._confirmed_rows
+        chance = max(chance, *self.nulls, 0.0)
         if q <= chance or chance >= 1.0:
             return 0.0
         return 1.0 - (1.0 - q) / (1.0 - chance) * chance / q
@@ -120,7 +121,7 @@ class MatchingEvidence:
 
         .. math:: (q - q_0) / \sqrt{(q + q_0) / n}
 
-        q and q_0 as in :attr:`precision`, n is the number of rows.
+        q and q_0 as in :attr:`precision`, q_0 of the first control run; n is the number of rows.
         """
         q, chance = self._confirmed_rows
         return (q - chance) / max(sqrt((q + chance) / max(self.rows, 1)), 1e-9)
@@ -128,7 +129,7 @@ class MatchingEvidence:
     @property
     def _confirmed_rows(self) -> tuple[float, float]:
         """The share of the rows whose pair is mutual and re-found, and its chance level."""
-        return self.mutual * self.refound, max(self.null_mutual * self.null_refound, *self.nulls, 0.0)
+        return self.mutual * self.refound, self.null_mutual * self.null_refound
 
     @property
     def contradicted(self) -> bool:
@@ -174,11 +175,14 @@ def add_null_runs(seen: MatchingEvidence, nulls: Iterable[Callable[[], float]]) 
 def write_sentence(seen: MatchingEvidence, ok: bool | None, n_pairs: int, shape: tuple[int, int]) -> str:
     """Return the verdict with its figures, in one sentence."""
     word = {True: "matched", False: "failed", None: "doubtful"}[ok]
-    return f"{word}: {n_pairs:,} pairs of {shape[0]:,} and {shape[1]:,} rows; {_write_reason(seen, ok)}."
+    known = f", {seen.known:,} of them known" if seen.known and n_pairs else ""
+    return f"{word}: {n_pairs:,} pairs of {shape[0]:,} and {shape[1]:,} rows{known}; {_write_reason(seen, ok)}."
 
 
 def _write_reason(seen: MatchingEvidence, ok: bool | None) -> str:
-    right = f"about {seen.precision:.0%} of the confirmed pairs should be right"
+    right = f"about {seen.precision:.0%} of the new pairs should be right"
+    if ok is None and judge(seen):
+        right = f"no new pair is sure enough; {right}"
     runs = (
         f"two runs agree on {seen.agreement:.0%} of the rows, {seen.refound:.0%} re-found when held out (chance "
         f"{seen.null_refound:.0%}), mean best score {seen.value:.2f} (chance {seen.null_value:.2f})"

@@ -305,14 +305,13 @@ def _make_matching(
     is_known = partner < 0
     partner[known.i] = known.j
     score[known.i] = runs.known_scores
-    if every:
-        kept = runs.found.mutual | is_known | (not one_to_one)
-    elif ok:
-        kept = accept_matches(runs, confidence, enough, one_to_one)
-    else:
-        kept = np.zeros(len(partner), dtype=bool)
     # Where labels forbid all candidates, the best of them is forbidden too.
     forbidden = labels_differ(codes[0], codes[1][partner])
+    sure = accept_matches(runs, confidence, enough, one_to_one) & ~forbidden
+    # Without a new pair there is no success.
+    if ok and not (sure & ~is_known).any():
+        ok = None
+    kept = (runs.found.mutual | is_known | (not one_to_one)) if every else sure & (ok is True)
     i = np.flatnonzero(kept & ~forbidden)
     shape = len(codes[0]), len(codes[1])
     return Matching(
