@@ -12,6 +12,7 @@ from itertools import pairwise
 from typing import Any
 
 import numpy as np
+from threadpoolctl import threadpool_limits
 
 from benchmarks.record import Bar, Options, Record, verdict
 from benchmarks.task import SEED
@@ -101,7 +102,8 @@ def _refinement(A: Any, B: Any) -> Callable[[], Any]:
 def main() -> None:
     """Print the bars."""
     record = Record()
-    run(record, Options(0.0, 1), lambda text: sys.stderr.write(f"{text}\n"))
+    with threadpool_limits(1):
+        run(record, Options(0.0, 1), lambda text: sys.stderr.write(f"{text}\n"))
     sys.stdout.writelines(f"{bar}\n" for bar in record.bars)
 
 

@@ -552,10 +552,13 @@ def geometric_scores(A: Prepared, B: Prepared) -> Scores:
     Of very many rows, by the surroundings of each row too: the mean descriptors of the rows that are nearest to it.
     """
     places = quantile_positions(len(A.squares), len(B.squares))
-    SA, SB = (standardize_columns(sorted_similarities(X, p)) for X, p in ((A, places[0]), (B, places[1])))
+    many = len(A.squares) * len(B.squares) > MANY_PAIRS
+    k = SURROUNDINGS[-1] if many else 0
+    (SA, near_a), (SB, near_b) = (sort_similarities(X, p, k) for X, p in ((A, places[0]), (B, places[1])))
+    SA, SB = standardize_columns(SA), standardize_columns(SB)
     FA, FB = (standardize_columns(signatures(X)).astype(np.float32) for X in (A, B))
-    if len(SA) * len(SB) > MANY_PAIRS:
-        return _score_distances(*add_surroundings((A.points, B.points), [(SA, SB), (FA, FB)])).standardize()
+    if many:
+        return _score_distances(*add_surroundings((near_a, near_b), [(SA, SB), (FA, FB)])).standardize()
     alike = Scores(normalize_rows(SA), normalize_rows(SB))
     return alike.standardize() + _score_distances(FA, FB).standardize()
 
@@ -566,10 +569,9 @@ def _score_distances(a: FloatArray, b: FloatArray) -> Scores:
 
 
 def add_surroundings(
-    points: tuple[FloatArray, FloatArray], kinds: list[tuple[FloatArray, FloatArray]]
+    near: tuple[IntArray, IntArray], kinds: list[tuple[FloatArray, FloatArray]]
 ) -> tuple[FloatArray, FloatArray]:
-    """Return descriptors of the rows of either side, joined with those of their surroundings, along common axes."""
-    near = [find_nearest(X, SURROUNDINGS[-1]) for X in points]
+    """Return descriptors of the rows of either side, joined with those of the nearest rows, along common axes."""
     parts = []
     for weight, kind in zip(WEIGHTS, kinds, strict=True):
         pair = list(kind)
@@ -579,17 +581,6 @@ def add_surroundings(
                 pair = [describe_surroundings(F, rows) for F, rows in zip(few, near, strict=True)]
             parts.append([weight / np.sqrt(F.shape[1]) * F for F in pair])
     return _reduce_jointly([np.hstack(side) for side in zip(*parts, strict=True)], MANY_AXES)
-
-
-def find_nearest(points: FloatArray, k: int) -> IntArray:
-    """Return the k nearest rows (n, k) of each row of unit length in its own collection, nearest first."""
-    found = []
-    for rows, S in Scores(points, points).blocks():
-        S[np.arange(len(S)), np.arange(rows.start, rows.stop)] = -np.inf  # a row is not its own neighbour
-        places = _find_largest(S, k)
-        order = np.argsort(-np.take_along_axis(S, places, axis=1), axis=1)
-        found.append(np.take_along_axis(places, order, axis=1))
-    return np.concatenate(found)
 
 
 def describe_surroundings(F: FloatArray, near: IntArray) -> FloatArray:
@@ -634,10 +625,13 @@ def quantile_positions(n: int, m: int) -> tuple[IntArray, IntArray]:
     return a, b
 
 
-def sorted_similarities(X: Prepared, places: IntArray) -> FloatArray:
-    """Return the cosines of each centred row to all others, in falling order, at some places (n, p)."""
+def sort_similarities(X: Prepared, places: IntArray, k: int = 0) -> tuple[FloatArray, IntArray]:
+    """Return the cosines of each centred row to all others, in falling order, at some places (n, p).
+
+    Also the k nearest rows (n, k), the nearest first.
+    """
     n = len(X.squares)
-    out = np.empty((n, len(places)), np.float32)
+    out, near = np.empty((n, len(places)), np.float32), np.empty((n, k), np.intp)
     lengths = np.sqrt(np.maximum(X.squares, 1e-300))
     shift = np.asarray(X.features @ X.mean).ravel()
     dense = None if is_sparse(X.features) else ((X.features - X.mean) / lengths[:, None]).astype(np.float32)
@@ -649,9 +643,13 @@ def sorted_similarities(X: Prepared, places: IntArray) -> FloatArray:
             G = dense[rows] @ dense.T
         G = G.astype(np.float32)
         G[np.arange(len(G)), np.arange(rows.start, rows.stop)] = -np.inf  # a row is not its own neighbour
+        if k:
+            nearest = _find_largest(G, k)
+            order = np.argsort(-np.take_along_axis(G, nearest, axis=1), axis=1)
+            near[rows] = np.take_along_axis(nearest, order, axis=1)
         G.sort(axis=1)
         out[rows] = G[:, ::-1][:, places]
-    return out
+    return out, near
 
 
 def signatures(X: Prepared, leading: tuple[int, ...] = LEADING) -> FloatArray:

@@ -55,7 +55,8 @@ SAMPLE_CELLS = 10_000_000
 SAMPLED, ENOUGH_ANCHORS = (1500, 3000), 10
 # Rows of A and of B where not: of A, a random part of so many times as many dense ones.
 DENSE, SPARE = (1500, 1900), 1.15
-ROUNDS_ON_ALL = 2
+# Rows of A in the first round after the sample; rounds then, the first included.
+MORE, ROUNDS_ON_ALL = 5000, 2
 FOLDS, FOLDS_OF_MANY = 10, 4
 # With more cells than this, there are fewer folds.
 MANY = 4_000_000
@@ -117,8 +118,11 @@ class Run:
 
     def refit(self, links: Links, shortlist: Shortlist | None = None) -> Run:
         """Learn from other pairs."""
-        bridge = self.problem.fit_bridge(links, None, self.bridge)
-        return Run.of(self.problem, bridge, self.schedule, shortlist)
+        return Run.of(self.problem, self.refit_bridge(links), self.schedule, shortlist)
+
+    def refit_bridge(self, links: Links) -> Bridge:
+        """Return the bridge that is learned from other pairs."""
+        return self.problem.fit_bridge(links, None, self.bridge)
 
     @property
     def value(self) -> float:
@@ -250,15 +254,18 @@ def _find_highest(values: FloatArray, k: int) -> IntArray:
     return np.sort(np.argsort(-values, kind="stable")[:k])
 
 
-def continue_on_all(run: Run, problem: MatchingProblem, rounds: int, progress: Callable[[], None]) -> Run:
+def continue_on_all(run: Run, problem: MatchingProblem, progress: Callable[[], None]) -> Run:
     """Apply a run on a sample to all rows of the problem, and refine it for some more rounds with nothing hidden."""
     if run.problem is problem:
         return run
-    run = Run.of(problem, run.bridge, run.schedule)
-    for round_ in range(rounds):
+    # What was learned from a sample is learned again from more rows, before it has to find the candidates of all.
+    rows = np.unique(np.linspace(0, len(problem.A) - 1, MORE).astype(np.intp))
+    first = Run.of(problem.select(rows), run.bridge, run.schedule)
+    progress()
+    run = Run.of(problem, first.refit_bridge(mutual_pairs(first.best)), run.schedule)
+    for _ in range(ROUNDS_ON_ALL - 1):
         progress()
-        # What was learned from a sample has candidates that are good, not best: they are chosen once more.
-        run = run.refit(mutual_pairs(run.best), run.shortlist if round_ else None)
+        run = run.refit(mutual_pairs(run.best), run.shortlist)
     return run
 
 
@@ -435,7 +442,7 @@ def run_all(
 
     def finish(run: Run, seed: Generator) -> tuple[Run, Best]:
         count = partial(counter.count, "all rows", cost)
-        run = continue_on_all(run, some if run is trial else every, ROUNDS_ON_ALL, count)
+        run = continue_on_all(run, some if run is trial else every, count)
         return run, match_out_of_fold(run, seed, partial(counter.count, "held-out rows", cost))
 
     ends: list[Callable[[], tuple[Run, Best]]] = [
