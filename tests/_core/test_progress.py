@@ -182,7 +182,7 @@ def test_all_work_of_a_match_was_expected(monkeypatch, known, sampled):
     if sampled:
         monkeypatch.setattr("isthmus.tasks.matching.refinement.SAMPLE_CELLS", 4000)
         monkeypatch.setattr("isthmus.tasks.matching.refinement.SAMPLE_CELLS", 4000)
-        monkeypatch.setattr("isthmus.tasks.matching.refinement.SAMPLED", 60)
+        monkeypatch.setattr("isthmus.tasks.matching.refinement.SAMPLED", (60, 66))
     seen = reports(monkeypatch)
     isthmus.match(A, B, pairs=[(i, i) for i in range(known)] or None, progress=True)
     fractions = [fraction for _, fraction in seen]

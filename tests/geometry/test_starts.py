@@ -9,7 +9,7 @@ from isthmus.geometry.similarity import (
     quantile_positions,
     scale_rows,
     signatures,
-    sorted_similarities,
+    sort_similarities,
 )
 
 
@@ -42,7 +42,9 @@ def test_sorted_similarities_are_cosines_in_falling_order():
     C = centred @ centred.T / np.linalg.norm(centred, axis=1) / np.linalg.norm(centred, axis=1)[:, None]
     expected = -np.sort(-(C - 9.0 * np.eye(90)), axis=1)[:, [0, 3, 88]]
     for X in (rows, sp.csr_matrix(rows)):
-        np.testing.assert_allclose(sorted_similarities(prepare_rows(X), np.array([0, 3, 88])), expected, atol=1e-5)
+        found, near = sort_similarities(prepare_rows(X), np.array([0, 3, 88]), 4)
+        np.testing.assert_allclose(found, expected, atol=1e-5)
+        assert near.shape == (len(found), 4)
 
 
 def test_compared_places_are_the_same_shares_of_lists_of_any_length():

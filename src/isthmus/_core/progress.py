@@ -126,7 +126,7 @@ class WorkCounter:
     def __init__(self, progress: Progress, *, numbered: bool = True) -> None:
         self._progress, self._numbered = progress, numbered
         self._rounds, self._stopped, self._lock = 0, False, Lock()
-        self._done = self._left = 0.0
+        self._done = self._left = self._highest = 0.0
 
     @property
     def fraction(self) -> float:
@@ -158,10 +158,12 @@ class WorkCounter:
             if self._stopped:
                 raise CancelledError
             self._rounds += 1
+            # Work that turns out to be needed does not turn a bar back.
+            self._highest = max(self._highest, self.fraction)
             if self._numbered:
-                self._progress.report(f"{what}, round {self._rounds}", self.fraction, what, self._rounds)
+                self._progress.report(f"{what}, round {self._rounds}", self._highest, what, self._rounds)
             else:
-                self._progress.report(what, self.fraction)
+                self._progress.report(what, self._highest)
             self._done, self._left = self._done + cost, self._left - (cost if expected is None else expected)
 
     def stop(self) -> None:

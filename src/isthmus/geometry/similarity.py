@@ -9,14 +9,15 @@ r"""Similarities of rows that share no column: unit rows, tables of scores, hubn
 
    .. math:: 2 S_{ij} - h_i - h_j, \qquad h = \text{mean of the ten best scores of a row or column.}
 
-   :func:`apply_csls` has it for tables of scores, :func:`rank_neighbours` for points of a common space.
+   :func:`apply_csls` has it for tables of scores, :func:`rank_neighbours` for points of a common space. Of very many
+   rows it is measured among the few best candidates of each (:class:`Shortlist`).
 4. **Signatures.** Without any known pair, rows are compared by what looks the same in any features: statistics of
    each row and its sorted similarities to the other rows of its own collection (:func:`geometric_scores`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -49,6 +50,10 @@ TINY = np.finfo(np.float64).tiny
 CELLS_PER_BLOCK = 4_000_000
 # The number of best scores whose mean is the hubness of a row (Conneau et al. 2018).
 NEIGHBOURHOOD = 10
+# Scores per group: the largest of a row are among the groups with the largest maxima.
+GROUP = 16
+# Candidates that are kept of each row of A, and of each row of B.
+ROW_CANDIDATES, COLUMN_CANDIDATES = 30, 20
 # Rows per domain that are kept to measure the hubness of new rows.
 SAMPLE = 1000
 # Scores below are of candidates that are hidden or forbidden; others (without hubs, or of deviation 1) are small.
@@ -57,6 +62,14 @@ NO_PARTNER = -50.0
 LEADING = (8, 16, 24, 40)
 # Similarities to the nearest 20 rows are compared one by one, those further down at about 100 places.
 NEAREST, PLACES = 20, 100
+# With more pairs of rows than this, they are also compared by what surrounds them: of so many, too many look alike.
+MANY_PAIRS = 10_000_000
+# Sizes of surroundings, and that of which deviations count too; how often those of surroundings are looked at.
+SURROUNDINGS, DEVIATING, STEPS = (5, 15, 50), 15, 2
+# Axes that descriptors are reduced to before and after; the weights of similarities and of statistics.
+FEW_AXES, MANY_AXES, WEIGHTS = 24, 160, (1.0, 0.7)
+# Variances below this share of the largest are rounding.
+SMALLEST = 1e-6
 
 
 def normalize_rows(X: FloatArray) -> FloatArray:
@@ -194,9 +207,9 @@ def fit_leading_axes(X: Matrix, k: int) -> PrincipalAxes:
     return PrincipalAxes(mean, V @ E[:, ::-1][:, :k], deviations)
 
 
-def split_rows(n: int, width: int) -> Iterator[slice]:
-    """Yield runs of n rows whose tables, of this width, have at most :data:`CELLS_PER_BLOCK` cells."""
-    step = max(1, CELLS_PER_BLOCK // max(1, width))
+def split_rows(n: int, width: int, times: int = 1) -> Iterator[slice]:
+    """Yield runs of n rows whose tables, of this width, have at most :data:`CELLS_PER_BLOCK` cells, some times."""
+    step = max(1, times * CELLS_PER_BLOCK // max(1, width))
     return (slice(start, min(start + step, n)) for start in range(0, n, step))
 
 
@@ -233,9 +246,9 @@ class Scores:
         """Return all scores (n, m)."""
         return np.asarray(self.left @ self.right.T)
 
-    def blocks(self) -> Iterator[tuple[slice, FloatArray]]:
-        """Yield runs of rows with their scores."""
-        return ((rows, self.left[rows] @ self.right.T) for rows in split_rows(*self.shape))
+    def blocks(self, times: int = 1) -> Iterator[tuple[slice, FloatArray]]:
+        """Yield runs of rows with their scores; these can be some times as many as usual."""
+        return ((rows, self.left[rows] @ self.right.T) for rows in split_rows(*self.shape, times))
 
     def at(self, i: IntArray, j: IntArray) -> FloatArray:
         """Return the scores of pairs of a row and a column."""
@@ -289,23 +302,128 @@ class Hubness:
         return 0.5 * float(self.best_of_rows.mean(dtype=np.float64) + self.best_of_columns.mean(dtype=np.float64))
 
 
-def measure_hubness(scores: Scores) -> Hubness:
-    """Return the mean of the ten best scores of each row and each column, and the best of them."""
+@dataclass(frozen=True, eq=False)
+class Table:
+    """Scores (n, m) that are held in memory, because they are read more than once."""
+
+    values: FloatArray
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Rows and columns (n, m)."""
+        return len(self.values), self.values.shape[1]
+
+    def blocks(self) -> Iterator[tuple[slice, FloatArray]]:
+        """Yield all rows at once."""
+        yield slice(0, len(self.values)), self.values
+
+
+@dataclass(frozen=True, eq=False)
+class Shortlist:
+    """The best candidates of each row of A (n, k) and of each row of B (m, k'), in no order."""
+
+    rows: IntArray
+    columns: IntArray
+
+    @classmethod
+    def of(cls, scores: Scores) -> Shortlist:
+        """Take those of the highest scores."""
+        m, rows = scores.shape[1], []
+        columns, best = np.empty((m, 0), np.intp), np.empty((m, 0), np.float32)
+        # Large blocks: of each column, the best of a block are merged with the best so far.
+        for place, S in scores.blocks(times=5):
+            rows.append(_find_largest(S, ROW_CANDIDATES))
+            found = _find_largest(S.T, COLUMN_CANDIDATES)
+            columns = np.hstack([columns, found + place.start])
+            best = np.hstack([best, S[found, np.arange(m)[:, None]]])
+            kept = _find_largest(best, COLUMN_CANDIDATES)
+            columns, best = np.take_along_axis(columns, kept, axis=1), np.take_along_axis(best, kept, axis=1)
+        return cls(np.concatenate(rows), columns)
+
+    def score(self, scores: Scores) -> tuple[FloatArray, FloatArray]:
+        """Return the scores of the candidates, in their places."""
+        L, R = scores.left, scores.right
+        return _score_candidates(L, R, self.rows), _score_candidates(R, L, self.columns)
+
+    def find_best(self, scores: Scores) -> Best:
+        """Return the best candidates."""
+        L, R = scores.left, scores.right
+        of_rows, of_columns = _find_best_candidates(L, R, self.rows), _find_best_candidates(R, L, self.columns)
+        return Best(of_rows[0], of_columns[0], of_rows[1], of_columns[1])
+
+    def find_best_of_rows(self, scores: Scores, rows: IntArray) -> tuple[IntArray, FloatArray]:
+        """Return the best candidates of some rows of A, and their scores."""
+        return _find_best_candidates(scores.left[rows], scores.right, self.rows[rows])
+
+
+def _score_candidates(L: FloatArray, R: FloatArray, candidates: IntArray) -> FloatArray:
+    """Return the products (n, k) of each row of L with some rows of R."""
+    blocks = split_rows(len(L), candidates.shape[1] * R.shape[1])
+    return np.concatenate([np.matmul(R[candidates[rows]], L[rows, :, None])[:, :, 0] for rows in blocks])
+
+
+def _find_best_candidates(L: FloatArray, R: FloatArray, candidates: IntArray) -> tuple[IntArray, FloatArray]:
+    S, each = _score_candidates(L, R, candidates), np.arange(len(L))
+    best = S.argmax(axis=1)
+    return candidates[each, best], S[each, best]
+
+
+def measure_hubness(scores: Scores | Table, among: Shortlist | None = None) -> Hubness:
+    """Return the mean of the ten best scores of each row and each column, and the best of them.
+
+    With a shortlist, these are the best among the candidates.
+    """
     n, m = scores.shape
+    if among is not None and isinstance(scores, Scores):
+        a, b = (_largest(found) for found in among.score(scores))
+        return Hubness(a.mean(axis=1), b.mean(axis=1), a.max(axis=1), b.max(axis=1))
     rows, top = np.empty(n, np.float32), np.empty(n, np.float32)
     columns = np.empty((m, 0), np.float32)
     for place, S in scores.blocks():
         best = _largest(S)
         rows[place], top[place] = best.mean(axis=1), best.max(axis=1)
-        # Of each column the ten best so far; a contiguous copy, as a partition along strided rows is slow.
-        columns = _largest(np.hstack([columns, _largest(np.ascontiguousarray(S.T))]))
+        # Of each column the ten best so far.
+        columns = _largest(np.hstack([columns, _largest(S.T)]))
     return Hubness(rows, columns.mean(axis=1), top, columns.max(axis=1))
 
 
 def _largest(S: FloatArray, k: int = NEIGHBOURHOOD) -> FloatArray:
     """Return the k largest scores of each row, or all where there are fewer, in no order."""
-    k = min(k, S.shape[1])
-    return np.asarray(np.partition(S, S.shape[1] - k, axis=1)[:, -k:])
+    some, _ = _select_groups(S, k)
+    k = min(k, some.shape[1])
+    return np.asarray(np.partition(some, some.shape[1] - k, axis=1)[:, -k:])
+
+
+def _find_largest(S: FloatArray, k: int) -> IntArray:
+    """Return the places of the k largest scores of each row, or of all where there are fewer, in no order."""
+    some, places = _select_groups(S, k)
+    k = min(k, some.shape[1])
+    found = np.argpartition(some, some.shape[1] - k, axis=1)[:, -k:]
+    return found if places is None else np.take_along_axis(places, found, axis=1)
+
+
+def _select_groups(S: FloatArray, k: int) -> tuple[FloatArray, IntArray | None]:
+    """Return some scores of each row, the k largest among them, and their places; None: all.
+
+    These are in the k groups with the largest maxima. Maxima are many times faster than a partition of all scores.
+    """
+    n, m = S.shape
+    q = m // GROUP
+    if q < 2 * k:
+        # A partition along strided rows is slow.
+        return np.ascontiguousarray(S), None
+    # Groups are every q-th score, so that maxima run along memory.
+    maxima = np.ascontiguousarray(S[:, : q * GROUP].reshape(n, GROUP, q).max(axis=1))
+    groups = np.argpartition(maxima, q - k, axis=1)[:, -k:]
+    places = (groups[:, None, :] + q * np.arange(GROUP)[:, None]).reshape(n, k * GROUP)
+    places = np.hstack([places, np.broadcast_to(np.arange(q * GROUP, m), (n, m - q * GROUP))])
+    return S[np.arange(n)[:, None], places], places
+
+
+def measure_density(points: FloatArray) -> FloatArray:
+    """Return the cosine (n,) of each row of unit length to the tenth nearest of its own collection."""
+    k = min(NEIGHBOURHOOD + 1, len(points))  # a row is its own nearest
+    return np.concatenate([_largest(S, k).min(axis=1) for _, S in Scores(points, points).blocks()])
 
 
 def apply_csls(scores: Scores, hubness: Hubness | None = None) -> Scores:
@@ -330,8 +448,11 @@ class Best:
         return np.flatnonzero(both & (self.row_scores > NO_PARTNER))
 
 
-def find_best(scores: Scores, hide: float = 0.0, rng: Generator | None = None) -> Best:
-    """Find the best partners; with ``hide``, among candidates of which that share is hidden at random."""
+def find_best(scores: Scores | Table, hide: float = 0.0, rng: Generator | None = None) -> Best:
+    """Find the best partners; with ``hide``, among candidates of which that share is hidden at random.
+
+    What is hidden is overwritten in a :class:`Table`.
+    """
     n, m = scores.shape
     j, score = np.empty(n, np.intp), np.empty(n, np.float32)
     i, highest = np.zeros(m, np.intp), np.full(m, -np.inf, np.float32)
@@ -426,13 +547,60 @@ def rank_neighbours(
 
 
 def geometric_scores(A: Prepared, B: Prepared) -> Scores:
-    """Score rows of A and B by what needs no known pair: statistics of each row, and its sorted similarities."""
+    """Score rows of A and B by what needs no known pair: statistics of each row, and its sorted similarities.
+
+    Of very many rows, by the surroundings of each row too: the mean descriptors of the rows that are nearest to it.
+    """
     places = quantile_positions(len(A.squares), len(B.squares))
-    SA, SB = (standardize_columns(sorted_similarities(X, p)) for X, p in ((A, places[0]), (B, places[1])))
-    alike = Scores(normalize_rows(SA), normalize_rows(SB))
+    many = len(A.squares) * len(B.squares) > MANY_PAIRS
+    k = SURROUNDINGS[-1] if many else 0
+    (SA, near_a), (SB, near_b) = (sort_similarities(X, p, k) for X, p in ((A, places[0]), (B, places[1])))
+    SA, SB = standardize_columns(SA), standardize_columns(SB)
     FA, FB = (standardize_columns(signatures(X)).astype(np.float32) for X in (A, B))
-    near = Scores(2.0 * FA, FB).shift(-np.einsum("ij,ij->i", FA, FA), -np.einsum("ij,ij->i", FB, FB))
-    return alike.standardize() + near.standardize()
+    if many:
+        return _score_distances(*add_surroundings((near_a, near_b), [(SA, SB), (FA, FB)])).standardize()
+    alike = Scores(normalize_rows(SA), normalize_rows(SB))
+    return alike.standardize() + _score_distances(FA, FB).standardize()
+
+
+def _score_distances(a: FloatArray, b: FloatArray) -> Scores:
+    """Return minus the squared distances of all rows."""
+    return Scores(2.0 * a, b).shift(-np.einsum("ij,ij->i", a, a), -np.einsum("ij,ij->i", b, b))
+
+
+def add_surroundings(
+    near: tuple[IntArray, IntArray], kinds: list[tuple[FloatArray, FloatArray]]
+) -> tuple[FloatArray, FloatArray]:
+    """Return descriptors of the rows of either side, joined with those of the nearest rows, along common axes."""
+    parts = []
+    for weight, kind in zip(WEIGHTS, kinds, strict=True):
+        pair = list(kind)
+        for step in range(STEPS + 1):
+            if step:
+                few = _reduce_jointly(pair, FEW_AXES, even=True)
+                pair = [describe_surroundings(F, rows) for F, rows in zip(few, near, strict=True)]
+            parts.append([weight / np.sqrt(F.shape[1]) * F for F in pair])
+    return _reduce_jointly([np.hstack(side) for side in zip(*parts, strict=True)], MANY_AXES)
+
+
+def describe_surroundings(F: FloatArray, near: IntArray) -> FloatArray:
+    """Return means of the descriptors of the nearest rows, few to many, and their deviations, standardized."""
+    parts = []
+    for rows in split_rows(len(F), near.shape[1] * F.shape[1]):
+        X = F[near[rows]]
+        parts.append(np.hstack([*(X[:, :k].mean(axis=1) for k in SURROUNDINGS), X[:, :DEVIATING].std(axis=1)]))
+    return standardize_columns(np.concatenate(parts))
+
+
+def _reduce_jointly(pair: Sequence[FloatArray], k: int, *, even: bool = False) -> tuple[FloatArray, FloatArray]:
+    """Return rows of both sides along their k common axes; where even, with deviations closer to each other."""
+    mean, covariance = _moments(np.vstack(pair))
+    values, V = np.linalg.eigh(covariance)
+    V, values = V[:, ::-1][:, :k], values[::-1][:k]
+    if even:
+        V = V * np.maximum(values, SMALLEST * values[0]) ** -0.25
+    a, b = (np.asarray((F - mean) @ V, dtype=np.float32) for F in pair)
+    return a, b
 
 
 def standardize_columns(F: FloatArray) -> FloatArray:
@@ -457,10 +625,13 @@ def quantile_positions(n: int, m: int) -> tuple[IntArray, IntArray]:
     return a, b
 
 
-def sorted_similarities(X: Prepared, places: IntArray) -> FloatArray:
-    """Return the cosines of each centred row to all others, in falling order, at some places (n, p)."""
+def sort_similarities(X: Prepared, places: IntArray, k: int = 0) -> tuple[FloatArray, IntArray]:
+    """Return the cosines of each centred row to all others, in falling order, at some places (n, p).
+
+    Also the k nearest rows (n, k), the nearest first.
+    """
     n = len(X.squares)
-    out = np.empty((n, len(places)), np.float32)
+    out, near = np.empty((n, len(places)), np.float32), np.empty((n, k), np.intp)
     lengths = np.sqrt(np.maximum(X.squares, 1e-300))
     shift = np.asarray(X.features @ X.mean).ravel()
     dense = None if is_sparse(X.features) else ((X.features - X.mean) / lengths[:, None]).astype(np.float32)
@@ -472,9 +643,13 @@ def sorted_similarities(X: Prepared, places: IntArray) -> FloatArray:
             G = dense[rows] @ dense.T
         G = G.astype(np.float32)
         G[np.arange(len(G)), np.arange(rows.start, rows.stop)] = -np.inf  # a row is not its own neighbour
+        if k:
+            nearest = _find_largest(G, k)
+            order = np.argsort(-np.take_along_axis(G, nearest, axis=1), axis=1)
+            near[rows] = np.take_along_axis(nearest, order, axis=1)
         G.sort(axis=1)
         out[rows] = G[:, ::-1][:, places]
-    return out
+    return out, near
 
 
 def signatures(X: Prepared, leading: tuple[int, ...] = LEADING) -> FloatArray:

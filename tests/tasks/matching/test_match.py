@@ -248,7 +248,7 @@ def test_where_all_rows_of_one_side_are_known_no_other_is_matched(views):
 
 def test_many_rows_are_refined_on_a_sample_first(views, monkeypatch):
     monkeypatch.setattr(refinement, "SAMPLE_CELLS", 120 * 150)
-    monkeypatch.setattr(refinement, "SAMPLED", 120)
+    monkeypatch.setattr(refinement, "SAMPLED", (120, 150))
     monkeypatch.setattr(refinement, "MANY", 1)
     found = match(views.A, views.B, known(views, 30))
     assert found.evidence.held_out.n == 10

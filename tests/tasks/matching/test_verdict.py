@@ -4,10 +4,18 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from scipy.special import expit
 
 from isthmus.evidence.held_out import PairRecall
-from isthmus.tasks.matching.evidence import MatchingEvidence, _shift_log_odds, judge, write_sentence
+from isthmus.tasks.matching.evidence import (
+    MatchingEvidence,
+    _shift_log_odds,
+    add_null_runs,
+    judge,
+    write_sentence,
+)
 
 GOOD = MatchingEvidence(
     rows=100, agreement=0.9, refound=0.8, null_refound=0.2, value=0.8, null_value=0.5, mutual=0.8, null_mutual=0.5,
@@ -74,8 +82,57 @@ def test_the_excess_grows_with_the_root_of_the_number_of_rows():
 
 
 @pytest.mark.parametrize("precision", [0.0, 0.4, 0.9, 1.0])
-def test_confidences_are_lowered_to_the_precision_and_never_raised(precision):
+def test_confidences_are_shifted_to_the_precision(precision):
     odds = np.linspace(-1.0, 4.0, 30)
-    lowered = expit(odds + _shift_log_odds(odds, precision))
-    assert lowered.mean() == pytest.approx(min(precision, expit(odds).mean()), abs=1e-6)
-    assert (lowered <= expit(odds)).all()
+    shifted = expit(odds + _shift_log_odds(odds, precision))
+    # At best, half a pair is wrong.
+    assert shifted.mean() == pytest.approx(min(precision, 1.0 - 0.5 / 30), abs=1e-6)
+    assert (np.diff(shifted) >= 0.0).all()
+    assert _shift_log_odds(odds[:0], precision) == 0.0
+
+
+UNCLEAR = replace(GOOD, null_mutual=0.4, null_refound=0.5)
+
+
+def run_nulls(seen, *shares):
+    """Return the evidence with further controls, and how many of them were run."""
+    done = []
+    return add_null_runs(seen, [lambda share=share: done.append(share) or share for share in shares]), len(done)
+
+
+def test_a_further_control_that_does_as_well_decides_and_is_the_last():
+    assert judge(UNCLEAR) is True
+    seen, n = run_nulls(UNCLEAR, 0.1, 0.6, 0.1, 0.1)
+    assert n == 2
+    assert seen.nulls == (0.1, 0.6)
+    assert judge(seen) is None
+
+
+def test_further_controls_that_do_worse_leave_the_verdict():
+    seen, n = run_nulls(UNCLEAR, 0.1, 0.0, 0.2)
+    assert n == 3
+    assert judge(seen) is True
+    assert seen.precision == UNCLEAR.precision
+    assert seen.excess == UNCLEAR.excess
+
+
+@pytest.mark.parametrize(
+    "seen", [replace(UNCLEAR, rows=100_000), replace(UNCLEAR, agreement=0.0), replace(GOOD, mutual=0.2)],
+    ids=["clear", "failed", "doubtful"],
+)  # fmt: skip
+def test_there_are_no_further_controls_where_the_case_is_clear(seen):
+    assert run_nulls(seen, 0.9) == (seen, 0)
+
+
+@given(st.lists(st.floats(0.0, 1.0), max_size=5), st.floats(0.0, 1.0))
+def test_the_precision_falls_with_every_further_control(shares, another):
+    seen = replace(UNCLEAR, nulls=tuple(shares))
+    assert 0.0 <= replace(seen, nulls=(*shares, another)).precision <= seen.precision <= UNCLEAR.precision
+
+
+def test_the_sentence_tells_known_pairs_from_new_ones():
+    assert "12 pairs of 20 and 30 rows, 5 of them known;" in write_sentence(
+        replace(GOOD, known=5), True, 12, (20, 30)
+    )
+    assert "of the new pairs should be right" in write_sentence(GOOD, True, 12, (20, 30))
+    assert "no new pair is sure enough" in write_sentence(GOOD, None, 0, (20, 30))

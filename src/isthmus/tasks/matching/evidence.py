@@ -1,12 +1,14 @@
 """The evidence of a matching: figures of its runs, the verdict by them, and the confidence of each match.
 
 A matching is measured against a control run, which learns from shuffled pairs and starts from shuffled likeness. What
-that run finds is wrong; its figures are the chance level.
+that run finds is wrong; its figures are the chance level. One control run varies by chance itself: where a success is
+not clear, further ones have to do worse too (:func:`add_null_runs`).
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
 from math import sqrt
 from typing import TYPE_CHECKING
 
@@ -26,8 +28,8 @@ BASE_ODDS = -8.3
 PER_SCORE = 8.5
 # What is added if the partner chooses the row too; if another run finds it; if it is re-found when held out.
 MUTUAL, REPEATED, REFOUND = 3.0, 1.2, 2.3
-# The most that log-odds are lowered by.
-LOWEST = 100.0
+# The most that log-odds are shifted by.
+FARTHEST = 100.0
 # The share of the held-out pairs that has to be near.
 MOST_NEAR = 0.5
 # The estimated precision that the confirmed pairs have to have; with less, the matching is doubtful.
@@ -36,6 +38,8 @@ MOSTLY_RIGHT = 0.53
 CONSENSUS = 0.23
 # It has also succeeded with this much consensus on right pairs, if the excess is this many standard errors.
 RIGHT_CONSENSUS, MANY_ERRORS = 0.1, 6.0
+# From this excess on a success is clear: of 411 pairs of unrelated tables, none exceeded 4.1.
+CLEAR = 12.0
 # With less, most rows outside known pairs have no partner, or not the one that was found.
 SOME_CONSENSUS = 0.1
 # By how much the mean best score has to exceed that of the control run.
@@ -71,6 +75,8 @@ class MatchingEvidence:
         What learned, and how the best refinement went.
     baseline : SharedBaseline
         How many held-out pairs the columns find that both collections share.
+    nulls : tuple of float
+        The share of the rows whose pair is mutual and re-found in each further control run.
     """
 
     rows: int
@@ -88,6 +94,7 @@ class MatchingEvidence:
     engine: str
     schedule: str
     baseline: SharedBaseline = NO_BASELINE
+    nulls: tuple[float, ...] = ()
 
     @property
     def consensus(self) -> float:
@@ -102,10 +109,11 @@ class MatchingEvidence:
 
         .. math:: 1 - (1 - \pi)\, q_0 / q, \qquad \pi = (q - q_0) / (1 - q_0)
 
-        q is the share of the rows whose pair is mutual and re-found, q_0 the same of the control run, which finds
-        wrong pairs only: what a row without a partner does. π is then the share of the rows that have one.
+        q is the share of the rows whose pair is mutual and re-found, q_0 the largest such share of a control run. It
+        finds wrong pairs only: what a row without a partner does. π is then the share of the rows that have one.
         """
         q, chance = self._confirmed_rows
+        chance = max(chance, *self.nulls, 0.0)
         if q <= chance or chance >= 1.0:
             return 0.0
         return 1.0 - (1.0 - q) / (1.0 - chance) * chance / q
@@ -116,7 +124,7 @@ class MatchingEvidence:
 
         .. math:: (q - q_0) / \sqrt{(q + q_0) / n}
 
-        q and q_0 as in :attr:`precision`, n is the number of rows.
+        q and q_0 as in :attr:`precision`, q_0 of the first control run; n is the number of rows.
         """
         q, chance = self._confirmed_rows
         return (q - chance) / max(sqrt((q + chance) / max(self.rows, 1)), 1e-9)
@@ -155,14 +163,29 @@ def judge(seen: MatchingEvidence) -> bool | None:
     return True if others and seen.precision >= MOSTLY_RIGHT else None
 
 
+def add_null_runs(seen: MatchingEvidence, nulls: Iterable[Callable[[], float]]) -> MatchingEvidence:
+    """Add further control runs to the evidence of a success that is not clear, until one of them decides against it.
+
+    Each function runs one, and returns the share of the rows whose pair is mutual and re-found.
+    """
+    for run in nulls:
+        if judge(seen) is not True or seen.excess >= CLEAR:
+            break
+        seen = replace(seen, nulls=(*seen.nulls, run()))
+    return seen
+
+
 def write_sentence(seen: MatchingEvidence, ok: bool | None, n_pairs: int, shape: tuple[int, int]) -> str:
     """Return the verdict with its figures, in one sentence."""
     word = {True: "matched", False: "failed", None: "doubtful"}[ok]
-    return f"{word}: {n_pairs:,} pairs of {shape[0]:,} and {shape[1]:,} rows; {_write_reason(seen, ok)}."
+    known = f", {seen.known:,} of them known" if seen.known and n_pairs else ""
+    return f"{word}: {n_pairs:,} pairs of {shape[0]:,} and {shape[1]:,} rows{known}; {_write_reason(seen, ok)}."
 
 
 def _write_reason(seen: MatchingEvidence, ok: bool | None) -> str:
-    right = f"about {seen.precision:.0%} of the confirmed pairs should be right"
+    right = f"about {seen.precision:.0%} of the new pairs should be right"
+    if ok is None and judge(seen):
+        right = f"no new pair is sure enough; {right}"
     runs = (
         f"two runs agree on {seen.agreement:.0%} of the rows, {seen.refound:.0%} re-found when held out (chance "
         f"{seen.null_refound:.0%}), mean best score {seen.value:.2f} (chance {seen.null_value:.2f})"
@@ -187,8 +210,8 @@ def estimate_confidence(runs: Runs, precision: float) -> FloatArray:
               + \beta_4 [\text{re-found when held out}]\bigr)
 
     s is the score, without hubs, of the best partner when the row's own pair is held out. The weights were fitted to
-    pairs of collections, part of whose rows have a partner; they are the same for all data. Where the confirmed pairs
-    would have a higher mean than the estimated ``precision``, the log-odds of all are lowered to that.
+    pairs of collections, part of whose rows have a partner; they are the same for all data. One shift of all log-odds
+    brings the mean over the confirmed pairs to the estimated ``precision``.
     """
     mutual, repeated, refound = _list_confirmations(runs)
     # Scores of tiny collections can be far outside the range that the weights were fitted on.
@@ -200,13 +223,14 @@ def estimate_confidence(runs: Runs, precision: float) -> FloatArray:
 
 
 def _shift_log_odds(odds: FloatArray, precision: float) -> float:
-    """Return what has to be added to log-odds for their mean probability to be no higher than the precision."""
-    if not len(odds) or expit(odds).mean() <= precision:
+    """Return what has to be added to log-odds for their mean probability to be the precision."""
+    if not len(odds):
         return 0.0
-    # No finite shift brings a mean probability to zero.
-    if precision <= 0.0:
-        return -LOWEST
-    return float(brentq(lambda shift: expit(odds + shift).mean() - precision, -LOWEST, 0.0))
+    # No finite shift brings a mean probability to zero or one: at best, the next pair would be wrong.
+    target = min(precision, 1.0 - 0.5 / len(odds))
+    if target <= 0.0:
+        return -FARTHEST
+    return float(brentq(lambda shift: expit(odds + shift).mean() - target, -FARTHEST, FARTHEST))
 
 
 def accept_matches(runs: Runs, confidence: FloatArray, enough: float, one_to_one: bool) -> BoolArray:

@@ -2,14 +2,14 @@
 
 Rows that choose each other become pairs, the maps are learned again from these, and so on: from few axes to many,
 with part of the candidates hidden at first. Runs differ in what they hide; the best counts, another one has to agree
-with it, and a control run, from shuffled pairs, has to do worse.
+with it, and a control run, from shuffled pairs, has to do worse. Where that is not clear, so have further ones.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_EXCEPTION, CancelledError, Future, ThreadPoolExecutor, wait
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from typing import TypeVar
 
@@ -19,9 +19,19 @@ from numpy.random import Generator
 from isthmus._core.progress import EXPECTED, WorkCounter
 from isthmus._core.validation import BoolArray, FloatArray, IntArray
 from isthmus.evidence.held_out import NEAR, PairRecall, hold_out_pairs
-from isthmus.geometry.similarity import Best, Hubness, Scores, apply_csls, find_best, measure_hubness
+from isthmus.geometry.similarity import (
+    Best,
+    Hubness,
+    Scores,
+    Shortlist,
+    Table,
+    apply_csls,
+    find_best,
+    measure_density,
+    measure_hubness,
+)
 from isthmus.tasks.matching.engine import Bridge
-from isthmus.tasks.matching.evidence import MatchingEvidence
+from isthmus.tasks.matching.evidence import MatchingEvidence, add_null_runs
 from isthmus.tasks.matching.problem import NONE, Links, MatchingProblem
 
 # The share of the candidates that are not hidden in the first round.
@@ -41,9 +51,12 @@ PROGRESS, PATIENCE = 1e-4, 2
 FEWEST = 5
 # With more cells than this, the refinement works on a sample of that size, and ends on all.
 SAMPLE_CELLS = 10_000_000
-# Rows of such a sample.
-SAMPLED = 2000
-ROUNDS_ON_ALL = 2
+# Rows of A and of B in such a sample, where enough pairs are known to draw likely partners.
+SAMPLED, ENOUGH_ANCHORS = (1500, 3000), 10
+# Rows of A and of B where not: of A, a random part of so many times as many dense ones.
+DENSE, SPARE = (1500, 1900), 1.15
+# Rows of A in the first round after the sample; rounds then, the first included.
+MORE, ROUNDS_ON_ALL = 5000, 2
 FOLDS, FOLDS_OF_MANY = 10, 4
 # With more cells than this, there are fewer folds.
 MANY = 4_000_000
@@ -54,6 +67,8 @@ LEAST, STEEP = 0.1, 4.0
 T = TypeVar("T")
 # With fewer known pairs than this, none is held out.
 FEWEST_TO_HOLD_OUT = 15
+# Further control runs: with shuffled coordinates, then with a shuffled start.
+SHUFFLED_POINTS, SHUFFLED_STARTS = 3, 2
 
 
 @dataclass(frozen=True)
@@ -78,19 +93,36 @@ COARSE, FLAT = Schedule("coarse to fine", AXES_AT_FIRST), Schedule("flat", None)
 
 @dataclass(frozen=True, eq=False)
 class Run:
-    """A state of a refinement: its problem, bridge and schedule, and the scores of all pairs with their hubness."""
+    """A state of a refinement: its problem, bridge and schedule, and the scores of all pairs with their hubness.
+
+    Of very many rows only the candidates of a shortlist are compared.
+    """
 
     problem: MatchingProblem
     bridge: Bridge
     schedule: Schedule
     scores: Scores
     hubness: Hubness
+    shortlist: Shortlist | None = None
 
     @classmethod
-    def of(cls, problem: MatchingProblem, bridge: Bridge, schedule: Schedule, axes: int | None = None) -> Run:
-        """Score all pairs of a problem by a bridge."""
-        scores = problem.score_pairs(bridge, axes)
-        return cls(problem, bridge, schedule, scores, measure_hubness(scores))
+    def of(
+        cls, problem: MatchingProblem, bridge: Bridge, schedule: Schedule, shortlist: Shortlist | None = None
+    ) -> Run:
+        """Score all pairs of a problem by a bridge; candidates are as in an earlier run, if given."""
+        scores = problem.score_pairs(bridge)
+        if problem.cells <= SAMPLE_CELLS:
+            return cls(problem, bridge, schedule, scores, measure_hubness(scores))
+        shortlist = shortlist or Shortlist.of(problem.apply_veto(scores))
+        return cls(problem, bridge, schedule, scores, measure_hubness(scores, shortlist), shortlist)
+
+    def refit(self, links: Links, shortlist: Shortlist | None = None) -> Run:
+        """Learn from other pairs."""
+        return Run.of(self.problem, self.refit_bridge(links), self.schedule, shortlist)
+
+    def refit_bridge(self, links: Links) -> Bridge:
+        """Return the bridge that is learned from other pairs."""
+        return self.problem.fit_bridge(links, None, self.bridge)
 
     @property
     def value(self) -> float:
@@ -105,7 +137,8 @@ class Run:
     @cached_property
     def best(self) -> Best:
         """The best partners that the labels allow."""
-        return find_best(self.problem.apply_veto(self.corrected))
+        scores = self.problem.apply_veto(self.corrected)
+        return find_best(scores) if self.shortlist is None else self.shortlist.find_best(scores)
 
     @property
     def mutual_share(self) -> float:
@@ -130,17 +163,26 @@ def refine_matches(
     """
     run: Run | None = None
     top: Run | None = None
+    # Tables are held: products of slim arrays would be computed four times a round.
+    prior = start.table()
+    veto = None if problem.veto is None else problem.veto.table()
+    table: FloatArray = prior
     stalled = 0
     for round_ in range(ROUNDS):
         progress()
-        scores = start if run is None else _add_prior(run.corrected, start, round_)
+        scores = prior.copy() if run is None else _add_prior(table, run.hubness, prior, round_)
+        if veto is not None:
+            scores += veto
         shown, axes = schedule.visible_share(round_), schedule.n_axes(round_, problem.axes)
-        links = mutual_pairs(find_best(problem.apply_veto(scores), 1.0 - shown, rng))
+        links = mutual_pairs(find_best(Table(scores), 1.0 - shown, rng))
         if len(links) + len(problem.anchors) < FEWEST:
             break
         # Penalties found on fewer axes are no warm start.
         before = run.bridge if run is not None and axes == problem.axes else None
-        run = Run.of(problem, problem.fit_bridge(links, axes, before), schedule, axes)
+        bridge = problem.fit_bridge(links, axes, before)
+        learned = problem.score_pairs(bridge, axes)
+        table = learned.table()
+        run = Run(problem, bridge, schedule, learned, measure_hubness(Table(table)))
         # Values of rounds with hidden candidates or fewer axes can't be compared with each other.
         if round_ > 0 and shown == 1.0 and axes == problem.axes:
             stalled = 0 if top is None or run.value > top.value + PROGRESS else stalled + 1
@@ -150,9 +192,17 @@ def refine_matches(
     return top or run or match_without_refinement(problem, start, schedule)
 
 
-def _add_prior(scores: Scores, start: Scores, round_: int) -> Scores:
-    weight = PRIOR * DECAY**round_
-    return scores.standardize() + weight * start if weight > NEGLIGIBLE else scores
+def _add_prior(table: FloatArray, hubness: Hubness, prior: FloatArray, round_: int) -> FloatArray:
+    """Return the scores without hubs, plus the initial ones while these count."""
+    scores = 2.0 * table - hubness.rows[:, None]
+    scores -= hubness.columns
+    weight = np.float32(PRIOR * DECAY**round_)
+    if weight > NEGLIGIBLE:
+        scores -= scores.mean(dtype=np.float64).astype(np.float32)
+        deviation = scores.std()
+        scores *= np.float32(1.0) / deviation if deviation > 0.0 else np.float32(0.0)
+        scores += weight * prior
+    return scores
 
 
 def match_without_refinement(problem: MatchingProblem, start: Scores, schedule: Schedule) -> Run:
@@ -162,37 +212,60 @@ def match_without_refinement(problem: MatchingProblem, start: Scores, schedule: 
 
 
 def run_refinement(
-    problem: MatchingProblem, schedule: Schedule, rng: Generator, progress: Callable[[], None], *, refine: bool
+    problem: MatchingProblem,
+    schedule: Schedule,
+    rng: Generator,
+    progress: Callable[[], None],
+    *,
+    refine: bool,
+    density: tuple[FloatArray, FloatArray] | None = None,
 ) -> Run:
     """Run a refinement from the initial scores; of many rows on a sample only."""
     if not refine:
         return match_without_refinement(problem, problem.initial_scores(), schedule)
-    part = sample_problem(problem, rng)
+    part = problem if density is None else sample_problem(problem, density, rng)
     return refine_matches(part, part.initial_scores(), schedule, rng, progress)
 
 
-def sample_problem(problem: MatchingProblem, rng: Generator) -> MatchingProblem:
-    """Return the problem of random rows of A, and of the rows of B that are likely partners by the initial scores."""
-    n, m = len(problem.A), len(problem.B)
+def sample_problem(
+    problem: MatchingProblem, density: tuple[FloatArray, FloatArray], rng: Generator
+) -> MatchingProblem:
+    """Return the problem of some rows of A and of rows of B that are likely to be their partners.
+
+    With enough known pairs, the initial scores tell who is. Without, they tell too little: the rows in the densest
+    places of either collection are taken, as these are mostly the same objects. ``density`` is of all rows.
+    """
+    n = len(problem.A)
     if problem.cells <= SAMPLE_CELLS:
         return problem
-    part = problem.select(np.sort(rng.choice(n, min(n, SAMPLED), replace=False)))
-    wanted = SAMPLE_CELLS // len(part.A)
-    if wanted >= m:
-        return part
-    # Rows of B drawn at random would mostly not have their partner among those of A.
-    likely = find_best(part.apply_veto(part.initial_scores())).column_scores
-    return part.select(columns=np.sort(np.argpartition(-likely, wanted)[:wanted]))
+    if len(problem.anchors) >= ENOUGH_ANCHORS:
+        part = problem.select(np.sort(rng.choice(n, min(n, SAMPLED[0]), replace=False)))
+        likely = find_best(part.apply_veto(part.initial_scores())).column_scores
+        return part.select(columns=_find_highest(likely, SAMPLED[1]))
+    a, b = density[0][problem.rows], density[1][problem.columns]
+    dense = _find_highest(a, int(SPARE * DENSE[0]))
+    # Runs have to differ in their rows too: of A they get others, of B as many as may be partners.
+    rows = np.sort(rng.choice(dense, min(n, DENSE[0]), replace=False))
+    return problem.select(rows, _find_highest(b, DENSE[1]))
 
 
-def continue_on_all(run: Run, problem: MatchingProblem, rounds: int, progress: Callable[[], None]) -> Run:
+def _find_highest(values: FloatArray, k: int) -> IntArray:
+    """Return the places of the k highest values, rising."""
+    return np.sort(np.argsort(-values, kind="stable")[:k])
+
+
+def continue_on_all(run: Run, problem: MatchingProblem, progress: Callable[[], None]) -> Run:
     """Apply a run on a sample to all rows of the problem, and refine it for some more rounds with nothing hidden."""
     if run.problem is problem:
         return run
-    run = Run.of(problem, run.bridge, run.schedule)
-    for _ in range(rounds):
+    # What was learned from a sample is learned again from more rows, before it has to find the candidates of all.
+    rows = np.unique(np.linspace(0, len(problem.A) - 1, MORE).astype(np.intp))
+    first = Run.of(problem.select(rows), run.bridge, run.schedule)
+    progress()
+    run = Run.of(problem, first.refit_bridge(mutual_pairs(first.best)), run.schedule)
+    for _ in range(ROUNDS_ON_ALL - 1):
         progress()
-        run = Run.of(problem, problem.fit_bridge(mutual_pairs(run.best), None, run.bridge), run.schedule)
+        run = run.refit(mutual_pairs(run.best), run.shortlist)
     return run
 
 
@@ -212,9 +285,12 @@ def match_out_of_fold(run: Run, rng: Generator, progress: Callable[[], None]) ->
     for part in range(folds):
         progress()
         others, rows = links.select(fold[links.i] != part), np.flatnonzero(fold == part)
-        scores = apply_csls(problem.score_pairs(problem.fit_bridge(others, None, run.bridge)))
-        b = find_best(problem.apply_veto(scores).among(rows, np.arange(len(problem.B))))
-        partner[rows], score[rows] = b.of_rows, b.row_scores
+        scores = problem.apply_veto(run.refit(others, run.shortlist).corrected)
+        if run.shortlist is None:
+            b = find_best(scores.among(rows, np.arange(len(problem.B))))
+            partner[rows], score[rows] = b.of_rows, b.row_scores
+        else:
+            partner[rows], score[rows] = run.shortlist.find_best_of_rows(scores, rows)
     return Best(partner, np.zeros(0, np.intp), score, np.zeros(0, np.float32))
 
 
@@ -228,9 +304,9 @@ def rank_partners(run: Run, problem: MatchingProblem, pairs: Links) -> IntArray:
     """Return the ranks (p,) of partners among all rows of B; pairs are numbers of rows in the collections."""
     if not len(pairs):
         return np.zeros(0, np.intp)
-    run = continue_on_all(run, problem, 0, lambda: None)
+    scores = run.corrected if run.problem is problem else apply_csls(problem.score_pairs(run.bridge))
     i, j = np.searchsorted(problem.rows, pairs.i), np.searchsorted(problem.columns, pairs.j)
-    return _rank_cells(run.corrected, i, j)
+    return _rank_cells(scores, i, j)
 
 
 def rank_known_pairs(problem: MatchingProblem, run: Run, known: Links) -> tuple[IntArray, FloatArray]:
@@ -263,8 +339,7 @@ def polish_run(run: Run, held_out: Best) -> Run:
     if not refound.any():
         return run
     weights = np.where(refound, 1.0, max(LEAST, 1.0 - STEEP * float((~refound).mean())))
-    bridge = run.problem.fit_bridge(Links(links.i, links.j, weights), None, run.bridge)
-    return Run.of(run.problem, bridge, run.schedule)
+    return run.refit(Links(links.i, links.j, weights), run.shortlist)
 
 
 @dataclass(frozen=True, eq=False)
@@ -344,12 +419,13 @@ def run_all(
     control = control.shuffle_columns(for_null[0])
 
     cost = max(1.0, every.cells / SAMPLE_CELLS) if refine else 1.0
+    density = (measure_density(problem.A), measure_density(problem.B)) if cost > 1.0 else None
     counter.expect(_estimate_rounds(every, restarts, cost, refine))
 
     def start(what: str, part: MatchingProblem, schedule: Schedule, seed: Generator) -> Callable[[], Run]:
         def work() -> Run:
             with counter.count_rounds(what, ROUNDS if refine else 0) as count:
-                return run_refinement(part, schedule, seed, count, refine=refine)
+                return run_refinement(part, schedule, seed, count, refine=refine, density=density)
 
         return work
 
@@ -366,7 +442,7 @@ def run_all(
 
     def finish(run: Run, seed: Generator) -> tuple[Run, Best]:
         count = partial(counter.count, "all rows", cost)
-        run = continue_on_all(run, some if run is trial else every, ROUNDS_ON_ALL, count)
+        run = continue_on_all(run, some if run is trial else every, count)
         return run, match_out_of_fold(run, seed, partial(counter.count, "held-out rows", cost))
 
     ends: list[Callable[[], tuple[Run, Best]]] = [
@@ -376,7 +452,34 @@ def run_all(
     checked = _run_jobs(ends, n_jobs, counter)
     ranks = rank_partners(trial, some, held), rank_partners(null, control, held)
     polish = partial(match_out_of_fold, rng=for_folds[3], progress=partial(counter.count, "polishing", cost))
-    return _collect_runs(problem, known, held, checked, order[0].value, ranks, polish if refine else None)
+    runs = _collect_runs(problem, known, held, checked, order[0].value, ranks, polish if refine else None)
+
+    def run_null(part: MatchingProblem, seed: Generator) -> float:
+        counter.expect(EXPECTED * ROUNDS + n_folds(part))
+        run = start("further control", part, trial.schedule, seed)()
+        found = match_out_of_fold(run, seed, partial(counter.count, "held-out rows"))
+        return run.mutual_share * refound_share(run, found)
+
+    # Known pairs are better evidence, and would have to be wrong in these runs.
+    nulls = () if len(known) else _shuffle_problem(every, rng.spawn(SHUFFLED_POINTS + SHUFFLED_STARTS))
+    seen = add_null_runs(runs.evidence, (partial(run_null, part, seed) for part, seed in nulls))
+    return replace(runs, evidence=seen)
+
+
+def _shuffle_problem(
+    problem: MatchingProblem, seeds: Sequence[Generator]
+) -> Iterator[tuple[MatchingProblem, Generator]]:
+    """Yield controls of a problem, each with the generator of its run."""
+    for k, rng in enumerate(seeds):
+        # Columns permuted one by one: all deviations stay, what coordinates have to do with each other goes.
+        yield (
+            (
+                replace(problem, B=rng.permuted(problem.B, axis=0))
+                if k < SHUFFLED_POINTS
+                else problem.shuffle_columns(rng)
+            ),
+            rng,
+        )
 
 
 def _estimate_rounds(problem: MatchingProblem, restarts: int, cost: float, refine: bool) -> float:

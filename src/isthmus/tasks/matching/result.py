@@ -508,14 +508,14 @@ def _make_matching(
     is_known = partner < 0
     partner[known.i] = known.j
     score[known.i] = runs.known_scores
-    if keeping.every:
-        kept = runs.found.mutual | is_known | (not keeping.one_to_one)
-    elif ok:
-        kept = accept_matches(runs, confidence, keeping.enough, keeping.one_to_one)
-    else:
-        kept = np.zeros(len(partner), dtype=bool)
     # Where labels forbid all candidates, the best of them is forbidden too.
     forbidden = keeping.forbid(np.arange(len(partner)), partner)
+    sure = accept_matches(runs, confidence, keeping.enough, keeping.one_to_one) & ~forbidden
+    # Without a new pair there is no success.
+    if ok and not (sure & ~is_known).any():
+        ok = None
+    every = runs.found.mutual | is_known | (not keeping.one_to_one)
+    kept = every if keeping.every else sure & (ok is True)
     i = np.flatnonzero(kept & ~forbidden)
     shape = len(keeping.codes[0]), len(keeping.codes[1])
     return Matching(

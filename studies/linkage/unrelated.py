@@ -1,0 +1,217 @@
+"""How often :func:`isthmus.match` calls unrelated tables matched, and how many true successes its verdict keeps.
+
+``python -m studies.linkage.unrelated --data FOLDER`` runs what is not recorded yet, and prints the tables. Seeds from
+100 on are for development; those of the page are below.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+import time
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict, dataclass, replace
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+from threadpoolctl import threadpool_limits
+
+from isthmus import Matching, match
+from isthmus.cli.process import run_command
+from isthmus.evidence.held_out import wilson_interval
+from isthmus.study.trial_rows import hash_name
+from isthmus.tasks.matching.evidence import judge
+from studies.linkage.unrelated_tables import PARTNERED, UNRELATED, Tables
+from studies.options import parse_seeds
+
+RECORDS = Path(__file__).with_name("unrelated.jsonl")
+PROGRAM = "python -m studies.linkage.unrelated"
+
+
+@dataclass(frozen=True)
+class Case:
+    """One matching and its verdict.
+
+    Parameters
+    ----------
+    kind, seed, n
+        The tables, the draw, and the number of rows of A.
+    related : bool
+        Whether rows have partners.
+    ok, before : bool or None
+        The verdict, and what it is with one control run only.
+    excess, precision : float
+        As in :class:`~isthmus.tasks.matching.evidence.MatchingEvidence`.
+    nulls, returned : int
+        The number of further control runs, and of returned pairs.
+    right, claimed, recall : float
+        Of the returned new pairs, the share that is right and the mean confidence; of all rows with a partner, the
+        share whose nearest row it is.
+    seconds : float
+        Processor time.
+    """
+
+    kind: str
+    seed: int
+    n: int
+    related: bool
+    ok: bool | None
+    before: bool | None
+    excess: float
+    precision: float
+    nulls: int
+    returned: int
+    right: float
+    claimed: float
+    recall: float
+    seconds: float
+
+
+def run_case(kind: str, seed: int, folder: Path | None) -> Case:
+    """Draw two tables and match them."""
+    related = kind in PARTNERED
+    draw = (PARTNERED if related else UNRELATED)[kind]
+    tables = draw(np.random.default_rng([seed, hash_name(kind)]), folder)
+    start = time.process_time()
+    with threadpool_limits(1):
+        found = match(
+            tables.A, tables.B, tables.pairs, y_source=tables.ys, y_target=tables.yt, random_state=seed, n_jobs=1
+        )
+    return _measure(kind, seed, related, tables, found, time.process_time() - start)
+
+
+def _measure(kind: str, seed: int, related: bool, tables: Tables, found: Matching, seconds: float) -> Case:
+    seen = found.evidence
+    assert seen is not None
+    i, j = found.pairs.T
+    right = claimed = recall = 0.0
+    if related:
+        has = tables.partner >= 0
+        recall = float((found.nearest == tables.partner)[has].mean())
+    if len(i):
+        right = float((tables.partner[i] == j).mean()) if related else 0.0
+        claimed = float(found.confidence.mean())
+    return Case(
+        kind=kind,
+        seed=seed,
+        n=tables.A.shape[0],
+        related=related,
+        ok=found.ok,
+        before=judge(replace(seen, nulls=())),
+        excess=round(seen.excess, 2),
+        precision=round(seen.precision, 4),
+        nulls=len(seen.nulls),
+        returned=len(i),
+        right=round(right, 4),
+        claimed=round(claimed, 4),
+        recall=round(recall, 4),
+        seconds=round(seconds, 2),
+    )
+
+
+def read_records(path: Path = RECORDS) -> list[Case]:
+    """Return the recorded cases; none where there is no file."""
+    lines = path.read_text(encoding="utf-8").splitlines() if path.exists() else []
+    return [Case(**json.loads(line)) for line in lines if line]
+
+
+def run_missing(path: Path, kinds: Iterable[str], seeds: Iterable[int], folder: Path | None) -> None:
+    """Run the cases that are not recorded yet; each is written when it is done."""
+    done = {(case.kind, case.seed) for case in read_records(path)}
+    kinds = list(kinds)
+    for seed in seeds:
+        for kind in kinds:
+            if (kind, seed) in done:
+                continue
+            line = json.dumps(asdict(run_case(kind, seed, folder)), ensure_ascii=False)
+            with path.open("a", encoding="utf-8") as file:
+                file.write(f"{line}\n")
+
+
+def render_unrelated(cases: Sequence[Case]) -> str:
+    """Return a markdown table: how often each kind of unrelated tables was called matched."""
+    head = ("tables without a common object", "cases", "called matched", "with one control run", "highest excess")
+    rows = []
+    apart = [case for case in cases if not case.related]
+    for kind in [kind for kind in UNRELATED if any(case.kind == kind for case in apart)]:
+        rows.append(_count_false(kind, [case for case in apart if case.kind == kind]))
+    return _write_table(head, [*rows, _count_false("**all**", apart)])
+
+
+def _count_false(name: str, cases: Sequence[Case]) -> tuple[str, ...]:
+    after, before = (sum(answer is True for answer in answers) for answers in _answers(cases))
+    text = str(after)
+    if name.startswith("**") and cases:
+        low, high = wilson_interval(after, len(cases))
+        text = f"{after} ({after / len(cases):.1%}; 95 % {low:.1%} to {high:.1%})"
+    return name, str(len(cases)), text, str(before), f"{max((case.excess for case in cases), default=0.0):.1f}"
+
+
+def _answers(cases: Sequence[Case]) -> tuple[list[bool | None], list[bool | None]]:
+    return [case.ok for case in cases], [case.before for case in cases]
+
+
+def render_related(cases: Sequence[Case]) -> str:
+    """Return a markdown table: the successes that the verdict keeps, with what it claims and what is true."""
+    head = (
+        "tables with partners",
+        "cases",
+        "matched",
+        "with one control run",
+        "recall",
+        "right",
+        "claimed",
+        "seconds",
+    )
+    rows = []
+    true = [case for case in cases if case.related]
+    for kind in [kind for kind in PARTNERED if any(case.kind == kind for case in true)]:
+        rows.append(_count_true(kind, [case for case in true if case.kind == kind]))
+    return _write_table(head, [*rows, _count_true("**all**", true)])
+
+
+def _count_true(name: str, cases: Sequence[Case]) -> tuple[str, ...]:
+    after, before = (sum(answer is True for answer in answers) for answers in _answers(cases))
+    kept = [case for case in cases if case.returned]
+    means = [
+        f"{np.mean([getattr(case, field) for case in among]):.{digits}f}" if among else "–"
+        for field, among, digits in (
+            ("recall", cases, 2),
+            ("right", kept, 3),
+            ("claimed", kept, 3),
+            ("seconds", cases, 1),
+        )
+    ]
+    return name, str(len(cases)), str(after), str(before), *means
+
+
+def _write_table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    lines = [head, ["---"] * len(head), *rows]
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run what is missing and print the tables; the exit status is 0, 2 for bad input, 130 after Ctrl-C."""
+    parser = argparse.ArgumentParser(PROGRAM, description=__doc__)
+    add = parser.add_argument
+    add("--data", type=Path, metavar="FOLDER", help="where the data are ($ISTHMUS_DATA, or a cache of the user)")
+    add("--seeds", type=parse_seeds, default=range(8), metavar="A:B", help="draws A to B - 1 of each kind (0:8)")
+    add(
+        "--related-seeds", type=parse_seeds, default=range(5), metavar="A:B", help="the same where rows have partners"
+    )
+    add("--records", type=Path, default=RECORDS, metavar="FILE", help="JSON lines, which are added to (%(default)s)")
+    options = parser.parse_args(arguments)
+    return run_command(PROGRAM, partial(_run, options), "Cases are kept; the same command goes on from there.")
+
+
+def _run(options: argparse.Namespace) -> None:
+    run_missing(options.records, UNRELATED, options.seeds, options.data)
+    run_missing(options.records, PARTNERED, options.related_seeds, options.data)
+    cases = read_records(options.records)
+    sys.stdout.write(f"{render_unrelated(cases)}\n\n{render_related(cases)}\n")
+
+
+if __name__ == "__main__":
+    sys.exit(main())
