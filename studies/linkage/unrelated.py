@@ -22,7 +22,7 @@ from isthmus import Matching, match
 from isthmus.cli.process import run_command
 from isthmus.evidence.held_out import wilson_interval
 from isthmus.study.trial_rows import hash_name
-from isthmus.tasks.matching.evidence import judge
+from isthmus.tasks.matching.evidence import MatchingEvidence, judge
 from studies.linkage.unrelated_tables import PARTNERED, UNRELATED, Tables
 from studies.options import parse_seeds
 
@@ -84,7 +84,7 @@ def run_case(kind: str, seed: int, folder: Path | None) -> Case:
 
 def _measure(kind: str, seed: int, related: bool, tables: Tables, found: Matching, seconds: float) -> Case:
     seen = found.evidence
-    assert seen is not None
+    assert isinstance(seen, MatchingEvidence)  # arrays share nothing
     i, j = found.pairs.T
     right = claimed = recall = 0.0
     if related:

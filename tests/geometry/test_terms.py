@@ -17,7 +17,7 @@ B = ["turntable sony ps-lx350h black", "lg fridge", "philips radio"]
 def test_rows_have_unit_length_and_cosines_are_their_products(analyzer):
     rows = TermRows.of(A, B, analyzer)
     for X, texts in ((rows.source, A), (rows.target, B)):
-        lengths = np.sqrt(X.multiply(X).sum(axis=1)).ravel()
+        lengths = np.sqrt(np.asarray(X.multiply(X).sum(axis=1))).ravel()
         has_terms = [bool(analyzer(text) if callable(analyzer) else text) for text in texts]
         np.testing.assert_allclose(lengths, np.array(has_terms, float), atol=1e-6)
     i, j = np.divmod(np.arange(len(A) * len(B)), len(B))

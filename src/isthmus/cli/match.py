@@ -69,7 +69,7 @@ def run(options: argparse.Namespace) -> None:
     work = {"random_state": options.seed, "n_jobs": options.jobs, "progress": screen.progress}
     settings: dict[str, Any] = {"keep": "all" if options.all else "sure", **known, **work}
     found = match(first.X, second.X, pairs, source_transformer=None, target_transformer=None, **settings)
-    screen.say("", str(found), str(found.baseline))
+    screen.say("", str(found), *([str(found.baseline)] if found.baseline.columns or columns is None else []))
     facts = {
         "a": first.facts,
         "b": second.facts,

@@ -33,6 +33,10 @@ ROUNDS, SETTLED = 12, 0.01
 MOST_FITTED = 60_000
 # Log-odds beyond this are certain, and would overflow.
 MOST_ODDS = 30.0
+# What breaks a tie between neighbouring candidates.
+TIE = 1e-9
+# The percentile of the scores of matches from which on another row fits as well.
+FITTING = 25.0
 # Rounds of the fixed point of probabilities, and the change that ends them.
 FIXED_POINT, CHANGE = 100, 1e-4
 # With fewer matches than this there is nothing to estimate a density from.
@@ -73,8 +77,10 @@ class CandidateGraph:
 
     def find_matches(self, scores: FloatArray, one_to_one: bool) -> IntArray:
         """Return the candidates that are the best of their row, and of their column unless several may share it."""
-        best = scores > self.best_other(scores, 0)
-        return np.flatnonzero(best & (scores > self.best_other(scores, 1)) if one_to_one else best)
+        # Of equal candidates, such as rows that a table has twice, the first is the best.
+        order = scores - TIE * np.arange(len(scores))
+        best = order > self.best_other(order, 0)
+        return np.flatnonzero(best & (order > self.best_other(order, 1)) if one_to_one else best)
 
     def measure_margins(self, scores: FloatArray) -> FloatArray:
         """Return by how much each candidate exceeds its best rival; 0 where it has none."""
@@ -213,7 +219,7 @@ class Linkage:
         if not len(accepted):
             return 0
         scores = compete(self.graph, self.log_odds, one_to_one=False)
-        enough = np.median(scores[accepted])
+        enough = np.percentile(scores[accepted], FITTING)
         fits = taken[self.agreement.j] & ~matched[self.agreement.i] & (scores >= enough)
         return len(np.unique(self.agreement.i[fits]))
 
@@ -258,7 +264,8 @@ def fit_linkage(
     graph, every = CandidateGraph(i[free], j[free], (n, m)), CandidateGraph(i, j, (n, m))
     labels, used = _first_labels(graph, start[free], free, len(agreement), one_to_one)
     design, fitted = Design.of(agreement), _sample_for_fit(agreement)
-    zero = by_data = weights = np.zeros(design.columns.shape[1])
+    zero: FloatArray = np.zeros(design.columns.shape[1])
+    by_data = weights = zero
     for _ in range(ROUNDS):
         by_data = design.fit(labels, used & fitted, PENALTY, zero, by_data)
         weights = design.fit(right * 1.0, of_known, KNOWN_PENALTY, by_data, by_data) if len(known) else by_data

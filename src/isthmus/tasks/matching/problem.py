@@ -32,8 +32,6 @@ FEWEST_ROWS = 20
 NAMES = "A", "B"
 # How much the likeness of rows counts in initial scores that have known pairs too.
 WEIGHT_OF_LIKENESS = 0.5
-# With fewer rows than this, words of one row count.
-RARE = 100
 # Subtracted from the score of two rows of different classes.
 FAR = -2.0 * NO_PARTNER
 
@@ -235,12 +233,15 @@ def _has_text(frame: Any) -> bool:
 def _weigh_words(frame: Any) -> Any:
     """Return the words of all cells of each row of a data frame as features of its own."""
     texts = [" ".join(cells) for cells in zip(*read_columns(frame).values(), strict=True)]
-    # In a long table, a word of one row tells nothing about other rows.
-    words = TfidfVectorizer(sublinear_tf=True, min_df=2 if len(texts) >= RARE else 1, token_pattern=r"[^\W_]+")
+    words = TfidfVectorizer(sublinear_tf=True, token_pattern=r"[^\W_]+")
     try:
-        return words.fit_transform(texts)
+        X = words.fit_transform(texts)
     except ValueError:  # an empty vocabulary
-        raise InputError("expected a data frame with words that occur in several rows, got none.") from None
+        raise InputError("expected a data frame with words or numbers in its cells, got none.") from None
+    # A word of one row tells nothing about other rows, unless most rows have no others.
+    counts = np.bincount(X.indices, minlength=X.shape[1])
+    repeated = X[:, np.flatnonzero((counts > 1) & (counts < X.shape[0]))]
+    return repeated if np.mean(np.diff(repeated.indptr) > 0) > 0.5 else X
 
 
 def as_links(known: KnownPairs | None) -> Links:
