@@ -17,7 +17,6 @@ from __future__ import annotations
 
 import sys
 import warnings
-from importlib import import_module
 from typing import Any
 
 __all__ = [
@@ -75,7 +74,8 @@ def import_extra(module: str, extra: str, need: str) -> Any:
     isthmus.exceptions.MissingDependencyError: Tables need no_such_package, which is not installed: pip install ...
     """
     try:
-        return import_module(module)
+        __import__(module)
+        return sys.modules[module]
     except ImportError:
         package = module.partition(".")[0]
         message = f'{need} {package}, which is not installed: pip install "isthmus[{extra}]".'

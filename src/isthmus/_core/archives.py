@@ -115,6 +115,8 @@ class Expected:
             if not self.low <= extreme <= most:
                 raise InputError(f"{name}: expected {self}, got {extreme!r}.")
         if self.kind == "whole":
+            if array.dtype.kind == "f" and (array != np.rint(array)).any():
+                raise InputError(f"{name}: expected whole numbers, got fractions.")
             return array.astype(np.intp, copy=False)
         return array.astype(np.float32) if array.dtype == np.float16 else array
 

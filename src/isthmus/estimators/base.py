@@ -139,6 +139,7 @@ class SklearnCompatible(TransformerMixin, BaseEstimator, auto_wrap_output_keys=N
     """
 
     takes_pairs: ClassVar[bool]
+    learns: ClassVar[str]
 
     def __init_subclass__(cls, **options: Any) -> None:
         """Cap the threads of small work in every public method of every system."""
@@ -177,7 +178,7 @@ class SklearnCompatible(TransformerMixin, BaseEstimator, auto_wrap_output_keys=N
 
     def _needs_labels(self) -> bool:
         """Return whether there is nothing else, as the parameters now are, that it could learn from."""
-        return not self.takes_pairs
+        return not self.takes_pairs or self.learns in ("labels", "ranking")
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -230,19 +230,27 @@ class ITML(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  #
             check_number(self.n_constraints, "n_constraints", low=1, whole=True)
         return SolverRun.of(as_solver(self.solver, self.tol, self.max_iter), self.progress, "ITML", self.tol)
 
+    def _pair_weight(self, n_pairs: int) -> float:
+        """Return the weight of one of so many pairs."""
+        return as_pair_weight(self.pair_weight, n_pairs, ITML_WEIGHT)
+
+    def _bounds(self, pairs: SignedPairs, random: RandomState) -> tuple[float, float]:
+        """Return (u, l): given, or percentiles of the squared distances of the points."""
+        automatic = isinstance(self.bounds, str)
+        return percentile_bounds(pairs.points, random) if automatic else as_bounds(self.bounds, 1.0)
+
     def _solve_pairs(
         self, pairs: SignedPairs, columns: tuple[str, ...] | None, solver: SolverRun, random: RandomState
     ) -> Self:
         """Fit to pairs: each one's difference is a row, bounded in its distance from one more row, zero."""
-        automatic = isinstance(self.bounds, str)
-        bounds = percentile_bounds(pairs.points, random) if automatic else as_bounds(self.bounds, 1.0)
+        bounds = self._bounds(pairs, random)
         m, d = len(pairs.sign), pairs.points.shape[1]
         # In this form ITML is the LogDet problem of all other systems: one run of rows against one row.
         rows = np.vstack([pairs.differences, np.zeros((1, d))])
         # The zero row is of the class 1: so are the similar pairs, and the dissimilar ones are not.
         classes = np.append(pairs.sign > 0, True).astype(np.intp)
         blocks = make_label_pairs(rows, classes, [(slice(0, m), slice(m, m + 1))], bounds)
-        problem, weight = make_label_problem(rows, blocks, self.pair_weight, total=ITML_WEIGHT)
+        problem, weight = make_label_problem(rows, blocks, self._pair_weight)
         result = solver.result(problem)
         self.components_ = result.components().T
         self.result_, self.n_iter_ = result, result.n_iter

@@ -96,14 +96,10 @@ def make_label_pairs(
 
 
 def make_label_problem(
-    rows: FloatArray,
-    pairs: tuple[Pairs, ...],
-    pair_weight: Any,
-    alignment: Alignment | None = None,
-    total: float = TOTAL_WEIGHT,
+    rows: FloatArray, pairs: tuple[Pairs, ...], weigh: Callable[[int], float], alignment: Alignment | None = None
 ) -> tuple[LogDetProblem, float]:
-    """Return the problem of pairs of weight one, each with the parameter ``pair_weight`` instead, and that weight."""
-    weight = as_pair_weight(pair_weight, sum(int((block.weight > 0.0).sum()) for block in pairs), total)
+    """Return the problem of pairs of weight one, each with the weight of one of so many instead, and that weight."""
+    weight = weigh(sum(int((block.weight > 0.0).sum()) for block in pairs))
     weighted = tuple(replace(block, weight=weight * block.weight) for block in pairs)
     return LogDetProblem(rows, weighted, alignment), weight
 
@@ -383,6 +379,10 @@ class LogDetEstimator(MetricEstimator):
         as_bounds(self.bounds, 1.0)
         solver = as_solver(self.solver, self.tol, self.max_iter)
         return SolverRun.of(solver, self.progress, type(self).__name__, self.tol)
+
+    def _pair_weight(self, n_pairs: int) -> float:
+        """Return λ2 of one of so many pairs."""
+        return as_pair_weight(self.pair_weight, n_pairs)
 
     def _fit_data(self, data: TrainingData, settings: SolverRun) -> dict[str, Any]:
         return {**super()._fit_data(data, settings), "_training_data": data}

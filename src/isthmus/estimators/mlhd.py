@@ -30,7 +30,6 @@ from isthmus.estimators.logdet_base import (
     LogDetEstimator,
     SolverRun,
     as_bounds,
-    as_pair_weight,
     as_weight,
     drop_coincident_pairs,
     make_label_block,
@@ -419,11 +418,11 @@ class MLHD(LogDetEstimator, BlockEstimator):
         # Many pairs are not written out but summed over blocks: a dual variable for each would not fit into memory.
         if isinstance(joint, ManyRows) or (settings.takes_blocks and not self.within_domain and is_large(joint)):
             source = joint.many if isinstance(joint, ManyRows) else ArrayRows(joint.source.points, joint.source.y)
-            weight = as_pair_weight(self.pair_weight, source.n * len(joint.target.points))
+            weight = self._pair_weight(source.n * len(joint.target.points))
             return make_block_problem(joint, bounds, weight, alignment, source), weight
         rows = joint.rows
         blocks = make_label_pairs(rows, joint.y, self._runs(joint), bounds)
-        return make_label_problem(rows, blocks, self.pair_weight, alignment)
+        return make_label_problem(rows, blocks, self._pair_weight, alignment)
 
     def _paired_problem(
         self, joint: JointSpace, known: KnownPairs, bounds: tuple[float, float], pair_weight: float

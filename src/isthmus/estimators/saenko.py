@@ -97,7 +97,7 @@ class Saenko(LogDetEstimator):
         rows = np.vstack([joint.source.points, joint.target.points])
         rows -= rows.mean(axis=0)  # only differences count; a large offset would lose digits
         pairs = make_label_pairs(rows, joint.y, [joint.runs], bounds)
-        problem, weight = make_label_problem(rows, pairs, self.pair_weight)
+        problem, weight = make_label_problem(rows, pairs, self._pair_weight)
         result = settings.result(problem)
         W = result.components()
         space = CommonSpace(joint.source.space, joint.target.space, np.vstack([W, W]))

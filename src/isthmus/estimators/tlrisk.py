@@ -132,9 +132,6 @@ class TLRisk(TargetClassifier):
         scores = self._scores(rows)
         return np.where(np.isneginf(scores), 0.0, scores).astype(rows.dtype, copy=False)
 
-    def _needs_labels(self) -> bool:
-        return True
-
     def _own_tags(self, domain: str) -> InputTags:
         return InputTags(sparse=True, positive_only=True)
 

@@ -56,7 +56,7 @@ class System(SystemFacts):
     @property
     def needs_labels(self) -> bool:
         """Whether it needs labels even if pairs are known."""
-        return self.learns in ("labels", "ranking") or self.make()._needs_labels()
+        return self.make()._needs_labels()
 
     @property
     def needs(self) -> str:

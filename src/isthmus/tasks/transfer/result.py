@@ -240,9 +240,6 @@ class LabelTransfer(TwoDomainEstimator):
         progress = Progress(self.progress, "label transfer")
         return Settings(check_shares(self.shares), as_generator(self.random_state), progress)
 
-    def _needs_labels(self) -> bool:
-        return True
-
     def _threshold(self) -> float:
         return (
             0.0 if self.reject_below is None else check_number(self.reject_below, "reject_below", low=0.0, high=1.0)
