@@ -10,6 +10,7 @@ from scipy.special import expit
 
 from isthmus.evidence.held_out import PairRecall
 from isthmus.tasks.matching.evidence import (
+    MOSTLY_RIGHT,
     MatchingEvidence,
     _shift_log_odds,
     add_null_runs,
@@ -128,6 +129,12 @@ def test_there_are_no_further_controls_where_the_case_is_clear(seen):
 def test_the_precision_falls_with_every_further_control(shares, another):
     seen = replace(UNCLEAR, nulls=tuple(shares))
     assert 0.0 <= replace(seen, nulls=(*shares, another)).precision <= seen.precision <= UNCLEAR.precision
+
+
+@given(st.sampled_from([UNCLEAR, FEW_PARTNERS]), st.lists(st.floats(0.0, 1.0), min_size=1, max_size=5))
+def test_further_controls_cast_doubt_and_are_no_proof_of_failure(seen, shares):
+    after = replace(seen, nulls=tuple(shares))
+    assert judge(after) is (True if after.precision >= MOSTLY_RIGHT else None)
 
 
 def test_the_sentence_tells_known_pairs_from_new_ones():

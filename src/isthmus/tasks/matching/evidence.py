@@ -154,7 +154,9 @@ def judge(seen: MatchingEvidence) -> bool | None:
         others = seen.consensus >= SOME_CONSENSUS
     else:
         # Where few rows have a partner, runs agree on few of the others: what counts then are rows that are right.
-        some = seen.consensus * seen.precision >= RIGHT_CONSENSUS and seen.excess >= MANY_ERRORS
+        # Further control runs ask whether these pairs are right, not whether the maps are: they can only cast doubt.
+        right = replace(seen, nulls=()).precision
+        some = seen.consensus * right >= RIGHT_CONSENSUS and seen.excess >= MANY_ERRORS
         agreed = seen.consensus >= CONSENSUS or some
         maps = seen.value >= seen.null_value + GAIN and agreed and not seen.contradicted
         others = True
