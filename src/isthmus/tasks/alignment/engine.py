@@ -130,7 +130,8 @@ class Plan:
         parts = (other.by_row - self.by_row, other.by_column - self.by_column)
         error = 2.0 * np.sqrt(sum(float(part.var()) / len(part) for part in parts))
         excess = other.value - self.value
-        return Rival(other.value / max(self.value, 1e-12) - 1.0, excess / max(error, 1e-12), self.distance(other))
+        share, errors = excess / max(self.value, 1e-12), excess / max(float(error), 1e-12)
+        return Rival(share, errors, self.distance(other))
 
 
 def search_plans(problem: AlignmentProblem, rng: Generator, work: WorkCounter) -> tuple[list[Plan], int]:

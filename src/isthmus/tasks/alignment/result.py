@@ -157,7 +157,7 @@ def align(A: Any, B: Any, *, metric: str = CORRELATION, random_state: Any = 0, p
     **ambiguous** (``ok`` is None), and what it returns may be wrong altogether.
 
     For dense rows of few dimensions (say, 5 to 50 principal components) in clusters or along curves. To find rows
-    that are the same object, use :func:`isthmus.match`; with a few labelled rows of B, :class:`isthmus.LabelTransfer`.
+    that are the same object, use :func:`isthmus.match`; with a few labels of B, :class:`isthmus.LabelTransfer`.
 
     Parameters
     ----------
