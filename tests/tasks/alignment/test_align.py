@@ -116,7 +116,7 @@ def test_a_plan_is_as_good_as_that_of_pot() -> None:
     C, D = (cdist(X, X) / cdist(X, X).max() for X in (A, B))
     p = np.full(40, 1 / 40)
     theirs = ot.gromov.entropic_gromov_wasserstein(C, D, p, p, "square_loss", epsilon=1e-2, max_iter=200, tol=1e-9)
-    ours = refine_plan(C.astype(np.float32), D.astype(np.float32), np.full((40, 40), 1 / 1600, np.float32), 1e-2, 200)
+    ours = refine_plan(C.astype(np.float32), D.astype(np.float32), np.full((40, 40), 1 / 1600, np.float32), 5e-3, 200)
 
     def objective(plan: np.ndarray) -> float:
         fit = (C**2).mean() + (D**2).mean() - 2.0 * np.sum((C @ plan @ D) * plan)

@@ -1,7 +1,7 @@
 r"""Entropic Gromov–Wasserstein plans in single precision, and the search for the best one.
 
 .. math:: \min_{\pi}\; \sum_{ijkl} (C_{ik} - D_{jl})^2\, \pi_{ij} \pi_{kl}
-          + \varepsilon \sum_{ij} \pi_{ij} \log \pi_{ij}
+          + 2 \varepsilon \sum_{ij} \pi_{ij} \log \pi_{ij}
 
 over plans π with uniform margins. The problem is not convex. Plans of a few hundred landmarks are annealed, from much
 entropy to little, under several costs and for several draws of landmarks. They are spread over the sample, and those
