@@ -134,21 +134,26 @@ class Plan:
         return Rival(share, errors, self.distance(other))
 
 
-def search_plans(problem: AlignmentProblem, rng: Generator, work: WorkCounter) -> tuple[list[Plan], int]:
-    """Return refined plans, the best first, and how many different ones the landmarks led to."""
+def search_plans(problem: AlignmentProblem, rng: Generator, work: WorkCounter) -> tuple[list[Plan], list[int]]:
+    """Return refined plans, the best first, and how many searches led to each of the different ones."""
     work.expect(N_DRAWS * len(problem.first.costs) + COST_OF_REFINEMENT)
     found = [plan for _ in range(N_DRAWS) for plan in _search_landmarks(problem, rng, work)]
     different: list[Plan] = []
+    counts: list[int] = []
     for plan in sorted(found, key=lambda plan: plan.value):
-        if all(other.distance(plan) > APART for other in different):
+        same = next((k for k, other in enumerate(different) if other.distance(plan) <= APART), None)
+        if same is None:
             different.append(plan)
+            counts.append(1)
+        else:
+            counts[same] += 1
     C, D = problem.first.costs[-1], problem.second.costs[-1]
     work.expect(COST_OF_REFINEMENT * (len(different[:MOST_REFINED]) - 1))
     refined = []
     for plan in different[:MOST_REFINED]:
         work.count("refining", COST_OF_REFINEMENT)
         refined.append(Plan.of(problem, refine_plan(C, D, plan.mass, ANNEALING[-1])))
-    return sorted(refined, key=lambda plan: plan.value), len(different)
+    return sorted(refined, key=lambda plan: plan.value), counts
 
 
 def _search_landmarks(problem: AlignmentProblem, rng: Generator, work: WorkCounter) -> list[Plan]:

@@ -200,7 +200,7 @@ def align(A: Any, B: Any, *, metric: str = CORRELATION, random_state: Any = 0, p
     rng, reports = as_generator(random_state), Progress(progress, "align")
     problem = AlignmentProblem.of(A, B, metric, rng)
     with reports:
-        plans, n_different = search_plans(problem, rng, WorkCounter(reports))
+        plans, searches = search_plans(problem, rng, WorkCounter(reports))
     compared = [plans[0].compare(plan) for plan in plans[1:]]
     rivals = tuple(rival for rival in compared if rival.distance > SAME)
     first, second = problem.first, problem.second
@@ -208,7 +208,7 @@ def align(A: Any, B: Any, *, metric: str = CORRELATION, random_state: Any = 0, p
     sizes = coupling.plan.shape
     if problem.swapped:
         first, second, coupling, sizes = second, first, coupling.T, sizes[::-1]
-    evidence = AlignmentEvidence(plans[0].value, rivals, n_different, (sizes[0], sizes[1]))
+    evidence = AlignmentEvidence(plans[0].value, rivals, tuple(searches), (sizes[0], sizes[1]))
     ok = judge(evidence)
     sentence = write_sentence(evidence, ok, coupling.shape)
     return Alignment(coupling, first.rows, second.rows, ok, sentence, evidence)
