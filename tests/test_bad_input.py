@@ -67,6 +67,7 @@ FUNCTIONS = {
     "load_digits n_source": lambda n: data.load_digits(n_source=n),
     "split seed": lambda n: data.Protocol().split(LABELS, LABELS, seed=-n),
     "random_state": lambda n: isthmus.match(X_S, X_S, random_state=-n),
+    "align random_state": lambda n: isthmus.align(X_S, X_T, random_state=-n),
     "index search": lambda n: retrieval.Index().add(X_S, "source").search(X_S, n),
     "load_toy test_per_class": lambda n: data.load_toy(test_per_class=n),
 }
@@ -96,6 +97,8 @@ WORDS = {
     "precision_at_k k": lambda x: evidence.precision_at_k(X_S, LABELS, [0] * 5, x),
     "mean_average_precision": lambda x: evidence.mean_average_precision(x, x, x),
     "mean_average_precision y": lambda x: evidence.mean_average_precision(X_S, x, x),
+    "foscttm": lambda x: evidence.foscttm(x, x),
+    "foscttm Y": lambda x: evidence.foscttm(X_S, x),
     "holm": lambda x: evidence.holm(x),
     "paired_difference": lambda x: evidence.paired_difference(x, x),
     "paired_difference b": lambda x: evidence.paired_difference([1.0, 2.0], x),

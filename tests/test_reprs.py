@@ -28,6 +28,9 @@ def results() -> dict[str, Any]:
     adapter = isthmus.migrate(A, B)
     return {
         "matching": isthmus.match(A, B),
+        "alignment": (aligned := isthmus.align(A[:60], B[:60])),
+        "coupling": aligned.coupling,
+        "transferred": aligned.transfer_labels(y[:60]),
         "adapter": adapter,
         "recall": adapter.recall,
         "thresholds": adapter.thresholds,

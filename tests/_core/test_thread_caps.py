@@ -59,6 +59,7 @@ def systems() -> dict[str, Any]:
 
 CALLS = {
     "match": lambda m, s, t: isthmus.match(s, t),
+    "align": lambda m, s, t: isthmus.align(s, t),
     "migrate": lambda m, s, t: isthmus.migrate(s, t),
     "mmd": lambda m, s, t: isthmus.mmd(s, s),
     "mmd_test": lambda m, s, t: isthmus.mmd_test(s, s, n_permutations=5),

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from scipy.sparse import csr_array
 from sklearn.metrics import accuracy_score, average_precision_score, confusion_matrix, precision_score, recall_score
 
-from isthmus.evidence.scores import accuracy, mean_average_precision, precision_at_k, score_classes
+from isthmus.evidence.scores import accuracy, foscttm, mean_average_precision, precision_at_k, score_classes
 from isthmus.exceptions import InputError
 
 
@@ -155,3 +155,23 @@ def test_class_scores_of_nothing_are_refused():
         score_classes([], [])
     with pytest.raises(InputError, match="y_predicted"):
         score_classes(["a"], ["a", "b"])
+
+
+def test_foscttm_is_that_of_its_definition_and_half_by_chance():
+    rng = np.random.default_rng(0)
+    X, Y = rng.normal(size=(2, 60, 3))
+    D = np.linalg.norm(X[:, None] - Y, axis=2)
+    closer = [
+        np.mean([(D[i] < D[i, i]).sum() / 59 for i in range(60)]),
+        np.mean([(D[:, i] < D[i, i]).sum() / 59 for i in range(60)]),
+    ]
+    assert foscttm(X, Y) == pytest.approx(np.mean(closer))
+    assert foscttm(X, Y) == foscttm(Y, X)
+    assert foscttm(X, X) == 0.0
+    assert foscttm(np.zeros((9, 2)), Y[:9, :2]) == pytest.approx(0.5)
+    assert foscttm(np.zeros((9, 2)), np.zeros((9, 2))) == 0.5  # rows that all are one place find nothing
+
+
+def test_foscttm_needs_pairs_of_rows():
+    with pytest.raises(InputError, match=r"Y: expected shape \(3, 2\), as X has, got \(2, 2\)"):
+        foscttm(np.ones((3, 2)), np.ones((2, 2)))

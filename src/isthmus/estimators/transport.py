@@ -7,18 +7,22 @@ from typing import Any
 import numpy as np
 from scipy.spatial.distance import cdist
 
-from isthmus._core.validation import UNLABELLED, FloatArray, IntArray, Matrix, as_dense
+from isthmus._core.validation import UNLABELLED, FloatArray, IntArray, Matrix, as_dense, check_choice
 from isthmus.data.domains import TwoDomains
 from isthmus.estimators.base import LABELS_AND_ROWS, SystemFacts, warn_about_data
 from isthmus.estimators.hfa import TargetClassifier
 from isthmus.exceptions import InputError, import_extra
 from isthmus.geometry.kernels import Linear
+from isthmus.geometry.similarity import graph_distances
 
 # Two rows are the same where no feature differs by more than this part of the largest one.
 SAME = 1e-9
 BLOCK = 512
 # Who brings the solvers, and what for.
 POT = "transport", "GW, FGW and COOT are computed by POT and need"
+EUCLIDEAN, GRAPH = COSTS = "euclidean", "graph"
+# Of the rows, the neighbours in a graph; the middle, on a scale of factors, of what :func:`isthmus.align` combines.
+SHARE = 0.05
 
 
 class TransductiveEstimator(TargetClassifier):
@@ -30,12 +34,24 @@ class TransductiveEstimator(TargetClassifier):
 
     transductive = True
     needs_unlabelled = True
+    cost: str
     probabilities_: FloatArray
     _fit_rows: FloatArray
 
     def _plan(self, domains: TwoDomains, X: FloatArray, Y: FloatArray) -> FloatArray:
         """Return π (n_s, n_t) between uniform weights."""
         raise NotImplementedError
+
+    def _validate(self) -> Any:
+        super()._validate()
+        if "cost" in vars(self):
+            check_choice(self.cost, "cost", COSTS)
+
+    def _distances(self, X: FloatArray) -> FloatArray:
+        """Return the distances (n, n) between rows of one domain that the parameter ``cost`` names."""
+        if self.cost == EUCLIDEAN:
+            return scaled_distances(X)
+        return graph_distances(cdist(X, X), SHARE).astype(np.float64)
 
     def _fit_domains(self, domains: TwoDomains, settings: None) -> dict[str, Any]:
         target = domains.target
@@ -109,6 +125,9 @@ class GW(TransductiveEstimator):
 
     Parameters
     ----------
+    cost : {"euclidean", "graph"}
+        d: squared Euclidean distances, or steps in the graph of nearest neighbours (a twentieth of the rows), which
+        follow a curved sheet of rows; either in units of the largest.
     max_iter : int
         Iterations of conditional gradients at most.
     source_transformer, target_transformer : transformer or pipeline of scikit-learn, optional
@@ -129,12 +148,17 @@ class GW(TransductiveEstimator):
     needs_target_labels = False
 
     def __init__(
-        self, *, max_iter: int = 1000, source_transformer: Any = None, target_transformer: Any = None
+        self,
+        *,
+        cost: str = EUCLIDEAN,
+        max_iter: int = 1000,
+        source_transformer: Any = None,
+        target_transformer: Any = None,
     ) -> None:
         self._set_parameters(locals())
 
     def _plan(self, domains: TwoDomains, X: FloatArray, Y: FloatArray) -> FloatArray:
-        distances = scaled_distances(X), scaled_distances(Y)
+        distances = self._distances(X), self._distances(Y)
         return np.asarray(import_extra("ot.gromov", *POT).gromov_wasserstein(*distances, max_iter=int(self.max_iter)))
 
 
@@ -154,8 +178,9 @@ class FGW(TransductiveEstimator):
     Parameters
     ----------
     structure : float
-        α in [0, 1]; 0.5 is POT's default, one sees no target label and needs none.
-    max_iter, source_transformer, target_transformer
+        α in [0, 1]; 0.5 is POT's default. One sees no target label; zero needs some. In between, M is constant where
+        no target row has a label, and the plan is that of :class:`GW`.
+    cost, max_iter, source_transformer, target_transformer
         As in :class:`GW`.
 
     Attributes
@@ -174,6 +199,7 @@ class FGW(TransductiveEstimator):
         self,
         *,
         structure: float = 0.5,
+        cost: str = EUCLIDEAN,
         max_iter: int = 1000,
         source_transformer: Any = None,
         target_transformer: Any = None,
@@ -182,11 +208,11 @@ class FGW(TransductiveEstimator):
 
     @property
     def needs_target_labels(self) -> bool:  # type: ignore[override]
-        """Whether labels count at all."""
-        return bool(self.structure < 1.0)
+        """Whether nothing but labels counts."""
+        return bool(self.structure == 0.0)
 
     def _plan(self, domains: TwoDomains, X: FloatArray, Y: FloatArray) -> FloatArray:
-        costs = label_costs(domains), scaled_distances(X), scaled_distances(Y)
+        costs = label_costs(domains), self._distances(X), self._distances(Y)
         options = {"alpha": float(self.structure), "max_iter": int(self.max_iter)}
         return np.asarray(import_extra("ot.gromov", *POT).fused_gromov_wasserstein(*costs, **options))
 
@@ -205,7 +231,10 @@ class COOT(TransductiveEstimator):
     Parameters
     ----------
     label_weight : float
-        μ ≥ 0, in units of the mean squared value of a feature; zero sees no target label and needs none.
+        μ ≥ 0, in units of the mean squared value of a feature; zero sees no target label. Where no target row has
+        one, M is constant, and changes nothing.
+    cost : {"euclidean", "graph"}
+        "graph": the features of a row are its steps to all rows of its domain, as in :class:`GW`, not its own.
     max_iter, source_transformer, target_transformer
         As in :class:`GW`.
 
@@ -220,23 +249,22 @@ class COOT(TransductiveEstimator):
     )
 
     label_weight: float
+    needs_target_labels = False
 
     def __init__(
         self,
         *,
         label_weight: float = 1.0,
+        cost: str = EUCLIDEAN,
         max_iter: int = 100,
         source_transformer: Any = None,
         target_transformer: Any = None,
     ) -> None:
         self._set_parameters(locals())
 
-    @property
-    def needs_target_labels(self) -> bool:  # type: ignore[override]
-        """Whether labels count at all."""
-        return bool(self.label_weight > 0.0)
-
     def _plan(self, domains: TwoDomains, X: FloatArray, Y: FloatArray) -> FloatArray:
+        if self.cost == GRAPH:
+            X, Y = self._distances(X), self._distances(Y)
         # In this unit μ does not depend on the scale of the features.
         unit = float(np.mean(np.concatenate([X.ravel() ** 2, Y.ravel() ** 2]))) or 1.0
         labels = {"alpha": (float(self.label_weight) * unit, 0.0), "M_samp": label_costs(domains)}

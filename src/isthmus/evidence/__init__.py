@@ -3,13 +3,21 @@
 from isthmus.evidence.answer import Answer
 from isthmus.evidence.comparison import Difference, holm, paired_difference
 from isthmus.evidence.held_out import measure_shared_recall, search_held_out_pairs
-from isthmus.evidence.scores import ClassScores, accuracy, mean_average_precision, precision_at_k, score_classes
+from isthmus.evidence.scores import (
+    ClassScores,
+    accuracy,
+    foscttm,
+    mean_average_precision,
+    precision_at_k,
+    score_classes,
+)
 
 __all__ = [
     "Answer",
     "ClassScores",
     "Difference",
     "accuracy",
+    "foscttm",
     "holm",
     "mean_average_precision",
     "measure_shared_recall",

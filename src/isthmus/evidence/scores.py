@@ -1,4 +1,4 @@
-"""Scores of predicted labels and of ranked lists: accuracy, confusion, precision at k, mean average precision."""
+"""Scores of predicted labels and of ranked lists, from accuracy and confusion to precision at k and FOSCTTM."""
 
 from __future__ import annotations
 
@@ -9,11 +9,13 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.spatial.distance import cdist
 
 from isthmus._core.validation import (
     BoolArray,
     FloatArray,
     IntArray,
+    as_dense,
     as_labels,
     check_length,
     check_matrix,
@@ -24,6 +26,7 @@ from isthmus._core.validation import (
 )
 from isthmus.evidence.held_out import wilson_interval
 from isthmus.exceptions import InputError
+from isthmus.geometry.similarity import split_rows
 
 # The row and column of a confusion matrix for all classes that have none of their own.
 OTHER_CLASSES = "other classes"
@@ -194,6 +197,36 @@ def mean_average_precision(distances: Any, y_queries: Any, y_references: Any) ->
     """
     D, relevant = _retrieval(distances, y_queries, y_references)
     return float(np.mean([_average_precision(d, r) for d, r in zip(D, relevant, strict=True)]))
+
+
+def foscttm(X: Any, Y: Any) -> float:
+    """Return the fraction of rows that are closer than the true match, the mean over both directions.
+
+    0 if every row is nearest to its own partner, 0.5 by chance; rows at the same distance as the partner count half.
+
+    Parameters
+    ----------
+    X, Y : array (n, k)
+        Points of one space, such as rows of A as :meth:`isthmus.Alignment.embed` places them and those of B; row i of
+        X and row i of Y are the same object.
+
+    Examples
+    --------
+    >>> foscttm([[0.0], [1.0], [2.0]], [[0.1], [1.1], [2.1]]), foscttm([[0.0], [1.0]], [[1.0], [0.0]])
+    (0.0, 1.0)
+    """
+    x, y = (as_dense(check_matrix(rows, name, min_rows=2)) for rows, name in ((X, "X"), (Y, "Y")))
+    if x.shape != y.shape:
+        raise InputError(f"Y: expected shape {x.shape}, as X has, got {y.shape}.")
+    own = np.linalg.norm(x - y, axis=1)
+    found = 0.0
+    for rows in split_rows(*2 * (len(x),)):
+        D = cdist(x[rows], y)
+        # Its own partner is at a tie with itself, and counts as nothing.
+        D[np.arange(len(D)), np.arange(rows.start, rows.stop)] = np.inf
+        for true in (own[rows, None], own):
+            found += float((true > D).sum() + 0.5 * (true == D).sum())
+    return found / (2 * len(x) * (len(x) - 1))
 
 
 def _average_precision(d: FloatArray, relevant: BoolArray) -> float:

@@ -13,6 +13,8 @@ r"""Similarities of rows that share no column: unit rows, tables of scores, hubn
    rows it is measured among the few best candidates of each (:class:`Shortlist`).
 4. **Signatures.** Without any known pair, rows are compared by what looks the same in any features: statistics of
    each row and its sorted similarities to the other rows of its own collection (:func:`geometric_scores`).
+5. **Graphs.** Along a curved sheet of rows, distances are numbers of steps between neighbours
+   (:func:`graph_distances`).
 """
 
 from __future__ import annotations
@@ -23,12 +25,13 @@ from typing import Any, Protocol
 
 import numpy as np
 from numpy.random import Generator
+from scipy.sparse.csgraph import connected_components
 from scipy.special import ndtri
 from scipy.stats import rankdata, spearmanr
 from sklearn.preprocessing import normalize
 
 from isthmus._core.linalg import PrincipalAxes, principal_axes, squared_norms
-from isthmus._core.validation import FloatArray, IntArray, Matrix, as_dense, is_sparse, short_repr
+from isthmus._core.validation import BoolArray, FloatArray, IntArray, Matrix, as_dense, is_sparse, short_repr
 from isthmus.data.domains import TwoDomains
 from isthmus.exceptions import InputError
 from isthmus.geometry.common_space import DOMAINS, CommonSpace, top_k
@@ -70,6 +73,8 @@ SURROUNDINGS, DEVIATING, STEPS = (5, 15, 50), 15, 2
 FEW_AXES, MANY_AXES, WEIGHTS = 24, 160, (1.0, 0.7)
 # Variances below this share of the largest are rounding.
 SMALLEST = 1e-6
+# Neighbours in a graph, at least, and the factor by which they grow until it is connected.
+FEWEST_NEIGHBOURS, GROWTH = 5, 1.25
 
 
 def normalize_rows(X: FloatArray) -> FloatArray:
@@ -682,3 +687,47 @@ def _of_features(X: Matrix) -> list[FloatArray]:
         np.asarray(squares @ popularity).ravel() / second,
         peak / np.sqrt(second),
     ]
+
+
+def graph_distances(distances: FloatArray, share: float) -> FloatArray:
+    """Return steps between rows (n, n) in the graph of nearest neighbours, in units of the most, in single precision.
+
+    Two rows are linked if either is among the nearest of the other; there are more of these where the graph would
+    else fall apart.
+
+    Parameters
+    ----------
+    distances : array (n, n)
+        Any that rank neighbours.
+    share : float
+        Of the rows, those that are the neighbours of a row; at least five.
+
+    Examples
+    --------
+    >>> x = np.arange(30.0)
+    >>> graph_distances(np.abs(x[:, None] - x), 0.1)[0, [1, 5, 29]]
+    array([0.1, 0.1, 1. ], dtype=float32)
+    """
+    n = len(distances)
+    k = min(max(FEWEST_NEIGHBOURS, round(share * n)), n - 1)
+    while connected_components(linked := _link_neighbours(distances, k), directed=False)[0] > 1:
+        k = min(n - 1, int(GROWTH * k) + 1)
+    # Products of dense tables: a graph with a fifth of all links is faster searched by these than by a queue.
+    step = linked.astype(np.float32)
+    steps, front, reached, most = step.copy(), step, linked | np.eye(n, dtype=bool), 1
+    while not reached.all():
+        new = (front @ step > 0.0) & ~reached
+        most += 1
+        steps[new] = most
+        front, reached = new.astype(np.float32), reached | new
+    return np.asarray(steps / np.float32(most))
+
+
+def _link_neighbours(distances: FloatArray, k: int) -> BoolArray:
+    """Return which rows are linked (n, n): one is among the k nearest of the other."""
+    n = len(distances)
+    linked = np.zeros((n, n), dtype=bool)
+    np.put_along_axis(linked, np.argpartition(distances, k, axis=1)[:, : k + 1], True, axis=1)
+    linked |= linked.T
+    np.fill_diagonal(linked, False)
+    return linked

@@ -1,1 +1,1 @@
-"""The jobs: match two collections, transfer labels, migrate an index."""
+"""The jobs: match or align two collections, transfer labels, migrate an index."""

@@ -1,0 +1,1 @@
+"""Align two collections softly, by the distances within each of them."""
