@@ -211,3 +211,13 @@ def test_three_hundred_cells_are_never_claimed_wrongly() -> None:
         answers.append((found.ok, (found.transfer_labels(cells.y[rows]).names == cells.y[rows]).mean()))
     assert sum(ok is None for ok, _ in answers) >= 2
     assert all(names > 0.85 for ok, names in answers if ok)
+
+
+def test_equal_rows_have_finite_barycentres() -> None:
+    # Of few directions, most rows are equal: plans between them are all zeros in places.
+    for seed in range(4):
+        rng = np.random.default_rng(seed)
+        found = align(np.eye(6)[rng.integers(6, size=60)], np.eye(5)[rng.integers(5, size=60)])
+        assert np.isfinite(found.embed()).all()
+        assert np.isfinite(found.embed("B")).all()
+        assert found.ok is not True
