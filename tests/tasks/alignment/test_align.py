@@ -200,14 +200,21 @@ def test_digits_are_ambiguous(name: str) -> None:
 
 @pytest.mark.data
 @pytest.mark.slow
-def test_three_hundred_cells_are_never_claimed_wrongly() -> None:
+def test_three_hundred_cells_are_mostly_ambiguous() -> None:
+    # Not always, and a claim can be wrong: docs/alignment.md has the rate over 24 draws that no rule was chosen on.
     from studies.pairs.data import views
 
     cells = views("SNARE RNA–ATAC", real_data("single_cell/snareseq.npz"))
-    answers = []
+    draws = [np.random.default_rng(seed).permutation(1047)[:300] for seed in range(4)]
+    answers = [align(cells.A[rows], cells.B[rows]).ok for rows in draws]
+    assert answers.count(None) >= 2
+
+
+def test_equal_rows_have_finite_barycentres() -> None:
+    # Of few directions, most rows are equal: plans between them are all zeros in places.
     for seed in range(4):
-        rows = np.random.default_rng(seed).permutation(1047)[:300]
-        found = align(cells.A[rows], cells.B[rows])
-        answers.append((found.ok, (found.transfer_labels(cells.y[rows]).names == cells.y[rows]).mean()))
-    assert sum(ok is None for ok, _ in answers) >= 2
-    assert all(names > 0.85 for ok, names in answers if ok)
+        rng = np.random.default_rng(seed)
+        found = align(np.eye(6)[rng.integers(6, size=60)], np.eye(5)[rng.integers(5, size=60)])
+        assert np.isfinite(found.embed()).all()
+        assert np.isfinite(found.embed("B")).all()
+        assert found.ok is not True

@@ -29,6 +29,8 @@ SCALINGS, MARGIN_ERROR, TESTED = 20, 1e-3, 5
 # The change of a plan, in all, at which the steps stop.
 SETTLED = 1e-4
 TINY = np.float32(1e-30)
+# The share of the uniform plan in every plan, so that a row whose mass vanishes in single precision has a barycentre.
+FLOOR = np.float32(1e-6)
 # Landmarks of either collection in a draw, at most, and as a share of the sample: draws of all rows would be equal.
 MOST_LANDMARKS, LANDMARK_SHARE = 350, 2 / 3
 N_DRAWS = 3
@@ -106,6 +108,7 @@ class Plan:
     def of(cls, problem: AlignmentProblem, mass: FloatArray) -> Plan:
         """Compute costs and barycentres."""
         C, D = problem.first.costs[-1], problem.second.costs[-1]
+        mass = (1 - FLOOR) * mass + FLOOR / np.float32(mass.size)
         unit = float((C**2).mean() + (D**2).mean() - 2.0 * C.mean() * D.mean())
         costs = mass * _gradient(C, D, mass) / unit
         points = mass @ problem.second.points / mass.sum(axis=1, keepdims=True)
