@@ -33,6 +33,7 @@ from isthmus.estimators.controls import SelfTrainedLDA
 from isthmus.estimators.hfa import KernelMachine
 from isthmus.estimators.itml import ITML
 from isthmus.estimators.mapped import MappedEstimator
+from isthmus.estimators.shared_block import SharedBlock, SharedFeatureUnion, SharedSpace
 from isthmus.exceptions import InputError
 from isthmus.geometry.common_space import KINDS, CommonSpace
 from isthmus.geometry.discriminants import SoftLDA
@@ -124,10 +125,10 @@ class StoredPoint:
         raise InputError("result_.distances: expected a result with the rows of the fit, got one from a file.")
 
 
-SYSTEMS: tuple[type, ...] = (*dict.fromkeys(system.estimator for system in systems()), ITML)
+SYSTEMS: tuple[type, ...] = (*dict.fromkeys(system.estimator for system in systems()), SharedFeatureUnion, ITML)
 VALUES: tuple[type, ...] = (
     *(Linear, RBF, Laplacian, Polynomial, Cosine, Precomputed, Landmarks, OnLandmarks),
-    *(CommonSpace, FeatureSpace, KernelSpace, References, Background, PrincipalAxes, AffineMap),
+    *(CommonSpace, SharedSpace, SharedBlock, FeatureSpace, KernelSpace, References, Background, PrincipalAxes, AffineMap),
     *(AutoNewton, DualNewton, BlockNewton, BregmanProjections, Result, StoredPoint, Packed),
     *(KernelMachine, SoftLDA, Preparation, LinearRule, MappedRule),
     *(Discriminant, NearestMean, Vote, Probabilities, MappedScores, SubsetRule, TiedClasses, WeightedSum),
@@ -486,7 +487,7 @@ def _rebuild_rule(model: Any) -> None:
     space, y = model.common_space_, points.y
     check(points.space is space, "reference rows of the common space", "others")
     check(not len(y) or (y.min() >= -1 and y.max() < C), "reference rows of the classes", y)
-    sizes = {name: space.space(name).n_features for name in ("source", "target")}
+    sizes = {name: space.n_features(name) for name in ("source", "target")}
     check(sizes == model.n_features_, "as many features as the maps have", sizes)
     classifier = model._rule
     if classifier is None:
@@ -510,6 +511,15 @@ def _check_space(space: Any) -> None:
     check(space.kind in KINDS and r == sum(dimensions), "maps of both spaces", (r, k, space.kind))
     check(space.offsets is None or space.offsets.shape == (2, k), "offsets of the maps", space.offsets)
     check(not space.parts or sum(space.parts) == k, "parts that fill the space", space.parts)
+
+
+def _check_shared_space(space: Any) -> None:
+    check(isinstance(space.block, SharedBlock), "a shared block", space.block)
+    right = isinstance(space.scales, tuple) and len(space.scales) == 3
+    check(right and np.isfinite(np.array(space.scales, dtype=np.float64)).all(), "three factors", space.scales)
+    for places, side in zip(space.block.columns.T, (space.source, space.target), strict=True):
+        within = places.dtype.kind == "i" and (not len(places) or 0 <= places.min() <= places.max() < side.n_features)
+        check(within, "places of shared columns", places)
 
 
 def _check_kernel_space(space: Any) -> None:
@@ -548,9 +558,10 @@ CHECKS: Mapping[type, Callable[[Any], None]] = {
     MappedEstimator: _rebuild_rule,
     References: _check_references,
     CommonSpace: _check_space,
+    SharedSpace: _check_shared_space,
     KernelSpace: _check_kernel_space,
     SubsetRule: lambda rule: _check_codes(rule.classes),
     TiedClasses: lambda rule: _check_codes(rule.classes),
     Result: _check_result,
-    **dict.fromkeys((Background, PrincipalAxes, FeatureSpace, AffineMap), _check_finite),
+    **dict.fromkeys((Background, PrincipalAxes, FeatureSpace, SharedBlock, AffineMap), _check_finite),
 }
