@@ -66,6 +66,8 @@ class SharedBlock:
         Of the terms, whose counts are the last t columns of a row.
     width : int
         The number of columns that the terms are added up in.
+    n_features : (int, int)
+        The numbers of columns that rows of the source and of the target have.
     """
 
     columns: IntArray
@@ -73,6 +75,7 @@ class SharedBlock:
     scale: FloatArray
     idf: FloatArray
     width: int
+    n_features: tuple[int, int]
 
     def __post_init__(self) -> None:
         shapes = [np.shape(getattr(self, name)) for name in ("columns", "mean", "scale", "idf")]
@@ -92,11 +95,12 @@ class SharedBlock:
         # Terms of one language make rows longer, but tell nothing of partners.
         idf[(np.minimum(ours, theirs) == 0) & (np.maximum(ours, theirs) > 1)] = 0.0
         scale = np.where(deviation > 0.0, deviation, 1.0)
-        return cls(columns, numbers.mean(axis=0), scale, idf.astype(np.float32), width)
+        widths = domains.source.shape[1], domains.target.shape[1]
+        return cls(columns, numbers.mean(axis=0), scale, idf.astype(np.float32), width, widths)
 
-    def own_columns(self, X: Matrix) -> Matrix:
-        """Return the columns of rows that a map is learned from: all but the counts of terms."""
-        return own_columns(X, len(self.idf))
+    def own_columns(self, X: Matrix, domain: str) -> Matrix:
+        """Return the columns of rows that a map is learned from."""
+        return own_columns(X, self.columns[:, DOMAINS.index(domain)], len(self.idf))
 
     def points(self, X: Matrix, domain: str) -> tuple[FloatArray, FloatArray]:
         """Return the numbers (n, c) and the terms (n, width + 2) of rows, either without columns where there are none.
@@ -117,10 +121,18 @@ class SharedBlock:
         return numbers, T / np.where(lengths > 0.0, lengths, 1.0)[:, None]
 
 
-def own_columns(X: Matrix, n_terms: int) -> Matrix:
-    """Return all but the last columns of rows; dense, where more than a few of their cells are not zero."""
-    own = X[:, : X.shape[1] - n_terms] if n_terms else X
-    return as_dense(own) if n_terms and is_sparse(own) and own.nnz > DENSE * np.prod(own.shape) else own
+def own_columns(X: Matrix, places: IntArray, n_terms: int) -> Matrix:
+    """Return rows without the shared numbers at these places and without the counts of terms, which come last.
+
+    Where nothing else is there, the numbers stay. Where more than a few of its cells are not zero, the result is
+    dense, whatever the columns of terms are.
+    """
+    if not len(places) and not n_terms:
+        return X
+    numbers = np.arange(X.shape[1] - n_terms)
+    others = np.setdiff1d(numbers, places)
+    own = X[:, others if len(others) else numbers]
+    return as_dense(own) if is_sparse(own) and own.nnz > DENSE * np.prod(own.shape) else own
 
 
 @cap_methods
@@ -166,13 +178,13 @@ class SharedSpace(CommonSpace):
         return sum(width for width, scale in zip(widths, self.scales, strict=True) if scale)
 
     def n_features(self, domain: str) -> int:
-        """Return the number of columns of rows of a domain: own ones, then counts of terms."""
-        return super().n_features(domain) + len(self.block.idf)
+        """Return the number of columns of rows of a domain: own ones, shared numbers and counts of terms."""
+        return self.block.n_features[DOMAINS.index(domain)]
 
     def embed(self, X: Any, domain: str) -> FloatArray:
         """Map rows to points: the learned ones next to the shared ones; in single precision where terms count."""
         rows = self._rows(X, domain)
-        learned = self.learned.embed(self.block.own_columns(rows), domain)
+        learned = self.learned.embed(self.block.own_columns(rows, domain), domain)
         if not self.uses_block:
             return learned
         parts = learned, *self.block.points(rows, domain)
@@ -187,7 +199,8 @@ class SharedSpace(CommonSpace):
     def squared_distances(self, A: Any, B: Any, domains: tuple[str, str]) -> FloatArray:
         """Return all squared distances (n, m) between rows of the named domains, which may be the same one."""
         rows = self._rows(A, domains[0], "A"), self._rows(B, domains[1], "B")
-        D = self.scales[0] ** 2 * self.learned.squared_distances(*map(self.block.own_columns, rows), domains)
+        own = (self.block.own_columns(X, domain) for X, domain in zip(rows, domains, strict=True))
+        D = self.scales[0] ** 2 * self.learned.squared_distances(*own, domains)
         if self.uses_block:
             points = (self.block.points(X, domain) for X, domain in zip(rows, domains, strict=True))
             for P, Q, c in zip(*points, self.scales[1:], strict=True):
@@ -345,7 +358,8 @@ class SharedFeatureUnion(MetricEstimator):
         It is not changed; its rule and references are not used.
     columns : sequence, optional
         The numbers that both domains have: names, or pairs of a source and a target column, by name or number. None:
-        columns of equal names, where both tables are data frames. The system learns from them too.
+        columns of equal names, where both tables are data frames. The system learns from the other columns, if there
+        are any: give a column twice to have it learned from too.
     n_terms : int
         How many of the last columns of both domains are counts of hashed terms, as ``HashingVectorizer(n_features=…,
         analyzer="char_wb", ngram_range=(3, 5), norm=None)`` makes them. The system does not learn from them.
@@ -400,7 +414,7 @@ class SharedFeatureUnion(MetricEstimator):
         columns: Any = None,
         n_terms: int = 0,
         *,
-        n_projections: int = 2048,
+        n_projections: int = 4096,
         rule: Any = "nearest",
         references: str = "source",
         n_neighbors: int = 1,
@@ -433,7 +447,7 @@ class SharedFeatureUnion(MetricEstimator):
             if domain.shape[1] <= self.n_terms:
                 raise InputError(f"{name}: expected columns before the {self.n_terms} of terms, got none.")
         self._check_references(domains)
-        own, system = self._own(domains), self._system()
+        own, system = self._own(domains, settings[1]), self._system()
         space, attributes = self._fit_joint(domains, system._joint_space(own), settings)
         weights = attributes.pop("reference_weights", None)
         references = replace(References.of(_keep_compared(domains), space), weights=weights)
@@ -443,25 +457,27 @@ class SharedFeatureUnion(MetricEstimator):
         common = {"common_space_": space, "kernels_": kernels, "_background": Background.of(domains, space)}
         return {**attributes, **common, "references_": references, "_rule": rule}
 
-    def _own(self, domains: TwoDomains, pairs: KnownPairs | None = None) -> TwoDomains:
-        """Return the domains without counts of terms, with all pairs or with these."""
+    def _own(self, domains: TwoDomains, columns: IntArray) -> TwoDomains:
+        """Return the domains without shared numbers and terms."""
         source, target = (
-            Domain(own_columns(domain.X, self.n_terms), domain.y) for domain in (domains.source, domains.target)
+            Domain(own_columns(domain.X, places, self.n_terms), domain.y)
+            for domain, places in zip((domains.source, domains.target), columns.T, strict=True)
         )
-        return replace(domains, source=source, target=target, pairs=domains.pairs if pairs is None else pairs)
+        return replace(domains, source=source, target=target)
 
     def _fit_joint(self, domains: TwoDomains, joint: JointSpace, settings: Any) -> Learned:
         inner, columns = settings
         system, pairs = self._system(), domains.pairs
         if pairs is None:
             raise InputError("pairs: expected known pairs of rows, got None.")
-        learned, attributes = system._fit_joint(self._own(domains), joint, inner)
+        own = self._own(domains, columns)
+        learned, attributes = system._fit_joint(own, joint, inner)
         block = SharedBlock.of(domains, columns, int(self.n_terms), int(self.n_projections))
         search = PairSearch.of(domains, pairs)
         rows = domains.source.X[search.rows], domains.target.X[search.columns]
         shared = list(zip(*(block.points(X, name) for X, name in zip(rows, DOMAINS, strict=True)), strict=True))
         used = {name: k for k, name in enumerate(("numbers", "terms")) if shared[k][0].shape[1]}
-        scores = [self._score_out_of_fold(domains, search, inner)] if used else []
+        scores = [self._score_out_of_fold(own, search, inner)] if used else []
         scores += [search.score(Measure(), *shared[k]) for k in used.values()]
         deviations = np.array([np.sqrt(0.5 * (r.var() + c.var())) for r, c in scores])
         deviations = np.where(deviations > 0.0, deviations, 1.0)
@@ -477,9 +493,9 @@ class SharedFeatureUnion(MetricEstimator):
         }
         return SharedSpace.of(learned, block, scales), attributes
 
-    def _score_out_of_fold(self, domains: TwoDomains, search: PairSearch, settings: Any) -> BothWays:
+    def _score_out_of_fold(self, own: TwoDomains, search: PairSearch, settings: Any) -> BothWays:
         """Return the learned scores of the searched pairs, each by a map that was learned without its fold."""
-        system, own = self._system(), self._own(domains)
+        system = self._system()
         rows = own.source.X[search.rows], own.target.X[search.columns]
         found = [np.zeros((len(search.searched), X.shape[0])) for X in rows[::-1]]
         for fold in range(search.fold.max() + 1):

@@ -514,11 +514,11 @@ def _check_space(space: Any) -> None:
 
 
 def _check_shared_space(space: Any) -> None:
-    check(isinstance(space.block, SharedBlock), "a shared block", space.block)
-    right = isinstance(space.scales, tuple) and len(space.scales) == 3
+    block, right = space.block, isinstance(space.scales, tuple) and len(space.scales) == 3
+    check(isinstance(block, SharedBlock), "a shared block", block)
     check(right and np.isfinite(np.array(space.scales, dtype=np.float64)).all(), "three factors", space.scales)
-    for places, side in zip(space.block.columns.T, (space.source, space.target), strict=True):
-        within = places.dtype.kind == "i" and (not len(places) or 0 <= places.min() <= places.max() < side.n_features)
+    for places, n in zip(block.columns.T, block.n_features, strict=True):
+        within = places.dtype.kind == "i" and (not len(places) or 0 <= places.min() <= places.max() < n)
         check(within, "places of shared columns", places)
 
 
