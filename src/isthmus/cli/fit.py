@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import warnings
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -25,6 +26,7 @@ examples:
 
 Default system: ridge (linear maps in both directions) with known pairs, else mlhd. `isthmus systems` lists all.
 Without --pairs and labels, rows with the same id (--id) in both files are the pairs.
+With pairs, texts and columns of equal names count beside what is learned where they help to find partners.
 Use the model file with `isthmus search`, `embed`, `inspect`, `export` and `report`, or with isthmus.load in Python.
 """
 # The default systems for pairs and for labels.
@@ -37,6 +39,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
     add("--system", metavar="NAME", help="a name listed by `isthmus systems` (default: see below)")
     add("-o", "--output", type=Path, metavar="MODEL", help="model file to write; required, except with a new --plan")
+    add("--no-shared", action="store_true", help="with pairs: compare no texts or columns directly")
     add_column_options(parser, label=True, required=False)
     add_output_options(parser)
 
@@ -60,27 +63,37 @@ def run(options: argparse.Namespace) -> None:
     if source.labels is not None or target.labels is not None:
         screen.say(source.labels_line(), target.labels_line())
     from isthmus import save, systems
-    from isthmus.evidence.held_out import search_held_out_pairs
 
     name = options.system or (LABELS if pairs is None else PAIRS)
     system = systems()[name]
     check, known = None, (source, target)
+    shared = None if pairs is None or options.no_shared else _append_shared_columns(system.make(), source, target)
     with screen.bar("fit") as bar:
         bar.report("learning")
         model, told = _fit_system(system.make(), *known, pairs, screen)
         if pairs is not None:
-            bar.report("measuring on held-out pairs", 0.5)  # of two fits, one is done
-            rows = source.X, target.X, pairs, shared_rows(source, target)
-            check = search_held_out_pairs(lambda some: _fit_system(system.make(), *known, some, screen)[0], *rows)
-            told += _warn_about_pairs(pairs, check)
+            bar.report("measuring on held-out pairs", 0.3)
+            check = _measure(system.make, *known, pairs, screen)
+        if shared is not None:
+            bar.report("learning beside shared columns", 0.5)
+            union, _ = _fit_system(shared.make(), *shared.sides, pairs, screen)
+            if union.shared_used_:
+                model, known, learned = union, shared.sides, check
+                check = _measure(shared.make, *known, pairs, screen, source, target)
+                if check is not None and learned is not None:
+                    check = replace(check, learned=learned.evidence)
+        told += [] if pairs is None else _warn_about_pairs(pairs, check)
     from isthmus.view.report.model import PART, FitRecord
 
     record = FitRecord.of(told, target.table, target.plan)
-    parts = {"source": source.features, "target": target.features, PART: record.to_part()}
-    save(model, options.output, parts=parts)
+    stored = {"source": known[0].features, "target": known[1].features, PART: record.to_part()}
+    save(model, options.output, parts=stored)
     certificate = getattr(model, "result_", None)
     head = f"{name}: {type(model).__name__} fitted to {_describe_inputs(source, target, pairs)}"
-    screen.say("", head, *(str(answer) for answer in (certificate, check) if answer is not None))
+    weights = model.weights_ if getattr(model, "shared_used_", False) else {}
+    parts = ", ".join(f"{part} {weight:.2f}" for part, weight in weights.items())
+    lines = [f"Shared columns count beside the map; weights: {parts}."] * bool(weights)
+    screen.say("", head, *lines, *(str(answer) for answer in (certificate, check) if answer is not None))
     hint = "" if pairs is None else " For a one-to-one matching use `isthmus match`."
     screen.say(*(f"Warning: {words}" for words in told), f"The model is in {options.output}.{hint}")
     screen.answer(
@@ -89,12 +102,62 @@ def run(options: argparse.Namespace) -> None:
             "target": target.facts,
             "system": name,
             "pairs": None if pairs is None else len(pairs),
+            "weights": weights or None,
             "held_out": None if check is None else check.to_dict(),
             "certificate": None if certificate is None else str(certificate),
             "warnings": told,
             "output": str(options.output),
         }
     )
+
+
+@dataclass(frozen=True)
+class SharedFit:
+    """A system beside the columns that two files share, and the files with these at the end of their rows."""
+
+    system: Any
+    sides: tuple[InputFile, InputFile]
+    columns: list[tuple[int, int]]
+    n_terms: int
+
+    def make(self) -> Any:
+        """Return a new unfitted union."""
+        from isthmus import SharedFeatureUnion
+
+        return SharedFeatureUnion(self.system, self.columns, self.n_terms)
+
+
+def _append_shared_columns(system: Any, source: InputFile, target: InputFile) -> SharedFit | None:
+    """Return both files with the numbers of equal names and the texts that both have; None without any.
+
+    Texts are compared whatever their columns are called. Only systems that learn a metric can have them beside it.
+    """
+    from isthmus.estimators.mapped import MetricEstimator
+    from isthmus.io.tables.features import HASHED
+
+    ours, theirs = ({c.name: c.kind for c in side.plan.features} for side in (source, target))
+    numbers = [name for name, kind in ours.items() if kind in ("number", "date") and theirs.get(name) == kind]
+    texts = [[name for name, kind in kinds.items() if kind == "text"] for kinds in (ours, theirs)]
+    if not (numbers or all(texts)) or not (isinstance(system, MetricEstimator) and system.takes_pairs):
+        return None
+    features = [
+        side.features.append_evidence(numbers, some if all(texts) else [])
+        for side, some in zip((source, target), texts, strict=True)
+    ]
+    sides = tuple(
+        replace(side, features=wide, X=wide.transform(side.table))
+        for side, wide in zip((source, target), features, strict=True)
+    )
+    places = [(source.X.shape[1] + k, target.X.shape[1] + k) for k in range(len(numbers))]
+    return SharedFit(system, (sides[0], sides[1]), places, HASHED if all(texts) else 0)
+
+
+def _measure(make: Any, source: InputFile, target: InputFile, pairs: Any, screen: Console, *plain: InputFile) -> Any:
+    """Search held-out pairs by a system of the others; the baseline is that of the ``plain`` files, if given."""
+    from isthmus.evidence.held_out import search_held_out_pairs
+
+    rows = source.X, target.X, pairs, shared_rows(*plain or (source, target))
+    return search_held_out_pairs(lambda some: _fit_system(make(), source, target, some, screen)[0], *rows)
 
 
 def _find_pairs(path: Path | None, source: InputFile, target: InputFile, screen: Console) -> Any:

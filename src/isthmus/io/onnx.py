@@ -174,8 +174,10 @@ def _find_maps(model: Any) -> Any:
 def _affine_map(space: CommonSpace, domain: str) -> AffineMap:
     """Return the map from the features of a domain (after its transformer) to the common space."""
     own = space.space(domain)
-    if isinstance(space, SharedSpace):
-        raise InputError("model: expected maps alone for ONNX, got shared features next to them.")
+    if isinstance(space, SharedSpace):  # its terms are no affine function of rows
+        raise InputError(
+            "model: expected maps alone for ONNX, got shared features beside them; fit with --no-shared."
+        )
     if not isinstance(own.kernel, Linear):
         raise InputError(f"model: expected the linear kernel for ONNX, got {own.kernel!r:.60} in the {domain}.")
     if domain in space.outside_axes:

@@ -40,7 +40,7 @@ from isthmus.geometry.discriminants import SoftLDA
 from isthmus.geometry.kernels import RBF, Cosine, Landmarks, Laplacian, Linear, OnLandmarks, Polynomial, Precomputed
 from isthmus.geometry.similarity import Background
 from isthmus.geometry.spaces import FeatureSpace, KernelSpace
-from isthmus.io.tables.features import Categories, Features, MatrixPart, Numbers, Words
+from isthmus.io.tables.features import Categories, Characters, Features, MatrixPart, Numbers, Words
 from isthmus.io.tables.plan import Column, Plan
 from isthmus.maps.regression import AffineMap
 from isthmus.retrieval.rules import FittedClassifier, References
@@ -128,11 +128,12 @@ class StoredPoint:
 SYSTEMS: tuple[type, ...] = (*dict.fromkeys(system.estimator for system in systems()), SharedFeatureUnion, ITML)
 VALUES: tuple[type, ...] = (
     *(Linear, RBF, Laplacian, Polynomial, Cosine, Precomputed, Landmarks, OnLandmarks),
-    *(CommonSpace, SharedSpace, SharedBlock, FeatureSpace, KernelSpace, References, Background, PrincipalAxes, AffineMap),
+    *(CommonSpace, SharedSpace, SharedBlock, FeatureSpace, KernelSpace),
+    *(References, Background, PrincipalAxes, AffineMap),
     *(AutoNewton, DualNewton, BlockNewton, BregmanProjections, Result, StoredPoint, Packed),
     *(KernelMachine, SoftLDA, Preparation, LinearRule, MappedRule),
     *(Discriminant, NearestMean, Vote, Probabilities, MappedScores, SubsetRule, TiedClasses, WeightedSum),
-    *(Features, Plan, Numbers, Categories, MatrixPart, Words),
+    *(Features, Plan, Numbers, Categories, MatrixPart, Words, Characters),
 )
 # Those whose work and memory are bounded by their input and their arrays, within `LIMITS`.
 SKLEARN: tuple[type, ...] = (
