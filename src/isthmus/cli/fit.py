@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import argparse
 import warnings
-from dataclasses import dataclass, replace
+from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -76,10 +78,11 @@ def run(options: argparse.Namespace) -> None:
             check = _measure(system.make, *known, pairs, screen)
         if shared is not None:
             bar.report("learning beside shared columns", 0.5)
-            union, _ = _fit_system(shared.make(), *shared.sides, pairs, screen)
+            make, wide = shared
+            union, _ = _fit_system(make(), *wide, pairs, screen)
             if union.shared_used_:
-                model, known, learned = union, shared.sides, check
-                check = _measure(shared.make, *known, pairs, screen, source, target)
+                model, known, learned = union, wide, check
+                check = _measure(make, *wide, pairs, screen, source, target)
                 if check is not None and learned is not None:
                     check = replace(check, learned=learned.evidence)
         told += [] if pairs is None else _warn_about_pairs(pairs, check)
@@ -111,27 +114,15 @@ def run(options: argparse.Namespace) -> None:
     )
 
 
-@dataclass(frozen=True)
-class SharedFit:
-    """A system beside the columns that two files share, and the files with these at the end of their rows."""
+def _append_shared_columns(
+    system: Any, source: InputFile, target: InputFile
+) -> tuple[Callable[[], Any], tuple[InputFile, InputFile]] | None:
+    """Return what makes a system beside shared columns, and both files with these at the end; None without any.
 
-    system: Any
-    sides: tuple[InputFile, InputFile]
-    columns: list[tuple[int, int]]
-    n_terms: int
-
-    def make(self) -> Any:
-        """Return a new unfitted union."""
-        from isthmus import SharedFeatureUnion
-
-        return SharedFeatureUnion(self.system, self.columns, self.n_terms)
-
-
-def _append_shared_columns(system: Any, source: InputFile, target: InputFile) -> SharedFit | None:
-    """Return both files with the numbers of equal names and the texts that both have; None without any.
-
-    Texts are compared whatever their columns are called. Only systems that learn a metric can have them beside it.
+    Shared are numbers of equal names, and texts, whatever their columns are called. Only systems that learn a metric
+    can have them beside it.
     """
+    from isthmus import SharedFeatureUnion
     from isthmus.estimators.mapped import MetricEstimator
     from isthmus.io.tables.features import HASHED
 
@@ -140,16 +131,12 @@ def _append_shared_columns(system: Any, source: InputFile, target: InputFile) ->
     texts = [[name for name, kind in kinds.items() if kind == "text"] for kinds in (ours, theirs)]
     if not (numbers or all(texts)) or not (isinstance(system, MetricEstimator) and system.takes_pairs):
         return None
-    features = [
-        side.features.append_evidence(numbers, some if all(texts) else [])
-        for side, some in zip((source, target), texts, strict=True)
-    ]
-    sides = tuple(
-        replace(side, features=wide, X=wide.transform(side.table))
-        for side, wide in zip((source, target), features, strict=True)
-    )
+    sides = []
+    for side, some in zip((source, target), texts, strict=True):
+        wide = side.features.append_evidence(numbers, some if all(texts) else [])
+        sides.append(replace(side, features=wide, X=wide.transform(side.table)))
     places = [(source.X.shape[1] + k, target.X.shape[1] + k) for k in range(len(numbers))]
-    return SharedFit(system, (sides[0], sides[1]), places, HASHED if all(texts) else 0)
+    return partial(SharedFeatureUnion, system, places, HASHED * all(texts)), (sides[0], sides[1])
 
 
 def _measure(make: Any, source: InputFile, target: InputFile, pairs: Any, screen: Console, *plain: InputFile) -> Any:

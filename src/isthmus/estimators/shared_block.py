@@ -16,6 +16,7 @@ those of the blocks, each times a root of its weight.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass, fields, replace
 from typing import Any
 
@@ -262,10 +263,10 @@ class PairSearch:
         own = self.pairs.source[self.searched], self.pairs.target[self.searched]
         return np.searchsorted(self.rows, own[0]), np.searchsorted(self.columns, own[1])
 
-    def omit_fold(self, fold: int) -> KnownPairs | None:
-        """Return the pairs of the other folds; None where there are none."""
+    def omit_fold(self, fold: int) -> KnownPairs:
+        """Return the pairs of the other folds; raise where there are none."""
         kept = self.fold != fold
-        return KnownPairs(self.pairs.rows[kept], self.pairs.weights[kept]) if kept.any() else None
+        return KnownPairs(self.pairs.rows[kept], self.pairs.weights[kept])
 
     def score(self, space: Scored, A: FloatArray, B: FloatArray) -> BothWays:
         """Return the scores of the searched rows, less hubness, by points A (n, k), B (m, k) of the candidates."""
@@ -449,22 +450,19 @@ class SharedFeatureUnion(MetricEstimator):
 
     def _fit_data(self, data: TrainingData, settings: Any) -> dict[str, Any]:
         prepared, given = self._prepare(data), self.columns
-        # Behind transformers, columns have no names any more.
-        rows = [
-            data.rows(name) if getattr(self, f"{name}_transformer") is None else domain.X
-            for name, domain in zip(DOMAINS, (prepared.domains.source, prepared.domains.target), strict=True)
-        ]
+        A, B = data.X_source, data.X_target
+        if prepared.transformers["source"] is not None or prepared.transformers["target"] is not None:
+            A, B = prepared.domains.source.X, prepared.domains.target.X  # these have no names any more
         nothing = given is not None and not len(given)
-        columns = None if nothing else find_common_columns(given, *rows, name="columns")
-        found = np.zeros((0, 2), dtype=np.intp) if columns is None else columns
-        return self._run_fit(prepared, (settings, found))
+        columns = None if nothing else find_common_columns(given, A, B, "columns")
+        return self._run_fit(prepared, (settings, np.zeros((0, 2), dtype=np.intp) if columns is None else columns))
 
     def _fit_domains(self, domains: TwoDomains, settings: Any) -> dict[str, Any]:
         for domain, name in ((domains.source, "X_source"), (domains.target, "X_target")):
             if domain.shape[1] <= self.n_terms:
                 raise InputError(f"{name}: expected columns before the {self.n_terms} of terms, got none.")
         self._check_references(domains)
-        own, system = self._own(domains, settings[1]), self._system()
+        own, system = self._strip_domains(domains, settings[1]), self._system()
         space, attributes = self._fit_joint(domains, system._joint_space(own), settings)
         weights = attributes.pop("reference_weights", None)
         references = replace(References.of(_select_references(domains), space), weights=weights)
@@ -474,7 +472,7 @@ class SharedFeatureUnion(MetricEstimator):
         common = {"common_space_": space, "kernels_": kernels, "_background": Background.of(domains, space)}
         return {**attributes, **common, "references_": references, "_rule": rule}
 
-    def _own(self, domains: TwoDomains, columns: IntArray) -> TwoDomains:
+    def _strip_domains(self, domains: TwoDomains, columns: IntArray) -> TwoDomains:
         """Return the domains without shared numbers and terms."""
         source, target = (
             Domain(own_columns(domain.X, places, self.n_terms), domain.y)
@@ -487,7 +485,7 @@ class SharedFeatureUnion(MetricEstimator):
         system, pairs = self._system(), domains.pairs
         if pairs is None:
             raise InputError("pairs: expected known pairs of rows, got None.")
-        own = self._own(domains, columns)
+        own = self._strip_domains(domains, columns)
         learned, attributes = system._fit_joint(own, joint, inner)
         block = SharedBlock.of(domains, columns, int(self.n_terms), int(self.n_projections))
         search = PairSearch.of(domains, pairs)
@@ -516,12 +514,11 @@ class SharedFeatureUnion(MetricEstimator):
         rows = own.source.X[search.rows], own.target.X[search.columns]
         found = [np.zeros((len(search.searched), X.shape[0])) for X in rows[::-1]]
         for fold in range(search.fold.max() + 1):
-            known, held = search.omit_fold(fold), np.flatnonzero(search.fold[search.searched] == fold)
-            if known is None or len(known) < system.fewest_pairs:
-                continue  # nothing is learned, and the scores stay zero
-            taught = replace(own, pairs=known)
-            space, _ = system._fit_joint(taught, system._joint_space(taught), settings)
-            both = search.score(space, *(space.embed(X, name) for X, name in zip(rows, DOMAINS, strict=True)))
-            for table, part in zip(found, both, strict=True):
-                table[held] = part[held]
+            held = np.flatnonzero(search.fold[search.searched] == fold)
+            with suppress(InputError):  # of too few or equal rows nothing is learned, and their scores stay zero
+                taught = replace(own, pairs=search.omit_fold(fold))
+                space, _ = system._fit_joint(taught, system._joint_space(taught), settings)
+                both = search.score(space, *(space.embed(X, name) for X, name in zip(rows, DOMAINS, strict=True)))
+                for table, part in zip(found, both, strict=True):
+                    table[held] = part[held]
         return found[0], found[1]
