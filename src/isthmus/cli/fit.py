@@ -94,9 +94,9 @@ def run(options: argparse.Namespace) -> None:
     certificate = getattr(model, "result_", None)
     head = f"{name}: {type(model).__name__} fitted to {_describe_inputs(source, target, pairs)}"
     weights = model.weights_ if getattr(model, "shared_used_", False) else {}
-    parts = ", ".join(f"{part} {weight:.2f}" for part, weight in weights.items())
-    lines = [f"Shared columns count beside the map; weights: {parts}."] * bool(weights)
-    screen.say("", head, *lines, *(str(answer) for answer in (certificate, check) if answer is not None))
+    screen.say(
+        "", head, *_describe_weights(weights), *(str(answer) for answer in (certificate, check) if answer is not None)
+    )
     hint = "" if pairs is None else " For a one-to-one matching use `isthmus match`."
     screen.say(*(f"Warning: {words}" for words in told), f"The model is in {options.output}.{hint}")
     screen.answer(
@@ -181,6 +181,12 @@ def _describe_inputs(source: InputFile, target: InputFile, pairs: Any) -> str:
     parts = [f"{counts[0]:,} and {counts[1]:,} labels"] * any(counts)
     parts += [] if pairs is None else [f"{len(pairs):,} pair{'s' * (len(pairs) > 1)}"]
     return f"{sides[0]} and {sides[1]}, with {' and '.join(parts)}."
+
+
+def _describe_weights(weights: dict[str, float]) -> list[str]:
+    """Return the line about shared columns, where they count."""
+    parts = ", ".join(f"{part} {weight:.2f}" for part, weight in weights.items())
+    return [f"Shared columns count beside the map; weights: {parts}."] if weights else []
 
 
 def _warn_about_pairs(pairs: Any, check: HeldOutPairs | None) -> list[str]:
