@@ -79,12 +79,11 @@ def run(options: argparse.Namespace) -> None:
         if shared is not None:
             bar.report("learning beside shared columns", 0.5)
             make, wide = shared
-            union, _ = _fit_system(make(), *wide, pairs, screen)
+            union = _fit_system(make(), *wide, pairs, screen)[0]
             if union.shared_used_:
                 model, known, learned = union, wide, check
                 check = _measure(make, *wide, pairs, screen, source, target)
-                if check is not None and learned is not None:
-                    check = replace(check, learned=learned.evidence)
+                check = check and learned and replace(check, learned=learned.evidence)
         told += [] if pairs is None else _warn_about_pairs(pairs, check)
     from isthmus.view.report.model import PART, FitRecord
 
