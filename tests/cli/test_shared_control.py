@@ -111,3 +111,36 @@ def test_pairs_by_row_numbers_are_of_the_rows_of_the_file(tmp_path):
     found = load_pairs(pairs, first, second, Console(quiet=True))
     same = [(float(first.table.column("a")[i]), -float(second.table.column("b")[j])) for i, j in found.tolist()]
     assert same == [(i + 0.5, i + 0.5) for i in range(12) if i % 3]
+
+
+@pytest.mark.parametrize("numbers", [True, False])
+def test_a_fit_uses_what_both_files_have_and_search_uses_it_too(tmp_path, capsys, numbers):
+    pytest.importorskip("skops")
+    rng = np.random.default_rng(0)
+    size = rng.normal(50.0, 9.0, size=(80, 3)).round(2)
+    name = ["".join(rng.choice(list("abcdefghijklm"), 7)) for _ in range(80)]
+    tables = {"a": [], "b": []}
+    for side, rows in tables.items():
+        for i in range(80):
+            shared = (
+                [*(size[i] + rng.normal(size=3)).round(2)] if numbers else [f"{side * 3} {name[i]} {rng.integers(9)}"]
+            )
+            rows.append([f"{side}{i}", *shared, *rng.normal(size=4).round(3)])
+    head = {"a": [*"ABCD"], "b": [*"EFGH"]}
+    names = ["width", "height", "depth"] if numbers else ["title"]
+    files = {s: write(tmp_path / f"{s}.csv", ["key", *names, *head[s]], rows) for s, rows in tables.items()}
+    pairs = write(tmp_path / "p.csv", ["source", "target"], [[f"a{i}", f"b{i}"] for i in range(30)])
+    columns = ("--id", "key", *(() if numbers else ("--text", "title")))
+    model = tmp_path / "m.isthmus"
+    facts = answer(capsys, "fit", files["a"], files["b"], *columns, "--pairs", pairs, "-o", model)
+    kind = "numbers" if numbers else "terms"
+    assert facts["weights"][kind] > 0.0
+    assert facts["held_out"]["recall"] >= max(facts["held_out"]["shared_recall"], facts["held_out"]["learned_recall"])
+    assert facts["source"]["features"] < 200
+    found = answer(capsys, "search", model, "--index", files["a"], "--query", files["b"], "-k", 1)["found"]
+    assert np.mean([line["query"][1:] == line["found"][1:] for line in found]) > 0.5
+    points = tmp_path / "points.npy"
+    assert answer(capsys, "embed", model, files["b"], "--domain", "target", "-o", points)["rows"] == 80
+    plain = answer(capsys, "fit", files["a"], files["b"], *columns, "--pairs", pairs, "-o", model, "--no-shared")
+    assert plain["weights"] is None
+    assert plain["held_out"]["recall"] == facts["held_out"]["learned_recall"]

@@ -92,8 +92,8 @@ def test_entries_can_be_sent_to_another_process():
 
 CLASSES = {system.estimator for system in systems()}
 CONTROLS = {Corrupted, SelfTrainedLDA, TargetOnly}
-WITHOUT = {isthmus.ITML, isthmus.WeightSearch}
-"""Public classes of estimators that are no system over two domains: a metric of one space, and a search."""
+WITHOUT = {isthmus.ITML, isthmus.WeightSearch, isthmus.SharedFeatureUnion}
+"""Public classes that are no system of their own: a metric of one space, a search, and a union around a system."""
 
 
 def public_estimators():
@@ -145,7 +145,7 @@ def test_the_facade_and_the_package_of_estimators_have_one_list():
 
 
 def test_model_files_hold_every_system():
-    assert set(stored_values.SYSTEMS) == CLASSES | {isthmus.ITML}
+    assert set(stored_values.SYSTEMS) == CLASSES | {isthmus.ITML, isthmus.SharedFeatureUnion}
 
 
 def test_tables_of_the_docs_name_systems_and_classes_as_the_registry_does():

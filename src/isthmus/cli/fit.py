@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import argparse
 import warnings
+from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -25,6 +28,7 @@ examples:
 
 Default system: ridge (linear maps in both directions) with known pairs, else mlhd. `isthmus systems` lists all.
 Without --pairs and labels, rows with the same id (--id) in both files are the pairs.
+With pairs, texts and columns of equal names count beside what is learned where they help to find partners.
 Use the model file with `isthmus search`, `embed`, `inspect`, `export` and `report`, or with isthmus.load in Python.
 """
 # The default systems for pairs and for labels.
@@ -37,6 +41,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
     add("--system", metavar="NAME", help="a name listed by `isthmus systems` (default: see below)")
     add("-o", "--output", type=Path, metavar="MODEL", help="model file to write; required, except with a new --plan")
+    add("--no-shared", action="store_true", help="with pairs: compare no texts or columns directly")
     add_column_options(parser, label=True, required=False)
     add_output_options(parser)
 
@@ -60,27 +65,37 @@ def run(options: argparse.Namespace) -> None:
     if source.labels is not None or target.labels is not None:
         screen.say(source.labels_line(), target.labels_line())
     from isthmus import save, systems
-    from isthmus.evidence.held_out import search_held_out_pairs
 
     name = options.system or (LABELS if pairs is None else PAIRS)
     system = systems()[name]
     check, known = None, (source, target)
+    shared = None if pairs is None or options.no_shared else _append_shared_columns(system.make(), source, target)
     with screen.bar("fit") as bar:
         bar.report("learning")
         model, told = _fit_system(system.make(), *known, pairs, screen)
         if pairs is not None:
-            bar.report("measuring on held-out pairs", 0.5)  # of two fits, one is done
-            rows = source.X, target.X, pairs, shared_rows(source, target)
-            check = search_held_out_pairs(lambda some: _fit_system(system.make(), *known, some, screen)[0], *rows)
-            told += _warn_about_pairs(pairs, check)
+            bar.report("measuring on held-out pairs", 0.3)
+            check = _measure(system.make, *known, pairs, screen)
+        if shared is not None:
+            bar.report("learning beside shared columns", 0.5)
+            make, wide = shared
+            union = _fit_system(make(), *wide, pairs, screen)[0]
+            if union.shared_used_:
+                model, known, learned = union, wide, check
+                check = _measure(make, *wide, pairs, screen, source, target)
+                check = check and learned and replace(check, learned=learned.evidence)
+        told += [] if pairs is None else _warn_about_pairs(pairs, check)
     from isthmus.view.report.model import PART, FitRecord
 
     record = FitRecord.of(told, target.table, target.plan)
-    parts = {"source": source.features, "target": target.features, PART: record.to_part()}
-    save(model, options.output, parts=parts)
+    stored = {"source": known[0].features, "target": known[1].features, PART: record.to_part()}
+    save(model, options.output, parts=stored)
     certificate = getattr(model, "result_", None)
     head = f"{name}: {type(model).__name__} fitted to {_describe_inputs(source, target, pairs)}"
-    screen.say("", head, *(str(answer) for answer in (certificate, check) if answer is not None))
+    weights = model.weights_ if getattr(model, "shared_used_", False) else {}
+    screen.say(
+        "", head, *_describe_weights(weights), *(str(answer) for answer in (certificate, check) if answer is not None)
+    )
     hint = "" if pairs is None else " For a one-to-one matching use `isthmus match`."
     screen.say(*(f"Warning: {words}" for words in told), f"The model is in {options.output}.{hint}")
     screen.answer(
@@ -89,12 +104,46 @@ def run(options: argparse.Namespace) -> None:
             "target": target.facts,
             "system": name,
             "pairs": None if pairs is None else len(pairs),
+            "weights": weights or None,
             "held_out": None if check is None else check.to_dict(),
             "certificate": None if certificate is None else str(certificate),
             "warnings": told,
             "output": str(options.output),
         }
     )
+
+
+def _append_shared_columns(
+    system: Any, source: InputFile, target: InputFile
+) -> tuple[Callable[[], Any], tuple[InputFile, InputFile]] | None:
+    """Return what makes a system beside shared columns, and both files with these at the end; None without any.
+
+    Shared are numbers of equal names, and texts, whatever their columns are called. Only systems that learn a metric
+    can have them beside it.
+    """
+    from isthmus import SharedFeatureUnion
+    from isthmus.estimators.mapped import MetricEstimator
+    from isthmus.io.tables.features import HASHED
+
+    ours, theirs = ({c.name: c.kind for c in side.plan.features} for side in (source, target))
+    numbers = [name for name, kind in ours.items() if kind in ("number", "date") and theirs.get(name) == kind]
+    texts = [[name for name, kind in kinds.items() if kind == "text"] for kinds in (ours, theirs)]
+    if not (numbers or all(texts)) or not (isinstance(system, MetricEstimator) and system.takes_pairs):
+        return None
+    sides = []
+    for side, some in zip((source, target), texts, strict=True):
+        wide = side.features.append_evidence(numbers, some if all(texts) else [])
+        sides.append(replace(side, features=wide, X=wide.transform(side.table)))
+    places = [(source.X.shape[1] + k, target.X.shape[1] + k) for k in range(len(numbers))]
+    return partial(SharedFeatureUnion, system, places, HASHED * all(texts)), (sides[0], sides[1])
+
+
+def _measure(make: Any, source: InputFile, target: InputFile, pairs: Any, screen: Console, *plain: InputFile) -> Any:
+    """Search held-out pairs by a system of the others; the baseline is that of the ``plain`` files, if given."""
+    from isthmus.evidence.held_out import search_held_out_pairs
+
+    rows = source.X, target.X, pairs, shared_rows(*plain or (source, target))
+    return search_held_out_pairs(lambda some: _fit_system(make(), source, target, some, screen)[0], *rows)
 
 
 def _find_pairs(path: Path | None, source: InputFile, target: InputFile, screen: Console) -> Any:
@@ -131,6 +180,12 @@ def _describe_inputs(source: InputFile, target: InputFile, pairs: Any) -> str:
     parts = [f"{counts[0]:,} and {counts[1]:,} labels"] * any(counts)
     parts += [] if pairs is None else [f"{len(pairs):,} pair{'s' * (len(pairs) > 1)}"]
     return f"{sides[0]} and {sides[1]}, with {' and '.join(parts)}."
+
+
+def _describe_weights(weights: dict[str, float]) -> list[str]:
+    """Return the line about shared columns, where they count."""
+    parts = ", ".join(f"{part} {weight:.2f}" for part, weight in weights.items())
+    return [f"Shared columns count beside the map; weights: {parts}."] if weights else []
 
 
 def _warn_about_pairs(pairs: Any, check: HeldOutPairs | None) -> list[str]:

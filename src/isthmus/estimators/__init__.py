@@ -14,6 +14,7 @@ from isthmus.estimators.manifold_alignment import ManifoldAlignment
 from isthmus.estimators.mlhd import MLHD
 from isthmus.estimators.paired_maps import Procrustes, PulledBackMetric, RelativeRepresentations, RidgeMap
 from isthmus.estimators.saenko import Saenko
+from isthmus.estimators.shared_block import SharedFeatureUnion
 from isthmus.estimators.tlrisk import TLRisk
 from isthmus.estimators.transport import COOT, FGW, GW
 from isthmus.estimators.weight_path import WeightSearch, weight_path
@@ -22,6 +23,6 @@ from isthmus.estimators.weight_path import WeightSearch, weight_path
 __all__ = [  # noqa: RUF022
     "MLHD", "CCA", "KCCA", "ITML", "Saenko", "ARC", "RidgeMap", "Procrustes", "RelativeRepresentations", "DAMA",
     "CDSPP", "ManifoldAlignment", "MTDA", "HeMap", "TLRisk", "PulledBackMetric", "HFA", "FeatureAugmentation", "CDLS",
-    "KPGRL", "HCDRank", "GW", "FGW", "COOT", "WeightSearch", "weight_path",
+    "KPGRL", "HCDRank", "GW", "FGW", "COOT", "SharedFeatureUnion", "WeightSearch", "weight_path",
 ]
 # fmt: on

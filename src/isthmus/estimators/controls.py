@@ -695,7 +695,7 @@ class SharedColumns(TargetEstimator):
         return len(self.columns)
 
 
-def find_common_columns(given: Any, X_source: Any, X_target: Any) -> IntArray | None:
+def find_common_columns(given: Any, X_source: Any, X_target: Any, name: str = "shared_columns") -> IntArray | None:
     """Return the columns of both domains that are the same (m, 2), or None where there are none.
 
     Parameters
@@ -705,25 +705,29 @@ def find_common_columns(given: Any, X_source: Any, X_target: Any) -> IntArray | 
         names, where both are data frames.
     X_source, X_target : array, sparse matrix or data frame
         As the user gave them.
+    name : str
+        The name of the argument in messages.
     """
     names = column_names(X_source), column_names(X_target)
     if given is None:
         ours, theirs = (list(each or ()) for each in names)
-        found = [(ours.index(name), theirs.index(name)) for name in ours if name in set(theirs)]
+        found = [(ours.index(each), theirs.index(each)) for each in ours if each in set(theirs)]
         return np.array(found, dtype=np.intp) if found else None
     if isinstance(given, str) or not np.iterable(given):
-        raise InputError(f"shared_columns: expected columns in a list, got {given!r:.60}.")
+        raise InputError(f"{name}: expected columns in a list, got {given!r:.60}.")
     pairs = [(each, each) if isinstance(each, str) else tuple(each) for each in given]
     if not pairs or any(len(pair) != 2 for pair in pairs):
-        raise InputError(f"shared_columns: expected names, or pairs of columns, got {given!r:.60}.")
+        raise InputError(f"{name}: expected names, or pairs of columns, got {given!r:.60}.")
     sizes = np.shape(X_source)[1], np.shape(X_target)[1]
-    return np.array([[_check_column(c, names[k], sizes[k]) for k, c in enumerate(p)] for p in pairs], dtype=np.intp)
+    return np.array(
+        [[_check_column(c, names[k], sizes[k], name) for k, c in enumerate(p)] for p in pairs], dtype=np.intp
+    )
 
 
-def _check_column(column: Hashable, names: Sequence[str] | None, size: int) -> int:
+def _check_column(column: Hashable, names: Sequence[str] | None, size: int, name: str) -> int:
     """Return the number of a column, given by name or number; raise if it does not exist."""
     if isinstance(column, str) and names is not None and column in names:
         return names.index(column)
     if isinstance(column, int | np.integer) and not isinstance(column, bool) and 0 <= column < size:
         return int(column)
-    raise InputError(f"shared_columns: expected columns that both domains have, got {column!r:.60}.")
+    raise InputError(f"{name}: expected columns that both domains have, got {column!r:.60}.")

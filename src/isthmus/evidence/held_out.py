@@ -214,10 +214,13 @@ class HeldOutPairs:
         How many were held out, and how many were found.
     baseline : SharedBaseline
         How many the shared words and columns find alone.
+    learned : PairRecall, optional
+        How many the learned map finds alone, where the model has shared features next to it.
     """
 
     evidence: PairRecall
     baseline: SharedBaseline
+    learned: PairRecall | None = None
 
     @property
     def ok(self) -> bool:
@@ -227,7 +230,8 @@ class HeldOutPairs:
     @property
     def sentence(self) -> str:
         """The shares, and the baseline."""
-        return f"{self.evidence}. {self.baseline}"
+        alone = "" if self.learned is None else f" The learned map alone finds {self.learned.first:,}."
+        return f"{self.evidence}.{alone} {self.baseline}"
 
     @property
     def warning(self) -> str | None:
@@ -243,7 +247,8 @@ class HeldOutPairs:
         first, near = self.evidence.at_1, self.evidence.at_10
         shares = {"recall": first.value, "recall_among_10": near.value, "interval": [first.low, first.high]}
         shared = {"shared_columns": self.baseline.columns, "shared_recall": self.baseline.recall}
-        return {"pairs": self.evidence.n, **shares, **shared}
+        learned = {} if self.learned is None else {"learned_recall": self.learned.at_1.value}
+        return {"pairs": self.evidence.n, **shares, **shared, **learned}
 
     def __str__(self) -> str:
         return self.sentence

@@ -99,11 +99,20 @@ class CommonSpace:
         """Return the space of "source" or "target"."""
         return self.source if check_choice(domain, "domain", DOMAINS) == "source" else self.target
 
+    def n_features(self, domain: str) -> int:
+        """Return the number of columns that rows of a domain have."""
+        return self.space(domain).n_features
+
     def map(self, domain: str, dtype: str = "float64") -> FloatArray:
         """Return :math:`W_s` or :math:`W_t`."""
         r = self.source.dimension
         first = check_choice(domain, "domain", DOMAINS) == "source"
         return np.asarray(self.components[:r] if first else self.components[r:], dtype=dtype)
+
+    @property
+    def arrays(self) -> tuple[FloatArray, ...]:
+        """The arrays that tell it from another space."""
+        return self.components, np.zeros(0) if self.offsets is None else self.offsets
 
     @property
     def held_shape(self) -> tuple[int, int]:
@@ -150,7 +159,7 @@ class CommonSpace:
 
     def _rows(self, X: Any, domain: str, name: str = "X") -> Matrix:
         """Check rows of a domain; there may be none."""
-        return check_matrix(X, name, n_columns=self.space(domain).n_features, min_rows=0)
+        return check_matrix(X, name, n_columns=self.n_features(domain), min_rows=0)
 
     def _scale_parts(self, E: FloatArray) -> FloatArray:
         """Scale parts of points (n, k) to unit length, in place; a part that is zero stays zero."""

@@ -23,6 +23,7 @@ from isthmus._core.validation import FloatArray, check_choice
 from isthmus.estimators.controls import Corrupted
 from isthmus.estimators.given_source import GivenSource
 from isthmus.estimators.itml import ITML
+from isthmus.estimators.shared_block import SharedSpace
 from isthmus.exceptions import InputError, import_extra
 from isthmus.geometry.common_space import DOMAINS, CommonSpace
 from isthmus.geometry.kernels import Linear
@@ -173,6 +174,10 @@ def _find_maps(model: Any) -> Any:
 def _affine_map(space: CommonSpace, domain: str) -> AffineMap:
     """Return the map from the features of a domain (after its transformer) to the common space."""
     own = space.space(domain)
+    if isinstance(space, SharedSpace):  # its terms are no affine function of rows
+        raise InputError(
+            "model: expected maps alone for ONNX, got shared features beside them; fit with --no-shared."
+        )
     if not isinstance(own.kernel, Linear):
         raise InputError(f"model: expected the linear kernel for ONNX, got {own.kernel!r:.60} in the {domain}.")
     if domain in space.outside_axes:

@@ -33,13 +33,14 @@ from isthmus.estimators.controls import SelfTrainedLDA
 from isthmus.estimators.hfa import KernelMachine
 from isthmus.estimators.itml import ITML
 from isthmus.estimators.mapped import MappedEstimator
+from isthmus.estimators.shared_block import SharedBlock, SharedFeatureUnion, SharedSpace
 from isthmus.exceptions import InputError
 from isthmus.geometry.common_space import KINDS, CommonSpace
 from isthmus.geometry.discriminants import SoftLDA
 from isthmus.geometry.kernels import RBF, Cosine, Landmarks, Laplacian, Linear, OnLandmarks, Polynomial, Precomputed
 from isthmus.geometry.similarity import Background
 from isthmus.geometry.spaces import FeatureSpace, KernelSpace
-from isthmus.io.tables.features import Categories, Features, MatrixPart, Numbers, Words
+from isthmus.io.tables.features import Categories, Characters, Features, MatrixPart, Numbers, Words
 from isthmus.io.tables.plan import Column, Plan
 from isthmus.maps.regression import AffineMap
 from isthmus.retrieval.rules import FittedClassifier, References
@@ -124,14 +125,15 @@ class StoredPoint:
         raise InputError("result_.distances: expected a result with the rows of the fit, got one from a file.")
 
 
-SYSTEMS: tuple[type, ...] = (*dict.fromkeys(system.estimator for system in systems()), ITML)
+SYSTEMS: tuple[type, ...] = (*dict.fromkeys(system.estimator for system in systems()), SharedFeatureUnion, ITML)
 VALUES: tuple[type, ...] = (
     *(Linear, RBF, Laplacian, Polynomial, Cosine, Precomputed, Landmarks, OnLandmarks),
-    *(CommonSpace, FeatureSpace, KernelSpace, References, Background, PrincipalAxes, AffineMap),
+    *(CommonSpace, SharedSpace, SharedBlock, FeatureSpace, KernelSpace),
+    *(References, Background, PrincipalAxes, AffineMap),
     *(AutoNewton, DualNewton, BlockNewton, BregmanProjections, Result, StoredPoint, Packed),
     *(KernelMachine, SoftLDA, Preparation, LinearRule, MappedRule),
     *(Discriminant, NearestMean, Vote, Probabilities, MappedScores, SubsetRule, TiedClasses, WeightedSum),
-    *(Features, Plan, Numbers, Categories, MatrixPart, Words),
+    *(Features, Plan, Numbers, Categories, MatrixPart, Words, Characters),
 )
 # Those whose work and memory are bounded by their input and their arrays, within `LIMITS`.
 SKLEARN: tuple[type, ...] = (
@@ -486,7 +488,7 @@ def _rebuild_rule(model: Any) -> None:
     space, y = model.common_space_, points.y
     check(points.space is space, "reference rows of the common space", "others")
     check(not len(y) or (y.min() >= -1 and y.max() < C), "reference rows of the classes", y)
-    sizes = {name: space.space(name).n_features for name in ("source", "target")}
+    sizes = {name: space.n_features(name) for name in ("source", "target")}
     check(sizes == model.n_features_, "as many features as the maps have", sizes)
     classifier = model._rule
     if classifier is None:
@@ -510,6 +512,15 @@ def _check_space(space: Any) -> None:
     check(space.kind in KINDS and r == sum(dimensions), "maps of both spaces", (r, k, space.kind))
     check(space.offsets is None or space.offsets.shape == (2, k), "offsets of the maps", space.offsets)
     check(not space.parts or sum(space.parts) == k, "parts that fill the space", space.parts)
+
+
+def _check_shared_space(space: Any) -> None:
+    block, right = space.block, isinstance(space.scales, tuple) and len(space.scales) == 3
+    check(isinstance(block, SharedBlock), "a shared block", block)
+    check(right and np.isfinite(np.array(space.scales, dtype=np.float64)).all(), "three factors", space.scales)
+    for places, n in zip(block.columns.T, block.n_features, strict=True):
+        within = places.dtype.kind == "i" and (not len(places) or 0 <= places.min() <= places.max() < n)
+        check(within, "places of shared columns", places)
 
 
 def _check_kernel_space(space: Any) -> None:
@@ -548,9 +559,10 @@ CHECKS: Mapping[type, Callable[[Any], None]] = {
     MappedEstimator: _rebuild_rule,
     References: _check_references,
     CommonSpace: _check_space,
+    SharedSpace: _check_shared_space,
     KernelSpace: _check_kernel_space,
     SubsetRule: lambda rule: _check_codes(rule.classes),
     TiedClasses: lambda rule: _check_codes(rule.classes),
     Result: _check_result,
-    **dict.fromkeys((Background, PrincipalAxes, FeatureSpace, AffineMap), _check_finite),
+    **dict.fromkeys((Background, PrincipalAxes, FeatureSpace, SharedBlock, AffineMap), _check_finite),
 }

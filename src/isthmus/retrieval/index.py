@@ -350,7 +350,7 @@ class Index:
         """Return rows as points, in the precision of the index."""
         check_choice(domain, "domain", DOMAINS)
         if isinstance(self.model, CommonSpace):
-            made = RowMap(None, self.model.space(domain).n_features, self.model, domain)
+            made = RowMap(None, self.model.n_features(domain), self.model, domain)
             parts = as_partitions(X)
             points = parts.map(made, self.model.dimension, self.dtype) if parts else made(X)
         else:
@@ -488,7 +488,7 @@ def fingerprint(model: Any) -> str | None:
     if space is None:
         return None
     found = hashlib.sha256(json.dumps([space.kind, space.projected, list(space.parts)]).encode())
-    for array in (space.components, np.zeros(0) if space.offsets is None else space.offsets):
+    for array in space.arrays:
         found.update(f"{array.dtype.str} {array.shape}".encode() + np.ascontiguousarray(array).tobytes())
     return found.hexdigest()
 

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 from sklearn.decomposition import TruncatedSVD
-from sklearn.feature_extraction.text import TfidfVectorizer
+from sklearn.feature_extraction.text import HashingVectorizer, TfidfVectorizer
 from sklearn.impute import SimpleImputer
 from sklearn.preprocessing import StandardScaler
 
@@ -24,6 +24,8 @@ from isthmus.io.tables.content import MOST_COLUMNS
 from isthmus.io.tables.plan import MOST_COMPONENTS, MOST_TERMS, Column, Plan
 from isthmus.io.tables.table import CoercedCells, Table, find_word, read_numbers, read_texts, read_words
 
+# Columns that the character n-grams of texts are hashed to.
+HASHED = 2**18
 # Rows from which on a word has to occur in two of them.
 RARE = 100
 # Words where none has two letters.
@@ -319,8 +321,44 @@ class Words:
         return vectorizer.transform(read_texts(table, self.column))
 
 
+@dataclass(frozen=True)
+class Characters:
+    """Signed counts of runs of 3 to 5 characters in texts, hashed to columns that mean the same in every table.
+
+    They are no features of one table, and have no names: :class:`isthmus.SharedFeatureUnion` compares them.
+
+    Parameters
+    ----------
+    columns : tuple of str
+        The names of the texts.
+    """
+
+    columns: tuple[str, ...]
+
+    def __post_init__(self) -> None:
+        _check_names(self.columns, "columns")
+
+    names = ()
+
+    @property
+    def line(self) -> str:
+        """A summary for the screen."""
+        n = len(self.columns)
+        return f"character n-grams of {n} text column{'s' * (n > 1)}, compared as they are"
+
+    def transform(self, table: Table) -> Matrix:
+        """Return the counts (n, 2**18) of rows."""
+        texts = map(" ".join, zip(*(read_texts(table, name) for name in self.columns), strict=True))
+        hashing = HashingVectorizer(analyzer="char_wb", ngram_range=(3, 5), n_features=HASHED, norm=None)
+        return hashing.transform(texts)
+
+    def lack_terms(self, table: Table) -> BoolArray:
+        """Return which rows have no text (n,)."""
+        return np.asarray(np.diff(self.transform(table).indptr) == 0)
+
+
 # Some features: ``names`` (one per feature), ``line`` (a summary) and ``transform(table)``.
-Block = Numbers | Categories | MatrixPart | Words
+Block = Numbers | Categories | MatrixPart | Words | Characters
 
 
 @dataclass(frozen=True, eq=False)
@@ -332,7 +370,7 @@ class Features:
     plan : Plan
         What the columns are.
     blocks : tuple of Block
-        Numbers first, then words of categories, matrices and texts.
+        Numbers first, then words of categories, matrices and texts; at the end what :meth:`append_evidence` adds.
 
     Examples
     --------
@@ -352,16 +390,27 @@ class Features:
         if type(self.plan) is not Plan or not isinstance(self.blocks, tuple):
             raise InputError("features: expected a plan and blocks of features, got others.")
         if not all(isinstance(block, Block) for block in self.blocks):
-            raise InputError("features, blocks: expected Numbers, Categories, MatrixPart or Words, got others.")
+            raise InputError("features, blocks: expected blocks of features, got others.")
         # What is said of the plan on the screen has to be true of the blocks, which do the work.
         names = [name for block in self.blocks for name in getattr(block, "columns", None) or (block.column,)]  # type: ignore[union-attr]
-        if sorted(names) != sorted(column.name for column in self.plan.features):
+        if {*names} != {column.name for column in self.plan.features}:
             raise InputError("features, blocks: expected the columns of the plan, got others.")
 
     @classmethod
     def fit(cls, plan: Plan, table: Table) -> Features:
         """Learn what the plan asks for from the rows of a table."""
         return cls(plan, tuple(_fit_blocks(plan, table)))
+
+    def append_evidence(self, numbers: Sequence[str], texts: Sequence[str]) -> Features:
+        """Return these features with unscaled numbers and hashed texts at the end, to compare tables by."""
+        shared: list[Block] = []
+        for block in self.blocks:
+            if isinstance(block, Numbers) and numbers:
+                at, zero = [block.columns.index(name) for name in numbers], np.zeros(len(numbers))
+                parts = block.days[at], zero > 0.0, block.median[at]
+                shared.append(Numbers(tuple(numbers), *parts, mean=zero, scale=zero + 1.0))
+        shared += [Characters(tuple(texts))] if texts else []
+        return Features(self.plan, (*self.blocks, *shared))
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -379,9 +428,10 @@ class Features:
 
     def unknown_rows(self, table: Table) -> BoolArray:
         """Return which rows have no word of the fit (n,); none, where not all columns are text."""
-        if not all(isinstance(block, Words) for block in self.blocks):
+        texts = [block for block in self.blocks if isinstance(block, Words | Characters)]
+        if len(texts) < len(self.blocks):
             return np.zeros(table.n_rows, dtype=bool)
-        found = [block.lack_terms(table) for block in self.blocks if isinstance(block, Words)]
+        found = [block.lack_terms(table) for block in texts]
         return np.asarray(np.all(found, axis=0))
 
     def plan_lines(self) -> list[str]:
