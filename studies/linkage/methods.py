@@ -1,0 +1,143 @@
+"""The linkers of the study, each run as a process of its own on a task."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import numpy as np
+
+from isthmus.study.records import VERSIONS
+from studies.linkage.environments import REQUIREMENTS, ROOT, ensure_environment
+from studies.linkage.tasks import KNOWN, Task
+
+TIME_LIMIT = 600.0
+"""Seconds that a linker may take on a task."""
+
+
+@dataclass(frozen=True)
+class Method:
+    """A linker.
+
+    Parameters
+    ----------
+    runner : str
+        The module of :mod:`studies.linkage.runners`.
+    arguments : tuple of str
+        Further words for it.
+    environment : str or None
+        The virtual environment that it needs; None: the one of the study.
+    known : tuple of int
+        The numbers of known pairs that it is run with.
+    oracle : bool
+        Whether its threshold is chosen by the truth: a bound on what the method can reach, not a result of it.
+    tables, arrays : bool
+        Whether it takes tables of text, and arrays with shared columns.
+    together : bool
+        Whether one process answers for all numbers of known pairs.
+    """
+
+    runner: str
+    arguments: tuple[str, ...] = ()
+    environment: str | None = None
+    known: tuple[int, ...] = KNOWN
+    oracle: bool = False
+    tables: bool = True
+    arrays: bool = False
+    together: bool = False
+
+    @property
+    def versions(self) -> str:
+        """The software."""
+        return VERSIONS if self.environment is None else ", ".join(REQUIREMENTS[self.environment]).replace("==", " ")
+
+    def takes(self, task: Task) -> bool:
+        """Return whether the method can be run on a task."""
+        return self.tables if task.shared is None else self.arrays
+
+
+def _baseline(kind: str) -> Method:
+    arrays = kind == "distances"
+    return Method("tfidf", (kind,), oracle=True, tables=not arrays, arrays=arrays, together=True)
+
+
+METHODS = {
+    "tfidf-words": _baseline("words"),
+    "tfidf-chars": _baseline("chars"),
+    "columns": _baseline("distances"),
+    "isthmus": Method("isthmus", arrays=True),
+    "splink": Method("splink", environment="splink", known=(0,)),
+    "dedupe": Method("dedupe", environment="dedupe", known=(10, 30, 100)),
+    "recordlinkage": Method("recordlinkage", environment="recordlinkage", known=(0,)),
+}
+BASELINES = tuple(name for name, method in METHODS.items() if method.oracle)
+
+
+@dataclass(frozen=True, eq=False)
+class Answer:
+    """The pairs of a linker with their scores, its processor time in seconds and the peak memory in bytes."""
+
+    pairs: np.ndarray[Any, np.dtype[np.int64]]
+    scores: np.ndarray[Any, np.dtype[np.float64]]
+    seconds: float
+    memory: float
+    ok: float | None = None
+    sentence: str = ""
+
+
+class LinkerError(RuntimeError):
+    """A linker failed, or took too long."""
+
+
+def run_method(method: Method, task: Task, known: Sequence[int], limit: float = TIME_LIMIT) -> list[Answer]:
+    """Run a linker on a task, once for each number of known pairs; raise LinkerError where it fails."""
+    python = Path(sys.executable) if method.environment is None else ensure_environment(method.environment)
+    with TemporaryDirectory() as folder:
+        write_task(task, known, Path(folder))
+        command = [str(python), "-m", f"studies.linkage.runners.{method.runner}", folder, *method.arguments]
+        # Linkers of other environments must not see the libraries of this one.
+        paths = [str(ROOT)] if method.environment else [str(ROOT / "src"), str(ROOT)]
+        variables = os.environ | {"PYTHONPATH": os.pathsep.join(paths), "OMP_NUM_THREADS": "1"}
+        try:
+            done = subprocess.run(
+                command, cwd=folder, env=variables, capture_output=True, text=True, timeout=limit, check=False
+            )
+        except subprocess.TimeoutExpired:
+            raise LinkerError(f"not finished after {limit:g} s") from None
+        if done.returncode:
+            raise LinkerError((done.stderr.strip() or f"exit status {done.returncode}").splitlines()[-1][:200])
+        return _read_answers(Path(folder) / "answers.json")
+
+
+def write_task(task: Task, known: Sequence[int], folder: Path) -> None:
+    """Write the files of a task, as :mod:`studies.linkage.runners.exchange` describes them."""
+    if task.shared is None:
+        task.A.to_csv(folder / "a.csv", index=False)
+        task.B.to_csv(folder / "b.csv", index=False)
+    else:
+        np.savez(folder / "arrays.npz", A=task.A, B=task.B, S=task.shared[0], T=task.shared[1])
+    pairs = [task.known_pairs(n).tolist() for n in known]
+    values = {"columns": task.columns, "one_to_one": task.one_to_one, "seed": task.seed, "known": pairs}
+    (folder / "task.json").write_text(json.dumps(values), encoding="utf-8")
+
+
+def _read_answers(path: Path) -> list[Answer]:
+    found = json.loads(path.read_text(encoding="utf-8"))
+    return [
+        Answer(
+            np.array(each["pairs"], dtype=np.int64).reshape(-1, 2),
+            np.array(each["scores"], dtype=np.float64),
+            each["seconds"],
+            found["memory"],
+            each.get("ok"),
+            each.get("sentence", ""),
+        )
+        for each in found["answers"]
+    ]
