@@ -58,7 +58,7 @@ def parser() -> argparse.ArgumentParser:
     add("--variants", default=",".join(variants), metavar="V,…", help="their variants (all)")
     add("--known", default=",".join(map(str, KNOWN)), metavar="N,…", help="numbers of known pairs (%(default)s)")
     add("--seeds", type=parse_seeds, default=range(5), metavar="A:B", help="draws A to B - 1 (0:5)")
-    add("--limit", type=float, default=TIME_LIMIT, metavar="S", help="seconds for a run of a linker (%(default)s)")
+    add("--limit", type=int, default=TIME_LIMIT, metavar="S", help="processor seconds of a run (%(default)s)")
     add("--again", action="store_true", help="set records of these runs aside and run them again")
     add("--data", type=Path, metavar="FOLDER", help="where the data are ($ISTHMUS_DATA, or a cache of the user)")
     add("--records", type=Path, default=HERE, metavar="FOLDER", help="where the records are (studies/linkage)")
@@ -105,7 +105,7 @@ def run_missing(
     names: Sequence[str],
     known: Sequence[int],
     kept: dict[Key, Record],
-    limit: float = TIME_LIMIT,
+    limit: int = TIME_LIMIT,
 ) -> Iterator[Record]:
     """Run the linkers whose records are missing, and yield these."""
     for name in names:
@@ -125,7 +125,7 @@ def _key(place: tuple[str, str], seed: int, name: str, known: int) -> Key:
 
 
 def _run_together(
-    method: Method, name: str, task: Task, place: tuple[str, str], known: Sequence[int], limit: float
+    method: Method, name: str, task: Task, place: tuple[str, str], known: Sequence[int], limit: int
 ) -> Iterator[Record]:
     try:
         answers = run_method(method, task, known, limit)

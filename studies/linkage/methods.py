@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import subprocess
 import sys
 from collections.abc import Sequence
@@ -18,8 +19,10 @@ from isthmus.study.records import VERSIONS
 from studies.linkage.environments import REQUIREMENTS, ROOT, ensure_environment
 from studies.linkage.tasks import KNOWN, Task
 
-TIME_LIMIT = 600.0
-"""Seconds that a linker may take on a task."""
+TIME_LIMIT = 600
+"""Seconds of processor time that a linker may take on a task."""
+PATIENCE = 10
+"""How many times as long it may take by the clock."""
 
 
 @dataclass(frozen=True)
@@ -96,27 +99,35 @@ class LinkerError(RuntimeError):
     """A linker failed, or took too long."""
 
 
-def run_method(method: Method, task: Task, known: Sequence[int], limit: float = TIME_LIMIT) -> list[Answer]:
+def run_method(method: Method, task: Task, known: Sequence[int], limit: int = TIME_LIMIT) -> list[Answer]:
     """Run a linker on a task, once for each number of known pairs; raise LinkerError where it fails."""
     python = Path(sys.executable) if method.environment is None else ensure_environment(method.environment)
     with TemporaryDirectory() as folder:
-        write_task(task, known, Path(folder))
+        write_task(task, known, Path(folder), limit)
         command = [str(python), "-m", f"studies.linkage.runners.{method.runner}", folder, *method.arguments]
         # Linkers of other environments must not see the libraries of this one.
         paths = [str(ROOT)] if method.environment else [str(ROOT / "src"), str(ROOT)]
         variables = os.environ | {"PYTHONPATH": os.pathsep.join(paths), "OMP_NUM_THREADS": "1"}
         try:
             done = subprocess.run(
-                command, cwd=folder, env=variables, capture_output=True, text=True, timeout=limit, check=False
+                command,
+                cwd=folder,
+                env=variables,
+                capture_output=True,
+                text=True,
+                timeout=PATIENCE * limit,
+                check=False,
             )
         except subprocess.TimeoutExpired:
-            raise LinkerError(f"not finished after {limit:g} s") from None
+            raise LinkerError(f"not finished after {PATIENCE * limit} s by the clock") from None
+        if -done.returncode in (signal.SIGXCPU, signal.SIGKILL):
+            raise LinkerError(f"killed: more than {limit} s of processor time, or too much memory")
         if done.returncode:
             raise LinkerError((done.stderr.strip() or f"exit status {done.returncode}").splitlines()[-1][:200])
         return _read_answers(Path(folder) / "answers.json")
 
 
-def write_task(task: Task, known: Sequence[int], folder: Path) -> None:
+def write_task(task: Task, known: Sequence[int], folder: Path, limit: int | None = None) -> None:
     """Write the files of a task, as :mod:`studies.linkage.runners.exchange` describes them."""
     if task.shared is None:
         task.A.to_csv(folder / "a.csv", index=False)
@@ -124,7 +135,13 @@ def write_task(task: Task, known: Sequence[int], folder: Path) -> None:
     else:
         np.savez(folder / "arrays.npz", A=task.A, B=task.B, S=task.shared[0], T=task.shared[1])
     pairs = [task.known_pairs(n).tolist() for n in known]
-    values = {"columns": task.columns, "one_to_one": task.one_to_one, "seed": task.seed, "known": pairs}
+    values = {
+        "columns": task.columns,
+        "one_to_one": task.one_to_one,
+        "seed": task.seed,
+        "known": pairs,
+        "limit": limit,
+    }
     (folder / "task.json").write_text(json.dumps(values), encoding="utf-8")
 
 

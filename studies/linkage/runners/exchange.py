@@ -1,8 +1,9 @@
 """The folder that a runner reads its task from and writes its answers to; needs the standard library only.
 
-``task.json`` has the columns that mean the same, whether matches are one to one, the seed, and lists of known pairs;
-``a.csv`` and ``b.csv`` have the rows. The answers in ``answers.json`` are pairs of row numbers with scores, one
-answer for each list of known pairs, and the processor time of each; ``memory`` is the most that the process held.
+``task.json`` has the columns that mean the same, whether matches are one to one, the seed, lists of known pairs, and
+a limit of processor time; ``a.csv`` and ``b.csv`` have the rows. The answers in ``answers.json`` are pairs of row
+numbers with scores, one answer for each list of known pairs, and the processor time of each; ``memory`` is the most
+that the process held.
 """
 
 from __future__ import annotations
@@ -86,6 +87,8 @@ def serve(link: Callable[[Given], dict[str, Any]]) -> None:
     """Answer for every list of known pairs."""
     folder = Path(sys.argv[1])
     task = json.loads((folder / "task.json").read_text(encoding="utf-8"))
+    if limit := task.get("limit"):  # of processor time, so that a busy machine stops nobody
+        resource.setrlimit(resource.RLIMIT_CPU, (limit, limit))
     columns = [(a, b) for a, b in task["columns"]]
     answers = []
     for pairs in task["known"]:
