@@ -13,10 +13,12 @@ from pathlib import Path
 from isthmus.exceptions import InputError
 
 ROOT = Path(__file__).resolve().parents[2]
+FIRST = f"isthmus[tables] @ git+file://localhost{ROOT}@2d08073"
 REQUIREMENTS: dict[str, tuple[str, ...]] = {
     "splink": ("splink==5.0.0", "duckdb==1.4.4", "pandas==2.3.3", "pyarrow==22.0.0"),
     "dedupe": ("dedupe==3.0.3", "BTrees==6.4", "scikit-learn==1.7.2", "numpy==2.3.5"),
     "recordlinkage": ("recordlinkage==0.16", "pandas==2.3.3", "scikit-learn==1.5.2", "numpy==1.26.4"),
+    "isthmus-0.1": (FIRST, "numpy==2.4.6", "scipy==1.17.1", "scikit-learn==1.9.1"),
 }
 """What is installed for each linker; dedupe 3.0.3 fails with BTrees 6.5 (dedupeio/dedupe, issue 1230)."""
 

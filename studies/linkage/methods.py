@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from isthmus.study.records import VERSIONS
-from studies.linkage.environments import REQUIREMENTS, ROOT, ensure_environment
+from studies.linkage.environments import FIRST, REQUIREMENTS, ROOT, ensure_environment
 from studies.linkage.tasks import KNOWN, Task
 
 TIME_LIMIT = 600
@@ -59,7 +59,9 @@ class Method:
     @property
     def versions(self) -> str:
         """The software."""
-        return VERSIONS if self.environment is None else ", ".join(REQUIREMENTS[self.environment]).replace("==", " ")
+        if self.environment is None:
+            return VERSIONS
+        return ", ".join(REQUIREMENTS[self.environment]).replace(FIRST, "isthmus 0.1 (2d08073)").replace("==", " ")
 
     def takes(self, task: Task) -> bool:
         """Return whether the method can be run on a task."""
@@ -76,6 +78,7 @@ METHODS = {
     "tfidf-chars": _baseline("chars"),
     "columns": _baseline("distances"),
     "isthmus": Method("isthmus", arrays=True),
+    "isthmus-0.1": Method("isthmus_first", environment="isthmus-0.1", arrays=True),
     "splink": Method("splink", environment="splink", known=(0,)),
     "dedupe": Method("dedupe", environment="dedupe", known=(10, 30, 100)),
     "recordlinkage": Method("recordlinkage", environment="recordlinkage", known=(0,)),
