@@ -126,8 +126,21 @@ def run_method(method: Method, task: Task, known: Sequence[int], limit: int = TI
         if -done.returncode in (signal.SIGXCPU, signal.SIGKILL):
             raise LinkerError(f"killed: more than {limit} s of processor time, or too much memory")
         if done.returncode:
-            raise LinkerError((done.stderr.strip() or f"exit status {done.returncode}").splitlines()[-1][:200])
+            raise LinkerError(find_reason(done.stderr) or f"exit status {done.returncode}")
         return _read_answers(Path(folder) / "answers.json")
+
+
+def find_reason(stderr: str) -> str:
+    """Return the last line of a traceback that names an error, else the last line.
+
+    Examples
+    --------
+    >>> find_reason("Traceback:\\nParser Error: syntax error\\nLINE 98: cast(\\n     ^")
+    'Parser Error: syntax error'
+    """
+    lines = [line.strip() for line in stderr.splitlines() if line.strip()]
+    named = [line for line in lines if "Error" in line or "Exception" in line]
+    return (named or lines or [""])[-1][:200]
 
 
 def write_task(task: Task, known: Sequence[int], folder: Path, limit: int | None = None) -> None:

@@ -124,8 +124,10 @@ candidates.
 - Seeds 0 to 4 draw rows, their order and known pairs; settings were chosen on seeds from 100 on."""
 
 
-def _explain_marks(results: Results, records: Iterable[Record]) -> str:
-    said = [f"Means over {results.seeds} seeds; {INCOMPLETE} fewer."]
+def _explain_marks(results: Results, records: Sequence[Record]) -> str:
+    seeds = {name: len({r.seed for r in records if r.system == name}) for name in METHODS}
+    counts = ", ".join(f"{name} {n}" for name, n in seeds.items() if n)
+    said = [f"Means over {results.seeds} seeds; {INCOMPLETE} fewer. Seeds that were begun: {counts}."]
     failed = Counter((r.system, r.group, r.variant, r.status) for r in records if r.score is None)
     said += [
         f"{system}, {task}, {variant}: {n} failed ({why})." for (system, task, variant, why), n in failed.items()

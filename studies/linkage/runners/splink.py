@@ -6,8 +6,8 @@ characters of each column of many values, and the rare words of each column of t
 
 from __future__ import annotations
 
+import sys
 from collections import Counter
-from contextlib import suppress
 from typing import Any
 
 from studies.linkage.runners.exchange import (
@@ -51,20 +51,28 @@ def link(given: Given) -> dict[str, Any]:
         comparisons=[compare(name) for name in names],
         blocking_rules_to_generate_predictions=prefixes + rare,
     )
-    api = DuckDBAPI()
     frames = [pd.DataFrame(table).assign(unique_id=range(len(table))) for table in (a, b)]
     for name in texts:
         for frame, words in zip(frames, _find_rare_words(a, b, name), strict=True):
             frame[f"{name}_words"] = words
-    tables = [api.register(frame, dataset_display_name=side) for frame, side in zip(frames, "ab", strict=True)]
-    linker = Linker(tables, settings, log_level=None)
-    train = linker.training
-    train.estimate_probability_two_random_records_match([block_on(name) for name in names if name not in few], 0.7)
-    train.estimate_u_using_random_sampling(max_pairs=1e6, seed=given.seed)
-    for rule in prefixes:
-        with suppress(Exception):  # a block without pairs teaches nothing; another one may
-            train.estimate_parameters_using_expectation_maximisation(rule)
-    found = linker.inference.predict(threshold_match_probability=0.5).as_pandas_dataframe()
+
+    def train(rules: list[Any]) -> Any:
+        api = DuckDBAPI()
+        tables = [api.register(frame, dataset_display_name=side) for frame, side in zip(frames, "ab", strict=True)]
+        linker = Linker(tables, settings, log_level=None)
+        training = linker.training
+        exact = [block_on(name) for name in names if name not in few]
+        training.estimate_probability_two_random_records_match(exact, 0.7)
+        training.estimate_u_using_random_sampling(max_pairs=1e6, seed=given.seed)
+        for rule in rules:
+            try:
+                training.estimate_parameters_using_expectation_maximisation(rule)
+            except Exception as error:  # a block without pairs teaches nothing, and leaves the linker unusable
+                print(f"without a block: {str(error)[:200]}", file=sys.stderr)
+                return train([other for other in rules if other is not rule])
+        return linker
+
+    found = train(prefixes).inference.predict(threshold_match_probability=0.5).as_pandas_dataframe()
     swapped = found["source_dataset_l"] != "a"
     i = found["unique_id_l"].where(~swapped, found["unique_id_r"])
     j = found["unique_id_r"].where(~swapped, found["unique_id_l"])

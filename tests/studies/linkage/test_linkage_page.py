@@ -118,3 +118,10 @@ def test_the_figure_is_a_picture(tmp_path):
 def test_a_folder_without_records_is_refused(tmp_path, capsys):
     assert command.main(["page", "--records", str(tmp_path)]) == 2
     assert "records.jsonl" in capsys.readouterr().err
+
+
+def test_the_committed_page_is_that_of_the_committed_records():
+    records = list(RecordStore(command.HERE, command.NAME).read().values())
+    assert command.PAGE.exists() == bool(records)
+    if records:
+        assert page(records) == command.PAGE.read_text(encoding="utf-8")
