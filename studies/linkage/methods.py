@@ -131,11 +131,11 @@ def run_method(method: Method, task: Task, known: Sequence[int], limit: int = TI
 
 
 def find_reason(stderr: str) -> str:
-    """Return the last line of a traceback that names an error, else the last line.
+    r"""Return the last line of a traceback that names an error, else the last line.
 
     Examples
     --------
-    >>> find_reason("Traceback:\\nParser Error: syntax error\\nLINE 98: cast(\\n     ^")
+    >>> find_reason("Traceback:\nParser Error: syntax error\nLINE 98: cast(\n     ^")
     'Parser Error: syntax error'
     """
     lines = [line.strip() for line in stderr.splitlines() if line.strip()]
