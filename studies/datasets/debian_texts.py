@@ -29,7 +29,9 @@ class Texts(NamedTuple):
     texts: tuple[str, ...]
 
 
-def read_debian_texts(folder: str | os.PathLike[str] | None = None, language: str = "en") -> Texts:
+def read_debian_texts(
+    folder: str | os.PathLike[str] | None = None, language: str = "en", *, short: bool = False
+) -> Texts:
     """The short and the long description of every package that has one in a language, as one text.
 
     Parameters
@@ -38,11 +40,13 @@ def read_debian_texts(folder: str | os.PathLike[str] | None = None, language: st
         The data folder (:func:`studies.datasets.data_folder`), with ``debian_descriptions.jsonl.gz``.
     language : {"en", "fr", "de"}
         Every package has English text.
+    short : bool
+        Whether to return the short description only.
     """
     check_choice(language, "language", LANGUAGES)
     path = check_file(data_folder(folder) / FILE, "debian texts", EXPECTS)
     lines = enumerate(_unpack(path).splitlines(), start=1)
-    rows = [row for k, line in lines if (row := _row(line, path, k, language)) is not None]
+    rows = [row for k, line in lines if (row := _row(line, path, k, language, short)) is not None]
     if not rows:
         raise InputError(f"{path.name}: expected at least one line, got none.")
     return Texts(*map(tuple, zip(*rows, strict=True)))
@@ -59,12 +63,13 @@ def _unpack(path: Path) -> bytes:
     return content
 
 
-def _row(line: bytes, path: Path, number: int, language: str) -> tuple[str, str, str] | None:
+def _row(line: bytes, path: Path, number: int, language: str, short: bool) -> tuple[str, str, str] | None:
     try:
         values: Any = json.loads(line)
         if language != "en" and not values.get(language):
             return None
-        row = values["package"], values["section"], f"{values[language]['short']}. {values[language]['long']}"
+        first, rest = values[language]["short"], values[language]["long"]
+        row = values["package"], values["section"], first if short else f"{first}. {rest}"
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
         row = ("", 0, "")
     if not all(isinstance(text, str) for text in row):

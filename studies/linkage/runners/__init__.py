@@ -1,0 +1,1 @@
+"""One linker in each file, run as a process: ``python -m studies.linkage.runners.NAME FOLDER``."""
