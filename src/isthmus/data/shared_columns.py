@@ -12,6 +12,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from numpy.random import Generator
+
 from isthmus._core.validation import IntArray, short_repr, show_value
 from isthmus.data.cells import clean_text
 from isthmus.exceptions import InputError
@@ -86,6 +88,15 @@ class SharedColumns:
     def n_target(self) -> int:
         """The number of rows of the target."""
         return len(next(iter(self.target.values()), ()))
+
+    def shuffle_words(self, rng: Generator) -> SharedColumns:
+        """Return a control: the words of each column of the target are dealt to its cells at random."""
+        target = {}
+        for name, cells in self.target.items():
+            words = [word for cell in cells for word in cell.split()]
+            dealt = iter([words[k] for k in rng.permutation(len(words))])
+            target[name] = tuple(" ".join(next(dealt) for _ in cell.split()) for cell in cells)
+        return SharedColumns(self.source, target, self.pairs)
 
     def among(self, rows: IntArray, columns: IntArray) -> SharedColumns:
         """Return some rows of the source and of the target."""

@@ -47,6 +47,8 @@ GAIN = 0.03
 # From this many known pairs on they can contradict a matching, if fewer than this share of them are near.
 ENOUGH_KNOWN, KNOWN_NEAR = 3, 2.0 / 3.0
 
+# A matching by shared columns has to match this many times the rows that a control does.
+TIMES_CHANCE = 2.0
 # Rows that fit a row of B which has a partner: from this many on, and this share of the matches, they are mentioned.
 FEW_SHARING, MUCH_SHARING = 3, 0.02
 
@@ -318,7 +320,8 @@ def judge_linkage(seen: LinkageEvidence) -> bool | None:
     """Return whether a matching by shared columns succeeded; None where it is doubtful."""
     if not seen.accepted or not seen.confirmed:
         return False
-    if seen.contradiction:
+    chance = 0.0 if seen.null_share is None else seen.null_share
+    if seen.contradiction or (seen.precision > 0.0 and seen.accepted < TIMES_CHANCE * chance * seen.rows):
         return None
     return True if seen.precision >= MOSTLY_RIGHT else None if seen.precision > 0.0 else False
 

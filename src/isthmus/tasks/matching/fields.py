@@ -133,6 +133,10 @@ class Comparer(Protocol):
         """Return the comparer of two random halves of A (side 0) or of B (side 1), which have no row in common."""
         ...
 
+    def shuffle(self, rng: Generator) -> Comparer:
+        """Return the comparer of A with rows that have what B has, dealt at random."""
+        ...
+
 
 @dataclass(frozen=True, eq=False)
 class TableComparer:
@@ -214,6 +218,10 @@ class TableComparer:
         order = rng.permutation(self.shape[side])[: 2 * most]
         both = SharedColumns(table, table, tuple(dict.fromkeys(own)))
         return TableComparer.of(both.among(order[: len(order) // 2], order[len(order) // 2 :]))
+
+    def shuffle(self, rng: Generator) -> TableComparer:
+        """Return the comparer of A with a table whose words are those of B, dealt to its cells at random."""
+        return TableComparer.of(self.columns.shuffle_words(rng))
 
 
 def _join_cells(table: Mapping[str, Cells], n: int) -> list[str]:
@@ -383,6 +391,10 @@ class MatrixComparer:
         X = self.target if side else self.source
         order = rng.permutation(self.shape[side])[: 2 * most]
         return MatrixComparer(X[order[: len(order) // 2]], X[order[len(order) // 2 :]])
+
+    def shuffle(self, rng: Generator) -> MatrixComparer:
+        """Return the comparer of A with the rows of B in another order, column by column."""
+        return MatrixComparer(self.source, rng.permuted(np.asarray(self.target), axis=0))
 
 
 def _distance_scores(A: FloatArray, B: FloatArray) -> Scores:

@@ -44,10 +44,10 @@ ENOUGH_KNOWN, KNOWN_SUPPORT, RANDOM_RIVALS = 10, 2.0, 20
 CLEAR_F1 = 0.9
 # Columns of numbers count if maps confirm this many of their matches, so many standard errors and this much more.
 FEWEST_CONFIRMED, CONFIRMED, LEAST_GAIN = 10, 4.0, 0.05
-# From this share of matched rows on, no control is needed; rows of either half of a control.
-CLEAR, HALF = 0.5, 2000
-# The controls: two halves of A, and of B, each this often where tables are small.
-CONTROLS, SMALL = 2, 500
+# From this share of matched rows on no control is needed, unless tables are small, or tiny; rows of half a control.
+CLEAR, SMALL, TINY, HALF = 0.5, 500, 100, 2000
+# How often A, and B, are cut into halves where tables are small.
+CONTROLS = 2
 
 
 @dataclass(frozen=True, eq=False)
@@ -144,7 +144,10 @@ def match_by_fields_and_maps(
     if expect_f1(linkage.probability) < CLEAR_F1 and confirmed:
         linkage = join_maps(problem, first, as_links(linkage), rng, progress) or linkage
     found = FusedMatch(problem, linkage, dropped, contradiction, confirmed)
-    if confirmed and found.share < CLEAR and len(linkage.accepted):
+    # Known pairs, or maps, have already shown that the collections correspond.
+    shown = comparer.needs_confirmation or len(problem.known) >= ENOUGH_KNOWN
+    unclear = found.share < CLEAR or min(comparer.shape) <= SMALL
+    if len(linkage.accepted) and unclear and not shown:
         found = replace(found, null_share=measure_null_share(comparer, rng, progress))
     return found
 
@@ -367,14 +370,19 @@ def _standard_errors(shares: FloatArray) -> float:
 
 
 def measure_null_share(comparer: Comparer, rng: Generator, progress: Callable[[str], None]) -> float:
-    """Return the largest share of rows that are matched between two halves of A, or of B: the chance level."""
+    """Return the largest share of rows that are matched where no row has a partner: the chance level.
+
+    Two halves of A, or of B, have no row in common. Of tables with few rows, rare words in common can look like a
+    match: there, A is also matched with a table whose words are those of B, dealt to its cells at random.
+    """
+    small, tiny = (min(comparer.shape) <= rows for rows in (SMALL, TINY))
+    controls = [comparer.halves(side, rng, HALF) for side in (0, 1) * (CONTROLS if small else 1)]
+    controls += [comparer.shuffle(rng) for _ in range(CONTROLS if tiny else 0)]
     shares = []
-    repeats = CONTROLS if min(comparer.shape) <= SMALL else 1
-    for side in (0, 1) * repeats:
+    for control in controls:
         progress("control")
-        half = comparer.halves(side, rng, HALF)
-        agreement = half.compare(half.candidates())
+        agreement = control.compare(control.candidates())
         nothing = np.zeros((0, 2), np.intp)
         linkage = fit_linkage(agreement, likeness(agreement), nothing, np.zeros(len(agreement), dtype=bool))
-        shares.append(len(linkage.accepted) / max(1, min(half.shape)))
+        shares.append(len(linkage.accepted) / max(1, min(control.shape)))
     return max(shares)
