@@ -125,10 +125,6 @@ class Comparer(Protocol):
         """Return the comparer of the same rows without some of the fields."""
         ...
 
-    def among(self, rows: IntArray, columns: IntArray) -> Comparer:
-        """Return the comparer of some rows of A and of B."""
-        ...
-
     def halves(self, side: int, rng: Generator, most: int) -> Comparer:
         """Return the comparer of two random halves of A (side 0) or of B (side 1), which have no row in common."""
         ...
@@ -206,10 +202,6 @@ class TableComparer:
             for s, table in enumerate((self.columns.source, self.columns.target))
         ]
         return TableComparer.of(SharedColumns(tables[0], tables[1], pairs))
-
-    def among(self, rows: IntArray, columns: IntArray) -> TableComparer:
-        """Return the comparer of some rows, with terms weighed by these alone."""
-        return TableComparer.of(self.columns.among(rows, columns))
 
     def halves(self, side: int, rng: Generator, most: int) -> TableComparer:
         """Return the comparer of two random halves of one table."""
@@ -381,10 +373,6 @@ class MatrixComparer:
     def without(self, fields: Collection[str]) -> MatrixComparer:
         """Return the comparer of no columns, by which all rows are equal."""
         return MatrixComparer(np.zeros((self.shape[0], 1)), np.zeros((self.shape[1], 1)))
-
-    def among(self, rows: IntArray, columns: IntArray) -> MatrixComparer:
-        """Return the comparer of some rows."""
-        return MatrixComparer(self.source[rows], self.target[columns])
 
     def halves(self, side: int, rng: Generator, most: int) -> MatrixComparer:
         """Return the comparer of two random halves of one collection."""

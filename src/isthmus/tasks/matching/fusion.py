@@ -142,7 +142,7 @@ def match_by_fields_and_maps(
         progress("confirmation by other features")
         confirmed = confirm_by_maps(linkage, problem, rng)
     if expect_f1(linkage.probability) < CLEAR_F1 and confirmed:
-        linkage = join_maps(problem, first, as_links(linkage), rng, progress) or linkage
+        linkage = join_maps(problem, linkage, rng, progress)
     found = FusedMatch(problem, linkage, dropped, contradiction, confirmed)
     # Known pairs, or maps, have already shown that the collections correspond.
     shown = comparer.needs_confirmation or len(problem.known) >= ENOUGH_KNOWN
@@ -178,26 +178,9 @@ def likeness(agreement: Agreement) -> FloatArray:
     return np.asarray(agreement.values[:, kinds or [0]].sum(axis=1), dtype=np.float64)
 
 
-def join_maps(
-    problem: FusionProblem,
-    first: Agreement | None,
-    links: Links,
-    rng: Generator,
-    progress: Callable[[str], None],
-) -> Linkage | None:
-    """Learn maps from matches, and weigh their scores with the fields, until the matches settle.
-
-    Parameters
-    ----------
-    problem, rng, progress
-        As of :func:`match_by_fields_and_maps`.
-    first : Agreement or None
-        The candidates by shared fields; None: those of the maps alone.
-    links : Links
-        The first matches.
-    """
-    linkage, before = None, set[tuple[int, ...]]()
-    base = problem.compare(np.zeros(0, np.int64)) if first is None else first
+def join_maps(problem: FusionProblem, linkage: Linkage, rng: Generator, progress: Callable[[str], None]) -> Linkage:
+    """Learn maps from matches by fields, and weigh their scores with the fields, until the matches settle."""
+    base, links, before = linkage.agreement, as_links(linkage), set[tuple[int, ...]]()
     for _ in range(ROUNDS):
         progress("maps and shared columns")
         if len(links) < problem.engine.fewest:
@@ -206,7 +189,7 @@ def join_maps(
         cells = np.unique(np.concatenate([base.cells, scores.proposed]))
         agreement = base if len(cells) == len(base) else problem.compare(cells)
         agreement = agreement.append(GEOMETRY, "map", scores.at(agreement.i, agreement.j))
-        linkage = problem.link(agreement, _start(agreement, by_fields=first is not None))
+        linkage = problem.link(agreement, _start(agreement))
         links = as_links(linkage)
         after = set(map(tuple, linkage.pairs[linkage.accepted].tolist()))
         if after and len(before ^ after) <= SETTLED * len(after):
@@ -232,9 +215,9 @@ def _share_near(scores: HeldOutScores, links: Links) -> float:
     return float(np.isin(links.i.astype(np.int64) * m + links.j, scores.proposed).mean())
 
 
-def _start(agreement: Agreement, *, by_fields: bool = True) -> FloatArray:
+def _start(agreement: Agreement) -> FloatArray:
     """Return scores for the first labels: by likeness, and by the maps if there are some."""
-    start = LIKENESS * _unit(likeness(agreement)) if by_fields else np.zeros(len(agreement))
+    start = LIKENESS * _unit(likeness(agreement))
     return start + _unit(agreement.values[:, -1]) if (GEOMETRY, "map") in agreement.features else start
 
 
