@@ -8,7 +8,7 @@ import numpy as np
 
 from isthmus._core.validation import BoolArray, FloatArray, IntArray
 from studies.linkage.methods import Answer
-from studies.linkage.tasks import Task
+from studies.linkage.tasks import KNOWN, Task
 
 BINS = 10
 
@@ -29,7 +29,28 @@ def score_answer(task: Task, known: int, answer: Answer, *, oracle: bool) -> dic
     figures = measure_pairs(right, int(wanted.sum())) | {"memory": answer.memory}
     if answer.ok is not None:
         figures["ok"] = answer.ok
-    return figures if oracle else figures | measure_calibration(scores, right)
+    if oracle:
+        return figures
+    rest = {} if known else {name_rest(n): score_rest(task, n, answer) for n in KNOWN[1:] if task.allows(n)}
+    return figures | rest | measure_calibration(scores, right)
+
+
+def name_rest(known: int) -> str:
+    """Return the name of the figure of :func:`score_rest`."""
+    return f"f1_beyond_{known}"
+
+
+def score_rest(task: Task, known: int, answer: Answer) -> float:
+    """Return the F1 of an answer on the rows that are in none of n known pairs.
+
+    An answer that was given these pairs is measured on the same rows: the difference is what they are worth.
+    """
+    taken = task.known_pairs(known)
+    truth, pairs = (
+        some[~(np.isin(some[:, 0], taken[:, 0]) | np.isin(some[:, 1], taken[:, 1]))]
+        for some in (task.truth, answer.pairs)
+    )
+    return measure_pairs(contains(truth, pairs), len(truth))["f1"]
 
 
 def contains(pairs: IntArray, asked: IntArray) -> BoolArray:

@@ -10,7 +10,7 @@ import numpy as np
 from isthmus.study.board import ABSENT, TextTable
 from isthmus.study.records import Record
 from studies.linkage.methods import BASELINES, METHODS
-from studies.linkage.scoring import find_ece
+from studies.linkage.scoring import find_ece, name_rest
 from studies.linkage.tasks import KNOWN, OVERLAPS, TABLES, VARIANTS
 
 EMPTY = next(name for name, share in OVERLAPS.items() if share == 0)
@@ -113,6 +113,21 @@ def pairs_table(results: Results, systems: Sequence[str]) -> TextTable:
         rows.append((", ".join(place), *cells))
     head = [f"{known}: {name}" for known in KNOWN for name in ("baseline", *systems)]
     return TextTable("F1 of new pairs with 0, 10, 30, 100 known ones", ("data", *head), tuple(rows))
+
+
+def worth_table(results: Results, system: str) -> TextTable:
+    """Return what known pairs are worth: F1 without and with them, on the rows that are in none of them."""
+    rows = []
+    for place in (place for place in results.places() if place[1] != EMPTY):
+        cells = []
+        for known in KNOWN[1:]:
+            without, with_them = results.mean(place, system, 0, name_rest(known)), results.mean(place, system, known)
+            there = np.isfinite([without, with_them]).all()
+            cells.append(f"{without:.3f} → {with_them:.3f}" if there else ABSENT)
+        if any(cell != ABSENT for cell in cells):
+            rows.append((", ".join(place), *cells))
+    head = [f"{known} pairs" for known in KNOWN[1:]]
+    return TextTable("F1 on the same rows, without known pairs → with them", ("data", *head), tuple(rows))
 
 
 def calibration_table(results: Results) -> TextTable:

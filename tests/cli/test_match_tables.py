@@ -29,6 +29,9 @@ class StubMatching:
     def explain(self, i, j):
         return f"title {i} {j}"
 
+    def questions(self, n=10):
+        return np.array([[3, 4], [5, 5]])
+
     def __len__(self):
         return len(self.pairs)
 
@@ -91,6 +94,15 @@ def test_two_files_are_enough(files, capsys, calls):
     assert "table number 1 in oak and brass" in lines[head + 2], "one line for each match"
     assert lines[-1] == "These are the first 10 of 12 matches; -o FILE writes all."
     assert lines[-2].startswith("s9"), "ten of them"
+
+
+def test_a_doubtful_matching_shows_the_pairs_to_check(files, capsys, calls, monkeypatch):
+    monkeypatch.setattr(StubMatching, "ok", None)
+    _, out, _ = run(capsys, files, "match", "a.csv", "b.csv")
+    asked = out[out.index("Pairs to check first") :].splitlines()
+    assert [line.split()[:2] for line in asked[2:4]] == [["s3", "c4"], ["s5", "c5"]]
+    monkeypatch.setattr(StubMatching, "ok", True)
+    assert "Pairs to check" not in run(capsys, files, "match", "a.csv", "b.csv")[1]
 
 
 def test_the_table_has_texts_a_runner_up_and_an_explanation(files, capsys, calls):

@@ -16,12 +16,13 @@ B = ["turntable sony ps-lx350h black", "lg fridge", "philips radio"]
 @pytest.mark.parametrize("analyzer", [split_words, (3, 5), split_identifiers])
 def test_rows_have_unit_length_and_cosines_are_their_products(analyzer):
     rows = TermRows.of(A, B, analyzer)
-    for X, texts in ((rows.source, A), (rows.target, B)):
+    source, target = (X[places] for X, places in zip(rows.texts, rows.places, strict=True))
+    for X, texts in ((source, A), (target, B)):
         lengths = np.sqrt(np.asarray(X.multiply(X).sum(axis=1))).ravel()
         has_terms = [bool(analyzer(text) if callable(analyzer) else text) for text in texts]
         np.testing.assert_allclose(lengths, np.array(has_terms, float), atol=1e-6)
     i, j = np.divmod(np.arange(len(A) * len(B)), len(B))
-    table = (rows.source @ rows.target.T).toarray()
+    table = (source @ target.T).toarray()
     np.testing.assert_allclose(rows.cosines(i, j), table[i, j], atol=1e-6)
 
 

@@ -163,6 +163,7 @@ def read_inputs(
 
     Without ``scale``, numbers are not scaled, and texts are reduced to axes, unless a plan says otherwise.
     """
+    from isthmus._core.threads import single_threaded_blas
     from isthmus.io.tables.features import Features
     from isthmus.io.tables.plan import read_ids, read_pairs
 
@@ -187,7 +188,7 @@ def read_inputs(
             read_pairs(path, *ids)
     sides = []
     for name, table, plan, own in zip(names, tables, plans, ids, strict=True):
-        with bar:
+        with bar, single_threaded_blas():  # texts on axes are many small products
             bar.report(f"features of {table.path}")
             features = Features.fit(plan, table)
             X, coerced = features.transform(table), count_coerced(features, table)

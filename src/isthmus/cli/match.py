@@ -84,6 +84,10 @@ def run(options: argparse.Namespace) -> None:
         "output": None if options.output is None else str(options.output),
     }
     sides = first, second, _find_texts(first, second, columns)
+    questions = found.questions(SHOWN)
+    if found.ok is None and len(questions):
+        screen.say("", "Pairs to check first; those that are right go to --pairs, the others to --not-pairs:")
+        screen.say(*_format_table(_list_rows(questions.tolist(), *sides)))
     if options.output is not None:
         write_table(options.output, _list_matches(found, *sides))
         plans = {"source": first.plan, "target": second.plan}
@@ -101,21 +105,29 @@ def _list_matches(
     found: Any, first: InputFile, second: InputFile, texts: tuple[str | None, str | None], n: int | None = None
 ) -> dict[str, Any]:
     """Return the columns of the table of matches; of the first ``n`` ones without explanations."""
-    from isthmus.io.tables.table import read_words
-
     rows = found.pairs[:n].tolist()
-    sides = list(zip(("source", "target"), (first, second), texts, strict=True))
-    table: dict[str, Any] = {name: [side.ids[row[k]] for row in rows] for k, (name, side, _) in enumerate(sides)}
-    for k, (name, side, column) in enumerate(sides):
-        if column is not None:
-            cells = read_words(side.table, column)
-            table[f"{name}_text"] = [cells[row[k]] for row in rows]
+    table = _list_rows(rows, first, second, texts)
     table |= {"score": found.score[:n], "confidence": found.confidence[:n]}
     runner_up = getattr(found, "runner_up", None)
     if runner_up is not None:
         table["runner_up"] = [None if j < 0 else second.ids[j] for j in runner_up[:n]]
     if n is None and hasattr(found, "explain"):
         table["explanation"] = [str(found.explain(i, j)) for i, j in rows]
+    return table
+
+
+def _list_rows(
+    rows: list[list[int]], first: InputFile, second: InputFile, texts: tuple[str | None, str | None]
+) -> dict[str, Any]:
+    """Return the ids of pairs of rows, and a text of each."""
+    from isthmus.io.tables.table import read_words
+
+    sides = list(zip(("source", "target"), (first, second), texts, strict=True))
+    table: dict[str, Any] = {name: [side.ids[row[k]] for row in rows] for k, (name, side, _) in enumerate(sides)}
+    for k, (name, side, column) in enumerate(sides):
+        if column is not None:
+            cells = read_words(side.table, column)
+            table[f"{name}_text"] = [cells[row[k]] for row in rows]
     return table
 
 

@@ -5,7 +5,9 @@ from __future__ import annotations
 import math
 import re
 import unicodedata
+from collections.abc import Callable, Iterable
 from datetime import date
+from functools import partial
 from typing import Any
 
 # Words that people write into cells without a value, in lower case.
@@ -95,7 +97,7 @@ MONTHS |= {"sept": 9, "januar": 1, "februar": 2, "marz": 3, "mrz": 3, "mai": 5, 
 CLOCK = (
     r"(?:(?:t|,? )(?P<hour>\d{1,2}):(?P<minute>\d\d)(?::(?P<second>\d\d(?:\.\d+)?))?(?: ?(?:z|[-+]\d\d:?\d\d))?)?$"
 )
-# Where all parts are numbers the day comes first: of a month that comes first no thirteenth would be a date.
+# Where all parts are numbers, and the year is last, the day comes first unless a caller says otherwise.
 DATES = tuple(
     re.compile(form + CLOCK)
     for form in (
@@ -106,11 +108,27 @@ DATES = tuple(
         r"(?P<m>[a-z]{3,9})\.? (?P<d>\d{1,2})(?:st|nd|rd|th)?,? (?P<y>\d{4})",
     )
 )
+NUMERIC_DATE = re.compile(r"\d{1,2}([-/.])\d{1,2}\1\d{4}")
 EPOCH = date(1970, 1, 1).toordinal()
 SECONDS = 86_400
 
 
-def parse_date(text: str) -> float:
+def choose_date_parser(cells: Iterable[str]) -> Callable[[str], float]:
+    """Return :func:`parse_date` for the cells of one column, with the month first if that reads more of them.
+
+    Examples
+    --------
+    >>> parse = choose_date_parser(["02/01/1970", "01/31/1970"])
+    >>> parse("02/01/1970"), parse("01/31/1970")
+    (31.0, 30.0)
+    """
+    months_first = partial(parse_date, month_first=True)
+    different = {cell for cell in cells if NUMERIC_DATE.match(cell)}
+    read = [sum(not math.isnan(parse(cell)) for cell in different) for parse in (parse_date, months_first)]
+    return months_first if read[1] > read[0] else parse_date
+
+
+def parse_date(text: str, month_first: bool = False) -> float:
     """Return a date, with or without a time, as days since 1970-01-01; NaN where there is none.
 
     Eight digits such as 20240531 are a date, too: some numbers look so, but no whole column of numbers does.
@@ -125,12 +143,14 @@ def parse_date(text: str) -> float:
     found = next((match for form in DATES if (match := form.match(text))), None)
     if found is None:
         return math.nan
-    month = int(found["m"]) if found["m"].isdecimal() else MONTHS.get(found["m"], 0)
+    month, day = int(found["m"]) if found["m"].isdecimal() else MONTHS.get(found["m"], 0), int(found["d"])
+    if month_first and NUMERIC_DATE.match(text):
+        month, day = day, month
     hour, minute, second = (float(found[part] or 0) for part in ("hour", "minute", "second"))
     if hour >= 24 or minute >= 60 or second >= 60:
         return math.nan
     try:
-        day = date(int(found["y"]), month, int(found["d"])).toordinal() - EPOCH
+        days = date(int(found["y"]), month, day).toordinal() - EPOCH
     except ValueError:
         return math.nan
-    return (day * SECONDS + hour * 3600 + minute * 60 + second) / SECONDS
+    return (days * SECONDS + hour * 3600 + minute * 60 + second) / SECONDS

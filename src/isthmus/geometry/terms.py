@@ -67,18 +67,22 @@ def split_numbers(text: str) -> list[str]:
 class TermRows:
     """Texts of two collections as rows of weighted terms, of unit length.
 
+    Names of persons, places and makers repeat, so each different text is read, and held, once.
+
     Parameters
     ----------
-    source, target : CSR (n, t), (m, t)
-        The rows, in single precision.
+    texts : (CSR (u, t), CSR (v, t))
+        The different texts of either collection, in single precision.
+    places : (array (n,), array (m,))
+        Which of them each row has.
     lengths : (array (n,), array (m,))
-        The lengths that they had before.
+        The lengths that the rows had before.
     frequencies : array (t,)
-        How many texts of both collections have each term.
+        How many rows of both collections have each term.
     """
 
-    source: Any
-    target: Any
+    texts: tuple[Any, Any]
+    places: tuple[IntArray, IntArray]
     lengths: tuple[FloatArray, FloatArray]
     frequencies: IntArray
 
@@ -95,29 +99,41 @@ class TermRows:
 
         With ``drop_one_sided``, terms that several texts of one collection have and none of the other do not count.
         """
-        counts = [_count_terms(texts, analyzer) for texts in (source, target)]
-        used = np.unique(np.concatenate([X.indices for X in counts]))
-        own = [X[:, used] for X in counts]  # few of the places are used
-        ours, theirs = (np.bincount(X.indices, minlength=len(used)) for X in own)
-        idf = 1.0 + np.log((1.0 + sum(X.shape[0] for X in own)) / (1.0 + ours + theirs))
+        (own, ours, n), (other, theirs, m) = (_count_terms(texts, analyzer) for texts in (source, target))
+        used = np.unique(np.concatenate([own.indices, other.indices]))
+        own, other = own[:, used], other[:, used]  # few of the hashes are used
+        df, other_df = (_count_rows(X, places) for X, places in ((own, ours), (other, theirs)))
+        idf = 1.0 + np.log((1.0 + n + m) / (1.0 + df + other_df))
         if drop_one_sided:
             # Words of one language, or of one shop's style, make rows longer but tell nothing of partners.
-            idf[(np.minimum(ours, theirs) == 0) & (np.maximum(ours, theirs) > 1)] = 0.0
-        lengths = tuple(_weigh(X, idf.astype(np.float32)) for X in own)
-        return cls(own[0], own[1], (lengths[0], lengths[1]), ours + theirs)
+            idf[(np.minimum(df, other_df) == 0) & (np.maximum(df, other_df) > 1)] = 0.0
+        lengths = [_weigh(X, idf.astype(np.float32)) for X in (own, other)]
+        return cls((own, other), (ours, theirs), (lengths[0][ours], lengths[1][theirs]), df + other_df)
 
     def cosines(self, i: IntArray, j: IntArray) -> FloatArray:
         """Return the cosines (p,) of rows i of the source and rows j of the target."""
-        found = np.empty(len(i), np.float32)
-        step = max(1, ENTRIES_PER_BLOCK // (1 + int(np.diff(self.source.indptr).max(initial=1))))
-        for start in range(0, len(i), step):
+        (X, Y), (ours, theirs) = self.texts, self.places
+        if len(ours) == X.shape[0] and len(theirs) == Y.shape[0]:
+            return self._multiply(ours[i], theirs[j])
+        cells, back = np.unique(ours[i].astype(np.int64) * Y.shape[0] + theirs[j], return_inverse=True)
+        return self._multiply(cells // Y.shape[0], cells % Y.shape[0])[back]
+
+    def _multiply(self, u: IntArray, v: IntArray) -> FloatArray:
+        X, Y = self.texts
+        found = np.empty(len(u), np.float32)
+        step = max(1, ENTRIES_PER_BLOCK // (1 + int(np.diff(X.indptr).max(initial=1))))
+        for start in range(0, len(u), step):
             part = slice(start, start + step)
-            found[part] = self.source[i[part]].multiply(self.target[j[part]]).sum(axis=1).A1
+            found[part] = X[u[part]].multiply(Y[v[part]]).sum(axis=1).A1
         return found
+
+    def has_terms(self, side: int) -> BoolArray:
+        """Return whether each row of the source (side 0) or of the target (side 1) has any term."""
+        return np.asarray((np.diff(self.texts[side].indptr) > 0)[self.places[side]])
 
     def present(self, i: IntArray, j: IntArray) -> BoolArray:
         """Return whether both rows of a pair have any term (p,)."""
-        return np.asarray((np.diff(self.source.indptr) > 0)[i] & (np.diff(self.target.indptr) > 0)[j])
+        return np.asarray(self.has_terms(0)[i] & self.has_terms(1)[j])
 
     def nearest(self, k: int, most_frequent: float) -> tuple[IntArray, IntArray]:
         """Return pairs of rows: the k of highest cosine for each row of either collection.
@@ -126,15 +142,25 @@ class TermRows:
         partners have nothing else in common.
         """
         kept = np.flatnonzero((self.frequencies <= most_frequent) & (self.frequencies > 1))
-        return nearest_pairs(self.source[:, kept], self.target[:, kept], k)
+        X, Y = (texts[:, kept][places] for texts, places in zip(self.texts, self.places, strict=True))
+        return nearest_pairs(X, Y, k)
 
 
-def _count_terms(texts: Sequence[str], analyzer: Analyzer | tuple[int, int]) -> Any:
+def _count_terms(texts: Sequence[str], analyzer: Analyzer | tuple[int, int]) -> tuple[Any, IntArray, int]:
+    """Return the terms (u, t) of the different texts, which of them each text is, and how many texts there are."""
     how = {"analyzer": analyzer} if callable(analyzer) else {"analyzer": "char_wb", "ngram_range": analyzer}
     hashing = HashingVectorizer(
         n_features=PLACES, alternate_sign=False, norm=None, lowercase=False, dtype=np.float32, **how
     )
-    return hashing.transform(texts)
+    different = dict.fromkeys(texts)
+    numbers = dict(zip(different, range(len(different)), strict=True))
+    return hashing.transform(different), np.array([numbers[text] for text in texts], np.intp), len(texts)
+
+
+def _count_rows(X: Any, places: IntArray) -> IntArray:
+    """Return how many rows have each term."""
+    rows = np.bincount(places, minlength=X.shape[0])
+    return np.bincount(X.indices, np.repeat(rows, np.diff(X.indptr)), X.shape[1]).astype(np.intp)
 
 
 def _weigh(X: Any, idf: FloatArray) -> FloatArray:

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from isthmus import match
 from isthmus.data.shared_columns import SharedColumns
 from isthmus.exceptions import InputError
+from isthmus.tasks.matching import fields, fusion
 from isthmus.tasks.matching.evidence import LinkageEvidence, judge_linkage
 from isthmus.tasks.matching.fields import TableComparer
 from isthmus.tasks.matching.fusion import find_misleading_fields, likeness
@@ -86,7 +87,7 @@ def test_an_explanation_adds_up_to_the_log_odds(found):
     explained, linkage = found.explain(i, j), found.linkage
     place = linkage.agreement.find(np.array([[i, j]]))[0]
     rest = slice(len(linkage.agreement.features), None)
-    others = linkage.design.columns[place][rest] @ linkage.weights[rest]
+    others = linkage.design.rows(np.array([place]))[0][rest] @ linkage.weights[rest]
     assert sum(explained.parts.values()) + others == pytest.approx(linkage.log_odds[place])
     assert explained.confidence == found.confidence[0]
     assert "name" in str(explained)
@@ -94,6 +95,21 @@ def test_an_explanation_adds_up_to_the_log_odds(found):
         found.explain(0, int(np.setdiff1d(np.arange(150), linkage.agreement.j[linkage.agreement.i == 0])[0])).parts
         == {}
     )
+
+
+def test_features_on_disk_are_those_in_memory(found, products, monkeypatch):
+    monkeypatch.setattr(fields, "SPILLED", 0)
+    again = match(*products[:2])
+    assert isinstance(again.linkage.agreement.values.base, np.memmap)
+    np.testing.assert_array_equal(again.pairs, found.pairs)
+    np.testing.assert_array_equal(again.confidence, found.confidence)
+
+
+def test_dates_are_read_with_the_day_or_the_month_first():
+    days = [f"{d:02}/{m:02}/1999" for d in range(10, 28) for m in (3, 7)]
+    months = [f"{m:02}/{d:02}/1999" for d in range(10, 28) for m in (3, 7)]
+    x, y = fields.read_numbers(days, months)
+    np.testing.assert_allclose(x, y)
 
 
 def test_swapped_tables_give_the_same_pairs(found, products):
@@ -235,6 +251,15 @@ def test_shared_numbers_join_the_maps(two_views):
     assert "shared columns" in found.evidence.fields
 
 
+def test_large_collections_are_confirmed_too(two_views, monkeypatch):
+    # With many cells the maps propose no candidates, and hubs are measured on a sample.
+    monkeypatch.setattr(fusion, "MOST_CELLS", 100)
+    A, B, SA, SB, partner = two_views
+    found = match(A, B, shared=(SA, SB))
+    assert found.linkage is not None
+    assert (partner[found.pairs[:, 0]] == found.pairs[:, 1]).mean() > 0.9
+
+
 def test_permuted_numbers_are_never_believed(two_views):
     A, B, SA, SB, partner = two_views
     for seed in range(2):
@@ -303,7 +328,8 @@ def test_permuted_rows_give_permuted_probabilities(products):
         (80, 0.95, None, True, (), True),
         (10, 0.95, 0.01, True, (), True),
         (1, 0.95, 0.01, True, (), False),
-        (2, 0.95, 0.015, True, (), None),
+        (4, 0.95, 0.025, True, (), None),
+        (2, 0.95, None, True, (), None),  # a few rows that look the same may be all that there is
         (0, 0.0, None, True, (), False),
         (80, 0.95, None, False, (), False),
         (80, 0.95, None, True, ("a", "b"), None),

@@ -49,6 +49,11 @@ ENOUGH_KNOWN, KNOWN_NEAR = 3, 2.0 / 3.0
 
 # A matching by shared columns has to match this many times the rows that a control does.
 TIMES_CHANCE = 2.0
+# Tables without a common row can have a few rows that look the same, such as two editions of a paper: with fewer
+# matches than this share of the rows, only known pairs tell these from a small overlap.
+LEAST_SHARE = 0.03
+# With this many known pairs, they judge a matching by shared columns.
+ENOUGH_TO_SETTLE = 10
 # Rows that fit a row of B which has a partner: from this many on, and this share of the matches, they are mentioned.
 FEW_SHARING, MUCH_SHARING = 3, 0.02
 
@@ -302,11 +307,22 @@ class LinkageEvidence:
 
     @property
     def precision(self) -> float:
-        r"""An estimate of the share of the accepted pairs that are right: what is claimed, or less by the control.
+        """An estimate of the share of the accepted pairs that are right: the mean of their probabilities."""
+        return self.claimed
+
+    @property
+    def hardly_overlap(self) -> bool:
+        """Whether so few rows are matched, and so few pairs known, that the collections may have none in common."""
+        return self.known < ENOUGH_TO_SETTLE and self.accepted < LEAST_SHARE * self.rows
+
+    @property
+    def least_precision(self) -> float:
+        r"""The precision if rows without a partner are matched as often as in the control.
 
         .. math:: 1 - (1 - \pi)\, q_0 / q, \qquad \pi = (q - q_0) / (1 - q_0)
 
-        q is the share of the rows that are matched, q_0 its chance level.
+        q is the share of the rows that are matched, q_0 its chance level. It judges the matching, and does not change
+        the probabilities: those of few rows, and halves have few, are the least reliable.
         """
         q, chance = self.accepted / max(1, self.rows), self.null_share
         if chance is None:
@@ -320,10 +336,13 @@ def judge_linkage(seen: LinkageEvidence) -> bool | None:
     """Return whether a matching by shared columns succeeded; None where it is doubtful."""
     if not seen.accepted or not seen.confirmed:
         return False
-    chance = 0.0 if seen.null_share is None else seen.null_share
-    if seen.contradiction or (seen.precision > 0.0 and seen.accepted < TIMES_CHANCE * chance * seen.rows):
+    if seen.contradiction:
         return None
-    return True if seen.precision >= MOSTLY_RIGHT else None if seen.precision > 0.0 else False
+    chance, least = seen.null_share or 0.0, seen.least_precision
+    if least <= 0.0:
+        return False
+    near_chance = seen.accepted < TIMES_CHANCE * chance * seen.rows or least < MOSTLY_RIGHT
+    return None if near_chance or seen.hardly_overlap else True
 
 
 def write_linkage_sentence(seen: LinkageEvidence, ok: bool | None, n_pairs: int, shape: tuple[int, int]) -> str:
@@ -341,7 +360,11 @@ def write_linkage_sentence(seen: LinkageEvidence, ok: bool | None, n_pairs: int,
     if seen.dropped:
         parts.append(f"{_list_names(seen.dropped)} not used, because the other columns contradict it")
     if seen.contradiction:
-        parts.append(f"{_list_names(seen.contradiction)} contradict each other: give ten known pairs, or drop one")
+        parts.append(f"{_list_names(seen.contradiction)} contradict each other: drop one, or confirm pairs")
+    elif seen.hardly_overlap and seen.accepted:
+        parts.append(f"less than {LEAST_SHARE:.0%} of the rows have a match, which may be chance")
+    if ok is None:
+        parts.append(f"{max(1, ENOUGH_TO_SETTLE - seen.known)} confirmed pairs would settle it")
     if seen.sharing > max(FEW_SHARING, MUCH_SHARING * seen.accepted):
         parts.append(
             f"{seen.sharing:,} more rows of A fit a matched row of B: use one_to_one=False if it may have several"

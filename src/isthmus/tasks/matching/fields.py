@@ -10,14 +10,15 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Protocol
+from tempfile import TemporaryFile
+from typing import Any, Protocol
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.random import Generator
 
 from isthmus._core.validation import BoolArray, FloatArray, IntArray, Matrix, is_sparse
-from isthmus.data.cells import parse_date, parse_number
+from isthmus.data.cells import choose_date_parser, parse_number
 from isthmus.data.domains import SharedFeatures
 from isthmus.data.shared_columns import Cells, SharedColumns
 from isthmus.geometry.similarity import Scores, apply_csls, normalize_precisely
@@ -33,10 +34,16 @@ ROW_RUNS, FIELD_RUNS = (3, 5), (2, 4)
 FREQUENT, FREQUENT_SHARE, MOST_FREQUENT = 50, 0.02, 200
 # The share of the cells that have to be numbers (or dates) for their distance to count, and the least number of them.
 MOSTLY, FEWEST_NUMBERS = 0.8, 10
+# The share of the cells that have to have a number somewhere for these numbers to be compared.
+LEAST_DIGITS = 0.1
 # Numbers that differ by this share of the interquartile range agree by 1/e.
 NUMBER_SCALE = 0.1
 # Positive numbers of which the 95th percentile is this many times the 5th are compared by their logarithms.
 WIDE = 20.0
+# The most features of whole rows, and of a field.
+FEATURES_OF_ROW, FEATURES_OF_FIELD = 5, 4
+# Bytes of features from which on they are kept on disk.
+SPILLED = 2**30
 # The field of features of whole rows, and of matrices that both collections share.
 WHOLE_ROW, MATRIX = "whole row", "shared columns"
 
@@ -69,7 +76,7 @@ class Agreement:
     def __len__(self) -> int:
         return len(self.i)
 
-    @property
+    @cached_property
     def cells(self) -> IntArray:
         """The places i m + j of the pairs, rising."""
         return self.i * self.shape[1] + self.j
@@ -177,7 +184,7 @@ class TableComparer:
     def compare(self, cells: IntArray) -> Agreement:
         """Return the features of whole rows, then those of each field."""
         m = self.shape[1]
-        table = _FeatureTable(cells // m, cells % m)
+        table = _FeatureTable(cells // m, cells % m, FEATURES_OF_ROW + FEATURES_OF_FIELD * len(self.compared))
         i, j = table.i, table.j
         for kind, terms in (("characters", self.runs), ("words", self.words)):
             cosines = terms.cosines(i, j)
@@ -221,23 +228,33 @@ def _join_cells(table: Mapping[str, Cells], n: int) -> list[str]:
 
 
 class _FeatureTable:
-    """Features of candidate pairs, as they are collected."""
+    """Features of candidate pairs, as they are collected: in memory, or in a file where they are many."""
 
-    def __init__(self, i: IntArray, j: IntArray) -> None:
+    def __init__(self, i: IntArray, j: IntArray, most_features: int) -> None:
         self.i, self.j = i, j
-        self._values: list[FloatArray] = []
-        self._present: list[BoolArray] = []
+        # One feature after the other, so that each is written, and read, in one run.
+        self._values = _allocate(most_features, len(i), np.float32)
+        self._present = _allocate(most_features, len(i), np.bool_)
         self._names: list[tuple[str, str]] = []
 
     def add(self, field: str, kind: str, values: FloatArray, present: BoolArray | None = None) -> None:
-        there = np.ones(len(self.i), dtype=bool) if present is None else present
-        self._values.append(np.where(there, values, 0.0).astype(np.float32))
-        self._present.append(there)
+        k = len(self._names)
+        self._present[k] = True if present is None else present
+        self._values[k] = np.where(self._present[k], values, 0.0)
         self._names.append((field, kind))
 
     def finish(self, shape: tuple[int, int]) -> Agreement:
-        values, present = np.column_stack(self._values), np.column_stack(self._present)
-        return Agreement(self.i, self.j, values, present, tuple(self._names), shape)
+        q = len(self._names)
+        return Agreement(self.i, self.j, self._values[:q].T, self._present[:q].T, tuple(self._names), shape)
+
+
+def _allocate(rows: int, columns: int, kind: type[Any]) -> Any:
+    """Return an array, which is on disk if it is large."""
+    if rows * columns * np.dtype(kind).itemsize <= SPILLED:
+        return np.zeros((rows, columns), kind)
+    # The file has no name, and is gone as soon as nothing reads the array.
+    with TemporaryFile() as file:
+        return np.memmap(file, kind, "w+", shape=(rows, columns))
 
 
 @dataclass(frozen=True, eq=False)
@@ -275,21 +292,22 @@ class Field:
             table.add(self.name, "distance", np.exp(-np.nan_to_num(distance)), np.isfinite(distance))
             return
         digits = TermRows.of(self.source, self.target, split_numbers)
-        if min(np.mean(np.diff(X.indptr) > 0) for X in (digits.source, digits.target)) > 1.0 - MOSTLY / 0.9:
+        if min(digits.has_terms(side).mean() for side in (0, 1)) > LEAST_DIGITS:
             table.add(self.name, "digits", digits.cosines(i, j), digits.present(i, j))
 
     def _score_equal_cells(self, i: IntArray, j: IntArray) -> FloatArray:
         """Return how rare the cell is that both rows have, from 0 to 1; 0 where they differ."""
-        _, codes, counts = np.unique((*self.source, *self.target), return_inverse=True, return_counts=True)
-        total, n = len(codes), len(self.source)
+        numbers: dict[str, int] = {}
+        codes = np.array([numbers.setdefault(cell, len(numbers)) for cell in (*self.source, *self.target)])
+        counts, total, n = np.bincount(codes), len(codes), len(self.source)
         rarity = np.log(total / counts) / np.log(total)
         return np.where(codes[:n][i] == codes[n:][j], rarity[codes[:n][i]], 0.0)
 
 
 def read_numbers(source: Cells, target: Cells) -> tuple[FloatArray, FloatArray] | None:
     """Return the numbers or dates of two columns, in units in which a difference of 1 is large; None of texts."""
-    for parse in (parse_date, parse_number):
-        x, y = (_parse_cells(cells, parse) for cells in (source, target))
+    for choose in (choose_date_parser, lambda _: parse_number):
+        x, y = (_parse_cells(cells, choose(cells)) for cells in (source, target))
         shares = (np.isfinite(v).sum() / max(1, sum(map(bool, cells))) for v, cells in ((x, source), (y, target)))
         both = np.concatenate([x[np.isfinite(x)], y[np.isfinite(y)]])
         if min(shares) >= MOSTLY and len(both) >= FEWEST_NUMBERS:
@@ -362,7 +380,7 @@ class MatrixComparer:
 
     def compare(self, cells: IntArray) -> Agreement:
         """Return one feature: the distance, or the cosine."""
-        table = _FeatureTable(cells // self.shape[1], cells % self.shape[1])
+        table = _FeatureTable(cells // self.shape[1], cells % self.shape[1], 1)
         i, j = table.i, table.j
         if is_sparse(self.source):
             table.add(MATRIX, "cosine", np.asarray(self.source[i].multiply(self.target[j]).sum(axis=1)).ravel())

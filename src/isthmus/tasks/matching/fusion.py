@@ -21,7 +21,8 @@ from numpy.random import Generator
 from isthmus._core.validation import BoolArray, FloatArray, IntArray
 from isthmus.geometry.similarity import Scores, apply_csls, measure_hubness
 from isthmus.tasks.matching.engine import Engine, fit_bridge
-from isthmus.tasks.matching.fields import WHOLE_ROW, Agreement, Comparer, nearest_by_scores
+from isthmus.tasks.matching.evidence import ENOUGH_TO_SETTLE
+from isthmus.tasks.matching.fields import NEAREST, WHOLE_ROW, Agreement, Comparer, nearest_by_scores
 from isthmus.tasks.matching.linkage import CandidateGraph, Linkage, expect_f1, fit_linkage
 from isthmus.tasks.matching.problem import Links
 
@@ -38,12 +39,14 @@ LIKENESS = 4.0
 MOST_CELLS, HUB_SAMPLE = 10_000_000, 2000
 # Standard errors from which on two fields support, or contradict, each other.
 SUPPORT = 4.0
-# With this many known pairs they judge a field: by this many standard errors, and random rivals of each pair.
-ENOUGH_KNOWN, KNOWN_SUPPORT, RANDOM_RIVALS = 10, 2.0, 20
+# Where known pairs judge a field: by this many standard errors, and random rivals of each pair.
+KNOWN_SUPPORT, RANDOM_RIVALS = 2.0, 20
 # With an expected F1 above this, fields alone decide.
 CLEAR_F1 = 0.9
 # Columns of numbers count if maps confirm this many of their matches, so many standard errors and this much more.
 FEWEST_CONFIRMED, CONFIRMED, LEAST_GAIN = 10, 4.0, 0.05
+# Matches that are looked at for that, at most.
+MOST_CONFIRMED = 2000
 # From this share of matched rows on no control is needed, unless tables are small, or tiny; rows of half a control.
 CLEAR, SMALL, TINY, HALF = 0.5, 500, 100, 2000
 # How often A, and B, are cut into halves where tables are small.
@@ -137,7 +140,7 @@ def match_by_fields_and_maps(
         problem = replace(problem, comparer=comparer)
         first = problem.compare(comparer.candidates())
     linkage = problem.link(first, _start(first))
-    confirmed = not comparer.needs_confirmation or len(problem.known) >= ENOUGH_KNOWN
+    confirmed = not comparer.needs_confirmation or len(problem.known) >= ENOUGH_TO_SETTLE
     if not confirmed:
         progress("confirmation by other features")
         confirmed = confirm_by_maps(linkage, problem, rng)
@@ -145,7 +148,7 @@ def match_by_fields_and_maps(
         linkage = join_maps(problem, linkage, rng, progress)
     found = FusedMatch(problem, linkage, dropped, contradiction, confirmed)
     # Known pairs, or maps, have already shown that the collections correspond.
-    shown = comparer.needs_confirmation or len(problem.known) >= ENOUGH_KNOWN
+    shown = comparer.needs_confirmation or len(problem.known) >= ENOUGH_TO_SETTLE
     unclear = found.share < CLEAR or min(comparer.shape) <= SMALL
     if len(linkage.accepted) and unclear and not shown:
         found = replace(found, null_share=measure_null_share(comparer, rng, progress))
@@ -204,15 +207,10 @@ def confirm_by_maps(linkage: Linkage, problem: FusionProblem, rng: Generator) ->
     if len(links) < FEWEST_CONFIRMED:
         return False
     wrong = Links(links.i, np.roll(links.j[rng.permutation(len(links))], 1), links.weights)
-    near = [_share_near(score_out_of_fold(some, problem, rng), some) for some in (links, wrong)]
-    deviation = np.sqrt(sum(p * (1.0 - p) for p in near) / len(links))
+    asked = rng.permutation(len(links))[:MOST_CONFIRMED]
+    near = [score_out_of_fold(some, problem, rng).share_near(some.select(asked)) for some in (links, wrong)]
+    deviation = np.sqrt(sum(p * (1.0 - p) for p in near) / len(asked))
     return bool(near[0] - near[1] > max(CONFIRMED * deviation, LEAST_GAIN))
-
-
-def _share_near(scores: HeldOutScores, links: Links) -> float:
-    """Return the share of pairs that held-out scores propose: those among the ten best of either row."""
-    m = scores.tables[0].shape[1]
-    return float(np.isin(links.i.astype(np.int64) * m + links.j, scores.proposed).mean())
 
 
 def _start(agreement: Agreement) -> FloatArray:
@@ -233,6 +231,16 @@ class HeldOutScores:
     folds: IntArray
     tables: tuple[Scores, ...]
     proposed: IntArray
+
+    def share_near(self, links: Links) -> float:
+        """Return the share of pairs whose row of B is among the ten best of its row of A."""
+        near = 0
+        for fold, scores in enumerate(self.tables):
+            some = links.select(self.folds[links.i] == fold)
+            own = scores.at(some.i, some.j)
+            for rows, S in scores.among(some.i, np.arange(scores.shape[1])).blocks():
+                near += int(((own[rows, None] < S).sum(axis=1) < NEAREST).sum())
+        return near / max(1, len(links))
 
     def at(self, i: IntArray, j: IntArray) -> FloatArray:
         """Return the scores of pairs."""
@@ -292,7 +300,7 @@ def find_misleading_fields(
             if other != name:
                 z[name, other] = _standard_errors(_compare_with_rivals(agreement, proposed, columns[other]))
     supported = {name for pair in z for name in pair if z[pair] > SUPPORT or z[pair[::-1]] > SUPPORT}
-    if len(known) >= ENOUGH_KNOWN:
+    if len(known) >= ENOUGH_TO_SETTLE:
         judged = _judge_by_known_pairs(comparer, known, rng)
         return tuple(name for name in fields if name not in supported and judged[name] < KNOWN_SUPPORT), ()
     against = [pair for pair in combinations(fields, 2) if max(z[pair], z[pair[::-1]]) < -SUPPORT]

@@ -13,6 +13,7 @@ r"""Linkage: weights of agreeing fields without labels, probabilities of matches
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -31,6 +32,8 @@ PENALTY, KNOWN_PENALTY = 1.0, 30.0
 ROUNDS, SETTLED = 12, 0.01
 # The most candidate pairs that weights are fitted to; of more, those of some rows of A are taken.
 MOST_FITTED = 60_000
+# Candidates whose features are in double precision at the same time.
+BLOCK = 200_000
 # Log-odds beyond this are certain, and would overflow.
 MOST_ODDS = 30.0
 # What breaks a tie between neighbouring candidates.
@@ -92,30 +95,54 @@ class CandidateGraph:
 class Design:
     """Features of candidate pairs for a logistic regression: centred, scaled, and 0 where they are absent.
 
-    Each pattern of absent features has a column of its own, as rows without a field may match more or less often.
+    Each pattern of absent features has a column of its own, as rows without a field may match more or less often. The
+    matrix is computed for some candidates at a time: for all of them it would be the largest array of a matching.
     """
 
-    columns: FloatArray
-    n_features: int
+    agreement: Agreement
+    mean: FloatArray
+    spread: FloatArray
+    marks: IntArray
+    shares: FloatArray
 
     @classmethod
     def of(cls, agreement: Agreement) -> Design:
         """Scale the features by the candidates that have them."""
-        V, there = agreement.values, agreement.present
-        counts = np.maximum(there.sum(axis=0), 1)
-        mean = np.where(there, V, 0.0).sum(axis=0) / counts
-        centred = np.where(there, V - mean, 0.0)
-        spread = np.sqrt((centred**2).sum(axis=0) / counts)
-        Z = centred / np.where(spread > 1e-6, spread, 1.0)
-        patterns = {there[:, k].tobytes(): k for k in range(there.shape[1]) if 0 < there[:, k].sum() < len(there)}
-        marks = there[:, sorted(patterns.values())] * 1.0
-        return cls(np.hstack([Z, marks - marks.mean(axis=0), np.ones((len(Z), 1))]), Z.shape[1])
+        there, q = agreement.present, len(agreement.features)
+        present = there.sum(axis=0)
+        counts, sums, squares = np.maximum(present, 1), np.zeros(q), np.zeros(q)
+        for part in _split(len(agreement)):
+            V = agreement.values[part].astype(np.float64)
+            sums += V.sum(axis=0)
+            squares += np.einsum("ij,ij->j", V, V)
+        mean = sums / counts
+        spread = np.sqrt(np.maximum(squares / counts - mean**2, 0.0))
+        patterns = {there[:, k].tobytes(): k for k in range(q) if 0 < present[k] < len(there)}
+        marks = np.array(sorted(patterns.values()), dtype=np.intp)
+        shares = present[marks] / max(1, len(there))
+        return cls(agreement, mean, np.where(spread > 1e-6, spread, 1.0), marks, shares)
+
+    @property
+    def width(self) -> int:
+        """The number of columns."""
+        return len(self.mean) + len(self.marks) + 1
+
+    def rows(self, places: IntArray | slice) -> FloatArray:
+        """Return the columns of some candidates."""
+        there = self.agreement.present[places]
+        Z = np.where(there, (self.agreement.values[places] - self.mean) / self.spread, 0.0)
+        return np.hstack([Z, there[:, self.marks] - self.shares, np.ones((len(Z), 1))])
+
+    def apply(self, weights: FloatArray) -> FloatArray:
+        """Return the log-odds (p,) of all candidates."""
+        parts = [self.rows(part) @ weights for part in _split(len(self.agreement))]
+        return np.concatenate([np.zeros(0), *parts])
 
     def fit(
         self, labels: FloatArray, used: BoolArray, penalty: float, prior: FloatArray, start: FloatArray
     ) -> FloatArray:
         """Fit weights to labels from 0 to 1, with a ridge penalty on their distance from a prior."""
-        D, y = self.columns[used], labels[used]
+        D, y = self.rows(np.flatnonzero(used)), labels[used]
         ridge = np.append(np.full(D.shape[1] - 1, penalty), 1e-3)
 
         def loss(b: FloatArray) -> tuple[float, FloatArray]:
@@ -124,7 +151,8 @@ class Design:
             return float(value), D.T @ (expit(e) - y) + ridge * d
 
         # Agreement can only speak for a pair; what an absent field says is open.
-        bounds = [(0.0, None)] * self.n_features + [(None, None)] * (D.shape[1] - self.n_features)
+        q = len(self.mean)
+        bounds = [(0.0, None)] * q + [(None, None)] * (self.width - q)
         found = minimize(loss, start, jac=True, method="L-BFGS-B", bounds=bounds, options={"maxiter": 200})
         return np.asarray(found.x)
 
@@ -162,7 +190,7 @@ class Linkage:
     @cached_property
     def log_odds(self) -> FloatArray:
         """The log-odds e (p,) of all candidates, before their rivals count."""
-        return np.asarray(self.design.columns @ self.weights)
+        return self.design.apply(self.weights)
 
     @cached_property
     def scores(self) -> FloatArray:
@@ -225,7 +253,7 @@ class Linkage:
 
     def contributions(self, place: int) -> dict[str, float]:
         """Return what each field adds to the log-odds of a candidate."""
-        parts = self.design.columns[place] * self.weights
+        parts = self.design.rows(np.array([place]))[0] * self.weights
         found: dict[str, float] = {}
         for (field, _), part in zip(self.agreement.features, parts, strict=False):
             found[field] = found.get(field, 0.0) + float(part)
@@ -264,19 +292,23 @@ def fit_linkage(
     graph, every = CandidateGraph(i[free], j[free], (n, m)), CandidateGraph(i, j, (n, m))
     labels, used = _first_labels(graph, start[free], free, len(agreement), one_to_one)
     design, fitted = Design.of(agreement), _sample_for_fit(agreement)
-    zero: FloatArray = np.zeros(design.columns.shape[1])
+    zero: FloatArray = np.zeros(design.width)
     by_data = weights = zero
     for _ in range(ROUNDS):
         by_data = design.fit(labels, used & fitted, PENALTY, zero, by_data)
         weights = design.fit(right * 1.0, of_known, KNOWN_PENALTY, by_data, by_data) if len(known) else by_data
-        e = design.columns @ weights
+        e = design.apply(weights)
         known_scores = compete(every, e, one_to_one)[right] if len(known) else np.zeros(0)
-        places, probability = estimate_probabilities(graph, e[free], known_scores, len(known), one_to_one)
+        places, probability = estimate_probabilities(graph, e[free], known_scores, one_to_one)
         before, labels, used = labels, right * 1.0, np.ones(len(agreement), dtype=bool)
         labels[free[places]] = probability
         if np.abs(labels - before).sum() < SETTLED * labels.sum():
             break
     return Linkage(agreement, design, weights, free, free[places], probability, len(known))
+
+
+def _split(n: int) -> Iterator[slice]:
+    return (slice(start, min(start + BLOCK, n)) for start in range(0, n, BLOCK))
 
 
 def _sample_for_fit(agreement: Agreement) -> BoolArray:
@@ -308,7 +340,7 @@ def compete(graph: CandidateGraph, log_odds: FloatArray, one_to_one: bool) -> Fl
 
 
 def estimate_probabilities(
-    graph: CandidateGraph, log_odds: FloatArray, known_scores: FloatArray, n_known: int, one_to_one: bool
+    graph: CandidateGraph, log_odds: FloatArray, known_scores: FloatArray, one_to_one: bool
 ) -> tuple[IntArray, FloatArray]:
     """Return the places of the matches, and the probability that each of them is right."""
     scores = compete(graph, log_odds, one_to_one)
@@ -317,6 +349,8 @@ def estimate_probabilities(
     if len(matches) < FEWEST_MATCHES:
         return matches, np.zeros(len(matches))
     sides = (0, 1) if one_to_one else (0,)
+    # Rows without a candidate can't be matched wrongly.
+    rows = [len(np.unique(group)) for group in (graph.i, graph.j)]
     runners_up = [find_runners_up(graph, log_odds, scores, matches, side, one_to_one) for side in sides]
     grid = _DensityGrid.of(own, [found for _, found in runners_up])
     total = grid.density(own)
@@ -332,7 +366,7 @@ def estimate_probabilities(
         lower = np.cumsum(true) / max(float(true.sum()), 1e-12)
         wrong = np.zeros(len(total))
         for side, (match, found) in zip(sides, runners_up, strict=True):
-            alone = max(graph.shape[side] - n_known - count, 0.0) / count
+            alone = max(rows[side] - count, 0.0) / count
             wrong += grid.density(found, weights[match]) * (alone + lower) / len(sides)
         share = 1.0 - np.minimum(wrong / np.maximum(total, 1e-12), 5.0)
         curve = monotone.fit(grid.points, share, sample_weight=total + 1e-9 * total.max()).predict(grid.points)
