@@ -151,8 +151,7 @@ def pass_seconds(processor: Callable[[], float]) -> list[Spent]:
 
 def pass_share(rows: Any) -> Any:
     """What a pass over rows asks of a block, at the first metric."""
-    from isthmus.solvers.blocks.metric import WhitenedFrame, reduce_problem
-    from isthmus.solvers.blocks.point import PassShare
+    from isthmus.solvers.blocks.problem import PassShare, WhitenedFrame, reduce_problem
 
     task, _ = reduce_problem(block_problem(rows, *target(rows.d)))
     return PassShare(WhitenedFrame(task, np.eye(task.d)).metric)

@@ -104,7 +104,6 @@ WORDS = {
     "paired_difference b": lambda x: evidence.paired_difference([1.0, 2.0], x),
     "paired_difference clusters": lambda x: evidence.paired_difference([1.0, 2.0], [1.0, 1.0], x),
     "paired_difference confidence": lambda x: evidence.paired_difference([1.0, 2.0], [1.0, 1.0], confidence=x),
-    "paired_difference test": lambda x: evidence.paired_difference([1.0, 2.0], [1.0, 1.0], test=x),
     "paired_difference random_state": lambda x: evidence.paired_difference([1, 2], [1, 1], random_state=x),
     "Protocol": lambda x: data.Protocol(x),
     "Protocol test": lambda x: data.Protocol(test=x),

@@ -57,7 +57,6 @@ UNLABELLED = {
     "FGW, structure alone": lambda: isthmus.FGW(structure=1.0, cost="graph"),
     "COOT": lambda: isthmus.COOT(),
     "COOT without labels": lambda: isthmus.COOT(label_weight=0.0, cost="graph"),
-    "geometry": lambda: isthmus.ManifoldAlignment(correspondence="geometry"),
 }
 
 
@@ -78,12 +77,6 @@ def test_gw_finds_the_same_plan_with_and_without_labels() -> None:
     few = np.where(np.arange(40) < 4, Y, -1)
     with_labels, without = (isthmus.GW().fit(X_S, Y, X_T, y) for y in (few, None))
     np.testing.assert_array_equal(with_labels.probabilities_[4:], without.probabilities_[4:])
-
-
-def test_rules_of_the_target_say_what_is_missing() -> None:
-    model = isthmus.ManifoldAlignment(correspondence="geometry", references="target").fit(X_S, Y, X_T, None)
-    with pytest.raises(InputError, match="references: expected labelled rows to predict a class from"):
-        model.predict(X_T)
 
 
 @pytest.mark.parametrize(

@@ -1,19 +1,13 @@
-"""Manifold alignment and HeMap: dense graphs, brute force over orders, and pairs written out find the same."""
-
-from itertools import permutations
+"""Manifold alignment and HeMap: dense graphs and pairs written out find the same."""
 
 import numpy as np
 import pytest
 import scipy.linalg as sla
 import scipy.sparse as sp
-from hypothesis import given, settings
-from hypothesis import strategies as st
-from scipy.optimize import minimize_scalar
 from test_label_projections import assert_solves, dense_heat, ridged, side_by_side
 
 from conftest import make_domains, one_sentence
 from isthmus import HeMap, InputError, KnownPairs, ManifoldAlignment
-from isthmus.estimators.manifold_alignment import _patterns, find_local_correspondence, local_distances
 
 D = make_domains(seed=6, n_source=30, n_target=24, n_labelled=9, shift=3.0)
 Xs, ys, Xt, yt = D.args
@@ -41,7 +35,7 @@ def dense_problem(X, Y, C, mu, k, epsilon):
 
 
 @pytest.mark.parametrize(("mu", "k"), [(1.0, 10), (0.2, 4)])
-@pytest.mark.parametrize("made_of", ["labels", "pairs", "geometry"])
+@pytest.mark.parametrize("made_of", ["labels", "pairs"])
 def test_alignment_solves_the_problem_of_dense_graphs(made_of, mu, k):
     options = {"correspondence_weight": mu, "graph_neighbors": k, "points": "plain"}
     model = ManifoldAlignment(correspondence=made_of, **options)
@@ -52,8 +46,6 @@ def test_alignment_solves_the_problem_of_dense_graphs(made_of, mu, k):
     else:
         model.fit(*D.args)
         C = (ys[:, None] == yt[None]).astype(float)
-        if made_of == "geometry":
-            C = find_local_correspondence(Xs, Xt, 4, 10).toarray()
     assert model.correspondence_ == made_of
     assert_solves(model, *dense_problem(Xs, Xt, C, mu, k, 0.1), 5)
     assert (model.eigenvalues_ <= 1.0).all()
@@ -67,7 +59,7 @@ def test_pairs_are_taken_where_they_are_given_and_labels_where_not():
         ManifoldAlignment(correspondence="labels").fit(A, rows, B, rows, pairs="rows")
     assert one_sentence(caught)
     with pytest.raises(InputError, match="X_target: expected rows that differ from each other, got equal ones"):
-        ManifoldAlignment(correspondence="geometry").fit(A, rows, B[:1], rows[:1])
+        ManifoldAlignment().fit(A, None, np.repeat(B[:1], 60, axis=0), None, pairs="rows")
 
 
 def test_the_direction_that_maps_all_rows_to_one_point_is_left_out():
@@ -77,41 +69,6 @@ def test_the_direction_that_maps_all_rows_to_one_point_is_left_out():
     points = np.vstack([model.transform(ones[0], "source"), model.transform(ones[1])])
     assert (points.std(axis=0) > 0.1 * np.sqrt((points**2).mean(axis=0))).all()
     assert model.eigenvalues_[0] < 1.0 - 1e-3
-
-
-# --- correspondences from geometry ------------------------------------------------------------------------------------
-
-
-def slow_distance(R, S):
-    """Over all orders of the neighbours, either side scaled, the factor found by a search."""
-    best = np.inf
-    for order in permutations(range(1, len(R))):
-        turned = S[np.ix_([0, *order], [0, *order])]
-        for fixed, scaled in ((turned, R), (R, turned)):
-            found = minimize_scalar(lambda a, f=fixed, s=scaled: np.sum((f - a * s) ** 2), tol=1e-14)
-            best = min(best, np.sqrt(found.fun))
-    return best
-
-
-@given(st.integers(0, 10_000), st.integers(1, 4))
-@settings(max_examples=6)
-def test_local_distances_are_the_least_over_all_orders_and_scales(seed, k):
-    rng = np.random.default_rng(seed)
-    R, S = _patterns(rng.normal(size=(k + 2, 3)), k), _patterns(3.0 * rng.normal(size=(k + 3, 2)), k)
-    found = local_distances(R, S)
-    i, j = int(rng.integers(len(R))), int(rng.integers(len(S)))
-    assert found[i, j] == pytest.approx(slow_distance(R[i], S[j]), abs=1e-6)
-
-
-def test_rows_that_lie_alike_correspond_most_and_blocks_change_nothing(monkeypatch):
-    rng = np.random.default_rng(3)
-    X = rng.normal(size=(40, 3))
-    Y = 2.5 * X @ np.linalg.qr(rng.normal(size=(3, 3)))[0]
-    C = find_local_correspondence(X, Y, 4, 5)
-    assert (np.diff(C.indptr) == 5).all()
-    np.testing.assert_array_equal(C.toarray().argmax(axis=1), np.arange(40))
-    monkeypatch.setattr("isthmus.estimators.manifold_alignment.BLOCK_ENTRIES", 90)
-    np.testing.assert_allclose(find_local_correspondence(X, Y, 4, 5).toarray(), C.toarray(), rtol=1e-12)
 
 
 # --- HeMap ------------------------------------------------------------------------------------------------------------

@@ -11,11 +11,8 @@ from hypothesis import strategies as st
 from isthmus import ConvergenceWarning, InputError
 from isthmus._core.rows import ArrayRows
 from isthmus.solvers.blocks import solver as level_module
-from isthmus.solvers.blocks.curvature import estimate_curvature
-from isthmus.solvers.blocks.metric import lower_factor, reduce_problem
-from isthmus.solvers.blocks.point import evaluate_metric
-from isthmus.solvers.blocks.problem import BlockProblem, as_blocks
-from isthmus.solvers.blocks.solver import BlockNewton, Path, level_factor
+from isthmus.solvers.blocks.problem import BlockProblem, as_blocks, evaluate_metric, lower_factor, reduce_problem
+from isthmus.solvers.blocks.solver import BlockNewton, Path, estimate_curvature, level_factor
 from isthmus.solvers.logdet import Alignment, LogDetProblem, Pairs
 from isthmus.solvers.newton import AutoNewton, DualNewton, along_grid
 from isthmus.solvers.result import Status

@@ -3,6 +3,7 @@
 import ast
 import pickle
 import re
+from inspect import signature
 from pathlib import Path
 
 import numpy as np
@@ -113,6 +114,13 @@ def test_every_public_system_states_its_facts_and_the_registry_has_them():
 def test_the_first_variant_of_a_class_has_its_defaults_but_for_the_rule():
     for cls in CLASSES - {Corrupted}:
         assert set(vars(cls)["systems"][0].options) <= {"rule"}
+
+
+def test_a_default_is_that_of_the_nearest_class_that_declares_it():
+    """A dataclass reads its bases from the last to the first: one without fields of its own repeats its base's."""
+    for cls in (cls for cls in CLASSES if "__dataclass_params__" in vars(cls)):
+        for name, parameter in signature(cls).parameters.items():
+            assert parameter.default == getattr(cls, name), (cls.__name__, name)
 
 
 def test_no_two_estimators_share_one_among_their_parameters():

@@ -23,7 +23,7 @@ RESIDUAL = 1e-9
 NEGATIVE = 1e-6
 # Rows of a residual that are held at once.
 BLOCK = 1024
-# Of a matrix with a vector, until conjugate gradients give up.
+# Products with a matrix until conjugate gradients give up.
 MOST_PRODUCTS = 500
 
 
@@ -175,22 +175,26 @@ def _fix_signs(axes: FloatArray) -> FloatArray:
 
 
 def conjugate_gradients(
-    apply: Callable[[FloatArray], FloatArray], b: FloatArray, preconditioner: FloatArray, tolerance: float
+    apply: Callable[[FloatArray], FloatArray],
+    b: FloatArray,
+    precondition: Callable[[FloatArray], FloatArray],
+    tolerance: float,
+    most: int = MOST_PRODUCTS,
 ) -> FloatArray:
-    """Solve ``apply(x) = b``; entries whose preconditioner is zero stay zero."""
+    """Solve ``apply(x) = b`` for vectors or matrices, by at most so many products."""
     x, r = np.zeros_like(b), b
-    z = preconditioner * r
-    p, rz = z, float(r @ z)
+    z = precondition(r)
+    p, rz = z, float(np.vdot(r, z))
     enough = tolerance**2 * rz  # relative to the first residual, in the norm of the preconditioner
-    for _ in range(MOST_PRODUCTS):
+    for _ in range(most):
         if rz <= enough:
             break
         Ap = apply(p)
-        alpha = rz / float(p @ Ap)
+        alpha = rz / float(np.vdot(p, Ap))
         x = x + alpha * p
         r = r - alpha * Ap
-        z = preconditioner * r
-        rz, previous = float(r @ z), rz
+        z = precondition(r)
+        rz, previous = float(np.vdot(r, z)), rz
         p = z + (rz / previous) * p
     return x
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -14,9 +14,8 @@ from isthmus.data.domains import TwoDomains
 from isthmus.estimators.base import LABELS, RBF_KERNELS, SystemFacts
 from isthmus.estimators.from_blocks import MANY_PAIRS, BlockEstimator, ManyRows
 from isthmus.estimators.logdet_base import SolverRun, as_weight, check_bounds
-from isthmus.estimators.mapped import Learned, SimilarityEstimator
+from isthmus.estimators.mapped import KernelParameters, Learned, SimilarityEstimator
 from isthmus.geometry.common_space import CommonSpace
-from isthmus.geometry.kernels import Kernel
 from isthmus.geometry.spaces import JointSpace
 from isthmus.solvers.hinge import BlockHingeNewton, HingeBlockPoint, HingeBlocks, HingeNewton, HingePoint
 from isthmus.solvers.result import Result
@@ -25,7 +24,8 @@ from isthmus.solvers.result import Result
 AUTO_BOUNDS = (0.0, 1.0)
 
 
-class ARC(BlockEstimator, SimilarityEstimator):
+@dataclass(kw_only=True, eq=False, repr=False)
+class ARC(BlockEstimator, SimilarityEstimator, KernelParameters):
     r"""Learn a similarity between rows of two domains that have different features.
 
     .. math::
@@ -96,32 +96,16 @@ class ARC(BlockEstimator, SimilarityEstimator):
         SystemFacts("arc-rbf", "pair constraints", "Kulis et al. 2011", LABELS, options=RBF_KERNELS),
     )
 
-    result_: Result[HingePoint] | Result[HingeBlockPoint]
-    objective_: float
-    gradient_norm_: float
-    pair_weight_: float
-    bounds_: tuple[float, float]
-    pair_weight: float | str
-    bounds: tuple[float, float] | str
-    progress: Any
-
-    def __init__(
-        self,
-        source_kernel: Kernel | str = "linear",
-        target_kernel: Kernel | str = "linear",
-        *,
-        pair_weight: float | str = "auto",
-        bounds: tuple[float, float] | str = "auto",
-        tol: float = 1e-10,
-        max_iter: int = 100,
-        rule: Any = "nearest",
-        references: str = "source",
-        n_neighbors: int = 1,
-        source_transformer: Any = None,
-        target_transformer: Any = None,
-        progress: Any = False,
-    ) -> None:
-        self._set_parameters(locals())
+    pair_weight: float | str = "auto"
+    bounds: tuple[float, float] | str = "auto"
+    tol: float = 1e-10
+    max_iter: int = 100
+    progress: Any = False
+    result_: Result[HingePoint] | Result[HingeBlockPoint] = field(init=False)
+    objective_: float = field(init=False)
+    gradient_norm_: float = field(init=False)
+    pair_weight_: float = field(init=False)
+    bounds_: tuple[float, float] = field(init=False)
 
     def _validate(self) -> SolverRun:
         super()._validate()

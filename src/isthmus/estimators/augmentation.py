@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -17,6 +18,7 @@ from isthmus.geometry.spaces import JointSpace
 WIDEST = 4096
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class FeatureAugmentation(MetricEstimator):
     r"""Three copies of the features, of which each domain leaves one empty; then any classifier.
 
@@ -60,16 +62,8 @@ class FeatureAugmentation(MetricEstimator):
     equal_features = True
     intercept = True  # the rule has one
 
-    def __init__(
-        self,
-        *,
-        rule: Any = "linear",
-        references: str = "both",
-        n_neighbors: int = 1,
-        source_transformer: Any = None,
-        target_transformer: Any = None,
-    ) -> None:
-        self._set_parameters(locals())
+    rule: Any = "linear"
+    references: str = "both"
 
     def _joint_space(self, domains: TwoDomains) -> JointSpace:
         check_equal_features(domains, "HFA")

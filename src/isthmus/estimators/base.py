@@ -335,12 +335,20 @@ class SystemFacts:
         return self.section == "controls"
 
 
-class TwoDomainEstimator(SklearnCompatible):
+@dataclass(kw_only=True, eq=False, repr=False)
+class TransformerParameters:
+    """Parameters of every system; fields of a dataclass become those of its constructor, as in all systems."""
+
+    source_transformer: Any = None
+    target_transformer: Any = None
+
+
+class TwoDomainEstimator(SklearnCompatible, TransformerParameters):
     """The base of every system over a source and a target, whatever it learns.
 
-    A subclass has the parameters ``source_transformer`` and ``target_transformer``, and implements hooks of
-    :meth:`fit`, which it does not override: :meth:`_validate` checks its parameters, :meth:`_fit_domains` (and
-    :meth:`_fit_blocks` for rows in blocks) turns two domains into the attributes to set. It has a ``predict``.
+    A subclass is a dataclass, whose fields are its parameters, and implements hooks of :meth:`fit`, which it does not
+    override: :meth:`_validate` checks its parameters, :meth:`_fit_domains` (and :meth:`_fit_blocks` for rows in
+    blocks) turns two domains into the attributes to set. It has a ``predict``.
 
     Attributes
     ----------
@@ -381,8 +389,6 @@ class TwoDomainEstimator(SklearnCompatible):
     non_negative: ClassVar[bool] = False
     transductive: ClassVar[bool] = False
 
-    source_transformer: Any
-    target_transformer: Any
     # Of the systems that iterate; LIMITS has what these may be.
     tol: float
     max_iter: int

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
@@ -205,6 +205,7 @@ def find_weights(
 FLAT = 1e-10
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class CDLS(MetricEstimator):
     r"""Map the source onto the principal axes of the target, so that weighted rows and means of the classes meet.
 
@@ -263,26 +264,14 @@ class CDLS(MetricEstimator):
     systems = (SystemFacts("cdls", "related work", "Tsai et al. 2016", LABELS_AND_ROWS),)
 
     intercept = True
-    landmarks_: dict[str, FloatArray]
-    n_components: int
-    share: float
-    penalty: float
-
-    def __init__(
-        self,
-        *,
-        n_components: int = 100,
-        share: float = 0.5,
-        penalty: float = 0.5,
-        n_rounds: int = 5,
-        tol: float = 1e-3,
-        rule: Any = "linear",
-        references: str = "both",
-        n_neighbors: int = 1,
-        source_transformer: Any = None,
-        target_transformer: Any = None,
-    ) -> None:
-        self._set_parameters(locals())
+    n_components: int = 100
+    share: float = 0.5
+    penalty: float = 0.5
+    n_rounds: int = 5
+    tol: float = 1e-3
+    rule: Any = "linear"
+    references: str = "both"
+    landmarks_: dict[str, FloatArray] = field(init=False)
 
     def _validate(self) -> None:
         super()._validate()

@@ -172,7 +172,7 @@ class BlockEstimator(MappedEstimator):
     def _fit_labelled_blocks(self, domains: TwoDomains, settings: Any) -> dict[str, Any]:
         """Learn from labels; of the source there are no rows but a sample to compare others with."""
         rows, target = domains.source.X, domains.target
-        _check_votes(self, rows, target)
+        self._check_votes(min(rows.n, REFERENCE_ROWS), len(target.labelled))
         joint = self._joint_blocks(rows, target, len(domains.classes))
         without_rows = TwoDomains(Domain(joint.source.points, joint.source.y), target, domains.classes)
         space, attributes = self._fit_joint(without_rows, joint, settings)
@@ -184,10 +184,7 @@ class BlockEstimator(MappedEstimator):
         warn_about_classes(np.flatnonzero(joint.found.counts), target.y, domains.classes)
         return {
             **{name: value for name, value in attributes.items() if name.endswith("_")},
-            "common_space_": space,
-            "kernels_": (space.source.kernel, space.target.kernel),
-            "references_": references,
-            "_rule": self._decision_rule(references, len(domains.classes)),
+            **self._space_attributes(space, references, len(domains.classes)),
         }
 
     def _joint_blocks(self, rows: Rows, target: Domain, n_classes: int, *, mean: bool = False) -> ManyRows:
@@ -256,13 +253,6 @@ def block_space(domain: Domain, kernel: Kernel, name: str) -> Space:
         return FeatureSpace(domain.X.shape[1], kernel)
     options: dict[str, Any] = {"outside": "identity", "every_row": False, "mean": False, "name": name}
     return span_of_kernel(domain, np.arange(1), kernel, **options).space
-
-
-def _check_votes(system: MappedEstimator, rows: Rows, target: Domain) -> None:
-    sizes = {"source": min(rows.n, REFERENCE_ROWS), "target": len(target.labelled)}
-    most = sizes.get(system.references, sum(sizes.values()))
-    if isinstance(system.rule, str) and system.rule == "nearest" and system.n_neighbors > most:
-        raise InputError(f"n_neighbors: expected at most the {most} reference rows, got {system.n_neighbors}.")
 
 
 def _sample(rows: Rows) -> tuple[Matrix, IntArray]:

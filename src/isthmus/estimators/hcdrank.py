@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -118,6 +118,7 @@ class CoupledRanking:
         return soft / (4.0 * self.weight) - float(x.sum()), margins - 1.0, A
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class HCDRank(TwoDomainEstimator):
     r"""Rank rows of two domains with the same features, by directions that share a subspace.
 
@@ -176,27 +177,15 @@ class HCDRank(TwoDomainEstimator):
 
     learns = "ranking"
     equal_features = True
-    directions_: dict[str, FloatArray]
-    objective_: float
-    duality_gap_: float
-    _positions: dict[str, FloatArray]
-    regularization: float
-    target_cost: float
-    n_preferences: int
-    random_state: Any
-
-    def __init__(
-        self,
-        *,
-        regularization: float = 0.03,
-        target_cost: float = 1.0,
-        n_preferences: int = 5000,
-        tol: float = 1e-4,
-        random_state: Any = 0,
-        source_transformer: Any = None,
-        target_transformer: Any = None,
-    ) -> None:
-        self._set_parameters(locals())
+    regularization: float = 0.03
+    target_cost: float = 1.0
+    n_preferences: int = 5000
+    tol: float = 1e-4
+    random_state: Any = 0
+    directions_: dict[str, FloatArray] = field(init=False)
+    objective_: float = field(init=False)
+    duality_gap_: float = field(init=False)
+    _positions: dict[str, FloatArray] = field(init=False)
 
     def _validate(self) -> None:
         super()._validate()

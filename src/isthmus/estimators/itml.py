@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numbers
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Self
 
 import numpy as np
@@ -128,6 +128,7 @@ def _signs(y: Any, m: int) -> FloatArray:
 
 
 @cap_methods
+@dataclass(kw_only=True, eq=False, repr=False)
 class ITML(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]
     r"""The metric nearest to the Euclidean one that draws similar points together and keeps others apart.
 
@@ -176,33 +177,20 @@ class ITML(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  #
     array([0.9, 1.1, 3.5, 1.8])
     """
 
-    components_: FloatArray
-    result_: Result[DualPoint]
-    pair_weight_: float
-    bounds_: tuple[float, float]
-    n_iter_: int
-    n_features_in_: int
-
-    def __init__(
-        self,
-        pair_weight: float | str = "auto",
-        *,
-        bounds: tuple[float, float] | str = "auto",
-        solver: str | Solver = "newton",
-        tol: float = 1e-6,
-        max_iter: int = 200,
-        n_constraints: int | None = None,
-        random_state: Any = None,
-        progress: Any = False,
-    ) -> None:
-        self.pair_weight = pair_weight
-        self.bounds = bounds
-        self.solver = solver
-        self.tol = tol
-        self.max_iter = max_iter
-        self.n_constraints = n_constraints
-        self.random_state = random_state
-        self.progress = progress
+    pair_weight: float | str = field(default="auto", kw_only=False)
+    bounds: tuple[float, float] | str = "auto"
+    solver: str | Solver = "newton"
+    tol: float = 1e-6
+    max_iter: int = 200
+    n_constraints: int | None = None
+    random_state: Any = None
+    progress: Any = False
+    components_: FloatArray = field(init=False)
+    result_: Result[DualPoint] = field(init=False)
+    pair_weight_: float = field(init=False)
+    bounds_: tuple[float, float] = field(init=False)
+    n_iter_: int = field(init=False)
+    n_features_in_: int = field(init=False)
 
     def fit(self, X: Any, y: Any) -> Self:
         """Learn from rows (n, d) and their classes (n,); a negative number, None or NaN means none.

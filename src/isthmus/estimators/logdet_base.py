@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from inspect import signature
 from typing import Any, Self, TypeAlias
 
@@ -28,7 +28,7 @@ from isthmus.solvers.blocks.solver import BlockNewton
 from isthmus.solvers.bregman import BregmanProjections
 from isthmus.solvers.logdet import Alignment, DualPoint, LogDetProblem, PairGraph, Pairs
 from isthmus.solvers.newton import AutoNewton, DualNewton, prefers_blocks
-from isthmus.solvers.result import Callback, Result, TracePoint
+from isthmus.solvers.result import Callback, Result, Solver, TracePoint
 
 # Rows nearer than this (squared, over pooled_variance) count as equal: its square is lost in rounding.
 EQUAL = 1e-8
@@ -361,17 +361,20 @@ def gap_callback(progress: Progress, goal: float) -> Callback | None:
     return report if progress.active else None
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class LogDetEstimator(MetricEstimator):
     """The base of systems that are a LogDet problem over pairs of a source and a target row."""
 
-    pair_weight: float | str
-    pair_weight_: float
-    bounds: Any
-    solver: Any
-    progress: Any
-    result_: Result[Any]
-    bounds_: tuple[float, float]
-    _training_data: TrainingData
+    pair_weight: float | str = "auto"
+    bounds: tuple[float, float] | str = "auto"
+    solver: str | Solver = "newton"
+    tol: float = 1e-6
+    max_iter: int = 200
+    progress: Any = False
+    result_: Result[Any] = field(init=False)
+    pair_weight_: float = field(init=False)
+    bounds_: tuple[float, float] = field(init=False)
+    _training_data: TrainingData = field(init=False)
 
     def _validate(self) -> SolverRun:
         super()._validate()

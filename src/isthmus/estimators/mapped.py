@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, ClassVar
 
@@ -15,7 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 from isthmus._core.validation import FloatArray, IntArray, Matrix, check_choice, check_number, is_sparse
 from isthmus.data.blocks import Partitions, as_partitions
 from isthmus.data.domains import TwoDomains
-from isthmus.estimators.base import TwoDomainEstimator, warn_about_data
+from isthmus.estimators.base import TransformerParameters, TwoDomainEstimator, warn_about_data
 from isthmus.exceptions import InputError
 from isthmus.geometry.common_space import DISTANCE, DOMAINS, INNER_PRODUCT, CommonSpace, two_names
 from isthmus.geometry.kernels import Kernel, as_kernel
@@ -40,11 +40,28 @@ Learned = tuple[CommonSpace, dict[str, Any]]
 PAIR_BLOCK = 128
 
 
-class MappedEstimator(TwoDomainEstimator):
+@dataclass(eq=False, repr=False)
+class KernelParameters:
+    """Parameters of systems with a kernel for either domain, the first two of their constructors."""
+
+    source_kernel: Kernel | str = "linear"
+    target_kernel: Kernel | str = "linear"
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class DecisionParameters(TransformerParameters):
+    """Parameters of every system that maps both domains into a common space."""
+
+    rule: Any = "nearest"
+    references: str = "source"
+    n_neighbors: int = 1
+
+
+class MappedEstimator(TwoDomainEstimator, DecisionParameters):
     """The base of systems that map both domains into a common space.
 
-    A subclass has the parameters ``references``, ``rule`` and ``n_neighbors``, kernels (or a :meth:`_joint_space` of
-    its own), and a method :meth:`_fit_joint` with its formula.
+    A subclass has :class:`KernelParameters` (or a :meth:`_joint_space` of its own), and a method :meth:`_fit_joint`
+    with its formula.
 
     Attributes
     ----------
@@ -57,9 +74,6 @@ class MappedEstimator(TwoDomainEstimator):
 
     source_kernel: Any = "linear"
     target_kernel: Any = "linear"
-    references: str
-    rule: Any
-    n_neighbors: int
     n_components: int | None = None
     common_space_: CommonSpace
     kernels_: tuple[Kernel, Kernel]
@@ -108,19 +122,23 @@ class MappedEstimator(TwoDomainEstimator):
         references = replace(References.of(domains, space), weights=attributes.pop("reference_weights", None))
         if domains.pairs is not None:
             attributes["_background"] = Background.of(domains, space)
-        rule = self._decision_rule(references, len(domains.classes))
-        kernels = space.source.kernel, space.target.kernel
-        return {**attributes, "common_space_": space, "kernels_": kernels, "references_": references, "_rule": rule}
+        return {**attributes, **self._space_attributes(space, references, len(domains.classes))}
+
+    def _space_attributes(self, space: CommonSpace, references: References, n_classes: int) -> dict[str, Any]:
+        """Return the attributes that every fitted system with a common space has."""
+        kernels, rule = (space.source.kernel, space.target.kernel), self._decision_rule(references, n_classes)
+        return {"common_space_": space, "kernels_": kernels, "references_": references, "_rule": rule}
 
     def _check_references(self, domains: TwoDomains) -> None:
         """Raise, before anything is learned, where labelled references are fewer than votes, but not none."""
         # Without any label of a domain all of its rows are references, and there are always enough.
-        sizes = {"source": len(domains.source.labelled), "target": len(domains.target.labelled)}
-        sizes["both"] = sum(sizes.values())
-        if self.rule == "nearest" and 0 < sizes[self.references] < self.n_neighbors:
-            raise InputError(
-                f"n_neighbors: expected at most the {sizes[self.references]} reference rows, got {self.n_neighbors}."
-            )
+        self._check_votes(len(domains.source.labelled), len(domains.target.labelled))
+
+    def _check_votes(self, n_source: int, n_target: int) -> None:
+        """Raise where there are fewer references in these domains than votes, but not none."""
+        most = {"source": n_source, "target": n_target, "both": n_source + n_target}[self.references]
+        if isinstance(self.rule, str) and self.rule == "nearest" and 0 < most < self.n_neighbors:
+            raise InputError(f"n_neighbors: expected at most the {most} reference rows, got {self.n_neighbors}.")
 
     def _decision_rule(self, references: References, n_classes: int) -> tuple[Any, DecisionRule]:
         """Return the parameters that the rule was made of, and the rule."""

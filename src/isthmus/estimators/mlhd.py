@@ -13,7 +13,7 @@ the common space. Below: what known pairs ask and in which coordinates, the prob
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -37,14 +37,13 @@ from isthmus.estimators.logdet_base import (
     make_label_problem,
     takes_blocks,
 )
-from isthmus.estimators.mapped import Learned
+from isthmus.estimators.mapped import KernelParameters, Learned
 from isthmus.exceptions import InputError
 from isthmus.geometry.common_space import CommonSpace
-from isthmus.geometry.kernels import Kernel, Linear
+from isthmus.geometry.kernels import Linear
 from isthmus.geometry.spaces import DomainSpan, JointSpace
 from isthmus.solvers.blocks.problem import BlockProblem
 from isthmus.solvers.logdet import Alignment, LogDetProblem, Pairs
-from isthmus.solvers.result import Solver
 
 # The automatic λ1 over the spread of the domains (docs/defaults.md): a squared length has a unit.
 ALIGNMENT_WEIGHT = 100.0
@@ -177,7 +176,8 @@ def make_block_problem(
     return BlockProblem(rows, joint.target.points, sign, weight, np.where(sign > 0, *bounds), alignment)
 
 
-class MLHD(LogDetEstimator, BlockEstimator):
+@dataclass(kw_only=True, eq=False, repr=False)
+class MLHD(LogDetEstimator, BlockEstimator, KernelParameters):
     r"""Learn one metric over two domains that have different features.
 
     .. math::
@@ -307,37 +307,13 @@ class MLHD(LogDetEstimator, BlockEstimator):
     )
 
     takes_pairs = True
-    alignment_weight_: float
-    alignment_weight: float | str
-    alignment: str
-    alignment_slack: float | str
-    within_domain: bool
-    outside: str
-
-    def __init__(
-        self,
-        source_kernel: Kernel | str = "linear",
-        target_kernel: Kernel | str = "linear",
-        *,
-        alignment_weight: float | str = "auto",
-        pair_weight: float | str = "auto",
-        alignment: str = "penalty",
-        alignment_slack: float | str = "auto",
-        bounds: tuple[float, float] | str = "auto",
-        within_domain: bool = False,
-        outside: str = "identity",
-        solver: str | Solver = "newton",
-        tol: float = 1e-6,
-        max_iter: int = 200,
-        rule: Any = "nearest",
-        references: str = "source",
-        n_neighbors: int = 1,
-        n_components: int | None = None,
-        source_transformer: Any = None,
-        target_transformer: Any = None,
-        progress: Any = False,
-    ) -> None:
-        self._set_parameters(locals())
+    alignment_weight: float | str = "auto"
+    alignment: str = "penalty"
+    alignment_slack: float | str = "auto"
+    within_domain: bool = False
+    outside: str = "identity"
+    n_components: int | None = None
+    alignment_weight_: float = field(init=False)
 
     def _validate(self) -> SolverRun:
         self._alignment_weight(1.0)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -12,9 +12,9 @@ from isthmus.estimators.logdet_base import LogDetEstimator, SolverRun, as_bounds
 from isthmus.estimators.mapped import Learned
 from isthmus.geometry.common_space import CommonSpace
 from isthmus.geometry.spaces import JointSpace
-from isthmus.solvers.result import Solver
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class Saenko(LogDetEstimator):
     r"""Learn one metric from pairs across two domains with the same features.
 
@@ -69,23 +69,6 @@ class Saenko(LogDetEstimator):
 
     equal_features = True
     intercept = True  # only differences of rows count
-
-    def __init__(
-        self,
-        *,
-        pair_weight: float | str = "auto",
-        bounds: tuple[float, float] | str = "auto",
-        solver: str | Solver = "newton",
-        tol: float = 1e-6,
-        max_iter: int = 200,
-        rule: Any = "nearest",
-        references: str = "source",
-        n_neighbors: int = 1,
-        source_transformer: Any = None,
-        target_transformer: Any = None,
-        progress: Any = False,
-    ) -> None:
-        self._set_parameters(locals())
 
     def _joint_space(self, domains: TwoDomains) -> JointSpace:
         check_equal_features(domains, "MLHD")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from numbers import Integral
 from typing import Any, Self
 
@@ -127,6 +127,7 @@ def _fit_of(first: MLHD, data: TrainingData) -> Callable[[MLHD, FloatArray | Non
     return fit
 
 
+@dataclass(eq=False, repr=False)
 class WeightSearch(GridSearchCV):  # type: ignore[misc]
     """The weights of :class:`MLHD` by cross-validation over target rows, used like ``GridSearchCV``.
 
@@ -173,27 +174,16 @@ class WeightSearch(GridSearchCV):  # type: ignore[misc]
     True
     """
 
-    cv_results_: dict[str, Any]
-    best_estimator_: GivenSource
+    estimator: GivenSource
+    alignment_weights: Sequence[float] | None = None
+    pair_weights: Sequence[float] | None = None
+    scoring: Any = field(default=None, kw_only=True)
+    cv: Any = field(default=5, kw_only=True)
+    n_jobs: int | None = field(default=None, kw_only=True)
+    cv_results_: dict[str, Any] = field(init=False)
+    best_estimator_: GivenSource = field(init=False)
     # What the methods of GridSearchCV, which are inherited, read of its parameters.
     refit, multimetric_ = True, False
-
-    def __init__(
-        self,
-        estimator: GivenSource,
-        alignment_weights: Sequence[float] | None = None,
-        pair_weights: Sequence[float] | None = None,
-        *,
-        scoring: Any = None,
-        cv: Any = 5,
-        n_jobs: int | None = None,
-    ) -> None:
-        self.estimator = estimator
-        self.alignment_weights = alignment_weights
-        self.pair_weights = pair_weights
-        self.scoring = scoring
-        self.cv = cv
-        self.n_jobs = n_jobs
 
     def fit(self, X: Any, y: Any) -> Self:
         """Search with target rows X (n, d_t) and classes y (n,): -1, None or NaN where unknown."""

@@ -7,14 +7,12 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from scipy.stats import rankdata
 from scipy.stats import t as student
 
 from isthmus._core.validation import (
     FloatArray,
     IntArray,
     as_generator,
-    check_choice,
     check_length,
     check_number,
     check_numbers,
@@ -22,7 +20,6 @@ from isthmus._core.validation import (
 )
 from isthmus.exceptions import InputError
 
-TESTS = ("permutation", "wilcoxon")
 # Up to this many units all signs are tried: half a million sums, a few milliseconds.
 MOST_EXACT = 20
 # Random signs beyond that.
@@ -45,14 +42,12 @@ class Difference:
         Splits, and the independent groups of splits that the interval stands on.
     confidence : float
         Of the interval.
-    test : {"permutation", "wilcoxon"}
-        Where the p-value comes from.
 
     Examples
     --------
     In points, that is hundredths:
 
-    >>> print(Difference(0.032, 0.011, 0.053, 0.0041, 0.0205, 200, 10, 0.95, "permutation"))
+    >>> print(Difference(0.032, 0.011, 0.053, 0.0041, 0.0205, 200, 10, 0.95))
     +3.2 [1.1, 5.3], p = .004 (Holm .021)
     """
 
@@ -64,7 +59,6 @@ class Difference:
     n: int
     n_clusters: int
     confidence: float
-    test: str
 
     def __str__(self) -> str:
         p = _format_p(self.p_value)
@@ -74,13 +68,7 @@ class Difference:
 
 
 def paired_difference(
-    a: Any,
-    b: Any,
-    clusters: Any = None,
-    *,
-    confidence: float = 0.95,
-    test: str = "permutation",
-    random_state: Any = 0,
+    a: Any, b: Any, clusters: Any = None, *, confidence: float = 0.95, random_state: Any = 0
 ) -> Difference:
     r"""Return the mean of a - b over splits, with an interval and a p-value that allow for clusters of splits.
 
@@ -90,10 +78,8 @@ def paired_difference(
     - interval: :math:`\bar d \pm t_{K-1} s / \sqrt K` over the K clusters. A bootstrap of ten clusters gives
       intervals that are too short (about 90 % for a nominal 95 %); Student's are right for means that are roughly
       normal;
-    - ``test="permutation"``: the signs of the :math:`\bar d_k` are flipped; exact up to 20 clusters. With K clusters
-      no p-value is below :math:`2^{1-K}`: five can't reach .05;
-    - ``test="wilcoxon"``: the same with signed ranks in place of values (clusters without a difference left out, ties
-      sharing their rank), which is Wilcoxon's signed-rank test, exact with ties too.
+    - p-value: by a permutation test, in which the signs of the :math:`\bar d_k` are flipped; exact up to 20 clusters.
+      With K clusters no p-value is below :math:`2^{1-K}`: five can't reach .05.
 
     Parameters
     ----------
@@ -105,8 +91,6 @@ def paired_difference(
         everything else as it is.
     confidence : float
         Of the interval.
-    test : {"permutation", "wilcoxon"}
-        See above.
     random_state : int, Generator, RandomState or None
         For random signs, where there are more than 20 clusters.
 
@@ -121,13 +105,12 @@ def paired_difference(
     first, second = _scores(a, "a"), _scores(b, "b")
     check_length(second, len(first), "b", "a")
     check_number(confidence, "confidence", low=0, high=np.nextafter(1, 0), strict=True)
-    check_choice(test, "test", TESTS)
     if clusters is None:
         clusters = np.arange(len(first))
     if not isinstance(clusters, Iterable) or np.ndim(next(iter(clusters), 0)) == 0:
         clusters = [clusters]
     means = [_cluster_means(first - second, each) for each in clusters]
-    found = [_difference(units, len(first), confidence, test, random_state) for units in means]
+    found = [_difference(units, len(first), confidence, random_state) for units in means]
     widest = max(found, key=lambda each: each.high - each.low)
     p = max(each.p_value for each in found)
     return replace(widest, p_value=p, p_adjusted=p)
@@ -185,20 +168,12 @@ def _all_sums(sizes: FloatArray) -> FloatArray:
     return sums
 
 
-def _difference(units: FloatArray, n: int, confidence: float, test: str, random_state: Any) -> Difference:
+def _difference(units: FloatArray, n: int, confidence: float, random_state: Any) -> Difference:
     k = len(units)
     mean = float(units.mean())
     half = float(student.ppf((1 + confidence) / 2, k - 1) * units.std(ddof=1) / np.sqrt(k))
-    tested = units if test == "permutation" else _signed_ranks(units)
-    p = sign_flip_p_value(tested, random_state) if len(tested) else 1.0
-    return Difference(mean, mean - half, mean + half, p, p, n, k, confidence, test)
-
-
-def _signed_ranks(units: FloatArray) -> FloatArray:
-    # 0.3 - 0.2 and 0.2 - 0.1 are a tie, and 0.3 - 0.2 - 0.1 is no difference.
-    d = np.round(units, 12)
-    d = d[d != 0]
-    return np.asarray(np.sign(d) * rankdata(np.abs(d)))
+    p = sign_flip_p_value(units, random_state)
+    return Difference(mean, mean - half, mean + half, p, p, n, k, confidence)
 
 
 def _cluster_means(d: FloatArray, clustering: Any) -> FloatArray:

@@ -1,6 +1,6 @@
 """The squared maximum mean discrepancy of two samples, and a permutation test of it.
 
-:func:`mmd` has the three estimators, :func:`mmd_test` the test.
+:func:`mmd` has two estimators, :func:`mmd_test` the test.
 """
 
 from __future__ import annotations
@@ -34,8 +34,6 @@ __all__ = ["MMDTest", "mmd", "mmd_test"]
 
 # No more of a Gram matrix, or of the permutations it meets, is held at once than this many bytes.
 BLOCK_BYTES = 2**25
-# The linear-time estimate reads its terms off the diagonals of Gram matrices of this many pairs of rows.
-LINEAR_PAIRS = 64
 # Two statistics closer than this, relative to the mean k(z, z), differ by rounding only.
 TIE = 32 * np.finfo(np.float64).eps
 
@@ -77,13 +75,11 @@ def mmd(X: Any, Y: Any, kernel: KernelSpec = "rbf", estimator: str = "biased") -
        \text{biased}\quad & \frac1{n^2}\sum_{i,j} k(x_i, x_j) + \frac1{m^2}\sum_{i,j} k(y_i, y_j)
        - \frac2{nm}\sum_{i,j} k(x_i, y_j) \\
        \text{unbiased}\quad & \frac1{n(n-1)}\sum_{i\ne j} k(x_i, x_j)
-       + \frac1{m(m-1)}\sum_{i\ne j} k(y_i, y_j) - \frac2{nm}\sum_{i,j} k(x_i, y_j) \\
-       \text{linear}\quad & \frac1h\sum_{i=1}^{h} k(x_{2i-1}, x_{2i}) + k(y_{2i-1}, y_{2i})
-       - k(x_{2i-1}, y_{2i}) - k(x_{2i}, y_{2i-1}), \quad h = \lfloor\min(n, m)/2\rfloor
+       + \frac1{m(m-1)}\sum_{i\ne j} k(y_i, y_j) - \frac2{nm}\sum_{i,j} k(x_i, y_j)
 
-    The first is never negative, and zero for equal samples; the other two are right on average, and therefore
-    negative about half the time when the distributions agree. The first two take time O((n + m)²), the third
-    O(n + m); none takes memory for a whole Gram matrix.
+    The first is never negative, and zero for equal samples; the second is right on average, and therefore negative
+    about half the time when the distributions agree. They take time O((n + m)²), and no memory for a whole Gram
+    matrix.
 
     With a linear, an RBF or a Laplacian kernel, dense rows are taken around the mean of all of them first: that
     changes nothing but the rounding, and rows far from zero lose no digits. Sparse rows would not stay sparse; they
@@ -99,8 +95,8 @@ def mmd(X: Any, Y: Any, kernel: KernelSpec = "rbf", estimator: str = "biased") -
         The second sample, described by the same features.
     kernel : Kernel or str
         Words such as the bandwidth "median" are resolved on the rows of X and Y together.
-    estimator : {"biased", "unbiased", "linear"}
-        "linear" leaves out the rows by which one sample is longer, and supposes rows in random order.
+    estimator : {"biased", "unbiased"}
+        Which of the two.
 
     Examples
     --------
@@ -109,10 +105,8 @@ def mmd(X: Any, Y: Any, kernel: KernelSpec = "rbf", estimator: str = "biased") -
     >>> mmd([[0.0], [1.0]], [[2.0], [3.0]], kernel="linear", estimator="unbiased")
     3.5
     """
-    check_choice(estimator, "estimator", ("biased", "unbiased", "linear"))
+    check_choice(estimator, "estimator", ("biased", "unbiased"))
     resolved, Z, n = _prepare(kernel, X, Y, min_rows=1 if estimator == "biased" else 2)
-    if estimator == "linear":
-        return _linear_time(resolved, Z[:n], Z[n:])
     observed = np.arange(Z.shape[0])[None] < n
     return float(_statistics(resolved, Z, observed, unbiased=estimator == "unbiased")[0][0])
 
@@ -199,18 +193,6 @@ def _statistics(kernel: Kernel, Z: Matrix, members: BoolArray, *, unbiased: bool
     others = row_sums.sum() - 2.0 * across - within
     statistics = within / (n * (n - unbiased)) + others / (m * (m - unbiased)) - 2.0 * across / (n * m)
     return statistics if unbiased else np.maximum(statistics, 0.0), float(diagonal.mean())
-
-
-def _linear_time(kernel: Kernel, X: Matrix, Y: Matrix) -> float:
-    """Return the mean of h over consecutive pairs, from the four diagonals of gram([x; y], [x'; y'])."""
-    h: int = min(X.shape[0], Y.shape[0]) // 2
-    total = 0.0
-    for start in range(0, h, LINEAR_PAIRS):
-        c = min(LINEAR_PAIRS, h - start)
-        odd, even = (slice(2 * start + k, 2 * (start + c), 2) for k in (0, 1))
-        K = kernel.gram(_stack(X[odd], Y[odd]), _stack(X[even], Y[even]))
-        total += float(np.trace(K) - np.trace(K[:c, c:]) - np.trace(K[c:, :c]))
-    return total / h
 
 
 def _prepare(kernel: KernelSpec, X: Any, Y: Any, *, min_rows: int) -> tuple[Kernel, Matrix, int]:

@@ -30,10 +30,10 @@ from isthmus._core.linalg import PrincipalAxes
 from isthmus._core.validation import FloatArray, is_sparse
 from isthmus.estimators.base import TwoDomainEstimator
 from isthmus.estimators.controls import SelfTrainedLDA
-from isthmus.estimators.hfa import KernelMachine
 from isthmus.estimators.itml import ITML
 from isthmus.estimators.mapped import MappedEstimator
 from isthmus.estimators.shared_block import SharedBlock, SharedFeatureUnion, SharedSpace
+from isthmus.estimators.target_classifiers import KernelMachine
 from isthmus.exceptions import InputError
 from isthmus.geometry.common_space import KINDS, CommonSpace
 from isthmus.geometry.discriminants import SoftLDA
@@ -245,7 +245,7 @@ def _pack_object(value: Any, memo: dict[int, tuple[Any, Any]]) -> Any:
     state = value.__getstate__()
     if not isinstance(state, dict):
         return value
-    if is_dataclass(value):  # without what was cached
+    if _is_plain(value):  # without what was cached
         state = {field.name: getattr(value, field.name) for field in fields(value)}
     state = {name: NOT_STORED.get(name, item) for name, item in state.items() if name != "_sklearn_version"}
     if isinstance(value, Result) and not isinstance(value.point, StoredPoint):
@@ -260,6 +260,11 @@ def _pack_object(value: Any, memo: dict[int, tuple[Any, Any]]) -> Any:
     twin = object.__new__(type(value))  # no constructor: it would check, copy or convert once more
     twin.__dict__.update({name: pack(item, memo) for name, item in state.items()})
     return twin
+
+
+def _is_plain(value: Any) -> bool:
+    """Return whether a value is nothing but its fields; of an estimator these are its parameters only."""
+    return is_dataclass(value) and not isinstance(value, BaseEstimator)
 
 
 def _pack_array(array: NDArray[Any]) -> Any:
@@ -380,7 +385,7 @@ def _check_object(value: Any) -> None:
     of, name = type(value), type(value).__name__
     for key in vars(value):  # an attribute named "predict" would be called instead of the method
         check(isinstance(key, str) and not callable(getattr(of, key, None)), f"attributes of a {name}", key)
-    if is_dataclass(value):
+    if _is_plain(value):
         # skops sets attributes without the constructor, so the checks of the constructor are run here.
         right = {field.name for field in fields(value)} == vars(value).keys()
         check(right, f"the fields of a {name}", [*vars(value)])

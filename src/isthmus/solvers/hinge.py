@@ -208,16 +208,12 @@ def _squares(problem: HingeProblem) -> FloatArray:
 
 def _preconditioner(problem: HingeProblem) -> FloatArray:
     """Return one over the Hessian's diagonal, all pairs active; its inverse where XᵀX and YᵀY are diagonal."""
-    return np.asarray(1.0 / (2.0 + 2.0 * problem.weight * _squares(problem)).ravel())
+    return np.asarray(1.0 / (2.0 + 2.0 * problem.weight * _squares(problem)))
 
 
 def _newton_step(model: HingePoint, gradient: FloatArray, preconditioner: FloatArray, accuracy: float) -> FloatArray:
     """Return Newton's step for a gradient, with the curvature of a model."""
-    shape = gradient.shape
-    step = conjugate_gradients(
-        lambda v: model.curvature(v.reshape(shape)).ravel(), -gradient.ravel(), preconditioner, accuracy
-    )
-    return step.reshape(shape)
+    return conjugate_gradients(model.curvature, -gradient, lambda r: preconditioner * r, accuracy)
 
 
 CertificateT = TypeVar("CertificateT", bound=HingeCertificate)

@@ -127,7 +127,7 @@ def _direction(point: DualPoint, gradient: FloatArray) -> FloatArray:
     newton = conjugate_gradients(
         lambda v: np.where(free, hessian(v) + diagonal * v, 0.0),
         np.where(free, gradient, 0.0),
-        preconditioner=preconditioner,
+        lambda r: preconditioner * r,  # those that are held stay zero
         tolerance=max(LEAST_CG_TOLERANCE, CG_TOLERANCE * min(1.0, relative_gap(point.gap, point.scale))),
     )
     return np.where(free, newton, -w)
@@ -330,10 +330,11 @@ def _central_direction(state: _State, scaling: _Scaling, theta: float, tau: floa
     del halfway
     b = theta * under_dual + state.share * (under_primal + D * w)
     b += tau / w - (state.weight + xi * state.residual) / y
+    preconditioner = 1.0 / (D + between**2)
     return conjugate_gradients(
         lambda v: H(state.spread(v))[used] + D * v,
         b,
-        preconditioner=1.0 / (D + between**2),
+        lambda r: preconditioner * r,
         tolerance=CENTRAL_CG_TOLERANCE,
     )
 

@@ -135,7 +135,7 @@ class Claim:
 
     Examples
     --------
-    >>> print(Claim("mlhd > arc", Difference(0.03, 0.01, 0.05, 0.004, 0.02, 20, 20, 0.95, "permutation")))
+    >>> print(Claim("mlhd > arc", Difference(0.03, 0.01, 0.05, 0.004, 0.02, 20, 20, 0.95)))
     mlhd > arc: holds, +3.0 [1.0, 5.0], p = .004 (Holm .020)
     """
 

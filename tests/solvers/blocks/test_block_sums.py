@@ -13,9 +13,7 @@ from threadpoolctl import threadpool_info, threadpool_limits
 from isthmus._core.rows import ArrayRows
 from isthmus._core.threads import add_parts, cap_inner_threads, n_threads, single_threaded_blas, sum_over_items
 from isthmus.exceptions import InputError
-from isthmus.solvers.blocks.metric import reduce_problem
-from isthmus.solvers.blocks.point import PassShare, evaluate_metric
-from isthmus.solvers.blocks.problem import BlockProblem
+from isthmus.solvers.blocks.problem import BlockProblem, PassShare, evaluate_metric, reduce_problem
 from isthmus.solvers.blocks.solver import BlockNewton
 from isthmus.solvers.logdet import Alignment
 

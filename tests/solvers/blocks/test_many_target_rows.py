@@ -6,11 +6,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from isthmus._core.rows import ArrayRows, sample_systematically
-from isthmus.solvers.blocks import metric as metric_module
+from isthmus.solvers.blocks import problem as metric_module
 from isthmus.solvers.blocks import solver as levels
-from isthmus.solvers.blocks.metric import reduce_problem
-from isthmus.solvers.blocks.point import evaluate_metric
-from isthmus.solvers.blocks.problem import BlockProblem
+from isthmus.solvers.blocks.problem import BlockProblem, evaluate_metric, reduce_problem
 from isthmus.solvers.blocks.solver import BlockNewton
 from isthmus.solvers.logdet import LogDetProblem, Pairs
 from isthmus.solvers.newton import DualNewton

@@ -418,7 +418,7 @@ def test_a_question_is_small_enough_that_ten_seeds_can_answer_it():
     [(0.1, 0.01, 0.04, HOLDS), (-0.1, 0.01, 0.04, REVERSED), (0.1, 0.01, 0.06, OPEN), (-0.1, 0.01, 0.05, OPEN)],
 )
 def test_the_adjusted_p_value_decides(mean, p, adjusted, verdict):
-    claim = Claim("a > b", Difference(mean, mean - 0.01, mean + 0.01, p, adjusted, 100, 10, 0.95, "permutation"))
+    claim = Claim("a > b", Difference(mean, mean - 0.01, mean + 0.01, p, adjusted, 100, 10, 0.95))
     assert claim.verdict == verdict
 
 
