@@ -195,6 +195,7 @@ def test_what_can_not_be_learned_is_told(folder, model, tmp_path, capsys):
     )
 
 
+@pytest.mark.slow
 def test_nothing_that_a_file_says_acts_on_a_terminal(tmp_path, capsys):
     """Names of columns, ids and labels with escape sequences, in words and as JSON, and in complaints."""
     table, model = tmp_path / "t.csv", tmp_path / "m.isthmus"

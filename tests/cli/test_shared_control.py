@@ -29,6 +29,7 @@ def texts(rng, n=60):
 
 
 @pytest.mark.parametrize("foreign", [False, True])
+@pytest.mark.slow
 def test_a_matching_uses_the_words_that_both_have(tmp_path, capsys, foreign):
     rng = np.random.default_rng(0)
     ours = [f"{text} own{i}" for i, text in enumerate(texts(rng))]
@@ -48,6 +49,7 @@ def test_a_matching_uses_the_words_that_both_have(tmp_path, capsys, foreign):
     assert facts["shared_columns"] == ([] if foreign else [["words", "mots"]])
 
 
+@pytest.mark.slow
 def test_labels_beside_the_columns_that_both_have(tmp_path, capsys):
     rng = np.random.default_rng(0)
     y = np.arange(80) % 4

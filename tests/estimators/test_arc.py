@@ -54,6 +54,7 @@ def test_it_finds_the_optimum_of_an_independent_solver(seed, bounds, weight):
 
 
 @pytest.mark.parametrize("kernels", KERNELS[1:])
+@pytest.mark.slow
 def test_the_kernel_form_is_the_papers(domains, kernels):
     """W = Φ_sᵀ K_s^(-1/2) W̃ K_t^(-1/2) Φ_t, so that similarities are K_s^(1/2) W̃ K_t^(1/2) between the rows."""
 

@@ -401,6 +401,7 @@ def test_the_nearest_source_row_predicts_and_a_grid_search_tunes(estimator):
 
 
 @pytest.mark.parametrize("estimator", [CCA(references="both"), KCCA(references="both")])
+@pytest.mark.slow
 def test_scikit_learns_own_checks_hold_with_the_source_held_fixed(estimator):
     rng, y = np.random.default_rng(0), np.arange(48) % 4
     over_target = estimator.given_source(rng.normal(size=(48, 6)) * 0.1 + 3 * np.eye(4, 6)[y], y)

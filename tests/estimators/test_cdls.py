@@ -125,6 +125,7 @@ def test_landmarks_have_their_share_in_every_class_and_speak_in_the_rule():
     )
 
 
+@pytest.mark.slow
 def test_weights_that_did_not_converge_are_told(monkeypatch):
     monkeypatch.setattr(find_weights, "__defaults__", (2,))
     with pytest.warns(ConvergenceWarning, match="CDLS: weights stopped at a gap of"):

@@ -64,6 +64,7 @@ def test_clone_params_and_pickle(system):
 
 
 @every_system
+@pytest.mark.slow
 def test_a_second_fit_forgets_the_first(system):
     other = make_domains(seed=8, n_classes=2, n_labelled=8, d_source=4, d_target=4)
     again = system.make().fit(*other.args).fit(Xs, ys, Xt, yt)
@@ -90,6 +91,7 @@ def test_arguments_are_left_alone(system):
 
 
 @each([system for system in SYSTEMS if system.name not in ORDER_MATTERS])
+@pytest.mark.slow
 def test_the_order_of_rows_does_not_matter(system):
     rng = np.random.default_rng(0)
     s, t = rng.permutation(len(Xs)), rng.permutation(len(Xt))
@@ -98,6 +100,7 @@ def test_the_order_of_rows_does_not_matter(system):
 
 
 @each([system for system in SYSTEMS if system.name != "mlhd, noise"])  # sparse noise is drawn so as to stay sparse
+@pytest.mark.slow
 def test_sparse_rows_give_what_dense_rows_give(system):
     dense = system.make().fit(*D.args).predict(Xt)
     sparse = system.make().fit(sp.csr_matrix(Xs), ys, sp.csr_matrix(Xt), yt).predict(sp.csr_matrix(Xt))

@@ -31,6 +31,7 @@ def source_for_checks(names):
     return rng.normal(size=(len(codes), 6)) * 0.1 + 3 * np.eye(len(names), 6)[codes], np.array(names)[codes]
 
 
+@pytest.mark.slow
 def test_scikit_learns_own_checks_hold_but_for_those_listed():
     # Nearest rows of both domains: the checks want a classifier that knows its own training rows again.
     over_target = MLHD(references="both").given_source(*source_for_checks([0, 1, 2, 3]))
@@ -86,6 +87,7 @@ def test_clones_share_the_source_and_copies_can_be_pickled():
     assert "Source(30 × 5)" in repr(over_target)
 
 
+@pytest.mark.slow
 def test_pipeline_set_output_and_parallel_fits():
     pd = pytest.importorskip("pandas")
     names = [f"f{k}" for k in range(7)]

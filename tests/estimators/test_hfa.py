@@ -76,6 +76,7 @@ def test_a_direct_sum_is_its_block_diagonal_kernel(kernels, sparse):
 
 
 @pytest.mark.data
+@pytest.mark.slow
 def test_the_released_split_of_office_gives_the_published_accuracy():
     from studies.datasets.office31_released import load_office31_released
 

@@ -323,6 +323,7 @@ def test_frames_keep_their_columns():
     assert not hasattr(learned.fit(*IRIS), "feature_names_in_")
 
 
+@pytest.mark.slow
 def test_scikit_learns_own_checks_hold_but_for_those_listed():
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)  # rows that the checks repeat under another label

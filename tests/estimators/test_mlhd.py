@@ -453,6 +453,7 @@ def test_more_columns_than_rows_and_more_rows_than_columns():
 
 
 @given(seed=st.integers(0, 10_000), labelled=st.integers(1, 12), classes=st.integers(1, 5))
+@pytest.mark.slow
 def test_any_small_problem_is_certified(seed, labelled, classes):
     data = make_domains(seed, n_classes=classes, n_source=12, n_target=12, n_labelled=labelled)
     assert MLHD("rbf", "linear").fit(*data.args).result_.relative_gap <= 1e-6

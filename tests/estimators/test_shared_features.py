@@ -48,6 +48,7 @@ def test_shared_columns_find_more_than_the_map_alone(system):
     assert recall(union, A, B) > recall(alone, A[:, :12], B[:, :9]) + 0.1
 
 
+@pytest.mark.slow
 def test_a_permuted_block_never_counts_and_then_all_is_as_learned():
     opened = 0
     for seed in range(100):

@@ -103,6 +103,7 @@ def test_two_domains_have_no_one_result():
 
 
 @every_system
+@pytest.mark.slow
 def test_tags_of_every_system_are_true(system):
     tags = get_tags(system.make())
     assert is_classifier(system.make())

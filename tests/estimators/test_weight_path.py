@@ -32,6 +32,7 @@ def path(model, *rows, **options):
 @pytest.mark.parametrize("solver", ["dual", "blocks"])
 @pytest.mark.parametrize("settings", [{}, {"source_kernel": "rbf", "target_kernel": "rbf"}, {"alignment": "constraint"},
                                       {"source_transformer": StandardScaler()}])  # fmt: skip
+@pytest.mark.slow
 def test_each_is_what_a_single_fit_gives(solver, settings):
     model = MLHD(solver=solver, tol=1e-8, **settings)
     found = path(model, *D.args)
@@ -87,6 +88,7 @@ def test_bad_weights_are_told_before_anything_is_done():
 
 
 @pytest.mark.parametrize("scoring", [None, "neg_log_loss"])
+@pytest.mark.slow
 def test_a_search_finds_what_a_grid_search_finds(scoring):
     over_target = MLHD(tol=1e-8, n_neighbors=5).given_source(D.X_source, D.y_source)
     cv = SemiSupervisedSplit(3)

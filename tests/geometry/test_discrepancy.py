@@ -59,6 +59,7 @@ def test_biased_with_the_linear_kernel_is_the_squared_distance_of_the_means() ->
     assert mmd(X, Y, "linear") == pytest.approx(np.sum((X.mean(0) - Y.mean(0)) ** 2), rel=1e-12)
 
 
+@pytest.mark.slow
 def test_mean_for_two_gaussians_is_the_mmd_known_in_closed_form() -> None:
     # x ~ N(0, 1), y ~ N(a, 1): E k(x, x') = c = b / √(b² + 2), E k(x, y) = c exp(−a² / (2b² + 4)).
     a, b = 1.0, 1.5

@@ -132,6 +132,7 @@ def test_without_anndata_the_install_line_is_said(monkeypatch):
 
 
 @pytest.mark.data
+@pytest.mark.slow
 def test_cell_types_from_genes_to_chromatin(ad, tmp_path):
     with np.load(real_data(FILE) / FILE) as file:
         X, Z, y = file["rna10"], file["atac19"], file["rna_y"]

@@ -40,6 +40,7 @@ def texts(tmp_path_factory):
 
 
 @pytest.mark.filterwarnings("ignore")
+@pytest.mark.slow
 def test_mutations(tmp_path):
     found = fuzz(range(420), tmp_path)
     assert not found.wrong

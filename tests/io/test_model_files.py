@@ -189,6 +189,7 @@ def test_texts_and_frames(tmp_path):
     assert read.fit(frame, ya, texts, ya).classes_.tolist() == ["a", "b", "c"]
 
 
+@pytest.mark.slow
 def test_small(tmp_path):
     """Maps only: more unlabelled rows make no larger file."""
     A, ya, B, yb = rows()

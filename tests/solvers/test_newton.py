@@ -31,6 +31,7 @@ def test_newton_finds_the_optimum_of_an_independent_solver(alignment, u, l, weig
     alignment=st.sampled_from(ALIGNMENTS),
     within=st.booleans(),
 )
+@pytest.mark.slow
 def test_newton_and_bregman_agree(seed, weight, alignment, within):
     problem = random_problem(seed, weight=weight, alignment=alignment, within=within)
     newton, bregman = TIGHT.solve(problem), LONG.solve(problem)

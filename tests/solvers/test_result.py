@@ -18,6 +18,7 @@ from problems import ALIGNMENTS, random_problem
 @pytest.mark.parametrize("offset", [1e5, 1e7, 1e8])
 @pytest.mark.parametrize("alignment", ALIGNMENTS)
 @pytest.mark.parametrize("shape", [(6, 3, 4, 3), (3, 2, 8, 9)])
+@pytest.mark.slow
 def test_far_from_the_origin_the_certificate_is_still_that_of_the_matrix(offset, alignment, shape):
     problem = random_problem(0, *shape, alignment=alignment, offset=offset)
     result = DualNewton(max_iter=30).solve(problem)
@@ -27,6 +28,7 @@ def test_far_from_the_origin_the_certificate_is_still_that_of_the_matrix(offset,
         assert abs(value - problem.dual(result.multipliers)) <= 1e-6 * max(1.0, abs(value))
 
 
+@pytest.mark.slow
 def test_a_matrix_that_is_worse_than_its_iterate_is_not_optimal():
     # At which of these offsets the iterate, but not the matrix made of it, is optimal depends on the rounding of BLAS.
     worse = 0

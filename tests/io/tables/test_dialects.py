@@ -59,6 +59,7 @@ TABLES = st.lists(st.tuples(NUMBERS, WORDS, NUMBERS, st.integers(0, 9)), min_siz
     quoting=st.sampled_from([csv.QUOTE_MINIMAL, csv.QUOTE_ALL, csv.QUOTE_NONNUMERIC]),
 )
 @example([(1.5, "w", 0.0, 1)], "^", ",", csv.QUOTE_MINIMAL)  # "x^" begins a file of zlib, too
+@pytest.mark.slow
 def test_a_table_that_is_written_in_any_way_reads_back_equal(folder, rows, sep, decimal, quoting):
     path = put(folder / "a.csv", written([["x", "word", "y", "n"], *rows], sep, decimal, quoting))
     whole = read_table(path, sep=sep, decimal=decimal)

@@ -128,6 +128,7 @@ def test_axes_are_told_as_many_as_there_are():
 
 
 @given(rows=ROWS)
+@pytest.mark.slow
 def test_a_file_gives_the_features_of_its_columns(tmp_path_factory, rows):
     table = table_of(rows)
     path = tmp_path_factory.getbasetemp() / "features.csv"

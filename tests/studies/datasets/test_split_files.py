@@ -210,6 +210,7 @@ class TestWrongRows:
     def test_no_splits(self, path):
         assert "at least one split" in refused(path, saved(hoffman([])))
 
+    @pytest.mark.slow
     def test_too_many_splits(self, path):
         assert "at most 1000 cells" in refused(path, saved(hoffman(drawn(1) * 1001)))
 

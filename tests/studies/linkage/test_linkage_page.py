@@ -117,6 +117,7 @@ def test_the_page_says_what_fell_short():
     assert next(find_shortfalls(Results(missing))).startswith("isthmus was not run on")
 
 
+@pytest.mark.slow
 def test_the_figure_is_a_picture(tmp_path):
     RecordStore(tmp_path, "records").add(made_records())
     assert command.main(["page", "--records", str(tmp_path), "--page", str(tmp_path / "page.md")]) == 0

@@ -391,6 +391,7 @@ def test_an_infinite_gap_can_be_written(monkeypatch, tmp_path):
 @pytest.mark.parametrize(
     "error", [InputError("rows: expected better ones, got these."), ZeroDivisionError("by zero")]
 )
+@pytest.mark.slow
 def test_a_failing_entrant_does_not_stop_the_others(tmp_path, monkeypatch, error):
     def refuse(self, *rows):
         raise error

@@ -190,6 +190,7 @@ def test_runs_of_another_version_are_counted(troubled):
 # --- the command ------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_render_writes_the_page_and_nothing_else(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     assert main(["render", "--page", "here.md"]) == 0

@@ -210,6 +210,7 @@ def test_three_hundred_cells_are_mostly_ambiguous() -> None:
     assert answers.count(None) >= 2
 
 
+@pytest.mark.slow
 def test_equal_rows_have_finite_barycentres() -> None:
     # Of few directions, most rows are equal: plans between them are all zeros in places.
     for seed in range(4):

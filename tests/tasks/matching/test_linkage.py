@@ -112,18 +112,21 @@ def test_dates_are_read_with_the_day_or_the_month_first():
     np.testing.assert_allclose(x, y)
 
 
+@pytest.mark.slow
 def test_swapped_tables_give_the_same_pairs(found, products):
     A, B, _ = products
     back = match(B, A)
     assert set(map(tuple, back.pairs[:, ::-1].tolist())) == set(map(tuple, found.pairs.tolist()))
 
 
+@pytest.mark.slow
 def test_columns_of_other_names_are_found_by_their_content(products):
     A, B, true = products
     renamed = match(A, B.rename(columns={"name": "title", "description": "text", "price": "cost"}))
     assert min(score(renamed.pairs, true)) > 0.9
 
 
+@pytest.mark.slow
 def test_a_shuffled_column_is_dropped(products):
     A, B, true = products
     rng = np.random.default_rng(0)
@@ -135,6 +138,7 @@ def test_a_shuffled_column_is_dropped(products):
     assert min(score(found.pairs, true)) > 0.9
 
 
+@pytest.mark.slow
 def test_two_columns_that_contradict_each_other_are_doubtful_until_pairs_decide(products):
     A, B, true = products
     rng = np.random.default_rng(0)
@@ -151,6 +155,7 @@ def test_two_columns_that_contradict_each_other_are_doubtful_until_pairs_decide(
     assert min(score(with_pairs.pairs, true)) > 0.9
 
 
+@pytest.mark.slow
 def test_tables_without_a_common_row_are_not_matched(products):
     A = products[0]
     assert match(A[:75], A[75:], n_restarts=2).ok is not True
@@ -158,6 +163,7 @@ def test_tables_without_a_common_row_are_not_matched(products):
     assert match(A[:60], words, n_restarts=2).ok is not True
 
 
+@pytest.mark.slow
 def test_partly_overlapping_tables():
     A, B, true = make_products(n=300, overlap=0.45)
     alone = match(A, B)
@@ -184,6 +190,7 @@ def test_known_pairs_are_returned_and_rejected_ones_never(products, found):
     assert min(score(again.pairs, true)) > 0.9
 
 
+@pytest.mark.slow
 def test_labels_forbid_pairs(products):
     A, B, true = products
     ys = np.arange(len(A)) % 2
@@ -195,6 +202,7 @@ def test_labels_forbid_pairs(products):
     assert (ys[found.pairs[:, 0]] == yt[found.pairs[:, 1]]).all()
 
 
+@pytest.mark.slow
 def test_several_rows_of_a_may_share_a_row_of_b(products):
     A, B, true = products
     double = pd.concat([A, A[:60]], ignore_index=True)
@@ -260,6 +268,7 @@ def test_large_collections_are_confirmed_too(two_views, monkeypatch):
     assert (partner[found.pairs[:, 0]] == found.pairs[:, 1]).mean() > 0.9
 
 
+@pytest.mark.slow
 def test_permuted_numbers_are_never_believed(two_views):
     A, B, SA, SB, partner = two_views
     for seed in range(2):

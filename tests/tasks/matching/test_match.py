@@ -71,6 +71,7 @@ def test_pairs_come_in_order_once_per_row_with_scores_and_confidences(found):
     assert (found.partners < 0).sum() == 200 - len(found)
 
 
+@pytest.mark.slow
 def test_the_same_number_gives_the_same_matching_and_arguments_are_left_alone(views, found):
     A, B = views.A.copy(), views.B.copy()
     again = match(A, B)
@@ -160,6 +161,7 @@ def test_sparse_rows_and_frames_are_taken(views):
     assert made.succeeded is True
 
 
+@pytest.mark.slow
 def test_labels_forbid_what_they_contradict(views):
     y = np.arange(200) % 2
     yt = np.empty(200, dtype=int)

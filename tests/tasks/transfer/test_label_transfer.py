@@ -55,6 +55,7 @@ def test_classes_that_nobody_labelled_are_named(digits, named):
 
 
 @pytest.mark.parametrize("corrupt", [make_noise_source, relabel_source])
+@pytest.mark.slow
 def test_a_corrupted_source_names_no_better_than_chance(digits, named, corrupt):
     d, y = digits
     model = LabelTransfer().fit(*corrupt(d.X_source, d.y_source, np.random.default_rng(0)), d.X_target, y)
@@ -77,6 +78,7 @@ def test_the_answer_is_one_sentence_with_its_evidence(digits, named):
     assert f"z = {named.evidence_['relabellings']:.1f} against random relabellings)" in named.verdict_
 
 
+@pytest.mark.slow
 def test_it_is_deterministic_and_new_rows_do_not_depend_on_each_other(digits, named):
     d, y = digits
     again = clone(named).fit(d.X_source, d.y_source, d.X_target, y)
@@ -144,6 +146,7 @@ def test_labels_are_assigned_with_their_runner_up(words):
         model.assign_labels(Xt, labels[:5])
 
 
+@pytest.mark.slow
 def test_every_class_labelled_a_useless_source_leaves_the_target_alone():
     Xs, ys, Xt, yt, y = views(hidden=0, n_source=120, n_target=160)
     true = LabelTransfer().fit(Xs, ys, Xt, yt)

@@ -273,6 +273,7 @@ def test_many_rows_are_sampled_and_it_is_said(folder, pages, monkeypatch):
     assert len(drawn(text)["clouds"][0]["id"]) == 40
 
 
+@pytest.mark.slow
 def test_an_evaluation_is_written_for_a_report(folder, tmp_path, capsys, pages):
     out = tmp_path / "verdict.json"
     asked = ("--label", "kind", "--id", "name", "--system", "target 1-NN", "--splits", 3, "--jobs", 1, "-o", out)

@@ -105,6 +105,7 @@ def labels_values(text, name):
 
 
 @given(HOSTILE, HOSTILE)
+@pytest.mark.slow
 def test_texts_and_attributes_come_back_as_they_were_and_make_no_elements(text, name):
     plain = Seen(render_page([Chapter("labels", "", "", labels_values("x", "y"))], "title", ""))
     seen = Seen(render_page([Chapter("labels", text, name, labels_values(text, name))], text, ""))
