@@ -91,6 +91,8 @@ FIRST_ROWS, MORE_ROWS = 512, 4
 MOST_ROWS = 10_000
 # Standard errors by which penalties have to differ where not all rows are compared.
 SURE = 6.0
+# The share by which the squared residuals of a sample may differ from those of all rows.
+UNLIKE_ALL = 0.25
 # Rows that are centred at once.
 BLOCK = 2048
 
@@ -156,7 +158,7 @@ class Spectrum:
         offered = penalties * float(self.values.mean())
         residuals, factors = _generalised_errors(self.values, self.Z, n, squared, offered)
         start = int(np.argmin(residuals * factors)) if near is None else min(max(near, 0), len(penalties) - 1)
-        m = min(FIRST_ROWS, n) if n > MORE_ROWS * FIRST_ROWS else n
+        m = FIRST_ROWS if n > 2 * FIRST_ROWS else n
         while True:
             place, error, sure = _descend(_Estimate(errors(m), offered, residuals, factors, m, n), start)
             if sure:
@@ -315,6 +317,9 @@ class _Estimate:
         if self.m == self.n:
             return float(errors.sum()), errors
         rows = errors - self.factors[place] * residuals
+        # Without the few rows that most of the residuals come from, the sample knows nothing of its own error.
+        if abs(residuals.mean() * self.n / self.residuals[place] - 1.0) > UNLIKE_ALL:
+            return float(self.residuals[place] * self.factors[place]), np.full(len(rows), np.nan)
         return float(self.residuals[place] * self.factors[place] + rows.mean() * self.n), rows
 
     def is_sure(self, best: tuple[float, FloatArray], other: tuple[float, FloatArray]) -> bool:
