@@ -1,8 +1,9 @@
 """Ridge both ways, Procrustes and CCA of known pairs: before, now, peers and the floor, in one run.
 
-``python -m benchmarks.maps`` adds what is missing to maps.jsonl, and writes MAPS.md. "Before" is the commit below, from a copy of its source in a process of
-its own. Processor seconds with one thread; all take turns, and each figure is a median. The floor is the centred Gram
-matrix of both sides and one eigendecomposition of each; that of Procrustes the products across.
+``python -m benchmarks.maps`` adds what is missing to maps.jsonl and writes MAPS.md; with ``--page`` it only writes.
+"Before" is the commit below, from a copy of its source in a process of its own. Processor seconds with one thread;
+all take turns, and each figure is a median. The floor is the centred Gram matrix of both sides and one eigenproblem
+of each; that of Procrustes the products across.
 """
 
 from __future__ import annotations
@@ -167,7 +168,7 @@ def render(record: dict[str, Any]) -> str:
         "" if name == "CCA" else f"{peer:.2f}",
     )
     ratios = f"{floor:.2f}", f"{now / floor:.1f}", f"{(now - references) / floor:.1f}", f"{BARS[name][n]:g}"
-    return f"| {' | '.join((*cells, *ratios, f'{record["difference"]:.0e}'))} |"
+    return "| " + " | ".join((*cells, *ratios, f"{record['difference']:.0e}")) + " |"
 
 
 def read_records() -> dict[tuple[str, int], dict[str, Any]]:
@@ -175,7 +176,7 @@ def read_records() -> dict[tuple[str, int], dict[str, Any]]:
     return {(record["name"], record["n"]): record for record in map(json.loads, lines)}
 
 
-def migrate_row() -> str:
+def measure_migrate() -> dict[str, Any]:
     """The whole of ``migrate`` over its two maps."""
     import isthmus
     from isthmus.maps.regression import fit_ridge
@@ -184,21 +185,30 @@ def migrate_row() -> str:
     rounds = []
     for _ in range(ROUNDS):
         whole = seconds(lambda: isthmus.migrate(X, Y, kind="ridge"))[0]
-        rounds.append((whole, seconds(lambda: (fit_ridge(X, Y), fit_ridge(Y, X)))[0]))
-    whole, maps = (median(column) for column in zip(*rounds, strict=True))
-    auto = seconds(lambda: isthmus.migrate(X, Y))[0]
+        maps = seconds(lambda: (fit_ridge(X, Y), fit_ridge(Y, X)))[0]
+        rounds.append((whole, maps, seconds(lambda: isthmus.migrate(X, Y))[0]))
+    return {"name": "migrate", "n": SIZES[0], "rounds": rounds}
+
+
+def render_migrate(record: dict[str, Any]) -> str:
+    whole, maps, auto = (median(column) for column in zip(*record["rounds"], strict=True))
     return (
-        f'`migrate(kind="ridge")` of {len(X):,} pairs takes {whole:.1f} s, its two maps {maps:.1f} s: '
+        f'`migrate(kind="ridge")` of {record["n"]:,} pairs takes {whole:.1f} s, its two maps {maps:.1f} s: '
         f'{whole / maps:.1f} times (the aim is 2). `kind="auto"`, which fits four kinds, takes {auto:.1f} s.'
     )
 
 
-def main() -> None:
-    if "--serve" in sys.argv:
-        serve()
-    threads.pin()
-    warnings.simplefilter("ignore")
-    missing = [(name, n) for n in SIZES for name in SYSTEMS if (name, n) not in read_records()]
+def keep(record: dict[str, Any]) -> None:
+    with RECORDS.open("a", encoding="utf-8") as file:
+        file.write(json.dumps(record) + "\n")
+
+
+def run_missing() -> None:
+    """Measure what has no record."""
+    known = read_records()
+    if ("migrate", SIZES[0]) not in known:
+        keep(measure_migrate())
+    missing = [(name, n) for n in SIZES for name in SYSTEMS if (name, n) not in known]
     with tempfile.TemporaryDirectory() as folder:
         archive = subprocess.run(["git", "archive", BEFORE, "src"], cwd=ROOT, check=True, capture_output=True).stdout
         with tarfile.open(fileobj=io.BytesIO(archive)) as files:
@@ -206,17 +216,24 @@ def main() -> None:
         workers = Worker(Path(folder) / "src"), Worker(ROOT / "src")
         try:
             for name, n in missing:
-                print(line := json.dumps(measure(workers, name, n)), flush=True)
-                with RECORDS.open("a", encoding="utf-8") as file:
-                    file.write(line + "\n")
+                keep(measure(workers, name, n))
         finally:
             for worker in workers:
                 worker.process.kill()
+
+
+def main() -> None:
+    if "--serve" in sys.argv:
+        serve()
+    threads.pin()
+    warnings.simplefilter("ignore")
+    if "--page" not in sys.argv:
+        run_missing()
     records = read_records()
     lines = [
         "# Maps of known pairs near the floor",
         "",
-        f"Written by `python -m benchmarks.maps`: {(__doc__ or '').split('writes MAPS.md. ')[1].strip()}",
+        f"Written by `python -m benchmarks.maps`. {(__doc__ or '').split('only writes.')[1].strip()}",
         "",
         f"{D_SOURCE} to {D_TARGET:,} columns, medians of {ROUNDS}. Of a fit, the time to embed all rows as "
         "references is given apart, and the second ratio is without it. The difference is the largest, between "
@@ -225,9 +242,9 @@ def main() -> None:
         "| fit, pairs | before, s | now, s | of it references | peer, s | floor, s | now / floor | without "
         "references | bar | difference |",
         "|---|---|---|---|---|---|---|---|---|---|",
-        *(render(records[name, n]) for n in SIZES for name in SYSTEMS),
+        *(render(records[name, n]) for n in SIZES for name in SYSTEMS if (name, n) in records),
         "",
-        migrate_row(),
+        *(render_migrate(record) for (name, _), record in records.items() if name == "migrate"),
     ]
     PAGE.write_text("\n".join(lines) + "\n", encoding="utf-8")
 

@@ -18,7 +18,7 @@ from statistics import median
 from typing import Any
 
 PAGE = Path(__file__).with_name("THREADS.md")
-BAR, ROUNDS, N_LOOPS = 1.2, 5, 2
+BAR, ROUNDS, N_LOOPS = 1.2, 3, 2
 SHORTEST = 0.05
 """A round repeats a call for at least so many seconds."""
 
