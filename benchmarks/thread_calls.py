@@ -115,7 +115,7 @@ def main() -> int:
         f"that with one, medians of {ROUNDS} interleaved rounds on {os.cpu_count()} cores; a load of "
         f"{os.getloadavg()[1]:.1f} by then, {N_LOOPS} of it from the busy loops. The bar is {BAR:g}.",
         "",
-        "| call | no other work | beside two busy loops |",
+        "| call | no busy loops of ours | beside two busy loops |",
         "|---|---|---|",
         *(f"| {name} | {ratios[name, 0]:.2f} | {ratios[name, N_LOOPS]:.2f} |" for name in calls),
         "",
