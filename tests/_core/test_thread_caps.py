@@ -147,10 +147,10 @@ def test_every_public_method_that_takes_rows_is_capped(method: Any) -> None:
 
 def test_the_size_of_everything_counts() -> None:
     class Holder:
-        held_shape = (100_000, 64)
+        held_shape = (500_000, 64)
 
     count = cap_threads(lambda *args, **options: threads())
-    small, large = np.zeros((30, 20)), np.zeros((3000, 2000))
+    small, large = np.zeros((30, 20)), np.zeros((20_000, 2000))
     with threadpool_limits(2):
         for arguments in ((small,), (small.tolist(),), (small, small)):
             assert {n for _, n in count(*arguments)} == {1}

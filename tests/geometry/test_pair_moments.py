@@ -8,9 +8,11 @@ import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from isthmus.estimators.paired_maps import fit_ridge_of_pairs
+from isthmus.estimators.from_blocks import MomentPairs
+from isthmus.estimators.paired_maps import PairedSpan
 from isthmus.exceptions import InputError
 from isthmus.geometry.row_blocks import RowPairs, compute_pair_moments
+from isthmus.geometry.spaces import FeatureSpace
 from isthmus.maps.regression import fit_ridge
 
 
@@ -95,15 +97,15 @@ def test_ridge_over_blocks_is_ridge_over_rows(seed, n, d_source, d_target, weigh
     """The same map and the same exact error of leaving out each pair, for the same penalty."""
     X, Y, w = rows(seed, 8 + n, d_source, d_target)
     pairs, w = as_pairs(kind, X, Y, w if weighted else None), w if weighted else None
-    moments = compute_pair_moments(pairs)
-    points = [each - each.mean(axis=0) for each in moments.representative_pairs()]
-    axes = np.eye(d_source), np.eye(d_target)
-    found = fit_ridge_of_pairs(pairs, moments, tuple(points), axes, 10.0 ** np.arange(-4.0, 3.0), back=back)
+    joint = MomentPairs.of_pairs(pairs, (FeatureSpace(d_source), FeatureSpace(d_target)), 0)
+    span = PairedSpan.of(joint)
+    found = span.fit_ridge(10.0 ** np.arange(-4.0, 3.0), back=back)
     inputs, outputs = (Y, X) if back else (X, Y)
     exact = fit_ridge(inputs, outputs, weights=w, penalties=10.0 ** np.arange(-4.0, 3.0))
     if found.place == exact.place:  # not so where two penalties are equally good
         assert found.penalty == pytest.approx(exact.penalty, rel=1e-8)
-        np.testing.assert_allclose(found.map.W, exact.map.W, atol=1e-6 * np.abs(exact.map.W).max())
+        W = found.map.W @ span.axes[0 if back else 1].axes.T
+        np.testing.assert_allclose(W, exact.map.W, atol=1e-8 * np.abs(exact.map.W).max())
     assert found.error == pytest.approx(exact.error, rel=1e-5)
 
 

@@ -29,8 +29,10 @@ Item = TypeVar("Item")
 Value = TypeVar("Value")
 Sums: TypeAlias = tuple[FloatArray, ...]
 # All rows times all columns of a small fit, at most: BLAS hands out work in pieces of microseconds, and waits for the
-# slowest thread, which on a busy machine is not even running.
-SMALL = 4_000_000
+# slowest thread, which on a busy machine is not even running. Decompositions are made of such pieces: with 6,000
+# pairs of 256 and 384 columns, two threads on two busy cores took five to nine times as long as one, and on idle ones
+# save half of the time at most (benchmarks/THREADS.md). Sums over blocks have threads of their own, which never wait.
+SMALL = 32_000_000
 
 
 @cache
@@ -131,7 +133,7 @@ def is_small(*shapes: tuple[int, ...]) -> bool:
 
     Examples
     --------
-    >>> is_small((620, 800), (100, 600)), is_small((5000, 768), (5000, 1536))
+    >>> is_small((5000, 768), (5000, 1536)), is_small((20_000, 768), (20_000, 1536))
     (True, False)
     """
     rows, columns = (sum(shape[axis] for shape in shapes) for axis in (0, 1))

@@ -26,7 +26,7 @@ from isthmus.geometry.common_space import CommonSpace
 from isthmus.geometry.kernels import Kernel
 from isthmus.geometry.row_blocks import points_with_covariance
 from isthmus.geometry.spaces import JointSpace
-from isthmus.maps.canonical import CanonicalDirections, PairedRows
+from isthmus.maps.canonical import PairedRows
 from isthmus.retrieval.rules import References
 
 # Variates are multiplied with this power of their correlation.
@@ -92,25 +92,16 @@ def _rank_over_folds(A: FloatArray, B: FloatArray, weights: FloatArray) -> Float
 def _reciprocal_ranks(rows: PairedRows, A: FloatArray, B: FloatArray) -> FloatArray:
     """Return the mean reciprocal rank of held-out pairs for each γ; zero where the rest does not vary together."""
     scores = np.zeros(len(OFFERED))
+    P, Q = rows.axes[0].coordinates(A), rows.axes[1].coordinates(B)
     for k, gamma in enumerate(OFFERED):
-        try:
-            found = rows.directions(gamma, unit=False).weight_variates(POWER)
-        # Without a direction that varies with the other domain this γ finds nothing, and scores zero.
-        except InputError:
+        S = rows.cosines(gamma, POWER, P, Q)
+        if S is None:
             continue
-        S = _cosines(found, A, B)
         own = np.diagonal(S)
         # Ranks in both directions; ties count for the pair, so that equal cosines are no failure of it.
         ranks = [1.0 + (own[:, None] < S).sum(axis=1), 1.0 + (own[None, :] < S).sum(axis=0)]
         scores[k] = np.mean([1.0 / r for r in ranks])
     return scores
-
-
-def _cosines(found: CanonicalDirections, A: FloatArray, B: FloatArray) -> FloatArray:
-    P, Q = A @ found.source + found.offsets[0], B @ found.target + found.offsets[1]
-    lengths = [np.linalg.norm(X, axis=1, keepdims=True) for X in (P, Q)]
-    P, Q = (X / np.where(n > 0.0, n, 1.0) for X, n in zip((P, Q), lengths, strict=True))
-    return np.asarray(P @ Q.T)
 
 
 def make_paired_rows(joint: JointSpace) -> PairedRows:

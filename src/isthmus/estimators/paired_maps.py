@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from sklearn.base import clone
 
 from isthmus._core.linalg import PrincipalAxes, principal_axes
-from isthmus._core.validation import FloatArray, IntArray, Matrix, as_dense, check_choice, check_number
-from isthmus.data.domains import TwoDomains
+from isthmus._core.validation import FloatArray, IntArray, Matrix, as_dense, check_choice, check_number, is_sparse
+from isthmus.data.domains import KnownPairs, TwoDomains
 from isthmus.estimators.base import PAIRS, RBF_KERNELS, SystemFacts
 from isthmus.estimators.from_blocks import MomentPairs, PairMomentEstimator
 from isthmus.estimators.itml import ITML
@@ -18,9 +18,20 @@ from isthmus.estimators.mapped import Both, Learned, MetricEstimator, centred_sp
 from isthmus.exceptions import InputError
 from isthmus.geometry.common_space import CommonSpace
 from isthmus.geometry.kernels import Kernel
-from isthmus.geometry.row_blocks import CentredRows, Layout, PairMoments, RowPairs
+from isthmus.geometry.row_blocks import CentredRows, Layout, RowPairs, compute_pair_moments
 from isthmus.geometry.spaces import JointSpace
-from isthmus.maps.regression import PENALTIES, AffineMap, RidgeFit, decompose, fit_procrustes, fit_ridge
+from isthmus.maps.canonical import gram_axes
+from isthmus.maps.regression import (
+    PENALTIES,
+    SMALLEST,
+    AffineMap,
+    RidgeFit,
+    RowErrors,
+    Spectrum,
+    fit_procrustes,
+    fit_ridge,
+    leave_one_out,
+)
 
 
 class PairedMap(MetricEstimator):
@@ -44,6 +55,13 @@ class PairedMap(MetricEstimator):
         self._set_parameters(locals())
 
 
+def check_pairs(joint: JointSpace) -> KnownPairs:
+    """Return the known pairs; raise where there are none."""
+    if joint.pairs is None:
+        raise InputError("pairs: expected known pairs of rows, got None.")
+    return joint.pairs
+
+
 def centre_pairs(
     joint: JointSpace,
 ) -> tuple[tuple[FloatArray, FloatArray], tuple[PrincipalAxes, PrincipalAxes], FloatArray]:
@@ -52,10 +70,9 @@ def centre_pairs(
     What is outside the span of the paired rows is left out: a map learned from them says nothing there, and as part
     of a row's length it only blurs the cosines (Reuters, 30 pairs: recall@1 .47 with it, .61 without).
     """
-    if joint.pairs is None:
-        raise InputError("pairs: expected known pairs of rows, got None.")
-    weights = joint.pairs.weights
-    sides = (joint.source, joint.pairs.source, "source"), (joint.target, joint.pairs.target, "target")
+    known = check_pairs(joint)
+    weights = known.weights
+    sides = (joint.source, known.source, "source"), (joint.target, known.target, "target")
     points, axes = [], []
     for side, rows, name in sides:
         X = side.points[rows]
@@ -116,10 +133,19 @@ class Procrustes(PairMomentEstimator, PairedMap):
 
     systems = (SystemFacts("procrustes", "maps of pairs", "Schönemann 1966", PAIRS),)
 
+    def _joint_space(self, domains: TwoDomains) -> JointSpace:
+        """Return all pairs of dense rows: the products across are less work than the moments of either side."""
+        sparse = is_sparse(domains.source.X) or is_sparse(domains.target.X)
+        return super()._joint_space(domains) if sparse else MetricEstimator._joint_space(self, domains)
+
     def _fit_joint(self, domains: TwoDomains, joint: JointSpace, settings: Any) -> Learned:
-        (A, B), axes, weights = centre_pairs(joint)
-        turned = fit_procrustes(A, B, weights=weights)
-        return space_from_axes(joint, axes, (turned.U, turned.V), (turned.U.shape[1],)), {}
+        known = check_pairs(joint)
+        X, Y = joint.source.points[known.source], joint.target.points[known.target]
+        turned = fit_procrustes(X, Y, weights=None if (known.weights == 1.0).all() else known.weights)
+        if not len(turned.values):
+            centre_pairs(joint)  # raises where rows are equal
+        means = turned.input_mean, turned.output_mean
+        return centred_space(joint, (turned.U, turned.V), means, (len(turned.values),)), {}
 
 
 class PulledBackMetric(PairedMap):
@@ -270,8 +296,8 @@ class RelativeRepresentations(PairedMap):
 
 
 @dataclass(frozen=True, eq=False)
-class _Errors:
-    r"""With u the whitened input of a pair, :math:`|b - Z^T h u|^2 / (1 - w_i/w - \sum_k h_k u_k^2)^2` for every h.
+class _HeldOutErrors:
+    """The errors of held-out pairs, block by block.
 
     Parameters
     ----------
@@ -280,14 +306,11 @@ class _Errors:
         Of the pairs.
     inputs, outputs : slice
         Whose columns predict whose.
-    basis : array (d_in, r)
-        From inputs to u.
-    back : array (d_out, r)
-        From outputs b to Z b.
-    K : array (r, r)
-        Z Zᵀ.
-    kept : array (p, r)
-        h for each penalty.
+    found : Spectrum
+        Of the inputs; its V are axes of the input's columns.
+    axes : array (d_out, r)
+        Of the outputs.
+    penalty : float
     """
 
     layout: Layout
@@ -295,64 +318,79 @@ class _Errors:
     weight: float
     inputs: slice
     outputs: slice
-    basis: FloatArray
-    back: FloatArray
-    K: FloatArray
-    kept: FloatArray
+    found: Spectrum
+    axes: FloatArray
+    penalty: float = np.nan
+
+    def of_rows(self, Z: Matrix, w: FloatArray) -> RowErrors:
+        """Return the errors of rows (m, d) with weights (m,), as a function of the penalty."""
+        block = CentredRows.of(Z, self.mean, w)
+        U, B = block.part(self.inputs).times(self.found.V / self.found.s), block.part(self.outputs).times(self.axes)
+        return leave_one_out(U, self.found, B, w / self.weight)
 
     def __call__(self, Z: Matrix, codes: IntArray) -> tuple[FloatArray, ...]:
-        """Return the errors (p,) of a block."""
-        rows, w = self.layout.parts(Z)
-        block = CentredRows.of(rows, self.mean, w)
-        A, B = block.part(self.inputs), block.part(self.outputs)
-        U, lengths = A.times(self.basis), B.lengths
-        G, squares, errors = U * B.times(self.back), U**2, np.empty(len(self.kept))
-        for k, h in enumerate(self.kept):
-            # The leverage of each pair: its error when it is held out is the fitted one over one less this.
-            root = 1.0 / np.maximum(1.0 - w / self.weight - squares @ h, np.finfo(np.float64).eps)
-            F, c = U * root[:, None], root**2
-            errors[k] = c @ lengths - 2.0 * (c @ G) @ h + h @ ((F.T @ F) * self.K) @ h
-        return (errors,)
+        """Return the sums (2, 1) of a block."""
+        return (self.of_rows(*self.layout.parts(Z))(self.penalty).sum(axis=1, keepdims=True),)
 
 
-def fit_ridge_of_pairs(
-    pairs: RowPairs, moments: PairMoments, points: Both, axes: Both, penalties: FloatArray, *, back: bool = False
-) -> RidgeFit:
-    """Fit :func:`isthmus.maps.regression.fit_ridge` to all pairs, by their moments and a pass or two for the penalty.
+@dataclass(frozen=True, eq=False)
+class PairedSpan:
+    """Known pairs along the principal axes of either side, by their moments; made by :meth:`of`."""
 
-    Parameters
-    ----------
-    pairs, moments : RowPairs and PairMoments
-        The pairs.
-    points : (array (n, r_s), array (n, r_t))
-        Representative pairs, centred and along ``axes``.
-    axes : (array (d_s, r_s), array (d_t, r_t))
-        Orthonormal axes that the pairs vary along.
-    penalties : array (p,)
-        What is offered, as there; of one there is no choice, and no error is computed.
-    back : bool
-        Whether targets predict sources.
-    """
-    first, second = (1, 0) if back else (0, 1)
-    root = np.sqrt(moments.weight / len(points[0]))  # each representative pair stands for as many
-    B = points[second] * root
-    _, found = decompose(points[first] * root, B)
-    sides = moments.layout.sides
-    basis, outputs = axes[first] @ (found.V / found.s), axes[second] @ found.Z.T
-    K, values = np.asarray(found.Z @ found.Z.T), found.values
+    pairs: RowPairs
+    weight: float
+    axes: tuple[PrincipalAxes, PrincipalAxes]
+    # Σ w a bᵀ (r_s, r_t) along the axes, around the means.
+    across: FloatArray
 
-    def errors(offered: FloatArray) -> list[float]:
-        kept = values / (values + offered[:, None])
-        share = _Errors(
-            moments.layout, moments.mean, moments.weight, sides[first], sides[second], basis, outputs, K, kept
-        )
-        return [max(float(error), 0.0) for error in pairs.rows.total(share)[0]]
+    @classmethod
+    def of(cls, joint: JointSpace) -> PairedSpan:
+        """Take the pairs of a joint space; from one Gram matrix, unless that would lose digits that rows have."""
+        known = check_pairs(joint)
+        if isinstance(joint, MomentPairs):
+            pairs, weight = joint.many, joint.moments.weight
+        else:
+            points, weight = (joint.source.points, joint.target.points), float(known.weights.sum())
+            weights = None if (known.weights == 1.0).all() else known.weights
+            pairs = RowPairs.of(*points, weights, numbers=(known.source, known.target))
+        source, target = pairs.layout.sides
+        if pairs.n > max(pairs.layout.d_source, pairs.layout.d_target):
+            moments = joint.moments if isinstance(joint, MomentPairs) else compute_pair_moments(pairs)
+            S, mean = moments.scatter, moments.mean
+            a, b = (gram_axes(S[side, side], mean[side], weight) for side in (source, target))
+            if a is not None and b is not None:
+                return cls(pairs, weight, (a, b), a.axes.T @ S[source, target] @ b.axes)
+        (A, B), axes, w = centre_pairs(joint)
+        return cls(pairs, weight, axes, (A.T * (w * (weight / w.sum()))) @ B)
 
-    squared = float(np.einsum("ij,ij->", B, B))
-    search = errors if len(penalties) > 1 else lambda offered: [np.nan]
-    penalty, place, error = found.best(penalties, None, pairs.n, squared, search)
-    zeros = np.zeros(points[first].shape[1]), np.zeros(points[second].shape[1])
-    return RidgeFit(AffineMap(found.coefficients(penalty), *zeros), penalty, place, error)
+    def fit_ridge(self, penalties: FloatArray, *, back: bool = False) -> RidgeFit:
+        """Fit :func:`isthmus.maps.regression.fit_ridge` to all pairs: from columns (or ``back``) to axes.
+
+        Parameters
+        ----------
+        penalties : array (p,)
+            Candidates, as there.
+        back : bool
+            Whether targets predict sources.
+        """
+        first, second = (1, 0) if back else (0, 1)
+        a, b, layout = self.axes[first], self.axes[second], self.pairs.layout
+        s = np.sqrt(self.weight) * a.deviations
+        kept = s**2 > SMALLEST * s[0] ** 2
+        s, across = s[kept], (self.across.T if back else self.across)[kept]
+        found = Spectrum(s, a.axes[:, kept], across / s[:, None])
+        mean = np.concatenate([each.mean for each in self.axes])
+        share = _HeldOutErrors(layout, mean, self.weight, layout.sides[first], layout.sides[second], found, b.axes)
+
+        def errors(m: int) -> RowErrors:
+            if m < self.pairs.n:
+                return share.of_rows(*self.pairs.sample(m, np.random.default_rng(0))[:2])
+            return lambda penalty: self.pairs.rows.total(replace(share, penalty=penalty))[0]
+
+        squared = self.weight * float(b.deviations @ b.deviations)
+        penalty, place, error = found.best(penalties, None, self.pairs.n, squared, errors)
+        map_ = AffineMap(found.coefficients(penalty), a.mean, np.zeros(b.axes.shape[1]))
+        return RidgeFit(map_, penalty, place, error)
 
 
 WAYS = ("both", "to target", "to source")
@@ -442,15 +480,12 @@ class RidgeMap(PairMomentEstimator, PairedMap):
         return as_penalties(self.penalty)
 
     def _fit_joint(self, domains: TwoDomains, joint: JointSpace, settings: Any) -> Learned:
-        (A, B), axes, weights = centre_pairs(joint)
-        if isinstance(joint, MomentPairs):
-            both = joint.many, joint.moments, (A, B), (axes[0].axes, axes[1].axes), settings
-            f, g = fit_ridge_of_pairs(*both), fit_ridge_of_pairs(*both, back=True)
-        else:
-            f, g = (fit_ridge(X, Y, weights=weights, penalties=settings) for X, Y in ((A, B), (B, A)))
-        # A half is a pair of maps into one domain: the prediction, and the row itself.
-        halves = {"to target": (f.map.W, np.eye(B.shape[1])), "to source": (np.eye(A.shape[1]), g.map.W)}
+        pairs = PairedSpan.of(joint)
+        f, g = pairs.fit_ridge(settings), pairs.fit_ridge(settings, back=True)
+        a, b = pairs.axes
+        # A half is a pair of maps into one domain, along its axes: the prediction, and the row itself.
+        halves = {"to target": (f.map.W, b.axes), "to source": (a.axes, g.map.W)}
         kept = list(halves.values()) if self.ways == "both" else [halves[self.ways]]
-        maps = [np.hstack([half[k] for half in kept]) for k in (0, 1)]
-        space = space_from_axes(joint, axes, (maps[0], maps[1]), tuple(half[0].shape[1] for half in kept))
+        W_s, W_t = (np.hstack([half[k] for half in kept]) for k in (0, 1))
+        space = centred_space(joint, (W_s, W_t), (a.mean, b.mean), tuple(half[0].shape[1] for half in kept))
         return space, {"penalties_": (f.penalty, g.penalty)}

@@ -18,10 +18,10 @@ others, which is exact and costs no further fit (:func:`fit_ridge`).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 import scipy.linalg as sla
@@ -78,15 +78,23 @@ class AffineMap:
         return cast
 
 
+# Errors of held-out rows, and residuals of the fit, for a penalty: squares (2, m), weighted.
+RowErrors: TypeAlias = Callable[[float], FloatArray]
 # The penalties that are tried, in units of the mean eigenvalue of the input's Gram matrix.
 PENALTIES: FloatArray = 10.0 ** np.arange(-4.0, 3.25, 0.5)
 # Eigenvalues of the Gram matrix below this share of the largest are rounding (in double precision).
 SMALLEST = 1e-10
 
-# Rows for each column from which the error is computed from products of d columns, and never from a table of
-# residuals: half of the time. Residuals are then differences of large numbers, for which single precision has too
-# few digits, and double precision too where there are as many columns as rows.
-MANY = 2
+# Random rows whose leave-one-out errors are computed first, and the factor by which they become more.
+FIRST_ROWS, MORE_ROWS = 512, 4
+# With more than this, all are taken.
+MOST_ROWS = 10_000
+# Standard errors by which penalties have to differ where not all rows are compared.
+SURE = 6.0
+# The share by which the squared residuals of a sample may differ from those of all rows.
+UNLIKE_ALL = 0.25
+# Rows that are centred at once.
+BLOCK = 2048
 
 
 @dataclass(frozen=True, eq=False)
@@ -102,7 +110,8 @@ class RidgeFit:
     place : int
         Its place among the candidate penalties.
     error : float
-        The weighted sum of squared errors when each row is predicted from all others.
+        The weighted sum of squared errors when each row is predicted from all others; of many rows, estimated from
+        as many as decide between penalties.
     """
 
     map: AffineMap
@@ -139,24 +148,22 @@ class Spectrum:
         return np.asarray(self.V @ ((self.s / (self.values + self.s.dtype.type(penalty)))[:, None] * self.Z))
 
     def best(
-        self,
-        penalties: FloatArray,
-        near: int | None,
-        n: int,
-        squared: float,
-        errors: Callable[[FloatArray], Sequence[float]],
+        self, penalties: FloatArray, near: int | None, n: int, squared: float, errors: Callable[[int], RowErrors]
     ) -> tuple[float, int, float]:
         """Return the candidate penalty with the least error, its place, and the error.
 
         The search begins ``near`` a place, or where generalised cross-validation of n rows, whose outputs have this
-        sum of ``squared`` lengths, has its minimum.
+        sum of ``squared`` lengths, has its minimum. ``errors(m)`` are those of m random rows, or of all n.
         """
         offered = penalties * float(self.values.mean())
-        start = min(max(near or 0, 0), len(penalties) - 1)
-        if near is None:
-            start = _minimise_gcv(self.values, self.Z, n, squared, offered)
-        place, error = _descend(lambda places: errors(offered[places]), start, len(penalties))
-        return float(offered[place]), place, error
+        residuals, factors = _generalised_errors(self.values, self.Z, n, squared, offered)
+        start = int(np.argmin(residuals * factors)) if near is None else min(max(near, 0), len(penalties) - 1)
+        m = FIRST_ROWS if n > 2 * FIRST_ROWS else n
+        while True:
+            place, error, sure = _descend(_Estimate(errors(m), offered, residuals, factors, m, n), start)
+            if sure:
+                return float(offered[place]), place, error
+            m = MORE_ROWS * m if MORE_ROWS * m <= min(n, MOST_ROWS) else n
 
 
 def fit_ridge(
@@ -201,103 +208,141 @@ def fit_ridge(
     A, B = X - x_mean, Y - y_mean
     A[:, (X[0] == X).all(axis=0)] = 0.0  # of constant columns a weighted mean leaves rounding, which is no signal
     if weights is not None:
-        A, B = A * np.sqrt(w)[:, None], B * np.sqrt(w)[:, None]
-    U, found = decompose(A, B)
+        A *= np.sqrt(w)[:, None]
+        B *= np.sqrt(w)[:, None]
+    left, found = decompose(A, B)
     if not len(found.s):  # constant inputs predict the mean
         # The share of all other rows: none is left of one pair, or of one that is by far the heaviest.
         others = np.maximum(1.0 - share, np.finfo(X.dtype).eps)
         error = float(((B / others[:, None]) ** 2).sum(dtype=np.float64))
         return RidgeFit(AffineMap(np.zeros((X.shape[1], Y.shape[1]), X.dtype), x_mean, y_mean), 0.0, 0, error)
-    many = len(X) >= MANY * X.shape[1] and X.dtype == np.float64
-    error_of = (_leave_one_out_of_many if many else _leave_one_out)(U, found.values, found.Z, B, share)
-    squared = float(np.einsum("ij,ij->", B, B, dtype=np.float64))
-    penalty, place, error = found.best(
-        penalties, near, len(X), squared, lambda offered: [error_of(float(each)) for each in offered]
-    )
+    order = np.random.default_rng(0).permutation(len(X))
+
+    def errors(m: int) -> RowErrors:
+        rows: Any = slice(None) if m == len(X) else order[:m]
+        return leave_one_out(left(rows), found, B[rows], share[rows])
+
+    squared = _squared(B)
+    penalty, place, error = found.best(penalties, near, len(X), squared, errors)
     return RidgeFit(AffineMap(found.coefficients(penalty), x_mean, y_mean), penalty, place, error)
 
 
-def decompose(A: FloatArray, B: FloatArray) -> tuple[FloatArray, Spectrum]:
-    """Return U (n, r), and the spectrum, of centred and weighted inputs A (n, d) and outputs B (n, e).
+def decompose(A: FloatArray, B: FloatArray) -> tuple[Callable[[Any], FloatArray], Spectrum]:
+    """Return U (n, r), as a function of rows, and the spectrum of centred and weighted inputs A (n, d), outputs B.
 
     By the smaller of the two Gram matrices of A.
 
     Examples
     --------
     >>> U, found = decompose(np.array([[2.0], [-2.0]]), np.array([[1.0], [-1.0]]))
-    >>> found.values, found.coefficients(0.0).round(9)
-    (array([8.]), array([[0.5]]))
+    >>> found.values, found.coefficients(0.0).round(9), np.abs(U([0])).round(3)
+    (array([8.]), array([[0.5]]), array([[0.707]]))
     """
     n, d = A.shape
-    values, vectors = sla.eigh(A.T @ A if d <= n else A @ A.T, check_finite=False)
+    values, vectors = sla.eigh(A.T @ A if d <= n else A @ A.T, driver="evd", check_finite=False)
     rounding = max(SMALLEST, 100.0 * float(np.finfo(A.dtype).eps))
     kept = values > rounding * max(float(values[-1]), float(np.finfo(A.dtype).tiny))
     s, E = np.sqrt(values[kept]), vectors[:, kept]
-    U, V = (A @ (E / s), E) if d <= n else (E, A.T @ (E / s))
-    return U, Spectrum(s, V, np.asarray(U.T @ B))
+    over = E / s
+    if d > n:
+        return E.__getitem__, Spectrum(s, A.T @ over, E.T @ B)
+    # Of many rows, U is needed for those only whose errors are compared.
+    return lambda rows: np.asarray(A[rows] @ over), Spectrum(s, E, over.T @ (A.T @ B))
 
 
-def _leave_one_out(
-    U: FloatArray, values: FloatArray, Z: FloatArray, B: FloatArray, share: FloatArray
-) -> Callable[[float], float]:
-    """Return the leave-one-out error as a function of the penalty; what is common to all is computed once.
+def leave_one_out(U: FloatArray, found: Spectrum, B: FloatArray, share: FloatArray) -> RowErrors:
+    """Return a function of the penalty: squared errors (m,) of held-out rows, and squared residuals (m,) of the fit.
 
     With q the share of each direction that the penalty removes, the residual is R + U q Z, and 1 - h the part of
     a row outside U plus U² q: sums of small numbers, not differences of large ones.
+
+    Parameters
+    ----------
+    U : array (m, r)
+        Rows of the left singular vectors.
+    found : Spectrum
+        Of all rows.
+    B : array (m, e)
+        The same rows of the outputs, centred and weighted.
+    share : array (m,)
+        Of these rows in the weight of all.
     """
-    R = B - U @ Z
-    G, K = R @ Z.T, Z @ Z.T
-    lengths, squares = np.einsum("ij,ij->i", R, R), U**2
+    squares = U**2
     outside = np.maximum(1.0 - share - squares.sum(axis=1), 0.0)
+    R = B - U @ found.Z
 
-    def error(penalty: float) -> float:
-        q = (penalty / (values + penalty)).astype(U.dtype)
-        F = U * q
-        residual = lengths + 2.0 * np.einsum("ij,ij->i", F, G) + np.einsum("ij,ij->i", F @ K, F)
+    def errors(penalty: float) -> FloatArray:
+        q = (penalty / (found.values + penalty)).astype(U.dtype)
+        D = (U * q) @ found.Z
+        D += R
+        residuals = np.einsum("ij,ij->i", D, D, dtype=np.float64)
         left = np.maximum(outside + squares @ q, np.finfo(U.dtype).tiny ** 0.25)
-        return float(np.sum(np.maximum(residual, 0.0) / left**2, dtype=np.float64))
+        return np.stack([residuals / left.astype(np.float64) ** 2, residuals])
 
-    return error
-
-
-def _leave_one_out_of_many(
-    U: FloatArray, values: FloatArray, Z: FloatArray, B: FloatArray, share: FloatArray
-) -> Callable[[float], float]:
-    """Return the same function for many rows: Σ c |B - U h Z|² with h = 1 - q and c = 1 / (1 - leverage)²."""
-    K, G = Z @ Z.T, U * (B @ Z.T)
-    lengths, squares = np.einsum("ij,ij->i", B, B), U**2
-
-    def error(penalty: float) -> float:
-        h = values / (values + penalty)
-        root = 1.0 / np.maximum(1.0 - share - squares @ h, np.finfo(U.dtype).eps)
-        F = U * root[:, None]
-        c = root**2
-        return float(max(c @ lengths - 2.0 * (c @ G) @ h + h @ ((F.T @ F) * K) @ h, 0.0))
-
-    return error
+    return errors
 
 
-def _minimise_gcv(values: FloatArray, Z: FloatArray, n: int, squared: float, offered: FloatArray) -> int:
-    """Return where generalised cross-validation, with equal leverage for all rows, has its minimum."""
+def _generalised_errors(
+    values: FloatArray, Z: FloatArray, n: int, squared: float, offered: FloatArray
+) -> tuple[FloatArray, FloatArray]:
+    """Return the sums of squared residuals (p,), and the factors (p,) of generalised cross-validation.
+
+    Their product is the error of leaving out each row if the leverage of all were equal.
+    """
     explained = np.einsum("ij,ij->i", Z, Z, dtype=np.float64)
     rest = max(float(squared - explained.sum()), 0.0)
     taken = offered[:, None] / (values[None, :] + offered[:, None])
     outside = max(n - 1.0 - len(values), 0.0)
-    return int(np.argmin((taken**2 @ explained + rest) / (outside + taken.sum(axis=1)) ** 2))
+    return taken**2 @ explained + rest, (n / (outside + taken.sum(axis=1))) ** 2
 
 
-def _descend(errors: Callable[[list[int]], Sequence[float]], start: int, n: int) -> tuple[int, float]:
-    """Return the first place, from ``start``, that is no worse than its neighbours, and its error."""
-    known: dict[int, float] = {}
-    place = start
-    while True:
-        near = [k for k in (place, place - 1, place + 1) if 0 <= k < n]
-        missing = [k for k in near if k not in known]
-        known.update(zip(missing, errors(missing) if missing else [], strict=True))
-        best = min(near, key=known.__getitem__)
+@dataclass(frozen=True, eq=False)
+class _Estimate:
+    """The leave-one-out errors of all penalties, from those of m of n rows.
+
+    The sum of squared residuals of all rows is known. What a sample has to tell is by how much the errors of rows
+    differ from their residuals times the factor of generalised cross-validation: little, with a small variance.
+    """
+
+    errors: RowErrors
+    offered: FloatArray
+    residuals: FloatArray
+    factors: FloatArray
+    m: int
+    n: int
+
+    def __call__(self, place: int) -> tuple[float, FloatArray]:
+        """Return the error, and the part of it that each row of the sample has."""
+        errors, residuals = self.errors(float(self.offered[place]))
+        if self.m == self.n:
+            return float(errors.sum()), errors
+        rows = errors - self.factors[place] * residuals
+        # Without the few rows that most of the residuals come from, the sample knows nothing of its own error.
+        if abs(residuals.mean() * self.n / self.residuals[place] - 1.0) > UNLIKE_ALL:
+            return float(self.residuals[place] * self.factors[place]), np.full(len(rows), np.nan)
+        return float(self.residuals[place] * self.factors[place] + rows.mean() * self.n), rows
+
+    def is_sure(self, best: tuple[float, FloatArray], other: tuple[float, FloatArray]) -> bool:
+        """Return whether all rows would say the same of two penalties as the sample does."""
+        if self.m == self.n:
+            return True
+        deviation = (other[1] - best[1]).std() * np.sqrt((1.0 - self.m / self.n) / self.m) * self.n
+        return bool(other[0] - best[0] > SURE * deviation)
+
+
+def _descend(estimate: _Estimate, start: int) -> tuple[int, float, bool]:
+    """Return the first place, from ``start``, no worse than its neighbours, its error, and whether all is sure."""
+    known: dict[int, tuple[float, FloatArray]] = {}
+    place, sure = start, True
+    while sure:
+        near = [k for k in (place, place - 1, place + 1) if 0 <= k < len(estimate.offered)]
+        known.update({k: estimate(k) for k in near if k not in known})
+        best = min(near, key=lambda k: known[k][0])
+        sure = all(estimate.is_sure(known[best], known[k]) for k in near if k != best)
         if best == place:
-            return place, known[place]
+            break
         place = best
+    return place, known[place][0], sure
 
 
 # Rows that the kernel is compared with; with more pairs than these, an even sample of them (Nyström).
@@ -566,27 +611,36 @@ def fit_procrustes(
     array([[2., 8.]])
     """
     w = np.ones(len(X), dtype=X.dtype) if weights is None else np.asarray(weights, dtype=X.dtype)
-    share, root = w / w.sum(), np.sqrt(w)[:, None]
+    share = w / w.sum()
     x_mean, y_mean = share @ X, share @ Y
-    A, B = (X - x_mean) * root, (Y - y_mean) * root
+    root = None if weights is None else np.sqrt(w)[:, None]
+    few = len(X) < min(X.shape[1], Y.shape[1])
+    M, inputs, outputs, spans = np.zeros((1, 1), X.dtype), 0.0, 0.0, None
+    for start in range(0, len(X), len(X) if few else BLOCK):  # no copy of many rows
+        rows = slice(start, start + (len(X) if few else BLOCK))
+        A, B = X[rows] - x_mean, Y[rows] - y_mean
+        if root is not None:
+            A, B = A * root[rows], B * root[rows]
+        inputs, outputs = inputs + _squared(A), outputs + _squared(B)
+        if few:  # within the span of the rows
+            spans = _row_span(A), _row_span(B)
+            A, B = spans[0][1], spans[1][1]
+        M = M + A.T @ B
     # What rounding leaves of a product that ought to be zero; centring rounds in units of the rows before it.
-    rounding = _length(X * root) * _length(B) + _length(A) * _length(Y * root)
-    U, values, V = _cross_svd(A, B, ROUNDING * float(np.finfo(A.dtype).eps) * rounding)
+    total = float(w.sum())
+    before = inputs + total * _squared(x_mean), outputs + total * _squared(y_mean)
+    rounding = np.sqrt(before[0] * outputs) + np.sqrt(inputs * before[1])
+    U, values, Vt = sla.svd(M, full_matrices=False, check_finite=False)
+    kept = values > ROUNDING * float(np.finfo(X.dtype).eps) * rounding
+    U, values, V = U[:, kept], values[kept], Vt[kept].T
+    if spans is not None:
+        U, V = spans[0][0] @ U, spans[1][0] @ V
     factor = 1.0
     if scale and len(values):
-        factor = float(values.sum(dtype=np.float64) / np.square(A @ U).sum(dtype=np.float64))
+        # An orthogonal U leaves the lengths as they are; else they are those of the projected rows.
+        turned = inputs if U.shape[0] == U.shape[1] else float(w @ np.square((X - x_mean) @ U).sum(axis=1))
+        factor = float(values.sum(dtype=np.float64)) / turned
     return ProcrustesFit(U, V, values, factor, x_mean, y_mean)
-
-
-def _cross_svd(A: FloatArray, B: FloatArray, smallest: float) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Return U, σ, V of AᵀB for each σ above ``smallest``; through the span of the rows where they are few."""
-    if len(A) < min(A.shape[1], B.shape[1]):
-        (P, A), (Q, B) = _row_span(A), _row_span(B)
-        U, values, V = _cross_svd(A, B, smallest)
-        return P @ U, values, Q @ V
-    U, values, Vt = sla.svd(A.T @ B, full_matrices=False, check_finite=False)
-    kept = values > smallest
-    return U[:, kept], values[kept], Vt[kept].T
 
 
 def _row_span(M: FloatArray) -> tuple[FloatArray, FloatArray]:
@@ -595,5 +649,6 @@ def _row_span(M: FloatArray) -> tuple[FloatArray, FloatArray]:
     return Q, R.T
 
 
-def _length(M: FloatArray) -> float:
-    return float(np.sqrt(np.square(M).sum(dtype=np.float64)))
+def _squared(M: FloatArray) -> float:
+    """Return the sum of squares."""
+    return float(np.einsum("i,i->", M.ravel(), M.ravel(), dtype=np.float64))
