@@ -57,6 +57,7 @@ bench-scale: $(VENV)/.dev ## From a hundred rows to a million: growth, memory, u
 	$(BIN)/python -m benchmarks.systems_scale
 	$(BIN)/python -m benchmarks.shapes
 	$(BIN)/python -m benchmarks.landmarks
+	$(BIN)/python -m benchmarks.linkage
 
 house: $(VENV)/.dev ## The shape of the source: files, code lines, functions, and the modules that a job enters
 	$(BIN)/python -m benchmarks.house
