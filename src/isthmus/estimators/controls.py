@@ -6,6 +6,7 @@ What a system gains from a source that says nothing, it did not gain from the so
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterator, Sequence
+from dataclasses import replace
 from itertools import islice
 from typing import Any
 
@@ -52,8 +53,15 @@ from isthmus.estimators.base import (
 )
 from isthmus.estimators.mlhd import MLHD
 from isthmus.exceptions import InputError
-from isthmus.geometry.discriminants import SoftLDA, balance, centre_scores, score_deviation
-from isthmus.geometry.similarity import normalize_precisely
+from isthmus.geometry.discriminants import (
+    ShareEstimate,
+    SoftLDA,
+    balance,
+    centre_scores,
+    infer_shares,
+    score_deviation,
+)
+from isthmus.geometry.similarity import normalize_precisely, normalize_rows
 
 
 def make_noise_source(X: Any, y: Any, rng: np.random.Generator) -> tuple[Matrix, NDArray[Any]]:
@@ -408,7 +416,8 @@ class BalancedKMeans(TargetEstimator):
               \mu_c = \frac{\sum_u P_{uc} z_u + w \sum_{l \in c} z_l}{\sum_u P_{uc} + w n_c}
 
     z are target rows on their leading principal axes, of unit length; s is the deviation of the squared distances,
-    τ = 0.5, w = 3. Scores are averaged over several numbers of axes.
+    τ = 0.5, w = 3. Scores are averaged over several numbers of axes. Classes have equal shares, unless labelled rows
+    show that they have not (:func:`~isthmus.geometry.discriminants.infer_shares`).
 
     Parameters
     ----------
@@ -453,7 +462,8 @@ class BalancedKMeans(TargetEstimator):
         axes, free, Y = principal_axes(target.X), target.y < 0, np.eye(len(present))[codes]
         axes = axes if len(axes.deviations) else axes.leading(1)
         views = self._views(axes, target.X, len(present))
-        means = tuple(_fit_balanced_means(Z[target.labelled], Y, Z[free]) for Z in views)
+        found = infer_shares([(Z[target.labelled], Z[free]) for Z in views], codes)
+        means = tuple(_fit_balanced_means(Z[target.labelled], Y, Z[free], found) for Z in views)
         rows = free if free.any() else np.ones(len(free), dtype=bool)
         units = tuple(score_deviation(-cdist(Z[rows], M, "sqeuclidean")) for Z, M in zip(views, means, strict=True))
         return {"axes_": axes, "means_": means, "units_": units, "_present": present}
@@ -491,20 +501,22 @@ class BalancedKMeans(TargetEstimator):
         return int(max(M.shape[1] for M in self.means_))
 
 
-def _fit_balanced_means(L: FloatArray, Y: FloatArray, U: FloatArray) -> FloatArray:
+def _fit_balanced_means(L: FloatArray, Y: FloatArray, U: FloatArray, found: ShareEstimate) -> FloatArray:
     """Return the means (C, k) from labelled rows L, whose classes are the rows of Y, and unlabelled rows U."""
     totals, sizes = SEED_WEIGHT * Y.T @ L, SEED_WEIGHT * Y.sum(axis=0)
     # The first means are those of the labelled rows alone.
     M = totals / sizes[:, None]
     for _ in range(ROUNDS if len(U) else 0):
         scores = -cdist(U, M, "sqeuclidean")
-        P = balance(scores / (TEMPERATURE * score_deviation(scores)), np.full(len(M), 1.0 / len(M)))
+        P = balance(scores / (TEMPERATURE * score_deviation(scores)), found.shares, found.strictness)
         M = (totals + P.T @ U) / (sizes + P.sum(axis=0))[:, None]
     return np.asarray(M)
 
 
 # Axes along which the target varies by no more than this part of its largest deviation are left out.
 FLAT = 1e-10
+# Added to a class's share before its logarithm.
+LEAST_SHARE = 1e-3
 
 
 class SelfTrainedLDA(TargetEstimator):
@@ -530,8 +542,9 @@ class SelfTrainedLDA(TargetEstimator):
         How often the discriminants learn from their guesses.
     shrinkage : float or "auto"
         The weight in (0, 1] of the scaled identity in S; "auto" is the oracle approximating shrinkage.
-    marginal : {"uniform", "labelled"}
-        The shares of the classes among unlabelled rows: equal, or as among the labelled rows.
+    marginal : {"auto", "uniform", "labelled"}
+        The shares of the classes among unlabelled rows: equal, or as among the labelled rows. "auto": equal, unless
+        labelled rows show that they are not (:func:`~isthmus.geometry.discriminants.infer_shares`).
     source_transformer, target_transformer : transformer or pipeline of scikit-learn, optional
         As in :class:`~isthmus.MLHD`; that of the source is there so that all systems can be prepared alike.
 
@@ -569,7 +582,7 @@ class SelfTrainedLDA(TargetEstimator):
         *,
         n_rounds: int = 10,
         shrinkage: float | str = "auto",
-        marginal: str = "uniform",
+        marginal: str = "auto",
         source_transformer: Any = None,
         target_transformer: Any = None,
     ) -> None:
@@ -581,19 +594,26 @@ class SelfTrainedLDA(TargetEstimator):
         present, codes = np.unique(target.y[target.labelled], return_inverse=True)
         y = np.full(len(target.y), -1)
         y[target.labelled] = codes
-        counts = np.bincount(codes) if self.marginal == "labelled" else np.ones(len(present))
         # Flat axes would make the shared covariance singular.
         axes = principal_axes(target.X, tolerance=FLAT)
         axes = axes if len(axes.deviations) else axes.leading(1)
         Z = axes.coordinates(target.X)
         sizes = sorted({min(multiple * len(present), Z.shape[1]) for multiple in multiples})
-        rounds = [iterate_self_training(Z[:, :k], y, counts / counts.sum(), shrinkage) for k in sizes]
+        found = self._shares([Z[:, :k] for k in sizes], y)
+        rounds = [iterate_self_training(Z[:, :k], y, found, shrinkage) for k in sizes]
         discriminants = tuple(next(islice(each, self.n_rounds, None)) for each in rounds)
         return {"axes_": axes, "discriminants_": discriminants, "_present": present}
 
+    def _shares(self, views: list[FloatArray], y: IntArray) -> ShareEstimate:
+        known = y >= 0
+        if self.marginal == "auto":
+            return infer_shares([(normalize_rows(Z[known]), normalize_rows(Z[~known])) for Z in views], y[known])
+        counts = np.bincount(y[known]) if self.marginal == "labelled" else np.ones(y.max() + 1)
+        return ShareEstimate(counts / counts.sum())
+
     def _validate(self) -> tuple[list[int], float | None]:
         super()._validate()
-        check_choice(self.marginal, "marginal", ("uniform", "labelled"))
+        check_choice(self.marginal, "marginal", ("auto", "uniform", "labelled"))
         multiples = check_multiples(self.components)
         if isinstance(self.shrinkage, str):
             check_choice(self.shrinkage, "shrinkage", ("auto",))
@@ -625,21 +645,26 @@ class SelfTrainedLDA(TargetEstimator):
 
 
 def iterate_self_training(
-    Z: FloatArray, y: IntArray, shares: FloatArray, shrinkage: float | None = None
+    Z: FloatArray, y: IntArray, found: ShareEstimate, shrinkage: float | None = None
 ) -> Iterator[SoftLDA]:
     """Yield discriminants of centred rows Z (n, k), each taught by the guesses of the one before, without end.
 
     The codes y (n,) are -1 for unlabelled rows; every class has a labelled row.
     """
     unlabelled = y < 0
-    P = np.eye(len(shares))[y]
+    P = np.eye(len(found.shares))[y]
     if unlabelled.any():
-        P[unlabelled] = balance(_nearest_scores(Z[unlabelled], Z[~unlabelled], y[~unlabelled]), shares)
+        P[unlabelled] = balance(
+            _nearest_scores(Z[unlabelled], Z[~unlabelled], y[~unlabelled]), found.shares, found.strictness
+        )
     while True:
         lda = SoftLDA.of(Z, P, shrinkage)
-        yield lda
+        if found.strictness < 1.0:  # shares that give way are part of the rule
+            yield replace(lda, offsets=lda.offsets + np.log(P[unlabelled].mean(axis=0) + LEAST_SHARE))
+        else:
+            yield lda
         if unlabelled.any():
-            P[unlabelled] = balance(lda.scores(Z[unlabelled]), shares)
+            P[unlabelled] = balance(lda.scores(Z[unlabelled]), found.shares, found.strictness)
 
 
 def _nearest_scores(Z: FloatArray, labelled: FloatArray, y: IntArray) -> FloatArray:

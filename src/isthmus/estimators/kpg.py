@@ -11,12 +11,14 @@ from scipy.special import softmax, xlogy
 from sklearn.base import clone, is_classifier
 from sklearn.svm import LinearSVC
 
-from isthmus._core.validation import UNLABELLED, FloatArray, Matrix, as_dense, check_number
+from isthmus._core.validation import UNLABELLED, FloatArray, IntArray, Matrix, as_dense, check_number
 from isthmus.data.domains import TwoDomains
 from isthmus.estimators.base import LABELS_AND_ROWS, SystemFacts, check_two_classes, warn_about_data
 from isthmus.estimators.hfa import TargetClassifier
 from isthmus.exceptions import ConvergenceWarning, InputError, warn
+from isthmus.geometry.discriminants import infer_shares
 from isthmus.geometry.kernels import Linear
+from isthmus.geometry.similarity import normalize_rows
 
 BLOCK = 1024
 
@@ -55,18 +57,20 @@ def jensen_shannon(P: FloatArray, Q: FloatArray) -> FloatArray:
 
 @dataclass(frozen=True, eq=False)
 class Plan:
-    """A transport plan (n, m) between uniform weights, and by how much its row sums are off in all."""
+    """A transport plan (n, m) between weighted rows, and by how much its row sums are off in all."""
 
     matrix: FloatArray
     error: float
     n_iter: int
 
 
-def sinkhorn(cost: FloatArray, regularization: float, tol: float, max_iter: int) -> Plan:
+def sinkhorn(
+    cost: FloatArray, regularization: float, tol: float, max_iter: int, weights: FloatArray | None = None
+) -> Plan:
     r"""Return the plan of least cost with entropy: :math:`\min \langle \pi, G \rangle - \varepsilon H(\pi)`.
 
-    Costs are between 0 and 1 and ε at least 1/300, so that exp(-G/ε) is a number in double precision and no
-    logarithms are needed.
+    Rows have the ``weights`` (n,), which sum to one, or uniform ones; columns have uniform ones. Costs are between 0
+    and 1 and ε at least 1/300, so that exp(-G/ε) is a number in double precision and no logarithms are needed.
 
     Examples
     --------
@@ -78,12 +82,13 @@ def sinkhorn(cost: FloatArray, regularization: float, tol: float, max_iter: int)
     # Rows and columns of large costs alone would start from rounding.
     K = np.exp(-(cost - cost.min(axis=1, keepdims=True)) / regularization)
     v = np.full(m, 1.0 / m)
+    w = np.full(n, 1.0 / n) if weights is None else weights
     for k in range(max_iter):
         Kv = K @ v
-        u = 1.0 / (n * Kv)
+        u = w / Kv
         v = 1.0 / (m * (u @ K))
         if k % 10 == 9 or k == max_iter - 1:
-            error = float(np.abs(u * (K @ v) - 1.0 / n).sum())
+            error = float(np.abs(u * (K @ v) - w).sum())
             if error <= tol:
                 break
     K *= u[:, None]
@@ -105,10 +110,11 @@ class KPGRL(TargetClassifier):
        R(x) = \mathrm{softmax}_k(-\|x - \kappa_k\|^2 / (\tau m))
 
     A key point is a labelled target row, and its partner the mean of its class in the source; a row is known by how
-    near it is to each. The plan π has uniform weights on the source rows and on the unlabelled target rows; every
-    source row moves to the mean, by π, of the target rows that it is matched with; a classifier learns from the
-    moved rows and the labelled target rows. Key points are matched with each other and with nothing else, so that
-    they drop out of the plan.
+    near it is to each. The plan π has uniform weights on the source rows and on the unlabelled target rows; where
+    labelled rows show that the target's classes have unequal shares
+    (:func:`~isthmus.geometry.discriminants.infer_shares`), source rows weigh by these. Every source row moves to the
+    mean, by π, of the target rows that it is matched with; a classifier learns from the moved rows and the labelled
+    target rows. Key points are matched with each other and with nothing else, so that they drop out of the plan.
 
     As in the public release, which has as many source rows as unlabelled ones; its support vectors have an RBF kernel
     with γ = 1/d. It costs a table of n_s × n_u numbers, and k times as many logarithms.
@@ -212,7 +218,8 @@ class KPGRL(TargetClassifier):
         ]
         cost = jensen_shannon(*R)
         k, largest = len(known), float(cost.max())
-        return sinkhorn(cost[k:, k:] / (largest or 1.0), self.regularization, self.tol, self.max_iter)
+        weights = _weigh_source(ys, *keys[1:], domains.target.y[known], Y[free])
+        return sinkhorn(cost[k:, k:] / (largest or 1.0), self.regularization, self.tol, self.max_iter, weights)
 
     def _scores(self, rows: Matrix) -> FloatArray:
         points = as_dense(rows)
@@ -220,6 +227,14 @@ class KPGRL(TargetClassifier):
             return np.asarray(self.classifier_.predict_proba(points))
         values = np.asarray(self.classifier_.decision_function(points))
         return values if values.ndim == 2 else 0.5 * np.stack([-values, values], axis=1)
+
+
+def _weigh_source(ys: IntArray, L: FloatArray, yl: IntArray, U: FloatArray) -> FloatArray | None:
+    """Return weights of the source rows (n,) by the shares of the target's classes; None for uniform ones."""
+    if len(np.unique(yl)) < int(ys.max()) + 1:
+        return None  # classes without a label have unknown shares
+    found = infer_shares([(normalize_rows(L), normalize_rows(U))], yl)
+    return None if found.strictness == 1.0 else (found.shares / np.bincount(ys))[ys]
 
 
 def _check_scoring_classifier(classifier: Any) -> None:

@@ -15,6 +15,7 @@ from isthmus._core.validation import BoolArray, FloatArray, IntArray, Matrix, as
 from isthmus.estimators.controls import SHARED, SelfTrainedLDA, SharedColumns
 from isthmus.evidence.comparison import Estimate, compare_with_best, estimate_difference
 from isthmus.evidence.held_out import wilson_interval
+from isthmus.evidence.scores import Reliability, measure_reliability
 from isthmus.exceptions import DataWarning, InputError
 from isthmus.geometry.similarity import prepare_rows, scale_rows
 from isthmus.study.board import Board
@@ -216,6 +217,8 @@ class HeldOutLabels:
         Columns that both domains share.
     shared_accuracy : float or None
         The accuracy of linear support vectors on these; None without any.
+    reliability : Reliability or None
+        Of the probabilities of the predictions; None where the system has none.
     """
 
     tested: int
@@ -225,6 +228,7 @@ class HeldOutLabels:
     interval: tuple[float, float]
     n_shared: int = 0
     shared_accuracy: float | None = None
+    reliability: Reliability | None = None
 
     @property
     def sentence(self) -> str:
@@ -237,11 +241,17 @@ class HeldOutLabels:
         return (
             f"Held-out labels: {self.accuracy:.0%} [{low:.0%}, {high:.0%}] of {self.tested:,} are predicted "
             f"correctly, half of them hidden at a time{others}. Baseline: {baseline}"
+            + ("" if self.reliability is None else f" {self.reliability.sentence}")
         )
 
     def to_dict(self) -> dict[str, Any]:
         """Return the measurement as plain types, for JSON."""
-        return vars(self) | {"interval": list(self.interval), "sentence": self.sentence}
+        curve = None
+        if self.reliability is not None:
+            error, found = self.reliability.error, vars(self.reliability)
+            bins = {k: [None if x != x else x for x in values.tolist()] for k, values in found.items()}
+            curve = {"error": error, **bins}
+        return vars(self) | {"interval": list(self.interval), "sentence": self.sentence, "reliability": curve}
 
 
 def hold_out_labels(
@@ -298,7 +308,7 @@ def hold_out_labels(
     n = question.X_source.shape[0] + n_target
     J = next((often for most, often in TIMES.items() if n <= most), 1) if times is None else times
     splits = Splits(question, tuple(np.random.SeedSequence(random_state).generate_state(J).tolist()))
-    right, baseline = (np.full((J, n_target), np.nan) for _ in range(2))
+    right, baseline, claimed = (np.full((J, n_target), np.nan) for _ in range(3))
     n_shared = 0 if shared is None else int(shared[0].shape[1])
     for split, seed in enumerate(splits.seeds):
         progress(split, J)
@@ -309,6 +319,8 @@ def hold_out_labels(
             warnings.filterwarnings("ignore", "y_target: .* no labelled row", DataWarning)
             model = clone(system).fit(*rows.fit, **({} if rows.pairs is None else {"pairs": rows.pairs}))
             right[split, rows.test] = model.predict(rows.X_test) == rows.y_test
+            if hasattr(model, "predict_proba"):
+                claimed[split, rows.test] = model.predict_proba(rows.X_test).max(axis=1)
             if shared is not None:
                 S, T = shared
                 columns = np.repeat(np.arange(n_shared)[:, None], 2, axis=1)
@@ -317,7 +329,9 @@ def hold_out_labels(
     tested, accuracy = int(np.any(~np.isnan(right), axis=0).sum()), _mean_by_row(right)
     interval = wilson_interval(accuracy * tested, tested)
     alone = None if shared is None else _mean_by_row(baseline)
-    return HeldOutLabels(tested, len(question.labelled) - tested, J, accuracy, interval, n_shared, alone)
+    sure = np.isfinite(claimed)
+    curve = measure_reliability(claimed[sure], right[sure]) if sure.any() else None
+    return HeldOutLabels(tested, len(question.labelled) - tested, J, accuracy, interval, n_shared, alone, curve)
 
 
 def _mean_by_row(right: FloatArray) -> float:

@@ -15,8 +15,9 @@
    In each of them a closed gate leaves the target alone.
 2. **Pairs**: where every class has a label, the rule of known pairs joins in equal parts, by a gate of its own
    (:func:`add_pairs`).
-3. **Shares**: with ``shares="estimated"``, once more with the shares that the first run implies.
-4. **Calibration**: one temperature, from labels held out in three folds
+3. **Shares**: with ``shares="auto"``, those that labelled rows support
+   (:func:`~isthmus.geometry.discriminants.infer_shares`), before all else.
+4. **Calibration**: one temperature, from reruns of all this with labels held out in three folds
    (:func:`~isthmus.tasks.transfer.evidence.fit_temperature`).
 
 The starts are in :mod:`~isthmus.tasks.transfer.starts` and :mod:`~isthmus.tasks.transfer.soft_pairs`, the rules and
@@ -92,8 +93,6 @@ class TransferOutcome:
     rule: Rule
     # Guesses of the unlabelled target rows (n_u, C).
     P: FloatArray
-    # Refits the rule to fewer labelled rows; the guesses of the unlabelled ones stay.
-    refit: Callable[[TransferRows], Rule]
     # The reason, as the end of a sentence.
     reason: str
     # True: the source is used; False: it is not; None: it is used, but its names for classes are doubtful.
@@ -115,33 +114,34 @@ def transfer_labels(
     """Run the whole recipe; ``shares`` is the checked parameter, by which the shares of the rows were assumed."""
     auto = isinstance(shares, str) and shares == "auto"
     found = run_recipe(rows, rng, auto, progress)
-    if isinstance(shares, str) and shares == "estimated" and len(found.P):
-        P = np.zeros((len(rows.yt), rows.n_classes))
-        P[rows.unlabelled], P[~rows.unlabelled] = found.P, rows.one_hot
-        rows = replace(rows, shares=floor_shares(starts.estimate_shares(rows.target, rows.yt, P)))
-        found = run_recipe(rows, rng, auto, progress)
     progress("calibration", 1)
-    assumed = rows.shares if found.shares is None else found.shares
-    return replace(found, shares=assumed, temperature=fit_temperature(rows, found.refit))
+
+    def rerun(some: TransferRows) -> Rule:
+        return run_recipe(some, np.random.default_rng(0), auto, lambda what, left: None).rule
+
+    return replace(found, temperature=fit_temperature(rows, rerun, found.rule))
 
 
 def run_recipe(rows: TransferRows, rng: np.random.Generator, auto: bool, progress: StepProgress) -> TransferOutcome:
-    """Choose the recipe by the rows; with ``auto`` it may take over the shares of the source's classes."""
+    """Run the recipe once; with ``auto`` it may estimate the shares, or take over those of the source's classes."""
+    rows = rows.estimate_shares() if auto else rows
+    found = _choose_recipe(rows, rng, auto, progress)
+    return found if found.shares is not None else replace(found, shares=rows.shares)
+
+
+def _choose_recipe(
+    rows: TransferRows, rng: np.random.Generator, auto: bool, progress: StepProgress
+) -> TransferOutcome:
     if not rows.unlabelled.any():
         none = np.empty((0, rows.n_classes))
-
-        def refit(some: TransferRows) -> Rule:
-            return starts.average_rules(starts.fit_discriminants(some, none, rounds=0))
-
-        return TransferOutcome(
-            refit(rows), none, refit, "every target row has a label, so there is nothing to transfer"
-        )
+        rule = starts.average_rules(starts.fit_discriminants(rows, none, rounds=0))
+        return TransferOutcome(rule, none, "every target row has a label, so there is nothing to transfer")
     if len(rows.unknown):
         return name_classes(rows, rng, progress)
     if len(rows.shared) < 2:
         own = starts.fit_target_ensemble(rows)
         P = starts.predict_target(own, rows)[rows.unlabelled]
-        return TransferOutcome(own, P, starts.fit_target_ensemble, "it has fewer than two classes")
+        return TransferOutcome(own, P, "it has fewer than two classes")
     fewer, more = sorted((len(rows.source), len(rows.target)))
     if fewer * more >= MANY**2 and fewer >= MANY // 2:
         found = transfer_with_many_rows(rows, auto, progress)
@@ -195,9 +195,7 @@ def name_classes(rows: TransferRows, rng: np.random.Generator, progress: StepPro
     if z <= SURE:
         reason = f"check the names, relabelled sources agree about as well (agreement {best:.2f}; z = {z:.1f})"
     ok = True if z > SURE else None
-    return TransferOutcome(
-        rule, guesses, lambda fewer: starts.fit_target_vote(fewer, P, 0), reason, ok, evidence, r, named_by
-    )
+    return TransferOutcome(rule, guesses, reason, ok, evidence, r, named_by)
 
 
 def run_source_starts(rows: TransferRows, some: TransferRows, own: FloatArray) -> list[Guess]:
@@ -214,13 +212,9 @@ def run_source_starts(rows: TransferRows, some: TransferRows, own: FloatArray) -
 
 def _keep_clusters(rows: TransferRows, own: FloatArray, rule: Rule, reason: str) -> TransferOutcome:
     """Return the target's clusters ``own`` (n_u, C), in which classes without a label are tied."""
-
-    def refit(fewer: TransferRows) -> Rule:
-        return TiedClasses(polish_guesses(fewer, own, rounds=1)[1], rows.unknown)
-
     P = own.copy()
     P[:, rows.unknown] = P[:, rows.unknown].mean(axis=1, keepdims=True)
-    return TransferOutcome(TiedClasses(rule, rows.unknown), P, refit, reason)
+    return TransferOutcome(TiedClasses(rule, rows.unknown), P, reason)
 
 
 def transfer_with_few_rows(rows: TransferRows, rng: np.random.Generator, progress: StepProgress) -> TransferOutcome:
@@ -234,7 +228,7 @@ def transfer_with_few_rows(rows: TransferRows, rng: np.random.Generator, progres
     progress("target alone", 4)
     own = starts.fit_target_ensemble(rows)
     P = starts.guess_by_rule(own, rows)
-    alone = partial(TransferOutcome, own, P, starts.fit_target_ensemble)
+    alone = partial(TransferOutcome, own, P)
     some = rows.drop_target_classes()
     progress("signatures", 3)
     flat = starts.guess_by_rule(own, rows, sharpness=1.0 / starts.SHARPNESS)
@@ -258,20 +252,19 @@ def transfer_with_few_rows(rows: TransferRows, rng: np.random.Generator, progres
 
     prior = np.zeros((int(rows.unlabelled.sum()), rows.n_classes))  # none for classes that the source lacks
     prior[:, rows.shared] = signs.prior[some.unlabelled]
-    teach = partial(_teach_signatures, prior=prior, gate=signs.gate)
-    base = teach(rows, own)
+    base = _teach_signatures(rows, own, prior=prior, gate=signs.gate)
     progress("mlhd", 2)
     guesses = restrict_classes(starts.guess_by_rule(base, rows, signs.gate * prior), rows)
     Q = extend_classes(starts.iterate_mlhd(some, guesses, rng, signs.gate * prior[:, rows.shared]), rows, P)
     r["mlhd"] = measure_agreement(rows, Q)
-    rule = _add_mlhd(rows, base, Q)
+    # Discriminants taught by MLHD's guesses, in equal parts with the rule so far.
+    rule = starts.combine(rows, base, starts.average_rules(starts.fit_discriminants(rows, Q, rounds=1)))
     weights = {"target": 0.5 - 0.25 * signs.gate, "signatures": 0.25 * signs.gate, "mlhd": 0.5}
     reasons = [f"the class geometries agree (z = {z:.1f} against random relabellings)"] if z > GEOMETRY else []
     reasons += [f"row signatures agree with the target's own guesses (trust {signs.trust:.2f})"] if signs.gate else []
     return TransferOutcome(
         rule,
         starts.guess_by_rule(rule, rows),
-        lambda fewer: _add_mlhd(fewer, teach(fewer, starts.fit_target_ensemble(fewer)), Q),
         ", and ".join(reasons),
         True,
         evidence,
@@ -295,11 +288,6 @@ def _teach_signatures(rows: TransferRows, own: Rule, *, prior: FloatArray, gate:
     return taught if gate == 1.0 else starts.combine(rows, taught, own)
 
 
-def _add_mlhd(rows: TransferRows, base: Rule, Q: FloatArray) -> Rule:
-    """Return a rule, and discriminants taught by MLHD's guesses Q (n_u, C), in equal parts."""
-    return starts.combine(rows, base, starts.average_rules(starts.fit_discriminants(rows, Q, rounds=1)))
-
-
 def transfer_with_many_rows(rows: TransferRows, auto: bool, progress: StepProgress) -> TransferOutcome:
     """Fit the target's discriminants; with a rule of the source by soft pairs, or its shares, where a gate opens.
 
@@ -312,7 +300,7 @@ def transfer_with_many_rows(rows: TransferRows, auto: bool, progress: StepProgre
     P = starts.predict_target(own, rows)[rows.unlabelled]
     some = rows.drop_target_classes()
     source, target = some.prepared
-    alone = partial(TransferOutcome, own, P, starts.fit_target_vote)
+    alone = partial(TransferOutcome, own, P)
     if not measure_separability(source.points, some.ys, some.n_classes)[1]:
         return alone(NOT_SEPARABLE)
     counts = np.bincount(some.ys, minlength=some.n_classes).astype(float)
@@ -327,15 +315,12 @@ def transfer_with_many_rows(rows: TransferRows, auto: bool, progress: StepProgre
     evidence = {"soft pairs": probe.z, "identity": probe.identity}
     r = {"target": measure_agreement(rows, P)}
     if probe.is_open:
-        join = partial(vote_with_source, rows, found.rule, weight=MAPPED)
-        rule = join(own)
+        rule = vote_with_source(rows, found.rule, own, MAPPED)
         P = starts.predict_target(rule, rows)[rows.unlabelled]
         r["soft pairs"] = measure_agreement(rows, P)
         reason = f"soft pairs by geometry alone agree with the target's guesses and labels (z = {probe.z:.1f})"
         weights = {"soft pairs": MAPPED, "target": 1.0 - MAPPED}
-        return TransferOutcome(
-            rule, P, lambda fewer: join(starts.fit_target_vote(fewer)), reason, True, evidence, r, weights
-        )
+        return TransferOutcome(rule, P, reason, True, evidence, r, weights)
     reason = (
         f"soft pairs by geometry alone do not pass their test (z = {probe.z:.1f} against random relabellings, "
         f"{probe.identity:.2f} of the best relabelling, {probe.n_classes} classes)"
@@ -355,12 +340,8 @@ def _use_shares(rows: TransferRows, shares: FloatArray, P: FloatArray) -> Transf
     full = rows.shares.copy()
     full[rows.shared] = shares * full[rows.shared].sum()
     full = floor_shares(full)
-
-    def refit(some: TransferRows) -> Rule:
-        return starts.fit_target_vote(replace(some, shares=full), P)
-
-    rule = refit(rows)
-    return TransferOutcome(rule, starts.predict_target(rule, rows)[rows.unlabelled], refit, "", shares=full)
+    rule = starts.fit_target_vote(replace(rows, shares=full, strictness=1.0), P)
+    return TransferOutcome(rule, starts.predict_target(rule, rows)[rows.unlabelled], "", shares=full)
 
 
 def add_pairs(rows: TransferRows, found: TransferOutcome) -> TransferOutcome:
@@ -371,13 +352,11 @@ def add_pairs(rows: TransferRows, found: TransferOutcome) -> TransferOutcome:
     evidence = found.evidence | {"pairs": agreed}
     if agreed <= KAPPA or same < IDENTITY:
         return replace(found, evidence=evidence)
-    join = partial(vote_with_source, rows, learned, weight=PAIRS)
-    rule = join(found.rule)
+    rule = vote_with_source(rows, learned, found.rule, PAIRS)
     return replace(
         found,
         rule=rule,
         P=starts.predict_target(rule, rows)[rows.unlabelled],
-        refit=lambda fewer: join(found.refit(fewer)),
         reason=f"the map of the known pairs agrees with the target's own guesses (κ = {agreed:.2f})",
         ok=True,
         evidence=evidence,

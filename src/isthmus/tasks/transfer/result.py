@@ -136,15 +136,11 @@ class LabelTransfer(TwoDomainEstimator):
 
     Parameters
     ----------
-    shares : {"auto", "uniform", "source", "estimated"} or array (C,)
-        Shares of the classes among unlabelled target rows: equal, as in the source, estimated by the target's
-        discriminants after a first run, or given in the order of ``classes_``. "auto" assumes them equal, unless
-        there are many rows, every class is labelled, and the shares of the source are both unequal and correlated
-        with the target's. Measured, before MLHD continued from the vote, on five data sets (seeds 120-123, half of
-        the classes labelled), mean accuracy with equal, estimated and true shares: .65, .63, .65 where they are
-        equal; .53, .53, .64 where they go from 1 to 5; .50, .52, .64 where one class is missing (target only: .37,
-        .35, .35). With every class labelled: .76, .74, .76; .67, .66, .75; .72, .69, .78 (target only: .75, .66,
-        .71). Give them where you know them.
+    shares : {"auto", "uniform", "source"} or array (C,)
+        Shares of the classes among unlabelled target rows: equal, as in the source, or given in the order of
+        ``classes_``. "auto" assumes them equal, unless labelled rows show that they are not
+        (:func:`~isthmus.geometry.discriminants.infer_shares`; every class needs two labels), or there are many rows
+        and the shares of the source are both unequal and correlated with the target's. Give them where you know them.
     reject_below : float, optional
         Rows whose most likely class has a smaller probability get no class from ``predict``: -1 where classes are
         numbers, None where they are anything else.
@@ -175,8 +171,8 @@ class LabelTransfer(TwoDomainEstimator):
     shares_ : array (C,)
         The shares that were assumed in the end.
     temperature_ : float
-        The divisor of scores before they become probabilities. With at least three labels in every labelled class, it
-        makes the classes of labelled rows, held out in three folds, most likely; otherwise one.
+        The divisor of scores before they become probabilities: it makes held-out labels most likely when the whole
+        recipe is rerun without them. Where no class has two labels, it goes by the agreement with nearest rows.
 
     Examples
     --------
