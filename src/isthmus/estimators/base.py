@@ -32,7 +32,7 @@ from isthmus._core.validation import (
     is_unlabelled,
 )
 from isthmus.data.blocks import append_labels, append_rows, has_blocks
-from isthmus.data.domains import Domain, KnownPairs, TwoDomains, as_pairs
+from isthmus.data.domains import Domain, KnownPairs, TwoDomains, as_pairs, check_shared_evidence
 from isthmus.evidence.scores import score_predictions
 from isthmus.exceptions import DataWarning, InputError, warn
 from isthmus.geometry.common_space import DOMAINS
@@ -211,6 +211,7 @@ class TrainingData:
     X_target: Any
     y_target: Any
     pairs: Any = None
+    shared: Any = None
 
     def rows(self, domain: str) -> Any:
         """Return the rows of a domain."""
@@ -351,6 +352,8 @@ class TwoDomainEstimator(SklearnCompatible):
         rows, or the "ranking" of rows.
     takes_pairs : bool
         Whether known pairs of rows mean anything to the system.
+    takes_shared : bool
+        Whether features that both domains have mean anything to it, beside their own.
     needs_pairs : bool
         Whether it learns from nothing else.
     fewest_pairs : int
@@ -372,6 +375,7 @@ class TwoDomainEstimator(SklearnCompatible):
     systems: ClassVar[tuple[SystemFacts, ...]] = ()
     learns: ClassVar[str] = "labels"
     takes_pairs: ClassVar[bool] = False
+    takes_shared: ClassVar[bool] = False
     needs_pairs: bool = False
     fewest_pairs: ClassVar[int] = 2
     own_classes: ClassVar[bool] = False
@@ -392,7 +396,9 @@ class TwoDomainEstimator(SklearnCompatible):
     n_features_: dict[str, int]
     transformers_: dict[str, Any]
 
-    def fit(self, X_source: Any, y_source: Any, X_target: Any, y_target: Any, *, pairs: Any = None) -> Self:
+    def fit(
+        self, X_source: Any, y_source: Any, X_target: Any, y_target: Any, *, pairs: Any = None, shared: Any = None
+    ) -> Self:
         """Learn from what ties the two domains: labels of both, known pairs, or both kinds of knowledge.
 
         Parameters
@@ -411,6 +417,9 @@ class TwoDomainEstimator(SklearnCompatible):
             Rows that are the same object, for systems that learn from pairs: the numbers of a source and a target
             row for each; or "rows", where row i is row i; or, as a tuple, the ids of all rows of either domain; or
             :class:`~isthmus.KnownPairs`, with weights.
+        shared : (array (n_s, k), array (n_t, k)), SharedColumns, "auto" or list of (str, str), optional
+            What both domains have, for systems that learn from it (``takes_shared``): features of all rows; or, of
+            data frames, columns that mean the same, found ("auto") or named.
 
         Notes
         -----
@@ -421,7 +430,7 @@ class TwoDomainEstimator(SklearnCompatible):
         problem is the same. For comparisons, a sample of 10,000 rows is kept, or with ``rule="means"`` and a linear
         kernel the means of all source rows of each class.
         """
-        return self._fit(TrainingData(X_source, y_source, X_target, y_target, pairs), self._validate())
+        return self._fit(TrainingData(X_source, y_source, X_target, y_target, pairs, shared), self._validate())
 
     def _fit(self, data: TrainingData, settings: Any) -> Self:
         """Conduct a fit with settings that say more than the parameters, such as where to start.
@@ -445,6 +454,10 @@ class TwoDomainEstimator(SklearnCompatible):
     def _prepare(self, data: TrainingData) -> Prepared:
         """Return the rows of a fit behind their transformers, checked. Nothing is changed."""
         self._check_use_of(data.pairs)
+        if data.shared is not None and not self.takes_shared:
+            raise InputError(
+                f"shared: expected None, as {type(self).__name__} has no use for it, got shared columns."
+            )
         self._check_equal_names(data.X_source, data.X_target)
         # Only where the system can learn from blocks do they stay blocks; else they are brought into one array below.
         blocks = tuple(name for name in self._block_domains(data.pairs) if has_blocks(data.rows(name)))
@@ -462,6 +475,7 @@ class TwoDomainEstimator(SklearnCompatible):
             rows["target"],
             data.y_target,
             data.pairs,
+            check_shared_evidence(data.shared, data.X_source, data.X_target, *map(_count, rows.values())),
             own_classes=self.own_classes,
             needs_target_labels=self.needs_target_labels,
             fewest_pairs=self.fewest_pairs,

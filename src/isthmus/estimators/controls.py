@@ -201,7 +201,7 @@ class Corrupted(TwoDomainEstimator):
     def _fit_data(self, data: TrainingData, settings: Any) -> dict[str, Any]:
         """Corrupt the source as it was given, then fit the system; its own transformers and checks see the result."""
         X, y = settings(data.X_source, data.y_source, as_generator(self.random_state))
-        fitted = clone(self.estimator).fit(X, y, data.X_target, data.y_target, pairs=data.pairs)
+        fitted = clone(self.estimator).fit(X, y, data.X_target, data.y_target, pairs=data.pairs, shared=data.shared)
         return {"estimator_": fitted, "classes_": fitted.classes_, "n_features_": fitted.n_features_}
 
     def _input_tags(self, domain: str) -> InputTags:

@@ -80,10 +80,13 @@ class Known:
 
     def __init__(self, rows, y, sure, right):
         wrong = np.random.default_rng(1).random(len(y)) > right
-        self.X, self.S = rows.target, sure * np.eye(rows.n_classes)[np.where(wrong, (y + 1) % rows.n_classes, y)]
+        self.right, self.S = right, sure * np.eye(rows.n_classes)[np.where(wrong, (y + 1) % rows.n_classes, y)]
 
-    def scores(self, Z):
-        return self.S[[int(np.argmin(((self.X - z) ** 2).sum(axis=1))) for z in Z]]
+    def score(self, rows, places):
+        return self.S[places]
+
+    def measure_agreement(self, rows):
+        return self.right
 
 
 @pytest.mark.parametrize("per_class", [2, 10])

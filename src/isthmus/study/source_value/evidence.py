@@ -263,6 +263,7 @@ def hold_out_labels(
     *,
     pairs: Any = None,
     shared: tuple[Matrix, Matrix] | None = None,
+    learns_shared: bool = False,
     times: int | None = None,
     random_state: int = 0,
     progress: Callable[[int, int], None] = lambda done, times: None,
@@ -277,6 +278,8 @@ def hold_out_labels(
         It is cloned and fitted each time.
     shared : (matrix (n_s, m), matrix (n_t, m)), optional
         The columns that both domains have.
+    learns_shared : bool
+        Whether the system learns from them too.
     times : int, optional
         How often; None: by the number of rows.
     random_state : int
@@ -317,21 +320,24 @@ def hold_out_labels(
             return None
         with warnings.catch_warnings():
             warnings.filterwarnings("ignore", "y_target: .* no labelled row", DataWarning)
-            model = clone(system).fit(*rows.fit, **({} if rows.pairs is None else {"pairs": rows.pairs}))
-            right[split, rows.test] = model.predict(rows.X_test) == rows.y_test
+            known = {} if rows.pairs is None else {"pairs": rows.pairs}
+            both = {"shared": shared} if learns_shared and shared is not None else {}
+            model = clone(system).fit(*rows.fit, **known, **both)
+            tested = {name: table[1][rows.test] for name, table in both.items()}
+            right[split, rows.test] = model.predict(rows.X_test, **tested) == rows.y_test
             if hasattr(model, "predict_proba"):
-                claimed[split, rows.test] = model.predict_proba(rows.X_test).max(axis=1)
+                claimed[split, rows.test] = model.predict_proba(rows.X_test, **tested).max(axis=1)
             if shared is not None:
                 S, T = shared
                 columns = np.repeat(np.arange(n_shared)[:, None], 2, axis=1)
                 control = SharedColumns(columns).fit(S, rows.y_source, T, rows.y_target)
                 baseline[split, rows.test] = control.predict(T[rows.test]) == rows.y_test
-    tested, accuracy = int(np.any(~np.isnan(right), axis=0).sum()), _mean_by_row(right)
-    interval = wilson_interval(accuracy * tested, tested)
+    n_tested, accuracy = int(np.any(~np.isnan(right), axis=0).sum()), _mean_by_row(right)
+    interval = wilson_interval(accuracy * n_tested, n_tested)
     alone = None if shared is None else _mean_by_row(baseline)
     sure = np.isfinite(claimed)
     curve = measure_reliability(claimed[sure], right[sure]) if sure.any() else None
-    return HeldOutLabels(tested, len(question.labelled) - tested, J, accuracy, interval, n_shared, alone, curve)
+    return HeldOutLabels(n_tested, len(question.labelled) - n_tested, J, accuracy, interval, n_shared, alone, curve)
 
 
 def _mean_by_row(right: FloatArray) -> float:

@@ -12,7 +12,8 @@
      discriminants. Gates: a blind probe of soft pairs, else the shares of the classes. Mixture: soft pairs and target
      two to one, or the target with the source's shares.
 
-   In each of them a closed gate leaves the target alone.
+   In each of them a closed gate leaves the target alone. Where both domains share columns, the source's classifier
+   on these comes first (:func:`transfer_with_shared_features`), and replaces the recipe if its gate opens.
 2. **Pairs**: where every class has a label, the rule of known pairs joins in equal parts, by a gate of its own
    (:func:`add_pairs`).
 3. **Shares**: with ``shares="auto"``, those that labelled rows support
@@ -30,13 +31,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
+from scipy.spatial.distance import cdist
 from scipy.special import softmax
 
 from isthmus._core.validation import FloatArray
-from isthmus.geometry.similarity import normalize_rows
+from isthmus.geometry.similarity import normalize_precisely, normalize_rows
 from isthmus.tasks.transfer import starts
 from isthmus.tasks.transfer.evidence import (
     SignatureStart,
@@ -52,6 +54,7 @@ from isthmus.tasks.transfer.evidence import (
 )
 from isthmus.tasks.transfer.problem import TransferRows, extend_classes, floor_shares, restrict_classes
 from isthmus.tasks.transfer.scoring import (
+    AXES_PER_CLASS,
     ROUNDS,
     Guess,
     MappedScores,
@@ -60,6 +63,7 @@ from isthmus.tasks.transfer.scoring import (
     polish_guesses,
     vote_with_source,
 )
+from isthmus.tasks.transfer.shared_evidence import LinearScores, add_shared, guess_by_shared_features
 from isthmus.tasks.transfer.soft_pairs import ALL_ROUNDS, guess_by_soft_pairs
 
 # Rows, by the geometric mean of both domains, from which soft pairs take over: by development seeds, at 290 rows
@@ -106,6 +110,22 @@ class TransferOutcome:
     # The shares of the classes, where the recipe replaced the assumed ones.
     shares: FloatArray | None = None
     temperature: float = 1.0
+    # The rule of shared features, where these are used.
+    shared_rule: LinearScores | None = None
+
+    def score(self, rows: TransferRows, places: Any) -> FloatArray:
+        """Return scores of the classes (n, C) of target rows of the fit, by own and by shared features."""
+        shared = None if rows.features is None else rows.features.target[places]
+        return add_shared(self.rule.scores(rows.target[places]), self.shared_rule, shared)
+
+    def measure_agreement(self, rows: TransferRows) -> float:
+        """Return the share of unlabelled rows whose class the nearest labelled row, or the shared rule, confirms."""
+        mine = self.rule.scores(rows.target[rows.unlabelled]).argmax(axis=1)
+        if self.shared_rule is not None and rows.features is not None:
+            shared = normalize_precisely(rows.features.target[rows.unlabelled])
+            return float(np.mean(self.shared_rule.scores(shared).argmax(axis=1) == mine))
+        view = rows.at(AXES_PER_CLASS)
+        return float(np.mean(view.yl[cdist(view.U, view.L, "sqeuclidean").argmin(axis=1)] == mine))
 
 
 def transfer_labels(
@@ -116,17 +136,51 @@ def transfer_labels(
     found = run_recipe(rows, rng, auto, progress)
     progress("calibration", 1)
 
-    def rerun(some: TransferRows) -> Rule:
-        return run_recipe(some, np.random.default_rng(0), auto, lambda what, left: None).rule
+    def rerun(some: TransferRows) -> TransferOutcome:
+        return run_recipe(some, np.random.default_rng(0), auto, lambda what, left: None)
 
-    return replace(found, temperature=fit_temperature(rows, rerun, found.rule))
+    return replace(found, temperature=fit_temperature(rows, rerun, found))
 
 
 def run_recipe(rows: TransferRows, rng: np.random.Generator, auto: bool, progress: StepProgress) -> TransferOutcome:
     """Run the recipe once; with ``auto`` it may estimate the shares, or take over those of the source's classes."""
     rows = rows.estimate_shares() if auto else rows
-    found = _choose_recipe(rows, rng, auto, progress)
-    return found if found.shares is not None else replace(found, shares=rows.shares)
+    found, evidence = None, dict[str, float]()
+    if rows.features is not None and rows.unlabelled.any() and len(rows.shared) == rows.n_classes > 1:
+        progress("shared columns", 2)
+        found, evidence = transfer_with_shared_features(rows, rng, auto)
+    if found is None:
+        found = _choose_recipe(rows, rng, auto, progress)
+    shares = rows.shares if found.shares is None else found.shares
+    return replace(found, shares=shares, evidence=evidence | found.evidence)
+
+
+def transfer_with_shared_features(
+    rows: TransferRows, rng: np.random.Generator, auto: bool
+) -> tuple[TransferOutcome | None, dict[str, float]]:
+    """Let the source's classifier on shared features teach the target; return None where its gate is closed.
+
+    The guesses of that classifier, which sees no target label, have to agree with the target's own guesses and
+    labels under the names that the classes have, and to be predictable from the target's own features.
+    """
+    if len(rows.unknown):  # clusters: the names of those of unlabelled classes mean nothing, and count as such
+        rule: Rule = polish_guesses(rows, starts.cluster_target(rows, rng).P)[1]
+    else:
+        rule = starts.fit_target_vote(rows)
+    guess = starts.predict_target(rule, rows)
+    counts = np.bincount(rows.ys[rows.ys >= 0], minlength=rows.n_classes).astype(float)
+    own = not auto or rows.strictness < 1.0 or counts.max() <= UNEQUAL * counts.min()
+    found = guess_by_shared_features(rows, guess, rows.shares if own else floor_shares(counts))
+    evidence = {"shared columns": found.probe.z, "shared and own columns": found.cross}
+    if not found.is_open:
+        return None, evidence
+    reason = (
+        "the columns that both have name rows as the target's own guesses and labels do "
+        f"(z = {found.probe.z:.1f}), and as its own columns can learn (κ = {found.cross:.2f})"
+    )
+    weights = {"shared columns": 1.0}
+    outcome = TransferOutcome(found.own, guess, reason, True, {}, {}, weights, shared_rule=found.shared)
+    return replace(outcome, P=softmax(outcome.score(rows, rows.unlabelled), axis=1)), evidence
 
 
 def _choose_recipe(

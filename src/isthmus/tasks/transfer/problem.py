@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from isthmus._core.linalg import PrincipalAxes, principal_axes
 from isthmus._core.validation import BoolArray, FloatArray, IntArray, Matrix, as_dense, check_choice, is_sparse
-from isthmus.data.domains import KnownPairs
+from isthmus.data.domains import KnownPairs, SharedFeatures
 from isthmus.exceptions import InputError
 from isthmus.geometry.discriminants import balance, infer_shares
 from isthmus.geometry.similarity import (
@@ -124,6 +124,8 @@ class TransferRows:
         Rows of both that are the same object.
     strictness : float
         How strictly the shares bind (:func:`~isthmus.geometry.discriminants.balance`).
+    features : SharedFeatures, optional
+        What both domains have.
     """
 
     source: FloatArray
@@ -134,6 +136,7 @@ class TransferRows:
     prepared: tuple[Prepared, Prepared]
     pairs: KnownPairs | None = None
     strictness: float = 1.0
+    features: SharedFeatures | None = None
 
     @property
     def n_classes(self) -> int:
@@ -200,9 +203,9 @@ class TransferRows:
         return self.keep_target(kept)
 
     def keep_target(self, kept: BoolArray) -> TransferRows:
-        """Return the rows with some of the target's (a mask), without pairs."""
+        """Return the rows with some of the target's (a mask), without pairs and shared features."""
         prepared = self.prepared[0], take_rows(self.prepared[1], kept)
-        return replace(self, target=self.target[kept], yt=self.yt[kept], prepared=prepared, pairs=None)
+        return replace(self, target=self.target[kept], yt=self.yt[kept], prepared=prepared, pairs=None, features=None)
 
     def drop_target_classes(self) -> TransferRows:
         """Return the rows without classes that only the target has, and with codes among the source's classes.

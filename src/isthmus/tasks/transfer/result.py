@@ -21,16 +21,19 @@ from isthmus._core.validation import (
     as_generator,
     as_labels,
     check_length,
+    check_matrix,
     check_number,
     encode,
 )
 from isthmus.data.domains import TwoDomains
+from isthmus.data.shared_columns import SharedColumns
 from isthmus.estimators.base import EVERYTHING, SystemFacts, TwoDomainEstimator
 from isthmus.exceptions import InputError
 from isthmus.geometry.discriminants import NEVER, SoftLDA
 from isthmus.tasks.transfer.engine import TransferOutcome, transfer_labels
 from isthmus.tasks.transfer.problem import AXES, Preparation, TransferRows, assume_shares, check_shares
 from isthmus.tasks.transfer.scoring import AXES_PER_CLASS, Discriminant, Rule
+from isthmus.tasks.transfer.shared_evidence import add_shared, make_shared_features
 
 # Classes that a sentence lists.
 MOST_NAMES = 5
@@ -197,6 +200,7 @@ class LabelTransfer(TwoDomainEstimator):
     )
 
     takes_pairs = True
+    takes_shared = True
     own_classes = True
 
     shares: Any
@@ -213,7 +217,8 @@ class LabelTransfer(TwoDomainEstimator):
     shares_: FloatArray
     temperature_: float
     _ok: bool | None
-    _rules: dict[str, Rule]
+    # By domain; and of shared features, as "shared", where these are used.
+    _rules: dict[str, Any]
     _preparations: dict[str, Preparation]
     _references: tuple[FloatArray, IntArray]
 
@@ -257,7 +262,7 @@ class LabelTransfer(TwoDomainEstimator):
             rows = _make_rows(domains, preparations, settings.shares)
             found = transfer_labels(rows, settings.rng, settings.shares, report)
         source, taught = _fit_source_rule(rows), np.flatnonzero(rows.ys >= 0)
-        points = np.sqrt(_probabilities(source, rows.source[taught], 1.0))
+        points = np.sqrt(softmax(source.scores(rows.source[taught]), axis=1))
         return {
             "unlabelled_classes_": domains.classes[rows.unknown],
             "agreement_": found.agreement,
@@ -268,7 +273,8 @@ class LabelTransfer(TwoDomainEstimator):
             "shares_": found.shares,
             "temperature_": found.temperature,
             "_ok": found.ok,
-            "_rules": {"source": source, "target": found.rule},
+            "_rules": {"source": source, "target": found.rule}
+            | ({} if found.shared_rule is None else {"shared": found.shared_rule}),
             "_preparations": preparations,
             "_references": (points, taught),
         }
@@ -278,20 +284,32 @@ class LabelTransfer(TwoDomainEstimator):
         """Whether the source was used, and the evidence."""
         return TransferAnswer(self._ok, self.verdict_, dict(self.evidence_))
 
-    def predict_proba(self, X: Any, domain: str = "target") -> FloatArray:
+    def predict_proba(self, X: Any, domain: str = "target", shared: Any = None) -> FloatArray:
         """Return probabilities of the classes (n, C): scores of the rule divided by ``temperature_``, as logarithms.
 
-        Source rows get those of the source's own discriminants.
+        Source rows get those of the source's own discriminants. ``shared`` (n, k) are the shared features of the
+        target rows, as in ``fit``; without them, the target's own features decide, as they were taught.
         """
-        return self._posteriors(self._rows(X, domain), domain)
+        rows = self._rows(X, domain)
+        if shared is None:
+            return self._posteriors(rows, domain)
+        features, n = check_matrix(shared, "shared"), rows.shape[0]
+        if features.shape[0] != n:
+            raise InputError(f"shared: expected {n} rows, as X has, got {features.shape[0]}.")
+        rule = self._rules.get("shared")
+        if rule is not None and features.shape[1] != (width := rule.rule.weights.shape[0]):
+            raise InputError(f"shared: expected {width} columns, as in the fit, got {features.shape[1]}.")
+        return self._posteriors(rows, domain, features)
 
-    def _posteriors(self, rows: Matrix, domain: str) -> FloatArray:
-        Z = self._preparations[domain].coordinates(rows)
-        return _probabilities(self._rules[domain], Z, self.temperature_ if domain == "target" else 1.0)
+    def _posteriors(self, rows: Matrix, domain: str, shared: Matrix | None = None) -> FloatArray:
+        scores = self._rules[domain].scores(self._preparations[domain].coordinates(rows))
+        if domain == "source":
+            return np.asarray(softmax(scores, axis=1))
+        return np.asarray(softmax(add_shared(scores, self._rules.get("shared"), shared) / self.temperature_, axis=1))
 
-    def predict(self, X: Any, domain: str = "target") -> NDArray[Any]:
+    def predict(self, X: Any, domain: str = "target", shared: Any = None) -> NDArray[Any]:
         """Return the most likely class of each row (n,); no class (-1 or None) below ``reject_below``."""
-        P = self.predict_proba(X, domain)
+        P = self.predict_proba(X, domain, shared)
         return self._names(np.where(P.max(axis=1) < self._threshold(), UNLABELLED, P.argmax(axis=1)))
 
     def _names(self, codes: IntArray) -> NDArray[Any]:
@@ -305,7 +323,7 @@ class LabelTransfer(TwoDomainEstimator):
         labels[rejected] = None
         return labels
 
-    def assign_labels(self, X: Any, y: Any = None) -> AssignedLabels:
+    def assign_labels(self, X: Any, y: Any = None, shared: Any = None) -> AssignedLabels:
         """Return the class of every target row: the given label y (n,), or else the predicted one.
 
         Parameters
@@ -314,8 +332,10 @@ class LabelTransfer(TwoDomainEstimator):
             Target rows.
         y : array (n,), optional
             Labels; -1, None or NaN where unknown. None: all of them.
+        shared : array (n, k), optional
+            Their shared features, as in ``fit``.
         """
-        P = self.predict_proba(X)
+        P = self.predict_proba(X, shared=shared)
         rows, codes = np.arange(len(P)), np.where(P.max(axis=1) < self._threshold(), UNLABELLED, P.argmax(axis=1))
         given = np.full(len(P), UNLABELLED)
         if y is not None:
@@ -369,6 +389,7 @@ def _make_rows(domains: TwoDomains, preparations: dict[str, Preparation], shares
             raise InputError(f"{name}: expected at least one labelled row, got none among {len(y)}.")
     if len(domains.classes) < 2:
         raise InputError(f"y_source: expected at least two classes, got {len(domains.classes)}.")
+    shared = domains.shared
     return TransferRows(
         preparations["source"].coordinates(domains.source.X),
         ys,
@@ -377,6 +398,7 @@ def _make_rows(domains: TwoDomains, preparations: dict[str, Preparation], shares
         assume_shares(shares, ys, domains.classes),
         (preparations["source"].prepare(domains.source.X), preparations["target"].prepare(domains.target.X)),
         domains.pairs,
+        features=make_shared_features(shared) if isinstance(shared, SharedColumns) else shared,
     )
 
 
@@ -389,7 +411,3 @@ def _fit_source_rule(rows: TransferRows) -> Rule:
     weights, offsets = np.zeros((len(mean), rows.n_classes)), np.full(rows.n_classes, NEVER)
     weights[:, rows.shared], offsets[rows.shared] = lda.weights, lda.offsets
     return Discriminant(mean, SoftLDA(weights, offsets))
-
-
-def _probabilities(rule: Rule, Z: FloatArray, temperature: float) -> FloatArray:
-    return np.asarray(softmax(rule.scores(Z) / temperature, axis=1))

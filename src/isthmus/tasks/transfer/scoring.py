@@ -13,7 +13,7 @@ import numpy as np
 from scipy.special import log_softmax, softmax
 from sklearn.svm import LinearSVC
 
-from isthmus._core.validation import FloatArray, IntArray
+from isthmus._core.validation import FloatArray, IntArray, Matrix
 from isthmus.geometry.discriminants import SoftLDA, balancing_offsets, centre_scores, score_deviation
 from isthmus.geometry.similarity import normalize_rows
 from isthmus.maps.regression import AffineMap
@@ -70,19 +70,19 @@ class LinearRule:
     offsets: FloatArray
 
     @classmethod
-    def of(cls, X: FloatArray, codes: IntArray) -> LinearRule:
+    def of(cls, X: Matrix, codes: IntArray) -> LinearRule:
         """Fit a linear support vector machine, one class against the others, to source rows X (n, k)."""
-        if len(X) > MOST_TAUGHT:
-            some = np.random.default_rng(0).permutation(len(X))[:MOST_TAUGHT]
+        if X.shape[0] > MOST_TAUGHT:
+            some = np.random.default_rng(0).permutation(X.shape[0])[:MOST_TAUGHT]
             some = np.union1d(some, np.unique(codes, return_index=True)[1])  # no class is lost
             X, codes = X[some], codes[some]
-        svm = LinearSVC(dual=len(X) <= X.shape[1], random_state=0, max_iter=10_000).fit(X, codes)
+        svm = LinearSVC(dual=X.shape[0] <= X.shape[1], random_state=0, max_iter=10_000).fit(X, codes)
         W, b = svm.coef_.T, svm.intercept_
         if W.shape[1] == 1:  # one direction separates two classes
             W, b = np.hstack([-W, W]), np.concatenate([-b, b])
         return cls(W, b)
 
-    def scores(self, X: FloatArray) -> FloatArray:
+    def scores(self, X: Matrix) -> FloatArray:
         """Return the scores of rows X (n, k), one column per class."""
         return np.asarray(X @ self.weights + self.offsets)
 
