@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from isthmus import ARC, LabelTransfer
+from isthmus import ARC, LabelTransfer, SemanticMatching
 from isthmus.data.shared_columns import SharedColumns
 from isthmus.estimators.controls import Corrupted
 from isthmus.exceptions import InputError
@@ -90,3 +90,13 @@ def test_a_corrupted_source_keeps_its_shared_columns():
     found = Corrupted(LabelTransfer(), "renamed", random_state=0).fit(Xs, y, Xt, yt, shared=(S, T))
     assert "shared columns" in found.estimator_.evidence_
     assert "shared columns" not in found.estimator_.weights_
+
+
+def test_semantic_matching_searches_by_what_shared_columns_taught():
+    Xs, y, Xt, yt, shared = tables()
+    free = yt < 0
+    found = {}
+    for name, given in (("without", None), ("with", shared)):
+        model = SemanticMatching(n_folds=None).fit(Xs, y, Xt, yt, shared=given)
+        found[name] = np.mean(y[model.kneighbors(Xt[free], 10)[1]] == y[free][:, None])
+    assert found["with"] > found["without"] + 0.1
