@@ -469,13 +469,17 @@ class TwoDomainEstimator(SklearnCompatible):
             transformers[name] = fit_transformer(transformer, X, f"X_{name}")
             rows[name] = apply_transformer(transformers[name], X, f"X_{name}")
         self._check_dense(*rows.values())
+        shared = data.shared
+        if shared is not None:  # named columns are those of the tables as they were given
+            sizes = _count(data.X_source), _count(data.X_target)
+            shared = check_shared_evidence(shared, data.X_source, data.X_target, *sizes)
         domains = TwoDomains.of(
             rows["source"],
             data.y_source,
             rows["target"],
             data.y_target,
             data.pairs,
-            check_shared_evidence(data.shared, data.X_source, data.X_target, *map(_count, rows.values())),
+            shared,
             own_classes=self.own_classes,
             needs_target_labels=self.needs_target_labels,
             fewest_pairs=self.fewest_pairs,

@@ -63,7 +63,7 @@ from isthmus.tasks.transfer.scoring import (
     polish_guesses,
     vote_with_source,
 )
-from isthmus.tasks.transfer.shared_evidence import LinearScores, add_shared, guess_by_shared_features
+from isthmus.tasks.transfer.shared_evidence import LinearScores, add_shared_scores, guess_by_shared_features
 from isthmus.tasks.transfer.soft_pairs import ALL_ROUNDS, guess_by_soft_pairs
 
 # Rows, by the geometric mean of both domains, from which soft pairs take over: by development seeds, at 290 rows
@@ -116,7 +116,7 @@ class TransferOutcome:
     def score(self, rows: TransferRows, places: Any) -> FloatArray:
         """Return scores of the classes (n, C) of target rows of the fit, by own and by shared features."""
         shared = None if rows.features is None else rows.features.target[places]
-        return add_shared(self.rule.scores(rows.target[places]), self.shared_rule, shared)
+        return add_shared_scores(self.rule.scores(rows.target[places]), self.shared_rule, shared)
 
     def measure_agreement(self, rows: TransferRows) -> float:
         """Return the share of unlabelled rows whose class the nearest labelled row, or the shared rule, confirms."""

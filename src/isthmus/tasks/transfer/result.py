@@ -33,7 +33,7 @@ from isthmus.geometry.discriminants import NEVER, SoftLDA
 from isthmus.tasks.transfer.engine import TransferOutcome, transfer_labels
 from isthmus.tasks.transfer.problem import AXES, Preparation, TransferRows, assume_shares, check_shares
 from isthmus.tasks.transfer.scoring import AXES_PER_CLASS, Discriminant, Rule
-from isthmus.tasks.transfer.shared_evidence import add_shared, make_shared_features
+from isthmus.tasks.transfer.shared_evidence import add_shared_scores, make_shared_features
 
 # Classes that a sentence lists.
 MOST_NAMES = 5
@@ -305,7 +305,9 @@ class LabelTransfer(TwoDomainEstimator):
         scores = self._rules[domain].scores(self._preparations[domain].coordinates(rows))
         if domain == "source":
             return np.asarray(softmax(scores, axis=1))
-        return np.asarray(softmax(add_shared(scores, self._rules.get("shared"), shared) / self.temperature_, axis=1))
+        return np.asarray(
+            softmax(add_shared_scores(scores, self._rules.get("shared"), shared) / self.temperature_, axis=1)
+        )
 
     def predict(self, X: Any, domain: str = "target", shared: Any = None) -> NDArray[Any]:
         """Return the most likely class of each row (n,); no class (-1 or None) below ``reject_below``."""

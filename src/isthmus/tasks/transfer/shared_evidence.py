@@ -22,8 +22,8 @@ from isthmus.data.shared_columns import SharedColumns
 from isthmus.geometry.discriminants import NEVER, SoftLDA, balance
 from isthmus.geometry.similarity import normalize_precisely, normalize_rows
 from isthmus.geometry.terms import TermRows
-from isthmus.tasks.transfer.evidence import kappa
-from isthmus.tasks.transfer.problem import TransferRows, floor_shares
+from isthmus.tasks.transfer.evidence import DEVIATIONS, iterate_folds, kappa
+from isthmus.tasks.transfer.problem import TransferRows, floor_shares, sample_rows
 from isthmus.tasks.transfer.scoring import AXES_PER_CLASS, GUESS_TEMPERATURE, MAP_TEMPERATURE, LinearRule, Rule
 from isthmus.tasks.transfer.soft_pairs import ProbeEvidence, compare_probe
 from isthmus.tasks.transfer.starts import fit_target_vote, self_train
@@ -107,7 +107,7 @@ class Pool:
         return np.asarray(sum(pool_term(rule.scores(Z)) for rule in self.members))
 
 
-def add_shared(scores: FloatArray, rule: LinearScores | None, shared: Matrix | None) -> FloatArray:
+def add_shared_scores(scores: FloatArray, rule: LinearScores | None, shared: Matrix | None) -> FloatArray:
     """Add to scores of own features (n, C) those of shared ones (n, k), where there are any and they are used."""
     if rule is None or shared is None:
         return scores
@@ -127,11 +127,17 @@ class SharedGuess:
     shared: LinearScores
     probe: ProbeEvidence
     cross: float
+    source_learns: bool
 
     @property
     def is_open(self) -> bool:
         """Whether the gate is open."""
-        return self.probe.n_classes >= LEAST_CLASSES and self.probe.z > LEAST_Z and self.cross >= LEAST_KAPPA
+        return (
+            self.source_learns
+            and self.probe.n_classes >= LEAST_CLASSES
+            and self.probe.z > LEAST_Z
+            and self.cross >= LEAST_KAPPA
+        )
 
 
 def guess_by_shared_features(rows: TransferRows, guess: FloatArray, shares: FloatArray) -> SharedGuess:
@@ -149,6 +155,7 @@ def guess_by_shared_features(rows: TransferRows, guess: FloatArray, shares: Floa
     assert rows.features is not None
     S, T = (normalize_precisely(X) for X in (rows.features.source, rows.features.target))
     C, taught, known = rows.n_classes, rows.ys >= 0, ~rows.unlabelled
+    learns = separates_classes(S[taught], rows.ys[taught])
     blind = LinearRule.of(S[taught], rows.ys[taught]).scores(T)
     p = balance(blind / (GUESS_TEMPERATURE * (float(blind.std()) or 1.0)), shares)
     probe, Z = compare_probe(p, guess, rows.yt), normalize_rows(rows.target)
@@ -164,7 +171,20 @@ def guess_by_shared_features(rows: TransferRows, guess: FloatArray, shares: Floa
     stack = sp.vstack if is_sparse(S) else np.vstack
     both = stack([S[taught], T[known]]), np.r_[rows.ys[taught], rows.yt[known]]
     shared = LinearScores.of(both[0], both[1], C, T, GUESS_TEMPERATURE)
-    return SharedGuess(Pool((UnitScores(linear), discriminants)), shared, probe, cross_fit_kappa(rows, p))
+    return SharedGuess(Pool((UnitScores(linear), discriminants)), shared, probe, cross_fit_kappa(rows, p), learns)
+
+
+def separates_classes(S: Matrix, codes: IntArray) -> bool:
+    """Return whether a linear rule finds more held-out classes of the source than its largest class has, by far."""
+    some = sample_rows(codes)
+    known, asked = next(iter(iterate_folds(codes[some])))
+    X, y = S[some], codes[some]
+    present, places = np.unique(y[known], return_inverse=True)
+    if len(present) < 2:
+        return False
+    right = np.mean(present[LinearRule.of(X[known], places).scores(X[asked]).argmax(axis=1)] == y[asked])
+    chance = np.bincount(y).max() / len(y)
+    return bool(right > chance + DEVIATIONS * np.sqrt(chance * (1.0 - chance) / len(asked)))
 
 
 def cross_fit_kappa(rows: TransferRows, p: FloatArray) -> float:
