@@ -88,9 +88,10 @@ SMOOTHING = 3.0
 # Rows that are added to the counts of each class; and per class, at which shares are bound half as much as may be.
 ADDED_ROWS, HALF_BOUND = 1.0, 2.0
 LEAST_STRICTNESS = 0.5
-# Shares count as unequal where counts deviate from equal ones by more, in variances: this, and 1 / √C, because the
-# mean over few classes varies more. Equal shares have about 0.45 (M is smoothed), by development seeds.
-UNEQUAL = 0.5
+# Shares count as unequal where counts deviate from equal ones by more, in variances: this, and the second over labels
+# per class and √C, because few held-out labels, and few classes, make deviations vary. By development seeds, equal
+# shares have about 0.45, and with 3 labels per class one in ten has more than 1.2.
+UNEQUAL, BY_LABELS = 0.5, 9.5
 
 
 @dataclass(frozen=True, eq=False)
@@ -148,7 +149,7 @@ def infer_shares(views: Sequence[tuple[FloatArray, FloatArray]], codes: IntArray
     M /= M.sum(axis=1, keepdims=True)
     counted = n * n_l / (n + n_l)
     deviation = float(np.mean((q / n - equal @ M) ** 2 / (equal @ (M * (1.0 - M)))) * counted)
-    if deviation <= UNEQUAL + C**-0.5:
+    if deviation <= UNEQUAL + BY_LABELS * C**0.5 / n_l:
         return ShareEstimate(equal, 1.0, deviation)
     pi = equal
     for _ in range(SINKHORN_SWEEPS):
