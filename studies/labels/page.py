@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
+import numpy as np
+
 from isthmus.study.board import ABSENT, Claim, format_points
 from isthmus.study.records import Record
 from studies.labels.parts import BOTH, FULL, KMEANS, LDA, PLAIN, RANDOM, SHARES, SPOILT, STUDIES, TRANSFER
@@ -18,7 +20,7 @@ from studies.labels.tables import (
     results,
     score_table,
 )
-from studies.labels.task import HELD_OUT, UNNAMED, USED
+from studies.labels.task import ERROR, HELD_OUT, SURE, UNNAMED, USED
 
 TARGET_ONLY = {"naming": PLAIN, "few": (*PLAIN, BOTH), "real": (*PLAIN, BOTH)}
 """Who stands for the target alone; the source's class shares are a word of the source."""
@@ -108,6 +110,10 @@ def section(part: str, records: Sequence[Record]) -> str:
         if part == "real":
             names = (TRANSFER, LDA, SHARES, *SPOILT.values())
             blocks.append(score_table(each, names, "Accuracy on rows held out", HELD_OUT).markdown)
+        if any(np.isfinite(each.scores(TRANSFER, data, ERROR)).any() for data in each.sets):  # not in older records
+            names = (TRANSFER, *SPOILT.values())
+            blocks.append(score_table(each, names, "Expected calibration error in per cent", ERROR).markdown)
+            blocks.append(score_table(each, names, "Accuracy of rows with a probability of 90 %", SURE).markdown)
         pairs = comparisons(part)
         blocks.append(difference_table(each, pairs, "Paired differences in points [95 % interval]").markdown)
         judgements = claims(each, pairs)

@@ -9,10 +9,12 @@ from typing import Any, ClassVar
 import numpy as np
 
 from isthmus._core.validation import UNLABELLED, FloatArray, IntArray, Matrix
+from isthmus.evidence.scores import measure_reliability
 from isthmus.study.design import Entrant, Fit
 from studies.labels.rows import LabelRows
 
 UNNAMED, NAMED, HELD_OUT, USED = "unlabelled classes", "labelled classes", "held out", "source used"
+ERROR, KEPT, SURE = "calibration error", "rows of 90 %", "accuracy of rows of 90 %"
 
 
 @dataclass(frozen=True)
@@ -41,8 +43,10 @@ class Calling:
         right = rightness(fit.model, rows.X_test, rows.y_test)
         if self.transductive:
             free = rows.y_target == UNLABELLED
+            noted |= calibration(fit.model, rows.X_target[free], rows.y_true[free])
             score = rightness(fit.model, rows.X_target[free], rows.y_true[free]).mean()
             return float(score), {**noted, HELD_OUT: _share(right)}
+        noted |= calibration(fit.model, rows.X_test, rows.y_test)
         named = np.isin(rows.y_test, rows.known)
         return float(right.mean()), {**noted, NAMED: _share(right[named]), UNNAMED: _share(right[~named])}
 
@@ -61,6 +65,16 @@ def rightness(model: Any, X: Matrix, y: IntArray) -> FloatArray:
     arbitrary = getattr(model, "arbitrary_names_", ())
     either = np.isin(y, arbitrary) & np.isin(called, arbitrary)
     return np.where(either, 1.0 / max(len(arbitrary), 1), (called == y).astype(np.float64))
+
+
+def calibration(model: Any, X: Matrix, y: IntArray) -> dict[str, float]:
+    """The expected calibration error, the share of rows with at least 90 %, and how many of these are right."""
+    if not hasattr(model, "predict_proba"):
+        return {}
+    P = model.predict_proba(X)
+    right = model.classes_[P.argmax(axis=1)] == y
+    found = measure_reliability(P.max(axis=1), right)
+    return {ERROR: found.error, KEPT: found.counts[-1] / len(P), SURE: float(found.correct[-1])}
 
 
 def _share(right: FloatArray) -> float:

@@ -208,7 +208,7 @@ DEGENERATE = {
 
 @pytest.mark.parametrize("case", DEGENERATE)
 @pytest.mark.parametrize("store", [np.asarray, sp.csr_array])
-@pytest.mark.parametrize("marginal", ["uniform", "labelled"])
+@pytest.mark.parametrize("marginal", ["auto", "uniform", "labelled"])
 def test_degenerate_targets(domains, case, store, marginal):
     X, y = DEGENERATE[case](domains)
     lda = SelfTrainedLDA(marginal=marginal).fit(domains.X_source, domains.y_source, store(X), y)

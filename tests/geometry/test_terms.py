@@ -16,7 +16,7 @@ B = ["turntable sony ps-lx350h black", "lg fridge", "philips radio"]
 @pytest.mark.parametrize("analyzer", [split_words, (3, 5), split_identifiers])
 def test_rows_have_unit_length_and_cosines_are_their_products(analyzer):
     rows = TermRows.of(A, B, analyzer)
-    source, target = (X[places] for X, places in zip(rows.texts, rows.places, strict=True))
+    source, target = rows.rows(0), rows.rows(1)
     for X, texts in ((source, A), (target, B)):
         lengths = np.sqrt(np.asarray(X.multiply(X).sum(axis=1))).ravel()
         has_terms = [bool(analyzer(text) if callable(analyzer) else text) for text in texts]

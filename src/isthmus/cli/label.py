@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from isthmus._core.files import show_path
 from isthmus.cli.console import Console, check_table_output
-from isthmus.cli.inputs import load_pairs, read_inputs, shared_rows
+from isthmus.cli.inputs import load_pairs, read_inputs, shared_columns, shared_rows
 from isthmus.cli.options import add_column_options, add_file_options, add_output_options, parse_count
 from isthmus.exceptions import InputError
 
@@ -38,6 +38,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     table = "table of id, class, probability, runner-up; FILE.json, for `isthmus report`, is written next to it"
     add("-o", "--output", type=Path, metavar="FILE", help=table)
     add("--reject-below", type=float, metavar="P", help="assign no class if the best one has a probability below P")
+    columns = parser.add_mutually_exclusive_group()
+    pair = (
+        "columns of SOURCE and TARGET that mean the same; can be repeated (default: equal names or similar content)"
+    )
+    columns.add_argument("--shared", action="append", default=[], metavar="A=B", help=pair)
+    columns.add_argument("--no-shared", action="store_true", help="compare no columns directly")
     check = "rounds of testing on held-out labels, 0 for none (default: 1 to 3, by the number of rows)"
     add("--check", type=parse_count, metavar="N", help=check)
     add("--seed", type=parse_count, default=0, metavar="N", help="random seed (default: 0)")
@@ -73,15 +79,19 @@ def run(options: argparse.Namespace) -> None:
         return
     source, target, ys, yt = inputs
     pairs = load_pairs(options.pairs, source, target, screen)
+    columns = shared_columns(source, target, options)
+    screen.say(f"shared: {'none' if columns is None else columns.describe_pairs()}")
     from isthmus import LabelTransfer
+    from isthmus.tasks.transfer.shared_evidence import make_shared_features
     from isthmus.view.report.command_record import write_record
 
+    shared = None if columns is None else make_shared_features(columns)
     model = LabelTransfer(reject_below=options.reject_below, random_state=options.seed, progress=screen.progress)
-    model.fit(source.X, ys, target.X, yt, pairs=pairs)
+    model.fit(source.X, ys, target.X, yt, pairs=pairs, shared=shared)
     screen.say("", model.answer_.sentence, *_list_unlabelled_classes(model.unlabelled_classes_))
-    assigned = model.assign_labels(target.X, yt)
+    assigned = model.assign_labels(target.X, yt, None if shared is None else shared.target)
     screen.say(assigned.sentence)
-    held_out = _hold_out_labels(options, model, inputs, pairs, screen)
+    held_out = _hold_out_labels(options, model, inputs, pairs, shared, screen)
     screen.say(held_out["sentence"])
     facts = {
         "source": source.facts,
@@ -91,6 +101,7 @@ def run(options: argparse.Namespace) -> None:
         "classes": [str(c) for c in model.classes_],
         "unlabelled_classes": [str(c) for c in model.unlabelled_classes_],
         "rejected": assigned.n_rejected,
+        "shared_columns": [] if columns is None else [list(pair) for pair in columns.pairs],
         "held_out": held_out,
         "output": None if options.output is None else str(options.output),
     }
@@ -110,7 +121,7 @@ def _list_unlabelled_classes(classes: Any) -> list[str]:
 
 
 def _hold_out_labels(
-    options: argparse.Namespace, model: Any, inputs: Labelled, pairs: Any, screen: Console
+    options: argparse.Namespace, model: Any, inputs: Labelled, pairs: Any, features: Any, screen: Console
 ) -> dict[str, Any]:
     """Return the accuracy on held-out labels, and that of the words and columns that both files share, for JSON."""
     from sklearn.base import clone
@@ -120,8 +131,11 @@ def _hold_out_labels(
     if options.check == 0:
         return {"accuracy": None, "sentence": "Held-out labels: not measured (--check 0)."}
     source, target, ys, yt = inputs
-    system, shared = clone(model).set_params(progress=False, reject_below=None), shared_rows(source, target)
-    settings = {"pairs": pairs, "shared": shared, "times": options.check, "random_state": options.seed}
+    system = clone(model).set_params(progress=False, reject_below=None)
+    # Where no column is shared, words of any columns are the baseline.
+    shared = shared_rows(source, target) if features is None else (features.source, features.target)
+    settings: dict[str, Any] = {"pairs": pairs, "shared": shared, "learns_shared": features is not None}
+    settings |= {"times": options.check, "random_state": options.seed}
     with screen.bar("label") as bar:
         settings["progress"] = lambda done, n: bar.report(f"held-out labels: {done + 1} of {n}", done / n)
         found = hold_out_labels(source.X, ys, target.X, yt, system, **settings)

@@ -32,7 +32,7 @@ from isthmus._core.validation import (
     is_unlabelled,
 )
 from isthmus.data.blocks import append_labels, append_rows, has_blocks
-from isthmus.data.domains import Domain, KnownPairs, TwoDomains, as_pairs
+from isthmus.data.domains import Domain, KnownPairs, TwoDomains, as_pairs, check_shared_evidence
 from isthmus.evidence.scores import score_predictions
 from isthmus.exceptions import DataWarning, InputError, warn
 from isthmus.geometry.common_space import DOMAINS
@@ -211,6 +211,7 @@ class TrainingData:
     X_target: Any
     y_target: Any
     pairs: Any = None
+    shared: Any = None
 
     def rows(self, domain: str) -> Any:
         """Return the rows of a domain."""
@@ -359,6 +360,8 @@ class TwoDomainEstimator(SklearnCompatible, TransformerParameters):
         rows, or the "ranking" of rows.
     takes_pairs : bool
         Whether known pairs of rows mean anything to the system.
+    takes_shared : bool
+        Whether features that both domains have mean anything to it, beside their own.
     needs_pairs : bool
         Whether it learns from nothing else.
     fewest_pairs : int
@@ -380,6 +383,7 @@ class TwoDomainEstimator(SklearnCompatible, TransformerParameters):
     systems: ClassVar[tuple[SystemFacts, ...]] = ()
     learns: ClassVar[str] = "labels"
     takes_pairs: ClassVar[bool] = False
+    takes_shared: ClassVar[bool] = False
     needs_pairs: bool = False
     fewest_pairs: ClassVar[int] = 2
     own_classes: ClassVar[bool] = False
@@ -398,7 +402,9 @@ class TwoDomainEstimator(SklearnCompatible, TransformerParameters):
     n_features_: dict[str, int]
     transformers_: dict[str, Any]
 
-    def fit(self, X_source: Any, y_source: Any, X_target: Any, y_target: Any, *, pairs: Any = None) -> Self:
+    def fit(
+        self, X_source: Any, y_source: Any, X_target: Any, y_target: Any, *, pairs: Any = None, shared: Any = None
+    ) -> Self:
         """Learn from what ties the two domains: labels of both, known pairs, or both kinds of knowledge.
 
         Parameters
@@ -417,6 +423,9 @@ class TwoDomainEstimator(SklearnCompatible, TransformerParameters):
             Rows that are the same object, for systems that learn from pairs: the numbers of a source and a target
             row for each; or "rows", where row i is row i; or, as a tuple, the ids of all rows of either domain; or
             :class:`~isthmus.KnownPairs`, with weights.
+        shared : (array (n_s, k), array (n_t, k)), SharedColumns, "auto" or list of (str, str), optional
+            What both domains have, for systems that learn from it (``takes_shared``): features of all rows; or, of
+            data frames, columns that mean the same, found ("auto") or named.
 
         Notes
         -----
@@ -427,7 +436,7 @@ class TwoDomainEstimator(SklearnCompatible, TransformerParameters):
         problem is the same. For comparisons, a sample of 10,000 rows is kept, or with ``rule="means"`` and a linear
         kernel the means of all source rows of each class.
         """
-        return self._fit(TrainingData(X_source, y_source, X_target, y_target, pairs), self._validate())
+        return self._fit(TrainingData(X_source, y_source, X_target, y_target, pairs, shared), self._validate())
 
     def _fit(self, data: TrainingData, settings: Any) -> Self:
         """Conduct a fit with settings that say more than the parameters, such as where to start.
@@ -451,6 +460,10 @@ class TwoDomainEstimator(SklearnCompatible, TransformerParameters):
     def _prepare(self, data: TrainingData) -> Prepared:
         """Return the rows of a fit behind their transformers, checked. Nothing is changed."""
         self._check_use_of(data.pairs)
+        if data.shared is not None and not self.takes_shared:
+            raise InputError(
+                f"shared: expected None, as {type(self).__name__} has no use for it, got shared columns."
+            )
         self._check_equal_names(data.X_source, data.X_target)
         # Only where the system can learn from blocks do they stay blocks; else they are brought into one array below.
         blocks = tuple(name for name in self._block_domains(data.pairs) if has_blocks(data.rows(name)))
@@ -462,12 +475,17 @@ class TwoDomainEstimator(SklearnCompatible, TransformerParameters):
             transformers[name] = fit_transformer(transformer, X, f"X_{name}")
             rows[name] = apply_transformer(transformers[name], X, f"X_{name}")
         self._check_dense(*rows.values())
+        shared = data.shared
+        if shared is not None:  # named columns are those of the tables as they were given
+            sizes = _count(data.X_source), _count(data.X_target)
+            shared = check_shared_evidence(shared, data.X_source, data.X_target, *sizes)
         domains = TwoDomains.of(
             rows["source"],
             data.y_source,
             rows["target"],
             data.y_target,
             data.pairs,
+            shared,
             own_classes=self.own_classes,
             needs_target_labels=self.needs_target_labels,
             fewest_pairs=self.fewest_pairs,

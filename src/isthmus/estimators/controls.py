@@ -6,6 +6,7 @@ What a system gains from a source that says nothing, it did not gain from the so
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterator, Sequence
+from dataclasses import replace
 from itertools import islice
 from typing import Any
 
@@ -52,8 +53,15 @@ from isthmus.estimators.base import (
 )
 from isthmus.estimators.mlhd import MLHD
 from isthmus.exceptions import InputError
-from isthmus.geometry.discriminants import SoftLDA, balance, centre_scores, score_deviation
-from isthmus.geometry.similarity import normalize_precisely
+from isthmus.geometry.discriminants import (
+    ShareEstimate,
+    SoftLDA,
+    balance,
+    centre_scores,
+    infer_shares,
+    score_deviation,
+)
+from isthmus.geometry.similarity import normalize_precisely, normalize_rows
 
 
 def make_noise_source(X: Any, y: Any, rng: np.random.Generator) -> tuple[Matrix, NDArray[Any]]:
@@ -193,7 +201,7 @@ class Corrupted(TwoDomainEstimator):
     def _fit_data(self, data: TrainingData, settings: Any) -> dict[str, Any]:
         """Corrupt the source as it was given, then fit the system; its own transformers and checks see the result."""
         X, y = settings(data.X_source, data.y_source, as_generator(self.random_state))
-        fitted = clone(self.estimator).fit(X, y, data.X_target, data.y_target, pairs=data.pairs)
+        fitted = clone(self.estimator).fit(X, y, data.X_target, data.y_target, pairs=data.pairs, shared=data.shared)
         return {"estimator_": fitted, "classes_": fitted.classes_, "n_features_": fitted.n_features_}
 
     def _input_tags(self, domain: str) -> InputTags:
@@ -505,6 +513,8 @@ def _fit_balanced_means(L: FloatArray, Y: FloatArray, U: FloatArray) -> FloatArr
 
 # Axes along which the target varies by no more than this part of its largest deviation are left out.
 FLAT = 1e-10
+# Added to a class's share before its logarithm.
+LEAST_SHARE = 1e-3
 
 
 class SelfTrainedLDA(TargetEstimator):
@@ -530,8 +540,9 @@ class SelfTrainedLDA(TargetEstimator):
         How often the discriminants learn from their guesses.
     shrinkage : float or "auto"
         The weight in (0, 1] of the scaled identity in S; "auto" is the oracle approximating shrinkage.
-    marginal : {"uniform", "labelled"}
-        The shares of the classes among unlabelled rows: equal, or as among the labelled rows.
+    marginal : {"uniform", "labelled", "auto"}
+        The shares of the classes among unlabelled rows: equal, or as among the labelled rows. "auto": equal, unless
+        labelled rows show that they are not (:func:`~isthmus.geometry.discriminants.infer_shares`).
     source_transformer, target_transformer : transformer or pipeline of scikit-learn, optional
         As in :class:`~isthmus.MLHD`; that of the source is there so that all systems can be prepared alike.
 
@@ -581,19 +592,26 @@ class SelfTrainedLDA(TargetEstimator):
         present, codes = np.unique(target.y[target.labelled], return_inverse=True)
         y = np.full(len(target.y), -1)
         y[target.labelled] = codes
-        counts = np.bincount(codes) if self.marginal == "labelled" else np.ones(len(present))
         # Flat axes would make the shared covariance singular.
         axes = principal_axes(target.X, tolerance=FLAT)
         axes = axes if len(axes.deviations) else axes.leading(1)
         Z = axes.coordinates(target.X)
         sizes = sorted({min(multiple * len(present), Z.shape[1]) for multiple in multiples})
-        rounds = [iterate_self_training(Z[:, :k], y, counts / counts.sum(), shrinkage) for k in sizes]
+        found = self._shares([Z[:, :k] for k in sizes], y)
+        rounds = [iterate_self_training(Z[:, :k], y, found, shrinkage) for k in sizes]
         discriminants = tuple(next(islice(each, self.n_rounds, None)) for each in rounds)
         return {"axes_": axes, "discriminants_": discriminants, "_present": present}
 
+    def _shares(self, views: list[FloatArray], y: IntArray) -> ShareEstimate:
+        known = y >= 0
+        if self.marginal == "auto":
+            return infer_shares([(normalize_rows(Z[known]), normalize_rows(Z[~known])) for Z in views], y[known])
+        counts = np.bincount(y[known]) if self.marginal == "labelled" else np.ones(y.max() + 1)
+        return ShareEstimate(counts / counts.sum())
+
     def _validate(self) -> tuple[list[int], float | None]:
         super()._validate()
-        check_choice(self.marginal, "marginal", ("uniform", "labelled"))
+        check_choice(self.marginal, "marginal", ("auto", "uniform", "labelled"))
         multiples = check_multiples(self.components)
         if isinstance(self.shrinkage, str):
             check_choice(self.shrinkage, "shrinkage", ("auto",))
@@ -625,21 +643,26 @@ class SelfTrainedLDA(TargetEstimator):
 
 
 def iterate_self_training(
-    Z: FloatArray, y: IntArray, shares: FloatArray, shrinkage: float | None = None
+    Z: FloatArray, y: IntArray, found: ShareEstimate, shrinkage: float | None = None
 ) -> Iterator[SoftLDA]:
     """Yield discriminants of centred rows Z (n, k), each taught by the guesses of the one before, without end.
 
     The codes y (n,) are -1 for unlabelled rows; every class has a labelled row.
     """
     unlabelled = y < 0
-    P = np.eye(len(shares))[y]
+    P = np.eye(len(found.shares))[y]
     if unlabelled.any():
-        P[unlabelled] = balance(_nearest_scores(Z[unlabelled], Z[~unlabelled], y[~unlabelled]), shares)
+        P[unlabelled] = balance(
+            _nearest_scores(Z[unlabelled], Z[~unlabelled], y[~unlabelled]), found.shares, found.strictness
+        )
     while True:
         lda = SoftLDA.of(Z, P, shrinkage)
-        yield lda
+        if found.strictness < 1.0:  # shares that give way are part of the rule
+            yield replace(lda, offsets=lda.offsets + np.log(P[unlabelled].mean(axis=0) + LEAST_SHARE))
+        else:
+            yield lda
         if unlabelled.any():
-            P[unlabelled] = balance(lda.scores(Z[unlabelled]), shares)
+            P[unlabelled] = balance(lda.scores(Z[unlabelled]), found.shares, found.strictness)
 
 
 def _nearest_scores(Z: FloatArray, labelled: FloatArray, y: IntArray) -> FloatArray:

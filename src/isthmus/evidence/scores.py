@@ -148,6 +148,57 @@ def score_classes(
     return ClassScores(tuple(place), confusion, correct)
 
 
+@short_repr
+@dataclass(frozen=True, eq=False)
+class Reliability:
+    """The curve of a calibration: rows by the probability that was claimed for them, in bins of equal width.
+
+    Parameters
+    ----------
+    counts : array (b,)
+        The number of rows in each bin; the first begins at 0, the last ends at 1.
+    claimed, correct : array (b,)
+        The mean probability, and the share of rows that are right; NaN for bins without rows.
+    """
+
+    counts: IntArray
+    claimed: FloatArray
+    correct: FloatArray
+
+    @property
+    def error(self) -> float:
+        """The expected calibration error: the mean over rows of the gap of their bin."""
+        gaps = np.abs(np.nan_to_num(self.claimed - self.correct))
+        return float(self.counts @ gaps / max(self.counts.sum(), 1))
+
+    @property
+    def sentence(self) -> str:
+        """The error, and what the probabilities of at least 90 % are worth."""
+        sure = f"{int(self.counts[-1]):,} of them have at least 90 %"
+        kept = f"{sure}, and {self.correct[-1]:.0%} of these are right" if self.counts[-1] else "none has 90 %"
+        total = int(self.counts.sum())
+        return f"Probabilities: calibration error {self.error:.2f} on {total:,} held-out predictions; {kept}."
+
+
+def measure_reliability(probabilities: FloatArray, right: FloatArray | BoolArray, bins: int = 10) -> Reliability:
+    r"""Compare the probabilities (n,) of predictions with whether each is right (n,).
+
+    .. math:: \mathrm{ECE} = \sum_b \frac{n_b}{n} \lvert \bar p_b - \bar r_b \rvert
+
+    Examples
+    --------
+    >>> found = measure_reliability(np.array([0.95, 0.95, 0.55, 0.55]), np.array([1, 1, 1, 0]))
+    >>> round(found.error, 3), found.counts[[5, 9]]
+    (0.05, array([2, 2]))
+    """
+    check_length(right, len(probabilities), "right", "probabilities")
+    place = np.minimum((np.asarray(probabilities) * bins).astype(np.intp), bins - 1)
+    counts = np.bincount(place, minlength=bins)
+    with np.errstate(invalid="ignore"):
+        claimed, correct = (np.bincount(place, x, minlength=bins) / counts for x in (probabilities, right))
+    return Reliability(counts, claimed, correct)
+
+
 def precision_at_k(distances: Any, y_queries: Any, y_references: Any, k: int) -> float:
     r"""Return the mean over queries of the share of the query's class among its k nearest references.
 

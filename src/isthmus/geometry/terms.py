@@ -127,6 +127,10 @@ class TermRows:
             found[part] = X[u[part]].multiply(Y[v[part]]).sum(axis=1).A1
         return found
 
+    def rows(self, side: int) -> Any:
+        """Return all rows of the source (side 0) or of the target (side 1), CSR."""
+        return self.texts[side][self.places[side]]
+
     def has_terms(self, side: int) -> BoolArray:
         """Return whether each row of the source (side 0) or of the target (side 1) has any term."""
         return np.asarray((np.diff(self.texts[side].indptr) > 0)[self.places[side]])

@@ -63,6 +63,7 @@ from isthmus.tasks.transfer.scoring import (
     Vote,
     WeightedSum,
 )
+from isthmus.tasks.transfer.shared_evidence import LinearScores, Pool, UnitScores
 
 # Words or characters of a term: a text takes memory in proportion to it.
 LONGEST_NGRAM = 32
@@ -133,6 +134,7 @@ VALUES: tuple[type, ...] = (
     *(AutoNewton, DualNewton, BlockNewton, BregmanProjections, Result, StoredPoint, Packed),
     *(KernelMachine, SoftLDA, Preparation, LinearRule, MappedRule),
     *(Discriminant, NearestMean, Vote, Probabilities, MappedScores, SubsetRule, TiedClasses, WeightedSum),
+    *(LinearScores, UnitScores, Pool),
     *(Features, Plan, Numbers, Categories, MatrixPart, Words, Characters),
 )
 # Those whose work and memory are bounded by their input and their arrays, within `LIMITS`.
@@ -568,6 +570,7 @@ CHECKS: Mapping[type, Callable[[Any], None]] = {
     KernelSpace: _check_kernel_space,
     SubsetRule: lambda rule: _check_codes(rule.classes),
     TiedClasses: lambda rule: _check_codes(rule.classes),
+    LinearScores: lambda rule: _check_codes(rule.classes),
     Result: _check_result,
     **dict.fromkeys((Background, PrincipalAxes, FeatureSpace, SharedBlock, AffineMap), _check_finite),
 }

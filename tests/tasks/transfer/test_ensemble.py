@@ -24,7 +24,7 @@ def rows():
         patch.setattr(
             engine, "transfer_with_few_rows", lambda rows, *others: seen.append(rows) or recipe(rows, *others)
         )
-        LabelTransfer().fit(*make_domains(n_classes=3, n_target=60, n_labelled=6).args)
+        LabelTransfer(shares="uniform").fit(*make_domains(n_classes=3, n_target=60, n_labelled=6).args)
     return seen[0]
 
 

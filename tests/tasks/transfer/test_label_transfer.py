@@ -222,7 +222,18 @@ def test_true_shares_help_where_classes_are_uneven():
         np.testing.assert_allclose(assumed.shares_, 1 / 8)
         gains.append(given_them.score(rows[2], y) - assumed.score(rows[2], y))
     assert np.mean(gains) > 0.1
-    assert LabelTransfer(shares="estimated").fit(*rows).shares_.std() > 0.01
+
+
+def test_unequal_shares_are_estimated_where_labels_show_them():
+    Xs, ys, Xt, _, y = views(n_target=400, noise=0.9, hidden=0)
+    kept = np.random.default_rng(0).random(len(y)) < np.linspace(0.2, 1.0, 8)[y]
+    Xt, y = Xt[kept], y[kept]
+    first = np.concatenate([np.flatnonzero(y == c)[:6] for c in range(8)])
+    yt = np.where(np.isin(np.arange(len(y)), first), y, -1)
+    true = np.bincount(y[yt < 0], minlength=8) / (yt < 0).sum()
+    found, equal = (LabelTransfer(shares=shares).fit(Xs, ys, Xt, yt) for shares in ("labelled", "uniform"))
+    assert np.abs(found.shares_ - true).sum() < 0.8 * np.abs(equal.shares_ - true).sum()
+    assert found.score(Xt, y) > equal.score(Xt, y)
 
 
 def test_no_unlabelled_row_leaves_discriminants_of_the_labelled():
@@ -246,7 +257,7 @@ def test_sparse_rows_and_frames_of_words():
 @pytest.mark.parametrize(
     ("parameters", "message"),
     [
-        ({"shares": "equal"}, "shares: expected one of 'auto', 'uniform', 'source', 'estimated', got 'equal'"),
+        ({"shares": "equal"}, "shares: expected one of 'auto', 'uniform', 'source', got 'equal'"),
         ({"shares": [0.5, -0.5]}, "shares: expected a share of at least 0 per class, not all 0, got"),
         ({"shares": [1.0, 1.0]}, "shares: expected a share for each of 3 classes, got 2"),
         ({"reject_below": 1.5}, "reject_below: expected a number of at least 0 and at most 1, got 1.5"),

@@ -15,6 +15,7 @@ from isthmus._core.validation import BoolArray, FloatArray, IntArray, Matrix, as
 from isthmus.estimators.controls import SHARED, SelfTrainedLDA, SharedColumns
 from isthmus.evidence.comparison import Estimate, compare_with_best, estimate_difference
 from isthmus.evidence.held_out import wilson_interval
+from isthmus.evidence.scores import Reliability, measure_reliability
 from isthmus.exceptions import DataWarning, InputError
 from isthmus.geometry.similarity import prepare_rows, scale_rows
 from isthmus.study.board import Board
@@ -216,6 +217,8 @@ class HeldOutLabels:
         Columns that both domains share.
     shared_accuracy : float or None
         The accuracy of linear support vectors on these; None without any.
+    reliability : Reliability or None
+        Of the probabilities of the predictions; None where the system has none.
     """
 
     tested: int
@@ -225,6 +228,7 @@ class HeldOutLabels:
     interval: tuple[float, float]
     n_shared: int = 0
     shared_accuracy: float | None = None
+    reliability: Reliability | None = None
 
     @property
     def sentence(self) -> str:
@@ -237,11 +241,17 @@ class HeldOutLabels:
         return (
             f"Held-out labels: {self.accuracy:.0%} [{low:.0%}, {high:.0%}] of {self.tested:,} are predicted "
             f"correctly, half of them hidden at a time{others}. Baseline: {baseline}"
+            + ("" if self.reliability is None else f" {self.reliability.sentence}")
         )
 
     def to_dict(self) -> dict[str, Any]:
         """Return the measurement as plain types, for JSON."""
-        return vars(self) | {"interval": list(self.interval), "sentence": self.sentence}
+        curve = None
+        if self.reliability is not None:
+            error, found = self.reliability.error, vars(self.reliability)
+            bins = {k: [None if x != x else x for x in values.tolist()] for k, values in found.items()}
+            curve = {"error": error, **bins}
+        return vars(self) | {"interval": list(self.interval), "sentence": self.sentence, "reliability": curve}
 
 
 def hold_out_labels(
@@ -253,6 +263,7 @@ def hold_out_labels(
     *,
     pairs: Any = None,
     shared: tuple[Matrix, Matrix] | None = None,
+    learns_shared: bool = False,
     times: int | None = None,
     random_state: int = 0,
     progress: Callable[[int, int], None] = lambda done, times: None,
@@ -267,6 +278,8 @@ def hold_out_labels(
         It is cloned and fitted each time.
     shared : (matrix (n_s, m), matrix (n_t, m)), optional
         The columns that both domains have.
+    learns_shared : bool
+        Whether the system learns from them too.
     times : int, optional
         How often; None: by the number of rows.
     random_state : int
@@ -298,7 +311,7 @@ def hold_out_labels(
     n = question.X_source.shape[0] + n_target
     J = next((often for most, often in TIMES.items() if n <= most), 1) if times is None else times
     splits = Splits(question, tuple(np.random.SeedSequence(random_state).generate_state(J).tolist()))
-    right, baseline = (np.full((J, n_target), np.nan) for _ in range(2))
+    right, baseline, claimed = (np.full((J, n_target), np.nan) for _ in range(3))
     n_shared = 0 if shared is None else int(shared[0].shape[1])
     for split, seed in enumerate(splits.seeds):
         progress(split, J)
@@ -307,17 +320,24 @@ def hold_out_labels(
             return None
         with warnings.catch_warnings():
             warnings.filterwarnings("ignore", "y_target: .* no labelled row", DataWarning)
-            model = clone(system).fit(*rows.fit, **({} if rows.pairs is None else {"pairs": rows.pairs}))
-            right[split, rows.test] = model.predict(rows.X_test) == rows.y_test
+            known = {} if rows.pairs is None else {"pairs": rows.pairs}
+            both = {"shared": shared} if learns_shared and shared is not None else {}
+            model = clone(system).fit(*rows.fit, **known, **both)
+            tested = {name: table[1][rows.test] for name, table in both.items()}
+            right[split, rows.test] = model.predict(rows.X_test, **tested) == rows.y_test
+            if hasattr(model, "predict_proba"):
+                claimed[split, rows.test] = model.predict_proba(rows.X_test, **tested).max(axis=1)
             if shared is not None:
                 S, T = shared
                 columns = np.repeat(np.arange(n_shared)[:, None], 2, axis=1)
                 control = SharedColumns(columns).fit(S, rows.y_source, T, rows.y_target)
                 baseline[split, rows.test] = control.predict(T[rows.test]) == rows.y_test
-    tested, accuracy = int(np.any(~np.isnan(right), axis=0).sum()), _mean_by_row(right)
-    interval = wilson_interval(accuracy * tested, tested)
+    n_tested, accuracy = int(np.any(~np.isnan(right), axis=0).sum()), _mean_by_row(right)
+    interval = wilson_interval(accuracy * n_tested, n_tested)
     alone = None if shared is None else _mean_by_row(baseline)
-    return HeldOutLabels(tested, len(question.labelled) - tested, J, accuracy, interval, n_shared, alone)
+    sure = np.isfinite(claimed)
+    curve = measure_reliability(claimed[sure], right[sure]) if sure.any() else None
+    return HeldOutLabels(n_tested, len(question.labelled) - n_tested, J, accuracy, interval, n_shared, alone, curve)
 
 
 def _mean_by_row(right: FloatArray) -> float:

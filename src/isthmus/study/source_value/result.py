@@ -457,7 +457,8 @@ def does_source_help(
 
 def _check_system(system: Any, pairs: Any) -> TwoDomainEstimator:
     if isinstance(system, str):
-        system = LabelTransfer() if system == "auto" else systems()[system].make()
+        # Only predicted classes are compared, and these do not depend on calibration.
+        system = LabelTransfer(calibrate=False) if system == "auto" else systems()[system].make()
     if not isinstance(system, TwoDomainEstimator):
         raise InputError(f"system: expected 'auto', a name or a system over two domains, got {system!r:.60}.")
     estimator: TwoDomainEstimator = clone(system)

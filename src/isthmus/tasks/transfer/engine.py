@@ -12,11 +12,13 @@
      discriminants. Gates: a blind probe of soft pairs, else the shares of the classes. Mixture: soft pairs and target
      two to one, or the target with the source's shares.
 
-   In each of them a closed gate leaves the target alone.
+   In each of them a closed gate leaves the target alone. Where both domains share columns, the source's classifier
+   on these comes first (:func:`transfer_with_shared_features`), and replaces the recipe if its gate opens.
 2. **Pairs**: where every class has a label, the rule of known pairs joins in equal parts, by a gate of its own
    (:func:`add_pairs`).
-3. **Shares**: with ``shares="estimated"``, once more with the shares that the first run implies.
-4. **Calibration**: one temperature, from labels held out in three folds
+3. **Shares**: with ``shares="labelled"``, those that labelled rows support
+   (:func:`~isthmus.geometry.discriminants.infer_shares`), before all else.
+4. **Calibration**: one temperature, from reruns of all this with labels held out in three folds
    (:func:`~isthmus.tasks.transfer.evidence.fit_temperature`).
 
 The starts are in :mod:`~isthmus.tasks.transfer.starts` and :mod:`~isthmus.tasks.transfer.soft_pairs`, the rules and
@@ -29,13 +31,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
+from scipy.spatial.distance import cdist
 from scipy.special import softmax
 
 from isthmus._core.validation import FloatArray
-from isthmus.geometry.similarity import normalize_rows
+from isthmus.geometry.similarity import normalize_precisely, normalize_rows
 from isthmus.tasks.transfer import starts
 from isthmus.tasks.transfer.evidence import (
     SignatureStart,
@@ -51,6 +54,7 @@ from isthmus.tasks.transfer.evidence import (
 )
 from isthmus.tasks.transfer.problem import TransferRows, extend_classes, floor_shares, restrict_classes
 from isthmus.tasks.transfer.scoring import (
+    AXES_PER_CLASS,
     ROUNDS,
     Guess,
     MappedScores,
@@ -59,6 +63,7 @@ from isthmus.tasks.transfer.scoring import (
     polish_guesses,
     vote_with_source,
 )
+from isthmus.tasks.transfer.shared_evidence import LinearScores, add_shared_scores, guess_by_shared_features
 from isthmus.tasks.transfer.soft_pairs import ALL_ROUNDS, guess_by_soft_pairs
 
 # Rows, by the geometric mean of both domains, from which soft pairs take over: by development seeds, at 290 rows
@@ -92,8 +97,6 @@ class TransferOutcome:
     rule: Rule
     # Guesses of the unlabelled target rows (n_u, C).
     P: FloatArray
-    # Refits the rule to fewer labelled rows; the guesses of the unlabelled ones stay.
-    refit: Callable[[TransferRows], Rule]
     # The reason, as the end of a sentence.
     reason: str
     # True: the source is used; False: it is not; None: it is used, but its names for classes are doubtful.
@@ -107,41 +110,97 @@ class TransferOutcome:
     # The shares of the classes, where the recipe replaced the assumed ones.
     shares: FloatArray | None = None
     temperature: float = 1.0
+    # The rule of shared features, where these are used.
+    shared_rule: LinearScores | None = None
+
+    def score(self, rows: TransferRows, places: Any) -> FloatArray:
+        """Return scores of the classes (n, C) of target rows of the fit, by own and by shared features."""
+        shared = None if rows.features is None else rows.features.target[places]
+        return add_shared_scores(self.rule.scores(rows.target[places]), self.shared_rule, shared)
+
+    def measure_agreement(self, rows: TransferRows) -> float:
+        """Return the share of unlabelled rows whose class the nearest labelled row, or the shared rule, confirms."""
+        mine = self.rule.scores(rows.target[rows.unlabelled]).argmax(axis=1)
+        if self.shared_rule is not None and rows.features is not None:
+            shared = normalize_precisely(rows.features.target[rows.unlabelled])
+            return float(np.mean(self.shared_rule.scores(shared).argmax(axis=1) == mine))
+        view = rows.at(AXES_PER_CLASS)
+        return float(np.mean(view.yl[cdist(view.U, view.L, "sqeuclidean").argmin(axis=1)] == mine))
 
 
 def transfer_labels(
-    rows: TransferRows, rng: np.random.Generator, shares: str | FloatArray, progress: StepProgress
+    rows: TransferRows, rng: np.random.Generator, shares: str | FloatArray, progress: StepProgress, calibrate: bool
 ) -> TransferOutcome:
     """Run the whole recipe; ``shares`` is the checked parameter, by which the shares of the rows were assumed."""
-    auto = isinstance(shares, str) and shares == "auto"
-    found = run_recipe(rows, rng, auto, progress)
-    if isinstance(shares, str) and shares == "estimated" and len(found.P):
-        P = np.zeros((len(rows.yt), rows.n_classes))
-        P[rows.unlabelled], P[~rows.unlabelled] = found.P, rows.one_hot
-        rows = replace(rows, shares=floor_shares(starts.estimate_shares(rows.target, rows.yt, P)))
-        found = run_recipe(rows, rng, auto, progress)
+    found = run_recipe(rows, rng, shares, progress)
+    if not calibrate:
+        return found
     progress("calibration", 1)
-    assumed = rows.shares if found.shares is None else found.shares
-    return replace(found, shares=assumed, temperature=fit_temperature(rows, found.refit))
+
+    def rerun(some: TransferRows) -> TransferOutcome:
+        return run_recipe(some, np.random.default_rng(0), shares, lambda what, left: None)
+
+    return replace(found, temperature=fit_temperature(rows, rerun, found))
 
 
-def run_recipe(rows: TransferRows, rng: np.random.Generator, auto: bool, progress: StepProgress) -> TransferOutcome:
-    """Choose the recipe by the rows; with ``auto`` it may take over the shares of the source's classes."""
+def run_recipe(
+    rows: TransferRows, rng: np.random.Generator, shares: str | FloatArray, progress: StepProgress
+) -> TransferOutcome:
+    """Run the recipe once; shares can be those that labelled rows ("labelled") or the source ("auto") support."""
+    word = shares if isinstance(shares, str) else ""
+    auto = word == "auto"
+    rows = rows.estimate_shares() if word == "labelled" else rows
+    found, evidence = None, dict[str, float]()
+    if rows.features is not None and rows.unlabelled.any() and len(rows.shared) == rows.n_classes > 1:
+        progress("shared columns", 2)
+        found, evidence = transfer_with_shared_features(rows, rng, auto)
+    if found is None:
+        found = _choose_recipe(rows, rng, auto, progress)
+    in_the_end = rows.shares if found.shares is None else found.shares
+    return replace(found, shares=in_the_end, evidence=evidence | found.evidence)
+
+
+def transfer_with_shared_features(
+    rows: TransferRows, rng: np.random.Generator, auto: bool
+) -> tuple[TransferOutcome | None, dict[str, float]]:
+    """Let the source's classifier on shared features teach the target; return None where its gate is closed.
+
+    The guesses of that classifier, which sees no target label, have to agree with the target's own guesses and
+    labels under the names that the classes have, and to be predictable from the target's own features.
+    """
+    if len(rows.unknown):  # clusters: the names of those of unlabelled classes mean nothing, and count as such
+        rule: Rule = polish_guesses(rows, starts.cluster_target(rows, rng).P)[1]
+    else:
+        rule = starts.fit_target_vote(rows)
+    guess = starts.predict_target(rule, rows)
+    counts = np.bincount(rows.ys[rows.ys >= 0], minlength=rows.n_classes).astype(float)
+    own = not auto or rows.strictness < 1.0 or counts.max() <= UNEQUAL * counts.min()
+    found = guess_by_shared_features(rows, guess, rows.shares if own else floor_shares(counts))
+    evidence = {"shared columns": found.probe.z, "shared and own columns": found.cross}
+    if not found.is_open:
+        return None, evidence
+    reason = (
+        "the columns that both have name rows as the target's own guesses and labels do "
+        f"(z = {found.probe.z:.1f}), and as its own columns can learn (κ = {found.cross:.2f})"
+    )
+    weights = {"shared columns": 1.0}
+    outcome = TransferOutcome(found.own, guess, reason, True, {}, {}, weights, shared_rule=found.shared)
+    return replace(outcome, P=softmax(outcome.score(rows, rows.unlabelled), axis=1)), evidence
+
+
+def _choose_recipe(
+    rows: TransferRows, rng: np.random.Generator, auto: bool, progress: StepProgress
+) -> TransferOutcome:
     if not rows.unlabelled.any():
         none = np.empty((0, rows.n_classes))
-
-        def refit(some: TransferRows) -> Rule:
-            return starts.average_rules(starts.fit_discriminants(some, none, rounds=0))
-
-        return TransferOutcome(
-            refit(rows), none, refit, "every target row has a label, so there is nothing to transfer"
-        )
+        rule = starts.average_rules(starts.fit_discriminants(rows, none, rounds=0))
+        return TransferOutcome(rule, none, "every target row has a label, so there is nothing to transfer")
     if len(rows.unknown):
         return name_classes(rows, rng, progress)
     if len(rows.shared) < 2:
         own = starts.fit_target_ensemble(rows)
         P = starts.predict_target(own, rows)[rows.unlabelled]
-        return TransferOutcome(own, P, starts.fit_target_ensemble, "it has fewer than two classes")
+        return TransferOutcome(own, P, "it has fewer than two classes")
     fewer, more = sorted((len(rows.source), len(rows.target)))
     if fewer * more >= MANY**2 and fewer >= MANY // 2:
         found = transfer_with_many_rows(rows, auto, progress)
@@ -195,9 +254,7 @@ def name_classes(rows: TransferRows, rng: np.random.Generator, progress: StepPro
     if z <= SURE:
         reason = f"check the names, relabelled sources agree about as well (agreement {best:.2f}; z = {z:.1f})"
     ok = True if z > SURE else None
-    return TransferOutcome(
-        rule, guesses, lambda fewer: starts.fit_target_vote(fewer, P, 0), reason, ok, evidence, r, named_by
-    )
+    return TransferOutcome(rule, guesses, reason, ok, evidence, r, named_by)
 
 
 def run_source_starts(rows: TransferRows, some: TransferRows, own: FloatArray) -> list[Guess]:
@@ -214,13 +271,9 @@ def run_source_starts(rows: TransferRows, some: TransferRows, own: FloatArray) -
 
 def _keep_clusters(rows: TransferRows, own: FloatArray, rule: Rule, reason: str) -> TransferOutcome:
     """Return the target's clusters ``own`` (n_u, C), in which classes without a label are tied."""
-
-    def refit(fewer: TransferRows) -> Rule:
-        return TiedClasses(polish_guesses(fewer, own, rounds=1)[1], rows.unknown)
-
     P = own.copy()
     P[:, rows.unknown] = P[:, rows.unknown].mean(axis=1, keepdims=True)
-    return TransferOutcome(TiedClasses(rule, rows.unknown), P, refit, reason)
+    return TransferOutcome(TiedClasses(rule, rows.unknown), P, reason)
 
 
 def transfer_with_few_rows(rows: TransferRows, rng: np.random.Generator, progress: StepProgress) -> TransferOutcome:
@@ -234,7 +287,7 @@ def transfer_with_few_rows(rows: TransferRows, rng: np.random.Generator, progres
     progress("target alone", 4)
     own = starts.fit_target_ensemble(rows)
     P = starts.guess_by_rule(own, rows)
-    alone = partial(TransferOutcome, own, P, starts.fit_target_ensemble)
+    alone = partial(TransferOutcome, own, P)
     some = rows.drop_target_classes()
     progress("signatures", 3)
     flat = starts.guess_by_rule(own, rows, sharpness=1.0 / starts.SHARPNESS)
@@ -258,20 +311,19 @@ def transfer_with_few_rows(rows: TransferRows, rng: np.random.Generator, progres
 
     prior = np.zeros((int(rows.unlabelled.sum()), rows.n_classes))  # none for classes that the source lacks
     prior[:, rows.shared] = signs.prior[some.unlabelled]
-    teach = partial(_teach_signatures, prior=prior, gate=signs.gate)
-    base = teach(rows, own)
+    base = _teach_signatures(rows, own, prior=prior, gate=signs.gate)
     progress("mlhd", 2)
     guesses = restrict_classes(starts.guess_by_rule(base, rows, signs.gate * prior), rows)
     Q = extend_classes(starts.iterate_mlhd(some, guesses, rng, signs.gate * prior[:, rows.shared]), rows, P)
     r["mlhd"] = measure_agreement(rows, Q)
-    rule = _add_mlhd(rows, base, Q)
+    # Discriminants taught by MLHD's guesses, in equal parts with the rule so far.
+    rule = starts.combine(rows, base, starts.average_rules(starts.fit_discriminants(rows, Q, rounds=1)))
     weights = {"target": 0.5 - 0.25 * signs.gate, "signatures": 0.25 * signs.gate, "mlhd": 0.5}
     reasons = [f"the class geometries agree (z = {z:.1f} against random relabellings)"] if z > GEOMETRY else []
     reasons += [f"row signatures agree with the target's own guesses (trust {signs.trust:.2f})"] if signs.gate else []
     return TransferOutcome(
         rule,
         starts.guess_by_rule(rule, rows),
-        lambda fewer: _add_mlhd(fewer, teach(fewer, starts.fit_target_ensemble(fewer)), Q),
         ", and ".join(reasons),
         True,
         evidence,
@@ -295,11 +347,6 @@ def _teach_signatures(rows: TransferRows, own: Rule, *, prior: FloatArray, gate:
     return taught if gate == 1.0 else starts.combine(rows, taught, own)
 
 
-def _add_mlhd(rows: TransferRows, base: Rule, Q: FloatArray) -> Rule:
-    """Return a rule, and discriminants taught by MLHD's guesses Q (n_u, C), in equal parts."""
-    return starts.combine(rows, base, starts.average_rules(starts.fit_discriminants(rows, Q, rounds=1)))
-
-
 def transfer_with_many_rows(rows: TransferRows, auto: bool, progress: StepProgress) -> TransferOutcome:
     """Fit the target's discriminants; with a rule of the source by soft pairs, or its shares, where a gate opens.
 
@@ -312,7 +359,7 @@ def transfer_with_many_rows(rows: TransferRows, auto: bool, progress: StepProgre
     P = starts.predict_target(own, rows)[rows.unlabelled]
     some = rows.drop_target_classes()
     source, target = some.prepared
-    alone = partial(TransferOutcome, own, P, starts.fit_target_vote)
+    alone = partial(TransferOutcome, own, P)
     if not measure_separability(source.points, some.ys, some.n_classes)[1]:
         return alone(NOT_SEPARABLE)
     counts = np.bincount(some.ys, minlength=some.n_classes).astype(float)
@@ -327,15 +374,12 @@ def transfer_with_many_rows(rows: TransferRows, auto: bool, progress: StepProgre
     evidence = {"soft pairs": probe.z, "identity": probe.identity}
     r = {"target": measure_agreement(rows, P)}
     if probe.is_open:
-        join = partial(vote_with_source, rows, found.rule, weight=MAPPED)
-        rule = join(own)
+        rule = vote_with_source(rows, found.rule, own, MAPPED)
         P = starts.predict_target(rule, rows)[rows.unlabelled]
         r["soft pairs"] = measure_agreement(rows, P)
         reason = f"soft pairs by geometry alone agree with the target's guesses and labels (z = {probe.z:.1f})"
         weights = {"soft pairs": MAPPED, "target": 1.0 - MAPPED}
-        return TransferOutcome(
-            rule, P, lambda fewer: join(starts.fit_target_vote(fewer)), reason, True, evidence, r, weights
-        )
+        return TransferOutcome(rule, P, reason, True, evidence, r, weights)
     reason = (
         f"soft pairs by geometry alone do not pass their test (z = {probe.z:.1f} against random relabellings, "
         f"{probe.identity:.2f} of the best relabelling, {probe.n_classes} classes)"
@@ -355,12 +399,8 @@ def _use_shares(rows: TransferRows, shares: FloatArray, P: FloatArray) -> Transf
     full = rows.shares.copy()
     full[rows.shared] = shares * full[rows.shared].sum()
     full = floor_shares(full)
-
-    def refit(some: TransferRows) -> Rule:
-        return starts.fit_target_vote(replace(some, shares=full), P)
-
-    rule = refit(rows)
-    return TransferOutcome(rule, starts.predict_target(rule, rows)[rows.unlabelled], refit, "", shares=full)
+    rule = starts.fit_target_vote(replace(rows, shares=full, strictness=1.0), P)
+    return TransferOutcome(rule, starts.predict_target(rule, rows)[rows.unlabelled], "", shares=full)
 
 
 def add_pairs(rows: TransferRows, found: TransferOutcome) -> TransferOutcome:
@@ -371,13 +411,11 @@ def add_pairs(rows: TransferRows, found: TransferOutcome) -> TransferOutcome:
     evidence = found.evidence | {"pairs": agreed}
     if agreed <= KAPPA or same < IDENTITY:
         return replace(found, evidence=evidence)
-    join = partial(vote_with_source, rows, learned, weight=PAIRS)
-    rule = join(found.rule)
+    rule = vote_with_source(rows, learned, found.rule, PAIRS)
     return replace(
         found,
         rule=rule,
         P=starts.predict_target(rule, rows)[rows.unlabelled],
-        refit=lambda fewer: join(found.refit(fewer)),
         reason=f"the map of the known pairs agrees with the target's own guesses (κ = {agreed:.2f})",
         ok=True,
         evidence=evidence,

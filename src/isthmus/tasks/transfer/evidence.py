@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from typing import Any, Protocol
 
 import numpy as np
 import scipy.linalg as sla
@@ -20,7 +21,7 @@ from isthmus._core.validation import BoolArray, FloatArray, IntArray
 from isthmus.geometry.discriminants import SoftLDA, centre_scores
 from isthmus.geometry.similarity import Prepared, normalize_rows, signatures
 from isthmus.tasks.transfer.problem import TransferRows, sample_rows
-from isthmus.tasks.transfer.scoring import AXES_PER_CLASS, Rule, class_means, means_of_guesses, polish_guesses
+from isthmus.tasks.transfer.scoring import AXES_PER_CLASS, class_means, means_of_guesses, polish_guesses
 from isthmus.tasks.transfer.starts import guess_by_relative_means, guess_by_zero_shot
 
 # A deviation below this share of the largest count is none.
@@ -421,8 +422,22 @@ LEAST = 1e-12
 SPREAD = 0.5
 # The logarithm of the largest power, and minus that of the smallest.
 WIDEST = np.log(20.0)
-# Labels that every labelled class needs for its rows to be held out in turn; as many folds.
-FEWEST = 3
+# Reruns with held-out labels; one only for more rows than this, in both domains together.
+RERUNS, MOST_RERUN = 3, 8000
+# Without a held-out label: the mean probability by the share of rows whose class a simpler rule confirms.
+LEAST_SURE, SURE_BY_AGREEMENT = 0.2, 0.75
+# The power that few held-out labels are shrunk to: self-trained rules are too sure.
+USUAL_POWER = 0.7
+
+
+class ScoredRows(Protocol):
+    """What a recipe found: scores of target rows of its fit."""
+
+    def score(self, rows: TransferRows, places: Any) -> FloatArray:
+        """Return scores of the classes (n, C) of the target rows at these places."""
+
+    def measure_agreement(self, rows: TransferRows) -> float:
+        """Return the share of unlabelled rows whose class a simpler rule confirms."""
 
 
 def temper(P: FloatArray, power: float) -> FloatArray:
@@ -439,13 +454,13 @@ def temper(P: FloatArray, power: float) -> FloatArray:
     return np.asarray(T / T.sum(axis=1, keepdims=True))
 
 
-def fit_power(P: FloatArray, y: IntArray) -> float:
+def fit_power(P: FloatArray, y: IntArray, weights: FloatArray | float = 1.0, centre: float = 1.0) -> float:
     r"""Return the power a under which probabilities P (n, C) of held-out rows make their classes y most likely.
 
-    .. math:: \max_a \sum_i \log \frac{P_{i y_i}^a}{\sum_k P_{ik}^a} - \frac{(\log a)^2}{2 \sigma^2}
+    .. math:: \max_a \sum_i \log \frac{P_{i y_i}^a}{\sum_k P_{ik}^a} - \frac{(\log a / a_0)^2}{2 \sigma^2}
 
-    with σ = 0.5 (temperature scaling, Guo et al. 2017). The second term keeps a few rows, which may all be right,
-    from asking for probabilities of one. Without rows it is 1.
+    with σ = 0.5 (temperature scaling, Guo et al. 2017) and the ``centre`` a₀, rows counting by ``weights``. The
+    second term keeps a few rows, which may all be right, from asking for probabilities of one. Without rows it is 1.
 
     Examples
     --------
@@ -460,7 +475,7 @@ def fit_power(P: FloatArray, y: IntArray) -> float:
 
     def loss(t: float) -> float:
         likely = log_softmax(np.exp(t) * logarithms, axis=1)[np.arange(n), y]
-        return float(0.5 * (t / SPREAD) ** 2 - likely.sum())
+        return float(0.5 * ((t - np.log(centre)) / SPREAD) ** 2 - (weights * likely).sum())
 
     return float(np.exp(minimize_scalar(loss, bounds=(-WIDEST, WIDEST), method="bounded").x))
 
@@ -502,21 +517,51 @@ def cross_fit_power(fit: Callable[[IntArray], Callable[[IntArray], FloatArray]],
     return fit_power(np.vstack(parts), y[np.concatenate(held_out)]) if parts else 1.0
 
 
-def fit_temperature(rows: TransferRows, refit: Callable[[TransferRows], Rule]) -> float:
-    r"""Return the τ that divides scores so that held-out labels are most likely; one where labels are too few.
+def fit_temperature(rows: TransferRows, rerun: Callable[[TransferRows], ScoredRows], recipe: ScoredRows) -> float:
+    r"""Return the τ that divides the scores of a recipe so that held-out labels are most likely.
 
-    The scores of each labelled row come from a rule that is refitted without the rows of its fold; the guesses of the
-    unlabelled rows stay as they are. 1 / τ is the power of :func:`~isthmus.tasks.transfer.evidence.fit_power`.
-    Classes without a label share the temperature of the others.
+    The recipe is rerun with labels held out, whose rows are then unlabelled ones; 1 / τ is the power of
+    :func:`~isthmus.tasks.transfer.evidence.fit_power`. Rows weigh such that classes count by their predicted shares.
+    Where classes have no label, a rerun also hides whole classes, which stand for these: their names are tested.
+    Where no label can be held out, τ makes the mean probability 0.2 + 0.75 a, a being the share of rows that have
+    the class of the nearest labelled row, or, where shared features are used, one class by these and by own ones.
     """
-    labelled = np.flatnonzero(~rows.unlabelled)
-    y = rows.yt[labelled]
-    if np.bincount(y, minlength=rows.n_classes)[rows.known].min() < FEWEST:
+    unlabelled, C = rows.unlabelled, rows.n_classes
+    if not unlabelled.any():
         return 1.0
-    fold = make_folds(y, FEWEST)
-    P = np.empty((len(y), rows.n_classes))
-    for k in range(FEWEST):
-        kept = np.ones(len(rows.yt), dtype=bool)
-        kept[labelled[fold == k]] = False
-        P[fold == k] = softmax(refit(rows.keep_target(kept)).scores(rows.target[~kept]), axis=1)
-    return 1.0 / fit_power(P, y)
+    labelled = np.flatnonzero(~unlabelled)
+    scores, y = recipe.score(rows, unlabelled), rows.yt[labelled]
+    shares = np.bincount(scores.argmax(axis=1), minlength=C) / len(scores)
+    many = len(rows.source) + len(rows.target) > MOST_RERUN
+    found, true, strata = [], [], []
+    for k in range(1 if many else RERUNS):
+        hidden = np.isin(y, rows.known[k::RERUNS]) & bool(len(rows.unknown))
+        out = (make_folds(y, RERUNS) == k) | hidden
+        if not out.any() or out.all():
+            continue
+        yt = rows.yt.copy()
+        yt[labelled[out]] = -1
+        without = replace(rows, yt=yt)
+        found.append(softmax(rerun(without).score(without, labelled[out]), axis=1))
+        true.append(y[out])
+        strata.append(np.where(hidden, C, y)[out])
+    if not found:
+        return _match_confidence(scores, recipe.measure_agreement(rows))
+    stratum = np.concatenate(strata)
+    sizes = np.bincount(stratum, minlength=C + 1)
+    weights = (np.append(shares, shares[rows.unknown].sum()) / np.maximum(sizes, 1))[stratum]
+    total = weights.sum()
+    even = total <= 0.0  # no held-out class is ever predicted
+    weights = np.ones(len(stratum)) if even else weights * len(stratum) / total
+    return 1.0 / fit_power(np.vstack(found), np.concatenate(true), weights, USUAL_POWER)
+
+
+def _match_confidence(scores: FloatArray, agreement: float) -> float:
+    """Return the τ at which the mean probability of the best class (n_u, C) is that of the agreement."""
+    goal = LEAST_SURE + SURE_BY_AGREEMENT * agreement
+    logarithms = np.maximum(log_softmax(scores, axis=1), np.log(LEAST))
+
+    def miss(t: float) -> float:
+        return abs(float(softmax(np.exp(-t) * logarithms, axis=1).max(axis=1).mean()) - goal)
+
+    return float(np.exp(minimize_scalar(miss, bounds=(-WIDEST, WIDEST), method="bounded").x))

@@ -11,8 +11,9 @@ from numpy.typing import NDArray
 
 from isthmus._core.linalg import PrincipalAxes, principal_axes
 from isthmus._core.validation import BoolArray, FloatArray, IntArray, Matrix, as_dense, check_choice, is_sparse
-from isthmus.data.domains import KnownPairs
+from isthmus.data.domains import KnownPairs, SharedFeatures
 from isthmus.exceptions import InputError
+from isthmus.geometry.discriminants import balance, infer_shares
 from isthmus.geometry.similarity import (
     EXACT,
     Prepared,
@@ -24,6 +25,8 @@ from isthmus.geometry.similarity import (
 
 # Principal axes that are kept, unless five per class are more.
 AXES = 200
+# Axes per class on which the target's own learners work; their answers are averaged.
+MULTIPLES = (2, 3, 5)
 # Axes along which rows deviate by no more than this share of the largest deviation are dropped.
 FLAT = 1e-4
 # Dense rows whose lengths differ from one by no more than this were normalized by the caller.
@@ -119,6 +122,10 @@ class TransferRows:
         Both domains with all their features.
     pairs : KnownPairs, optional
         Rows of both that are the same object.
+    strictness : float
+        How strictly the shares bind (:func:`~isthmus.geometry.discriminants.balance`).
+    features : SharedFeatures, optional
+        What both domains have.
     """
 
     source: FloatArray
@@ -128,6 +135,8 @@ class TransferRows:
     shares: FloatArray
     prepared: tuple[Prepared, Prepared]
     pairs: KnownPairs | None = None
+    strictness: float = 1.0
+    features: SharedFeatures | None = None
 
     @property
     def n_classes(self) -> int:
@@ -159,6 +168,18 @@ class TransferRows:
         """The classes of the labelled target rows (n_l, C)."""
         return np.eye(self.n_classes)[self.yt[~self.unlabelled]]
 
+    def balance(self, scores: FloatArray) -> FloatArray:
+        """Return guesses (n, C) from scores in logarithms, such that the classes have their shares."""
+        return balance(scores, self.shares, self.strictness)
+
+    def estimate_shares(self) -> TransferRows:
+        """Return the rows with the shares that labelled rows support, if every class has a label."""
+        if len(self.unknown) or not self.unlabelled.any():
+            return self
+        views = [self.at(multiple) for multiple in MULTIPLES]
+        found = infer_shares([(view.L, view.U) for view in views], views[0].yl)
+        return replace(self, shares=floor_shares(found.shares), strictness=found.strictness)
+
     def at(self, multiple: int) -> View:
         """Return labelled source rows and all target rows on the first ``multiple`` × C axes, of unit length."""
         k, taught = multiple * self.n_classes, self.ys >= 0
@@ -182,9 +203,9 @@ class TransferRows:
         return self.keep_target(kept)
 
     def keep_target(self, kept: BoolArray) -> TransferRows:
-        """Return the rows with some of the target's (a mask), without pairs."""
+        """Return the rows with some of the target's (a mask), without pairs and shared features."""
         prepared = self.prepared[0], take_rows(self.prepared[1], kept)
-        return replace(self, target=self.target[kept], yt=self.yt[kept], prepared=prepared, pairs=None)
+        return replace(self, target=self.target[kept], yt=self.yt[kept], prepared=prepared, pairs=None, features=None)
 
     def drop_target_classes(self) -> TransferRows:
         """Return the rows without classes that only the target has, and with codes among the source's classes.
@@ -197,7 +218,8 @@ class TransferRows:
         taught, kept = ys >= 0, self.unlabelled | (yt >= 0)
         prepared = take_rows(self.prepared[0], taught), take_rows(self.prepared[1], kept)
         shares = self.shares[self.shared] / self.shares[self.shared].sum()
-        return TransferRows(self.source[taught], ys[taught], self.target[kept], yt[kept], shares, prepared)
+        both = self.source[taught], ys[taught], self.target[kept], yt[kept]
+        return TransferRows(*both, shares, prepared, strictness=self.strictness)
 
 
 def take_rows(X: Prepared, rows: BoolArray) -> Prepared:
@@ -238,7 +260,7 @@ def extend_classes(P: FloatArray, rows: TransferRows, own: FloatArray) -> FloatA
     return full
 
 
-WORDS = ("auto", "uniform", "source", "estimated")
+WORDS = ("auto", "uniform", "source", "labelled")
 # The smallest share of a class, as a part of an equal one: a class without a share is never found.
 SMALLEST = 0.01
 

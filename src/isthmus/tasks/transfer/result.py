@@ -20,17 +20,21 @@ from isthmus._core.validation import (
     Matrix,
     as_generator,
     as_labels,
+    check_flag,
     check_length,
+    check_matrix,
     check_number,
     encode,
 )
 from isthmus.data.domains import TwoDomains
+from isthmus.data.shared_columns import SharedColumns
 from isthmus.estimators.base import EVERYTHING, SystemFacts, TwoDomainEstimator
 from isthmus.exceptions import InputError
 from isthmus.geometry.discriminants import NEVER, SoftLDA
 from isthmus.tasks.transfer.engine import TransferOutcome, transfer_labels
 from isthmus.tasks.transfer.problem import AXES, Preparation, TransferRows, assume_shares, check_shares
 from isthmus.tasks.transfer.scoring import AXES_PER_CLASS, Discriminant, Rule
+from isthmus.tasks.transfer.shared_evidence import add_shared_scores, make_shared_features
 
 # Classes that a sentence lists.
 MOST_NAMES = 5
@@ -116,6 +120,7 @@ class Settings:
     shares: str | FloatArray
     rng: np.random.Generator
     progress: Progress
+    calibrate: bool
 
 
 class LabelTransfer(TwoDomainEstimator):
@@ -136,15 +141,16 @@ class LabelTransfer(TwoDomainEstimator):
 
     Parameters
     ----------
-    shares : {"auto", "uniform", "source", "estimated"} or array (C,)
-        Shares of the classes among unlabelled target rows: equal, as in the source, estimated by the target's
-        discriminants after a first run, or given in the order of ``classes_``. "auto" assumes them equal, unless
-        there are many rows, every class is labelled, and the shares of the source are both unequal and correlated
-        with the target's. Measured, before MLHD continued from the vote, on five data sets (seeds 120-123, half of
-        the classes labelled), mean accuracy with equal, estimated and true shares: .65, .63, .65 where they are
-        equal; .53, .53, .64 where they go from 1 to 5; .50, .52, .64 where one class is missing (target only: .37,
-        .35, .35). With every class labelled: .76, .74, .76; .67, .66, .75; .72, .69, .78 (target only: .75, .66,
-        .71). Give them where you know them.
+    shares : {"auto", "uniform", "source", "labelled"} or array (C,)
+        Shares of the classes among unlabelled target rows: equal, as in the source, or given in the order of
+        ``classes_``. "labelled" assumes them equal, unless labelled rows show that they are not
+        (:func:`~isthmus.geometry.discriminants.infer_shares`; every class needs two labels): with ten labels per
+        class it recovers about half of what the true shares would give, but can lose a point where they are equal.
+        "auto" assumes them equal, unless there are many rows and the shares of the source are both unequal and
+        correlated with the target's. Give them where you know them.
+    calibrate : bool
+        Whether probabilities are calibrated, by reruns with held-out labels, which take about three times as long as
+        the fit. The predicted classes are the same.
     reject_below : float, optional
         Rows whose most likely class has a smaller probability get no class from ``predict``: -1 where classes are
         numbers, None where they are anything else.
@@ -175,8 +181,8 @@ class LabelTransfer(TwoDomainEstimator):
     shares_ : array (C,)
         The shares that were assumed in the end.
     temperature_ : float
-        The divisor of scores before they become probabilities. With at least three labels in every labelled class, it
-        makes the classes of labelled rows, held out in three folds, most likely; otherwise one.
+        The divisor of scores before they become probabilities: it makes held-out labels most likely when the whole
+        recipe is rerun without them. Where no class has two labels, it goes by the agreement with nearest rows.
 
     Examples
     --------
@@ -201,9 +207,11 @@ class LabelTransfer(TwoDomainEstimator):
     )
 
     takes_pairs = True
+    takes_shared = True
     own_classes = True
 
     shares: Any
+    calibrate: bool
     reject_below: float | None
     n_neighbors: int
     random_state: Any
@@ -217,7 +225,8 @@ class LabelTransfer(TwoDomainEstimator):
     shares_: FloatArray
     temperature_: float
     _ok: bool | None
-    _rules: dict[str, Rule]
+    # By domain; and of shared features, as "shared", where these are used.
+    _rules: dict[str, Any]
     _preparations: dict[str, Preparation]
     _references: tuple[FloatArray, IntArray]
 
@@ -225,6 +234,7 @@ class LabelTransfer(TwoDomainEstimator):
         self,
         *,
         shares: Any = "auto",
+        calibrate: bool = True,
         reject_below: float | None = None,
         n_neighbors: int = 5,
         random_state: Any = 0,
@@ -238,7 +248,8 @@ class LabelTransfer(TwoDomainEstimator):
         super()._validate()
         self._threshold()
         progress = Progress(self.progress, "label transfer")
-        return Settings(check_shares(self.shares), as_generator(self.random_state), progress)
+        calibrate = check_flag(self.calibrate, "calibrate")
+        return Settings(check_shares(self.shares), as_generator(self.random_state), progress, calibrate)
 
     def _threshold(self) -> float:
         return (
@@ -259,9 +270,9 @@ class LabelTransfer(TwoDomainEstimator):
             both = {"source": domains.source.X, "target": domains.target.X}
             preparations = {name: Preparation.of(X, most) for name, X in both.items()}
             rows = _make_rows(domains, preparations, settings.shares)
-            found = transfer_labels(rows, settings.rng, settings.shares, report)
+            found = transfer_labels(rows, settings.rng, settings.shares, report, settings.calibrate)
         source, taught = _fit_source_rule(rows), np.flatnonzero(rows.ys >= 0)
-        points = np.sqrt(_probabilities(source, rows.source[taught], 1.0))
+        points = np.sqrt(softmax(source.scores(rows.source[taught]), axis=1))
         return {
             "unlabelled_classes_": domains.classes[rows.unknown],
             "agreement_": found.agreement,
@@ -272,7 +283,8 @@ class LabelTransfer(TwoDomainEstimator):
             "shares_": found.shares,
             "temperature_": found.temperature,
             "_ok": found.ok,
-            "_rules": {"source": source, "target": found.rule},
+            "_rules": {"source": source, "target": found.rule}
+            | ({} if found.shared_rule is None else {"shared": found.shared_rule}),
             "_preparations": preparations,
             "_references": (points, taught),
         }
@@ -282,20 +294,34 @@ class LabelTransfer(TwoDomainEstimator):
         """Whether the source was used, and the evidence."""
         return TransferAnswer(self._ok, self.verdict_, dict(self.evidence_))
 
-    def predict_proba(self, X: Any, domain: str = "target") -> FloatArray:
+    def predict_proba(self, X: Any, domain: str = "target", shared: Any = None) -> FloatArray:
         """Return probabilities of the classes (n, C): scores of the rule divided by ``temperature_``, as logarithms.
 
-        Source rows get those of the source's own discriminants.
+        Source rows get those of the source's own discriminants. ``shared`` (n, k) are the shared features of the
+        target rows, as in ``fit``; without them, the target's own features decide, as they were taught.
         """
-        return self._posteriors(self._rows(X, domain), domain)
+        rows = self._rows(X, domain)
+        if shared is None:
+            return self._posteriors(rows, domain)
+        features, n = check_matrix(shared, "shared"), rows.shape[0]
+        if features.shape[0] != n:
+            raise InputError(f"shared: expected {n} rows, as X has, got {features.shape[0]}.")
+        rule = self._rules.get("shared")
+        if rule is not None and features.shape[1] != (width := rule.rule.weights.shape[0]):
+            raise InputError(f"shared: expected {width} columns, as in the fit, got {features.shape[1]}.")
+        return self._posteriors(rows, domain, features)
 
-    def _posteriors(self, rows: Matrix, domain: str) -> FloatArray:
-        Z = self._preparations[domain].coordinates(rows)
-        return _probabilities(self._rules[domain], Z, self.temperature_ if domain == "target" else 1.0)
+    def _posteriors(self, rows: Matrix, domain: str, shared: Matrix | None = None) -> FloatArray:
+        scores = self._rules[domain].scores(self._preparations[domain].coordinates(rows))
+        if domain == "source":
+            return np.asarray(softmax(scores, axis=1))
+        return np.asarray(
+            softmax(add_shared_scores(scores, self._rules.get("shared"), shared) / self.temperature_, axis=1)
+        )
 
-    def predict(self, X: Any, domain: str = "target") -> NDArray[Any]:
+    def predict(self, X: Any, domain: str = "target", shared: Any = None) -> NDArray[Any]:
         """Return the most likely class of each row (n,); no class (-1 or None) below ``reject_below``."""
-        P = self.predict_proba(X, domain)
+        P = self.predict_proba(X, domain, shared)
         return self._names(np.where(P.max(axis=1) < self._threshold(), UNLABELLED, P.argmax(axis=1)))
 
     def _names(self, codes: IntArray) -> NDArray[Any]:
@@ -309,7 +335,7 @@ class LabelTransfer(TwoDomainEstimator):
         labels[rejected] = None
         return labels
 
-    def assign_labels(self, X: Any, y: Any = None) -> AssignedLabels:
+    def assign_labels(self, X: Any, y: Any = None, shared: Any = None) -> AssignedLabels:
         """Return the class of every target row: the given label y (n,), or else the predicted one.
 
         Parameters
@@ -318,8 +344,10 @@ class LabelTransfer(TwoDomainEstimator):
             Target rows.
         y : array (n,), optional
             Labels; -1, None or NaN where unknown. None: all of them.
+        shared : array (n, k), optional
+            Their shared features, as in ``fit``.
         """
-        P = self.predict_proba(X)
+        P = self.predict_proba(X, shared=shared)
         rows, codes = np.arange(len(P)), np.where(P.max(axis=1) < self._threshold(), UNLABELLED, P.argmax(axis=1))
         given = np.full(len(P), UNLABELLED)
         if y is not None:
@@ -373,6 +401,7 @@ def _make_rows(domains: TwoDomains, preparations: dict[str, Preparation], shares
             raise InputError(f"{name}: expected at least one labelled row, got none among {len(y)}.")
     if len(domains.classes) < 2:
         raise InputError(f"y_source: expected at least two classes, got {len(domains.classes)}.")
+    shared = domains.shared
     return TransferRows(
         preparations["source"].coordinates(domains.source.X),
         ys,
@@ -381,6 +410,7 @@ def _make_rows(domains: TwoDomains, preparations: dict[str, Preparation], shares
         assume_shares(shares, ys, domains.classes),
         (preparations["source"].prepare(domains.source.X), preparations["target"].prepare(domains.target.X)),
         domains.pairs,
+        features=make_shared_features(shared) if isinstance(shared, SharedColumns) else shared,
     )
 
 
@@ -393,7 +423,3 @@ def _fit_source_rule(rows: TransferRows) -> Rule:
     weights, offsets = np.zeros((len(mean), rows.n_classes)), np.full(rows.n_classes, NEVER)
     weights[:, rows.shared], offsets[rows.shared] = lda.weights, lda.offsets
     return Discriminant(mean, SoftLDA(weights, offsets))
-
-
-def _probabilities(rule: Rule, Z: FloatArray, temperature: float) -> FloatArray:
-    return np.asarray(softmax(rule.scores(Z) / temperature, axis=1))

@@ -13,11 +13,11 @@ import numpy as np
 from scipy.special import log_softmax, softmax
 from sklearn.svm import LinearSVC
 
-from isthmus._core.validation import FloatArray, IntArray
-from isthmus.geometry.discriminants import SoftLDA, balance, balancing_offsets, centre_scores, score_deviation
+from isthmus._core.validation import FloatArray, IntArray, Matrix
+from isthmus.geometry.discriminants import SoftLDA, balancing_offsets, centre_scores, score_deviation
 from isthmus.geometry.similarity import normalize_rows
 from isthmus.maps.regression import AffineMap
-from isthmus.tasks.transfer.problem import TransferRows
+from isthmus.tasks.transfer.problem import TransferRows, floor_shares
 
 # Axes on which the classes of the two domains are compared, in multiples of the number of classes.
 AXES_PER_CLASS = 3
@@ -39,17 +39,10 @@ class Guess:
     P: FloatArray
 
 
-def guess_from_scores(scores: FloatArray, shares: FloatArray, prior: FloatArray | float = 0.0) -> FloatArray:
-    """Return balanced guesses (n, C) from scores of any unit, the larger the better, and a prior in logarithms.
-
-    Examples
-    --------
-    >>> guess_from_scores(np.array([[5.0, 1.0], [4.0, 3.0]]), np.array([0.5, 0.5])).round(2)
-    array([[0.88, 0.12],
-           [0.12, 0.88]])
-    """
+def guess_from_scores(rows: TransferRows, scores: FloatArray, prior: FloatArray | float = 0.0) -> FloatArray:
+    """Return balanced guesses (n, C) from scores of any unit, the larger the better, and a prior in logarithms."""
     deviation = scores.std()
-    return balance(scores / (deviation if deviation > 0.0 else 1.0) / GUESS_TEMPERATURE + prior, shares)
+    return rows.balance(scores / (deviation if deviation > 0.0 else 1.0) / GUESS_TEMPERATURE + prior)
 
 
 def class_means(Z: FloatArray, y: IntArray, n_classes: int) -> FloatArray:
@@ -77,19 +70,19 @@ class LinearRule:
     offsets: FloatArray
 
     @classmethod
-    def of(cls, X: FloatArray, codes: IntArray) -> LinearRule:
+    def of(cls, X: Matrix, codes: IntArray) -> LinearRule:
         """Fit a linear support vector machine, one class against the others, to source rows X (n, k)."""
-        if len(X) > MOST_TAUGHT:
-            some = np.random.default_rng(0).permutation(len(X))[:MOST_TAUGHT]
+        if X.shape[0] > MOST_TAUGHT:
+            some = np.random.default_rng(0).permutation(X.shape[0])[:MOST_TAUGHT]
             some = np.union1d(some, np.unique(codes, return_index=True)[1])  # no class is lost
             X, codes = X[some], codes[some]
-        svm = LinearSVC(dual=len(X) <= X.shape[1], random_state=0, max_iter=10_000).fit(X, codes)
+        svm = LinearSVC(dual=X.shape[0] <= X.shape[1], random_state=0, max_iter=10_000).fit(X, codes)
         W, b = svm.coef_.T, svm.intercept_
         if W.shape[1] == 1:  # one direction separates two classes
             W, b = np.hstack([-W, W]), np.concatenate([-b, b])
         return cls(W, b)
 
-    def scores(self, X: FloatArray) -> FloatArray:
+    def scores(self, X: Matrix) -> FloatArray:
         """Return the scores of rows X (n, k), one column per class."""
         return np.asarray(X @ self.weights + self.offsets)
 
@@ -278,7 +271,8 @@ def polish_guesses(
     Z = Z - mean
     for _ in range(rounds):
         lda = SoftLDA.of(Z, np.vstack([rows.one_hot, P]))
-        P = balance(lda.scores(Z[n:]) + prior, rows.shares) if len(P) else P
+        P = rows.balance(lda.scores(Z[n:]) + prior) if len(P) else P
     # Discriminants assume equal shares. The offsets that balance the old rows would serve new ones, too, but worse.
-    likely = np.log(rows.n_classes * rows.shares)
+    shares = rows.shares if rows.strictness == 1.0 or not len(P) else floor_shares(P.mean(axis=0))
+    likely = np.log(rows.n_classes * shares)
     return P, Discriminant(mean, SoftLDA(lda.weights, lda.offsets + likely))

@@ -20,6 +20,7 @@ from isthmus.estimators.controls import SelfTrainedLDA
 from isthmus.exceptions import InputError
 from isthmus.geometry.common_space import DOMAINS, INNER_PRODUCT, top_k, two_names
 from isthmus.tasks.transfer.evidence import cross_fit_power, temper
+from isthmus.tasks.transfer.result import LabelTransfer
 
 # The inverse penalty of logistic regression: on rows of unit length weights have to be large.
 STRENGTH = 10.0
@@ -51,7 +52,8 @@ class SemanticMatching(TwoDomainEstimator):
     target_rule : TwoDomainEstimator, optional
         With ``predict_proba``; it sees both domains as they come, labelled rows and unlabelled ones. None is
         :class:`~isthmus.estimators.controls.SelfTrainedLDA` on rows prepared as above, which uses labelled and
-        unlabelled target rows and nothing of the source.
+        unlabelled target rows and nothing of the source; where ``fit`` is given ``shared`` columns, which teach the
+        target's own, it is :class:`~isthmus.LabelTransfer`.
     n_folds : int or None
         Each rule's probabilities are raised to the power that makes them most true on labelled rows held out in so
         many folds. Rows that are alone in their class are never held out; where all are, the power is 1. None: no
@@ -93,6 +95,7 @@ class SemanticMatching(TwoDomainEstimator):
         ),
     )
 
+    takes_shared = True
     learns = "similarity"
     # How points of `transform` are compared, within a domain too.
     kind: ClassVar[str] = INNER_PRODUCT
@@ -162,12 +165,14 @@ class SemanticMatching(TwoDomainEstimator):
 
     def _fit_target(self, domains: TwoDomains, rows: IntArray | None = None) -> Any:
         """Fit the rule of the target, to all rows, of which some are labelled."""
-        own = SelfTrainedLDA(target_transformer=_make_preparation(domains.target.X))
+        own: TwoDomainEstimator = SelfTrainedLDA(target_transformer=_make_preparation(domains.target.X))
+        if domains.shared is not None:
+            own = LabelTransfer()
         rule = own if self.target_rule is None else clone(self.target_rule)
         y = domains.target.y
         if rows is not None:
             y = np.where(np.isin(np.arange(len(y)), rows), y, UNLABELLED)
-        return rule.fit(domains.source.X, domains.source.y, domains.target.X, y)
+        return rule.fit(domains.source.X, domains.source.y, domains.target.X, y, shared=domains.shared)
 
     def _power(self, domains: TwoDomains, domain: str, n_folds: int) -> float:
         """Return the power of a rule's probabilities, by held-out labelled rows of its domain."""

@@ -22,7 +22,7 @@ from isthmus.geometry.similarity import normalize_rows
 from isthmus.maps.regression import fit_ridge
 from isthmus.solvers.logdet import Alignment, LogDetProblem, Pairs
 from isthmus.solvers.newton import DualNewton
-from isthmus.tasks.transfer.problem import TransferRows, View
+from isthmus.tasks.transfer.problem import MULTIPLES, TransferRows, View
 from isthmus.tasks.transfer.scoring import (
     AXES_PER_CLASS,
     ROUNDS,
@@ -42,8 +42,6 @@ from isthmus.tasks.transfer.scoring import (
     squared_distances,
 )
 
-# Axes per class on which the target's own learners work; their answers are averaged.
-MULTIPLES = (2, 3, 5)
 CLUSTER_ROUNDS, RESTARTS = 15, 10
 # The weight of a labelled row in the mean of its cluster.
 SEED_WEIGHT = 3.0
@@ -65,7 +63,7 @@ def guess_by_nearest(rows: TransferRows, multiple: int = AXES_PER_CLASS, prior: 
     nearest = [cdist(view.U, view.L[view.yl == c], "sqeuclidean").min(axis=1) for c in range(rows.n_classes)]
     D = np.stack(nearest, axis=1)
     unit = float(np.median(D.min(axis=1)) or D.mean() or 1.0)
-    return Guess("target", balance(-D / (2.0 * unit) + prior, rows.shares))
+    return Guess("target", rows.balance(-D / (2.0 * unit) + prior))
 
 
 def fit_discriminants(
@@ -98,7 +96,7 @@ def fit_cluster_means(rows: TransferRows, prior: FloatArray | float = 0.0) -> Ru
         view = rows.at(multiple)
         M = class_means(view.L, view.yl, rows.n_classes)
         for _ in range(CLUSTER_ROUNDS):
-            P = guess_from_scores(-squared_distances(view.U, M), rows.shares, prior)
+            P = guess_from_scores(rows, -squared_distances(view.U, M), prior)
             M = means_of_guesses(view.L, rows.one_hot, view.U, P, SEED_WEIGHT)
         found.append(NearestMean(M))
     return WeightedSum.of(tuple(found), rows.target[rows.unlabelled])
@@ -131,7 +129,7 @@ def guess_by_rule(
     rule: Rule, rows: TransferRows, prior: FloatArray | float = 0.0, sharpness: float = 1.0
 ) -> FloatArray:
     """Return balanced guesses of the unlabelled rows (n_u, C) by a rule."""
-    return balance(sharpness * rule.scores(rows.target[rows.unlabelled]) + prior, rows.shares)
+    return rows.balance(sharpness * rule.scores(rows.target[rows.unlabelled]) + prior)
 
 
 def predict_target(rule: Rule, rows: TransferRows) -> FloatArray:
@@ -156,18 +154,18 @@ def cluster_target(rows: TransferRows, rng: np.random.Generator) -> Guess:
         M: FloatArray = np.empty((rows.n_classes, U.shape[1]))
         M[np.concatenate([rows.known, rows.unknown])] = _draw_centres(labelled, U, len(rows.unknown), rng)
         for _ in range(CLUSTER_ROUNDS):
-            P = _assign(U, M, rows.shares)
+            P = _assign(rows, U, M)
             M = means_of_guesses(view.L, rows.one_hot, U, P)
         cost = float((P * squared_distances(U, M)).sum())
         if cost < least:
             best, least = M, cost
     assert best is not None
-    return Guess("clusters", _assign(view.U, best, rows.shares))
+    return Guess("clusters", _assign(rows, view.U, best))
 
 
-def _assign(U: FloatArray, M: FloatArray, shares: FloatArray) -> FloatArray:
+def _assign(rows: TransferRows, U: FloatArray, M: FloatArray) -> FloatArray:
     D = squared_distances(U, M)
-    return balance(-D / (CLUSTER_WIDTH * (D.mean() or 1.0)), shares)
+    return rows.balance(-D / (CLUSTER_WIDTH * (D.mean() or 1.0)))
 
 
 def _draw_centres(M: FloatArray, U: FloatArray, more: int, rng: np.random.Generator) -> FloatArray:
@@ -265,7 +263,7 @@ def guess_by_zero_shot(rows: TransferRows) -> Guess:
     view = rows.at(AXES_PER_CLASS)
     M = class_means(view.S, view.ys, rows.n_classes)
     W = view.L.T @ np.linalg.solve(view.L @ view.L.T + MAP_PENALTY * np.eye(len(view.L)), M[view.yl])
-    return Guess("zero-shot", guess_from_scores(normalize_rows(view.U @ W) @ normalize_rows(M).T, rows.shares))
+    return Guess("zero-shot", guess_from_scores(rows, normalize_rows(view.U @ W) @ normalize_rows(M).T))
 
 
 def guess_by_relative_means(rows: TransferRows) -> Guess:
@@ -275,7 +273,7 @@ def guess_by_relative_means(rows: TransferRows) -> Guess:
     labelled = class_means(view.L, np.searchsorted(rows.known, view.yl), len(rows.known))
     classes, targets = normalize_rows(M) @ normalize_rows(M[rows.known]).T, view.U @ normalize_rows(labelled).T
     targets, classes = ((F - F.mean(axis=0)) / (F.std(axis=0) + 1e-9) for F in (targets, classes))
-    return Guess("relative", guess_from_scores(-squared_distances(targets, classes), rows.shares))
+    return Guess("relative", guess_from_scores(rows, -squared_distances(targets, classes)))
 
 
 def rotate_guess(rows: TransferRows, guess: Guess) -> Guess:
@@ -289,7 +287,7 @@ def rotate_guess(rows: TransferRows, guess: Guess) -> Guess:
     U, L, P = view.U - mean, view.L - mean, guess.P
     for _ in range(PROCRUSTES_ROUNDS):
         left, _, right = np.linalg.svd(means_of_guesses(L, rows.one_hot, U, P).T @ M, full_matrices=False)
-        P = guess_from_scores(normalize_rows(U @ (left @ right)) @ normalize_rows(M).T, rows.shares)
+        P = guess_from_scores(rows, normalize_rows(U @ (left @ right)) @ normalize_rows(M).T)
     return Guess(f"{guess.name}, rotated", P)
 
 
@@ -340,7 +338,7 @@ def guess_by_mlhd(rows: TransferRows) -> Guess:
     W = fit_metric(S, ys, L, yl, np.full(len(yl), PAIR_WEIGHT * size), _shift(view))[0]
     A, B = W[: S.shape[1]], W[S.shape[1] :]
     D = squared_distances(view.U @ B, class_means(view.S @ A, view.ys, rows.n_classes))
-    return Guess("mlhd", guess_from_scores(-D, rows.shares))
+    return Guess("mlhd", guess_from_scores(rows, -D))
 
 
 def iterate_mlhd(
@@ -365,7 +363,7 @@ def iterate_mlhd(
         W, multipliers = fit_metric(S, ys, T, y, weights, _shift(view), multipliers)
         A, B = W[: S.shape[1]], W[S.shape[1] :]
         D = squared_distances(view.U @ B, class_means(S @ A, ys, C))
-        P = guess_from_scores(-(D - D.mean(axis=1, keepdims=True)), rows.shares, prior=prior)
+        P = guess_from_scores(rows, -(D - D.mean(axis=1, keepdims=True)), prior)
     return P
 
 
