@@ -96,7 +96,7 @@ class PairedRows:
         h, g = (_scales(each, gamma) for each in self.axes)
         T = h[:, None] * self._across * g
         if T.shape[0] > T.shape[1]:
-            return None if (S := self._swapped().cosines(gamma, power, B, A)) is None else S.T
+            return None if (S := self._swap_sides().cosines(gamma, power, B, A)) is None else S.T
         values, U = sla.eigh(T @ T.T, driver="evd", check_finite=False)
         kept = values > CERTAIN * values[-1]
         if not kept.any() or not values[-1] > (NO_CORRELATION / (1.0 + gamma)) ** 2:
@@ -106,7 +106,7 @@ class PairedRows:
         P, Q = (A * h) @ U, (B * g) @ (T.T @ (U / np.sqrt(values[kept])))
         return np.asarray(_unit(P) @ _unit(Q).T)
 
-    def _swapped(self) -> PairedRows:
+    def _swap_sides(self) -> PairedRows:
         rows, axes, weights, sums = self.rows, self.axes, self.weights, self.sums
         return PairedRows(rows[::-1], axes[::-1], weights[::-1], sums[::-1])
 

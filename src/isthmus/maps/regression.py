@@ -222,7 +222,7 @@ def fit_ridge(
         rows: Any = slice(None) if m == len(X) else order[:m]
         return leave_one_out(left(rows), found, B[rows], share[rows])
 
-    squared = _squared(B)
+    squared = _sum_squares(B)
     penalty, place, error = found.best(penalties, near, len(X), squared, errors)
     return RidgeFit(AffineMap(found.coefficients(penalty), x_mean, y_mean), penalty, place, error)
 
@@ -621,14 +621,14 @@ def fit_procrustes(
         A, B = X[rows] - x_mean, Y[rows] - y_mean
         if root is not None:
             A, B = A * root[rows], B * root[rows]
-        inputs, outputs = inputs + _squared(A), outputs + _squared(B)
+        inputs, outputs = inputs + _sum_squares(A), outputs + _sum_squares(B)
         if few:  # within the span of the rows
             spans = _row_span(A), _row_span(B)
             A, B = spans[0][1], spans[1][1]
         M = M + A.T @ B
     # What rounding leaves of a product that ought to be zero; centring rounds in units of the rows before it.
     total = float(w.sum())
-    before = inputs + total * _squared(x_mean), outputs + total * _squared(y_mean)
+    before = inputs + total * _sum_squares(x_mean), outputs + total * _sum_squares(y_mean)
     rounding = np.sqrt(before[0] * outputs) + np.sqrt(inputs * before[1])
     U, values, Vt = sla.svd(M, full_matrices=False, check_finite=False)
     kept = values > ROUNDING * float(np.finfo(X.dtype).eps) * rounding
@@ -649,6 +649,6 @@ def _row_span(M: FloatArray) -> tuple[FloatArray, FloatArray]:
     return Q, R.T
 
 
-def _squared(M: FloatArray) -> float:
+def _sum_squares(M: FloatArray) -> float:
     """Return the sum of squares."""
     return float(np.einsum("i,i->", M.ravel(), M.ravel(), dtype=np.float64))

@@ -72,7 +72,7 @@ def test_classes_without_a_label_are_never_called_by_k_means():
 # --- the task and the parts -------------------------------------------------------------------------------------------
 
 
-class Oracle(SelfTrainedLDA):
+class Oracle:
     """Knows the classes of the test rows, but for those that are hidden."""
 
     source_used_ = True
@@ -85,13 +85,13 @@ class Oracle(SelfTrainedLDA):
 
 def test_the_score_is_of_all_classes_and_noted_for_labelled_and_unlabelled_ones():
     fit = Fit(Oracle(), DIGITS)
-    score, noted = Calling().score(Entrant("o", Oracle), "o", fit)
+    score, noted = Calling().score(Entrant("o", SelfTrainedLDA), "o", fit)
     assert score == pytest.approx(np.isin(DIGITS.y_test, DIGITS.known).mean())
     assert noted == {NAMED: 1.0, UNNAMED: 0.0, USED: 1.0}
 
 
 def test_a_transductive_score_is_of_the_unlabelled_rows_of_the_fit():
-    score, noted = Calling(transductive=True).score(Entrant("o", Oracle), "o", Fit(Oracle(), DIGITS))
+    score, noted = Calling(transductive=True).score(Entrant("o", SelfTrainedLDA), "o", Fit(Oracle(), DIGITS))
     assert score == pytest.approx(np.mean(DIGITS.y_true[DIGITS.y_target == -1] == 3))
     assert noted[HELD_OUT] == pytest.approx(np.isin(DIGITS.y_test, DIGITS.known).mean())
 

@@ -257,7 +257,7 @@ def test_sparse_rows_and_frames_of_words():
 @pytest.mark.parametrize(
     ("parameters", "message"),
     [
-        ({"shares": "equal"}, "shares: expected one of 'auto', 'uniform', 'source', got 'equal'"),
+        ({"shares": "equal"}, "shares: expected one of 'auto', 'uniform', 'source', 'labelled', got 'equal'"),
         ({"shares": [0.5, -0.5]}, "shares: expected a share of at least 0 per class, not all 0, got"),
         ({"shares": [1.0, 1.0]}, "shares: expected a share for each of 3 classes, got 2"),
         ({"reject_below": 1.5}, "reject_below: expected a number of at least 0 and at most 1, got 1.5"),
