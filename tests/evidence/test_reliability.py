@@ -18,7 +18,7 @@ def test_probabilities_that_are_true_have_no_error():
 def test_the_error_is_the_gap_of_one_bin():
     found = measure_reliability(np.full(50, 0.94), np.arange(50) < 32)
     assert found.error == pytest.approx(0.30)
-    assert "50 of them have at least 90 %, and 64% of these are right" in found.sentence
+    assert "50 of them have at least 90%, and 64% of these are right" in found.sentence
     assert np.isnan(found.correct[:9]).all()
 
 

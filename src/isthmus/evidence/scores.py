@@ -174,8 +174,8 @@ class Reliability:
     @property
     def sentence(self) -> str:
         """The error, and what the probabilities of at least 90 % are worth."""
-        sure = f"{int(self.counts[-1]):,} of them have at least 90 %"
-        kept = f"{sure}, and {self.correct[-1]:.0%} of these are right" if self.counts[-1] else "none has 90 %"
+        sure = f"{int(self.counts[-1]):,} of them have at least 90%"
+        kept = f"{sure}, and {self.correct[-1]:.0%} of these are right" if self.counts[-1] else "none has 90%"
         total = int(self.counts.sum())
         return f"Probabilities: calibration error {self.error:.2f} on {total:,} held-out predictions; {kept}."
 

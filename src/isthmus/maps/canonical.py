@@ -97,6 +97,8 @@ class PairedRows:
         T = h[:, None] * self._across * g
         if T.shape[0] > T.shape[1]:
             return None if (S := self._swap_sides().cosines(gamma, power, B, A)) is None else S.T
+        if not T.size:  # constant rows
+            return None
         values, U = sla.eigh(T @ T.T, driver="evd", check_finite=False)
         kept = values > CERTAIN * values[-1]
         if not kept.any() or not values[-1] > (NO_CORRELATION / (1.0 + gamma)) ** 2:

@@ -26,14 +26,15 @@ def draw_binary(seed, n=30):
     return tuple((rng.random((n, 6)) < rng.uniform(0.1, 0.9, 6)).astype(float) for _ in range(2))
 
 
-@pytest.mark.parametrize("seed", [0, 2])
-def test_further_controls_take_a_false_success_back(seed):
-    """Of these unrelated tables, one control run alone would have said "matched"."""
-    found = match(*draw_binary(seed))
-    assert judge(replace(found.evidence, nulls=())) is True
-    assert 1 <= len(found.evidence.nulls) <= 5
-    assert found.ok is None
-    assert len(found) == 0
+@pytest.mark.slow
+def test_further_controls_take_false_successes_back():
+    """Of some unrelated tables, one control run alone would have said "matched"; which ones, rounding decides."""
+    every = [match(*draw_binary(seed)) for seed in range(24)]
+    wrong = [found for found in every if judge(replace(found.evidence, nulls=())) is True]
+    assert all(1 <= len(found.evidence.nulls) <= 5 for found in wrong)
+    taken_back = [found for found in wrong if found.ok is None and not len(found)]
+    assert len(taken_back) > len(wrong) / 2
+    assert [found for found in every if found.ok and found not in wrong] == []
 
 
 @pytest.mark.parametrize("sampled", [False, True])
