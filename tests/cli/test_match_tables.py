@@ -24,6 +24,7 @@ class StubMatching:
     score = confidence = np.linspace(1.0, 0.5, 12)
     runner_up = np.arange(12) - 1
     ok, sentence, recall, recall_interval, shuffled_recall = True, "12 matches.", None, None, None
+    evidence = SimpleNamespace(fields=("whole row", "title", "price"))
     baseline = SimpleNamespace(columns=0, to_dict=lambda: {"sentence": "no baseline"})
 
     def explain(self, i, j):

@@ -79,13 +79,14 @@ def run(options: argparse.Namespace) -> None:
         "recall": found.recall,
         "recall_interval": found.recall_interval,
         "shuffled_recall": found.shuffled_recall,
-        "shared": found.baseline.to_dict(),
+        # Columns that were compared are evidence, not a baseline.
+        "baseline": found.baseline.to_dict() if found.baseline.columns or columns is None else None,
         "shared_columns": [] if columns is None else [list(pair) for pair in columns.pairs],
         "output": None if options.output is None else str(options.output),
     }
-    sides = first, second, _find_texts(first, second, columns)
+    sides = first, second, _find_texts(first, second, columns, found)
     questions = found.questions(SHOWN)
-    if found.ok is None and len(questions):
+    if not found.ok and len(questions):
         screen.say("", "Pairs to check first; those that are right go to --pairs, the others to --not-pairs:")
         screen.say(*_format_table(_list_rows(questions.tolist(), *sides)))
     if options.output is not None:
@@ -131,10 +132,19 @@ def _list_rows(
     return table
 
 
-def _find_texts(first: InputFile, second: InputFile, shared: SharedColumns | None) -> tuple[str | None, str | None]:
-    """Return the column of either file that shows a row best: the shared one of longest texts, or the first text."""
+def _find_texts(
+    first: InputFile, second: InputFile, shared: SharedColumns | None, found: Any
+) -> tuple[str | None, str | None]:
+    """Return the column of either file that shows a row best: the shared words of most weight, or the first text."""
     if shared is not None:
-        return max(shared.pairs, key=lambda pair: sum(map(len, (*shared.source[pair[0]], *shared.target[pair[1]]))))
+        weighed = {name: -k for k, name in enumerate(getattr(found.evidence, "fields", ()))}
+
+        def rank(pair: tuple[str, str]) -> tuple[bool, int]:
+            cells = [cell for cell in (*shared.source[pair[0]], *shared.target[pair[1]]) if cell]
+            words = sum(any(map(str.isalpha, cell)) for cell in cells) > len(cells) / 2
+            return words, weighed.get(pair[0] if pair[0] == pair[1] else f"{pair[0]} ~ {pair[1]}", -len(weighed))
+
+        return max(shared.pairs, key=rank)
     texts = [[c.name for c in side.plan.columns if c.kind == "text"] for side in (first, second)]
     return next(iter(texts[0]), None), next(iter(texts[1]), None)
 

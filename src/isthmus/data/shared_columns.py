@@ -157,7 +157,7 @@ def plain_name(name: str) -> str:
 
 def _says_something(cells: Cells) -> bool:
     """Return whether cells have values, other than the numbers of the rows: these say nothing about the objects."""
-    if not all(cell.isdecimal() for cell in cells) or len({*cells}) < len(cells):
+    if not cells or not all(cell.isdecimal() for cell in cells) or len({*cells}) < len(cells):
         return any(cells)
     numbers = [int(cell) for cell in cells]
     return max(numbers) - min(numbers) != len(cells) - 1 or len(cells) < FEWEST_ROWS

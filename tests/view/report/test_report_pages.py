@@ -297,7 +297,7 @@ def test_another_file_of_the_name_of_a_record_is_left_alone(folder, tmp_path, ca
 
 
 def test_what_a_command_measured_beside_its_answer_is_on_the_page(folder, tmp_path, pages):
-    for table, name in (("matches.csv", "shared"), ("labels.csv", "held_out")):
+    for table, name in (("matches.csv", "baseline"), ("labels.csv", "held_out")):
         copy = tmp_path / table
         copy.write_bytes((folder / table).read_bytes())
         record = json.loads((folder / f"{table}.json").read_text(encoding="utf-8"))

@@ -349,12 +349,21 @@ def write_linkage_sentence(seen: LinkageEvidence, ok: bool | None, n_pairs: int,
     """Return the verdict of a matching by shared columns, with its figures, in one sentence."""
     word = {True: "matched", False: "failed", None: "doubtful"}[ok]
     parts = [f"{word}: {n_pairs:,} pairs of {shape[0]:,} and {shape[1]:,} rows by {', '.join(seen.fields)}"]
-    if seen.accepted and seen.confirmed:
-        parts.append(f"about {seen.precision:.0%} of the {seen.accepted:,} new pairs should be right")
+    if ok and seen.accepted:
+        right = "more than 99%" if seen.precision > 0.99 else f"about {seen.precision:.0%}"
+        parts.append(
+            f"{right} of the {seen.accepted:,} new pairs should be right"
+            if seen.known
+            else f"{right} of them should be right"
+        )
+    elif seen.accepted and seen.confirmed:
+        parts.append(f"{seen.accepted:,} pairs look alike")
     if not seen.confirmed:
         parts.append("the other features do not confirm what the shared columns propose")
     if seen.null_share is not None:
-        parts.append(f"chance level {seen.null_share:.1%} of the rows, measured between two halves of one table")
+        parts.append(
+            f"two halves of one table, which have no row in common, match in {seen.null_share:.1%} of the rows"
+        )
     if seen.held_out is not None:
         parts.append(str(seen.held_out))
     if seen.dropped:

@@ -376,8 +376,9 @@ def match(
         runs = run_all(problem, known, restarts, rng, counter, refine=refine, one_to_one=one_to_one, n_jobs=jobs)
     baseline = _measure_baseline(domains, known, runs.held_out_pairs.rows)
     found = _make_matching(runs, known, replace(runs.evidence, baseline=baseline), keeping)
-    # Neither way succeeded: the one that is doubtful says more than the one that failed.
-    return linked if linked is not None and linked.ok is None and not found.ok else found
+    # Neither way succeeded: rows that look alike by their columns say more than maps that failed.
+    alike = linked is not None and (linked.ok is None or len(linked.questions()) > 0)
+    return linked if linked is not None and alike and not found.ok else found
 
 
 @dataclass(frozen=True, eq=False)
