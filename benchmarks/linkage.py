@@ -121,7 +121,7 @@ def render(found: list[dict[str, Any]]) -> str:
         figures = (f"{record[name]:.3f}" for name in FIGURES)
         rows.append((*sizes, record["gigabytes"], record["tables"], *figures))
     return f"""\
-# Matching two tables by their columns, from a thousand rows to a million
+# Matching two tables by their columns: processor time and memory by the number of rows
 
 Made by `python -m benchmarks.linkage` from `benchmarks/linkage.jsonl`. Two registers of made persons (given name,
 surname, street, town, date of birth); three quarters of the persons of one are in the other, 15 % of the cells there
