@@ -37,6 +37,7 @@ ELSEWHERE = {
     "io/tables/features": "a column of a table that holds matrices",
     "retrieval/rules": "new rows of a fitted system in a partition of a Dask array, and points of an index",
     "tasks/migration/result": "new rows of an adapter, some of them a block at a time",
+    "tasks/transfer/result": "shared features of new rows of a fitted system",
     "view": "pictures of rows as they are",
 }
 """Where else a table of numbers is checked, and why that is no door for rows that are learned from."""
