@@ -377,7 +377,8 @@ def match(
     baseline = _measure_baseline(domains, known, runs.held_out_pairs.rows)
     found = _make_matching(runs, known, replace(runs.evidence, baseline=baseline), keeping)
     # Neither way succeeded: rows that look alike by their columns say more than maps that failed.
-    alike = linked is not None and (linked.ok is None or len(linked.questions()) > 0)
+    seen = None if linked is None else linked.evidence
+    alike = isinstance(seen, LinkageEvidence) and seen.accepted > 0 and seen.confirmed
     return linked if linked is not None and alike and not found.ok else found
 
 
