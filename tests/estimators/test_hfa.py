@@ -10,7 +10,7 @@ from sklearn.svm import SVC
 
 from conftest import make_domains, one_sentence, real_data
 from isthmus import HFA, RBF, InputError, Laplacian
-from isthmus.estimators.target_classifiers import DirectSum
+from isthmus.estimators.hfa import DirectSum
 from isthmus.geometry.kernels import Linear
 
 D = make_domains(seed=3, n_source=12, n_target=9, n_labelled=6, d_source=3, d_target=4, shift=1.0)

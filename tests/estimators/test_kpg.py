@@ -11,7 +11,7 @@ from sklearn.svm import SVC
 
 from conftest import make_domains, one_sentence
 from isthmus import KPGRL, ConvergenceWarning, InputError
-from isthmus.estimators.target_classifiers import jensen_shannon, relations, sinkhorn
+from isthmus.estimators.kpg import jensen_shannon, relations, sinkhorn
 
 D = make_domains(seed=3, n_source=24, n_target=30, n_labelled=6, d_source=4, d_target=5, shift=3.0)
 

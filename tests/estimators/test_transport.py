@@ -9,7 +9,7 @@ from scipy.spatial.distance import cdist
 from conftest import make_domains, one_sentence
 from isthmus import COOT, FGW, GW, InputError, MissingDependencyError
 from isthmus.data.domains import TwoDomains
-from isthmus.estimators.target_classifiers import TransductiveEstimator, label_costs, scaled_distances
+from isthmus.estimators.transport import TransductiveEstimator, label_costs, scaled_distances
 from isthmus.geometry.similarity import graph_distances
 
 D = make_domains(seed=3, n_source=24, n_target=30, n_labelled=6, d_source=4, d_target=5, shift=3.0)

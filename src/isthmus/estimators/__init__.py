@@ -6,12 +6,15 @@ from isthmus.estimators.cca import CCA, KCCA
 from isthmus.estimators.cdls import CDLS
 from isthmus.estimators.eigenmaps import CDSPP, DAMA, MTDA, HeMap, ManifoldAlignment
 from isthmus.estimators.hcdrank import HCDRank
+from isthmus.estimators.hfa import HFA
 from isthmus.estimators.itml import ITML
+from isthmus.estimators.kpg import KPGRL
 from isthmus.estimators.mlhd import MLHD
 from isthmus.estimators.paired_maps import Procrustes, PulledBackMetric, RelativeRepresentations, RidgeMap
 from isthmus.estimators.saenko import Saenko
 from isthmus.estimators.shared_block import SharedFeatureUnion
-from isthmus.estimators.target_classifiers import COOT, FGW, GW, HFA, KPGRL, TLRisk
+from isthmus.estimators.tlrisk import TLRisk
+from isthmus.estimators.transport import COOT, FGW, GW
 from isthmus.estimators.weight_path import WeightSearch, weight_path
 
 # fmt: off

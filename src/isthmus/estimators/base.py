@@ -596,3 +596,33 @@ class TargetEstimator(TwoDomainEstimator):
                 f"domain: expected 'target', the only domain that {type(self).__name__} predicts, got 'source'."
             )
         return super()._rows(X, domain, name)
+
+
+class TargetClassifier(TargetEstimator):
+    """The base of systems whose outcome is a score of each class for target rows.
+
+    A subclass has a method :meth:`_scores`. There is no space in which rows of both domains meet: the points of
+    :meth:`transform` are the scores.
+    """
+
+    def _scores(self, rows: Matrix) -> FloatArray:
+        """Return the scores (n, C) of target rows, the larger the better; minus infinity for classes without any."""
+        raise NotImplementedError
+
+    def decision_function(self, X: Any, domain: str = "target") -> FloatArray:
+        """Return a score for each class (n, C), larger is better; of two the second's less the first's (n,)."""
+        scores = self._scores(self._rows(X, domain))
+        return scores if scores.shape[1] != 2 else scores[:, 1] - scores[:, 0]
+
+    def predict(self, X: Any, domain: str = "target") -> NDArray[Any]:
+        """Return the class of the largest score for each target row (n,)."""
+        best = self._scores(self._rows(X, domain)).argmax(axis=1)
+        return np.asarray(self.classes_[best])
+
+    def transform(self, X: Any, domain: str = "target") -> FloatArray:
+        """Return the scores of the classes (n, C): there is no other space."""
+        rows = self._rows(X, domain)
+        return self._scores(rows).astype(rows.dtype, copy=False)
+
+    def _dimension(self) -> int:
+        return len(self.classes_)

@@ -13,9 +13,9 @@ from sklearn.pipeline import FeatureUnion, Pipeline
 from sklearn.preprocessing import OneHotEncoder, OrdinalEncoder
 
 from isthmus._core.threads import openmp_controller, single_threaded_blas
+from isthmus.estimators.base import TargetClassifier
 from isthmus.estimators.controls import Corrupted, SelfTrainedLDA, TargetOnly
 from isthmus.estimators.itml import ITML
-from isthmus.estimators.target_classifiers import TargetClassifier
 from isthmus.exceptions import InputError
 from isthmus.geometry.common_space import DOMAINS
 from isthmus.io.stored_values import check, is_from_sklearn

@@ -30,10 +30,10 @@ from isthmus._core.linalg import PrincipalAxes
 from isthmus._core.validation import FloatArray, is_sparse
 from isthmus.estimators.base import TwoDomainEstimator
 from isthmus.estimators.controls import SelfTrainedLDA
+from isthmus.estimators.hfa import KernelMachine
 from isthmus.estimators.itml import ITML
 from isthmus.estimators.mapped import MappedEstimator
 from isthmus.estimators.shared_block import SharedBlock, SharedFeatureUnion, SharedSpace
-from isthmus.estimators.target_classifiers import KernelMachine
 from isthmus.exceptions import InputError
 from isthmus.geometry.common_space import KINDS, CommonSpace
 from isthmus.geometry.discriminants import SoftLDA

@@ -1,0 +1,260 @@
+"""GW, FGW and COOT: optimal transport between the rows of a fit, by POT."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from scipy.spatial.distance import cdist
+
+from isthmus._core.validation import (
+    UNLABELLED,
+    FloatArray,
+    IntArray,
+    Matrix,
+    as_dense,
+    check_choice,
+)
+from isthmus.data.domains import TwoDomains
+from isthmus.estimators.base import (
+    LABELS_AND_ROWS,
+    SystemFacts,
+    TargetClassifier,
+    warn_about_data,
+)
+from isthmus.exceptions import InputError, import_extra
+from isthmus.geometry.kernels import Linear
+from isthmus.geometry.similarity import graph_distances
+
+# Two rows are the same where no feature differs by more than this part of the largest one.
+SAME = 1e-9
+# Who brings the solvers, and what for.
+POT = "transport", "GW, FGW and COOT are computed by POT and need"
+EUCLIDEAN, GRAPH = COSTS = "euclidean", "graph"
+# Of the rows, the neighbours in a graph; the middle, on a scale of factors, of what :func:`isthmus.align` combines.
+SHARE = 0.05
+
+# Rows that are compared with others at once.
+BLOCK = 2048
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class TransductiveEstimator(TargetClassifier):
+    """The base of systems that learn a plan π (n_s, n_t) of how much of each source row goes to each target row.
+
+    A subclass has a method :meth:`_plan`. A target row is of the class that most of what it gets is of; labelled rows
+    keep their class.
+    """
+
+    transductive = True
+    needs_unlabelled = True
+    cost: str = EUCLIDEAN
+    max_iter: int = 1000
+    probabilities_: FloatArray = field(init=False)
+    _fit_rows: FloatArray = field(init=False)
+
+    def _plan(self, domains: TwoDomains, X: FloatArray, Y: FloatArray) -> FloatArray:
+        """Return π (n_s, n_t) between uniform weights."""
+        raise NotImplementedError
+
+    def _validate(self) -> Any:
+        super()._validate()
+        check_choice(self.cost, "cost", COSTS)
+
+    def _distances(self, X: FloatArray) -> FloatArray:
+        """Return the distances (n, n) between rows of one domain that the parameter ``cost`` names."""
+        if self.cost == EUCLIDEAN:
+            return scaled_distances(X)
+        return graph_distances(cdist(X, X), SHARE).astype(np.float64)
+
+    def _fit_domains(self, domains: TwoDomains, settings: None) -> dict[str, Any]:
+        target = domains.target
+        if not (target.y == UNLABELLED).any():
+            raise InputError("y_target: expected rows without a label, the only ones to be named, got none.")
+        X, Y = as_dense(domains.source.X), as_dense(target.X)
+        plan = self._plan(domains, X, Y)
+        shares = np.stack([plan[domains.source.y == c].sum(axis=0) for c in range(len(domains.classes))], axis=1)
+        totals = shares.sum(axis=1, keepdims=True)
+        # A target row that gets nothing is of every class alike.
+        P = np.divide(shares, totals, out=np.full_like(shares, 1.0 / shares.shape[1]), where=totals > 0.0)
+        P[target.labelled] = np.eye(len(domains.classes))[target.y[target.labelled]]
+        warn_about_data(domains, (Linear(), Linear()), intercept=True)
+        return {"probabilities_": P, "_fit_rows": Y.copy()}
+
+    def _scores(self, rows: Matrix) -> FloatArray:
+        return np.asarray(self.probabilities_[self._places(as_dense(rows))])
+
+    def predict_proba(self, X: Any, domain: str = "target") -> FloatArray:
+        """Return, of what each row of the fit gets, the share of every class (n, C)."""
+        return self._scores(self._rows(X, domain))
+
+    def _places(self, X: FloatArray) -> IntArray:
+        """Return the numbers of rows among those of the fit."""
+        found = np.zeros(len(X), dtype=np.intp)
+        for start in range(0, len(X), BLOCK):
+            rows = slice(start, start + BLOCK)
+            # A row of the fit is recognised by its features, up to rounding: no map exists for any other.
+            found[rows] = cdist(X[rows], self._fit_rows, "chebyshev").argmin(axis=1)
+        largest = float(np.abs(self._fit_rows).max(initial=0.0))
+        new = int((np.abs(X - self._fit_rows[found]).max(axis=1, initial=0.0) > SAME * largest).sum())
+        if new:
+            raise InputError(
+                f"X: expected target rows of the fit, as {type(self).__name__} has no map for others, got {new} new."
+            )
+        return found
+
+
+def label_costs(domains: TwoDomains) -> FloatArray:
+    """Return what it costs (n_s, n_t) that a source row goes to a target row: 0 in its class, 1 in another.
+
+    Of a row without a label it is what a class at random would cost, 1 - 1/C.
+    """
+    ys, yt, C = domains.source.y, domains.target.y, len(domains.classes)
+    costs = (ys[:, None] != yt[None, :]).astype(np.float64)
+    costs[:, yt == UNLABELLED] = 1.0 - 1.0 / C
+    return np.asarray(costs)
+
+
+def scaled_distances(X: FloatArray) -> FloatArray:
+    """Return squared distances of all rows, the largest one."""
+    D = cdist(X, X, "sqeuclidean")
+    return np.asarray(D / (D.max() or 1.0))
+
+
+# Of the linear programs inside: POT warns, and takes what it has, where they are not enough.
+MOST_PIVOTS = 1_000_000
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class GW(TransductiveEstimator):
+    r"""Gromov–Wasserstein: a plan under which distances within the source are those within the target.
+
+    .. math:: \min_{\pi}\; \sum_{ijkl} (d_s(x_i, x_k) - d_t(y_j, y_l))^2\, \pi_{ij} \pi_{kl}
+
+    It sees no target label, and needs none: ``y_target`` may be None. The problem is not convex, and what comes out
+    depends on the start (all rows alike). **It is transductive**: it names the unlabelled rows of the fit, and has no
+    map for others. Time grows with n_s n_t (n_s + n_t) per iteration. In our table it is at chance (docs/systems.md).
+
+    F. Mémoli, *Gromov–Wasserstein distances and the metric approach to object matching*, 2011; by POT
+    (``pip install "isthmus[transport]"``).
+
+    Parameters
+    ----------
+    cost : {"euclidean", "graph"}
+        d: squared Euclidean distances, or steps in the graph of nearest neighbours (a twentieth of the rows), which
+        follow a curved sheet of rows; either in units of the largest.
+    max_iter : int
+        Iterations of conditional gradients at most.
+    source_transformer, target_transformer : transformer or pipeline of scikit-learn, optional
+        As in :class:`~isthmus.MLHD`.
+
+    Attributes
+    ----------
+    probabilities_ : array (n_t, C)
+        Of every target row of the fit, the shares of the classes in what it gets.
+    classes_ : array
+        The classes of the source.
+    """
+
+    systems = (
+        SystemFacts("gw", "related work", "Mémoli 2011, rows of the fit only, by POT", "source labels, all rows"),
+    )
+
+    needs_target_labels = False
+
+    def _plan(self, domains: TwoDomains, X: FloatArray, Y: FloatArray) -> FloatArray:
+        distances = self._distances(X), self._distances(Y)
+        return np.asarray(import_extra("ot.gromov", *POT).gromov_wasserstein(*distances, max_iter=int(self.max_iter)))
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class FGW(TransductiveEstimator):
+    r"""Fused Gromov–Wasserstein: distances within the domains, and labels across them.
+
+    .. math:: \min_{\pi}\; (1 - \alpha) \langle \pi, M \rangle
+              + \alpha \sum_{ijkl} (d_s(x_i, x_k) - d_t(y_j, y_l))^2\, \pi_{ij} \pi_{kl}
+
+    With other features on either side no distance across the domains can be had: M is what labels say, 0 within a
+    class, 1 between two, 1 - 1/C where the target row has no label. That is our reading; the rest is as in
+    :class:`GW`.
+
+    T. Vayer, L. Chapel, R. Flamary, R. Tavenard and N. Courty, *Fused Gromov–Wasserstein distance for structured
+    objects*, 2020; by POT.
+
+    Parameters
+    ----------
+    structure : float
+        α in [0, 1]; 0.5 is POT's default. One sees no target label; zero needs some. In between, M is constant where
+        no target row has a label, and the plan is that of :class:`GW`.
+    cost, max_iter, source_transformer, target_transformer
+        As in :class:`GW`.
+
+    Attributes
+    ----------
+    probabilities_, classes_
+        As in :class:`GW`.
+    """
+
+    systems = (
+        SystemFacts("fgw", "related work", "Vayer et al. 2020, rows of the fit only, by POT", LABELS_AND_ROWS),
+    )
+
+    structure: float = 0.5
+
+    @property
+    def needs_target_labels(self) -> bool:  # type: ignore[override]
+        """Whether nothing but labels counts."""
+        return bool(self.structure == 0.0)
+
+    def _plan(self, domains: TwoDomains, X: FloatArray, Y: FloatArray) -> FloatArray:
+        costs = label_costs(domains), self._distances(X), self._distances(Y)
+        options = {"alpha": float(self.structure), "max_iter": int(self.max_iter)}
+        return np.asarray(import_extra("ot.gromov", *POT).fused_gromov_wasserstein(*costs, **options))
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class COOT(TransductiveEstimator):
+    r"""Co-optimal transport: a plan of the rows and one of the features, each the best for the other.
+
+    .. math:: \min_{\pi, \varpi}\; \sum_{ijkl} (x_{ik} - y_{jl})^2\, \pi_{ij} \varpi_{kl}
+              + \mu \langle \pi, M \rangle
+
+    with M as in :class:`FGW`. Values of features are compared as they are: bring both domains to one scale. It is not
+    convex and transductive, as :class:`GW` is.
+
+    I. Redko, T. Vayer, R. Flamary and N. Courty, *CO-Optimal Transport*, NeurIPS 2020; by POT.
+
+    Parameters
+    ----------
+    label_weight : float
+        μ ≥ 0, in units of the mean squared value of a feature; zero sees no target label. Where no target row has
+        one, M is constant, and changes nothing.
+    cost : {"euclidean", "graph"}
+        "graph": the features of a row are its steps to all rows of its domain, as in :class:`GW`, not its own.
+    max_iter, source_transformer, target_transformer
+        As in :class:`GW`.
+
+    Attributes
+    ----------
+    probabilities_, classes_
+        As in :class:`GW`.
+    """
+
+    systems = (
+        SystemFacts("coot", "related work", "Redko et al. 2020, rows of the fit only, by POT", LABELS_AND_ROWS),
+    )
+
+    needs_target_labels = False
+
+    label_weight: float = 1.0
+    max_iter: int = 100
+
+    def _plan(self, domains: TwoDomains, X: FloatArray, Y: FloatArray) -> FloatArray:
+        if self.cost == GRAPH:
+            X, Y = self._distances(X), self._distances(Y)
+        # In this unit μ does not depend on the scale of the features.
+        unit = float(np.mean(np.concatenate([X.ravel() ** 2, Y.ravel() ** 2]))) or 1.0
+        labels = {"alpha": (float(self.label_weight) * unit, 0.0), "M_samp": label_costs(domains)}
+        steps = {"nits_bcd": int(self.max_iter), "nits_ot": MOST_PIVOTS}
+        return np.asarray(import_extra("ot.coot", *POT).co_optimal_transport(X, Y, **labels, **steps)[0])
