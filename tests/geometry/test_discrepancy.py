@@ -49,7 +49,7 @@ def naive(X: Array, Y: Array, kernel: Kernel, estimator: str) -> float:
 @pytest.mark.parametrize("estimator", ["biased", "unbiased"])
 @pytest.mark.parametrize("kernel", KERNELS, ids=str)
 def test_equals_the_formula_term_by_term(kernel: Kernel, estimator: str) -> None:
-    for n, m in [(7, 6), (4, 9), (8, 8)]:
+    for n, m in [(5, 4), (3, 6), (4, 4)]:
         X, Y = samples(n, m, shift=0.7)
         assert mmd(X, Y, kernel, estimator) == pytest.approx(naive(X, Y, kernel, estimator), rel=1e-9, abs=1e-13)
 
@@ -64,14 +64,14 @@ def test_mean_for_two_gaussians_is_the_mmd_known_in_closed_form() -> None:
     # x ~ N(0, 1), y ~ N(a, 1): E k(x, x') = c = b / √(b² + 2), E k(x, y) = c exp(−a² / (2b² + 4)).
     a, b = 1.0, 1.5
     truth = 2 * b / np.sqrt(b**2 + 2) * (1 - np.exp(-(a**2) / (2 * b**2 + 4)))
-    draws = [mmd(*samples(300, 300, d=1, shift=a, seed=s), RBF(b), "unbiased") for s in range(100)]
+    draws = [mmd(*samples(300, 300, d=1, shift=a, seed=s), RBF(b), "unbiased") for s in range(60)]
     error = np.std(draws, ddof=1) / np.sqrt(len(draws))
     assert error < 0.03 * truth
     assert abs(np.mean(draws) - truth) < 3 * error
 
 
 def test_mean_under_the_null_is_zero() -> None:
-    draws = np.array([mmd(*samples(12, 9, seed=s), RBF(1.5), "unbiased") for s in range(600)])
+    draws = np.array([mmd(*samples(12, 9, seed=s), RBF(1.5), "unbiased") for s in range(300)])
     error = draws.std(ddof=1) / np.sqrt(len(draws))
     assert abs(draws.mean()) < 3 * error
     biased = np.mean([mmd(*samples(12, 9, seed=s), RBF(1.5)) for s in range(100)])
@@ -81,10 +81,10 @@ def test_mean_under_the_null_is_zero() -> None:
 @pytest.mark.parametrize("estimator", ["biased", "unbiased"])
 @pytest.mark.parametrize("kernel", KERNELS, ids=str)
 def test_blocks_do_not_matter(kernel: Kernel, estimator: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    X, Y = samples(61, 38, shift=0.4)
+    X, Y = samples(19, 12, shift=0.4)
     whole = mmd(X, Y, kernel, estimator)
-    for rows in (1, 7, 98):
-        monkeypatch.setattr(module, "BLOCK_BYTES", 8 * 99 * rows)
+    for rows in (1, 7, 30):
+        monkeypatch.setattr(module, "BLOCK_BYTES", 8 * 31 * rows)
         assert mmd(X, Y, kernel, estimator) == pytest.approx(whole, rel=1e-10, abs=1e-13)
 
 
@@ -100,7 +100,7 @@ def test_blocks_of_permutations_do_not_matter(estimator: str, monkeypatch: pytes
 
 def test_memory_is_that_of_blocks_not_of_a_gram_matrix(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "BLOCK_BYTES", 2**20)
-    X, Y = samples(2000, 2000, d=2)
+    X, Y = samples(1000, 1000, d=2)
     tests: list[Callable[[], object]] = [
         lambda: mmd(X, Y, RBF(1.0)),
         lambda: mmd(X, Y, RBF(1.0), "unbiased"),
@@ -111,11 +111,11 @@ def test_memory_is_that_of_blocks_not_of_a_gram_matrix(monkeypatch: pytest.Monke
         run()
         peak = tracemalloc.get_traced_memory()[1]
         tracemalloc.stop()
-        assert peak < 8 * 2**20  # the Gram matrix of the 4000 rows is 122 MiB
+        assert peak < 8 * 2**20  # the Gram matrix of the 2000 rows is 31 MiB
 
 
 @pytest.mark.parametrize("estimator", ["biased", "unbiased"])
-@pytest.mark.parametrize(("n", "m"), [(3000, 2), (2, 3000)])
+@pytest.mark.parametrize(("n", "m"), [(1000, 2), (2, 1000)])
 def test_very_unequal_sizes_lose_no_digits(n: int, m: int, estimator: str) -> None:
     X, Y = samples(n, m, shift=0.1)
     K, drop = RBF(1.0).gram, 0 if estimator == "biased" else 1
@@ -127,7 +127,7 @@ tables = st.integers(2, 9).flatmap(lambda n: arrays(np.float64, (n, 2), elements
 
 
 @given(X=tables, Y=tables, kernel=st.sampled_from(KERNELS), estimator=st.sampled_from(["biased", "unbiased"]))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 def test_symmetric_in_the_samples_and_indifferent_to_row_order(
     X: Array, Y: Array, kernel: Kernel, estimator: str
 ) -> None:
@@ -138,14 +138,14 @@ def test_symmetric_in_the_samples_and_indifferent_to_row_order(
 
 
 @given(X=tables, Y=tables, kernel=st.sampled_from(KERNELS))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 def test_biased_is_not_negative_and_zero_for_the_same_rows(X: Array, Y: Array, kernel: Kernel) -> None:
     assert mmd(X, Y, kernel) >= 0.0
     assert mmd(X, X[::-1], kernel) == pytest.approx(0.0, abs=1e-13 * (1 + np.abs(X).max() ** 2))
 
 
 @given(X=tables, Y=tables, unit=st.floats(0.01, 100.0))
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=20, deadline=None)
 def test_the_median_bandwidth_makes_the_unit_of_the_features_irrelevant(X: Array, Y: Array, unit: float) -> None:
     assert mmd(unit * X, unit * Y) == pytest.approx(mmd(X, Y), abs=1e-7)
 
