@@ -187,9 +187,9 @@ class LabelTransfer(TwoDomainEstimator):
     Examples
     --------
     >>> from isthmus.data.datasets import load_digits
-    >>> d = load_digits(3, random_state=100)
+    >>> d = load_digits(3, n_source=100, n_target=200, random_state=100)
     >>> half = np.where(d.y_target < 5, d.y_target, -1)
-    >>> model = LabelTransfer().fit(d.X_source, d.y_source, d.X_target, half)
+    >>> model = LabelTransfer(calibrate=False).fit(d.X_source, d.y_source, d.X_target, half)
     >>> model.unlabelled_classes_, model.source_used_
     (array([5, 6, 7, 8, 9]), True)
     >>> round(model.score(d.X_test, d.y_test), 1)
