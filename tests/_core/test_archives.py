@@ -85,7 +85,7 @@ class TestDamage:
 
     @pytest.mark.slow
     @given(flips=FLIPS)
-    @settings(max_examples=300)
+    @settings(max_examples=120)
     def test_flipped_bytes(self, path, kind, flips):
         put(path, flipped(NPZ[kind], flips))
         try:

@@ -10,6 +10,7 @@ from sklearn.svm import LinearSVC
 
 from conftest import make_domains, one_sentence
 from isthmus import CDLS, ConvergenceWarning, InputError
+from isthmus.estimators import cdls
 from isthmus.estimators.cdls import LandmarkMatching, Shares, find_weights
 
 
@@ -125,9 +126,8 @@ def test_landmarks_have_their_share_in_every_class_and_speak_in_the_rule():
     )
 
 
-@pytest.mark.slow
 def test_weights_that_did_not_converge_are_told(monkeypatch):
-    monkeypatch.setattr(find_weights, "__defaults__", (2,))
+    monkeypatch.setattr(cdls, "MOST_STEPS", 2)
     with pytest.warns(ConvergenceWarning, match="CDLS: weights stopped at a gap of"):
         CDLS(tol=1e-12).fit(*D.args)
 

@@ -16,6 +16,7 @@ from isthmus._core.rows import ArrayRows
 from isthmus.data import blocks as dask_rows
 from isthmus.exceptions import DataWarning, InputError
 from isthmus.io.parquet import ParquetRows
+from isthmus.solvers.blocks import solver as levels
 from isthmus.solvers.newton import DualNewton
 from tests.conftest import make_domains
 
@@ -36,6 +37,13 @@ def data():
     found.names = np.array(["cat", "dog", "eel"])
     found.labels = np.where(found.y_target >= 0, found.names[found.y_target], None)
     return found
+
+
+@pytest.fixture(scope="module")
+def exact(data):
+    return MLHD(**SETTINGS, solver=DualNewton(tol=1e-9)).fit(
+        data.X_source, data.names[data.y_source], data.X_target, data.labels
+    )
 
 
 def as_kind(kind, data, folder):
@@ -62,10 +70,7 @@ KINDS = ["array", "memory map", "sparse", "dask", "dask labels", "dask, sparse",
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_the_optimum_is_that_of_the_fit_to_arrays(kind, data, tmp_path):
-    exact = MLHD(**SETTINGS, solver=DualNewton(tol=1e-9)).fit(
-        data.X_source, data.names[data.y_source], data.X_target, data.labels
-    )
+def test_the_optimum_is_that_of_the_fit_to_arrays(kind, data, exact, tmp_path):
     rows, y = as_kind(kind, data, tmp_path)
     found = MLHD(**SETTINGS).fit(rows, y, data.X_target, data.labels)
     assert found.result_.relative_gap <= 1e-8
@@ -84,8 +89,11 @@ def test_the_optimum_is_that_of_the_fit_to_arrays(kind, data, tmp_path):
 @pytest.mark.parametrize("kind", KINDS[1:])
 def test_the_steps_over_levels_are_those_of_the_array(kind, tmp_path, monkeypatch):
     """The same samples are drawn whoever holds the rows: each step is the same, but for rounding."""
-    monkeypatch.setattr(dask_rows, "LOCAL", 9000)  # of three levels one is brought here
-    many = make_domains(seed=100, n_source=140_000, n_target=40, n_labelled=9)
+    monkeypatch.setattr(dask_rows, "LOCAL", 900)  # of three levels one is brought here
+    for name, value in (("COARSEST", 800), ("SAMPLE", 800), ("LARGEST_SAMPLE", 5000)):
+        monkeypatch.setattr(levels, name, value)
+    assert levels.level_sizes(14_000) == [(875, 1), (3500, 1)]
+    many = make_domains(seed=100, n_source=14_000, n_target=40, n_labelled=9)
     many.names = np.array(["cat", "dog", "eel"])
     labels = np.where(many.y_target >= 0, many.names[many.y_target], None)
     with warnings.catch_warnings():

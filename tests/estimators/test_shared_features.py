@@ -51,7 +51,7 @@ def test_shared_columns_find_more_than_the_map_alone(system):
 @pytest.mark.slow
 def test_a_permuted_block_never_counts_and_then_all_is_as_learned():
     opened = 0
-    for seed in range(100):
+    for seed in range(50):
         A, B, columns = two_tables(seed, n=50)
         B[:, 9:] = B[np.random.default_rng(seed).permutation(len(B)), 9:]
         union = SharedFeatureUnion(RidgeMap(penalty=1.0), columns).fit(A, None, B, None, pairs=PAIRS)

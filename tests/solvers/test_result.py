@@ -15,13 +15,18 @@ from problems import ALIGNMENTS, random_problem
 
 
 @pytest.mark.filterwarnings("ignore::isthmus.ConvergenceWarning")
-@pytest.mark.parametrize("offset", [1e5, 1e7, 1e8])
-@pytest.mark.parametrize("alignment", ALIGNMENTS)
-@pytest.mark.parametrize("shape", [(6, 3, 4, 3), (3, 2, 8, 9)])
+@pytest.mark.parametrize(
+    ("offset", "alignment", "shape"),
+    [
+        (offset, alignment, [(6, 3, 4, 3), (3, 2, 8, 9)][(i + j) % 2])
+        for i, offset in enumerate([1e5, 1e7, 1e8])
+        for j, alignment in enumerate(ALIGNMENTS)
+    ],
+)
 @pytest.mark.slow
 def test_far_from_the_origin_the_certificate_is_still_that_of_the_matrix(offset, alignment, shape):
     problem = random_problem(0, *shape, alignment=alignment, offset=offset)
-    result = DualNewton(max_iter=30).solve(problem)
+    result = DualNewton(max_iter=10).solve(problem)
     value = problem.primal(result.matrix())
     assert result.primal == value, "which may be infinite, and then nothing is certified"
     if result.status is Status.OPTIMAL:
@@ -32,7 +37,7 @@ def test_far_from_the_origin_the_certificate_is_still_that_of_the_matrix(offset,
 def test_a_matrix_that_is_worse_than_its_iterate_is_not_optimal():
     # At which of these offsets the iterate, but not the matrix made of it, is optimal depends on the rounding of BLAS.
     worse = 0
-    for seed, offset in product((0, 1), (2e6, 3e6, 5e6, 7e6, 1e7)):
+    for seed, offset in product((0, 1), (3e6, 5e6, 7e6, 1e7)):
         with pytest.warns(ConvergenceWarning, match=r"certified to \d.*, not to 1e-06") as warned:
             result = DualNewton().solve(random_problem(seed, 3, 2, 8, 9, offset=offset))
         assert abs(result.relative_gap) > 1e-6
@@ -54,9 +59,14 @@ def test_a_matrix_that_is_not_definite_in_doubles_is_not_optimal():
     assert "no finite gap" in str(result)
 
 
-@pytest.mark.parametrize("alignment", ALIGNMENTS)
-@pytest.mark.parametrize("weight", [1.0, 10.0, 100.0, 1e3])
-@pytest.mark.parametrize("u", [0.5, 0.1])
+@pytest.mark.parametrize(
+    ("alignment", "weight", "u"),
+    [
+        (alignment, weight, [0.5, 0.1][(i + j) % 2])
+        for i, alignment in enumerate(ALIGNMENTS)
+        for j, weight in enumerate([1.0, 10.0, 100.0, 1e3])
+    ],
+)
 def test_ordinary_and_hard_problems_are_certified(alignment, weight, u):
     problem = random_problem(3, 40, 6, 30, 20, weight=weight, u=u, alignment=alignment)
     result = DualNewton().solve(problem)
