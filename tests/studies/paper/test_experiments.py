@@ -6,12 +6,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from small_tables import CLASSES, GROUPS, PROTOCOL, TWO, coarse, histograms, record, shrunk, small, texts
+from small_tables import CLASSES, GROUPS, PROTOCOL, TWO, coarse, few, histograms, record, shrunk, small, texts
 
 from isthmus import ARC, MLHD
 from isthmus._core.validation import UNLABELLED
 from isthmus.data.domains import Domain
-from isthmus.estimators.controls import KINDS, TargetOnly
+from isthmus.estimators.controls import KINDS
 from isthmus.exceptions import InputError
 from isthmus.study import study as run_module
 from isthmus.study.design import SETTINGS, Entrant, Fit, predict_by_target_rows, reverse_agreement
@@ -419,22 +419,6 @@ def test_a_failing_entrant_does_not_stop_the_others(tmp_path, monkeypatch, error
 
 
 # --- plans, interruption, resumption --------------------------------------------------------------------------------
-
-
-def predicted(model, rows, X):
-    return model.predict(X)
-
-
-def few(name):
-    """A table with the columns that its tables need, and quick ones for the rest."""
-    kept = {"kcca+nn", "arc-rbf", "mlhd-rbf", "target 1-NN", "target SVM"}
-    entrants = tuple(
-        Entrant(e.name, TargetOnly, control=e.control, readings=dict.fromkeys(e.readings, predicted))
-        if e.name not in kept
-        else e
-        for e in TABLE
-    )
-    return small(name, entrants=coarse(entrants))
 
 
 def plans(experiment, seeds=(0, 1)):

@@ -19,7 +19,7 @@ NO_PAIRS = np.zeros((0, 2), np.intp)
 SYLLABLES = ["ba", "ke", "lo", "mi", "nu", "ra", "so", "ti", "vu", "ze", "pa", "do"]
 
 
-def make_products(n=150, overlap=1.0, seed=100):
+def make_products(n=80, overlap=1.0, seed=100):
     """Two shops' tables of the same products, with typos, other words and rounded prices; true pairs (p, 2)."""
     rng = np.random.default_rng(seed)
 
@@ -158,14 +158,14 @@ def test_two_columns_that_contradict_each_other_are_doubtful_until_pairs_decide(
 @pytest.mark.slow
 def test_tables_without_a_common_row_are_not_matched(products):
     A = products[0]
-    assert match(A[:75], A[75:], n_restarts=2).ok is not True
-    words = pd.DataFrame({"name": [f"q{k} w{k * 7}" for k in range(60)], "description": "", "price": 1.0})
-    assert match(A[:60], words, n_restarts=2).ok is not True
+    assert match(A[:40], A[40:], n_restarts=2).ok is not True
+    words = pd.DataFrame({"name": [f"q{k} w{k * 7}" for k in range(40)], "description": "", "price": 1.0})
+    assert match(A[:40], words, n_restarts=2).ok is not True
 
 
 @pytest.mark.slow
 def test_partly_overlapping_tables():
-    A, B, true = make_products(n=300, overlap=0.45)
+    A, B, true = make_products(n=150, overlap=0.45)
     alone = match(A, B)
     assert alone.ok is not False
     assert alone.evidence.null_share is not None
@@ -205,12 +205,12 @@ def test_labels_forbid_pairs(products):
 @pytest.mark.slow
 def test_several_rows_of_a_may_share_a_row_of_b(products):
     A, B, true = products
-    double = pd.concat([A, A[:60]], ignore_index=True)
+    double = pd.concat([A, A[:40]], ignore_index=True)
     single, many = match(double, B), match(double, B, one_to_one=False)
     assert len(np.unique(single.pairs[:, 1])) == len(single)
     assert single.evidence.sharing > 10
     assert "one_to_one=False" in single.sentence
-    truth = np.vstack([true, [(len(A) + i, j) for i, j in true.tolist() if i < 60]])
+    truth = np.vstack([true, [(len(A) + i, j) for i, j in true.tolist() if i < 40]])
     assert min(score(many.pairs, truth)) > 0.9
 
 
@@ -354,7 +354,7 @@ def test_the_verdict_needs_more_than_chance(accepted, claimed, null_share, confi
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ({"not_pairs": [[0, 999]]}, "not_pairs: expected B rows from 0 to 149, got 999"),
+        ({"not_pairs": [[0, 999]]}, "not_pairs: expected B rows from 0 to 79, got 999"),
         ({"pairs": [[0, 1]], "not_pairs": [[0, 1]]}, "expected no pair that is also in pairs"),
         ({"shared": [("name", "nothing")]}, "expected columns of the second table"),
     ],
