@@ -50,10 +50,10 @@ def test_the_sweep_finds_the_parameters() -> None:
 
 
 @pytest.mark.parametrize(("made", "name"), CASES)
-@pytest.mark.parametrize("value", [HUGE, 10**400, 10**5000], ids=["2**70", "10**400", "10**5000"])
-def test_a_whole_number_without_end_is_one_sentence(made: Any, name: str, value: int) -> None:
-    with pytest.raises(InputError, match=f"^{name}: expected a whole number .* and at most .*, got .*[.]$"):
-        made(**{name: value}).fit(*((X_S, Y_S) if made is isthmus.ITML else (X_S, Y_S, X_T, Y_T)))
+def test_a_whole_number_without_end_is_one_sentence(made: Any, name: str) -> None:
+    for value in (HUGE, 10**400, 10**5000):
+        with pytest.raises(InputError, match=f"^{name}: expected a whole number .* and at most .*, got .*[.]$"):
+            made(**{name: value}).fit(*((X_S, Y_S) if made is isthmus.ITML else (X_S, Y_S, X_T, Y_T)))
 
 
 FUNCTIONS = {

@@ -52,7 +52,7 @@ def systems() -> dict[str, Any]:
         "hfa": isthmus.HFA().fit(X_S, Y_S, X_T, Y_T),
         "itml": isthmus.ITML().fit(X_S, Y_S),
         "target": controls.TargetOnly().fit(X_S, Y_S, X_T, Y_T),
-        "transfer": isthmus.LabelTransfer().fit(X_S, Y_S, X_T, Y_T),
+        "transfer": isthmus.LabelTransfer(calibrate=False).fit(X_S, Y_S, X_T, Y_T),
         "adapter": isthmus.migrate(X_S, X_T),
     }
 
@@ -131,18 +131,21 @@ def public_methods() -> list[Any]:
                 and inspect.isfunction(method)
                 and name not in UNCAPPED | {"stream", "fit_transform"}
             ):
-                found.append(pytest.param(method, id=f"{each.__name__}.{name}"))
+                found.append((f"{each.__name__}.{name}", method))
     return found
 
 
 CAPPED = TwoDomainEstimator, isthmus.Adapter, isthmus.CommonSpace, isthmus.Index, isthmus.ITML
 
 
-@pytest.mark.parametrize("method", public_methods())
-def test_every_public_method_that_takes_rows_is_capped(method: Any) -> None:
-    if TABLES & set(inspect.signature(method).parameters):
-        while not hasattr(method, "caps_threads"):
-            method = method.__wrapped__  # what set_output puts around transform
+def test_every_public_method_that_takes_rows_is_capped() -> None:
+    found = public_methods()
+    assert len(found) > 300
+    for name, method in found:
+        if TABLES & set(inspect.signature(method).parameters):
+            while not hasattr(method, "caps_threads"):
+                assert hasattr(method, "__wrapped__"), name
+                method = method.__wrapped__  # what set_output puts around transform
 
 
 def test_the_size_of_everything_counts() -> None:

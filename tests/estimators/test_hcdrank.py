@@ -1,5 +1,7 @@
 """HCDRank: the convex form against CVXPY and against the paper's own, its certificate, and what it says of order."""
 
+from functools import cache
+
 import cvxpy as cp
 import numpy as np
 import pytest
@@ -86,8 +88,14 @@ def test_the_trace_norm_is_the_least_of_the_papers_norm_over_all_rotations(seed)
 D = make_domains(seed=3, n_source=45, n_target=40, n_labelled=12, d_source=6, d_target=6, shift=3.0)
 
 
+@cache
+def learned():
+    """A model that tests only read."""
+    return HCDRank().fit(*D.args)
+
+
 def test_rows_are_put_in_the_order_of_their_grades():
-    model = HCDRank().fit(*D.args)
+    model = learned()
     assert model.share_in_order(D.X_target, D.y_true) > 0.85
     assert model.share_in_order(D.X_source, D.y_source, "source") > 0.85
     assert model.duality_gap_ <= 1e-4 * model.objective_
@@ -96,7 +104,7 @@ def test_rows_are_put_in_the_order_of_their_grades():
 
 
 def test_rows_without_a_grade_do_not_count_as_the_lowest():
-    model, known = HCDRank().fit(*D.args), np.arange(len(D.y_true)) % 2 == 0
+    model, known = learned(), np.arange(len(D.y_true)) % 2 == 0
     expected = model.share_in_order(D.X_target[known], D.y_true[known])
     for mark in (-1, None, float("nan")):
         y = [grade if k else mark for grade, k in zip(D.y_true.tolist(), known, strict=True)]
@@ -114,7 +122,7 @@ def test_the_share_in_order_is_that_of_the_table_of_all_pairs(rows):
 
 
 def test_the_mean_of_the_grades_says_which_one_a_row_is_of():
-    model = HCDRank().fit(*D.args)
+    model = learned()
     scores, known = model.rank(D.X_target), D.y_target
     means = np.array([scores[known == c].mean() for c in range(3)])
     np.testing.assert_array_equal(model.predict(D.X_target), np.abs(scores[:, None] - means).argmin(axis=1))
@@ -148,13 +156,13 @@ def test_preferences_are_all_or_so_many_and_always_from_the_better_row():
         (lambda: HCDRank(regularization=0.0).fit(*D.args), "regularization: expected a number above 0, got 0.0"),
         (lambda: HCDRank(n_preferences=0).fit(*D.args), "n_preferences: expected a whole number of at least 1"),
         (lambda: HCDRank(random_state="x").fit(*D.args), "random_state: expected"),
-        (lambda: HCDRank().fit(*D.args).share_in_order(D.X_target, np.zeros(40)), "y: expected rows of two grades"),
-        (lambda: HCDRank().fit(*D.args).share_in_order(D.X_target, [1, "a"] * 20), "y: expected labels of one sort"),
+        (lambda: learned().share_in_order(D.X_target, np.zeros(40)), "y: expected rows of two grades"),
+        (lambda: learned().share_in_order(D.X_target, [1, "a"] * 20), "y: expected labels of one sort"),
         (
-            lambda: HCDRank().fit(*D.args).share_in_order(D.X_target, [-1] * 40),
+            lambda: learned().share_in_order(D.X_target, [-1] * 40),
             "y: expected rows of two grades, got 0",
         ),
-        (lambda: HCDRank().fit(*D.args).share_in_order(D.X_target, [0]), r"y: expected shape \(40,\) to match X"),
+        (lambda: learned().share_in_order(D.X_target, [0]), r"y: expected shape \(40,\) to match X"),
     ],
 )
 def test_bad_input_is_one_sentence(use, message):

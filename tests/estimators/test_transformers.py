@@ -13,7 +13,7 @@ from conftest import each_system, make_domains
 from isthmus import MLHD, InputError, systems
 from isthmus.data.splits import SemiSupervisedSplit
 
-D = make_domains(d_source=7)
+D = make_domains(d_source=7, n_source=21, n_target=15)
 TRANSFORMED = [system for system in systems() if "target_transformer" in system.make().get_params()]
 
 
@@ -73,7 +73,7 @@ def test_parameters_of_a_transformer_are_searched_like_others():
             D.X_target,
             "target_transformer: expected None or an object with fit and transform, got <class",
         ),
-        (StandardScaler(), [["a"]] * 20, "X_target: expected rows that StandardScaler can take, got '"),
+        (StandardScaler(), [["a"]] * 15, "X_target: expected rows that StandardScaler can take, got '"),
         (PCA(50), D.X_target, "X_target: expected rows that PCA can take, got '"),
     ],
 )
