@@ -27,10 +27,10 @@ def test_all_pairs_together_weigh_the_same(domains, within):
     assert model.pair_weight == "auto"
 
 
-@settings(max_examples=10)
+@settings(max_examples=6)
 @given(times=st.integers(2, 4), seed=st.integers(0, 100))
 def test_the_same_source_rows_several_times_change_nothing(times, seed):
-    Xs, ys, Xt, yt = make_domains(seed).args
+    Xs, ys, Xt, yt = make_domains(seed, n_source=18).args
     once = MLHD(solver=TIGHT).fit(Xs, ys, Xt, yt)
     several = MLHD(solver=TIGHT).fit(np.repeat(Xs, times, axis=0), np.repeat(ys, times), Xt, yt)
     assert several.pair_weight_ == pytest.approx(once.pair_weight_ / times)

@@ -30,9 +30,11 @@ def test_no_product_of_two_thin_matrices_is_better(rank):
         return np.sum((B - A @ W) ** 2) + fit.penalty * np.sum(W**2)
 
     def of_factors(v):
-        return value(v[: 6 * rank].reshape(6, rank) @ v[6 * rank :].reshape(rank, 5))
+        U, V = v[: 6 * rank].reshape(6, rank), v[6 * rank :].reshape(rank, 5)
+        slope = 2 * A.T @ (A @ U @ V - B) + 2 * fit.penalty * U @ V
+        return value(U @ V), np.concatenate([(slope @ V.T).ravel(), (U.T @ slope).ravel()])
 
-    best = min(minimize(of_factors, rng.normal(size=11 * rank), tol=1e-12).fun for _ in range(3))
+    best = min(minimize(of_factors, rng.normal(size=11 * rank), jac=True, tol=1e-12).fun for _ in range(3))
     assert np.linalg.matrix_rank(fit.map.W) == fit.rank == rank
     assert value(fit.map.W) == pytest.approx(best, rel=1e-6)
 

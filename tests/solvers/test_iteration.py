@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from isthmus import ConvergenceWarning, InputError, NotConvergedError
@@ -13,6 +13,7 @@ from problems import ALIGNMENTS, TIGHT, random_problem
 
 
 @given(seed=st.integers(0, 10_000), alignment=st.sampled_from(ALIGNMENTS))
+@settings(max_examples=20)
 def test_every_iterate_carries_a_true_gap(seed, alignment):
     problem = random_problem(seed, weight=20.0, alignment=alignment)
     result = TIGHT.solve(problem)
