@@ -176,11 +176,9 @@ def test_the_fraction_of_runs_that_end_early_only_grows_to_all(monkeypatch):
     assert counter.fraction == pytest.approx(1.0)
 
 
-@pytest.mark.parametrize("known", [0, 30])
-@pytest.mark.parametrize("sampled", [False, True])
+@pytest.mark.parametrize(("known", "sampled"), [(0, True), (30, False)])
 def test_all_work_of_a_match_was_expected(monkeypatch, known, sampled):
     if sampled:
-        monkeypatch.setattr("isthmus.tasks.matching.refinement.SAMPLE_CELLS", 4000)
         monkeypatch.setattr("isthmus.tasks.matching.refinement.SAMPLE_CELLS", 4000)
         monkeypatch.setattr("isthmus.tasks.matching.refinement.SAMPLED", (60, 66))
     seen = reports(monkeypatch)

