@@ -145,7 +145,7 @@ PROJECTIONS = {
 }
 
 
-@pytest.mark.parametrize("kind", ["array", "dask", "parquet"])
+@pytest.mark.parametrize("kind", ["array", "dask"])
 @pytest.mark.parametrize("name", PROJECTIONS)
 def test_projections_by_labels_are_those_over_arrays(name, kind, data, tmp_path):
     system, data = PROJECTIONS[name], make_shifted(data) if "cosine" not in name else data
