@@ -61,8 +61,9 @@ def as_a_whole(folder, file):
     return np.vstack([kept.model.transform(X[s : s + 16], "source").astype(np.float32) for s in range(0, 90, 16)])
 
 
-@pytest.mark.parametrize("file", ["a.csv", "a.jsonl", "a.parquet", "a.csv.gz"])
-@pytest.mark.parametrize("ending", ["npy", "parquet", "csv", "jsonl"])
+@pytest.mark.parametrize(
+    ("file", "ending"), [("a.csv", "npy"), ("a.jsonl", "parquet"), ("a.parquet", "csv"), ("a.csv.gz", "jsonl")]
+)
 def test_points_to_the_bit(folder, tmp_path, monkeypatch, file, ending):
     small(monkeypatch)
     out = tmp_path / f"points.{ending}"

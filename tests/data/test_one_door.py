@@ -3,6 +3,7 @@
 import ast
 import importlib
 import pkgutil
+from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -43,15 +44,16 @@ ELSEWHERE = {
 """Where else a table of numbers is checked, and why that is no door for rows that are learned from."""
 
 
-def calls(names: set[str]) -> set[str]:
-    """Return "package/file: qualified name" of each function that calls one of these functions."""
+@cache
+def every_call() -> set[tuple[str, str]]:
+    """Return the name of each function that is called, with "package/file: qualified name" of who calls it."""
     found = set()
 
     def walk(node: ast.AST, place: tuple[str, ...], module: str) -> None:
         if isinstance(node, ast.FunctionDef | ast.ClassDef):
             place = (*place, node.name)
-        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in names:
-            found.add(f"{module}: {'.'.join(place)}")
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
+            found.add((node.func.id, f"{module}: {'.'.join(place)}"))
         for child in ast.iter_child_nodes(node):
             walk(child, place, module)
 
@@ -59,6 +61,11 @@ def calls(names: set[str]) -> set[str]:
         module = path.relative_to(SOURCE).with_suffix("").as_posix()
         walk(ast.parse(path.read_text(encoding="utf-8")), (), module)
     return found
+
+
+def calls(names: set[str]) -> set[str]:
+    """Return "package/file: qualified name" of each function that calls one of these functions."""
+    return {place for name, place in every_call() if name in names}
 
 
 def modules(places: set[str]) -> set[str]:

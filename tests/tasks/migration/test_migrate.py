@@ -108,8 +108,15 @@ def test_units_do_not_matter(spaces, kind):
     assert scaled.threshold(0.5) == pytest.approx(plain.threshold(0.5), abs=1e-4)
 
 
-@pytest.mark.parametrize(("old_unit", "new_unit"), [(1e-30, 1.0), (1.0, 1e-30), (1e-20, 1e-55), (1e30, 1e-20)])
-@pytest.mark.parametrize("form", [np.asarray, sp.csr_matrix])
+@pytest.mark.parametrize(
+    ("old_unit", "new_unit", "form"),
+    [
+        (1e-30, 1.0, np.asarray),
+        (1.0, 1e-30, sp.csr_matrix),
+        (1e-20, 1e-55, sp.csr_matrix),
+        (1e30, 1e-20, np.asarray),
+    ],
+)
 def test_tiny_rows_are_found_as_often(spaces, adapter, old_unit, new_unit, form):
     old, new = spaces
     tiny = isthmus.migrate(form(old_unit * old), form(new_unit * new), kind="ridge")
