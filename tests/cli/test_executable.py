@@ -180,17 +180,20 @@ def each_in_a_process(stack, orders, folder):
 
 
 @pytest.mark.slow
-def test_a_bad_file_is_one_sentence_by_the_program_itself(inputs, tmp_path, processes):
-    """Every file for every command, each in a process of its own, to its very end."""
+def test_a_bad_file_is_one_sentence_by_the_program_itself(inputs, tmp_path, capsys, processes):
+    """Every file for every command; each file and each command in a process of its own, to its very end."""
     place, said = tmp_path / "place", tmp_path / "said"
     place.mkdir()
     said.mkdir()
     no_model = {"inspect": "expected a model file", "export": "expected a model file", "report": "expected "}
     every = [(command, bad) for command in ORDERS for bad in BAD]
-    results = each_in_a_process(
-        processes, [order(command, inputs, place / "out", bad) for command, bad in every], said
+    results = [run(capsys, order(command, inputs, place / "out", bad)) for command, bad in every]
+    alone = list(zip(ORDERS, [*BAD, *BAD], strict=False))
+    assert {bad for _, bad in alone} == {*BAD}
+    results += each_in_a_process(
+        processes, [order(command, inputs, place / "out", bad) for command, bad in alone], said
     )
-    for (command, bad), result in zip(every, results, strict=True):
+    for (command, bad), result in zip([*every, *alone], results, strict=True):
         assert_refused(result, BAD[bad] if bad == "none.csv" else no_model.get(command, BAD[bad]))
     assert list(place.iterdir()) == []
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 pytest.importorskip("polars")
@@ -104,6 +104,7 @@ def labels_values(text, name):
     return {**values, "histogram": histogram_figure(np.array([0.5]), "probability")}
 
 
+@settings(max_examples=15)
 @given(HOSTILE, HOSTILE)
 @pytest.mark.slow
 def test_texts_and_attributes_come_back_as_they_were_and_make_no_elements(text, name):
