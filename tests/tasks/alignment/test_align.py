@@ -93,10 +93,9 @@ UNRELATED = {
 }
 
 
-@pytest.mark.parametrize("seed", range(2))
 @pytest.mark.parametrize("kind", UNRELATED)
-def test_unrelated_collections_are_not_claimed(kind: str, seed: int) -> None:
-    assert align(*UNRELATED[kind](np.random.default_rng(seed))).ok is not True
+def test_unrelated_collections_are_not_claimed(kind: str) -> None:
+    assert align(*UNRELATED[kind](np.random.default_rng(0))).ok is not True
 
 
 def test_rows_outside_the_sample_follow_those_in_it(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -195,7 +194,8 @@ def test_digits_are_ambiguous(name: str) -> None:
     from studies.pairs.data import views
 
     both = views(name, real_data("mfeat/mfeat.npz"))
-    assert align(both.A, both.B).ok is None
+    rows = np.random.default_rng(0).permutation(len(both.A))[:600]
+    assert align(both.A[rows], both.B[rows]).ok is None
 
 
 @pytest.mark.data
