@@ -51,6 +51,8 @@ MOST_CONFIRMED = 2000
 CLEAR, SMALL, TINY, HALF = 0.5, 500, 100, 2000
 # How often A, and B, are cut into halves where tables are small.
 CONTROLS = 2
+# The share of the matches that are at least as alike as a match of a control has to be to count.
+AS_ALIKE = 0.75
 
 
 @dataclass(frozen=True, eq=False)
@@ -151,7 +153,7 @@ def match_by_fields_and_maps(
     shown = comparer.needs_confirmation or len(problem.known) >= ENOUGH_TO_SETTLE
     unclear = found.share < CLEAR or min(comparer.shape) <= SMALL
     if len(linkage.accepted) and unclear and not shown:
-        found = replace(found, null_share=measure_null_share(comparer, rng, progress))
+        found = replace(found, null_share=measure_null_share(comparer, linkage, rng, progress))
     return found
 
 
@@ -360,20 +362,35 @@ def _standard_errors(shares: FloatArray) -> float:
     )
 
 
-def measure_null_share(comparer: Comparer, rng: Generator, progress: Callable[[str], None]) -> float:
+def measure_null_share(
+    comparer: Comparer, linkage: Linkage, rng: Generator, progress: Callable[[str], None]
+) -> float:
     """Return the largest share of rows that are matched where no row has a partner: the chance level.
 
-    Two halves of A, or of B, have no row in common. Of tables with few rows, rare words in common can look like a
-    match: there, A is also matched with a table whose words are those of B, dealt to its cells at random.
+    Two halves of A, or of B, have no row in common. A match of a control counts if its rows are as alike as those of
+    most matches of A and B: weights and probabilities that are learned from few rows can make a match of anything,
+    but likeness is not learned. Of tiny tables every pair of rows that choose each other counts, accepted or not, and
+    A is also matched with a table whose words are those of B, dealt to its cells at random.
     """
     small, tiny = (min(comparer.shape) <= rows for rows in (SMALL, TINY))
     controls = [comparer.halves(side, rng, HALF) for side in (0, 1) * (CONTROLS if small else 1)]
     controls += [comparer.shuffle(rng) for _ in range(CONTROLS if tiny else 0)]
+    level = np.quantile(likeness(linkage.agreement)[linkage.matches[linkage.accepted]], 1.0 - AS_ALIKE)
     shares = []
     for control in controls:
         progress("control")
         agreement = control.compare(control.candidates())
-        nothing = np.zeros((0, 2), np.intp)
-        linkage = fit_linkage(agreement, likeness(agreement), nothing, np.zeros(len(agreement), dtype=bool))
-        shares.append(len(linkage.accepted) / max(1, min(control.shape)))
+        found = _match_control(agreement, tiny)
+        n_alike = int((likeness(agreement)[found] >= level).sum())
+        shares.append(min(len(found), n_alike / AS_ALIKE) / max(1, min(control.shape)))
     return max(shares)
+
+
+def _match_control(agreement: Agreement, tiny: bool) -> IntArray:
+    """Return the places of the accepted matches of a control; of a tiny one, of all rows that choose each other."""
+    if tiny:
+        graph = CandidateGraph(agreement.i, agreement.j, agreement.shape)
+        return graph.find_matches(likeness(agreement), one_to_one=True)
+    nothing = np.zeros((0, 2), np.intp)
+    null = fit_linkage(agreement, likeness(agreement), nothing, np.zeros(len(agreement), dtype=bool))
+    return null.matches[null.accepted]
