@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import inspect
+import os
+import subprocess
+import sys
 from typing import Any
 
 import numpy as np
@@ -163,3 +166,19 @@ def test_the_size_of_everything_counts() -> None:
         with pytest.raises(ZeroDivisionError):
             cap_threads(lambda X: 1 / 0)(small)
         assert ("blas", 2) in threads()
+
+
+def test_libraries_that_are_loaded_later_are_capped_too():
+    code = (
+        "from isthmus._core.threads import cap_threads\n"
+        "from threadpoolctl import threadpool_info\n"
+        "import numpy as np\n"
+        "count = cap_threads(lambda X: {(e['filepath'], e['num_threads']) for e in threadpool_info()})\n"
+        "before = count(np.zeros((3, 2)))\n"
+        "import faiss\n"
+        "after = count(np.zeros((3, 2)))\n"
+        "assert len(after) > len(before), 'faiss brings a library of its own'\n"
+        "assert {n for _, n in after} == {1}, after\n"
+    )
+    environment = {k: v for k, v in os.environ.items() if not k.endswith("_NUM_THREADS")}
+    subprocess.run([sys.executable, "-c", code], check=True, env=environment)

@@ -15,7 +15,7 @@ import threading
 from collections.abc import Callable, Container, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from functools import cache, wraps
+from functools import lru_cache, wraps
 from inspect import isgeneratorfunction
 from itertools import pairwise
 from types import FunctionType
@@ -35,24 +35,27 @@ Sums: TypeAlias = tuple[FloatArray, ...]
 SMALL = 32_000_000
 
 
-@cache
-def _controller() -> Any:
-    """Return a controller of the BLAS libraries, kept because to find them takes milliseconds."""
-    import scipy.linalg  # noqa: F401  (SciPy has a BLAS of its own)
-    from threadpoolctl import ThreadpoolController
+@lru_cache(maxsize=2)
+def _find_libraries(api: str, n_modules: int) -> Any:
+    """Return a controller of the libraries of BLAS or OpenMP, kept because to find them takes milliseconds.
 
-    return ThreadpoolController().select(user_api="blas")
-
-
-@cache
-def openmp_controller(loaded: bool) -> Any:
-    """Return a controller of scikit-learn's OpenMP, whose searches for neighbours wait for idle threads as BLAS does.
-
-    The library can be found once it is ``loaded``, so that there are two answers to keep.
+    Any import may load one more, such as FAISS, so they are looked for again once there are other modules.
     """
     from threadpoolctl import ThreadpoolController
 
-    return ThreadpoolController().select(user_api="openmp")
+    return ThreadpoolController().select(user_api=api)
+
+
+def _controller() -> Any:
+    """Return a controller of the BLAS libraries."""
+    import scipy.linalg  # noqa: F401  (SciPy has a BLAS of its own)
+
+    return _find_libraries("blas", len(sys.modules))
+
+
+def openmp_controller() -> Any:
+    """Return a controller of OpenMP, whose searches for neighbours wait for idle threads as BLAS does."""
+    return _find_libraries("openmp", len(sys.modules))
 
 
 def _blas_threads() -> int:
@@ -163,7 +166,7 @@ def cap_threads(function: Entry) -> Entry:
         shapes = [shape for value in (*args, *options.values()) if (shape := _shape_of(value)) is not None]
         if not shapes or not is_small(*shapes):
             return function(*args, **options)
-        with single_threaded_blas(), openmp_controller("sklearn.neighbors" in sys.modules).limit(limits=1):
+        with single_threaded_blas(), openmp_controller().limit(limits=1):
             return function(*args, **options)
 
     wrapper.caps_threads = True  # type: ignore[attr-defined]

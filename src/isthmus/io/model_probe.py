@@ -43,7 +43,7 @@ def check_answers(model: Any) -> None:
     long as one method has another.
     """
     # On a busy machine, threads for a handful of rows would wait for each other longer than they work.
-    with single_threaded_blas(), openmp_controller(loaded=True).limit(limits=1):
+    with single_threaded_blas(), openmp_controller().limit(limits=1):
         _check_answers(inner_system(model))
 
 
