@@ -276,7 +276,9 @@ def leave_one_out(U: FloatArray, found: Spectrum, B: FloatArray, share: FloatArr
         D = (U * q) @ found.Z
         D += R
         residuals = np.einsum("ij,ij->i", D, D, dtype=np.float64)
-        left = np.maximum(outside + squares @ q, np.finfo(U.dtype).tiny ** 0.25)
+        # Products of finite float32 values can raise BLAS's "invalid" flag, depending on what lies in its buffers.
+        with np.errstate(invalid="ignore"):
+            left = np.maximum(outside + squares @ q, np.finfo(U.dtype).tiny ** 0.25)
         return np.stack([residuals / left.astype(np.float64) ** 2, residuals])
 
     return errors
