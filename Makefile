@@ -14,7 +14,7 @@ help: ## Show this list
 
 $(VENV)/.demo: pyproject.toml
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e ".[fast,plot,progress]"
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e ".[fast,report,plot]"
 	@touch $@
 
 $(VENV)/.dev: pyproject.toml
@@ -22,7 +22,8 @@ $(VENV)/.dev: pyproject.toml
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e ".[dev]"
 	@touch $@ $(VENV)/.demo
 
-demo: $(VENV)/.demo ## Name digits that nobody labelled, by a source with other features: controls, verdict, picture
+demo: $(VENV)/.demo ## Match a table with an enciphered one; name digits that nobody labelled: controls, verdicts, pictures
+	$(BIN)/python examples/enciphered.py
 	$(BIN)/python examples/digits_demo.py
 
 lint: $(VENV)/.dev ## Format, lint, types (strict) and import layers

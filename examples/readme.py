@@ -1,8 +1,8 @@
-"""Run the commands and the Python of the README, and write their outputs into it.
+"""Run the commands of the README and of docs/command-line.md and the README's Python, and write their outputs there.
 
     python examples/readme.py               # update the outputs, between their marks
     python examples/readme.py --export .    # only write the two files and the known pairs
-    python examples/readme.py --pictures    # also draw docs/names.png, by examples/digits_demo.py: minutes
+    python examples/readme.py --pictures    # also draw the two pictures of the README: minutes
 
 The two files are made from scikit-learn's images of digits: one has the pixels of 1,200 images, the other shape
 features of 600 of them. The 600 images of the first file only have their digit as label. Of the others, 30 are
@@ -16,6 +16,7 @@ import csv
 import doctest
 import io
 import re
+import shutil
 import subprocess
 import sys
 import textwrap
@@ -25,8 +26,14 @@ from contextlib import redirect_stdout
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+import enciphered
+
 ROOT = Path(__file__).resolve().parents[1]
-README, PICTURE = ROOT / "README.md", ROOT / "docs" / "names.png"
+README, COMMAND_LINE = ROOT / "README.md", ROOT / "docs" / "command-line.md"
+PICTURES = {
+    "digits_demo.py": ROOT / "docs" / "names.png",
+    "enciphered.py": ROOT / "docs" / "pictures" / "enciphered.png",
+}
 N, KNOWN, LABELLED, SEED, WIDTH = 600, 30, 3, 100, 118
 WHICH = "--id image --id scan"
 COMMANDS = (
@@ -36,6 +43,7 @@ COMMANDS = (
     "report matches.csv --source pixels.csv --target shapes.csv -o matches.html",
     "report digits.isthmus --source pixels.csv --target shapes.csv -o digits.html",
 )
+ENCIPHERED = ("match manual.csv secret.csv -o matches.csv",)
 MARK = re.compile(r"(<!-- made by examples/readme\.py: (\w+) -->\n).*?(<!-- end -->)", re.DOTALL)
 FLAGS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
 
@@ -68,10 +76,10 @@ def _write(path: Path, names: list[str], rows: list[tuple[object, ...]]) -> None
         csv.writer(file).writerows([names, *rows])
 
 
-def run_commands(folder: Path) -> str:
+def run_commands(folder: Path, commands: tuple[str, ...]) -> str:
     """Return the commands as a user types them, each with its output, without the lines on column types."""
     parts = []
-    for command in COMMANDS:
+    for command in commands:
         words = [sys.executable, "-m", "isthmus", *command.split()]
         done = subprocess.run(words, cwd=folder, stdout=subprocess.PIPE, text=True, encoding="utf-8", check=True)
         output = done.stdout.split("\n\n", 1)[-1].strip().splitlines()
@@ -89,7 +97,7 @@ def count_right(folder: Path, digits: dict[str, str]) -> str:
         f"In truth, {right} of the {len(matches)} matches are right, and {sum(named) / len(named):.0%} of the "
         f"{len(named)} classes."
     )
-    return "\n".join(textwrap.wrap(sentence, WIDTH)) + "\n"
+    return _wrap(sentence)
 
 
 def _read(path: Path) -> list[dict[str, str]]:
@@ -98,15 +106,22 @@ def _read(path: Path) -> list[dict[str, str]]:
 
 
 def make_parts() -> dict[str, str]:
-    """Return the text between the marks of the README, by the name of each mark."""
+    """Return the texts between the marks of both pages, by the name of each mark."""
     with TemporaryDirectory() as name:
         folder = Path(name)
         digits = export(folder)
-        return {"commands": run_commands(folder), "truth": count_right(folder, digits)}
+        made = {"commands": run_commands(folder, COMMANDS), "truth": count_right(folder, digits)}
+        truth = enciphered.export(folder)
+        made["enciphered"] = run_commands(folder, ENCIPHERED) + "\n" + _wrap(enciphered.count_right(folder, truth))
+        return made
+
+
+def _wrap(sentence: str) -> str:
+    return "\n".join(textwrap.wrap(sentence, WIDTH)) + "\n"
 
 
 def replace_parts(text: str, parts: dict[str, str]) -> str:
-    """Return the README with new text between its marks."""
+    """Return a page with new text between its marks."""
     return MARK.sub(lambda found: f"{found[1]}{parts[found[2]]}{found[3]}", text)
 
 
@@ -128,16 +143,16 @@ def update_python(text: str) -> str:
 
 
 def draw() -> None:
-    """Draw the picture by the demo with its defaults."""
-    with TemporaryDirectory() as folder:
-        demo = ROOT / "examples" / "digits_demo.py"
-        subprocess.run([sys.executable, str(demo), "--output", folder], check=True)
-        (Path(folder) / PICTURE.name).replace(PICTURE)
+    """Draw the pictures by the demos with their defaults."""
+    for script, picture in PICTURES.items():
+        with TemporaryDirectory() as folder:
+            subprocess.run([sys.executable, str(ROOT / "examples" / script), "--output", folder], check=True)
+            shutil.move(Path(folder) / picture.name, picture)
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--pictures", action="store_true", help="also draw docs/names.png")
+    parser.add_argument("--pictures", action="store_true", help="also draw the two pictures")
     parser.add_argument("--export", type=Path, metavar="FOLDER", help="only write the two files and the known pairs")
     options = parser.parse_args()
     if options.export is not None:
@@ -145,8 +160,10 @@ def main() -> None:
         return
     began = time.perf_counter()
     parts = make_parts()
-    print(f"{len(COMMANDS)} commands: {time.perf_counter() - began:.0f} s")
-    README.write_text(update_python(replace_parts(README.read_text(encoding="utf-8"), parts)), encoding="utf-8")
+    print(f"{len(COMMANDS) + len(ENCIPHERED)} commands: {time.perf_counter() - began:.0f} s")
+    for page in (README, COMMAND_LINE):
+        text = replace_parts(page.read_text(encoding="utf-8"), parts)
+        page.write_text(update_python(text) if page == README else text, encoding="utf-8")
     if options.pictures:
         draw()
 

@@ -1,7 +1,8 @@
-"""The README shows the current outputs of its commands: they are run again on the same two files and compared."""
+"""README and docs/command-line.md show the current outputs of their commands: they are run again and compared."""
 
 import importlib.util
 import re
+import sys
 from pathlib import Path
 
 import pytest
@@ -14,9 +15,11 @@ POINTS, SHARE = 25.0, 0.15
 
 @pytest.fixture(scope="module")
 def script():
+    sys.path.insert(0, str(ROOT / "examples"))
     spec = importlib.util.spec_from_file_location("readme", ROOT / "examples" / "readme.py")
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
+    sys.path.pop(0)
     return module
 
 
@@ -43,11 +46,9 @@ def test_what_counts_as_a_difference():
 
 
 @pytest.mark.slow
-def test_the_commands_say_what_the_readme_shows(script):
-    for extra in ("polars", "skops", "plotly"):
-        pytest.importorskip(extra)
+def test_the_commands_say_what_the_pages_show(script):
     made = script.make_parts()
-    text = script.README.read_text(encoding="utf-8")
+    text = "".join(page.read_text(encoding="utf-8") for page in (script.README, script.COMMAND_LINE))
     shown = {name: block for _, name, block, _ in re.findall(MARKED, text, re.DOTALL)}
     assert shown.keys() == made.keys()
     for name, block in shown.items():
@@ -61,3 +62,10 @@ MARKED = r"(<!-- made by examples/readme\.py: (\w+) -->\n)(.*?)(<!-- end -->)"
 def test_outputs_of_python_are_updated_and_dots_are_kept(script):
     text = ">>> x = [1, 2, 3]\n>>> x\n[1, ..., 3]\n>>> print(len(x), 'of them')\n4 of them\n\nmore\n"
     assert script.update_python(text) == text.replace("4 of them", "3 of them")
+
+
+def test_the_readme_is_short(script):
+    words = re.sub(
+        r"```.*?```|<!--.*?-->|\]\([^)]*\)", " ", script.README.read_text(encoding="utf-8"), flags=re.DOTALL
+    )
+    assert len(words.split()) <= 900
