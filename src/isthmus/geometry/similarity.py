@@ -337,11 +337,11 @@ class Shortlist:
         columns, best = np.empty((m, 0), np.intp), np.empty((m, 0), np.float32)
         # Large blocks: of each column, the best of a block are merged with the best so far.
         for place, S in scores.blocks(times=5):
-            rows.append(_find_largest(S, ROW_CANDIDATES))
-            found = _find_largest(S.T, COLUMN_CANDIDATES)
+            rows.append(find_largest(S, ROW_CANDIDATES))
+            found = find_largest(S.T, COLUMN_CANDIDATES)
             columns = np.hstack([columns, found + place.start])
             best = np.hstack([best, S[found, np.arange(m)[:, None]]])
-            kept = _find_largest(best, COLUMN_CANDIDATES)
+            kept = find_largest(best, COLUMN_CANDIDATES)
             columns, best = np.take_along_axis(columns, kept, axis=1), np.take_along_axis(best, kept, axis=1)
         return cls(np.concatenate(rows), columns)
 
@@ -399,7 +399,7 @@ def _largest(S: FloatArray, k: int = NEIGHBOURHOOD) -> FloatArray:
     return np.asarray(np.partition(some, some.shape[1] - k, axis=1)[:, -k:])
 
 
-def _find_largest(S: FloatArray, k: int) -> IntArray:
+def find_largest(S: FloatArray, k: int) -> IntArray:
     """Return the places of the k largest scores of each row, or of all where there are fewer, in no order."""
     some, places = _select_groups(S, k)
     k = min(k, some.shape[1])
@@ -649,7 +649,7 @@ def sort_similarities(X: Prepared, places: IntArray, k: int = 0) -> tuple[FloatA
         G = G.astype(np.float32)
         G[np.arange(len(G)), np.arange(rows.start, rows.stop)] = -np.inf  # a row is not its own neighbour
         if k:
-            nearest = _find_largest(G, k)
+            nearest = find_largest(G, k)
             order = np.argsort(-np.take_along_axis(G, nearest, axis=1), axis=1)
             near[rows] = np.take_along_axis(nearest, order, axis=1)
         G.sort(axis=1)

@@ -14,7 +14,15 @@ from typing import TypeAlias
 import numpy as np
 
 from isthmus._core.validation import FloatArray, IntArray
-from isthmus.geometry.similarity import NO_PARTNER, Prepared, Scores, apply_csls, geometric_scores, normalize_rows
+from isthmus.geometry.similarity import (
+    NO_PARTNER,
+    Prepared,
+    Scores,
+    apply_csls,
+    find_largest,
+    geometric_scores,
+    normalize_rows,
+)
 from isthmus.maps.regression import RidgeFit, fit_ridge
 from isthmus.tasks.matching.problem import label_veto
 from isthmus.tasks.transfer.evidence import estimate_trust, identity_share, kappa, naming_z
@@ -76,19 +84,15 @@ def find_partners(scores: Scores, k: int | None = None) -> BestPartners:
     of_rows, row_scores = np.empty((n, k), np.intp), np.empty((n, k), scores.left.dtype)
     of_columns, column_scores = np.empty((m, 0), np.intp), np.empty((m, 0), scores.left.dtype)
     for rows, S in scores.blocks():
-        of_rows[rows], row_scores[rows] = _largest(S, k)
-        i, found = _largest(np.ascontiguousarray(S.T), min(k, len(S)))
-        of_columns, column_scores = np.hstack([of_columns, i + rows.start]), np.hstack([column_scores, found])
+        of_rows[rows] = find_largest(S, k)
+        row_scores[rows] = np.take_along_axis(S, of_rows[rows], axis=1)
+        i = find_largest(S.T, k)
+        of_columns = np.hstack([of_columns, i + rows.start])
+        column_scores = np.hstack([column_scores, np.take_along_axis(S.T, i, axis=1)])
         if column_scores.shape[1] > k:
-            kept, column_scores = _largest(column_scores, k)
-            of_columns = np.take_along_axis(of_columns, kept, axis=1)
+            kept = find_largest(column_scores, k)
+            of_columns, column_scores = (np.take_along_axis(x, kept, axis=1) for x in (of_columns, column_scores))
     return BestPartners(of_rows, row_scores, of_columns, column_scores)
-
-
-def _largest(S: FloatArray, k: int) -> tuple[IntArray, FloatArray]:
-    """Return places and values of the k largest of each row."""
-    places = np.argpartition(S, S.shape[1] - k, axis=1)[:, -k:]
-    return places, np.take_along_axis(S, places, axis=1)
 
 
 def compute_barycentres(X: FloatArray, places: IntArray, scores: FloatArray) -> FloatArray:
