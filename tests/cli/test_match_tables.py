@@ -157,6 +157,34 @@ def test_known_and_rejected_pairs(files, capsys, calls):
     assert calls[0].not_pairs.tolist() == [[1, 2], [2, 1]]
 
 
+def test_pairs_that_contradict_each_other_are_named_by_their_ids(files, capsys, calls):
+    words = "match", "a.csv", "b.csv", "--pairs", "twice.csv"
+    ids = [
+        [line.partition(",")[0] for line in (files / name).read_text("utf-8").splitlines()[1:]]
+        for name in ("a.csv", "b.csv")
+    ]
+    (a, other, *_), (b, *_) = ids
+
+    def write(*rows):
+        (files / "twice.csv").write_text("\n".join(["source,target", *map(",".join, rows)]), encoding="utf-8")
+
+    write((a, b), (other, b))
+    status, _, err = run(capsys, files, *words)
+    assert (status, err) == (
+        2,
+        f"isthmus: --pairs: expected each row once, got B row {b!r} 2 times; use --many-to-one if it may have several partners.\n",
+    )
+    assert run(capsys, files, *words, "--many-to-one")[0] == 0
+    assert [call.one_to_one for call in calls] == [False]
+    write((a, b), (a, ids[1][1]))
+    assert f"got A row {a!r} 2 times." in run(capsys, files, *words, "--many-to-one")[2]
+    write((a, b))
+    assert (
+        f"--not-pairs: expected no pair of --pairs, got {a!r} and {b!r}."
+        in run(capsys, files, *words, "--not-pairs", "twice.csv")[2]
+    )
+
+
 def test_facts_have_the_coercions_and_the_shared_columns(files, capsys, calls):
     facts = json.loads(run(capsys, files, "match", "a.csv", "b.csv", "--json")[1])
     assert facts["shared_columns"] == [["title", "Title"], ["price", "price"], ["maker", "brand"]]

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from isthmus.data.cells import MONTH_NAMES, clean_text, parse_date, parse_number
+from isthmus.data.cells import MONTH_NAMES, choose_number_parser, clean_text, parse_date, parse_number
 
 MONEY = st.integers(0, 10**9).map(lambda cents: cents / 100)
 FRAMES = ["{}", "${}", "{} €", "EUR {}", "{} gbp", "US$ {}", "-{}", "{} kg", "{} km/h", "{}%", "{} m²", "£ -{}"]
@@ -69,3 +69,13 @@ def test_a_date_reads_back_in_any_form(day):
 )
 def test_what_is_no_day_is_no_date(text):
     assert math.isnan(parse_date(text))
+
+
+@given(kilograms=st.lists(st.integers(1, 10**6), min_size=5, max_size=20, unique=True))
+def test_units_of_one_dimension_are_converted(kilograms):
+    mixed = [f"{value} kg" if k % 2 else f"{1000 * value} g" for k, value in enumerate(kilograms)]
+    parse = choose_number_parser(mixed)
+    assert [parse(cell) for cell in mixed] == pytest.approx(kilograms)
+    # A number without unit is in the commonest one, and words that are no units of one dimension change nothing.
+    assert choose_number_parser(["5 kg", "6 kg", "7 g"])("8") == 8.0
+    assert choose_number_parser(["5 a", "6 b", "7 kg"])("7 kg") == 7.0

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from collections import Counter
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -11,8 +12,10 @@ from isthmus._core.files import escape_for_terminal
 from isthmus.cli.console import Console, check_table_output
 from isthmus.cli.inputs import load_pairs, read_inputs, shared_columns
 from isthmus.cli.options import add_column_options, add_file_options, add_output_options, parse_count
+from isthmus.exceptions import InputError
 
 if TYPE_CHECKING:
+    from isthmus._core.validation import IntArray
     from isthmus.cli.inputs import InputFile
     from isthmus.data.shared_columns import SharedColumns
 
@@ -42,6 +45,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     pair = "columns of A and B that mean the same; can be repeated (default: equal names or similar content)"
     columns.add_argument("--shared", action="append", default=[], metavar="A=B", help=pair)
     columns.add_argument("--no-shared", action="store_true", help="compare no columns directly")
+    several = "several rows of A may be the same object as one row of B"
+    add("--many-to-one", action="store_true", help=several)
     add("--all", action="store_true", help="also write matches of low confidence, and those of a failed matching")
     add("--seed", type=parse_count, default=0, metavar="N", help="random seed (default: 0)")
     add("--jobs", type=int, default=2, metavar="N", help="number of parallel runs (default: 2)")
@@ -59,13 +64,15 @@ def run(options: argparse.Namespace) -> None:
     first, second = inputs
     pairs = load_pairs(options.pairs, first, second, screen)
     rejected = load_pairs(options.not_pairs, first, second, screen, "not pairs")
+    _check_pairs(pairs, rejected, inputs, many_to_one=options.many_to_one)
     columns = shared_columns(first, second, options)
-    screen.say(f"shared: {'none' if columns is None else columns.describe_pairs()}")
+    hint = "none" if options.no_shared else "none; use --shared A=B if a column of A means the same as one of B"
+    screen.say(f"shared: {hint if columns is None else columns.describe_pairs()}")
     from isthmus import match
     from isthmus.io.tables.write import write_table
     from isthmus.view.report.command_record import write_record
 
-    known = {"shared": columns, "not_pairs": rejected}
+    known = {"shared": columns, "not_pairs": rejected, "one_to_one": not options.many_to_one}
     work = {"random_state": options.seed, "n_jobs": options.jobs, "progress": screen.progress}
     settings: dict[str, Any] = {"keep": "all" if options.all else "sure", **known, **work}
     found = match(first.X, second.X, pairs, source_transformer=None, target_transformer=None, **settings)
@@ -100,6 +107,26 @@ def run(options: argparse.Namespace) -> None:
         more = f"These are the first {SHOWN} of {len(found):,} matches; -o FILE writes all."
         screen.say(*[more] * (len(found) > SHOWN))
     screen.answer(facts)
+
+
+def _check_pairs(
+    pairs: IntArray | None, rejected: IntArray | None, sides: tuple[InputFile, InputFile], *, many_to_one: bool
+) -> None:
+    """Refuse pairs that contradict each other, by the ids of their rows: the library knows row numbers only."""
+    if pairs is None:
+        return
+    wrong = set(map(tuple, pairs.tolist())) & set(map(tuple, [] if rejected is None else rejected.tolist()))
+    for i, j in sorted(wrong):
+        raise InputError(
+            f"--not-pairs: expected no pair of --pairs, got {sides[0].ids[i]!r} and {sides[1].ids[j]!r}."
+        )
+    for side, rows in list(zip(sides, pairs.T.tolist(), strict=True))[: 1 if many_to_one else 2]:
+        row, times = Counter(rows).most_common(1)[0]
+        if times > 1:
+            hint = "" if side is sides[0] else "; use --many-to-one if it may have several partners"
+            raise InputError(
+                f"--pairs: expected each row once, got {side.name} row {side.ids[row]!r} {times} times{hint}."
+            )
 
 
 def _list_matches(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import re
 import unicodedata
+from collections import Counter
 from collections.abc import Callable, Iterable
 from datetime import date
 from functools import partial
@@ -12,13 +13,63 @@ from typing import Any
 
 # Words that people write into cells without a value, in lower case.
 MISSING = frozenset(
-    ("", "nan", "null", "none", "nil", "n/a", "na", "n.a.", "#n/a", "<na>", "(null)", "-", "--", "---", "–", "—", "?")
-) | {"\\n"}
+    (
+        "",
+        "nan",
+        "null",
+        "none",
+        "nil",
+        "n/a",
+        "na",
+        "n.a.",
+        "n.a",
+        "#n/a",
+        "<na>",
+        "(null)",
+        "-",
+        "--",
+        "---",
+        "–",
+        "—",
+        "?",
+    )
+) | {
+    "\\n",
+    "unknown",
+    "tbd",
+    "tba",
+    "tbc",
+    "missing",
+    "unspecified",
+    "undefined",
+    "not available",
+    "not applicable",
+    "n/d",
+}
 SIGNS = "$€£¥₹₩₽₺₪₫฿¢"
 CODES = "usd|eur|gbp|chf|jpy|cny|inr|aud|cad|nzd|sek|nok|dkk|pln|czk|huf|rub|try|brl|mxn|zar|krw|sgd|hkd|ils|rs|fr|kr"
 # Letters after a number that may be its unit; longer words make it a text.
 LONGEST_UNIT = 6
-UNIT = rf"[-. ]{{0,2}}(?:[a-zµμω°%‰\"'″′/^{SIGNS}]{{1,{LONGEST_UNIT}}}|[a-z]?m[23])\.?"
+# The share of the units of a column that have to be of one dimension to be converted.
+MOSTLY = 0.8
+# Units of one dimension, by how many of the first unit they are; a number without unit is one of the commonest unit.
+DIMENSIONS: tuple[dict[str, float], ...] = (
+    {"kg": 1.0, "g": 1e-3, "mg": 1e-6, "t": 1e3, "lb": 0.45359237, "lbs": 0.45359237, "oz": 0.028349523125},
+    {"m": 1.0, "km": 1e3, "cm": 1e-2, "mm": 1e-3, "ft": 0.3048, "yd": 0.9144, "mi": 1609.344, "miles": 1609.344,
+     **dict.fromkeys(("in", "inch", "inches", '"', "″", "''"), 0.0254)},
+    {"gb": 1.0, "tb": 1e3, "mb": 1e-3, "kb": 1e-6},
+    {"l": 1.0, "dl": 0.1, "cl": 1e-2, "ml": 1e-3},
+    {**dict.fromkeys(("days", "day", "d"), 1.0), **dict.fromkeys(("weeks", "week"), 7.0),
+     **dict.fromkeys(("h", "hr", "hrs", "hour", "hours"), 1 / 24), **dict.fromkeys(("min", "mins"), 1 / 1440),
+     **dict.fromkeys(("s", "sec", "secs"), 1 / 86_400)},
+    {"ghz": 1.0, "mhz": 1e-3, "khz": 1e-6, "hz": 1e-9},
+    {"w": 1.0, "kw": 1e3},
+    {"%": 1.0, "‰": 0.1},
+    {"": 1.0, "k": 1e3, "thousand": 1e3, "m": 1e6, "mn": 1e6, "mio": 1e6, "million": 1e6, "bn": 1e9, "billion": 1e9},
+)  # fmt: skip
+# A word of two dimensions, m, is of the first where no other cell of its column tells.
+FACTORS = {unit: factor for units in reversed(DIMENSIONS) for unit, factor in units.items()}
+UNIT = rf"[-. ]{{0,2}}(?:[a-zµμω°%‰\"'″′/^{SIGNS}]{{1,{LONGEST_UNIT}}}|[a-z]?m[23]|thousand|[mb]illion)\.?"
 NUMBER = re.compile(
     rf"(?P<sign>[-+−]?) ?(?:(?:[a-z]{{0,2}}[{SIGNS}]|(?:{CODES})\b\.?) ?(?P<inner>[-+−]?))?"
     rf"(?P<digits>[.,]?\d(?:[\d., '’]*\d)?)(?P<power>e[-+]?\d+)?[.,]?(?P<unit>{UNIT}|[.,]?[-–]+)?$"
@@ -50,7 +101,8 @@ def parse_number(text: str, decimal: str = ".") -> float:
     """Return the number in a cleaned cell, with or without unit, currency and thousands; NaN where there is none.
 
     Thousands are separated by comma, point, blank or apostrophe. Where one comma or point before three digits may be
-    either, as in 1,234, ``decimal`` says which is the decimal mark.
+    either, as in 1,234, ``decimal`` says which is the decimal mark. Units in :data:`DIMENSIONS` are converted to the
+    first of their dimension.
 
     Examples
     --------
@@ -58,15 +110,49 @@ def parse_number(text: str, decimal: str = ".") -> float:
     (69.71, 1299.0, 12.0, nan)
     >>> parse_number("1.299,50 €"), parse_number("1,5"), parse_number("1,234"), parse_number("1,234", ",")
     (1299.5, 1.5, 1234.0, 1.234)
+    >>> parse_number("1.5 kg"), parse_number("1500 g"), parse_number("2.5k"), parse_number("512 mb")
+    (1.5, 1.5, 2500.0, 0.512)
     """
+    number, unit = split_unit(text, decimal)
+    return _finite(number * FACTORS.get(unit, 1.0))
+
+
+def choose_number_parser(cells: Iterable[str]) -> Callable[[str], float]:
+    """Return what reads the numbers of a column, whose units are converted if most of them are of one dimension.
+
+    Numbers without unit are read in the commonest unit, and m is a million next to numbers with k.
+
+    Examples
+    --------
+    >>> parse = choose_number_parser(["500 g", "250 g", "1 kg"])
+    >>> parse("500 g"), parse("500"), parse("0.5 kg"), choose_number_parser(["12a", "7k"])("7k")
+    (0.5, 0.5, 0.5, 7.0)
+    """
+    counts = Counter(split_unit(cell)[1] for cell in {*cells})
+    del counts[""]
+    best = max(DIMENSIONS, key=lambda units: sum(counts[unit] for unit in units))
+    if sum(counts[unit] for unit in best) < MOSTLY * counts.total():
+        best = {}
+    commonest = max(best, key=lambda unit: counts[unit], default="")
+    factors = {"": best.get(commonest, 1.0)} | best
+
+    def parse(text: str) -> float:
+        number, unit = split_unit(text)
+        return _finite(number * factors.get(unit, 1.0))
+
+    return parse
+
+
+def split_unit(text: str, decimal: str = ".") -> tuple[float, str]:
+    """Return the number in a cleaned cell as it is written, NaN where there is none, and its unit or ""."""
     if text.isdecimal():
-        return _finite(text)
+        return float(text), ""
     found = NUMBER.match(text)
     digits = None if found is None else _read_digits(found["digits"], decimal)
     if found is None or digits is None:
-        return math.nan
+        return math.nan, ""
     sign = "-" if {found["sign"], found["inner"]} & {"-", "−"} else ""
-    return _finite(f"{sign}{digits}{found['power'] or ''}")
+    return float(f"{sign}{digits}{found['power'] or ''}"), (found["unit"] or "").strip(f"-–. {SIGNS}")
 
 
 def _read_digits(text: str, decimal: str) -> str | None:
@@ -84,8 +170,7 @@ def _read_digits(text: str, decimal: str) -> str | None:
     return None if found is None else f"{found[1]}.{found[2]}"
 
 
-def _finite(text: str) -> float:
-    value = float(text)
+def _finite(value: float) -> float:
     return value if math.isfinite(value) else math.nan
 
 

@@ -58,6 +58,9 @@ def test_pairs_are_row_numbers(tmp_path):
     # Among versions "1.0" keeps its fraction, in a file of pairs that has whole numbers only it does not.
     write_table(tmp_path / "v.csv", {"source": ["2.0", "1.0"], "target": ["3", "1"]})
     assert read_pairs(tmp_path / "v.csv", ["1.0", "1.5", "2.0"], ["1.0", "2", "3.0"]).tolist() == [[2, 2], [0, 0]]
+    # A file without header loses no pair: its first line is one.
+    (tmp_path / "h.csv").write_text("b,3\na,1\n", encoding="utf-8")
+    assert read_pairs(tmp_path / "h.csv", ["a", "b"], ["1", "2", "3"]).tolist() == [[1, 2], [0, 0]]
     write_table(tmp_path / "q.csv", {"source": ["b"]})
     with pytest.raises(InputError, match="named source and target, got 1"):
         read_pairs(tmp_path / "q.csv", ["a"], ["1"])

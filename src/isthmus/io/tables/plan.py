@@ -574,7 +574,7 @@ def read_pairs(
     ----------
     path : str or path
         Of any kind that :func:`read_table` reads; columns named ``source`` and ``target``, as in a table of matches,
-        or two columns of any name, the source's first.
+        or two columns of any name, the source's first. If these names are ids, the file has no header.
     source_ids, target_ids : sequence of str
         Of the rows, as :func:`read_ids` gives them.
     strict : bool
@@ -586,11 +586,17 @@ def read_pairs(
         Row numbers in the source and in the target.
     """
     table = read_table(path)
+    ids = (source_ids, target_ids)
+    names = _find_id_columns(table)
     sides = [
-        _find_rows(table, name, ids, side, strict=strict)
-        for name, ids, side in zip(_find_id_columns(table), (source_ids, target_ids), PAIR, strict=True)
+        _find_rows(table, name, known, side, strict=strict)
+        for name, known, side in zip(names, ids, PAIR, strict=True)
     ]
     pairs = np.column_stack(sides)
+    if all(name in known for name, known in zip(names, ids, strict=True)):
+        # The file has no header: what was read as names of columns is its first pair.
+        first = [list(known).index(name) for name, known in zip(names, ids, strict=True)]
+        pairs = np.vstack([first, pairs])
     known = (pairs >= 0).all(axis=1)
     if not known.any():
         raise InputError(f"{table.path}: expected at least one pair with known ids, got none in {len(pairs)} rows.")

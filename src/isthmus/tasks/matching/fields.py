@@ -18,7 +18,7 @@ import scipy.sparse as sp
 from numpy.random import Generator
 
 from isthmus._core.validation import BoolArray, FloatArray, IntArray, Matrix, is_sparse
-from isthmus.data.cells import choose_date_parser, parse_number
+from isthmus.data.cells import choose_date_parser, choose_number_parser
 from isthmus.data.domains import SharedFeatures
 from isthmus.data.shared_columns import Cells, SharedColumns
 from isthmus.geometry.similarity import Scores, apply_csls, normalize_precisely
@@ -306,7 +306,8 @@ class Field:
 
 def read_numbers(source: Cells, target: Cells) -> tuple[FloatArray, FloatArray] | None:
     """Return the numbers or dates of two columns, in units in which a difference of 1 is large; None of texts."""
-    for choose in (choose_date_parser, lambda _: parse_number):
+    number = choose_number_parser((*source, *target))
+    for choose in (choose_date_parser, lambda _: number):
         x, y = (_parse_cells(cells, choose(cells)) for cells in (source, target))
         shares = (np.isfinite(v).sum() / max(1, sum(map(bool, cells))) for v, cells in ((x, source), (y, target)))
         both = np.concatenate([x[np.isfinite(x)], y[np.isfinite(y)]])

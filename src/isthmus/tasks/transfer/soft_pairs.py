@@ -91,7 +91,8 @@ def find_partners(scores: Scores, k: int | None = None) -> BestPartners:
         column_scores = np.hstack([column_scores, np.take_along_axis(S.T, i, axis=1)])
         if column_scores.shape[1] > k:
             kept = find_largest(column_scores, k)
-            of_columns, column_scores = (np.take_along_axis(x, kept, axis=1) for x in (of_columns, column_scores))
+            of_columns = np.take_along_axis(of_columns, kept, axis=1)
+            column_scores = np.take_along_axis(column_scores, kept, axis=1)
     return BestPartners(of_rows, row_scores, of_columns, column_scores)
 
 
