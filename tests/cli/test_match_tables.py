@@ -159,28 +159,23 @@ def test_known_and_rejected_pairs(files, capsys, calls):
 
 def test_pairs_that_contradict_each_other_are_named_by_their_ids(files, capsys, calls):
     words = "match", "a.csv", "b.csv", "--pairs", "twice.csv"
-    ids = [
-        [line.partition(",")[0] for line in (files / name).read_text("utf-8").splitlines()[1:]]
-        for name in ("a.csv", "b.csv")
-    ]
-    (a, other, *_), (b, *_) = ids
 
     def write(*rows):
         (files / "twice.csv").write_text("\n".join(["source,target", *map(",".join, rows)]), encoding="utf-8")
 
-    write((a, b), (other, b))
+    write(("s0", "c0"), ("s1", "c0"))
     status, _, err = run(capsys, files, *words)
     assert (status, err) == (
         2,
-        f"isthmus: --pairs: expected each row once, got B row {b!r} 2 times; use --many-to-one if it may have several partners.\n",
+        "isthmus: --pairs: expected each row once, got B row 'c0' 2 times; use --many-to-one if it may have several partners.\n",
     )
     assert run(capsys, files, *words, "--many-to-one")[0] == 0
     assert [call.one_to_one for call in calls] == [False]
-    write((a, b), (a, ids[1][1]))
-    assert f"got A row {a!r} 2 times." in run(capsys, files, *words, "--many-to-one")[2]
-    write((a, b))
+    write(("s0", "c0"), ("s0", "c1"))
+    assert "got A row 's0' 2 times." in run(capsys, files, *words, "--many-to-one")[2]
+    write(("s0", "c0"))
     assert (
-        f"--not-pairs: expected no pair of --pairs, got {a!r} and {b!r}."
+        "--not-pairs: expected no pair of --pairs, got 's0' and 'c0'."
         in run(capsys, files, *words, "--not-pairs", "twice.csv")[2]
     )
 
