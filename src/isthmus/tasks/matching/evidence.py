@@ -184,15 +184,18 @@ def add_null_runs(seen: MatchingEvidence, nulls: Iterable[Callable[[], float]]) 
     return seen
 
 
-def write_sentence(seen: MatchingEvidence, ok: bool | None, n_pairs: int, shape: tuple[int, int]) -> str:
-    """Return the verdict with its figures, in one sentence."""
+def write_sentence(
+    seen: MatchingEvidence, ok: bool | None, n_pairs: int, shape: tuple[int, int], claimed: float | None = None
+) -> str:
+    """Return the verdict with its figures, in one sentence; ``claimed`` is the mean confidence of the new pairs."""
     word = {True: "matched", False: "failed", None: "doubtful"}[ok]
     known = f", {seen.known:,} of them known" if seen.known and n_pairs else ""
-    return f"{word}: {n_pairs:,} pairs of {shape[0]:,} and {shape[1]:,} rows{known}; {_write_reason(seen, ok)}."
+    return f"{word}: {n_pairs:,} pairs of {shape[0]:,} and {shape[1]:,} rows{known}; {_write_reason(seen, ok, claimed)}."
 
 
-def _write_reason(seen: MatchingEvidence, ok: bool | None) -> str:
-    right = f"about {seen.precision:.0%} of the new pairs should be right"
+def _write_reason(seen: MatchingEvidence, ok: bool | None, claimed: float | None) -> str:
+    # The precision is that of all confirmed pairs; of these, the sure ones are returned.
+    right = f"about {seen.precision if claimed is None else claimed:.0%} of the new pairs should be right"
     if ok is None and judge(seen):
         right = f"no new pair is sure enough; {right}"
     runs = (

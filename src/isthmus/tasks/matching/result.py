@@ -520,6 +520,8 @@ def _make_matching(
     kept = every if keeping.every else sure & (ok is True)
     i = np.flatnonzero(kept & ~forbidden)
     shape = len(keeping.codes[0]), len(keeping.codes[1])
+    new = confidence[i[~is_known[i]]]
+    claimed = float(new.mean()) if ok and len(new) else None
     return Matching(
         pairs=np.stack([i, partner[i]], axis=1),
         score=score[i],
@@ -527,7 +529,7 @@ def _make_matching(
         nearest=np.where(forbidden, -1, partner),
         shape=shape,
         ok=ok,
-        sentence=write_sentence(seen, ok, len(i), shape),
+        sentence=write_sentence(seen, ok, len(i), shape, claimed),
         evidence=seen,
         held_out_pairs=runs.held_out_pairs.rows,
     )
