@@ -25,11 +25,16 @@ from isthmus.cli.process import run_command
 from isthmus.evidence.held_out import wilson_interval
 from isthmus.study.trial_rows import hash_name
 from isthmus.tasks.matching.evidence import MatchingEvidence, judge
-from studies.linkage.unrelated_tables import PARTNERED, UNRELATED, Tables
+from studies.linkage.unrelated_frames import PARTNERED_FRAMES, UNRELATED_FRAMES
+from studies.linkage.unrelated_tables import PARTNERED as PARTNERED_ARRAYS
+from studies.linkage.unrelated_tables import UNRELATED as UNRELATED_ARRAYS
+from studies.linkage.unrelated_tables import Tables
 from studies.options import parse_seeds
 
 HALF = 0.5
 """The recall from which on a matching is a true success."""
+UNRELATED = UNRELATED_ARRAYS | UNRELATED_FRAMES
+PARTNERED = PARTNERED_ARRAYS | PARTNERED_FRAMES
 RECORDS = Path(__file__).with_name("unrelated.jsonl")
 PROGRAM = "python -m studies.linkage.unrelated"
 
@@ -88,7 +93,8 @@ def run_case(kind: str, seed: int, folder: Path | None) -> Case:
 
 def _measure(kind: str, seed: int, related: bool, tables: Tables, found: Matching, seconds: float) -> Case:
     seen = found.evidence
-    assert isinstance(seen, MatchingEvidence)  # arrays share nothing
+    assert seen is not None  # rows are left to match
+    maps = seen if isinstance(seen, MatchingEvidence) else None
     i, j = found.pairs.T
     right = claimed = recall = 0.0
     if related:
@@ -103,10 +109,10 @@ def _measure(kind: str, seed: int, related: bool, tables: Tables, found: Matchin
         n=tables.A.shape[0],
         related=related,
         ok=found.ok,
-        before=judge(replace(seen, nulls=())),
-        excess=round(seen.excess, 2),
+        before=found.ok if maps is None else judge(replace(maps, nulls=())),
+        excess=0.0 if maps is None else round(maps.excess, 2),
         precision=round(seen.precision, 4),
-        nulls=len(seen.nulls),
+        nulls=0 if maps is None else len(maps.nulls),
         returned=len(i),
         right=round(right, 4),
         claimed=round(claimed, 4),

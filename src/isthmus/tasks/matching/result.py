@@ -28,6 +28,7 @@ from isthmus.exceptions import InputError
 from isthmus.geometry.similarity import NO_PARTNER, Prepared, apply_csls, find_best, prepare_rows
 from isthmus.tasks.matching.engine import Engine, as_engine
 from isthmus.tasks.matching.evidence import (
+    FEWEST_NEW,
     LinkageEvidence,
     MatchingEvidence,
     accept_matches,
@@ -513,8 +514,8 @@ def _make_matching(
     # Where labels forbid all candidates, the best of them is forbidden too.
     forbidden = keeping.forbid(np.arange(len(partner)), partner)
     sure = accept_matches(runs, confidence, keeping.enough, keeping.one_to_one) & ~forbidden
-    # Without a new pair there is no success.
-    if ok and not (sure & ~is_known).any():
+    # Without new pairs there is no success; a few of them are one only where held-out pairs were found, too.
+    if ok and (sure & ~is_known).sum() < (FEWEST_NEW if seen.held_out is None else 1):
         ok = None
     every = runs.found.mutual | is_known | (not keeping.one_to_one)
     kept = every if keeping.every else sure & (ok is True)
