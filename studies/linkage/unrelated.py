@@ -12,6 +12,7 @@ import argparse
 import json
 import sys
 import time
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import partial
@@ -36,6 +37,8 @@ HALF = 0.5
 UNRELATED = UNRELATED_ARRAYS | UNRELATED_FRAMES
 PARTNERED = PARTNERED_ARRAYS | PARTNERED_FRAMES
 RECORDS = Path(__file__).with_name("unrelated.jsonl")
+FALSE = "tables without a common object", "cases", "called matched", "with one control run", "highest excess"
+TRUE = "tables with partners", "cases", "true successes", "kept", "recall", "right", "claimed", "seconds"
 PROGRAM = "python -m studies.linkage.unrelated"
 
 
@@ -142,12 +145,28 @@ def run_missing(path: Path, kinds: Iterable[str], seeds: Iterable[int], folder: 
 
 def render_unrelated(cases: Sequence[Case]) -> str:
     """Return a markdown table: how often each kind of unrelated tables was called matched."""
-    head = ("tables without a common object", "cases", "called matched", "with one control run", "highest excess")
     rows = []
     apart = [case for case in cases if not case.related]
     for kind in [kind for kind in UNRELATED if any(case.kind == kind for case in apart)]:
         rows.append(_count_false(kind, [case for case in apart if case.kind == kind]))
-    return _write_table(head, [*rows, _count_false("**all**", apart)])
+    return _write_table(FALSE, [*rows, _count_false("**all**", apart)])
+
+
+def summarize_cases(cases: Sequence[Case]) -> str:
+    """Return markdown tables of all cases by what the tables share, and a list of the kinds that were claimed."""
+    groups = {"arrays that share nothing": UNRELATED_ARRAYS | PARTNERED_ARRAYS}
+    groups["frames with the same columns"] = UNRELATED_FRAMES | PARTNERED_FRAMES
+    parts = {
+        f"**{name}, {len({case.kind for case in some})} kinds**": some
+        for name, kinds in groups.items()
+        for related in (False, True)
+        if (some := [case for case in cases if case.kind in kinds and case.related is related])
+    }
+    false = [_count_false(name, some) for name, some in parts.items() if not some[0].related]
+    true = [_count_true(name, some) for name, some in parts.items() if some[0].related]
+    claimed = Counter(case.kind for case in cases if not case.related and case.ok is True)
+    listed = ", ".join(f"{kind} ({n})" for kind, n in claimed.items()) or "none"
+    return f"{_write_table(FALSE, false)}\n\nClaimed: {listed}.\n\n{_write_table(TRUE, true)}"
 
 
 def _count_false(name: str, cases: Sequence[Case]) -> tuple[str, ...]:
@@ -168,12 +187,11 @@ def render_related(cases: Sequence[Case]) -> str:
 
     A true success is a case that is matched by one control run, and right for half of the rows with a partner.
     """
-    head = ("tables with partners", "cases", "true successes", "kept", "recall", "right", "claimed", "seconds")
     rows = []
     true = [case for case in cases if case.related]
     for kind in [kind for kind in PARTNERED if any(case.kind == kind for case in true)]:
         rows.append(_count_true(kind, [case for case in true if case.kind == kind]))
-    return _write_table(head, [*rows, _count_true("**all**", true)])
+    return _write_table(TRUE, [*rows, _count_true("**all**", true)])
 
 
 def _count_true(name: str, cases: Sequence[Case]) -> tuple[str, ...]:
