@@ -13,8 +13,8 @@ from typing import Any
 
 # Words that people write into cells without a value, in lower case.
 MISSING = frozenset((
-    "", "nan", "null", "none", "nil", "n/a", "na", "n.a.", "n.a", "#n/a", "<na>", "(null)", "-", "--", "---", "–", "—",
-    "?", "\\n", "unknown", "tbd", "tba", "tbc", "missing", "unspecified", "undefined", "not available",
+    "", "nan", "null", "none", "nil", "n/a", "na", "n.a.", "n.a", "#n/a", "<na>", "(null)", "-", "--", "---", "–",
+    "—", "?", "\\n", "unknown", "tbd", "tba", "tbc", "missing", "unspecified", "undefined", "not available",
     "not applicable", "n/d",
 ))  # fmt: skip
 SIGNS = "$€£¥₹₩₽₺₪₫฿¢"
