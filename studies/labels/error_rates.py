@@ -138,7 +138,8 @@ class Asked(BaseEstimator):  # type: ignore[misc]
         given = rows.X_source, rows.y_source, rows.X_target, rows.y_target
         # Other splits than those of the rows themselves, which are drawn by the seed too.
         seed = 10_000 + rows.seed
-        self.verdict_ = does_source_help(*given, system=self.system, n_splits=self.n_splits, random_state=seed)
+        options = {"system": self.system, "n_splits": self.n_splits, "random_state": seed}
+        self.verdict_ = does_source_help(*given, **options, curve=False)  # what is judged, and nothing else
         return self
 
 
@@ -154,11 +155,12 @@ class Asking:
         model.fit(rows)
 
     def score(self, entrant: Entrant, column: str, fit: Fit) -> tuple[float, Mapping[str, float]]:
-        """The verdict as a number, with the difference and its interval."""
+        """The verdict as a number, with the difference, its interval, and the splits that were needed."""
         verdict = fit.model.verdict_
         low, high = verdict.interval
         words = "can't tell" if verdict.helps is None else "helps" if verdict.helps else "does not help"
-        return ANSWERS[words], {"difference": verdict.difference, "low": low, "high": high}
+        found = {"difference": verdict.difference, "low": low, "high": high, "splits": verdict.n_splits}
+        return ANSWERS[words], found
 
     def agreement(self, entrant: Entrant, column: str, fit: Fit) -> float | None:
         """There is nothing to choose from."""

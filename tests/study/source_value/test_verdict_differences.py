@@ -1,5 +1,7 @@
 """Differences over splits hold what they promise, the best rule is not flattered, and looking early is paid for."""
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -38,7 +40,7 @@ def test_the_levels_of_all_looks_sum_to_one_level(n_splits):
     looks = list(plan_looks(n_splits))
     assert sum(level for _, level in looks) == pytest.approx(LEVEL)
     assert looks[-1][0] == n_splits
-    assert all(one[0] < other[0] for one, other in zip(looks, looks[1:], strict=False))
+    assert all(one[0] < other[0] for one, other in pairwise(looks))
 
 
 def test_more_splits_of_the_same_rows_are_no_new_rows():

@@ -169,7 +169,7 @@ class RotatedCorruption:
 
 @dataclass(frozen=True)
 class WithPairs(Classification):
-    """Classification, with pairs where there are any; notes say whether the source was used, and of hidden classes."""
+    """Classification, with pairs where there are any; notes: the use of the source, and hidden classes."""
 
     def fit(self, model: Any, rows: Any) -> None:
         """Fit to both domains, with the pairs that are not held out."""

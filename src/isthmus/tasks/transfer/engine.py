@@ -15,7 +15,8 @@
    In each of them a closed gate leaves the target alone. Where both domains share columns, the source's classifier
    on these comes first (:func:`transfer_with_shared_features`), and replaces the recipe if its gate opens.
 2. **Pairs**: where every class has a label, the rule of known pairs joins in equal parts, by a gate of its own
-   (:func:`add_pairs`).
+   (:func:`add_pairs`). Where no target row has a label, pairs name their target rows
+   (:func:`transfer_through_pairs`).
 3. **Shares**: with ``shares="labelled"``, those that labelled rows support
    (:func:`~isthmus.geometry.discriminants.infer_shares`), before all else.
 4. **Calibration**: one temperature, from reruns of all this with labels held out in three folds
@@ -37,7 +38,7 @@ import numpy as np
 from scipy.spatial.distance import cdist
 from scipy.special import softmax
 
-from isthmus._core.validation import FloatArray
+from isthmus._core.validation import FloatArray, IntArray
 from isthmus.geometry.similarity import normalize_precisely, normalize_rows
 from isthmus.tasks.transfer import starts
 from isthmus.tasks.transfer.evidence import (
@@ -65,6 +66,16 @@ from isthmus.tasks.transfer.scoring import (
 )
 from isthmus.tasks.transfer.shared_evidence import LinearScores, add_shared_scores, guess_by_shared_features
 from isthmus.tasks.transfer.soft_pairs import ALL_ROUNDS, guess_by_soft_pairs
+from isthmus.tasks.transfer.through_pairs import (
+    EXPERTS,
+    LEAST_Z,
+    fit_experts,
+    fit_weights,
+    hold_out_pairs,
+    measure_prediction_z,
+    name_partners,
+    pass_names,
+)
 
 # Rows, by the geometric mean of both domains, from which soft pairs take over: by development seeds, at 290 rows
 # (Reuters) the recipe for few rows is better by .03, at 450 (mfeat) and 424 (digits, 1 label) worse by as much.
@@ -133,7 +144,7 @@ def transfer_labels(
 ) -> TransferOutcome:
     """Run the whole recipe; ``shares`` is the checked parameter, by which the shares of the rows were assumed."""
     found = run_recipe(rows, rng, shares, progress)
-    if not calibrate:
+    if not calibrate or not len(rows.known):  # through pairs, the weights of experts are those of held-out pairs
         return found
     progress("calibration", 1)
 
@@ -151,10 +162,17 @@ def run_recipe(
     auto = word == "auto"
     rows = rows.estimate_shares() if word == "labelled" else rows
     found, evidence = None, dict[str, float]()
+    without, names = rows, None
+    if not len(rows.known):
+        names = name_partners(rows)
+        rows = pass_names(rows, names)
     if rows.features is not None and rows.unlabelled.any() and len(rows.shared) == rows.n_classes > 1:
         progress("shared columns", 2)
         found, evidence = transfer_with_shared_features(rows, rng, auto)
-    if found is None:
+    if found is None and names is not None and len(np.unique(names)) > 1:
+        progress("known pairs", 1)
+        found = transfer_through_pairs(without, names)
+    elif found is None:
         found = _choose_recipe(rows, rng, auto, progress)
     in_the_end = rows.shares if found.shares is None else found.shares
     return replace(found, shares=in_the_end, evidence=evidence | found.evidence)
@@ -401,6 +419,27 @@ def _use_shares(rows: TransferRows, shares: FloatArray, P: FloatArray) -> Transf
     full = floor_shares(full)
     rule = starts.fit_target_vote(replace(rows, shares=full, strictness=1.0), P)
     return TransferOutcome(rule, starts.predict_target(rule, rows)[rows.unlabelled], "", shares=full)
+
+
+def transfer_through_pairs(rows: TransferRows, names: IntArray) -> TransferOutcome:
+    """Pool experts that learn from the names of the pairs (P,), with weights from held-out pairs.
+
+    - Pairs: names of held-out pairs are predicted better than by chance. If not, they were shuffled, and no class can
+      be told from another.
+    """
+    pool = fit_experts(rows, names)
+    terms, held_out = hold_out_pairs(rows, names)
+    right = names[held_out]
+    z = measure_prediction_z(terms.sum(axis=1).argmax(axis=1), right)
+    if z <= LEAST_Z:
+        reason = f"the classes of held-out pairs are predicted no better than by chance (z = {z:.1f})"
+        tied = TiedClasses(pool, np.arange(rows.n_classes))
+        return TransferOutcome(tied, softmax(tied.scores(rows.target), axis=1), reason, evidence={"pairs": z})
+    pool = replace(pool, weights=fit_weights(terms, right))
+    parts = dict(zip(EXPERTS, (pool.weights / pool.weights.sum()).tolist(), strict=True))
+    reason = f"the classes of held-out pairs are predicted from the others (z = {z:.1f})"
+    P = softmax(pool.scores(rows.target), axis=1)
+    return TransferOutcome(pool, P, reason, True, {"pairs": z}, {}, parts)
 
 
 def add_pairs(rows: TransferRows, found: TransferOutcome) -> TransferOutcome:
