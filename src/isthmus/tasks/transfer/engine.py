@@ -69,6 +69,7 @@ from isthmus.tasks.transfer.soft_pairs import ALL_ROUNDS, guess_by_soft_pairs
 from isthmus.tasks.transfer.through_pairs import (
     EXPERTS,
     LEAST_Z,
+    SURE_Z,
     fit_experts,
     fit_weights,
     hold_out_pairs,
@@ -425,7 +426,7 @@ def transfer_through_pairs(rows: TransferRows, names: IntArray) -> TransferOutco
     """Pool experts that learn from the names of the pairs (P,), with weights from held-out pairs.
 
     - Pairs: names of held-out pairs are predicted better than by chance. If not, they were shuffled, and no class can
-      be told from another.
+      be told from another. In between the answer is open.
     """
     pool = fit_experts(rows, names)
     terms, held_out = hold_out_pairs(rows, names)
@@ -438,8 +439,10 @@ def transfer_through_pairs(rows: TransferRows, names: IntArray) -> TransferOutco
     pool = replace(pool, weights=fit_weights(terms, right))
     parts = dict(zip(EXPERTS, (pool.weights / pool.weights.sum()).tolist(), strict=True))
     reason = f"the classes of held-out pairs are predicted from the others (z = {z:.1f})"
+    if z <= SURE_Z:
+        reason = f"check the pairs, those held out are predicted little better than by chance (z = {z:.1f})"
     P = softmax(pool.scores(rows.target), axis=1)
-    return TransferOutcome(pool, P, reason, True, {"pairs": z}, {}, parts)
+    return TransferOutcome(pool, P, reason, True if z > SURE_Z else None, {"pairs": z}, {}, parts)
 
 
 def add_pairs(rows: TransferRows, found: TransferOutcome) -> TransferOutcome:

@@ -36,8 +36,8 @@ FLOOR = 0.01
 FOLDS, MOST_REFITTED = 3, 4000
 # How strongly weights are drawn to equal ones that sum to one.
 PULL = 10.0
-# Deviations above chance at which held-out names count as predicted.
-LEAST_Z = 3.0
+# Deviations above chance at which held-out names count as predicted: perhaps, and surely.
+LEAST_Z, SURE_Z = 1.5, 3.0
 
 
 def name_partners(rows: TransferRows) -> IntArray:
