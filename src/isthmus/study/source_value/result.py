@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, NamedTuple
@@ -11,33 +11,16 @@ import numpy as np
 from sklearn.base import clone
 
 from isthmus._core.threads import cap_threads
-from isthmus._core.validation import FloatArray, check_flag, check_number, short_repr
+from isthmus._core.validation import check_flag, check_number, short_repr
 from isthmus.estimators.base import TwoDomainEstimator
 from isthmus.estimators.controls import SHARED, find_common_columns
 from isthmus.evidence.comparison import Estimate, format_points
 from isthmus.exceptions import InputError
-from isthmus.study.board import Board, TextTable
+from isthmus.study.board import TextTable
 from isthmus.study.registry import systems
-from isthmus.study.source_value.engine import (
-    OTHER_SPLITS,
-    SYSTEM,
-    TARGET_ONLY,
-    USED,
-    make_study,
-    plan_looks,
-    run_splits,
-)
-from isthmus.study.source_value.evidence import (
-    WORTH,
-    Geometry,
-    Names,
-    TrialGroup,
-    measure_geometry,
-    read_splits,
-    summarize_group,
-)
+from isthmus.study.source_value.engine import SYSTEM, TARGET_ONLY, make_study, run_splits
+from isthmus.study.source_value.evidence import WORTH, Geometry, Names, TrialGroup, measure_geometry, measure_groups
 from isthmus.study.source_value.problem import NAMING, Question, Splits, make_question
-from isthmus.study.study import Study
 from isthmus.tasks.transfer.result import LabelTransfer
 
 
@@ -474,28 +457,8 @@ def does_source_help(
     splits = Splits(question, tuple(np.random.SeedSequence(seed).generate_state(J).tolist()))
     run = partial(run_splits, n_jobs=n_jobs, progress=progress)
     make = partial(make_study, splits, estimator, columns=columns)
-    measured: dict[str, TrialGroup] = {}
-    if judged is not None:
-        measured[judged] = judge_group(splits, judged, make, run)
-    if others:
-        board = run(make(others, [NAMING] if NAMING in others else []), splits.seeds[:OTHER_SPLITS])
-        measured |= {group: summarize_group(read_splits(board, group), splits, group) for group in others}
+    measured = measure_groups(splits, judged, others, make, run)
     return conclude(question, measured, judged, type(estimator).__name__)
-
-
-def judge_group(splits: Splits, group: str, make: Callable[..., Study], run: Callable[..., Board]) -> TrialGroup:
-    """Run the splits of the group that is judged, until it is decided whether the source helps."""
-    scores: dict[str, FloatArray] = {}
-    for n, level in plan_looks(len(splits.seeds)):
-        # A system that says whether it uses the source is compared with corrupted ones in the first splits only.
-        corrupted = [] if f"{SYSTEM}, {USED}" in scores else [group]
-        done = len(scores.get(SYSTEM, ()))
-        new = read_splits(run(make([group], corrupted), splits.seeds[done:n]), group)
-        scores |= {name: np.concatenate([scores.get(name, np.zeros(0)), values]) for name, values in new.items()}
-        found = summarize_group(scores, splits, group, level)
-        if found.helps is not None:
-            break
-    return found
 
 
 def _check_system(system: Any, pairs: Any) -> TwoDomainEstimator:

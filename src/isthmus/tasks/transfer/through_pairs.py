@@ -22,11 +22,11 @@ from scipy.special import log_softmax, softmax
 
 from isthmus._core.validation import FloatArray, IntArray
 from isthmus.data.domains import KnownPairs
-from isthmus.geometry.discriminants import NEVER
+from isthmus.geometry.discriminants import NEVER, SoftLDA
 from isthmus.geometry.similarity import normalize_rows
 from isthmus.tasks.transfer import starts
 from isthmus.tasks.transfer.problem import TransferRows, take_rows
-from isthmus.tasks.transfer.scoring import MAP_TEMPERATURE, LinearRule, MappedScores, Rule
+from isthmus.tasks.transfer.scoring import MAP_TEMPERATURE, Discriminant, LinearRule, MappedScores, Rule
 from isthmus.tasks.transfer.soft_pairs import map_by_known_partners
 
 EXPERTS = ("no map", "target", "map", "soft pairs")
@@ -64,20 +64,17 @@ def pass_names(rows: TransferRows, names: IntArray) -> TransferRows:
     return replace(rows, yt=yt)
 
 
-@dataclass(frozen=True, eq=False)
-class SomeClasses:
-    """Scores of a linear rule over some of C classes, in units; the other classes are never predicted."""
+def fit_linear_rule(Z: FloatArray, names: IntArray, n_classes: int) -> Rule:
+    """Fit linear support vectors to coordinates Z (P, k) with names of some of C classes; others are never predicted.
 
-    rule: LinearRule
-    unit: float
-    classes: IntArray
-    n_classes: int
-
-    def scores(self, Z: FloatArray) -> FloatArray:
-        """Return scores (n, C)."""
-        found = np.full((len(Z), self.n_classes), NEVER)
-        found[:, self.classes] = self.rule.scores(normalize_rows(Z)) / self.unit
-        return found
+    Scores are in units of their deviation, so that they count as logarithms of probabilities.
+    """
+    X, present = normalize_rows(Z), np.unique(names)
+    found = LinearRule.of(X, np.searchsorted(present, names))
+    unit = MAP_TEMPERATURE * (float(found.scores(X).std()) or 1.0)
+    weights, offsets = np.zeros((X.shape[1], n_classes)), np.full(n_classes, NEVER)
+    weights[:, present], offsets[present] = found.weights / unit, found.offsets / unit
+    return Discriminant(np.zeros(X.shape[1]), SoftLDA(weights, offsets))
 
 
 @dataclass(frozen=True, eq=False)
@@ -99,9 +96,7 @@ class LogPool:
 def fit_experts(rows: TransferRows, names: IntArray) -> LogPool:
     """Fit the experts to the names of the pairs (P,), of two classes at least; their weights are equal."""
     assert rows.pairs is not None
-    paired, present = rows.pairs.target, np.unique(names)
-    own = LinearRule.of(normalize_rows(rows.target[paired]), np.searchsorted(present, names))
-    unit = MAP_TEMPERATURE * (float(own.scores(normalize_rows(rows.target[paired])).std()) or 1.0)
+    own = fit_linear_rule(rows.target[rows.pairs.target], names, rows.n_classes)
     mapped = starts.fit_paired_rule(rows)
     named = pass_names(rows, names)
     # Discriminants start from the nearest name; where a class has none, or every row is paired, from the map.
@@ -111,8 +106,7 @@ def fit_experts(rows: TransferRows, names: IntArray) -> LogPool:
     vote = starts.fit_target_vote(named, start)
     guess = starts.predict_target(vote, named)
     soft = map_by_known_partners(rows.prepared, rows.ys, named.yt, guess, rows.shares, rows.pairs.rows)
-    no_map = SomeClasses(own, unit, present, rows.n_classes)
-    return LogPool((no_map, vote, MappedScores(mapped), MappedScores(soft)), np.full(4, 0.25))
+    return LogPool((own, vote, MappedScores(mapped), MappedScores(soft)), np.full(4, 0.25))
 
 
 def hold_out_pairs(rows: TransferRows, names: IntArray) -> tuple[FloatArray, IntArray]:
@@ -169,20 +163,23 @@ def fit_weights(terms: FloatArray, names: IntArray) -> FloatArray:
     return np.asarray(minimize(loss, equal, jac=True, bounds=[(0.0, None)] * K).x)
 
 
+def weigh_experts(rows: TransferRows, names: IntArray) -> tuple[LogPool, float]:
+    """Return the experts with weights by held-out pairs, and z of the names that these get without such weights."""
+    terms, held_out = hold_out_pairs(rows, names)
+    z = measure_prediction_z(terms.sum(axis=1).argmax(axis=1), names[held_out])
+    return replace(fit_experts(rows, names), weights=fit_weights(terms, names[held_out])), z
+
+
 def measure_prediction_z(predicted: IntArray, names: IntArray) -> float:
-    """Return how far predictions (n,) agree with names (n,), in deviations over permuted names; 0 for none.
+    """Return how far predictions (n,) agree with names (n,) beyond chance, in deviations of a binomial number.
 
     Examples
     --------
     >>> names = np.repeat([0, 1], 20)
     >>> round(measure_prediction_z(names, names), 1), measure_prediction_z(np.zeros(40, int), names)
-    (6.2, 0.0)
+    (6.3, 0.0)
     """
-    n, C = len(names), int(max(predicted.max(initial=0), names.max(initial=0))) + 1
-    p, q = (np.bincount(each, minlength=C).astype(float) for each in (predicted, names))
-    if n < 2:
-        return 0.0
-    # The variance of the number of agreements over all permutations.
-    agreed = float(p @ q)
-    V = (agreed - float(p @ q**2 + q @ p**2) / n + agreed**2 / n**2) / (n - 1)
-    return float((np.sum(predicted == names) - agreed / n) / np.sqrt(V)) if V > 1e-9 else 0.0
+    n, agreed = len(names), float(np.sum(predicted == names))
+    chance = float(np.sum(predicted[:, None] == names)) / max(n, 1)  # expected, of n
+    V = chance * (1.0 - chance / max(n, 1))
+    return (agreed - chance) / V**0.5 if V > 1e-9 else 0.0
