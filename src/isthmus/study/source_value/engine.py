@@ -184,10 +184,14 @@ class WithPairs(Classification):
         return float(np.mean(right)), notes | ({NAMED: float(np.mean(right[hidden]))} if hidden.any() else {})
 
 
-def make_study(
-    splits: Splits, system: Any, groups: Sequence[str], corrupted: Sequence[str], columns: IntArray | None = None
-) -> Study:
-    """Return the study: the system and rules of the target alone, corrupted sources in some of the groups."""
+def run_splits(
+    splits: Splits, system: Any, columns: IntArray | None, groups: Sequence[str], corrupted: Sequence[str],
+    seeds: Sequence[int], *, n_jobs: int = 1, progress: Any = False,
+) -> Board:  # fmt: skip
+    """Run some splits of groups of trials: the system, target-only rules, corrupted sources in some groups.
+
+    Where both domains have ``columns``, a rule on these takes part.
+    """
     alone = WithoutSource(splits.question.coordinates)
     shared = () if columns is None else (Entrant(SHARED, partial(SharedColumns, columns), control=True),)
     spoilt = RotatedCorruption(splits.seeds)
@@ -197,11 +201,7 @@ def make_study(
         Entrant(VOTE, TargetRules, control=True, readings=READINGS, rows=alone),
         *shared,
     )
-    return Study(TITLE, splits, entrants, groups=tuple(groups), task=WithPairs())
-
-
-def run_splits(study: Study, seeds: Sequence[int], *, n_jobs: int = 1, progress: Any = False) -> Board:
-    """Run some splits of a study, and return the board that they are on."""
+    study = Study(TITLE, splits, entrants, groups=tuple(groups), task=WithPairs())
     with warnings.catch_warnings():
         # Classes have no labelled row because the splits hide them.
         warnings.filterwarnings("ignore", "y_target: .* no labelled row", DataWarning)

@@ -32,7 +32,6 @@ from isthmus.study.source_value.engine import (
     plan_looks,
 )
 from isthmus.study.source_value.problem import LABELS_FOR_NAMING, NAMING, Question, Splits, make_question
-from isthmus.study.study import Study
 from isthmus.study.trial_rows import Trial
 from isthmus.tasks.transfer.evidence import class_cosines, correlate_upper
 
@@ -177,11 +176,7 @@ def summarize_group(scores: Mapping[str, FloatArray], splits: Splits, group: str
 
 
 def measure_groups(
-    splits: Splits,
-    judged: str | None,
-    others: Sequence[str],
-    make: Callable[..., Study],
-    run: Callable[..., Board],
+    splits: Splits, judged: str | None, others: Sequence[str], run: Callable[..., Board]
 ) -> dict[str, TrialGroup]:
     """Run the splits of the judged group until it is decided whether the source helps, and a few of the others."""
     scores, measured = dict[str, FloatArray](), dict[str, TrialGroup]()
@@ -190,13 +185,13 @@ def measure_groups(
             break
         # A system that says whether it uses the source is compared with corrupted ones in the first splits only.
         corrupted = [] if f"{SYSTEM}, {USED}" in scores else [judged]
-        new = read_splits(run(make([judged], corrupted), splits.seeds[len(scores.get(SYSTEM, ())) : n]), judged)
+        new = read_splits(run([judged], corrupted, splits.seeds[len(scores.get(SYSTEM, ())) : n]), judged)
         scores |= {name: np.concatenate([scores.get(name, np.zeros(0)), values]) for name, values in new.items()}
         measured[judged] = summarize_group(scores, splits, judged, level)
         if measured[judged].helps is not None:
             break
     if others:
-        board = run(make(others, [NAMING] if NAMING in others else []), splits.seeds[:OTHER_SPLITS])
+        board = run(others, [NAMING] if NAMING in others else [], splits.seeds[:OTHER_SPLITS])
         measured |= {group: summarize_group(read_splits(board, group), splits, group) for group in others}
     return measured
 

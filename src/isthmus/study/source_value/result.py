@@ -18,7 +18,7 @@ from isthmus.evidence.comparison import Estimate, format_points
 from isthmus.exceptions import InputError
 from isthmus.study.board import TextTable
 from isthmus.study.registry import systems
-from isthmus.study.source_value.engine import SYSTEM, TARGET_ONLY, make_study, run_splits
+from isthmus.study.source_value.engine import SYSTEM, TARGET_ONLY, run_splits
 from isthmus.study.source_value.evidence import WORTH, Geometry, Names, TrialGroup, measure_geometry, measure_groups
 from isthmus.study.source_value.problem import NAMING, Question, Splits, make_question
 from isthmus.tasks.transfer.result import LabelTransfer
@@ -62,9 +62,8 @@ def _say_yes(s: TrialGroup) -> str:
 def _say_no(s: TrialGroup) -> str:
     where, best = describe_group(s), "the best rule that never sees it"
     if s.is_unused:
-        share = f"{s.used} of {s.splits} splits"
         return (
-            f"The source does not help: {where} the system uses it in {share}, and is {s.over_target} against {best}"
+            f"The source does not help: {where} the system uses it in {s.used} of {s.splits} splits ({s.over_target})"
         )
     if s.over_target.high < WORTH:
         return f"The source is not worth having: {s.over_target} {where}, against {best}"
@@ -455,9 +454,8 @@ def does_source_help(
     judged = NAMING if question.unnamed and hiding else steps[0] if steps else None
     others = [group for group in (*steps, *hiding) if group != judged and check_flag(curve, "curve")]
     splits = Splits(question, tuple(np.random.SeedSequence(seed).generate_state(J).tolist()))
-    run = partial(run_splits, n_jobs=n_jobs, progress=progress)
-    make = partial(make_study, splits, estimator, columns=columns)
-    measured = measure_groups(splits, judged, others, make, run)
+    run = partial(run_splits, splits, estimator, columns, n_jobs=n_jobs, progress=progress)
+    measured = measure_groups(splits, judged, others, run)
     return conclude(question, measured, judged, type(estimator).__name__)
 
 

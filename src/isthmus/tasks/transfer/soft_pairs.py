@@ -26,7 +26,7 @@ from isthmus.geometry.similarity import (
 from isthmus.maps.regression import RidgeFit, fit_ridge
 from isthmus.tasks.matching.problem import label_veto
 from isthmus.tasks.transfer.evidence import estimate_trust, identity_share, kappa, naming_z
-from isthmus.tasks.transfer.problem import PARTNERS, SAMPLED, sample_rows
+from isthmus.tasks.transfer.problem import PARTNERS, SAMPLED, TransferRows, sample_rows
 from isthmus.tasks.transfer.scoring import LinearRule, MappedRule
 from isthmus.tasks.transfer.starts import self_train
 
@@ -438,39 +438,28 @@ def guess_by_soft_pairs(
 PAIRED_ROUNDS = 8
 
 
-def map_by_known_partners(
-    both: tuple[Prepared, Prepared],
-    ys: IntArray,
-    yt: IntArray,
-    guess: FloatArray,
-    shares: FloatArray,
-    pairs: IntArray,
-) -> MappedRule:
+def map_by_known_partners(rows: TransferRows, guess: FloatArray) -> MappedRule:
     """Map target rows to the source by soft pairs, in which rows with a known partner keep it, and classify there.
 
     The first scores are those of ridge maps of the known pairs; known partners are fixed in every round.
 
     Parameters
     ----------
-    both : (Prepared, Prepared)
-        The collections.
-    ys, yt : array (n_s,), array (n_t,)
-        Codes of the classes, -1 where unknown; every class has a source row.
+    rows : TransferRows
+        With known pairs; every class has a source row.
     guess : array (n_t, C)
         The target's own guesses.
-    shares : array (C,)
-        Of the classes among target rows, above zero.
-    pairs : array (P, 2)
-        Numbers of a source and a target row.
     """
-    sides = UnitRows(both[0].points, ys, both[1].points, yt, guess, pairs)
-    A, B = sides.A[pairs[:, 0]], sides.B[pairs[:, 1]]
-    classifier = LinearRule.of(sides.A[ys >= 0], ys[ys >= 0])
+    assert rows.pairs is not None
+    source, target = rows.prepared
+    sides = UnitRows(source.points, rows.ys, target.points, rows.yt, guess, rows.pairs.rows)
+    A, B = sides.A[rows.pairs.source], sides.B[rows.pairs.target]
+    classifier = LinearRule.of(sides.A[rows.ys >= 0], rows.ys[rows.ys >= 0])
 
     def teacher(maps: Maps, part: UnitRows) -> FloatArray:
-        mapped = MappedRule.of(maps.to_source.map, classifier, part.B, shares)
+        mapped = MappedRule.of(maps.to_source.map, classifier, part.B, rows.shares)
         return 0.5 * (mapped.posterior(part.B) + part.guess)
 
     first = Maps(fit_ridge(B, A), fit_ridge(A, B)).scores(sides).standardize()
     maps = align(sides, first + GUESSES * sides.class_scores(guess), PAIRED_ROUNDS, teacher, lambda: None)
-    return MappedRule.of(maps.to_source.map, classifier, sides.B, shares)
+    return MappedRule.of(maps.to_source.map, classifier, sides.B, rows.shares)

@@ -104,8 +104,7 @@ def fit_experts(rows: TransferRows, names: IntArray) -> LogPool:
     if len(named.unknown) or not named.unlabelled.any():
         start = mapped.posterior(normalize_rows(rows.target[named.unlabelled]))
     vote = starts.fit_target_vote(named, start)
-    guess = starts.predict_target(vote, named)
-    soft = map_by_known_partners(rows.prepared, rows.ys, named.yt, guess, rows.shares, rows.pairs.rows)
+    soft = map_by_known_partners(named, starts.predict_target(vote, named))
     return LogPool((own, vote, MappedScores(mapped), MappedScores(soft)), np.full(4, 0.25))
 
 
