@@ -65,7 +65,7 @@ PAIRS: dict[str, tuple[Loader, str, str]] = {
     "made b→a": (load_made_views, "b", "a"),
 }
 """A collection and two of its views. Of the Debian and Reuters pairs, all but EN→FR were chosen for a gain of three
-points or more with one label per class in the committed records."""
+points or more with one label per class in the committed records of the paper's size."""
 QUESTIONS = {"few": "every class labelled", "names": "a third of the classes without a label"}
 TRUE = "true"
 VARIANTS = {
