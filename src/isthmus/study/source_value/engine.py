@@ -123,7 +123,7 @@ SYSTEM = "with the source"
 CORRUPTED = "corrupted sources"
 TITLE = "does the source help"
 # Splits in any group, and of groups that are not judged.
-FEWEST_SPLITS, OTHER_SPLITS = 3, 5
+FEWEST_SPLITS, OTHER_SPLITS = 3, 3
 # The shares of all splits after which the verdict may be reached.
 LOOKS = (0.15, 0.25, 0.5, 1.0)
 # The chance of a wrong end of an interval, over all looks.

@@ -422,7 +422,7 @@ def does_source_help(
     n_splits : int, optional
         How often labels are hidden at most, at least 3; None: 40 times, or 20 times beyond 2,000 rows of both.
     curve : bool
-        Whether other numbers of labels per class, and naming, are tried too, five times each.
+        Whether other numbers of labels per class, and naming, are tried too, three times each.
     n_jobs : int
         Splits run in parallel; -1: one for each core. The verdict is the same.
     random_state : int
