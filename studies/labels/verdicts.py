@@ -78,11 +78,12 @@ def section(verdicts: Sequence[Mapping[str, Any]], errors: Sequence[Record]) -> 
 
 
 ERRORS = """\
-Of a spoilt source, "helps" is wrong. Real runs of today's rule: 20 source rows and 21 labelled target rows per class \
-(fewer in small classes), every class labelled, one label per class shown, pairs of views of digits, mfeat, Debian, \
-Reuters and SNARE-seq and made data. Seeds from 0 on, as far as they were run. Of the true sources some help and some \
-do not. Where a gate stays closed, noise, permuted and renamed sources of one draw give the same fits, so that these \
-runs are fewer pieces of evidence than their number says. Naming classes without a label was not run with this rule."""
+Of a spoilt source, "helps" is wrong. Real runs of today's rule: 20 source rows and 21 labelled target rows \
+per class (fewer in small classes), every class labelled, one label per class shown, pairs of views of digits, \
+mfeat, Debian, Reuters and SNARE-seq and made data. Seeds from 0 on, as far as they were run. Of the true \
+sources some help and some do not. Where a gate stays closed, noise, permuted and renamed sources of one draw \
+give the same fits, so that these runs are fewer pieces of evidence than their number says. Naming classes \
+without a label was not run with this rule."""
 
 
 def _sentences(verdicts: Sequence[Mapping[str, Any]]) -> str:
