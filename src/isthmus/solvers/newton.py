@@ -62,6 +62,8 @@ from isthmus.solvers.result import Callback, IterativeSolver, Result, Status, re
 
 # The part of a scaled gradient step within which a multiplier counts as being at zero.
 HOLD = 0.1
+# The first share that is tried, half of its bound away from where no slack is left.
+FIRST_SHARE = 0.5
 # Mean step lengths below which Newton steps are given up: from zero, from a warm start, and at the very end.
 SLOW, SLOW_WARM, SLOW_AT_LAST = 0.25, 0.03, 1e-6
 # The relative gap below which even short steps are continued.
@@ -87,6 +89,8 @@ class DualNewton(IterativeSolver[DualPoint]):
     def iterates(self, start: DualPoint) -> Iterator[DualPoint]:
         """Yield Newton steps while they are long, then the central path, then short steps from the best point."""
         yield start
+        if not start.multipliers.any():
+            start = _raise_together(start)
         problem, best, value = start.problem, start.multipliers, start.dual
         steps = _newton_steps(start, SLOW_WARM if best.any() else SLOW)
         del start  # a point holds matrices; its multipliers are enough to find it again
@@ -97,6 +101,18 @@ class DualNewton(IterativeSolver[DualPoint]):
         again = problem.at(best)
         if again is not None:
             yield from _newton_steps(again, SLOW_AT_LAST)
+
+
+def _raise_together(point: DualPoint) -> DualPoint:
+    """Return the best point of a few on the ray on which all pairs that belong together have an equal share of ξ⁰w/λ.
+
+    Far from the optimum Newton steps only double multipliers, as the logarithm in the dual wants it.
+    """
+    graph, best = point.problem.graph, point
+    ray, share = np.where(graph.sign > 0, graph.weight / graph.bound, 0.0), FIRST_SHARE
+    while (found := point.problem.at(share * ray)) is not None and found.dual > best.dual:
+        best, share = found, share / 2.0
+    return best
 
 
 def _newton_steps(point: DualPoint, slow: float) -> Iterator[DualPoint]:
@@ -128,7 +144,7 @@ def _direction(point: DualPoint, gradient: FloatArray) -> FloatArray:
         lambda v: np.where(free, hessian(v) + diagonal * v, 0.0),
         np.where(free, gradient, 0.0),
         lambda r: preconditioner * r,  # those that are held stay zero
-        tolerance=max(LEAST_CG_TOLERANCE, CG_TOLERANCE * min(1.0, relative_gap(point.gap, point.scale))),
+        tolerance=max(LEAST_CG_TOLERANCE, CG_TOLERANCE * min(1.0, relative_gap(point.gap, point.scale)) ** 0.5),
     )
     return np.where(free, newton, -w)
 
