@@ -258,7 +258,9 @@ class PairGraph:
             return np.asarray(B.T @ self.laplacian_product(v, B))
         degrees, S = self.degrees(v)[:, None], np.zeros((B.shape[1], B.shape[1]), dtype=B.dtype)
         # Rows of a domain may be zero in the columns of the other, which cost nothing then.
-        edges = {0, len(B)} | {edge for b in self.blocks for run in (b.left, b.right) for edge in (run.start, run.stop)}
+        edges = {0, len(B)} | {
+            edge for b in self.blocks for run in (b.left, b.right) for edge in (run.start, run.stop)
+        }
         for first, last in pairwise(sorted(edges)):
             for start in range(first, last, size):  # many rows: in parts that stay in the cache
                 part = slice(start, min(start + size, last))

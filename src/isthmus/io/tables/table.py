@@ -229,6 +229,9 @@ def parse_numbers(series: Any, decimal: str = ".") -> ParsedColumn:
     """Return a column as numbers: plain ones at once, others by :func:`~isthmus.data.cells.parse_number`."""
     pl = import_polars()
     if series.dtype == pl.String:
+        if decimal == "." and np.isfinite(values := series.cast(pl.Float64, strict=False).to_numpy()).all():
+            no = np.zeros(len(values), dtype=bool)
+            return _drop_large(values.copy(), no, no)
         text = trim(series)
         plain = text
         if decimal != ".":  # a point is no decimal mark where a comma is
@@ -263,18 +266,22 @@ def _parse_nothing(series: Any) -> ParsedColumn:
 
 def _parse_rest(text: Any, values: FloatArray, parse: Callable[[str], float]) -> ParsedColumn:
     """Parse the cells that have no value yet, each different one once."""
-    rest = ~np.isfinite(values)
+    rest, no = ~np.isfinite(values), np.zeros(len(values), dtype=bool)
+    if not rest.any():
+        return _drop_large(values, no, no)
     cells = text.filter(import_polars().Series(rest))
     cleaned = {cell: clean_text(cell) for cell in cells.drop_nulls().unique()}
     known = {cell: parse(short) if len(short) <= LONGEST_VALUE else np.nan for cell, short in cleaned.items()}
     values[rest] = [known.get(cell, np.nan) for cell in cells]
-    coerced, wrong = rest & ~np.isnan(values), np.zeros(len(values), dtype=bool)
+    coerced, wrong = rest & ~np.isnan(values), no
     wrong[rest] = [bool(cleaned.get(cell)) for cell in cells]
     return _drop_large(values, coerced, wrong & ~coerced)
 
 
 def _drop_large(values: FloatArray, coerced: BoolArray, wrong: BoolArray) -> ParsedColumn:
     large = np.abs(values) > LARGEST
+    if not large.any():
+        return ParsedColumn(values, coerced, wrong)
     values[large] = np.nan
     return ParsedColumn(values, coerced & ~large, wrong | large)
 
@@ -315,7 +322,8 @@ class CoercedCells:
     def of(cls, table: Table, name: str, *, days: bool = False) -> CoercedCells:
         """Count the cells of a column."""
         series, found = table.column(name), parse_column(table, name, days=days)
-        shown = [_list_examples(series.filter(import_polars().Series(s))) for s in (found.coerced, found.wrong)]
+        both = found.coerced, found.wrong
+        shown = [_list_examples(series.filter(import_polars().Series(s)) if s.any() else ()) for s in both]
         read, missing = int(found.coerced.sum()), int(found.wrong.sum())
         return cls(name, "date" if days else "number", len(series), read, missing, shown[0], shown[1])
 
@@ -358,9 +366,16 @@ def _show_examples(cells: tuple[str, ...]) -> str:
 
 
 def parse_column(table: Table, name: str, *, days: bool = False) -> ParsedColumn:
-    """Return a column of a table as numbers, or as days, and which cells are not plainly so."""
-    series = table.column(name)
-    return parse_days(series) if days else parse_numbers(series, table.decimal)
+    """Return a column of a table as numbers, or as days, and which cells are not plainly so.
+
+    The table keeps what is found, since features and the count of coerced cells both need it: it is not to be changed.
+    """
+    known = vars(table).setdefault("_parsed", {})
+    if (name, days) not in known:
+        series = table.column(name)
+        known[name, days] = parse_days(series) if days else parse_numbers(series, table.decimal)
+    found: ParsedColumn = known[name, days]
+    return found
 
 
 def read_numbers(table: Table, name: str, *, days: bool = False, strict: bool = False) -> FloatArray:
