@@ -5,6 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from isthmus.solvers.blocks.solver import BlockNewton
 from isthmus.solvers.bregman import BregmanProjections
 from isthmus.solvers.logdet import Alignment, LogDetProblem, Pairs
 from isthmus.solvers.newton import DualNewton
@@ -112,3 +113,23 @@ def test_a_multiplier_that_reaches_zero_does_not_shorten_the_step_of_the_others(
     result = TIGHT.solve(problem)
     assert result.status is Status.OPTIMAL
     assert len(result.trace) <= 12
+
+
+def test_known_pairs_begin_where_they_share_their_bounds():
+    """Steps from zero only double multipliers, and far ones many times; the optimum is that of the metric's own steps."""
+    rng = np.random.default_rng(7)
+    rows, n = np.zeros((80, 60)), 40
+    rows[:n, :30], rows[n:, 30:] = rng.normal(size=(n, 30)), rng.normal(size=(n, 30))
+    known = np.eye(n) > 0
+    bounds = np.where(known, 0.03, 1.0) * 60.0
+    pairs = Pairs(
+        slice(0, n), slice(n, 2 * n), np.where(known, 1.0, -1.0), np.where(known, 1.0, 1.0 / (n - 1)), bounds
+    )
+    problem = LogDetProblem(rows, (pairs,))
+    zero, result = problem.start(), TIGHT.solve(problem)
+    first = result.trace[1]
+    assert result.trace[0].dual == pytest.approx(zero.dual, abs=1e-9)
+    assert first.relative_gap < 0.5
+    assert result.n_iter <= 8
+    other = BlockNewton(tol=1e-9).solve(problem)
+    assert result.primal == pytest.approx(other.primal, rel=1e-8)

@@ -27,27 +27,15 @@ __all__ = [  # noqa: RUF022
     "CDSPP", "ManifoldAlignment", "MTDA", "HeMap", "TLRisk", "PulledBackMetric", "HFA", "FeatureAugmentation", "CDLS",
     "KPGRL", "HCDRank", "GW", "FGW", "COOT", "SharedFeatureUnion", "WeightSearch", "weight_path",
 ]
-# fmt: on
-
 # Read when first named: who wants one system does not wait for the others.
 _HOMES = {
-    "arc": "ARC",
-    "augmentation": "FeatureAugmentation",
-    "cca": "CCA KCCA",
-    "cdls": "CDLS",
-    "eigenmaps": "CDSPP DAMA MTDA HeMap ManifoldAlignment",
-    "hcdrank": "HCDRank",
-    "hfa": "HFA",
-    "itml": "ITML",
-    "kpg": "KPGRL",
-    "mlhd": "MLHD",
-    "paired_maps": "Procrustes PulledBackMetric RelativeRepresentations RidgeMap",
-    "saenko": "Saenko",
-    "shared_block": "SharedFeatureUnion",
-    "tlrisk": "TLRisk",
-    "transport": "COOT FGW GW",
+    "arc": "ARC", "augmentation": "FeatureAugmentation", "cca": "CCA KCCA", "cdls": "CDLS",
+    "eigenmaps": "CDSPP DAMA MTDA HeMap ManifoldAlignment", "hcdrank": "HCDRank", "hfa": "HFA", "itml": "ITML",
+    "kpg": "KPGRL", "mlhd": "MLHD", "paired_maps": "Procrustes PulledBackMetric RelativeRepresentations RidgeMap",
+    "saenko": "Saenko", "shared_block": "SharedFeatureUnion", "tlrisk": "TLRisk", "transport": "COOT FGW GW",
     "weight_search": "WeightSearch weight_path",
 }
+# fmt: on
 
 
 def __getattr__(name: str) -> Any:

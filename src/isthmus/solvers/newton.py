@@ -89,8 +89,8 @@ class DualNewton(IterativeSolver[DualPoint]):
     def iterates(self, start: DualPoint) -> Iterator[DualPoint]:
         """Yield Newton steps while they are long, then the central path, then short steps from the best point."""
         yield start
-        if not start.multipliers.any():
-            start = _raise_together(start)
+        if not start.multipliers.any() and (nearer := _raise_together(start)) is not start:
+            yield (start := nearer)
         problem, best, value = start.problem, start.multipliers, start.dual
         steps = _newton_steps(start, SLOW_WARM if best.any() else SLOW)
         del start  # a point holds matrices; its multipliers are enough to find it again
@@ -144,7 +144,7 @@ def _direction(point: DualPoint, gradient: FloatArray) -> FloatArray:
         lambda v: np.where(free, hessian(v) + diagonal * v, 0.0),
         np.where(free, gradient, 0.0),
         lambda r: preconditioner * r,  # those that are held stay zero
-        tolerance=max(LEAST_CG_TOLERANCE, CG_TOLERANCE * min(1.0, relative_gap(point.gap, point.scale)) ** 0.5),
+        tolerance=max(LEAST_CG_TOLERANCE, CG_TOLERANCE * min(1.0, abs(relative_gap(point.gap, point.scale))) ** 0.5),
     )
     return np.where(free, newton, -w)
 

@@ -368,7 +368,7 @@ def _show_examples(cells: tuple[str, ...]) -> str:
 def parse_column(table: Table, name: str, *, days: bool = False) -> ParsedColumn:
     """Return a column of a table as numbers, or as days, and which cells are not plainly so.
 
-    The table keeps what is found, since features and the count of coerced cells both need it: it is not to be changed.
+    The table keeps what is found, which features and the count of coerced cells both need: it is not to be changed.
     """
     known = vars(table).setdefault("_parsed", {})
     if (name, days) not in known:
