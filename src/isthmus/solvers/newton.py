@@ -386,6 +386,8 @@ MOST_PAIRS = 500_000
 DUAL = 1.8e-7
 # Measured processor seconds for a relative gap of 1e-6, one thread (docs/scale.md); only their ratios matter.
 BLOCKS_FIXED, BLOCKS_CUBE, BLOCKS_ROW = 0.015, 4e-8, 1.2e-8
+# With known pairs (1,000 of them, 84 to 1,767 columns): about 4 s of few columns, 8 s of many.
+PAIRED, PAIRED_RANK = 4e-9, 1700.0
 
 
 def dual_seconds(n: int, n_target: int, r: int) -> float:
@@ -417,7 +419,10 @@ def prefers_blocks(problem: BlockProblem, fewest: int = FEWEST_ROWS) -> bool:
     p, q = min(problem.rows.d, n + shifts), min(problem.target.shape[1], n_target + shifts)
     if n < fewest or n_target < 2:  # with one target row, as ITML has it, nothing was measured
         return False
-    return block_seconds(n, n_target, p, p + q) < dual_seconds(n, n_target, p + q)
+    dual, blocks = dual_seconds(n, n_target, p + q), block_seconds(n, n_target, p, p + q)
+    if len(problem.sign) == n:  # each row has bounds of its own, as with known pairs: fewer iterations of either
+        dual, blocks = PAIRED * n * n * n_target * (1.0 + (p + q) / PAIRED_RANK), blocks / 3.0
+    return blocks < dual
 
 
 @dataclass(frozen=True)
