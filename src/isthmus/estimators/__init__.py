@@ -41,6 +41,5 @@ _HOMES = {
 def __getattr__(name: str) -> Any:
     for module, names in _HOMES.items():
         if name in names.split():
-            value = globals()[name] = getattr(import_module(f"isthmus.estimators.{module}"), name)
-            return value
+            return getattr(import_module(f"isthmus.estimators.{module}"), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -188,10 +188,8 @@ class References:
     @classmethod
     def of(cls, domains: TwoDomains, space: CommonSpace, weights: FloatArray | None = None) -> References:
         """Map the rows of two domains; without any label only when the points are first asked for."""
-        parts = [
-            (name, part, _reference_rows(part))
-            for name, part in zip(DOMAINS, (domains.source, domains.target), strict=True)
-        ]
+        both = zip(DOMAINS, (domains.source, domains.target), strict=True)
+        parts = [(name, part, _reference_rows(part)) for name, part in both]
         y = np.concatenate([part.y[rows] for _, part, rows in parts])
         found = cls(space, np.empty(0), y, len(parts[0][2]), weights)
         state = vars(found)

@@ -243,24 +243,12 @@ class PairGraph:
             g[block.right] += V.sum(axis=0)
         return g
 
-    def laplacian_product(self, v: FloatArray, B: FloatArray) -> FloatArray:
-        """Return the Laplacian of ``v`` times rows ``B`` (n, r)."""
-        product = self.degrees(v)[:, None] * B
-        for block, V in zip(self.blocks, self.split(v), strict=True):
-            product[block.left] -= V @ B[block.right]
-            product[block.right] -= V.T @ B[block.left]
-        return product
-
     def laplacian_form(self, v: FloatArray, B: FloatArray) -> FloatArray:
         """Return ``Bᵀ L_v B`` (r, r), the sum of ``v z zᵀ`` over all pairs of rows ``B`` (n, r)."""
         size = max(1024, CHUNK // max(1, B.shape[1]))
-        if len(B) <= size:
-            return np.asarray(B.T @ self.laplacian_product(v, B))
         degrees, S = self.degrees(v)[:, None], np.zeros((B.shape[1], B.shape[1]), dtype=B.dtype)
         # Rows of a domain may be zero in the columns of the other, which cost nothing then.
-        edges = {0, len(B)} | {
-            edge for b in self.blocks for run in (b.left, b.right) for edge in (run.start, run.stop)
-        }
+        edges = {0, len(B), *(e for b in self.blocks for run in (b.left, b.right) for e in (run.start, run.stop))}
         for first, last in pairwise(sorted(edges)):
             for start in range(first, last, size):  # many rows: in parts that stay in the cache
                 part = slice(start, min(start + size, last))
@@ -448,7 +436,7 @@ class DualPoint(Compact):
         formed and factored again, so W is as good where M is nearly singular.
         """
         prior = self.problem.prior
-        if self.problem.spans_columns:  # Q is square and orthonormal
+        if self.problem._factor[1] is None:  # U is P to the power -1/2, so Q is the identity
             return prior.power(-0.5, self.inverse.T)
         Q = prior.power(0.5, self.problem.basis())
         inner = Q @ ((self.inverse.T - np.eye(len(self.inverse))) @ Q.T)
@@ -566,14 +554,9 @@ class LogDetProblem(Compact):
         """F (n, r): the rows in a basis where the prior is the identity."""
         return self._factor[0]
 
-    @property
-    def spans_columns(self) -> bool:
-        """Whether F has a column for each of the rows: U is P to the power -1/2."""
-        return self._factor[1] is None
-
     def scatter(self, multipliers: FloatArray) -> FloatArray:
         """Return Fᵀ L F (r, r); from the rows where they have as many columns, since theirs may be zeros."""
-        if not self.spans_columns:
+        if self._factor[1] is not None:
             return self.graph.laplacian_form(multipliers, self.factor)
         half = self.prior.power(-0.5, self.graph.laplacian_form(multipliers, self._points))
         return np.ascontiguousarray(self.prior.power(-0.5, half.T))

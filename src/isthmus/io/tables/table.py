@@ -266,22 +266,18 @@ def _parse_nothing(series: Any) -> ParsedColumn:
 
 def _parse_rest(text: Any, values: FloatArray, parse: Callable[[str], float]) -> ParsedColumn:
     """Parse the cells that have no value yet, each different one once."""
-    rest, no = ~np.isfinite(values), np.zeros(len(values), dtype=bool)
-    if not rest.any():
-        return _drop_large(values, no, no)
+    rest = ~np.isfinite(values)
     cells = text.filter(import_polars().Series(rest))
     cleaned = {cell: clean_text(cell) for cell in cells.drop_nulls().unique()}
     known = {cell: parse(short) if len(short) <= LONGEST_VALUE else np.nan for cell, short in cleaned.items()}
     values[rest] = [known.get(cell, np.nan) for cell in cells]
-    coerced, wrong = rest & ~np.isnan(values), no
+    coerced, wrong = rest & ~np.isnan(values), np.zeros(len(values), dtype=bool)
     wrong[rest] = [bool(cleaned.get(cell)) for cell in cells]
     return _drop_large(values, coerced, wrong & ~coerced)
 
 
 def _drop_large(values: FloatArray, coerced: BoolArray, wrong: BoolArray) -> ParsedColumn:
     large = np.abs(values) > LARGEST
-    if not large.any():
-        return ParsedColumn(values, coerced, wrong)
     values[large] = np.nan
     return ParsedColumn(values, coerced & ~large, wrong | large)
 
@@ -322,8 +318,7 @@ class CoercedCells:
     def of(cls, table: Table, name: str, *, days: bool = False) -> CoercedCells:
         """Count the cells of a column."""
         series, found = table.column(name), parse_column(table, name, days=days)
-        both = found.coerced, found.wrong
-        shown = [_list_examples(series.filter(import_polars().Series(s)) if s.any() else ()) for s in both]
+        shown = [_list_examples(series.filter(import_polars().Series(s))) for s in (found.coerced, found.wrong)]
         read, missing = int(found.coerced.sum()), int(found.wrong.sum())
         return cls(name, "date" if days else "number", len(series), read, missing, shown[0], shown[1])
 
@@ -370,12 +365,11 @@ def parse_column(table: Table, name: str, *, days: bool = False) -> ParsedColumn
 
     The table keeps what is found, which features and the count of coerced cells both need: it is not to be changed.
     """
-    known = vars(table).setdefault("_parsed", {})
+    known: dict[tuple[str, bool], ParsedColumn] = vars(table).setdefault("_parsed", {})
     if (name, days) not in known:
         series = table.column(name)
         known[name, days] = parse_days(series) if days else parse_numbers(series, table.decimal)
-    found: ParsedColumn = known[name, days]
-    return found
+    return known[name, days]
 
 
 def read_numbers(table: Table, name: str, *, days: bool = False, strict: bool = False) -> FloatArray:
