@@ -57,13 +57,11 @@ from isthmus._core.validation import FloatArray, IntArray
 from isthmus.exceptions import ConvergenceWarning
 from isthmus.solvers.blocks.problem import BlockProblem, as_blocks
 from isthmus.solvers.blocks.solver import BlockNewton
-from isthmus.solvers.logdet import DualPoint, LogDetProblem, curvature
+from isthmus.solvers.logdet import MOST_DOUBLE, DualPoint, LogDetProblem, curvature
 from isthmus.solvers.result import Callback, IterativeSolver, Result, Status, relative_gap, warn_if_not_optimal
 
 # The part of a scaled gradient step within which a multiplier counts as being at zero.
 HOLD = 0.1
-# The first share that is tried, half of its bound away from where no slack is left.
-FIRST_SHARE = 0.5
 # Mean step lengths below which Newton steps are given up: from zero, from a warm start, and at the very end.
 SLOW, SLOW_WARM, SLOW_AT_LAST = 0.25, 0.03, 1e-6
 # The relative gap below which even short steps are continued.
@@ -109,7 +107,7 @@ def _raise_together(point: DualPoint) -> DualPoint:
     Far from the optimum Newton steps only double multipliers, as the logarithm in the dual wants it.
     """
     graph, best = point.problem.graph, point
-    ray, share = np.where(graph.sign > 0, graph.weight / graph.bound, 0.0), FIRST_SHARE
+    ray, share = np.where(graph.sign > 0, graph.weight / graph.bound, 0.0), 0.5
     while (found := point.problem.at(share * ray)) is not None and found.dual > best.dual:
         best, share = found, share / 2.0
     return best
@@ -139,12 +137,13 @@ def _direction(point: DualPoint, gradient: FloatArray) -> FloatArray:
     diagonal = np.divide(point.slack**2, graph.weight, out=np.ones_like(w), where=graph.weight > 0)
     preconditioner = 1.0 / (diagonal + point.distances**2)
     free = (graph.weight > 0) & (graph.sign * (w + HOLD * preconditioner * gradient) > 0)
-    hessian = curvature(graph, point.rows)
+    # Products of many rows are dear, and the square root is still enough for steps that square the gap.
+    hessian, gap = curvature(graph, point.rows), min(1.0, abs(relative_gap(point.gap, point.scale)))
     newton = conjugate_gradients(
         lambda v: np.where(free, hessian(v) + diagonal * v, 0.0),
         np.where(free, gradient, 0.0),
         lambda r: preconditioner * r,  # those that are held stay zero
-        tolerance=max(LEAST_CG_TOLERANCE, CG_TOLERANCE * min(1.0, abs(relative_gap(point.gap, point.scale))) ** 0.5),
+        tolerance=max(LEAST_CG_TOLERANCE, CG_TOLERANCE * gap ** (0.5 if len(point.rows) > MOST_DOUBLE else 1.0)),
     )
     return np.where(free, newton, -w)
 
