@@ -189,7 +189,8 @@ class References:
     def of(cls, domains: TwoDomains, space: CommonSpace, weights: FloatArray | None = None) -> References:
         """Map the rows of two domains; without any label only when the points are first asked for."""
         both = zip(DOMAINS, (domains.source, domains.target), strict=True)
-        parts = [(name, part, _reference_rows(part)) for name, part in both]
+        # The labelled rows of a domain, or all where none is labelled.
+        parts = [(d, p, p.labelled if len(p.labelled) else np.arange(p.X.shape[0])) for d, p in both]
         y = np.concatenate([part.y[rows] for _, part, rows in parts])
         found = cls(space, np.empty(0), y, len(parts[0][2]), weights)
         state = vars(found)
@@ -237,11 +238,6 @@ class References:
     def _some(self, kept: Any, n_source: int) -> References:
         weights = None if self.weights is None else self.weights[kept]
         return References(self.space, self.points[kept], self.y[kept], n_source, weights)
-
-
-def _reference_rows(part: Domain) -> IntArray:
-    """Return the labelled rows of a domain, or all where none is labelled."""
-    return part.labelled if len(part.labelled) else np.arange(part.X.shape[0])
 
 
 def _checksum(parts: list[tuple[str, Domain, IntArray]]) -> tuple[float, ...]:

@@ -230,8 +230,7 @@ def parse_numbers(series: Any, decimal: str = ".") -> ParsedColumn:
     pl = import_polars()
     if series.dtype == pl.String:
         if decimal == "." and np.isfinite(values := series.cast(pl.Float64, strict=False).to_numpy()).all():
-            no = np.zeros(len(values), dtype=bool)
-            return _drop_large(values.copy(), no, no)
+            return _drop_large(values.copy(), *np.zeros((2, len(values)), dtype=bool))
         text = trim(series)
         plain = text
         if decimal != ".":  # a point is no decimal mark where a comma is
