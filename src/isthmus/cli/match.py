@@ -100,6 +100,7 @@ def run(options: argparse.Namespace) -> None:
     }
     sides = first, second, _find_texts(first, second, columns, found)
     questions = found.questions(SHOWN)
+    facts["questions"] = [[first.ids[i], second.ids[j]] for i, j in questions.tolist() if not found.ok]
     if not found.ok and len(questions):
         screen.say("", "Pairs to check first; those that are right go to --pairs, the others to --not-pairs:")
         screen.say(*_format_table(_list_rows(questions.tolist(), *sides)))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import shlex
 from collections.abc import Callable
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,7 +18,6 @@ from isthmus.exceptions import import_extra
 if TYPE_CHECKING:
     from isthmus._core.validation import BoolArray, IntArray
     from isthmus.cli.inputs import InputFile
-    from isthmus.data.shared_columns import SharedColumns
     from isthmus.tasks.matching.result import Matching
     from isthmus.tasks.questions import Proposal
     from isthmus.view.review.session import Task
@@ -95,6 +95,7 @@ def make_match_task(options: argparse.Namespace, screen: Console) -> Task | None
 
     from isthmus import match
     from isthmus.tasks.questions import propose_matches
+    from isthmus.view.report.contents import align_cells
     from isthmus.view.review.session import Task
 
     inputs = read_inputs(options, (options.a, options.b), ("A", "B"), screen)
@@ -105,7 +106,6 @@ def make_match_task(options: argparse.Namespace, screen: Console) -> Task | None
     columns = shared_columns(first, second, options)
     screen.say(f"shared: {'none' if columns is None else columns.describe_pairs()}")
     side = int(len(second.ids) < len(first.ids))
-    texts = _PairTexts(inputs, columns)
     latest: dict[str, Matching] = {}
     stored = None if options.matches is None else _read_matches(options.matches, first, second)
 
@@ -121,7 +121,10 @@ def make_match_task(options: argparse.Namespace, screen: Console) -> Task | None
         return propose_matches(found, side, reserved)
 
     def show(row: int, option: int) -> dict[str, Any]:
-        return texts.show(*((option, row) if side else (row, option)))
+        rows = (option, row) if side else (row, option)
+        cells = [_read_cells(each, k) for each, k in zip(inputs, rows, strict=True)]
+        pair = align_cells(cells[0], cells[1], () if columns is None else columns.pairs)
+        return {"files": [options.a.name, options.b.name], **asdict(pair)}
 
     def reveal(row: int, option: int) -> dict[str, Any]:
         found = latest["found"].explain(*((option, row) if side else (row, option)))
@@ -216,32 +219,12 @@ def _find_near(latest: dict[str, Any], source: InputFile, target: InputFile, row
     ]  # fmt: skip
 
 
-class _PairTexts:
-    """The cells of both files as the page shows them: columns that mean the same next to each other."""
-
-    def __init__(self, sides: tuple[InputFile, InputFile], columns: SharedColumns | None) -> None:
-        self.sides, self.pairs = sides, () if columns is None else columns.pairs
-
-    def show(self, i: int, j: int) -> dict[str, Any]:
-        """Return the cells of row i of the first file and of row j of the second."""
-        rows = [dict(_read_cells(side, row)) for side, row in zip(self.sides, (i, j), strict=True)]
-        shared = [(a if a == b else f"{a} · {b}", rows[0].get(a, ""), rows[1].get(b, "")) for a, b in self.pairs]
-        paired = [{pair[k] for pair in self.pairs} for k in (0, 1)]
-        only = [[(n, t) for n, t in row.items() if n not in named] for row, named in zip(rows, paired, strict=True)]
-        return {"files": [Path(side.table.path).name for side in self.sides], "shared": shared, "only": only}
-
-
 def _read_cells(side: InputFile, row: int) -> list[tuple[str, str]]:
-    """Return the names and texts of the cells of a row that are not empty, without its id and its label."""
     import numpy as np
 
-    from isthmus.io.tables.table import read_words
+    from isthmus.view.report.contents import list_cells
 
-    table = side.table.take(np.array([row]))
-    hidden = {side.plan.id, side.plan.label}
-    names = [name for name in table.names if name not in hidden and not table.is_matrix(name)]
-    cells = ((name, read_words(table, name)[0]) for name in names)
-    return [(name, cell[:LONGEST_CELL]) for name, cell in cells if cell]
+    return list_cells(side.table, side.plan, LONGEST_CELL, np.array([row]))[0]
 
 
 def _write_command(options: argparse.Namespace, command: str) -> str:

@@ -1,4 +1,4 @@
-"""Decisions of a person about pairs, or about classes of rows: one line each in a CSV file that is only appended to."""
+"""Decisions of a person about pairs, or about classes of rows: lines of a CSV file that is only appended to."""
 
 from __future__ import annotations
 

@@ -3,7 +3,7 @@
   const $ = (id) => document.getElementById(id);
   const kind = document.body.dataset.kind;
   const tab = Array.from(crypto.getRandomValues(new Uint8Array(12)), (n) => n.toString(16).padStart(2, "0")).join("");
-  const words = /[\p{L}\p{N}]+/gu;
+  const words = /\d+(?:[.,]\d+)+|[\p{L}\p{N}]+/gu;
   const percent = (share) => (share >= 0.995 && share < 1 ? (100 * share).toFixed(1) : (100 * share).toFixed(0)) + " %";
   let state = null, busy = false, timer = null, cut = 0, shown = "";
 
