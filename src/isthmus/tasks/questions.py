@@ -229,8 +229,13 @@ class SampledQuality:
         n = self.right + (self.missed or 0)
         return Proportion.of(self.right, n) if n and self.missed is not None else None
 
+    @property
+    def shares(self) -> dict[str, Proportion | None]:
+        """Both by their names."""
+        return {"precision": self.precision, "recall": self.recall}
+
     def __str__(self) -> str:
-        return f"precision {self.precision or 'unknown'}, recall {self.recall or 'unknown'}"
+        return ", ".join(f"{name} {share or 'unknown'}" for name, share in self.shares.items())
 
 
 def measure_sample(

@@ -119,57 +119,20 @@ def match_chapter(path: Path, found: Table | None, record: CommandRecord | None,
     sides = None
     if inputs.has_both(path):
         sides = inputs.rows("source", plans.get("source")), inputs.rows("target", plans.get("target"))
-    files = [_describe_file(facts[side]) for side in ("a", "b") if isinstance(facts.get(side), dict)]
-    columns = _read_pairs(facts.get("shared_columns"))
+    columns, asked = (_read_pairs(facts.get(name)) for name in ("shared_columns", "questions"))
     seen = {"n": 0, "cards": [], "space": None} if found is None else _show_matches(path, found, sides, columns)
-    asked = _read_pairs(facts.get("questions"))
     rows = [find_rows(path, side, [pair[k] for pair in asked]) for k, side in enumerate(sides or ())]
     values = {
         "record": record,
-        "files": files,
+        "files": [_describe_file(facts[side]) for side in ("a", "b") if isinstance(facts.get(side), dict)],
         "recall": _read_recall(facts),
-        "steps": [] if record is None or facts.get("succeeded") is True else _list_steps(facts, columns),
-        "asked": [] if sides is None else _align_rows(sides, np.column_stack(rows), columns),
+        "columns": columns,
+        "asked": _align_rows(sides, np.column_stack(rows), columns) if sides else [],
     }
     verdict = None if record is None else record.sentence("verdict")
     said = verdict or f"{seen['n']:,} matches; there is no record of how they were found."
-    badge = None if record is None else BADGES.get(facts.get("succeeded"))
-    if badge is not None:
-        said = said.removeprefix(f"{badge[0]}: ")
-    return Chapter("matches", path.name, said, values | seen, badge, _choose_numbers(facts, seen))
-
-
-def _choose_numbers(facts: Mapping[str, Any], seen: Mapping[str, Any]) -> list[tuple[str, str]]:
-    """Return the three numbers that say most about a matching, each with its name."""
-    sizes = [side.get("rows") for side in (facts.get("a"), facts.get("b")) if isinstance(side, dict)]
-    known = [n for n in sizes if isinstance(n, int) and n > 0]
-    found = [(f"{seen['n']:,}", "matches")]
-    if seen["n"]:
-        found.append((f"{seen['cuts'][0][2]:.0%}", "should be right, by their confidence"))
-    if known:
-        share = min(1.0, seen["n"] / min(known))
-        found.append((f"{share:.0%}", f"of the {min(known):,} rows of the smaller file have a match"))
-    return found
-
-
-def _list_steps(facts: Mapping[str, Any], columns: list[tuple[str, str]]) -> list[tuple[str, str]]:
-    """Return what to try after a matching that failed or is doubtful: commands or options, and why, in order."""
-    shared = ", ".join(a if a == b else f"{a} = {b}" for a, b in columns)
-    steps = []
-    if columns:
-        why = f"Compared were {shared}. One that does not mean the same in both files misleads: name the others."
-        steps.append(("--shared A=B", why))
-    else:
-        steps.append(
-            ("--shared A=B", "No column was compared. Name columns that mean the same, whatever they are called.")
-        )
-    why = "Answer ten questions on the pairs that look most alike; confirmed pairs settle a doubtful matching."
-    steps.append(("isthmus review", why))
-    steps.append(("--pairs FILE", "Give pairs that you know. From 15 on, a third of them measures the result."))
-    why = "Look at the detected column types: a text read as a category, or a number read as text, says little."
-    steps.append(("--plan FILE", why))
-    steps.append(("--many-to-one", "Use it if several rows of the first file are the same object."))
-    return steps
+    badge = None if record is None else BADGES[facts.get("succeeded")]
+    return Chapter("matches", path.name, said.removeprefix(f"{(badge or said)[0]}: "), values | seen, badge)
 
 
 def _read_pairs(stored: Any) -> list[tuple[str, str]]:
@@ -230,9 +193,9 @@ def stack_bars(explanation: str) -> list[tuple[str, float, float, float]]:
     ]
 
 
-def _describe_file(about: Mapping[str, Any]) -> tuple[str, str]:
+def _describe_file(about: Mapping[str, Any]) -> tuple[str, int]:
     rows = about.get("rows")
-    return Path(str(about.get("file"))).name, f"{rows:,}" if type(rows) is int else str(rows)
+    return Path(str(about.get("file"))).name, rows if type(rows) is int else 0
 
 
 def _read_recall(facts: Mapping[str, Any]) -> dict[str, Any] | None:

@@ -264,8 +264,6 @@ class Chapter:
         The template's variables.
     badge : (str, str) or None
         The verdict in a word, and its tone: "good", "doubt" or "bad".
-    numbers : sequence of (str, str)
-        Up to three large numbers, each with what it counts.
     """
 
     kind: str
@@ -273,7 +271,6 @@ class Chapter:
     sentence: str
     values: Mapping[str, Any] = field(default_factory=dict)
     badge: tuple[str, str] | None = None
-    numbers: Sequence[tuple[str, str]] = ()
 
 
 @dataclass(frozen=True)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import os
-from collections.abc import Iterator
 from datetime import UTC, datetime
 from io import StringIO
 from pathlib import Path
@@ -20,6 +19,8 @@ except ImportError:  # Windows, where the file is not locked
 HEAD = ("source", "target", "verdict", "time")
 # Right, wrong, unsure, and the last answer about this pair taken back.
 YES, NO, UNSURE, UNDO = VERDICTS = ("y", "n", "?", "undo")
+# Characters of a time.
+TIME = len("2026-01-31T12:00:00+00:00")
 # Bytes of a file that are read at most.
 LARGEST = 2**28
 Pair = tuple[str, str]
@@ -38,7 +39,7 @@ def _parse(content: bytes, path: Path) -> tuple[dict[Pair, str], int]:
     rows = list(csv.reader(StringIO(content[:whole].decode("utf-8", "replace"), newline="")))
     # The end of a file that a person wrote may lack its line end; half an answer has no time.
     cells = next(csv.reader([last]), [])
-    if len(cells) == len(HEAD) and _is_time(cells[3]):
+    if len(cells) == len(HEAD) and len(cells[-1]) == TIME:
         rows, whole = [*rows, cells], len(content)
     if rows and tuple(rows[0]) != HEAD:
         got = show_path(",".join(rows[0])[:80])
@@ -55,13 +56,6 @@ def _parse(content: bytes, path: Path) -> tuple[dict[Pair, str], int]:
         if row[2] != UNDO:
             found[row[0], row[1]] = row[2]
     return found, whole
-
-
-def _is_time(word: str) -> bool:
-    try:
-        return datetime.fromisoformat(word).tzinfo is not None
-    except ValueError:
-        return False
 
 
 class DecisionLog:
@@ -123,9 +117,6 @@ class DecisionLog:
     def close(self) -> None:
         """Release the file."""
         os.close(self._file)
-
-    def __iter__(self) -> Iterator[tuple[Pair, str]]:
-        return iter(self.verdicts.items())
 
     def __len__(self) -> int:
         return len(self.verdicts)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 import warnings
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from itertools import chain
 from typing import Any
 
@@ -13,7 +13,7 @@ import numpy as np
 
 from isthmus._core.validation import IntArray
 from isthmus.exceptions import InputError, IsthmusError
-from isthmus.tasks.questions import SURE, Proposal, SampledQuality, is_resolved, measure_sample, reserve_rows
+from isthmus.tasks.questions import SURE, Proposal, is_resolved, measure_sample, reserve_rows
 from isthmus.view.review.decisions import NO, UNSURE, YES, DecisionLog, Pair
 
 # Chosen questions for each row of the random sample.
@@ -72,7 +72,7 @@ class Review:
         self._places = [{id: k for k, id in enumerate(ids)} for ids in (task.rows, task.options)]
         self.reserved, self.sample = reserve_rows(task.rows)
         self._verdicts: dict[int, dict[int, str]] = {}
-        for pair, verdict in log:
+        for pair, verdict in log.verdicts.items():
             self._note(self._find(pair), verdict)
         self._proposal: Proposal | None = None
         self._working: str | None = None
@@ -215,12 +215,13 @@ class Review:
         found = self._proposal
         if found is None:
             return []
-        sample = self.sample.tolist()
-        rows = [
-            (cut, measure_sample(found, sample, lambda row: dict(self._verdicts.get(row, {})), cut)) for cut in CUTS
-        ]
-        claims = [int(((found.claim >= 0) & (found.confidence >= cut)).sum()) for cut in CUTS]
-        return [_describe(cut, quality, n) for (cut, quality), n in zip(rows, claims, strict=True)]
+        rows = []
+        for cut in CUTS:
+            seen = measure_sample(found, self.sample.tolist(), lambda row: self._verdicts.get(row, {}), cut)
+            ends = {name: None if share is None else asdict(share) for name, share in seen.shares.items()}
+            claims = int(((found.claim >= 0) & (found.confidence >= cut)).sum())
+            rows.append({"cut": cut, "claims": claims, **asdict(seen), **ends})
+        return rows
 
     def _is_settled(self) -> bool:
         """Return whether more answers would change next to nothing: nothing is doubtful, or nothing has changed."""
@@ -230,12 +231,3 @@ class Review:
         steady = changes is not None and changes["answers"] >= ENOUGH
         moved = 0 if changes is None else changes["added"] + changes["removed"]
         return found.settled or (steady and moved <= UNCHANGED * max(1, changes["of"] if changes else 1))
-
-
-def _describe(cut: float, quality: SampledQuality, claims: int) -> dict[str, Any]:
-    ends = {
-        name: None if share is None else {"value": share.value, "low": share.low, "high": share.high}
-        for name, share in (("precision", quality.precision), ("recall", quality.recall))
-    }
-    counts = {"right": quality.right, "wrong": quality.wrong, "missed": quality.missed}
-    return {"cut": cut, "claims": claims, **counts, **ends}
