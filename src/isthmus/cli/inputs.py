@@ -398,6 +398,15 @@ def _are_codes(series: Any) -> bool:
     return bool(2 * text.n_unique() >= len(text) and not text.str.contains("[.,]").any())
 
 
+def own_columns(table: Table, plan: Plan) -> SharedColumns:
+    """Return the columns of a table, but its ids, as shared with itself."""
+    from isthmus.data.shared_columns import SharedColumns, plain_name
+
+    cells = _read_evidence(table, plan, set(), set(map(plain_name, table.names)))
+    kept = {name: column for name, column in cells.items() if name != plan.id}
+    return SharedColumns.of(kept, kept)
+
+
 def _share_ids(cells: Sequence[Mapping[str, Sequence[Any]]], plans: Sequence[Plan]) -> bool:
     """Return whether the ids that were detected are keys of the objects: some of them are in both files."""
     from isthmus.data.cells import clean_text
