@@ -121,7 +121,8 @@ class _Pages:
             self.tab = ""
             return 200, {}
         if not tab or tab != self.tab:
-            return 409, {"problem": "another tab is reviewing"}
+            # A tab that only looks is told; one that wants to write is refused.
+            return 200 if action in ("claim", "state") else 409, {"elsewhere": True}
         try:
             self._change(action, words)
         except InputError as error:

@@ -142,7 +142,7 @@
     try {
       const reply = await fetch("act", { method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify({ tab, ...wanted }) });
       const found = await reply.json();
-      if (reply.status === 409) {
+      if (found.elsewhere) {
         // The tab that is being reloaded may not have said goodbye yet.
         if (wanted.action === "claim" && tries < 4) { setTimeout(() => ask(wanted, tries + 1), 250); return; }
         $("other").hidden = false;
