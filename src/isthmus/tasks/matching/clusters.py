@@ -1,10 +1,9 @@
 r"""Clusters of rows that are the same object: between two tables, many to many, and within one (:func:`dedupe`).
 
-1. **Links.** Between two tables, a candidate pair is linked if its probability on its own is at least one half: the
-   isotonic regression of the probabilities of matches on their log-odds. Within one table there may be several
-   duplicates of a row, so what a row would have without its partner says nothing: there, the log-odds of the best
-   candidate of each row are a mixture of two normal distributions, of rows with a duplicate and of rows without.
-   Weights are fitted to the probabilities of the mixture, and so on.
+1. **Links.** Between two tables, a match is a link if its probability is at least one half, and so is another
+   candidate if its log-odds are those of a clear match: at least the median of the matches. Within one table there may be several duplicates of a row, so what a row would have without its partner says nothing: there,
+   the log-odds of the best candidate of each row are a mixture of two normal distributions, of rows with a duplicate
+   and of rows without. Weights are fitted to the probabilities of the mixture, and so on.
 2. **Clusters** by average linkage: two clusters join while the mean log-odds between their rows is that of a link. A
    pair that was no candidate counts as the least likely candidate; two rows of the same table, in a matching of two,
    count neither for nor against.
@@ -21,13 +20,12 @@ from scipy.cluster.hierarchy import average, fcluster
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 from scipy.spatial.distance import squareform
-from sklearn.isotonic import IsotonicRegression
 from sklearn.mixture import GaussianMixture
 
 from isthmus._core.validation import BoolArray, FloatArray, IntArray, as_generator, check_choice, check_number
 from isthmus.data.shared_columns import SharedColumns
 from isthmus.exceptions import InputError
-from isthmus.tasks.matching.fields import TableComparer
+from isthmus.tasks.matching.fields import Agreement, TableComparer
 from isthmus.tasks.matching.fusion import likeness
 from isthmus.tasks.matching.linkage import (
     LEAST_PROBABILITY,
@@ -37,7 +35,6 @@ from isthmus.tasks.matching.linkage import (
     TIE,
     CandidateGraph,
     Design,
-    Linkage,
 )
 from isthmus.tasks.matching.result import KEEP, Matching
 
@@ -47,6 +44,8 @@ TIMES_CHANCE = 3.0
 # Deviations between the means of two kinds of rows, from which on duplicates are sure, and doubtful. In tables
 # without duplicates whose rows come in series, the means were up to 3.6 apart; in tables with copies, 4.4 or more.
 CLEARLY_APART, APART = 4.0, 2.0
+# The percentile of the log-odds of matches from which on another candidate is a link, too.
+CLEAR = 50.0
 # A row has this many candidates, or more.
 FEWEST_ROWS = 20
 
@@ -93,11 +92,18 @@ def find_clusters(found: Matching) -> Clusters:
     """
     if found.linkage is None:
         raise InputError("find_clusters: expected a matching by shared columns, got one by geometry alone.")
-    agreement, (n, m) = found.linkage.agreement, found.shape
-    cells = np.column_stack([agreement.i, agreement.j + n])
-    known = agreement.find(found.pairs[found.confidence == 1.0])
+    linked, (n, m) = found.linkage, found.shape
+    probability, sure = np.zeros(len(linked.agreement)), linked.matches[linked.accepted]
+    if len(sure):
+        clear = linked.log_odds[linked.free] >= np.percentile(linked.log_odds[sure], CLEAR)
+        probability[linked.free[clear]] = LEAST_PROBABILITY
+    probability[linked.matches] = linked.probability
+    known = linked.agreement.find(found.pairs[found.confidence == 1.0])
+    probability[known[known >= 0]] = 1.0
+    cells = np.column_stack([linked.agreement.i, linked.agreement.j + n])
     said = "{several:,} clusters of {rows:,} rows of both tables"
-    return _cluster(cells, found.linkage, np.arange(n + m) >= n, known[known >= 0], found.ok, said)
+    clusters = _cluster(cells, linked.log_odds, probability * (found.ok is True), np.arange(n + m) >= n, said)
+    return replace(clusters, ok=found.ok)
 
 
 def dedupe(table: Any, *, not_pairs: Any = None, keep: str = "sure", random_state: Any = 0) -> Clusters:
@@ -131,24 +137,24 @@ def dedupe(table: Any, *, not_pairs: Any = None, keep: str = "sure", random_stat
     columns = table if isinstance(table, SharedColumns) else SharedColumns.of(table, table)
     n = int(check_number(columns.n_source, "table, rows", low=FEWEST_ROWS, whole=True))
     comparer = TableComparer.of(columns)
-    linked, apart = _link_rows(comparer, not_pairs)
-    best = linked.matches[linked.probability >= LEAST_PROBABILITY]
+    agreement, scores, probability, best, apart = _link_rows(comparer, not_pairs)
+    best = best[probability[best] >= LEAST_PROBABILITY]
     share, chance = len(best) / n, 0.0
     if len(best):
         control = TableComparer.of(columns.shuffle_words(as_generator(random_state)))
-        agreement = control.compare(_list_candidates(control))
-        level = np.median(likeness(linked.agreement)[best])
-        chance = len(np.unique(agreement.i[likeness(agreement) >= level])) / n
+        dealt = control.compare(_list_candidates(control))
+        level = np.median(likeness(agreement)[best])
+        chance = len(np.unique(dealt.i[likeness(dealt) >= level])) / n
     more = len(best) > 0 and apart >= APART and share > TIMES_CHANCE * chance
     ok = more if not more or apart >= CLEARLY_APART else None
-    cells = np.column_stack([linked.agreement.i, linked.agreement.j])
-    said = f"{{several:,}} clusters of {{rows:,}} of {n:,} rows"
     none = {
         False: f"no duplicates: rows and their best candidates are of one kind ({apart:.1f} deviations apart).",
         None: f"doubtful: {len(best):,} of {n:,} rows look like another, but rows of a series may be as much alike "
         f"({apart:.1f} deviations apart); look at some.",
     }
-    found = _cluster(cells, linked, None, NOTHING[:, 0], ok is True or (keep == "all" and more), said)
+    kept = ok is True or (keep == "all" and more)
+    cells, said = np.column_stack([agreement.i, agreement.j]), f"{{several:,}} clusters of {{rows:,}} of {n:,} rows"
+    found = _cluster(cells, scores, probability * kept, np.zeros(n, dtype=bool), said)
     evidence = {"share": share, "chance": chance, "apart": apart}
     return replace(found, ok=ok, sentence=none.get(ok, found.sentence), evidence=evidence)
 
@@ -161,8 +167,12 @@ def _list_candidates(comparer: TableComparer) -> IntArray:
     return np.asarray(both[both // n != both % n])
 
 
-def _link_rows(comparer: TableComparer, not_pairs: Any) -> tuple[Linkage, float]:
-    """Learn the weights of fields from the rows of a table; return them, and how far two kinds of rows are apart."""
+def _link_rows(comparer: TableComparer, not_pairs: Any) -> tuple[Agreement, FloatArray, FloatArray, IntArray, float]:
+    """Learn the weights of fields from the rows of one table.
+
+    Returns candidates, their scores and probabilities, the places of the best of each row, and by how many deviations
+    the two kinds of rows are apart.
+    """
     n, agreement = comparer.shape[0], comparer.compare(_list_candidates(comparer))
     wrong = np.asarray([] if not_pairs is None else not_pairs, dtype=np.int64).reshape(-1, 2)
     forbidden = np.isin(agreement.cells, np.concatenate([wrong, wrong[:, ::-1]]) @ np.array([n, 1]))
@@ -179,8 +189,7 @@ def _link_rows(comparer: TableComparer, not_pairs: Any) -> tuple[Linkage, float]
             break
         weights = design.fit(labels, np.ones(len(labels), bool), PENALTY, zero, weights)
         scores = design.apply(weights)
-    best = free[graph.find_matches(scores[free], False)]
-    return Linkage(agreement, design, weights, free, best, labels[best]), apart
+    return agreement, scores, labels, free[graph.find_matches(scores[free], False)], apart
 
 
 def _split_scores(scores: FloatArray, best: IntArray, free: IntArray) -> tuple[FloatArray, float]:
@@ -197,21 +206,14 @@ def _split_scores(scores: FloatArray, best: IntArray, free: IntArray) -> tuple[F
     return np.interp(scores, grid, curve), apart
 
 
-def _cluster(
-    cells: IntArray, found: Linkage, sides: BoolArray | None, known: IntArray, ok: bool | None, said: str
-) -> Clusters:
-    """Return the clusters of rows by candidate pairs (p, 2): across ``sides``, or of one table."""
-    n = found.agreement.shape[0] if sides is None else len(sides)
-    curve = IsotonicRegression(out_of_bounds="clip").fit(found.log_odds[found.matches], found.probability)
-    probability = np.zeros(len(cells))
-    probability[found.free] = curve.predict(found.log_odds[found.free])
-    probability[known] = 1.0
-    linked = (probability >= LEAST_PROBABILITY) & (ok is True)
-    least = float(found.log_odds[linked].min()) if linked.any() else 0.0
+def _cluster(cells: IntArray, log_odds: FloatArray, probability: FloatArray, sides: BoolArray, said: str) -> Clusters:
+    """Return the clusters of rows by candidate pairs (p, 2): across ``sides`` (n,), or of one table where all are."""
+    n, linked, across = len(sides), probability >= LEAST_PROBABILITY, bool(sides.any())
+    least = float(log_odds[linked].min()) if linked.any() else 0.0
     # Log-odds above that of the weakest link; 0 stands for a pair that was no candidate.
-    odds = np.where(linked, np.maximum(found.log_odds - least, 0.0) + TIE, np.minimum(found.log_odds - least, -TIE))
+    odds = np.where(linked, np.maximum(log_odds - least, 0.0) + TIE, np.minimum(log_odds - least, -TIE))
     S = coo_array((odds, cells.T), shape=(n, n)).tocsr()
-    S = 0.5 * (S + S.T) if sides is None else S + S.T
+    S = S + S.T if across else 0.5 * (S + S.T)
     upper = linked & (cells[:, 0] < cells[:, 1])
     pairs = cells[upper]
     _, part = connected_components(coo_array((upper[upper], pairs.T), shape=(n, n)), directed=False)
@@ -219,7 +221,7 @@ def _cluster(
     for rows in (np.flatnonzero(part == p) for p in np.flatnonzero(np.bincount(part) > 1)):
         M = S[rows][:, rows].toarray()
         M = np.where(M == 0.0, odds.min(), M)
-        if sides is not None:
+        if across:
             M[sides[rows][:, None] == sides[rows]] = 0.0
         np.fill_diagonal(M, 0.0)
         tree = average(squareform(M.max() - M, checks=False))
@@ -236,4 +238,4 @@ def _cluster(
     inner = np.concatenate(doubtful)
     sentence += f"; {len(inner):,} pairs in them are no link, {len(cut):,} links are between them."
     representative = np.array([best.get(name, name) for name in names.tolist()])
-    return Clusters(numbers, representative, pairs, probability[upper], inner, cut, ok, sentence)
+    return Clusters(numbers, representative, pairs, probability[upper], inner, cut, True, sentence)
