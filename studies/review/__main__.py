@@ -130,12 +130,12 @@ def page(records: Sequence[Record]) -> str:
     for r in records:
         if r.system == "estimate" and r.figures:
             f = r.figures
-            shares = (
-                f"{f['true precision']:.3f}",
-                f"{f['precision']:.0%}",
-                f"{f['true recall']:.3f}",
-                f"{f['recall']:.0%}",
-            )
+            ends = (f"{f[key]:.0%}" if key in f else "–" for key in ("precision", "recall"))
+            shares = [
+                word
+                for name, end in zip(("precision", "recall"), ends, strict=True)
+                for word in (f"{f['true ' + name]:.3f}", end)
+            ]
             rows.append([r.group, *shares])
     covered = _table(["data", "true precision", "covered", "true recall", "covered"], rows)
     seconds = sum(r.seconds for r in records)

@@ -102,8 +102,9 @@ def measure_coverage(task: Task, name: str, found: Matching) -> Record:
         verdicts = {row: answer_row(proposal, row, truth) for row in sample}
         seen = measure_sample(proposal, sample, verdicts.__getitem__)
         for (share_name, share), true in zip(seen.shares.items(), whole, strict=True):
-            hits[share_name].append(float(share is not None and share.low <= true <= share.high))
-    figures = {each: float(np.mean(values)) for each, values in hits.items()}
+            # Where no sampled row has a claim, or a partner, the page gives no interval.
+            hits[share_name] += [] if share is None else [float(share.low <= true <= share.high)]
+    figures = {each: float(np.mean(values)) for each, values in hits.items() if values}
     figures |= {"true precision": round(whole[0], 5), "true recall": round(whole[1], 5)}
     key = EXPERIMENT, name, TASKS[name], task.seed, "estimate", f"{SAMPLED} sampled rows"
     seconds = round(time.process_time() - start, 2)
