@@ -156,7 +156,7 @@ TEXT = """\
 `python -m studies.review page` writes this page from the committed records; `run` makes them. Questions are answered
 by the truth instead of a person, and matches are made again after 10, 30 and 100 answers, with confirmed and rejected
 pairs. Chosen questions are those of `isthmus.next_questions`; random ones are matches at random, claimed or not.
-Seeds: {seeds}; {minutes} minutes of processor time.
+Seeds: {seeds}; processor time: {minutes} min. With one draw, differences of a few thousandths say nothing.
 
 ## F1 of all claims, answers included
 
@@ -181,7 +181,7 @@ row: where partners are often further back, the interval is too high.
 
 {covered}
 
-Not compared: the active learning of dedupe.
+Not measured: the active learning of dedupe, and two collections that share nothing, or only noisy numbers.
 """
 
 

@@ -95,7 +95,7 @@ def run(options: argparse.Namespace) -> None:
     model.fit(source.X, ys, target.X, yt, pairs=pairs, shared=shared)
     screen.say("", model.answer_.sentence, *_list_unlabelled_classes(model.unlabelled_classes_))
     assigned = model.assign_labels(target.X, yt, None if shared is None else shared.target)
-    _swap_rejected(assigned, [(classes[c], row) for c, row in decided["n"]])
+    _replace_rejected_classes(assigned, [(classes[c], row) for c, row in decided["n"]])
     screen.say(assigned.sentence)
     held_out = _hold_out_labels(options, model, inputs, pairs, shared, screen)
     screen.say(held_out["sentence"])
@@ -126,7 +126,7 @@ def _list_unlabelled_classes(classes: Any) -> list[str]:
     return [f"Without a label in the target: {names}."] if len(classes) else []
 
 
-def _swap_rejected(assigned: AssignedLabels, rejected: list[tuple[str, int]]) -> None:
+def _replace_rejected_classes(assigned: AssignedLabels, rejected: list[tuple[str, int]]) -> None:
     """Give rows whose class a person has rejected the second most likely one."""
     for name, row in rejected:
         if assigned.labels[row] == name and not assigned.given[row]:
