@@ -117,6 +117,7 @@ MISSING = {
     "onnx": ("isthmus.to_onnx(isthmus.migrate(H, H, 'rows', kind='ridge'))", None),
     "fast": ("isthmus.MLHD(solver=isthmus.solvers.bregman.BregmanProjections(compiled=True)).fit(*small)", None),
     "completion": ("isthmus.cli.completion.run(None)", ["completion", "bash"]),
+    "review": ("isthmus.cli.review.run(None)", ["review", "a.csv", "a.csv"]),
     "report": ("isthmus.view.report.page.load_libraries()", None),
     "transport": ("isthmus.GW().fit(*small)", None),
     "dask": ("isthmus.data.blocks.import_dask()", None),
@@ -129,7 +130,7 @@ import numpy as np
 import isthmus
 from isthmus.cli.main import main
 
-for name in ("io.anndata", "cli.completion", "view.canvas", "data.blocks", "solvers", "io.tables"):
+for name in ("io.anndata", "cli.completion", "cli.review", "view.canvas", "data.blocks", "solvers", "io.tables"):
     importlib.import_module(f"isthmus.{name}")
 if "report" in sys.argv[2]:
     import isthmus.view.report.page
@@ -180,7 +181,8 @@ def test_each_missing_extra_is_named_with_the_line_that_installs_it(bare, tmp_pa
 
 
 def test_the_wheel_contains_the_templates_of_reports(bare):
-    code = "from importlib.resources import files; print(*(p.name for p in files('isthmus.view.report').joinpath('templates').iterdir()))"
-    found = set(run(bare, "-c", code).stdout.split()) - {"__pycache__"}
-    assert found == {path.name for path in (ROOT / "src/isthmus/view/report/templates").iterdir()}
-    assert "page.html.j2" in found
+    for page in ("report", "review"):
+        code = f"from importlib.resources import files; print(*(p.name for p in files('isthmus.view.{page}').joinpath('templates').iterdir()))"
+        found = set(run(bare, "-c", code).stdout.split()) - {"__pycache__"}
+        assert found == {path.name for path in (ROOT / f"src/isthmus/view/{page}/templates").iterdir()}
+        assert any(name.endswith(".html.j2") for name in found)

@@ -191,3 +191,21 @@ def test_a_wrong_separator_is_said_of_the_option(files, capsys):
     status, _, err = run(capsys, files, "match", "a.csv", "b.csv", "--sep", ";", "--quiet")
     assert status == 2
     assert err == f'isthmus: --sep: expected the separator of {files / "a.csv"}, got ";"; its first line has ",".\n'
+
+
+def test_decisions_are_more_pairs_right_and_wrong_ones(files, capsys, calls):
+    lines = [
+        "source,target,verdict,time",
+        *(f"{row},2026-01-31T12:00:00+00:00" for row in ("s1,c1,y", "s2,c3,n", "s4,c4,?")),
+    ]
+    (files / "answers.csv").write_text("\n".join(lines) + "\n", encoding="utf-8")
+    words = "match", "a.csv", "b.csv", "--decisions", "answers.csv"
+    assert f"decisions: {files / 'answers.csv'}, 1 confirmed, 1 rejected, 1 unsure\n" in run(capsys, files, *words)[1]
+    run(capsys, files, *words, "--pairs", "known.csv", "--not-pairs", "wrong.csv")
+    assert [(call.pairs.tolist(), call.not_pairs.tolist()) for call in calls] == [
+        ([[1, 1]], [[2, 3]]),
+        ([[1, 1]], [[1, 2], [2, 1], [2, 3]]),
+    ]
+    (files / "answers.csv").write_text("\n".join([*lines, "x,c1,y,now"]) + "\n", encoding="utf-8")
+    status, _, err = run(capsys, files, *words, "--quiet")
+    assert (status, err) == (2, f"isthmus: {files / 'answers.csv'}: expected ids of rows of the files, got 'x'.\n")

@@ -308,6 +308,31 @@ def load_pairs(
     return pairs if len(pairs) else None
 
 
+def load_decisions(
+    path: Path | None, first: Sequence[str], second: Sequence[str], screen: Console
+) -> dict[str, list[tuple[int, int]]]:
+    """Read the answers of `isthmus review` as places (i, j) among two lists of ids, by their verdicts."""
+    found: dict[str, list[tuple[int, int]]] = {"y": [], "n": [], "?": []}
+    if path is None:
+        return found
+    from isthmus.view.review.decisions import read_decisions
+
+    places = [{id: k for k, id in enumerate(ids)} for ids in (first, second)]
+    for names, verdict in read_decisions(path).items():
+        unknown = [name for name, known in zip(names, places, strict=True) if name not in known]
+        if unknown:
+            raise InputError(
+                f"{show_path(path)}: expected ids of rows of the files, got {show_path(unknown[0])!r:.60}."
+            )
+        found[verdict].append((places[0][names[0]], places[1][names[1]]))
+    counts = (
+        f"{len(found[verdict]):,} {word}"
+        for verdict, word in (("y", "confirmed"), ("n", "rejected"), ("?", "unsure"))
+    )
+    screen.say(f"decisions: {path}, {', '.join(counts)}")
+    return found
+
+
 def shared_columns(first: InputFile, second: InputFile, options: argparse.Namespace) -> SharedColumns | None:
     """Return the columns that both files share: those of --shared, of the plan, or detected; None without any."""
     found = _pair_columns((first.table, second.table), (first.plan, second.plan), options)
@@ -371,6 +396,15 @@ def _are_codes(series: Any) -> bool:
 
     text = series.cast(import_polars().String)
     return bool(2 * text.n_unique() >= len(text) and not text.str.contains("[.,]").any())
+
+
+def own_columns(table: Table, plan: Plan) -> SharedColumns:
+    """Return the columns of a table, but its ids, as shared with itself."""
+    from isthmus.data.shared_columns import SharedColumns, plain_name
+
+    cells = _read_evidence(table, plan, set(), set(map(plain_name, table.names)))
+    kept = {name: column for name, column in cells.items() if name != plan.id}
+    return SharedColumns.of(kept, kept)
 
 
 def _share_ids(cells: Sequence[Mapping[str, Sequence[Any]]], plans: Sequence[Plan]) -> bool:

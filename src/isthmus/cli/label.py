@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from isthmus._core.files import show_path
 from isthmus.cli.console import Console, check_table_output
-from isthmus.cli.inputs import load_pairs, read_inputs, shared_columns, shared_rows
+from isthmus.cli.inputs import load_decisions, load_pairs, read_inputs, shared_columns, shared_rows
 from isthmus.cli.options import add_column_options, add_file_options, add_output_options, parse_count
 from isthmus.exceptions import InputError
 
@@ -46,6 +46,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     columns.add_argument("--no-shared", action="store_true", help="compare no columns directly")
     check = "rounds of testing on held-out labels, 0 for none (default: 1 to 3, by the number of rows)"
     add("--check", type=parse_count, metavar="N", help=check)
+    add("--decisions", type=Path, metavar="FILE", help="answers of `isthmus review --label`: more labels of TARGET")
     add("--seed", type=parse_count, default=0, metavar="N", help="random seed (default: 0)")
     add_column_options(parser, label=True)
     add_output_options(parser)
@@ -73,11 +74,15 @@ def read_labelled_inputs(options: argparse.Namespace, screen: Console) -> Labell
 def run(options: argparse.Namespace) -> None:
     """Fit, report whether the source was used, write the classes."""
     screen = Console.of(options)
-    check_table_output(options.output, options.source, options.target, options.pairs, options.plan)
+    check_table_output(options.output, options.source, options.target, options.pairs, options.plan, options.decisions)
     inputs = read_labelled_inputs(options, screen)
     if inputs is None:
         return
     source, target, ys, yt = inputs
+    classes = sorted({*ys, *(label for label in yt if label is not None)})
+    decided = load_decisions(options.decisions, classes, target.ids, screen)
+    for c, row in decided["y"]:
+        yt[row] = classes[c]
     pairs = load_pairs(options.pairs, source, target, screen)
     columns = shared_columns(source, target, options)
     screen.say(f"shared: {'none' if columns is None else columns.describe_pairs()}")
@@ -90,6 +95,7 @@ def run(options: argparse.Namespace) -> None:
     model.fit(source.X, ys, target.X, yt, pairs=pairs, shared=shared)
     screen.say("", model.answer_.sentence, *_list_unlabelled_classes(model.unlabelled_classes_))
     assigned = model.assign_labels(target.X, yt, None if shared is None else shared.target)
+    _replace_rejected_classes(assigned, [(classes[c], row) for c, row in decided["n"]])
     screen.say(assigned.sentence)
     held_out = _hold_out_labels(options, model, inputs, pairs, shared, screen)
     screen.say(held_out["sentence"])
@@ -118,6 +124,17 @@ def _list_unlabelled_classes(classes: Any) -> list[str]:
     more = f" and {len(classes) - LISTED:,} more" if len(classes) > LISTED else ""
     names = ", ".join(map(str, classes[:LISTED])) + more
     return [f"Without a label in the target: {names}."] if len(classes) else []
+
+
+def _replace_rejected_classes(assigned: AssignedLabels, rejected: list[tuple[str, int]]) -> None:
+    """Give rows whose class a person has rejected the second most likely one."""
+    for name, row in rejected:
+        if assigned.labels[row] == name and not assigned.given[row]:
+            for best, second in (
+                (assigned.labels, assigned.runner_up),
+                (assigned.probability, assigned.runner_up_probability),
+            ):
+                best[row], second[row] = second[row], best[row]
 
 
 def _hold_out_labels(

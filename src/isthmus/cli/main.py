@@ -21,6 +21,8 @@ from isthmus.exceptions import InputError
 
 COMMANDS = {
     "match": "find rows of two files that describe the same object",
+    "review": "confirm and reject matches or classes on a local page, chosen so that answers teach most",
+    "dedupe": "find the rows of one file that describe the same object",
     "label": "classify the rows of one file with the labels of another file that has other columns",
     "evaluate": "measure on your own labels whether the other file helps to classify",
     "fit": "learn a common metric for two files and save the model",
@@ -62,7 +64,8 @@ def _run(arguments: list[str]) -> None:
     with warnings.catch_warnings():
         warnings.showwarning = lambda message, *_, **__: _warn(str(message), quiet=getattr(options, "quiet", False))
         # On a terminal, lines appear as they are printed. A pipe or file gets all of them after success, or nothing.
-        on_terminal = sys.stdout is None or sys.stdout.isatty()
+        # So does the address of a review: nobody could open it after the review has ended.
+        on_terminal = sys.stdout is None or sys.stdout.isatty() or options.command == "review"
         with silence_libraries(), nullcontext() if on_terminal else redirect_stdout(buffered):
             try:
                 run(options)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from isthmus._core.files import escape_for_terminal
 from isthmus.cli.console import Console, check_table_output
-from isthmus.cli.inputs import load_pairs, read_inputs, shared_columns
+from isthmus.cli.inputs import load_decisions, load_pairs, read_inputs, shared_columns
 from isthmus.cli.options import add_column_options, add_file_options, add_output_options, parse_count
 from isthmus.exceptions import InputError
 
@@ -39,6 +39,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
     rejected = "pairs that are not the same object, in a table as that of --pairs (default: none)"
     add("--not-pairs", type=Path, metavar="FILE", help=rejected)
+    add(
+        "--decisions", type=Path, metavar="FILE", help="answers of `isthmus review`: more pairs, right and wrong ones"
+    )
     table = "table of matches; FILE.json, for `isthmus report`, is written next to it"
     add("-o", "--output", type=Path, metavar="FILE", help=table)
     columns = parser.add_mutually_exclusive_group()
@@ -57,13 +60,17 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> None:
     """Match, print the verdict, write the matches."""
     screen = Console.of(options)
-    check_table_output(options.output, options.a, options.b, options.pairs, options.not_pairs, options.plan)
+    check_table_output(
+        options.output, options.a, options.b, options.pairs, options.not_pairs, options.plan, options.decisions
+    )
     inputs = read_inputs(options, (options.a, options.b), ("A", "B"), screen)
     if inputs is None:
         return
     first, second = inputs
     pairs = load_pairs(options.pairs, first, second, screen)
     rejected = load_pairs(options.not_pairs, first, second, screen, "not pairs")
+    decided = load_decisions(options.decisions, first.ids, second.ids, screen)
+    pairs, rejected = _add_pairs(pairs, decided["y"]), _add_pairs(rejected, decided["n"])
     _check_pairs(pairs, rejected, inputs, many_to_one=options.many_to_one)
     columns = shared_columns(first, second, options)
     hint = "none" if options.no_shared else "none; use --shared A=B if a column of A means the same as one of B"
@@ -93,6 +100,7 @@ def run(options: argparse.Namespace) -> None:
     }
     sides = first, second, _find_texts(first, second, columns, found)
     questions = found.questions(SHOWN)
+    facts["questions"] = [[first.ids[i], second.ids[j]] for i, j in questions.tolist() if not found.ok]
     if not found.ok and len(questions):
         screen.say("", "Pairs to check first; those that are right go to --pairs, the others to --not-pairs:")
         screen.say(*_format_table(_list_rows(questions.tolist(), *sides)))
@@ -107,6 +115,13 @@ def run(options: argparse.Namespace) -> None:
         more = f"These are the first {SHOWN} of {len(found):,} matches; -o FILE writes all."
         screen.say(*[more] * (len(found) > SHOWN))
     screen.answer(facts)
+
+
+def _add_pairs(pairs: IntArray | None, more: list[tuple[int, int]]) -> IntArray | None:
+    """Return known pairs with those of decisions, each of them once."""
+    import numpy as np
+
+    return np.array(sorted({*map(tuple, [] if pairs is None else pairs.tolist()), *more})) if more else pairs
 
 
 def _check_pairs(

@@ -32,6 +32,22 @@ from isthmus.geometry.similarity import split_rows
 OTHER_CLASSES = "other classes"
 
 
+def expect_at_cuts(probability: FloatArray, steps: int = 20) -> list[tuple[float, int, float, float]]:
+    """Return the cut, the number of claims kept, their expected precision, and the expected share of right ones kept.
+
+    Examples
+    --------
+    >>> [[round(value, 2) for value in row] for row in expect_at_cuts(np.array([0.5, 0.9, 1.0]), 2)]
+    [[0.0, 3, 0.8, 1.0], [0.5, 3, 0.8, 1.0], [1.0, 1, 1.0, 0.42]]
+    """
+    found = []
+    for cut in np.linspace(0.0, 1.0, steps + 1):
+        kept = probability[probability >= cut - 1e-9]
+        share = float(kept.sum() / max(float(probability.sum()), 1e-12))
+        found.append((float(cut), len(kept), float(kept.mean()) if len(kept) else 1.0, share))
+    return found
+
+
 def accuracy(y_true: Any, y_predicted: Any) -> float:
     """Return the share of rows whose predicted label is the true one; rows without a true label are ignored.
 

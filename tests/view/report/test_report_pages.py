@@ -124,16 +124,38 @@ def test_a_control_that_never_sees_the_source_has_classes_and_no_space(folder, t
     assert drawn(text)["clouds"] == []
 
 
-def test_matches_have_texts_candidates_and_a_space(folder, pages):
+def test_matches_have_records_and_a_space(folder, pages):
     text = render_report([folder / "matches.csv"], **both(folder))
     (cloud,) = drawn(text)["clouds"]
     assert cloud["links"]
     assert "<dt>held-out pairs</dt>" in text
     assert "re-found" in text
     assert "(with shuffled pairs " in text
-    assert "other candidates" in text
     facts = json.loads((folder / "matches.csv.json").read_text(encoding="utf-8"))["facts"]
-    assert facts["verdict"][1:] in text
+    assert '<span class="badge good">matched</span>' in text
+    assert facts["verdict"].removeprefix("matched: ") in text
+    assert f"<li><b>{facts['matches']}</b> matches</li>" in text
+    assert text.count('<div class="pair">') == facts["matches"]
+    sure = [float(share) for share in re.findall(r'<span class="score">(\d+) %</span>', text)]
+    assert sure == sorted(sure), "the least sure first"
+    (cuts,) = drawn(text)["cuts"]
+    assert [row[1] for row in cuts] == sorted((row[1] for row in cuts), reverse=True)
+    assert (cuts[0][1], cuts[0][3]) == (facts["matches"], 1.0)
+
+
+def test_reasons_are_a_waterfall_and_two_axes_of_little_variance_are_a_warning(folder, tmp_path, pages):
+    with (folder / "matches.csv").open(encoding="utf-8", newline="") as file:
+        rows = list(csv.DictReader(file))
+    told = {"explanation": f"{EVIL} +3.0, b -1.0, c +0.0", "runner_up": "b1"}
+    write(tmp_path / "matches.csv", list(rows[0] | told), [(row | told).values() for row in rows])
+    text = render_report([tmp_path / "matches.csv"], **both(folder, id=("name",)))
+    assert 'class="for" style="left:0.0%;width:100.0%"' in text
+    assert 'class="against" style="left:66.6' in text
+    assert "&lt;script&gt;alert(1)&lt;/script&gt; +3.0, b -1.0" in text
+    assert "c +0.0" not in text
+    assert text.count("next best: b1") == len(rows)
+    (cloud,) = drawn(text)["clouds"]
+    assert ("These two axes show" in text) is (sum(cloud["afterShare"]) < 0.1)
 
 
 def test_matches_without_their_record_or_changed_say_so(folder, tmp_path, pages):
@@ -155,6 +177,9 @@ def test_a_matching_that_failed_has_a_page(folder, tmp_path, capsys, pages):
     assert run(capsys, "match", tmp_path / "a.csv", tmp_path / "b.csv", "-o", out)[0] == 0
     text = render_report([out])
     assert "<dt>matches</dt><dd>0</dd>" in text
+    assert '<span class="badge bad">failed</span>' in text
+    steps = re.findall(r"<li><code>(.*?)</code>", text)
+    assert steps[:3] == ["--shared A=B", "isthmus review", "--pairs FILE"], "what to try, in order"
     assert json.loads((tmp_path / "none.csv.json").read_text(encoding="utf-8"))["facts"]["matches"] == 0
 
 

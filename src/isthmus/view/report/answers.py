@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import warnings
 from collections import Counter
 from collections.abc import Mapping
@@ -13,6 +14,7 @@ import numpy as np
 from isthmus._core.files import open_regular, show_path
 from isthmus._core.validation import FloatArray, IntArray
 from isthmus.estimators.paired_maps import RidgeMap
+from isthmus.evidence.scores import expect_at_cuts
 from isthmus.exceptions import DataWarning, InputError
 from isthmus.io.tables.features import Features
 from isthmus.io.tables.read import read_table
@@ -22,14 +24,17 @@ from isthmus.view.report.command_record import RECORD, CommandRecord, check_vers
 from isthmus.view.report.contents import (
     NO_CLASS,
     POINTS,
+    AlignedCells,
     Chapter,
     Cloud,
     Figure,
     Inputs,
     ReportRows,
+    align_cells,
     common_plane,
     find_rows,
     histogram_figure,
+    list_cells,
     own_plane,
     sample_rows,
 )
@@ -43,10 +48,13 @@ LINES = (".jsonl", ".ndjson")
 MATCHES = ("source", "target", "score", "confidence")
 # The columns of the two tables.
 LABELS = ("id", "class", "probability", "runner_up", "runner_up_probability", "given")
-# The least confident rows that the page lists.
-MATCHES_SHOWN, LABELS_SHOWN = 1_000, 500
-# Other candidates listed for each match.
-CANDIDATES = 3
+# The least confident matches and rows that the page lists; matches that it shows as records; characters of a cell.
+MATCHES_SHOWN, LABELS_SHOWN, CARDS, CELLS = 1_000, 500, 200, 400
+# The word and the tone of a verdict.
+BADGES = {True: ("matched", "good"), False: ("failed", "bad"), None: ("doubtful", "doubt")}
+HELP_BADGES = {True: ("helps", "good"), False: ("does not help", "bad"), None: ("can't tell", "doubt")}
+# A part of an explanation.
+PART = re.compile(r"(\S.*?) ([+-]\d+\.\d)(?:, |$)")
 # Matches that the common space is learned from, at most and at least.
 PAIRS, FEWEST = 1_500, 10
 # Matches drawn as lines.
@@ -102,7 +110,7 @@ def verdict_chapter(path: Path, about: Mapping[str, Any]) -> Chapter:
     }
     if len(curve) > 1:
         values["curve"] = Figure("labels", name, {"curve": curve}, 400)
-    return Chapter("verdict", path.name, verdict.sentence, values)
+    return Chapter("verdict", path.name, verdict.sentence, values, HELP_BADGES[verdict.helps])
 
 
 def match_chapter(path: Path, found: Table | None, record: CommandRecord | None, inputs: Inputs) -> Chapter:
@@ -111,39 +119,83 @@ def match_chapter(path: Path, found: Table | None, record: CommandRecord | None,
     sides = None
     if inputs.has_both(path):
         sides = inputs.rows("source", plans.get("source")), inputs.rows("target", plans.get("target"))
-    seen = {"n": 0, "matches": [], "space": None} if found is None else _show_matches(path, found, sides)
+    columns, asked = (_read_pairs(facts.get(name)) for name in ("shared_columns", "questions"))
+    seen = {"n": 0, "cards": [], "space": None} if found is None else _show_matches(path, found, sides, columns)
+    rows = [find_rows(path, side, [pair[k] for pair in asked]) for k, side in enumerate(sides or ())]
     values = {
         "record": record,
         "files": [_describe_file(facts[side]) for side in ("a", "b") if isinstance(facts.get(side), dict)],
         "recall": _read_recall(facts),
+        "columns": columns,
+        "asked": _align_rows(sides, np.column_stack(rows), columns) if sides else [],
     }
     verdict = None if record is None else record.sentence("verdict")
     said = verdict or f"{seen['n']:,} matches; there is no record of how they were found."
-    return Chapter("matches", path.name, said, values | seen)
+    badge = None if record is None else BADGES[facts.get("succeeded")]
+    return Chapter("matches", path.name, said.removeprefix(f"{(badge or said)[0]}: "), values | seen, badge)
 
 
-def _show_matches(path: Path, found: Table, sides: tuple[ReportRows, ReportRows] | None) -> dict[str, Any]:
-    """Return the least confident matches, with texts, other candidates and the common space of all."""
+def _read_pairs(stored: Any) -> list[tuple[str, str]]:
+    """Return pairs of names of a record; none where it has something else there."""
+    pairs = stored if isinstance(stored, list) else []
+    return [(str(pair[0]), str(pair[1])) for pair in pairs if isinstance(pair, list) and len(pair) == 2]
+
+
+def _align_rows(
+    sides: tuple[ReportRows, ReportRows], pairs: IntArray, columns: list[tuple[str, str]]
+) -> list[AlignedCells]:
+    """Return the cells of pairs of rows next to each other."""
+    cells = [list_cells(side.table, side.plan, CELLS, pairs[:, k]) for k, side in enumerate(sides)]
+    return [align_cells(first, second, columns) for first, second in zip(*cells, strict=True)]
+
+
+def _show_matches(
+    path: Path, found: Table, sides: tuple[ReportRows, ReportRows] | None, columns: list[tuple[str, str]]
+) -> dict[str, Any]:
+    """Return the least confident matches with their records and reasons, and the common space of all."""
     ids = read_words(found, "source"), read_words(found, "target")
-    score, confidence = (read_numbers(found, name, strict=True) for name in ("score", "confidence"))
-    confidence = np.nan_to_num(confidence)
+    confidence = np.nan_to_num(read_numbers(found, "confidence", strict=True))
     order = np.argsort(confidence, kind="stable")[:MATCHES_SHOWN]
-    texts, space = [[""] * len(order)] * 2, None
+    pairs = [(str(ids[0][i]), str(ids[1][i])) for i in order]
+    reasons, others = (
+        [read_words(found, name)[i] or "" for i in order] if name in found.names else [""] * len(order)
+        for name in ("explanation", "runner_up")
+    )
+    cells: list[AlignedCells | None] = [None] * len(order)
+    space = None
     if sides is not None:
-        pairs = np.column_stack([find_rows(path, rows, names) for rows, names in zip(sides, ids, strict=True)])
-        texts = [rows.take(pairs[order, k]).excerpts() for k, rows in enumerate(sides)]
-        space = _learn_space(pairs, confidence, sides, order)
-    names = [[str(side[i]) for i in order] for side in ids]
-    candidates = [()] * len(order) if space is None else space["candidates"]
-    columns = names[0], texts[0], names[1], texts[1], score[order], confidence[order], candidates
-    matches = list(zip(*columns, strict=True))
-    histogram = histogram_figure(confidence, "confidence")
-    return {"n": len(score), "matches": matches, "space": space, "histogram": histogram}
+        rows = np.column_stack([find_rows(path, side, names) for side, names in zip(sides, ids, strict=True)])
+        cells[:CARDS] = _align_rows(sides, rows[order[:CARDS]], columns)
+        space = _learn_space(rows, confidence, sides)
+    shown = zip(pairs, confidence[order].tolist(), cells, reasons, others, strict=True)
+    cards = [
+        {"pair": pair, "confidence": sure, "cells": aligned, "bars": stack_bars(why), "other": other}
+        for pair, sure, aligned, why, other in shown
+    ]
+    histogram, cuts = histogram_figure(confidence, "confidence"), expect_at_cuts(confidence)
+    return {"n": len(confidence), "cards": cards, "space": space, "histogram": histogram, "cuts": cuts}
 
 
-def _describe_file(about: Mapping[str, Any]) -> tuple[str, str]:
+def stack_bars(explanation: str) -> list[tuple[str, float, float, float]]:
+    """Return the parts of an explanation as a waterfall: name, value, and left end and width in per cent.
+
+    Examples
+    --------
+    >>> stack_bars("name +3.0, price -1.0")
+    [('name', 3.0, 0.0, 100.0), ('price', -1.0, 66.6..., 33.3...)]
+    """
+    parts = [(name, float(value)) for name, value in PART.findall(explanation) if float(value)]
+    ends = np.cumsum([0.0, *(value for _, value in parts)])
+    low, spread = ends.min(), max(float(np.ptp(ends)), 1e-9)
+    return [
+        (name, value, float(min(ends[k : k + 2]) - low) / spread * 100, abs(value) / spread * 100)
+        for k, (name, value) in enumerate(parts)
+    ]
+
+
+def _describe_file(about: Mapping[str, Any]) -> tuple[str, int]:
     rows = about.get("rows")
-    return Path(str(about.get("file"))).name, f"{rows:,}" if type(rows) is int else str(rows)
+    return Path(str(about.get("file"))).name, rows if type(rows) is int else 0
 
 
 def _read_recall(facts: Mapping[str, Any]) -> dict[str, Any] | None:
@@ -156,7 +208,7 @@ def _read_recall(facts: Mapping[str, Any]) -> dict[str, Any] | None:
 
 
 def _learn_space(
-    pairs: IntArray, confidence: FloatArray, sides: tuple[ReportRows, ReportRows], asked: IntArray
+    pairs: IntArray, confidence: FloatArray, sides: tuple[ReportRows, ReportRows]
 ) -> dict[str, Any] | None:
     """Return a common space of ridge maps fitted to the most confident matches; None where they are too few.
 
@@ -166,8 +218,6 @@ def _learn_space(
         The matches as row numbers.
     sides : (Rows, Rows)
         All rows of both files.
-    asked : array (q,)
-        The matches whose other candidates are searched in this space.
     """
     best = pairs[np.argsort(-confidence, kind="stable")[:PAIRS]]
     chosen = [sample_rows(rows, POINTS // 2, best[:, k]) for k, rows in enumerate(sides)]
@@ -192,10 +242,7 @@ def _learn_space(
         links=known[np.random.default_rng(0).permutation(len(known))[:LINKED]].tolist(),
         by_domain=True,
     )
-    queries = features[0].transform(sides[0].take(pairs[asked, 0]).table)
-    _, nearest = model.search(queries, X[1], min(CANDIDATES + 1, len(some[1])), ("source", "target"))
-    others = (row[chosen[1][row] != j][:CANDIDATES] for row, j in zip(nearest, pairs[asked, 1], strict=True))
-    return {"cloud": cloud, "n_pairs": len(known), "candidates": [[some[1].ids[j] for j in row] for row in others]}
+    return {"cloud": cloud, "n_pairs": len(known)}
 
 
 def labels_chapter(path: Path, found: Table, record: CommandRecord | None, inputs: Inputs) -> Chapter:

@@ -82,6 +82,44 @@ class ReportRows:
         return [shorten(", ".join(row), EXCERPT) for row in named]
 
 
+Cells = list[tuple[str, str]]
+
+
+def list_cells(table: Table, plan: Plan, most: int, rows: IntArray | None = None) -> list[Cells]:
+    """Return names and texts of the cells of rows that are not empty, without ids and labels, shortened."""
+    some = table if rows is None else table.take(rows)
+    names = [name for name in some.names if name not in (plan.id, plan.label) and not some.is_matrix(name)]
+    columns = [read_words(some, name) for name in names]
+    return [
+        [(name, shorten(cells[i] or "", most)) for name, cells in zip(names, columns, strict=True) if cells[i]]
+        for i in range(some.n_rows)
+    ]
+
+
+@dataclass(frozen=True)
+class AlignedCells:
+    """Two rows next to each other: cells that mean the same (name, left, right), and the others of either row."""
+
+    shared: list[tuple[str, str, str]]
+    only: tuple[Cells, Cells]
+
+
+def align_cells(first: Cells, second: Cells, pairs: Sequence[tuple[str, str]]) -> AlignedCells:
+    """Return the cells of two rows next to each other, by the pairs of columns that mean the same.
+
+    Examples
+    --------
+    >>> align_cells([("title", "Lamp"), ("maker", "Ott")], [("name", "lamp")], [("title", "name")])
+    AlignedCells(shared=[('title · name', 'Lamp', 'lamp')], only=([('maker', 'Ott')], []))
+    """
+    rows = dict(first), dict(second)
+    shared = [(a if a == b else f"{a} · {b}", rows[0].get(a, ""), rows[1].get(b, "")) for a, b in pairs]
+    left, right = (
+        [cell for cell in row.items() if cell[0] not in {p[k] for p in pairs}] for k, row in enumerate(rows)
+    )
+    return AlignedCells(shared, (left, right))
+
+
 @dataclass(frozen=True)
 class Inputs:
     """The files of both domains, and the columns that name and label their rows where the plan has others."""
@@ -224,12 +262,15 @@ class Chapter:
         The main result.
     values : mapping
         The template's variables.
+    badge : (str, str) or None
+        The verdict in a word, and its tone: "good", "doubt" or "bad".
     """
 
     kind: str
     file: str
     sentence: str
     values: Mapping[str, Any] = field(default_factory=dict)
+    badge: tuple[str, str] | None = None
 
 
 @dataclass(frozen=True)
@@ -305,6 +346,11 @@ class Cloud:
     def sizes(self) -> tuple[int, int]:
         """The number of points of the source and of the target."""
         return len(self.rows[0]), len(self.rows[1])
+
+    @property
+    def has_predicted(self) -> bool:
+        """Whether a point without a label has a class."""
+        return any(name != NO_CLASS for name, known in zip(self.groups, self.known, strict=True) if not known)
 
     def legend(self) -> list[tuple[str, int, str]]:
         """Return name, number of points and colour of each class, as :func:`order_classes` orders them."""

@@ -154,7 +154,7 @@
   window.addEventListener("beforeprint", () => [...draw.keys()].forEach(show));
 
   for (const input of document.querySelectorAll("input.find")) {
-    const rows = [...input.nextElementSibling.querySelectorAll("tbody tr")];
+    const rows = [...input.nextElementSibling.querySelectorAll("tbody tr, .match")];
     const texts = rows.map((row) => row.textContent.toLowerCase());
     const more = document.createElement("button");
     let most = first;
@@ -170,6 +170,46 @@
     input.addEventListener("input", filter);
     input.nextElementSibling.after(more);
     filter();
+  }
+
+  // Words that both rows of a pair have are marked; cells are texts, and stay texts.
+  const words = /\d+(?:[.,]\d+)+|[\p{L}\p{N}]+/gu, tokens = (texts) => new Set(texts.join(" ").toLowerCase().match(words) || []);
+  for (const box of document.querySelectorAll(".pair")) {
+    const sides = ["left", "right"].map((side) => [...box.querySelectorAll("." + side)]);
+    const [ours, theirs] = sides.map((cells) => tokens(cells.map((cell) => cell.textContent)));
+    sides[0].forEach((cell, k) => {
+      const other = sides[1][k], same = cell.textContent.trim().toLowerCase();
+      if (same && same === other.textContent.trim().toLowerCase()) [cell, other].forEach((one) => one.classList.add("equal"));
+    });
+    for (const cell of sides.flat()) {
+      const text = cell.textContent, parts = [];
+      let from = 0;
+      for (const found of text.matchAll(words)) {
+        const word = found[0].toLowerCase();
+        if (!ours.has(word) || !theirs.has(word)) continue;
+        const mark = document.createElement("mark");
+        mark.textContent = found[0];
+        parts.push(text.slice(from, found.index), mark);
+        from = found.index + found[0].length;
+      }
+      cell.replaceChildren(...parts, text.slice(from));
+    }
+  }
+
+  for (const box of document.querySelectorAll(".cuts")) {
+    const cuts = given.cuts[Number(box.dataset.cuts)], input = box.querySelector("input");
+    const move = () => {
+      const now = cuts[Number(input.value)];
+      box.querySelector("output").textContent = percent(now[0]);
+      for (const cell of box.querySelectorAll("[data-cut]")) {
+        const value = now[Number(cell.dataset.cut)];
+        cell.textContent = cell.dataset.cut === "1" ? value.toLocaleString("en") : percent(value, 1);
+      }
+    };
+    // The first cut that leaves something out, less one: what the file holds.
+    input.value = Math.max(0, cuts.findIndex((row) => row[1] < cuts[0][1]) - 1);
+    input.addEventListener("input", move);
+    move();
   }
 
   const dark = window.matchMedia("(prefers-color-scheme: dark)"), button = document.getElementById("theme");

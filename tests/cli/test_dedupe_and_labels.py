@@ -1,0 +1,76 @@
+"""`isthmus dedupe`, and `isthmus label --decisions`: what they write."""
+
+import csv
+import json
+
+import numpy as np
+import pytest
+
+pytest.importorskip("polars")
+
+from isthmus.cli.main import main
+
+
+def write(path, head, rows):
+    with path.open("w", newline="", encoding="utf-8") as file:
+        csv.writer(file).writerows([head, *rows])
+
+
+def read(path):
+    with path.open(encoding="utf-8", newline="") as file:
+        return list(csv.DictReader(file))
+
+
+def test_dedupe_writes_a_line_for_each_row(tmp_path, capsys):
+    rng = np.random.default_rng(100)
+    names = [" ".join("".join(rng.choice(list("abcdefghijkl"), 6)) for _ in range(3)) for _ in range(60)]
+    rows = [[f"r{k}", name] for k, name in enumerate([*names, *(name[1:] for name in names[:12])])]
+    write(tmp_path / "a.csv", ["id", "name"], rows)
+    status = main(["dedupe", str(tmp_path / "a.csv"), "-o", str(tmp_path / "out.csv"), "--json"])
+    facts = json.loads(capsys.readouterr().out)
+    found = read(tmp_path / "out.csv")
+    assert (status, facts["ok"], facts["clusters"]) == (0, True, 12)
+    assert [row["id"] for row in found] == [row[0] for row in rows]
+    for k in range(12):
+        assert found[k]["cluster"] == found[60 + k]["cluster"]
+        assert found[k]["rows"] == "2"
+        assert [found[k]["representative"], found[60 + k]["representative"]].count("true") == 1
+    assert sum(row["representative"] == "true" for row in found) == 60
+    assert main(["dedupe", str(tmp_path / "a.csv"), "-o", str(tmp_path / "a.csv")]) == 2
+
+
+@pytest.mark.slow
+def test_decided_classes_are_labels_and_rejected_ones_are_replaced(tmp_path):
+    rng = np.random.default_rng(100)
+    y = np.arange(90) % 3
+    H = 1.5 * rng.normal(size=(3, 5))[y] + rng.normal(size=(90, 5))
+    for name, d, labelled in (("a", 7, 90), ("b", 6, 9)):
+        X = H @ rng.normal(size=(5, d))
+        rows = [[f"{name}{i}", "uvw"[y[i]] if i < labelled else "", *X[i]] for i in range(90)]
+        write(tmp_path / f"{name}.csv", ["id", "kind", *(f"{name}{k}" for k in range(d))], rows)
+    words = [
+        "label",
+        *(str(tmp_path / f"{n}.csv") for n in "ab"),
+        "--id",
+        "id",
+        "--label",
+        "kind",
+        "--check",
+        "0",
+        "--quiet",
+    ]
+    assert main([*words, "-o", str(tmp_path / "first.csv")]) == 0
+    first = {row["id"]: row for row in read(tmp_path / "first.csv")}
+    time = "2026-01-31T12:00:00+00:00"
+    other = {kind: next(k for k in "uvw" if k != kind) for kind in "uvw"}
+    confirmed = [[other[first["b20"]["class"]], "b20", "y", time]]
+    write(tmp_path / "d.csv", ["source", "target", "verdict", "time"], confirmed)
+    assert main([*words, "--decisions", str(tmp_path / "d.csv"), "-o", str(tmp_path / "second.csv")]) == 0
+    second = {row["id"]: row for row in read(tmp_path / "second.csv")}
+    assert (second["b20"]["class"], second["b20"]["given"]) == (other[first["b20"]["class"]], "true")
+    rejected = [[row["class"], row["id"], "n", time] for row in list(second.values())[30:40]]
+    write(tmp_path / "d.csv", ["source", "target", "verdict", "time"], confirmed + rejected)
+    assert main([*words, "--decisions", str(tmp_path / "d.csv"), "-o", str(tmp_path / "third.csv")]) == 0
+    third = {row["id"]: row for row in read(tmp_path / "third.csv")}
+    for name, id, *_ in rejected:
+        assert third[id]["class"] == second[id]["runner_up"] != name

@@ -1,0 +1,196 @@
+"""The page in a real browser: two visits of a person, a server that is killed in between, a second tab."""
+
+import csv
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+from urllib.parse import urlsplit
+
+import numpy as np
+import pytest
+
+pytest.importorskip("polars")
+pytest.importorskip("starlette")
+pytest.importorskip("uvicorn")
+pytest.importorskip("jinja2")
+pytest.importorskip("selenium")
+
+from selenium import webdriver
+from selenium.webdriver.chrome.service import Service
+from selenium.webdriver.common.by import By
+
+from browser import CHROMIUM
+from conftest import start_process, wait_until
+from isthmus.view.review.decisions import read_decisions
+
+DRIVER = shutil.which("chromedriver") or ("chromedriver" if os.environ.get("CI") else None)
+pytestmark = [pytest.mark.slow, pytest.mark.skipif(not (CHROMIUM and DRIVER), reason="no Chromium with its driver")]
+SWITCHES = (
+    "--headless=new", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-sync",
+    "--disable-background-networking", "--disable-component-update", "--disable-dev-shm-usage",
+)  # fmt: skip
+WORDS = [
+    "red",
+    "blue",
+    "dark",
+    "pale",
+    "old",
+    "new",
+    "oak",
+    "pine",
+    "steel",
+    "lamp",
+    "chair",
+    "table",
+    "clock",
+    "radio",
+    "bench",
+    "mirror",
+]
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """Two tables of 60 objects; an eighth of the second have few words in common with the first."""
+    where, rng = tmp_path_factory.mktemp("review"), np.random.default_rng(100)
+    names = [f"{' '.join(rng.choice(WORDS, 4))} {rng.integers(1000, 9999)}" for _ in range(60)]
+    evil = "<img src=x onerror=document.title='evil'>"
+    others = [" ".join(name.split()[:4]) if i % 8 else " ".join(name.split()[:2]) for i, name in enumerate(names)]
+    for file, column in (("a", [f"{n} {evil}" for n in names]), ("b", others)):
+        with (where / f"{file}.csv").open("w", newline="", encoding="utf-8") as handle:
+            csv.writer(handle).writerows([["id", "name"], *([f"{file}{i}", n] for i, n in enumerate(column))])
+    return where
+
+
+@pytest.fixture(scope="module")
+def chromium(tmp_path_factory):
+    options = webdriver.ChromeOptions()
+    options.binary_location = shutil.which(CHROMIUM)
+    for switch in (*SWITCHES, f"--user-data-dir={tmp_path_factory.mktemp('profile')}"):
+        options.add_argument(switch)
+    options.set_capability("goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"})
+    driver = webdriver.Chrome(options=options, service=Service(shutil.which(DRIVER)))
+    yield driver
+    driver.quit()
+
+
+def start_server(stack, folder):
+    """Start `isthmus review`; return its process and its address."""
+    words = [sys.executable, "-m", "isthmus", "review", "a.csv", "b.csv", "--id", "id", "--no-browser"]
+    process = start_process(
+        stack, words, cwd=folder, stdout=subprocess.PIPE, env=os.environ | {"OPENBLAS_NUM_THREADS": "1"}
+    )
+    for line in process.stdout:
+        if "http://" in line:
+            return process, line.split()[-1]
+    raise AssertionError(process.communicate())
+
+
+def find(chromium, selector):
+    return chromium.find_element(By.CSS_SELECTOR, selector)
+
+
+def count(chromium):
+    """The number of answers that the page shows; -1 where it shows none."""
+    words = find(chromium, "#count").text.split()
+    return int(words[0]) if words else -1
+
+
+def ready(chromium):
+    shown = (
+        "return document.querySelector('#card:not([hidden])') !== null && document.querySelector('#working').hidden"
+    )
+    wait_until(lambda: chromium.execute_script(shown))
+
+
+def press(chromium, key):
+    """Press a key, and wait until the page has counted it."""
+    before = count(chromium)
+    find(chromium, "body").send_keys(key)
+    wait_until(lambda: count(chromium) == before + (-1 if key == "u" else 1))
+
+
+def check_quiet(chromium):
+    """Check that nothing was complained of, and nothing requested beyond this machine."""
+    assert chromium.get_log("browser") == []
+    hosts = set()
+    for entry in chromium.get_log("performance"):
+        message = json.loads(entry["message"])["message"]
+        if message["method"] == "Network.requestWillBeSent":
+            where = urlsplit(message["params"]["request"]["url"])
+            hosts |= {where.hostname} if where.scheme not in ("chrome", "chrome-untrusted", "data") else set()
+    assert hosts == {"127.0.0.1"}
+    assert chromium.title == "a.csv and b.csv"
+
+
+def test_two_visits_with_a_killed_server_in_between(chromium, folder, processes):
+    server, address = start_server(processes, folder)
+    chromium.get(address)
+    ready(chromium)
+    for key in ("y", "n", "?", "y"):
+        press(chromium, key)
+    assert "said" in find(chromium, "#last summary").get_attribute("textContent")
+    press(chromium, "u")
+    find(chromium, "button.yes").click()
+    wait_until(lambda: count(chromium) == 4)
+    verdicts = sorted(read_decisions(folder / "decisions.csv").values())
+    assert verdicts == ["?", "n", "y", "y"]
+    question = find(chromium, "#records").text
+    chromium.refresh()
+    ready(chromium)
+    assert (count(chromium), find(chromium, "#records").text) == (4, question)
+
+    first = chromium.current_window_handle
+    chromium.switch_to.new_window("tab")
+    chromium.get(address)
+    wait_until(lambda: find(chromium, "#other").is_displayed())
+    assert "open in another tab" in find(chromium, "#other").text
+    chromium.close()
+    chromium.switch_to.window(first)
+    press(chromium, "y")
+
+    find(chromium, "body").send_keys("m")
+    wait_until(lambda: "The last run" in find(chromium, "#changes").text)
+    ready(chromium)
+    press(chromium, "n")
+    check_quiet(chromium)
+
+    before = read_decisions(folder / "decisions.csv")
+    assert len(before) == 6
+    os.kill(server.pid, signal.SIGKILL)
+    server.wait()
+    find(chromium, "body").send_keys("y")
+    wait_until(lambda: "does not answer" in find(chromium, "#problem").text)
+    assert read_decisions(folder / "decisions.csv") == before
+
+    server, address = start_server(processes, folder)
+    chromium.get(address)
+    ready(chromium)
+    chromium.get_log("browser")
+    assert count(chromium) == 6
+    for key in ("y", "?"):
+        press(chromium, key)
+    assert find(chromium, "#quality").text
+    check_quiet(chromium)
+    after = read_decisions(folder / "decisions.csv")
+    assert list(after.items())[:6] == list(before.items())
+    os.kill(server.pid, signal.SIGINT)
+    out = server.stdout.read()
+    assert (server.wait(), out.strip().splitlines()[-1]) == (0, "8 decisions are in decisions.csv.")
+
+
+def test_the_page_on_a_phone_has_no_wider_content_than_the_screen(chromium, folder, processes, tmp_path):
+    for name in ("a.csv", "b.csv"):
+        shutil.copy(folder / name, tmp_path / name)
+    _, address = start_server(processes, tmp_path)
+    size = {"width": 390, "height": 844, "deviceScaleFactor": 1, "mobile": True}
+    chromium.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
+    chromium.get(address)
+    ready(chromium)
+    assert chromium.execute_script("return document.documentElement.scrollWidth") <= 390
+    press(chromium, "y")
+    assert chromium.execute_script("return document.documentElement.scrollWidth") <= 390
+    chromium.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
