@@ -18,7 +18,7 @@ from sklearn.preprocessing import Normalizer
 from isthmus._core.validation import FloatArray
 
 Embed: TypeAlias = Callable[[Sequence[str]], FloatArray]
-TOKENS, TEXTS = 64, 32
+TOKENS, TEXTS = 48, 32
 """Tokens of a text that MiniLM reads, and texts at once."""
 HEADS = 12
 ONE_BY_ONE = 1e-12

@@ -17,7 +17,7 @@ from studies.migration.models import Embed, axes_of_words, minilm, wordllama
 
 TITLES, DESCRIPTIONS = "product titles", "package descriptions"
 AXES, LLAMA, MINILM = "axes of words", "wordllama", "MiniLM"
-PACKAGES, CHARACTERS = 4000, 400
+PACKAGES, CHARACTERS = 3000, 250
 """Packages of the index, and characters of each description."""
 
 

@@ -57,8 +57,7 @@ class ChromaCollection:
         self._folder, self.name = split_address(address)
         if not Path(self._folder, "chroma.sqlite3").is_file():
             raise InputError(f"{address}: expected a folder of Chroma, found no chroma.sqlite3 in it.")
-        self._settings = chromadb.Settings(anonymized_telemetry=False)
-        self._client = chromadb.PersistentClient(self._folder, self._settings)
+        self._client = chromadb.PersistentClient(self._folder)
         if self.name not in self._names():
             raise InputError(f"{address}: expected one of the collections {', '.join(self._names())[:200]}.")
         self._collection = self._client.get_collection(self.name, embedding_function=None)

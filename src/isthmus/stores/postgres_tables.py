@@ -14,6 +14,11 @@ from isthmus.exceptions import InputError, import_extra
 from isthmus.stores.store import BLOCK, STAMP, Block, Columns, as_vectors
 
 
+def _to_numpy(vector: Any) -> Any:
+    # pgvector before 0.4 returns arrays.
+    return vector.to_numpy() if hasattr(vector, "to_numpy") else vector
+
+
 class PostgresRows:
     """A table beside the index: vectors are sent, and the other columns are copied by the server."""
 
@@ -109,7 +114,7 @@ class PostgresTable:
         with self._reader.transaction(), self._reader.cursor("isthmus_rows") as cursor:
             cursor.execute(query)
             while rows := cursor.fetchmany(size):
-                vectors = np.array([np.asarray(row[1], dtype=np.float32) for row in rows])
+                vectors = np.array([_to_numpy(row[1]) for row in rows], dtype=np.float32)
                 yield Block([row[0] for row in rows], as_vectors(vectors, name), rows)
 
     def blocks(self, start: int = 0, size: int = BLOCK) -> Iterator[Block]:

@@ -83,7 +83,7 @@ class Store(Protocol):
     """What is lost when the vectors of this store are read, or has to be done after a swap; empty where nothing."""
 
     def blocks(self, start: int = 0, size: int = BLOCK) -> Iterator[Block]:
-        """Yield the rows in an order that stays the same, without the first ``start``."""
+        """Yield the rows in an order that stays the same, without the first ``start``, a multiple of ``size``."""
 
     def texts(self, block: Block) -> list[str]:
         """Return the texts of a block."""

@@ -158,31 +158,26 @@ class VectorFile:
         self.stamp(about)
         self._open()
 
-    def write_with(self, staged: Path, dimension: int, file: Any) -> None:
+    def write_with(self, path: Path, dimension: int, file: Any) -> None:
         """Write this file with other vectors to an open one."""
-        blocks = ((b, read_staged(staged, dimension, b, min(b + BLOCK, self.n))) for b in range(0, self.n, BLOCK))
+        staged = (read_staged(path, dimension, b, min(b + BLOCK, self.n)) for b in range(0, self.n, BLOCK))
         if self.suffix == ".npy":
             head = {"descr": NUMBERS.str, "fortran_order": False, "shape": (self.n, dimension)}
             np.lib.format.write_array_header_1_0(file, head)
-            for _, vectors in blocks:
+            for vectors in staged:
                 file.write(vectors.tobytes())
         elif self.suffix == ".faiss":
-            metric = self._rows.metric_type
-            index = self._faiss.IndexFlat(dimension, metric)
-            for _, vectors in blocks:
-                index.add(vectors)
-            if hasattr(self._rows, "id_map"):
-                named = self._faiss.IndexIDMap(index)
-                self._faiss.copy_array_to_vector(self._faiss_ids(), named.id_map)
-                named.ntotal = self.n
-                index = named
+            index = self._faiss.IndexFlat(dimension, self._rows.metric_type)
+            index = self._faiss.IndexIDMap(index) if hasattr(self._rows, "id_map") else index
+            for block, vectors in zip(self.blocks(), staged, strict=True):
+                index.add_with_ids(vectors, np.array(block.ids)) if hasattr(index, "id_map") else index.add(vectors)
             file.write(self._faiss.serialize_index(index).tobytes())
         else:
             writer = None
             pyarrow, parquet = (
                 import_extra(f"pyarrow{p}", "parquet", "Parquet files need") for p in ("", ".parquet")
             )
-            for block, (_, vectors) in zip(self.blocks(), blocks, strict=True):
+            for block, vectors in zip(self.blocks(), staged, strict=True):
                 batch = replace_lists(pyarrow, block.payload, self.columns.vector, vectors)
                 writer = writer or parquet.ParquetWriter(file, batch.schema)
                 writer.write_batch(batch)
