@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.random import Generator
 
-from isthmus._core.validation import FloatArray, IntArray, Matrix, check_length, check_matrix, check_number
+from isthmus._core.validation import FloatArray, IntArray, Matrix, check_matrix, check_number
 from isthmus.evidence.held_out import NEAR, Proportion, inner_products, unit_rows
 from isthmus.exceptions import InputError
 from isthmus.tasks.migration.evidence import bootstrap_mean
@@ -164,7 +164,8 @@ class Queries:
             np.asarray(check_matrix(Q, f"queries[{i}]", n_columns=shape[i], min_rows=FEWEST_QUERIES))
             for i, Q in enumerate(queries)
         )
-        check_length(new, len(old), "queries[1]", "queries[0]")
+        if len(old) != len(new):
+            raise InputError(f"queries: expected the same queries by both models, got {len(old)} and {len(new)}.")
         if judgements is None:
             return cls(old, new, None)
         given = np.asarray(judgements)
