@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
+from itertools import product
 from pathlib import Path
 
 from studies.migration.trials import CHANGES, COLLECTIONS, PAIRS, run_maps, run_trial
@@ -22,6 +23,7 @@ def main() -> None:
     parser.add_argument("--records", type=Path, default=RECORDS)
     parser.add_argument("--seeds", type=int, nargs="+", default=[0, 1, 2])
     parser.add_argument("--pairs", type=int, nargs="+", default=list(PAIRS))
+    parser.add_argument("--changes", type=lambda k: CHANGES[int(k)], nargs="+", default=list(CHANGES))
     options = parser.parse_args()
     if options.what == "page":
         from studies.migration.page import write_page
@@ -30,16 +32,12 @@ def main() -> None:
         return
     done = {_key(record) for record in read_records(options.records)}
     run = run_maps if options.what == "maps" else run_trial
-    for name in COLLECTIONS:
-        for old, new in CHANGES:
-            for n_pairs in options.pairs:
-                for seed in options.seeds:
-                    if (options.what == "maps", name, old, new, n_pairs, seed) in done:
-                        continue
-                    record = run(name, old, new, n_pairs, seed, options.data, options.cache)
-                    if record is not None:
-                        with options.records.open("a", encoding="utf-8") as file:
-                            file.write(json.dumps(record, ensure_ascii=False) + "\n")
+    for n_pairs, seed, name, (old, new) in product(options.pairs, options.seeds, COLLECTIONS, options.changes):
+        if (options.what == "maps", name, old, new, n_pairs, seed) not in done:
+            record = run(name, old, new, n_pairs, seed, options.data, options.cache)
+            if record is not None:
+                with options.records.open("a", encoding="utf-8") as file:
+                    file.write(json.dumps(record, ensure_ascii=False) + "\n")
 
 
 def read_records(path: Path) -> list[dict[str, object]]:
