@@ -131,7 +131,9 @@ def _verdicts(trials: Sequence[Record]) -> str:
         lost = [loss(r, r["verdict"]) for r in some]
         asked = f"{np.median([r['asked'] for r in some]):.0f}"
         right = f"{sum(x <= NEAR for x in lost)} of {len(some)}"
-        rows.append([f"{pairs:,}", asked, right, f"{np.mean(lost):.3f}", f"{max(lost):.3f}", f"{np.mean(errors):.2f}"])
+        rows.append(
+            [f"{pairs:,}", asked, right, f"{np.mean(lost):.3f}", f"{max(lost):.3f}", f"{np.mean(errors):.2f}"]
+        )
     head = ["pairs", "queries", "verdict within .02", "loss, mean", "largest", "error of the estimates"]
     return f"""\
 ## How good the verdict is

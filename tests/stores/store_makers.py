@@ -5,16 +5,22 @@ from contextlib import contextmanager
 import numpy as np
 
 D_OLD, D_NEW = 12, 16
-SIZES = {"npy": 9000, "parquet": 9000, "faiss": 9000, "lancedb": 9000, "chroma": 4500, "qdrant": 120, "pgvector": 9000}
+SIZES = {
+    "npy": 9000,
+    "parquet": 9000,
+    "faiss": 9000,
+    "lancedb": 9000,
+    "chroma": 4500,
+    "qdrant": 120,
+    "pgvector": 9000,
+}
 """More than one block of 4,096 rows, but in Qdrant: its local mode waits for the disc at each point."""
 
 
 def make_vectors(n):
     rng = np.random.default_rng(0)
     meaning = rng.normal(size=(n, 6))
-    return [
-        (meaning @ rng.normal(size=(6, d)) + 0.7 * rng.normal(size=(n, d))).astype("f4") for d in (D_OLD, D_NEW)
-    ]
+    return [(meaning @ rng.normal(size=(6, d)) + 0.7 * rng.normal(size=(n, d))).astype("f4") for d in (D_OLD, D_NEW)]
 
 
 @contextmanager
@@ -45,7 +51,9 @@ def make_store(kind, folder):
         import pyarrow as pa
 
         vectors = pa.FixedSizeListArray.from_arrays(pa.array(old.ravel()), D_OLD)
-        lancedb.connect(folder / "db").create_table("docs", pa.table({"id": range(n), "body": texts, "vector": vectors}))
+        lancedb.connect(folder / "db").create_table(
+            "docs", pa.table({"id": range(n), "body": texts, "vector": vectors})
+        )
         yield f"lancedb://{folder}/db/docs", old, new
     elif kind == "chroma":
         import chromadb
@@ -121,10 +129,13 @@ def read_rows(kind, address):
             found = client.scroll(name, limit=10_000, with_vectors=True)[0]
         finally:
             client.close()
-        return [p.id for p in found], [p.payload["body"] for p in found], np.array([p.vector for p in found], dtype="f4")
+        return (
+            [p.id for p in found],
+            [p.payload["body"] for p in found],
+            np.array([p.vector for p in found], dtype="f4"),
+        )
     import psycopg
 
     with psycopg.connect(address.partition("#")[0]) as connection:
         rows = connection.execute("SELECT id, body, vector::real[] FROM docs ORDER BY id").fetchall()
     return [r[0] for r in rows], [r[1] for r in rows], np.array([r[2] for r in rows], dtype="f4")
-

@@ -28,7 +28,17 @@ def isthmus(*words, status=0):
 
 def migrate_words(address, folder, action):
     learn = ("--text", "body", "--sample", "60", "--kind", "ridge", "--quiet")
-    return ["migrate", address, "--embed", folder / "new.npy", *learn, "--apply", action, "-o", folder / f"run-{action}"]
+    return [
+        "migrate",
+        address,
+        "--embed",
+        folder / "new.npy",
+        *learn,
+        "--apply",
+        action,
+        "-o",
+        folder / f"run-{action}",
+    ]
 
 
 def same(first, second):
@@ -117,10 +127,14 @@ def test_rows_that_are_written_wrongly_are_never_swapped(tmp_path, monkeypatch):
         embedding = store_migration.Embedding.of(f"{tmp_path}/new.npy", store.n)
         sample = store_migration.sample_store(store, embedding, 50, [], 0, quiet)
         adapter = migrate(sample.old, sample.new, sample.pairs, kind="ridge")
-        plan = store_migration.plan_migration(address, Columns(), store, "convert", "new", sample, adapter.to_new(old))
+        plan = store_migration.plan_migration(
+            address, Columns(), store, "convert", "new", sample, adapter.to_new(old)
+        )
         (tmp_path / "run").mkdir()
         append = StagedVectors.append
-        monkeypatch.setattr(StagedVectors, "append", lambda self, block, rows: append(self, block, np.roll(rows, 1, 0)))
+        monkeypatch.setattr(
+            StagedVectors, "append", lambda self, block, rows: append(self, block, np.roll(rows, 1, 0))
+        )
         with pytest.raises(InputError, match="verification: .* the old index is unchanged"):
             store_migration.run_migration(
                 plan, tmp_path / "run", store_migration.map_vectors(adapter.to_new), quiet, store

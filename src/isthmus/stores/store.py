@@ -107,11 +107,6 @@ class Store(Protocol):
         """Put the old index back; nothing happens where it is there."""
 
 
-def is_address(text: str) -> bool:
-    """Return whether a text is the address of a store that is no file."""
-    return text.partition("://")[0] in KINDS
-
-
 def open_store(address: str, columns: Columns | None = None) -> Store:
     """Open a store by its address.
 

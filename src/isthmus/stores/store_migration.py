@@ -47,6 +47,8 @@ ACTIONS = BRIDGE, CONVERT, "reembed"
 WRITING, VERIFIED, DONE, BACK = "writing", "verified", "applied", "rolled back"
 # Rows of the index that held-out rows are searched among, and blocks that are read again to verify.
 GALLERY, CHECKED = 20_000, 8
+# Rows of each block whose fingerprint is checked.
+CHECKED_ROWS = 100
 # Least cosine between a vector that was written and the same one read back: in a cosine collection norms are lost.
 SAME = 0.9999
 # New vectors of the rows from a place on, given their block.
@@ -258,7 +260,8 @@ def _write_rows(manifest: Manifest, store: Store, beside: Beside, make: NewVecto
         bar.report(f"writing {start:,} of {store.n:,} rows", start / store.n)
         vectors = make(start, block)
         # An interrupted run may have been resumed with another model.
-        check_fingerprint(manifest.after["fingerprint"], vectors, manifest.embed) if len(vectors) >= BLOCK else None
+        if len(vectors) >= CHECKED_ROWS:
+            check_fingerprint(manifest.after["fingerprint"], vectors[:CHECKED_ROWS], manifest.embed)
         beside.append(block, vectors)
         start += len(block.ids)
 

@@ -76,12 +76,12 @@ def test_without_judgements_nothing_is_said_against_embedding():
     assert options.sentence.startswith("until the index is re-embedded")
 
 
-def test_costs_count_rows_that_are_not_embedded_yet():
+def test_costs_count_the_rows_of_the_whole_index():
     old, new, queries, judgements = make_case(1.0, 1.0)
     pairs = np.repeat(np.arange(100), 2).reshape(-1, 2)
     adapter = isthmus.migrate(old, new[:100], pairs, queries=queries, judgements=judgements, kind="ridge")
-    assert [o.rows for o in adapter.options.options] == [0, 0, 0, 0, 0, 0, N - 100]
-    assert adapter.options.lines(cost=2.0)[-1].endswith("50 rows to embed, cost 0.10")
+    assert [o.rows for o in adapter.options.options] == [0, 0, 0, 15, 38, 75, N]
+    assert adapter.options.lines(cost=2.0)[-1].endswith("150 rows to embed, cost 0.30")
 
 
 def test_the_options_are_in_the_file(better_old, tmp_path):
@@ -173,7 +173,17 @@ def test_another_model_of_the_same_size_is_refused(tmp_path):
     np.save(tmp_path / "new.npy", new.astype("f4"))
     rng = np.random.default_rng(2)
     other = (rng.normal(size=(N, 4)) @ rng.normal(size=(4, 20))).astype("f4")
-    words = ["migrate", address, "--embed", str(tmp_path / "new.npy"), "--kind", "ridge", "--apply", "bridge", "--quiet"]
+    words = [
+        "migrate",
+        address,
+        "--embed",
+        str(tmp_path / "new.npy"),
+        "--kind",
+        "ridge",
+        "--apply",
+        "bridge",
+        "--quiet",
+    ]
     open_store(address).stamp({"fingerprint": fingerprint(old.astype("f4"), "mine")})
     assert main([*words, "-o", str(tmp_path / "a")]) == 0
     open_store(address).stamp({"fingerprint": fingerprint(other, "another")})

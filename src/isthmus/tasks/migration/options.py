@@ -254,7 +254,7 @@ def compare_options(
 
     def measure(name: str, S: FloatArray, share: float = 0.0) -> Option:
         recall, ndcg = (bootstrap_mean(x, rng) for x in measure_relevance(nearest_places(S), answers))
-        return Option(name, recall, ndcg, max(round(share * n) - m, 0), share)
+        return Option(name, recall, ndcg, round(share * n), share)
 
     mixed = [measure(PROGRESSIVE, S, share) for share, S in zip(SHARES, _mix(kept, mapped, exact, rng), strict=True)]
     free = measure(KEEP, kept), measure(BRIDGE, bridged), measure(CONVERT, mapped)
