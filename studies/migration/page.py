@@ -26,7 +26,6 @@ MAPS = {
     "auto": "auto",
     "auto, both ways": "auto, both ways",
     "isotrieve ridge": "isotrieve ridge",
-    "isotrieve Procrustes": "isotrieve Procrustes",
 }
 Record = dict[str, Any]
 INTRODUCTION = """\

@@ -10,8 +10,8 @@ import time
 
 import numpy as np
 import pytest
-from conftest import start_process, wait_until
 
+from conftest import start_process, wait_until
 from tests.stores.store_makers import SIZES, make_store, read_rows
 
 pytestmark = pytest.mark.stores
@@ -122,7 +122,7 @@ def test_rows_that_are_written_wrongly_are_never_swapped(tmp_path, monkeypatch):
     from isthmus.stores.store import Columns, open_store
     from isthmus.stores.vector_files import StagedVectors
 
-    with make_store("npy", tmp_path) as (address, old, new):
+    with make_store("npy", tmp_path) as (address, old, _):
         store, quiet = open_store(address), Progress(False, "")
         embedding = store_migration.Embedding.of(f"{tmp_path}/new.npy", store.n)
         sample = store_migration.sample_store(store, embedding, 50, [], 0, quiet)
@@ -135,7 +135,7 @@ def test_rows_that_are_written_wrongly_are_never_swapped(tmp_path, monkeypatch):
         monkeypatch.setattr(
             StagedVectors, "append", lambda self, block, rows: append(self, block, np.roll(rows, 1, 0))
         )
-        with pytest.raises(InputError, match="verification: .* the old index is unchanged"):
+        with pytest.raises(InputError, match=r"verification: .* the old index is unchanged"):
             store_migration.run_migration(
                 plan, tmp_path / "run", store_migration.map_vectors(adapter.to_new), quiet, store
             )

@@ -12,7 +12,7 @@ from isthmus.tasks.migration.result import Adapter
 
 def as_langchain(adapter: Adapter, embeddings: Any) -> Any:
     """Return LangChain ``Embeddings`` that search the old index: those of the new model, mapped to the old space."""
-    base = import_extra("langchain_core.embeddings", "langchain", "This adapter needs").Embeddings
+    base: Any = import_extra("langchain_core.embeddings", "langchain", "This adapter needs").Embeddings
 
     class AdaptedEmbeddings(base):  # type: ignore[misc]
         def embed_documents(self, texts: list[str]) -> list[list[float]]:
@@ -26,7 +26,9 @@ def as_langchain(adapter: Adapter, embeddings: Any) -> Any:
 
 def as_llama_index(adapter: Adapter, model: Any) -> Any:
     """Return a LlamaIndex ``BaseEmbedding`` that searches the old index: the new model, mapped to the old space."""
-    base = import_extra("llama_index.core.base.embeddings.base", "llamaindex", "This adapter needs").BaseEmbedding
+    base: Any = import_extra(
+        "llama_index.core.base.embeddings.base", "llamaindex", "This adapter needs"
+    ).BaseEmbedding
 
     class AdaptedEmbedding(base):  # type: ignore[misc]
         def _get_query_embedding(self, query: str) -> list[float]:

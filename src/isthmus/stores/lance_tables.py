@@ -96,7 +96,7 @@ class LanceTable:
         def write() -> Iterator[Any]:
             for i, batch in enumerate(self._batches(BLOCK)):
                 vectors = read_staged(folder / "vectors.f32", d, i * BLOCK, i * BLOCK + len(batch))
-                yield replace_lists(pyarrow, batch, column, vectors, show_stamp(about))
+                yield replace_lists(batch, column, vectors, show_stamp(about))
 
         field = pyarrow.field(column, pyarrow.list_(pyarrow.float32(), d), metadata=show_stamp(about))
         schema = self._table.schema

@@ -60,6 +60,8 @@ class VectorFile:
     def __init__(self, address: str, columns: Columns) -> None:
         self.path, self.columns = Path(address), columns
         self.suffix = self.path.suffix
+        module = {".faiss": "faiss", ".parquet": "pyarrow.parquet", ".npy": "numpy"}[self.suffix]
+        self._library = import_extra(module, "faiss" if self.suffix == ".faiss" else "parquet", "These files need")
         if not self.path.is_file():
             raise InputError(f"{show_path(self.path)}: expected a file, found none.")
         self._open()
@@ -71,15 +73,13 @@ class VectorFile:
                 raise InputError(f"{show_path(self.path)}: expected a matrix, got shape {self._rows.shape}.")
             self.n, self.dimension = self._rows.shape
         elif self.suffix == ".faiss":
-            self._faiss = import_extra("faiss", "faiss", "This index needs")
-            self._rows = self._faiss.read_index(str(self.path))
+            self._rows = self._library.read_index(str(self.path))
             inner = getattr(self._rows, "index", self._rows)
             self.n, self.dimension = int(self._rows.ntotal), int(self._rows.d)
-            if "Flat" not in type(self._faiss.downcast_index(inner)).__name__ or "IVF" in type(inner).__name__:
+            if "Flat" not in type(self._library.downcast_index(inner)).__name__ or "IVF" in type(inner).__name__:
                 self.warning = "the vectors of this index are read back with an error; the new index is flat."
         else:
-            parquet = import_extra("pyarrow.parquet", "parquet", "Parquet files of vectors need")
-            self._rows = parquet.ParquetFile(self.path)
+            self._rows = self._library.ParquetFile(self.path)
             names = self._rows.schema_arrow.names
             if self.columns.vector not in names:
                 raise InputError(
@@ -105,7 +105,7 @@ class VectorFile:
 
     def _faiss_ids(self) -> Any:
         has_ids = hasattr(self._rows, "id_map")
-        return self._faiss.vector_to_array(self._rows.id_map) if has_ids else np.arange(self.n)
+        return self._library.vector_to_array(self._rows.id_map) if has_ids else np.arange(self.n)
 
     def _parquet_blocks(self, start: int, size: int) -> Iterator[Block]:
         first, column = 0, self.columns.vector
@@ -167,19 +167,19 @@ class VectorFile:
             for vectors in staged:
                 file.write(vectors.tobytes())
         elif self.suffix == ".faiss":
-            index = self._faiss.IndexFlat(dimension, self._rows.metric_type)
-            index = self._faiss.IndexIDMap(index) if hasattr(self._rows, "id_map") else index
+            index = self._library.IndexFlat(dimension, self._rows.metric_type)
+            index = self._library.IndexIDMap(index) if hasattr(self._rows, "id_map") else index
             for block, vectors in zip(self.blocks(), staged, strict=True):
                 index.add_with_ids(vectors, np.array(block.ids)) if hasattr(index, "id_map") else index.add(vectors)
-            file.write(self._faiss.serialize_index(index).tobytes())
+            file.write(self._library.serialize_index(index).tobytes())
         else:
             writer = None
             pyarrow, parquet = (
                 import_extra(f"pyarrow{p}", "parquet", "Parquet files need") for p in ("", ".parquet")
             )
             for block, vectors in zip(self.blocks(), staged, strict=True):
-                batch = replace_lists(pyarrow, block.payload, self.columns.vector, vectors)
-                writer = writer or parquet.ParquetWriter(file, batch.schema)
+                batch = replace_lists(block.payload, self.columns.vector, vectors)
+                writer = writer or self._library.ParquetWriter(file, batch.schema)
                 writer.write_batch(batch)
             if writer is not None:
                 writer.close()
@@ -206,8 +206,9 @@ def read_lists(column: Any, name: str) -> FloatArray:
     return as_vectors(values.reshape(len(column), -1), name)
 
 
-def replace_lists(pyarrow: Any, batch: Any, column: str, vectors: FloatArray, metadata: Any = None) -> Any:
+def replace_lists(batch: Any, column: str, vectors: FloatArray, metadata: Any = None) -> Any:
     """Return an Arrow batch with other vectors in a column."""
+    pyarrow = import_extra("pyarrow", "parquet", "Arrow batches need")
     d, place = vectors.shape[1], batch.schema.get_field_index(column)
     field = pyarrow.field(column, pyarrow.list_(pyarrow.float32(), d), metadata=metadata)
     lists = pyarrow.FixedSizeListArray.from_arrays(pyarrow.array(vectors.ravel()), d)

@@ -4,9 +4,9 @@ import json
 
 import numpy as np
 import pytest
-from conftest import one_sentence
 
 import isthmus
+from conftest import one_sentence
 from isthmus import InputError
 from isthmus.cli.main import main
 from isthmus.tasks.migration.options import BRIDGE, CONVERT, KEEP, REEMBED, measure_relevance, nearest_places
