@@ -232,6 +232,9 @@ def _migrate_store(options: argparse.Namespace, screen: Console) -> int:
         raise InputError("migrate: expected a file NEW, or a store and --embed.")
     if options.apply and options.output is None:
         raise InputError("--apply: expected -o FOLDER for the adapter and the manifest.")
+    if options.apply and Path(options.output, "manifest.json").exists():
+        got = f"another migration, which is what --resume {options.output} or --rollback is for"
+        raise InputError(f"{show_path(options.output)}: expected a folder without a manifest, got {got}.")
     store = open_store(options.old, _columns(options))
     embedding = Embedding.of(options.embed, store.n)
     screen.say(f"{options.old}: {store.n:,} vectors of {store.dimension} columns")

@@ -123,7 +123,7 @@ class PostgresTable:
 
     def texts(self, block: Block) -> list[str]:
         """Return the column of texts."""
-        return [row[2] or "" for row in block.payload]
+        return [row[2] or "" for row in block.payload] if self.columns.text else []
 
     def read_stamp(self) -> dict[str, Any]:
         """Read the comment of the column of vectors."""

@@ -96,6 +96,8 @@ class Embedding:
         if self.embed is None:
             return as_vectors(self.rows[start + rows], "--embed")
         texts = store.texts(block)
+        if not any(texts):
+            raise InputError("--text: expected texts to embed, found none in some rows; name their column or key.")
         began = time.perf_counter()
         found = as_vectors(self.embed([texts[i] for i in rows]), "--embed")
         if len(found) != len(rows):

@@ -174,9 +174,6 @@ class VectorFile:
             file.write(self._library.serialize_index(index).tobytes())
         else:
             writer = None
-            pyarrow, parquet = (
-                import_extra(f"pyarrow{p}", "parquet", "Parquet files need") for p in ("", ".parquet")
-            )
             for block, vectors in zip(self.blocks(), staged, strict=True):
                 batch = replace_lists(block.payload, self.columns.vector, vectors)
                 writer = writer or self._library.ParquetWriter(file, batch.schema)

@@ -158,6 +158,7 @@ def test_an_index_file_is_migrated_and_put_back(tmp_path, monkeypatch):
     monkeypatch.setattr(vector_files.StagedVectors, "append", stop)
     assert main([*words, "--apply", "reembed", "-o", str(tmp_path / "again")]) == 130
     assert np.array_equal(np.load(address), old.astype("f4"))
+    assert main([*words, "--apply", "convert", "-o", str(tmp_path / "again")]) == 2
     assert main(["migrate", str(tmp_path / "again"), "--resume", "--quiet"]) == 0
     assert np.array_equal(np.load(address), new.astype("f4"))
     assert written == [4096, 4096, 4096, 808]
