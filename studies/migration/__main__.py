@@ -21,7 +21,7 @@ def main() -> None:
     parser.add_argument("--data", type=Path)
     parser.add_argument("--cache", type=Path, default=Path(os.environ.get("TMPDIR", "/tmp")) / "migration-embeddings")
     parser.add_argument("--records", type=Path, default=RECORDS)
-    parser.add_argument("--seeds", type=int, nargs="+", default=[0, 1, 2])
+    parser.add_argument("--seeds", type=int, nargs="+", default=[0])
     parser.add_argument("--pairs", type=int, nargs="+", default=list(PAIRS))
     parser.add_argument("--changes", type=lambda k: CHANGES[int(k)], nargs="+", default=list(CHANGES))
     options = parser.parse_args()
