@@ -163,7 +163,9 @@ def fingerprint(vectors: FloatArray, model: str) -> dict[str, Any]:
     isthmus.exceptions.InputError: rows: expected vectors of the model "first", got those of another one...
     """
     norms = np.linalg.norm(vectors, axis=1)
-    axes = np.linalg.svd(unit_rows(vectors), full_matrices=False)[2][:AXES].astype(np.float16)
+    # A quarter of the columns at most: more would hold much of any other model's rows too.
+    most = max(1, min(AXES, vectors.shape[1] // 4))
+    axes = np.linalg.svd(unit_rows(vectors), full_matrices=False)[2][:most].astype(np.float16)
     return {
         "model": model,
         "dimension": vectors.shape[1],
