@@ -59,6 +59,7 @@ format: $(VENV)/.dev ## Format the code with ruff
 bench: $(VENV)/.dev ## Speed and memory, beside metric-learn in an environment of its own
 	$(BIN)/python -m benchmarks
 	$(BIN)/python -m benchmarks.maps
+	$(BIN)/python -m benchmarks.speed
 	$(BIN)/python -m benchmarks.thread_calls
 
 bench-scale: $(VENV)/.dev ## From a hundred rows to a million: growth, memory, users' shapes, landmarks (resumable)

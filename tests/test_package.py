@@ -82,3 +82,11 @@ def test_modules_are_loaded_on_first_use_too():
     )
     assert found.startswith("isthmus.data.datasets")
     assert all(inspect.ismodule(getattr(isthmus, name)) for name in isthmus._PACKAGES)
+
+
+def test_a_system_loads_what_it_needs_of_scikit_learn_and_no_other_system():
+    needed, used = loaded_after("import sklearn.neighbors, sklearn.metrics", "from isthmus import MLHD")
+    more = {name for name in used - needed if name.startswith(("sklearn", "scipy"))}
+    assert len(more) <= 0.02 * len(needed), sorted(more)
+    systems = {name.rpartition(".")[2] for name in used if name.startswith("isthmus.estimators.")}
+    assert not systems & {"arc", "cca", "cdls", "eigenmaps", "hcdrank", "hfa", "kpg", "tlrisk", "transport"}

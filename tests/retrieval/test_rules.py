@@ -10,7 +10,7 @@ from sklearn.neighbors import KNeighborsClassifier, NearestCentroid
 from sklearn.svm import SVC, LinearSVC
 
 from conftest import make_domains
-from isthmus import ARC, CCA, MLHD, InputError
+from isthmus import ARC, CCA, MLHD, InputError, RidgeMap
 
 D = make_domains(n_target=40, n_labelled=12)
 NEW = make_domains(seed=9).X_target
@@ -164,3 +164,25 @@ def test_a_classifier_needs_two_classes_among_the_references():
     one = np.where((D.y_target == 0), D.y_target, -1)
     with pytest.raises(InputError, match="references: expected at least two classes for a classifier, got one"):
         MLHD(rule="linear", references="target").fit(D.X_source, D.y_source, D.X_target, one)
+
+
+def test_without_labels_rows_become_references_when_they_are_asked_for():
+    rng = np.random.default_rng(0)
+    A, B = rng.normal(size=(30, 4)), rng.normal(size=(30, 3))
+    model, other = (RidgeMap(references="both").fit(A, None, B, None, pairs="rows") for _ in range(2))
+    assert "points" not in vars(model.references_)
+    points = np.vstack([model.transform(A, "source"), model.transform(B)])
+    np.testing.assert_array_equal(pickle.loads(pickle.dumps(model)).references_.points, points)
+    np.testing.assert_array_equal(other.kneighbors(B, 3)[1][:, 0], np.arange(30, 60))
+    assert vars(other.references_).keys() == vars(pickle.loads(pickle.dumps(other)).references_).keys()
+
+
+def test_rows_that_were_changed_since_are_no_references():
+    rng = np.random.default_rng(0)
+    A, B = rng.normal(size=(30, 4)), rng.normal(size=(30, 3))
+    model = RidgeMap().fit(A, None, B, None, pairs="rows")
+    A[3, 1] += 1.0
+    with pytest.raises(InputError, match="rows changed in place since; fit again"):
+        model.kneighbors(B, 3)
+    with pytest.raises(AttributeError):
+        model.references_.nothing  # noqa: B018

@@ -31,3 +31,27 @@ def test_the_form_of_the_laplacian_is_the_sum_over_pairs(n_left, n_right, monkey
     v = np.random.default_rng(1).normal(size=problem.n_pairs)
     Z = B[graph.ends[0]] - B[graph.ends[1]]
     np.testing.assert_allclose(graph.laplacian_form(v, B), Z.T @ (v[:, None] * Z), rtol=1e-9, atol=1e-9)
+
+
+def test_columns_of_the_other_domain_are_left_out(monkeypatch):
+    monkeypatch.setattr("isthmus.solvers.logdet.CHUNK", 64)
+    problem = random_problem(5, n_left=1200, n_right=3, d_left=6, d_right=4, alignment="penalty")
+    w = np.random.default_rng(2).normal(size=problem.n_pairs)
+    graph, A = problem.graph, problem.rows
+    Z = A[graph.ends[0]] - A[graph.ends[1]]
+    np.testing.assert_allclose(graph.laplacian_form(w, A), Z.T @ (w[:, None] * Z), rtol=1e-9, atol=1e-9)
+    F = problem.factor
+    np.testing.assert_allclose(problem.scatter(w), graph.laplacian_form(w, F), rtol=1e-9, atol=1e-9)
+    assert not graph.laplacian_form(w, np.zeros_like(A)).any()
+
+
+@pytest.mark.parametrize("unit", [1.0, 1e-30, 1e30])
+def test_products_in_single_precision_have_its_digits_at_any_scale(unit, monkeypatch):
+    problem = random_problem(6, n_left=40, n_right=5)
+    B, v = unit * problem.factor, unit * np.random.default_rng(3).normal(size=problem.n_pairs)
+    exact = curvature(problem.graph, B)(v)
+    monkeypatch.setattr("isthmus.solvers.logdet.MOST_DOUBLE", 10)
+    single = curvature(problem.graph, B)(v)
+    assert single.dtype == np.float64
+    np.testing.assert_allclose(single, exact, atol=1e-5 * np.abs(exact).max())
+    assert not curvature(problem.graph, B)(0.0 * v).any()

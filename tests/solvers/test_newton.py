@@ -5,9 +5,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from isthmus._core.rows import ArrayRows
+from isthmus.solvers.blocks.problem import BlockProblem
+from isthmus.solvers.blocks.solver import BlockNewton
 from isthmus.solvers.bregman import BregmanProjections
 from isthmus.solvers.logdet import Alignment, LogDetProblem, Pairs
-from isthmus.solvers.newton import DualNewton
+from isthmus.solvers.newton import DualNewton, prefers_blocks
 from isthmus.solvers.result import Status
 from problems import ALIGNMENTS, LONG, TIGHT, cvxpy_optimum, explicit_pairs, itml, random_problem
 
@@ -112,3 +115,31 @@ def test_a_multiplier_that_reaches_zero_does_not_shorten_the_step_of_the_others(
     result = TIGHT.solve(problem)
     assert result.status is Status.OPTIMAL
     assert len(result.trace) <= 12
+
+
+def test_known_pairs_begin_where_they_share_their_bounds():
+    """Steps from zero only double multipliers, and far ones many times; the optimum is that of the metric's own steps."""
+    rng = np.random.default_rng(7)
+    rows, n = np.zeros((80, 60)), 40
+    rows[:n, :30], rows[n:, 30:] = rng.normal(size=(n, 30)), rng.normal(size=(n, 30))
+    known = np.eye(n) > 0
+    bounds = np.where(known, 0.03, 1.0) * 60.0
+    pairs = Pairs(
+        slice(0, n), slice(n, 2 * n), np.where(known, 1.0, -1.0), np.where(known, 1.0, 1.0 / (n - 1)), bounds
+    )
+    problem = LogDetProblem(rows, (pairs,))
+    zero, result = problem.start(), TIGHT.solve(problem)
+    first = result.trace[1]
+    assert result.trace[0].dual == pytest.approx(zero.dual, abs=1e-9)
+    assert first.relative_gap < 0.5
+    assert result.n_iter <= 8
+    other = BlockNewton(tol=1e-9).solve(problem)
+    assert result.primal == pytest.approx(other.primal, rel=1e-8)
+
+
+@pytest.mark.parametrize(("widths", "blocks"), [((64, 20), True), ((800, 600), False)])
+def test_known_pairs_of_many_columns_are_solved_in_the_dual(widths, blocks):
+    rng, known = np.random.default_rng(8), np.eye(1000) > 0
+    X, Y = (rng.normal(size=(1000, d)) for d in widths)
+    sign, bound = np.where(known, 1.0, -1.0), np.where(known, 0.03, 1.0)
+    assert prefers_blocks(BlockProblem(ArrayRows(X, np.arange(1000)), Y, sign, 1.0, bound)) is blocks

@@ -13,7 +13,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn import datasets
 
 from isthmus._core.validation import (
     UNLABELLED,
@@ -285,6 +284,8 @@ def load_digits(
     check_number(random_state, "random_state", low=0, whole=True)
     per_source, per_target = _check_rows_per_class(n_source, "n_source"), _check_rows_per_class(n_target, "n_target")
     check_number(labelled_per_class, "labelled_per_class", low=1, high=per_target, whole=True)
+    from sklearn import datasets
+
     images, y = datasets.load_digits(return_X_y=True)
     images = (images / BRIGHTEST).reshape(-1, 8, 8)
     fewest = int(np.bincount(y).min())

@@ -1,21 +1,25 @@
 """Systems that learn from two domains; the list is in the order in which tables name the classes."""
 
-from isthmus.estimators.arc import ARC
-from isthmus.estimators.augmentation import FeatureAugmentation
-from isthmus.estimators.cca import CCA, KCCA
-from isthmus.estimators.cdls import CDLS
-from isthmus.estimators.eigenmaps import CDSPP, DAMA, MTDA, HeMap, ManifoldAlignment
-from isthmus.estimators.hcdrank import HCDRank
-from isthmus.estimators.hfa import HFA
-from isthmus.estimators.itml import ITML
-from isthmus.estimators.kpg import KPGRL
-from isthmus.estimators.mlhd import MLHD
-from isthmus.estimators.paired_maps import Procrustes, PulledBackMetric, RelativeRepresentations, RidgeMap
-from isthmus.estimators.saenko import Saenko
-from isthmus.estimators.shared_block import SharedFeatureUnion
-from isthmus.estimators.tlrisk import TLRisk
-from isthmus.estimators.transport import COOT, FGW, GW
-from isthmus.estimators.weight_path import WeightSearch, weight_path
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from isthmus.estimators.arc import ARC
+    from isthmus.estimators.augmentation import FeatureAugmentation
+    from isthmus.estimators.cca import CCA, KCCA
+    from isthmus.estimators.cdls import CDLS
+    from isthmus.estimators.eigenmaps import CDSPP, DAMA, MTDA, HeMap, ManifoldAlignment
+    from isthmus.estimators.hcdrank import HCDRank
+    from isthmus.estimators.hfa import HFA
+    from isthmus.estimators.itml import ITML
+    from isthmus.estimators.kpg import KPGRL
+    from isthmus.estimators.mlhd import MLHD
+    from isthmus.estimators.paired_maps import Procrustes, PulledBackMetric, RelativeRepresentations, RidgeMap
+    from isthmus.estimators.saenko import Saenko
+    from isthmus.estimators.shared_block import SharedFeatureUnion
+    from isthmus.estimators.tlrisk import TLRisk
+    from isthmus.estimators.transport import COOT, FGW, GW
+    from isthmus.estimators.weight_search import WeightSearch, weight_path
 
 # fmt: off
 __all__ = [  # noqa: RUF022
@@ -23,4 +27,19 @@ __all__ = [  # noqa: RUF022
     "CDSPP", "ManifoldAlignment", "MTDA", "HeMap", "TLRisk", "PulledBackMetric", "HFA", "FeatureAugmentation", "CDLS",
     "KPGRL", "HCDRank", "GW", "FGW", "COOT", "SharedFeatureUnion", "WeightSearch", "weight_path",
 ]
+# Read when first named: who wants one system does not wait for the others.
+_HOMES = {
+    "arc": "ARC", "augmentation": "FeatureAugmentation", "cca": "CCA KCCA", "cdls": "CDLS",
+    "eigenmaps": "CDSPP DAMA MTDA HeMap ManifoldAlignment", "hcdrank": "HCDRank", "hfa": "HFA", "itml": "ITML",
+    "kpg": "KPGRL", "mlhd": "MLHD", "paired_maps": "Procrustes PulledBackMetric RelativeRepresentations RidgeMap",
+    "saenko": "Saenko", "shared_block": "SharedFeatureUnion", "tlrisk": "TLRisk", "transport": "COOT FGW GW",
+    "weight_search": "WeightSearch weight_path",
+}
 # fmt: on
+
+
+def __getattr__(name: str) -> Any:
+    for module, names in _HOMES.items():
+        if name in names.split():
+            return getattr(import_module(f"isthmus.estimators.{module}"), name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

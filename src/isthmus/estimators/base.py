@@ -153,8 +153,8 @@ class SklearnCompatible(TransformerMixin, BaseEstimator, auto_wrap_output_keys=N
     @property
     def held_shape(self) -> tuple[int, int] | None:
         """The shape of the reference rows, by which threads are capped; None where there are none."""
-        points = getattr(getattr(self, "references_", None), "points", None)
-        return None if points is None else (points.shape[0], points.shape[1])
+        references = getattr(self, "references_", None)
+        return None if references is None else (len(references.y), references.space.dimension)
 
     @available_if(_raise_no_fit_transform)  # type: ignore[untyped-decorator]
     def fit_transform(self, X: Any, y: Any = None) -> NoReturn:

@@ -23,9 +23,9 @@ from isthmus.estimators.itml import ITML
 from isthmus.estimators.mapped import Learned, check_metric
 from isthmus.exceptions import InputError
 from isthmus.geometry.common_space import CommonSpace
-from isthmus.geometry.kernels import Kernel
+from isthmus.geometry.kernels import Kernel, Linear
 from isthmus.geometry.row_blocks import points_with_covariance
-from isthmus.geometry.spaces import JointSpace
+from isthmus.geometry.spaces import JointSpace, KernelSpace
 from isthmus.maps.canonical import PairedRows
 from isthmus.retrieval.rules import References
 
@@ -37,6 +37,8 @@ OFFERED = (0.003, 0.01, 0.03, 0.1, 0.3, 1.0, 3.0)
 FOLDS, FEWEST, OTHERWISE = 5, 10, 0.3
 # Of more pairs than this one fold is held out, of at most so many: five would cost five times as much.
 MANY, HELD_OUT = 2000, 1000
+# Coordinates of a kernel by which it is chosen: those of the leading rows of a pivoted Cholesky factor (Nyström).
+LEADING = 400
 
 
 def choose_regularization(joint: JointSpace) -> float:
@@ -48,7 +50,8 @@ def choose_regularization(joint: JointSpace) -> float:
         return OTHERWISE
     if not isinstance(joint, MomentPairs):
         known = joint.pairs
-        A, B = joint.source.points[known.source], joint.target.points[known.target]
+        sides = (joint.source, known.source), (joint.target, known.target)
+        A, B = (side.points[rows, : LEADING if _is_curved(side.space) else None] for side, rows in sides)
         return OFFERED[int(_rank_over_folds(A, B, known.weights).argmax())]
     # Rows in blocks: of many pairs one sample is held out, and the moments of all others follow by subtraction.
     many = joint.many.n > MANY
@@ -59,6 +62,11 @@ def choose_regularization(joint: JointSpace) -> float:
     X, Y = joint.moments.without(Z, weights).representative_pairs()
     each = sp.eye_array(len(X)).tocsr()
     return OFFERED[int(_reciprocal_ranks(PairedRows.of(X, Y, each, each), A, B).argmax())]
+
+
+def _is_curved(space: object) -> bool:
+    """Return whether coordinates are those of a kernel that is not linear."""
+    return isinstance(space, KernelSpace) and not isinstance(space.kernel, Linear)
 
 
 def fold_size(n: int) -> int:
@@ -182,7 +190,7 @@ class KCCA(PairMomentEstimator):
         γ ≥ 0, free of any scale: the unit is each covariance's mean eigenvalue, weighted by the eigenvalues
         themselves. "auto" is 0.1 where labels make the pairs, and with ten known pairs or more the one of
         {0.003, 0.01, …, 3} that finds held-out pairs best, in five folds; of more than 2,000 pairs one fold of
-        at most 1,000 is held out. Zero is the textbook's CCA, on the
+        at most 1,000 is held out; of a kernel, 400 coordinates (Nyström) decide. Zero is the textbook's CCA, on the
         directions in which the paired rows vary (the pseudo-inverse, where a covariance is singular); with more
         coordinates than pairs all its correlations are one and mean nothing.
     variates : {"auto", "unit", "weighted"}

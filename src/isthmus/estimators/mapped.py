@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from typing import Any, ClassVar
 
@@ -119,7 +119,7 @@ class MappedEstimator(TwoDomainEstimator, DecisionParameters):
     def _fit_space(self, joint: JointSpace, domains: TwoDomains, settings: Any) -> dict[str, Any]:
         """Return the attributes to set after learning from a joint space; rows of the domains become references."""
         space, attributes = self._fit_joint(domains, joint, settings)
-        references = replace(References.of(domains, space), weights=attributes.pop("reference_weights", None))
+        references = References.of(domains, space, attributes.pop("reference_weights", None))
         if domains.pairs is not None:
             attributes["_background"] = Background.of(domains, space)
         return {**attributes, **self._space_attributes(space, references, len(domains.classes))}
@@ -143,7 +143,8 @@ class MappedEstimator(TwoDomainEstimator, DecisionParameters):
     def _decision_rule(self, references: References, n_classes: int) -> tuple[Any, DecisionRule]:
         """Return the parameters that the rule was made of, and the rule."""
         made_of = (self.references, self.rule, self.n_neighbors)
-        return made_of, decision_rule(self.rule, references.among(self.references), self.n_neighbors, n_classes)
+        chosen = references.among(self.references) if n_classes else references  # without classes there is no rule
+        return made_of, decision_rule(self.rule, chosen, self.n_neighbors, n_classes)
 
     def _decide(self, X: Any, domain: str, method: str) -> NDArray[Any]:
         """Return what the rule, as the parameters now have it, says of rows."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -11,7 +11,6 @@ from scipy.stats import t as student
 
 from isthmus._core.validation import (
     FloatArray,
-    IntArray,
     as_generator,
     check_length,
     check_number,
@@ -24,8 +23,6 @@ from isthmus.exceptions import InputError
 MOST_EXACT = 20
 # Random signs beyond that.
 N_DRAWS = 9999
-# Of the intervals of `Estimate`.
-CONFIDENCE = 0.95
 
 
 @dataclass(frozen=True)
@@ -212,7 +209,7 @@ def _format_p(p: float) -> str:
 
 @dataclass(frozen=True)
 class Estimate:
-    """A mean and its interval of 95 %, as shares.
+    """A mean and its interval, as shares: the truth is beyond either end with a chance of 5 %.
 
     Examples
     --------
@@ -234,92 +231,46 @@ def format_points(share: float) -> str:
     return "0.0" if value == 0.0 else f"{value:+.1f}".replace("-", "−")
 
 
-def estimate_difference(D: FloatArray, train: float, units: IntArray | None = None, of: int = 1) -> Estimate:
-    r"""Return the mean of row-wise differences D (J, n), NaN where a row is not tested, with a two-way interval.
+def estimate_over_splits(d: FloatArray, overlap: float, tail: float = 0.05, least: float = 0.0) -> Estimate:
+    r"""Return the mean of differences d (J,), one of each split of the same rows, with its interval.
 
-    Splits test the same rows again and learn from the same rows again. Twenty of them are neither twenty times as
-    many tested rows nor twenty independent fits:
+    .. math:: \bar d \pm t_{J-1}(\alpha) \sqrt{\Big(\frac1J + \frac{m}{n - m}\Big) s_d^2}
 
-    .. math:: V = \frac{s_r^2}{n_r} + \Big(\frac1J + \frac{m}{n - m}\Big) s_d^2,
-              \qquad \bar d \pm t_\nu \sqrt V
-
-    where :math:`s_r^2` is the variance over tested rows (or over ``units`` of them) of each row's mean over splits,
-    :math:`s_d^2` the variance over splits of what is left in each split when every row's own mean is taken off, and m
-    of n labelled rows are learned from: the term m / (n - m) is the correction of Nadeau and Bengio (2003), turned to
-    what overlaps here, the rows that are learned from. (Their own ratio, n_test / n_train, lays all differences
-    between splits to the tested rows. With six labelled rows and a hundred tested ones it would be 17; the tested
-    rows are a term of their own here.) ν is by Satterthwaite. Half a row that is gained and half a row that is lost
-    are added to the variance, so that a few rows that agree by accident are no proof (Agresti & Min 2005).
+    m of n rows are learned from in each split. The term m / (n - m) is the correction of Nadeau and Bengio (2003),
+    turned to what splits of a few labels share. The interval is one for these n rows with other labels, not for
+    other rows.
 
     Parameters
     ----------
-    D : array (J, n)
-        Differences, split by row.
-    train : float
-        m: labelled rows in each fit.
-    units : array (n,), optional
-        What belongs together, where rows are right or wrong together: the class of each row. None: rows.
-    of : int
-        Among how many this is the smallest: the upper end has the level for all of them.
+    d : array (J,)
+        Differences, at least two.
+    overlap : float
+        m / (n - m).
+    tail : float
+        α: the chance that the truth is below the lower end, and that it is above the upper one.
+    least : float
+        The smallest deviation: differences that are equal by accident are no proof.
 
     Examples
     --------
-    >>> D = np.array([[1.0, 0.0, 0.0, np.nan], [np.nan, 0.0, 1.0, 0.0], [0.0, np.nan, 0.0, 1.0]])
-    >>> print(estimate_difference(D, 1))
-    +33.3 points [−50.6, +117.2]
+    >>> print(estimate_over_splits(np.array([0.02, 0.04, 0.03, 0.03]), 0.05))
+    +3.0 points [+2.0, +4.0]
     """
-    tested = np.flatnonzero(np.isfinite(D).any(axis=0))
-    D = D[:, tested]
-    splits, rows = np.nanmean(D, axis=1), np.nanmean(D, axis=0)
-    means = rows if units is None else _group_means(rows, np.unique(units[tested], return_inverse=True)[1])
-    # Half a row gained and half a row lost: a variance of zero in a few rows is an accident.
-    more = 1.0 if units is None else 0.0
-    V_rows = float(np.var(means, ddof=1) + more / len(means)) / len(means) if len(means) > 1 else 1.0
-    J = len(splits)
-    overlap = train / max(len(tested) - train, 1.0)
-    V_splits = float(np.var(_split_residuals(D, rows), ddof=1)) * (1.0 / J + overlap)
-    mean, V = float(splits.mean()), V_rows + V_splits
-    if V == 0.0:
-        return Estimate(mean, mean, mean)
-    freedom = V**2 / (V_rows**2 / max(len(means) - 1, 1) + V_splits**2 / (J - 1))
-    tail = (1.0 - CONFIDENCE) / 2.0
-    down, up = (float(student.isf(each, freedom)) * V**0.5 for each in (tail, tail / of))
-    return Estimate(mean, mean - down, mean + up)
+    J, mean = len(d), float(d.mean())
+    deviation = float(np.sqrt((1.0 / J + overlap) * d.var(ddof=1)))
+    half = float(student.isf(tail, J - 1)) * max(deviation, least)
+    return Estimate(mean, mean - half, mean + half)
 
 
-def _split_residuals(D: FloatArray, rows: FloatArray) -> FloatArray:
-    """Return the mean of each split (J,) about the means of its rows, scaled as these are means of few splits."""
-    times = np.isfinite(D).sum(axis=0)
-    several = times > 1
-    scale = np.sqrt(times[several] / (times[several] - 1.0))
-    left = (D[:, several] - rows[several]) * scale
-    return np.array([each[np.isfinite(each)].mean() if np.isfinite(each).any() else 0.0 for each in left])
+def choose_on_other_splits(rules: FloatArray) -> FloatArray:
+    """Return the score in each split (J,) of the rule that is best on the *other* splits, of rules (R, J).
 
-
-def compare_with_best(
-    own: FloatArray, rules: Mapping[str, FloatArray], train: float, units: IntArray | None = None
-) -> tuple[Estimate, str]:
-    """Return the difference of a system from the best of several rules, and the name of that rule.
-
-    To choose the rule by the rows that it is measured on flatters it: the difference errs against the system. Its
-    interval is corrected for the choice. The lower end is the lowest over all rules, so that it is above 0 only if
-    the system is better than each of them; the upper end is the lowest over all rules too, each at a level for all
-    of them together (Bonferroni), which makes up for the luck of the best.
-
-    Parameters
-    ----------
-    own, rules : array (J, n), mapping of str to such
-        Right (1) or wrong (0), NaN where a row is not tested.
-    train, units
-        As in :func:`estimate_difference`.
+    To choose by the split that is measured would flatter the best rule.
 
     Examples
     --------
-    >>> own, rule = np.tile([1.0, 1.0, 1.0, 0.0], (3, 10)), np.tile([1.0, 0.0, 0.0, 0.0], (3, 10))
-    >>> print(*compare_with_best(own, {"a": rule, "b": 0.0 * rule}, 4))
-    +50.0 points [+33.0, +69.6] a
+    >>> choose_on_other_splits(np.array([[0.9, 0.5, 0.5], [0.4, 0.7, 0.8]]))
+    array([0.4, 0.5, 0.5])
     """
-    found = {name: estimate_difference(own - right, train, units, of=len(rules)) for name, right in rules.items()}
-    best = min(found, key=lambda name: found[name].mean)
-    ends = [[getattr(each, end) for each in found.values()] for end in ("low", "high")]
-    return Estimate(found[best].mean, min(ends[0]), min(ends[1])), best
+    others = rules.sum(axis=1, keepdims=True) - rules
+    return np.asarray(rules[others.argmax(axis=0), np.arange(rules.shape[1])])

@@ -145,8 +145,9 @@ class CommonSpace:
         dtype = "float32" if X.dtype == np.float32 else "float64"
         offset = 0.0 if self.offsets is None else self.offsets[DOMAINS.index(domain)].astype(dtype)
         if isinstance(space, FeatureSpace) and not self.outside_axes:
-            points = space.coordinates(X) @ self.map(domain, dtype)
-            return self._scale_parts(np.asarray(points if self.offsets is None else points + offset, dtype=dtype))
+            points = np.asarray(space.coordinates(X) @ self.map(domain, dtype), dtype=dtype)
+            points += offset
+            return self._scale_parts(points)
         W, axis = self.map(domain), self.outside_axes.get(domain)
         E = np.zeros((X.shape[0], self.dimension), dtype=dtype)
         for start in range(0, X.shape[0], BLOCK):
@@ -166,8 +167,8 @@ class CommonSpace:
         start = 0
         for width in self.parts:
             part = E[:, start : start + width]
-            lengths = np.linalg.norm(part, axis=1, keepdims=True)
-            part /= np.where(lengths > 0.0, lengths, 1.0)
+            lengths = np.sqrt(np.einsum("ij,ij->i", part, part))
+            part /= np.where(lengths > 0.0, lengths, 1.0)[:, None]
             start += width
         return E
 

@@ -13,7 +13,6 @@ from typing import Any, ClassVar, Self, TypeAlias
 
 import numpy as np
 import scipy.linalg as sla
-from sklearn.cluster import KMeans
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import pairwise, pairwise_distances_argmin
 
@@ -364,6 +363,8 @@ def _centres(X: Matrix, kernel: Kernel, m: int, rng: np.random.Generator) -> Mat
     seed = int(rng.integers(2**31))
     with warnings.catch_warnings():  # fewer distinct rows than centres: the caller drops repeated centres
         warnings.simplefilter("ignore", ConvergenceWarning)
+        from sklearn.cluster import KMeans
+
         means = KMeans(m, n_init=1, max_iter=KMEANS_STEPS, random_state=seed).fit(X)
     centres = np.asarray(means.cluster_centers_, dtype=np.float64)
     return X[np.unique(pairwise_distances_argmin(centres, X))] if is_sparse(X) else centres

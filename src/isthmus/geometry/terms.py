@@ -17,7 +17,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from sklearn.feature_extraction.text import HashingVectorizer
 
 from isthmus._core.validation import BoolArray, FloatArray, IntArray, Matrix
 
@@ -153,6 +152,8 @@ class TermRows:
 def _count_terms(texts: Sequence[str], analyzer: Analyzer | tuple[int, int]) -> tuple[Any, IntArray, int]:
     """Return the terms (u, t) of the different texts, which of them each text is, and how many texts there are."""
     how = {"analyzer": analyzer} if callable(analyzer) else {"analyzer": "char_wb", "ngram_range": analyzer}
+    from sklearn.feature_extraction.text import HashingVectorizer
+
     hashing = HashingVectorizer(
         n_features=PLACES, alternate_sign=False, norm=None, lowercase=False, dtype=np.float32, **how
     )

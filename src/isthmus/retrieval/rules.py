@@ -6,7 +6,7 @@ First the similarities, then rows that become points, then the references, then 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import partial
 from typing import Any, Protocol
 
@@ -26,7 +26,7 @@ from isthmus._core.validation import (
     show_value,
 )
 from isthmus.data.blocks import Partitions
-from isthmus.data.domains import TwoDomains
+from isthmus.data.domains import Domain, TwoDomains
 from isthmus.exceptions import InputError
 from isthmus.geometry.common_space import DISTANCE, DOMAINS, INNER_PRODUCT, CommonSpace
 from isthmus.geometry.spaces import apply_transformer
@@ -186,18 +186,41 @@ class References:
     weights: FloatArray | None = None
 
     @classmethod
-    def of(cls, domains: TwoDomains, space: CommonSpace) -> References:
-        """Map the rows of two domains."""
-        parts = list(zip(DOMAINS, (domains.source, domains.target), strict=True))
-        rows = [part.labelled if len(part.labelled) else np.arange(part.X.shape[0]) for _, part in parts]
-        points, place = np.empty((sum(map(len, rows)), space.dimension)), 0
-        for (name, part), r in zip(parts, rows, strict=True):
-            for start in range(0, len(r), BLOCK):  # the points of many rows are large enough once
-                found = space.embed(part.X[r[start : start + BLOCK]], name)
+    def of(cls, domains: TwoDomains, space: CommonSpace, weights: FloatArray | None = None) -> References:
+        """Map the rows of two domains; without any label only when the points are first asked for."""
+        both = zip(DOMAINS, (domains.source, domains.target), strict=True)
+        # The labelled rows of a domain, or all where none is labelled.
+        parts = [(d, p, p.labelled if len(p.labelled) else np.arange(p.X.shape[0])) for d, p in both]
+        y = np.concatenate([part.y[rows] for _, part, rows in parts])
+        found = cls(space, np.empty(0), y, len(parts[0][2]), weights)
+        state = vars(found)
+        del state["points"]
+        state["_later"] = parts, _checksum(parts)
+        if (y != UNLABELLED).any():
+            found.points  # noqa: B018
+        return found
+
+    def __getattr__(self, name: str) -> Any:
+        """Return points that were not asked for before: to map all rows may take longer than the fit itself."""
+        state = vars(self)
+        if name != "points" or "_later" not in state:
+            raise AttributeError(name)
+        parts, before = state["_later"]
+        if _checksum(parts) != before:
+            raise InputError("references: expected the rows of the fit, got rows changed in place since; fit again.")
+        points, place = np.empty((len(self.y), self.space.dimension)), 0
+        for domain, part, rows in parts:
+            for start in range(0, len(rows), BLOCK):  # the points of many rows are large enough once
+                found = self.space.embed(part.X[rows[start : start + BLOCK]], domain)
                 points[place : place + len(found)] = found
                 place += len(found)
-        y = np.concatenate([part.y[r] for r, (_, part) in zip(rows, parts, strict=True)])
-        return cls(space, points, y, len(rows[0]))
+        state["points"] = points
+        state.pop("_later", None)
+        return points
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Return what is copied and pickled: the points, and no rows."""
+        return {each.name: getattr(self, each.name) for each in fields(self)}
 
     @property
     def labelled(self) -> References:
@@ -215,6 +238,10 @@ class References:
     def _some(self, kept: Any, n_source: int) -> References:
         weights = None if self.weights is None else self.weights[kept]
         return References(self.space, self.points[kept], self.y[kept], n_source, weights)
+
+
+def _checksum(parts: list[tuple[str, Domain, IntArray]]) -> tuple[float, ...]:
+    return tuple(float(part.X.sum()) for _, part, _ in parts)
 
 
 def check_comparable(kind: str, references: str, domain: str) -> None:
@@ -332,9 +359,9 @@ def offers(rule: Any, method: str) -> bool:
 def decision_rule(rule: Any, references: References, n_neighbors: int, n_classes: int) -> DecisionRule:
     """Return the rule of the parameter ``rule`` for these references; "linear" is a linear support vector machine."""
     check_rule(rule)
-    references = references.labelled
-    if not len(references.y):
+    if not (references.y != UNLABELLED).any():
         return NoRule()
+    references = references.labelled
     if isinstance(rule, str) and rule == "nearest":
         if n_neighbors > (n := len(references.y)):
             raise InputError(f"n_neighbors: expected at most the {n} reference rows, got {n_neighbors}.")

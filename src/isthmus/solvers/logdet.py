@@ -15,6 +15,7 @@ import numbers
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, fields
 from functools import cached_property, partial
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -181,7 +182,7 @@ def row_factor(rows: FloatArray, prior: Prior) -> tuple[FloatArray, IntArray | N
     """Return F (n, r), and the numbers of r rows that span all of them; None where d ≤ n, and the columns do."""
     n, d = rows.shape
     if d <= n:
-        return rows @ prior.power(-0.5, np.eye(d)), None
+        return np.ascontiguousarray(prior.power(-0.5, rows.T).T), None
     return pivoted_cholesky(rows @ prior.solve(rows.T), name=None)
 
 
@@ -192,6 +193,8 @@ def make_basis(rows: FloatArray, prior: Prior, F: FloatArray, spanning: IntArray
     return prior.power(-0.5, np.eye(rows.shape[1]))
 
 
+# Rows up to which products with the Hessian are in double precision.
+MOST_DOUBLE = 1000
 # Numbers that are copied at a time, or 256 rows of them.
 CHUNK = 2**16
 
@@ -234,33 +237,29 @@ class PairGraph:
 
     def degrees(self, v: FloatArray) -> FloatArray:
         """Return the diagonal of the Laplacian of ``v``."""
-        g = np.zeros(self.n_rows)
+        g = np.zeros(self.n_rows, dtype=v.dtype)
         for block, V in zip(self.blocks, self.split(v), strict=True):
             g[block.left] += V.sum(axis=1)
             g[block.right] += V.sum(axis=0)
         return g
 
-    def laplacian_product(self, v: FloatArray, B: FloatArray) -> FloatArray:
-        """Return the Laplacian of ``v`` times rows ``B`` (n, r)."""
-        product = self.degrees(v)[:, None] * B
-        for block, V in zip(self.blocks, self.split(v), strict=True):
-            product[block.left] -= V @ B[block.right]
-            product[block.right] -= V.T @ B[block.left]
-        return product
-
     def laplacian_form(self, v: FloatArray, B: FloatArray) -> FloatArray:
         """Return ``Bᵀ L_v B`` (r, r), the sum of ``v z zᵀ`` over all pairs of rows ``B`` (n, r)."""
         size = max(1024, CHUNK // max(1, B.shape[1]))
-        if len(B) <= size:
-            return np.asarray(B.T @ self.laplacian_product(v, B))
-        degrees, S = self.degrees(v)[:, None], np.zeros((B.shape[1], B.shape[1]))
-        for start in range(0, len(B), size):  # many rows: in parts that stay in the cache
-            part = slice(start, start + size)
-            S += B[part].T @ (degrees[part] * B[part])
+        degrees, S = self.degrees(v)[:, None], np.zeros((B.shape[1], B.shape[1]), dtype=B.dtype)
+        # Rows of a domain may be zero in the columns of the other, which cost nothing then.
+        edges = {0, len(B), *(e for b in self.blocks for run in (b.left, b.right) for e in (run.start, run.stop))}
+        for first, last in pairwise(sorted(edges)):
+            for start in range(first, last, size):  # many rows: in parts that stay in the cache
+                part = slice(start, min(start + size, last))
+                used = _used_columns(B[part])
+                rows = B[part, used]
+                S[used, used] += rows.T @ (degrees[part] * rows)
         for block, V in zip(self.blocks, self.split(v), strict=True):
-            cross = np.linalg.multi_dot([B[block.left].T, V, B[block.right]])  # from the shorter side
-            S -= cross
-            S -= cross.T
+            left, right = (_used_columns(B[run]) for run in (block.left, block.right))
+            cross = np.linalg.multi_dot([B[block.left, left].T, V, B[block.right, right]])  # from the shorter side
+            S[left, right] -= cross
+            S[right, left] -= cross.T
         return np.asarray(S)
 
     def distances(self, B: FloatArray) -> FloatArray:
@@ -280,12 +279,28 @@ class PairGraph:
         return np.concatenate(parts) if parts else np.empty(0)
 
 
+def _used_columns(B: FloatArray) -> slice:
+    """Return the columns of rows from the first to the last that is not zero."""
+    used = np.flatnonzero(B.any(axis=0))
+    return slice(int(used[0]), int(used[-1]) + 1) if len(used) else slice(0, 0)
+
+
 def curvature(graph: PairGraph, B: FloatArray) -> Callable[[FloatArray], FloatArray]:
     """Return the Hessian of log det over all pairs, as an operator: ``v ↦ [Σ_kl v_kl (z_ijᵀ M z_kl)²]``.
 
-    It works on the Gram matrix of the rows B (n, r) or on the rows themselves, whichever costs less.
+    It works on the Gram matrix of the rows B (n, r) or on the rows themselves, whichever costs less; with many of
+    them in single precision, as the direction of a step needs no more.
     """
     n, r = B.shape
+    if n > MOST_DOUBLE and B.dtype == np.float64:
+        unit = float(np.sqrt(np.einsum("ij,ij->i", B, B).max())) or 1.0
+        single = curvature(graph, (B / unit).astype(np.float32))
+
+        def product(v: FloatArray) -> FloatArray:
+            size = float(np.abs(v).max()) or 1.0
+            return size * unit**4 * single((v / size).astype(np.float32)).astype(np.float64)
+
+        return product
     narrow = sum(min(block.shape) for block in graph.blocks)
     # Entries of G are touched again and again, which costs about a tenth of a product with them.
     if n * (r / 10 + 2 * narrow + 8) >= 2 * r * (r + narrow):
@@ -346,7 +361,7 @@ class DualPoint(Compact):
     @cached_property
     def cholesky(self) -> FloatArray:
         r"""The Cholesky factor C of :math:`S = I + F^T L_w F`; LinAlgError where S is not positive definite."""
-        S = self.problem.graph.laplacian_form(self.multipliers, self.problem.factor)
+        S = self.problem.scatter(self.multipliers)
         S[np.diag_indices_from(S)] += 1.0
         if not len(S):
             return S
@@ -421,6 +436,8 @@ class DualPoint(Compact):
         formed and factored again, so W is as good where M is nearly singular.
         """
         prior = self.problem.prior
+        if self.problem._factor[1] is None:  # U is P to the power -1/2, so Q is the identity
+            return prior.power(-0.5, self.inverse.T)
         Q = prior.power(0.5, self.problem.basis())
         inner = Q @ ((self.inverse.T - np.eye(len(self.inverse))) @ Q.T)
         inner[np.diag_indices_from(inner)] += 1.0
@@ -536,6 +553,13 @@ class LogDetProblem(Compact):
     def factor(self) -> FloatArray:
         """F (n, r): the rows in a basis where the prior is the identity."""
         return self._factor[0]
+
+    def scatter(self, multipliers: FloatArray) -> FloatArray:
+        """Return Fᵀ L F (r, r); from the rows where they have as many columns, since theirs may be zeros."""
+        if self._factor[1] is not None:
+            return self.graph.laplacian_form(multipliers, self.factor)
+        half = self.prior.power(-0.5, self.graph.laplacian_form(multipliers, self._points))
+        return np.ascontiguousarray(self.prior.power(-0.5, half.T))
 
     def basis(self) -> FloatArray:
         """Return U (d, r), the basis itself, which no iteration needs."""

@@ -44,7 +44,7 @@ def test_a_source_that_helps(true_verdict):
     assert v.interval[0] < v.difference < v.interval[1]
     assert str(v).startswith("The source is worth +")
     assert "without it, target-only" in v.sentence
-    assert v.n_splits == 4
+    assert 3 <= v.n_splits <= 4
     assert v.n_tested == 120
 
 
@@ -56,6 +56,7 @@ def test_the_curve_and_the_table_are_the_same_figures(true_verdict):
     judged = [row for row in v.rows if row.group == "1"]
     best = next(row for row in judged if row.against == "best target-only rule")
     assert (best.low, best.high) == v.interval
+    assert any(row.against == "mean of the corrupted sources" and row.low > 0.0 for row in judged)
     assert {"noise source", "permuted source", "renamed source"} <= {row.against for row in judged}
     assert all(row.low > 0.0 for row in judged if row.low is not None)
     text = str(v.table)

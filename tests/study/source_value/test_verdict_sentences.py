@@ -27,10 +27,8 @@ NOTHING = Estimate(0.001, -0.012, 0.005)
 UNSURE = Estimate(0.02, -0.01, 0.05)
 
 
-def trials(group="1", over=GAIN, corrupted=GAIN, without=0.4, **more):
-    accuracy = {SYSTEM: without + over.mean, "best": without}
-    others = {"noise source": GAIN, "renamed source": corrupted}
-    return TrialGroup(group, 120, accuracy, "best", over, others, **more)
+def trials(group="1", over=GAIN, corrupted=GAIN, without=0.4, used=None, **more):
+    return TrialGroup(group, 120, {SYSTEM: without + over.mean}, over, 40, used, corrupted, **more)
 
 
 def test_the_sentence_of_the_issue():
@@ -46,7 +44,7 @@ def test_the_sentence_of_the_issue():
     [
         (GAIN, GAIN, True, "The source is worth +6.2"),
         (NOTHING, GAIN, False, "The source is not worth having: +0.1 points [−1.2, +0.5] with 1 label per class"),
-        (GAIN, NOTHING, False, "no better with it than with a renamed source (+0.1 points [−1.2, +0.5])"),
+        (GAIN, NOTHING, False, "no better with it than with corrupted ones (+0.1 points [−1.2, +0.5])"),
         (UNSURE, GAIN, None, "Can't tell: +2.0 points [−1.0, +5.0] with 1 label per class, from 120 tested rows"),
         (GAIN, UNSURE, None, "Can't tell whether it is the source: +6.2 points [+3.9, +8.4]"),
         (UNSURE, NOTHING, False, "The source does not help"),
@@ -54,6 +52,21 @@ def test_the_sentence_of_the_issue():
 )
 def test_yes_no_and_open(over, corrupted, helps, words):
     s = trials(over=over, corrupted=corrupted)
+    assert s.helps is helps
+    assert words in write_verdict_sentence(s, [s], 0, None)
+
+
+@pytest.mark.parametrize(
+    ("used", "helps", "words"),
+    [
+        (40, True, "The source is worth +6.2"),
+        (20, True, "The source is worth +6.2"),
+        (17, None, "Can't tell whether it is the source: +6.2 points [+3.9, +8.4] with 1 label per class, but the"),
+        (5, False, "The source does not help: with 1 label per class the system uses it in 5 of 40 splits"),
+    ],
+)
+def test_a_system_that_says_so_has_to_use_the_source(used, helps, words):
+    s = trials(used=used, corrupted=UNSURE)
     assert s.helps is helps
     assert words in write_verdict_sentence(s, [s], 0, None)
 

@@ -5,6 +5,7 @@ import pytest
 import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from sklearn.base import clone
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import log_loss
@@ -13,10 +14,11 @@ from sklearn.preprocessing import Normalizer, StandardScaler
 from sklearn.svm import LinearSVC
 
 from conftest import make_domains, one_sentence
-from isthmus import MLHD, InputError, LabelTransfer, SemanticMatching, systems
+from isthmus import CCA, MLHD, InputError, LabelTransfer, SemanticMatching, systems
 from isthmus.data.datasets import load_digits
 from isthmus.estimators.controls import SelfTrainedLDA
 from isthmus.evidence.scores import precision_at_k
+from isthmus.tasks.transfer.semantic import correlate_first
 
 D = make_domains(seed=3, n_source=45, n_target=40, n_labelled=12, d_source=6, d_target=4, shift=1.0)
 ROWS = {"source": D.X_source, "target": D.X_target}
@@ -191,3 +193,22 @@ def test_bad_questions_are_refused_in_one_sentence(message, call):
     with pytest.raises(InputError, match=message) as caught:
         call()
     assert one_sentence(caught)
+
+
+def test_rules_in_a_common_space_are_semantic_correlation_matching():
+    """Two views of the same rows, of which most columns are noise: pairs tell which columns are not."""
+    rng = np.random.default_rng(0)
+    H, y = rng.normal(size=(300, 4)), np.arange(300) % 4
+    H[np.arange(300), y] += 2.5
+    A, B = (np.hstack([H @ rng.normal(size=(4, 6)), rng.normal(size=(300, 60))]) for _ in range(2))
+    labels = np.where(np.arange(200) < 20, y[:200], -1)
+    cca = CCA().fit(A[:200], None, B[:200], None, pairs="rows")
+    alone, common = SemanticMatching(), SemanticMatching(**correlate_first(cca))
+    scores = []
+    for model in (alone, common):
+        model.fit(A[:200], y[:200], B[:200], labels)
+        S = model.pairwise_similarities(A[200:], B[200:]).T
+        scores.append(precision_at_k(-S, y[200:], y[200:], 10))
+    assert scores[1] > scores[0] + 0.1
+    again = clone(common).fit(A[:200], y[:200], B[:200], labels)
+    np.testing.assert_array_equal(again.transform(B), common.transform(B))

@@ -229,6 +229,8 @@ def parse_numbers(series: Any, decimal: str = ".") -> ParsedColumn:
     """Return a column as numbers: plain ones at once, others by :func:`~isthmus.data.cells.parse_number`."""
     pl = import_polars()
     if series.dtype == pl.String:
+        if decimal == "." and np.isfinite(values := series.cast(pl.Float64, strict=False).to_numpy()).all():
+            return _drop_large(values.copy(), *np.zeros((2, len(values)), dtype=bool))
         text = trim(series)
         plain = text
         if decimal != ".":  # a point is no decimal mark where a comma is
@@ -358,9 +360,15 @@ def _show_examples(cells: tuple[str, ...]) -> str:
 
 
 def parse_column(table: Table, name: str, *, days: bool = False) -> ParsedColumn:
-    """Return a column of a table as numbers, or as days, and which cells are not plainly so."""
-    series = table.column(name)
-    return parse_days(series) if days else parse_numbers(series, table.decimal)
+    """Return a column of a table as numbers, or as days, and which cells are not plainly so.
+
+    The table keeps what is found, which features and the count of coerced cells both need: it is not to be changed.
+    """
+    known: dict[tuple[str, bool], ParsedColumn] = vars(table).setdefault("_parsed", {})
+    if (name, days) not in known:
+        series = table.column(name)
+        known[name, days] = parse_days(series) if days else parse_numbers(series, table.decimal)
+    return known[name, days]
 
 
 def read_numbers(table: Table, name: str, *, days: bool = False, strict: bool = False) -> FloatArray:

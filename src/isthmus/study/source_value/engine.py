@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import math
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -20,7 +21,7 @@ from isthmus.exceptions import DataWarning
 from isthmus.geometry.similarity import normalize_rows
 from isthmus.study.board import Board
 from isthmus.study.design import Classification, Entrant, Fit
-from isthmus.study.source_value.problem import NAMING, Splits, WithoutSource
+from isthmus.study.source_value.problem import Splits, WithoutSource
 from isthmus.study.study import Study
 from isthmus.study.trial_rows import CorruptedRows, TrialRows
 
@@ -118,67 +119,90 @@ READINGS: dict[str, Callable[..., Any]] = {
 # The columns of all rules that never see the source.
 TARGET_ONLY = (*READINGS, VOTE)
 SYSTEM = "with the source"
-# The columns of the same system with sources that carry no information.
-CORRUPTED = {f"{kind} source": kind for kind in KINDS}
-# The corrupted source of trials that hide classes, where these are not judged.
-NAMING_KIND = "renamed"
+# The column of the same system with sources that carry no information, of another kind in each split.
+CORRUPTED = "corrupted sources"
 TITLE = "does the source help"
-# Splits in any group.
-FEWEST_SPLITS = 3
+# Splits in any group, and of groups that are not judged.
+FEWEST_SPLITS, OTHER_SPLITS = 3, 3
+# The shares of all splits after which the verdict may be reached.
+LOOKS = (0.15, 0.25, 0.5, 1.0)
+# The chance of a wrong end of an interval, over all looks.
+LEVEL = 0.05
+# Notes of a fit: whether it used the source, and the share of rows of hidden classes that it named correctly.
+USED, NAMED = "source used", "hidden classes"
+
+
+def plan_looks(n_splits: int) -> Iterator[tuple[int, float]]:
+    r"""Yield after how many splits the verdict may be reached, with the level of each end of the interval there.
+
+    A share t of all splits has the level :math:`\alpha (t_k^2 - t_{k-1}^2)`. The levels sum to α, so that the chance
+    of a wrong end at any look is at most α, however the looks depend on each other (Bonferroni's inequality).
+
+    Examples
+    --------
+    >>> [(splits, round(level, 4)) for splits, level in plan_looks(40)]
+    [(6, 0.0011), (10, 0.002), (20, 0.0094), (40, 0.0375)]
+    >>> list(plan_looks(3))
+    [(3, 0.05)]
+    """
+    before = 0.0
+    for n in sorted({max(FEWEST_SPLITS, math.ceil(share * n_splits)) for share in LOOKS}):
+        spent = (n / n_splits) ** 2
+        yield n, LEVEL * (spent - before)
+        before = spent
 
 
 @dataclass(frozen=True)
-class RowByRow(Classification):
-    """Classification, with pairs where there are any; right (1) or wrong (0) is recorded for each tested row."""
+class RotatedCorruption:
+    """Source rows that are corrupted, in turn as noise, permuted labels and renamed classes."""
+
+    seeds: tuple[int, ...]
+
+    def kind(self, seed: int) -> str:
+        """Return the kind of a split."""
+        return tuple(KINDS)[self.seeds.index(seed) % len(KINDS)]
+
+    def __call__(self, rows: TrialRows, seed: int) -> TrialRows:
+        """Return the rows with their source corrupted."""
+        return CorruptedRows(self.kind(seed))(rows, seed)
+
+
+@dataclass(frozen=True)
+class WithPairs(Classification):
+    """Classification, with pairs where there are any; notes: the use of the source, and hidden classes."""
 
     def fit(self, model: Any, rows: Any) -> None:
         """Fit to both domains, with the pairs that are not held out."""
         model.fit(*rows.fit, **({} if rows.pairs is None else {"pairs": rows.pairs}))
 
     def score(self, entrant: Entrant, column: str, fit: Fit) -> tuple[float, Mapping[str, float]]:
-        """Return the accuracy, and right or wrong by the number of the row."""
-        right = entrant.predict(column, fit, fit.rows.X_test) == fit.rows.y_test
-        return float(np.mean(right)), dict(zip(map(str, fit.rows.test), map(float, right), strict=True))
+        """Return the accuracy with the notes."""
+        rows, used = fit.rows, getattr(fit.model, "source_used_", None)
+        right = entrant.predict(column, fit, rows.X_test) == rows.y_test
+        hidden = ~np.isin(rows.y_test, rows.y_target[rows.labelled])
+        notes = {} if used is None else {USED: float(used)}
+        return float(np.mean(right)), notes | ({NAMED: float(np.mean(right[hidden]))} if hidden.any() else {})
 
 
-def make_study(
-    splits: Splits, system: Any, groups: Sequence[str], judged: str, columns: IntArray | None = None
-) -> Study:
-    """Return the study: the system and rules of the target alone in every group, corrupted sources where ``judged``.
+def run_splits(
+    splits: Splits, system: Any, columns: IntArray | None, groups: Sequence[str], corrupted: Sequence[str],
+    seeds: Sequence[int], *, n_jobs: int = 1, progress: Any = False,
+) -> Board:  # fmt: skip
+    """Run some splits of groups of trials: the system, target-only rules, corrupted sources in some groups.
 
-    Where classes are hidden, and that is not judged, one corrupted source has to do: :data:`NAMING_KIND`.
+    Where both domains have ``columns``, a rule on these takes part.
     """
     alone = WithoutSource(splits.question.coordinates)
-    where = {kind: (judged, NAMING) if kind == NAMING_KIND else (judged,) for kind in KINDS}
     shared = () if columns is None else (Entrant(SHARED, partial(SharedColumns, columns), control=True),)
+    spoilt = RotatedCorruption(splits.seeds)
     entrants = (
         Entrant(SYSTEM, system),
-        *(Entrant(n, system, control=True, rows=CorruptedRows(k), groups=where[k]) for n, k in CORRUPTED.items()),
+        *((Entrant(CORRUPTED, system, control=True, rows=spoilt, groups=tuple(corrupted)),) if corrupted else ()),
         Entrant(VOTE, TargetRules, control=True, readings=READINGS, rows=alone),
         *shared,
     )
-    return Study(TITLE, splits, entrants, groups=tuple(groups), task=RowByRow())
-
-
-def run_groups(
-    splits: Splits,
-    system: Any,
-    groups: Sequence[str],
-    judged: str,
-    columns: IntArray | None = None,
-    *,
-    n_jobs: int = 1,
-    progress: Any = False,
-) -> dict[str, Board]:
-    """Run the trials of each group, those that are not judged half as often, and return the boards they are on."""
-    others = [group for group in groups if group != judged]
-    half = max(FEWEST_SPLITS, (len(splits.seeds) + 1) // 2)
-    boards: dict[str, Board] = {}
-    for some, seeds in (([judged], splits.seeds), (others, splits.seeds[:half])):
-        if some:
-            study = make_study(splits, system, some, judged, columns)
-            with warnings.catch_warnings():
-                # Classes have no labelled row because the splits hide them.
-                warnings.filterwarnings("ignore", "y_target: .* no labelled row", DataWarning)
-                boards |= dict.fromkeys(some, study.run(seeds, n_jobs=n_jobs, progress=progress))
-    return {group: boards[group] for group in groups}
+    study = Study(TITLE, splits, entrants, groups=tuple(groups), task=WithPairs())
+    with warnings.catch_warnings():
+        # Classes have no labelled row because the splits hide them.
+        warnings.filterwarnings("ignore", "y_target: .* no labelled row", DataWarning)
+        return study.run(seeds, n_jobs=n_jobs, progress=progress)

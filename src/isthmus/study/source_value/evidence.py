@@ -3,34 +3,47 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import permutations
 from typing import Any
 
 import numpy as np
+from scipy.stats import binom
 from sklearn.base import clone
 
-from isthmus._core.validation import BoolArray, FloatArray, IntArray, Matrix, as_labels, is_unlabelled
+from isthmus._core.validation import FloatArray, IntArray, Matrix, as_labels, is_unlabelled
 from isthmus.estimators.controls import SHARED, SelfTrainedLDA, SharedColumns
-from isthmus.evidence.comparison import Estimate, compare_with_best, estimate_difference
+from isthmus.evidence.comparison import Estimate, choose_on_other_splits, estimate_over_splits
 from isthmus.evidence.held_out import wilson_interval
 from isthmus.evidence.scores import Reliability, measure_reliability
 from isthmus.exceptions import DataWarning, InputError
 from isthmus.geometry.similarity import prepare_rows, scale_rows
 from isthmus.study.board import Board
-from isthmus.study.source_value.engine import CORRUPTED, SYSTEM, TARGET_ONLY
+from isthmus.study.source_value.engine import (
+    CORRUPTED,
+    LEVEL,
+    NAMED,
+    OTHER_SPLITS,
+    SYSTEM,
+    TARGET_ONLY,
+    USED,
+    RotatedCorruption,
+    plan_looks,
+)
 from isthmus.study.source_value.problem import LABELS_FOR_NAMING, NAMING, Question, Splits, make_question
 from isthmus.study.trial_rows import Trial
 from isthmus.tasks.transfer.evidence import class_cosines, correlate_upper
 
 # A gain below one point is not worth a source.
 WORTH = 0.01
+# The share of splits in which a source that helps is used at least, and the chance to miss one that is.
+LEAST_USED, MISSED = 0.5, 0.05
 
 
 @dataclass(frozen=True)
 class Names:
-    """Rows of hidden classes: the share named correctly with the source, and with the best corrupted one."""
+    """Rows of hidden classes: the share named correctly with the source, and with corrupted ones."""
 
     right: Estimate
     corrupted: float
@@ -49,12 +62,16 @@ class TrialGroup:
         How many different rows were tested.
     accuracy : mapping of str to float
         Of every column.
-    best : str
-        The best rule that never sees the source.
     over_target : Estimate
-        The system, less that; the interval is corrected for the choice of the best.
-    over_corrupted : mapping of str to Estimate
-        The system, less itself with each kind of corrupted source; empty where it was not run.
+        The system, less the rule without the source that is best on the other splits.
+    splits : int
+        How often labels were hidden.
+    used : int, optional
+        In how many splits the system used the source; None for systems that do not say.
+    over_corrupted : Estimate, optional
+        The system, less itself with corrupted sources, where these were run.
+    by_kind : mapping of str to (float, float)
+        The accuracy with each kind of corrupted source, and the system less that, on the same splits.
     over_shared : Estimate, optional
         The system, less a rule on the columns that both domains have.
     names : Names, optional
@@ -64,79 +81,119 @@ class TrialGroup:
     group: str
     tested: int
     accuracy: Mapping[str, float]
-    best: str
     over_target: Estimate
-    over_corrupted: Mapping[str, Estimate] = field(default_factory=dict)
+    splits: int = 0
+    used: int | None = None
+    over_corrupted: Estimate | None = None
+    by_kind: Mapping[str, tuple[float, float]] = field(default_factory=dict)
     over_shared: Estimate | None = None
     names: Names | None = None
 
     @property
     def without(self) -> float:
-        """The accuracy of the best rule that never sees the source."""
-        return self.accuracy[self.best]
+        """The accuracy of rules that never see the source, each chosen on the other splits."""
+        return self.accuracy[SYSTEM] - self.over_target.mean
+
+    @property
+    def is_unused(self) -> bool:
+        """Whether the system surely uses the source in less than half of all splits.
+
+        Given the rows, splits are independent draws: the number of those that use it is binomial.
+        """
+        return self.used is not None and float(binom.cdf(self.used, self.splits, LEAST_USED)) <= MISSED
 
     @property
     def helps(self) -> bool | None:
-        """Whether the source helps: True above target-only and every corrupted source, False if surely not, or None.
+        """Whether the source helps: True above target-only and if it is the source, False if surely not, or None.
 
-        Each comparison has to be won, so that the chance of a false "yes" is not above that of any single one.
+        It is the source, if the system used it in half of the splits; of a system that does not say so, if it is
+        better than with corrupted sources.
         """
-        every = (self.over_target, *self.over_corrupted.values())
-        if all(each.low > 0.0 for each in every):
-            return True
-        return False if any(each.high < WORTH for each in every) else None
+        every = [self.over_target]
+        if self.used is None and self.over_corrupted is not None:
+            every.append(self.over_corrupted)
+        if self.is_unused or any(each.high < WORTH for each in every):
+            return False
+        is_used = self.used is None or self.used >= LEAST_USED * self.splits
+        return True if is_used and all(each.low > 0.0 for each in every) else None
 
 
-def correct_predictions(board: Board, column: str, group: str, n_rows: int) -> FloatArray:
-    """Return right (1) or wrong (0) for each split and each target row (J, n_t), NaN where a row is not tested."""
-    records = board.records(column)[board.groups.index(group)]
-    found = np.full((len(records), n_rows), np.nan)
-    for split, record in enumerate(records):
-        if record is None or record.figures is None:
-            status = "no record" if record is None else record.status
-            raise InputError(f"{column}: expected fits that succeed, got one that {status.rstrip('.')}.")
-        rows = np.array(list(map(int, record.figures)), dtype=np.intp)
-        found[split, rows] = list(record.figures.values())
+def read_splits(board: Board, group: str) -> dict[str, FloatArray]:
+    """Return the accuracy of every column of a group in each split (J,), and the notes of the fits."""
+    place, found = board.groups.index(group), dict[str, FloatArray]()
+    entered = [each for each in board.design.entrants if each.takes_part(group, None)]
+    for column in (name for each in entered for name in each.columns):
+        for record in board.records(column)[place]:
+            if record is None or record.score is None:
+                status = "no record" if record is None else record.status
+                raise InputError(f"{column}: expected fits that succeed, got one that {status.rstrip('.')}.")
+        found[column] = board.scores(column)[place]
+    for column in (SYSTEM, CORRUPTED):
+        for note in (USED, NAMED) if column in found else ():
+            values = board.figures(column, note)[place]
+            found |= {f"{column}, {note}": values} if np.isfinite(values).all() else {}
     return found
 
 
-def summarize_group(board: Board, splits: Splits, group: str) -> TrialGroup:
-    """Compare the columns of a group of trials on the same tested rows."""
-    question, entrants = splits.question, board.design.entrants
-    entered = {name for each in entrants if each.takes_part(group, None) for name in each.columns}
-    columns = [name for name in board.design.columns if name in entered]
-    every = {name: correct_predictions(board, name, group, len(question.y_target)) for name in columns}
+def summarize_group(scores: Mapping[str, FloatArray], splits: Splits, group: str, level: float = LEVEL) -> TrialGroup:
+    """Compare the columns of a group of trials, each with its accuracy in the first splits (J,)."""
+    question, own = splits.question, scores[SYSTEM]
+    seeds = splits.seeds[: len(own)]
     shown = float(question.shown_labels(LABELS_FOR_NAMING if group == NAMING else int(group)).sum())
-    cells, units, names = every, None, None
-    if group == NAMING:
-        shown /= 2.0  # half of the classes are hidden
-        hidden = np.stack([np.isin(question.y_target, splits.hide_classes(seed)) for seed in board.seeds])
-        # A row counts as another one while its class is hidden: columns (J, 2 n_t).
-        apart = {
-            n: np.hstack([np.where(hidden, each, np.nan), np.where(hidden, np.nan, each)])
-            for n, each in every.items()
-        }
-        cells, units = apart, np.tile(question.y_target, 2)
-        names = _measure_names(every, hidden, question, shown)
-    own = cells[SYSTEM]
-    over_target, best = compare_with_best(own, {name: cells[name] for name in TARGET_ONLY}, shown, units)
+    shown /= 2.0 if group == NAMING else 1.0  # half of the classes are hidden
+    tested = len(np.unique(np.concatenate([splits(Trial(group, "", seed)).test for seed in seeds])))
+    overlap = shown / max(len(question.labelled) - shown, 1.0)
+
+    def estimate(d: FloatArray) -> Estimate:
+        return estimate_over_splits(d, overlap, level, 1.0 / tested)
+
+    best = choose_on_other_splits(np.stack([scores[name] for name in TARGET_ONLY]))
+    used, named = scores.get(f"{SYSTEM}, {USED}"), scores.get(f"{SYSTEM}, {NAMED}")
+    spoilt = scores.get(CORRUPTED, np.zeros(0))
+    same = own[: len(spoilt)]
+    kinds = np.array([RotatedCorruption(splits.seeds).kind(seed) for seed in seeds[: len(spoilt)]])
+    names = None
+    if named is not None:
+        right = estimate_over_splits(named, 1.0)  # half of the classes, and the other half in the next split
+        ends = max(right.low, 0.0), min(right.high, 1.0)
+        corrupted = float(scores[f"{CORRUPTED}, {NAMED}"].mean())
+        names = Names(Estimate(right.mean, *ends), corrupted, len(question.named) // 2)
     return TrialGroup(
         group,
-        int(np.isfinite(every[SYSTEM]).any(axis=0).sum()),
-        {name: float(np.nanmean(each)) for name, each in every.items()},
-        best,
-        over_target,
-        {name: estimate_difference(own - cells[name], shown, units) for name in CORRUPTED if name in cells},
-        estimate_difference(own - cells[SHARED], shown, units) if SHARED in cells else None,
+        tested,
+        {
+            name: float(scores[name].mean())
+            for name in (SYSTEM, *TARGET_ONLY, *([SHARED] if SHARED in scores else []))
+        },
+        estimate(own - best),
+        len(own),
+        None if used is None else int(used.sum()),
+        estimate(same - spoilt) if len(spoilt) else None,
+        {k: (float(spoilt[kinds == k].mean()), float((same - spoilt)[kinds == k].mean())) for k in np.unique(kinds)},
+        estimate(own - scores[SHARED]) if SHARED in scores else None,
         names,
     )
 
 
-def _measure_names(every: Mapping[str, FloatArray], hidden: BoolArray, question: Question, shown: float) -> Names:
-    named = {name: np.where(hidden, every[name], np.nan) for name in (SYSTEM, *CORRUPTED) if name in every}
-    found = estimate_difference(named.pop(SYSTEM), shown, question.y_target)
-    right = Estimate(found.mean, max(found.low, 0.0), min(found.high, 1.0))
-    return Names(right, max(float(np.nanmean(each)) for each in named.values()), len(question.named) // 2)
+def measure_groups(
+    splits: Splits, judged: str | None, others: Sequence[str], run: Callable[..., Board]
+) -> dict[str, TrialGroup]:
+    """Run the splits of the judged group until it is decided whether the source helps, and a few of the others."""
+    scores, measured = dict[str, FloatArray](), dict[str, TrialGroup]()
+    for n, level in plan_looks(len(splits.seeds)):
+        if judged is None:
+            break
+        # A system that says whether it uses the source is compared with corrupted ones in the first splits only.
+        corrupted = [] if f"{SYSTEM}, {USED}" in scores else [judged]
+        new = read_splits(run([judged], corrupted, splits.seeds[len(scores.get(SYSTEM, ())) : n]), judged)
+        scores |= {name: np.concatenate([scores.get(name, np.zeros(0)), values]) for name, values in new.items()}
+        measured[judged] = summarize_group(scores, splits, judged, level)
+        if measured[judged].helps is not None:
+            break
+    if others:
+        board = run(others, [NAMING] if NAMING in others else [], splits.seeds[:OTHER_SPLITS])
+        measured |= {group: summarize_group(read_splits(board, group), splits, group) for group in others}
+    return measured
 
 
 # Three classes have three angles between them, and any two sets of three numbers correlate.

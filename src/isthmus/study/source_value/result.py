@@ -4,21 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
 from sklearn.base import clone
 
 from isthmus._core.threads import cap_threads
-from isthmus._core.validation import check_number, short_repr
+from isthmus._core.validation import check_flag, check_number, short_repr
 from isthmus.estimators.base import TwoDomainEstimator
 from isthmus.estimators.controls import SHARED, find_common_columns
 from isthmus.evidence.comparison import Estimate, format_points
 from isthmus.exceptions import InputError
 from isthmus.study.board import TextTable
 from isthmus.study.registry import systems
-from isthmus.study.source_value.engine import CORRUPTED, SYSTEM, TARGET_ONLY, run_groups
-from isthmus.study.source_value.evidence import WORTH, Geometry, Names, TrialGroup, measure_geometry, summarize_group
+from isthmus.study.source_value.engine import SYSTEM, TARGET_ONLY, run_splits
+from isthmus.study.source_value.evidence import WORTH, Geometry, Names, TrialGroup, measure_geometry, measure_groups
 from isthmus.study.source_value.problem import NAMING, Question, Splits, make_question
 from isthmus.tasks.transfer.result import LabelTransfer
 
@@ -60,26 +61,26 @@ def _say_yes(s: TrialGroup) -> str:
 
 def _say_no(s: TrialGroup) -> str:
     where, best = describe_group(s), "the best rule that never sees it"
+    if s.is_unused:
+        return (
+            f"The source does not help: {where} the system uses it in {s.used} of {s.splits} splits ({s.over_target})"
+        )
     if s.over_target.high < WORTH:
         return f"The source is not worth having: {s.over_target} {where}, against {best}"
-    name, least = _least_difference(s)
     return (
-        f"The source does not help: {where} the system is no better with it than with a {name} ({least}), "
-        f"and {s.over_target} against {best}"
+        f"The source does not help: {where} the system is no better with it than with corrupted ones "
+        f"({s.over_corrupted}), and {s.over_target} against {best}"
     )
 
 
 def _say_open(s: TrialGroup) -> str:
-    where, (name, least) = describe_group(s), _least_difference(s)
+    where = describe_group(s)
     if s.over_target.low > 0.0:
-        doubt = f"but only {least} against the same system with a {name}"
+        doubt = f"but only {s.over_corrupted} against the same system with corrupted sources"
+        if s.used is not None:
+            doubt = f"but the system uses it in {s.used} of {s.splits} splits only"
         return f"Can't tell whether it is the source: {s.over_target} {where}, {doubt}"
     return f"Can't tell: {s.over_target} {where}, from {s.tested} tested rows"
-
-
-def _least_difference(s: TrialGroup) -> tuple[str, Estimate]:
-    """Return the corrupted source that the true one is least sure to be better than."""
-    return min(s.over_corrupted.items(), key=lambda each: (each[1].high >= WORTH, each[1].low))
 
 
 def _compare_labels(judged: TrialGroup, steps: Sequence[TrialGroup]) -> str:
@@ -166,7 +167,7 @@ class Row(NamedTuple):
     # The system's accuracy less that; None where there is nothing to compare.
     difference: float | None
     low: float | None
-    # The interval of 95 %; None for single target-only rules, of which the best is judged.
+    # Each end holds with 95 %; None for single rules and kinds of sources: the best, and the mean, is judged.
     high: float | None
 
 
@@ -191,10 +192,10 @@ class Verdict:
     helps : bool or None
         True, False, or None for "can't tell".
     difference : float or None
-        The worth of the source, as a share of the tested rows: the system's accuracy less that of the best rule that
-        never sees the source. None where nothing could be tested.
+        The worth of the source, as a share of the tested rows: the system's accuracy less that of the rule without
+        the source that is best on the other splits. None where nothing could be tested.
     interval : (float, float) or None
-        The interval of 95 % of that.
+        Its interval, of which each end holds with 95 %.
     sentence : str
         The conclusion in one sentence.
     rows : tuple of Row
@@ -242,7 +243,7 @@ class Verdict:
         cells = tuple((row.against or self.system, *_format_row(row)) for row in self.rows)
         notes = (
             f"Accuracy in per cent, differences in points, {self.n_splits} splits, {self.n_tested} tested rows. "
-            "Intervals of 95 %, for splits that share rows.",
+            "Each end of an interval holds with 95 %, for these rows with other labels.",
         )
         return TextTable(self.sentence, ("", "labels per class", "accuracy", "better by", "95 %"), cells, notes)
 
@@ -340,12 +341,10 @@ def _format_row(row: Row) -> tuple[str, str, str, str]:
     return group, f"{100 * row.accuracy:.1f}", gain, span
 
 
-BEST = "best target-only rule"
+BEST, MEAN = "best target-only rule", "mean of the corrupted sources"
 
 
-def conclude(
-    question: Question, groups: Mapping[str, TrialGroup], judged: str | None, system: str, n_splits: int
-) -> Verdict:
+def conclude(question: Question, groups: Mapping[str, TrialGroup], judged: str | None, system: str) -> Verdict:
     """Reach the verdict on the group that is judged, with all other measurements; None: nothing could be tested."""
     steps, naming = [s for name, s in groups.items() if name != NAMING], groups.get(NAMING)
     curve = tuple(
@@ -355,11 +354,12 @@ def conclude(
     rows = tuple(row for each in groups.values() for row in _list_comparisons(each))
     if judged is None:
         text = write_untested_sentence(question.tested_rows(1), naming, geometry)
+        n_splits = max((each.splits for each in groups.values()), default=0)
         return Verdict(None, None, None, text, rows, curve, system, n_splits, 0, names, geometry)
     main = groups[judged]
     gain, text = main.over_target, write_verdict_sentence(main, steps, question.unnamed, naming)
     span = (gain.low, gain.high)
-    return Verdict(main.helps, gain.mean, span, text, rows, curve, system, n_splits, main.tested, names, geometry)
+    return Verdict(main.helps, gain.mean, span, text, rows, curve, system, main.splits, main.tested, names, geometry)
 
 
 def _list_comparisons(each: TrialGroup) -> Iterator[Row]:
@@ -369,15 +369,16 @@ def _list_comparisons(each: TrialGroup) -> Iterator[Row]:
     for name in TARGET_ONLY:
         yield Row(each.group, name, each.accuracy[name], own - each.accuracy[name], None, None)
     yield Row(each.group, BEST, each.without, *vars(each.over_target).values())
-    for name in CORRUPTED:
-        if name in each.over_corrupted:
-            yield Row(each.group, name, each.accuracy[name], *vars(each.over_corrupted[name]).values())
+    for kind, (accuracy, difference) in each.by_kind.items():
+        yield Row(each.group, f"{kind} source", accuracy, difference, None, None)
+    if each.over_corrupted is not None:
+        yield Row(each.group, MEAN, own - each.over_corrupted.mean, *vars(each.over_corrupted).values())
     if each.over_shared is not None:
         yield Row(each.group, SHARED, each.accuracy[SHARED], *vars(each.over_shared).values())
 
 
-# How often labels are hidden, up to this many rows of both domains together; four times beyond.
-SPLITS = {500: 10, 2000: 5}
+# How often labels are hidden at most: up to so many rows of both domains together, and beyond.
+MANY_ROWS, SPLITS = 2000, (40, 20)
 
 
 @cap_threads
@@ -391,6 +392,7 @@ def does_source_help(
     pairs: Any = None,
     shared_columns: Any = None,
     n_splits: int | None = None,
+    curve: bool = True,
     n_jobs: int = 1,
     random_state: int = 0,
     progress: Any = False,
@@ -398,8 +400,10 @@ def does_source_help(
     """Measure whether a source helps to classify the rows of a target.
 
     Labels of the target are hidden, several times: a system is fitted to the source and the other labels, and tested
-    on the hidden ones; so are the same system with noise, permuted and renamed sources, and rules that never see the
-    source. The source helps if the system is better than all of them, by intervals of 95 %.
+    on the hidden ones; so are rules that never see the source, and the same system with corrupted sources. The source
+    helps if the system is better than the best of these rules (chosen on the other splits), and uses the source in
+    half of the splits. Of a system that does not say whether it does, it has to be better than with corrupted
+    sources, too. Splits end as soon as that is decided (:func:`~isthmus.study.source_value.engine.plan_looks`).
 
     Parameters
     ----------
@@ -416,8 +420,9 @@ def does_source_help(
         Columns that mean the same in both: pairs of a source and a target column, or names that both have. None:
         columns of equal names, where both are data frames.
     n_splits : int, optional
-        How often labels are hidden, at least 3; None: 10 times up to 500 rows, 5 times up to 2,000, 4 times beyond.
-        More labels per class, and naming where it is not judged, are tried half as often.
+        How often labels are hidden at most, at least 3; None: 40 times, or 20 times beyond 2,000 rows of both.
+    curve : bool
+        Whether other numbers of labels per class, and naming, are tried too, three times each.
     n_jobs : int
         Splits run in parallel; -1: one for each core. The verdict is the same.
     random_state : int
@@ -447,12 +452,11 @@ def does_source_help(
     hiding = [NAMING] if question.can_hide else []
     # What is judged is decided before anything is run: names, where some are missing; else few labels.
     judged = NAMING if question.unnamed and hiding else steps[0] if steps else None
-    measured: dict[str, TrialGroup] = {}
-    if groups := [*steps, *hiding]:
-        splits = Splits(question, tuple(np.random.SeedSequence(seed).generate_state(J).tolist()))
-        boards = run_groups(splits, estimator, groups, judged or NAMING, columns, n_jobs=n_jobs, progress=progress)
-        measured = {group: summarize_group(board, splits, group) for group, board in boards.items()}
-    return conclude(question, measured, judged, type(estimator).__name__, J if measured else 0)
+    others = [group for group in (*steps, *hiding) if group != judged and check_flag(curve, "curve")]
+    splits = Splits(question, tuple(np.random.SeedSequence(seed).generate_state(J).tolist()))
+    run = partial(run_splits, splits, estimator, columns, n_jobs=n_jobs, progress=progress)
+    measured = measure_groups(splits, judged, others, run)
+    return conclude(question, measured, judged, type(estimator).__name__)
 
 
 def _check_system(system: Any, pairs: Any) -> TwoDomainEstimator:
@@ -468,6 +472,5 @@ def _check_system(system: Any, pairs: Any) -> TwoDomainEstimator:
 
 def _check_n_splits(n_splits: int | None, question: Question) -> int:
     if n_splits is None:
-        n = question.X_source.shape[0] + question.X_target.shape[0]
-        return next((times for most, times in SPLITS.items() if n <= most), 4)
+        return SPLITS[question.X_source.shape[0] + question.X_target.shape[0] > MANY_ROWS]
     return int(check_number(n_splits, "n_splits", low=3, whole=True))

@@ -54,6 +54,8 @@ TIMES_CHANCE = 2.0
 LEAST_SHARE = 0.03
 # The same holds for fewer new pairs than this, of any number of rows.
 FEWEST_NEW = 5
+# By geometry alone, fewer new pairs than this share of the rows may be rows in like places: of short names, say.
+LEAST_BY_GEOMETRY = 0.15
 # With this many known pairs, they judge a matching by shared columns.
 ENOUGH_TO_SETTLE = 10
 # Rows that fit a row of B which has a partner: from this many on, and this share of the matches, they are mentioned.

