@@ -6,7 +6,7 @@ JOBS   ?= 2
 OUT    ?= reproduced
 PYTEST := $(BIN)/python -m pytest -n $(JOBS) --dist worksteal
 
-.PHONY: help demo test test-slow test-data lint format bench bench-scale house reproduce render clean
+.PHONY: help demo test test-slow test-data test-stores lint format bench bench-scale house reproduce render clean
 .DEFAULT_GOAL := help
 
 help: ## Show this list
@@ -33,15 +33,24 @@ lint: $(VENV)/.dev ## Format, lint, types (strict) and import layers
 	$(BIN)/lint-imports --no-cache
 
 test: lint ## Lint, then the fast tests and all doctests; needs no data
-	ISTHMUS_DATA= $(PYTEST) -m "not slow and not data"
+	ISTHMUS_DATA= $(PYTEST) -m "not slow and not data and not stores"
 
 test-slow: $(VENV)/.dev ## The slow tests; need no data
-	ISTHMUS_DATA= $(PYTEST) -m "slow and not data" tests
+	ISTHMUS_DATA= $(PYTEST) -m "slow and not data and not stores" tests
 
 test-data: $(VENV)/.dev ## The tests on real data: make test-data ISTHMUS_DATA=FOLDER
 	@test -d "$(ISTHMUS_DATA)" || { echo "make test-data: ISTHMUS_DATA names no folder; give the folder that" \
 	  "docs/datasets.md describes, as in: make test-data ISTHMUS_DATA=FOLDER." >&2; exit 1; }
 	ISTHMUS_DATA="$(ISTHMUS_DATA)" $(PYTEST) -m data tests
+
+.venv-stores/.done: pyproject.toml
+	$(PYTHON) -m venv .venv-stores
+	.venv-stores/bin/python -m pip install --quiet --disable-pip-version-check \
+	  -e ".[tables,faiss,parquet,lancedb,chroma,qdrant,pgvector,langchain,llamaindex]" pytest pytest-xdist hypothesis pgserver
+	@touch $@
+
+test-stores: .venv-stores/.done ## The tests of vector stores and frameworks, in an environment of their own
+	.venv-stores/bin/python -m pytest -n $(JOBS) --dist worksteal -W default -m stores tests/stores
 
 format: $(VENV)/.dev ## Format the code with ruff
 	$(BIN)/ruff format .
@@ -76,6 +85,6 @@ render: $(VENV)/.demo ## Tables and figures once more from the committed records
 	  cmp -s rendered/$$file results/$$file && echo "$$file: as in results/" || echo "$$file: NOT as in results/"; done
 
 clean: ## Remove environments and caches
-	rm -rf $(VENV) .venv-metric-learn .pytest_cache .mypy_cache .ruff_cache .hypothesis build dist demo-output reproduced \
+	rm -rf $(VENV) .venv-metric-learn .venv-stores .pytest_cache .mypy_cache .ruff_cache .hypothesis build dist demo-output reproduced \
 	  rendered systems-runs defaults-runs
 	find src studies tests benchmarks examples -name __pycache__ -prune -exec rm -rf {} +

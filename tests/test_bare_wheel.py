@@ -121,6 +121,13 @@ MISSING = {
     "report": ("isthmus.view.report.page.load_libraries()", None),
     "transport": ("isthmus.GW().fit(*small)", None),
     "dask": ("isthmus.data.blocks.import_dask()", None),
+    "parquet": ("isthmus.stores.store.open_store('v.parquet')", None),
+    "lancedb": ("isthmus.stores.store.open_store('lancedb://a/b')", ["migrate", "lancedb://a/b", "--embed", "c"]),
+    "chroma": ("isthmus.stores.store.open_store('chroma://a/b')", None),
+    "qdrant": ("isthmus.stores.store.open_store('qdrant://a/b')", None),
+    "pgvector": ("isthmus.stores.store.open_store('postgresql://a#b')", None),
+    "langchain": ("isthmus.io.applications.as_langchain(None, None)", None),
+    "llamaindex": ("isthmus.io.applications.as_llama_index(None, None)", None),
     "progress": ("raised(lambda: isthmus.migrate(H, H, 'rows', kind='ridge', progress=True))", None),
 }
 """For each extra: what needs it in Python, and a command that does, where there is one."""
@@ -130,7 +137,7 @@ import numpy as np
 import isthmus
 from isthmus.cli.main import main
 
-for name in ("io.anndata", "cli.completion", "cli.review", "view.canvas", "data.blocks", "solvers", "io.tables"):
+for name in ("io.anndata", "io.applications", "stores.store", "cli.completion", "cli.review", "view.canvas", "data.blocks", "solvers", "io.tables"):
     importlib.import_module(f"isthmus.{name}")
 if "report" in sys.argv[2]:
     import isthmus.view.report.page

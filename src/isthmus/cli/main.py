@@ -46,6 +46,7 @@ exit status:
   0    success
   1    internal error; please report the traceback
   2    wrong option, bad input or unwritable output: one sentence on standard error, nothing on standard output
+  3    the gate of `migrate` was not reached
   130  interrupted by Ctrl-C (143 by SIGTERM, 129 by SIGHUP)
 Input files are never changed. An output file is written completely or not at all.
 """
@@ -57,7 +58,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return run_command("isthmus", lambda: _run(given), "Nothing was written.", name_written=True)
 
 
-def _run(arguments: list[str]) -> None:
+def _run(arguments: list[str]) -> int:
     options = make_parser(arguments).parse_args(arguments)
     run = import_module(f"isthmus.cli.{options.command}").run
     buffered = StringIO()
@@ -68,10 +69,11 @@ def _run(arguments: list[str]) -> None:
         on_terminal = sys.stdout is None or sys.stdout.isatty() or options.command == "review"
         with silence_libraries(), nullcontext() if on_terminal else redirect_stdout(buffered):
             try:
-                run(options)
+                status = run(options)
             except InputError as error:
                 raise InputError(_name_options(str(error), options)) from None
     print_output(buffered.getvalue())
+    return status or 0
 
 
 def _name_options(sentence: str, options: argparse.Namespace) -> str:

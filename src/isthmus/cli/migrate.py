@@ -1,94 +1,313 @@
-"""``isthmus migrate``: search an old index of vectors with vectors of a new model."""
+"""``isthmus migrate``: keep, bridge, convert or re-embed an old index of vectors under a new model."""
 
 from __future__ import annotations
 
 import argparse
+import re
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from isthmus._core.files import check_folder, fill_folder, write_whole
+from isthmus._core.files import check_folder, fill_folder, show_path, write_whole
 from isthmus.cli.console import Console
-from isthmus.cli.inputs import load_pairs, read_inputs
-from isthmus.cli.options import add_column_options, add_file_options, add_output_options, parse_count
-from isthmus.exceptions import InputError
+from isthmus.cli.inputs import load_pairs, pair_by_id, read_inputs
+from isthmus.cli.options import add_column_options, add_output_options, parse_count
+from isthmus.exceptions import InputError, warn
 
 if TYPE_CHECKING:
+    from isthmus.stores.store import Columns, Store
+    from isthmus.stores.store_migration import Embedding, Manifest, StoreSample
     from isthmus.tasks.migration.result import Adapter
 
 EXAMPLES = """\
 examples:
   isthmus migrate old.npy new.npy -o adapter/                       # row i of both is the same object
-  isthmus migrate old.parquet new.parquet --id doc --pairs pairs.csv -o adapter/
+  isthmus migrate old.parquet new.parquet --id doc -o adapter/      # rows of the same id
+  isthmus migrate old.npy new.npy --queries q_old.npy q_new.npy --judgements relevant.csv
+  isthmus migrate lancedb://./db/docs --text body --embed my_model:embed --sample 2000 --dry-run
+  isthmus migrate lancedb://./db/docs --text body --embed my_model:embed --apply convert -o run/
+  isthmus migrate run/ --resume
+  isthmus migrate run/ --rollback
 
 Files written to FOLDER: adapter.npz (for isthmus.Adapter.load), matrix.npy (the matrix from new to old vectors, with
-the offset as its last row; only for affine maps) and recall.txt (recall on held-out pairs).
+the offset as its last row; only for affine maps), recall.txt (the measurements) and, with --apply, manifest.json.
+Exit status 3: --gate was not reached, and nothing was written.
 """
 # With more features than this, fitting takes minutes.
 MANY = 2000
 FILES = "adapter.npz", "recall.txt", "matrix.npy"
+# What stops a process that waits for the gate.
+GATE_STATUS = 3
+MEASURES = "recall@1", "recall@10", "ndcg@10"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the options."""
-    add_file_options(parser, "OLD", "NEW", ("vectors of the old model", "vectors of the new model"), "row by row")
     add = parser.add_argument
+    stores = "vectors of the old model: a file, or a store (with --embed); for --resume and --rollback the FOLDER"
+    add("old", metavar="OLD", help=stores)
+    add("new", metavar="NEW", nargs="?", type=Path, help="file of vectors of the new model")
+    add(
+        "--pairs",
+        type=Path,
+        metavar="FILE",
+        help="known pairs: two columns of ids (default: equal ids, or row by row)",
+    )
     add("-o", "--output", type=Path, metavar="FOLDER", help="folder to write the adapter to")
     kinds = "kind of map: auto, ridge, procrustes, low_rank or kernel_ridge (default: auto)"
     add("--kind", default="auto", metavar="NAME", help=kinds)
     add("--seed", type=parse_count, default=0, metavar="N", help="random seed (default: 0)")
+    asked = parser.add_argument_group(
+        "queries", "Real queries, to compare keeping, bridging, converting, re-embedding."
+    )
+    both = ".npy files of the same queries by the old model and by the new one"
+    asked.add_argument("--queries", nargs=2, type=Path, metavar="FILE", help=both)
+    relevant = "table of relevant rows: the number of a query (from 0) and the id of a row of OLD"
+    asked.add_argument("--judgements", type=Path, metavar="FILE", help=relevant)
+    asked.add_argument("--cost-per-1k", type=float, metavar="C", help="cost of embedding 1,000 rows")
+    gate = f"measure of the action that has to be reached: {', '.join(MEASURES)}"
+    asked.add_argument("--gate", metavar="NAME=VALUE", help=gate)
+    store = parser.add_argument_group("stores", "LanceDB, Chroma, Qdrant, pgvector; .npy, .parquet and .faiss files.")
+    store.add_argument("--vector", default="vector", metavar="COL", help="column of the vectors (default: vector)")
+    model = "the new model: module:function (texts to vectors), a command (JSON lines), or FILE.npy (row by row)"
+    store.add_argument("--embed", metavar="MODEL", help=model)
+    store.add_argument("--sample", type=parse_count, default=2000, metavar="N", help="rows to embed (default: 2000)")
+    store.add_argument("--dry-run", action="store_true", help="measure, say what would be done, and write nothing")
+    todo = "what to do with the store: bridge (write the adapter), convert or reembed (new vectors, then a swap)"
+    store.add_argument("--apply", choices=("bridge", "convert", "reembed"), help=todo)
+    store.add_argument("--resume", action="store_true", help="go on with the migration in the FOLDER given as OLD")
+    store.add_argument("--rollback", action="store_true", help="put back the index of the FOLDER given as OLD")
     add_column_options(parser, label=False)
     add_output_options(parser)
 
 
-def run(options: argparse.Namespace) -> None:
-    """Fit an adapter, print the figures of held-out pairs, write it."""
+def run(options: argparse.Namespace) -> int:
+    """Measure, print the figures, write the adapter, and migrate a store; return the exit status."""
     screen = Console.of(options)
+    if options.resume or options.rollback:
+        return _continue(options, screen)
     if options.output is not None:
         check_folder(options.output)
+    _parse_gate(options.gate)
+    if options.new is None:
+        return _migrate_store(options, screen)
+    if options.embed or options.apply or options.dry_run:
+        raise InputError("--embed, --apply and --dry-run need a store; got a file NEW.")
+    options.old = Path(options.old)
     sides = read_inputs(options, (options.old, options.new), ("old", "new"), screen, scale=False)
     if sides is None:
-        return
+        return 0
     old, new = sides
-    pairs = load_pairs(options.pairs, old, new, screen)
+    pairs: Any = load_pairs(options.pairs, old, new, screen)
+    if pairs is None and options.id:
+        pairs = pair_by_id(old, new, screen)
     if pairs is None and old.table.n_rows != new.table.n_rows:
         got = f"none, and {old.table.n_rows:,} and {new.table.n_rows:,} rows"
         raise InputError(f"--pairs: expected known pairs, or files whose rows are the same objects, got {got}.")
     if max(old.X.shape[1], new.X.shape[1]) > MANY:
         screen.say(f"With more than {MANY:,} features this takes minutes; reduce texts by `components` in --plan.")
-    from isthmus import migrate
-    from isthmus.io.onnx import export_map
-
-    known = "rows" if pairs is None else pairs
-    adapter = migrate(old.X, new.X, known, kind=options.kind, random_state=options.seed, progress=screen.progress)
-    recall, lines = adapter.recall, _describe(adapter)
+    adapter = _learn(options, screen, old.X, new.X, "rows" if pairs is None else pairs, old.ids)
+    lines = _describe(adapter, options.cost_per_1k)
     screen.say("", *lines)
-    if options.output is not None:
-        with fill_folder(options.output, FILES) as folder:
-            adapter.save(folder / "adapter.npz")
-            write_whole(folder / "recall.txt", "\n".join([*lines, ""]).encode())
-            if adapter.kind != "kernel_ridge":
-                export_map(adapter, folder / "matrix.npy")
+    passed = _check_gate(options.gate, adapter, "bridge", screen)
+    if passed and options.output is not None:
+        _write(options.output, adapter, lines)
         screen.say(f"The adapter is in {options.output}.")
-    screen.answer(
-        {
-            "old": old.facts,
-            "new": new.facts,
-            "kind": adapter.kind,
-            "pairs": adapter.n_pairs,
-            "learned_from": list(recall.n_pairs),
-            "recall_at_1": [float(row[0]) for row in recall.at_1],
-            "recall_at_10": [float(row[0]) for row in recall.at_10],
-            "action": adapter.advice.action,
-            "advice": str(adapter.advice),
-            "output": None if options.output is None else str(options.output),
-        }
+    facts = {"old": old.facts, "new": new.facts, "output": None if options.output is None else str(options.output)}
+    screen.answer(facts | _adapter_facts(adapter))
+    return 0 if passed else GATE_STATUS
+
+
+def _learn(
+    options: argparse.Namespace, screen: Console, old: Any, new: Any, pairs: Any, ids: Sequence[str]
+) -> Adapter:
+    import numpy as np
+
+    from isthmus import migrate
+    from isthmus._core.files import open_regular
+    from isthmus.io.tables.plan import read_pairs
+
+    queries = judgements = None
+    if options.queries is not None:
+        queries = []
+        for path in options.queries:
+            with open_regular(path) as file:
+                try:
+                    queries.append(np.load(file, allow_pickle=False))
+                except (ValueError, EOFError):
+                    raise InputError(f"{show_path(path)}: expected an .npy file of vectors.") from None
+        if options.judgements is not None:
+            judgements = read_pairs(options.judgements, [str(i) for i in range(len(queries[0]))], ids)
+    elif options.judgements is not None:
+        raise InputError("--judgements: expected --queries with it.")
+    return migrate(
+        old,
+        new,
+        pairs,
+        queries=queries,
+        judgements=judgements,
+        kind=options.kind,
+        random_state=options.seed,
+        progress=screen.progress,
     )
 
 
-def _describe(adapter: Adapter) -> list[str]:
-    """Return the advice, the learning curve and the controls, for the screen and ``recall.txt``."""
+def _write(output: Path, adapter: Adapter, lines: list[str]) -> None:
+    from isthmus.io.onnx import export_map
+
+    with fill_folder(output, FILES) as folder:
+        adapter.save(folder / "adapter.npz")
+        write_whole(folder / "recall.txt", "\n".join([*lines, ""]).encode())
+        if adapter.kind != "kernel_ridge":
+            export_map(adapter, folder / "matrix.npy")
+
+
+def _adapter_facts(adapter: Adapter) -> dict[str, Any]:
     recall = adapter.recall
+    return {
+        "kind": adapter.kind,
+        "pairs": adapter.n_pairs,
+        "learned_from": list(recall.n_pairs),
+        "recall_at_1": [float(row[0]) for row in recall.at_1],
+        "recall_at_10": [float(row[0]) for row in recall.at_10],
+        "action": adapter.advice.action,
+        "advice": str(adapter.advice),
+        "options": None if adapter.options is None else adapter.options.to_dict(),
+    }
+
+
+def _describe(adapter: Adapter, cost: float | None, seconds: float | None = None) -> list[str]:
+    """Return the advice, the options, the learning curve and the controls, for the screen and ``recall.txt``."""
+    recall = adapter.recall
+    options = [] if adapter.options is None else ["Options:", *adapter.options.lines(cost, seconds)]
     curve = [f"    {n:,}: {figures}" for n, figures in zip(recall.n_pairs, recall.figures, strict=True)]
     controls = [f"    {name}: {figures}" for name, figures in recall.controls.items()]
-    head = [repr(adapter).strip("<>"), str(recall), adapter.sentence]
-    return [*head, "By the number of pairs learned from:", *curve, "Controls:", *controls]
+    cuts = ", ".join(f"{cut} → {adapter.threshold(cut):.2f}" for cut in (0.5, 0.7, 0.8, 0.9))
+    head = [repr(adapter).strip("<>"), str(recall), adapter.sentence, *options]
+    tail = ["Controls:", *controls, f"Thresholds of the old model for adapted queries: {cuts}"]
+    return [*head, "By the number of pairs learned from:", *curve, *tail]
+
+
+def _parse_gate(gate: str | None) -> tuple[str, float] | None:
+    if gate is None:
+        return None
+    found = re.fullmatch(r"(recall@1|recall@10|ndcg@10)=(0?\.\d+|0|1(?:\.0*)?)", gate)
+    if found is None:
+        raise InputError(f"--gate: expected one of {', '.join(MEASURES)}, = and a share, got {gate!r}.")
+    return found[1], float(found[2])
+
+
+def _check_gate(gate: str | None, adapter: Adapter, action: str, screen: Console) -> bool:
+    """Return whether the action reaches the gate, on queries where there are any, else on held-out rows."""
+    wanted = _parse_gate(gate)
+    if wanted is None:
+        return True
+    name, least = wanted
+    if adapter.options is not None and name != "recall@1":
+        option = adapter.options.find(action)
+        value = (option.recall if name == "recall@10" else option.ndcg).value
+    elif name == "ndcg@10":
+        raise InputError("--gate: ndcg@10 needs --queries.")
+    elif action == "re-embed":
+        raise InputError("--gate: reembed is measured by recall@10 or ndcg@10 on --queries.")
+    else:
+        last = adapter.recall.last
+        value = (last.at_1 if name == "recall@1" else last.at_10).value
+    passed = value >= least
+    screen.say(f"Gate {name} of {action}: {value:.3f}, {'reached' if passed else 'not reached'} ({least:g}).")
+    return passed
+
+
+def _columns(options: argparse.Namespace) -> Columns:
+    from isthmus.stores.store import Columns
+
+    return Columns(options.vector, (options.id or ["id"])[0], options.text[0] if options.text else None)
+
+
+def _migrate_store(options: argparse.Namespace, screen: Console) -> int:
+    from isthmus.stores.store import open_store
+    from isthmus.stores.store_migration import Embedding, sample_store
+
+    if options.embed is None:
+        raise InputError("migrate: expected a file NEW, or a store and --embed.")
+    if options.apply and options.output is None:
+        raise InputError("--apply: expected -o FOLDER for the adapter and the manifest.")
+    if options.apply and Path(options.output, "manifest.json").exists():
+        got = f"another migration, which is what --resume {options.output} or --rollback is for"
+        raise InputError(f"{show_path(options.output)}: expected a folder without a manifest, got {got}.")
+    store = open_store(options.old, _columns(options))
+    embedding = Embedding.of(options.embed, store.n)
+    screen.say(f"{options.old}: {store.n:,} vectors of {store.dimension} columns")
+    if store.warning:
+        warn(f"{options.old}: {store.warning}", UserWarning)
+    with screen.bar("migrate") as bar:
+        sample = sample_store(store, embedding, options.sample, _read_judged(options), options.seed, bar)
+    adapter = _learn(options, screen, sample.old, sample.new, sample.pairs, sample.ids)
+    seconds = 1000.0 * embedding.seconds[-1] if embedding.seconds else None
+    lines = _describe(adapter, options.cost_per_1k, seconds)
+    screen.say("", *lines)
+    action = {"convert": "convert", "reembed": "re-embed"}.get(options.apply, "bridge")
+    passed = _check_gate(options.gate, adapter, action, screen)
+    facts: dict[str, Any] = {"store": options.old, "rows": store.n, **_adapter_facts(adapter), "gate": passed}
+    if passed and options.output is not None and not options.dry_run:
+        _write(options.output, adapter, lines)
+    if options.apply and passed:
+        manifest = _plan(options, store, sample, adapter)
+        did = "would be written beside and swapped" if action != "bridge" else "would be stamped"
+        if options.dry_run:
+            screen.say(f"Dry run of {options.apply}: {store.n:,} rows {did}; nothing was written.")
+        else:
+            _run(manifest, options.output, adapter, embedding, screen, store)
+        facts["manifest"] = {"run": manifest.run, "state": manifest.state}
+    screen.answer(facts)
+    return 0 if passed else GATE_STATUS
+
+
+def _read_judged(options: argparse.Namespace) -> list[str]:
+    """Return the ids of the judged rows: they have to be embedded too."""
+    if options.judgements is None:
+        return []
+    from isthmus.io.tables.read import read_table
+
+    table = read_table(options.judgements)
+    return [str(cell) for cell in table.column(table.names[1]).to_list()] + [table.names[1]]
+
+
+def _plan(options: argparse.Namespace, store: Store, sample: StoreSample, adapter: Adapter) -> Manifest:
+    from isthmus.stores.store_migration import plan_migration
+
+    vectors = sample.new if options.apply != "convert" else adapter.to_new(sample.old[:2000])
+    return plan_migration(options.old, _columns(options), store, options.apply, options.embed, sample, vectors)
+
+
+def _run(
+    manifest: Manifest, folder: Path, adapter: Adapter, embedding: Embedding | None, screen: Console, store: Store
+) -> None:
+    from isthmus.stores.store_migration import Embedding, map_vectors, run_migration
+
+    make = map_vectors(adapter.to_new)
+    if manifest.action == "reembed":
+        model = embedding or Embedding.of(manifest.embed, store.n)
+        make = lambda start, block: model(store, start, block)  # noqa: E731
+    with screen.bar("migrate") as bar:
+        run_migration(manifest, folder, make, bar, store)
+    restore = f"isthmus migrate {folder} --rollback"
+    screen.say(f"{manifest.store}: {manifest.action} is done and verified; to undo it: {restore}")
+
+
+def _continue(options: argparse.Namespace, screen: Console) -> int:
+    """Go on with a migration, or undo it."""
+    from isthmus.stores.store_migration import Manifest, roll_back, show_manifest
+
+    path = Path(options.old)
+    if options.rollback:
+        manifest = roll_back(path)
+        screen.say(f"{manifest.store}: the old index is back.")
+    else:
+        from isthmus import Adapter
+
+        folder = path if path.is_dir() else path.parent
+        manifest = Manifest.load(path)
+        _run(manifest, folder, Adapter.load(folder / "adapter.npz"), None, screen, manifest.open())
+    screen.answer(show_manifest(manifest))
+    return 0

@@ -26,7 +26,9 @@ class TerminatedError(KeyboardInterrupt):
         super().__init__(signal.Signals(number).name)
 
 
-def run_command(program: str, run: Callable[[], None], after_stop: str = "", *, name_written: bool = False) -> int:
+def run_command(
+    program: str, run: Callable[[], int | None], after_stop: str = "", *, name_written: bool = False
+) -> int:
     """Run a command and return its exit status: 0, 2 for bad input, 130 after Ctrl-C, 128 + number after a signal.
 
     Parameters
@@ -46,7 +48,7 @@ def run_command(program: str, run: Callable[[], None], after_stop: str = "", *, 
     try:
         with record_writes() as list_written, _handle_signals():
             try:
-                run()
+                status = run()
             except SystemExit:  # --help, or an error that the parser has printed
                 print_output()
                 raise
@@ -65,7 +67,7 @@ def run_command(program: str, run: Callable[[], None], after_stop: str = "", *, 
         # the process by the signal instead of our status. Another exec clears that mark.
         exec("")
         return SIGNAL + getattr(stop, "number", signal.SIGINT)
-    return 0
+    return status or 0
 
 
 def print_output(text: str = "") -> None:

@@ -134,15 +134,24 @@ FOUND = 0.95
 USABLE = 0.5
 
 
+CAUTION = (
+    "Here rows search for rows, on which maps do better than on real queries; give queries by both models, best with "
+    "judgements, to compare with keeping the old model."
+)
+CUT_OFFS = "Thresholds of the old model don't hold for adapted rows: convert them by threshold()."
+
+
 @dataclass(frozen=True)
 class Advice:
     """The recommended action and its reason.
 
     Parameters
     ----------
-    action : {"bridge", "bridge until re-embedded", "re-embed"}
+    action : str
+        "bridge", "bridge until re-embedded" or "re-embed"; with queries also "keep", "convert" or "re-embed
+        progressively".
     reason : str
-        One sentence with the numbers.
+        The numbers, and what they don't say.
     """
 
     action: str
@@ -165,9 +174,11 @@ def give_advice(recall: Recall) -> Advice:
     found = f"{last.at_10} of {recall.n_queries} held-out objects are among the first ten"
     # Intervals that overlap: the map may have learned nothing about which row is which.
     if shuffled is not None and last.at_10.low <= shuffled.at_10.high:
-        return Advice(REEMBED, f"{found}, no better than after learning from shuffled pairs ({shuffled.at_10}).")
+        return Advice(
+            REEMBED, f"{found}, no better than after learning from shuffled pairs ({shuffled.at_10}). {CAUTION}"
+        )
     if last.at_10.value < USABLE:
-        return Advice(REEMBED, f"{found}, fewer than {USABLE:.0%}.")
+        return Advice(REEMBED, f"{found}, fewer than {USABLE:.0%}. {CAUTION}")
     if last.overlap is not None and old is not None and old.overlap is not None:
         neighbours = (
             f"{last.overlap.value:.2f} of the new model's neighbours among {recall.n_neighbours:,} rows are found "
@@ -178,7 +189,7 @@ def give_advice(recall: Recall) -> Advice:
         neighbours, as_before = "too few rows are known in both spaces to compare neighbours", False
     # Certainty is asked of recall only: neighbours have a fair control with the same rows, the old model.
     stays = last.at_10.low >= FOUND and as_before
-    return Advice(BRIDGE if stays else UNTIL, f"{found}, and {neighbours}.")
+    return Advice(BRIDGE if stays else UNTIL, f"{found}, and {neighbours}. {CUT_OFFS} {CAUTION}")
 
 
 OLD, ADAPTED = "old", "adapted"

@@ -36,11 +36,11 @@ from isthmus.data.domains import FORMS, KnownPairs, TwoDomains
 from isthmus.evidence.held_out import Proportion
 from isthmus.exceptions import InputError
 from isthmus.maps.regression import AffineMap, KernelMap
-from isthmus.tasks.migration.engine import COST_OF_BOTH, CURVED, KINDS, HeldOutSearch, Map, score_both_ways
+from isthmus.tasks.migration.engine import COST_OF_BOTH, CURVED, KINDS, Gallery, HeldOutSearch, Map, score_both_ways
 from isthmus.tasks.migration.evidence import (
     ADAPTED,
     BRIDGE,
-    REEMBED,
+    CUT_OFFS,
     UNTIL,
     Advice,
     Figures,
@@ -48,6 +48,7 @@ from isthmus.tasks.migration.evidence import (
     Thresholds,
     give_advice,
 )
+from isthmus.tasks.migration.options import CONVERT, Comparison, Queries, compare_options
 
 AUTO = "auto"
 # Pairs: with fewer no figure on held-out ones means anything.
@@ -167,6 +168,8 @@ class Adapter:
         Equivalent thresholds, which let the same share of the index pass.
     old_columns, new_columns : tuple of str, optional
         The names of the columns, where data frames were given.
+    options : Comparison, optional
+        What to keep, map or embed again, measured on the queries, where any were given.
 
     Examples
     --------
@@ -186,6 +189,7 @@ class Adapter:
     thresholds: Thresholds
     old_columns: tuple[str, ...] | None = None
     new_columns: tuple[str, ...] | None = None
+    options: Comparison | None = None
 
     def to_old(self, X: Any, *, out: Any = None) -> FloatArray:
         """Map rows of the new space (n, d_new) to the old one (n, d_old), where the index stays as it is.
@@ -259,13 +263,15 @@ class Adapter:
 
     @property
     def advice(self) -> Advice:
-        """Whether to bridge, to bridge until re-embedded, or to re-embed, and why."""
-        return give_advice(self.recall)
+        """What to do and why: by the comparison on queries where there is one, else by held-out rows."""
+        if self.options is None:
+            return give_advice(self.recall)
+        return Advice(self.options.verdict.name, f"{self.options.sentence} {CUT_OFFS}")
 
     @property
     def ok(self) -> bool | None:
-        """True: bridge. None: bridge until re-embedded. False: re-embed."""
-        return {BRIDGE: True, UNTIL: None, REEMBED: False}[self.advice.action]
+        """True: bridge or convert. None: bridge until re-embedded. False: what needs no map."""
+        return {BRIDGE: True, CONVERT: True, UNTIL: None}.get(self.advice.action, False)
 
     @property
     def sentence(self) -> str:
@@ -288,6 +294,7 @@ class Adapter:
             "recall": recall,
             "old_columns": self.old_columns,
             "new_columns": self.new_columns,
+            "options": None if self.options is None else asdict(self.options),
         }
         arrays: dict[str, Any] = {"about": np.array(json.dumps(about))}
         for name in MAPS:
@@ -307,6 +314,7 @@ class Adapter:
             right = (about["format"], about["version"]) == (FORMAT, VERSION) and about["kind"] in KINDS
             parts, n_pairs, recall = _parts(about["kind"]), _as_count(about["n_pairs"]), _read_recall(about["recall"])
             columns = [_as_names(about[f"{side}_columns"]) for side in ("old", "new")]
+            options = None if about.get("options") is None else Comparison.read(about["options"])
         except (KeyError, TypeError, ValueError, AttributeError, RecursionError):
             right = False
         check_part(right, path, f"the text of an adapter (version {VERSION} of the format)")
@@ -324,7 +332,7 @@ class Adapter:
         table = Thresholds(arrays["threshold_old"], arrays["threshold_adapted"])
         falling = all((np.diff(scale) <= 0.0).all() for scale in (table.old, table.adapted))
         check_part(falling and len(table.old) == len(table.adapted) > 0, path, "two falling tables of similarities")
-        return cls(about["kind"], forth, back, n_pairs, recall, table, *columns)
+        return cls(about["kind"], forth, back, n_pairs, recall, table, columns[0], columns[1], options)
 
     def __str__(self) -> str:
         return self.sentence
@@ -350,6 +358,8 @@ def migrate(
     new: Any,
     pairs: Any = "rows",
     *,
+    queries: Any = None,
+    judgements: Any = None,
     kind: str = AUTO,
     max_pairs: int = MOST,
     random_state: Any = 0,
@@ -367,6 +377,12 @@ def migrate(
     pairs : array (p, 2), "rows", (ids, ids) or KnownPairs
         Which rows of ``old`` and of ``new`` are the same object, each in one pair at most: row numbers; or that row i
         is row i; or, as a tuple, the ids of all rows of either side.
+    queries : (array (q, d_old), array (q, d_new)), optional
+        Real queries by both models, at least 20: then keeping the old model, bridging, converting and re-embedding
+        are compared on them. Rows that search for rows are no queries, and a map does better on them.
+    judgements : array (j, 2) of int, optional
+        Relevant rows: the number of a query and of a row of ``old``, which has to be in a pair. Without them, the
+        rows that the new model itself finds nearest count as relevant.
     kind : {"auto", "ridge", "procrustes", "low_rank", "kernel_ridge"}
         The map. ``"auto"`` takes the kind that finds held-out pairs, and their neighbours, best; kinds are compared
         on at most 2,000 pairs.
@@ -412,6 +428,10 @@ def migrate(
     # Sampled before pairs are held out: the figures are those of an adapter of that many pairs.
     known = _sample_pairs(domains.pairs, most, rng)
     names = column_names(old), column_names(new)
+    if judgements is not None and queries is None:
+        raise InputError("judgements: expected queries with them, got none.")
+    shape = domains.source.shape[1], domains.target.shape[1]
+    asked = None if queries is None else Queries.of(queries, judgements, shape, domains.source.shape[0])
     with reports:
         work = WorkCounter(reports, numbered=False)
         search = HeldOutSearch.of(domains.source.X, domains.target.X, known, _find_shared_columns(*names), work, rng)
@@ -423,7 +443,25 @@ def migrate(
         # The adapter learns from all pairs; the figures are of folds, which know fewer, and so err on the safe side.
         everything = np.arange(len(known))
         forth, back = (search.gallery.fit_map(kind, everything, back=reverse) for reverse in (False, True))
-        return Adapter(kind, forth, back, len(known), recall, table, *names)
+        options = (
+            None if asked is None else _compare(search.gallery, kind, asked, known, domains.source.shape[0], rng)
+        )
+        return Adapter(kind, forth, back, len(known), recall, table, *names, options)
+
+
+def _compare(gallery: Gallery, kind: str, asked: Queries, known: KnownPairs, n: int, rng: Generator) -> Comparison:
+    place = np.full(n, -1, dtype=np.intp)
+    place[known.source] = np.arange(len(known))
+    queries, relevant = asked.locate(place, rng)
+    return compare_options(
+        gallery.old,
+        gallery.new,
+        lambda pairs, back: gallery.fit_map(kind, pairs, back=back),
+        queries,
+        relevant,
+        n,
+        rng,
+    )
 
 
 def _sample_pairs(known: KnownPairs, most: int, rng: Generator) -> KnownPairs:

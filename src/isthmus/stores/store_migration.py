@@ -1,0 +1,314 @@
+"""A store's vectors under a new model: sampled, written beside, verified, swapped, and put back.
+
+What is done is in a manifest next to the adapter, from before the first row is written. The index changes at one
+moment, the swap; whenever the work stops before, the old index answers as it did, and the work can be resumed.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import shlex
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from importlib import import_module
+from pathlib import Path
+from typing import Any, TypeAlias
+from uuid import uuid4
+
+import numpy as np
+
+from isthmus._core.files import open_regular, show_path, write_whole
+from isthmus._core.progress import Progress
+from isthmus._core.validation import FloatArray, IntArray
+from isthmus.evidence.held_out import unit_rows
+from isthmus.exceptions import InputError
+from isthmus.stores.store import (
+    BLOCK,
+    Beside,
+    Block,
+    Columns,
+    Store,
+    as_vectors,
+    check_fingerprint,
+    fingerprint,
+    open_store,
+)
+from isthmus.tasks.migration.options import BRIDGE, CONVERT
+
+FORMAT, VERSION = "isthmus migration", 1
+MANIFEST = "manifest.json"
+# What --apply takes.
+ACTIONS = BRIDGE, CONVERT, "reembed"
+WRITING, VERIFIED, DONE, BACK = "writing", "verified", "applied", "rolled back"
+# Rows of the index that held-out rows are searched among, and blocks that are read again to verify.
+GALLERY, CHECKED = 20_000, 8
+# Rows of each block whose fingerprint is checked.
+CHECKED_ROWS = 100
+# Least cosine between a vector that was written and the same one read back: in a cosine collection norms are lost.
+SAME = 0.9999
+# New vectors of the rows from a place on, given their block.
+NewVectors: TypeAlias = Callable[[int, Block], FloatArray]
+
+
+@dataclass(frozen=True, eq=False)
+class Embedding:
+    """The new model: a file of vectors in the store's order, a Python function, or a command.
+
+    ``module:function`` takes a list of texts and returns their vectors; a command reads one JSON string per line and
+    writes one JSON list per line.
+    """
+
+    spec: str
+    embed: Callable[[list[str]], Any] | None = None
+    rows: Any = None
+    seconds: list[float] = field(default_factory=list)
+
+    @classmethod
+    def of(cls, spec: str, n: int) -> Embedding:
+        """Return the model of an option ``--embed``, for a store of n rows."""
+        if spec.endswith(".npy"):
+            with open_regular(spec):
+                rows = np.load(spec, mmap_mode="r", allow_pickle=False)
+            if rows.ndim != 2 or len(rows) != n:
+                raise InputError(f"--embed: expected a vector for each of the {n:,} rows, got shape {rows.shape}.")
+            return cls(spec, rows=rows)
+        # As `python -m` does: a function of the folder that the command runs in is found.
+        sys.path.insert(0, os.getcwd())
+        module, colon, name = spec.partition(":")
+        if colon and " " not in spec and "/" not in spec:
+            try:
+                return cls(spec, getattr(import_module(module), name))
+            except (ImportError, AttributeError) as error:
+                raise InputError(f"--embed: expected module:function, got {spec!r}: {error}.") from None
+        return cls(spec, lambda texts: _run_command(spec, texts))
+
+    def __call__(self, store: Store, start: int, block: Block) -> FloatArray:
+        """Return the new vectors of a block whose first row is the store's row ``start``."""
+        return self.embed_some(store, start, block, np.arange(len(block.ids)))
+
+    def embed_some(self, store: Store, start: int, block: Block, rows: IntArray) -> FloatArray:
+        """Return the new vectors of some rows of a block."""
+        if self.embed is None:
+            return as_vectors(self.rows[start + rows], "--embed")
+        texts = store.texts(block)
+        if not any(texts):
+            raise InputError("--text: expected texts to embed, found none in some rows; name their column or key.")
+        began = time.perf_counter()
+        found = as_vectors(self.embed([texts[i] for i in rows]), "--embed")
+        if len(found) != len(rows):
+            raise InputError(f"--embed: expected {len(rows)} vectors for as many texts, got {len(found)}.")
+        self.seconds[:] = [(time.perf_counter() - began) / len(rows)]
+        return found
+
+
+def _run_command(command: str, texts: list[str]) -> Any:
+    given = "".join(f"{json.dumps(text)}\n" for text in texts)
+    try:
+        found = subprocess.run(shlex.split(command), input=given, capture_output=True, text=True, check=True)
+        return [json.loads(line) for line in found.stdout.splitlines()]
+    except (OSError, ValueError, subprocess.CalledProcessError) as error:
+        said = str(getattr(error, "stderr", None) or error).strip().splitlines()[-1:]
+        raise InputError(f"--embed: the command {command[:60]!r} failed: {''.join(said)[:200]}.") from None
+
+
+@dataclass(frozen=True, eq=False)
+class StoreSample:
+    """Some rows of a store in memory: old vectors, and the new ones of the first of them."""
+
+    old: FloatArray
+    new: FloatArray
+    pairs: IntArray
+    ids: tuple[str, ...]
+
+
+def sample_store(
+    store: Store, embedding: Embedding, n: int, judged: Sequence[str], seed: int, bar: Progress
+) -> StoreSample:
+    """Read a random sample of the rows in one pass, and embed n of them, and the judged ones, by the new model.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> folder = tempfile.mkdtemp()
+    >>> for name in ("old", "new"):
+    ...     np.save(f"{folder}/{name}.npy", np.random.default_rng(0).normal(size=(100, 4)))
+    >>> store = open_store(f"{folder}/old.npy")
+    >>> sample = sample_store(store, Embedding.of(f"{folder}/new.npy", 100), 30, ["7"], 0, Progress(False, ""))
+    >>> len(sample.old), len(sample.new), "7" in [sample.ids[i] for i in sample.pairs[:, 0]]
+    (100, 31, True)
+    """
+    rng, wanted = np.random.default_rng(seed), set(judged)
+    order = rng.permutation(store.n)[:GALLERY]
+    chosen, kept = np.sort(order[:n]), np.sort(order)
+    old, ids, new, paired, start, n_kept = [], [], [], [], 0, 0
+    for block in store.blocks():
+        bar.report(f"reading {start:,} of {store.n:,} rows", start / store.n)
+        stop = start + len(block.ids)
+        names = [str(name) for name in block.ids]
+        here = kept[np.searchsorted(kept, start) : np.searchsorted(kept, stop)] - start
+        embedded = chosen[np.searchsorted(chosen, start) : np.searchsorted(chosen, stop)] - start
+        if wanted:
+            asked = np.array([i for i, name in enumerate(names) if name in wanted], dtype=np.intp)
+            here, embedded = np.union1d(here, asked), np.union1d(embedded, asked)
+        old.append(block.vectors[here])
+        ids += [names[i] for i in here]
+        if len(embedded):
+            new.append(embedding.embed_some(store, start, block, embedded))
+            paired.append(n_kept + np.searchsorted(here, embedded))
+        start, n_kept = stop, n_kept + len(here)
+    rows = np.concatenate(paired)
+    return StoreSample(np.concatenate(old), np.concatenate(new), np.c_[rows, np.arange(len(rows))], tuple(ids))
+
+
+@dataclass
+class Manifest:
+    """What is being done to a store: enough to go on with it, or to undo it."""
+
+    store: str
+    columns: dict[str, Any]
+    action: str
+    embed: str
+    before: dict[str, Any]
+    after: dict[str, Any]
+    run: str = field(default_factory=lambda: uuid4().hex[:8])
+    state: str = WRITING
+    restore: dict[str, Any] = field(default_factory=dict)
+
+    def save(self, folder: Path) -> None:
+        """Write the file, whole or not at all."""
+        content = {"format": FORMAT, "version": VERSION, **asdict(self)}
+        write_whole(folder / MANIFEST, json.dumps(content, indent=2).encode())
+
+    @classmethod
+    def load(cls, path: Path) -> Manifest:
+        """Read a file, or the one of a folder."""
+        path = path / MANIFEST if path.is_dir() else path
+        with open_regular(path) as file:
+            try:
+                content = json.loads(file.read())
+                if (content.pop("format"), content.pop("version")) != (FORMAT, VERSION):
+                    raise ValueError
+                return cls(**content)
+            except (ValueError, KeyError, TypeError, AttributeError):
+                raise InputError(
+                    f"{show_path(path)}: expected a manifest of `isthmus migrate`, got another file."
+                ) from None
+
+    def open(self) -> Store:
+        """Open the store."""
+        return open_store(self.store, Columns(**self.columns))
+
+    @property
+    def stamp(self) -> dict[str, Any]:
+        """What the metadata of the new index say."""
+        return {"run": self.run, "fingerprint": self.after["fingerprint"]}
+
+
+def plan_migration(
+    address: str, columns: Columns, store: Store, action: str, embed: str, sample: StoreSample, vectors: FloatArray
+) -> Manifest:
+    """Return the manifest of a migration that has not begun; ``vectors`` are some of those that will be written."""
+    known = store.read_stamp().get("fingerprint")
+    old = known or fingerprint(sample.old, "unknown")
+    if known:
+        check_fingerprint(known, sample.old, address)
+    name = embed if action == "reembed" else f"{embed}, mapped from the old vectors"
+    after = old if action == BRIDGE else fingerprint(vectors, name)
+    before = {"rows": store.n, "dimension": store.dimension, "fingerprint": old}
+    return Manifest(address, asdict(columns), action, embed, before, {"fingerprint": after})
+
+
+def run_migration(
+    manifest: Manifest, folder: Path, make: NewVectors, bar: Progress, store: Store | None = None
+) -> None:
+    """Write the new vectors beside the old ones, verify them, swap; go on where an earlier run has stopped."""
+    if manifest.state in (DONE, BACK):
+        raise InputError(
+            f"{show_path(folder)}: expected a migration that has not ended, got one that is {manifest.state}."
+        )
+    store = store or manifest.open()
+    if manifest.action == BRIDGE:
+        manifest.save(folder)
+        store.stamp({"fingerprint": manifest.before["fingerprint"], "run": manifest.run})
+    elif store.read_stamp().get("run") != manifest.run:
+        if store.n != manifest.before["rows"]:
+            got = f"{store.n:,}; migrate it again"
+            raise InputError(
+                f"{manifest.store}: expected {manifest.before['rows']:,} rows, as at the beginning, got {got}."
+            )
+        manifest.restore = manifest.restore or store.plan_swap(manifest.run)
+        manifest.save(folder)
+        d = manifest.after["fingerprint"]["dimension"]
+        beside = store.open_beside(manifest.run, d, folder, manifest.stamp)
+        _write_rows(manifest, store, beside, make, bar)
+        manifest.after |= verify_rows(store, beside, make, bar)
+        manifest.state = VERIFIED
+        manifest.save(folder)
+        store.swap(manifest.run, folder, manifest.stamp, manifest.restore)
+    manifest.state = DONE
+    manifest.save(folder)
+    # Only once the index has them: until then they are what a run is resumed from.
+    (folder / "vectors.f32").unlink(missing_ok=True)
+
+
+def _write_rows(manifest: Manifest, store: Store, beside: Beside, make: NewVectors, bar: Progress) -> None:
+    start = beside.n
+    for block in store.blocks(start):
+        bar.report(f"writing {start:,} of {store.n:,} rows", start / store.n)
+        vectors = make(start, block)
+        # An interrupted run may have been resumed with another model.
+        if len(vectors) >= CHECKED_ROWS:
+            check_fingerprint(manifest.after["fingerprint"], vectors[:CHECKED_ROWS], manifest.embed)
+        beside.append(block, vectors)
+        start += len(block.ids)
+
+
+def verify_rows(store: Store, beside: Beside, make: NewVectors, bar: Progress) -> dict[str, Any]:
+    """Check the number of new rows, and the ids and vectors of some blocks; return the count and a checksum."""
+    bar.report("verifying", 1.0)
+    if beside.count() != store.n:
+        raise InputError(
+            f"verification: expected {store.n:,} new rows, found {beside.count():,}; the old index is unchanged."
+        )
+    checksum = hashlib.sha256()
+    starts = np.unique(np.linspace(0, (store.n - 1) // BLOCK, CHECKED).round().astype(int)) * BLOCK
+    for start in starts.tolist():
+        block = next(store.blocks(start))
+        ids, found = beside.read(start, start + len(block.ids))
+        expected = make(start, block)
+        cosines = (
+            np.einsum("ij,ij->i", unit_rows(found), unit_rows(expected)) if found.shape == expected.shape else [0.0]
+        )
+        lengths = np.linalg.norm(expected, axis=1)
+        if (ids is not None and list(ids) != list(block.ids)) or not np.min(cosines + (lengths == 0.0)) >= SAME:
+            raise InputError(
+                f"verification: rows {start:,} and on were not written as expected; the old index is unchanged."
+            )
+        checksum.update(np.ascontiguousarray(found).tobytes())
+    return {"rows": beside.n, "checksum": checksum.hexdigest()}
+
+
+def roll_back(path: Path) -> Manifest:
+    """Put the old index back, as a manifest says."""
+    manifest = Manifest.load(path)
+    folder = path if path.is_dir() else path.parent
+    if manifest.action != BRIDGE and manifest.restore:
+        manifest.open().restore(manifest.run, manifest.restore)
+    manifest.state = BACK
+    manifest.save(folder)
+    return manifest
+
+
+def map_vectors(to_new: Callable[[Any], FloatArray]) -> NewVectors:
+    """Return the new vectors of a block from its old ones."""
+    return lambda start, block: as_vectors(to_new(block.vectors), "vectors")
+
+
+def show_manifest(manifest: Manifest) -> Mapping[str, Any]:
+    """Return what a manifest says, for JSON."""
+    return {"run": manifest.run, "state": manifest.state, "action": manifest.action, "restore": manifest.restore}
