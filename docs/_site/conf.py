@@ -29,7 +29,7 @@ suppress_warnings = ["misc.highlighting_failure"]
 
 myst_heading_anchors = 4
 myst_enable_extensions = ["deflist"]
-myst_links_external_new_tab = False
+smartquotes = False
 
 autosummary_generate = True
 autodoc_typehints = "none"

@@ -116,7 +116,7 @@ def make_reference() -> str:
 
 def make_commands() -> str:
     """Return the page of commands, from the parser itself."""
-    os.environ["COLUMNS"] = "96"
+    os.environ["COLUMNS"] = "80"
     parser = make_parser()
     commands = next(a for a in parser._actions if isinstance(a, argparse._SubParsersAction)).choices
     parts = ["# Commands", "Generated from the parser of `isthmus`; `isthmus COMMAND --help` prints the same."]
@@ -185,7 +185,7 @@ class LinkNames(SphinxTransform):
 def skip_member(app: Sphinx, what: str, name: str, thing: Any, skip: bool, options: Any) -> bool | None:
     """Leave out what scikit-learn gives to every estimator."""
     own = getattr(thing, "__module__", None) or getattr(getattr(thing, "fget", None), "__module__", None) or ""
-    given = name in ("get_metadata_routing", "set_output") or re.fullmatch(r"set_\w+_request", name)
+    given = name in ("__init__", "get_metadata_routing", "set_output") or re.fullmatch(r"set_\w+_request", name)
     return True if given or own.startswith("sklearn.") else None
 
 
