@@ -1,3 +1,7 @@
+#!/usr/bin/env -S uv run --script
+# /// script
+# dependencies = ["nox>=2025.2"]
+# ///
 """Tests in environments of their own: `nox` lists nothing to install by hand, `nox -s oldest` tests the lower bounds."""
 
 import re
@@ -6,6 +10,7 @@ from pathlib import Path
 
 import nox
 
+nox.needs_version = ">=2025.2"
 nox.options.default_venv_backend = "venv"
 FAST = ("-m", "not slow and not data", "-n", "2", "--dist", "worksteal")
 
@@ -48,3 +53,7 @@ def package(session: nox.Session) -> None:
     python = f"{session.create_tmp()}/empty/bin/python"
     session.run(python, "-m", "pip", "install", "--quiet", str(wheel), external=True)
     session.run(python, "-m", "isthmus", "--version", external=True)
+
+
+if __name__ == "__main__":
+    nox.main()
