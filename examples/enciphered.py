@@ -93,7 +93,7 @@ def count_right(folder: Path, truth: dict[str, str]) -> str:
     by_words = sum(truth[row["number"]] == manual[k]["name"] for row, k in zip(secret, nearest, strict=True))
     return (
         f"In truth, {right} of the {len(matches)} matches are right. The nearest neighbour by tf-idf of words is "
-        f"right for {by_words} of the {len(secret)} rows."
+        f"right for {by_words / len(secret):.0%} of the rows."
     )
 
 

@@ -15,6 +15,7 @@ from studies.linkage.methods import METHODS, TIME_LIMIT, LinkerError, Method, ru
 from studies.linkage.page import PICTURE, draw_reliability, page
 from studies.linkage.scoring import score_answer
 from studies.linkage.tasks import KNOWN, VARIANTS, Task, draw_task
+from studies.linkage.unrelated import read_records
 from studies.options import choose_parts, parse_seeds
 
 PROGRAM = "python -m studies.linkage"
@@ -155,7 +156,7 @@ def _render(options: argparse.Namespace) -> None:
     picture = options.page.parent / PICTURE
     picture.parent.mkdir(parents=True, exist_ok=True)
     write_whole(picture, draw_reliability(records))
-    write_text(options.page, page(records))
+    write_text(options.page, page(records, read_records()))
     print(options.page, picture, sep="\n")
 
 

@@ -28,6 +28,7 @@ from studies.linkage.tables import (
     worth_table,
 )
 from studies.linkage.tasks import KNOWN, TABLES, VARIANTS
+from studies.linkage.unrelated import Case, summarize_cases
 
 PICTURE = "pictures/linkage_reliability.png"
 OURS = "isthmus"
@@ -42,8 +43,8 @@ GOALS = {
 """The least F1 without known pairs."""
 
 
-def page(records: Sequence[Record]) -> str:
-    """The page in Markdown."""
+def page(records: Sequence[Record], cases: Sequence[Case]) -> str:
+    """The page in Markdown, of the runs on tables with partners and of the verdicts on many kinds of tables."""
     results = Results(records)
     tasks = [task for task in VARIANTS if results.systems(task)]
     versions = "; ".join(dict.fromkeys(record.versions for record in records))
@@ -79,6 +80,12 @@ other rows, so that F1 of new pairs can fall although nothing got worse: the las
 
 ![Share of right pairs over the probability that was claimed]({PICTURE})
 
+## False claims
+
+{CLAIMS}
+
+{summarize_cases(cases)}
+
 ## Time and memory
 
 {cost_table(results).markdown}
@@ -92,6 +99,11 @@ other rows, so that F1 of new pairs can fall although nothing got worse: the las
 {HOW}
 """
 
+
+CLAIMS = """\
+Tables of many kinds without a common object, some of them real, and tables of which rows are the same objects \
+(`python -m studies.linkage.unrelated`). A true success is right for at least half of the rows with a partner, and \
+is called matched by one control run; the verdict, with its further control runs, should keep it."""
 
 WHAT = """\
 F1, precision and recall are of *new* pairs: known ones count neither as found nor as missed. The columns \

@@ -12,6 +12,7 @@ import argparse
 import json
 import sys
 import time
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import partial
@@ -25,12 +26,19 @@ from isthmus.cli.process import run_command
 from isthmus.evidence.held_out import wilson_interval
 from isthmus.study.trial_rows import hash_name
 from isthmus.tasks.matching.evidence import MatchingEvidence, judge
-from studies.linkage.unrelated_tables import PARTNERED, UNRELATED, Tables
+from studies.linkage.unrelated_frames import PARTNERED_FRAMES, UNRELATED_FRAMES
+from studies.linkage.unrelated_tables import PARTNERED as PARTNERED_ARRAYS
+from studies.linkage.unrelated_tables import UNRELATED as UNRELATED_ARRAYS
+from studies.linkage.unrelated_tables import Tables
 from studies.options import parse_seeds
 
 HALF = 0.5
 """The recall from which on a matching is a true success."""
+UNRELATED = UNRELATED_ARRAYS | UNRELATED_FRAMES
+PARTNERED = PARTNERED_ARRAYS | PARTNERED_FRAMES
 RECORDS = Path(__file__).with_name("unrelated.jsonl")
+FALSE = "tables without a common object", "cases", "called matched", "with one control run", "highest excess"
+TRUE = "tables with partners", "cases", "true successes", "kept", "recall", "right", "claimed", "seconds"
 PROGRAM = "python -m studies.linkage.unrelated"
 
 
@@ -88,7 +96,8 @@ def run_case(kind: str, seed: int, folder: Path | None) -> Case:
 
 def _measure(kind: str, seed: int, related: bool, tables: Tables, found: Matching, seconds: float) -> Case:
     seen = found.evidence
-    assert isinstance(seen, MatchingEvidence)  # arrays share nothing
+    assert seen is not None  # rows are left to match
+    maps = seen if isinstance(seen, MatchingEvidence) else None
     i, j = found.pairs.T
     right = claimed = recall = 0.0
     if related:
@@ -103,10 +112,10 @@ def _measure(kind: str, seed: int, related: bool, tables: Tables, found: Matchin
         n=tables.A.shape[0],
         related=related,
         ok=found.ok,
-        before=judge(replace(seen, nulls=())),
-        excess=round(seen.excess, 2),
+        before=found.ok if maps is None else judge(replace(maps, nulls=())),
+        excess=0.0 if maps is None else round(maps.excess, 2),
         precision=round(seen.precision, 4),
-        nulls=len(seen.nulls),
+        nulls=0 if maps is None else len(maps.nulls),
         returned=len(i),
         right=round(right, 4),
         claimed=round(claimed, 4),
@@ -136,12 +145,28 @@ def run_missing(path: Path, kinds: Iterable[str], seeds: Iterable[int], folder: 
 
 def render_unrelated(cases: Sequence[Case]) -> str:
     """Return a markdown table: how often each kind of unrelated tables was called matched."""
-    head = ("tables without a common object", "cases", "called matched", "with one control run", "highest excess")
     rows = []
     apart = [case for case in cases if not case.related]
     for kind in [kind for kind in UNRELATED if any(case.kind == kind for case in apart)]:
         rows.append(_count_false(kind, [case for case in apart if case.kind == kind]))
-    return _write_table(head, [*rows, _count_false("**all**", apart)])
+    return _write_table(FALSE, [*rows, _count_false("**all**", apart)])
+
+
+def summarize_cases(cases: Sequence[Case]) -> str:
+    """Return markdown tables of all cases by what the tables share, and a list of the kinds that were claimed."""
+    groups = {"arrays that share nothing": UNRELATED_ARRAYS | PARTNERED_ARRAYS}
+    groups["frames with the same columns"] = UNRELATED_FRAMES | PARTNERED_FRAMES
+    parts = {
+        f"**{name}, {len({case.kind for case in some})} kinds**": some
+        for name, kinds in groups.items()
+        for related in (False, True)
+        if (some := [case for case in cases if case.kind in kinds and case.related is related])
+    }
+    false = [_count_false(name, some) for name, some in parts.items() if not some[0].related]
+    true = [_count_true(name, some) for name, some in parts.items() if some[0].related]
+    claimed = Counter(case.kind for case in cases if not case.related and case.ok is True)
+    listed = ", ".join(f"{kind} ({n})" for kind, n in claimed.items()) or "none"
+    return f"{_write_table(FALSE, false)}\n\nClaimed: {listed}.\n\n{_write_table(TRUE, true)}"
 
 
 def _count_false(name: str, cases: Sequence[Case]) -> tuple[str, ...]:
@@ -162,12 +187,11 @@ def render_related(cases: Sequence[Case]) -> str:
 
     A true success is a case that is matched by one control run, and right for half of the rows with a partner.
     """
-    head = ("tables with partners", "cases", "true successes", "kept", "recall", "right", "claimed", "seconds")
     rows = []
     true = [case for case in cases if case.related]
     for kind in [kind for kind in PARTNERED if any(case.kind == kind for case in true)]:
         rows.append(_count_true(kind, [case for case in true if case.kind == kind]))
-    return _write_table(head, [*rows, _count_true("**all**", true)])
+    return _write_table(TRUE, [*rows, _count_true("**all**", true)])
 
 
 def _count_true(name: str, cases: Sequence[Case]) -> tuple[str, ...]:

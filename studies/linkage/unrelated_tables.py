@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache, partial
 from pathlib import Path
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 import scipy.sparse as sp
@@ -40,7 +40,7 @@ class Tables:
 
     Parameters
     ----------
-    A, B : array or CSR (n, d), (m, d')
+    A, B : array, CSR or data frame (n, d), (m, d')
         Their rows.
     partner : array (n,)
         The row of B that is the same object, -1 where there is none; empty where no row has one.
@@ -50,8 +50,8 @@ class Tables:
         What is given as known pairs, and is wrong.
     """
 
-    A: Matrix
-    B: Matrix
+    A: Any
+    B: Any
     partner: IntArray
     ys: IntArray | None = None
     yt: IntArray | None = None

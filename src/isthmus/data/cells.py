@@ -12,40 +12,11 @@ from functools import partial
 from typing import Any
 
 # Words that people write into cells without a value, in lower case.
-MISSING = frozenset(
-    (
-        "",
-        "nan",
-        "null",
-        "none",
-        "nil",
-        "n/a",
-        "na",
-        "n.a.",
-        "n.a",
-        "#n/a",
-        "<na>",
-        "(null)",
-        "-",
-        "--",
-        "---",
-        "–",
-        "—",
-        "?",
-    )
-) | {
-    "\\n",
-    "unknown",
-    "tbd",
-    "tba",
-    "tbc",
-    "missing",
-    "unspecified",
-    "undefined",
-    "not available",
-    "not applicable",
-    "n/d",
-}
+MISSING = frozenset((
+    "", "nan", "null", "none", "nil", "n/a", "na", "n.a.", "n.a", "#n/a", "<na>", "(null)", "-", "--", "---", "–",
+    "—", "?", "\\n", "unknown", "tbd", "tba", "tbc", "missing", "unspecified", "undefined", "not available",
+    "not applicable", "n/d",
+))  # fmt: skip
 SIGNS = "$€£¥₹₩₽₺₪₫฿¢"
 CODES = "usd|eur|gbp|chf|jpy|cny|inr|aud|cad|nzd|sek|nok|dkk|pln|czk|huf|rub|try|brl|mxn|zar|krw|sgd|hkd|ils|rs|fr|kr"
 # Letters after a number that may be its unit; longer words make it a text.

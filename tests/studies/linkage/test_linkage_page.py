@@ -11,6 +11,7 @@ from studies.linkage.methods import METHODS, Answer, LinkerError
 from studies.linkage.page import draw_reliability, find_shortfalls, page
 from studies.linkage.tables import EMPTY, Results
 from studies.linkage.tasks import VARIANTS, Task
+from studies.linkage.unrelated import read_records
 
 LEVELS = {"isthmus": 0.99, "tfidf-words": 0.9, "tfidf-chars": 0.88, "columns": 0.5, "splink": 0.6}
 RUN = [
@@ -90,11 +91,11 @@ def test_a_failure_is_recorded_with_its_reason(fake_runs, tmp_path, capsys):
     failed = [record for record in RecordStore(tmp_path, "records").read().values() if record.score is None]
     assert {(record.system, record.status) for record in failed} == {("dedupe", "no mood")}
     assert "dedupe: failed: no mood" in capsys.readouterr().out
-    assert "failed (no mood)" in page(list(RecordStore(tmp_path, "records").read().values()))
+    assert "failed (no mood)" in page(list(RecordStore(tmp_path, "records").read().values()), [])
 
 
 def test_the_page_has_every_data_set_and_no_shortfall_where_there_is_none():
-    text = page(made_records())
+    text = page(made_records(), read_records())
     assert all(f"**{task}: F1 of new pairs**" in text for task in VARIANTS)
     assert "| **0.990** |" in text
     assert "Nothing, by the measures of this page." in text
@@ -134,4 +135,4 @@ def test_the_committed_page_is_that_of_the_committed_records():
     records = list(RecordStore(command.HERE, command.NAME).read().values())
     assert command.PAGE.exists() == bool(records)
     if records:
-        assert page(records) == command.PAGE.read_text(encoding="utf-8")
+        assert page(records, read_records()) == command.PAGE.read_text(encoding="utf-8")

@@ -1,5 +1,7 @@
 """Matching by shared columns: candidates, weights, probabilities, checks, and what ``match`` says of them."""
 
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -349,6 +351,13 @@ def test_the_verdict_needs_more_than_chance(accepted, claimed, null_share, confi
         100, 1000, accepted, claimed, null_share, 0, None, ("a", "b"), (), contradiction, confirmed
     )
     assert judge_linkage(seen) is ok
+
+
+def test_a_few_matches_are_a_success_only_with_known_pairs():
+    few = LinkageEvidence(50, 1000, 4, 0.99, 0.0, 0, None, ("a", "b"))
+    assert judge_linkage(few) is None
+    assert judge_linkage(replace(few, accepted=5)) is True
+    assert judge_linkage(replace(few, known=10)) is True
 
 
 @pytest.mark.parametrize(

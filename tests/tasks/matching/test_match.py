@@ -61,6 +61,13 @@ def test_without_any_pair_the_rows_find_their_partners(views, found):
     assert found.verdict.startswith("matched: ")
 
 
+def test_the_verdict_claims_the_mean_confidence_of_the_new_pairs(half):
+    pairs = known(half, 16)
+    found = match(half.A, half.B, pairs)
+    new = ~np.isin(found.pairs[:, 0], pairs[:, 0])
+    assert f"about {found.confidence[new].mean():.0%} of the new pairs should be right" in found.verdict
+
+
 def test_pairs_come_in_order_once_per_row_with_scores_and_confidences(found):
     i, j = found.pairs.T
     assert (np.diff(i) > 0).all()

@@ -142,4 +142,4 @@ def test_the_sentence_tells_known_pairs_from_new_ones():
         replace(GOOD, known=5), True, 12, (20, 30)
     )
     assert "of the new pairs should be right" in write_sentence(GOOD, True, 12, (20, 30))
-    assert "no new pair is sure enough" in write_sentence(GOOD, None, 0, (20, 30))
+    assert "too few new pairs are sure enough" in write_sentence(GOOD, None, 0, (20, 30))

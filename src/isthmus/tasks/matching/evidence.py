@@ -52,6 +52,8 @@ TIMES_CHANCE = 2.0
 # Tables without a common row can have a few rows that look the same, such as two editions of a paper: with fewer
 # matches than this share of the rows, only known pairs tell these from a small overlap.
 LEAST_SHARE = 0.03
+# The same holds for fewer new pairs than this, of any number of rows.
+FEWEST_NEW = 5
 # With this many known pairs, they judge a matching by shared columns.
 ENOUGH_TO_SETTLE = 10
 # Rows that fit a row of B which has a partner: from this many on, and this share of the matches, they are mentioned.
@@ -184,17 +186,22 @@ def add_null_runs(seen: MatchingEvidence, nulls: Iterable[Callable[[], float]]) 
     return seen
 
 
-def write_sentence(seen: MatchingEvidence, ok: bool | None, n_pairs: int, shape: tuple[int, int]) -> str:
-    """Return the verdict with its figures, in one sentence."""
+def write_sentence(
+    seen: MatchingEvidence, ok: bool | None, n_pairs: int, shape: tuple[int, int], claimed: float | None = None
+) -> str:
+    """Return the verdict with its figures, in one sentence; ``claimed`` is the mean confidence of the new pairs."""
     word = {True: "matched", False: "failed", None: "doubtful"}[ok]
     known = f", {seen.known:,} of them known" if seen.known and n_pairs else ""
-    return f"{word}: {n_pairs:,} pairs of {shape[0]:,} and {shape[1]:,} rows{known}; {_write_reason(seen, ok)}."
+    return (
+        f"{word}: {n_pairs:,} pairs of {shape[0]:,} and {shape[1]:,} rows{known}; {_write_reason(seen, ok, claimed)}."
+    )
 
 
-def _write_reason(seen: MatchingEvidence, ok: bool | None) -> str:
-    right = f"about {seen.precision:.0%} of the new pairs should be right"
+def _write_reason(seen: MatchingEvidence, ok: bool | None, claimed: float | None) -> str:
+    # The precision is that of all confirmed pairs; of these, the sure ones are returned.
+    right = f"about {seen.precision if claimed is None else claimed:.0%} of the new pairs should be right"
     if ok is None and judge(seen):
-        right = f"no new pair is sure enough; {right}"
+        right = f"too few new pairs are sure enough; {right}"
     runs = (
         f"two runs agree on {seen.agreement:.0%} of the rows, {seen.refound:.0%} re-found when held out (chance "
         f"{seen.null_refound:.0%}), mean best score {seen.value:.2f} (chance {seen.null_value:.2f})"
@@ -313,7 +320,7 @@ class LinkageEvidence:
     @property
     def hardly_overlap(self) -> bool:
         """Whether so few rows are matched, and so few pairs known, that the collections may have none in common."""
-        return self.known < ENOUGH_TO_SETTLE and self.accepted < LEAST_SHARE * self.rows
+        return self.known < ENOUGH_TO_SETTLE and self.accepted < max(LEAST_SHARE * self.rows, FEWEST_NEW)
 
     @property
     def least_precision(self) -> float:
@@ -371,7 +378,7 @@ def write_linkage_sentence(seen: LinkageEvidence, ok: bool | None, n_pairs: int,
     if seen.contradiction:
         parts.append(f"{_list_names(seen.contradiction)} contradict each other: drop one, or confirm pairs")
     elif seen.hardly_overlap and seen.accepted:
-        parts.append(f"less than {LEAST_SHARE:.0%} of the rows have a match, which may be chance")
+        parts.append("so few matches may be chance")
     if ok is None:
         parts.append(f"{max(1, ENOUGH_TO_SETTLE - seen.known)} confirmed pairs would settle it")
     if seen.sharing > max(FEW_SHARING, MUCH_SHARING * seen.accepted):

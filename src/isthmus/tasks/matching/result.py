@@ -28,6 +28,7 @@ from isthmus.exceptions import InputError
 from isthmus.geometry.similarity import NO_PARTNER, Prepared, apply_csls, find_best, prepare_rows
 from isthmus.tasks.matching.engine import Engine, as_engine
 from isthmus.tasks.matching.evidence import (
+    FEWEST_NEW,
     LinkageEvidence,
     MatchingEvidence,
     accept_matches,
@@ -513,13 +514,15 @@ def _make_matching(
     # Where labels forbid all candidates, the best of them is forbidden too.
     forbidden = keeping.forbid(np.arange(len(partner)), partner)
     sure = accept_matches(runs, confidence, keeping.enough, keeping.one_to_one) & ~forbidden
-    # Without a new pair there is no success.
-    if ok and not (sure & ~is_known).any():
+    # Without new pairs there is no success; a few of them are one only where held-out pairs were found, too.
+    if ok and (sure & ~is_known).sum() < (FEWEST_NEW if seen.held_out is None else 1):
         ok = None
     every = runs.found.mutual | is_known | (not keeping.one_to_one)
     kept = every if keeping.every else sure & (ok is True)
     i = np.flatnonzero(kept & ~forbidden)
     shape = len(keeping.codes[0]), len(keeping.codes[1])
+    new = confidence[i[~is_known[i]]]
+    claimed = float(new.mean()) if ok and len(new) else None
     return Matching(
         pairs=np.stack([i, partner[i]], axis=1),
         score=score[i],
@@ -527,7 +530,7 @@ def _make_matching(
         nearest=np.where(forbidden, -1, partner),
         shape=shape,
         ok=ok,
-        sentence=write_sentence(seen, ok, len(i), shape),
+        sentence=write_sentence(seen, ok, len(i), shape, claimed),
         evidence=seen,
         held_out_pairs=runs.held_out_pairs.rows,
     )

@@ -306,11 +306,6 @@ class Cloud:
         """The number of points of the source and of the target."""
         return len(self.rows[0]), len(self.rows[1])
 
-    @property
-    def has_predicted(self) -> bool:
-        """Whether a point without a label has a class."""
-        return any(name != NO_CLASS for name, known in zip(self.groups, self.known, strict=True) if not known)
-
     def legend(self) -> list[tuple[str, int, str]]:
         """Return name, number of points and colour of each class, as :func:`order_classes` orders them."""
         counts, names = Counter(self.groups), order_classes(self.groups)
