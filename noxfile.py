@@ -2,7 +2,7 @@
 # /// script
 # dependencies = ["nox>=2025.2"]
 # ///
-"""Tests in environments of their own: `nox` lists nothing to install by hand, `nox -s oldest` tests the lower bounds."""
+"""Tests in environments of their own; `nox -s oldest` tests the lower bounds of the dependencies."""
 
 import re
 import tomllib
@@ -24,7 +24,7 @@ def tests(session: nox.Session) -> None:
 
 @nox.session(python="3.11")
 def oldest(session: nox.Session) -> None:
-    """Run the fast tests with the oldest NumPy, SciPy, scikit-learn and joblib that the project claims to work with."""
+    """Run the fast tests with the oldest NumPy, SciPy, scikit-learn and joblib that the project names."""
     project = tomllib.loads(Path("pyproject.toml").read_text(encoding="utf-8"))["project"]
     bounds = [re.sub(r">=([\d.]+).*", r"==\1.*", each) for each in project["dependencies"]]
     session.install("-e", ".[test]", *bounds)

@@ -106,8 +106,8 @@ def match(
 
     Either gets ``obs[key_added + "_partner"]``, the name of its partner in the other (missing where none is sure),
     ``obs[key_added + "_confidence"]``, the probability of the match (zero where there is none), and
-    ``uns[key_added]``: the verdict in one sentence, whether the matching worked, and versions. All of it can be kept in
-    ``.h5ad`` files. The modalities of a MuData object are AnnData objects: give ``mdata["rna"], mdata["atac"]``.
+    ``uns[key_added]``: the verdict in one sentence, whether the matching worked, and versions. All of it can be kept
+    in ``.h5ad`` files. The modalities of a MuData object are AnnData objects: give ``mdata["rna"], mdata["atac"]``.
 
     Parameters
     ----------
@@ -131,7 +131,7 @@ def match(
     --------
     >>> from anndata import AnnData
     >>> rng = np.random.default_rng(0)
-    >>> A = rng.gamma(0.3, size=(100, 8)) @ rng.normal(size=(8, 20))
+    >>> A = rng.gamma(0.3, size=(80, 8)) @ rng.normal(size=(8, 20))
     >>> rna, atac = AnnData(A), AnnData(A[::-1] @ rng.normal(size=(20, 15)))
     >>> found = match(rna, atac, random_state=0)
     >>> found.ok, bool((atac.obs["isthmus_partner"] == atac.obs_names[::-1]).mean() > 0.9)
