@@ -11,7 +11,13 @@ project = "isthmus"
 author = copyright = "The isthmus developers"
 version = release = isthmus.__version__
 root_doc = "index"
-exclude_patterns = ["_site", "auto/examples/*.ipynb", "auto/examples/*.py", "auto/examples/*.md5"]
+exclude_patterns = [
+    "_site",
+    "sg_execution_times.rst",
+    "auto/examples/*.ipynb",
+    "auto/examples/*.py",
+    "auto/examples/*.md5",
+]
 templates_path = ["templates"]
 extensions = [
     "sphinx.ext.autodoc",
