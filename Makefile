@@ -6,7 +6,7 @@ JOBS   ?= 2
 OUT    ?= reproduced
 PYTEST := $(BIN)/python -m pytest -n $(JOBS) --dist worksteal
 
-.PHONY: help demo test test-slow test-data test-stores lint format bench bench-scale house reproduce render clean
+.PHONY: help demo docs test test-slow test-data test-stores lint format bench bench-scale house reproduce render clean
 .DEFAULT_GOAL := help
 
 help: ## Show this list
@@ -25,6 +25,15 @@ $(VENV)/.dev: pyproject.toml
 demo: $(VENV)/.demo ## Match a table with an enciphered one; name digits that nobody labelled: controls, verdicts, pictures
 	$(BIN)/python examples/enciphered.py
 	$(BIN)/python examples/digits_demo.py
+
+.venv-docs/.docs: pyproject.toml
+	$(PYTHON) -m venv .venv-docs
+	.venv-docs/bin/python -m pip install --quiet --disable-pip-version-check -e ".[docs]"
+	@touch $@
+
+docs: .venv-docs/.docs ## The site in build/docs: warnings are errors, all links inside of it are checked
+	.venv-docs/bin/python -m sphinx -W --keep-going -j $(JOBS) -q -b html -c docs/_site docs build/docs
+	.venv-docs/bin/python docs/_site/check.py build/docs
 
 lint: $(VENV)/.dev ## Format, lint, types (strict) and import layers
 	$(BIN)/ruff format --check .
@@ -85,6 +94,7 @@ render: $(VENV)/.demo ## Tables and figures once more from the committed records
 	  cmp -s rendered/$$file results/$$file && echo "$$file: as in results/" || echo "$$file: NOT as in results/"; done
 
 clean: ## Remove environments and caches
-	rm -rf $(VENV) .venv-metric-learn .venv-stores .pytest_cache .mypy_cache .ruff_cache .hypothesis build dist demo-output reproduced \
+	rm -rf $(VENV) .venv-docs .venv-metric-learn .venv-stores docs/auto .pytest_cache .mypy_cache .ruff_cache .hypothesis build \
+	  dist demo-output reproduced \
 	  rendered systems-runs defaults-runs
 	find src studies tests benchmarks examples -name __pycache__ -prune -exec rm -rf {} +

@@ -13,7 +13,10 @@ import pytest
 from isthmus import MLHD, Polynomial
 
 ROOT = Path(__file__).parent.parent
-PAGES = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")])
+MADE = ROOT / "docs" / "auto"
+"""What `make docs` writes."""
+PAGES = sorted(page for page in [*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")] if MADE not in page.parents)
+SECTIONS = ("tutorials", "how-to", "reference", "explanation", "evidence")
 PRESENT = [page for page in PAGES if page.name != "CHANGELOG.md"]
 """A change log also names what has been removed."""
 NOTATION = ROOT / "docs" / "notation.md"
@@ -122,6 +125,17 @@ def test_every_relative_link_resolves(page: Path) -> None:
         assert linked.exists(), target
         if anchor and linked.suffix == ".md":
             assert anchor in anchors(linked), target
+
+
+def test_every_page_is_in_a_section_of_the_site() -> None:
+    """The links of the sections' pages are the contents of the site."""
+    docs = ROOT / "docs"
+    sections = [docs / f"{name}.md" for name in SECTIONS]
+    links = {
+        target.partition("#")[0] for page in sections for target in LINK.findall(page.read_text(encoding="utf-8"))
+    }
+    listed = {(docs / link).resolve() for link in links}
+    assert {page for page in PAGES if docs in page.parents} - {docs / "index.md", *sections} <= listed
 
 
 @pytest.mark.parametrize(("letter", "expression"), rows("Sizes", 0, 2))

@@ -7,7 +7,7 @@ import scipy.sparse as sp
 import isthmus
 from conftest import make_domains, real_data
 from isthmus import InputError, LabelTransfer, MissingDependencyError
-from isthmus.io.anndata import transfer_labels
+from isthmus.io.anndata import match, transfer_labels
 
 FILE = "single_cell/snareseq.npz"
 
@@ -150,3 +150,20 @@ def test_cell_types_from_genes_to_chromatin(ad, tmp_path):
     transfer_labels(rna, atac, "cell_type")
     right = (atac.obs["cell_type"].astype(object) == words(y[others]))[~atac.obs["cell_type_given"]]
     assert right.mean() > 0.8
+
+
+def test_rows_are_matched_and_partners_survive_a_file(ad, tmp_path):
+    rng = np.random.default_rng(0)
+    A = rng.gamma(0.3, size=(80, 8)) @ rng.normal(size=(8, 20))
+    rna = ad.AnnData(A)
+    rna.obs_names = [f"rna {i}" for i in range(80)]
+    atac = ad.AnnData((A @ rng.normal(size=(20, 15)))[::-1].copy())
+    first, second = match(rna, atac, key_added="same", random_state=0, copy=True)
+    assert "same" not in rna.uns
+    assert first.uns["same"]["ok"] == "True"
+    second.write_h5ad(tmp_path / "atac.h5ad")
+    stored = ad.read_h5ad(tmp_path / "atac.h5ad").obs["same_partner"]
+    sure = stored.notna()
+    assert sure.mean() > 0.9
+    assert [*stored[sure]] == [f"rna {79 - int(name)}" for name in stored.index[sure]]
+    assert [*first.obs["same_confidence"]] == [*second.obs["same_confidence"]][::-1]

@@ -1,4 +1,4 @@
-"""AnnData objects (extra ``anndata``): transfer labels from one to another that has other features."""
+"""AnnData objects (extra ``anndata``): match the rows of two, or transfer labels, where their features differ."""
 
 from __future__ import annotations
 
@@ -12,12 +12,13 @@ from sklearn.base import clone
 
 from isthmus._core.validation import Matrix, as_labels, check_matrix, is_unlabelled
 from isthmus.exceptions import InputError, import_extra
+from isthmus.tasks.matching import result as matching
 from isthmus.tasks.transfer.result import LabelTransfer
 
-__all__ = ["transfer_labels"]
+__all__ = ["match", "transfer_labels"]
 
 
-KEY, POINTS = "isthmus", "X_isthmus"
+KEY = "isthmus"
 
 
 def transfer_labels(
@@ -27,11 +28,12 @@ def transfer_labels(
     use_rep: str | tuple[str, str] | None = None,
     *,
     model: LabelTransfer | None = None,
+    key_added: str = KEY,
     copy: bool = False,
 ) -> tuple[Any, Any] | None:
     """Carry the labels of a reference over to a query of other features, by :class:`~isthmus.LabelTransfer`.
 
-    Both get ``obsm["X_isthmus"]``, the points of the common space, and ``uns["isthmus"]``: the verdict in one
+    Both get ``obsm["X_" + key_added]``, the points of the common space, and ``uns[key_added]``: the verdict in one
     sentence, parameters and versions. The query gets ``obs[field]``, where labels that it had are kept;
     ``obs[field + "_confidence"]``, the probability of the label (one for those it had); and
     ``obs[field + "_given"]``, whether it had one. All of it can be kept in ``.h5ad`` files. Where anything is wrong,
@@ -50,6 +52,8 @@ def transfer_labels(
         reference and the query.
     model : LabelTransfer, optional
         Its parameters; it is not changed.
+    key_added : str
+        Where points and summary are stored.
     copy : bool
         Whether to leave both objects alone and return copies of them.
 
@@ -84,14 +88,79 @@ def transfer_labels(
     query.obs[f"{field}_confidence"] = confidence
     query.obs[f"{field}_given"] = given
     for data, found in zip((reference, query), points, strict=True):
-        data.obsm[POINTS] = found
-        data.uns[KEY] = {**about, "versions": dict(about["versions"])}
+        data.obsm[f"X_{key_added}"] = found
+        data.uns[key_added] = {**about, "versions": dict(about["versions"])}
     return (reference, query) if copy else None
+
+
+def match(
+    reference: Any,
+    query: Any,
+    use_rep: str | tuple[str, str] | None = None,
+    *,
+    key_added: str = KEY,
+    copy: bool = False,
+    **options: Any,
+) -> Any:
+    """Find the rows of two AnnData objects that are the same object, by :func:`isthmus.match`.
+
+    Either gets ``obs[key_added + "_partner"]``, the name of its partner in the other (missing where none is sure),
+    ``obs[key_added + "_confidence"]``, the probability of the match (zero where there is none), and
+    ``uns[key_added]``: the verdict in one sentence, whether the matching worked, and versions. All of it can be kept
+    in ``.h5ad`` files. The modalities of a MuData object are AnnData objects: give ``mdata["rna"], mdata["atac"]``.
+
+    Parameters
+    ----------
+    reference, query : AnnData (n, d), (m, d')
+        Both collections.
+    use_rep : str or (str, str), optional
+        As in :func:`transfer_labels`.
+    key_added : str
+        Where partners and summary are stored.
+    copy : bool
+        Whether to leave both objects alone and return copies of them.
+    **options
+        Of :func:`isthmus.match`, such as ``pairs``, ``y_source`` and ``random_state``.
+
+    Returns
+    -------
+    Matching or (AnnData, AnnData)
+        The matching; with ``copy=True`` the changed copies.
+
+    Examples
+    --------
+    >>> from anndata import AnnData
+    >>> rng = np.random.default_rng(0)
+    >>> A = rng.gamma(0.3, size=(80, 8)) @ rng.normal(size=(8, 20))
+    >>> rna, atac = AnnData(A), AnnData(A[::-1] @ rng.normal(size=(20, 15)))
+    >>> found = match(rna, atac, random_state=0)
+    >>> found.ok, bool((atac.obs["isthmus_partner"] == atac.obs_names[::-1]).mean() > 0.9)
+    (True, True)
+    """
+    _check_anndata(reference, query)
+    keys = _check_keys(use_rep)
+    for name, data in (("reference", reference), ("query", query)):
+        _check_writable(data, name, copy)
+    rows = _get_rows(reference, keys[0], "reference"), _get_rows(query, keys[1], "query")
+    found = matching.match(*rows, **options)
+    about = {"verdict": str(found), "ok": str(found.ok), "versions": _list_versions()}
+    both = (reference.copy(), query.copy()) if copy else (reference, query)
+    names = [np.asarray(data.obs_names, dtype=object) for data in both]
+    for side, data in enumerate(both):
+        own, other = found.pairs[:, side], found.pairs[:, 1 - side]
+        partner, confidence = np.full(data.n_obs, None, dtype=object), np.zeros(data.n_obs)
+        partner[own], confidence[own] = names[1 - side][other], found.confidence
+        data.obs[f"{key_added}_partner"], data.obs[f"{key_added}_confidence"] = partner, confidence
+        data.uns[key_added] = {**about, "versions": dict(about["versions"])}
+    return both if copy else found
+
+
+def _list_versions() -> dict[str, str]:
+    return {name: version(name) for name in ("isthmus", "numpy", "scikit-learn", "anndata")}
 
 
 def _describe(system: LabelTransfer, field: str, keys: tuple[str, str]) -> dict[str, Any]:
     """Return the summary in types that an ``.h5ad`` file can hold: no None, and parameters as one text."""
-    packages = ("isthmus", "numpy", "scikit-learn", "anndata")
     return {
         "verdict": system.verdict_,
         "source_used": bool(system.source_used_),
@@ -100,7 +169,7 @@ def _describe(system: LabelTransfer, field: str, keys: tuple[str, str]) -> dict[
         "unlabelled_classes": np.array([str(each) for each in system.unlabelled_classes_], dtype=object),
         "shares": np.asarray(system.shares_),
         "parameters": json.dumps(system.get_params(deep=False), default=repr, sort_keys=True),
-        "versions": {name: version(name) for name in packages},
+        "versions": _list_versions(),
     }
 
 

@@ -1,0 +1,59 @@
+#!/usr/bin/env -S uv run --script
+# /// script
+# dependencies = ["nox>=2025.2"]
+# ///
+"""Tests in environments of their own; `nox -s oldest` tests the lower bounds of the dependencies."""
+
+import re
+import tomllib
+from pathlib import Path
+
+import nox
+
+nox.needs_version = ">=2025.2"
+nox.options.default_venv_backend = "venv"
+FAST = ("-m", "not slow and not data", "-n", "2", "--dist", "worksteal")
+
+
+@nox.session(python=["3.11", "3.12", "3.13", "3.14"])
+def tests(session: nox.Session) -> None:
+    """Run the fast tests with the newest dependencies."""
+    session.install("-e", ".[test]")
+    session.run("pytest", *FAST, *session.posargs)
+
+
+@nox.session(python="3.11")
+def oldest(session: nox.Session) -> None:
+    """Run the fast tests with the oldest NumPy, SciPy, scikit-learn and joblib that the project names."""
+    project = tomllib.loads(Path("pyproject.toml").read_text(encoding="utf-8"))["project"]
+    bounds = [re.sub(r">=([\d.]+).*", r"==\1.*", each) for each in project["dependencies"]]
+    session.install("-e", ".[test]", *bounds)
+    session.run("pytest", *FAST, *session.posargs)
+
+
+@nox.session
+def docs(session: nox.Session) -> None:
+    """Build the site."""
+    session.run("make", "docs", external=True)
+
+
+@nox.session
+def package(session: nox.Session) -> None:
+    """Build sdist and wheel, check both, and use the wheel in an empty environment."""
+    session.install("build", "twine", "check-wheel-contents")
+    for old in Path("dist").glob("isthmus-*"):
+        old.unlink()
+    session.run("python", "-m", "build")
+    wheel, sdist = next(Path("dist").glob("*.whl")), next(Path("dist").glob("*.tar.gz"))
+    session.run("twine", "check", "--strict", str(wheel), str(sdist))
+    session.run("check-wheel-contents", str(wheel))
+    if sdist.stat().st_size > 2_000_000:
+        session.error(f"{sdist}: {sdist.stat().st_size / 1e6:.1f} MB, expected at most 2.")
+    session.run("python", "-m", "venv", f"{session.create_tmp()}/empty", silent=True)
+    python = f"{session.create_tmp()}/empty/bin/python"
+    session.run(python, "-m", "pip", "install", "--quiet", str(wheel), external=True)
+    session.run(python, "-m", "isthmus", "--version", external=True)
+
+
+if __name__ == "__main__":
+    nox.main()
