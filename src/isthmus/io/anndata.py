@@ -143,7 +143,6 @@ def match(
         _check_writable(data, name, copy)
     rows = _get_rows(reference, keys[0], "reference"), _get_rows(query, keys[1], "query")
     found = matching.match(*rows, **options)
-    about = {"verdict": str(found), "ok": str(found.ok), "versions": _list_versions()}
     both = (reference.copy(), query.copy()) if copy else (reference, query)
     names = [np.asarray(data.obs_names, dtype=object) for data in both]
     for side, data in enumerate(both):
@@ -151,7 +150,7 @@ def match(
         partner, confidence = np.full(data.n_obs, None, dtype=object), np.zeros(data.n_obs)
         partner[own], confidence[own] = names[1 - side][other], found.confidence
         data.obs[f"{key_added}_partner"], data.obs[f"{key_added}_confidence"] = partner, confidence
-        data.uns[key_added] = {**about, "versions": dict(about["versions"])}
+        data.uns[key_added] = {"verdict": str(found), "ok": str(found.ok), "versions": _list_versions()}
     return both if copy else found
 
 
