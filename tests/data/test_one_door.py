@@ -37,6 +37,8 @@ ELSEWHERE = {
     "io/anndata": "a slot of an AnnData object, which messages name",
     "io/tables/features": "a column of a table that holds matrices",
     "retrieval/rules": "new rows of a fitted system in a partition of a Dask array, and points of an index",
+    "stores/store": "vectors of a store, a block at a time",
+    "tasks/migration/options": "queries by both models, that a migration is measured on",
     "tasks/migration/result": "new rows of an adapter, some of them a block at a time",
     "tasks/transfer/result": "shared features of new rows of a fitted system",
     "view": "pictures of rows as they are",

@@ -253,8 +253,8 @@ def estimate_over_splits(d: FloatArray, overlap: float, tail: float = 0.05, leas
 
     Examples
     --------
-    >>> print(estimate_over_splits(np.array([0.02, 0.04, 0.03, 0.03]), 0.05))
-    +3.0 points [+2.0, +4.0]
+    >>> print(estimate_over_splits(np.array([0.02, 0.04, 0.03, 0.03]), 0.1))
+    +3.0 points [+1.9, +4.1]
     """
     J, mean = len(d), float(d.mean())
     deviation = float(np.sqrt((1.0 / J + overlap) * d.var(ddof=1)))

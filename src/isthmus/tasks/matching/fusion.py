@@ -369,9 +369,9 @@ def measure_null_share(
 
     Two halves of A, or of B, have no row in common. A match of a control counts if its rows are as alike as those of
     most matches of A and B: weights and probabilities that are learned from few rows can make a match of anything,
-    but likeness is not learned. Of small tables every pair of rows that choose each other counts, accepted or not,
-    and a tiny A is also matched with a table whose words are those of B, dealt to its cells at random. Rows that are
-    alike by chance are as many as pairs of rows: halves have a quarter of them.
+    but likeness is not learned. Of small tables every pair of rows that choose each other counts, accepted or not;
+    such pairs are as many as pairs of rows, of which halves have a quarter. A tiny A is also matched with a table
+    whose words are those of B, dealt to its cells at random.
     """
     (n, m), small = comparer.shape, min(comparer.shape) <= SMALL
     controls = [comparer.halves(side, rng, HALF) for side in (0, 1) * (CONTROLS if small else 1)]
@@ -383,7 +383,8 @@ def measure_null_share(
         agreement = control.compare(control.candidates())
         found = _match_control(agreement, small)
         n_alike = min(len(found), int((likeness(agreement)[found] >= level).sum()) / AS_ALIKE)
-        shares.append(min(1.0, n_alike * n * m / (max(1, control.shape[0] * control.shape[1]) * min(n, m))))
+        share = n_alike / max(1, min(control.shape))
+        shares.append(min(1.0, share * max(n, m) / max(control.shape)) if small else share)
     return max(shares)
 
 

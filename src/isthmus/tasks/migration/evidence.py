@@ -155,7 +155,7 @@ class Advice:
     """
 
     action: str
-    reason: str
+    reason: str = field(repr=False)
 
     def __str__(self) -> str:
         return f"{self.action}: {self.reason}"
