@@ -54,6 +54,13 @@ def test_success(seen, expected):
     assert judge(seen) is expected
 
 
+def test_without_held_out_pairs_an_excess_that_may_be_chance_is_doubtful():
+    few = replace(GOOD, rows=20)
+    assert few.excess < 3.0
+    assert judge(few) is None
+    assert judge(replace(few, held_out=HELD.held_out, shuffled=HELD.shuffled)) is True
+
+
 def test_consensus_is_agreement_times_the_gain_over_the_control():
     assert GOOD.consensus == pytest.approx(0.9 * 0.75)
     assert replace(GOOD, refound=0.1).consensus == 0.0

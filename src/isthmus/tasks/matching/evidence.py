@@ -38,6 +38,8 @@ MOSTLY_RIGHT = 0.53
 CONSENSUS = 0.23
 # It has also succeeded with this much consensus on right pairs, if the excess is this many standard errors.
 RIGHT_CONSENSUS, MANY_ERRORS = 0.1, 6.0
+# Without held-out pairs, a success with a smaller excess than this is doubtful.
+LEAST_ERRORS = 3.0
 # From this excess on a success is clear: of 411 pairs of unrelated tables, none exceeded 4.1.
 CLEAR = 12.0
 # With less, most rows outside known pairs have no partner, or not the one that was found.
@@ -156,8 +158,8 @@ def judge(seen: MatchingEvidence) -> bool | None:
 
     With held-out pairs: at least half of their partners are among the first ten, and more than by the control run.
     Without: by the consensus, or by less of it where far more rows are confirmed than by chance, and by better scores
-    than the control's, unless known pairs, however few, contradict. That judges the maps; where other rows have
-    hardly more partners than by chance, the matching is doubtful.
+    than the control's, unless known pairs, however few, contradict. That judges the maps; where hardly
+    more rows, or other rows, are confirmed than by chance, the matching is doubtful.
     """
     if seen.held_out is not None and seen.shuffled is not None:
         maps = seen.held_out.near >= MOST_NEAR * seen.held_out.n and seen.held_out.near > seen.shuffled.near
@@ -170,7 +172,7 @@ def judge(seen: MatchingEvidence) -> bool | None:
         some = seen.consensus * right >= RIGHT_CONSENSUS and seen.excess >= MANY_ERRORS
         agreed = seen.consensus >= CONSENSUS or some
         maps = seen.value >= seen.null_value + GAIN and agreed and not seen.contradicted
-        others = True
+        others = seen.excess >= LEAST_ERRORS
     if not maps:
         return False
     return True if others and seen.precision >= MOSTLY_RIGHT else None
