@@ -16,7 +16,7 @@ from conftest import LIMIT
 
 ROOT = Path(__file__).parents[1]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-FOR_DEVELOPERS = {"test", "bench", "dev"}
+FOR_DEVELOPERS = {"test", "bench", "docs", "dev"}
 
 pytestmark = pytest.mark.slow
 

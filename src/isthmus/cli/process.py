@@ -45,6 +45,7 @@ def run_command(
     """
     if isinstance(sys.stdout, TextIOWrapper):  # a terminal whose encoding has no "→" prints "?"
         sys.stdout.reconfigure(errors="replace")
+    status: int | None = None
     try:
         with record_writes() as list_written, _handle_signals():
             try:

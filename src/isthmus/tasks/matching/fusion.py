@@ -153,7 +153,7 @@ def match_by_fields_and_maps(
     shown = comparer.needs_confirmation or len(problem.known) >= ENOUGH_TO_SETTLE
     unclear = found.share < CLEAR or min(comparer.shape) <= SMALL
     if len(linkage.accepted) and unclear and not shown:
-        found = replace(found, null_share=measure_null_share(comparer, linkage, rng, progress))
+        found = replace(found, null_share=measure_null_share(problem, linkage, rng, progress))
     return found
 
 
@@ -363,7 +363,7 @@ def _standard_errors(shares: FloatArray) -> float:
 
 
 def measure_null_share(
-    comparer: Comparer, linkage: Linkage, rng: Generator, progress: Callable[[str], None]
+    problem: FusionProblem, linkage: Linkage, rng: Generator, progress: Callable[[str], None]
 ) -> float:
     """Return the largest share of rows that are matched where no row has a partner: the chance level.
 
@@ -371,10 +371,12 @@ def measure_null_share(
     most matches of A and B: weights and probabilities that are learned from few rows can make a match of anything,
     but likeness is not learned. Of small tables every pair of rows that choose each other counts, accepted or not;
     such pairs are as many as pairs of rows, of which halves have a quarter. A tiny A is also matched with a table
-    whose words are those of B, dealt to its cells at random.
+    whose words are those of B, dealt to its cells at random. Where rows of A may be the same object, only
+    B is cut.
     """
+    comparer, sides = problem.comparer, (0, 1) if problem.one_to_one else (1,)
     (n, m), small = comparer.shape, min(comparer.shape) <= SMALL
-    controls = [comparer.halves(side, rng, HALF) for side in (0, 1) * (CONTROLS if small else 1)]
+    controls = [comparer.halves(side, rng, HALF) for side in sides * (CONTROLS if small else 1)]
     controls += [comparer.shuffle(rng) for _ in range(CONTROLS if min(n, m) <= TINY else 0)]
     level = np.quantile(likeness(linkage.agreement)[linkage.matches[linkage.accepted]], 1.0 - AS_ALIKE)
     shares = []
