@@ -103,9 +103,9 @@ other rows, so that F1 of new pairs can fall although nothing got worse: the las
 CLAIMS = """\
 Tables of many kinds without a common object, some of them real, and tables of which rows are the same objects \
 (`python -m studies.linkage.unrelated`). A true success is right for at least half of the rows with a partner, and \
-is called matched by one control run; the verdict, with its further control runs, should keep it. The first final run \
-on frames claimed 8 of 109 tables and led to stricter rules; these are fresh draws, two of which led to one more rule \
-and were then run again (the module says which)."""
+is called matched by one control run; the verdict, with its further control runs, should keep it. The first final \
+run on frames claimed 8 of 109 tables and led to stricter rules; these are fresh draws, two of which led to one more \
+rule and were then run again (the module says which)."""
 
 WHAT = """\
 F1, precision and recall are of *new* pairs: known ones count neither as found nor as missed. The columns \

@@ -3,11 +3,11 @@
 ``python -m studies.linkage.unrelated --data FOLDER`` runs what is not recorded yet, and prints the tables. Seeds from
 100 on are for development. Seeds 0 to 7 were the first final run (``unrelated-first.jsonl``, stopped before its end):
 it showed that further control runs turned true successes with few partners into failures, where they can only cast
-doubt. After that was changed, fresh seeds were run once, from 20 on. Frames with the same columns came later: of their
-first final run (seeds 20 and 21, ``unrelated-frames-first.jsonl``) 8 of 109 cases were claimed. Then chance levels of
-small tables were made to grow with the pairs of rows, and few matches by geometry alone became doubtful; seeds 30 and
-31 are the run after that. Two false claims among its first 119 cases led to the least excess of three standard errors:
-the five cases that it changes, arrays included, were run again.
+doubt. After that was changed, fresh seeds were run once, from 20 on. Frames with the same columns came
+later: of their first final run (seeds 20 and 21, ``unrelated-frames-first.jsonl``) 8 of 109 cases were claimed. Then
+chance levels of small tables were made to grow with the pairs of rows, and few matches by geometry alone became
+doubtful; seeds from 30 on are the run after that. Two false claims among its first 119 cases led to the least excess
+of three standard errors: the five cases that it changes, arrays included, were run again.
 """
 
 from __future__ import annotations
