@@ -32,6 +32,7 @@ OUTSIDE = {
     "benchmarks/RESULTS.md": "benchmarks",
     "benchmarks/SCALE.md": "benchmarks-scale",
     "benchmarks/LINKAGE.md": "benchmarks-linkage",
+    "benchmarks/SPEED.md": "benchmarks-speed",
     "benchmarks/SYSTEMS_SCALE.md": "benchmarks-systems",
 }
 SECTIONS = ("index", "tutorials", "how-to", "reference", "explanation", "evidence")
