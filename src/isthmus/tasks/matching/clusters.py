@@ -47,7 +47,7 @@ TIMES_CHANCE = 3.0
 CLEARLY_APART, APART = 4.0, 2.0
 # The percentile of the log-odds of matches from which on another candidate is a link, too.
 CLEAR = 50.0
-# A row has this many candidates, or more.
+# With fewer rows there are too few candidates to tell two kinds of them apart.
 FEWEST_ROWS = 20
 
 
