@@ -117,7 +117,7 @@ def _render(options: argparse.Namespace) -> None:
 def render_page(folder: Path = RECORDS) -> str:
     """The page of the records in a folder."""
     first, errors = (list(RecordStore(folder, name).read().values()) for name in ("few-first", "error_rates"))
-    return page(committed_records(folder), verdicts.section(verdicts.read(folder), errors), first)
+    return page(committed_records(folder), verdicts.section(verdicts.read(folder), errors), first, errors)
 
 
 def committed_records(folder: Path = RECORDS) -> dict[str, list[Record]]:
