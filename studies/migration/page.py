@@ -27,10 +27,33 @@ MAPS = {
     "auto, both ways": "auto, both ways",
     "isotrieve ridge": "isotrieve ridge",
 }
+FOLLOW = {"bridge": "bridge", "bridge until re-embedded": "bridge", "re-embed": "re-embed"}
+"""What is done at once by those who follow an advice from held-out rows alone."""
 Record = dict[str, Any]
-INTRODUCTION = """\
-# What to do when the embedding model has changed, measured
+TITLE = "# What to do when the embedding model has changed, measured\n\n"
+SUMMARY = """\
+## Summary
 
+**Question.** The embedding model has changed. Should the index stay as it is, should a learned map connect the new \
+model and the old index, or must everything be embedded again?
+
+**Answer.** Without queries the question can't be answered: the advice from held-out rows alone loses {blind:.2f} of \
+recall@10 on average. With {queries} known queries and {few} rows embedded by both models, the verdict is within \
+{near:g} of the best option in {right} of {trials} trials; with {least} rows it loses {lost:.2f} on average. Keeping \
+the old model was best in {keep} of {all} trials, embedding again in {again}, a map in {mapped}. A map loses {short} \
+of recall@10 against keeping the old model with {least} pairs, and {long} with {most} pairs.
+
+**Limits.** Two collections of short texts, three models, seed {seeds}. Maps between models of one family were not \
+measured, nor queries of real users.
+
+**What to do.** Collect {queries} queries with their right answers and embed {few} rows by both models; then run \
+`isthmus.migrate(..., queries=, judgements=)` and follow its verdict. If the old model can still be called, and its \
+recall is good enough, keep it until everything has been embedded again. Use a map only if the old model is gone. \
+Avoid an index that mixes mapped and embedded rows: in {halves} of {all} trials a half-embedded index was worse than \
+the old one.
+
+"""
+INTRODUCTION = """\
 Real embedding models on real texts with real queries: is the old model worth keeping, is a map good enough, or must the index be
 embedded again? This page is generated from `studies/migration/records.jsonl`.
 
@@ -54,8 +77,36 @@ def write_page(records: Sequence[Record]) -> str:
     """The whole page."""
     trials, maps = ([r for r in records if key in r] for key in ("true", "maps"))
     seeds = sorted({r["seed"] for r in trials})
-    parts = [INTRODUCTION.format(seeds=" and ".join(map(str, seeds))), _findings(trials), _options(trials)]
+    opening = f"{TITLE}{_summarize(trials)}{INTRODUCTION}"
+    parts = [opening.format(seeds=" and ".join(map(str, seeds))), _findings(trials), _options(trials)]
     return "\n".join([*parts, _verdicts(trials), _maps(maps), HOW])
+
+
+def _summarize(trials: Sequence[Record]) -> str:
+    least, few, *_, most = sorted({r["pairs"] for r in trials})
+    at = {pairs: [r for r in trials if r["pairs"] == pairs] for pairs in (least, few, most)}
+    lost = {pairs: [loss(r, r["verdict"]) for r in some] for pairs, some in at.items()}
+    gaps = {pairs: np.mean([_find_gap(r) for r in some]) for pairs, some in at.items()}
+    best = [max(r["true"], key=r["true"].get) for r in trials]
+    return SUMMARY.format(
+        blind=np.mean([loss(r, FOLLOW[r["blind"]]) for r in trials]),
+        queries=f"{np.median([r['asked'] for r in at[few]]):.0f}",
+        near=NEAR,
+        right=sum(x <= NEAR for x in lost[few]),
+        trials=len(at[few]),
+        lost=np.mean(lost[least]),
+        keep=best.count("keep"),
+        again=best.count("re-embed"),
+        mapped=best.count("bridge") + best.count("convert"),
+        all=len(trials),
+        short=f"{gaps[least]:.2f}",
+        long=f"{gaps[most]:.2f}",
+        seeds=" and ".join(map(str, sorted({r["seed"] for r in trials}))),
+        halves=sum(r["true"]["re-embed progressively (50% first)"] < r["true"]["keep"] for r in trials),
+        least=f"{least:,}",
+        few=f"{few:,}",
+        most=f"{most:,}",
+    )
 
 
 def _settings(records: Sequence[Record]) -> dict[tuple[Any, ...], list[Record]]:
@@ -79,12 +130,17 @@ def loss(record: Record, option: str) -> float:
     return float(max(record["true"].values()) - record["true"][option])
 
 
+def _find_gap(record: Record) -> float:
+    """Return what the better map loses against keeping the old model."""
+    true = record["true"]
+    return float(true["keep"] - max(true["bridge"], true["convert"]))
+
+
 def _findings(trials: Sequence[Record]) -> str:
     lost = [loss(r, r["verdict"]) for r in trials]
     worst = max(trials, key=lambda r: loss(r, r["verdict"]))
     best = [max(r["true"], key=r["true"].get) for r in trials]
-    follow = {"bridge": "bridge", "bridge until re-embedded": "bridge", "re-embed": "re-embed"}
-    blind = [loss(r, follow[r["blind"]]) for r in trials]
+    blind = [loss(r, FOLLOW[r["blind"]]) for r in trials]
     bridges = [r for r in trials if r["blind"] != "re-embed"]
     worse = [r for r in bridges if r["true"]["bridge"] < r["true"]["keep"]]
     counts = ", ".join(f"{OPTIONS[o]} in {best.count(o)}" for o in OPTIONS if best.count(o))
@@ -93,7 +149,7 @@ def _findings(trials: Sequence[Record]) -> str:
     halves = sum(r["true"]["re-embed progressively (50% first)"] < r["true"]["keep"] for r in trials)
     gaps: dict[int, list[float]] = {}
     for r in trials:
-        gaps.setdefault(r["pairs"], []).append(r["true"]["keep"] - max(r["true"]["bridge"], r["true"]["convert"]))
+        gaps.setdefault(r["pairs"], []).append(_find_gap(r))
     short = ", ".join(f"{np.mean(gap):.2f} with {pairs:,} pairs" for pairs, gap in sorted(gaps.items()))
     where = f"{worst['collection']}, {worst['old']} → {worst['new']}, {worst['pairs']:,} pairs"
     return f"""\
