@@ -197,18 +197,21 @@ def transfer_sentence(found: Mapping[str, Board], systems: list[str]) -> str:
     """Where the best system is above the best control."""
     said = []
     for variant, board in found.items():
-        copied = [name for name in board.design.controls if name.startswith(transfer.COPIED)]
-        wins = [
-            group
-            for k, group in enumerate(board.groups)
-            if max(_means(board, systems, k)) > max(_means(board, copied, k))
-        ]
+        wins = [group for group, above in compare_with_copies(board, systems).items() if above]
         said.append(f"{variant} pairs: {', '.join(wins) if wins else 'nowhere'}")
     return (
         "**The best system is above the better of the two ways to learn from copied labels** (by its mean, with the "
         f"best of several chosen on either side) with {'; '.join(said)}. Elsewhere the map adds nothing to the "
         "labels that pairs carry by themselves."
     )
+
+
+def compare_with_copies(board: Board, systems: list[str]) -> dict[str, bool]:
+    """Whether the best system is above the better way to learn from copied labels, by data set."""
+    copied = [name for name in board.design.controls if name.startswith(transfer.COPIED)]
+    return {
+        group: max(_means(board, systems, k)) > max(_means(board, copied, k)) for k, group in enumerate(board.groups)
+    }
 
 
 def _describe_draws(board: Board) -> str:

@@ -60,11 +60,11 @@ are too few for both sides. {_capital(format_seeds(first.seeds))}, each with row
 
 def verdict_sentences(found: Mapping[str, Board], null: Mapping[str, Board]) -> str:
     """How often the verdict of a matching is right, over all data sets and variants."""
-    runs = [run for board in found.values() for run in _runs(board, matching.MATCH)]
+    runs = [run for board in found.values() for run in list_runs(board, matching.MATCH)]
     worked = [said for score, said in runs if score >= WORKED_FROM]
     between = [said for score, said in runs if FAILED_BELOW <= score < WORKED_FROM]
     failed = [said for score, said in runs if score < FAILED_BELOW]
-    labelled = [run for name in matching.LABELLED for run in _runs(found[matching.LABELLED_IN], name)]
+    labelled = [run for name in matching.LABELLED for run in list_runs(found[matching.LABELLED_IN], name)]
     misled = [said for score, said in labelled if score < FAILED_BELOW]
     wrong = _said(found[matching.WRONG_IN], matching.WRONG)
     nothing = [said for board in null.values() for said in _said(board, matching.MATCH)]
@@ -87,7 +87,7 @@ def _share(said: list[float], what: float) -> str:
     return f"{count} ({count / max(len(said), 1):.0%})"
 
 
-def _runs(board: Board, name: str) -> list[tuple[float, float]]:
+def list_runs(board: Board, name: str) -> list[tuple[float, float]]:
     """Recall@1 and verdict of every run."""
     pairs = zip(board.scores(name).ravel().tolist(), _said(board, name), strict=True)
     return [(score, said) for score, said in pairs if np.isfinite(score) and np.isfinite(said)]
