@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
+import numpy as np
+
+from isthmus.study.board import HOLDS, REVERSED, format_points
 from isthmus.study.records import Record
 from studies.systems import by_labels, by_pairs
 from studies.systems.by_labels import SPOILT, spoilt
@@ -11,7 +14,7 @@ from studies.systems.by_pairs import shuffled_name
 from studies.systems.findings import Comparison, Findings
 from studies.systems.notes import absent, endings, remarks
 from studies.systems.preparation import COMPONENTS_PER_CLASS, SVD_SIZE
-from studies.systems.reading import RIDGE, join_names, labels_reading, pairs_reading
+from studies.systems.reading import RIDGE, join_differences, join_names, labels_reading, pairs_reading
 from studies.systems.rows import N_PAIRS
 from studies.systems.tables import difference_table, score_table, several_table
 from studies.views import MOST_TESTED, SOURCE_PER_CLASS, UNLABELLED_PER_CLASS
@@ -32,7 +35,7 @@ def page(records: Iterable[Record]) -> str:
     return f"""\
 # All systems and controls on real pairs of domains
 
-Made by `python -m studies.systems` from the records in `studies/systems/records`, seeds {seeds[0]} to {seeds[-1]}. \
+{summarize_findings(labels, pairs)}Made by `python -m studies.systems` from the records in `studies/systems/records`, seeds {seeds[0]} to {seeds[-1]}. \
 {"; ".join(dict.fromkeys(record.versions for record in every))}. The systems are those of `isthmus.systems()` with \
 their defaults; new ones take part by themselves.
 
@@ -49,6 +52,29 @@ their defaults; new ones take part by themselves.
 {endings(every, (labels, pairs))}
 """
 
+
+SUMMARY = """\
+## Summary
+
+**Question.** Many systems learn from two domains with different features. Which of them classifies target rows best, \
+does it use the source at all, and is it better than a rule that never sees the source?
+
+**Answer.** With one labelled target row per class, {above_bar} of {systems} systems {is_are} significantly \
+above the best target-only rule over all pairs of domains{winners}; {below} are below it. {gain} are better \
+with the true source than with noise in its place, but {misled} of these are still below the best target-only rule. With {known} known pairs and no target label, {above_pairs} of {by_pairs} are above the best target-only \
+rule; of those that ran on all data, {best} gains most ({best_points} points). But a rule without any map is better \
+than {below_no_map} of the {by_pairs}: the source's classifier labels the paired rows, and a target-only rule learns \
+from these labels.
+
+**Limits.** One setting for all data, small samples ({source} source rows per class), six pairs of domains. Systems \
+for equal features or for ordered classes are tested outside their purpose here. A system that is poor at classifying may be good at \
+search: that is [another question](../../docs/pairs.md).
+
+**What to do.** Compute a target-only rule that uses the unlabelled rows before anything else (`SelfTrainedLDA`). \
+With labels in both domains take `LabelTransfer`. With known pairs try copied labels first, then `mlhd-rbf` or \
+`kcca+nn`. In a study of your own, include a source of noise and a target-only rule.
+
+"""
 
 PROTOCOL = f"""\
 Fixed before these runs, on development seeds from 100 on; one setting for all data, and nothing chosen by the result.
@@ -77,6 +103,39 @@ flipping signs, adjusted for all systems of a column (Holm); **bold** there mean
 a pair share objects: this is about these data. The *interval over pairs* has the mean of each pair of domains as a \
 unit, and is about other data of such kinds; it is wide, as there are few. In the columns of single pairs, bold \
 means only that the interval of that cell alone leaves out zero: one in twenty does so by luck."""
+
+
+def summarize_findings(labels: Findings, pairs: Findings) -> str:
+    """The summary for practitioners; empty where a part has no records."""
+    if not labels.board.seeds or not pairs.board.seeds:
+        return ""
+    against = labels.compare(by_labels.names(), labels.bar)
+    noise = source_comparison(labels, by_labels.names(), "noise")
+    names = tuple(system.name for system in by_pairs.taking_part())
+    against_pairs, no_map = pairs.compare(names, pairs.bar), pairs.compare(names, pairs.best_of(NO_MAP))
+    above, below, gain = against.with_verdict(HOLDS), against.with_verdict(REVERSED), noise.with_verdict(HOLDS)
+    complete = {
+        name: claim.difference.mean
+        for name, claim in against_pairs.claims.items()
+        if claim.difference is not None and np.isfinite(pairs.scores(name)).all()
+    }
+    best = max(complete, key=lambda name: complete[name], default="none")
+    return SUMMARY.format(
+        above_bar=len(above),
+        is_are="is" if len(above) == 1 else "are",
+        winners=f": {join_differences(against, above)}" if above else "",
+        systems=len(against.claims),
+        below=len(below),
+        gain=len(gain),
+        misled=sum(name in below for name in gain),
+        known=N_PAIRS,
+        above_pairs=len(against_pairs.with_verdict(HOLDS)),
+        by_pairs=len(against_pairs.claims),
+        best=best,
+        best_points=format_points(complete.get(best, float("nan"))),
+        below_no_map=len(no_map.with_verdict(REVERSED)),
+        source=SOURCE_PER_CLASS,
+    )
 
 
 def labels_section(found: Findings) -> str:
