@@ -54,7 +54,8 @@ def page(
     return f"""\
 # Few labels: what a source with other features is worth
 
-{summarize_results(records, errors)}Made by `python -m studies.labels` from the records in `studies/labels/records`. \
+{summarize_results(records, errors)}\
+Made by `python -m studies.labels` from the records in `studies/labels/records`. \
 {"; ".join(dict.fromkeys(record.versions for record in every))}. One method with one set of constants, chosen on \
 other seeds: `isthmus.LabelTransfer()` with its defaults.
 
@@ -90,18 +91,20 @@ and can it name classes without a labelled row?
 {highest:.0f} % of their rows right, by data set, where clusters with random names have {luck_lowest:.0f} to \
 {luck_highest:.0f} %. With one label in every class, the gain over the best rule that never sees the source is \
 significant on {gains}. On the other data sets ({others}) the difference is between {smallest} and {largest} points \
-and not significant. With more rows and 10 labels per class the gain is still {debian} points on Debian and {reuters} on Reuters.
+and not significant. With more rows and 10 labels per class the gain is still {debian} points on Debian and \
+{reuters} on Reuters.
 
 **Is it safe?** A corrupted source lowers the accuracy significantly in {harmed} of {compared} comparisons with the \
-target's own rule, by at most {harm:.1f} points. `isthmus.does_source_help` said "helps" of {wrong} of {spoilt} corrupted sources.
+target's own rule, by at most {harm:.1f} points. `isthmus.does_source_help` said "helps" of {wrong} of {spoilt} \
+corrupted sources.
 
-**Limits.** The geometry of the classes must agree in both collections. For images and some cell assays it often does \
-not, and then unlabelled target rows teach as much as the source. The intervals \
-are about other draws from these data, not about other data.
+**Limits.** The geometry of the classes must agree in both collections. For images and some cell assays it often \
+does not, and then unlabelled target rows teach as much as the source. The intervals are about other draws from \
+these data, not about other data.
 
-**What to do.** Label at least one row of each class if you can; then compare `LabelTransfer` with a self-trained LDA \
-of the target alone. Read `verdict_`: it says whether the source was used, and why. With 20 and more labelled rows ask \
-`does_source_help`. Check the names of classes without a label on a few rows.
+**What to do.** Label at least one row of each class if you can; then compare `LabelTransfer` with a self-trained \
+LDA of the target alone. Read `verdict_`: it says whether the source was used, and why. With 20 and more labelled \
+rows ask `does_source_help`. Check the names of classes without a label on a few rows.
 
 """
 

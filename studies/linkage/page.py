@@ -52,7 +52,8 @@ def page(records: Sequence[Record], cases: Sequence[Case]) -> str:
     return f"""\
 # Linking two tables: isthmus beside tf-idf, splink, dedupe and recordlinkage
 
-{summarize_results(results, cases)}Made by `python -m studies.linkage` from `studies/linkage/records.jsonl`. {versions}.
+{summarize_results(results, cases)}\
+Made by `python -m studies.linkage` from `studies/linkage/records.jsonl`. {versions}.
 
 {WHAT}
 
@@ -106,22 +107,22 @@ SUMMARY = """\
 **Question.** Two tables describe some of the same objects, and no pair is known. How many pairs are found, how far \
 are the stated probabilities right, and how often are matches claimed where there are none?
 
-**Answer.** Without known pairs isthmus has an F1 of {abt:.3f} on Abt–Buy and {dblp:.3f} on DBLP–ACM. The best tf-idf \
-matching has {abt_bar:.3f} and {dblp_bar:.3f}, with a threshold chosen by the truth. isthmus is above this baseline in \
-{above} of {n} rows of the tables below, and within {near:g} of it in {level} more. With the letters of one table \
-enciphered, F1 is {abt_cipher:.3f} and {dblp_cipher:.3f} (tf-idf {abt_cipher_bar:.3f} and {dblp_cipher_bar:.3f}). \
-The claimed precision is within {gap:.0%} of the true one in {honest} of {claimed} rows. Of {unrelated} cases of \
-unrelated tables, {false} were called matched.
+**Answer.** Without known pairs isthmus has an F1 of {abt:.3f} on Abt–Buy and {dblp:.3f} on DBLP–ACM. The best \
+tf-idf matching has {abt_bar:.3f} and {dblp_bar:.3f}, with a threshold chosen by the truth. isthmus is above this \
+baseline in {above} of {n} rows of the tables below, and within {near:g} of it in {level} more. With the letters of \
+one table enciphered, F1 is {abt_cipher:.3f} and {dblp_cipher:.3f} (tf-idf {abt_cipher_bar:.3f} and \
+{dblp_cipher_bar:.3f}). The claimed precision is within {gap:.0%} of the true one in {honest} of {claimed} rows. Of \
+{unrelated} cases of unrelated tables, {false} were called matched.
 
 **Limits.** Results depend on the informative columns: with the names of one table permuted, F1 on Abt–Buy is \
 {abt_shuffled:.3f}. With few common rows it falls too ({abt_tenth:.3f} where 10 % of the pairs are kept). Where the \
-only common columns are very noisy numbers, no match is returned without known pairs; ten pairs raise F1 on mfeat from \
-{mfeat:.3f} to {mfeat_ten:.3f}, but on digits only to {digits_ten:.3f}. The other linkers \
-ran with one set of settings for all tables; settings tuned to a table would improve them.
+only common columns are very noisy numbers, no match is returned without known pairs; ten pairs raise F1 on mfeat \
+from {mfeat:.3f} to {mfeat_ten:.3f}, but on digits only to {digits_ten:.3f}. The other linkers ran with one set of \
+settings for all tables; settings tuned to a table would improve them.
 
 **What to do.** Match without pairs first, and read the verdict. If it is `matched`, check which columns were \
-compared, and look at the matches with the lowest confidence. Add 10 to 30 known pairs if the verdict is `doubtful`, if \
-the columns are noisy, or to measure the recall: on clean tables of texts they hardly change F1 ({abt:.3f} and \
+compared, and look at the matches with the lowest confidence. Add 10 to 30 known pairs if the verdict is `doubtful`, \
+if the columns are noisy, or to measure the recall: on clean tables of texts they hardly change F1 ({abt:.3f} and \
 {abt_known:.3f} with {known} pairs on Abt–Buy).
 
 """

@@ -12,7 +12,15 @@ from isthmus.study.study import Study
 from isthmus.view.canvas import save_figure
 from studies.pairs import matching, migration, retrieval, transfer
 from studies.pairs.figures import curves
-from studies.pairs.sections import ORACLE, SHARED, compare_with_copies, names, retrieval_section, transfer_section, use_section
+from studies.pairs.sections import (
+    ORACLE,
+    SHARED,
+    compare_with_copies,
+    names,
+    retrieval_section,
+    transfer_section,
+    use_section,
+)
 from studies.pairs.tables import Cell, boards, cells
 from studies.pairs.uses import FAILED_BELOW, WORKED_FROM, list_runs, matching_section, migration_section
 
@@ -46,7 +54,8 @@ def page(records: Mapping[str, Sequence[Record]], pictures: str) -> str:
     return f"""\
 # Known pairs: what they teach, and which system to use
 
-{summarize_results(found)}Made by `python -m studies.pairs` from the records in `studies/pairs/records`. \
+{summarize_results(found)}\
+Made by `python -m studies.pairs` from the records in `studies/pairs/records`. \
 {"; ".join(dict.fromkeys(record.versions for record in every))}. Settings are the defaults of the library, fixed on \
 other seeds.
 
@@ -66,23 +75,23 @@ other seeds.
 SUMMARY = """\
 ## Summary
 
-**Question.** Some rows of two collections are known to be the same object. How many such pairs are needed to find the \
-partners of other rows, and which system makes the most of them?
+**Question.** Some rows of two collections are known to be the same object. How many such pairs are needed to find \
+the partners of other rows, and which system makes the most of them?
 
-**Answer.** Recall@1 of the best system, as a mean over the {tested} data sets where pairs teach anything, is {recall}. \
-`{few_best}` is the best system, or not significantly worse than it, in {few_count} of {few_cells} cells with at most \
-{middle} pairs; with {most} pairs `{most_best}` is, in {most_count} of {most_cells}. `isthmus.match` found the partners \
-of at least half of the rows in {worked} runs and called {success} of them a success; of {failed} runs with a recall \
-below {below:.0%} it called {misled} a success.
+**Answer.** Recall@1 of the best system, as a mean over the {tested} data sets where pairs teach anything, is \
+{recall}. `{few_best}` is the best system, or not significantly worse than it, in {few_count} of {few_cells} cells \
+with at most {middle} pairs; with {most} pairs `{most_best}` is, in {most_count} of {most_cells}. `isthmus.match` \
+found the partners of at least half of the rows in {worked} runs and called {success} of them a success; of {failed} \
+runs with a recall below {below:.0%} it called {misled} a success.
 
 **Limits.** {nothing}Columns that both collections share need no pair: on the Debian texts they find {shared}, more \
-than any map from {middle} pairs. To *classify* target rows no map may be needed: a classifier of the target alone that \
-learns from labels copied through the pairs is as good as the best map in {copied} of {transfers} cells.
+than any map from {middle} pairs. To *classify* target rows no map may be needed: a classifier of the target alone \
+that learns from labels copied through the pairs is as good as the best map in {copied} of {transfers} cells.
 
-**What to do.** Compare shared columns first, if there are any. Otherwise collect at least {middle} pairs, of the rows \
-that matter and not of the easy ones; start with `MLHD` and try `RidgeMap` from {most} pairs on. Keep a part of the \
-pairs for the measurement: the ranking of systems differs from one collection to the next. Include shuffled pairs as a \
-control.
+**What to do.** Compare shared columns first, if there are any. Otherwise collect at least {middle} pairs, of the \
+rows that matter and not of the easy ones; start with `MLHD` and try `RidgeMap` from {most} pairs on. Keep a part of \
+the pairs for the measurement: the ranking of systems differs from one collection to the next. Include shuffled \
+pairs as a control.
 
 """
 

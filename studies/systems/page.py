@@ -35,7 +35,8 @@ def page(records: Iterable[Record]) -> str:
     return f"""\
 # All systems and controls on real pairs of domains
 
-{summarize_findings(labels, pairs)}Made by `python -m studies.systems` from the records in `studies/systems/records`, seeds {seeds[0]} to {seeds[-1]}. \
+{summarize_findings(labels, pairs)}\
+Made by `python -m studies.systems` from the records in `studies/systems/records`, seeds {seeds[0]} to {seeds[-1]}. \
 {"; ".join(dict.fromkeys(record.versions for record in every))}. The systems are those of `isthmus.systems()` with \
 their defaults; new ones take part by themselves.
 
@@ -56,19 +57,19 @@ their defaults; new ones take part by themselves.
 SUMMARY = """\
 ## Summary
 
-**Question.** Many systems learn from two domains with different features. Which of them classifies target rows best, \
-does it use the source at all, and is it better than a rule that never sees the source?
+**Question.** Many systems learn from two domains with different features. Which of them classifies target rows \
+best, does it use the source at all, and is it better than a rule that never sees the source?
 
-**Answer.** With one labelled target row per class, {above_bar} of {systems} systems {is_are} significantly \
-above the best target-only rule over all pairs of domains{winners}; {below} are below it. {gain} are better \
-with the true source than with noise in its place, but {misled} of these are still below the best target-only rule. With {known} known pairs and no target label, {above_pairs} of {by_pairs} are above the best target-only \
-rule; of those that ran on all data, {best} gains most ({best_points} points). But a rule without any map is better \
-than {below_no_map} of the {by_pairs}: the source's classifier labels the paired rows, and a target-only rule learns \
-from these labels.
+**Answer.** With one labelled target row per class, {above_bar} of {systems} systems {is_are} significantly above \
+the best target-only rule over all pairs of domains{winners}; {below} are below it. {gain} are better with the true \
+source than with noise in its place, but {misled} of these are still below the best target-only rule. With {known} \
+known pairs and no target label, {above_pairs} of {by_pairs} are above the best target-only rule; of those that ran \
+on all data, {best} gains most ({best_points} points). But a rule without any map is better than {below_no_map} of \
+the {by_pairs}: the source's classifier labels the paired rows, and a target-only rule learns from these labels.
 
 **Limits.** One setting for all data, small samples ({source} source rows per class), six pairs of domains. Systems \
-for equal features or for ordered classes are tested outside their purpose here. A system that is poor at classifying may be good at \
-search: that is [another question](../../docs/pairs.md).
+for equal features or for ordered classes are tested outside their purpose here. A system that is poor at \
+classifying may be good at search: that is [another question](../../docs/pairs.md).
 
 **What to do.** Compute a target-only rule that uses the unlabelled rows before anything else (`SelfTrainedLDA`). \
 With labels in both domains take `LabelTransfer`. With known pairs try copied labels first, then `mlhd-rbf` or \
