@@ -121,6 +121,44 @@ def growth(found: dict[Run, dict[str, Any]]) -> str:
     return lines.table(head, rows)
 
 
+SUMMARY = """\
+**Question.** How many rows can be learned from on one machine, in what time and memory?
+
+**Answer.** `MLHD` with its defaults learns a metric over 512 columns from {most:,} source rows in {auto:.0f} \
+seconds of one thread, and from {fewer:,} in {auto_fewer:.1f}. The largest memory is {peak:.2f} times that of the \
+rows. With a fixed weight on each pair (the paper's problem) a million rows take {fixed:.0f} seconds. With {bar:,} \
+rows the solver over blocks is {times:.0f} times as fast as the dual, with the same certificate.
+
+**Limits.** These are linear kernels with 60 labelled target rows. Kernels need landmarks (below). Thousands of \
+*known pairs* are slow with `MLHD`; `RidgeMap` and `Procrustes` take them. Sparse text with a wide vocabulary should \
+be reduced to 100 axes first. Times are of one machine: compare the ratios.
+
+**What to do.** Leave `solver` and `pair_weight` at their defaults. Use [blocks](cluster.md) if the rows do not fit \
+into memory. For tables that share columns, `match` has [measurements of its own](../benchmarks/LINKAGE.md).
+"""
+
+
+def summarize(found: dict[Run, dict[str, Any]]) -> str:
+    """The summary for practitioners."""
+    fewer, most = SIZES[1:]
+
+    def middle(n: int, weight: str) -> float:
+        return float(median(r["seconds"] for key, r in found.items() if key[:3] == ("blocks", n, weight)))
+
+    blocks = [r["peak_over_data"] for key, r in found.items() if key[:2] == ("blocks", most)]
+    ratios = {n: dual["seconds"] / auto["seconds"] for n, auto, dual in _small(found)}
+    return SUMMARY.format(
+        most=most,
+        fewer=fewer,
+        auto=middle(most, "auto"),
+        auto_fewer=middle(fewer, "auto"),
+        fixed=middle(most, "1"),
+        peak=max(blocks),
+        bar=BAR,
+        times=ratios[BAR],
+    )
+
+
 def page(found: dict[Run, dict[str, Any]]) -> str:
     """All records as a table, and the bars."""
     head = ["data", "rows", "weight", "seed", "solver", "CPU seconds", "products XᵀX", "iterations", "objective"]
@@ -151,7 +189,7 @@ def main() -> int:
             measure(run)
     found = records()
     PAGE.write_text(page(found), encoding="utf-8")
-    parts = {"benchmarks.scale: small": small(found), "benchmarks.scale: growth": growth(found)}
+    parts = {f"benchmarks.scale: {make.__name__}": make(found) for make in (summarize, small, growth)}
     lines.fill(lines.DOCS / "scale.md", parts)
     from benchmarks.curves import draw_scale
 

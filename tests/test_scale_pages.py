@@ -21,6 +21,7 @@ def test_a_part_is_put_between_its_marks_and_nowhere_else(tmp_path: Path) -> Non
 def test_the_page_of_growth_is_what_was_measured() -> None:
     found = scale.records()
     assert scale.PAGE.read_text(encoding="utf-8") == scale.page(found)
+    assert scale.summarize(found) in DOCS
     assert scale.small(found) in DOCS
     assert scale.growth(found) in DOCS
 
