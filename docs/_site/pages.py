@@ -205,7 +205,8 @@ def write_llms(app: Sphinx, error: Exception | None) -> None:
         for page in tree:
             source = app.env.get_doctree(page)
             first = next((p.astext() for p in source.findall(nodes.paragraph)), "")
-            sentence = re.split(r"(?<=[.:]) ", " ".join(first.split()))[0]
+            # "Question." alone says nothing: the sentence after it does.
+            sentence = re.split(r"(?<=[.:?]) ", " ".join(first.split()).removeprefix("Question. "))[0]
             lines.append(f"- [{app.env.titles[page].astext()}]({page}.html): {sentence}")
     (Path(app.outdir) / "llms.txt").write_text("\n".join(lines) + "\n", encoding="utf-8")
 
