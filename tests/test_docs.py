@@ -16,6 +16,8 @@ ROOT = Path(__file__).parent.parent
 MADE = ROOT / "docs" / "auto"
 """What `make docs` writes."""
 PAGES = sorted(page for page in [*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")] if MADE not in page.parents)
+MADE_BY_SPHINX = {"search", "genindex", "py-modindex"}
+"""Pages of the site that would replace a page of the same name."""
 SECTIONS = ("tutorials", "how-to", "reference", "explanation", "evidence")
 PRESENT = [page for page in PAGES if page.name != "CHANGELOG.md"]
 """A change log also names what has been removed."""
@@ -98,6 +100,10 @@ def names() -> dict[str, Any]:
         "point": problem.at(mlhd.result_.multipliers),
         **SIZES,
     }
+
+
+def test_no_page_is_replaced_by_one_that_sphinx_makes():
+    assert not MADE_BY_SPHINX & {page.stem for page in ROOT.glob("docs/*.md")}
 
 
 @pytest.mark.parametrize("page", PRESENT, ids=lambda page: page.name)

@@ -3,7 +3,7 @@
 - The links of a section's page, in their order, are its table of contents.
 - Pages outside of ``docs`` and the reference (names, commands) are written to ``docs/auto`` before anything is read.
 - `isthmus.NAME` in backticks becomes a link to its place in the reference.
-- ``llms.txt``: every page with its address and its first sentence.
+- ``llms.txt``: every page with its address and its first sentence, or two short ones.
 """
 
 from __future__ import annotations
@@ -49,6 +49,7 @@ PARTS = {
 }
 PACKAGES = ("data", "evidence", "estimators", "retrieval", "study", "maps", "solvers", "geometry.kernels")
 PACKAGES += ("geometry.discrepancy", "io.tables", "io.anndata", "io.model_file", "view", "study.registry")
+SHORT = 60
 LINK = re.compile(r"(?<!!)\[([^\]]*)\]\(([^)\s]+)\)")
 
 
@@ -205,8 +206,9 @@ def write_llms(app: Sphinx, error: Exception | None) -> None:
         for page in tree:
             source = app.env.get_doctree(page)
             first = next((p.astext() for p in source.findall(nodes.paragraph)), "")
-            # "Question." alone says nothing: the sentence after it does.
-            sentence = re.split(r"(?<=[.:?]) ", " ".join(first.split()).removeprefix("Question. "))[0]
+            sentences = re.split(r"(?<=[.?]) ", " ".join(first.split()).removeprefix("Question. "))
+            # A short first sentence says too little by itself.
+            sentence = " ".join(sentences[: 1 + (len(sentences[0]) < SHORT)]).rstrip(":")
             lines.append(f"- [{app.env.titles[page].astext()}]({page}.html): {sentence}")
     (Path(app.outdir) / "llms.txt").write_text("\n".join(lines) + "\n", encoding="utf-8")
 
