@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks import landmarks, lines, scale, shapes, speed, target_rows
+from benchmarks import landmarks, lines, linkage, scale, shapes, speed, target_rows
 
 DOCS = (lines.DOCS / "scale.md").read_text(encoding="utf-8")
 
@@ -44,3 +44,8 @@ def test_the_table_of_labelled_target_rows_is_what_was_measured() -> None:
 
 def test_the_page_of_everyday_speed_is_what_was_measured() -> None:
     assert speed.PAGE.read_text(encoding="utf-8") == speed.page(speed.read_records())
+
+
+def test_the_page_of_linkage_is_what_was_measured() -> None:
+    found = sorted(lines.read(linkage.RECORDS), key=lambda record: record["rows"])
+    assert linkage.PAGE.read_text(encoding="utf-8") == linkage.render(found)
