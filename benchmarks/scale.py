@@ -163,7 +163,8 @@ def page(found: dict[Run, dict[str, Any]]) -> str:
     """All records as a table, and the bars."""
     head = ["data", "rows", "weight", "seed", "solver", "CPU seconds", "products XᵀX", "iterations", "objective"]
     text = (
-        "# Scale\n\nWritten by `python -m benchmarks.scale`; do not edit. d = 256 + 256, 60 labelled target rows,\n"
+        "# Growth to a million rows: all runs\n\n"
+        "Written by `python -m benchmarks.scale`; do not edit. d = 256 + 256, 60 labelled target rows,\n"
         "6 classes (mfeat: 216 + 240, 10 classes, bootstrap with noise); relative gap 1e-4, one thread.\n\n"
     )
     rows = []
