@@ -51,6 +51,8 @@ FEWEST_COMPONENTS, MOST_ROWS = 5, 2000
 TINY = np.finfo(np.float64).tiny
 # Scores that are held in memory at once.
 CELLS_PER_BLOCK = 4_000_000
+# Scores that differ by less are equal, to rounding.
+TIE = 1e-6
 # The number of best scores whose mean is the hubness of a row (Conneau et al. 2018).
 NEIGHBOURHOOD = 10
 # Scores per group: the largest of a row are among the groups with the largest maxima.
@@ -258,6 +260,13 @@ class Scores:
     def at(self, i: IntArray, j: IntArray) -> FloatArray:
         """Return the scores of pairs of a row and a column."""
         return np.asarray(np.einsum("ij,ij->i", self.left[i], self.right[j]))
+
+    def rank(self, i: IntArray, j: IntArray) -> IntArray:
+        """Return the ranks, from 1, of pairs of a row and a column among all columns; ties take the best rank."""
+        own, ranks = self.at(i, j), np.empty(len(i), np.intp)
+        for rows, S in Scores(self.left[i], self.right).blocks():
+            ranks[rows] = 1 + (S - own[rows, None] > TIE).sum(axis=1)
+        return ranks
 
     def among(self, rows: IntArray, columns: IntArray) -> Scores:
         """Return the table of some rows and columns."""

@@ -163,8 +163,8 @@ class Index:
         Anything with ``transform(X, domain)``. None: rows are points already.
     engine : str or Engine
         How to search. "exact" looks at all rows, block by block, in double precision. The others are of FAISS (extra
-        ``faiss``), in single precision, by the strings of its ``index_factory``: "Flat" looks at all rows, "HNSW32" and
-        "IVF256,Flat" are fast and miss some (:class:`~isthmus.retrieval.Engine`).
+        ``faiss``), in single precision, by the strings of its ``index_factory``: "Flat" looks at all rows, "HNSW32"
+        and "IVF256,Flat" are fast and miss some (:class:`~isthmus.retrieval.Engine`).
     dtype : {"float64", "float32"}, optional
         The precision in which points are kept, where it is not that of the engine.
 

@@ -233,13 +233,12 @@ def estimate_confidence(runs: Runs, precision: float) -> FloatArray:
     pairs of collections, part of whose rows have a partner; they are the same for all data. One shift of all log-odds
     brings the mean over the confirmed pairs to the estimated ``precision``.
     """
-    mutual, repeated, refound = _list_confirmations(runs)
     # Scores of tiny collections can be far outside the range that the weights were fitted on.
     odds = BASE_ODDS + PER_SCORE * np.clip(runs.held_out_score, -4.0, 4.0)
-    odds += MUTUAL * mutual + REPEATED * repeated + REFOUND * refound
+    odds += MUTUAL * runs.mutual + REPEATED * runs.repeated + REFOUND * runs.refound
     # One shift for all keeps the order of the matches.
-    odds += _shift_log_odds(odds[mutual & refound], precision)
-    return np.asarray(np.where(runs.found.partner >= 0, expit(odds), 1.0))
+    odds += _shift_log_odds(odds[runs.mutual & runs.refound], precision)
+    return np.asarray(np.where(runs.partner >= 0, expit(odds), 1.0))
 
 
 def _shift_log_odds(odds: FloatArray, precision: float) -> float:
@@ -255,15 +254,9 @@ def _shift_log_odds(odds: FloatArray, precision: float) -> float:
 
 def accept_matches(runs: Runs, confidence: FloatArray, enough: float, one_to_one: bool) -> BoolArray:
     """Return which rows of A are in known pairs, or have a match that is confirmed in every way and confident."""
-    mutual, repeated, refound = _list_confirmations(runs)
     # Several rows of A may share a partner where it need not be one to one: it can choose but one of them.
-    confirmed = repeated & refound & (mutual | (not one_to_one))
-    return np.asarray((confirmed & (confidence >= enough)) | (runs.found.partner < 0))
-
-
-def _list_confirmations(runs: Runs) -> tuple[BoolArray, BoolArray, BoolArray]:
-    """Return which partners choose the row too, are found by another run, are re-found when the row is held out."""
-    return runs.found.mutual, runs.again.partner == runs.found.partner, runs.refound
+    confirmed = runs.repeated & runs.refound & (runs.mutual | (not one_to_one))
+    return np.asarray((confirmed & (confidence >= enough)) | (runs.partner < 0))
 
 
 @dataclass(frozen=True)
@@ -313,8 +306,6 @@ class LinkageEvidence:
     confirmed: bool = True
     sharing: int = 0
     baseline: SharedBaseline = NO_BASELINE
-
-    shuffled = None
 
     @property
     def precision(self) -> float:

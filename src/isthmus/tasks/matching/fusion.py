@@ -239,9 +239,7 @@ class HeldOutScores:
         near = 0
         for fold, scores in enumerate(self.tables):
             some = links.select(self.folds[links.i] == fold)
-            own = scores.at(some.i, some.j)
-            for rows, S in scores.among(some.i, np.arange(scores.shape[1])).blocks():
-                near += int(((own[rows, None] < S).sum(axis=1) < NEAREST).sum())
+            near += int((scores.rank(some.i, some.j) <= NEAREST).sum())
         return near / max(1, len(links))
 
     def at(self, i: IntArray, j: IntArray) -> FloatArray:
