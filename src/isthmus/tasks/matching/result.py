@@ -232,9 +232,9 @@ def match(
         What both collections have. "auto": of data frames the columns of the same name, otherwise of similar content;
         of arrays nothing. Or pairs of column names of two data frames, or the same features of either collection as
         two tables, which count if the other features (or ten known pairs) confirm them.
-    system : {"auto", "ridge", "cca"} or an estimator of isthmus
-        What learns from pairs: ridge regression both ways ("auto" is that), canonical variates, or any estimator
-        whose ``fit`` takes pairs and that has a ``common_space_``.
+    system : {"auto", "ridge"} or an estimator of isthmus
+        What learns from pairs: ridge regression both ways ("auto" is that), or any estimator whose ``fit`` takes
+        pairs and that has a ``common_space_``, such as :class:`isthmus.CCA`.
     refine : bool
         Whether to refine what is learned from the known pairs. Without pairs it has to be True.
     y_source, y_target : array (n,), (m,), optional
