@@ -74,7 +74,8 @@ class Matches:
     Examples
     --------
     >>> ids, distances = np.array([[7, -1]]), np.array([[0.5, np.inf]])
-    >>> Matches(ids, distances, labels=ids, domains=np.array([["source", ""]])).counts
+    >>> found = Matches(ids, distances, labels=ids, domains=np.array([["source", ""]]))
+    >>> np.isfinite(found.distances).sum(axis=1)  # the number of rows found for each query
     array([1])
     """
 
@@ -85,11 +86,6 @@ class Matches:
 
     def __len__(self) -> int:
         return len(self.ids)
-
-    @property
-    def counts(self) -> IntArray:
-        """The number of rows found for each query (n,)."""
-        return np.asarray(np.isfinite(self.distances).sum(axis=1), dtype=np.intp)
 
 
 @dataclass(frozen=True, eq=False)

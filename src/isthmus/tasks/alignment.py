@@ -445,7 +445,7 @@ class TransferredLabels:
 class Alignment:
     """A soft correspondence of the rows of A and B, with the verdict on it and its evidence.
 
-    An :class:`~isthmus.evidence.answer.Answer`. It is for the rows that it was made of: there is no map for others.
+    An :class:`~isthmus.evidence.Answer`. It is for the rows that it was made of: there is no map for others.
 
     Parameters
     ----------

@@ -41,6 +41,23 @@ def test_copies_are_found_and_nothing_else(table, found):
     assert str(found).startswith("20 clusters of 45 of 145 rows; ")
 
 
+def test_that_nearly_every_row_has_a_duplicate_is_never_denied():
+    """Two tables of the same objects, one under the other: no rows without a duplicate are left to compare with."""
+    rng = np.random.default_rng(0)
+    names = [" ".join("".join(rng.choice(LETTERS, 6)) for _ in range(3)) for _ in range(100)]
+    copies = []
+    for name in names:
+        for _ in range(rng.integers(3)):
+            place = rng.integers(len(name))
+            name = name[:place] + str(rng.choice(LETTERS)) + name[place + 1 :]
+        copies.append(name)
+    found = dedupe(pd.DataFrame({"name": names + copies}))
+    assert found.evidence["share"] > 0.5
+    assert found.evidence["apart"] < 2.0
+    assert found.ok is None
+    assert "look like another" in str(found)
+
+
 def test_each_cluster_has_a_representative_of_its_own(found):
     assert found.labels[found.representative].tolist() == list(range(len(found.sizes)))
 

@@ -9,7 +9,7 @@ from sklearn.preprocessing import FunctionTransformer, StandardScaler
 
 from conftest import one_sentence
 from isthmus import CCA, InputError, RidgeMap, match
-from isthmus.evidence.answer import Answer
+from isthmus.evidence.held_out import Answer
 from isthmus.tasks.matching import refinement
 
 

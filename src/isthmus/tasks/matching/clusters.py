@@ -45,6 +45,8 @@ TIMES_CHANCE = 3.0
 # Deviations between the means of two kinds of rows, from which on duplicates are sure, and doubtful. In tables
 # without duplicates whose rows come in series, the means were up to 3.6 apart; in tables with copies, 4.4 or more.
 CLEARLY_APART, APART = 4.0, 2.0
+# Where a larger share of the rows than this looks like another, too few others are left to be apart from.
+MOST = 0.5
 # The percentile of the log-odds of matches from which on another candidate is a link, too.
 CLEAR = 50.0
 # With fewer rows there are too few candidates to tell two kinds of them apart.
@@ -146,7 +148,7 @@ def dedupe(table: Any, *, not_pairs: Any = None, keep: str = "sure", random_stat
         dealt = control.compare(_list_candidates(control))
         level = np.median(likeness(agreement)[best])
         chance = len(np.unique(dealt.i[likeness(dealt) >= level])) / n
-    more = len(best) > 0 and apart >= APART and share > TIMES_CHANCE * chance
+    more = share > TIMES_CHANCE * chance and (apart >= APART or share > MOST)
     ok = more if not more or apart >= CLEARLY_APART else None
     none = {
         False: f"no duplicates: rows and their best candidates are of one kind ({apart:.1f} deviations apart).",

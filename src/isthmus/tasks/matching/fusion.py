@@ -173,9 +173,8 @@ def as_links(linkage: Linkage) -> Links:
 
 def likeness(agreement: Agreement) -> FloatArray:
     """Return how alike the rows of candidates are by shared fields, before anything is learned."""
-    kinds = [
-        k for k, name in enumerate(agreement.features) if name in ((WHOLE_ROW, "characters"), (WHOLE_ROW, "words"))
-    ]
+    whole = (WHOLE_ROW, "characters"), (WHOLE_ROW, "words")
+    kinds = [k for k, name in enumerate(agreement.features) if name in whole]
     return np.asarray(agreement.values[:, kinds or [0]].sum(axis=1), dtype=np.float64)
 
 
@@ -351,9 +350,9 @@ def _compare_with_rivals(agreement: Agreement, places: IntArray, column: int) ->
 
 def _standard_errors(shares: FloatArray) -> float:
     """Return by how many standard errors the mean of shares exceeds one half."""
-    return (
-        float((shares.mean() - 0.5) / max(float(shares.std()), 0.05) * np.sqrt(len(shares))) if len(shares) else 0.0
-    )
+    if not len(shares):
+        return 0.0
+    return float((shares.mean() - 0.5) / max(float(shares.std()), 0.05) * np.sqrt(len(shares)))
 
 
 def measure_null_share(

@@ -95,7 +95,7 @@ class Explanation:
 class Matching:
     """Rows of A and of B that are the same object, with the verdict on them and its evidence.
 
-    An :class:`~isthmus.evidence.answer.Answer`: ``ok``, ``sentence`` and ``evidence``.
+    An :class:`~isthmus.evidence.Answer`: ``ok``, ``sentence`` and ``evidence``.
 
     Parameters
     ----------
@@ -394,7 +394,7 @@ def _match_by_columns(
         rows=min(linkage.agreement.shape) - len(known),
         candidates=len(linkage.agreement),
         accepted=n_accepted,
-        claimed=float(linkage.probability[linkage.accepted].mean()) if n_accepted else 0.0,
+        precision=float(linkage.probability[linkage.accepted].mean()) if n_accepted else 0.0,
         null_share=found.null_share,
         known=len(known),
         held_out=PairRecall.of(ranks) if len(held) else None,
