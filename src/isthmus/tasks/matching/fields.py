@@ -302,6 +302,8 @@ def _nearest_by_numbers(numbers: list[tuple[FloatArray, FloatArray]]) -> list[tu
 class MatrixComparer:
     """Compare rows by columns of numbers that both collections have: by distance, or by the cosine of sparse rows."""
 
+    # The columns together are one field.
+    fields = (MATRIX,)
     source: Matrix
     target: Matrix
 
@@ -319,11 +321,6 @@ class MatrixComparer:
     def shape(self) -> tuple[int, int]:
         """The numbers of rows of A and of B."""
         return self.source.shape[0], self.target.shape[0]
-
-    @property
-    def fields(self) -> tuple[str, ...]:
-        """The columns together are one field."""
-        return (MATRIX,)
 
     @cached_property
     def _scores(self) -> Scores:

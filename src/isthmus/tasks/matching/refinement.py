@@ -24,7 +24,6 @@ from isthmus.geometry.similarity import (
     Hubness,
     Scores,
     Shortlist,
-    Table,
     apply_csls,
     find_best,
     measure_density,
@@ -172,7 +171,7 @@ def refine_matches(
         if veto is not None:
             scores += veto
         shown, axes = schedule.visible_share(round_), schedule.n_axes(round_, problem.axes)
-        links = mutual_pairs(find_best(Table(scores), 1.0 - shown, rng))
+        links = mutual_pairs(find_best(scores, 1.0 - shown, rng))
         if len(links) + len(problem.anchors) < FEWEST:
             break
         # Penalties found on fewer axes are no warm start.
@@ -180,7 +179,7 @@ def refine_matches(
         bridge = problem.fit_bridge(links, axes, before)
         learned = problem.score_pairs(bridge, axes)
         table = learned.table()
-        run = Run(problem, bridge, schedule, learned, measure_hubness(Table(table)))
+        run = Run(problem, bridge, schedule, learned, measure_hubness(table))
         # Values of rounds with hidden candidates or fewer axes can't be compared with each other.
         if round_ > 0 and shown == 1.0 and axes == problem.axes:
             stalled = 0 if top is None or run.value > top.value + PROGRESS else stalled + 1
