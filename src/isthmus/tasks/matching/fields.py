@@ -38,6 +38,8 @@ MOSTLY, FEWEST_NUMBERS = 0.8, 10
 LEAST_DIGITS = 0.1
 # Numbers that differ by this share of the interquartile range agree by 1/e.
 NUMBER_SCALE = 0.1
+# A number as far off as this, in that unit, is near to nothing; squares of larger ones exceed single precision.
+FAR = 1e6
 # Positive numbers of which the 95th percentile is this many times the 5th are compared by their logarithms.
 WIDE = 20.0
 # The most features of whole rows, and of a field.
@@ -294,7 +296,7 @@ def _nearest_by_numbers(numbers: list[tuple[FloatArray, FloatArray]]) -> list[tu
         return []
     ours, theirs = (np.column_stack([pair[side] for pair in full]) for side in (0, 1))
     middle = np.nanmedian(np.vstack([ours, theirs]), axis=0)
-    ours, theirs = (np.where(np.isfinite(X), X, middle) for X in (ours, theirs))
+    ours, theirs = (np.clip(np.where(np.isfinite(X), X, middle), -FAR, FAR) for X in (ours, theirs))
     return [nearest_by_scores(_distance_scores(ours, theirs))]
 
 
