@@ -40,7 +40,7 @@ if TYPE_CHECKING:  # for type checkers and editors; a test compares it with the 
     from isthmus.study.source_value.result import Verdict as Verdict, does_source_help as does_source_help
     from isthmus.tasks.alignment import Alignment as Alignment, align as align
     from isthmus.tasks.matching.result import Matching as Matching, match as match
-    from isthmus.tasks.matching.clusters import Clusters as Clusters, dedupe as dedupe
+    from isthmus.tasks.matching.clusters import Clusters as Clusters, dedupe as dedupe, find_clusters as find_clusters
     from isthmus.tasks.migration.result import Adapter as Adapter, migrate as migrate
     from isthmus.tasks.questions import next_questions as next_questions
     from isthmus.tasks.transfer.result import LabelTransfer as LabelTransfer
@@ -59,7 +59,7 @@ _NAMES = {
     "study.registry": "systems",
     "study.source_value.result": "Verdict does_source_help",
     "tasks.alignment": "Alignment align",
-    "tasks.matching.clusters": "Clusters dedupe",
+    "tasks.matching.clusters": "Clusters dedupe find_clusters",
     "tasks.matching.result": "Matching match",
     "tasks.migration.result": "Adapter migrate",
     "tasks.questions": "next_questions",

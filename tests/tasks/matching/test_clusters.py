@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 import isthmus
-from isthmus import dedupe
+from isthmus import dedupe, find_clusters, match
 
 LETTERS = list("abcdefghijkl")
 
@@ -112,3 +112,27 @@ def test_too_few_rows_and_other_words_are_refused():
         dedupe(pd.DataFrame({"name": make_names(5)}))
     with pytest.raises(isthmus.InputError, match="keep: expected"):
         dedupe(pd.DataFrame({"name": make_names(30)}), keep="some")
+
+
+def test_clusters_of_two_tables_are_many_to_many():
+    """Five objects are twice in A and twice in B: four rows are one cluster each."""
+    names = make_names(80, 103)
+    A, B = [*names, *(n[1:] for n in names[:5])], [*(n[:-1] for n in names), *(f"{n}x" for n in names[:5])]
+    truth = np.array([*range(80), *range(5)])
+    both = match(pd.DataFrame({"name": A}), pd.DataFrame({"name": B}), one_to_one=False)
+    found = find_clusters(both)
+    assert len(found.labels) == len(A) + len(B)
+    right = np.concatenate([truth, truth])
+    together = found.labels[:, None] == found.labels
+    assert (right[:, None] == right)[together].all(), "no cluster has two objects"
+    across = together[: len(A), len(A) :]
+    assert across.sum() >= 0.85 * (truth[:, None] == truth).sum(), "most pairs of the same object are together"
+    assert (across.sum(axis=1) > 1).any(), "also where a row has two partners"
+
+
+def test_geometry_alone_has_no_clusters():
+    rng = np.random.default_rng(104)
+    A = rng.gamma(0.3, size=(60, 8)) @ rng.normal(size=(8, 30))
+    alone = match(A, A @ rng.normal(size=(30, 25)))
+    with pytest.raises(isthmus.InputError, match="expected a matching by shared columns"):
+        find_clusters(alone)

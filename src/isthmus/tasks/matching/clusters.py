@@ -1,11 +1,13 @@
-r"""Clusters of the rows of one table that are the same object (:func:`dedupe`).
+r"""Clusters of rows that are the same object: between two tables, many to many, and within one (:func:`dedupe`).
 
-1. **Links.** There may be several duplicates of a row, so what a row would have without its partner says nothing, as
-   it does between two tables. Instead, the log-odds of the best candidate of each row are a mixture of two normal
-   distributions, of rows with a duplicate and of rows without. Weights are fitted to the probabilities of the
-   mixture, and so on. A candidate is a link if its probability is at least one half.
+1. **Links.** Between two tables, a match is a link if its probability is at least one half, and so is another
+   candidate if its log-odds are at least the median of the matches. Within one table there may be several duplicates
+   of a row, so what a row would have without its partner says nothing: there, the log-odds of the best candidate of
+   each row are a mixture of two normal distributions, of rows with a duplicate and of rows without. Weights are
+   fitted to the probabilities of the mixture, and so on.
 2. **Clusters** by average linkage: two clusters join while the mean log-odds between their rows is that of a link. A
-   pair that was no candidate counts as the least likely candidate.
+   pair that was no candidate counts as the least likely candidate; two rows of the same table, in a matching of two,
+   count neither for nor against.
 3. **Conflicts** of transitivity are told: pairs in one cluster that are no link themselves, and links that were cut.
 """
 
@@ -21,8 +23,9 @@ from scipy.sparse.csgraph import connected_components
 from scipy.spatial.distance import squareform
 from sklearn.mixture import GaussianMixture
 
-from isthmus._core.validation import FloatArray, IntArray, as_generator, check_choice, check_number
+from isthmus._core.validation import BoolArray, FloatArray, IntArray, as_generator, check_choice, check_number
 from isthmus.data.shared_columns import SharedColumns
+from isthmus.exceptions import InputError
 from isthmus.tasks.matching.fields import Agreement, TableComparer
 from isthmus.tasks.matching.fusion import likeness
 from isthmus.tasks.matching.linkage import (
@@ -34,7 +37,7 @@ from isthmus.tasks.matching.linkage import (
     CandidateGraph,
     Design,
 )
-from isthmus.tasks.matching.result import KEEP
+from isthmus.tasks.matching.result import KEEP, Matching
 
 NOTHING = np.zeros((0, 2), np.intp)
 # Duplicates have to be this many times as frequent as in a table whose words were dealt to its cells at random.
@@ -42,6 +45,8 @@ TIMES_CHANCE = 3.0
 # Deviations between the means of two kinds of rows, from which on duplicates are sure, and doubtful. In tables
 # without duplicates whose rows come in series, the means were up to 3.6 apart; in tables with copies, 4.4 or more.
 CLEARLY_APART, APART = 4.0, 2.0
+# The percentile of the log-odds of matches from which on another candidate is a link, too.
+CLEAR = 50.0
 # Where a larger share of the rows than this looks like another, too few others are left to be apart from.
 MOST = 0.5
 # With fewer rows there are too few candidates to tell two kinds of them apart.
@@ -50,7 +55,7 @@ FEWEST_ROWS = 20
 
 @dataclass(frozen=True, eq=False)
 class Clusters:
-    """Clusters of rows.
+    """Clusters of rows; of two tables, those of B follow those of A.
 
     Parameters
     ----------
@@ -81,6 +86,27 @@ class Clusters:
 
     def __str__(self) -> str:
         return self.sentence
+
+
+def find_clusters(found: Matching) -> Clusters:
+    """Return the clusters of a matching by shared columns: many to many, whatever the matching was.
+
+    Row j of B is number n + j. Known pairs are links; where nothing matched, no row is linked.
+    """
+    if found.linkage is None:
+        raise InputError("find_clusters: expected a matching by shared columns, got one by geometry alone.")
+    linked, (n, m) = found.linkage, found.shape
+    probability, sure = np.zeros(len(linked.agreement)), linked.matches[linked.accepted]
+    if len(sure):
+        clear = linked.log_odds[linked.free] >= np.percentile(linked.log_odds[sure], CLEAR)
+        probability[linked.free[clear]] = LEAST_PROBABILITY
+    probability[linked.matches] = linked.probability
+    known = linked.agreement.find(found.pairs[found.confidence == 1.0])
+    probability[known[known >= 0]] = 1.0
+    cells = np.column_stack([linked.agreement.i, linked.agreement.j + n])
+    said = "{several:,} clusters of {rows:,} rows of both tables"
+    clusters = _cluster(cells, linked.log_odds, probability * (found.ok is True), np.arange(n + m) >= n, said)
+    return replace(clusters, ok=found.ok)
 
 
 def dedupe(table: Any, *, not_pairs: Any = None, keep: str = "sure", random_state: Any = 0) -> Clusters:
@@ -131,7 +157,7 @@ def dedupe(table: Any, *, not_pairs: Any = None, keep: str = "sure", random_stat
     }
     kept = ok is True or (keep == "all" and more)
     cells, said = np.column_stack([agreement.i, agreement.j]), f"{{several:,}} clusters of {{rows:,}} of {n:,} rows"
-    found = _cluster(n, cells, scores, probability * kept, said)
+    found = _cluster(cells, scores, probability * kept, np.zeros(n, dtype=bool), said)
     evidence = {"share": share, "chance": chance, "apart": apart}
     return replace(found, ok=ok, sentence=none.get(ok, found.sentence), evidence=evidence)
 
@@ -184,14 +210,14 @@ def _split_scores(scores: FloatArray, best: IntArray, free: IntArray) -> tuple[F
     return np.interp(scores, grid, curve), apart
 
 
-def _cluster(n: int, cells: IntArray, log_odds: FloatArray, probability: FloatArray, said: str) -> Clusters:
-    """Return the clusters of n rows by candidate pairs (p, 2), which come both ways."""
-    linked = probability >= LEAST_PROBABILITY
+def _cluster(cells: IntArray, log_odds: FloatArray, probability: FloatArray, sides: BoolArray, said: str) -> Clusters:
+    """Return the clusters of rows by candidate pairs (p, 2): across ``sides`` (n,), or of one table where all are."""
+    n, linked, across = len(sides), probability >= LEAST_PROBABILITY, bool(sides.any())
     least = float(log_odds[linked].min()) if linked.any() else 0.0
     # Log-odds above that of the weakest link; 0 stands for a pair that was no candidate.
     odds = np.where(linked, np.maximum(log_odds - least, 0.0) + TIE, np.minimum(log_odds - least, -TIE))
     S = coo_array((odds, cells.T), shape=(n, n)).tocsr()
-    S = 0.5 * (S + S.T)
+    S = S + S.T if across else 0.5 * (S + S.T)
     upper = linked & (cells[:, 0] < cells[:, 1])
     pairs = cells[upper]
     _, part = connected_components(coo_array((upper[upper], pairs.T), shape=(n, n)), directed=False)
@@ -199,6 +225,8 @@ def _cluster(n: int, cells: IntArray, log_odds: FloatArray, probability: FloatAr
     for rows in (np.flatnonzero(part == p) for p in np.flatnonzero(np.bincount(part) > 1)):
         M = S[rows][:, rows].toarray()
         M = np.where(M == 0.0, odds.min(), M)
+        if across:
+            M[sides[rows][:, None] == sides[rows]] = 0.0
         np.fill_diagonal(M, 0.0)
         tree = average(squareform(M.max() - M, checks=False))
         groups = fcluster(tree, M.max(), "distance")

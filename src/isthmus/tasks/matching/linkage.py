@@ -169,6 +169,8 @@ class Linkage:
         Their features as they are weighted.
     weights : array (q,)
         b.
+    free : array (f,)
+        The places of the candidates that are neither known nor forbidden.
     matches : array (r,)
         The places of candidates that are the best of both their rows.
     probability : array (r,)
@@ -180,6 +182,7 @@ class Linkage:
     agreement: Agreement
     design: Design
     weights: FloatArray
+    free: IntArray
     matches: IntArray
     probability: FloatArray
     n_known: int = 0
@@ -305,7 +308,7 @@ def fit_linkage(
         labels[free[places]] = probability
         if np.abs(labels - before).sum() < SETTLED * labels.sum():
             break
-    return Linkage(agreement, design, weights, free[places], probability, len(known))
+    return Linkage(agreement, design, weights, free, free[places], probability, len(known))
 
 
 def _split(n: int) -> Iterator[slice]:
