@@ -12,7 +12,7 @@ from benchmarks.task import SEED
 from benchmarks.timing import interleaved_medians, seconds
 
 N_ROWS, WIDTH, RANK, K = 1_000_000, 64, 16, 10
-N_QUERIES = {"flat": 200, "hnsw": 2000, "ivf": 2000}
+N_QUERIES = {"Flat": 200, "HNSW32": 2000, "IVF1000,Flat": 2000}
 N_EXACT, N_EXACT_QUERIES = 100_000, 500
 OVERHEAD_BAR = 0.15
 

@@ -38,7 +38,7 @@ if TYPE_CHECKING:  # for type checkers and editors; a test compares it with the 
     from isthmus.retrieval.index import Index as Index, Matches as Matches
     from isthmus.study.registry import systems as systems
     from isthmus.study.source_value.result import Verdict as Verdict, does_source_help as does_source_help
-    from isthmus.tasks.alignment.result import Alignment as Alignment, align as align
+    from isthmus.tasks.alignment import Alignment as Alignment, align as align
     from isthmus.tasks.matching.result import Matching as Matching, match as match
     from isthmus.tasks.matching.clusters import Clusters as Clusters, dedupe as dedupe, find_clusters as find_clusters
     from isthmus.tasks.migration.result import Adapter as Adapter, migrate as migrate
@@ -58,7 +58,7 @@ _NAMES = {
     "retrieval.index": "Index Matches",
     "study.registry": "systems",
     "study.source_value.result": "Verdict does_source_help",
-    "tasks.alignment.result": "Alignment align",
+    "tasks.alignment": "Alignment align",
     "tasks.matching.clusters": "Clusters dedupe find_clusters",
     "tasks.matching.result": "Matching match",
     "tasks.migration.result": "Adapter migrate",

@@ -155,7 +155,7 @@ class Match:
         right = returned & (found.partners == rows.partner)
         best = there & (found.nearest == rows.partner)
         stated = found.confidence[asked[found.pairs[:, 0]]]
-        worked = {None: 0.5, True: 1.0, False: 0.0}[found.succeeded]
+        worked = {None: 0.5, True: 1.0, False: 0.0}[found.ok]
         return _share(best, there, 0.0), {
             "precision": _share(right, returned, np.nan),
             "recall": _share(right, there, np.nan),

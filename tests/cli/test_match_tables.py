@@ -23,15 +23,12 @@ class StubMatching:
     pairs = np.column_stack([np.arange(12), np.arange(12)])
     score = confidence = np.linspace(1.0, 0.5, 12)
     runner_up = np.arange(12) - 1
-    ok, sentence, recall, recall_interval, shuffled_recall = True, "12 matches.", None, None, None
+    ok, sentence, recall = True, "12 matches.", None
     evidence = SimpleNamespace(fields=("whole row", "title", "price"))
     baseline = SimpleNamespace(columns=0, to_dict=lambda: {"sentence": "no baseline"})
 
     def explain(self, i, j):
         return f"title {i} {j}"
-
-    def questions(self, n=10):
-        return np.array([[3, 4], [5, 5]])
 
     def __len__(self):
         return len(self.pairs)
@@ -47,6 +44,7 @@ def calls(monkeypatch):
         return StubMatching()
 
     monkeypatch.setattr(isthmus, "match", match)
+    monkeypatch.setattr(isthmus, "next_questions", lambda found, n: np.array([[3, 4], [5, 5]]))
     return seen
 
 

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from scipy.stats import binomtest
 
 from isthmus import RidgeMap, match
-from isthmus.evidence.answer import Answer
 from isthmus.evidence.held_out import (
+    Answer,
     PairRecall,
     Proportion,
     SharedBaseline,

@@ -10,7 +10,7 @@ from conftest import make_domains, one_sentence
 from hostile import FLIPS, flipped, put, refused
 from isthmus import MLHD, Index, InputError
 from isthmus.retrieval import index as index_module
-from isthmus.retrieval.engines import HNSW, IVF, Flat
+from isthmus.retrieval.engines import Engine
 
 
 def filled(model=None, engine="exact", text=True, **options):
@@ -26,7 +26,7 @@ def same(a, b):
         np.testing.assert_array_equal(getattr(a, name), getattr(b, name))
 
 
-@pytest.mark.parametrize("engine", ["exact", Flat(), HNSW(links=8), IVF(probes=3)])
+@pytest.mark.parametrize("engine", ["exact", "Flat", "HNSW8", Engine("IVF3,Flat", breadth=3)])
 @pytest.mark.parametrize("text", [True, False])
 def test_what_was_saved_is_what_is_loaded(engine, text, tmp_path):
     if engine != "exact":
@@ -124,8 +124,9 @@ LIES = [
     {"header": {"dtype": "float32"}},
     {"header": {"engine": {"name": "pickle"}}},
     {"header": {"engine": {"name": ["exact"]}}},
-    {"header": {"engine": {"name": "hnsw", "links": -4}}},
+    {"header": {"engine": {"name": "HNSW32", "breadth": -4}}},
     {"header": {"engine": {"name": "exact", "links": 4}}},
+    {"header": {"engine": {"name": "HNSW99999", "breadth": None}}},
     {"header": {"classes": [0, "x", 2]}},
     {"header": {"classes": [0]}},
     {"header": {"classes": [[0], 1, 2]}},

@@ -68,7 +68,7 @@ def test_the_confidence_is_sorted_and_the_rest_has_no_match():
     np.testing.assert_allclose(up_to.get_ydata(), [0.9, 0.85, 2.3 / 3])
     assert ax.get_xlim() == (0, 5)
     assert [text.get_text() for text in ax.texts] == ["no match"]
-    assert ax.get_title(loc="left") == found.verdict
+    assert ax.get_title(loc="left") == found.sentence
 
 
 def test_nothing_matched_is_a_picture_too():

@@ -75,7 +75,7 @@ def run(options: argparse.Namespace) -> None:
     columns = shared_columns(first, second, options)
     hint = "none" if options.no_shared else "none; use --shared A=B if a column of A means the same as one of B"
     screen.say(f"shared: {hint if columns is None else columns.describe_pairs()}")
-    from isthmus import match
+    from isthmus import match, next_questions
     from isthmus.io.tables.write import write_table
     from isthmus.view.report.command_record import write_record
 
@@ -84,6 +84,8 @@ def run(options: argparse.Namespace) -> None:
     settings: dict[str, Any] = {"keep": "all" if options.all else "sure", **known, **work}
     found = match(first.X, second.X, pairs, source_transformer=None, target_transformer=None, **settings)
     screen.say("", str(found), *([str(found.baseline)] if found.baseline.columns or columns is None else []))
+    # None where no pair was held out.
+    held_out, shuffled = (getattr(found.evidence, what, None) for what in ("held_out", "shuffled"))
     facts = {
         "a": first.facts,
         "b": second.facts,
@@ -91,15 +93,15 @@ def run(options: argparse.Namespace) -> None:
         "verdict": found.sentence,
         "matches": len(found),
         "recall": found.recall,
-        "recall_interval": found.recall_interval,
-        "shuffled_recall": found.shuffled_recall,
+        "recall_interval": None if held_out is None else [held_out.at_1.low, held_out.at_1.high],
+        "shuffled_recall": None if shuffled is None else shuffled.at_1.value,
         # Columns that were compared are evidence, not a baseline.
         "baseline": found.baseline.to_dict() if found.baseline.columns or columns is None else None,
         "shared_columns": [] if columns is None else [list(pair) for pair in columns.pairs],
         "output": None if options.output is None else str(options.output),
     }
     sides = first, second, _find_texts(first, second, columns, found)
-    questions = found.questions(SHOWN)
+    questions = next_questions(found, SHOWN)
     facts["questions"] = [[first.ids[i], second.ids[j]] for i, j in questions.tolist() if not found.ok]
     if not found.ok and len(questions):
         screen.say("", "Pairs to check first; those that are right go to --pairs, the others to --not-pairs:")

@@ -34,7 +34,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("-k", type=int, default=10, metavar="N", help="number of neighbours per query (default: 10)")
     add("--from", dest="domain", choices=DOMAINS, default="target", help="domain of the queries (default: target)")
     add("--csls", action="store_true", help="rank hubs (rows that are near to everything) lower, by CSLS")
-    add("--engine", default="exact", metavar="NAME", help="exact, or FAISS: flat, hnsw or ivf (default: exact)")
+    add(
+        "--engine",
+        default="exact",
+        metavar="NAME",
+        help="exact, or FAISS: Flat, HNSW32 or IVF256,Flat (default: exact)",
+    )
     add("-o", "--output", type=Path, metavar="FILE", help="table of query, rank, found, distance")
     add_format(parser)
     add_output_options(parser)

@@ -1,8 +1,7 @@
 """Scores, held-out measurements, comparisons and controls: the evidence behind an answer."""
 
-from isthmus.evidence.answer import Answer
 from isthmus.evidence.comparison import Difference, holm, paired_difference
-from isthmus.evidence.held_out import measure_shared_recall, search_held_out_pairs
+from isthmus.evidence.held_out import Answer, measure_shared_recall, search_held_out_pairs
 from isthmus.evidence.scores import (
     ClassScores,
     accuracy,

@@ -179,11 +179,7 @@ def _cluster_means(d: FloatArray, clustering: Any) -> FloatArray:
     codes = [numbers.setdefault(label, len(numbers)) for label in np.asarray(clustering).tolist()]
     if len(numbers) < 2:
         raise InputError(f"clusters: expected at least two clusters, got {len(numbers)} among {len(d)} split(s).")
-    return _group_means(d, codes)
-
-
-def _group_means(values: FloatArray, codes: Any) -> FloatArray:
-    return np.asarray(np.bincount(codes, weights=values) / np.bincount(codes))
+    return np.asarray(np.bincount(codes, weights=d) / np.bincount(codes))
 
 
 def _scores(values: Any, name: str) -> FloatArray:

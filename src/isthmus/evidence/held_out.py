@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import Any, Protocol, TypeAlias, runtime_checkable
 
 import numpy as np
 from numpy.random import Generator
@@ -32,6 +32,23 @@ BLOCK = 256
 ROUNDING = 1e-14
 # The scores (q, g) of some queries, by their numbers, with every row of the gallery.
 Score: TypeAlias = Callable[[IntArray], FloatArray]
+
+
+@runtime_checkable
+class Answer(Protocol):
+    """A conclusion in one sentence, with the measurements it rests on; ``str`` returns the sentence."""
+
+    @property
+    def ok(self) -> bool | None:
+        """True: the measurements support the answer; False: they contradict it; None: they do not decide."""
+
+    @property
+    def sentence(self) -> str:
+        """The conclusion in plain words, with its main figures."""
+
+    @property
+    def evidence(self) -> Any:
+        """The measurements behind the conclusion."""
 
 
 def wilson_interval(hits: float, n: int, z: float = Z) -> tuple[float, float]:
@@ -206,7 +223,7 @@ def measure_shared_recall(A: Any, B: Any, pairs: IntArray, without: IntArray | N
 
 @dataclass(frozen=True)
 class HeldOutPairs:
-    """Held-out pairs, searched by a model of the other pairs; an :class:`~isthmus.evidence.answer.Answer`.
+    """Held-out pairs, searched by a model of the other pairs; an :class:`~isthmus.evidence.Answer`.
 
     Parameters
     ----------
@@ -288,26 +305,13 @@ def search_held_out_pairs(
     return HeldOutPairs(PairRecall.of(ranks), SharedBaseline.measure(shared, held, known))
 
 
-@dataclass(frozen=True, eq=False)
-class SearchResult:
-    """Where queries found their own rows.
-
-    Parameters
-    ----------
-    ranks : array (q,)
-        Of the query's own row among the gallery, from one; rows with the same score share the mean rank.
-    nearest : array (q, 10) or None
-        The places, within the pool, of the nearest rows without the query's own, in no order.
-    """
-
-    ranks: FloatArray
-    nearest: IntArray | None
-
-
 def search_gallery(
     score: Score, queries: IntArray, own: IntArray, pool: IntArray | None, within: IntArray
-) -> SearchResult:
-    """Search a gallery for the queries.
+) -> tuple[FloatArray, IntArray | None]:
+    """Search a gallery for the queries: the ranks of their own rows, and the nearest others.
+
+    Ranks (q,) are from one; rows with the same score share the mean rank. The others are ten places (q, 10) within
+    the pool, in no order, or None.
 
     Parameters
     ----------
@@ -335,7 +339,7 @@ def search_gallery(
             near = S[:, pool]  # a copy, which may be changed
             near[rows, within[part]] = -np.inf
             nearest.append(np.argpartition(-near, NEAR - 1, axis=1)[:, :NEAR])
-    return SearchResult(np.concatenate(ranks), None if pool is None else np.concatenate(nearest))
+    return np.concatenate(ranks), None if pool is None else np.concatenate(nearest)
 
 
 def unit_rows(X: Matrix) -> Matrix:

@@ -51,6 +51,8 @@ FEWEST_COMPONENTS, MOST_ROWS = 5, 2000
 TINY = np.finfo(np.float64).tiny
 # Scores that are held in memory at once.
 CELLS_PER_BLOCK = 4_000_000
+# Scores that differ by less are equal, to rounding.
+TIE = 1e-6
 # The number of best scores whose mean is the hubness of a row (Conneau et al. 2018).
 NEIGHBOURHOOD = 10
 # Scores per group: the largest of a row are among the groups with the largest maxima.
@@ -259,6 +261,13 @@ class Scores:
         """Return the scores of pairs of a row and a column."""
         return np.asarray(np.einsum("ij,ij->i", self.left[i], self.right[j]))
 
+    def rank(self, i: IntArray, j: IntArray) -> IntArray:
+        """Return the ranks, from 1, of pairs of a row and a column among all columns; ties take the best rank."""
+        own, ranks = self.at(i, j), np.empty(len(i), np.intp)
+        for rows, S in Scores(self.left[i], self.right).blocks():
+            ranks[rows] = 1 + (S - own[rows, None] > TIE).sum(axis=1)
+        return ranks
+
     def among(self, rows: IntArray, columns: IntArray) -> Scores:
         """Return the table of some rows and columns."""
         return Scores(self.left[rows], self.right[columns])
@@ -305,22 +314,6 @@ class Hubness:
     def value(self) -> float:
         """The mean best score over both collections."""
         return 0.5 * float(self.best_of_rows.mean(dtype=np.float64) + self.best_of_columns.mean(dtype=np.float64))
-
-
-@dataclass(frozen=True, eq=False)
-class Table:
-    """Scores (n, m) that are held in memory, because they are read more than once."""
-
-    values: FloatArray
-
-    @property
-    def shape(self) -> tuple[int, int]:
-        """Rows and columns (n, m)."""
-        return len(self.values), self.values.shape[1]
-
-    def blocks(self) -> Iterator[tuple[slice, FloatArray]]:
-        """Yield all rows at once."""
-        yield slice(0, len(self.values)), self.values
 
 
 @dataclass(frozen=True, eq=False)
@@ -373,7 +366,12 @@ def _find_best_candidates(L: FloatArray, R: FloatArray, candidates: IntArray) ->
     return candidates[each, best], S[each, best]
 
 
-def measure_hubness(scores: Scores | Table, among: Shortlist | None = None) -> Hubness:
+def _split_table(scores: Scores | FloatArray) -> Iterator[tuple[slice, FloatArray]]:
+    """Yield runs of rows with their scores; all at once where these are in memory, to be read more than once."""
+    return scores.blocks() if isinstance(scores, Scores) else iter([(slice(0, len(scores)), scores)])
+
+
+def measure_hubness(scores: Scores | FloatArray, among: Shortlist | None = None) -> Hubness:
     """Return the mean of the ten best scores of each row and each column, and the best of them.
 
     With a shortlist, these are the best among the candidates.
@@ -384,7 +382,7 @@ def measure_hubness(scores: Scores | Table, among: Shortlist | None = None) -> H
         return Hubness(a.mean(axis=1), b.mean(axis=1), a.max(axis=1), b.max(axis=1))
     rows, top = np.empty(n, np.float32), np.empty(n, np.float32)
     columns = np.empty((m, 0), np.float32)
-    for place, S in scores.blocks():
+    for place, S in _split_table(scores):
         best = _largest(S)
         rows[place], top[place] = best.mean(axis=1), best.max(axis=1)
         # Of each column the ten best so far.
@@ -453,15 +451,15 @@ class Best:
         return np.flatnonzero(both & (self.row_scores > NO_PARTNER))
 
 
-def find_best(scores: Scores | Table, hide: float = 0.0, rng: Generator | None = None) -> Best:
+def find_best(scores: Scores | FloatArray, hide: float = 0.0, rng: Generator | None = None) -> Best:
     """Find the best partners; with ``hide``, among candidates of which that share is hidden at random.
 
-    What is hidden is overwritten in a :class:`Table`.
+    What is hidden is overwritten in a table (n, m).
     """
     n, m = scores.shape
     j, score = np.empty(n, np.intp), np.empty(n, np.float32)
     i, highest = np.zeros(m, np.intp), np.full(m, -np.inf, np.float32)
-    for rows, S in scores.blocks():
+    for rows, S in _split_table(scores):
         if hide > 0.0 and rng is not None:
             S[rng.random(S.shape, dtype=np.float32) < hide] = -np.inf
         j[rows] = S.argmax(axis=1)

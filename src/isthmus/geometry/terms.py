@@ -207,15 +207,9 @@ def nearest_pairs(X: Matrix, Y: Matrix, k: int) -> tuple[IntArray, IntArray]:
 
 def _split_by_entries(X: Any, T: Any) -> Iterator[tuple[int, int]]:
     """Yield runs of rows of X whose products with T take at most :data:`ENTRIES_PER_BLOCK` multiplications."""
-    work = np.concatenate(
-        [
-            [0],
-            np.cumsum(
-                np.add.reduceat(np.concatenate([np.diff(T.indptr)[X.indices], [0]]), np.minimum(X.indptr[:-1], X.nnz))
-                * (np.diff(X.indptr) > 0)
-            ),
-        ]
-    )
+    # Each entry of X meets all entries of a row of T.
+    met = np.concatenate([[0], np.cumsum(np.diff(T.indptr)[X.indices], dtype=np.int64)])
+    work = met[X.indptr]
     start = 0
     while start < X.shape[0]:
         stop = int(np.searchsorted(work, work[start] + ENTRIES_PER_BLOCK, side="right")) - 1

@@ -38,7 +38,7 @@ from isthmus.data.blocks import as_partitions
 from isthmus.exceptions import InputError
 from isthmus.geometry.common_space import DOMAINS, INNER_PRODUCT, CommonSpace
 from isthmus.geometry.similarity import NEIGHBOURHOOD, SAMPLE, Background, hub_scores
-from isthmus.retrieval.engines import ENGINES, Structure, as_engine
+from isthmus.retrieval.engines import Engine, Structure, as_engine
 from isthmus.retrieval.rules import Measure, RowMap, check_points, common_space, fetch_points, largest_entry
 
 # The largest id that may be given: later rows are numbered on from there.
@@ -74,7 +74,8 @@ class Matches:
     Examples
     --------
     >>> ids, distances = np.array([[7, -1]]), np.array([[0.5, np.inf]])
-    >>> Matches(ids, distances, labels=ids, domains=np.array([["source", ""]])).counts
+    >>> found = Matches(ids, distances, labels=ids, domains=np.array([["source", ""]]))
+    >>> np.isfinite(found.distances).sum(axis=1)  # the number of rows found for each query
     array([1])
     """
 
@@ -85,11 +86,6 @@ class Matches:
 
     def __len__(self) -> int:
         return len(self.ids)
-
-    @property
-    def counts(self) -> IntArray:
-        """The number of rows found for each query (n,)."""
-        return np.asarray(np.isfinite(self.distances).sum(axis=1), dtype=np.intp)
 
 
 @dataclass(frozen=True, eq=False)
@@ -161,9 +157,10 @@ class Index:
     ----------
     model : fitted model, CommonSpace or None
         Anything with ``transform(X, domain)``. None: rows are points already.
-    engine : {"exact", "flat", "hnsw", "ivf"} or Exact, Flat, HNSW, IVF
+    engine : str or Engine
         How to search. "exact" looks at all rows, block by block, in double precision. The others are of FAISS (extra
-        ``faiss``), in single precision: "flat" looks at all rows, "hnsw" and "ivf" are fast and miss some.
+        ``faiss``), in single precision, by the strings of its ``index_factory``: "Flat" looks at all rows, "HNSW32"
+        and "IVF256,Flat" are fast and miss some (:class:`~isthmus.retrieval.Engine`).
     dtype : {"float64", "float32"}, optional
         The precision in which points are kept, where it is not that of the engine.
 
@@ -293,7 +290,7 @@ class Index:
             {
                 "format": FORMAT,
                 "version": VERSION,
-                "engine": {"name": self.engine.name, **asdict(self.engine)},
+                "engine": asdict(self.engine),
                 "dtype": self.dtype,
                 "shape": list(rows.points.shape),
                 "text_ids": rows.text_ids,
@@ -507,7 +504,7 @@ def _check_header(text: str, path: Any) -> dict[str, Any]:
             all(type(c) in (str, int, bool) or (type(c) is float and math.isfinite(c)) for c in classes),
             len({type(c) is str for c in classes}) < 2,
         ]
-        header["engine"] = ENGINES[options.pop("name")](**options)
+        header["engine"] = Engine(**options)
     except (InputError, KeyError, TypeError, ValueError, AttributeError, OverflowError, RecursionError):
         right = [False]
     check_part(all(right), path, f"the header of an index (version {VERSION} of the format)")

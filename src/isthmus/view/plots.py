@@ -116,7 +116,7 @@ def plot_confidence(matching: Matching, ax: Any = None) -> Any:
         middle = (len(confidence) + possible) / 2
         ax.text(middle, 0.5, "no match", rotation=90, ha="center", va="center", color=canvas.INK)
     ax.set(xlim=(0, max(possible, 1)), ylim=(0, 1.02), xlabel="matches, surest first", ylabel="confidence")
-    ax.set_title(matching.verdict, loc="left", fontsize=9, wrap=True)
+    ax.set_title(matching.sentence, loc="left", fontsize=9, wrap=True)
     return ax
 
 

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from isthmus import InputError, MissingDependencyError, Verdict
-from isthmus.evidence.answer import Answer
 from isthmus.evidence.comparison import Estimate
+from isthmus.evidence.held_out import Answer
 from isthmus.study.source_value.engine import SYSTEM
 from isthmus.study.source_value.evidence import Geometry, HeldOutLabels, Names, TrialGroup, compare_class_geometry
 from isthmus.study.source_value.result import (

@@ -41,6 +41,41 @@ def test_copies_are_found_and_nothing_else(table, found):
     assert str(found).startswith("20 clusters of 45 of 145 rows; ")
 
 
+def test_that_nearly_every_row_has_a_duplicate_is_never_denied():
+    """Two tables of the same objects, one under the other: no rows without a duplicate are left to compare with."""
+    rng = np.random.default_rng(1)
+    names = [" ".join("".join(rng.choice(LETTERS, 6)) for _ in range(3)) for _ in range(100)]
+    copies = []
+    for name in names:
+        for _ in range(rng.integers(3)):
+            place = rng.integers(len(name))
+            name = name[:place] + str(rng.choice(LETTERS)) + name[place + 1 :]
+        copies.append(name)
+    found = dedupe(pd.DataFrame({"name": names + copies}))
+    assert found.evidence["share"] > 0.5
+    assert found.evidence["apart"] < 2.0
+    assert found.ok is None
+    assert "look like another" in str(found)
+
+
+def test_a_number_beyond_single_precision_is_only_far_from_all_others():
+    """A cell in which several numbers stand, such as "8 4223 19151111 5304218", can be read as one of that size."""
+    rng = np.random.default_rng(0)
+    numbers = rng.normal(50.0, 10.0, (60, 2)).round(3)
+    numbers[40:] = numbers[:20]
+    numbers[3, 0] = 1e30
+    numbers[4, 1] = -1e38
+    found = dedupe(pd.DataFrame({"name": make_names(40) + make_names(20), "x": numbers[:, 0], "y": numbers[:, 1]}))
+    assert found.pairs.tolist() == [[k, 40 + k] for k in range(20)]
+
+
+def test_no_random_numbers_of_other_code_are_used(table):
+    """The start of the mixture was drawn from NumPy's global state: the same rows could get other duplicates."""
+    before = str(np.random.get_state())  # noqa: NPY002
+    dedupe(table[0])
+    assert str(np.random.get_state()) == before  # noqa: NPY002
+
+
 def test_each_cluster_has_a_representative_of_its_own(found):
     assert found.labels[found.representative].tolist() == list(range(len(found.sizes)))
 

@@ -216,14 +216,6 @@ def test_several_rows_of_a_may_share_a_row_of_b(products):
     assert min(score(many.pairs, truth)) > 0.9
 
 
-def test_questions_are_the_pairs_nearest_to_one_half(found):
-    asked = found.questions(5)
-    p = found.linkage.probability
-    assert asked.shape == (5, 2)
-    chosen = [int(np.flatnonzero((found.linkage.pairs == pair).all(axis=1))[0]) for pair in asked]
-    assert np.abs(p[chosen] - 0.5).max() <= np.sort(np.abs(p - 0.5))[4] + 1e-12
-
-
 def test_without_shared_columns_it_is_geometry_as_before():
     rng = np.random.default_rng(0)
     A = rng.gamma(0.3, size=(60, 8)) @ rng.normal(size=(8, 30))

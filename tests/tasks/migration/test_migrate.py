@@ -9,7 +9,7 @@ from sklearn.linear_model import Ridge
 
 import isthmus
 from isthmus import InputError, KnownPairs
-from isthmus.evidence.answer import Answer
+from isthmus.evidence.held_out import Answer
 from isthmus.maps.regression import fit_ridge
 from isthmus.tasks.migration.evidence import Advice
 

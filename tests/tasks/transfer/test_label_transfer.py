@@ -14,7 +14,7 @@ from conftest import make_domains, one_sentence
 from isthmus import InputError, LabelTransfer
 from isthmus.data.datasets import load_digits
 from isthmus.estimators.controls import SelfTrainedLDA, make_noise_source, permute_source, relabel_source
-from isthmus.evidence.answer import Answer
+from isthmus.evidence.held_out import Answer
 from isthmus.evidence.scores import accuracy
 
 

@@ -185,7 +185,7 @@ class CurvePoint(NamedTuple):
 @short_repr
 @dataclass(frozen=True)
 class Verdict:
-    """Whether a source helps: an :class:`~isthmus.evidence.answer.Answer`.
+    """Whether a source helps: an :class:`~isthmus.evidence.Answer`.
 
     Parameters
     ----------

@@ -47,6 +47,8 @@ TIMES_CHANCE = 3.0
 CLEARLY_APART, APART = 4.0, 2.0
 # The percentile of the log-odds of matches from which on another candidate is a link, too.
 CLEAR = 50.0
+# Where a larger share of the rows than this looks like another, too few others are left to be apart from.
+MOST = 0.5
 # With fewer rows there are too few candidates to tell two kinds of them apart.
 FEWEST_ROWS = 20
 
@@ -146,7 +148,7 @@ def dedupe(table: Any, *, not_pairs: Any = None, keep: str = "sure", random_stat
         dealt = control.compare(_list_candidates(control))
         level = np.median(likeness(agreement)[best])
         chance = len(np.unique(dealt.i[likeness(dealt) >= level])) / n
-    more = len(best) > 0 and apart >= APART and share > TIMES_CHANCE * chance
+    more = share > TIMES_CHANCE * chance and (apart >= APART or share > MOST)
     ok = more if not more or apart >= CLEARLY_APART else None
     none = {
         False: f"no duplicates: rows and their best candidates are of one kind ({apart:.1f} deviations apart).",
@@ -196,7 +198,8 @@ def _link_rows(comparer: TableComparer, not_pairs: Any) -> tuple[Agreement, Floa
 def _split_scores(scores: FloatArray, best: IntArray, free: IntArray) -> tuple[FloatArray, float]:
     """Return the probability of each candidate to be a duplicate, by a mixture of the best scores of rows."""
     own = scores[free[best]]
-    mixture = GaussianMixture(2, means_init=np.quantile(own, [[0.25], [0.95]]), reg_covar=1e-4).fit(own[:, None])
+    mixture = GaussianMixture(2, means_init=np.quantile(own, [[0.25], [0.95]]), reg_covar=1e-4, random_state=0)
+    mixture.fit(own[:, None])
     low, high = np.argsort(mixture.means_[:, 0])
     grid = np.linspace(own.min(), own.max(), 1000)
     curve = mixture.predict_proba(grid[:, None])[:, high]

@@ -2,74 +2,36 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, TypeAlias
 
 import numpy as np
-import scipy.sparse as sp
 from sklearn.base import clone
 
 from isthmus._core.validation import FloatArray
 from isthmus.data.domains import KnownPairs
 from isthmus.estimators.base import TwoDomainEstimator
 from isthmus.exceptions import InputError
+from isthmus.geometry.common_space import CommonSpace
 from isthmus.geometry.similarity import normalize_rows
-from isthmus.maps.canonical import PairedRows
 from isthmus.maps.regression import AffineMap, fit_ridge
 
 # Nothing can be learned from one pair: around its own mean it is zero.
 FEWEST = 2
-# The share of the variance that is added before whitening, and the power of the correlations that weigh variates.
-RIDGE_OF_CCA, POWER = 0.3, 2.0
-
-
-class Bridge(Protocol):
-    """A learned correspondence: rows of either collection as points, whose inner product (at most 2) is the score."""
-
-    def embed_a(self, A: FloatArray) -> FloatArray:
-        """Return rows of A as points."""
-        ...
-
-    def embed_b(self, B: FloatArray) -> FloatArray:
-        """Return rows of B as points."""
-        ...
-
-
-class Engine(Protocol):
-    """Anything that can learn a bridge."""
-
-    @property
-    def name(self) -> str:
-        """The name in the evidence."""
-        ...
-
-    @property
-    def fewest(self) -> int:
-        """The least number of pairs."""
-        ...
-
-    def fit(self, a: FloatArray, b: FloatArray, weights: FloatArray, before: Bridge | None) -> Bridge:
-        """Learn from paired rows a (p, k) and b (p, k') with weights (p,), after an earlier bridge or none."""
-        ...
 
 
 class ZeroBridge:
-    """The bridge of no knowledge: all scores are zero."""
+    """The bridge of no knowledge: all scores are zero.
+
+    A bridge is a learned correspondence: rows of either collection as points, whose inner product (at most 2) is
+    the score.
+    """
 
     def embed_a(self, A: FloatArray) -> FloatArray:
         """Return zeros (n, 1)."""
         return np.zeros((len(A), 1), A.dtype)
 
     embed_b = embed_a
-
-
-def fit_bridge(engine: Engine, a: FloatArray, b: FloatArray, weights: FloatArray, before: Bridge | None) -> Bridge:
-    """Fit the engine to pairs; return :class:`ZeroBridge` if they are too few, or repeat one row."""
-    # Rows that are all equal have no direction around their mean: maps of them would be rounding.
-    if len(a) < engine.fewest or (a == a[0]).all() or (b == b[0]).all():
-        return ZeroBridge()
-    return engine.fit(a, b, weights, before)
 
 
 @dataclass(frozen=True, eq=False)
@@ -94,7 +56,7 @@ class Ridge:
 
     name, fewest = "ridge", FEWEST
 
-    def fit(self, a: FloatArray, b: FloatArray, weights: FloatArray, before: Bridge | None) -> RidgeBridge:
+    def fit(self, a: FloatArray, b: FloatArray, weights: FloatArray, before: Any) -> RidgeBridge:
         """Fit both maps; the search for the penalties starts where the last one ended."""
         # From round to round few pairs change: the best penalty is near the last one.
         near = before.places if isinstance(before, RidgeBridge) else (None, None)
@@ -103,37 +65,18 @@ class Ridge:
 
 
 @dataclass(frozen=True, eq=False)
-class CosineBridge:
-    """2 cos(f(a), g(b)): the factor gives it the range of :class:`RidgeBridge`."""
+class SpaceBridge:
+    """2 cos(f(a), g(b)) in the common space of an estimator: the factor 2 gives the range of :class:`RidgeBridge`."""
 
-    f: Callable[[FloatArray], FloatArray]
-    g: Callable[[FloatArray], FloatArray]
+    space: CommonSpace
 
     def embed_a(self, A: FloatArray) -> FloatArray:
         """Return images of unit length, twice."""
-        return np.asarray(2.0 * normalize_rows(self.f(A)), dtype=np.float32)
+        return np.asarray(2.0 * normalize_rows(self.space.embed(A, "source")), dtype=np.float32)
 
     def embed_b(self, B: FloatArray) -> FloatArray:
         """Return images of unit length."""
-        return np.asarray(normalize_rows(self.g(B)), dtype=np.float32)
-
-
-class Canonical:
-    """Canonical variates, weighted by the squares of their correlations."""
-
-    name, fewest = "cca", FEWEST
-
-    def fit(self, a: FloatArray, b: FloatArray, weights: FloatArray, before: Bridge | None) -> CosineBridge:
-        """Compute the variates in closed form."""
-        # Pairs weigh by the square root on either side: their product is the weight.
-        pairing = sp.diags_array(np.sqrt(weights.astype(np.float64))).tocsr()
-        rows = PairedRows.of(a.astype(np.float64), b.astype(np.float64), pairing, pairing)
-        found = rows.directions(RIDGE_OF_CCA, unit=False).weight_variates(POWER)
-        maps = [
-            AffineMap(W.astype(a.dtype), np.zeros(len(W), a.dtype), offset.astype(a.dtype))
-            for W, offset in zip((found.source, found.target), found.offsets, strict=True)
-        ]
-        return CosineBridge(*maps)
+        return np.asarray(normalize_rows(self.space.embed(B, "target")), dtype=np.float32)
 
 
 @dataclass(frozen=True)
@@ -152,22 +95,29 @@ class EstimatorEngine:
         """As many as the estimator needs."""
         return max(FEWEST, int(self.estimator.fewest_pairs))
 
-    def fit(self, a: FloatArray, b: FloatArray, weights: FloatArray, before: Bridge | None) -> CosineBridge:
+    def fit(self, a: FloatArray, b: FloatArray, weights: FloatArray, before: Any) -> SpaceBridge:
         """Fit a fresh copy of the estimator to the pairs."""
         rows = np.repeat(np.arange(len(a))[:, None], 2, axis=1)
         # Row p of a and row p of b are the pair p.
-        space = clone(self.estimator).fit(a, None, b, None, pairs=KnownPairs(rows, weights)).common_space_
-        return CosineBridge(lambda A: space.embed(A, "source"), lambda B: space.embed(B, "target"))
+        return SpaceBridge(clone(self.estimator).fit(a, None, b, None, pairs=KnownPairs(rows, weights)).common_space_)
+
+
+Bridge: TypeAlias = ZeroBridge | RidgeBridge | SpaceBridge
+Engine: TypeAlias = Ridge | EstimatorEngine
+
+
+def fit_bridge(engine: Engine, a: FloatArray, b: FloatArray, weights: FloatArray, before: Bridge | None) -> Bridge:
+    """Fit the engine to pairs; return :class:`ZeroBridge` if they are too few, or repeat one row."""
+    # Rows that are all equal have no direction around their mean: maps of them would be rounding.
+    if len(a) < engine.fewest or (a == a[0]).all() or (b == b[0]).all():
+        return ZeroBridge()
+    return engine.fit(a, b, weights, before)
 
 
 def as_engine(system: Any) -> Engine:
     """Return the engine of the parameter ``system``."""
     if isinstance(system, str) and system in ("auto", "ridge"):
         return Ridge()
-    if isinstance(system, str) and system == "cca":
-        return Canonical()
     if not isinstance(system, TwoDomainEstimator) or not system.takes_pairs:
-        raise InputError(
-            f'system: expected "auto", "ridge", "cca" or an estimator that takes pairs, got {system!r:.60}.'
-        )
+        raise InputError(f'system: expected "auto", "ridge" or an estimator that takes pairs, got {system!r:.60}.')
     return EstimatorEngine(system)

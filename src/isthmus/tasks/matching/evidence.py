@@ -64,6 +64,14 @@ ENOUGH_TO_SETTLE = 10
 FEW_SHARING, MUCH_SHARING = 3, 0.02
 
 
+WORDS = {True: "matched", False: "failed", None: "doubtful"}
+
+
+def _share_right(q: float, chance: float) -> float:
+    """Return the share of matches that are right, if a share q of the rows has one, and by chance this share."""
+    return 0.0 if q <= chance or chance >= 1.0 else 1.0 - (1.0 - q) / (1.0 - chance) * chance / q
+
+
 @dataclass(frozen=True)
 class MatchingEvidence:
     """The figures that a verdict rests on.
@@ -126,10 +134,7 @@ class MatchingEvidence:
         finds wrong pairs only: what a row without a partner does. π is then the share of the rows that have one.
         """
         q, chance = self._confirmed_rows
-        chance = max(chance, *self.nulls, 0.0)
-        if q <= chance or chance >= 1.0:
-            return 0.0
-        return 1.0 - (1.0 - q) / (1.0 - chance) * chance / q
+        return _share_right(q, max(chance, *self.nulls, 0.0))
 
     @property
     def excess(self) -> float:
@@ -194,11 +199,9 @@ def write_sentence(
     seen: MatchingEvidence, ok: bool | None, n_pairs: int, shape: tuple[int, int], claimed: float | None = None
 ) -> str:
     """Return the verdict with its figures, in one sentence; ``claimed`` is the mean confidence of the new pairs."""
-    word = {True: "matched", False: "failed", None: "doubtful"}[ok]
     known = f", {seen.known:,} of them known" if seen.known and n_pairs else ""
-    return (
-        f"{word}: {n_pairs:,} pairs of {shape[0]:,} and {shape[1]:,} rows{known}; {_write_reason(seen, ok, claimed)}."
-    )
+    reason = _write_reason(seen, ok, claimed)
+    return f"{WORDS[ok]}: {n_pairs:,} pairs of {shape[0]:,} and {shape[1]:,} rows{known}; {reason}."
 
 
 def _write_reason(seen: MatchingEvidence, ok: bool | None, claimed: float | None) -> str:
@@ -233,13 +236,12 @@ def estimate_confidence(runs: Runs, precision: float) -> FloatArray:
     pairs of collections, part of whose rows have a partner; they are the same for all data. One shift of all log-odds
     brings the mean over the confirmed pairs to the estimated ``precision``.
     """
-    mutual, repeated, refound = _list_confirmations(runs)
     # Scores of tiny collections can be far outside the range that the weights were fitted on.
     odds = BASE_ODDS + PER_SCORE * np.clip(runs.held_out_score, -4.0, 4.0)
-    odds += MUTUAL * mutual + REPEATED * repeated + REFOUND * refound
+    odds += MUTUAL * runs.mutual + REPEATED * runs.repeated + REFOUND * runs.refound
     # One shift for all keeps the order of the matches.
-    odds += _shift_log_odds(odds[mutual & refound], precision)
-    return np.asarray(np.where(runs.found.partner >= 0, expit(odds), 1.0))
+    odds += _shift_log_odds(odds[runs.mutual & runs.refound], precision)
+    return np.asarray(np.where(runs.partner >= 0, expit(odds), 1.0))
 
 
 def _shift_log_odds(odds: FloatArray, precision: float) -> float:
@@ -255,15 +257,9 @@ def _shift_log_odds(odds: FloatArray, precision: float) -> float:
 
 def accept_matches(runs: Runs, confidence: FloatArray, enough: float, one_to_one: bool) -> BoolArray:
     """Return which rows of A are in known pairs, or have a match that is confirmed in every way and confident."""
-    mutual, repeated, refound = _list_confirmations(runs)
     # Several rows of A may share a partner where it need not be one to one: it can choose but one of them.
-    confirmed = repeated & refound & (mutual | (not one_to_one))
-    return np.asarray((confirmed & (confidence >= enough)) | (runs.found.partner < 0))
-
-
-def _list_confirmations(runs: Runs) -> tuple[BoolArray, BoolArray, BoolArray]:
-    """Return which partners choose the row too, are found by another run, are re-found when the row is held out."""
-    return runs.found.mutual, runs.again.partner == runs.found.partner, runs.refound
+    confirmed = runs.repeated & runs.refound & (runs.mutual | (not one_to_one))
+    return np.asarray((confirmed & (confidence >= enough)) | (runs.partner < 0))
 
 
 @dataclass(frozen=True)
@@ -278,8 +274,8 @@ class LinkageEvidence:
         The number of pairs that were compared.
     accepted : int
         The number of accepted pairs, without known ones.
-    claimed : float
-        The mean probability of these.
+    precision : float
+        The mean probability of these: an estimate of the share that is right.
     null_share : float or None
         The share of the rows that the same procedure matches between two halves of one table; None where no control
         was run.
@@ -303,7 +299,7 @@ class LinkageEvidence:
     rows: int
     candidates: int
     accepted: int
-    claimed: float
+    precision: float
     null_share: float | None
     known: int
     held_out: PairRecall | None
@@ -313,13 +309,6 @@ class LinkageEvidence:
     confirmed: bool = True
     sharing: int = 0
     baseline: SharedBaseline = NO_BASELINE
-
-    shuffled = None
-
-    @property
-    def precision(self) -> float:
-        """An estimate of the share of the accepted pairs that are right: the mean of their probabilities."""
-        return self.claimed
 
     @property
     def hardly_overlap(self) -> bool:
@@ -335,12 +324,9 @@ class LinkageEvidence:
         q is the share of the rows that are matched, q_0 its chance level. It judges the matching, and does not change
         the probabilities: those of few rows, and halves have few, are the least reliable.
         """
-        q, chance = self.accepted / max(1, self.rows), self.null_share
-        if chance is None:
-            return self.claimed
-        if q <= chance or chance >= 1.0:
-            return 0.0
-        return min(self.claimed, 1.0 - (1.0 - q) / (1.0 - chance) * chance / q)
+        if self.null_share is None:
+            return self.precision
+        return min(self.precision, _share_right(self.accepted / max(1, self.rows), self.null_share))
 
 
 def judge_linkage(seen: LinkageEvidence) -> bool | None:
@@ -358,23 +344,18 @@ def judge_linkage(seen: LinkageEvidence) -> bool | None:
 
 def write_linkage_sentence(seen: LinkageEvidence, ok: bool | None, n_pairs: int, shape: tuple[int, int]) -> str:
     """Return the verdict of a matching by shared columns, with its figures, in one sentence."""
-    word = {True: "matched", False: "failed", None: "doubtful"}[ok]
-    parts = [f"{word}: {n_pairs:,} pairs of {shape[0]:,} and {shape[1]:,} rows by {', '.join(seen.fields)}"]
+    parts = [f"{WORDS[ok]}: {n_pairs:,} pairs of {shape[0]:,} and {shape[1]:,} rows by {', '.join(seen.fields)}"]
     if ok and seen.accepted:
         right = "more than 99%" if seen.precision > 0.99 else f"about {seen.precision:.0%}"
-        parts.append(
-            f"{right} of the {seen.accepted:,} new pairs should be right"
-            if seen.known
-            else f"{right} of them should be right"
-        )
+        new = f"the {seen.accepted:,} new pairs" if seen.known else "them"
+        parts.append(f"{right} of {new} should be right")
     elif seen.accepted and seen.confirmed:
         parts.append(f"{seen.accepted:,} pairs look alike")
     if not seen.confirmed:
         parts.append("the other features do not confirm what the shared columns propose")
     if seen.null_share is not None:
-        parts.append(
-            f"two halves of one table, which have no row in common, match in {seen.null_share:.1%} of the rows"
-        )
+        halves = "two halves of one table, which have no row in common"
+        parts.append(f"{halves}, match in {seen.null_share:.1%} of the rows")
     if seen.held_out is not None:
         parts.append(str(seen.held_out))
     if seen.dropped:
@@ -386,9 +367,8 @@ def write_linkage_sentence(seen: LinkageEvidence, ok: bool | None, n_pairs: int,
     if ok is None:
         parts.append(f"{max(1, ENOUGH_TO_SETTLE - seen.known)} confirmed pairs would settle it")
     if seen.sharing > max(FEW_SHARING, MUCH_SHARING * seen.accepted):
-        parts.append(
-            f"{seen.sharing:,} more rows of A fit a matched row of B: use one_to_one=False if it may have several"
-        )
+        several = "use one_to_one=False if it may have several"
+        parts.append(f"{seen.sharing:,} more rows of A fit a matched row of B: {several}")
     return "; ".join(parts) + "."
 
 

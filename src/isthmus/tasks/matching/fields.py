@@ -11,7 +11,7 @@ from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from tempfile import TemporaryFile
-from typing import Any, Protocol
+from typing import Any, TypeAlias
 
 import numpy as np
 import scipy.sparse as sp
@@ -38,6 +38,8 @@ MOSTLY, FEWEST_NUMBERS = 0.8, 10
 LEAST_DIGITS = 0.1
 # Numbers that differ by this share of the interquartile range agree by 1/e.
 NUMBER_SCALE = 0.1
+# A number as far off as this, in that unit, is near to nothing; squares of larger ones exceed single precision.
+FAR = 1e6
 # Positive numbers of which the 95th percentile is this many times the 5th are compared by their logarithms.
 WIDE = 20.0
 # The most features of whole rows, and of a field.
@@ -102,50 +104,10 @@ class Agreement:
         )
 
 
-class Comparer(Protocol):
-    """Whatever proposes candidate pairs of rows and compares them."""
-
-    @property
-    def shape(self) -> tuple[int, int]:
-        """The numbers of rows of A and of B."""
-        ...
-
-    @property
-    def fields(self) -> tuple[str, ...]:
-        """The names of the fields that can be compared one by one."""
-        ...
-
-    @property
-    def needs_confirmation(self) -> bool:
-        """Whether what is shared counts only if maps between the other features confirm it."""
-        ...
-
-    def candidates(self) -> IntArray:
-        """Return the cells i m + j of candidate pairs."""
-        ...
-
-    def compare(self, cells: IntArray) -> Agreement:
-        """Return how far the rows of pairs agree, by their cells i m + j in rising order."""
-        ...
-
-    def without(self, fields: Collection[str]) -> Comparer:
-        """Return the comparer of the same rows without some of the fields."""
-        ...
-
-    def halves(self, side: int, rng: Generator, most: int) -> Comparer:
-        """Return the comparer of two random halves of A (side 0) or of B (side 1), which have no row in common."""
-        ...
-
-    def shuffle(self, rng: Generator) -> Comparer:
-        """Return the comparer of A with rows that have what B has, dealt at random."""
-        ...
-
-
 @dataclass(frozen=True, eq=False)
 class TableComparer:
     """Compare the rows of two tables by their words, and by each shared column."""
 
-    needs_confirmation = False
     columns: SharedColumns
     rows: tuple[list[str], list[str]]
     compared: tuple[Field, ...]
@@ -334,7 +296,7 @@ def _nearest_by_numbers(numbers: list[tuple[FloatArray, FloatArray]]) -> list[tu
         return []
     ours, theirs = (np.column_stack([pair[side] for pair in full]) for side in (0, 1))
     middle = np.nanmedian(np.vstack([ours, theirs]), axis=0)
-    ours, theirs = (np.where(np.isfinite(X), X, middle) for X in (ours, theirs))
+    ours, theirs = (np.clip(np.where(np.isfinite(X), X, middle), -FAR, FAR) for X in (ours, theirs))
     return [nearest_by_scores(_distance_scores(ours, theirs))]
 
 
@@ -342,8 +304,8 @@ def _nearest_by_numbers(numbers: list[tuple[FloatArray, FloatArray]]) -> list[tu
 class MatrixComparer:
     """Compare rows by columns of numbers that both collections have: by distance, or by the cosine of sparse rows."""
 
-    # Numbers in a matrix have no names or words that show that they mean the same in both.
-    needs_confirmation = True
+    # The columns together are one field.
+    fields = (MATRIX,)
     source: Matrix
     target: Matrix
 
@@ -361,11 +323,6 @@ class MatrixComparer:
     def shape(self) -> tuple[int, int]:
         """The numbers of rows of A and of B."""
         return self.source.shape[0], self.target.shape[0]
-
-    @property
-    def fields(self) -> tuple[str, ...]:
-        """The columns together are one field."""
-        return (MATRIX,)
 
     @cached_property
     def _scores(self) -> Scores:
@@ -389,20 +346,6 @@ class MatrixComparer:
             table.add(MATRIX, "distance", self._scores.at(i, j))
         return table.finish(self.shape)
 
-    def without(self, fields: Collection[str]) -> MatrixComparer:
-        """Return the comparer of no columns, by which all rows are equal."""
-        return MatrixComparer(np.zeros((self.shape[0], 1)), np.zeros((self.shape[1], 1)))
-
-    def halves(self, side: int, rng: Generator, most: int) -> MatrixComparer:
-        """Return the comparer of two random halves of one collection."""
-        X = self.target if side else self.source
-        order = rng.permutation(self.shape[side])[: 2 * most]
-        return MatrixComparer(X[order[: len(order) // 2]], X[order[len(order) // 2 :]])
-
-    def shuffle(self, rng: Generator) -> MatrixComparer:
-        """Return the comparer of A with the rows of B in another order, column by column."""
-        return MatrixComparer(self.source, rng.permuted(np.asarray(self.target), axis=0))
-
 
 def _distance_scores(A: FloatArray, B: FloatArray) -> Scores:
     """Return negative squared distances of all rows, as inner products."""
@@ -422,6 +365,9 @@ def nearest_by_scores(scores: Scores) -> tuple[IntArray, IntArray]:
             i = np.repeat(np.arange(table.shape[0])[rows], k)
             found.append((best.ravel(), i) if swapped else (i, best.ravel()))
     return np.concatenate([i for i, _ in found]), np.concatenate([j for _, j in found])
+
+
+Comparer: TypeAlias = TableComparer | MatrixComparer
 
 
 def make_comparer(shared: SharedColumns | SharedFeatures | None) -> Comparer | None:

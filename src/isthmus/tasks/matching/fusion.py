@@ -22,7 +22,7 @@ from isthmus._core.validation import BoolArray, FloatArray, IntArray
 from isthmus.geometry.similarity import Scores, apply_csls, measure_hubness
 from isthmus.tasks.matching.engine import Engine, fit_bridge
 from isthmus.tasks.matching.evidence import ENOUGH_TO_SETTLE
-from isthmus.tasks.matching.fields import NEAREST, WHOLE_ROW, Agreement, Comparer, nearest_by_scores
+from isthmus.tasks.matching.fields import NEAREST, WHOLE_ROW, Agreement, Comparer, TableComparer, nearest_by_scores
 from isthmus.tasks.matching.linkage import CandidateGraph, Linkage, expect_f1, fit_linkage
 from isthmus.tasks.matching.problem import Links
 
@@ -120,12 +120,6 @@ class FusedMatch:
     confirmed: bool = True
     null_share: float | None = None
 
-    @property
-    def share(self) -> float:
-        """The share of the rows of the smaller collection, without known pairs, that have an accepted match."""
-        agreement = self.linkage.agreement
-        return len(self.linkage.accepted) / max(1, min(agreement.shape) - self.linkage.n_known)
-
 
 def match_by_fields_and_maps(
     problem: FusionProblem, rng: Generator, progress: Callable[[str], None]
@@ -136,24 +130,26 @@ def match_by_fields_and_maps(
     first = problem.compare(comparer.candidates())
     dropped, contradiction = find_misleading_fields(comparer, first, problem.known.rows, rng)
     if dropped:
-        if len(dropped) == len(comparer.fields):
+        if not isinstance(comparer, TableComparer) or len(dropped) == len(comparer.fields):
             return None
         comparer = comparer.without(dropped)
         problem = replace(problem, comparer=comparer)
         first = problem.compare(comparer.candidates())
     linkage = problem.link(first, _start(first))
-    confirmed = not comparer.needs_confirmation or len(problem.known) >= ENOUGH_TO_SETTLE
+    # Names and words show that columns mean the same in both; of two matrices, known pairs or maps have to show it.
+    settled = len(problem.known) >= ENOUGH_TO_SETTLE
+    confirmed = settled or isinstance(comparer, TableComparer)
     if not confirmed:
         progress("confirmation by other features")
         confirmed = confirm_by_maps(linkage, problem, rng)
     if expect_f1(linkage.probability) < CLEAR_F1 and confirmed:
         linkage = join_maps(problem, linkage, rng, progress)
     found = FusedMatch(problem, linkage, dropped, contradiction, confirmed)
-    # Known pairs, or maps, have already shown that the collections correspond.
-    shown = comparer.needs_confirmation or len(problem.known) >= ENOUGH_TO_SETTLE
-    unclear = found.share < CLEAR or min(comparer.shape) <= SMALL
-    if len(linkage.accepted) and unclear and not shown:
-        found = replace(found, null_share=measure_null_share(problem, linkage, rng, progress))
+    smaller, accepted = min(comparer.shape), len(linkage.accepted)
+    unclear = smaller <= SMALL or accepted / max(1, smaller - linkage.n_known) < CLEAR
+    if accepted and unclear and not settled and isinstance(comparer, TableComparer):
+        sides = (0, 1) if problem.one_to_one else (1,)
+        found = replace(found, null_share=measure_null_share(comparer, linkage, sides, rng, progress))
     return found
 
 
@@ -177,9 +173,8 @@ def as_links(linkage: Linkage) -> Links:
 
 def likeness(agreement: Agreement) -> FloatArray:
     """Return how alike the rows of candidates are by shared fields, before anything is learned."""
-    kinds = [
-        k for k, name in enumerate(agreement.features) if name in ((WHOLE_ROW, "characters"), (WHOLE_ROW, "words"))
-    ]
+    whole = (WHOLE_ROW, "characters"), (WHOLE_ROW, "words")
+    kinds = [k for k, name in enumerate(agreement.features) if name in whole]
     return np.asarray(agreement.values[:, kinds or [0]].sum(axis=1), dtype=np.float64)
 
 
@@ -239,9 +234,7 @@ class HeldOutScores:
         near = 0
         for fold, scores in enumerate(self.tables):
             some = links.select(self.folds[links.i] == fold)
-            own = scores.at(some.i, some.j)
-            for rows, S in scores.among(some.i, np.arange(scores.shape[1])).blocks():
-                near += int(((own[rows, None] < S).sum(axis=1) < NEAREST).sum())
+            near += int((scores.rank(some.i, some.j) <= NEAREST).sum())
         return near / max(1, len(links))
 
     def at(self, i: IntArray, j: IntArray) -> FloatArray:
@@ -357,13 +350,13 @@ def _compare_with_rivals(agreement: Agreement, places: IntArray, column: int) ->
 
 def _standard_errors(shares: FloatArray) -> float:
     """Return by how many standard errors the mean of shares exceeds one half."""
-    return (
-        float((shares.mean() - 0.5) / max(float(shares.std()), 0.05) * np.sqrt(len(shares))) if len(shares) else 0.0
-    )
+    if not len(shares):
+        return 0.0
+    return float((shares.mean() - 0.5) / max(float(shares.std()), 0.05) * np.sqrt(len(shares)))
 
 
 def measure_null_share(
-    problem: FusionProblem, linkage: Linkage, rng: Generator, progress: Callable[[str], None]
+    comparer: TableComparer, linkage: Linkage, sides: tuple[int, ...], rng: Generator, progress: Callable[[str], None]
 ) -> float:
     """Return the largest share of rows that are matched where no row has a partner: the chance level.
 
@@ -371,10 +364,9 @@ def measure_null_share(
     most matches of A and B: weights and probabilities that are learned from few rows can make a match of anything,
     but likeness is not learned. Of small tables every pair of rows that choose each other counts, accepted or not;
     such pairs are as many as pairs of rows, of which halves have a quarter. A tiny A is also matched with a table
-    whose words are those of B, dealt to its cells at random. Where rows of A may be the same object, only
-    B is cut.
+    whose words are those of B, dealt to its cells at random. ``sides`` says what is cut: where rows of A may be the
+    same object, B only (1).
     """
-    comparer, sides = problem.comparer, (0, 1) if problem.one_to_one else (1,)
     (n, m), small = comparer.shape, min(comparer.shape) <= SMALL
     controls = [comparer.halves(side, rng, HALF) for side in sides * (CONTROLS if small else 1)]
     controls += [comparer.shuffle(rng) for _ in range(CONTROLS if min(n, m) <= TINY else 0)]

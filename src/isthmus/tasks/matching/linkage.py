@@ -220,22 +220,24 @@ class Linkage:
         """All candidates with their rivals."""
         return CandidateGraph(self.agreement.i, self.agreement.j, self.agreement.shape)
 
+    @cached_property
+    def ranks(self) -> IntArray:
+        """The rank (p,) of each candidate among those of its row, from 1."""
+        order, ranks = np.lexsort((-self.log_odds, self.agreement.i)), np.empty(len(self.agreement), np.intp)
+        ranks[order] = 1 + np.arange(len(order)) - np.searchsorted(self.agreement.i, self.agreement.i[order])
+        return ranks
+
     def rank_pairs(self, pairs: IntArray) -> FloatArray:
         """Return the rank of the partner of each pair (r, 2) among the candidates of its row; inf: it is none."""
         places = self.agreement.find(pairs)
-        order = np.lexsort((-self.log_odds, self.agreement.i))
-        ranks = np.empty(len(order))
-        ranks[order] = 1.0 + np.arange(len(order)) - np.searchsorted(self.agreement.i, self.agreement.i[order])
-        return np.where(places >= 0, ranks[places] if len(ranks) else np.inf, np.inf)
+        return np.where(places >= 0, self.ranks[places] if len(self.ranks) else np.inf, np.inf)
 
     def find_best(self) -> tuple[IntArray, IntArray]:
         """Return the best and the second best row of B for each row of A, -1 where there is no such candidate."""
-        order = np.lexsort((-self.log_odds, self.agreement.i))
-        rank = np.arange(len(order)) - np.searchsorted(self.agreement.i, self.agreement.i[order])
-        best = [np.full(self.agreement.shape[0], -1, np.intp) for _ in range(2)]
-        for k, found in enumerate(best):
-            kth = order[rank == k]
-            found[self.agreement.i[kth]] = self.agreement.j[kth]
+        best = np.full((2, self.agreement.shape[0]), -1, np.intp)
+        for k in (0, 1):
+            kth = self.ranks == k + 1
+            best[k, self.agreement.i[kth]] = self.agreement.j[kth]
         return best[0], best[1]
 
     def count_sharing(self) -> int:
@@ -291,7 +293,9 @@ def fit_linkage(
     free = np.flatnonzero(~of_known & ~forbidden)
     graph, every = CandidateGraph(i[free], j[free], (n, m)), CandidateGraph(i, j, (n, m))
     labels, used = _first_labels(graph, start[free], free, len(agreement), one_to_one)
-    design, fitted = Design.of(agreement), _sample_for_fit(agreement)
+    design = Design.of(agreement)
+    # Weights are fitted to all candidates, or to those of evenly spread rows of A.
+    fitted = i % max(1, -(-len(agreement) // MOST_FITTED)) == 0
     zero: FloatArray = np.zeros(design.width)
     by_data = weights = zero
     for _ in range(ROUNDS):
@@ -309,12 +313,6 @@ def fit_linkage(
 
 def _split(n: int) -> Iterator[slice]:
     return (slice(start, min(start + BLOCK, n)) for start in range(0, n, BLOCK))
-
-
-def _sample_for_fit(agreement: Agreement) -> BoolArray:
-    """Return which candidates weights are fitted to: all, or those of evenly spread rows of A."""
-    step = -(-len(agreement) // MOST_FITTED)
-    return np.asarray(agreement.i % max(1, step) == 0)
 
 
 def _first_labels(

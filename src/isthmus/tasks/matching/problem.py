@@ -10,7 +10,7 @@ from numpy.random import Generator
 from sklearn.feature_extraction.text import TfidfVectorizer
 
 from isthmus._core.validation import BoolArray, FloatArray, IntArray
-from isthmus.data.domains import Domain, KnownPairs, TwoDomains, check_shared_evidence
+from isthmus.data.domains import KnownPairs, TwoDomains, check_shared_evidence
 from isthmus.data.shared_columns import is_frame, read_columns
 from isthmus.exceptions import InputError
 from isthmus.geometry.similarity import (
@@ -203,8 +203,10 @@ def make_domains(
     A, B = (_weigh_words(X) if is_frame(X) and _has_text(X) else X for X in (A, B))
     # An empty array or list is what a user has whose search for pairs found none.
     empty = np.shape(pairs)[:1] == (0,) if isinstance(pairs, np.ndarray) else isinstance(pairs, list) and not pairs
-    parameters = zip((A, B), transformers, NAMES, ("source_transformer", "target_transformer"), strict=True)
-    rows = [X if _is_auto(each) else _transform(X, each, name, of) for X, each, name, of in parameters]
+    automatic = [isinstance(each, str) and each == AUTO for each in transformers]
+    named = "source_transformer", "target_transformer"
+    parameters = zip((A, B), transformers, NAMES, named, automatic, strict=True)
+    rows = [X if auto else _transform(X, each, name, of) for X, each, name, of, auto in parameters]
     domains = TwoDomains.of(
         rows[0],
         y_source,
@@ -217,8 +219,8 @@ def make_domains(
         optional_labels=True,
         one_to_one=one_to_one,
     )
-    sides = zip((domains.source, domains.target), transformers, strict=True)
-    source, target = (_scale_to_unit_length(domain, transformer) for domain, transformer in sides)
+    sides = zip((domains.source, domains.target), automatic, strict=True)
+    source, target = (replace(each, X=(scale_rows if auto else normalize_precisely)(each.X)) for each, auto in sides)
     return replace(domains, source=source, target=target)
 
 
@@ -256,10 +258,6 @@ def as_links(known: KnownPairs | None) -> Links:
     return Links.of(known.source, known.target, known.weights)
 
 
-def _is_auto(transformer: Any) -> bool:
-    return isinstance(transformer, str) and transformer == AUTO
-
-
 def _transform(X: Any, transformer: Any, name: str, parameter: str) -> Any:
     check_transformer(transformer, parameter)
     made = apply_transformer(fit_transformer(transformer, X, name), X, name)
@@ -267,10 +265,6 @@ def _transform(X: Any, transformer: Any, name: str, parameter: str) -> Any:
     if found != given:
         raise InputError(f"{parameter}: expected one row for each of the {given} rows of {name}, got {found}.")
     return made
-
-
-def _scale_to_unit_length(domain: Domain, transformer: Any) -> Domain:
-    return replace(domain, X=(scale_rows if _is_auto(transformer) else normalize_precisely)(domain.X))
 
 
 def labels_differ(ys: IntArray, yt: IntArray) -> BoolArray:

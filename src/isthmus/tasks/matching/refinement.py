@@ -8,7 +8,7 @@ with it, and a control run, from shuffled pairs, has to do worse. Where that is 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import FIRST_EXCEPTION, CancelledError, Future, ThreadPoolExecutor, wait
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from typing import TypeVar
@@ -24,7 +24,6 @@ from isthmus.geometry.similarity import (
     Hubness,
     Scores,
     Shortlist,
-    Table,
     apply_csls,
     find_best,
     measure_density,
@@ -60,8 +59,6 @@ MORE, ROUNDS_ON_ALL = 5000, 2
 FOLDS, FOLDS_OF_MANY = 10, 4
 # With more cells than this, there are fewer folds.
 MANY = 4_000_000
-# Scores that differ by less are equal, to rounding.
-TIE = 1e-6
 # The least weight of a pair that is not confirmed; how fast it falls with the share of such pairs.
 LEAST, STEEP = 0.1, 4.0
 T = TypeVar("T")
@@ -174,7 +171,7 @@ def refine_matches(
         if veto is not None:
             scores += veto
         shown, axes = schedule.visible_share(round_), schedule.n_axes(round_, problem.axes)
-        links = mutual_pairs(find_best(Table(scores), 1.0 - shown, rng))
+        links = mutual_pairs(find_best(scores, 1.0 - shown, rng))
         if len(links) + len(problem.anchors) < FEWEST:
             break
         # Penalties found on fewer axes are no warm start.
@@ -182,7 +179,7 @@ def refine_matches(
         bridge = problem.fit_bridge(links, axes, before)
         learned = problem.score_pairs(bridge, axes)
         table = learned.table()
-        run = Run(problem, bridge, schedule, learned, measure_hubness(Table(table)))
+        run = Run(problem, bridge, schedule, learned, measure_hubness(table))
         # Values of rounds with hidden candidates or fewer axes can't be compared with each other.
         if round_ > 0 and shown == 1.0 and axes == problem.axes:
             stalled = 0 if top is None or run.value > top.value + PROGRESS else stalled + 1
@@ -306,7 +303,7 @@ def rank_partners(run: Run, problem: MatchingProblem, pairs: Links) -> IntArray:
         return np.zeros(0, np.intp)
     scores = run.corrected if run.problem is problem else apply_csls(problem.score_pairs(run.bridge))
     i, j = np.searchsorted(problem.rows, pairs.i), np.searchsorted(problem.columns, pairs.j)
-    return _rank_cells(scores, i, j)
+    return scores.rank(i, j)
 
 
 def rank_known_pairs(problem: MatchingProblem, run: Run, known: Links) -> tuple[IntArray, FloatArray]:
@@ -317,15 +314,7 @@ def rank_known_pairs(problem: MatchingProblem, run: Run, known: Links) -> tuple[
     # By what the run found among other rows; where that is next to nothing, by the known pairs themselves.
     links = Links.of(run.problem.rows[others.i], run.problem.columns[others.j])
     scores = apply_csls(problem.score_pairs(problem.fit_bridge(links if len(links) > 1 else known)))
-    return _rank_cells(scores, known.i, known.j), scores.at(known.i, known.j).astype(np.float64)
-
-
-def _rank_cells(scores: Scores, i: IntArray, j: IntArray) -> IntArray:
-    own = scores.at(i, j)
-    ranks = np.empty(len(i), np.intp)
-    for rows, S in scores.among(i, np.arange(scores.shape[1])).blocks():
-        ranks[rows] = 1 + (S - own[rows, None] > TIE).sum(axis=1)
-    return ranks
+    return scores.rank(known.i, known.j), scores.at(known.i, known.j).astype(np.float64)
 
 
 def polish_run(run: Run, held_out: Best) -> Run:
@@ -343,43 +332,18 @@ def polish_run(run: Run, held_out: Best) -> Run:
 
 
 @dataclass(frozen=True, eq=False)
-class RowPartners:
-    """The best partner of each row of A, by numbers in the collections.
+class Runs:
+    """What all runs together found for each row of A, by numbers in the collections, and the evidence for it.
 
     Parameters
     ----------
     partner : array (n,)
-        The row of B, -1 for rows of A in known pairs.
+        The row of B that the best run found, -1 for rows of A in known pairs.
     score : array (n,)
         Its score without hubs.
-    mutual : array (n,)
-        Whether the partner's best is this row.
-    """
-
-    partner: IntArray
-    score: FloatArray
-    mutual: BoolArray
-
-    @classmethod
-    def of(cls, run: Run, n: int) -> RowPartners:
-        """Take the partners of a run, for n rows in all."""
-        problem, best = run.problem, run.best
-        partner, score, mutual = np.full(n, -1, np.intp), np.zeros(n), np.zeros(n, dtype=bool)
-        partner[problem.rows], score[problem.rows] = problem.columns[best.of_rows], best.row_scores
-        mutual[problem.rows[best.mutual]] = True
-        return cls(partner, score, mutual)
-
-
-@dataclass(frozen=True, eq=False)
-class Runs:
-    """The partners that all runs together found, and the evidence for them.
-
-    Parameters
-    ----------
-    found, again : RowPartners
-        The partners of each row by the best run, and by another one.
-    refound : array (n,)
-        Whether the best run finds the partner of a row also when it is held out.
+    mutual, repeated, refound : array (n,)
+        Whether the partner's best is this row; whether another run finds it; and whether the best run does when the
+        row is held out.
     held_out_score : array (n,)
         The best score of a row that is held out.
     known_scores : array (p,)
@@ -390,8 +354,10 @@ class Runs:
         The figures of all runs.
     """
 
-    found: RowPartners
-    again: RowPartners
+    partner: IntArray
+    score: FloatArray
+    mutual: BoolArray
+    repeated: BoolArray
     refound: BoolArray
     held_out_score: FloatArray
     known_scores: FloatArray
@@ -503,19 +469,22 @@ def _collect_runs(
     n = len(problem.A)
     (first, held_out), second, (null, null_held_out) = checked
     # Whether it worked is asked before polishing, which brings even wrong pairs into line.
-    agreement, refound = (
-        _measure_agreement(*(RowPartners.of(run, n) for run, _ in checked[:2])),
-        refound_share(*checked[0]),
-    )
-    final, other = (run if polish is None else polish_run(run, best) for run, best in (checked[0], second))
+    (partner, mutual), (again, both) = (_list_partners(run, n) for run, _ in checked[:2])
+    both &= mutual
+    agreement = float((partner[both] == again[both]).mean()) if both.any() else 0.0
+    refound = refound_share(first, held_out)
+    final, other = first, second[0]
     if polish is not None:
+        final, other = polish_run(first, held_out), polish_run(*second)
         held_out = polish(final)
-    is_refound, held_out_score = np.zeros(n, dtype=bool), np.zeros(n)
-    is_refound[final.problem.rows] = held_out.of_rows == final.best.of_rows
-    held_out_score[final.problem.rows] = held_out.row_scores
+    (partner, mutual), (again, _) = (_list_partners(run, n) for run in (final, other))
+    score, held_out_score, is_refound = np.zeros(n), np.zeros(n), np.zeros(n, dtype=bool)
+    rows = final.problem.rows
+    score[rows], held_out_score[rows] = final.best.row_scores, held_out.row_scores
+    is_refound[rows] = held_out.of_rows == final.best.of_rows
     known_ranks, known_scores = rank_known_pairs(problem, final, known)
     evidence = MatchingEvidence(
-        rows=len(final.problem.rows),
+        rows=len(rows),
         agreement=agreement,
         refound=refound,
         null_refound=refound_share(null, null_held_out),
@@ -530,13 +499,16 @@ def _collect_runs(
         engine=problem.engine.name,
         schedule=final.schedule.name,
     )
-    partners = RowPartners.of(final, n), RowPartners.of(other, n)
-    return Runs(*partners, is_refound, held_out_score, known_scores, held, evidence)
+    return Runs(partner, score, mutual, partner == again, is_refound, held_out_score, known_scores, held, evidence)
 
 
-def _measure_agreement(found: RowPartners, again: RowPartners) -> float:
-    both = found.mutual & again.mutual
-    return float((found.partner[both] == again.partner[both]).mean()) if both.any() else 0.0
+def _list_partners(run: Run, n: int) -> tuple[IntArray, BoolArray]:
+    """Return the partner of each of n rows of A, -1 for rows outside the run, and whether it chooses the row, too."""
+    problem, best = run.problem, run.best
+    partner, mutual = np.full(n, -1, np.intp), np.zeros(n, dtype=bool)
+    partner[problem.rows] = problem.columns[best.of_rows]
+    mutual[problem.rows[best.mutual]] = True
+    return partner, mutual
 
 
 def shuffle_links(links: Links, rng: Generator) -> Links:
@@ -551,18 +523,8 @@ def _run_jobs(jobs: Sequence[Callable[[], T]], n_jobs: int, counter: WorkCounter
     if n_jobs == 1 or len(jobs) == 1:
         return [job() for job in jobs]
     with ThreadPoolExecutor(n_jobs) as pool:
-        futures = [pool.submit(job) for job in jobs]
         try:
-            return [future.result() for future in _await_all(futures)]
+            return list(pool.map(lambda job: job(), jobs))
         except BaseException:
             counter.stop()
-            for future in futures:
-                future.cancel()
             raise
-
-
-def _await_all(futures: list[Future[T]]) -> list[Future[T]]:
-    """Return the futures when all are done; or, when one has failed, those that failed, the cause first."""
-    done, _ = wait(futures, return_when=FIRST_EXCEPTION)
-    failed = [future for future in done if future.exception() is not None]
-    return sorted(failed, key=lambda f: isinstance(f.exception(), CancelledError)) or futures

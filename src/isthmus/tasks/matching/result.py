@@ -95,8 +95,7 @@ class Explanation:
 class Matching:
     """Rows of A and of B that are the same object, with the verdict on them and its evidence.
 
-    An :class:`~isthmus.evidence.answer.Answer`: ``ok``, ``sentence`` and ``evidence``; ``succeeded`` and ``verdict``
-    are other names of the first two.
+    An :class:`~isthmus.evidence.Answer`: ``ok``, ``sentence`` and ``evidence``.
 
     Parameters
     ----------
@@ -154,40 +153,11 @@ class Matching:
         place = int(self.linkage.agreement.find(np.array([[row, column]]))[0])
         return Explanation(row, column, confidence, self.linkage.contributions(place) if place >= 0 else {})
 
-    def questions(self, n: int = 10) -> IntArray:
-        """Return pairs (n, 2) that are worth a look: those whose probability is nearest to one half."""
-        if self.linkage is None:
-            return np.zeros((0, 2), np.intp)
-        unsure = np.argsort(np.abs(self.linkage.probability - 0.5), kind="stable")
-        return self.linkage.pairs[unsure[: int(check_number(n, "n", low=1, whole=True))]]
-
-    @property
-    def succeeded(self) -> bool | None:
-        """Whether the matching succeeded: another name of ``ok``."""
-        return self.ok
-
-    @property
-    def verdict(self) -> str:
-        """The verdict: another name of ``sentence``."""
-        return self.sentence
-
     @property
     def recall(self) -> float | None:
         """The share of the held-out pairs whose partner came first; None where none were held out."""
         held_out = None if self.evidence is None else self.evidence.held_out
         return None if held_out is None else held_out.at_1.value
-
-    @property
-    def recall_interval(self) -> tuple[float, float] | None:
-        """The 95 % interval of the recall (Wilson)."""
-        held_out = None if self.evidence is None else self.evidence.held_out
-        return None if held_out is None else (held_out.at_1.low, held_out.at_1.high)
-
-    @property
-    def shuffled_recall(self) -> float | None:
-        """The recall of the control run, which learned from shuffled pairs."""
-        shuffled = None if self.evidence is None else self.evidence.shuffled
-        return None if shuffled is None else shuffled.at_1.value
 
     @property
     def baseline(self) -> SharedBaseline:
@@ -210,35 +180,6 @@ class Matching:
     def __repr__(self) -> str:
         n, m = self.shape
         return f"<Matching of {n} and {m} rows: {len(self)} pairs, ok={self.ok}>"
-
-
-def _find_exhausted_side(problem: MatchingProblem, known: Links, one_to_one: bool) -> str | None:
-    """Return the collection that has no row left to be matched: "A", "B" or None."""
-    rest = problem.exclude_pairs(known, one_to_one)
-    return "A" if not len(rest.A) else "B" if not len(rest.B) else None
-
-
-def _match_known_only(problem: MatchingProblem, known: Links, side: str) -> Matching:
-    """Return the known pairs, with the scores that are learned from them."""
-    shape = len(problem.A), len(problem.B)
-    known = known.select(np.argsort(known.i))
-    scores = apply_csls(problem.score_pairs(problem.fit_bridge(known)))
-    found = find_best(problem.apply_veto(scores))
-    nearest = np.where(found.row_scores > NO_PARTNER, found.of_rows, -1)
-    nearest[known.i] = known.j
-    return Matching(
-        pairs=known.rows,
-        score=scores.at(known.i, known.j).astype(np.float64),
-        confidence=np.ones(len(known)),
-        nearest=nearest,
-        shape=shape,
-        ok=True,
-        sentence=(
-            f"matched: {len(known):,} pairs of {shape[0]:,} and {shape[1]:,} rows; no row is left to match, because "
-            f"all rows of {side} are in known pairs, which were not checked."
-        ),
-        evidence=None,
-    )
 
 
 @cap_threads
@@ -291,9 +232,9 @@ def match(
         What both collections have. "auto": of data frames the columns of the same name, otherwise of similar content;
         of arrays nothing. Or pairs of column names of two data frames, or the same features of either collection as
         two tables, which count if the other features (or ten known pairs) confirm them.
-    system : {"auto", "ridge", "cca"} or an estimator of isthmus
-        What learns from pairs: ridge regression both ways ("auto" is that), canonical variates, or any estimator
-        whose ``fit`` takes pairs and that has a ``common_space_``.
+    system : {"auto", "ridge"} or an estimator of isthmus
+        What learns from pairs: ridge regression both ways ("auto" is that), or any estimator whose ``fit`` takes
+        pairs and that has a ``common_space_``, such as :class:`isthmus.CCA`.
     refine : bool
         Whether to refine what is learned from the known pairs. Without pairs it has to be True.
     y_source, y_target : array (n,), (m,), optional
@@ -372,9 +313,9 @@ def match(
         if linked is not None and linked.ok:
             return linked
         problem = MatchingProblem.of(*prepare(), ys, yt, engine)
-        side = _find_exhausted_side(problem, known, one_to_one)
-        if side is not None:
-            return _match_known_only(problem, known, side)
+        rest = problem.exclude_pairs(known, one_to_one)
+        if not len(rest.A) or not len(rest.B):
+            return _match_known_only(problem, known, "B" if len(rest.A) else "A")
         runs = run_all(problem, known, restarts, rng, counter, refine=refine, one_to_one=one_to_one, n_jobs=jobs)
     baseline = _measure_baseline(domains, known, runs.held_out_pairs.rows)
     found = _make_matching(runs, known, replace(runs.evidence, baseline=baseline), keeping)
@@ -453,7 +394,7 @@ def _match_by_columns(
         rows=min(linkage.agreement.shape) - len(known),
         candidates=len(linkage.agreement),
         accepted=n_accepted,
-        claimed=float(linkage.probability[linkage.accepted].mean()) if n_accepted else 0.0,
+        precision=float(linkage.probability[linkage.accepted].mean()) if n_accepted else 0.0,
         null_share=found.null_share,
         known=len(known),
         held_out=PairRecall.of(ranks) if len(held) else None,
@@ -471,7 +412,7 @@ def _make_linked_matching(
     linkage: Linkage, known: Links, seen: LinkageEvidence, held_out: IntArray, keeping: _Keeping
 ) -> Matching:
     """Judge the evidence of a matching by shared columns, and keep the matches that it supports."""
-    ok = judge_linkage(seen)
+    ok, shape = judge_linkage(seen), linkage.agreement.shape
     accepted = linkage.accepted[linkage.probability[linkage.accepted] >= keeping.enough]
     kept = np.arange(len(linkage.matches)) if keeping.every else accepted if ok else accepted[:0]
     matched, score = linkage.pairs[kept], linkage.scores[linkage.matches[kept]]
@@ -480,60 +421,51 @@ def _make_linked_matching(
         matched, confidence = np.vstack([known.rows, matched]), np.append(np.ones(len(known)), confidence)
         score = np.append(linkage.scores[linkage.agreement.find(known.rows)], score)
     order = np.argsort(matched[:, 0], kind="stable")
+    i, j = matched[order].T
     nearest, second = linkage.find_best()
     nearest[known.i] = known.j
-    runner_up = np.where(nearest[matched[:, 0]] == matched[:, 1], second[matched[:, 0]], nearest[matched[:, 0]])
-    return Matching(
-        pairs=matched[order],
-        score=score[order],
-        confidence=confidence[order],
-        nearest=nearest,
-        shape=linkage.agreement.shape,
-        ok=ok,
-        sentence=write_linkage_sentence(seen, ok, len(matched), linkage.agreement.shape),
-        evidence=seen,
-        held_out_pairs=held_out,
-        runner_up=runner_up[order],
-        linkage=linkage,
-    )
+    sentence = write_linkage_sentence(seen, ok, len(matched), shape)
+    runner_up = np.where(nearest[i] == j, second[i], nearest[i])
+    found = matched[order], score[order], confidence[order], nearest, shape, ok, sentence, seen
+    return Matching(*found, held_out, runner_up, linkage)
 
 
-def _make_matching(
-    runs: Runs,
-    known: Links,
-    seen: MatchingEvidence,
-    keeping: _Keeping,
-) -> Matching:
+def _make_matching(runs: Runs, known: Links, seen: MatchingEvidence, keeping: _Keeping) -> Matching:
     """Judge the evidence, and keep the matches that it supports."""
     ok = judge(seen)
     confidence = estimate_confidence(runs, seen.precision)
-    partner, score = runs.found.partner.copy(), runs.found.score.copy()
+    partner, score = runs.partner.copy(), runs.score.copy()
     # Rows in known pairs are no part of the problem, and have no partner in the runs.
     is_known = partner < 0
-    partner[known.i] = known.j
-    score[known.i] = runs.known_scores
+    partner[known.i], score[known.i] = known.j, runs.known_scores
     # Where labels forbid all candidates, the best of them is forbidden too.
-    forbidden = keeping.forbid(np.arange(len(partner)), partner)
-    sure = accept_matches(runs, confidence, keeping.enough, keeping.one_to_one) & ~forbidden
+    allowed = ~keeping.forbid(np.arange(len(partner)), partner)
+    sure = accept_matches(runs, confidence, keeping.enough, keeping.one_to_one) & allowed
     # Without new pairs there is no success; a few of them are one only where held-out pairs were found, too.
-    rest = min(len(codes) for codes in keeping.codes) - len(known)
-    fewest = max(FEWEST_NEW, LEAST_BY_GEOMETRY * rest) if seen.held_out is None else 1
+    shape = len(keeping.codes[0]), len(keeping.codes[1])
+    fewest = max(FEWEST_NEW, LEAST_BY_GEOMETRY * (min(shape) - len(known))) if seen.held_out is None else 1
     if ok and (sure & ~is_known).sum() < fewest:
         ok = None
-    every = runs.found.mutual | is_known | (not keeping.one_to_one)
-    kept = every if keeping.every else sure & (ok is True)
-    i = np.flatnonzero(kept & ~forbidden)
-    shape = len(keeping.codes[0]), len(keeping.codes[1])
+    every = (runs.mutual | is_known | (not keeping.one_to_one)) & allowed
+    i = np.flatnonzero(every if keeping.every else sure & (ok is True))
     new = confidence[i[~is_known[i]]]
-    claimed = float(new.mean()) if ok and len(new) else None
-    return Matching(
-        pairs=np.stack([i, partner[i]], axis=1),
-        score=score[i],
-        confidence=confidence[i],
-        nearest=np.where(forbidden, -1, partner),
-        shape=shape,
-        ok=ok,
-        sentence=write_sentence(seen, ok, len(i), shape, claimed),
-        evidence=seen,
-        held_out_pairs=runs.held_out_pairs.rows,
+    sentence = write_sentence(seen, ok, len(i), shape, float(new.mean()) if ok and len(new) else None)
+    pairs, nearest = np.stack([i, partner[i]], axis=1), np.where(allowed, partner, -1)
+    held_out = runs.held_out_pairs.rows
+    return Matching(pairs, score[i], confidence[i], nearest, shape, ok, sentence, seen, held_out)
+
+
+def _match_known_only(problem: MatchingProblem, known: Links, side: str) -> Matching:
+    """Return the known pairs, with the scores that are learned from them."""
+    n, m = len(problem.A), len(problem.B)
+    known = known.select(np.argsort(known.i))
+    scores = apply_csls(problem.score_pairs(problem.fit_bridge(known)))
+    found = find_best(problem.apply_veto(scores))
+    nearest = np.where(found.row_scores > NO_PARTNER, found.of_rows, -1)
+    nearest[known.i] = known.j
+    sentence = (
+        f"matched: {len(known):,} pairs of {n:,} and {m:,} rows; no row is left to match, because all rows of {side} "
+        "are in known pairs, which were not checked."
     )
+    score = scores.at(known.i, known.j).astype(np.float64)
+    return Matching(known.rows, score, np.ones(len(known)), nearest, (n, m), True, sentence, None)

@@ -173,9 +173,9 @@ class Gallery:
             return None
         unit, pool, within = unit_rows(self.new), self.pool, np.searchsorted(self.pool, queries)
         near = unit[pool]
-        return search_gallery(
-            lambda q: inner_products(unit[q], near), queries, within, np.arange(len(pool)), within
-        ).nearest
+        return search_gallery(lambda q: inner_products(unit[q], near), queries, within, np.arange(len(pool)), within)[
+            1
+        ]
 
     def search(
         self, score: Score, queries: IntArray, neighbours: IntArray | None
@@ -183,9 +183,10 @@ class Gallery:
         """Return the rank of each query's own row, and the share of the new model's neighbours that are found."""
         own = self.place[queries]
         if self.pool is None or neighbours is None:
-            return search_gallery(score, queries, own, None, own).ranks, None
-        found = search_gallery(score, queries, own, self.place[self.pool], np.searchsorted(self.pool, queries))
-        return found.ranks, measure_overlap(found.nearest, neighbours)
+            return search_gallery(score, queries, own, None, own)[0], None
+        within = np.searchsorted(self.pool, queries)
+        ranks, nearest = search_gallery(score, queries, own, self.place[self.pool], within)
+        return ranks, measure_overlap(nearest, neighbours)
 
     def score_queries(self, to_old: Map) -> Score:
         """Return the cosines of adapted queries with the untouched index."""

@@ -152,7 +152,7 @@ def to_single_precision(found: Map) -> Map:
 class Adapter:
     """Maps between an old space and a new one, with the figures of held-out pairs; made by :func:`migrate`.
 
-    An :class:`~isthmus.evidence.answer.Answer`: ``ok``, ``sentence`` (the advice) and ``evidence`` (the recall).
+    An :class:`~isthmus.evidence.Answer`: ``ok``, ``sentence`` (the advice) and ``evidence`` (the recall).
 
     Parameters
     ----------

@@ -42,7 +42,7 @@ MOST_NAMES = 5
 
 @dataclass(frozen=True)
 class TransferAnswer:
-    """Whether the source was used: an :class:`~isthmus.evidence.answer.Answer`.
+    """Whether the source was used: an :class:`~isthmus.evidence.Answer`.
 
     Parameters
     ----------

@@ -7,8 +7,8 @@ from scipy.spatial.distance import cdist
 from conftest import one_sentence, real_data
 from isthmus import Alignment, InputError, align
 from isthmus.evidence import Answer, foscttm
-from isthmus.tasks.alignment import problem as alignment_problem
-from isthmus.tasks.alignment.engine import refine_plan
+from isthmus.tasks import alignment
+from isthmus.tasks.alignment import refine_plan
 
 RNG = np.random.default_rng(0)
 
@@ -99,7 +99,7 @@ def test_unrelated_collections_are_not_claimed(kind: str) -> None:
 
 
 def test_rows_outside_the_sample_follow_those_in_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(alignment_problem, "MOST_ROWS", 100)
+    monkeypatch.setattr(alignment, "MOST_ROWS", 100)
     A, B, _ = curve(260, seed=3)
     found = align(A, B, metric="euclidean")
     assert found.evidence.sizes == (100, 100)

@@ -1,1 +1,0 @@
-"""Align two collections softly, by the distances within each of them."""
