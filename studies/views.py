@@ -11,9 +11,9 @@ from typing import TypeAlias
 import numpy as np
 
 from isthmus._core.validation import UNLABELLED, IntArray, Matrix
-from isthmus.data.datasets import Collection
 from isthmus.data.domains import Split
 from isthmus.study.trial_rows import TrialRows
+from studies.datasets.collection import Collection
 
 SOURCE_PER_CLASS, UNLABELLED_PER_CLASS, MOST_TESTED = 20, 20, 300
 Loader: TypeAlias = Callable[[Path | None], Collection]

@@ -2,6 +2,7 @@
 
 from studies.datasets.catalogue import Dataset, catalogue, listing
 from studies.datasets.cdls import load_cdls
+from studies.datasets.collection import Collection
 from studies.datasets.debian import load_debian
 from studies.datasets.debian_texts import read_debian_texts
 from studies.datasets.folder import data_folder
@@ -17,6 +18,7 @@ from studies.datasets.snareseq import load_snareseq
 from studies.datasets.split_files import read_hoffman_splits, read_shfa_split
 
 __all__ = [
+    "Collection",
     "Dataset",
     "catalogue",
     "data_folder",

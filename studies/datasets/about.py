@@ -10,8 +10,8 @@ from typing import Any
 
 from numpy.typing import NDArray
 
-from isthmus.data.datasets import Collection
 from isthmus.data.domains import Domain, Split
+from studies.datasets.collection import Collection
 from studies.datasets.folder import check_file, data_folder
 
 

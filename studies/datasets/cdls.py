@@ -7,9 +7,9 @@ import os
 import numpy as np
 
 from isthmus._core.archives import Expected, read_npz
-from isthmus.data.datasets import Collection
 from studies.datasets.about import About
 from studies.datasets.cameras import CALTECH_CLASSES, number_objects
+from studies.datasets.collection import Collection
 from studies.datasets.parts import class_names, domain, published_split
 
 SHAPES = {"source": (200, 4096), "target_train": (30, 800), "target_test": (127, 800)}

@@ -10,10 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from isthmus._core.archives import Expected, read_npz
-from isthmus.data.datasets import Collection
 from isthmus.data.domains import Domain
 from isthmus.exceptions import InputError
 from studies.datasets.about import About
+from studies.datasets.collection import Collection
 from studies.datasets.files.compressed_rows import read_csr
 from studies.datasets.parts import class_names, distinct, domain
 

@@ -7,8 +7,8 @@ import os
 import numpy as np
 
 from isthmus._core.archives import Expected, read_npz
-from isthmus.data.datasets import Collection
 from studies.datasets.about import About
+from studies.datasets.collection import Collection
 from studies.datasets.parts import domain
 
 DIGITS = 2000

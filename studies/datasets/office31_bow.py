@@ -8,8 +8,8 @@ from itertools import product
 import numpy as np
 
 from isthmus._core.archives import Expected, read_npz
-from isthmus.data.datasets import Collection
 from studies.datasets.about import About
+from studies.datasets.collection import Collection
 from studies.datasets.parts import class_names, distinct, domain
 
 IMAGES = {"amazon": 2817, "dslr": 498, "webcam": 795}

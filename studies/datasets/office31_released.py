@@ -10,10 +10,10 @@ import numpy as np
 
 from isthmus._core.archives import Expected, read_npz
 from isthmus._core.validation import IntArray
-from isthmus.data.datasets import Collection
 from isthmus.data.domains import Split
 from studies.datasets.about import About
 from studies.datasets.cameras import OFFICE_CLASSES, number_objects
+from studies.datasets.collection import Collection
 from studies.datasets.parts import class_names, domain, published_split
 
 SHAPES = {"amazon surf800": (2813, 800), "dslr surf600": (498, 600)}

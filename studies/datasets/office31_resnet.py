@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import os
 
-from isthmus.data.datasets import Collection
 from studies.datasets.about import About
 from studies.datasets.cameras import OFFICE_CLASSES, read_cameras
+from studies.datasets.collection import Collection
 
 SHAPES = {"amazon": (930, 800), "dslr": (497, 600), "webcam": (759, 800)}
 

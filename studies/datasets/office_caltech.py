@@ -5,9 +5,9 @@ from __future__ import annotations
 import os
 
 from isthmus._core.validation import check_choice
-from isthmus.data.datasets import Collection
 from studies.datasets.about import About
 from studies.datasets.cameras import CALTECH_CLASSES, read_cameras
+from studies.datasets.collection import Collection
 
 SHAPES = {
     "surf800": {"amazon": (958, 800), "caltech10": (1123, 800), "dslr": (157, 800), "webcam": (295, 800)},

@@ -8,11 +8,11 @@ from pathlib import Path
 from isthmus._core.archives import Expected
 from isthmus._core.files import show_path
 from isthmus._core.validation import check_choice, check_number
-from isthmus.data.datasets import Collection
 from isthmus.data.domains import Domain
 from isthmus.exceptions import InputError
 from studies.datasets.about import About
 from studies.datasets.cameras import CALTECH_CLASSES, number_objects
+from studies.datasets.collection import Collection
 from studies.datasets.files.matlab import read_mat, variable_names
 from studies.datasets.parts import domain
 

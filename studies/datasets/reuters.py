@@ -7,11 +7,11 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from isthmus._core.files import show_path
-from isthmus.data.datasets import Collection
 from isthmus.data.domains import Domain
 from isthmus.exceptions import InputError
 from studies.datasets.about import About
 from studies.datasets.cameras import number_objects
+from studies.datasets.collection import Collection
 from studies.datasets.svmlight import read_index
 
 CLASSES = ("C15", "CCAT", "E21", "ECAT", "GCAT", "M11")

@@ -12,10 +12,10 @@ import scipy.sparse as sp
 from isthmus._core.archives import Expected
 from isthmus._core.files import open_regular, show_path
 from isthmus._core.validation import FloatArray
-from isthmus.data.datasets import Collection
 from isthmus.data.domains import Domain
 from isthmus.exceptions import InputError
 from studies.datasets.about import About
+from studies.datasets.collection import Collection
 from studies.datasets.files.matlab import read_mat
 from studies.datasets.parts import domain
 

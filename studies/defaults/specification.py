@@ -18,12 +18,12 @@ from sklearn.decomposition import TruncatedSVD
 from sklearn.preprocessing import StandardScaler
 
 from isthmus._core.validation import FloatArray, is_sparse
-from isthmus.data.datasets import Collection
 from isthmus.data.domains import Domain
 from isthmus.study.design import Entrant, Fit, average_precision
 from isthmus.study.study import Study
 from isthmus.study.trial_rows import Trial, TrialRows, hash_name, prepare_trial_rows
 from studies.datasets import load_debian, load_mfeat, load_snareseq
+from studies.datasets.collection import Collection
 from studies.defaults.rules import BEFORE, RULES, SHORT_LIST, Rule, RuledMLHD
 from studies.views import Loader, Views, draw_split, load_views, take_rows
 

@@ -15,7 +15,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer, Normalizer, StandardScaler
 
 from isthmus._core.validation import Matrix, is_sparse
-from isthmus.data.datasets import BRIGHTEST, Collection, shape_features
+from isthmus.data.datasets import BRIGHTEST, shape_features
 from isthmus.data.domains import Domain
 from studies.datasets import (
     load_debian,
@@ -25,6 +25,7 @@ from studies.datasets import (
     load_reuters600,
     load_snareseq,
 )
+from studies.datasets.collection import Collection
 
 
 @dataclass(frozen=True, eq=False)

@@ -13,7 +13,6 @@ from sklearn.base import BaseEstimator
 
 from isthmus import Verdict, does_source_help
 from isthmus._core.validation import UNLABELLED, IntArray, Matrix
-from isthmus.data.datasets import Collection
 from isthmus.data.domains import Domain
 from isthmus.estimators.controls import KINDS
 from isthmus.evidence.held_out import wilson_interval
@@ -22,6 +21,7 @@ from isthmus.study.design import Entrant, Fit
 from isthmus.study.study import Study
 from isthmus.study.trial_rows import Trial, hash_name
 from studies.datasets import load_debian, load_mfeat, load_reuters600, load_snareseq
+from studies.datasets.collection import Collection
 from studies.defaults.specification import load_digit_views
 from studies.views import load_views
 

@@ -15,7 +15,6 @@ from sklearn import datasets
 from sklearn.feature_extraction.text import TfidfVectorizer
 
 from isthmus._core.validation import FloatArray, IntArray, Matrix
-from isthmus.data.datasets import Collection
 from studies.datasets import (
     data_folder,
     load_debian,
@@ -23,6 +22,7 @@ from studies.datasets import (
     load_reuters600,
     load_snareseq,
 )
+from studies.datasets.collection import Collection
 from studies.pairs.data import make_pair
 
 Loader: TypeAlias = Callable[[Path | None], Collection]

@@ -12,8 +12,9 @@ import numpy as np
 from sklearn import datasets
 
 from isthmus._core.validation import IntArray, Matrix
-from isthmus.data.datasets import BRIGHTEST, SHAPE_NAMES, Collection, shape_features
+from isthmus.data.datasets import BRIGHTEST, SHAPE_NAMES, shape_features
 from studies.datasets import load_debian, load_mfeat, load_reuters600, load_snareseq
+from studies.datasets.collection import Collection
 
 LINEAR_SHAPES = ("row_", "column_", "fourier_0_0")
 """How the names of the digits' shape features begin that are linear in the pixels: sums of rows and columns, and the

@@ -11,7 +11,7 @@ from sklearn.decomposition import PCA
 from sklearn.preprocessing import normalize
 
 from isthmus._core.validation import FloatArray, IntArray, Matrix, is_sparse
-from isthmus.data.datasets import Collection
+from studies.datasets.collection import Collection
 
 
 @lru_cache(maxsize=8)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -13,14 +12,11 @@ from sklearn import datasets as sklearn_datasets
 from isthmus.data.datasets import (
     SHAPE_NAMES,
     TARGET_AXES,
-    Collection,
     DomainPair,
     load_digits,
     load_toy,
     shape_features,
 )
-from isthmus.data.domains import Domain, Split
-from isthmus.data.splits import Protocol
 from isthmus.exceptions import InputError
 
 IMAGES, DIGITS = sklearn_datasets.load_digits().images / 16.0, sklearn_datasets.load_digits().target
@@ -153,26 +149,6 @@ def test_images_of_another_size_are_refused():
         shape_features(np.zeros((5, 64)))
 
 
-def test_a_pair_of_sparse_rows_is_printed_and_a_leaking_split_is_refused():
-    rows = sp.csr_matrix(np.eye(6))
-    y = np.array([0, 0, 0, 1, 1, 1])
-    both = {name: Domain(rows, y) for name in ("a", "b")}
-    objects = {name: np.arange(6) for name in ("a", "b")}
-    collection = Collection("small", "two views of six things", both, objects, ("x", "y"), "made up", "none")
-    assert list(collection) == ["a", "b"]
-    assert len(collection) == 2
-    split = collection.split("a", "b", Protocol(1, 1, 0), seed=0)
-    assert "test 2 rows; 2 classes" in str(collection.pair("a", "b", split)) == repr(collection.pair("a", "b", split))
-    leaking = Protocol(1, 1, 0).split(y, y, seed=0)  # which does not know that the rows are the same things
-    shared = replace(leaking, test=leaking.source)
-    with pytest.raises(InputError, match=r"^\w+_ids: expected no object in two parts, got \d in source_ids too"):
-        collection.pair("a", "b", shared)
-    with pytest.raises(InputError, match=r"^split: expected target rows with a label or without, got some in both"):
-        collection.pair("a", "b", replace(split, unlabelled=split.labelled))
-    with pytest.raises(InputError, match=r"^split.test: expected row numbers of b, from 0 to 5, got 0 to 9\.$"):
-        collection.pair("a", "b", replace(split, test=np.array([0, 9])))
-
-
 def checksum(pair) -> str:
     """Of all numbers of a pair, to nine decimals: further digits are those of the machine."""
     parts = ("X_source", "y_source", "X_target", "y_target", "X_test", "y_test")
@@ -277,12 +253,3 @@ def test_arrays_that_do_not_fit_are_refused(changes, message):
     good = {"X_source": ROWS, "y_source": [0, 0, 1, 1], "X_target": OTHERS, "y_target": [0, 1, -1]}
     with pytest.raises(InputError, match=f"^{message}"):
         DomainPair(**(good | changes))
-
-
-def test_a_split_without_test_rows_makes_a_pair_without_a_test_set():
-    y = np.array([0, 0, 1, 1])
-    domains = {"a": Domain(ROWS, y), "b": Domain(ROWS[:, :2], y)}
-    objects = {"a": np.arange(4), "b": np.arange(4, 8)}
-    collection = Collection("small", "eight things", domains, objects, ("x", "y"), "made up", "none")
-    split = Split(np.arange(4), np.array([0, 2]), np.array([1, 3]), np.empty(0, dtype=np.intp))
-    assert "no test rows" in str(collection.pair("a", "b", split))

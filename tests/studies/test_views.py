@@ -5,8 +5,8 @@ import pytest
 import scipy.sparse as sp
 
 from isthmus._core.validation import UNLABELLED
-from isthmus.data.datasets import Collection
 from isthmus.data.domains import Domain
+from studies.datasets.collection import Collection
 from studies.views import Views, draw_split, load_views, take_rows
 
 Y = np.repeat(np.arange(6), 90)

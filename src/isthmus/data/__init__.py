@@ -3,14 +3,13 @@
 from isthmus._core.rows import ArrayRows, Rows
 from isthmus._core.validation import UNLABELLED
 from isthmus.data.blocks import DaskRows
-from isthmus.data.datasets import Collection, DomainPair, load_digits, load_toy, shape_features
+from isthmus.data.datasets import DomainPair, load_digits, load_toy, shape_features
 from isthmus.data.domains import Domain, KnownPairs, SharedFeatures, Split, TwoDomains
 from isthmus.data.splits import Protocol, SemiSupervisedSplit
 
 __all__ = [
     "UNLABELLED",
     "ArrayRows",
-    "Collection",
     "DaskRows",
     "Domain",
     "DomainPair",

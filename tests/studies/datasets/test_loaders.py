@@ -13,12 +13,13 @@ import scipy.sparse as sp
 from scipy.io import savemat
 
 from conftest import real_data
-from isthmus.data.datasets import Collection, load_digits, load_toy
+from isthmus.data.datasets import load_digits, load_toy
 from isthmus.data.domains import Domain
 from isthmus.exceptions import InputError
 from studies import datasets
 from studies.datasets import catalogue, listing, read_office_mat, reuters600
 from studies.datasets.__main__ import main
+from studies.datasets.collection import Collection
 from studies.datasets.files.compressed_rows import read_csr
 from studies.datasets.parts import class_names, codes, distinct, published_split, row_numbers
 from studies.datasets.reuters import ABOUT as REUTERS

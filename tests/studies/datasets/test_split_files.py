@@ -14,10 +14,10 @@ from scipy.io import savemat
 
 from conftest import real_data
 from hostile import compressed, element, matlab_file, matlab_variable
-from isthmus.data.datasets import Collection
 from isthmus.data.domains import Domain
 from isthmus.exceptions import InputError
 from studies.datasets import load_office31_released, read_hoffman_splits, read_shfa_split
+from studies.datasets.collection import Collection
 
 N_SOURCE, N_TARGET = 30, 20
 PARTS = ("source", "labelled", "test")

@@ -10,12 +10,12 @@ from dataclasses import replace
 import numpy as np
 import scipy.sparse as sp
 
-from isthmus.data.datasets import Collection
 from isthmus.data.domains import Domain
 from isthmus.data.splits import Protocol
 from isthmus.estimators.controls import TargetOnly
 from isthmus.study.design import Entrant
 from isthmus.study.records import VERSIONS, Record, RecordStore
+from studies.datasets.collection import Collection
 from studies.paper.entrants import TABLE
 from studies.paper.experiment import EXPERIMENTS
 from studies.paper.published import TABLE1, TABLE2
