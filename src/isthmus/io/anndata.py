@@ -62,11 +62,7 @@ def transfer_labels(
     (AnnData, AnnData) or None
         The reference and the query, with ``copy=True``.
     """
-    _check_anndata(reference, query)
-    keys = _check_keys(use_rep)
-    for name, data in (("reference", reference), ("query", query)):
-        _check_writable(data, name, copy)
-    rows = _get_rows(reference, keys[0], "reference"), _get_rows(query, keys[1], "query")
+    keys, rows = _read_both(reference, query, use_rep, copy)
     labels = _get_labels(reference, field, "reference"), _get_labels(query, field, "query")
     taught, given = (~is_unlabelled(y) for y in labels)
     for name, known in (("reference", taught), ("query", given)):
@@ -137,11 +133,7 @@ def match(
     >>> found.ok, bool((atac.obs["isthmus_partner"] == atac.obs_names[::-1]).mean() > 0.9)
     (True, True)
     """
-    _check_anndata(reference, query)
-    keys = _check_keys(use_rep)
-    for name, data in (("reference", reference), ("query", query)):
-        _check_writable(data, name, copy)
-    rows = _get_rows(reference, keys[0], "reference"), _get_rows(query, keys[1], "query")
+    _, rows = _read_both(reference, query, use_rep, copy)
     found = matching.match(*rows, **options)
     both = (reference.copy(), query.copy()) if copy else (reference, query)
     names = [np.asarray(data.obs_names, dtype=object) for data in both]
@@ -172,11 +164,21 @@ def _describe(system: LabelTransfer, field: str, keys: tuple[str, str]) -> dict[
     }
 
 
-def _check_anndata(*data: Any) -> None:
+def _read_both(reference: Any, query: Any, use_rep: Any, copy: bool) -> tuple[tuple[str, str], tuple[Matrix, Matrix]]:
+    """Return where rows are, and the rows, of two AnnData objects that can be written to."""
     AnnData = import_extra("anndata", "anndata", "transfer_labels needs").AnnData
-    for name, each in zip(("reference", "query"), data, strict=True):
-        if not isinstance(each, AnnData):
-            raise InputError(f"{name}: expected an AnnData object, got {type(each).__name__}.")
+    both = {"reference": reference, "query": query}
+    for name, data in both.items():
+        if not isinstance(data, AnnData):
+            raise InputError(f"{name}: expected an AnnData object, got {type(data).__name__}.")
+    keys = _check_keys(use_rep)
+    for name, data in both.items():
+        if data.isbacked:
+            got = "one that is backed by a file: use to_memory()"
+            raise InputError(f"{name}: expected an object in memory, got {got}.")
+        if data.is_view and not copy:
+            raise InputError(f"{name}: expected an object that can be written to, got a view: use copy().")
+    return keys, (_get_rows(reference, keys[0], "reference"), _get_rows(query, keys[1], "query"))
 
 
 def _check_keys(use_rep: Any) -> tuple[str, str]:
@@ -185,13 +187,6 @@ def _check_keys(use_rep: Any) -> tuple[str, str]:
         raise InputError(f"use_rep: expected a key of obsm, 'X', or two of them, got {use_rep!r:.60}.")
     first, second = ("X" if key is None else key for key in both)
     return first, second
-
-
-def _check_writable(data: Any, name: str, copy: bool) -> None:
-    if data.isbacked:
-        raise InputError(f"{name}: expected an object in memory, got one that is backed by a file: use to_memory().")
-    if data.is_view and not copy:
-        raise InputError(f"{name}: expected an object that can be written to, got a view: use copy().")
 
 
 def _get_rows(data: Any, key: str, name: str) -> Matrix:

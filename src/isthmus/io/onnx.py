@@ -102,10 +102,10 @@ def export_onnx(model: Any, folder: str | os.PathLike[str], *, transformed: bool
     return [where / name for name in files]
 
 
-def export_map(
-    adapter: Adapter, path: str | os.PathLike[str], format: str = "npy", *, direction: str = TO_OLD
-) -> None:
-    """Write one affine map of an adapter for other programs: as a plain matrix, or as an ONNX graph.
+def export_map(adapter: Adapter, path: str | os.PathLike[str], *, direction: str = TO_OLD) -> None:
+    """Write one affine map of an adapter as a matrix M (d + 1, e) in an ``.npy`` file: ``X @ M[:-1] + M[-1]``.
+
+    It is in single precision. :func:`to_onnx` makes an ONNX graph of the same map.
 
     Parameters
     ----------
@@ -113,14 +113,13 @@ def export_map(
         Of any kind but "kernel_ridge", whose map is not affine.
     path : path
         The file; its folder has to exist.
-    format : {"npy", "safetensors", "onnx"}
-        ``"npy"``: one array M (d + 1, e), ``X @ M[:-1] + M[-1]``. ``"safetensors"``: ``weight`` (e, d) and ``bias``
-        (e,), as linear layers have them. ``"onnx"``: a graph from ``rows`` to ``mapped``. Each in single precision.
     direction : {"to_old", "to_new"}
         Which of the two maps.
     """
-    content = FORMATS[check_choice(format, "format", FORMATS)]
-    write_whole(path, content(_adapter_map(adapter, check_choice(direction, "direction", (TO_OLD, TO_NEW)))))
+    found = _adapter_map(adapter, check_choice(direction, "direction", (TO_OLD, TO_NEW))).astype(np.float32)
+    content = io.BytesIO()
+    np.save(content, np.vstack([found.W, found.offset]))
+    write_whole(path, content.getvalue())
 
 
 def _adapter_map(adapter: Adapter, direction: str) -> AffineMap:
@@ -133,26 +132,6 @@ def _adapter_map(adapter: Adapter, direction: str) -> AffineMap:
             "call migrate with one of these kinds."
         )
     return found
-
-
-def _npy(found: AffineMap) -> bytes:
-    file = io.BytesIO()
-    single = found.astype(np.float32)
-    np.lib.format.write_array(file, np.vstack([single.W, single.offset]), allow_pickle=False)
-    return file.getvalue()
-
-
-def _safetensors(found: AffineMap) -> bytes:
-    numpy_writer = import_extra("safetensors.numpy", "safetensors", "This format needs")
-    single = found.astype(np.float32)
-    return bytes(numpy_writer.save({"weight": np.ascontiguousarray(single.W.T), "bias": single.offset}))
-
-
-FORMATS: Mapping[str, Callable[[AffineMap], bytes]] = {
-    "npy": _npy,
-    "safetensors": _safetensors,
-    "onnx": lambda found: _write_graph("adapter", found),
-}
 
 
 def _find_maps(model: Any) -> Any:
