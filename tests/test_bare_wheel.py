@@ -104,10 +104,6 @@ def test_it_imports_everything_fits_and_keeps_an_adapter(bare, tmp_path):
 MISSING = {
     "tables": ("isthmus.io.tables.read.read_table('a.csv')", ["match", "a.npy", "b.npy", "-o", "m.csv"]),
     "anndata": ("isthmus.io.anndata.transfer_labels(None, None, 'kind')", ["match", "a.h5ad", "a.h5ad"]),
-    "safetensors": (
-        "isthmus.io.onnx.export_map(isthmus.migrate(H, H, 'rows', kind='ridge'), 'm', 'safetensors')",
-        None,
-    ),
     "skops": (
         "isthmus.save(isthmus.RidgeMap().fit(E, None, E, None, pairs='rows'), 'm.isthmus')",
         ["fit", "a.csv", "a.csv", "-o", "m.isthmus"],

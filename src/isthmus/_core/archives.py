@@ -29,11 +29,11 @@ LONGEST_HEADER = 512
 # Bytes: an array that claims more is refused before any of it is read, unless its reader allows more.
 LARGEST_ARRAY = 2**30
 # In an archive whose arrays are not known by name.
-MOST_ARRAYS = 2**12
+MOST_ARRAYS = 2**14
 # In NumPy's arrays of text.
 BYTES_OF_CHARACTER = 4
-KINDS = {"number": "numbers", "whole": "whole numbers", "text": "text"}
-DTYPES = {"number": "fiu", "whole": "iu", "text": "U"}
+KINDS = {"number": "numbers", "whole": "whole numbers", "text": "text", "any": "numbers or text"}
+DTYPES = {"number": "fiu", "whole": "iu", "text": "U", "any": "biufU"}
 
 
 @dataclass(frozen=True)
@@ -44,12 +44,10 @@ class Expected:
     ----------
     shape : tuple of int or None
         The length along every axis; None allows any.
-    kind : {"number", "whole", "text"}
-        Finite real numbers, whole numbers (read as ``intp``), or printable unicode text.
+    kind : {"number", "whole", "text", "any"}
+        Finite real numbers, whole numbers (read as ``intp``), printable unicode text, or any of these as they are.
     low, high : float
         The smallest and the largest value allowed; of text, ``high`` is the length of the longest.
-    finite : bool
-        Whether numbers have to be finite; where not, NaN and infinite ones are left as they are.
     most_bytes : int
         The size of an array that is read; one that claims more is refused.
 
@@ -65,7 +63,6 @@ class Expected:
     kind: str
     low: float = -math.inf
     high: float = math.inf
-    finite: bool = True
     most_bytes: int = LARGEST_ARRAY
 
     def __post_init__(self) -> None:
@@ -102,16 +99,19 @@ class Expected:
     def check_values(self, array: NDArray[Any], name: str) -> NDArray[Any]:
         """Return the array in native byte order; raise where a value is not as expected."""
         array = array.astype(array.dtype.newbyteorder("="), copy=False)
+        if self.kind == "any":
+            if array.dtype.kind == "U":
+                array.tolist()  # raises where a text has no such character
+            return array
         if self.kind == "text":
             if not _is_printable(array):
                 raise InputError(f"{name}: expected printable text, got other characters, or none at all.")
             return array
-        if self.finite and not np.isfinite(array).all():
+        if not np.isfinite(array).all():
             raise InputError(f"{name}: expected finite {KINDS[self.kind]}, got NaN or inf.")
         # Compared before the cast, which would wrap larger numbers around.
         most = min(self.high, np.iinfo(np.intp).max) if self.kind == "whole" else self.high
-        values = array if self.finite else array[np.isfinite(array)]
-        for extreme in (values.min().item(), values.max().item()) if values.size else ():
+        for extreme in (array.min().item(), array.max().item()) if array.size else ():
             if not self.low <= extreme <= most:
                 raise InputError(f"{name}: expected {self}, got {extreme!r}.")
         if self.kind == "whole":
