@@ -12,7 +12,7 @@ import re
 import tomllib
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -35,6 +35,9 @@ from isthmus.io.tables.table import (
     read_words,
     trim,
 )
+
+if TYPE_CHECKING:
+    from isthmus.io.tables.stream import RowBlocks
 
 KINDS = {
     "id": "names the row",
@@ -512,57 +515,32 @@ def read_ids(table: Table, plan: Plan) -> tuple[str, ...]:
         if word is None:
             raise InputError(f"{table.locate(plan.id, row)}: the id is empty; fill it, or use another column (--id).")
         if first.setdefault(word, row) != row:
-            raise _repeated_id(table.locate(plan.id, first[word], row), word)
+            place, remedy = table.locate(plan.id, first[word], row), "make ids unique, or use another column (--id)"
+            raise InputError(f"{place}: the id {quote(word)} is there twice; {remedy}.")
     return tuple(first)
-
-
-def _repeated_id(place: str, word: str) -> InputError:
-    return InputError(f"{place}: the id {quote(word)} is there twice; make ids unique, or use another column (--id).")
 
 
 class IdRegister:
     """The ids of a file's rows, some rows at a time, checked as :func:`read_ids` checks those of a whole file.
 
-    Eight bytes are kept per id. Where two of these are equal, the file is read again to compare the ids themselves.
-
-    Examples
-    --------
-    >>> table = Table.of({"x": [1.5, 2.0, 2.0], "name": ["u", "v", "u"]})
-    >>> ids, plan = IdRegister(), Plan.of(table, id="name")
-    >>> blocks = [table.rows(0, 2), table.rows(2, 3)]
-    >>> [ids.read(block, plan) for block in blocks]
-    [('u', 'v'), ('u',)]
-    >>> ids.check_unique(blocks, plan)
-    Traceback (most recent call last):
-    isthmus.exceptions.InputError: table rows 0 and 2 (from 0), column "name": the id "u" is there twice; make ids ...
+    Eight bytes are kept per id. Where two of these are equal, the whole file is read to compare the ids themselves.
     """
 
     def __init__(self) -> None:
-        self._hashes: list[NDArray[np.uint64]] = []
+        self._hashes: list[NDArray[Any]] = []
 
     def read(self, table: Table, plan: Plan) -> tuple[str, ...]:
         """Return the ids of further rows."""
         ids = read_ids(table, plan)
         if plan.id is not None:
-            self._hashes.append(_hash_ids(ids))
+            self._hashes.append(import_polars().Series(ids).hash().to_numpy())
         return ids
 
-    def check_unique(self, tables: Iterable[Table], plan: Plan) -> None:
-        """Raise where two of all rows have the same id; the tables are only read where that is likely."""
-        values, counts = np.unique(np.concatenate(self._hashes or [_hash_ids(())]), return_counts=True)
-        twice, first = values[counts > 1], dict[str, int]()
-        for table in tables if len(twice) else ():
-            ids = read_ids(table, plan)
-            for i in np.flatnonzero(np.isin(_hash_ids(ids), twice)).tolist():
-                row = table.first + i
-                if first.setdefault(ids[i], row) != row:
-                    # locate() counts from the first row of this table.
-                    raise _repeated_id(table.locate(plan.id, first[ids[i]] - table.first, i), ids[i])
-
-
-def _hash_ids(ids: Sequence[str]) -> NDArray[np.uint64]:
-    pl = import_polars()
-    return np.asarray(pl.Series(ids, dtype=pl.String).hash().to_numpy(), dtype=np.uint64)
+    def check_unique(self, blocks: RowBlocks, plan: Plan) -> None:
+        """Raise where two of all rows have the same id."""
+        hashes = np.concatenate([np.empty(0, dtype=np.uint64), *self._hashes])
+        if len(np.unique(hashes)) < len(hashes):
+            read_ids(read_table(blocks.path, sep=blocks.sep, decimal=blocks.decimal), plan)
 
 
 def read_pairs(
