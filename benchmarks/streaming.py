@@ -15,7 +15,7 @@ from benchmarks.task import SEED
 
 FEW, MANY, WIDTH = 200_000, 2_000_000, 10
 RATIO_BAR = 1.25
-WAYS = (("csv", "npy"), ("jsonl", "npy"), ("parquet", "parquet"), ("npy", "npy"), ("npy", "parquet"))
+WAYS = (("csv", "npy"), ("parquet", "parquet"), ("npy", "npy"), ("npy", "parquet"))
 SCRIPT = """\
 import sys, time
 from pathlib import Path
@@ -50,7 +50,6 @@ def _write_rows(folder: Path, n: int) -> None:
     X = np.random.default_rng(SEED).normal(size=(n, WIDTH)).astype(np.float32)
     frame = pl.DataFrame({f"c{j}": X[:, j] for j in range(WIDTH)})
     frame.write_csv(folder / f"{n}.csv")
-    frame.write_ndjson(folder / f"{n}.jsonl")
     frame.write_parquet(folder / f"{n}.parquet")
     np.save(folder / f"{n}.npy", X)
 

@@ -3,7 +3,6 @@
 import csv
 import gzip
 import io
-import json
 from unittest import mock
 
 import numpy as np
@@ -76,33 +75,6 @@ def test_csv_with_rows_that_are_too_short_long_or_blank(tmp_path_factory, lines,
     path = tmp_path_factory.mktemp("csv") / "t.csv"
     path.write_text("\n".join(["a,b", *lines]) + "\n", encoding="utf-8")
     assert outcome(lambda: blockwise(path, size, part)) == outcome(lambda: whole(path))
-
-
-VALUES = st.one_of(st.none(), st.integers(-5, 2**60), st.floats(-9, 9), st.booleans(), CELLS, st.lists(st.integers()))
-
-
-@given(
-    st.lists(st.dictionaries(st.sampled_from("abc"), VALUES, min_size=1), min_size=1, max_size=10),
-    st.integers(1, 4),
-    st.integers(1, 60),
-)
-def test_json_lines_have_the_types_of_all_lines(tmp_path_factory, rows, size, part):
-    path = tmp_path_factory.mktemp("json") / "t.jsonl"
-    path.write_text("\n".join(map(json.dumps, rows)) + "\n", encoding="utf-8")
-
-    def cells(found):
-        return {name: (str(dtype), repr(values)) for name, (dtype, values) in found.items()}
-
-    # Lists of one length make a matrix, which some rows may be where all are not: no block is then a part of another.
-    if any(isinstance(v, list) for row in rows for v in row.values()):
-        assert (outcome(lambda: joined(path, size, part)) is InputError) == (
-            outcome(lambda: read_table(path)) is InputError
-        )
-        return
-    ours, theirs = outcome(lambda: blockwise(path, size, part)), outcome(lambda: whole(path))
-    assert (ours is InputError) == (theirs is InputError)
-    if theirs is not InputError:
-        assert cells(ours) == cells(theirs)
 
 
 @pytest.mark.parametrize("ending", ["csv", "csv.gz", "tsv", "jsonl", "jsonl.gz", "parquet"])

@@ -104,16 +104,16 @@ NEWLINES = b"\r\n"
 QUOTE = b'"'
 
 
-def split_rows(pieces: Iterable[bytes], *, quoted: bool, most: int) -> Iterator[bytes]:
+def split_rows(pieces: Iterable[bytes], *, most: int) -> Iterator[bytes]:
     r"""Yield the same bytes in pieces of whole rows, each of at least ``most`` bytes except for the last.
 
-    A row ends with a newline. In CSV (``quoted``) a newline between quotes ends nothing: an odd number of quotes is
-    before it, since a quote inside of quotes is doubled. Blank lines go to the piece after them, so that no piece
+    A row of CSV ends with a newline, but one between quotes ends nothing: an odd number of quotes is before it, since
+    a quote inside of quotes is doubled. Blank lines go to the piece after them, so that no piece
     ends with one, except for the last.
 
     Examples
     --------
-    >>> list(split_rows([b'a\n"b\n', b'c"\n\n', b'd\n'], quoted=True, most=1))
+    >>> list(split_rows([b'a\n"b\n', b'c"\n\n', b'd\n'], most=1))
     [b'a\n', b'"b\nc"\n', b'\nd\n']
     """
     held, enough = bytearray(), most
@@ -121,7 +121,7 @@ def split_rows(pieces: Iterable[bytes], *, quoted: bool, most: int) -> Iterator[
         held += piece
         if len(held) < enough:
             continue
-        end = _find_last_end(held, quoted)
+        end = _find_last_end(held)
         if end:
             yield bytes(held[:end])
             del held[:end]
@@ -130,17 +130,17 @@ def split_rows(pieces: Iterable[bytes], *, quoted: bool, most: int) -> Iterator[
         yield bytes(held)
 
 
-def find_first_row(text: bytes, *, quoted: bool) -> bytes:
+def find_first_row(text: bytes) -> bytes:
     r"""Return the first row that is not blank, with blank lines before it.
 
     Examples
     --------
-    >>> find_first_row(b'\n"a\nb",c\n1,2\n', quoted=True)
+    >>> find_first_row(b'\n"a\nb",c\n1,2\n')
     b'\n"a\nb",c\n'
     """
     start = len(text) - len(text.lstrip(NEWLINES))
     place = text.find(b"\n", start)
-    odd = quoted and text.count(QUOTE, start, place) % 2 if place >= 0 else False
+    odd = text.count(QUOTE, start, place) % 2 if place >= 0 else False
     while place >= 0 and odd:
         after = text.find(b"\n", place + 1)
         odd ^= text.count(QUOTE, place, after if after >= 0 else len(text)) % 2
@@ -148,10 +148,10 @@ def find_first_row(text: bytes, *, quoted: bool) -> bytes:
     return text if place < 0 else text[: place + 1]
 
 
-def _find_last_end(text: bytearray, quoted: bool) -> int:
+def _find_last_end(text: bytearray) -> int:
     """Return where the last whole row ends; 0 where none does."""
     place = text.rfind(b"\n")
-    odd = quoted and text.count(QUOTE, 0, max(place, 0)) % 2
+    odd = text.count(QUOTE, 0, max(place, 0)) % 2
     while place >= 0 and odd:
         before = text.rfind(b"\n", 0, place)
         odd ^= text.count(QUOTE, max(before, 0), place) % 2

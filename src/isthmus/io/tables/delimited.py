@@ -130,7 +130,7 @@ def detect_dialect(
     """
     check_dialect(sep, decimal)
     text = content[:SAMPLE].decode(errors="replace").removeprefix("\ufeff")
-    header = re.sub(r'"[^"]*"', "", find_first_row(text.encode(), quoted=True).decode())
+    header = re.sub(r'"[^"]*"', "", find_first_row(text.encode()).decode())
     found = {each: header.count(each) for each in SEPARATORS if each in header}
     complete = len(content) <= SAMPLE
 

@@ -195,7 +195,7 @@ def read_table(path: str | os.PathLike[str], *, sep: str | None = None, decimal:
         found = b"".join(read_pieces(file, name, packed=packed))
     if ending not in DELIMITED:
         check_content(found, name)
-        table = Table.of(_split_columns(read_json_lines(found, name), name), name)
+        table = Table.of(_split_columns(_read_json_lines(found, name), name), name)
         return replace(table, line=find_first_line(found, table.n_rows, 1))
     encoding = detect_encoding([found])
     found = b"".join(recode([found], encoding, name))
@@ -227,14 +227,13 @@ def detect_format(path: str | os.PathLike[str]) -> tuple[str, bool]:
     return ending, packed
 
 
-def read_json_lines(found: bytes, name: str, schema: Any = None, line: int = 0) -> Any:
-    """Return JSON lines as a data frame; with a schema, a part of a file that has ``line`` lines before it."""
-    check_utf8(found, name, line)
-    for number, text in enumerate(found.split(b"\n"), start=line + 1):
+def _read_json_lines(found: bytes, name: str) -> Any:
+    check_utf8(found, name)
+    for number, text in enumerate(found.split(b"\n"), start=1):
         if text.count(b"[") + text.count(b"{") > DEEPEST and _measure_depth(text) > DEEPEST:
             raise InputError(f"{name}: expected {OBJECTS}, got more than {DEEPEST} lists in lists in line {number}.")
     with report_read_errors(name, OBJECTS):
-        return import_polars().read_ndjson(found, schema=schema, infer_schema_length=None)
+        return import_polars().read_ndjson(found, infer_schema_length=None)
 
 
 def _measure_depth(text: bytes) -> int:

@@ -12,7 +12,6 @@ from typing import Any
 from isthmus._core.files import open_regular, show_path
 from isthmus.exceptions import InputError
 from isthmus.io.tables.content import (
-    check_column_count,
     find_first_row,
     import_polars,
     read_pieces,
@@ -26,7 +25,6 @@ from isthmus.io.tables.read import (
     check_text_room,
     detect_format,
     find_first_line,
-    read_json_lines,
     read_table,
     release_memory,
     scan_parquet,
@@ -36,7 +34,6 @@ from isthmus.io.tables.table import Table, are_whole_numbers
 BLOCK = 20_000
 # Bytes of a text that are made into cells at once.
 PART = 2**23
-JSON = ".jsonl", ".ndjson"
 Frames = Callable[["RowBlocks"], Iterator[Any]]
 
 
@@ -44,10 +41,9 @@ Frames = Callable[["RowBlocks"], Iterator[Any]]
 class RowBlocks:
     r"""A file that can be read again and again, some rows at a time.
 
-    CSV, TSV and JSON lines (also gzipped) and Parquet are read in parts; an ``.npy`` file stays where it is; ``.npz``
-    and ``.h5ad`` are read whole. Cells are those of :func:`~isthmus.io.tables.read.read_table`, to the bit: types in
-    JSON lines, and whether all words of a column are whole numbers, depend on the whole file and are found by a pass
-    over it before the first.
+    CSV and TSV (also gzipped) and Parquet are read in parts; an ``.npy`` file stays where it is; JSON lines, ``.npz``
+    and ``.h5ad`` are read whole. Cells are those of :func:`~isthmus.io.tables.read.read_table`, to the bit: whether
+    all words of a column are whole numbers depends on the whole file, which is read once before the first table.
 
     Parameters
     ----------
@@ -112,16 +108,12 @@ class RowBlocks:
         """Find what depends on the whole file, unless it is known; ``progress`` is called with the share done."""
         if "whole" in self.known:
             return
-        typed = detect_format(self.path)[0] in JSON
-        passes = typed + bool(self.words)
-        if typed:
-            self.known["schema"] = _detect_json_schema(self, lambda: progress(self.part / passes))
         whole: dict[str, bool] = {}
         for table in self._tables() if self.words else ():
             for name in self.words:
                 if name in table.parts and not table.is_matrix(name) and whole.get(name, True):
                     whole[name] = are_whole_numbers(table, name)
-            progress((typed + self.part) / passes)
+            progress(self.part)
         self.known["whole"] = MappingProxyType(whole)
 
     def __iter__(self) -> Iterator[Table]:
@@ -152,14 +144,14 @@ class RowBlocks:
             for part in table.parts.values():
                 release_memory(part)
 
-    def _rows(self, *, quoted: bool) -> Iterator[bytes]:
+    def _rows(self) -> Iterator[bytes]:
         _, packed = detect_format(self.path)
         empty = True
         with open_regular(self.path) as file:
             size = os.fstat(file.fileno()).st_size
             encoding = "UTF-8" if self.dialect is None else self.dialect.encoding
             pieces = recode(read_pieces(file, self.name, packed=packed), encoding, self.name)
-            for piece in split_rows(pieces, quoted=quoted, most=PART):
+            for piece in split_rows(pieces, most=PART):
                 empty = empty and not piece.strip()
                 self.known["part"] = file.tell() / max(1, size)
                 yield piece
@@ -170,9 +162,9 @@ class RowBlocks:
 def _iterate_csv(blocks: RowBlocks) -> Iterator[Any]:
     pl, names, row, line = import_polars(), b"", 0, 0
     separator = "," if blocks.dialect is None else blocks.dialect.sep
-    for piece in blocks._rows(quoted=True):
+    for piece in blocks._rows():
         head = names
-        names = names or find_first_row(piece, quoted=True)
+        names = names or find_first_row(piece)
         if not (head + piece).strip():
             continue
         columns = read_csv(head + piece, blocks.name, separator, line=line - head.count(b"\n"))
@@ -182,29 +174,6 @@ def _iterate_csv(blocks: RowBlocks) -> Iterator[Any]:
         blocks.known["line"] = find_first_line(head + piece, frame.height, 2) if is_line else None
         row, line = row + frame.height, line + piece.count(b"\n")
         yield frame
-
-
-def _iterate_json_lines(blocks: RowBlocks) -> Iterator[Any]:
-    line = 0
-    for piece in blocks._rows(quoted=False):
-        if piece.strip():
-            yield read_json_lines(piece, blocks.name, blocks.known["schema"], line)
-        line += piece.count(b"\n")
-
-
-def _detect_json_schema(blocks: RowBlocks, progress: Callable[[], None]) -> Any:
-    """Return the types of the columns: those of all lines together."""
-    schema, needed, line = None, b"", 0
-    for piece in blocks._rows(quoted=False):
-        progress()
-        if piece.strip() and (schema is None or read_json_lines(piece, blocks.name, line=line).schema != schema):
-            # A type is that of all its cells: parts that change no type any more say nothing new.
-            found = read_json_lines(needed + piece, blocks.name, line=line - needed.count(b"\n")).schema
-            if found != schema:
-                needed, schema = needed + piece, found
-        line += piece.count(b"\n")
-    check_column_count(len(schema or ()), blocks.name)
-    return schema
 
 
 def _iterate_parquet(blocks: RowBlocks) -> Iterator[Any]:
@@ -232,7 +201,5 @@ def _regroup(frames: Iterable[Any], size: int) -> Iterator[Any]:
 FRAMES: dict[str, Frames] = {
     ".csv": _iterate_csv,
     ".tsv": _iterate_csv,
-    ".jsonl": _iterate_json_lines,
-    ".ndjson": _iterate_json_lines,
     ".parquet": _iterate_parquet,
 }
