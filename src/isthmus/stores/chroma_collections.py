@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import closing
+from copy import copy
 from pathlib import Path
 from typing import Any
 
@@ -13,41 +14,12 @@ import numpy as np
 
 from isthmus._core.validation import FloatArray
 from isthmus.exceptions import InputError, import_extra
-from isthmus.stores.store import BLOCK, Block, Columns, as_vectors, split_address
-from isthmus.stores.vector_files import show_stamp
+from isthmus.stores.store import BLOCK, Block, Columns, Store, as_vectors, show_stamp, split_address
 
 FIELDS = ("documents", "metadatas", "uris")
 
 
-def count_whole_blocks(n: int) -> int:
-    """Return the rows of the blocks that are surely complete; the others are written once more, by their ids."""
-    return max(n - 1, 0) // BLOCK * BLOCK
-
-
-class ChromaRows:
-    """A collection beside the index."""
-
-    def __init__(self, collection: Any) -> None:
-        self._collection = collection
-        self.n = count_whole_blocks(self.count())
-
-    def count(self) -> int:
-        """Return the rows of the collection."""
-        return int(self._collection.count())
-
-    def append(self, block: Block, vectors: FloatArray) -> None:
-        """Write a block; ids that are there are replaced."""
-        rest = {key: block.payload[key] for key in FIELDS if any(v is not None for v in block.payload[key] or ())}
-        self._collection.upsert(ids=list(block.ids), embeddings=vectors, **rest)
-        self.n += len(vectors)
-
-    def read(self, start: int, stop: int) -> tuple[Sequence[Any], FloatArray]:
-        """Return ids and vectors of some rows."""
-        found = self._collection.get(limit=stop - start, offset=start, include=["embeddings"])
-        return found["ids"], as_vectors(found["embeddings"], "the new collection")
-
-
-class ChromaCollection:
+class ChromaCollection(Store):
     """A collection in a folder of Chroma."""
 
     warning = "applications see the new collection when they open it by its name again."
@@ -61,8 +33,7 @@ class ChromaCollection:
         if self.name not in self._names():
             raise InputError(f"{address}: expected one of the collections {', '.join(self._names())[:200]}.")
         self._collection = self._client.get_collection(self.name, embedding_function=None)
-        self.n, self.columns = self._collection.count(), columns
-        self.dimension = next(self.blocks(size=1)).vectors.shape[1] if self.n else 0
+        self.n, self.columns = self.count(), columns
 
     def _names(self) -> list[str]:
         return [getattr(found, "name", found) for found in self._client.list_collections()]
@@ -82,6 +53,15 @@ class ChromaCollection:
             return [text or "" for text in block.payload["documents"]]
         return [str((about or {}).get(key, "")) for about in block.payload["metadatas"]]
 
+    def count(self) -> int:
+        """Return the rows of the collection."""
+        return int(self._collection.count())
+
+    def append(self, start: int, block: Block, vectors: FloatArray) -> None:
+        """Write a block; ids that are there are replaced."""
+        rest = {key: block.payload[key] for key in FIELDS if any(v is not None for v in block.payload[key] or ())}
+        self._collection.upsert(ids=list(block.ids), embeddings=vectors, **rest)
+
     def read_stamp(self) -> dict[str, Any]:
         """Read the metadata of the collection of that name."""
         about = self._client.get_collection(self.name, embedding_function=None).metadata or {}
@@ -89,20 +69,23 @@ class ChromaCollection:
 
     def stamp(self, about: Mapping[str, Any]) -> None:
         """Write the metadata, without those that can't be changed."""
-        kept = {k: v for k, v in (self._collection.metadata or {}).items() if not k.startswith("hnsw:")}
-        self._collection.modify(metadata={**kept, **show_stamp(about)})
+        self._collection.modify(metadata=self._mark(about))
 
-    def open_beside(self, run: str, dimension: int, folder: Path, about: Mapping[str, Any]) -> ChromaRows:
+    def _mark(self, about: Mapping[str, Any]) -> dict[str, Any]:
+        kept = {k: v for k, v in (self._collection.metadata or {}).items() if not k.startswith("hnsw:")}
+        return {**kept, **show_stamp(about)}
+
+    def open_beside(self, run: str, dimension: int, folder: Path, about: Mapping[str, Any]) -> ChromaCollection:
         """Open the collection beside, with the same index."""
         settings = self._collection.configuration_json.get("hnsw") or {}
-        kept = {k: v for k, v in (self._collection.metadata or {}).items() if not k.startswith("hnsw:")}
-        found = self._client.get_or_create_collection(
+        beside = copy(self)
+        beside._collection = self._client.get_or_create_collection(
             f"{self.name}-new-{run}",
-            metadata={**kept, **show_stamp(about)},
+            metadata=self._mark(about),
             configuration={"hnsw": {"space": settings.get("space", "l2")}},
             embedding_function=None,
         )
-        return ChromaRows(found)
+        return beside
 
     def plan_swap(self, run: str) -> dict[str, Any]:
         """Return the name that the old collection gets."""
@@ -110,8 +93,7 @@ class ChromaCollection:
 
     def swap(self, run: str, folder: Path, about: Mapping[str, Any], facts: Mapping[str, Any]) -> None:
         """Rename the old collection, and the new one to its name."""
-        if self.read_stamp().get("run") != run:
-            self._rename((self.name, facts["backup"]), (f"{self.name}-new-{run}", self.name))
+        self._rename((self.name, facts["backup"]), (f"{self.name}-new-{run}", self.name))
 
     def restore(self, run: str, facts: Mapping[str, Any]) -> None:
         """Rename both back."""

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
+from copy import copy
 from pathlib import Path
 from typing import Any
 
@@ -10,8 +11,7 @@ import numpy as np
 
 from isthmus._core.validation import FloatArray
 from isthmus.exceptions import InputError, import_extra
-from isthmus.stores.chroma_collections import count_whole_blocks
-from isthmus.stores.store import BLOCK, STAMP, Block, Columns, as_vectors, split_address
+from isthmus.stores.store import BLOCK, STAMP, Block, Columns, Store, as_vectors, split_address
 
 CURRENT = "-current"
 COSINE = "Cosine"
@@ -19,34 +19,7 @@ COSINE = "Cosine"
 BATCH = 512
 
 
-class QdrantRows:
-    """A collection beside the index."""
-
-    def __init__(self, store: QdrantCollection, name: str) -> None:
-        self._store, self._name = store, name
-        self.n = count_whole_blocks(self.count())
-
-    def count(self) -> int:
-        """Return the points of the collection."""
-        return int(self._store.client.count(self._name).count)
-
-    def append(self, block: Block, vectors: FloatArray) -> None:
-        """Write a block; ids that are there are replaced."""
-        make, named = self._store.models.PointStruct, self._store.vector
-        for start in range(0, len(vectors), BATCH):
-            part = slice(start, start + BATCH)
-            rows = zip(block.ids[part], vectors[part].tolist(), block.payload[part], strict=True)
-            points = [make(id=i, vector={named: v} if named else v, payload=p) for i, v, p in rows]
-            self._store.client.upsert(self._name, points, wait=True)
-        self.n += len(vectors)
-
-    def read(self, start: int, stop: int) -> tuple[Sequence[Any], FloatArray]:
-        """Return ids and vectors of some rows."""
-        found = next(self._store.scroll(self._name, start, stop - start))
-        return found.ids, found.vectors
-
-
-class QdrantCollection:
+class QdrantCollection(Store):
     """A collection, or an alias of one, with one vector per point."""
 
     def __init__(self, address: str, columns: Columns) -> None:
@@ -57,7 +30,7 @@ class QdrantCollection:
         if "path" in where and not Path(place, "meta.json").is_file():
             raise InputError(f"{address}: expected a folder of Qdrant, found no meta.json in it.")
         self.client, self.columns = qdrant.QdrantClient(**where), columns
-        aliases = {a.alias_name: a.collection_name for a in self.client.get_aliases().aliases}
+        aliases = self._read_aliases()
         # A collection can't be renamed: the alias is what moves.
         self.is_alias = self.name in aliases
         self.alias = self.name if self.is_alias else f"{self.name}{CURRENT}"
@@ -73,24 +46,37 @@ class QdrantCollection:
                     f"--vector: expected {self.collection} with this vector only, got {', '.join(config)}."
                 )
             config = config[self.vector]
-        self.dimension, self._distance = int(config.size), config.distance
-        self.n = self.client.count(self.collection).count
+        self._distance, self.n = config.distance, self.count()
         notes = ["cosine collections keep directions and no norms"] if str(self._distance.value) == COSINE else []
         notes += [] if self.is_alias else [f"search the alias {self.alias}: a collection itself can't be replaced"]
         self.warning = "; ".join(notes)
 
-    def scroll(self, name: str, start: int, size: int) -> Iterator[Block]:
-        """Yield blocks of a collection by rising ids, without the first ``start`` rows."""
-        after = None
-        if start:
-            skipped = start
-            while skipped:
-                found, after = self.client.scroll(
-                    name, limit=min(skipped, BLOCK), offset=after, with_payload=False, with_vectors=False
-                )
-                skipped -= len(found)
-                if after is None:
-                    return
+    def _read_aliases(self) -> dict[str, str]:
+        return {a.alias_name: a.collection_name for a in self.client.get_aliases().aliases}
+
+    def count(self) -> int:
+        """Return the points of the collection."""
+        return int(self.client.count(self.collection).count)
+
+    def append(self, start: int, block: Block, vectors: FloatArray) -> None:
+        """Write a block; ids that are there are replaced."""
+        make, named = self.models.PointStruct, self.vector
+        for begin in range(0, len(vectors), BATCH):
+            part = slice(begin, begin + BATCH)
+            rows = zip(block.ids[part], vectors[part].tolist(), block.payload[part], strict=True)
+            points = [make(id=i, vector={named: v} if named else v, payload=p) for i, v, p in rows]
+            self.client.upsert(self.collection, points, wait=True)
+
+    def blocks(self, start: int = 0, size: int = BLOCK) -> Iterator[Block]:
+        """Yield the rows by rising ids."""
+        name, after, skipped = self.collection, None, start
+        while skipped:
+            found, after = self.client.scroll(
+                name, limit=min(skipped, BLOCK), offset=after, with_payload=False, with_vectors=False
+            )
+            skipped -= len(found)
+            if after is None:
+                return
         while True:
             found, after = self.client.scroll(name, limit=size, offset=after, with_payload=True, with_vectors=True)
             if found:
@@ -99,10 +85,6 @@ class QdrantCollection:
                 yield Block([p.id for p in found], rows, [p.payload for p in found])
             if after is None:
                 return
-
-    def blocks(self, start: int = 0, size: int = BLOCK) -> Iterator[Block]:
-        """Yield the rows by rising ids."""
-        return self.scroll(self.collection, start, size)
 
     def texts(self, block: Block) -> list[str]:
         """Return a key of the payload."""
@@ -114,21 +96,21 @@ class QdrantCollection:
         return dict(about.get(STAMP, {}))
 
     def _current(self) -> str:
-        aliases = {a.alias_name: a.collection_name for a in self.client.get_aliases().aliases}
-        return str(aliases.get(self.alias, self.collection))
+        return self._read_aliases().get(self.alias, self.collection)
 
     def stamp(self, about: Mapping[str, Any]) -> None:
         """Write the metadata of the collection."""
         self.client.update_collection(self._current(), metadata={STAMP: dict(about)})
 
-    def open_beside(self, run: str, dimension: int, folder: Path, about: Mapping[str, Any]) -> QdrantRows:
+    def open_beside(self, run: str, dimension: int, folder: Path, about: Mapping[str, Any]) -> QdrantCollection:
         """Open the collection beside."""
-        name = self._beside(run)
+        beside = copy(self)
+        beside.collection = name = self._beside(run)
         if not self.client.collection_exists(name):
             config = self.models.VectorParams(size=dimension, distance=self._distance)
             vectors = {self.vector: config} if self.vector else config
             self.client.create_collection(name, vectors_config=vectors, metadata={STAMP: dict(about)})
-        return QdrantRows(self, name)
+        return beside
 
     def _beside(self, run: str) -> str:
         return f"{self.alias.removesuffix(CURRENT)}-{run}"
@@ -149,5 +131,4 @@ class QdrantCollection:
         m = self.models
         create = m.CreateAliasOperation(create_alias=m.CreateAlias(collection_name=collection, alias_name=self.alias))
         delete = m.DeleteAliasOperation(delete_alias=m.DeleteAlias(alias_name=self.alias))
-        there = self.alias in {a.alias_name for a in self.client.get_aliases().aliases}
-        self.client.update_collection_aliases([delete, create] if there else [create])
+        self.client.update_collection_aliases([delete, create] if self.alias in self._read_aliases() else [create])

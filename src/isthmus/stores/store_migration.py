@@ -29,6 +29,7 @@ from isthmus.evidence.held_out import unit_rows
 from isthmus.exceptions import InputError
 from isthmus.stores.store import (
     BLOCK,
+    STAGED,
     Beside,
     Block,
     Columns,
@@ -241,30 +242,34 @@ def run_migration(
             raise InputError(
                 f"{manifest.store}: expected {manifest.before['rows']:,} rows, as at the beginning, got {got}."
             )
-        manifest.restore = manifest.restore or store.plan_swap(manifest.run)
-        manifest.save(folder)
-        d = manifest.after["fingerprint"]["dimension"]
-        beside = store.open_beside(manifest.run, d, folder, manifest.stamp)
-        _write_rows(manifest, store, beside, make, bar)
-        manifest.after |= verify_rows(store, beside, make, bar)
-        manifest.state = VERIFIED
-        manifest.save(folder)
+        # A file that was swapped but not stamped yet has the new vectors already: they are not to be written again.
+        if manifest.state == WRITING:
+            manifest.restore = manifest.restore or store.plan_swap(manifest.run)
+            manifest.save(folder)
+            d = manifest.after["fingerprint"]["dimension"]
+            beside = store.open_beside(manifest.run, d, folder, manifest.stamp)
+            _write_rows(manifest, store, beside, make, bar)
+            manifest.after |= verify_rows(store, beside, make, bar)
+            manifest.state = VERIFIED
+            manifest.save(folder)
         store.swap(manifest.run, folder, manifest.stamp, manifest.restore)
     manifest.state = DONE
     manifest.save(folder)
     # Only once the index has them: until then they are what a run is resumed from.
-    (folder / "vectors.f32").unlink(missing_ok=True)
+    (folder / STAGED).unlink(missing_ok=True)
 
 
 def _write_rows(manifest: Manifest, store: Store, beside: Beside, make: NewVectors, bar: Progress) -> None:
-    start = beside.n
+    there = beside.count()
+    # Whole blocks are surely there; what follows them is written once more.
+    start = there if there == store.n else there // BLOCK * BLOCK
     for block in store.blocks(start):
         bar.report(f"writing {start:,} of {store.n:,} rows", start / store.n)
         vectors = make(start, block)
         # An interrupted run may have been resumed with another model.
         if len(vectors) >= CHECKED_ROWS:
             check_fingerprint(manifest.after["fingerprint"], vectors[:CHECKED_ROWS], manifest.embed)
-        beside.append(block, vectors)
+        beside.append(start, block, vectors)
         start += len(block.ids)
 
 
@@ -290,7 +295,7 @@ def verify_rows(store: Store, beside: Beside, make: NewVectors, bar: Progress) -
                 f"verification: rows {start:,} and on were not written as expected; the old index is unchanged."
             )
         checksum.update(np.ascontiguousarray(found).tobytes())
-    return {"rows": beside.n, "checksum": checksum.hexdigest()}
+    return {"rows": store.n, "checksum": checksum.hexdigest()}
 
 
 def roll_back(path: Path) -> Manifest:
