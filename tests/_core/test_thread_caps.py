@@ -88,7 +88,6 @@ CALLS = {
     "to_old": lambda m, s, t: m["adapter"].to_old(t),
     "to_new": lambda m, s, t: m["adapter"].to_new(s),
     "similarity": lambda m, s, t: m["adapter"].similarity(t, s),
-    "stream": lambda m, s, t: list(m["adapter"].stream([t])),
     "embed": lambda m, s, t: m["mlhd"].common_space_.embed(t, "target"),
     "squared_distances": lambda m, s, t: m["mlhd"].common_space_.squared_distances(s, t, ("source", "target")),
     "similarities": lambda m, s, t: m["mlhd"].common_space_.similarities(s, t, ("source", "target")),
