@@ -68,7 +68,6 @@ CALLS = {
     "mmd_test": lambda m, s, t: isthmus.mmd_test(s, s, n_permutations=5),
     "does_source_help": lambda m, s, t: isthmus.does_source_help(s, Y_S, t, Y_T, n_splits=3),
     "plot_common_space": lambda m, s, t: plotting.plot_common_space(m["mlhd"], s, Y_S, t, Y_T),
-    "plot_before_after": lambda m, s, t: plotting.plot_before_after(m["mlhd"], s, Y_S, t, Y_T),
     "principal_plane": lambda m, s, t: plotting.principal_plane(s, s),
     "transform": lambda m, s, t: m["mlhd"].transform(t),
     "predict": lambda m, s, t: m["mlhd"].predict(t),

@@ -85,10 +85,9 @@ def run(options: argparse.Namespace) -> None:
                 check = _measure(make, *wide, pairs, screen, source, target)
                 check = check and learned and replace(check, learned=learned.evidence)
         told += [] if pairs is None else _warn_about_pairs(pairs, check)
-    from isthmus.view.report.model import PART, FitRecord
+    from isthmus.view.report.model import PART
 
-    record = FitRecord.of(told, target.table, target.plan)
-    stored = {"source": known[0].features, "target": known[1].features, PART: record.to_part()}
+    stored = {"source": known[0].features, "target": known[1].features, PART: {"warnings": tuple(told)}}
     save(model, options.output, parts=stored)
     certificate = getattr(model, "result_", None)
     head = f"{name}: {type(model).__name__} fitted to {_describe_inputs(source, target, pairs)}"

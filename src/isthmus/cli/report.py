@@ -17,8 +17,8 @@ examples:
   isthmus report kinds.isthmus verdict.json --source a.csv --target b.csv -o report.html    # two chapters
 
 The kind of FILE is detected from its contents:
-  a model of `isthmus fit`        common space before and after, classes, nearest neighbours, certificate, model card
-  a table of `isthmus match`      verdict, matches with texts and other candidates, the common space of the matches
+  a model of `isthmus fit`        common space before and after, nearest neighbours, certificate, model card
+  a table of `isthmus match`      verdict, matches with texts, reasons and other candidates
   a table of `isthmus label`      classes, least confident rows; confusion matrix where TARGET has the true classes
   a verdict of `isthmus evaluate` (-o verdict.json) sentence, accuracy by labels per class, comparisons
 

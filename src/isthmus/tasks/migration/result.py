@@ -459,7 +459,7 @@ def read_value(kind: Any, value: Any) -> Any:
         return {str(name)[:40]: read_value(inner[1], one) for name, one in value.items()}
     if get_origin(kind) is tuple and isinstance(value, list):
         return tuple(read_value(inner[0], one) for one in value)
-    if is_dataclass(kind):
+    if isinstance(kind, type) and is_dataclass(kind):
         types = get_type_hints(kind)
         found: Any = kind(**{part.name: read_value(types[part.name], value[part.name]) for part in fields(kind)})
         if isinstance(found, Proportion) and not found.low <= found.value <= found.high:

@@ -3,42 +3,36 @@
 from __future__ import annotations
 
 import re
-import warnings
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from isthmus._core.files import open_regular, show_path
-from isthmus._core.validation import FloatArray, IntArray
-from isthmus.estimators.paired_maps import RidgeMap
-from isthmus.evidence.scores import expect_at_cuts
-from isthmus.exceptions import DataWarning, InputError
-from isthmus.io.tables.features import Features
+from isthmus._core.validation import IntArray
+from isthmus.evidence.scores import expect_at_cuts, score_classes
+from isthmus.exceptions import InputError
 from isthmus.io.tables.read import read_table
 from isthmus.io.tables.table import Table, read_numbers, read_words
 from isthmus.study.source_value.result import Verdict
 from isthmus.view.report.command_record import RECORD, CommandRecord, check_version, read_json, read_record
 from isthmus.view.report.contents import (
     NO_CLASS,
-    POINTS,
     AlignedCells,
     Chapter,
-    Cloud,
     Figure,
     Inputs,
     ReportRows,
     align_cells,
-    common_plane,
+    confusion_figure,
     find_rows,
     histogram_figure,
     list_cells,
-    own_plane,
-    sample_rows,
+    order_classes,
 )
-from isthmus.view.report.model import describe_classes, model_chapter
+from isthmus.view.report.model import model_chapter
 
 EXPECTED = (
     "expected a model of `isthmus fit`, matches of `isthmus match`, classes of `isthmus label` or a verdict of "
@@ -55,10 +49,6 @@ BADGES = {True: ("matched", "good"), False: ("failed", "bad"), None: ("doubtful"
 HELP_BADGES = {True: ("helps", "good"), False: ("does not help", "bad"), None: ("can't tell", "doubt")}
 # A part of an explanation.
 PART = re.compile(r"(\S.*?) ([+-]\d+\.\d)(?:, |$)")
-# Matches that the common space is learned from, at most and at least.
-PAIRS, FEWEST = 1_500, 10
-# Matches drawn as lines.
-LINKED = 300
 
 
 def read_chapter(path: Path, inputs: Inputs) -> Chapter:
@@ -120,7 +110,7 @@ def match_chapter(path: Path, found: Table | None, record: CommandRecord | None,
     if inputs.has_both(path):
         sides = inputs.rows("source", plans.get("source")), inputs.rows("target", plans.get("target"))
     columns, asked = (_read_pairs(facts.get(name)) for name in ("shared_columns", "questions"))
-    seen = {"n": 0, "cards": [], "space": None} if found is None else _show_matches(path, found, sides, columns)
+    seen = {"n": 0, "cards": []} if found is None else _show_matches(path, found, sides, columns)
     rows = [find_rows(path, side, [pair[k] for pair in asked]) for k, side in enumerate(sides or ())]
     values = {
         "record": record,
@@ -152,7 +142,7 @@ def _align_rows(
 def _show_matches(
     path: Path, found: Table, sides: tuple[ReportRows, ReportRows] | None, columns: list[tuple[str, str]]
 ) -> dict[str, Any]:
-    """Return the least confident matches with their records and reasons, and the common space of all."""
+    """Return the least confident matches with their records and reasons."""
     ids = read_words(found, "source"), read_words(found, "target")
     confidence = np.nan_to_num(read_numbers(found, "confidence", strict=True))
     order = np.argsort(confidence, kind="stable")[:MATCHES_SHOWN]
@@ -162,18 +152,16 @@ def _show_matches(
         for name in ("explanation", "runner_up")
     )
     cells: list[AlignedCells | None] = [None] * len(order)
-    space = None
     if sides is not None:
         rows = np.column_stack([find_rows(path, side, names) for side, names in zip(sides, ids, strict=True)])
         cells[:CARDS] = _align_rows(sides, rows[order[:CARDS]], columns)
-        space = _learn_space(rows, confidence, sides)
     shown = zip(pairs, confidence[order].tolist(), cells, reasons, others, strict=True)
     cards = [
         {"pair": pair, "confidence": sure, "cells": aligned, "bars": stack_bars(why), "other": other}
         for pair, sure, aligned, why, other in shown
     ]
     histogram, cuts = histogram_figure(confidence, "confidence"), expect_at_cuts(confidence)
-    return {"n": len(confidence), "cards": cards, "space": space, "histogram": histogram, "cuts": cuts}
+    return {"n": len(confidence), "cards": cards, "histogram": histogram, "cuts": cuts}
 
 
 def stack_bars(explanation: str) -> list[tuple[str, float, float, float]]:
@@ -207,44 +195,6 @@ def _read_recall(facts: Mapping[str, Any]) -> dict[str, Any] | None:
     return None if shares[0] is None else {"share": shares[0], "shuffled": shares[1], "interval": interval}
 
 
-def _learn_space(
-    pairs: IntArray, confidence: FloatArray, sides: tuple[ReportRows, ReportRows]
-) -> dict[str, Any] | None:
-    """Return a common space of ridge maps fitted to the most confident matches; None where they are too few.
-
-    Parameters
-    ----------
-    pairs, confidence : array (m, 2), array (m,)
-        The matches as row numbers.
-    sides : (Rows, Rows)
-        All rows of both files.
-    """
-    best = pairs[np.argsort(-confidence, kind="stable")[:PAIRS]]
-    chosen = [sample_rows(rows, POINTS // 2, best[:, k]) for k, rows in enumerate(sides)]
-    best = best[np.isin(best[:, 0], chosen[0]) & np.isin(best[:, 1], chosen[1])]
-    known = np.column_stack([np.searchsorted(chosen[k], best[:, k]) for k in range(2)])
-    if len(known) < FEWEST:
-        return None
-    some = sides[0].take(chosen[0]), sides[1].take(chosen[1])
-    features = [Features.fit(rows.plan, rows.table) for rows in some]
-    X = [made.transform(rows.table) for made, rows in zip(features, some, strict=True)]
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", DataWarning)  # about this picture, not about the matches
-        model = RidgeMap().fit(X[0], None, X[1], None, pairs=known)
-    matched = np.concatenate([np.isin(chosen[k], pairs[:, k]) for k in range(2)])
-    cloud = Cloud(
-        rows=some,
-        groups=np.where(matched, "matched", "not matched").tolist(),
-        known=[True] * len(matched),
-        before=(own_plane(X[0]), own_plane(X[1])),
-        after=common_plane(model.transform, X[0], X[1]),
-        totals=(len(sides[0]), len(sides[1])),
-        links=known[np.random.default_rng(0).permutation(len(known))[:LINKED]].tolist(),
-        by_domain=True,
-    )
-    return {"cloud": cloud, "n_pairs": len(known)}
-
-
 def labels_chapter(path: Path, found: Table, record: CommandRecord | None, inputs: Inputs) -> Chapter:
     """Return the chapter of predicted classes, with texts and true classes where the files have them."""
     plans = {} if record is None else record.plans
@@ -261,9 +211,6 @@ def labels_chapter(path: Path, found: Table, record: CommandRecord | None, input
         if tested:
             values |= describe_classes([target.labels[where[i]] for i in tested], [classes[i] for i in tested])
             values["file"] = target.file
-        if inputs.source is not None:
-            source = inputs.rows("source", plans.get("source"))
-            values["cloud_of_rows"] = _draw_classes(source, target, where, classes, labelled)
     values |= _least_confident(found, classes, new, target, where)
     verdict = None if record is None else record.sentence("verdict")
     said = verdict or "There is no record of how the classes were found."
@@ -277,17 +224,11 @@ def _count_classes(classes: list[str], labelled: Any) -> list[tuple[str, int, in
     return [(name, known[name], n - known[name]) for name, n in order]
 
 
-def _draw_classes(
-    source: ReportRows, target: ReportRows, where: IntArray, classes: list[str], labelled: Any
-) -> Cloud:
-    by_row = dict(zip(where.tolist(), zip(classes, labelled.tolist(), strict=True), strict=True))
-    chosen = sample_rows(target, POINTS // 2)
-    some = source.take(sample_rows(source, POINTS // 2)), target.take(chosen)
-    called = [by_row.get(i, (NO_CLASS, False)) for i in chosen.tolist()]
-    groups = [label or NO_CLASS for label in some[0].labels] + [name for name, _ in called]
-    known = [label is not None for label in some[0].labels] + [one for _, one in called]
-    planes = [own_plane(Features.fit(rows.plan, rows.table).transform(rows.table)) for rows in some]
-    return Cloud(some, groups, known, (planes[0], planes[1]), None, (len(source), len(target)))
+def describe_classes(true: Sequence[Any], predicted: Sequence[Any]) -> dict[str, Any]:
+    """Return the scores of predicted classes and the figure of their confusion matrix."""
+    y_true, y_predicted = ([NO_CLASS if y is None else str(y) for y in names] for names in (true, predicted))
+    scores = score_classes(y_true, y_predicted, order_classes([*y_true, *y_predicted]))
+    return {"scores": scores, "confusion": confusion_figure(scores.confusion, scores.classes)}
 
 
 def _least_confident(

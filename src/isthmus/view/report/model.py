@@ -1,130 +1,166 @@
-"""The report's chapter on a model file, and the record that ``isthmus fit`` stores in the file for it."""
+"""The report's chapter on a model file: its card, the common space and nearest neighbours across the domains."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from hashlib import blake2b
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
 from isthmus._core.files import show_path
-from isthmus._core.validation import BoolArray, Matrix, as_dense
+from isthmus._core.validation import FloatArray, IntArray, Matrix
 from isthmus.estimators.controls import SelfTrainedLDA, TargetOnly
-from isthmus.evidence.scores import score_classes
+from isthmus.evidence.scores import OTHER_CLASSES
 from isthmus.exceptions import InputError
 from isthmus.geometry.common_space import DISTANCE
 from isthmus.io.model_file import load, load_parts, model_card
 from isthmus.io.tables.features import Features
-from isthmus.io.tables.plan import Plan
-from isthmus.io.tables.table import Table, read_numbers, read_words
 from isthmus.retrieval.index import Index
+from isthmus.view.canvas import choose_colours
+from isthmus.view.plots import fit_plane
 from isthmus.view.report.contents import (
     DOMAINS,
     NO_CLASS,
-    POINTS,
     Chapter,
-    Cloud,
     Inputs,
     ReportRows,
-    common_plane,
-    confusion_figure,
     order_classes,
-    own_plane,
     sample_rows,
+    shorten,
 )
 
-# The name of the record among the parts of a model file.
+# The name, among the parts of a model file, of what `isthmus fit` stores for a report.
 PART = "fit"
-FORMAT, VERSION = "isthmus fit", 1
-# Maximum number of labelled rows whose hashes are stored; with more rows, none are.
-MOST_HASHES = 100_000
-# Maximum number of target rows whose class is predicted, and of source rows that are searched.
-TESTED, SEARCHED = 20_000, 20_000
+# Maximum number of source rows that are searched.
+SEARCHED = 20_000
 # Number of target rows whose neighbours are shown, and number of neighbours of each.
 QUERIES, NEIGHBOURS = 60, 3
+# Points drawn at most, of both domains together.
+POINTS = 5_000
+# Rows of a domain that the axes of a plane are computed from, and rows that are embedded at a time.
+AXES_FROM, BLOCK = 500, 500
+# Larger coordinates have no finite squares.
+LARGEST = 1e100
+# Neither the darkest nor the lightest colours: they have to be visible on white and on black.
+COLOURS = (
+    *("#4e79a7", "#f28e2b", "#e15759", "#59a14f", "#b07aa1"),
+    *("#17a2b8", "#c9a227", "#d37295", "#9c755f", "#8c6bf0"),
+)
+GREY = "#8a8f98"
+# Points (n, 2) of a plane, and the shares (2,) of the variance along its axes.
+Plane: TypeAlias = tuple[FloatArray, FloatArray]
 
 
 @dataclass(frozen=True, eq=False)
-class FitRecord:
-    """Facts of a fit that a report needs and the model does not keep.
+class Cloud:
+    """Rows of both domains as points with names, classes and excerpts, in three planes.
 
     Parameters
     ----------
-    warnings : tuple of str
-        Warnings about the data.
-    hashes : array (m,) or None
-        Hashes of the labelled target rows, to exclude them from scores; None if there were too many.
+    rows : (Rows, Rows)
+        Source and target rows; the points are in this order.
+    groups : sequence of str
+        The class of each point.
+    known : sequence of bool
+        Whether the class is a label; otherwise it was predicted.
+    before : (Plane, Plane)
+        Each domain along its own principal axes: points (n, 2), and the shares of the variance along both.
+    after : Plane
+        Both domains in the common space.
+    totals : (int, int)
+        The number of rows, shown or not.
+    by_domain : bool
+        Whether the colour shows the domain instead of the class.
     """
 
-    warnings: tuple[str, ...]
-    hashes: NDArray[np.int64] | None
+    rows: tuple[ReportRows, ReportRows]
+    groups: Sequence[str]
+    known: Sequence[bool]
+    before: tuple[Plane, Plane]
+    after: Plane
+    totals: tuple[int, int]
+    by_domain: bool = False
 
-    @classmethod
-    def of(cls, warnings: Sequence[str], table: Table, plan: Plan) -> FitRecord:
-        """Return the record of a fit, given its warnings and the target's table."""
-        labels = [] if plan.label is None else read_words(table, plan.label)
-        known = np.array([i for i, word in enumerate(labels) if word is not None], dtype=np.intp)
-        return cls(tuple(warnings), hash_rows(table.take(known), plan) if len(known) <= MOST_HASHES else None)
+    @property
+    def sizes(self) -> tuple[int, int]:
+        """The number of points of the source and of the target."""
+        return len(self.rows[0]), len(self.rows[1])
 
-    def to_part(self) -> dict[str, Any]:
-        """Return the record as a part of a model file."""
-        return {**vars(self), "format": FORMAT, "version": VERSION}
+    @property
+    def has_predicted(self) -> bool:
+        """Whether a point without a label has a class."""
+        return any(name != NO_CLASS for name, known in zip(self.groups, self.known, strict=True) if not known)
 
-    @classmethod
-    def from_part(cls, stored: Any) -> FitRecord:
-        """Return the stored record, with every value checked: the file may come from a stranger."""
-        if not isinstance(stored, dict) or stored.get("format") != FORMAT:
-            raise InputError("fit: expected a record of `isthmus fit`, got something else.")
-        if stored.get("version") != VERSION:
-            raise InputError(f"fit, version: expected {VERSION}, got {show_path(repr(stored.get('version'))[:40])}.")
-        hashes, warnings = stored.get("hashes"), stored.get("warnings")
-        right = isinstance(hashes, np.ndarray) and hashes.dtype == np.int64 and hashes.ndim == 1
-        if hashes is not None and not right:
-            raise InputError("fit, hashes: expected one whole number per row, got something else.")
-        return cls(tuple(map(str, warnings)) if isinstance(warnings, tuple) else (), hashes)
+    def legend(self) -> list[tuple[str, int, str]]:
+        """Return name, number of points and colour of each class, as :func:`order_classes` orders them."""
+        counts, names = Counter(self.groups), order_classes(self.groups)
+        colours = choose_colours([name for name in names if name not in (OTHER_CLASSES, NO_CLASS)], COLOURS)
+        rest = len(self.groups) - sum(counts[name] for name in names if name != OTHER_CLASSES)
+        sizes = [rest if name == OTHER_CLASSES else counts[name] for name in names]
+        return [(name, n, colours.get(name, GREY)) for name, n in zip(names, sizes, strict=True)]
 
-    def find_training_rows(self, table: Table, plan: Plan) -> BoolArray | None:
-        """Return the mask of rows that are equal to labelled rows of the fit, or None if unknown."""
-        return None if self.hashes is None else np.isin(hash_rows(table, plan), self.hashes)
-
-
-def hash_rows(table: Table, plan: Plan) -> NDArray[np.int64]:
-    """Return a hash of each row (n,), which depends on the values of its cells, not on file format or row order.
-
-    Examples
-    --------
-    >>> first, second = Table.of({"x": ["1.0", "2.5"]}), Table.of({"x": [2.5, 1.0]})
-    >>> bool((hash_rows(first, Plan.of(first)) == hash_rows(second, Plan.of(first))[::-1]).all())
-    True
-    """
-    hashes = [blake2b(digest_size=8) for _ in range(table.n_rows)]
-    for column in plan.features:
-        for one, cell in zip(hashes, _cell_bytes(table, column.name, column.kind), strict=True):
-            one.update(b"\0" + cell)
-    return np.array([int.from_bytes(one.digest(), "little", signed=True) for one in hashes], dtype=np.int64)
+    def to_json(self) -> dict[str, Any]:
+        """Return the values that the page's script draws."""
+        legend = self.legend()
+        place, n = {name: i for i, (name, *_) in enumerate(legend)}, self.sizes[0]
+        before, after = np.vstack([points for points, _ in self.before]), self.after[0]
+        return {
+            "names": [shorten(name) for name in place],
+            "colours": [colour for *_, colour in legend],
+            "byDomain": self.by_domain,
+            "domain": [0] * n + [1] * self.sizes[1],
+            "group": [place.get(name, place.get(OTHER_CLASSES, 0)) for name in self.groups],
+            "known": [int(known) for known in self.known],
+            "id": [shorten(id) for rows in self.rows for id in rows.ids],
+            "class": [None if self.by_domain or name == NO_CLASS else shorten(name) for name in self.groups],
+            "words": [text for rows in self.rows for text in rows.excerpts()],
+            # Four digits are more than a screen resolves.
+            "before": [[float(f"{value:.4g}") for value in axis] for axis in before.T],
+            "beforeShare": [share.tolist() for _, share in self.before],
+            "after": [[float(f"{value:.4g}") for value in axis] for axis in after.T],
+            "afterShare": self.after[1].tolist(),
+        }
 
 
-def _cell_bytes(table: Table, name: str, kind: str) -> list[bytes]:
-    if kind == "matrix":
-        rows = table.matrix(name)
-        return [as_dense(row.reshape(1, -1) if isinstance(row, np.ndarray) else row).tobytes() for row in rows]
-    if kind in ("number", "date"):
-        return [value.tobytes() for value in read_numbers(table, name, days=kind == "date")]
-    cells = ("" if cell is None else cell.removesuffix(".0") for cell in read_words(table, name))
-    return [cell.encode("utf-8", "replace") for cell in cells]
+def own_plane(X: Matrix) -> Plane:
+    """Return rows along the two principal axes of their own domain."""
+    axes, share = fit_plane(X[_sample_evenly(X.shape[0])])
+    return axes.coordinates(X), share
+
+
+def common_plane(embed: Callable[[Matrix, str], Any], X_source: Matrix, X_target: Matrix) -> Plane:
+    """Return both domains, source first, in their plane of largest variance; each domain has half of the weight."""
+    sides = list(zip(DOMAINS, (X_source, X_target), strict=True))
+    axes, share = fit_plane(*(_embed_rows(embed, X[_sample_evenly(X.shape[0])], domain) for domain, X in sides))
+    blocks = [
+        axes.coordinates(_embed_rows(embed, X[start : start + BLOCK], domain))
+        for domain, X in sides
+        for start in range(0, X.shape[0], BLOCK)
+    ]
+    return np.vstack(blocks), share
+
+
+def _embed_rows(embed: Callable[[Matrix, str], Any], X: Matrix, domain: str) -> FloatArray:
+    """Return the points of rows, checked: a model file may come from a stranger."""
+    points = np.asarray(embed(X, domain), dtype=np.float64)
+    if not np.isfinite(points).all() or np.abs(points).max(initial=0.0) > LARGEST:
+        raise InputError(f"model: expected finite points of the {domain}, got others, or beyond {LARGEST:.0e}.")
+    return points
+
+
+def _sample_evenly(n: int) -> IntArray:
+    return np.unique(np.linspace(0, n - 1, min(n, AXES_FROM)).astype(np.intp))
 
 
 def model_chapter(path: Path, inputs: Inputs) -> Chapter:
     """Return the chapter of a model file: card and certificate and, if both files are given, what it does to rows."""
     card, parts, model = model_card(path), load_parts(path), load(path)
-    record = FitRecord.from_part(parts[PART]) if PART in parts else None
     features = {name: parts[name] for name in DOMAINS if isinstance(parts.get(name), Features)}
     values: dict[str, Any] = {
-        "record": record,
+        "warnings": read_warnings(parts.get(PART)),
         "card": card,
         "columns": {name: (*known.plan_lines(), *known.lines()) for name, known in features.items()},
         "has_rows": inputs.has_both(path),
@@ -134,23 +170,28 @@ def model_chapter(path: Path, inputs: Inputs) -> Chapter:
         if len(features) < 2:
             got = "one without the features of its files"
             raise InputError(f"{show_path(path)}: expected a model of `isthmus fit`, got {got}.")
-        values |= _show_rows(model, features, record, inputs)
+        values |= _show_rows(model, features, inputs)
     return Chapter("model", path.name, _summarise(card), values)
 
 
-def _show_rows(model: Any, features: dict[str, Features], record: FitRecord | None, inputs: Inputs) -> dict[str, Any]:
+def read_warnings(stored: Any) -> tuple[str, ...]:
+    """Return the warnings of a fit that `isthmus fit` stored; none where something else is there."""
+    warnings = stored.get("warnings") if isinstance(stored, dict) else None
+    return tuple(map(str, warnings)) if isinstance(warnings, tuple) else ()
+
+
+def _show_rows(model: Any, features: dict[str, Features], inputs: Inputs) -> dict[str, Any]:
     """Return the template's variables about the rows of both files."""
     source, target = (inputs.rows(name, features[name].plan) for name in DOMAINS)
-    seen = {"tested": _score_model(model, features["target"], target, record)}
     inner = getattr(model, "estimator_", model)
     # Controls that never use the source have no common space to show.
     if not hasattr(inner, "transform") or isinstance(inner, TargetOnly | SelfTrainedLDA):
-        return seen
+        return {}
     some = source.take(sample_rows(source, POINTS // 2)), target.take(sample_rows(target, POINTS // 2))
     X = [features[rows.domain].transform(rows.table) for rows in some]
     groups = [*some[0].labels, *_fill_labels(model, some[1].labels, X[1])]
     unlabelled = not any(groups)
-    return seen | {
+    return {
         "cloud_of_rows": Cloud(
             some,
             [group or NO_CLASS for group in groups],
@@ -171,29 +212,6 @@ def _fill_labels(model: Any, labels: Sequence[str | None], X: Matrix) -> list[st
         for i, label in zip(hidden, model.predict(X[hidden]), strict=True):
             found[i] = None if label is None else str(label)
     return found
-
-
-def _score_model(
-    model: Any, features: Features, target: ReportRows, record: FitRecord | None
-) -> dict[str, Any] | None:
-    """Return the scores on labelled target rows that the model was not fitted to; None without labels or classes."""
-    labelled = np.array([i for i, label in enumerate(target.labels) if label is not None], dtype=np.intp)
-    if not len(labelled) or not len(getattr(model, "classes_", ())):
-        return None
-    rows = target.take(np.sort(np.random.default_rng(0).permutation(labelled)[:TESTED]))
-    fitted = None if record is None else record.find_training_rows(rows.table, features.plan)
-    seen = {"n": len(rows), "file": target.file, "is_held_out": fitted is not None}
-    if fitted is not None and fitted.all():
-        return seen
-    rows = rows if fitted is None else rows.take(np.flatnonzero(~fitted))
-    return seen | describe_classes(rows.labels, model.predict(features.transform(rows.table)))
-
-
-def describe_classes(true: Sequence[Any], predicted: Sequence[Any]) -> dict[str, Any]:
-    """Return the scores of predicted classes and the figure of their confusion matrix."""
-    y_true, y_predicted = ([NO_CLASS if y is None else str(y) for y in names] for names in (true, predicted))
-    scores = score_classes(y_true, y_predicted, order_classes([*y_true, *y_predicted]))
-    return {"scores": scores, "confusion": confusion_figure(scores.confusion, scores.classes)}
 
 
 def _find_neighbours(
