@@ -45,7 +45,7 @@ def run(options: argparse.Namespace) -> None:
     pairs = load_pairs(options.pairs, source, target, screen)
     from isthmus import does_source_help
 
-    known = {"pairs": pairs, "shared_columns": match_columns(source, target)}
+    known = {"pairs": pairs, "shared_columns": match_columns(source.features, target.features) or None}
     work = {"n_splits": options.splits, "n_jobs": options.jobs, "random_state": options.seed}
     settings: dict[str, Any] = {"system": options.system, "progress": screen.progress, **known, **work}
     verdict = does_source_help(source.X, ys, target.X, yt, **settings)

@@ -49,7 +49,7 @@ class StoredModel:
             raise InputError(f"{path}: expected a model of `isthmus fit`, got one without the features of its files.")
         return cls(path, load(path), features)
 
-    def rows(self, table: Table, domain: str, remedy: str = "the other domain") -> Any:
+    def rows(self, table: Table, domain: str, remedy: str) -> Any:
         """Return the features of a table's rows; it needs the columns of the fit, and no others.
 
         The remedy is the option to give where the file has the columns of the other domain instead.
@@ -59,6 +59,18 @@ class StoredModel:
             got = f"those of the {other_domain(domain)}; use {remedy}"
             raise InputError(f"{table.path}: expected the columns of the {domain}, got {got}.")
         return self.features[domain].transform(table)
+
+    def read(
+        self, path: Path, domain: str, written: Mapping[str, str | None], screen: Console, remedy: str
+    ) -> tuple[Table, Any, tuple[CoercedCells, ...]]:
+        """Read a file with rows of a domain, and say what was detected; return its table, features, coerced cells."""
+        from isthmus.io.tables.read import read_table
+
+        table = read_table(path, **written)
+        screen.say(*([] if table.dialect is None else [f"{table.path}: {table.dialect}"]))
+        rows, coerced = self.rows(table, domain, remedy), count_coerced(self.features[domain], table)
+        screen.say(*(f"{table.path}, {cells}" for cells in coerced))
+        return table, rows, coerced
 
     def _columns(self, domain: str) -> set[str]:
         """Return the columns by which a file of a domain is recognised."""
@@ -319,17 +331,14 @@ def load_decisions(
 
     places = [{id: k for k, id in enumerate(ids)} for ids in (first, second)]
     for names, verdict in read_decisions(path).items():
-        unknown = [name for name, known in zip(names, places, strict=True) if name not in known]
-        if unknown:
-            raise InputError(
-                f"{show_path(path)}: expected ids of rows of the files, got {show_path(unknown[0])!r:.60}."
-            )
+        for name, known in zip(names, places, strict=True):
+            if name not in known:
+                got = f"{show_path(name)!r:.60}"
+                raise InputError(f"{show_path(path)}: expected ids of rows of the files, got {got}.")
         found[verdict].append((places[0][names[0]], places[1][names[1]]))
-    counts = (
-        f"{len(found[verdict]):,} {word}"
-        for verdict, word in (("y", "confirmed"), ("n", "rejected"), ("?", "unsure"))
-    )
-    screen.say(f"decisions: {path}, {', '.join(counts)}")
+    words = {"y": "confirmed", "n": "rejected", "?": "unsure"}
+    counts = ", ".join(f"{len(found[verdict]):,} {word}" for verdict, word in words.items())
+    screen.say(f"decisions: {path}, {counts}")
     return found
 
 
@@ -418,29 +427,26 @@ def _share_ids(cells: Sequence[Mapping[str, Sequence[Any]]], plans: Sequence[Pla
     return len(ids[0] & ids[1]) >= LEAST_OVERLAP * min(map(len, ids))
 
 
-def match_columns(source: InputFile, target: InputFile) -> list[tuple[int, int]] | None:
+def match_columns(source: Features, target: Features) -> list[tuple[int, int]]:
     """Return the places of features that both have: columns of equal names, and words of any text column."""
-    ours, theirs = (_locate_features(side.features.blocks) for side in (source, target))
-    return [(ours[key], theirs[key]) for key in ours if key in theirs] or None
+    ours, theirs = (_locate_features(features.blocks) for features in (source, target))
+    return [(ours[key], theirs[key]) for key in ours if key in theirs]
 
 
 def shared_rows(source: InputFile, target: InputFile) -> tuple[Matrix, Matrix] | None:
     """Return the features that both have as rows of either file; words too where a plan reduces them to axes."""
-    import numpy as np
-
     from isthmus.io.tables.features import Features, Words
 
-    plain = [
+    sides = source, target
+    ours, theirs = (
         Features(side.plan, tuple(replace(b, axes=None) if isinstance(b, Words) else b for b in side.features.blocks))
-        for side in (source, target)
-    ]
-    ours, theirs = (_locate_features(features.blocks) for features in plain)
-    shared = [key for key in ours if key in theirs]
-    if not shared:
+        for side in sides
+    )
+    pairs = match_columns(ours, theirs)
+    if not pairs:
         return None
-    places = (np.array([found[key] for key in shared], dtype=np.intp) for found in (ours, theirs))
-    tables = source.table, target.table
-    S, T = (f.transform(t)[:, columns] for f, t, columns in zip(plain, tables, places, strict=True))
+    columns = map(list, zip(*pairs, strict=True))
+    S, T = (f.transform(side.table)[:, c] for f, side, c in zip((ours, theirs), sides, columns, strict=True))
     return S, T
 
 

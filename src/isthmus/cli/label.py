@@ -9,7 +9,13 @@ from typing import TYPE_CHECKING, Any
 from isthmus._core.files import show_path
 from isthmus.cli.console import Console, check_table_output
 from isthmus.cli.inputs import load_decisions, load_pairs, read_inputs, shared_columns, shared_rows
-from isthmus.cli.options import add_column_options, add_file_options, add_output_options, parse_count
+from isthmus.cli.options import (
+    add_column_options,
+    add_file_options,
+    add_output_options,
+    add_shared_options,
+    parse_count,
+)
 from isthmus.exceptions import InputError
 
 if TYPE_CHECKING:
@@ -38,12 +44,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     table = "table of id, class, probability, runner-up; FILE.json, for `isthmus report`, is written next to it"
     add("-o", "--output", type=Path, metavar="FILE", help=table)
     add("--reject-below", type=float, metavar="P", help="assign no class if the best one has a probability below P")
-    columns = parser.add_mutually_exclusive_group()
-    pair = (
-        "columns of SOURCE and TARGET that mean the same; can be repeated (default: equal names or similar content)"
-    )
-    columns.add_argument("--shared", action="append", default=[], metavar="A=B", help=pair)
-    columns.add_argument("--no-shared", action="store_true", help="compare no columns directly")
+    add_shared_options(parser, "SOURCE", "TARGET")
     check = "rounds of testing on held-out labels, 0 for none (default: 1 to 3, by the number of rows)"
     add("--check", type=parse_count, metavar="N", help=check)
     add("--decisions", type=Path, metavar="FILE", help="answers of `isthmus review --label`: more labels of TARGET")

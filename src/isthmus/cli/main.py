@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from contextlib import nullcontext, redirect_stdout
 from importlib import import_module
 from io import StringIO
-from typing import NoReturn
+from typing import Any, NoReturn
 
 from isthmus._core.files import escape_for_terminal, show_path
 from isthmus._version import __version__
@@ -28,12 +28,10 @@ COMMANDS = {
     "fit": "learn a common metric for two files and save the model",
     "search": "find the nearest rows of the other file, for given rows or for a typed text",
     "embed": "write rows as points of a model's common space",
-    "export": "write the maps of a model as ONNX files for other programs",
     "inspect": "show what a model file contains, without loading the model",
     "report": "write the results of other commands as one HTML page",
     "migrate": "learn a map that lets queries of a new embedding model search an old vector index",
     "systems": "list the systems and controls, and what each learns from",
-    "completion": "print a completion script for your shell",
 }
 # The command-line option of each function parameter, for error messages.
 PARAMETERS = {name: name for name in ("reject_below", "system", "kind", "engine", "sep", "decimal", "shared")}
@@ -91,7 +89,19 @@ def _warn(message: str, *, quiet: bool) -> None:
 
 
 class Parser(argparse.ArgumentParser):
-    """Argument parser whose errors are one sentence and exit status 2."""
+    """Argument parser whose errors are one sentence and exit status 2; files may stand around options."""
+
+    _split = False
+
+    def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
+        """Parse options before files: argparse takes the first files it sees for all, where their number varies."""
+        if self._split or self._subparsers is not None:
+            return super().parse_known_args(args, namespace)
+        self._split = True  # parsing options and files apart comes here for each
+        try:
+            return self.parse_known_intermixed_args(args, namespace)
+        finally:
+            self._split = False
 
     def error(self, message: str) -> NoReturn:
         """Print the error and exit."""

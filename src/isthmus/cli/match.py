@@ -11,13 +11,20 @@ from typing import TYPE_CHECKING, Any
 from isthmus._core.files import escape_for_terminal
 from isthmus.cli.console import Console, check_table_output
 from isthmus.cli.inputs import load_decisions, load_pairs, read_inputs, shared_columns
-from isthmus.cli.options import add_column_options, add_file_options, add_output_options, parse_count
+from isthmus.cli.options import (
+    add_column_options,
+    add_file_options,
+    add_output_options,
+    add_shared_options,
+    parse_count,
+)
 from isthmus.exceptions import InputError
 
 if TYPE_CHECKING:
     from isthmus._core.validation import IntArray
     from isthmus.cli.inputs import InputFile
     from isthmus.data.shared_columns import SharedColumns
+    from isthmus.tasks.matching.result import Matching
 
 EXAMPLES = """\
 examples:
@@ -44,10 +51,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     table = "table of matches; FILE.json, for `isthmus report`, is written next to it"
     add("-o", "--output", type=Path, metavar="FILE", help=table)
-    columns = parser.add_mutually_exclusive_group()
-    pair = "columns of A and B that mean the same; can be repeated (default: equal names or similar content)"
-    columns.add_argument("--shared", action="append", default=[], metavar="A=B", help=pair)
-    columns.add_argument("--no-shared", action="store_true", help="compare no columns directly")
+    add_shared_options(parser, "A", "B")
     several = "several rows of A may be the same object as one row of B"
     add("--many-to-one", action="store_true", help=several)
     add("--all", action="store_true", help="also write matches of low confidence, and those of a failed matching")
@@ -84,23 +88,10 @@ def run(options: argparse.Namespace) -> None:
     settings: dict[str, Any] = {"keep": "all" if options.all else "sure", **known, **work}
     found = match(first.X, second.X, pairs, source_transformer=None, target_transformer=None, **settings)
     screen.say("", str(found), *([str(found.baseline)] if found.baseline.columns or columns is None else []))
-    facts = {
-        "a": first.facts,
-        "b": second.facts,
-        "succeeded": found.ok,
-        "verdict": found.sentence,
-        "matches": len(found),
-        "recall": found.recall,
-        "recall_interval": found.recall_interval,
-        "shuffled_recall": found.shuffled_recall,
-        # Columns that were compared are evidence, not a baseline.
-        "baseline": found.baseline.to_dict() if found.baseline.columns or columns is None else None,
-        "shared_columns": [] if columns is None else [list(pair) for pair in columns.pairs],
-        "output": None if options.output is None else str(options.output),
-    }
+    facts = _list_facts(options, found, inputs, columns)
     sides = first, second, _find_texts(first, second, columns, found)
     questions = found.questions(SHOWN)
-    facts["questions"] = [[first.ids[i], second.ids[j]] for i, j in questions.tolist() if not found.ok]
+    facts["questions"] = [] if found.ok else [[first.ids[i], second.ids[j]] for i, j in questions.tolist()]
     if not found.ok and len(questions):
         screen.say("", "Pairs to check first; those that are right go to --pairs, the others to --not-pairs:")
         screen.say(*_format_table(_list_rows(questions.tolist(), *sides)))
@@ -115,6 +106,25 @@ def run(options: argparse.Namespace) -> None:
         more = f"These are the first {SHOWN} of {len(found):,} matches; -o FILE writes all."
         screen.say(*[more] * (len(found) > SHOWN))
     screen.answer(facts)
+
+
+def _list_facts(
+    options: argparse.Namespace, found: Matching, sides: tuple[InputFile, InputFile], columns: SharedColumns | None
+) -> dict[str, Any]:
+    return {
+        "a": sides[0].facts,
+        "b": sides[1].facts,
+        "succeeded": found.ok,
+        "verdict": found.sentence,
+        "matches": len(found),
+        "recall": found.recall,
+        "recall_interval": found.recall_interval,
+        "shuffled_recall": found.shuffled_recall,
+        # Columns that were compared are evidence, not a baseline.
+        "baseline": found.baseline.to_dict() if found.baseline.columns or columns is None else None,
+        "shared_columns": [] if columns is None else [list(pair) for pair in columns.pairs],
+        "output": None if options.output is None else str(options.output),
+    }
 
 
 def _add_pairs(pairs: IntArray | None, more: list[tuple[int, int]]) -> IntArray | None:
@@ -145,16 +155,15 @@ def _check_pairs(
 
 
 def _list_matches(
-    found: Any, first: InputFile, second: InputFile, texts: tuple[str | None, str | None], n: int | None = None
+    found: Matching, first: InputFile, second: InputFile, texts: tuple[str | None, str | None], n: int | None = None
 ) -> dict[str, Any]:
     """Return the columns of the table of matches; of the first ``n`` ones without explanations."""
     rows = found.pairs[:n].tolist()
     table = _list_rows(rows, first, second, texts)
     table |= {"score": found.score[:n], "confidence": found.confidence[:n]}
-    runner_up = getattr(found, "runner_up", None)
-    if runner_up is not None:
-        table["runner_up"] = [None if j < 0 else second.ids[j] for j in runner_up[:n]]
-    if n is None and hasattr(found, "explain"):
+    if found.runner_up is not None:
+        table["runner_up"] = [None if j < 0 else second.ids[j] for j in found.runner_up[:n]]
+    if n is None:
         table["explanation"] = [str(found.explain(i, j)) for i, j in rows]
     return table
 

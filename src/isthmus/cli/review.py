@@ -12,7 +12,13 @@ from typing import TYPE_CHECKING, Any
 
 from isthmus.cli.console import Console, check_output
 from isthmus.cli.inputs import load_pairs, read_inputs, shared_columns
-from isthmus.cli.options import add_column_options, add_file_options, add_output_options, parse_count
+from isthmus.cli.options import (
+    add_column_options,
+    add_file_options,
+    add_output_options,
+    add_shared_options,
+    parse_count,
+)
 from isthmus.exceptions import import_extra
 
 if TYPE_CHECKING:
@@ -49,10 +55,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--matches", type=Path, metavar="FILE", help=stored)
     add("--no-browser", action="store_true", help="print the address instead of opening it")
     add("--port", type=parse_count, default=0, metavar="N", help="port of the page (default: a free one)")
-    columns = parser.add_mutually_exclusive_group()
-    pair = "columns of A and B that mean the same; can be repeated (default: equal names or similar content)"
-    columns.add_argument("--shared", action="append", default=[], metavar="A=B", help=pair)
-    columns.add_argument("--no-shared", action="store_true", help="compare no columns directly")
+    add_shared_options(parser, "A", "B")
     add("--seed", type=parse_count, default=0, metavar="N", help="random seed (default: 0)")
     add_column_options(
         parser, label=True, required=False, ids="the first column if it looks like ids, else row numbers"

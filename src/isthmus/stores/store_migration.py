@@ -13,7 +13,7 @@ import shlex
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, field
 from importlib import import_module
 from pathlib import Path
@@ -186,9 +186,9 @@ class Manifest:
         write_whole(folder / MANIFEST, json.dumps(content, indent=2).encode())
 
     @classmethod
-    def load(cls, path: Path) -> Manifest:
-        """Read a file, or the one of a folder."""
-        path = path / MANIFEST if path.is_dir() else path
+    def load(cls, folder: Path) -> Manifest:
+        """Read the one of a folder."""
+        path = folder / MANIFEST
         with open_regular(path) as file:
             try:
                 content = json.loads(file.read())
@@ -224,15 +224,12 @@ def plan_migration(
     return Manifest(address, asdict(columns), action, embed, before, {"fingerprint": after})
 
 
-def run_migration(
-    manifest: Manifest, folder: Path, make: NewVectors, bar: Progress, store: Store | None = None
-) -> None:
+def run_migration(manifest: Manifest, folder: Path, make: NewVectors, bar: Progress, store: Store) -> None:
     """Write the new vectors beside the old ones, verify them, swap; go on where an earlier run has stopped."""
     if manifest.state in (DONE, BACK):
         raise InputError(
             f"{show_path(folder)}: expected a migration that has not ended, got one that is {manifest.state}."
         )
-    store = store or manifest.open()
     if manifest.action == BRIDGE:
         manifest.save(folder)
         store.stamp({"fingerprint": manifest.before["fingerprint"], "run": manifest.run})
@@ -298,10 +295,9 @@ def verify_rows(store: Store, beside: Beside, make: NewVectors, bar: Progress) -
     return {"rows": store.n, "checksum": checksum.hexdigest()}
 
 
-def roll_back(path: Path) -> Manifest:
-    """Put the old index back, as a manifest says."""
-    manifest = Manifest.load(path)
-    folder = path if path.is_dir() else path.parent
+def roll_back(folder: Path) -> Manifest:
+    """Put the old index back, as the manifest in a folder says."""
+    manifest = Manifest.load(folder)
     if manifest.action != BRIDGE and manifest.restore:
         manifest.open().restore(manifest.run, manifest.restore)
     manifest.state = BACK
@@ -312,8 +308,3 @@ def roll_back(path: Path) -> Manifest:
 def map_vectors(to_new: Callable[[Any], FloatArray]) -> NewVectors:
     """Return the new vectors of a block from its old ones."""
     return lambda start, block: as_vectors(to_new(block.vectors), "vectors")
-
-
-def show_manifest(manifest: Manifest) -> Mapping[str, Any]:
-    """Return what a manifest says, for JSON."""
-    return {"run": manifest.run, "state": manifest.state, "action": manifest.action, "restore": manifest.restore}

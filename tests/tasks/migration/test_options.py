@@ -129,7 +129,9 @@ def test_the_command_compares_and_waits_at_the_gate(tmp_path, capsys):
     assert said["action"] == said["options"]["verdict"] == "keep"
     assert main([*words, "--gate", "recall@10=0.01"]) == 0
     assert (tmp_path / "out" / "adapter.npz").exists()
-    assert main([*words, "--gate", "speed=1"]) == 2
+    with pytest.raises(SystemExit, match="2"):
+        main([*words, "--gate", "speed=1"])
+    assert "argument --gate: expected one of recall@1" in capsys.readouterr().err
 
 
 def test_an_index_file_is_migrated_and_put_back(tmp_path, monkeypatch):

@@ -1,4 +1,4 @@
-"""The server of a review refuses what does not come from its own page, and tells a second tab."""
+"""The server of a review refuses what does not come from its own page."""
 
 import json
 import re
@@ -36,7 +36,7 @@ class Visitor:
     def act(self, headers=None, path=f"/{TOKEN}/act", **words):
         given = {"origin": ORIGIN, "content-type": "application/json"} | (headers or {})
         given = {name: value for name, value in given.items() if value is not None}
-        return self.ask("POST", path, content=json.dumps({"tab": "one", **words}), headers=given)
+        return self.ask("POST", path, content=json.dumps(words), headers=given)
 
 
 @pytest.fixture
@@ -82,7 +82,7 @@ def test_without_the_token_nothing_is_told(visitor, path):
     answer = visitor.ask("GET", path)
     assert answer.status_code == 403
     assert TOKEN not in answer.text
-    assert visitor.act(path=path, action="claim").status_code == 403
+    assert visitor.act(path=path, action="state").status_code == 403
 
 
 @pytest.mark.parametrize(
@@ -102,14 +102,13 @@ def test_without_the_token_nothing_is_told(visitor, path):
 def test_posts_of_other_sites_are_refused(visitor, review, headers, status):
     question = review.state()["question"]
     words = {"source": question["source"], "target": question["target"], "verdict": "y"}
-    assert visitor.act(action="claim").status_code == 200
     assert visitor.act(headers, action="answer", **words).status_code == status
     assert len(review.log) == 0
 
 
 def test_a_large_body_is_refused_whatever_it_says_of_its_size(visitor, review):
     large = "x" * (LARGEST_BODY + 1)
-    assert visitor.act(action="claim", force=large).status_code == 413
+    assert visitor.act(action="state", force=large).status_code == 413
     given = {"origin": ORIGIN, "content-type": "application/json"}
 
     async def pieces():
@@ -125,24 +124,8 @@ def test_other_bodies_are_refused(visitor, content):
     assert visitor.ask("POST", f"/{TOKEN}/act", content=content, headers=given).status_code == 400
 
 
-def test_one_tab_writes_and_another_is_told(visitor, review):
-    assert visitor.act(action="state").json()["elsewhere"]
-    state = visitor.act(action="claim").json()
-    words = {"source": state["question"]["source"], "target": state["question"]["target"], "verdict": "y"}
-    assert visitor.act(tab="two", action="claim").json()["elsewhere"]
-    assert visitor.act(tab="two", action="answer", **words).status_code == 409
-    assert len(review.log) == 0
-    assert visitor.act(action="answer", **words).json()["answered"] == 1
-    assert visitor.act(tab="two", action="claim", force="yes").json()["answered"] == 1
-    assert visitor.act(action="undo").status_code == 409
-    visitor.act(tab="one", action="release")
-    assert visitor.act(tab="one", action="claim").json()["elsewhere"], "another tab's place can't be released"
-    visitor.act(tab="two", action="release")
-    assert "elsewhere" not in visitor.act(tab="one", action="claim").json()
-
-
 def test_answers_undo_and_errors(visitor, review):
-    state = visitor.act(action="claim").json()
+    state = visitor.act(action="state").json()
     for _ in range(4):
         question = state["question"]
         words = {"source": question["source"], "target": question["target"], "verdict": true_verdict(question)}

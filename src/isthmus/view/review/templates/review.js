@@ -2,7 +2,6 @@
 (function () {
   const $ = (id) => document.getElementById(id);
   const kind = document.body.dataset.kind;
-  const tab = Array.from(crypto.getRandomValues(new Uint8Array(12)), (n) => n.toString(16).padStart(2, "0")).join("");
   const words = /\d+(?:[.,]\d+)+|[\p{L}\p{N}]+/gu;
   const percent = (share) => (share >= 0.995 && share < 1 ? (100 * share).toFixed(1) : (100 * share).toFixed(0)) + " %";
   let state = null, busy = false, timer = null, cut = 0, shown = "";
@@ -136,24 +135,16 @@
     if (working) timer = setTimeout(() => ask({ action: "state" }), 400);
   }
 
-  async function ask(wanted, tries = 0) {
+  async function ask(wanted) {
     if (busy && wanted.action === "state") { timer = setTimeout(() => ask(wanted), 200); return; }
     busy = true;
     try {
-      const reply = await fetch("act", { method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify({ tab, ...wanted }) });
+      const reply = await fetch("act", { method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify(wanted) });
       const found = await reply.json();
-      if (found.elsewhere) {
-        // The tab that is being reloaded may not have said goodbye yet.
-        if (wanted.action === "claim" && tries < 4) { setTimeout(() => ask(wanted, tries + 1), 250); return; }
-        $("other").hidden = false;
-        $("all").hidden = true;
-        clearTimeout(timer);
-      } else if (!reply.ok) {
+      if (!reply.ok) {
         $("problem").hidden = false;
         $("problem").textContent = found.problem;
       } else {
-        $("other").hidden = true;
-        $("all").hidden = false;
         state = found;
         show();
       }
@@ -174,7 +165,6 @@
   document.querySelectorAll("[data-verdict]").forEach((button) => button.addEventListener("click", () => answer(button.dataset.verdict)));
   $("undo").addEventListener("click", () => { if (!busy) ask({ action: "undo" }); });
   $("again").addEventListener("click", () => ask({ action: "again" }));
-  $("take").addEventListener("click", () => ask({ action: "claim", force: "yes" }));
   $("cut").addEventListener("input", () => { cut = Number($("cut").value); showQuality(); });
   document.addEventListener("keydown", (event) => {
     if (event.ctrlKey || event.metaKey || event.altKey || event.repeat || /^(SELECT|INPUT)$/.test(event.target.tagName)) return;
@@ -184,7 +174,6 @@
     else if (key === "m" && !$("again").disabled) ask({ action: "again" });
     else if (kind === "label" && state && state.question && /^[1-9]$/.test(key)) { const name = state.question.guesses[Number(key) - 1]; if (name !== undefined) answer("y", name); }
   });
-  window.addEventListener("pagehide", () => navigator.sendBeacon("act", new Blob([JSON.stringify({ tab, action: "release" })], { type: "application/json" })));
-  window.addEventListener("pageshow", (event) => { if (event.persisted) ask({ action: "claim" }); });
-  ask({ action: "claim" });
+  window.addEventListener("pageshow", (event) => { if (event.persisted) ask({ action: "state" }); });
+  ask({ action: "state" });
 })();
