@@ -116,7 +116,7 @@ MISSING = {
     "plot": ("isthmus.view.canvas.new_figure(1, 1)", None),
     "onnx": ("isthmus.to_onnx(isthmus.migrate(H, H, 'rows', kind='ridge'))", None),
     "fast": ("isthmus.MLHD(solver=isthmus.solvers.bregman.BregmanProjections(compiled=True)).fit(*small)", None),
-    "review": ("isthmus.cli.review.run(None)", ["review", "a.csv", "a.csv"]),
+    "review": ("isthmus.cli.review.run(None, None)", ["review", "a.csv", "a.csv"]),
     "report": ("isthmus.view.report.page.load_libraries()", None),
     "transport": ("isthmus.GW().fit(*small)", None),
     "dask": ("isthmus.data.blocks.import_dask()", None),

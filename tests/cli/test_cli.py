@@ -109,8 +109,8 @@ def test_a_signal_ends_a_command_as_ctrl_c_does(name, tmp_path, capsys, usual_si
 
 
 def test_lines_are_printed_at_once_on_a_terminal_and_otherwise_after_success(capsys, monkeypatch):
-    def speak(options):
-        Console().say("a beginning")
+    def speak(options, screen):
+        screen.say("a beginning")
         raise InputError("rows: expected some, got none.")
 
     monkeypatch.setattr("isthmus.cli.systems.run", speak)
@@ -121,7 +121,7 @@ def test_lines_are_printed_at_once_on_a_terminal_and_otherwise_after_success(cap
 
 @pytest.mark.filterwarnings("always")
 def test_warnings_are_one_line_and_none_with_quiet(capsys, monkeypatch):
-    monkeypatch.setattr("isthmus.cli.systems.run", lambda options: warn("a\nb \x1b[2J", DataWarning))
+    monkeypatch.setattr("isthmus.cli.systems.run", lambda options, screen: warn("a\nb \x1b[2J", DataWarning))
     assert run("systems", capsys=capsys) == (0, "", "isthmus: warning: a\\nb \\x1b[2J\n")
     assert run("systems", "--quiet", capsys=capsys) == (0, "", "")
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 import json
 import os
 import sys
@@ -55,11 +54,6 @@ class Console:
 
     json: bool = False
     quiet: bool = False
-
-    @classmethod
-    def of(cls, options: argparse.Namespace) -> Console:
-        """Return the console for parsed options."""
-        return cls(options.json, options.quiet)
 
     @property
     def progress(self) -> bool:

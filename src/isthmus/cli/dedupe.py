@@ -38,9 +38,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_output_options(parser)
 
 
-def run(options: argparse.Namespace) -> None:
+def run(options: argparse.Namespace, screen: Console) -> None:
     """Find the clusters, print the verdict, write the table."""
-    screen = Console.of(options)
     check_table_output(options.output, options.file)
     from isthmus.io.tables.plan import Plan, read_ids
     from isthmus.io.tables.read import read_table

@@ -47,9 +47,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_output_options(parser)
 
 
-def run(options: argparse.Namespace) -> None:
+def run(options: argparse.Namespace, screen: Console) -> None:
     """Map some rows at a time and write their points."""
-    screen = Console.of(options)
     check = check_output if options.output.suffix == ".npy" else check_table_output
     check(options.output, options.model, options.file)
     kept = StoredModel.of(options.model)

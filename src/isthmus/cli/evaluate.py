@@ -34,9 +34,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_output_options(parser)
 
 
-def run(options: argparse.Namespace) -> None:
+def run(options: argparse.Namespace, screen: Console) -> None:
     """Measure, and print the verdict: one sentence first, the numbers under it."""
-    screen = Console.of(options)
     check_output(options.output, options.source, options.target, options.pairs, options.plan)
     found = read_labelled_inputs(options, screen)
     if found is None:

@@ -46,9 +46,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_output_options(parser)
 
 
-def run(options: argparse.Namespace) -> None:
+def run(options: argparse.Namespace, screen: Console) -> None:
     """Fit, print the held-out measurement, write the model."""
-    screen = Console.of(options)
     from isthmus.io.model_file import import_skops
 
     import_skops()  # what is missing is told before the work

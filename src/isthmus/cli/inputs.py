@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import argparse
-import json
 import os
-import tomllib
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from difflib import get_close_matches
@@ -187,8 +185,6 @@ def read_inputs(
     plans = _detect_plans(options, tables, scale) if new_plan or options.plan is None else _load_plans(options, names)
     if new_plan:
         texts = [plan.to_toml(name) for plan, name in zip(plans, names, strict=True)]
-        if hasattr(options, "shared"):
-            texts.append(_write_shared(_pair_columns(tables, plans, options)))
         write_whole(options.plan, "\n".join(texts).encode())
         screen.say(f"The plan is in {options.plan}; nothing else was done. Correct it, and run this command again.")
         screen.answer({"plan": str(options.plan)})
@@ -217,22 +213,17 @@ def _read_table(path: Path, bar: Progress, written: Mapping[str, str | None]) ->
         return read_table(path, **written)
 
 
-def _read_plan_file(path: Path) -> str:
-    with open_regular(path) as file:
-        text = file.read(LONGEST_PLAN)
-    try:
-        return text.decode("utf-8")
-    except UnicodeDecodeError:
-        raise InputError(f"{show_path(path)}: expected a plan in UTF-8, got other bytes.") from None
-
-
 def _load_plans(options: argparse.Namespace, names: tuple[str, str]) -> list[Plan]:
     from isthmus.io.tables.plan import Plan
     from isthmus.io.tables.table import quote
 
-    path, text = show_path(options.plan), _read_plan_file(options.plan)
+    path = show_path(options.plan)
+    with open_regular(options.plan) as file:
+        text = file.read(LONGEST_PLAN)
     try:
-        plans = [Plan.from_toml(text, name) for name in names]
+        plans = [Plan.from_toml(text.decode(), name) for name in names]
+    except UnicodeDecodeError:
+        raise InputError(f"{path}: expected a plan in UTF-8, got other bytes.") from None
     except InputError as error:
         raise InputError(f"{path}: {error}") from None
     label = getattr(options, "label", None)
@@ -343,44 +334,21 @@ def load_decisions(
 
 
 def shared_columns(first: InputFile, second: InputFile, options: argparse.Namespace) -> SharedColumns | None:
-    """Return the columns that both files share: those of --shared, of the plan, or detected; None without any."""
-    found = _pair_columns((first.table, second.table), (first.plan, second.plan), options)
-    return found if found.pairs else None
-
-
-def _pair_columns(tables: Sequence[Table], plans: Sequence[Plan], options: argparse.Namespace) -> SharedColumns:
+    """Return the columns that both files share: those of --shared, or detected; None without any."""
     from isthmus.data.shared_columns import AUTO, SharedColumns, plain_name
 
     given: list[Any] | None = [] if options.no_shared else None
     if options.shared:
         given = [(name, other or name) for name, _, other in (word.partition("=") for word in options.shared)]
-    elif given is None and options.plan is not None and os.path.lexists(options.plan):
-        given = _read_shared(options.plan)
-    named = {name for pair in given or () for name in pair}
-    both = {plain_name(name) for name in tables[0].names} & {plain_name(name) for name in tables[1].names}
-    cells = [_read_evidence(table, plan, named, both) for table, plan in zip(tables, plans, strict=True)]
+    named, plans = {name for pair in given or () for name in pair}, (first.plan, second.plan)
+    ours, theirs = ({plain_name(name) for name in side.table.names} for side in (first, second))
+    cells = [_read_evidence(side.table, side.plan, named, ours & theirs) for side in (first, second)]
     if not _share_ids(cells, plans):
         cells = [
             {n: c for n, c in some.items() if n != p.id or n in named} for some, p in zip(cells, plans, strict=True)
         ]
-    return SharedColumns.of(cells[0], cells[1], AUTO if given is None else given)
-
-
-def _read_shared(path: Path) -> list[Any] | None:
-    """Return the pairs of columns in a plan that was read before; None where it has none."""
-    found = tomllib.loads(_read_plan_file(path)).get("shared")
-    pairs = found.get("columns") if isinstance(found, dict) else found
-    if found is None:
-        return None
-    if not isinstance(pairs, list) or not all(isinstance(p, list) and [*map(type, p)] == [str, str] for p in pairs):
-        expected = 'columns = [["column of A", "column of B"], …]'
-        raise InputError(f"{show_path(path)}: plan, [shared]: expected {expected}, got something else.")
-    return pairs
-
-
-def _write_shared(shared: SharedColumns) -> str:
-    pairs = json.dumps(shared.pairs, ensure_ascii=False).replace("\x7f", "\\u007f")
-    return f"# columns of the first and of the second file that mean the same\n[shared]\ncolumns = {pairs}\n"
+    found = SharedColumns.of(cells[0], cells[1], AUTO if given is None else given)
+    return found if found.pairs else None
 
 
 def _read_evidence(table: Table, plan: Plan, named: set[str], both: set[str]) -> dict[str, list[Any]]:

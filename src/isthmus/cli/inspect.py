@@ -25,9 +25,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_output_options(parser)
 
 
-def run(options: argparse.Namespace) -> None:
+def run(options: argparse.Namespace, screen: Console) -> None:
     """Show the summary, and what the columns of either file became."""
-    screen = Console.of(options)
     from isthmus.io.model_file import load_parts, model_card
     from isthmus.io.tables.features import Features
 

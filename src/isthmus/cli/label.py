@@ -72,9 +72,8 @@ def read_labelled_inputs(options: argparse.Namespace, screen: Console) -> Labell
     return source, target, source.labels, y_target
 
 
-def run(options: argparse.Namespace) -> None:
+def run(options: argparse.Namespace, screen: Console) -> None:
     """Fit, report whether the source was used, write the classes."""
-    screen = Console.of(options)
     check_table_output(options.output, options.source, options.target, options.pairs, options.plan, options.decisions)
     inputs = read_labelled_inputs(options, screen)
     if inputs is None:

@@ -16,6 +16,7 @@ from typing import Any, NoReturn
 
 from isthmus._core.files import escape_for_terminal, show_path
 from isthmus._version import __version__
+from isthmus.cli.console import Console
 from isthmus.cli.process import BAD_INPUT, print_error, print_output, run_command, silence_libraries
 from isthmus.exceptions import InputError
 
@@ -61,13 +62,13 @@ def _run(arguments: list[str]) -> int:
     run = import_module(f"isthmus.cli.{options.command}").run
     buffered = StringIO()
     with warnings.catch_warnings():
-        warnings.showwarning = lambda message, *_, **__: _warn(str(message), quiet=getattr(options, "quiet", False))
+        warnings.showwarning = lambda message, *_, **__: _warn(str(message), quiet=options.quiet)
         # On a terminal, lines appear as they are printed. A pipe or file gets all of them after success, or nothing.
         # So does the address of a review: nobody could open it after the review has ended.
         on_terminal = sys.stdout is None or sys.stdout.isatty() or options.command == "review"
         with silence_libraries(), nullcontext() if on_terminal else redirect_stdout(buffered):
             try:
-                status = run(options)
+                status = run(options, Console(options.json, options.quiet))
             except InputError as error:
                 raise InputError(_name_options(str(error), options)) from None
     print_output(buffered.getvalue())

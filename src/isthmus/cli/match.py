@@ -61,9 +61,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_output_options(parser)
 
 
-def run(options: argparse.Namespace) -> None:
+def run(options: argparse.Namespace, screen: Console) -> None:
     """Match, print the verdict, write the matches."""
-    screen = Console.of(options)
     check_table_output(
         options.output, options.a, options.b, options.pairs, options.not_pairs, options.plan, options.decisions
     )

@@ -70,7 +70,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     asked.add_argument("--gate", type=parse_gate, metavar="NAME=VALUE", help=gate)
     store = parser.add_argument_group("stores", "LanceDB, Chroma, Qdrant, pgvector; .npy, .parquet and .faiss files.")
     store.add_argument("--vector", default="vector", metavar="COL", help="column of the vectors (default: vector)")
-    model = "the new model: module:function (texts to vectors), a command (JSON lines), or FILE.npy (row by row)"
+    model = "the new model: module:function (texts to vectors), or FILE.npy (row by row)"
     store.add_argument("--embed", metavar="MODEL", help=model)
     store.add_argument("--sample", type=parse_count, default=2000, metavar="N", help="rows to embed (default: 2000)")
     store.add_argument("--dry-run", action="store_true", help="measure, say what would be done, and write nothing")
@@ -82,9 +82,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_output_options(parser)
 
 
-def run(options: argparse.Namespace) -> int:
+def run(options: argparse.Namespace, screen: Console) -> int:
     """Measure, print the figures, write the adapter, and migrate a store; return the exit status."""
-    screen = Console.of(options)
     if options.resume or options.rollback:
         return _continue(options, screen)
     if options.output is not None:
@@ -244,7 +243,8 @@ def _migrate_store(options: argparse.Namespace, screen: Console) -> int:
         if options.dry_run:
             screen.say(f"Dry run of {options.apply}: {store.n:,} rows {did}; nothing was written.")
         else:
-            _run(manifest, options.output, adapter, embedding, screen, store)
+            model = embedding if options.apply == "reembed" else None
+            _run(manifest, options.output, adapter, model, screen, store)
         facts["manifest"] = {"run": manifest.run, "state": manifest.state}
     screen.answer(facts)
     return 0 if passed else GATE_STATUS
@@ -263,10 +263,10 @@ def _read_judged(options: argparse.Namespace) -> list[str]:
 def _run(
     manifest: Manifest, folder: Path, adapter: Adapter, embedding: Embedding | None, screen: Console, store: Store
 ) -> None:
+    """Migrate the store: by the new model, or by the adapter where there is none."""
     from isthmus.stores.store_migration import map_vectors, run_migration
 
-    reembeds = manifest.action == "reembed" and embedding is not None
-    make = partial(embedding, store) if reembeds else map_vectors(adapter.to_new)
+    make = map_vectors(adapter.to_new) if embedding is None else partial(embedding, store)
     with screen.bar("migrate") as bar:
         run_migration(manifest, folder, make, bar, store)
     restore = f"isthmus migrate {folder} --rollback"

@@ -42,9 +42,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_output_options(parser)
 
 
-def run(options: argparse.Namespace) -> None:
+def run(options: argparse.Namespace, screen: Console) -> None:
     """Write the page."""
-    screen = Console.of(options)
     check_output(options.output, *options.files, options.source, options.target)
     from isthmus.view.report.page import write_report
 

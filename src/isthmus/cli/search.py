@@ -40,9 +40,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_output_options(parser)
 
 
-def run(options: argparse.Namespace) -> None:
+def run(options: argparse.Namespace, screen: Console) -> None:
     """Search, show and write the nearest rows."""
-    screen = Console.of(options)
     check_table_output(options.output, options.model, options.index, options.query)
     from isthmus import Index
     from isthmus.io.tables.plan import read_ids

@@ -36,11 +36,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_output_options(parser)
 
 
-def run(options: argparse.Namespace) -> None:
+def run(options: argparse.Namespace, console: Console) -> None:
     """Print the table."""
     from isthmus.study.registry import systems
 
-    console = Console.of(options)
     found = systems(**{name: getattr(options, name) for name in FILTERS}).where(control=options.controls)
     console.say(*str(found).splitlines())
     console.answer({"systems": [{field: getattr(system, field) for field in FIELDS} for system in found]})

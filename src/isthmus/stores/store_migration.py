@@ -9,8 +9,6 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-import shlex
-import subprocess
 import sys
 import time
 from collections.abc import Callable, Sequence
@@ -58,11 +56,7 @@ NewVectors: TypeAlias = Callable[[int, Block], FloatArray]
 
 @dataclass(frozen=True, eq=False)
 class Embedding:
-    """The new model: a file of vectors in the store's order, a Python function, or a command.
-
-    ``module:function`` takes a list of texts and returns their vectors; a command reads one JSON string per line and
-    writes one JSON list per line.
-    """
+    """The new model: a file of vectors in the store's order, or a function from a list of texts to their vectors."""
 
     spec: str
     embed: Callable[[list[str]], Any] | None = None
@@ -80,13 +74,11 @@ class Embedding:
             return cls(spec, rows=rows)
         # As `python -m` does: a function of the folder that the command runs in is found.
         sys.path.insert(0, os.getcwd())
-        module, colon, name = spec.partition(":")
-        if colon and " " not in spec and "/" not in spec:
-            try:
-                return cls(spec, getattr(import_module(module), name))
-            except (ImportError, AttributeError) as error:
-                raise InputError(f"--embed: expected module:function, got {spec!r}: {error}.") from None
-        return cls(spec, lambda texts: _run_command(spec, texts))
+        module, _, name = spec.partition(":")
+        try:
+            return cls(spec, getattr(import_module(module), name))
+        except (ImportError, AttributeError, ValueError) as error:
+            raise InputError(f"--embed: expected module:function or FILE.npy, got {spec!r:.60}: {error}.") from None
 
     def __call__(self, store: Store, start: int, block: Block) -> FloatArray:
         """Return the new vectors of a block whose first row is the store's row ``start``."""
@@ -105,16 +97,6 @@ class Embedding:
             raise InputError(f"--embed: expected {len(rows)} vectors for as many texts, got {len(found)}.")
         self.seconds[:] = [(time.perf_counter() - began) / len(rows)]
         return found
-
-
-def _run_command(command: str, texts: list[str]) -> Any:
-    given = "".join(f"{json.dumps(text)}\n" for text in texts)
-    try:
-        found = subprocess.run(shlex.split(command), input=given, capture_output=True, text=True, check=True)
-        return [json.loads(line) for line in found.stdout.splitlines()]
-    except (OSError, ValueError, subprocess.CalledProcessError) as error:
-        said = str(getattr(error, "stderr", None) or error).strip().splitlines()[-1:]
-        raise InputError(f"--embed: the command {command[:60]!r} failed: {''.join(said)[:200]}.") from None
 
 
 @dataclass(frozen=True, eq=False)
