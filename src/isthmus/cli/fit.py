@@ -64,11 +64,11 @@ def run(options: argparse.Namespace, screen: Console) -> None:
     if source.labels is not None or target.labels is not None:
         screen.say(source.labels_line(), target.labels_line())
     from isthmus import save, systems
-    from isthmus.view.report.model import PART
+    from isthmus.view.report.command_record import FIT
 
     name = options.system or (LABELS if pairs is None else PAIRS)
     found = _learn(options, systems()[name].make, source, target, pairs, screen)
-    stored = {"source": found.source.features, "target": found.target.features, PART: {"warnings": found.warnings}}
+    stored = {"source": found.source.features, "target": found.target.features, FIT: {"warnings": found.warnings}}
     save(found.model, options.output, parts=stored)
     certificate, check = getattr(found.model, "result_", None), found.check
     head = f"{name}: {type(found.model).__name__} fitted to {_describe_inputs(source, target, pairs)}"

@@ -29,11 +29,11 @@ STAMP = "isthmus"
 STAGED, NUMBERS = "vectors.f32", np.dtype(np.float32)
 # Schemes of addresses and endings of files.
 KINDS: Mapping[str, str] = {
-    "lancedb": "isthmus.stores.lance_tables:LanceTable",
-    "chroma": "isthmus.stores.chroma_collections:ChromaCollection",
-    "qdrant": "isthmus.stores.qdrant_collections:QdrantCollection",
-    "qdrant+http": "isthmus.stores.qdrant_collections:QdrantCollection",
-    "qdrant+https": "isthmus.stores.qdrant_collections:QdrantCollection",
+    "lancedb": "isthmus.stores.vector_files:LanceTable",
+    "chroma": "isthmus.stores.vector_collections:ChromaCollection",
+    "qdrant": "isthmus.stores.vector_collections:QdrantCollection",
+    "qdrant+http": "isthmus.stores.vector_collections:QdrantCollection",
+    "qdrant+https": "isthmus.stores.vector_collections:QdrantCollection",
     "postgresql": "isthmus.stores.postgres_tables:PostgresTable",
     ".npy": "isthmus.stores.vector_files:NumpyFile",
     ".parquet": "isthmus.stores.vector_files:ParquetFile",

@@ -11,9 +11,8 @@ from browser import CHROMIUM, Browser
 from isthmus.io.tables.plan import Plan
 from isthmus.io.tables.table import Table
 from isthmus.study.source_value.result import Row, Verdict
-from isthmus.view.report.answers import describe_classes
-from isthmus.view.report.contents import Chapter, Figure, ReportRows, histogram_figure
-from isthmus.view.report.model import Cloud, own_plane
+from isthmus.view.report.chapters import Chapter, Cloud, Figure, describe_classes, histogram_figure, own_plane
+from isthmus.view.report.contents import ReportRows
 from isthmus.view.report.page import render_page
 
 pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="no Chromium on the PATH")

@@ -279,7 +279,7 @@ def test_without_a_library_the_install_line_is_named(folder, tmp_path, capsys, m
 
 
 def test_many_rows_are_sampled_and_it_is_said(folder, pages, monkeypatch):
-    monkeypatch.setattr("isthmus.view.report.model.POINTS", 40)
+    monkeypatch.setattr("isthmus.view.report.chapters.POINTS", 40)
     text = render_report([folder / "model.isthmus"], **both(folder))
     assert ("These two axes show" in text) is (sum(drawn(text)["clouds"][0]["afterShare"]) < 0.1)
     assert "A sample: 20 of 80 source rows and 20 of 80 target rows." in text

@@ -20,17 +20,17 @@ from isthmus.evidence.scores import OTHER_CLASSES
 from isthmus.exceptions import InputError
 from isthmus.io.tables.plan import Column, Plan
 from isthmus.io.tables.table import Table
-from isthmus.view.report.answers import describe_classes, verdict_chapter
-from isthmus.view.report.contents import (
-    MOST_CLASSES,
-    NO_CLASS,
+from isthmus.view.report.chapters import (
     Chapter,
-    ReportRows,
+    Cloud,
+    common_plane,
+    describe_classes,
     histogram_figure,
-    order_classes,
-    sample_rows,
+    own_plane,
+    read_warnings,
+    verdict_chapter,
 )
-from isthmus.view.report.model import Cloud, common_plane, own_plane, read_warnings
+from isthmus.view.report.contents import MOST_CLASSES, NO_CLASS, ReportRows, order_classes, sample_rows
 from isthmus.view.report.page import load_libraries, render_page
 
 HOSTILE = st.text(alphabet=st.sampled_from("<>&\"'/`=;-!abc script\n\\u0000é"), max_size=60) | st.text(max_size=20)

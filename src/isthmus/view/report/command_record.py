@@ -15,6 +15,8 @@ from isthmus.exceptions import InputError
 from isthmus.io.tables.plan import Plan
 
 RECORD, VERDICT, VERSION = "isthmus record", "isthmus verdict", 1
+# The name, among the parts of a model file, of what `isthmus fit` stores for a report.
+FIT = "fit"
 # The first bytes of a record.
 START = b'{"format": "isthmus record"'
 # Bytes of a JSON file that are read at most.

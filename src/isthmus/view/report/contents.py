@@ -5,21 +5,21 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
 from isthmus._core.files import show_path
-from isthmus._core.validation import FloatArray, IntArray
+from isthmus._core.validation import IntArray
 from isthmus.evidence.scores import OTHER_CLASSES
 from isthmus.exceptions import InputError
 from isthmus.io.tables.plan import Column, Plan, read_ids, read_labels
 from isthmus.io.tables.read import read_table
 from isthmus.io.tables.table import Table, find_word, read_words
 
+DOMAINS = "source", "target"
 # Characters shown of a row's text, of the name of a row or class, and of a single cell.
 EXCERPT, NAME, CELL = 140, 80, 24
 # Columns shown of rows without text.
@@ -229,55 +229,3 @@ def _shorten_cell(cell: str) -> str:
         return f"{float(cell):.4g}"
     except ValueError:
         return shorten(cell, CELL)
-
-
-DOMAINS = "source", "target"
-
-
-@dataclass(frozen=True)
-class Chapter:
-    """The part of a page on one file.
-
-    Parameters
-    ----------
-    kind : {"model", "matches", "labels", "verdict"}
-        The kind of file, and the name of the template.
-    file : str
-        Its name.
-    sentence : str
-        The main result.
-    values : mapping
-        The template's variables.
-    badge : (str, str) or None
-        The verdict in a word, and its tone: "good", "doubt" or "bad".
-    """
-
-    kind: str
-    file: str
-    sentence: str
-    values: Mapping[str, Any] = field(default_factory=dict)
-    badge: tuple[str, str] | None = None
-
-
-@dataclass(frozen=True)
-class Figure:
-    """Numbers for the figure ``kind`` of ``page.js``; ``name`` describes it to screen readers."""
-
-    kind: str
-    name: str
-    values: Mapping[str, Any]
-    height: int = 360
-
-
-def confusion_figure(confusion: IntArray, classes: Sequence[str]) -> Figure:
-    """Return a confusion matrix (C, C): true classes down, predicted ones across."""
-    names, ticks = ([shorten(name, most) for name in classes] for most in (NAME, CELL))
-    values = {"counts": confusion.tolist(), "names": names, "ticks": ticks}
-    height = min(900, max(320, 160 + 26 * len(classes)))
-    return Figure("confusion", "Confusion matrix: true classes in rows, predicted classes in columns", values, height)
-
-
-def histogram_figure(values: FloatArray, name: str) -> Figure:
-    """Return the histogram of confidences or probabilities."""
-    counts, _ = np.histogram(np.clip(values, 0.0, 1.0), bins=20, range=(0.0, 1.0))
-    return Figure("histogram", f"Histogram of the {name}", {"counts": counts.tolist(), "name": name}, 260)

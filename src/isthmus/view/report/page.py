@@ -15,8 +15,8 @@ from typing import Any
 from isthmus._core.files import as_path, show_path, write_whole
 from isthmus._version import __version__
 from isthmus.exceptions import InputError, import_extra
-from isthmus.view.report.answers import read_chapter
-from isthmus.view.report.contents import Chapter, Inputs, shorten
+from isthmus.view.report.chapters import Chapter, read_chapter
+from isthmus.view.report.contents import Inputs, shorten
 
 TITLE = "isthmus report"
 # Files of the templates that are no templates.
