@@ -40,6 +40,10 @@ def check_table_output(path: Path | None, *inputs: Path | None) -> None:
         raise InputError(f"{show_path(path)}: expected a name that ends in one of {', '.join(WRITERS)}.")
 
 
+class PlanWrittenError(Exception):
+    """The command has ended with success: it wrote a plan to edit, and does nothing else before."""
+
+
 @dataclass(frozen=True)
 class Console:
     """What a command prints on standard output.

@@ -24,13 +24,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
     add("file", metavar="FILE", type=Path, help=f"rows, some of which are the same object: {FORMATS}")
     add("-o", "--output", type=Path, metavar="OUT", help="table of id, cluster, rows, representative")
-    add(
-        "--id",
-        action="append",
-        default=[],
-        metavar="COL",
-        help="column with the ids of the rows (default: the first, if it looks like ids)",
-    )
+    named = "column with the ids of the rows (default: the first, if it looks like ids)"
+    add("--id", action="append", default=[], metavar="COL", help=named)
     add("--drop", action="append", default=[], metavar="COL", help="column to ignore; can be repeated")
     add("--all", action="store_true", help="also return doubtful clusters")
     add("--seed", type=parse_count, default=0, metavar="N", help="random seed (default: 0)")
@@ -57,12 +52,6 @@ def run(options: argparse.Namespace, screen: Console) -> None:
         rows = {"id": list(ids), "cluster": found.labels, "rows": found.sizes[found.labels]}
         write_table(options.output, {**rows, "representative": [k in marks for k in range(len(ids))]})
         screen.say(f"The clusters are in {options.output}.")
-    several = int((found.sizes > 1).sum())
-    facts = {
-        "file": str(table.path),
-        "rows": table.n_rows,
-        "ok": found.ok,
-        "sentence": str(found),
-        "clusters": several,
-    }
-    screen.answer(facts | {"output": None if options.output is None else str(options.output)})
+    facts = {"file": str(table.path), "rows": table.n_rows, "ok": found.ok, "sentence": str(found)}
+    output = None if options.output is None else str(options.output)
+    screen.answer({**facts, "clusters": int((found.sizes > 1).sum()), "output": output})

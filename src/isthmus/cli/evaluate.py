@@ -37,10 +37,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace, screen: Console) -> None:
     """Measure, and print the verdict: one sentence first, the numbers under it."""
     check_output(options.output, options.source, options.target, options.pairs, options.plan)
-    found = read_labelled_inputs(options, screen)
-    if found is None:
-        return
-    source, target, ys, yt = found
+    source, target, ys, yt = read_labelled_inputs(options, screen)
     pairs = load_pairs(options.pairs, source, target, screen)
     from isthmus import does_source_help
 

@@ -52,12 +52,9 @@ def run(options: argparse.Namespace, screen: Console) -> None:
 
     import_skops()  # what is missing is told before the work
     check_output(options.output, options.source, options.target, options.pairs, options.plan)
-    sides = read_inputs(options, (options.source, options.target), ("source", "target"), screen)
-    if sides is None:
-        return
+    source, target = read_inputs(options, (options.source, options.target), ("source", "target"), screen)
     if options.output is None:
         raise InputError("-o: expected the file that the model is written to, got none.")
-    source, target = sides
     pairs = _find_pairs(options.pairs, source, target, screen)
     if pairs is None:  # with pairs, rows without a label are learned from too
         source = source.select_labels()

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from isthmus._core.files import check_writable, open_regular, show_path, write_whole
-from isthmus.cli.console import Console
+from isthmus.cli.console import Console, PlanWrittenError
 from isthmus.cli.options import format_of
 from isthmus.exceptions import InputError
 
@@ -168,8 +168,8 @@ def read_inputs(
     screen: Console,
     *,
     scale: bool = True,
-) -> tuple[InputFile, InputFile] | None:
-    """Read both files; None where a plan is to be written first, which is then written.
+) -> tuple[InputFile, InputFile]:
+    """Read both files; where a plan is to be written first, write it, and end the command.
 
     Without ``scale``, numbers are not scaled, and texts are reduced to axes, unless a plan says otherwise.
     """
@@ -188,7 +188,7 @@ def read_inputs(
         write_whole(options.plan, "\n".join(texts).encode())
         screen.say(f"The plan is in {options.plan}; nothing else was done. Correct it, and run this command again.")
         screen.answer({"plan": str(options.plan)})
-        return None
+        raise PlanWrittenError
     # Repeated ids, and pairs of unknown rows, are reported before the work begins.
     ids = [read_ids(table, plan) for table, plan in zip(tables, plans, strict=True)]
     for path in (getattr(options, name, None) for name in ("pairs", "not_pairs")):

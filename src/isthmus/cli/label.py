@@ -53,14 +53,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_output_options(parser)
 
 
-def read_labelled_inputs(options: argparse.Namespace, screen: Console) -> Labelled | None:
+def read_labelled_inputs(options: argparse.Namespace, screen: Console) -> Labelled:
     """Read both files and their labels; source rows without one are not used, a target may lack the column."""
     import numpy as np
 
-    sides = read_inputs(options, (options.source, options.target), ("source", "target"), screen)
-    if sides is None:
-        return None
-    source, target = sides
+    source, target = read_inputs(options, (options.source, options.target), ("source", "target"), screen)
     for side in (source, target):
         known = side.labels is not None and any(label is not None for label in side.labels)
         if not known and (side is source or options.pairs is None):
@@ -75,10 +72,7 @@ def read_labelled_inputs(options: argparse.Namespace, screen: Console) -> Labell
 def run(options: argparse.Namespace, screen: Console) -> None:
     """Fit, report whether the source was used, write the classes."""
     check_table_output(options.output, options.source, options.target, options.pairs, options.plan, options.decisions)
-    inputs = read_labelled_inputs(options, screen)
-    if inputs is None:
-        return
-    source, target, ys, yt = inputs
+    source, target, ys, yt = inputs = read_labelled_inputs(options, screen)
     classes = sorted({*ys, *(label for label in yt if label is not None)})
     decided = load_decisions(options.decisions, classes, target.ids, screen)
     for c, row in decided["y"]:
@@ -113,8 +107,7 @@ def run(options: argparse.Namespace, screen: Console) -> None:
     }
     if options.output is not None:
         _write_labels(options.output, target.ids, assigned)
-        plans = {"source": source.plan, "target": target.plan}
-        screen.say(*write_record(options.output, "label", facts, plans))
+        screen.say(*write_record(options.output, "label", facts, source.plan, target.plan))
         screen.say(f"The classes are in {options.output}.")
     screen.answer(facts)
 

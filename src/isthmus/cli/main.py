@@ -16,7 +16,7 @@ from typing import Any, NoReturn
 
 from isthmus._core.files import escape_for_terminal, show_path
 from isthmus._version import __version__
-from isthmus.cli.console import Console
+from isthmus.cli.console import Console, PlanWrittenError
 from isthmus.cli.process import BAD_INPUT, print_error, print_output, run_command, silence_libraries
 from isthmus.exceptions import InputError
 
@@ -69,6 +69,8 @@ def _run(arguments: list[str]) -> int:
         with silence_libraries(), nullcontext() if on_terminal else redirect_stdout(buffered):
             try:
                 status = run(options, Console(options.json, options.quiet))
+            except PlanWrittenError:
+                status = 0
             except InputError as error:
                 raise InputError(_name_options(str(error), options)) from None
     print_output(buffered.getvalue())

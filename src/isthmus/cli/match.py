@@ -66,10 +66,7 @@ def run(options: argparse.Namespace, screen: Console) -> None:
     check_table_output(
         options.output, options.a, options.b, options.pairs, options.not_pairs, options.plan, options.decisions
     )
-    inputs = read_inputs(options, (options.a, options.b), ("A", "B"), screen)
-    if inputs is None:
-        return
-    first, second = inputs
+    first, second = inputs = read_inputs(options, (options.a, options.b), ("A", "B"), screen)
     pairs = load_pairs(options.pairs, first, second, screen)
     rejected = load_pairs(options.not_pairs, first, second, screen, "not pairs")
     decided = load_decisions(options.decisions, first.ids, second.ids, screen)
@@ -96,8 +93,7 @@ def run(options: argparse.Namespace, screen: Console) -> None:
         screen.say(*_format_table(_list_rows(questions.tolist(), *sides)))
     if options.output is not None:
         write_table(options.output, _list_matches(found, *sides))
-        plans = {"source": first.plan, "target": second.plan}
-        screen.say(*write_record(options.output, "match", facts, plans))
+        screen.say(*write_record(options.output, "match", facts, first.plan, second.plan))
         none = f"{options.output} has no matches{'' if options.all else '; --all writes doubtful ones too'}."
         screen.say(f"The matches are in {options.output}." if len(found) else none)
     elif len(found):

@@ -48,12 +48,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     stores = "vectors of the old model: a file, or a store (with --embed); for --resume and --rollback the FOLDER"
     add("old", metavar="OLD", help=stores)
     add("new", metavar="NEW", nargs="?", type=Path, help="file of vectors of the new model")
-    add(
-        "--pairs",
-        type=Path,
-        metavar="FILE",
-        help="known pairs: two columns of ids (default: equal ids, or row by row)",
-    )
+    known = "known pairs: two columns of ids (default: equal ids, or row by row)"
+    add("--pairs", type=Path, metavar="FILE", help=known)
     add("-o", "--output", type=Path, metavar="FOLDER", help="folder to write the adapter to")
     kinds = "kind of map: auto, ridge, procrustes, low_rank or kernel_ridge (default: auto)"
     add("--kind", default="auto", metavar="NAME", help=kinds)
@@ -93,10 +89,7 @@ def run(options: argparse.Namespace, screen: Console) -> int:
     if options.embed or options.apply or options.dry_run:
         raise InputError("--embed, --apply and --dry-run need a store; got a file NEW.")
     options.old = Path(options.old)
-    sides = read_inputs(options, (options.old, options.new), ("old", "new"), screen, scale=False)
-    if sides is None:
-        return 0
-    old, new = sides
+    old, new = read_inputs(options, (options.old, options.new), ("old", "new"), screen, scale=False)
     pairs: Any = load_pairs(options.pairs, old, new, screen)
     if pairs is None and options.id:
         pairs = pair_by_id(old, new, screen)
@@ -128,16 +121,9 @@ def _learn(
             judgements = read_pairs(options.judgements, [str(i) for i in range(len(queries[0]))], ids)
     elif options.judgements is not None:
         raise InputError("--judgements: expected --queries with it.")
-    return migrate(
-        old,
-        new,
-        pairs,
-        queries=queries,
-        judgements=judgements,
-        kind=options.kind,
-        random_state=options.seed,
-        progress=screen.progress,
-    )
+    known = {"queries": queries, "judgements": judgements}
+    work = {"random_state": options.seed, "progress": screen.progress}
+    return migrate(old, new, pairs, kind=options.kind, **known, **work)
 
 
 def _finish(

@@ -71,8 +71,6 @@ def run(options: argparse.Namespace, screen: Console) -> None:
 
     check_output(options.decisions, options.a, options.b, options.pairs, options.plan)
     task = make_match_task(options, screen) if options.label is None else make_label_task(options, screen)
-    if task is None:
-        return
     review = Review(task, DecisionLog(options.decisions))
 
     def tell(address: str) -> None:
@@ -86,8 +84,8 @@ def run(options: argparse.Namespace, screen: Console) -> None:
     screen.say(f"{len(review.log):,} decisions are in {options.decisions}.")
 
 
-def make_match_task(options: argparse.Namespace, screen: Console) -> Task | None:
-    """Return what is asked about pairs of rows, by rows of the smaller file; None where a plan was written."""
+def make_match_task(options: argparse.Namespace, screen: Console) -> Task:
+    """Return what is asked about pairs of rows, by rows of the smaller file."""
     import numpy as np
 
     from isthmus import match
@@ -95,10 +93,7 @@ def make_match_task(options: argparse.Namespace, screen: Console) -> Task | None
     from isthmus.view.report.contents import align_cells
     from isthmus.view.review.session import Task
 
-    inputs = read_inputs(options, (options.a, options.b), ("A", "B"), screen)
-    if inputs is None:
-        return None
-    first, second = inputs
+    first, second = inputs = read_inputs(options, (options.a, options.b), ("A", "B"), screen)
     given = load_pairs(options.pairs, first, second, screen)
     columns = shared_columns(first, second, options)
     screen.say(f"shared: {'none' if columns is None else columns.describe_pairs()}")
@@ -128,8 +123,8 @@ def make_match_task(options: argparse.Namespace, screen: Console) -> Task | None
     return Task("match", *ids, side, propose, show, reveal, _write_command(options, "match"))
 
 
-def make_label_task(options: argparse.Namespace, screen: Console) -> Task | None:
-    """Return what is asked about classes of the target rows that have none; None where a plan was written."""
+def make_label_task(options: argparse.Namespace, screen: Console) -> Task:
+    """Return what is asked about classes of the target rows that have none."""
     import numpy as np
 
     from isthmus import LabelTransfer
@@ -139,10 +134,7 @@ def make_label_task(options: argparse.Namespace, screen: Console) -> Task | None
     from isthmus.view.review.session import Task
 
     options.source, options.target = options.a, options.b
-    inputs = read_labelled_inputs(options, screen)
-    if inputs is None:
-        return None
-    source, target, ys, given = inputs
+    source, target, ys, given = read_labelled_inputs(options, screen)
     pairs, columns = load_pairs(options.pairs, source, target, screen), shared_columns(source, target, options)
     shared = None if columns is None else make_shared_features(columns)
     asked = np.flatnonzero([label is None for label in given])

@@ -402,15 +402,9 @@ def _compare(gallery: Gallery, kind: str, asked: Queries, known: KnownPairs, n: 
     place = np.full(n, -1, dtype=np.intp)
     place[known.source] = np.arange(len(known))
     queries, relevant = asked.locate(place, rng)
-    return compare_options(
-        gallery.old,
-        gallery.new,
-        lambda pairs, back: gallery.fit_map(kind, pairs, back=back),
-        queries,
-        relevant,
-        n,
-        rng,
-    )
+    old, new = gallery.old, gallery.new
+    fit = lambda pairs, back: gallery.fit_map(kind, pairs, back=back)  # noqa: E731
+    return compare_options(old, new, fit, queries, relevant, n, rng)
 
 
 def _find_shared_columns(old: tuple[str, ...] | None, new: tuple[str, ...] | None) -> IntArray | None:
