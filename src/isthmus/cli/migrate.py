@@ -121,9 +121,9 @@ def _learn(
             judgements = read_pairs(options.judgements, [str(i) for i in range(len(queries[0]))], ids)
     elif options.judgements is not None:
         raise InputError("--judgements: expected --queries with it.")
-    known = {"queries": queries, "judgements": judgements}
-    work = {"random_state": options.seed, "progress": screen.progress}
-    return migrate(old, new, pairs, kind=options.kind, **known, **work)
+    known: dict[str, Any] = {"queries": queries, "judgements": judgements}
+    known |= {"kind": options.kind, "random_state": options.seed}
+    return migrate(old, new, pairs, progress=screen.progress, **known)
 
 
 def _finish(

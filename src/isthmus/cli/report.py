@@ -34,9 +34,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("-o", "--output", type=Path, required=True, metavar="FILE.html", help="the page to write")
     add("--source", type=Path, metavar="FILE", help=f"table of the source rows, to show them: {FORMATS}")
     add("--target", type=Path, metavar="FILE", help="table of the target rows, to show them")
-    named = "column with the ids of the rows (default: as in the earlier command); give it twice if names differ"
-    add("--id", action="append", default=[], metavar="COL", help=named)
-    add("--label", metavar="COL", help="column of class labels (default: as in the earlier command)")
     add("--title", default="isthmus report", metavar="TEXT", help="title of the page (default: isthmus report)")
     add_format(parser)
     add_output_options(parser)
@@ -47,9 +44,9 @@ def run(options: argparse.Namespace, screen: Console) -> None:
     check_output(options.output, *options.files, options.source, options.target)
     from isthmus.view.report.page import write_report
 
-    rows = {"source": options.source, "target": options.target, "id": options.id, "label": options.label}
     formats = format_of(options, 0), format_of(options, 1)
-    write_report(options.files, options.output, title=options.title, formats=formats, **rows)
+    rows = {"source": options.source, "target": options.target, "formats": formats}
+    write_report(options.files, options.output, title=options.title, **rows)
     size = options.output.stat().st_size
     screen.say(f"The report is in {options.output} ({size / 1e6:.1f} MB): open it in a browser.")
     screen.answer({"files": [str(path) for path in options.files], "output": str(options.output), "bytes": size})

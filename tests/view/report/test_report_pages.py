@@ -138,7 +138,7 @@ def test_reasons_are_a_waterfall(folder, tmp_path, pages):
         rows = list(csv.DictReader(file))
     told = {"explanation": f"{EVIL} +3.0, b -1.0, c +0.0", "runner_up": "b1"}
     write(tmp_path / "matches.csv", list(rows[0] | told), [(row | told).values() for row in rows])
-    text = render_report([tmp_path / "matches.csv"], **both(folder, id=("name",)))
+    text = render_report([tmp_path / "matches.csv"], **both(folder))
     assert 'class="for" style="left:0.0%;width:100.0%"' in text
     assert 'class="against" style="left:66.6' in text
     assert "&lt;script&gt;alert(1)&lt;/script&gt; +3.0, b -1.0" in text
@@ -172,7 +172,7 @@ def test_a_matching_that_failed_has_a_page(folder, tmp_path, capsys, pages):
 
 
 def test_given_classes_stand_beside_true_ones(folder, pages):
-    text = render_report([folder / "labels.csv"], **both(folder, "all.csv", label="kind"))
+    text = render_report([folder / "labels.csv"], **both(folder, "all.csv"))
     with (folder / "labels.csv").open(encoding="utf-8") as file:
         found = [row for row in csv.DictReader(file) if row["given"] == "false"]
     right = sum(row["class"] == KINDS[int(row["id"][1:]) % 3] for row in found)
@@ -258,8 +258,6 @@ def test_what_does_not_fit_together_is_told(folder, tmp_path, pages):
         render_report([folder / "model.isthmus"], source=folder / "a.csv")
     with pytest.raises(isthmus.InputError, match=r"expected the rows that .* names, got none called 'b0'"):
         render_report([folder / "matches.csv"], source=folder / "a.csv", target=folder / "a.csv")
-    with pytest.raises(isthmus.InputError, match="expected a column 'nothing', got name, kind"):
-        render_report([folder / "matches.csv"], **both(folder, id=("nothing",)))
     with pytest.raises(isthmus.InputError, match=r"expected a name that ends in \.html"):
         write_report([folder / "verdict.json"], tmp_path / "verdict.csv")
     plain = tmp_path / "plain.isthmus"

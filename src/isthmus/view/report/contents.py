@@ -15,7 +15,7 @@ from isthmus._core.files import show_path
 from isthmus._core.validation import IntArray
 from isthmus.evidence.scores import OTHER_CLASSES
 from isthmus.exceptions import InputError
-from isthmus.io.tables.plan import Column, Plan, read_ids, read_labels
+from isthmus.io.tables.plan import Plan, read_ids, read_labels
 from isthmus.io.tables.read import read_table
 from isthmus.io.tables.table import Table, find_word, read_words
 
@@ -120,12 +120,10 @@ def align_cells(first: Cells, second: Cells, pairs: Sequence[tuple[str, str]]) -
 
 @dataclass(frozen=True)
 class Inputs:
-    """The files of both domains, and the columns that name and label their rows where the plan has others."""
+    """The files of both domains, and how their cells are written."""
 
     source: Path | None = None
     target: Path | None = None
-    id: Sequence[str] = ()
-    label: str | None = None
     formats: tuple[Mapping[str, str | None], Mapping[str, str | None]] = ({}, {})
 
     def has_both(self, path: Path) -> bool:
@@ -139,35 +137,14 @@ class Inputs:
     def tables(self) -> dict[str, Table]:
         """The given files, each read once."""
         given = zip(DOMAINS, (self.source, self.target), self.formats, strict=True)
-        found = {name: read_table(path, **written) for name, path, written in given if path is not None}
-        for column in filter(None, (*self.id, self.label)):
-            if not any(column in table.names for table in found.values()):
-                files = " and ".join(table.path for table in found.values())
-                got = ", ".join(dict.fromkeys(name for table in found.values() for name in table.names))
-                raise InputError(
-                    f"{files}: expected a column {show_path(repr(column)[:60])}, got {show_path(got[:200])}."
-                )
-        return found
+        return {name: read_table(path, **written) for name, path, written in given if path is not None}
 
     def rows(self, domain: str, plan: Plan | None) -> ReportRows:
         """Return the rows of a given file, by a stored plan or one detected from its columns."""
         table = self.tables[domain]
-        id = next((name for name in self.id if name in table.names), None)
-        label = self.label if self.label in table.names else None
-        plan = Plan.of(table, id=id, label=label) if plan is None else plan
-        here = adapt_plan(plan, table, id, label)
-        labels = [None] * table.n_rows if here.label is None else read_labels(table, here)
-        return ReportRows(domain, table, here, read_ids(table, here), tuple(labels))
-
-
-def adapt_plan(plan: Plan, table: Table, id: str | None, label: str | None) -> Plan:
-    """Return the plan for a table that may lack the columns of names and labels, or have others for them."""
-    if id is not None and id == label:
-        raise InputError(f"report: expected different columns for --id and --label, got {id!r:.60} for both.")
-    wanted = {"id": id or plan.id, "label": label or plan.label}
-    roles = {name: kind for kind, name in wanted.items() if name is not None and name in table.names}
-    kept = [column for column in plan.columns if column.kind not in wanted and column.name not in roles]
-    return Plan((*kept, *(Column(name, kind) for name, kind in roles.items())))
+        plan = Plan.of(table).detect_id(table) if plan is None else plan
+        labels = read_labels(table, plan) if plan.label in table.names else [None] * table.n_rows
+        return ReportRows(domain, table, plan, read_ids(table, plan), tuple(labels))
 
 
 def sample_rows(rows: ReportRows, most: int, first: IntArray | None = None) -> IntArray:
@@ -219,7 +196,7 @@ def find_rows(path: Path, rows: ReportRows, ids: Sequence[str | None]) -> IntArr
         name = show_path(repr(ids[int(np.argmax(found < 0))])[:60])
         raise InputError(
             f"{rows.table.path}: expected the rows that {show_path(path)} names, got none called {name}; "
-            "--id says which column names the rows."
+            "its record says which column names the rows."
         )
     return found
 
