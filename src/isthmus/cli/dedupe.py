@@ -1,4 +1,13 @@
-"""``isthmus dedupe``: find the rows of one file that are the same object."""
+"""``isthmus dedupe``: find the rows of one file that are the same object.
+
+Examples
+--------
+  isthmus dedupe customers.csv -o clusters.csv
+  isthmus dedupe customers.csv --drop customer_number --id row -o clusters.csv
+
+The table written has a line for each row of FILE: its id, the number of its cluster, the number of rows in that, and
+whether the row represents it. Keep the rows with true to have each object once.
+"""
 
 from __future__ import annotations
 
@@ -8,15 +17,6 @@ from pathlib import Path
 from isthmus.cli.console import Console, check_table_output
 from isthmus.cli.inputs import own_columns
 from isthmus.cli.options import FORMATS, add_format, add_output_options, format_of, parse_count
-
-EXAMPLES = """\
-examples:
-  isthmus dedupe customers.csv -o clusters.csv
-  isthmus dedupe customers.csv --drop customer_number --id row -o clusters.csv
-
-The table written has a line for each row of FILE: its id, the number of its cluster, the number of rows in that, and
-whether the row represents it. Keep the rows with true to have each object once.
-"""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -1,4 +1,12 @@
-"""``isthmus evaluate``: whether the source helps, on the user's own rows."""
+"""``isthmus evaluate``: whether the source helps, on the user's own rows.
+
+Examples
+--------
+  isthmus evaluate english.csv french.csv --label section --id package --text description
+  isthmus evaluate old.csv new.csv --label kind --system mlhd -o verdict.json
+
+Labels of TARGET are held out in several random splits and predicted, so at least 20 labels are needed.
+"""
 
 from __future__ import annotations
 
@@ -10,14 +18,6 @@ from isthmus.cli.console import Console, check_output
 from isthmus.cli.inputs import load_pairs, match_columns
 from isthmus.cli.label import read_labelled_inputs
 from isthmus.cli.options import add_column_options, add_file_options, add_output_options, parse_count
-
-EXAMPLES = """\
-examples:
-  isthmus evaluate english.csv french.csv --label section --id package --text description
-  isthmus evaluate old.csv new.csv --label kind --system mlhd -o verdict.json
-
-Labels of TARGET are held out in several random splits and predicted, so at least 20 labels are needed.
-"""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

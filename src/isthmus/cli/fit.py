@@ -1,4 +1,17 @@
-"""``isthmus fit``: learn one metric over two files, and write it to a model file."""
+"""``isthmus fit``: learn one metric over two files, and write it to a model file.
+
+Examples
+--------
+  isthmus fit english.csv french.csv --id package --text description --pairs known.csv -o translations.isthmus
+  isthmus fit rna.h5ad atac.h5ad --label cell_type -o cells.isthmus
+  isthmus fit a.csv b.csv --label kind --system mlhd-rbf -o kinds.isthmus
+  isthmus fit a.csv b.csv --label kind --plan plan.toml   # writes the detected column types; edit and run again
+
+Default system: ridge (linear maps in both directions) with known pairs, else mlhd. `isthmus systems` lists all.
+Without --pairs and labels, rows with the same id (--id) in both files are the pairs.
+With pairs, texts and columns of equal names count beside what is learned where they help to find partners.
+Use the model file with `isthmus search`, `embed`, `inspect` and `report`, or with isthmus.load in Python.
+"""
 
 from __future__ import annotations
 
@@ -19,18 +32,6 @@ if TYPE_CHECKING:
     from isthmus.cli.inputs import InputFile
     from isthmus.evidence.held_out import HeldOutPairs
 
-EXAMPLES = """\
-examples:
-  isthmus fit english.csv french.csv --id package --text description --pairs known.csv -o translations.isthmus
-  isthmus fit rna.h5ad atac.h5ad --label cell_type -o cells.isthmus
-  isthmus fit a.csv b.csv --label kind --system mlhd-rbf -o kinds.isthmus
-  isthmus fit a.csv b.csv --label kind --plan plan.toml   # writes the detected column types; edit and run again
-
-Default system: ridge (linear maps in both directions) with known pairs, else mlhd. `isthmus systems` lists all.
-Without --pairs and labels, rows with the same id (--id) in both files are the pairs.
-With pairs, texts and columns of equal names count beside what is learned where they help to find partners.
-Use the model file with `isthmus search`, `embed`, `inspect` and `report`, or with isthmus.load in Python.
-"""
 # The default systems for pairs and for labels.
 PAIRS, LABELS = "ridge", "mlhd"
 

@@ -1,4 +1,12 @@
-"""``isthmus inspect``: the summary of a model file, and the columns that the model was fitted to."""
+"""``isthmus inspect``: the summary of a model file, and the columns that the model was fitted to.
+
+Examples
+--------
+  isthmus inspect translations.isthmus
+  isthmus inspect translations.isthmus --json
+
+Nothing in the file is executed.
+"""
 
 from __future__ import annotations
 
@@ -9,14 +17,6 @@ from typing import Any
 from isthmus.cli.console import Console
 from isthmus.cli.inputs import DOMAINS, add_model_option
 from isthmus.cli.options import add_output_options
-
-EXAMPLES = """\
-examples:
-  isthmus inspect translations.isthmus
-  isthmus inspect translations.isthmus --json
-
-Nothing in the file is executed.
-"""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

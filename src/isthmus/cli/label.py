@@ -1,4 +1,12 @@
-"""``isthmus label``: classes of the rows of one file, by another file with other columns."""
+"""``isthmus label``: classes of the rows of one file, by another file with other columns.
+
+Examples
+--------
+  isthmus label english.csv french.csv --label section --id package --text description -o labels.csv
+  isthmus label rna.h5ad atac.h5ad --label cell_type -o labels.csv
+
+Rows can also get a class that has no label in TARGET: it is inferred from the geometry of the classes in SOURCE.
+"""
 
 from __future__ import annotations
 
@@ -25,13 +33,6 @@ if TYPE_CHECKING:
     Labelled = tuple[InputFile, InputFile, Any, Any]
 
 
-EXAMPLES = """\
-examples:
-  isthmus label english.csv french.csv --label section --id package --text description -o labels.csv
-  isthmus label rna.h5ad atac.h5ad --label cell_type -o labels.csv
-
-Rows can also get a class that has no label in TARGET: it is inferred from the geometry of the classes in SOURCE.
-"""
 # Classes that one line lists.
 LISTED = 20
 

@@ -1,6 +1,7 @@
 """The command line: ``main`` parses the options and runs one command.
 
-Each command is a module of this package, imported only when it is used, so that ``--help`` is fast.
+Each command is a module of this package, imported only when it is used, so that ``--help`` is fast. The docstring of
+the module, without its first line, is the end of the command's ``--help``.
 """
 
 from __future__ import annotations
@@ -122,6 +123,7 @@ def make_parser(arguments: Sequence[str] = ()) -> argparse.ArgumentParser:
         command = commands.add_parser(name, help=about, description=description, formatter_class=raw)
         if not arguments or name in arguments:  # importing the others would take time
             module = import_module(f"isthmus.cli.{name}")
-            command.epilog = getattr(module, "EXAMPLES", None)
+            _, _, examples = (module.__doc__ or "").partition("\n\n")
+            command.epilog = examples.replace("Examples\n--------", "examples:")
             module.add_arguments(command)
     return parser

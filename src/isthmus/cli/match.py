@@ -1,4 +1,13 @@
-"""``isthmus match``: find the rows of two files that are the same object."""
+"""``isthmus match``: find the rows of two files that are the same object.
+
+Examples
+--------
+  isthmus match shop.csv catalogue.csv
+  isthmus match shop.csv catalogue.csv --shared title=name --shared maker=brand -o matches.csv
+  isthmus match english.csv french.csv --id package --text description --pairs known.csv -o matches.csv
+  isthmus match rna.h5ad atac.h5ad -o matches.csv
+  isthmus match a.csv b.csv --plan plan.toml            # writes the detected column types; edit them and run it again
+"""
 
 from __future__ import annotations
 
@@ -25,15 +34,6 @@ if TYPE_CHECKING:
     from isthmus.cli.inputs import InputFile
     from isthmus.data.shared_columns import SharedColumns
     from isthmus.tasks.matching.result import Matching
-
-EXAMPLES = """\
-examples:
-  isthmus match shop.csv catalogue.csv
-  isthmus match shop.csv catalogue.csv --shared title=name --shared maker=brand -o matches.csv
-  isthmus match english.csv french.csv --id package --text description --pairs known.csv -o matches.csv
-  isthmus match rna.h5ad atac.h5ad -o matches.csv
-  isthmus match a.csv b.csv --plan plan.toml            # writes the detected column types; edit them and run it again
-"""
 
 
 # Matches that are printed where no file is written, and characters of a cell.

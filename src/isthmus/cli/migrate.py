@@ -1,4 +1,19 @@
-"""``isthmus migrate``: keep, bridge, convert or re-embed an old index of vectors under a new model."""
+"""``isthmus migrate``: keep, bridge, convert or re-embed an old index of vectors under a new model.
+
+Examples
+--------
+  isthmus migrate old.npy new.npy -o adapter/                       # row i of both is the same object
+  isthmus migrate old.parquet new.parquet --id doc -o adapter/      # rows of the same id
+  isthmus migrate old.npy new.npy --queries q_old.npy q_new.npy --judgements relevant.csv
+  isthmus migrate lancedb://./db/docs --text body --embed my_model:embed --sample 2000 --dry-run
+  isthmus migrate lancedb://./db/docs --text body --embed my_model:embed --apply convert -o run/
+  isthmus migrate run/ --resume
+  isthmus migrate run/ --rollback
+
+Files written to FOLDER: adapter.npz (for isthmus.Adapter.load), matrix.npy (the matrix from new to old vectors, with
+the offset as its last row; only for affine maps), recall.txt (the measurements) and, with --apply, manifest.json.
+Exit status 3: --gate was not reached, and nothing was written.
+"""
 
 from __future__ import annotations
 
@@ -20,20 +35,6 @@ if TYPE_CHECKING:
     from isthmus.stores.store_migration import Embedding, Manifest
     from isthmus.tasks.migration.result import Adapter
 
-EXAMPLES = """\
-examples:
-  isthmus migrate old.npy new.npy -o adapter/                       # row i of both is the same object
-  isthmus migrate old.parquet new.parquet --id doc -o adapter/      # rows of the same id
-  isthmus migrate old.npy new.npy --queries q_old.npy q_new.npy --judgements relevant.csv
-  isthmus migrate lancedb://./db/docs --text body --embed my_model:embed --sample 2000 --dry-run
-  isthmus migrate lancedb://./db/docs --text body --embed my_model:embed --apply convert -o run/
-  isthmus migrate run/ --resume
-  isthmus migrate run/ --rollback
-
-Files written to FOLDER: adapter.npz (for isthmus.Adapter.load), matrix.npy (the matrix from new to old vectors, with
-the offset as its last row; only for affine maps), recall.txt (the measurements) and, with --apply, manifest.json.
-Exit status 3: --gate was not reached, and nothing was written.
-"""
 # With more features than this, fitting takes minutes.
 MANY = 2000
 FILES = "adapter.npz", "recall.txt", "matrix.npy"

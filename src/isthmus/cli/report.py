@@ -1,15 +1,7 @@
-"""``isthmus report``: the results of the other commands as one HTML page."""
+"""``isthmus report``: the results of the other commands as one HTML page.
 
-from __future__ import annotations
-
-import argparse
-from pathlib import Path
-
-from isthmus.cli.console import Console, check_output
-from isthmus.cli.options import FORMATS, add_format, add_output_options, format_of
-
-EXAMPLES = """\
-examples:
+Examples
+--------
   isthmus report matches.csv --source english.csv --target french.csv -o report.html
   isthmus report translations.isthmus --source english.csv --target french.csv -o report.html
   isthmus report labels.csv --source en.csv --target fr.csv -o report.html
@@ -25,6 +17,14 @@ The kind of FILE is detected from its contents:
 The page is self-contained: it can be sent and opened offline. With --source and --target it contains names and first
 words of the rows of these files, so check who receives it.
 """
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+from isthmus.cli.console import Console, check_output
+from isthmus.cli.options import FORMATS, add_format, add_output_options, format_of
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

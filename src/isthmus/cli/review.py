@@ -1,4 +1,16 @@
-"""``isthmus review``: confirm and reject matches, or classes, on a page of this machine."""
+"""``isthmus review``: confirm and reject matches, or classes, on a page of this machine.
+
+Examples
+--------
+  isthmus review shop.csv catalogue.csv
+  isthmus review shop.csv catalogue.csv --decisions decisions.csv
+  isthmus match shop.csv catalogue.csv --decisions decisions.csv -o matches.csv      # uses the answers
+  isthmus review english.csv french.csv --label section --id package --text description
+  isthmus label english.csv french.csv --label section --id package --text description --decisions decisions.csv
+
+The page is served to this machine only, at an address with a random token; nothing is requested from elsewhere. End
+it with Ctrl-C: every answer is in the file of decisions.
+"""
 
 from __future__ import annotations
 
@@ -30,17 +42,6 @@ if TYPE_CHECKING:
 
     Report = Callable[..., None]
 
-EXAMPLES = """\
-examples:
-  isthmus review shop.csv catalogue.csv
-  isthmus review shop.csv catalogue.csv --decisions decisions.csv
-  isthmus match shop.csv catalogue.csv --decisions decisions.csv -o matches.csv      # uses the answers
-  isthmus review english.csv french.csv --label section --id package --text description
-  isthmus label english.csv french.csv --label section --id package --text description --decisions decisions.csv
-
-The page is served to this machine only, at an address with a random token; nothing is requested from elsewhere. End
-it with Ctrl-C: every answer is in the file of decisions.
-"""
 # Characters of a cell, and of a row nearby, that the page shows; nearby rows of either file; classes to choose from.
 LONGEST_CELL, EXCERPT, NEAR, GUESSES = 4_000, 200, 2, 4
 

@@ -1,4 +1,12 @@
-"""``isthmus search``: the rows of one file that are nearest to rows of another, or to a typed text."""
+"""``isthmus search``: the rows of one file that are nearest to rows of another, or to a typed text.
+
+Examples
+--------
+  isthmus search translations.isthmus --index english.csv --query french.csv -k 5 -o found.csv
+  isthmus search translations.isthmus --index english.csv --text "jeu de cartes pour deux"
+
+By default, queries are target rows and the index has source rows; --from source exchanges them.
+"""
 
 from __future__ import annotations
 
@@ -12,13 +20,6 @@ from isthmus.cli.inputs import DOMAINS, StoredModel, add_model_option, coerced_f
 from isthmus.cli.options import FORMATS, add_format, add_output_options, format_of
 from isthmus.exceptions import InputError
 
-EXAMPLES = """\
-examples:
-  isthmus search translations.isthmus --index english.csv --query french.csv -k 5 -o found.csv
-  isthmus search translations.isthmus --index english.csv --text "jeu de cartes pour deux"
-
-By default, queries are target rows and the index has source rows; --from source exchanges them.
-"""
 # Queries whose neighbours are shown on the screen.
 SHOWN = 10
 

@@ -1,4 +1,13 @@
-"""``isthmus systems``: list the systems, and what each needs."""
+"""``isthmus systems``: list the systems, and what each needs.
+
+Examples
+--------
+  isthmus systems
+  isthmus systems --json
+  isthmus fit a.csv b.csv --label kind --system mlhd-rbf -o kinds.isthmus        # use a name from the list
+
+In Python, isthmus.systems(pairs=False) and the like omit the systems that need what your data have not.
+"""
 
 from __future__ import annotations
 
@@ -7,14 +16,6 @@ import argparse
 from isthmus.cli.console import Console
 from isthmus.cli.options import add_output_options
 
-EXAMPLES = """\
-examples:
-  isthmus systems
-  isthmus systems --json
-  isthmus fit a.csv b.csv --label kind --system mlhd-rbf -o kinds.isthmus        # use a name from the list
-
-In Python, isthmus.systems(pairs=False) and the like omit the systems that need what your data have not.
-"""
 FIELDS = (
     *("name", "learns", "uses", "needs", "control", "reference", "best_for"),
     *("takes_pairs", "needs_pairs", "equal_features", "needs_unlabelled", "transductive"),
